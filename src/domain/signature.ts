@@ -1,5 +1,12 @@
-import { createHmac, createPrivateKey, createPublicKey, type KeyObject, timingSafeEqual } from 'node:crypto';
-import { sign as signEd25519, verify as verifyEd25519 } from 'node:crypto';
+import {
+  createHmac,
+  createPrivateKey,
+  createPublicKey,
+  type KeyObject,
+  sign as signEd25519,
+  timingSafeEqual,
+  verify as verifyEd25519,
+} from 'node:crypto';
 
 /** Standard Webhooks: https://www.standardwebhooks.com. */
 
