@@ -1,0 +1,206 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { EVENT_KINDS, EVENT_NAME } from './domain/events.ts';
+import { DEFAULT_NETWORKS, MAX_NETWORK_ID } from './domain/networks.ts';
+
+/** One schema over the environment. The order is that of `.env.example`, and a test holds the two together. */
+
+const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+const DURATION = /^([0-9]{1,9})(ms|s|m|h|d)$/;
+const MAX_DURATION_MS = 3_650 * UNIT_MS.d;
+
+export function parseDurationMs(text: string): number | null {
+  const match = DURATION.exec(text);
+  if (match === null) return null;
+  const value = Number(match[1]) * UNIT_MS[match[2] as keyof typeof UNIT_MS];
+  return value <= MAX_DURATION_MS ? value : null;
+}
+
+/** Turns a text into a value by a function that answers null for what it cannot read. */
+function parsed<Value>(parse: (text: string) => Value | null, rule: string) {
+  return z.string().transform((text, context): Value => {
+    const value = parse(text);
+    if (value !== null) return value;
+    context.addIssue({ code: 'custom', message: rule });
+    return z.NEVER;
+  });
+}
+
+function integer(min: number, max: number) {
+  return parsed((text) => {
+    const value = /^[0-9]{1,16}$/.test(text) ? Number(text) : Number.NaN;
+    return value >= min && value <= max ? value : null;
+  }, `must be a whole number from ${min} to ${max}`);
+}
+
+const flag = parsed((text) => (text === 'true' ? true : text === 'false' ? false : null), 'must be true or false');
+
+const duration = parsed(
+  (text) => parseDurationMs(text) || null,
+  'must be a duration above zero such as 15s, 5m, 2h or 30d',
+);
+
+const items = (text: string) => text.split(',').map((item) => item.trim());
+
+function list<Value>(parseItem: (text: string) => Value | null, rule: string) {
+  return parsed((text) => {
+    const values: Value[] = [];
+    for (const item of items(text)) {
+      const value = parseItem(item);
+      if (value === null) return null;
+      values.push(value);
+    }
+    return values;
+  }, rule);
+}
+
+function networkId(text: string): number | null {
+  const value = /^[0-9]{1,16}$/.test(text) ? Number(text) : Number.NaN;
+  return value <= MAX_NETWORK_ID ? value : null;
+}
+
+/** `100/s` allows bursts of twice the rate; `100/s:500` names the burst; `off` is no limit. */
+function rateLimit(text: string): { perSecond: number; burst: number } | 'off' | null {
+  if (text === 'off') return 'off';
+  const match = /^([1-9][0-9]{0,6})\/s(?::([1-9][0-9]{0,6}))?$/.exec(text);
+  if (match === null) return null;
+  const perSecond = Number(match[1]);
+  return { perSecond, burst: match[2] === undefined ? perSecond * 2 : Number(match[2]) };
+}
+
+export type DatabaseTarget = { engine: 'sqlite'; file: string } | { engine: 'postgres'; url: string };
+
+function databaseTarget(text: string): DatabaseTarget | null {
+  if (/^postgres(ql)?:\/\//.test(text)) return URL.canParse(text) ? { engine: 'postgres', url: text } : null;
+  const file = /^sqlite:(?:\/\/(?=\/))?(.+)$/.exec(text)?.[1];
+  return file === undefined || file.includes(':memory:') || file.startsWith('//') ? null : { engine: 'sqlite', file };
+}
+
+function secretKey(text: string): Uint8Array | null {
+  const bytes = Buffer.from(text, 'base64');
+  return bytes.length === 32 && bytes.toString('base64') === text ? new Uint8Array(bytes) : null;
+}
+
+function readablePem(file: string): string | null {
+  try {
+    const text = readFileSync(file, 'utf8');
+    return text.includes('-----BEGIN CERTIFICATE-----') ? text : null;
+  } catch {
+    return null;
+  }
+}
+
+const origin = (text: string) => (URL.canParse(text) && new URL(text).origin === text ? text : null);
+const address = (text: string) => (/^[0-9a-fA-F:.]+(\/[0-9]{1,3})?$/.test(text) ? text : null);
+const text = (shape: RegExp, rule: string) => parsed((value) => (shape.test(value) ? value : null), rule);
+
+const rateRule = 'must be off, or a rate such as 100/s, or a rate and its burst such as 100/s:200';
+
+const schema = z
+  .object({
+    HOST: text(/^[A-Za-z0-9.:_-]{1,253}$/, 'must be a host name or an address to listen on').default('127.0.0.1'),
+    PORT: integer(0, 65_535).default(8080),
+    DATABASE_URL: parsed(
+      databaseTarget,
+      'must be sqlite:<file> or postgres://user:password@host:port/database',
+    ).default({
+      engine: 'sqlite',
+      file: './data/paybell.db',
+    }),
+    AUTO_MIGRATE: flag.default(true),
+    PROCESSOR: text(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, - or _').default('crypto'),
+    NETWORKS: list(networkId, 'must be a comma list of network ids, such as 1,8453').default([...DEFAULT_NETWORKS]),
+    EXTRA_EVENTS: list(
+      (name) => (EVENT_NAME.test(name) && !(EVENT_KINDS as readonly string[]).includes(name) ? name : null),
+      'must be a comma list of event names other than the seven of the contract',
+    ).default([]),
+    SECRET_KEY: parsed(secretKey, 'must be base64 of exactly 32 random bytes: openssl rand -base64 32').optional(),
+    ADMIN_KEY: text(
+      /^[\x21-\x2b\x2d-\x7e]{32,256}$/,
+      'must be 32 to 256 printable characters without spaces or commas',
+    ).optional(),
+    ALLOW_INSECURE_TARGETS: flag.default(false),
+    RETRY_SCHEDULE: list(parseDurationMs, 'must be a comma list of durations, such as 0s,5s,5m')
+      .refine((steps) => steps.length <= 50, { error: 'must have at most 50 steps' })
+      .default([0, 5_000, 300_000, ...[0.5, 2, 5, 10, 14, 20, 24].map((hours) => hours * UNIT_MS.h)]),
+    DELIVERY_TIMEOUT: duration.refine((ms) => ms <= 300_000, { error: 'must be at most 5m' }).default(15_000),
+    DELIVERY_CONCURRENCY: integer(1, 65_336).default(512),
+    DESTINATION_CONCURRENCY: integer(1, 65_336).default(16),
+    RETENTION: duration.default(30 * UNIT_MS.d),
+    ENTITY_WEBHOOK_LIMIT: integer(1, 100_000_000).default(10_000),
+    ENTITY_BACKLOG_LIMIT: integer(1, 1_000_000_000).default(1_000_000),
+    RATE_LIMIT: parsed(rateLimit, rateRule).default({ perSecond: 100, burst: 200 }),
+    EVENT_RATE_LIMIT: parsed(rateLimit, rateRule).default('off'),
+    TRUST_PROXY: list(address, 'must be a comma list of addresses or ranges, such as 10.0.0.0/8').default([]),
+    CORS_ORIGINS: list(origin, 'must be a comma list of origins, such as https://app.example.com').default([]),
+    METRICS_TOKEN: text(/^[\x21-\x7e]{16,256}$/, 'must be 16 to 256 printable characters').optional(),
+    EXTRA_CA_FILE: parsed(readablePem, 'must name a readable file of PEM certificates').optional(),
+    BODY_SIGNATURE_HEADER: text(/^[a-z][a-z0-9-]{0,63}$/, 'must be a header name in lower case').optional(),
+    SIGN_ASYMMETRIC: flag.default(false),
+    REUSE_PORT: flag.default(false),
+    ROLE: z.enum(['all', 'api', 'delivery'], { error: 'must be all, api or delivery' }).default('all'),
+    LOG_LEVEL: z
+      .enum(['debug', 'info', 'warn', 'error', 'silent'], { error: 'must be debug, info, warn, error or silent' })
+      .default('info'),
+  })
+  .refine((settings) => settings.DATABASE_URL?.engine !== 'postgres' || settings.SECRET_KEY !== undefined, {
+    path: ['SECRET_KEY'],
+    error: 'must be given with PostgreSQL, the same for every instance: openssl rand -base64 32',
+    // Asked even when another setting is wrong, so that it is named along with it.
+    when: () => true,
+  });
+
+export const SETTING_NAMES = Object.keys(schema.shape) as (keyof typeof schema.shape)[];
+
+export type Config = Readonly<z.output<typeof schema>>;
+
+/** Every wrong setting at once, so that mending them takes one look. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+
+  constructor(readonly faults: readonly { setting: string; message: string }[]) {
+    super(faults.map(({ setting, message }) => `${setting} ${message}`).join('\n'));
+  }
+}
+
+/** A variable set to nothing counts as not set: that is what an empty line in an env file means. */
+export function loadConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  const given = Object.fromEntries(
+    SETTING_NAMES.map((name) => [name, environment[name]]).filter(([, value]) => value !== undefined && value !== ''),
+  );
+  const result = schema.safeParse(given);
+  if (!result.success) {
+    const faults = new Map<string, string>();
+    for (const issue of result.error.issues) {
+      const setting = String(issue.path[0]);
+      if (!faults.has(setting)) faults.set(setting, issue.message);
+    }
+    throw new ConfigError([...faults].map(([setting, message]) => ({ setting, message })));
+  }
+  return Object.freeze(result.data);
+}
+
+const MASKED = '(set)';
+
+/** What the log may show of the settings: everything but the secrets in them. */
+export function summarize(config: Config): Record<string, unknown> {
+  return {
+    ...config,
+    DATABASE_URL: describeTarget(config.DATABASE_URL),
+    SECRET_KEY: config.SECRET_KEY && MASKED,
+    ADMIN_KEY: config.ADMIN_KEY && MASKED,
+    METRICS_TOKEN: config.METRICS_TOKEN && MASKED,
+    EXTRA_CA_FILE: config.EXTRA_CA_FILE && MASKED,
+  };
+}
+
+export function describeTarget(target: DatabaseTarget): string {
+  if (target.engine === 'sqlite') return `sqlite:${target.file}`;
+  const url = new URL(target.url);
+  return `postgres://${url.host}${url.pathname}`;
+}
+
+/** Every event kind that may be registered for and sent. */
+export function knownEvents(config: Config): string[] {
+  return [...EVENT_KINDS, ...config.EXTRA_EVENTS];
+}

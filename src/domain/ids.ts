@@ -1,0 +1,15 @@
+/** Every id says what it names: a prefix, then a UUIDv7 in hex, so that ids made later sort later. */
+export type IdPrefix = 'ent' | 'key' | 'wh' | 'evt' | 'dlv' | 'sec' | 'aud' | 'rdl';
+
+const RANDOM_BYTES = 10;
+
+/** Pure: the clock and the randomness come in, so that a test can make the same id twice. */
+export function makeId(prefix: IdPrefix, nowMs: number, random: Uint8Array): string {
+  if (random.length < RANDOM_BYTES) throw new RangeError(`an id needs ${RANDOM_BYTES} random bytes`);
+  const bytes = new Uint8Array(16);
+  new DataView(bytes.buffer).setBigUint64(0, BigInt(nowMs) << 16n);
+  bytes.set(random.subarray(0, RANDOM_BYTES), 6);
+  bytes[6] = 0x70 | ((bytes[6] ?? 0) & 0x0f);
+  bytes[8] = 0x80 | ((bytes[8] ?? 0) & 0x3f);
+  return `${prefix}_${bytes.toHex()}`;
+}

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+
+/**
+ * The grammar that every list of the service shares: `page`, `limit`, `sortBy`, `sortDir`, filters by name.
+ * Parameters arrive as text. Each schema here turns the text into its value, and its `meta` tells the OpenAPI document
+ * the true type, because the text is only how the value travels.
+ */
+
+export const DEFAULT_LIMIT = 25;
+export const MAX_LIMIT = 100;
+
+/** Beyond this an offset would no longer be an exact integer: page times the largest limit stays under 2^53. */
+const MAX_PAGE = 90_000_000_000_000;
+
+/** Plain digits first, then the number: `Number()` alone takes `0x10`, ` 5 `, `1e2` and `Infinity`. */
+const DIGITS = /^[0-9]{1,16}$/;
+
+type Documentation = { description: string; example?: string | number };
+
+function digits(min: number, max: number) {
+  const rule = `must be a whole number from ${min} to ${max}, in plain decimal digits`;
+  return z
+    .string()
+    .regex(DIGITS, { error: rule, abort: true })
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, { error: rule });
+}
+
+export function wholeNumber(min: number, max: number, documentation: Documentation) {
+  return digits(min, max)
+    .optional()
+    .meta({ type: 'integer', minimum: min, maximum: max, ...documentation });
+}
+
+export function wholeNumberOr(fallback: number, min: number, max: number, documentation: Documentation) {
+  return digits(min, max)
+    .default(fallback)
+    .meta({ type: 'integer', minimum: min, maximum: max, default: fallback, ...documentation });
+}
+
+function choice<const Values extends readonly [string, ...string[]]>(values: Values) {
+  return z.enum(values, { error: `must be one of ${values.join(', ')} (names are case-sensitive)` });
+}
+
+export function oneOf<const Values extends readonly [string, ...string[]]>(
+  values: Values,
+  documentation: Documentation,
+) {
+  return choice(values)
+    .optional()
+    .meta({ type: 'string', enum: [...values], ...documentation });
+}
+
+export function oneOfOr<const Values extends readonly [string, ...string[]]>(
+  fallback: Values[number],
+  values: Values,
+  documentation: Documentation,
+) {
+  return choice(values)
+    .default(fallback as never)
+    .meta({ type: 'string', enum: [...values], default: fallback, ...documentation });
+}
+
+/** A filter by id or by any other exact text: an unknown one is an empty list, not an error. */
+export function exactText(documentation: Documentation) {
+  return z
+    .string()
+    .regex(/^[^\0]+$/, { error: 'must not be empty and must not contain a NUL' })
+    .optional()
+    .meta({ type: 'string', minLength: 1, ...documentation });
+}
+
+/** The four parameters of every list; the first field is what it sorts by when nobody says. */
+export function pagingFields<const Fields extends readonly [string, ...string[]]>(sortFields: Fields) {
+  return {
+    page: wholeNumberOr(1, 1, MAX_PAGE, { description: 'Page number of the results to return, from 1.' }),
+    limit: wholeNumberOr(DEFAULT_LIMIT, 1, MAX_LIMIT, { description: 'Results per page.' }),
+    sortBy: oneOfOr(sortFields[0], sortFields, { description: 'Field to sort by.' }),
+    sortDir: oneOfOr('desc', ['asc', 'desc'], { description: 'Sort direction.' }),
+  };
+}

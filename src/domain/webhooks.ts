@@ -1,0 +1,127 @@
+import { z } from 'zod';
+import { EVENT_KINDS } from './events.ts';
+import { MAX_NETWORK_ID } from './networks.ts';
+import { exactText, oneOf, pagingFields, wholeNumber } from './paging.ts';
+import { postUrlFault } from './post-url.ts';
+
+/** More in one request would hold the entity's lock for too long. */
+export const MAX_WEBHOOKS_PER_REQUEST = 1_000;
+
+/** So many receivers of one (network, event) are enough; it bounds the fan-out of one event. */
+export const MAX_WEBHOOKS_PER_CELL = 1_000;
+
+/** The five fields of the contract, always all of them and no others. */
+export const webhookSchema = z
+  .strictObject({
+    webhookId: z.string().meta({ description: 'Unique identifier of the webhook.' }),
+    networkId: z.int().min(0).max(MAX_NETWORK_ID).meta({ description: 'Network the webhook applies to.' }),
+    event: z.string().meta({ description: 'Event kind; may be outside the seven of the filter.' }),
+    postUrl: z.string().meta({ description: 'URL that receives the posts, exactly as it was given.' }),
+    dateCreated: z.int().meta({ description: 'Creation time, Unix seconds.' }),
+  })
+  .meta({
+    id: 'Webhook',
+    description: 'One registration: an event kind and a network, bound to a URL.',
+    example: {
+      webhookId: 'wh_0199c2a6e0b17d3c8a54f1e2d3c4b5a6',
+      networkId: 8453,
+      event: 'TransferFinalized',
+      postUrl: 'https://example.com/hooks/paybell',
+      dateCreated: 1763168400,
+    },
+  });
+
+export type Webhook = z.output<typeof webhookSchema>;
+
+export const webhookListSchema = z
+  .strictObject({
+    totalResults: z.int().min(0).meta({ description: 'Count of all matches, whatever the page.' }),
+    webhooks: z.array(webhookSchema).max(MAX_WEBHOOKS_PER_REQUEST),
+  })
+  .meta({ id: 'WebhookList', description: 'A page of webhooks and the count of all that match.' });
+
+export type WebhookList = z.output<typeof webhookListSchema>;
+
+export const webhookFilterFields = {
+  webhookId: exactText({ description: 'Only the webhook with this identifier.' }),
+  networkId: wholeNumber(0, MAX_NETWORK_ID, { description: 'Only webhooks for this network.', example: 8453 }),
+  event: oneOf(EVENT_KINDS, { description: 'Only webhooks for this event.' }),
+};
+
+export const webhookListQuerySchema = z.strictObject({
+  ...webhookFilterFields,
+  ...pagingFields(['dateCreated', 'postUrl']),
+});
+
+export type WebhookListQuery = z.output<typeof webhookListQuerySchema>;
+
+/** What the settings decide about a registration. */
+export type RegistrationRules = {
+  allowInsecureTargets: boolean;
+  networks: readonly number[];
+  events: readonly string[];
+};
+
+export function postUrlSchema(rules: Pick<RegistrationRules, 'allowInsecureTargets'>) {
+  return z
+    .string({ error: (issue) => (issue.input === undefined ? 'is required' : 'must be a string') })
+    .superRefine((value, context) => {
+      const fault = postUrlFault(value, rules);
+      if (fault !== null) context.addIssue({ code: 'custom', message: fault });
+    })
+    .meta({
+      type: 'string',
+      format: 'uri',
+      maxLength: 2048,
+      description: 'Absolute https URL on a public host. Kept and echoed exactly as given.',
+      example: 'https://example.com/hooks/paybell',
+    });
+}
+
+/** Written out, because the rules of its schema come from the settings. */
+export type Registration = { postUrl: string; networkIds?: number[] | undefined; events?: string[] | undefined };
+
+export function registrationSchema(rules: RegistrationRules) {
+  const networkRule = `must be a whole number from 0 to ${MAX_NETWORK_ID}`;
+  const eventRule = `must be one of ${rules.events.join(', ')} (names are case-sensitive)`;
+  return z
+    .strictObject(
+      {
+        postUrl: postUrlSchema(rules),
+        networkIds: z
+          .array(z.int({ error: networkRule }).min(0, { error: networkRule }).max(MAX_NETWORK_ID), {
+            error: 'must be an array of network ids',
+          })
+          .max(MAX_WEBHOOKS_PER_REQUEST, { error: `must name at most ${MAX_WEBHOOKS_PER_REQUEST} networks` })
+          .optional()
+          .meta({ description: 'Networks to register for; absent or empty means all known ones.', example: [1, 8453] }),
+        events: z
+          .array(z.enum(rules.events, { error: eventRule }), { error: 'must be an array of event kinds' })
+          .max(MAX_WEBHOOKS_PER_REQUEST, { error: `must name at most ${MAX_WEBHOOKS_PER_REQUEST} events` })
+          .optional()
+          .meta({
+            description: 'Event kinds to register for; absent or empty means all known ones.',
+            example: ['TransferFinalized', 'LatePayment'],
+          }),
+      },
+      { error: 'the body must be a JSON object' },
+    )
+    .refine((body) => namesOf(body, rules).size <= MAX_WEBHOOKS_PER_REQUEST, {
+      error: `networks times events must be at most ${MAX_WEBHOOKS_PER_REQUEST}; register in several requests`,
+    })
+    .meta({ id: 'Registration' });
+}
+
+export type NetworkEvent = { networkId: number; event: string };
+
+/** Every pair of network and event that a registration asks for, each once however often it is named. */
+export function pairsOf(registration: Registration, rules: RegistrationRules): NetworkEvent[] {
+  const { networkIds, events } = namesOf(registration, rules);
+  return [...networkIds].flatMap((networkId) => [...events].map((event) => ({ networkId, event })));
+}
+
+function namesOf(body: Pick<Registration, 'networkIds' | 'events'>, rules: RegistrationRules) {
+  const networkIds = new Set(body.networkIds?.length ? body.networkIds : rules.networks);
+  const events = new Set(body.events?.length ? body.events : rules.events);
+  return { networkIds, events, size: networkIds.size * events.size };
+}

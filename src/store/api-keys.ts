@@ -1,0 +1,110 @@
+import { hashApiKey, lastFour, makeApiKey, type Permission } from '../domain/api-keys.ts';
+import type { Database, Queries, SqlInteger } from './database.ts';
+import { newId, randomBytes } from './new-id.ts';
+
+export type ApiKeyOptions = { name: string; permissions: readonly Permission[]; expiresAt: number | null };
+
+export type ApiKey = {
+  keyId: string;
+  entityId: string;
+  name: string;
+  prefix: string;
+  lastFour: string;
+  permissions: Permission[];
+  dateCreated: number;
+  dateExpires: number | null;
+  dateRevoked: number | null;
+};
+
+/** Who is calling, and the revision of its entity at the moment of the question. */
+export type KeyHolder = { keyId: string; entityId: string; permissions: ReadonlySet<string>; revision: number };
+
+/** The key itself is in the answer and nowhere else: the store keeps its hash. */
+export async function createApiKey(
+  queries: Queries,
+  entityId: string,
+  options: ApiKeyOptions,
+  nowS: number,
+): Promise<{ keyId: string; apiKey: string }> {
+  const keyId = newId('key');
+  const apiKey = makeApiKey(randomBytes);
+  await queries.run(
+    `insert into api_keys (entity_id, id, key_hash, last_four, name, permissions, created_at, expires_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    [
+      entityId,
+      keyId,
+      hashApiKey(apiKey),
+      lastFour(apiKey),
+      options.name,
+      options.permissions.join(','),
+      nowS,
+      options.expiresAt,
+    ],
+  );
+  return { keyId, apiKey };
+}
+
+/** The key lookup, one of the few queries without an entity: it is what tells the entity. */
+export async function findKeyHolder(db: Database, keyHash: string, nowS: number): Promise<KeyHolder | null> {
+  const row = await db.get<{ id: string; entity_id: string; permissions: string; revision: SqlInteger }>(
+    `select k.id, k.entity_id, k.permissions, e.revision
+     from api_keys k join entities e on e.id = k.entity_id
+     where k.key_hash = $1 and k.revoked_at is null and (k.expires_at is null or k.expires_at > $2)`,
+    [keyHash, nowS],
+  );
+  if (row === undefined) return null;
+  return {
+    keyId: row.id,
+    entityId: row.entity_id,
+    permissions: new Set(row.permissions.split(',')),
+    revision: Number(row.revision),
+  };
+}
+
+type ApiKeyRow = {
+  id: string;
+  entity_id: string;
+  name: string;
+  last_four: string;
+  permissions: string;
+  created_at: SqlInteger;
+  expires_at: SqlInteger | null;
+  revoked_at: SqlInteger | null;
+};
+
+/** Operator's query: the keys of one entity, or of all when none is named. */
+export async function listApiKeys(db: Database, entityId: string | null): Promise<ApiKey[]> {
+  const rows = await db.all<ApiKeyRow>(
+    `select id, entity_id, name, last_four, permissions, created_at, expires_at, revoked_at from api_keys
+     where ($1 = '' or entity_id = $1) order by created_at, id`,
+    [entityId ?? ''],
+  );
+  return rows.map(toApiKey);
+}
+
+/** Operator's command. Answers null for an unknown key; revoking twice keeps the first date. */
+export function revokeApiKey(db: Database, keyId: string, nowS: number): Promise<ApiKey | null> {
+  return db.transaction(async (queries) => {
+    const row = await queries.get<ApiKeyRow>(
+      `update api_keys set revoked_at = coalesce(revoked_at, $2) where id = $1
+       returning id, entity_id, name, last_four, permissions, created_at, expires_at, revoked_at`,
+      [keyId, nowS],
+    );
+    return row === undefined ? null : toApiKey(row);
+  });
+}
+
+function toApiKey(row: ApiKeyRow): ApiKey {
+  return {
+    keyId: row.id,
+    entityId: row.entity_id,
+    name: row.name,
+    prefix: 'pbk_',
+    lastFour: row.last_four,
+    permissions: row.permissions.split(',') as Permission[],
+    dateCreated: Number(row.created_at),
+    dateExpires: row.expires_at === null ? null : Number(row.expires_at),
+    dateRevoked: row.revoked_at === null ? null : Number(row.revoked_at),
+  };
+}

@@ -1,0 +1,49 @@
+import type { DatabaseTarget } from '../config.ts';
+
+/** What both engines take and give. Dates are integers and flags are dates or states: neither engine's boolean is used. */
+export type SqlValue = string | number | null;
+
+/** PostgreSQL gives its 64-bit integers as text, SQLite as numbers: rows are turned into values at the store's edge. */
+export type SqlInteger = number | string;
+
+/** Statements with `$1 … $n`, in one text for both engines. */
+export interface Queries {
+  all<Row>(sql: string, params?: readonly SqlValue[]): Promise<Row[]>;
+  get<Row>(sql: string, params?: readonly SqlValue[]): Promise<Row | undefined>;
+  /** Answers how many rows it changed. */
+  run(sql: string, params?: readonly SqlValue[]): Promise<number>;
+}
+
+/** Statements straight on the database read only: each on its own, seeing everything committed before it was sent. */
+export interface Database extends Pick<Queries, 'all' | 'get'> {
+  readonly engine: DatabaseTarget['engine'];
+  readonly dialect: Dialect;
+  /** Several reads of one moment. */
+  snapshot<Value>(work: (queries: Queries) => Promise<Value>): Promise<Value>;
+  /** All or nothing; resolved only once it is durable. */
+  transaction<Value>(work: (queries: Queries) => Promise<Value>, options?: CallOptions): Promise<Value>;
+  close(): Promise<void>;
+}
+
+export type CallOptions = { deadlineMs?: number };
+
+/** Everything in which the engines must differ, by name. */
+export type Dialect = {
+  /** Statements that run before the first migration. */
+  readonly bootstrap: readonly string[];
+  /** Held to the end of a transaction; lets one instance at a time through a gate that has no row to lock. */
+  readonly lockStore: readonly string[];
+  /** Answers a row when the table `$1` is there. */
+  readonly findTable: string;
+};
+
+/** Every call ends by then, with an answer or with StoreUnavailableError. */
+export const STORE_DEADLINE_MS = 5_000;
+
+/** More callers than this waiting means that the store is not keeping up: better told now than after a time-out. */
+export const MAX_WAITING = 2_000;
+
+/** Not a fault of the request and not of the data: trying again later is right. */
+export class StoreUnavailableError extends Error {
+  override readonly name = 'StoreUnavailableError';
+}

@@ -1,0 +1,71 @@
+import type { Database, Queries, SqlInteger } from './database.ts';
+import { webhooks } from './migrations/0001-webhooks.ts';
+
+export type Migration = { version: number; name: string; statements: readonly string[] };
+
+/** Forward only: a migration that was ever released is never edited, the next one mends it. */
+export const MIGRATIONS: readonly Migration[] = [webhooks];
+
+const MIGRATION_DEADLINE_MS = 30 * 60_000;
+
+export class SchemaTooNewError extends Error {
+  override readonly name = 'SchemaTooNewError';
+
+  constructor(found: number, known: number) {
+    super(
+      `the store has schema version ${found}, but this Paybell knows versions up to ${known}: ` +
+        'start the newer release that made it, or restore a backup from before the upgrade',
+    );
+  }
+}
+
+/** Applies what is missing, all of it or nothing, one instance at a time; answers what it applied. */
+export function migrate(db: Database, migrations = MIGRATIONS): Promise<Migration[]> {
+  return db.transaction(
+    async (queries) => {
+      for (const sql of db.dialect.lockStore) await queries.run(sql);
+      const pending = await findPending(db, queries, migrations);
+      if (pending.length === 0) return [];
+      for (const sql of db.dialect.bootstrap) await queries.run(sql);
+      await queries.run(
+        `create table if not exists schema_migrations (
+          version bigint primary key,
+          name text not null,
+          applied_at bigint not null
+        )`,
+      );
+      for (const migration of pending) await apply(queries, migration);
+      return pending;
+    },
+    { deadlineMs: MIGRATION_DEADLINE_MS },
+  );
+}
+
+export function pendingMigrations(db: Database, migrations = MIGRATIONS): Promise<Migration[]> {
+  return findPending(db, db, migrations);
+}
+
+async function findPending(
+  db: Database,
+  queries: Pick<Queries, 'get'>,
+  migrations: readonly Migration[],
+): Promise<Migration[]> {
+  const table = await queries.get(db.dialect.findTable, ['schema_migrations']);
+  if (table === undefined) return [...migrations];
+  const row = await queries.get<{ version: SqlInteger | null }>(
+    'select max(version) as version from schema_migrations',
+  );
+  const found = Number(row?.version ?? 0);
+  const known = migrations.at(-1)?.version ?? 0;
+  if (found > known) throw new SchemaTooNewError(found, known);
+  return migrations.filter((migration) => migration.version > found);
+}
+
+async function apply(queries: Queries, migration: Migration): Promise<void> {
+  for (const sql of migration.statements) await queries.run(sql);
+  await queries.run('insert into schema_migrations (version, name, applied_at) values ($1, $2, $3)', [
+    migration.version,
+    migration.name,
+    Math.floor(Date.now() / 1000),
+  ]);
+}

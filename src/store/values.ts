@@ -1,0 +1,28 @@
+import type { SqlValue } from './database.ts';
+
+/** One statement takes at most this many rows: few enough texts to keep prepared, few enough parameters for SQLite. */
+export const ROWS_PER_STATEMENT = 100;
+
+/** `($1, $2), ($3, $4)` for two rows of two, numbered after the parameters that stand before. */
+export function valuesList(rows: number, columns: number, before = 0, casts: readonly string[] = []): string {
+  const row = (index: number) =>
+    Array.from({ length: columns }, (_, column) => {
+      const parameter = `$${before + index * columns + column + 1}`;
+      const type = casts[column];
+      return type === undefined ? parameter : `cast(${parameter} as ${type})`;
+    }).join(', ');
+  return Array.from({ length: rows }, (_, index) => `(${row(index)})`).join(', ');
+}
+
+export function* chunks<Item>(items: readonly Item[], size = ROWS_PER_STATEMENT): Generator<readonly Item[]> {
+  for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size);
+}
+
+/** A growing list of parameters: `bind(value)` gives the `$n` to write into the text. */
+export class Parameters {
+  readonly values: SqlValue[] = [];
+
+  bind(value: SqlValue): string {
+    return `$${this.values.push(value)}`;
+  }
+}

@@ -1,0 +1,131 @@
+import type { Webhook, WebhookList, WebhookListQuery } from '../domain/webhooks.ts';
+import type { Database, Queries, SqlInteger } from './database.ts';
+import { Parameters } from './values.ts';
+
+/**
+ * The list operation. The total comes from the counters, and it decides how the page is read:
+ * nothing at all past the end, few matches fetched by (entity, network, event) and sorted, many walked along the index
+ * of the sort order, from whichever end is nearer. `docs/decisions.md` has the query plans of each on both engines.
+ */
+
+/** Sorting this many fetched rows costs about as much as walking past the rows that do not match. */
+const FEW_MATCHES = 1_000;
+
+export const WEBHOOK_COLUMNS = 'id, network_id, event, post_url, created_at';
+
+export type WebhookRow = {
+  id: string;
+  network_id: SqlInteger;
+  event: string;
+  post_url: string;
+  created_at: SqlInteger;
+};
+
+export function toWebhook(row: WebhookRow): Webhook {
+  return {
+    webhookId: row.id,
+    networkId: Number(row.network_id),
+    event: row.event,
+    postUrl: row.post_url,
+    dateCreated: Number(row.created_at),
+  };
+}
+
+/** Total and page are of one moment. */
+export function listWebhooks(db: Database, entityId: string, query: WebhookListQuery): Promise<WebhookList> {
+  return db.snapshot(async (queries) => {
+    if (query.webhookId !== undefined) return findOne(queries, entityId, query);
+    const totalResults = await countMatches(queries, entityId, query);
+    const offset = (query.page - 1) * query.limit;
+    if (offset >= totalResults) return { totalResults, webhooks: [] };
+    const window = { offset, count: Math.min(query.limit, totalResults - offset), totalResults };
+    const rows = await readPage(queries, entityId, query, window);
+    return { totalResults, webhooks: rows.map(toWebhook) };
+  });
+}
+
+type Filter = Pick<WebhookListQuery, 'networkId' | 'event'>;
+type Window = { offset: number; count: number; totalResults: number };
+
+/** At most one webhook has the id: the row itself is the total. */
+async function findOne(queries: Queries, entityId: string, query: WebhookListQuery): Promise<WebhookList> {
+  const parameters = new Parameters();
+  const where = `entity_id = ${parameters.bind(entityId)} and id = ${parameters.bind(query.webhookId ?? '')}`;
+  const rows = await queries.all<WebhookRow>(
+    `select ${WEBHOOK_COLUMNS} from webhooks where ${where}${andFilter(parameters, query)}`,
+    parameters.values,
+  );
+  return { totalResults: rows.length, webhooks: query.page === 1 ? rows.map(toWebhook) : [] };
+}
+
+export async function countMatches(queries: Pick<Queries, 'get'>, entityId: string, filter: Filter): Promise<number> {
+  const parameters = new Parameters();
+  const row = await queries.get<{ total: SqlInteger | null }>(
+    `select sum(webhooks) as total from webhook_counts
+     where entity_id = ${parameters.bind(entityId)}${andFilter(parameters, filter)}`,
+    parameters.values,
+  );
+  return Number(row?.total ?? 0);
+}
+
+function andFilter(parameters: Parameters, filter: Filter): string {
+  const network = filter.networkId === undefined ? '' : ` and network_id = ${parameters.bind(filter.networkId)}`;
+  const event = filter.event === undefined ? '' : ` and event = ${parameters.bind(filter.event)}`;
+  return network + event;
+}
+
+function readPage(queries: Queries, entityId: string, query: WebhookListQuery, window: Window): Promise<WebhookRow[]> {
+  const filtered = query.networkId !== undefined || query.event !== undefined;
+  if (filtered && window.totalResults <= FEW_MATCHES) return fetchAndSort(queries, entityId, query, window);
+  return walk(queries, entityId, query, window);
+}
+
+const KEYS = { dateCreated: ['created_seq'], postUrl: ['post_url', 'id'] } as const;
+
+function fetchAndSort(
+  queries: Queries,
+  entityId: string,
+  query: WebhookListQuery,
+  window: Window,
+): Promise<WebhookRow[]> {
+  const parameters = new Parameters();
+  const entity = parameters.bind(entityId);
+  const filter = andFilter(parameters, query);
+  // Without a network the index (entity, network, event) serves only when the networks are named.
+  const networks =
+    query.networkId === undefined
+      ? ` and network_id in (select network_id from webhook_counts where entity_id = ${entity}${filter})`
+      : '';
+  const order = KEYS[query.sortBy].map((key) => `${key} ${query.sortDir}`).join(', ');
+  return queries.all<WebhookRow>(
+    `select ${WEBHOOK_COLUMNS} from webhooks where entity_id = ${entity}${networks}${filter}
+     order by ${order} limit ${parameters.bind(window.count)} offset ${parameters.bind(window.offset)}`,
+    parameters.values,
+  );
+}
+
+/** Keys first, along the index alone, and then the rows of those keys: a deep page reads no row that it skips. */
+async function walk(
+  queries: Queries,
+  entityId: string,
+  query: WebhookListQuery,
+  { offset, count, totalResults }: Window,
+): Promise<WebhookRow[]> {
+  const behind = totalResults - offset - count;
+  const backwards = behind < offset;
+  const direction = (query.sortDir === 'asc') !== backwards ? 'asc' : 'desc';
+  const keys = KEYS[query.sortBy];
+  const parameters = new Parameters();
+  const entity = parameters.bind(entityId);
+  const filter = andFilter(parameters, query);
+  const inner = keys.map((key) => `${key} ${direction}`).join(', ');
+  const rows = await queries.all<WebhookRow>(
+    `select ${WEBHOOK_COLUMNS.split(', ').map((column) => `w.${column}`)}
+     from (select ${keys} from webhooks where entity_id = ${entity}${filter}
+           order by ${inner} limit ${parameters.bind(count)} offset ${parameters.bind(backwards ? behind : offset)}) k
+     join webhooks w on w.entity_id = ${entity} and ${keys.map((key) => `w.${key} = k.${key}`).join(' and ')}
+     order by ${keys.map((key) => `w.${key} ${query.sortDir}`).join(', ')}`,
+    parameters.values,
+  );
+  return rows;
+}

@@ -1,0 +1,110 @@
+import { Problem } from '../domain/problems.ts';
+import { MAX_WEBHOOKS_PER_CELL, type NetworkEvent, type Webhook } from '../domain/webhooks.ts';
+import type { Database, Queries, SqlInteger } from './database.ts';
+import { newId } from './new-id.ts';
+import { chunks, valuesList } from './values.ts';
+import { countMatches, toWebhook, WEBHOOK_COLUMNS, type WebhookRow } from './webhook-list.ts';
+
+export type RegisterOptions = { postUrl: string; pairs: readonly NetworkEvent[]; entityWebhookLimit: number };
+
+/** One webhook for each pair, all or none; those that were there already come back as they are. */
+export function registerWebhooks(
+  db: Database,
+  entityId: string,
+  options: RegisterOptions,
+  nowS: number,
+): Promise<{ created: number; webhooks: Webhook[] }> {
+  return db.transaction(async (queries) => {
+    const turn = await lockEntity(queries, entityId, options.pairs.length, nowS);
+    const inserted = await insertMissing(queries, entityId, options, turn);
+    if (inserted.length > 0) {
+      await raiseCounts(queries, entityId, inserted);
+      await checkEntityLimit(queries, entityId, options.entityWebhookLimit);
+    }
+    return { created: inserted.length, webhooks: await readPairs(queries, entityId, options) };
+  });
+}
+
+export type Turn = { lastSeq: number; datedAt: number };
+
+/**
+ * Raising the revision comes first in every write to an entity's webhooks. It is the entity's lock, so writers queue
+ * instead of dead-locking over counters; it reserves `slots` numbers of the creation sequence; and it makes every
+ * answer cached under the old revision out of date at the moment of the commit.
+ */
+export async function lockEntity(queries: Queries, entityId: string, slots: number, nowS: number): Promise<Turn> {
+  const row = await queries.get<{ revision: SqlInteger; webhooks_dated_at: SqlInteger }>(
+    `update entities set revision = revision + $2,
+       webhooks_dated_at = case when webhooks_dated_at < $3 then $3 else webhooks_dated_at end
+     where id = $1 returning revision, webhooks_dated_at`,
+    [entityId, Math.max(slots, 1), nowS],
+  );
+  if (row === undefined) throw new Problem('not_found', 'There is no such entity.');
+  return { lastSeq: Number(row.revision), datedAt: Number(row.webhooks_dated_at) };
+}
+
+async function insertMissing(
+  queries: Queries,
+  entityId: string,
+  { postUrl, pairs }: RegisterOptions,
+  { lastSeq, datedAt }: Turn,
+): Promise<NetworkEvent[]> {
+  const inserted: NetworkEvent[] = [];
+  let seq = lastSeq - pairs.length;
+  for (const chunk of chunks(pairs)) {
+    const rows = await queries.all<{ network_id: SqlInteger; event: string }>(
+      `insert into webhooks (entity_id, id, network_id, event, post_url, created_seq, created_at)
+       values ${valuesList(chunk.length, 7)}
+       on conflict (entity_id, network_id, event, post_url) do nothing returning network_id, event`,
+      chunk.flatMap(({ networkId, event }) => [entityId, newId('wh'), networkId, event, postUrl, ++seq, datedAt]),
+    );
+    for (const row of rows) inserted.push({ networkId: Number(row.network_id), event: row.event });
+  }
+  return inserted;
+}
+
+async function raiseCounts(queries: Queries, entityId: string, inserted: readonly NetworkEvent[]): Promise<void> {
+  for (const chunk of chunks(inserted)) {
+    const rows = await queries.all<{ network_id: SqlInteger; event: string; webhooks: SqlInteger }>(
+      `insert into webhook_counts (entity_id, network_id, event, webhooks) values ${valuesList(chunk.length, 4)}
+       on conflict (entity_id, network_id, event) do update set webhooks = webhook_counts.webhooks + excluded.webhooks
+       returning network_id, event, webhooks`,
+      chunk.flatMap(({ networkId, event }) => [entityId, networkId, event, 1]),
+    );
+    const full = rows.find((row) => Number(row.webhooks) > MAX_WEBHOOKS_PER_CELL);
+    if (full === undefined) continue;
+    throw new Problem(
+      'webhook_limit',
+      `An entity has at most ${MAX_WEBHOOKS_PER_CELL} webhooks for one network and event; ` +
+        `network ${full.network_id} and ${full.event} would have more. Nothing was registered.`,
+    );
+  }
+}
+
+async function checkEntityLimit(queries: Queries, entityId: string, limit: number): Promise<void> {
+  const total = await countMatches(queries, entityId, {});
+  if (total <= limit) return;
+  throw new Problem(
+    'webhook_limit',
+    `An entity has at most ${limit} webhooks and this request would make it ${total}. Nothing was registered.`,
+  );
+}
+
+async function readPairs(queries: Queries, entityId: string, options: RegisterOptions): Promise<Webhook[]> {
+  const found = new Map<string, Webhook>();
+  for (const chunk of chunks(options.pairs)) {
+    const rows = await queries.all<WebhookRow>(
+      `with wanted (network_id, event) as (values ${valuesList(chunk.length, 2, 2, ['bigint', 'text'])})
+       select ${WEBHOOK_COLUMNS.split(', ').map((column) => `w.${column}`)}
+       from wanted p join webhooks w
+         on w.entity_id = $1 and w.post_url = $2 and w.network_id = p.network_id and w.event = p.event`,
+      [entityId, options.postUrl, ...chunk.flatMap(({ networkId, event }) => [networkId, event])],
+    );
+    for (const row of rows) found.set(pairKey(Number(row.network_id), row.event), toWebhook(row));
+  }
+  return options.pairs.flatMap(({ networkId, event }) => found.get(pairKey(networkId, event)) ?? []);
+}
+
+function pairKey(networkId: number, event: string): string {
+  return `${networkId} ${event}`;
+}
