@@ -4,16 +4,7 @@ import pretty from 'pino-pretty';
 export type { Logger };
 
 /** Belt and braces: nothing below should log these at all, and if it does they are not in the line. */
-const REDACTED = [
-  'apiKey',
-  'secret',
-  'headers["api-key"]',
-  '*.apiKey',
-  '*.secret',
-  '*.headers["api-key"]',
-  '*.SECRET_KEY',
-  '*.ADMIN_KEY',
-];
+const REDACTED = ['apiKey', 'secret', 'headers["api-key"]', '*.apiKey', '*.secret', '*.headers["api-key"]'];
 
 /** JSON lines for machines, readable lines on a terminal; always on standard output. */
 export function createLogger(level: string): Logger {

@@ -1,0 +1,29 @@
+/** Answers in the formats that every route shares. */
+
+export function json(status: number, value: unknown, headers: Record<string, string> = {}): Response {
+  return new Response(JSON.stringify(value), {
+    status,
+    headers: { 'content-type': 'application/json', 'cache-control': 'private, no-cache', ...headers },
+  });
+}
+
+/** A hash of the body alone: unequal bodies never share a tag, whoever they belong to. */
+export function etagOf(body: string): string {
+  return `"${new Bun.CryptoHasher('sha256').update(body).digest('base64url').slice(0, 27)}"`;
+}
+
+/** A body that a client may keep and ask about: 304 when it has this one already. */
+export function cacheableJson(request: Request, value: unknown): Response {
+  const body = JSON.stringify(value);
+  const etag = etagOf(body);
+  const headers = { etag, vary: 'api-key, entity-id', 'cache-control': 'private, no-cache' };
+  if (matches(request.headers.get('if-none-match'), etag)) return new Response(null, { status: 304, headers });
+  return new Response(body, { status: 200, headers: { 'content-type': 'application/json', ...headers } });
+}
+
+/** Compared weakly, as RFC 9110 has it for `If-None-Match`. */
+export function matches(header: string | null, etag: string): boolean {
+  if (header === null) return false;
+  if (header.trim() === '*') return true;
+  return header.split(',').some((candidate) => candidate.trim().replace(/^W\//, '') === etag);
+}

@@ -1,0 +1,155 @@
+import { Hono } from 'hono';
+import { Problem } from '../domain/problems.ts';
+import type { ApiContext, RequestState } from './context.ts';
+import { allowCrossOrigin, isPreflight, preflight } from './cross-origin.ts';
+import type { Endpoint } from './endpoint.ts';
+import { openApiDocument } from './openapi.ts';
+import { asProblem, problemResponse } from './problem-response.ts';
+import { docsFiles } from './routes/docs.ts';
+import { healthz, readyz } from './routes/health.ts';
+import { webhookEndpoints } from './routes/webhooks.ts';
+
+/** Bun itself refuses what is over 16 KB or so, without a body: this limit is lower, so that our 414 speaks. */
+const MAX_URL_LENGTH = 8_192;
+const SLOW_MS = 500;
+const HOST = /^([A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?$/;
+
+/** The HTTP app as a value: it listens to nothing, and tests call `fetch` without a port. */
+export type App = { readonly fetch: (request: Request) => Promise<Response> };
+
+type Bindings = { Bindings: RequestState };
+
+export function createApp(context: ApiContext): App {
+  const router = createRouter(context);
+  const origins = new Set(context.config.CORS_ORIGINS);
+  return {
+    async fetch(request) {
+      const startedAtMs = performance.now();
+      const state: RequestState = { requestId: crypto.randomUUID(), route: null, entityId: null };
+      const response = await answer(router, request, state, context);
+      response.headers.set('x-request-id', state.requestId);
+      if (origins.size > 0) allowCrossOrigin(request, response, origins);
+      logRequest(context, request, state, response.status, performance.now() - startedAtMs);
+      return response;
+    },
+  };
+}
+
+async function answer(
+  router: Hono<Bindings>,
+  request: Request,
+  state: RequestState,
+  context: ApiContext,
+): Promise<Response> {
+  try {
+    checkRequestLine(request);
+    return await router.fetch(request, state);
+  } catch (error) {
+    return respondTo(error, state, context);
+  }
+}
+
+/** Before routing, which would throw on a URL that the Host header has spoiled. */
+function checkRequestLine(request: Request): void {
+  const host = request.headers.get('host');
+  if (host !== null && !HOST.test(host)) {
+    throw new Problem('malformed_host', 'Send one Host header with a host name and an optional port.', {
+      errors: [{ in: 'header', name: 'host', message: 'must be one host name with an optional port' }],
+    });
+  }
+  if (request.url.length > MAX_URL_LENGTH) {
+    throw new Problem('url_too_long', `The URL must be at most ${MAX_URL_LENGTH} characters.`);
+  }
+}
+
+function createRouter(context: ApiContext): Hono<Bindings> {
+  const base = `/api/v1/${context.config.PROCESSOR}`;
+  const endpoints = webhookEndpoints(context.config);
+  const router = new Hono<Bindings>();
+  router.onError((error, c) => respondTo(error, c.env, context));
+  router.notFound(() => {
+    throw new Problem('not_found', 'There is nothing at this path. GET /openapi.json lists what there is.');
+  });
+  mountOpenPaths(router, context, base, endpoints);
+  for (const endpoint of endpoints) {
+    const route = base + endpoint.path;
+    router.on(endpoint.method.toUpperCase(), toPattern(route), (c) => {
+      c.env.route = route;
+      return endpoint.run(context, c.env, c.req.raw, c.req.param());
+    });
+  }
+  refuseOtherMethods(router, methodsByPath(base, endpoints), context);
+  return router;
+}
+
+/** The paths that belong to no entity and need no key. */
+function mountOpenPaths(router: Hono<Bindings>, context: ApiContext, base: string, endpoints: readonly Endpoint[]) {
+  let document: string | null = null;
+  const openapi = () => {
+    document ??= JSON.stringify(openApiDocument(base, endpoints));
+    return new Response(document, { headers: { 'content-type': 'application/json', 'cache-control': 'no-cache' } });
+  };
+  const open: Record<string, () => Response | Promise<Response>> = {
+    '/healthz': healthz,
+    '/readyz': () => readyz(context),
+    '/openapi.json': openapi,
+    ...docsFiles,
+  };
+  for (const [path, respond] of Object.entries(open)) {
+    router.get(path, (c) => {
+      c.env.route = path;
+      return respond();
+    });
+  }
+  refuseOtherMethods(router, new Map(Object.keys(open).map((path) => [path, ['GET', 'HEAD']])), context);
+}
+
+function methodsByPath(base: string, endpoints: readonly Endpoint[]): Map<string, string[]> {
+  const methods = new Map<string, string[]>();
+  for (const { method, path } of endpoints) {
+    const known = methods.get(base + path) ?? [];
+    known.push(...(method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()]));
+    methods.set(base + path, known);
+  }
+  return methods;
+}
+
+/** The router alone would answer a wrong method on a known path with 404. */
+function refuseOtherMethods(router: Hono<Bindings>, methods: Map<string, string[]>, context: ApiContext): void {
+  const origins = new Set(context.config.CORS_ORIGINS);
+  for (const [path, allowed] of methods) {
+    const allow = allowed.join(', ');
+    router.all(toPattern(path), (c) => {
+      c.env.route = path;
+      if (isPreflight(c.req.raw, origins)) return preflight(allow);
+      throw new Problem('method_not_allowed', `This path takes ${allow}.`, { headers: { allow } });
+    });
+  }
+}
+
+function toPattern(path: string): string {
+  return path.replace(/\{(\w+)\}/g, ':$1');
+}
+
+function respondTo(error: unknown, state: RequestState, context: ApiContext): Response {
+  const problem = asProblem(error);
+  if (problem.status >= 500) {
+    context.log.error({ requestId: state.requestId, route: state.route, err: error }, 'request failed inside');
+  }
+  return problemResponse(problem, state.requestId);
+}
+
+/** A line for every request would cost a quarter of the throughput: at `info` only what failed or was slow. */
+function logRequest(
+  context: ApiContext,
+  request: Request,
+  state: RequestState,
+  status: number,
+  elapsedMs: number,
+): void {
+  const worthALine = status >= 400 || elapsedMs >= SLOW_MS;
+  const level = worthALine ? 'info' : 'debug';
+  if (!context.log.isLevelEnabled(level)) return;
+  const durationMs = Math.round(elapsedMs * 100) / 100;
+  context.log[level]({ method: request.method, ...state, status, durationMs }, 'request');
+}

@@ -1,0 +1,29 @@
+import type { Config } from '../config.ts';
+import type { Permission } from '../domain/api-keys.ts';
+import type { Logger } from '../log.ts';
+import type { Database } from '../store/database.ts';
+
+/** What the whole app stands on; tests put their own store and clock in. */
+export type ApiContext = {
+  readonly config: Config;
+  readonly db: Database;
+  readonly log: Logger;
+  readonly nowMs: () => number;
+  /** False while starting and from the first sign of stopping on. */
+  readonly isReady: () => boolean;
+};
+
+/** What is known of a request on its way through, for its log line and its answer. */
+export type RequestState = { readonly requestId: string; route: string | null; entityId: string | null };
+
+/** Whoever passed authentication: a key of the entity, or the operator acting for it. */
+export type Caller = {
+  readonly keyId: string;
+  readonly entityId: string;
+  readonly revision: number;
+  readonly may: (permission: Permission) => boolean;
+};
+
+export function nowS(context: ApiContext): number {
+  return Math.floor(context.nowMs() / 1000);
+}

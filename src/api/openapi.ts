@@ -1,0 +1,117 @@
+import { OpenAPIHono } from '@hono/zod-openapi';
+import type { z } from 'zod';
+import { PROBLEMS, type ProblemCode } from '../domain/problems.ts';
+import { version } from '../version.ts';
+import type { Endpoint } from './endpoint.ts';
+import { PROBLEM_TYPE, problemExample, problemSchema } from './problem-response.ts';
+
+/** The OpenAPI 3.1 document, from the same declarations that serve the requests. */
+export function openApiDocument(base: string, endpoints: readonly Endpoint[]): object {
+  const builder = new OpenAPIHono();
+  const registry = builder.openAPIRegistry;
+  registry.registerComponent('securitySchemes', 'apiKey', {
+    type: 'apiKey',
+    in: 'header',
+    name: 'api-key',
+    description: 'A key of the entity.',
+  });
+  registry.registerComponent('securitySchemes', 'entityId', {
+    type: 'apiKey',
+    in: 'header',
+    name: 'entity-id',
+    description: 'The entity that the key belongs to.',
+  });
+  for (const endpoint of endpoints) registry.registerPath(describe(base, endpoint));
+  return builder.getOpenAPI31Document({
+    openapi: '3.1.0',
+    info: {
+      title: 'Paybell',
+      version,
+      description: 'Webhooks for crypto payments: register, list and deliver.',
+      license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
+    },
+    servers: [{ url: '/', description: 'This server' }],
+    tags: [...new Set(endpoints.map(({ tag }) => tag))].map((name) => ({ name })),
+  });
+}
+
+function describe(base: string, endpoint: Endpoint) {
+  const parameters = [...endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+    name,
+    in: 'path' as const,
+    required: true,
+    schema: { type: 'string' as const },
+  }));
+  return {
+    method: endpoint.method,
+    path: base + endpoint.path,
+    operationId: endpoint.operationId,
+    tags: [endpoint.tag],
+    summary: endpoint.summary,
+    ...(endpoint.description === undefined ? {} : { description: endpoint.description }),
+    security: [{ apiKey: [], entityId: [] }],
+    'x-permission': endpoint.permission,
+    ...(parameters.length === 0 ? {} : { parameters }),
+    request: {
+      ...(endpoint.query === null ? {} : { query: endpoint.query }),
+      ...(endpoint.body === null ? {} : { body: { required: true, content: jsonContent(endpoint.body) } }),
+    },
+    responses: { ...answers(endpoint), ...problems(endpoint) },
+  };
+}
+
+function jsonContent(schema: z.ZodType) {
+  return { 'application/json': { schema } };
+}
+
+function answers(endpoint: Endpoint) {
+  return Object.fromEntries(
+    Object.entries(endpoint.answers).map(([status, { description, schema, headers }]) => [
+      status,
+      {
+        description,
+        ...(schema === undefined ? {} : { content: jsonContent(schema) }),
+        ...(headers === undefined ? {} : { headers: describeHeaders(headers) }),
+      },
+    ]),
+  );
+}
+
+function describeHeaders(headers: Readonly<Record<string, string>>) {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: 'string' as const } }]),
+  );
+}
+
+const EVERYWHERE: readonly ProblemCode[] = [
+  'invalid_request',
+  'unauthenticated',
+  'wrong_entity',
+  'missing_permission',
+  'method_not_allowed',
+  'url_too_long',
+  'internal',
+  'unavailable',
+];
+
+const WITH_A_BODY: readonly ProblemCode[] = ['invalid_json', 'body_too_large', 'unsupported_media_type'];
+
+/** One answer a status, with an example for each code that can come with it. */
+function problems(endpoint: Endpoint) {
+  const codes = [...EVERYWHERE, ...(endpoint.body === null ? [] : WITH_A_BODY), ...(endpoint.problems ?? [])];
+  const byStatus = Object.groupBy(codes, (code) => PROBLEMS[code].status);
+  return Object.fromEntries(
+    Object.entries(byStatus).map(([status, same = []]) => [
+      status,
+      {
+        description: same.map((code) => PROBLEMS[code].title).join('; '),
+        content: {
+          [PROBLEM_TYPE]: {
+            schema: problemSchema,
+            examples: Object.fromEntries(same.map((code) => [code, { value: problemExample(code) }])),
+          },
+        },
+      },
+    ]),
+  );
+}

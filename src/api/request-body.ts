@@ -1,0 +1,85 @@
+import { Problem } from '../domain/problems.ts';
+
+/** Deep enough for any event, shallow enough to walk without a care for the stack. */
+export const MAX_JSON_DEPTH = 64;
+export const MAX_JSON_BYTES = 256 * 1024;
+
+/** Content type, then size, then syntax: the order in which faults are looked for. */
+export async function readJson(request: Request): Promise<unknown> {
+  requireContentType(request, 'application/json');
+  return parseJson(decodeUtf8(await readBytes(request, MAX_JSON_BYTES)));
+}
+
+export function requireContentType(request: Request, expected: string): void {
+  const given = request.headers.get('content-type') ?? '';
+  const [type = '', ...parameters] = given.split(';').map((part) => part.trim().toLowerCase());
+  const charset = parameters.find((parameter) => parameter.startsWith('charset='));
+  const utf8 = charset === undefined || /^charset="?utf-8"?$/.test(charset);
+  if (type === expected && utf8) return;
+  throw new Problem('unsupported_media_type', `Send the body with content-type: ${expected}, in UTF-8.`, {
+    errors: [{ in: 'header', name: 'content-type', message: `must be ${expected}` }],
+  });
+}
+
+/** Stops reading at the limit, whatever the client said of the length. */
+export async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
+  if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge(maxBytes);
+  if (request.body === null) return new Uint8Array();
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of request.body) {
+    size += part.byteLength;
+    if (size > maxBytes) throw tooLarge(maxBytes);
+    parts.push(part);
+  }
+  return parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts);
+}
+
+/** Invalid UTF-8 would otherwise be replaced in silence, and the bytes would no longer be what was sent. */
+export function decodeUtf8(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new Problem('invalid_json', 'The body is not valid UTF-8.');
+  }
+}
+
+export function parseJson(text: string): unknown {
+  if (exceedsDepth(text)) {
+    throw new Problem('invalid_json', `The body is nested deeper than ${MAX_JSON_DEPTH} levels.`);
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Problem('invalid_json', 'The body is not valid JSON. Check quotes, commas and brackets.');
+  }
+}
+
+/** Counts brackets outside strings, before anything builds a value from them. */
+function exceedsDepth(text: string): boolean {
+  let depth = 0;
+  for (let i = 0; i < text.length; i++) {
+    const character = text.charCodeAt(i);
+    if (character === 0x22) i = endOfString(text, i);
+    else if (character === 0x7b || character === 0x5b) {
+      if (++depth > MAX_JSON_DEPTH) return true;
+    } else if (character === 0x7d || character === 0x5d) depth--;
+  }
+  return false;
+}
+
+function endOfString(text: string, start: number): number {
+  let end = text.indexOf('"', start + 1);
+  while (end !== -1 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
+  return end === -1 ? text.length : end;
+}
+
+function isEscaped(text: string, position: number): boolean {
+  let backslashes = 0;
+  while (text.charCodeAt(position - 1 - backslashes) === 0x5c) backslashes++;
+  return backslashes % 2 === 1;
+}
+
+function tooLarge(maxBytes: number): Problem {
+  return new Problem('body_too_large', `The body must be at most ${maxBytes} bytes.`);
+}

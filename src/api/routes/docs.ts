@@ -1,0 +1,54 @@
+import styles from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' };
+import bundle from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' };
+
+/** The reference page: everything it loads comes from this process, so it works without the internet. */
+
+const PAGE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Paybell API reference</title>
+<link rel="stylesheet" href="/docs/swagger-ui.css">
+</head>
+<body>
+<div id="reference"></div>
+<script src="/docs/swagger-ui-bundle.js"></script>
+<script src="/docs/start.js"></script>
+</body>
+</html>
+`;
+
+const START = `SwaggerUIBundle({
+  url: '/openapi.json',
+  dom_id: '#reference',
+  deepLinking: true,
+  tryItOutEnabled: true,
+  validatorUrl: null,
+});
+`;
+
+/** Swagger UI sets styles inline and draws its icons from data URLs; scripts come from files only. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const SAFE = { 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' };
+
+export const docsFiles: Readonly<Record<string, () => Response>> = {
+  '/docs': () => answer(PAGE, 'text/html; charset=utf-8', { 'content-security-policy': POLICY }),
+  '/docs/start.js': () => answer(START, 'text/javascript; charset=utf-8'),
+  '/docs/swagger-ui.css': () => answer(Bun.file(styles), 'text/css; charset=utf-8'),
+  '/docs/swagger-ui-bundle.js': () => answer(Bun.file(bundle as unknown as string), 'text/javascript; charset=utf-8'),
+};
+
+function answer(body: string | Blob, type: string, headers: Record<string, string> = {}): Response {
+  return new Response(body, { headers: { 'content-type': type, 'cache-control': 'no-cache', ...SAFE, ...headers } });
+}

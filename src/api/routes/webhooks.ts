@@ -1,0 +1,66 @@
+import { type Config, knownEvents } from '../../config.ts';
+import {
+  pairsOf,
+  type RegistrationRules,
+  registrationSchema,
+  webhookListQuerySchema,
+  webhookListSchema,
+} from '../../domain/webhooks.ts';
+import { listWebhooks } from '../../store/webhook-list.ts';
+import { registerWebhooks } from '../../store/webhooks.ts';
+import { cacheableJson, json } from '../answers.ts';
+import { nowS } from '../context.ts';
+import { type Endpoint, endpoint } from '../endpoint.ts';
+
+export function webhookEndpoints(config: Config): Endpoint[] {
+  const rules: RegistrationRules = {
+    allowInsecureTargets: config.ALLOW_INSECURE_TARGETS,
+    networks: config.NETWORKS,
+    events: knownEvents(config),
+  };
+  return [list, register(rules, config.ENTITY_WEBHOOK_LIMIT)];
+}
+
+const list = endpoint({
+  method: 'get',
+  path: '/webhooks/classic',
+  operationId: 'listWebhooks',
+  tag: 'Webhooks',
+  summary: 'List webhooks',
+  description:
+    'Lists the webhooks of the caller’s entity that match every filter given, sorted and paged. ' +
+    '`totalResults` counts all matches and is of the same moment as the page. A page past the end is empty.',
+  permission: 'webhooks:read',
+  query: webhookListQuerySchema,
+  answers: {
+    200: { description: 'Ok', schema: webhookListSchema, headers: { ETag: 'A hash of the body.' } },
+    304: { description: 'The body that the client named in If-None-Match is still right.' },
+  },
+  handle: async ({ context, caller, request, query }) =>
+    cacheableJson(request, await listWebhooks(context.db, caller.entityId, query)),
+});
+
+function register(rules: RegistrationRules, entityWebhookLimit: number): Endpoint {
+  return endpoint({
+    method: 'post',
+    path: '/webhooks/classic',
+    operationId: 'registerWebhooks',
+    tag: 'Webhooks',
+    summary: 'Register webhooks',
+    description:
+      'Makes one webhook for each pair of network and event, all or none. A pair that is registered for this URL ' +
+      'already is returned as it is, so the request is safe to repeat.',
+    permission: 'webhooks:write',
+    body: registrationSchema(rules),
+    answers: {
+      200: { description: 'All were registered already', schema: webhookListSchema },
+      201: { description: 'Registered', schema: webhookListSchema },
+    },
+    problems: ['webhook_limit'],
+    handle: async ({ context, caller, body }) => {
+      const options = { postUrl: body.postUrl, pairs: pairsOf(body, rules), entityWebhookLimit };
+      const { created, webhooks } = await registerWebhooks(context.db, caller.entityId, options, nowS(context));
+      return json(created > 0 ? 201 : 200, { totalResults: webhooks.length, webhooks });
+    },
+  });
+}

@@ -1,0 +1,94 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { parseDurationMs } from '../config.ts';
+import { PERMISSIONS, type Permission } from '../domain/api-keys.ts';
+import { type ApiKey, createApiKey, listApiKeys, revokeApiKey } from '../store/api-keys.ts';
+import { entityExists } from '../store/entities.ts';
+import { CommandError } from './failure.ts';
+import { printJson, printLine, printTable, showDate } from './output.ts';
+import { secondsNow, withStore } from './store-session.ts';
+
+export function addKeys(program: Command): void {
+  const keys = program.command('keys').description('api keys of an entity');
+  keys
+    .command('create')
+    .description('make a key; it is shown once')
+    .requiredOption('--entity <id>', 'entity that the key belongs to')
+    .option('--name <name>', 'what the key is for', 'Key')
+    .option('--permissions <list>', 'comma list', parsePermissions, [...PERMISSIONS])
+    .option('--expires <duration>', 'for example 90d; never when absent', parseExpiry)
+    .option('--json', 'print JSON')
+    .action(create);
+  keys
+    .command('list')
+    .description('list keys, never the keys themselves')
+    .option('--entity <id>', 'only the keys of this entity')
+    .option('--json', 'print JSON')
+    .action(list);
+  keys
+    .command('revoke')
+    .description('refuse a key from the next request on')
+    .argument('<keyId>')
+    .option('--json', 'print JSON')
+    .action(revoke);
+}
+
+type CreateOptions = { entity: string; name: string; permissions: Permission[]; expires?: number; json?: boolean };
+
+async function create({ entity, name, permissions, expires, json }: CreateOptions): Promise<void> {
+  const nowS = secondsNow();
+  const expiresAt = expires === undefined ? null : nowS + expires;
+  const made = await withStore((db) =>
+    db.transaction(async (queries) => {
+      if (!(await entityExists(queries, entity))) throw new CommandError(`there is no entity ${entity}`);
+      return createApiKey(queries, entity, { name, permissions, expiresAt }, nowS);
+    }),
+  );
+  if (json) return printJson(made);
+  printLine(`key-id   ${made.keyId}`);
+  printLine(`api-key  ${made.apiKey}`);
+  printLine('The key is shown only this once.');
+}
+
+async function list({ entity, json }: { entity?: string; json?: boolean }): Promise<void> {
+  const keys = await withStore((db) => listApiKeys(db, entity ?? null));
+  if (json) return printJson({ totalResults: keys.length, keys });
+  printTable(
+    ['key-id', 'entity-id', 'name', 'key', 'permissions', 'created', 'expires', 'state'],
+    keys.map((key) => [
+      key.keyId,
+      key.entityId,
+      key.name,
+      `${key.prefix}…${key.lastFour}`,
+      key.permissions.length === PERMISSIONS.length ? 'all' : key.permissions.join(','),
+      showDate(key.dateCreated),
+      showDate(key.dateExpires),
+      stateOf(key),
+    ]),
+    'No keys yet: paybell keys create --entity <id>',
+  );
+}
+
+async function revoke(keyId: string, { json }: { json?: boolean }): Promise<void> {
+  const key = await withStore((db) => revokeApiKey(db, keyId, secondsNow()));
+  if (key === null) throw new CommandError(`there is no key ${keyId}`);
+  if (json) return printJson(key);
+  printLine(`Revoked ${key.keyId} (${key.name}).`);
+}
+
+function stateOf(key: ApiKey): string {
+  if (key.dateRevoked !== null) return 'revoked';
+  return key.dateExpires !== null && key.dateExpires <= secondsNow() ? 'expired' : 'active';
+}
+
+function parsePermissions(text: string): Permission[] {
+  const names = [...new Set(text.split(',').map((name) => name.trim()))];
+  const unknown = names.filter((name) => !(PERMISSIONS as readonly string[]).includes(name));
+  if (unknown.length === 0) return names as Permission[];
+  throw new InvalidArgumentError(`Unknown: ${unknown.join(', ')}. Known are ${PERMISSIONS.join(', ')}.`);
+}
+
+function parseExpiry(text: string): number {
+  const durationMs = parseDurationMs(text);
+  if (durationMs === null || durationMs < 1000) throw new InvalidArgumentError('Give a duration such as 12h or 90d.');
+  return Math.floor(durationMs / 1000);
+}

@@ -1,0 +1,71 @@
+import type { Command } from 'commander';
+import { type Config, loadConfig, summarize } from '../config.ts';
+import { createLogger } from '../log.ts';
+import { type FirstEntity, startService } from '../service.ts';
+import { version } from '../version.ts';
+import { CommandError } from './failure.ts';
+import { paint, printLine } from './output.ts';
+
+export function addServe(program: Command): void {
+  program.command('serve').description('run the service').action(serve);
+}
+
+async function serve(): Promise<void> {
+  const config = loadConfig(process.env);
+  const log = createLogger(config.LOG_LEVEL);
+  const stopSignal = nextStopSignal();
+  const service = await startService(config, log).catch((error) => {
+    throw explainListenError(error, config);
+  });
+  log.info({ version, url: service.url, settings: summarize(config) }, 'started');
+  printWelcome(service.url, config, service.firstEntity);
+  const signal = await stopSignal;
+  log.info({ signal }, 'stopping');
+  await service.stop();
+  log.info('stopped');
+}
+
+function nextStopSignal(): Promise<string> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve(signal));
+  });
+}
+
+function explainListenError(error: unknown, config: Config): unknown {
+  const code = error instanceof Error && 'code' in error ? error.code : '';
+  if (code === 'EADDRINUSE') {
+    return new CommandError(`port ${config.PORT} on ${config.HOST} is in use; set PORT to another one`);
+  }
+  if (code === 'EADDRNOTAVAIL' || code === 'EACCES') {
+    return new CommandError(`cannot listen on ${config.HOST}:${config.PORT} (${code}); check HOST and PORT`);
+  }
+  return error;
+}
+
+/** Straight to the terminal and never through the log: the key is in it. */
+function printWelcome(url: string, config: Config, first: FirstEntity | null): void {
+  printLine(`\n  ${paint('Paybell', 'bold')} ${version} is listening on ${paint(url, 'cyan')}`);
+  if (first !== null) printFirstSteps(`${url}/api/v1/${config.PROCESSOR}`, first);
+  printLine(`\n  API reference  ${url}/docs\n`);
+}
+
+function printFirstSteps(api: string, { entityId, apiKey }: FirstEntity): void {
+  const credentials = `-H 'api-key: ${apiKey}' -H 'entity-id: ${entityId}'`;
+  const registration = { postUrl: 'https://example.com/hook', networkIds: [1, 8453], events: ['TransferFinalized'] };
+  printLine(`
+  The store was empty, so it has a first entity now. ${paint('Its key is shown only this once:', 'yellow')}
+
+    entity-id  ${entityId}
+    api-key    ${apiKey}
+
+  Register webhooks:
+
+    curl -s '${api}/webhooks/classic' \\
+      ${credentials} \\
+      -H 'content-type: application/json' -d '${JSON.stringify(registration)}'
+
+  List them:
+
+    curl -s '${api}/webhooks/classic?event=TransferFinalized&sortBy=postUrl' \\
+      ${credentials}`);
+}

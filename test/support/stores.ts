@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, describe } from 'bun:test';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { DatabaseTarget } from '../../src/config.ts';
+import type { Database } from '../../src/store/database.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { openDatabase } from '../../src/store/open-database.ts';
+import { createPostgresDatabase } from './postgres.ts';
+
+export const ENGINES = ['sqlite', 'postgres'] as const;
+export type Engine = (typeof ENGINES)[number];
+
+/** A store of its own for one test file; `db` may be read once the tests run. */
+export type TestStore = { readonly engine: Engine; readonly db: Database; readonly url: string };
+
+export async function createTarget(
+  engine: Engine,
+): Promise<{ target: DatabaseTarget; url: string; remove: () => void }> {
+  if (engine === 'postgres') {
+    const url = await createPostgresDatabase();
+    return { target: { engine, url }, url, remove: () => undefined };
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'paybell-store-'));
+  const file = join(folder, 'paybell.db');
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  return { target: { engine, file }, url: `sqlite:${file}`, remove };
+}
+
+/** The same tests on every engine, each on a fresh store with its schema in place. */
+export function onEveryEngine(name: string, tests: (store: TestStore) => void): void {
+  for (const engine of ENGINES) {
+    describe(`${name} on ${engine}`, () => {
+      const store: { engine: Engine; db: Database; url: string } = { engine, db: undefined as never, url: '' };
+      let remove: () => void = () => undefined;
+      beforeAll(async () => {
+        const created = await createTarget(engine);
+        remove = created.remove;
+        store.url = created.url;
+        store.db = await openDatabase(created.target);
+        await migrate(store.db);
+      });
+      afterAll(async () => {
+        await store.db.close();
+        remove();
+      });
+      tests(store);
+    });
+  }
+}
