@@ -1,0 +1,86 @@
+import { isPublicAddress } from '../domain/addresses.ts';
+import { addressLiteralOf } from '../domain/post-url.ts';
+
+/** All addresses of a name; rejects or comes back empty when there are none. */
+export type Resolve = (hostname: string) => Promise<string[]>;
+
+/** The addresses that passed the check, to be dialled as they are: a second look-up could be answered differently. */
+export type Target = { ok: true; addresses: readonly string[] } | { ok: false; error: 'dns' | 'blocked_address' };
+
+export type TargetGuard = (url: URL, signal?: AbortSignal) => Promise<Target>;
+
+export interface TargetGuardOptions {
+  allowInsecureTargets: boolean;
+  resolve?: Resolve;
+  nowMs?: () => number;
+}
+
+/** Thousands of deliveries a second to one host make one look-up in this time, and a changed record is soon seen. */
+const CACHE_TTL_MS = 3_000;
+const CACHE_MAX_ENTRIES = 10_000;
+/** After this a look-up that never ended is no longer shared, so that it cannot hold its name for ever. */
+const SHARED_LOOKUP_MAX_MS = 10_000;
+
+interface Lookup {
+  target: Promise<Target>;
+  expiresAtMs: number;
+}
+
+/** Resolves names and refuses a host unless every one of its addresses is public. */
+export function createTargetGuard(options: TargetGuardOptions): TargetGuard {
+  const { allowInsecureTargets, resolve = resolveName, nowMs = Date.now } = options;
+  const lookups = new Map<string, Lookup>();
+
+  const check = (addresses: readonly string[]): Target => {
+    if (addresses.length === 0) return { ok: false, error: 'dns' };
+    // One private address among public ones is how a name is made to look harmless, so all of them must pass.
+    const allowed = allowInsecureTargets || addresses.every(isPublicAddress);
+    return allowed ? { ok: true, addresses } : { ok: false, error: 'blocked_address' };
+  };
+
+  const startLookup = (hostname: string): Promise<Target> => {
+    const target = resolve(hostname).then(check, (): Target => ({ ok: false, error: 'dns' }));
+    const lookup: Lookup = { target, expiresAtMs: nowMs() + SHARED_LOOKUP_MAX_MS };
+    // Deleted first, since a map keeps the place of a key that it has: the front is always the oldest look-up.
+    lookups.delete(hostname);
+    lookups.set(hostname, lookup);
+    dropOldest(lookups);
+    return target.then((result) => {
+      lookup.expiresAtMs = nowMs() + CACHE_TTL_MS;
+      return result;
+    });
+  };
+
+  return async (url, signal) => {
+    signal?.throwIfAborted();
+    const literal = addressLiteralOf(url.hostname);
+    if (literal !== null) return check([literal]);
+    const known = lookups.get(url.hostname);
+    const target = known !== undefined && known.expiresAtMs > nowMs() ? known.target : startLookup(url.hostname);
+    return signal === undefined ? target : untilAborted(target, signal);
+  };
+}
+
+/**
+ * c-ares, because it waits for answers without a thread: node:dns takes one of a few threads for each look-up, and
+ * behind 200 names whose servers never answered a good name got nothing for 6 s there, and its address in 1 ms here.
+ */
+async function resolveName(hostname: string): Promise<string[]> {
+  const records = await Bun.dns.lookup(hostname, { backend: 'c-ares' });
+  return records.map((record) => record.address);
+}
+
+function dropOldest(lookups: Map<string, Lookup>): void {
+  if (lookups.size <= CACHE_MAX_ENTRIES) return;
+  const oldest = lookups.keys().next();
+  if (!oldest.done) lookups.delete(oldest.value);
+}
+
+/** A look-up is shared and cannot be stopped, so whoever runs out of time leaves it to the others. */
+function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: settled, resolve, reject } = Promise.withResolvers<T>();
+  const stop = () => reject(signal.reason);
+  signal.addEventListener('abort', stop, { once: true });
+  promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
+  return settled;
+}

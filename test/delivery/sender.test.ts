@@ -1,0 +1,355 @@
+import { describe, expect, test } from 'bun:test';
+import type { Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { createSender, type SenderOptions } from '../../src/delivery/sender.ts';
+import { makeAuthority, makeSelfSigned, pastValidity } from './certificates.ts';
+import { OK, startReceiver, startTlsReceiver } from './receivers.ts';
+
+const POST = { headers: { 'content-type': 'application/json', 'webhook-id': 'dlv_1' }, body: '{"a":"é"}' };
+/** Generous: it only has to tell an attempt that its deadline ended from one that nothing did. */
+const SOON_MS = 3_000;
+
+function developmentSender(options: Partial<SenderOptions> = {}) {
+  return createSender({ timeoutMs: 5_000, allowInsecureTargets: true, userAgent: 'Paybell/test', ...options });
+}
+
+function answer(head: string, body = ''): (socket: Socket) => void {
+  return (socket) => socket.write(`HTTP/1.1 ${head}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+}
+
+async function sendTo(port: number, options: Partial<SenderOptions> = {}) {
+  return developmentSender(options).send({ ...POST, postUrl: `http://127.0.0.1:${port}/hook` });
+}
+
+describe('a post', () => {
+  test('arrives with its exact bytes and headers', async () => {
+    await using receiver = await startReceiver(answer('200 OK', 'ok'));
+    expect(await sendTo(receiver.port)).toEqual({
+      kind: 'answered',
+      statusCode: 200,
+      retryAfter: null,
+      response: 'ok',
+      durationMs: expect.any(Number),
+    });
+    const [head = '', body] = receiver.received.split('\r\n\r\n');
+    expect(body).toBe(POST.body);
+    expect(head).toStartWith('POST /hook HTTP/1.1\r\n');
+    const headers = head.toLowerCase();
+    expect(headers).toContain(`\r\nhost: 127.0.0.1:${receiver.port}`);
+    expect(headers).toContain('\r\nuser-agent: paybell/test');
+    expect(headers).toContain('\r\nwebhook-id: dlv_1');
+    expect(headers).not.toContain('accept-encoding');
+  });
+
+  test('arrives the same when its body is given as bytes', async () => {
+    await using receiver = await startReceiver(answer('200 OK'));
+    const postUrl = `http://127.0.0.1:${receiver.port}/`;
+    await developmentSender().send({ ...POST, body: Buffer.from(POST.body), postUrl });
+    expect(receiver.received).toEndWith(`\r\n\r\n${POST.body}`);
+  });
+
+  test('uses one connection for many', async () => {
+    await using receiver = await startReceiver((socket) => socket.write(OK));
+    const sender = developmentSender();
+    for (let index = 0; index < 5; index++) {
+      await sender.send({ ...POST, postUrl: `http://127.0.0.1:${receiver.port}/` });
+    }
+    expect(receiver.connections).toBe(1);
+  });
+
+  test('never carries a cookie', async () => {
+    await using receiver = await startReceiver(answer('200 OK\r\nset-cookie: session=1; path=/'));
+    const sender = developmentSender();
+    for (let index = 0; index < 2; index++) {
+      await sender.send({ ...POST, postUrl: `http://127.0.0.1:${receiver.port}/` });
+    }
+    expect(receiver.received.toLowerCase()).not.toContain('cookie');
+  });
+
+  test('reaches a host by its second address when the first does not listen', async () => {
+    await using receiver = await startReceiver((socket) => socket.write(OK));
+    const sender = developmentSender({ resolve: async () => ['::1', '127.0.0.1'] });
+    const outcome = await sender.send({ ...POST, postUrl: `http://receiver.test:${receiver.port}/` });
+    expect(outcome).toMatchObject({ kind: 'answered', statusCode: 200 });
+  });
+});
+
+describe('an answer', () => {
+  test.each([200, 204, 301, 302, 307, 400, 410, 429, 500, 503, 999])(
+    'of %d is reported as it is',
+    async (statusCode) => {
+      await using receiver = await startReceiver(answer(`${statusCode} Status`));
+      expect(await sendTo(receiver.port)).toMatchObject({ kind: 'answered', statusCode });
+    },
+  );
+
+  test('brings its retry-after along', async () => {
+    await using receiver = await startReceiver(answer('429 Slow\r\nretry-after: 120', 'later'));
+    expect(await sendTo(receiver.port)).toMatchObject({ statusCode: 429, retryAfter: '120', response: 'later' });
+  });
+
+  test('is kept as its first KiB, without a character cut in half', async () => {
+    await using receiver = await startReceiver(answer('500 Broken', `a${'é'.repeat(3000)}`));
+    expect(await sendTo(receiver.port)).toMatchObject({ response: `a${'é'.repeat(511)}` });
+  });
+
+  test('is kept with broken UTF-8 replaced and without NUL', async () => {
+    const bytes = Buffer.from([0x61, 0x00, 0xff, 0x62, 0xc3]);
+    await using receiver = await startReceiver((socket) => {
+      socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${bytes.length}\r\n\r\n`);
+      socket.write(bytes);
+    });
+    expect(await sendTo(receiver.port)).toMatchObject({ response: 'a\ufffdb\ufffd' });
+  });
+
+  test('without end is cut off and its connection closed', async () => {
+    let sentBytes = 0;
+    await using receiver = await startReceiver((socket) => {
+      const chunk = Buffer.alloc(64 * 1024, 'a');
+      const pour = () => {
+        if (socket.destroyed) return;
+        sentBytes += chunk.length;
+        if (socket.write(chunk)) setImmediate(pour);
+        else socket.once('drain', pour);
+      };
+      socket.write('HTTP/1.1 200 OK\r\n\r\n');
+      pour();
+    });
+    expect(await sendTo(receiver.port)).toMatchObject({ kind: 'answered', response: 'a'.repeat(1024) });
+    await receiver.closed(1);
+    expect(sentBytes).toBeLessThan(20_000_000);
+  });
+
+  test('that would inflate to megabytes is not inflated', async () => {
+    const bomb = gzipSync(Buffer.alloc(10_000_000, 'a'));
+    await using receiver = await startReceiver((socket) => {
+      socket.write(`HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: ${bomb.length}\r\n\r\n`);
+      socket.write(bomb);
+    });
+    const outcome = await sendTo(receiver.port);
+    expect(outcome).toMatchObject({ kind: 'answered', statusCode: 200 });
+    expect(outcome.kind === 'answered' && outcome.response).not.toContain('aaaaaaaa');
+  });
+});
+
+describe('within its deadline', () => {
+  const dripping = (head: string) => (socket: Socket) => {
+    socket.write(head);
+    const timer = setInterval(() => socket.write('a'), 50);
+    socket.on('close', () => clearInterval(timer));
+  };
+  const SILENCES: Record<string, (socket: Socket) => void> = {
+    'says nothing': () => {},
+    'stops in the middle of the headers': (socket) => socket.write('HTTP/1.1 200 OK\r\nx: '),
+    'stops after the headers': (socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n'),
+    'drips its headers': dripping('HTTP/1.1 200 OK\r\nx: '),
+    'drips its body': dripping('HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n'),
+    'drips a body without length': dripping('HTTP/1.1 200 OK\r\n\r\n'),
+  };
+
+  for (const [name, silence] of Object.entries(SILENCES)) {
+    test(`a receiver that ${name} is a timeout`, async () => {
+      await using receiver = await startReceiver(silence);
+      const outcome = await sendTo(receiver.port, { timeoutMs: 300 });
+      expect(outcome).toEqual({ kind: 'error', error: 'timeout', durationMs: expect.any(Number) });
+      expect(outcome.durationMs).toBeWithin(250, SOON_MS);
+      await receiver.closed(1);
+    });
+  }
+
+  test('a TLS handshake that never ends is a timeout', async () => {
+    await using receiver = await startReceiver(() => {});
+    const postUrl = `https://127.0.0.1:${receiver.port}/`;
+    expect(await developmentSender({ timeoutMs: 300 }).send({ ...POST, postUrl })).toMatchObject({ error: 'timeout' });
+  });
+
+  test('a look-up that never ends is a timeout', async () => {
+    const sender = developmentSender({ timeoutMs: 300, resolve: () => new Promise(() => {}) });
+    const outcome = await sender.send({ ...POST, postUrl: 'http://receiver.test/' });
+    expect(outcome).toMatchObject({ kind: 'error', error: 'timeout' });
+    expect(outcome.durationMs).toBeLessThan(SOON_MS);
+  });
+
+  test('a caller that stops gets aborted, before the start and in the middle', async () => {
+    await using receiver = await startReceiver(() => {});
+    const postUrl = `http://127.0.0.1:${receiver.port}/`;
+    for (const signal of [AbortSignal.abort(), AbortSignal.timeout(50)]) {
+      expect(await developmentSender().send({ ...POST, postUrl, signal })).toMatchObject({ error: 'aborted' });
+    }
+  });
+});
+
+describe('a failure has its true code', () => {
+  const BREAKS: Record<string, [(socket: Socket) => void, string]> = {
+    'closes instead of answering': [(socket) => socket.destroy(), 'reset'],
+    'resets instead of answering': [(socket) => socket.resetAndDestroy(), 'reset'],
+    'closes in the middle of the headers': [(socket) => socket.end('HTTP/1.1 200 OK\r\nx: '), 'reset'],
+    'closes in the middle of a 200': [
+      (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nok'),
+      'reset',
+    ],
+    'resets in the middle of a 200': [
+      (socket) => {
+        socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nok');
+        setTimeout(() => socket.resetAndDestroy(), 50);
+      },
+      'reset',
+    ],
+    'leaves its chunks unfinished': [
+      (socket) => socket.end('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n'),
+      'reset',
+    ],
+    'sends broken chunks': [
+      (socket) => socket.end('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\nok\r\n'),
+      'bad_response',
+    ],
+    'gives two lengths': [
+      (socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 5\r\n\r\nok'),
+      'bad_response',
+    ],
+    'encodes its transfer in an unknown way': [
+      (socket) => socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: foo\r\n\r\nok'),
+      'bad_response',
+    ],
+    'does not speak HTTP': [(socket) => socket.write('SSH-2.0-OpenSSH\r\n\r\n\r\n'), 'bad_response'],
+    'switches protocols unasked': [(socket) => socket.write('HTTP/1.1 101 Switching\r\n\r\n'), 'bad_response'],
+    'sends headers without end': [
+      (socket) => {
+        socket.write('HTTP/1.1 200 OK\r\n');
+        const timer = setInterval(() => socket.write(`x: ${'b'.repeat(60_000)}\r\n`), 1);
+        socket.on('close', () => clearInterval(timer));
+      },
+      'bad_response',
+    ],
+  };
+
+  for (const [name, [breakOff, error]] of Object.entries(BREAKS)) {
+    test(`${error} when a receiver ${name}`, async () => {
+      await using receiver = await startReceiver(breakOff);
+      expect(await sendTo(receiver.port)).toMatchObject({ kind: 'error', error, detail: expect.any(String) });
+    });
+  }
+
+  test('refused when nobody listens', async () => {
+    const receiver = await startReceiver(() => {});
+    await receiver[Symbol.asyncDispose]();
+    expect(await sendTo(receiver.port)).toMatchObject({ kind: 'error', error: 'refused' });
+  });
+
+  test('dns when the name does not exist', async () => {
+    const sender = developmentSender({ resolve: () => Promise.reject(new Error('no such name')) });
+    expect(await sender.send({ ...POST, postUrl: 'http://nowhere.test/' })).toMatchObject({ error: 'dns' });
+  });
+
+  test('failed when a header cannot be sent', async () => {
+    const postUrl = 'http://127.0.0.1:1/';
+    const outcome = await developmentSender().send({ ...POST, headers: { bad: 'a\r\nb: c' }, postUrl });
+    expect(outcome).toMatchObject({ kind: 'error', error: 'failed', detail: 'TypeError' });
+  });
+});
+
+describe('over TLS', () => {
+  const authority = makeAuthority('Paybell Test');
+  const options = { extraCa: authority.cert, resolve: async () => ['127.0.0.1'] };
+  const reply = (socket: Socket) => socket.write(OK);
+
+  test('a receiver is dialled by address and asked for and verified by name', async () => {
+    const names: string[] = [];
+    await using receiver = await startTlsReceiver(authority.issue(['a.test', 'b.test']), reply, (name) =>
+      names.push(name),
+    );
+    const sender = developmentSender(options);
+    for (const name of ['a.test', 'b.test', 'a.test']) {
+      const outcome = await sender.send({ ...POST, postUrl: `https://${name}:${receiver.port}/` });
+      expect(outcome).toMatchObject({ kind: 'answered', statusCode: 200, response: 'ok' });
+    }
+    expect(names).toEqual(['a.test', 'b.test']);
+    expect(receiver.received.match(/host: \S+/gi)?.map((line) => line.toLowerCase())).toEqual([
+      `host: a.test:${receiver.port}`,
+      `host: b.test:${receiver.port}`,
+      `host: a.test:${receiver.port}`,
+    ]);
+  });
+
+  const DISTRUSTED = {
+    'has expired': authority.issue(['receiver.test'], pastValidity()),
+    'is for another name': authority.issue(['other.test']),
+    'is self-signed': makeSelfSigned('receiver.test'),
+    'comes from an unknown authority': makeAuthority('Unknown').issue(['receiver.test']),
+  };
+
+  for (const [name, certificate] of Object.entries(DISTRUSTED)) {
+    test(`a certificate that ${name} is a tls error, and nothing is posted`, async () => {
+      await using receiver = await startTlsReceiver(certificate, reply);
+      const outcome = await developmentSender(options).send({
+        ...POST,
+        postUrl: `https://receiver.test:${receiver.port}/`,
+      });
+      expect(outcome).toMatchObject({ kind: 'error', error: 'tls', detail: expect.any(String) });
+      expect(receiver.received).toBe('');
+    });
+  }
+
+  test('a good certificate of our own authority is a tls error without the extra CA', async () => {
+    await using receiver = await startTlsReceiver(authority.issue(['receiver.test']), reply);
+    const sender = developmentSender({ resolve: options.resolve });
+    const outcome = await sender.send({ ...POST, postUrl: `https://receiver.test:${receiver.port}/` });
+    expect(outcome).toMatchObject({ kind: 'error', error: 'tls' });
+  });
+
+  test('a receiver without TLS is a tls error', async () => {
+    await using receiver = await startReceiver((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+    const outcome = await developmentSender(options).send({
+      ...POST,
+      postUrl: `https://receiver.test:${receiver.port}/`,
+    });
+    expect(outcome).toMatchObject({ kind: 'error', error: 'tls' });
+  });
+});
+
+describe('an environment that', () => {
+  async function sendInEnvironment(url: string, env: Record<string, string>) {
+    const program = `
+      import { createSender } from './src/delivery/sender.ts';
+      const plain = await fetch('${url}', { method: 'POST', body: '{}' }).then((answer) => answer.status, (error) => error.code);
+      const sender = createSender({ timeoutMs: 5000, allowInsecureTargets: true, userAgent: 'Paybell/test' });
+      const outcome = await sender.send({ postUrl: '${url}', headers: {}, body: '{}' });
+      console.log(JSON.stringify({ plain, outcome }));`;
+    const child = Bun.spawn([process.execPath, '-e', program], {
+      cwd: `${import.meta.dir}/../..`,
+      env: { PATH: process.env.PATH ?? '', ...env },
+      stdout: 'pipe',
+    });
+    return JSON.parse(await new Response(child.stdout).text());
+  }
+
+  test.each(['HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'])('sets %s does not divert a post', async (name) => {
+    await using proxy = await startReceiver(answer('502 Proxy'));
+    await using receiver = await startReceiver(answer('200 OK', 'receiver'));
+    const { plain, outcome } = await sendInEnvironment(`http://127.0.0.1:${receiver.port}/`, {
+      [name]: `http://127.0.0.1:${proxy.port}`,
+    });
+    expect(plain).toBe(502);
+    expect(outcome).toMatchObject({ kind: 'answered', statusCode: 200, response: 'receiver' });
+    expect(proxy.connections).toBe(1);
+  });
+
+  test.each(['HTTPS_PROXY', 'https_proxy'])('sets %s does not divert a post over TLS', async (name) => {
+    await using proxy = await startReceiver(answer('502 Proxy'));
+    await using receiver = await startTlsReceiver(makeSelfSigned('receiver.test'), answer('200 OK'));
+    const { outcome } = await sendInEnvironment(`https://127.0.0.1:${receiver.port}/`, {
+      [name]: `http://127.0.0.1:${proxy.port}`,
+    });
+    expect(outcome).toMatchObject({ kind: 'error', error: 'tls' });
+    expect(proxy.received.match(/CONNECT/g)).toHaveLength(1);
+  });
+
+  test('switches TLS verification off does not switch off ours', async () => {
+    await using receiver = await startTlsReceiver(makeSelfSigned('receiver.test'), answer('200 OK'));
+    const { plain, outcome } = await sendInEnvironment(`https://127.0.0.1:${receiver.port}/`, {
+      NODE_TLS_REJECT_UNAUTHORIZED: '0',
+    });
+    expect(plain).toBe(200);
+    expect(outcome).toMatchObject({ kind: 'error', error: 'tls' });
+  });
+});

@@ -1,0 +1,138 @@
+import { describe, expect, test } from 'bun:test';
+import { createTargetGuard, type Resolve } from '../../src/delivery/target-guard.ts';
+
+const PUBLIC = '93.184.216.34';
+const PUBLIC_V6 = '2606:4700:4700::1111';
+const EXAMPLE = new URL('https://example.com/hook');
+
+/** Counts the look-ups and answers each with the next of the given lists, the last one for ever. */
+function resolverOf(...answers: string[][]) {
+  const asked: string[] = [];
+  const resolve: Resolve = async (hostname) => {
+    asked.push(hostname);
+    return answers[Math.min(asked.length, answers.length) - 1] ?? [];
+  };
+  return { asked, resolve };
+}
+
+function strictGuard(resolve: Resolve, nowMs?: () => number) {
+  return createTargetGuard({ allowInsecureTargets: false, resolve, ...(nowMs && { nowMs }) });
+}
+
+describe('a target', () => {
+  test('is all addresses of a name when every one is public', async () => {
+    const { resolve } = resolverOf([PUBLIC_V6, PUBLIC]);
+    expect(await strictGuard(resolve)(EXAMPLE)).toEqual({ ok: true, addresses: [PUBLIC_V6, PUBLIC] });
+  });
+
+  test.each([
+    [['127.0.0.1']],
+    [['::1']],
+    [['10.0.0.7']],
+    [['169.254.169.254']],
+    [['168.63.129.16']],
+    [['::ffff:127.0.0.1']],
+    [['::7f00:1']],
+    [['fe80::1%eth0']],
+    [['not an address']],
+    [['']],
+    [[PUBLIC, '127.0.0.1']],
+    [['127.0.0.1', PUBLIC]],
+    [[PUBLIC, PUBLIC_V6, 'fd00::1']],
+  ])('is blocked when its name resolves to %j', async (addresses) => {
+    const { resolve } = resolverOf(addresses);
+    expect(await strictGuard(resolve)(EXAMPLE)).toEqual({ ok: false, error: 'blocked_address' });
+  });
+
+  test.each(['https://127.0.0.1/', 'https://2130706433/', 'https://[::1]/', 'https://[::127.0.0.1]/', 'https://0/'])(
+    'is blocked without a look-up when it is written as %s',
+    async (url) => {
+      const { asked, resolve } = resolverOf([PUBLIC]);
+      expect(await strictGuard(resolve)(new URL(url))).toEqual({ ok: false, error: 'blocked_address' });
+      expect(asked).toEqual([]);
+    },
+  );
+
+  test('is the address itself when a public one is written', async () => {
+    const { asked, resolve } = resolverOf([]);
+    const guard = strictGuard(resolve);
+    expect(await guard(new URL(`https://${PUBLIC}/`))).toEqual({ ok: true, addresses: [PUBLIC] });
+    expect(await guard(new URL(`https://[${PUBLIC_V6}]:8443/`))).toEqual({ ok: true, addresses: [PUBLIC_V6] });
+    expect(asked).toEqual([]);
+  });
+
+  test('may be private when insecure targets are allowed', async () => {
+    const guard = createTargetGuard({ allowInsecureTargets: true, resolve: resolverOf(['127.0.0.1']).resolve });
+    expect(await guard(EXAMPLE)).toEqual({ ok: true, addresses: ['127.0.0.1'] });
+    expect(await guard(new URL('http://[::1]/'))).toEqual({ ok: true, addresses: ['::1'] });
+  });
+
+  test('is a dns error when the name has no address or the look-up fails', async () => {
+    const failing: Resolve = () => Promise.reject(new Error('ENOTFOUND'));
+    expect(await strictGuard(resolverOf([]).resolve)(EXAMPLE)).toEqual({ ok: false, error: 'dns' });
+    expect(await strictGuard(failing)(EXAMPLE)).toEqual({ ok: false, error: 'dns' });
+  });
+
+  test('is found by the real resolver on this machine without blocking it', async () => {
+    const guard = createTargetGuard({ allowInsecureTargets: true });
+    const target = await guard(new URL('http://localhost/'));
+    expect(target.ok && target.addresses.some((address) => ['127.0.0.1', '::1'].includes(address))).toBe(true);
+    expect(await createTargetGuard({ allowInsecureTargets: false })(new URL('https://localhost/'))).toEqual({
+      ok: false,
+      error: 'blocked_address',
+    });
+  });
+});
+
+describe('look-ups', () => {
+  test('of one name at the same time are one', async () => {
+    const { asked, resolve } = resolverOf([PUBLIC]);
+    const guard = strictGuard(resolve);
+    const targets = await Promise.all(Array.from({ length: 1000 }, () => guard(EXAMPLE)));
+    expect(asked).toEqual(['example.com']);
+    expect(targets.every((target) => target.ok)).toBe(true);
+  });
+
+  test('are made anew after some seconds, and a name that turned private is then blocked', async () => {
+    let nowMs = 0;
+    const { asked, resolve } = resolverOf([PUBLIC], ['127.0.0.1']);
+    const guard = strictGuard(resolve, () => nowMs);
+    expect(await guard(EXAMPLE)).toEqual({ ok: true, addresses: [PUBLIC] });
+    nowMs = 2_999;
+    expect(await guard(EXAMPLE)).toEqual({ ok: true, addresses: [PUBLIC] });
+    expect(asked).toHaveLength(1);
+    nowMs = 3_000;
+    expect(await guard(EXAMPLE)).toEqual({ ok: false, error: 'blocked_address' });
+    expect(asked).toHaveLength(2);
+  });
+
+  test('that never end do not hold their name for ever', async () => {
+    let nowMs = 0;
+    let asked = 0;
+    const resolve: Resolve = () => (++asked === 1 ? new Promise(() => {}) : Promise.resolve([PUBLIC]));
+    const guard = strictGuard(resolve, () => nowMs);
+    await expect(guard(EXAMPLE, AbortSignal.timeout(20))).rejects.toThrow();
+    nowMs = 10_000;
+    expect(await guard(EXAMPLE)).toEqual({ ok: true, addresses: [PUBLIC] });
+  });
+
+  test('are remembered for a bounded number of names', async () => {
+    const { asked, resolve } = resolverOf([PUBLIC]);
+    const guard = strictGuard(resolve, () => 0);
+    for (let index = 0; index <= 10_000; index++) await guard(new URL(`https://host-${index}.example.com/`));
+    await guard(new URL('https://host-10000.example.com/'));
+    expect(asked).toHaveLength(10_001);
+    await guard(new URL('https://host-0.example.com/'));
+    expect(asked).toHaveLength(10_002);
+  });
+
+  test('are left by whoever runs out of time, and still answer the others', async () => {
+    const { promise, resolve: answer } = Promise.withResolvers<string[]>();
+    const guard = strictGuard(() => promise);
+    const patient = guard(EXAMPLE);
+    await expect(guard(EXAMPLE, AbortSignal.timeout(20))).rejects.toThrow();
+    await expect(guard(EXAMPLE, AbortSignal.abort())).rejects.toThrow();
+    answer([PUBLIC]);
+    expect(await patient).toEqual({ ok: true, addresses: [PUBLIC] });
+  });
+});
