@@ -1,13 +1,14 @@
 import type { Server } from 'bun';
 import { createApp } from './api/app.ts';
 import type { Config } from './config.ts';
-import { PERMISSIONS } from './domain/api-keys.ts';
+import { ACTORS } from './domain/audit.ts';
 import type { Logger } from './log.ts';
-import { createApiKey } from './store/api-keys.ts';
 import type { Database } from './store/database.ts';
-import { createEntity, hasEntities } from './store/entities.ts';
 import { type Migration, migrate, pendingMigrations } from './store/migrate.ts';
 import { openDatabase } from './store/open-database.ts';
+import { type Provisioned, provisionFirstEntity } from './store/provision.ts';
+import type { SecretBox } from './store/secret-box.ts';
+import { openSecretBox } from './store/secret-key.ts';
 
 /** Above every limit of our own, so that our own 413 speaks. */
 const MAX_REQUEST_BYTES = 8 * 1024 * 1024;
@@ -17,12 +18,10 @@ const IDLE_TIMEOUT_S = 30;
 const READINESS_GRACE_MS = 250;
 const DRAIN_MS = 10_000;
 
-export type FirstEntity = { entityId: string; apiKey: string };
-
 export type Service = {
   readonly url: string;
   /** Made because the store was empty; the key is nowhere else. */
-  readonly firstEntity: FirstEntity | null;
+  readonly firstEntity: Provisioned | null;
   readonly stop: () => Promise<void>;
 };
 
@@ -37,11 +36,12 @@ export class PendingMigrationsError extends Error {
 
 /** Composition root: settings in, a running service out. */
 export async function startService(config: Config, log: Logger): Promise<Service> {
-  const db = await openStore(config);
+  const { db, box } = await openStore(config);
   let ready = false;
   try {
-    const firstEntity = await createFirstEntity(db);
-    const app = createApp({ config, db, log, nowMs: Date.now, isReady: () => ready });
+    const change = { actor: ACTORS.paybell, nowS: Math.floor(Date.now() / 1000) };
+    const firstEntity = await provisionFirstEntity(db, box, change);
+    const app = createApp({ config, db, box, log, nowMs: Date.now, isReady: () => ready });
     const server = Bun.serve({
       hostname: config.HOST,
       port: config.PORT,
@@ -69,8 +69,8 @@ export async function startService(config: Config, log: Logger): Promise<Service
   }
 }
 
-/** Opens the store with its schema up to date, or says what is missing. */
-export async function openStore(config: Config): Promise<Database> {
+/** The store with its schema up to date and its secrets readable, or an error that says what to mend. */
+export async function openStore(config: Config): Promise<{ db: Database; box: SecretBox }> {
   const db = await openDatabase(config.DATABASE_URL);
   try {
     if (config.AUTO_MIGRATE) await migrate(db);
@@ -78,25 +78,11 @@ export async function openStore(config: Config): Promise<Database> {
       const pending = await pendingMigrations(db);
       if (pending.length > 0) throw new PendingMigrationsError(pending);
     }
-    return db;
+    return { db, box: await openSecretBox(db, config) };
   } catch (error) {
     await db.close();
     throw error;
   }
-}
-
-/** Two instances may start on one empty store: the lock lets only the first find it so. */
-async function createFirstEntity(db: Database): Promise<FirstEntity | null> {
-  if (await hasEntities(db)) return null;
-  return db.transaction(async (queries) => {
-    for (const sql of db.dialect.lockStore) await queries.run(sql);
-    if (await hasEntities(queries)) return null;
-    const nowS = Math.floor(Date.now() / 1000);
-    const { entityId } = await createEntity(queries, 'First entity', nowS);
-    const options = { name: 'First key', permissions: PERMISSIONS, expiresAt: null };
-    const { apiKey } = await createApiKey(queries, entityId, options, nowS);
-    return { entityId, apiKey };
-  });
 }
 
 /** Requests in flight finish; whatever still hangs after that is cut. */

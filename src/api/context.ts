@@ -1,12 +1,15 @@
 import type { Config } from '../config.ts';
 import type { Permission } from '../domain/api-keys.ts';
 import type { Logger } from '../log.ts';
+import type { Change } from '../store/audit.ts';
 import type { Database } from '../store/database.ts';
+import type { SecretBox } from '../store/secret-box.ts';
 
 /** What the whole app stands on; tests put their own store and clock in. */
 export type ApiContext = {
   readonly config: Config;
   readonly db: Database;
+  readonly box: SecretBox;
   readonly log: Logger;
   readonly nowMs: () => number;
   /** False while starting and from the first sign of stopping on. */
@@ -23,6 +26,10 @@ export type Caller = {
   readonly revision: number;
   readonly may: (permission: Permission) => boolean;
 };
+
+export function changeBy(context: ApiContext, caller: Pick<Caller, 'keyId'>): Change {
+  return { actor: caller.keyId, nowS: nowS(context) };
+}
 
 export function nowS(context: ApiContext): number {
   return Math.floor(context.nowMs() / 1000);

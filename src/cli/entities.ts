@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
-import { PERMISSIONS } from '../domain/api-keys.ts';
-import { createApiKey } from '../store/api-keys.ts';
-import { createEntity, listEntities } from '../store/entities.ts';
+import { listEntities } from '../store/entities.ts';
+import { provisionEntity } from '../store/provision.ts';
 import { printJson, printLine, printTable, showDate } from './output.ts';
-import { secondsNow, withStore } from './store-session.ts';
+import { changeByCommandLine, withStore } from './store-session.ts';
 
 export function addEntities(program: Command): void {
   const entities = program.command('entities').description('tenants: everything belongs to exactly one');
@@ -17,14 +16,7 @@ export function addEntities(program: Command): void {
 }
 
 async function create({ name, json }: { name: string; json?: boolean }): Promise<void> {
-  const made = await withStore((db) =>
-    db.transaction(async (queries) => {
-      const { entityId } = await createEntity(queries, name, secondsNow());
-      const options = { name: 'First key', permissions: PERMISSIONS, expiresAt: null };
-      const { apiKey } = await createApiKey(queries, entityId, options, secondsNow());
-      return { entityId, apiKey };
-    }),
-  );
+  const made = await withStore(({ db, box }) => provisionEntity(db, box, name, changeByCommandLine()));
   if (json) return printJson(made);
   printLine(`entity-id  ${made.entityId}`);
   printLine(`api-key    ${made.apiKey}`);
@@ -32,7 +24,7 @@ async function create({ name, json }: { name: string; json?: boolean }): Promise
 }
 
 async function list({ json }: { json?: boolean }): Promise<void> {
-  const entities = await withStore((db) => listEntities(db));
+  const entities = await withStore(({ db }) => listEntities(db));
   if (json) return printJson({ totalResults: entities.length, entities });
   printTable(
     ['entity-id', 'name', 'created'],

@@ -4,6 +4,7 @@ import { Problem } from '../domain/problems.ts';
 import { PendingMigrationsError } from '../service.ts';
 import { StoreUnavailableError } from '../store/database.ts';
 import { SchemaTooNewError } from '../store/migrate.ts';
+import { SecretKeyError } from '../store/secret-box.ts';
 import { printError } from './output.ts';
 
 export const EXIT = { success: 0, failure: 1, usage: 2 } as const;
@@ -20,7 +21,7 @@ export class CommandError extends Error {
   }
 }
 
-const EXPECTED = [Problem, PendingMigrationsError, SchemaTooNewError];
+const EXPECTED = [Problem, PendingMigrationsError, SchemaTooNewError, SecretKeyError];
 
 /** Says what went wrong and answers the exit code. */
 export function reportFailure(error: unknown): number {

@@ -5,7 +5,7 @@ import { type ApiKey, createApiKey, listApiKeys, revokeApiKey } from '../store/a
 import { entityExists } from '../store/entities.ts';
 import { CommandError } from './failure.ts';
 import { printJson, printLine, printTable, showDate } from './output.ts';
-import { secondsNow, withStore } from './store-session.ts';
+import { changeByCommandLine, secondsNow, withStore } from './store-session.ts';
 
 export function addKeys(program: Command): void {
   const keys = program.command('keys').description('api keys of an entity');
@@ -35,12 +35,12 @@ export function addKeys(program: Command): void {
 type CreateOptions = { entity: string; name: string; permissions: Permission[]; expires?: number; json?: boolean };
 
 async function create({ entity, name, permissions, expires, json }: CreateOptions): Promise<void> {
-  const nowS = secondsNow();
-  const expiresAt = expires === undefined ? null : nowS + expires;
-  const made = await withStore((db) =>
+  const change = changeByCommandLine();
+  const expiresAt = expires === undefined ? null : change.nowS + expires;
+  const made = await withStore(({ db }) =>
     db.transaction(async (queries) => {
       if (!(await entityExists(queries, entity))) throw new CommandError(`there is no entity ${entity}`);
-      return createApiKey(queries, entity, { name, permissions, expiresAt }, nowS);
+      return createApiKey(queries, entity, { name, permissions, expiresAt }, change);
     }),
   );
   if (json) return printJson(made);
@@ -50,10 +50,10 @@ async function create({ entity, name, permissions, expires, json }: CreateOption
 }
 
 async function list({ entity, json }: { entity?: string; json?: boolean }): Promise<void> {
-  const keys = await withStore((db) => listApiKeys(db, entity ?? null));
+  const keys = await withStore(({ db }) => listApiKeys(db, entity ?? null));
   if (json) return printJson({ totalResults: keys.length, keys });
   printTable(
-    ['key-id', 'entity-id', 'name', 'key', 'permissions', 'created', 'expires', 'state'],
+    ['key-id', 'entity-id', 'name', 'key', 'permissions', 'created', 'last used', 'expires', 'state'],
     keys.map((key) => [
       key.keyId,
       key.entityId,
@@ -61,6 +61,7 @@ async function list({ entity, json }: { entity?: string; json?: boolean }): Prom
       `${key.prefix}…${key.lastFour}`,
       key.permissions.length === PERMISSIONS.length ? 'all' : key.permissions.join(','),
       showDate(key.dateCreated),
+      showDate(key.dateLastUsed),
       showDate(key.dateExpires),
       stateOf(key),
     ]),
@@ -69,7 +70,7 @@ async function list({ entity, json }: { entity?: string; json?: boolean }): Prom
 }
 
 async function revoke(keyId: string, { json }: { json?: boolean }): Promise<void> {
-  const key = await withStore((db) => revokeApiKey(db, keyId, secondsNow()));
+  const key = await withStore(({ db }) => revokeApiKey(db, keyId, changeByCommandLine()));
   if (key === null) throw new CommandError(`there is no key ${keyId}`);
   if (json) return printJson(key);
   printLine(`Revoked ${key.keyId} (${key.name}).`);

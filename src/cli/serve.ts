@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { type Config, loadConfig, summarize } from '../config.ts';
 import { createLogger } from '../log.ts';
-import { type FirstEntity, startService } from '../service.ts';
+import { startService } from '../service.ts';
+import type { Provisioned } from '../store/provision.ts';
 import { version } from '../version.ts';
 import { CommandError } from './failure.ts';
 import { paint, printLine } from './output.ts';
@@ -43,13 +44,13 @@ function explainListenError(error: unknown, config: Config): unknown {
 }
 
 /** Straight to the terminal and never through the log: the key is in it. */
-function printWelcome(url: string, config: Config, first: FirstEntity | null): void {
+function printWelcome(url: string, config: Config, first: Provisioned | null): void {
   printLine(`\n  ${paint('Paybell', 'bold')} ${version} is listening on ${paint(url, 'cyan')}`);
   if (first !== null) printFirstSteps(`${url}/api/v1/${config.PROCESSOR}`, first);
   printLine(`\n  API reference  ${url}/docs\n`);
 }
 
-function printFirstSteps(api: string, { entityId, apiKey }: FirstEntity): void {
+function printFirstSteps(api: string, { entityId, apiKey }: Provisioned): void {
   const credentials = `-H 'api-key: ${apiKey}' -H 'entity-id: ${entityId}'`;
   const registration = { postUrl: 'https://example.com/hook', networkIds: [1, 8453], events: ['TransferFinalized'] };
   printLine(`

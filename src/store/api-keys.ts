@@ -1,4 +1,5 @@
 import { hashApiKey, lastFour, makeApiKey, type Permission } from '../domain/api-keys.ts';
+import { type Change, recordChange } from './audit.ts';
 import type { Database, Queries, SqlInteger } from './database.ts';
 import { newId, randomBytes } from './new-id.ts';
 
@@ -14,6 +15,7 @@ export type ApiKey = {
   dateCreated: number;
   dateExpires: number | null;
   dateRevoked: number | null;
+  dateLastUsed: number | null;
 };
 
 /** Who is calling, and the revision of its entity at the moment of the question. */
@@ -24,24 +26,21 @@ export async function createApiKey(
   queries: Queries,
   entityId: string,
   options: ApiKeyOptions,
-  nowS: number,
+  change: Change,
 ): Promise<{ keyId: string; apiKey: string }> {
+  const { name, permissions, expiresAt } = options;
   const keyId = newId('key');
   const apiKey = makeApiKey(randomBytes);
   await queries.run(
     `insert into api_keys (entity_id, id, key_hash, last_four, name, permissions, created_at, expires_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8)`,
-    [
-      entityId,
-      keyId,
-      hashApiKey(apiKey),
-      lastFour(apiKey),
-      options.name,
-      options.permissions.join(','),
-      nowS,
-      options.expiresAt,
-    ],
+    [entityId, keyId, hashApiKey(apiKey), lastFour(apiKey), name, permissions.join(','), change.nowS, expiresAt],
   );
+  await recordChange(queries, entityId, change, {
+    action: 'key.created',
+    target: keyId,
+    after: { name, permissions, dateExpires: expiresAt },
+  });
   return { keyId, apiKey };
 }
 
@@ -71,12 +70,15 @@ type ApiKeyRow = {
   created_at: SqlInteger;
   expires_at: SqlInteger | null;
   revoked_at: SqlInteger | null;
+  last_used_at: SqlInteger | null;
 };
+
+const COLUMNS = 'id, entity_id, name, last_four, permissions, created_at, expires_at, revoked_at, last_used_at';
 
 /** Operator's query: the keys of one entity, or of all when none is named. */
 export async function listApiKeys(db: Database, entityId: string | null): Promise<ApiKey[]> {
   const rows = await db.all<ApiKeyRow>(
-    `select id, entity_id, name, last_four, permissions, created_at, expires_at, revoked_at from api_keys
+    `select ${COLUMNS} from api_keys
      where ($1 = '' or entity_id = $1) order by created_at, id`,
     [entityId ?? ''],
   );
@@ -84,14 +86,22 @@ export async function listApiKeys(db: Database, entityId: string | null): Promis
 }
 
 /** Operator's command. Answers null for an unknown key; revoking twice keeps the first date. */
-export function revokeApiKey(db: Database, keyId: string, nowS: number): Promise<ApiKey | null> {
+export function revokeApiKey(db: Database, keyId: string, change: Change): Promise<ApiKey | null> {
   return db.transaction(async (queries) => {
-    const row = await queries.get<ApiKeyRow>(
-      `update api_keys set revoked_at = coalesce(revoked_at, $2) where id = $1
-       returning id, entity_id, name, last_four, permissions, created_at, expires_at, revoked_at`,
-      [keyId, nowS],
-    );
-    return row === undefined ? null : toApiKey(row);
+    const before = await queries.get<ApiKeyRow>(`select ${COLUMNS} from api_keys where id = $1`, [keyId]);
+    if (before === undefined || before.revoked_at !== null) return before === undefined ? null : toApiKey(before);
+    await queries.run('update api_keys set revoked_at = $3 where entity_id = $1 and id = $2', [
+      before.entity_id,
+      keyId,
+      change.nowS,
+    ]);
+    await recordChange(queries, before.entity_id, change, {
+      action: 'key.revoked',
+      target: keyId,
+      before: { name: before.name },
+      after: { dateRevoked: change.nowS },
+    });
+    return toApiKey({ ...before, revoked_at: change.nowS });
   });
 }
 
@@ -106,5 +116,6 @@ function toApiKey(row: ApiKeyRow): ApiKey {
     dateCreated: Number(row.created_at),
     dateExpires: row.expires_at === null ? null : Number(row.expires_at),
     dateRevoked: row.revoked_at === null ? null : Number(row.revoked_at),
+    dateLastUsed: row.last_used_at === null ? null : Number(row.last_used_at),
   };
 }

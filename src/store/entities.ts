@@ -1,13 +1,20 @@
+import { type Change, recordChange } from './audit.ts';
 import type { Database, Queries, SqlInteger } from './database.ts';
 import { newId } from './new-id.ts';
+import type { SecretBox } from './secret-box.ts';
+import { createSigningKeys } from './secrets.ts';
 
 export type Entity = { entityId: string; name: string; dateCreated: number };
 
 type EntityRow = { id: string; name: string; created_at: SqlInteger };
 
-export async function createEntity(queries: Queries, name: string, nowS: number): Promise<Entity> {
+/** With its first signing secret and key pair: an entity can be posted for from its first moment. */
+export async function createEntity(queries: Queries, box: SecretBox, name: string, change: Change): Promise<Entity> {
   const entityId = newId('ent');
+  const { nowS } = change;
   await queries.run('insert into entities (id, name, created_at) values ($1, $2, $3)', [entityId, name, nowS]);
+  await createSigningKeys(queries, box, entityId, nowS);
+  await recordChange(queries, entityId, change, { action: 'entity.created', target: entityId, after: { name } });
   return { entityId, name, dateCreated: nowS };
 }
 

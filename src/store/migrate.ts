@@ -1,10 +1,11 @@
 import type { Database, Queries, SqlInteger } from './database.ts';
 import { webhooks } from './migrations/0001-webhooks.ts';
+import { secretsAndAudit } from './migrations/0002-secrets-and-audit.ts';
 
 export type Migration = { version: number; name: string; statements: readonly string[] };
 
 /** Forward only: a migration that was ever released is never edited, the next one mends it. */
-export const MIGRATIONS: readonly Migration[] = [webhooks];
+export const MIGRATIONS: readonly Migration[] = [webhooks, secretsAndAudit];
 
 const MIGRATION_DEADLINE_MS = 30 * 60_000;
 

@@ -1,5 +1,6 @@
 import { Problem } from '../domain/problems.ts';
 import { MAX_WEBHOOKS_PER_CELL, type NetworkEvent, type Webhook } from '../domain/webhooks.ts';
+import { type Change, recordChange } from './audit.ts';
 import type { Database, Queries, SqlInteger } from './database.ts';
 import { newId } from './new-id.ts';
 import { chunks, valuesList } from './values.ts';
@@ -12,14 +13,19 @@ export function registerWebhooks(
   db: Database,
   entityId: string,
   options: RegisterOptions,
-  nowS: number,
+  change: Change,
 ): Promise<{ created: number; webhooks: Webhook[] }> {
   return db.transaction(async (queries) => {
-    const turn = await lockEntity(queries, entityId, options.pairs.length, nowS);
+    const turn = await lockEntity(queries, entityId, options.pairs.length, change.nowS);
     const inserted = await insertMissing(queries, entityId, options, turn);
     if (inserted.length > 0) {
       await raiseCounts(queries, entityId, inserted);
       await checkEntityLimit(queries, entityId, options.entityWebhookLimit);
+      await recordChange(queries, entityId, change, {
+        action: 'webhooks.registered',
+        target: entityId,
+        after: { postUrl: options.postUrl, registered: inserted },
+      });
     }
     return { created: inserted.length, webhooks: await readPairs(queries, entityId, options) };
   });

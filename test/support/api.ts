@@ -4,10 +4,18 @@ import { loadConfig } from '../../src/config.ts';
 import { PERMISSIONS, type Permission } from '../../src/domain/api-keys.ts';
 import { createLogger } from '../../src/log.ts';
 import { createApiKey } from '../../src/store/api-keys.ts';
+import type { Change } from '../../src/store/audit.ts';
 import type { Database } from '../../src/store/database.ts';
 import { createEntity } from '../../src/store/entities.ts';
+import { SecretBox } from '../../src/store/secret-box.ts';
 
 export type Tenant = { entityId: string; apiKey: string; keyId: string };
+
+/** The one SECRET_KEY of all tests. */
+export const TEST_BOX = new SecretBox(new Uint8Array(32).fill(7));
+
+/** Who and when, where a test does not care. */
+export const TEST_CHANGE: Change = { actor: 'test', nowS: 1_700_000_000 };
 
 export const WEBHOOKS = '/api/v1/crypto/webhooks/classic';
 
@@ -15,7 +23,7 @@ export const WEBHOOKS = '/api/v1/crypto/webhooks/classic';
 export function testApp(db: Database, settings: Record<string, string> = {}, overrides: Partial<ApiContext> = {}): App {
   const config = loadConfig(settings);
   const log = createLogger('silent');
-  return createApp({ config, db, log, nowMs: Date.now, isReady: () => true, ...overrides });
+  return createApp({ config, db, box: TEST_BOX, log, nowMs: Date.now, isReady: () => true, ...overrides });
 }
 
 export async function createTenant(
@@ -24,8 +32,8 @@ export async function createTenant(
   expiresAt: number | null = null,
 ): Promise<Tenant> {
   return db.transaction(async (queries) => {
-    const { entityId } = await createEntity(queries, 'Test', 1_700_000_000);
-    const key = await createApiKey(queries, entityId, { name: 'Test', permissions, expiresAt }, 1_700_000_000);
+    const { entityId } = await createEntity(queries, TEST_BOX, 'Test', TEST_CHANGE);
+    const key = await createApiKey(queries, entityId, { name: 'Test', permissions, expiresAt }, TEST_CHANGE);
     return { entityId, ...key };
   });
 }

@@ -9,7 +9,7 @@ import {
 import { listWebhooks } from '../../store/webhook-list.ts';
 import { registerWebhooks } from '../../store/webhooks.ts';
 import { cacheableJson, json } from '../answers.ts';
-import { nowS } from '../context.ts';
+import { changeBy } from '../context.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 
 export function webhookEndpoints(config: Config): Endpoint[] {
@@ -59,7 +59,12 @@ function register(rules: RegistrationRules, entityWebhookLimit: number): Endpoin
     problems: ['webhook_limit'],
     handle: async ({ context, caller, body }) => {
       const options = { postUrl: body.postUrl, pairs: pairsOf(body, rules), entityWebhookLimit };
-      const { created, webhooks } = await registerWebhooks(context.db, caller.entityId, options, nowS(context));
+      const { created, webhooks } = await registerWebhooks(
+        context.db,
+        caller.entityId,
+        options,
+        changeBy(context, caller),
+      );
       return json(created > 0 ? 201 : 200, { totalResults: webhooks.length, webhooks });
     },
   });
