@@ -19,7 +19,11 @@ export function registerWebhooks(
     const turn = await lockEntity(queries, entityId, options.pairs.length, change.nowS);
     const inserted = await insertMissing(queries, entityId, options, turn);
     if (inserted.length > 0) {
-      await raiseCounts(queries, entityId, inserted);
+      await raiseCounts(
+        queries,
+        entityId,
+        inserted.map((pair) => ({ ...pair, webhooks: 1 })),
+      );
       await checkEntityLimit(queries, entityId, options.entityWebhookLimit);
       await recordChange(queries, entityId, change, {
         action: 'webhooks.registered',
@@ -49,33 +53,62 @@ export async function lockEntity(queries: Queries, entityId: string, slots: numb
   return { lastSeq: Number(row.revision), datedAt: Number(row.webhooks_dated_at) };
 }
 
-async function insertMissing(
+function insertMissing(
   queries: Queries,
   entityId: string,
   { postUrl, pairs }: RegisterOptions,
   { lastSeq, datedAt }: Turn,
 ): Promise<NetworkEvent[]> {
+  const firstSeq = lastSeq - pairs.length + 1;
+  const rows = pairs.map((pair, index) => ({
+    ...pair,
+    webhookId: newId('wh'),
+    postUrl,
+    createdSeq: firstSeq + index,
+    dateCreated: datedAt,
+  }));
+  return insertWebhooks(queries, entityId, rows);
+}
+
+export type NewWebhook = Webhook & { createdSeq: number };
+
+/** Under the entity's lock. Answers what was not registered yet, and so is new. */
+export async function insertWebhooks(
+  queries: Queries,
+  entityId: string,
+  webhooks: readonly NewWebhook[],
+): Promise<NetworkEvent[]> {
   const inserted: NetworkEvent[] = [];
-  let seq = lastSeq - pairs.length;
-  for (const chunk of chunks(pairs)) {
+  for (const chunk of chunks(webhooks)) {
     const rows = await queries.all<{ network_id: SqlInteger; event: string }>(
       `insert into webhooks (entity_id, id, network_id, event, post_url, created_seq, created_at)
        values ${valuesList(chunk.length, 7)}
        on conflict (entity_id, network_id, event, post_url) do nothing returning network_id, event`,
-      chunk.flatMap(({ networkId, event }) => [entityId, newId('wh'), networkId, event, postUrl, ++seq, datedAt]),
+      chunk.flatMap((row) => [
+        entityId,
+        row.webhookId,
+        row.networkId,
+        row.event,
+        row.postUrl,
+        row.createdSeq,
+        row.dateCreated,
+      ]),
     );
     for (const row of rows) inserted.push({ networkId: Number(row.network_id), event: row.event });
   }
   return inserted;
 }
 
-async function raiseCounts(queries: Queries, entityId: string, inserted: readonly NetworkEvent[]): Promise<void> {
-  for (const chunk of chunks(inserted)) {
+export type CellCount = NetworkEvent & { webhooks: number };
+
+/** Each cell may be named only once: PostgreSQL refuses an upsert that meets one row twice. */
+export async function raiseCounts(queries: Queries, entityId: string, cells: readonly CellCount[]): Promise<void> {
+  for (const chunk of chunks(cells)) {
     const rows = await queries.all<{ network_id: SqlInteger; event: string; webhooks: SqlInteger }>(
       `insert into webhook_counts (entity_id, network_id, event, webhooks) values ${valuesList(chunk.length, 4)}
        on conflict (entity_id, network_id, event) do update set webhooks = webhook_counts.webhooks + excluded.webhooks
        returning network_id, event, webhooks`,
-      chunk.flatMap(({ networkId, event }) => [entityId, networkId, event, 1]),
+      chunk.flatMap(({ networkId, event, webhooks }) => [entityId, networkId, event, webhooks]),
     );
     const full = rows.find((row) => Number(row.webhooks) > MAX_WEBHOOKS_PER_CELL);
     if (full === undefined) continue;
