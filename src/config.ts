@@ -71,7 +71,7 @@ function rateLimit(text: string): { perSecond: number; burst: number } | 'off' |
 export type DatabaseTarget = { engine: 'sqlite'; file: string } | { engine: 'postgres'; url: string };
 
 function databaseTarget(text: string): DatabaseTarget | null {
-  if (/^postgres(ql)?:\/\//.test(text)) return URL.canParse(text) ? { engine: 'postgres', url: text } : null;
+  if (/^postgres(ql)?:\/\//.test(text)) return URL.parse(text)?.hostname ? { engine: 'postgres', url: text } : null;
   const file = /^sqlite:(?:\/\/(?=\/))?(.+)$/.exec(text)?.[1];
   return file === undefined || file.includes(':memory:') || file.startsWith('//') ? null : { engine: 'sqlite', file };
 }

@@ -21,7 +21,13 @@ export function parseQuery<Schema extends z.ZodObject>(schema: Schema, search: s
 export function parseBody<Schema extends z.ZodType>(schema: Schema, body: unknown): Parsed<z.output<Schema>> {
   const result = schema.safeParse(body);
   if (result.success) return { ok: true, value: result.data };
-  return { ok: false, faults: faultsOf(result.error, 'body', fieldsOf(schema)) };
+  return { ok: false, faults: firstOfEach(faultsOf(result.error, 'body', fieldsOf(schema))) };
+}
+
+/** One value can break several rules at once, and the first of them says enough. */
+function firstOfEach(faults: readonly Fault[]): Fault[] {
+  const named = new Set<string>();
+  return faults.filter(({ name }) => !named.has(name) && named.add(name));
 }
 
 function readParameters(search: string, known: readonly string[]) {

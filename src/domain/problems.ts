@@ -46,5 +46,5 @@ export class Problem extends Error {
 
 export function invalidRequest(errors: readonly Fault[]): Problem {
   const count = errors.length === 1 ? 'One input is' : `${errors.length} inputs are`;
-  return new Problem('invalid_request', `${count} not as they should be; see errors.`, { errors });
+  return new Problem('invalid_request', `${count} at fault; errors says which and how to mend it.`, { errors });
 }
