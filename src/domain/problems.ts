@@ -44,7 +44,13 @@ export class Problem extends Error {
   }
 }
 
+/** A body can hold a hundred thousand faults, and an answer many times its size helps nobody. */
+export const MAX_FAULTS_SHOWN = 100;
+
 export function invalidRequest(errors: readonly Fault[]): Problem {
   const count = errors.length === 1 ? 'One input is' : `${errors.length} inputs are`;
-  return new Problem('invalid_request', `${count} at fault; errors says which and how to mend it.`, { errors });
+  const which = errors.length > MAX_FAULTS_SHOWN ? `which the first ${MAX_FAULTS_SHOWN} are` : 'which';
+  return new Problem('invalid_request', `${count} at fault; errors says ${which} and how to mend it.`, {
+    errors: errors.slice(0, MAX_FAULTS_SHOWN),
+  });
 }
