@@ -1,0 +1,213 @@
+import { describe, expect, test } from 'bun:test';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ConfigError, knownEvents, loadConfig, parseDurationMs, SETTING_NAMES, summarize } from '../../src/config.ts';
+
+const SECRET_KEY = Buffer.alloc(32, 9).toString('base64');
+const HOUR_MS = 3_600_000;
+
+function faultsOf(environment: Record<string, string>): Record<string, string> {
+  try {
+    loadConfig(environment);
+    return {};
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return Object.fromEntries(error.faults.map(({ setting, message }) => [setting, message]));
+  }
+}
+
+describe('the settings', () => {
+  test('have the defaults that the interface names', () => {
+    expect(loadConfig({})).toEqual({
+      HOST: '127.0.0.1',
+      PORT: 8080,
+      DATABASE_URL: { engine: 'sqlite', file: './data/paybell.db' },
+      AUTO_MIGRATE: true,
+      PROCESSOR: 'crypto',
+      NETWORKS: [1, 10, 56, 137, 900, 8453, 42161, 42220],
+      EXTRA_EVENTS: [],
+      ALLOW_INSECURE_TARGETS: false,
+      RETRY_SCHEDULE: [0, 5_000, 300_000, ...[0.5, 2, 5, 10, 14, 20, 24].map((hours) => hours * HOUR_MS)],
+      DELIVERY_TIMEOUT: 15_000,
+      DELIVERY_CONCURRENCY: 512,
+      DESTINATION_CONCURRENCY: 16,
+      RETENTION: 720 * HOUR_MS,
+      ENTITY_WEBHOOK_LIMIT: 10_000,
+      ENTITY_BACKLOG_LIMIT: 1_000_000,
+      RATE_LIMIT: { perSecond: 100, burst: 200 },
+      EVENT_RATE_LIMIT: 'off',
+      TRUST_PROXY: [],
+      CORS_ORIGINS: [],
+      SIGN_ASYMMETRIC: false,
+      REUSE_PORT: false,
+      ROLE: 'all',
+      LOG_LEVEL: 'info',
+    });
+  });
+
+  test('that are set to nothing count as not set', () => {
+    expect(loadConfig(Object.fromEntries(SETTING_NAMES.map((name) => [name, ''])))).toEqual(loadConfig({}));
+  });
+
+  test('of other programs in the environment do no harm', () => {
+    expect(loadConfig({ PATH: '/bin', Port: '1', port: '2' })).toEqual(loadConfig({}));
+  });
+
+  test('cannot be changed once they are read', () => {
+    expect(() => Object.assign(loadConfig({}), { PORT: 1 })).toThrow(TypeError);
+  });
+
+  test('that are wrong are all named at once, each with how to mend it', () => {
+    const faults = faultsOf({
+      HOST: 'a b',
+      PORT: '65536',
+      DATABASE_URL: 'mysql://x',
+      AUTO_MIGRATE: 'yes',
+      PROCESSOR: 'a/b',
+      NETWORKS: '1,x',
+      EXTRA_EVENTS: 'LatePayment',
+      SECRET_KEY: 'short',
+      ADMIN_KEY: 'short',
+      ALLOW_INSECURE_TARGETS: '1',
+      RETRY_SCHEDULE: '5',
+      DELIVERY_TIMEOUT: '6m',
+      DELIVERY_CONCURRENCY: '0',
+      DESTINATION_CONCURRENCY: '-1',
+      RETENTION: '0s',
+      ENTITY_WEBHOOK_LIMIT: '0',
+      ENTITY_BACKLOG_LIMIT: '1e3',
+      RATE_LIMIT: '100',
+      EVENT_RATE_LIMIT: '0/s',
+      TRUST_PROXY: 'everybody',
+      CORS_ORIGINS: '*',
+      METRICS_TOKEN: 'short',
+      EXTRA_CA_FILE: '/nowhere.pem',
+      BODY_SIGNATURE_HEADER: 'X Sig',
+      SIGN_ASYMMETRIC: 'TRUE',
+      REUSE_PORT: 'no',
+      ROLE: 'worker',
+      LOG_LEVEL: 'loud',
+    });
+    expect(Object.keys(faults).sort()).toEqual([...SETTING_NAMES].sort());
+    for (const message of Object.values(faults)) expect(message).toStartWith('must ');
+  });
+
+  test('never repeat a wrong secret in the error', () => {
+    const secret = 'hunter2-hunter2';
+    const wrong = {
+      ADMIN_KEY: secret,
+      SECRET_KEY: secret,
+      METRICS_TOKEN: secret,
+      DATABASE_URL: `mysql://u:${secret}@h/d`,
+    };
+    try {
+      loadConfig(wrong);
+      expect.unreachable();
+    } catch (error) {
+      expect(String(error)).not.toContain(secret);
+      expect(String(error)).toContain('ADMIN_KEY');
+    }
+  });
+
+  test.each<[string, string, unknown]>([
+    ['PORT', '0', 0],
+    ['PORT', '65535', 65_535],
+    ['DATABASE_URL', 'sqlite:/var/lib/p.db', { engine: 'sqlite', file: '/var/lib/p.db' }],
+    ['DATABASE_URL', 'sqlite:///var/lib/p.db', { engine: 'sqlite', file: '/var/lib/p.db' }],
+    ['NETWORKS', '1, 8453 ,0', [1, 8453, 0]],
+    ['EXTRA_EVENTS', 'Refund,Chargeback', ['Refund', 'Chargeback']],
+    ['RETRY_SCHEDULE', '0s,1500ms,2m,1d', [0, 1_500, 120_000, 86_400_000]],
+    ['DELIVERY_TIMEOUT', '5m', 300_000],
+    ['RATE_LIMIT', '5/s', { perSecond: 5, burst: 10 }],
+    ['RATE_LIMIT', '5/s:7', { perSecond: 5, burst: 7 }],
+    ['RATE_LIMIT', 'off', 'off'],
+    ['TRUST_PROXY', '10.0.0.0/8,::1', ['10.0.0.0/8', '::1']],
+    ['CORS_ORIGINS', 'https://a.example,http://localhost:5173', ['https://a.example', 'http://localhost:5173']],
+    ['SECRET_KEY', SECRET_KEY, new Uint8Array(32).fill(9)],
+    ['LOG_LEVEL', 'debug', 'debug'],
+    ['ROLE', 'delivery', 'delivery'],
+  ])('read %s=%s', (name, text, value) => {
+    expect(loadConfig({ [name]: text })[name as (typeof SETTING_NAMES)[number]]).toEqual(value as never);
+  });
+
+  test.each([
+    ['PORT', ' 80'],
+    ['PORT', '8o'],
+    ['DATABASE_URL', 'sqlite:'],
+    ['DATABASE_URL', 'sqlite::memory:'],
+    ['DATABASE_URL', 'sqlite://relative.db'],
+    ['DATABASE_URL', 'postgres://'],
+    ['NETWORKS', '9007199254740992'],
+    ['NETWORKS', '1,,2'],
+    ['EXTRA_EVENTS', 'has space'],
+    ['SECRET_KEY', Buffer.alloc(31).toString('base64')],
+    ['SECRET_KEY', `${SECRET_KEY} `],
+    ['ADMIN_KEY', `${'x'.repeat(40)},`],
+    ['CORS_ORIGINS', 'https://a.example/'],
+    ['RETENTION', '99999d'],
+    ['RETRY_SCHEDULE', Array(51).fill('1s').join(',')],
+  ])('refuse %s=%j', (name, text) => {
+    expect(Object.keys(faultsOf({ [name]: text }))).toEqual([name]);
+  });
+
+  test('for PostgreSQL need SECRET_KEY, and say so along with what else is wrong', () => {
+    const postgres = { DATABASE_URL: 'postgres://u:p@db/paybell' };
+    expect(faultsOf(postgres).SECRET_KEY).toContain('must be given with PostgreSQL');
+    expect(Object.keys(faultsOf({ ...postgres, PORT: 'x' })).sort()).toEqual(['PORT', 'SECRET_KEY']);
+    expect(faultsOf({ ...postgres, SECRET_KEY })).toEqual({});
+  });
+
+  test('read EXTRA_CA_FILE at the start, and only if it holds certificates', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'paybell-ca-'));
+    const file = join(folder, 'ca.pem');
+    writeFileSync(file, 'not a certificate');
+    expect(faultsOf({ EXTRA_CA_FILE: file }).EXTRA_CA_FILE).toContain('PEM');
+    writeFileSync(file, '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n');
+    expect(loadConfig({ EXTRA_CA_FILE: file }).EXTRA_CA_FILE).toContain('BEGIN CERTIFICATE');
+    rmSync(folder, { recursive: true });
+  });
+
+  test('name the events that may be registered for: the seven and the extra ones', () => {
+    expect(knownEvents(loadConfig({ EXTRA_EVENTS: 'Refund' }))).toHaveLength(8);
+  });
+});
+
+test('the summary of the settings shows all of them and no secret', () => {
+  const secrets = {
+    SECRET_KEY,
+    ADMIN_KEY: 'admin-key-'.repeat(4),
+    METRICS_TOKEN: 'metrics-token-'.repeat(2),
+    DATABASE_URL: 'postgres://user:pass-word@db.example:5433/paybell?password=pass-word',
+  };
+  const config = loadConfig(secrets);
+  const summary = summarize(config);
+  expect(Object.keys(config).filter((name) => !(name in summary))).toEqual([]);
+  const text = JSON.stringify(summary);
+  for (const secret of ['pass-word', 'user', SECRET_KEY, secrets.ADMIN_KEY, secrets.METRICS_TOKEN, '"0":9']) {
+    expect(text).not.toContain(secret);
+  }
+  expect(summary).toMatchObject({
+    DATABASE_URL: 'postgres://db.example:5433/paybell',
+    SECRET_KEY: '(set)',
+    ADMIN_KEY: '(set)',
+    METRICS_TOKEN: '(set)',
+  });
+});
+
+test.each([
+  ['0s', 0],
+  ['1500ms', 1_500],
+  ['90d', 90 * 24 * HOUR_MS],
+  ['', null],
+  ['5', null],
+  ['-5s', null],
+  ['1.5h', null],
+  ['5 s', null],
+  ['5S', null],
+  ['1w', null],
+  ['3651d', null],
+  ['9999999999s', null],
+])('the duration %j is %p ms', (text, expected) => {
+  expect(parseDurationMs(text)).toBe(expected);
+});
