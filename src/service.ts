@@ -1,5 +1,6 @@
-import type { Server } from 'bun';
 import { createApp } from './api/app.ts';
+import { KeyUsage } from './api/key-usage.ts';
+import { listen } from './api/server.ts';
 import type { Config } from './config.ts';
 import { ACTORS } from './domain/audit.ts';
 import type { Logger } from './log.ts';
@@ -10,13 +11,9 @@ import { type Provisioned, provisionFirstEntity } from './store/provision.ts';
 import type { SecretBox } from './store/secret-box.ts';
 import { openSecretBox } from './store/secret-key.ts';
 
-/** Above every limit of our own, so that our own 413 speaks. */
-const MAX_REQUEST_BYTES = 8 * 1024 * 1024;
-const IDLE_TIMEOUT_S = 30;
-
 /** Long enough for a load balancer's next look at /readyz, short enough for a person at a terminal. */
 const READINESS_GRACE_MS = 250;
-const DRAIN_MS = 10_000;
+const KEY_USAGE_INTERVAL_MS = 60_000;
 
 export type Service = {
   readonly url: string;
@@ -37,32 +34,26 @@ export class PendingMigrationsError extends Error {
 /** Composition root: settings in, a running service out. */
 export async function startService(config: Config, log: Logger): Promise<Service> {
   const { db, box } = await openStore(config);
+  const keyUsage = new KeyUsage();
   let ready = false;
   try {
     const change = { actor: ACTORS.paybell, nowS: Math.floor(Date.now() / 1000) };
     const firstEntity = await provisionFirstEntity(db, box, change);
-    const app = createApp({ config, db, box, log, nowMs: Date.now, isReady: () => ready });
-    const server = Bun.serve({
-      hostname: config.HOST,
-      port: config.PORT,
-      reusePort: config.REUSE_PORT,
-      maxRequestBodySize: MAX_REQUEST_BYTES,
-      idleTimeout: IDLE_TIMEOUT_S,
-      development: false,
-      fetch: app.fetch,
-      error: (error) => {
-        log.error({ err: error }, 'request failed outside the app');
-        return new Response(null, { status: 500 });
-      },
-    });
+    const app = createApp({ config, db, box, log, keyUsage, nowMs: Date.now, isReady: () => ready });
+    const server = listen(app, config, log);
+    const saveKeyUsage = () =>
+      keyUsage.flush(db).catch((error) => log.warn({ err: error }, 'could not note when keys were last used'));
+    const keyUsageTimer = setInterval(saveKeyUsage, KEY_USAGE_INTERVAL_MS);
     ready = true;
     const stop = async () => {
       ready = false;
       await Bun.sleep(READINESS_GRACE_MS);
-      await drain(server);
+      await server.stop();
+      clearInterval(keyUsageTimer);
+      await saveKeyUsage();
       await db.close();
     };
-    return { url: urlOf(server), firstEntity, stop };
+    return { url: server.url, firstEntity, stop };
   } catch (error) {
     await db.close();
     throw error;
@@ -83,17 +74,4 @@ export async function openStore(config: Config): Promise<{ db: Database; box: Se
     await db.close();
     throw error;
   }
-}
-
-/** Requests in flight finish; whatever still hangs after that is cut. */
-async function drain(server: Server<undefined>): Promise<void> {
-  const stopped = server.stop();
-  const timer = setTimeout(() => void server.stop(true), DRAIN_MS);
-  await stopped;
-  clearTimeout(timer);
-}
-
-function urlOf(server: Server<undefined>): string {
-  const host = server.hostname ?? '127.0.0.1';
-  return `http://${host.includes(':') ? `[${host}]` : host}:${server.port}`;
 }

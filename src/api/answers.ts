@@ -17,7 +17,8 @@ export function cacheableJson(request: Request, value: unknown): Response {
   const body = JSON.stringify(value);
   const etag = etagOf(body);
   const headers = { etag, vary: 'api-key, entity-id', 'cache-control': 'private, no-cache' };
-  if (matches(request.headers.get('if-none-match'), etag)) return new Response(null, { status: 304, headers });
+  const asked = request.method === 'GET' || request.method === 'HEAD';
+  if (asked && matches(request.headers.get('if-none-match'), etag)) return new Response(null, { status: 304, headers });
   return new Response(body, { status: 200, headers: { 'content-type': 'application/json', ...headers } });
 }
 

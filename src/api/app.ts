@@ -5,8 +5,13 @@ import { allowCrossOrigin, isPreflight, preflight } from './cross-origin.ts';
 import type { Endpoint } from './endpoint.ts';
 import { openApiDocument } from './openapi.ts';
 import { asProblem, problemResponse } from './problem-response.ts';
+import { adminEndpoints } from './routes/admin.ts';
+import { auditEndpoints } from './routes/audit.ts';
 import { docsFiles } from './routes/docs.ts';
 import { healthz, readyz } from './routes/health.ts';
+import { secretEndpoints } from './routes/secrets.ts';
+import { singleWebhookEndpoints } from './routes/webhook.ts';
+import { webhookBulkEndpoints } from './routes/webhook-bulk.ts';
 import { webhookEndpoints } from './routes/webhooks.ts';
 
 /** Bun itself refuses what is over 16 KB or so, without a body: this limit is lower, so that our 414 speaks. */
@@ -63,30 +68,40 @@ function checkRequestLine(request: Request): void {
 }
 
 function createRouter(context: ApiContext): Hono<Bindings> {
-  const base = `/api/v1/${context.config.PROCESSOR}`;
-  const endpoints = webhookEndpoints(context.config);
+  const { config } = context;
+  const endpoints = [
+    ...webhookEndpoints(config),
+    ...singleWebhookEndpoints(config),
+    ...webhookBulkEndpoints(config),
+    ...secretEndpoints,
+    ...auditEndpoints,
+    // Without an ADMIN_KEY there is no such power, and these paths are as absent as any other.
+    ...(config.ADMIN_KEY === undefined ? [] : adminEndpoints),
+  ];
+  const routeOf = ({ permission, path }: Endpoint) =>
+    permission === 'operator' ? `/admin/v1${path}` : `/api/v1/${config.PROCESSOR}${path}`;
   const router = new Hono<Bindings>();
   router.onError((error, c) => respondTo(error, c.env, context));
   router.notFound(() => {
     throw new Problem('not_found', 'There is nothing at this path. GET /openapi.json lists what there is.');
   });
-  mountOpenPaths(router, context, base, endpoints);
+  mountOpenPaths(router, context, () => openApiDocument(routeOf, endpoints));
   for (const endpoint of endpoints) {
-    const route = base + endpoint.path;
+    const route = routeOf(endpoint);
     router.on(endpoint.method.toUpperCase(), toPattern(route), (c) => {
       c.env.route = route;
-      return endpoint.run(context, c.env, c.req.raw, c.req.param());
+      return endpoint.run(context, c.env, c.req.raw, Object.values<string>(c.req.param())[0] ?? '');
     });
   }
-  refuseOtherMethods(router, methodsByPath(base, endpoints), context);
+  refuseOtherMethods(router, methodsByPath(routeOf, endpoints), context);
   return router;
 }
 
 /** The paths that belong to no entity and need no key. */
-function mountOpenPaths(router: Hono<Bindings>, context: ApiContext, base: string, endpoints: readonly Endpoint[]) {
+function mountOpenPaths(router: Hono<Bindings>, context: ApiContext, describe: () => object): void {
   let document: string | null = null;
   const openapi = () => {
-    document ??= JSON.stringify(openApiDocument(base, endpoints));
+    document ??= JSON.stringify(describe());
     return new Response(document, { headers: { 'content-type': 'application/json', 'cache-control': 'no-cache' } });
   };
   const open: Record<string, () => Response | Promise<Response>> = {
@@ -104,12 +119,12 @@ function mountOpenPaths(router: Hono<Bindings>, context: ApiContext, base: strin
   refuseOtherMethods(router, new Map(Object.keys(open).map((path) => [path, ['GET', 'HEAD']])), context);
 }
 
-function methodsByPath(base: string, endpoints: readonly Endpoint[]): Map<string, string[]> {
+function methodsByPath(routeOf: (endpoint: Endpoint) => string, endpoints: readonly Endpoint[]): Map<string, string[]> {
   const methods = new Map<string, string[]>();
-  for (const { method, path } of endpoints) {
-    const known = methods.get(base + path) ?? [];
-    known.push(...(method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()]));
-    methods.set(base + path, known);
+  for (const endpoint of endpoints) {
+    const known = methods.get(routeOf(endpoint)) ?? [];
+    known.push(...(endpoint.method === 'get' ? ['GET', 'HEAD'] : [endpoint.method.toUpperCase()]));
+    methods.set(routeOf(endpoint), known);
   }
   return methods;
 }

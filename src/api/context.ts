@@ -4,6 +4,7 @@ import type { Logger } from '../log.ts';
 import type { Change } from '../store/audit.ts';
 import type { Database } from '../store/database.ts';
 import type { SecretBox } from '../store/secret-box.ts';
+import type { KeyUsage } from './key-usage.ts';
 
 /** What the whole app stands on; tests put their own store and clock in. */
 export type ApiContext = {
@@ -11,6 +12,7 @@ export type ApiContext = {
   readonly db: Database;
   readonly box: SecretBox;
   readonly log: Logger;
+  readonly keyUsage: KeyUsage;
   readonly nowMs: () => number;
   /** False while starting and from the first sign of stopping on. */
   readonly isReady: () => boolean;
@@ -21,11 +23,15 @@ export type RequestState = { readonly requestId: string; route: string | null; e
 
 /** Whoever passed authentication: a key of the entity, or the operator acting for it. */
 export type Caller = {
+  /** The audit's name for whoever it is: the id of the key, or `operator`. */
   readonly keyId: string;
   readonly entityId: string;
   readonly revision: number;
   readonly may: (permission: Permission) => boolean;
 };
+
+/** Whoever holds ADMIN_KEY, where no entity is named. */
+export type Operator = { readonly keyId: string };
 
 export function changeBy(context: ApiContext, caller: Pick<Caller, 'keyId'>): Change {
   return { actor: caller.keyId, nowS: nowS(context) };

@@ -2,8 +2,8 @@ import type { z } from 'zod';
 import type { Permission } from '../domain/api-keys.ts';
 import { type Parsed, parseBody, parseQuery } from '../domain/inputs.ts';
 import { type Fault, invalidRequest, type ProblemCode } from '../domain/problems.ts';
-import { authenticate, requirePermission } from './authenticate.ts';
-import type { ApiContext, Caller, RequestState } from './context.ts';
+import { authenticate, authenticateOperator, requirePermission } from './authenticate.ts';
+import type { ApiContext, Caller, Operator, RequestState } from './context.ts';
 import { readJson } from './request-body.ts';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
@@ -23,52 +23,75 @@ type Documentation = {
   readonly problems?: readonly ProblemCode[];
 };
 
-type Input<Query, Body> = {
+type Input<Who, Query, Body> = {
   readonly context: ApiContext;
-  readonly caller: Caller;
+  readonly caller: Who;
   readonly request: Request;
-  readonly path: Readonly<Record<string, string>>;
+  /** What stands in the path's braces; no path has more than one. */
+  readonly id: string;
   readonly query: Query;
   readonly body: Body;
 };
+
+/** A body that the handler reads by itself, because its bytes matter and not only what they say. */
+type RawBody = { readonly contentType: string; readonly schema: z.ZodType };
 
 /**
  * One operation, declared once: the OpenAPI document, the permission and the checks all come from here, so none of
  * them can be forgotten or disagree with another.
  */
 export type Endpoint = Documentation & {
-  readonly permission: Permission;
+  /** Which permission of a key opens it, or that only the operator's key does. */
+  readonly permission: Permission | 'operator';
   readonly query: z.ZodObject | null;
   readonly body: z.ZodType | null;
-  readonly run: (
-    context: ApiContext,
-    state: RequestState,
-    request: Request,
-    path: Record<string, string>,
-  ) => Promise<Response>;
+  readonly rawBody: RawBody | null;
+  readonly run: (context: ApiContext, state: RequestState, request: Request, id: string) => Promise<Response>;
 };
 
-type Declaration<Query extends z.ZodObject, Body extends z.ZodType> = Documentation & {
-  readonly permission: Permission;
+type Declaration<Who, Query extends z.ZodObject, Body extends z.ZodType> = Documentation & {
   readonly query?: Query;
   readonly body?: Body;
-  readonly handle: (input: Input<z.output<Query>, z.output<Body>>) => Promise<Response>;
+  readonly rawBody?: RawBody;
+  readonly handle: (input: Input<Who, z.output<Query>, z.output<Body>>) => Promise<Response>;
 };
 
+/** An operation of an entity: by one of its keys, or by the operator acting for it. */
 export function endpoint<Query extends z.ZodObject, Body extends z.ZodType>(
-  declaration: Declaration<Query, Body>,
+  declaration: Declaration<Caller, Query, Body> & { readonly permission: Permission },
 ): Endpoint {
-  const { handle, query, body, ...documentation } = declaration;
+  return declare(declaration, declaration.permission, async (context, state, request) => {
+    const caller = await authenticate(context, request.headers);
+    state.entityId = caller.entityId;
+    requirePermission(caller, declaration.permission);
+    return caller;
+  });
+}
+
+/** An operation over all entities, under `/admin/v1`. */
+export function operatorEndpoint<Query extends z.ZodObject, Body extends z.ZodType>(
+  declaration: Declaration<Operator, Query, Body>,
+): Endpoint {
+  return declare(declaration, 'operator', async (context, _state, request) =>
+    authenticateOperator(context, request.headers),
+  );
+}
+
+function declare<Who, Query extends z.ZodObject, Body extends z.ZodType>(
+  { handle, query, body, rawBody, ...documentation }: Declaration<Who, Query, Body>,
+  permission: Endpoint['permission'],
+  identify: (context: ApiContext, state: RequestState, request: Request) => Promise<Who>,
+): Endpoint {
   return {
     ...documentation,
+    permission,
     query: query ?? null,
     body: body ?? null,
-    async run(context, state, request, path) {
-      const caller = await authenticate(context, request.headers);
-      state.entityId = caller.entityId;
-      requirePermission(caller, declaration.permission);
+    rawBody: rawBody ?? null,
+    async run(context, state, request, id) {
+      const caller = await identify(context, state, request);
       // Type and size of the body come before any fault in what the inputs say.
-      const json = body === undefined ? undefined : await readJson(request);
+      const json = body === undefined ? undefined : await readJsonBody(request, body);
       const parsedQuery = readQuery(query, request.url);
       const parsedBody = body === undefined ? nothing : parseBody(body, json);
       if (!parsedQuery.ok || !parsedBody.ok) throw invalidRequest([...faultsIn(parsedQuery), ...faultsIn(parsedBody)]);
@@ -76,7 +99,7 @@ export function endpoint<Query extends z.ZodObject, Body extends z.ZodType>(
         context,
         caller,
         request,
-        path,
+        id,
         query: parsedQuery.value as z.output<Query>,
         body: parsedBody.value as z.output<Body>,
       });
@@ -85,6 +108,12 @@ export function endpoint<Query extends z.ZodObject, Body extends z.ZodType>(
 }
 
 const nothing: Parsed<undefined> = { ok: true, value: undefined };
+
+/** Where every field may be left out, so may the whole body. */
+async function readJsonBody(request: Request, schema: z.ZodType): Promise<unknown> {
+  const absent = request.body === null && request.headers.get('content-type') === null;
+  return absent && schema.safeParse({}).success ? {} : readJson(request);
+}
 
 function readQuery(schema: z.ZodObject | undefined, url: string): Parsed<unknown> {
   const search = searchOf(url);

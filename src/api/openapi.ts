@@ -6,7 +6,7 @@ import type { Endpoint } from './endpoint.ts';
 import { PROBLEM_TYPE, problemExample, problemSchema } from './problem-response.ts';
 
 /** The OpenAPI 3.1 document, from the same declarations that serve the requests. */
-export function openApiDocument(base: string, endpoints: readonly Endpoint[]): object {
+export function openApiDocument(routeOf: (endpoint: Endpoint) => string, endpoints: readonly Endpoint[]): object {
   const builder = new OpenAPIHono();
   const registry = builder.openAPIRegistry;
   registry.registerComponent('securitySchemes', 'apiKey', {
@@ -21,7 +21,7 @@ export function openApiDocument(base: string, endpoints: readonly Endpoint[]): o
     name: 'entity-id',
     description: 'The entity that the key belongs to.',
   });
-  for (const endpoint of endpoints) registry.registerPath(describe(base, endpoint));
+  for (const endpoint of endpoints) registry.registerPath(describe(routeOf(endpoint), endpoint));
   return builder.getOpenAPI31Document({
     openapi: '3.1.0',
     info: {
@@ -35,7 +35,7 @@ export function openApiDocument(base: string, endpoints: readonly Endpoint[]): o
   });
 }
 
-function describe(base: string, endpoint: Endpoint) {
+function describe(path: string, endpoint: Endpoint) {
   const parameters = [...endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
     name,
     in: 'path' as const,
@@ -44,20 +44,27 @@ function describe(base: string, endpoint: Endpoint) {
   }));
   return {
     method: endpoint.method,
-    path: base + endpoint.path,
+    path,
     operationId: endpoint.operationId,
     tags: [endpoint.tag],
     summary: endpoint.summary,
     ...(endpoint.description === undefined ? {} : { description: endpoint.description }),
-    security: [{ apiKey: [], entityId: [] }],
+    security: [endpoint.permission === 'operator' ? { apiKey: [] } : { apiKey: [], entityId: [] }],
     'x-permission': endpoint.permission,
     ...(parameters.length === 0 ? {} : { parameters }),
     request: {
       ...(endpoint.query === null ? {} : { query: endpoint.query }),
-      ...(endpoint.body === null ? {} : { body: { required: true, content: jsonContent(endpoint.body) } }),
+      ...requestBody(endpoint),
     },
     responses: { ...answers(endpoint), ...problems(endpoint) },
   };
+}
+
+function requestBody({ body, rawBody }: Endpoint) {
+  if (rawBody !== null) {
+    return { body: { required: true, content: { [rawBody.contentType]: { schema: rawBody.schema } } } };
+  }
+  return body === null ? {} : { body: { required: !body.safeParse({}).success, content: jsonContent(body) } };
 }
 
 function jsonContent(schema: z.ZodType) {
@@ -98,7 +105,8 @@ const WITH_A_BODY: readonly ProblemCode[] = ['invalid_json', 'body_too_large', '
 
 /** One answer a status, with an example for each code that can come with it. */
 function problems(endpoint: Endpoint) {
-  const codes = [...EVERYWHERE, ...(endpoint.body === null ? [] : WITH_A_BODY), ...(endpoint.problems ?? [])];
+  const hasBody = endpoint.body !== null || endpoint.rawBody !== null;
+  const codes = [...EVERYWHERE, ...(hasBody ? WITH_A_BODY : []), ...(endpoint.problems ?? [])];
   const byStatus = Object.groupBy(codes, (code) => PROBLEMS[code].status);
   return Object.fromEntries(
     Object.entries(byStatus).map(([status, same = []]) => [

@@ -1,7 +1,9 @@
 import type { Command } from 'commander';
+import { entityListQuerySchema } from '../domain/provisioning.ts';
 import { listEntities } from '../store/entities.ts';
 import { provisionEntity } from '../store/provision.ts';
-import { printJson, printLine, printTable, showDate } from './output.ts';
+import { addListOptions, parseListOptions } from './list-options.ts';
+import { printJson, printLine, printTable, printTotal, showDate } from './output.ts';
 import { changeByCommandLine, withStore } from './store-session.ts';
 
 export function addEntities(program: Command): void {
@@ -12,7 +14,9 @@ export function addEntities(program: Command): void {
     .requiredOption('--name <name>', 'what people call it')
     .option('--json', 'print JSON')
     .action(create);
-  entities.command('list').description('list all entities').option('--json', 'print JSON').action(list);
+  addListOptions(
+    entities.command('list').description('list entities').option('--name <name>', 'only of this name'),
+  ).action(list);
 }
 
 async function create({ name, json }: { name: string; json?: boolean }): Promise<void> {
@@ -23,12 +27,14 @@ async function create({ name, json }: { name: string; json?: boolean }): Promise
   printLine('The key is shown only this once.');
 }
 
-async function list({ json }: { json?: boolean }): Promise<void> {
-  const entities = await withStore(({ db }) => listEntities(db));
-  if (json) return printJson({ totalResults: entities.length, entities });
+async function list(options: Record<string, string | boolean | undefined>): Promise<void> {
+  const query = parseListOptions(entityListQuerySchema, options);
+  const { totalResults, entities } = await withStore(({ db }) => listEntities(db, query));
+  if (options.json) return printJson({ totalResults, entities });
   printTable(
     ['entity-id', 'name', 'created'],
     entities.map(({ entityId, name, dateCreated }) => [entityId, name, showDate(dateCreated)]),
-    'No entities yet: paybell entities create --name Acme',
+    'No entities here: paybell entities create --name Acme',
   );
+  printTotal(totalResults, entities.length);
 }

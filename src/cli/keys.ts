@@ -1,10 +1,12 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { parseDurationMs } from '../config.ts';
 import { PERMISSIONS, type Permission } from '../domain/api-keys.ts';
-import { type ApiKey, createApiKey, listApiKeys, revokeApiKey } from '../store/api-keys.ts';
+import { type ApiKey, apiKeyListQuerySchema } from '../domain/provisioning.ts';
+import { createApiKey, listApiKeys, revokeApiKey } from '../store/api-keys.ts';
 import { entityExists } from '../store/entities.ts';
 import { CommandError } from './failure.ts';
-import { printJson, printLine, printTable, showDate } from './output.ts';
+import { addListOptions, parseListOptions } from './list-options.ts';
+import { printJson, printLine, printTable, printTotal, showDate } from './output.ts';
 import { changeByCommandLine, secondsNow, withStore } from './store-session.ts';
 
 export function addKeys(program: Command): void {
@@ -18,12 +20,12 @@ export function addKeys(program: Command): void {
     .option('--expires <duration>', 'for example 90d; never when absent', parseExpiry)
     .option('--json', 'print JSON')
     .action(create);
-  keys
-    .command('list')
-    .description('list keys, never the keys themselves')
-    .option('--entity <id>', 'only the keys of this entity')
-    .option('--json', 'print JSON')
-    .action(list);
+  addListOptions(
+    keys
+      .command('list')
+      .description('list keys, never the keys themselves')
+      .option('--entity <id>', 'only the keys of this entity'),
+  ).action(list);
   keys
     .command('revoke')
     .description('refuse a key from the next request on')
@@ -49,9 +51,10 @@ async function create({ entity, name, permissions, expires, json }: CreateOption
   printLine('The key is shown only this once.');
 }
 
-async function list({ entity, json }: { entity?: string; json?: boolean }): Promise<void> {
-  const keys = await withStore(({ db }) => listApiKeys(db, entity ?? null));
-  if (json) return printJson({ totalResults: keys.length, keys });
+async function list({ entity, ...options }: Record<string, string | boolean | undefined>): Promise<void> {
+  const query = parseListOptions(apiKeyListQuerySchema, { ...options, entityId: entity });
+  const { totalResults, keys } = await withStore(({ db }) => listApiKeys(db, query));
+  if (options.json) return printJson({ totalResults, keys });
   printTable(
     ['key-id', 'entity-id', 'name', 'key', 'permissions', 'created', 'last used', 'expires', 'state'],
     keys.map((key) => [
@@ -65,8 +68,9 @@ async function list({ entity, json }: { entity?: string; json?: boolean }): Prom
       showDate(key.dateExpires),
       stateOf(key),
     ]),
-    'No keys yet: paybell keys create --entity <id>',
+    'No keys here: paybell keys create --entity <id>',
   );
+  printTotal(totalResults, keys.length);
 }
 
 async function revoke(keyId: string, { json }: { json?: boolean }): Promise<void> {

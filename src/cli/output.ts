@@ -37,6 +37,11 @@ export function printTable(headings: readonly string[], rows: readonly (readonly
   for (const row of rows) printLine(line(row));
 }
 
+/** Only when there is more than the page shows: otherwise the table says it all. */
+export function printTotal(totalResults: number, shown: number): void {
+  if (shown < totalResults) printLine(paint(`${shown} of ${totalResults}; --page and --limit show the others`, 'dim'));
+}
+
 export function showDate(dateS: number | null): string {
   return dateS === null ? '–' : new Date(dateS * 1000).toISOString().replace('.000Z', 'Z');
 }

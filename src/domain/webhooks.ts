@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { EVENT_KINDS } from './events.ts';
 import { MAX_NETWORK_ID } from './networks.ts';
-import { exactText, oneOf, pagingFields, wholeNumber } from './paging.ts';
+import { exactText, oneOf, oneOfOr, pagingFields, wholeNumber } from './paging.ts';
 import { postUrlFault } from './post-url.ts';
 
 /** More in one request would hold the entity's lock for too long. */
@@ -55,6 +55,27 @@ export const webhookListQuerySchema = z.strictObject({
 
 export type WebhookListQuery = z.output<typeof webhookListQuerySchema>;
 
+const FILTERS = ['webhookId', 'networkId', 'event', 'postUrl'] as const;
+
+/** The filters of a bulk change; with none it would rewrite everything, and that is never meant. */
+export const webhookMatchSchema = z
+  .strictObject({
+    ...webhookFilterFields,
+    postUrl: exactText({ description: 'Only webhooks with exactly this URL.', example: 'https://example.com/old' }),
+    dryRun: oneOfOr('false', ['true', 'false'], { description: '`true` only counts what would change.' }),
+  })
+  .refine((query) => FILTERS.some((name) => query[name] !== undefined), {
+    path: [FILTERS.join(', ')],
+    error: 'give at least one of these filters, so that nothing is changed by accident',
+    when: () => true,
+  });
+
+export type WebhookMatch = Pick<z.output<typeof webhookMatchSchema>, (typeof FILTERS)[number]>;
+
+export const countSchema = z
+  .strictObject({ totalResults: z.int().min(0).meta({ description: 'How many changed, or would change.' }) })
+  .meta({ id: 'Count' });
+
 /** What the settings decide about a registration. */
 export type RegistrationRules = {
   allowInsecureTargets: boolean;
@@ -76,6 +97,13 @@ export function postUrlSchema(rules: Pick<RegistrationRules, 'allowInsecureTarge
       description: 'Absolute https URL on a public host. Kept and echoed exactly as given.',
       example: 'https://example.com/hooks/paybell',
     });
+}
+
+/** The one thing about a webhook that may change. */
+export function webhookUpdateSchema(rules: Pick<RegistrationRules, 'allowInsecureTargets'>) {
+  return z
+    .strictObject({ postUrl: postUrlSchema(rules) }, { error: 'the body must be a JSON object' })
+    .meta({ id: 'WebhookUpdate' });
 }
 
 /** Written out, because the rules of its schema come from the settings. */
@@ -125,3 +153,26 @@ function namesOf(body: Pick<Registration, 'networkIds' | 'events'>, rules: Regis
   const events = new Set(body.events?.length ? body.events : rules.events);
   return { networkIds, events, size: networkIds.size * events.size };
 }
+
+export const coverageSchema = z
+  .strictObject({
+    networks: z.array(
+      z.strictObject({
+        networkId: z.int(),
+        events: z.array(
+          z.strictObject({
+            event: z.string(),
+            webhooks: z.int().min(0).meta({ description: 'How many are registered; 0 is a gap.' }),
+            suspended: z.int().min(0).meta({ description: 'How many of them are suspended.' }),
+          }),
+        ),
+      }),
+    ),
+  })
+  .meta({
+    id: 'Coverage',
+    description: 'Every known network with every known event, and any other that is registered.',
+    example: { networks: [{ networkId: 8453, events: [{ event: 'LatePayment', webhooks: 1, suspended: 0 }] }] },
+  });
+
+export type Coverage = z.output<typeof coverageSchema>;

@@ -1,22 +1,12 @@
 import { hashApiKey, lastFour, makeApiKey, type Permission } from '../domain/api-keys.ts';
+import type { ApiKey, ApiKeyListQuery } from '../domain/provisioning.ts';
 import { type Change, recordChange } from './audit.ts';
 import type { Database, Queries, SqlInteger } from './database.ts';
+import { readPage } from './list-page.ts';
 import { newId, randomBytes } from './new-id.ts';
+import { Parameters } from './values.ts';
 
 export type ApiKeyOptions = { name: string; permissions: readonly Permission[]; expiresAt: number | null };
-
-export type ApiKey = {
-  keyId: string;
-  entityId: string;
-  name: string;
-  prefix: string;
-  lastFour: string;
-  permissions: Permission[];
-  dateCreated: number;
-  dateExpires: number | null;
-  dateRevoked: number | null;
-  dateLastUsed: number | null;
-};
 
 /** Who is calling, and the revision of its entity at the moment of the question. */
 export type KeyHolder = { keyId: string; entityId: string; permissions: ReadonlySet<string>; revision: number };
@@ -61,6 +51,20 @@ export async function findKeyHolder(db: Database, keyHash: string, nowS: number)
   };
 }
 
+export type KeyUse = { entityId: string; keyId: string; usedAt: number };
+
+export function recordKeyUses(db: Database, uses: readonly KeyUse[]): Promise<void> {
+  return db.transaction(async (queries) => {
+    for (const { entityId, keyId, usedAt } of uses) {
+      await queries.run(
+        `update api_keys set last_used_at = $3
+         where entity_id = $1 and id = $2 and (last_used_at is null or last_used_at < $3)`,
+        [entityId, keyId, usedAt],
+      );
+    }
+  });
+}
+
 type ApiKeyRow = {
   id: string;
   entity_id: string;
@@ -75,14 +79,23 @@ type ApiKeyRow = {
 
 const COLUMNS = 'id, entity_id, name, last_four, permissions, created_at, expires_at, revoked_at, last_used_at';
 
+const KEY_ORDER = { dateCreated: ['created_at', 'id'], name: ['name', 'id'] } as const;
+
 /** Operator's query: the keys of one entity, or of all when none is named. */
-export async function listApiKeys(db: Database, entityId: string | null): Promise<ApiKey[]> {
-  const rows = await db.all<ApiKeyRow>(
-    `select ${COLUMNS} from api_keys
-     where ($1 = '' or entity_id = $1) order by created_at, id`,
-    [entityId ?? ''],
-  );
-  return rows.map(toApiKey);
+export async function listApiKeys(
+  db: Database,
+  query: ApiKeyListQuery,
+): Promise<{ totalResults: number; keys: ApiKey[] }> {
+  const parameters = new Parameters();
+  const where = [
+    '1 = 1',
+    ...(query.entityId === undefined ? [] : [`entity_id = ${parameters.bind(query.entityId)}`]),
+    ...(query.keyId === undefined ? [] : [`id = ${parameters.bind(query.keyId)}`]),
+  ].join(' and ');
+  const order = KEY_ORDER[query.sortBy];
+  const source = { table: 'api_keys', columns: COLUMNS, where, order, parameters: parameters.values };
+  const { totalResults, rows } = await readPage<ApiKeyRow>(db, source, query);
+  return { totalResults, keys: rows.map(toApiKey) };
 }
 
 /** Operator's command. Answers null for an unknown key; revoking twice keeps the first date. */

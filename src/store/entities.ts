@@ -1,10 +1,11 @@
+import type { Entity, EntityListQuery } from '../domain/provisioning.ts';
 import { type Change, recordChange } from './audit.ts';
 import type { Database, Queries, SqlInteger } from './database.ts';
+import { readPage } from './list-page.ts';
 import { newId } from './new-id.ts';
 import type { SecretBox } from './secret-box.ts';
 import { createSigningKeys } from './secrets.ts';
-
-export type Entity = { entityId: string; name: string; dateCreated: number };
+import { Parameters } from './values.ts';
 
 type EntityRow = { id: string; name: string; created_at: SqlInteger };
 
@@ -18,14 +19,38 @@ export async function createEntity(queries: Queries, box: SecretBox, name: strin
   return { entityId, name, dateCreated: nowS };
 }
 
+const ENTITY_ORDER = { dateCreated: ['created_at', 'id'], name: ['name', 'id'] } as const;
+
 /** Operator's query: every entity. */
-export async function listEntities(db: Database): Promise<Entity[]> {
-  const rows = await db.all<EntityRow>('select id, name, created_at from entities order by created_at, id');
-  return rows.map((row) => ({ entityId: row.id, name: row.name, dateCreated: Number(row.created_at) }));
+export async function listEntities(
+  db: Database,
+  query: EntityListQuery,
+): Promise<{ totalResults: number; entities: Entity[] }> {
+  const parameters = new Parameters();
+  const where = [
+    '1 = 1',
+    ...(query.entityId === undefined ? [] : [`id = ${parameters.bind(query.entityId)}`]),
+    ...(query.name === undefined ? [] : [`name = ${parameters.bind(query.name)}`]),
+  ].join(' and ');
+  const source = {
+    table: 'entities',
+    columns: 'id, name, created_at',
+    where,
+    order: ENTITY_ORDER[query.sortBy],
+    parameters: parameters.values,
+  };
+  const { totalResults, rows } = await readPage<EntityRow>(db, source, query);
+  const entities = rows.map((row) => ({ entityId: row.id, name: row.name, dateCreated: Number(row.created_at) }));
+  return { totalResults, entities };
 }
 
 export async function entityExists(queries: Pick<Queries, 'get'>, entityId: string): Promise<boolean> {
   return (await queries.get('select id from entities where id = $1', [entityId])) !== undefined;
+}
+
+export async function findRevision(db: Database, entityId: string): Promise<number | null> {
+  const row = await db.get<{ revision: SqlInteger }>('select revision from entities where id = $1', [entityId]);
+  return row === undefined ? null : Number(row.revision);
 }
 
 /** Operator's query: whether this store has been used at all. */

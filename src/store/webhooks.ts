@@ -1,12 +1,13 @@
 import { Problem } from '../domain/problems.ts';
-import { MAX_WEBHOOKS_PER_CELL, type NetworkEvent, type Webhook } from '../domain/webhooks.ts';
+import type { NetworkEvent, Webhook } from '../domain/webhooks.ts';
 import { type Change, recordChange } from './audit.ts';
 import type { Database, Queries, SqlInteger } from './database.ts';
 import { newId } from './new-id.ts';
 import { chunks, valuesList } from './values.ts';
-import { countMatches, toWebhook, WEBHOOK_COLUMNS, type WebhookRow } from './webhook-list.ts';
+import { checkEntityLimit, type Limits, once, raiseCounts } from './webhook-counts.ts';
+import { toWebhook, WEBHOOK_COLUMNS, type WebhookRow } from './webhook-list.ts';
 
-export type RegisterOptions = { postUrl: string; pairs: readonly NetworkEvent[]; entityWebhookLimit: number };
+export type RegisterOptions = { postUrl: string; pairs: readonly NetworkEvent[] } & Limits;
 
 /** One webhook for each pair, all or none; those that were there already come back as they are. */
 export function registerWebhooks(
@@ -19,11 +20,7 @@ export function registerWebhooks(
     const turn = await lockEntity(queries, entityId, options.pairs.length, change.nowS);
     const inserted = await insertMissing(queries, entityId, options, turn);
     if (inserted.length > 0) {
-      await raiseCounts(
-        queries,
-        entityId,
-        inserted.map((pair) => ({ ...pair, webhooks: 1 })),
-      );
+      await raiseCounts(queries, entityId, inserted.map(once));
       await checkEntityLimit(queries, entityId, options.entityWebhookLimit);
       await recordChange(queries, entityId, change, {
         action: 'webhooks.registered',
@@ -97,36 +94,6 @@ export async function insertWebhooks(
     for (const row of rows) inserted.push({ networkId: Number(row.network_id), event: row.event });
   }
   return inserted;
-}
-
-export type CellCount = NetworkEvent & { webhooks: number };
-
-/** Each cell may be named only once: PostgreSQL refuses an upsert that meets one row twice. */
-export async function raiseCounts(queries: Queries, entityId: string, cells: readonly CellCount[]): Promise<void> {
-  for (const chunk of chunks(cells)) {
-    const rows = await queries.all<{ network_id: SqlInteger; event: string; webhooks: SqlInteger }>(
-      `insert into webhook_counts (entity_id, network_id, event, webhooks) values ${valuesList(chunk.length, 4)}
-       on conflict (entity_id, network_id, event) do update set webhooks = webhook_counts.webhooks + excluded.webhooks
-       returning network_id, event, webhooks`,
-      chunk.flatMap(({ networkId, event, webhooks }) => [entityId, networkId, event, webhooks]),
-    );
-    const full = rows.find((row) => Number(row.webhooks) > MAX_WEBHOOKS_PER_CELL);
-    if (full === undefined) continue;
-    throw new Problem(
-      'webhook_limit',
-      `An entity has at most ${MAX_WEBHOOKS_PER_CELL} webhooks for one network and event; ` +
-        `network ${full.network_id} and ${full.event} would have more. Nothing was registered.`,
-    );
-  }
-}
-
-async function checkEntityLimit(queries: Queries, entityId: string, limit: number): Promise<void> {
-  const total = await countMatches(queries, entityId, {});
-  if (total <= limit) return;
-  throw new Problem(
-    'webhook_limit',
-    `An entity has at most ${limit} webhooks and this request would make it ${total}. Nothing was registered.`,
-  );
 }
 
 async function readPairs(queries: Queries, entityId: string, options: RegisterOptions): Promise<Webhook[]> {

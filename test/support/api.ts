@@ -1,5 +1,6 @@
 import { type App, createApp } from '../../src/api/app.ts';
 import type { ApiContext } from '../../src/api/context.ts';
+import { KeyUsage } from '../../src/api/key-usage.ts';
 import { loadConfig } from '../../src/config.ts';
 import { PERMISSIONS, type Permission } from '../../src/domain/api-keys.ts';
 import { createLogger } from '../../src/log.ts';
@@ -23,7 +24,16 @@ export const WEBHOOKS = '/api/v1/crypto/webhooks/classic';
 export function testApp(db: Database, settings: Record<string, string> = {}, overrides: Partial<ApiContext> = {}): App {
   const config = loadConfig(settings);
   const log = createLogger('silent');
-  return createApp({ config, db, box: TEST_BOX, log, nowMs: Date.now, isReady: () => true, ...overrides });
+  return createApp({
+    config,
+    db,
+    box: TEST_BOX,
+    log,
+    keyUsage: new KeyUsage(),
+    nowMs: Date.now,
+    isReady: () => true,
+    ...overrides,
+  });
 }
 
 export async function createTenant(

@@ -9,7 +9,7 @@ export const webhooks: Migration = {
     // `webhooks_dated_at` is the newest creation date given, so that dates never run backwards along the sequence.
     `create table entities (
       id text collate "binary" primary key,
-      name text not null,
+      name text collate "binary" not null,
       revision bigint not null default 0,
       webhooks_dated_at bigint not null default 0,
       created_at bigint not null
@@ -20,7 +20,7 @@ export const webhooks: Migration = {
       id text collate "binary" not null,
       key_hash text collate "binary" not null,
       last_four text not null,
-      name text not null,
+      name text collate "binary" not null,
       permissions text not null,
       created_at bigint not null,
       expires_at bigint,

@@ -1,0 +1,20 @@
+import { auditListQuerySchema, auditListSchema } from '../../domain/audit.ts';
+import { listAudit } from '../../store/audit.ts';
+import { cacheableJson } from '../answers.ts';
+import { type Endpoint, endpoint } from '../endpoint.ts';
+
+const list = endpoint({
+  method: 'get',
+  path: '/audit',
+  operationId: 'listAudit',
+  tag: 'Audit',
+  summary: 'List changes',
+  description: 'Who changed what of the entity, its keys, its secrets and its webhooks, and when.',
+  permission: 'audit:read',
+  query: auditListQuerySchema,
+  answers: { 200: { description: 'Ok', schema: auditListSchema } },
+  handle: async ({ context, caller, request, query }) =>
+    cacheableJson(request, await listAudit(context.db, caller.entityId, query)),
+});
+
+export const auditEndpoints: readonly Endpoint[] = [list];

@@ -1,0 +1,46 @@
+import { rotationSchema, secretListSchema } from '../../domain/secrets.ts';
+import { listSecrets, rotateSecret } from '../../store/secrets.ts';
+import { json } from '../answers.ts';
+import { changeBy, nowS } from '../context.ts';
+import { type Endpoint, endpoint } from '../endpoint.ts';
+
+/** Secrets are for the caller's eyes: no cache on the way keeps them. */
+const UNCACHED = { 'cache-control': 'no-store' };
+
+const list = endpoint({
+  method: 'get',
+  path: '/webhooks/secret',
+  operationId: 'listSecrets',
+  tag: 'Secrets',
+  summary: 'Read the signing secrets in force',
+  description: 'Every post is signed with each of them. The public key checks `v1a` signatures without any secret.',
+  permission: 'secrets:read',
+  answers: { 200: { description: 'Ok', schema: secretListSchema } },
+  handle: async ({ context, caller }) =>
+    json(200, await listSecrets(context.db, context.box, caller.entityId, nowS(context)), UNCACHED),
+});
+
+const rotate = endpoint({
+  method: 'post',
+  path: '/webhooks/secret/rotate',
+  operationId: 'rotateSecret',
+  tag: 'Secrets',
+  summary: 'Make a new signing secret',
+  description:
+    'Older secrets go on signing beside the new one for `overlapHours`, so that receivers can change over without ' +
+    'missing a post. 0 ends them at once: for a secret that has leaked.',
+  permission: 'secrets:write',
+  body: rotationSchema,
+  answers: { 201: { description: 'The secrets now in force, newest first', schema: secretListSchema } },
+  problems: ['conflict'],
+  handle: async ({ context, caller, body }) => {
+    const { db, box } = context;
+    return json(
+      201,
+      await rotateSecret(db, box, caller.entityId, body.overlapHours, changeBy(context, caller)),
+      UNCACHED,
+    );
+  },
+});
+
+export const secretEndpoints: readonly Endpoint[] = [list, rotate];

@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import { PERMISSIONS } from './api-keys.ts';
+import { exactText, pagingFields } from './paging.ts';
+
+/** What the operator makes for others: entities and their keys. */
+
+const name = z
+  .string({ error: (issue) => (issue.input === undefined ? 'is required' : 'must be a string') })
+  .regex(/^\P{Cc}{1,200}$/u, { error: 'must be 1 to 200 characters without control characters' });
+
+const entityId = z.string({ error: 'is required' }).min(1).meta({ description: 'The entity that the key belongs to.' });
+
+const notAnObject = { error: 'the body must be a JSON object' };
+
+export const entitySchema = z
+  .strictObject({ entityId: z.string(), name: z.string(), dateCreated: z.int() })
+  .meta({ id: 'Entity' });
+
+export type Entity = z.output<typeof entitySchema>;
+
+export const entityListSchema = z
+  .strictObject({ totalResults: z.int().min(0), entities: z.array(entitySchema) })
+  .meta({ id: 'EntityList' });
+
+export const entityListQuerySchema = z.strictObject({
+  entityId: exactText({ description: 'Only the entity with this id.' }),
+  name: exactText({ description: 'Only entities of exactly this name.' }),
+  ...pagingFields(['dateCreated', 'name']),
+});
+
+export type EntityListQuery = z.output<typeof entityListQuerySchema>;
+
+export const newEntitySchema = z
+  .strictObject({ name }, notAnObject)
+  .meta({ id: 'NewEntity', example: { name: 'Acme' } });
+
+export const provisionedSchema = z
+  .strictObject({ entityId: z.string(), apiKey: z.string().meta({ description: 'Shown only this once.' }) })
+  .meta({ id: 'ProvisionedEntity' });
+
+export const apiKeySchema = z
+  .strictObject({
+    keyId: z.string(),
+    entityId: z.string(),
+    name: z.string(),
+    prefix: z.string(),
+    lastFour: z.string(),
+    permissions: z.array(z.enum(PERMISSIONS)),
+    dateCreated: z.int(),
+    dateExpires: z.int().nullable(),
+    dateRevoked: z.int().nullable(),
+    dateLastUsed: z.int().nullable().meta({ description: 'Coarse: to within a few minutes.' }),
+  })
+  .meta({ id: 'ApiKey', description: 'What may be shown of a key; never the key itself.' });
+
+export type ApiKey = z.output<typeof apiKeySchema>;
+
+export const apiKeyListSchema = z
+  .strictObject({ totalResults: z.int().min(0), keys: z.array(apiKeySchema) })
+  .meta({ id: 'ApiKeyList' });
+
+export const apiKeyListQuerySchema = z.strictObject({
+  entityId: exactText({ description: 'Only keys of this entity.' }),
+  keyId: exactText({ description: 'Only the key with this id.' }),
+  ...pagingFields(['dateCreated', 'name']),
+});
+
+export type ApiKeyListQuery = z.output<typeof apiKeyListQuerySchema>;
+
+const permissionRule = `must be one of ${PERMISSIONS.join(', ')}`;
+const expiryRule = 'must be a Unix time in whole seconds, in the future';
+
+export const newApiKeySchema = z
+  .strictObject(
+    {
+      entityId,
+      name: name.default('Key'),
+      permissions: z
+        .array(z.enum(PERMISSIONS, { error: permissionRule }), { error: 'must be an array of permissions' })
+        .min(1, { error: 'must name at least one permission' })
+        .max(PERMISSIONS.length * 2)
+        .transform((names) => [...new Set(names)])
+        .default([...PERMISSIONS])
+        .meta({ type: 'array', items: { type: 'string', enum: [...PERMISSIONS] }, description: 'All when absent.' }),
+      dateExpires: z
+        .int({ error: expiryRule })
+        .min(1, { error: expiryRule })
+        .nullable()
+        .default(null)
+        .meta({ description: 'Unix seconds; null for never.' }),
+    },
+    notAnObject,
+  )
+  .meta({ id: 'NewApiKey' });
+
+export const createdApiKeySchema = z
+  .strictObject({ keyId: z.string(), apiKey: z.string().meta({ description: 'Shown only this once.' }) })
+  .meta({ id: 'CreatedApiKey' });
