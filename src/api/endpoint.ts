@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Permission } from '../domain/api-keys.ts';
 import { type Parsed, parseBody, parseQuery } from '../domain/inputs.ts';
 import { type Fault, invalidRequest, type ProblemCode } from '../domain/problems.ts';
@@ -115,11 +115,10 @@ async function readJsonBody(request: Request, schema: z.ZodType): Promise<unknow
   return absent && schema.safeParse({}).success ? {} : readJson(request);
 }
 
+const noParameters = z.strictObject({});
+
 function readQuery(schema: z.ZodObject | undefined, url: string): Parsed<unknown> {
-  const search = searchOf(url);
-  if (schema !== undefined) return parseQuery(schema, search);
-  if (search === '') return nothing;
-  return { ok: false, faults: [{ in: 'query', name: search.split(/[=&]/)[0] ?? '', message: 'takes no parameters' }] };
+  return parseQuery(schema ?? noParameters, searchOf(url));
 }
 
 /** What stands between the first `?` and a `#`, as it was sent. */

@@ -76,6 +76,7 @@ function fieldsOf(schema: z.ZodType): string[] {
 }
 
 function unknownName(kind: 'parameter' | 'field', name: string, known: readonly string[]): string {
+  if (known.length === 0) return `is not a known ${kind}; there are none here`;
   const near = nearest(name, known);
   if (near !== null) return `is not a known ${kind}; did you mean ${near}?`;
   return `is not a known ${kind}; known are ${known.join(', ')}`;
