@@ -21,12 +21,18 @@ export class CommandError extends Error {
   }
 }
 
+/** Everything there is to say has been said, line by line; only the exit code is left. */
+export class ReportedFailure extends Error {
+  override readonly name = 'ReportedFailure';
+}
+
 const EXPECTED = [Problem, PendingMigrationsError, SchemaTooNewError, SecretKeyError];
 
 /** Says what went wrong and answers the exit code. */
 export function reportFailure(error: unknown): number {
   // Commander has printed its own message by now.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.success : EXIT.usage;
+  if (error instanceof ReportedFailure) return EXIT.failure;
   if (error instanceof CommandError) {
     printError(error.message);
     return error.exitCode;

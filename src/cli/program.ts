@@ -1,7 +1,9 @@
 import { Command } from 'commander';
 import { version } from '../version.ts';
 import { addEntities } from './entities.ts';
+import { addExport } from './export.ts';
 import { EXIT, reportFailure } from './failure.ts';
+import { addImport } from './import.ts';
 import { addKeys } from './keys.ts';
 import { addMigrate } from './migrate.ts';
 import { addServe } from './serve.ts';
@@ -24,6 +26,6 @@ function createProgram(): Command {
     .exitOverride()
     .showHelpAfterError('(add --help for the options)')
     .showSuggestionAfterError();
-  for (const add of [addServe, addMigrate, addEntities, addKeys]) add(program);
+  for (const add of [addServe, addMigrate, addEntities, addKeys, addImport, addExport]) add(program);
   return program;
 }

@@ -3,7 +3,9 @@ import { ACTORS } from '../domain/audit.ts';
 import { openStore } from '../service.ts';
 import type { Change } from '../store/audit.ts';
 import type { Database } from '../store/database.ts';
+import { entityExists } from '../store/entities.ts';
 import type { SecretBox } from '../store/secret-box.ts';
+import { CommandError } from './failure.ts';
 
 export type Session = { db: Database; box: SecretBox; config: Config };
 
@@ -16,6 +18,10 @@ export async function withStore<Value>(work: (store: Session) => Promise<Value>)
   } finally {
     await db.close();
   }
+}
+
+export async function requireEntity(db: Database, entityId: string): Promise<void> {
+  if (!(await entityExists(db, entityId))) throw new CommandError(`there is no entity ${entityId}`);
 }
 
 /** Whoever can open the store needs no key; the audit calls them by the way they came in. */

@@ -15,12 +15,19 @@ export async function recordChange(
   entityId: string,
   { actor, nowS }: Change,
   { action, target, before, after }: AuditRecord,
-): Promise<void> {
+): Promise<string> {
+  const auditId = newId('aud');
   await queries.run(
     `insert into audit (entity_id, id, actor, action, target, before, after, created_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8)`,
-    [entityId, newId('aud'), actor, action, target, toText(before), toText(after), nowS],
+    [entityId, auditId, actor, action, target, toText(before), toText(after), nowS],
   );
+  return auditId;
+}
+
+/** For a change that takes several transactions: its one row grows with them. */
+export async function amendChange(queries: Queries, entityId: string, auditId: string, after: unknown): Promise<void> {
+  await queries.run('update audit set after = $3 where entity_id = $1 and id = $2', [entityId, auditId, toText(after)]);
 }
 
 type AuditRow = {

@@ -1,0 +1,36 @@
+/** Redrawn at most this often: drawing costs more than what it reports on. */
+const REDRAW_MS = 100;
+const BAR_WIDTH = 30;
+
+type Terminal = { isTTY?: boolean; write(text: string): unknown };
+
+/** One line on a terminal that says how far a long command is; where there is no terminal, nothing. */
+export class Progress {
+  #drawnAtMs = Number.NEGATIVE_INFINITY;
+  #shown = false;
+
+  constructor(
+    private readonly terminal: Terminal = process.stderr,
+    private readonly nowMs: () => number = () => performance.now(),
+  ) {}
+
+  /** `share` from 0 to 1, or null when nobody knows how much there is. */
+  show(share: number | null, text: string): void {
+    if (this.terminal.isTTY !== true || this.nowMs() - this.#drawnAtMs < REDRAW_MS) return;
+    this.#drawnAtMs = this.nowMs();
+    this.#shown = true;
+    this.terminal.write(`\r\x1b[2K${share === null ? '' : `${bar(share)} `}${text}`);
+  }
+
+  /** Before anything else is written to the terminal. */
+  clear(): void {
+    if (!this.#shown) return;
+    this.#shown = false;
+    this.terminal.write('\r\x1b[2K');
+  }
+}
+
+function bar(share: number): string {
+  const filled = Math.round(Math.min(Math.max(share, 0), 1) * BAR_WIDTH);
+  return `${'█'.repeat(filled)}${'░'.repeat(BAR_WIDTH - filled)} ${Math.floor(share * 100)} %`;
+}
