@@ -14,8 +14,9 @@ import type { Change } from './audit.ts';
 import type { Database, Queries, SqlInteger } from './database.ts';
 import { newId } from './new-id.ts';
 import { chunks, valuesList } from './values.ts';
+import { type CellCount, raiseCounts } from './webhook-counts.ts';
 import { countMatches } from './webhook-list.ts';
-import { type CellCount, insertWebhooks, lockEntity, raiseCounts, type Turn } from './webhooks.ts';
+import { insertWebhooks, lockEntity, type Turn } from './webhooks.ts';
 
 /** One transaction holds the entity's lock for no more lines than this. */
 export const LINES_PER_BATCH = 1_000;
