@@ -48,7 +48,12 @@ export async function createTenant(
   });
 }
 
-export type CallOptions = { method?: string; headers?: Record<string, string>; json?: unknown; body?: string };
+export type CallOptions = {
+  method?: string;
+  headers?: Record<string, string>;
+  json?: unknown;
+  body?: string | Uint8Array<ArrayBuffer>;
+};
 
 /** One request as the tenant; no tenant, no credentials. */
 export function call(app: App, tenant: Tenant | null, path: string, options: CallOptions = {}): Promise<Response> {
