@@ -76,7 +76,9 @@ function databaseTarget(text: string): DatabaseTarget | null {
   return file === undefined || file.includes(':memory:') || file.startsWith('//') ? null : { engine: 'sqlite', file };
 }
 
-function secretKey(text: string): Uint8Array | null {
+export const SECRET_KEY_RULE = 'must be base64 of exactly 32 random bytes: openssl rand -base64 32';
+
+export function parseSecretKey(text: string): Uint8Array | null {
   const bytes = Buffer.from(text, 'base64');
   return bytes.length === 32 && bytes.toString('base64') === text ? new Uint8Array(bytes) : null;
 }
@@ -114,7 +116,7 @@ const schema = z
       (name) => (EVENT_NAME.test(name) && !(EVENT_KINDS as readonly string[]).includes(name) ? name : null),
       'must be a comma list of event names other than the seven of the contract',
     ).default([]),
-    SECRET_KEY: parsed(secretKey, 'must be base64 of exactly 32 random bytes: openssl rand -base64 32').optional(),
+    SECRET_KEY: parsed(parseSecretKey, SECRET_KEY_RULE).optional(),
     ADMIN_KEY: text(
       /^[\x21-\x2b\x2d-\x7e]{32,256}$/,
       'must be 32 to 256 printable characters without spaces or commas',

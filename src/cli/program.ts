@@ -1,11 +1,13 @@
 import { Command } from 'commander';
 import { version } from '../version.ts';
+import { addAudit } from './audit.ts';
 import { addEntities } from './entities.ts';
 import { addExport } from './export.ts';
 import { EXIT, reportFailure } from './failure.ts';
 import { addImport } from './import.ts';
 import { addKeys } from './keys.ts';
 import { addMigrate } from './migrate.ts';
+import { addSecrets } from './secrets.ts';
 import { addServe } from './serve.ts';
 
 /** Runs one command and answers the exit code: 0 success, 1 failure, 2 wrong usage or settings. */
@@ -26,6 +28,7 @@ function createProgram(): Command {
     .exitOverride()
     .showHelpAfterError('(add --help for the options)')
     .showSuggestionAfterError();
-  for (const add of [addServe, addMigrate, addEntities, addKeys, addImport, addExport]) add(program);
+  for (const add of [addServe, addMigrate, addEntities, addKeys, addSecrets, addAudit, addImport, addExport])
+    add(program);
   return program;
 }

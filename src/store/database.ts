@@ -33,6 +33,8 @@ export type Dialect = {
   readonly bootstrap: readonly string[];
   /** Held to the end of a transaction; lets one instance at a time through a gate that has no row to lock. */
   readonly lockStore: readonly string[];
+  /** Held to the end of a transaction; nobody seals another secret meanwhile. */
+  readonly lockSecrets: readonly string[];
   /** Answers a row when the table `$1` is there. */
   readonly findTable: string;
 };

@@ -34,6 +34,7 @@ const dialect: Dialect = {
   ],
   // The number is arbitrary and only has to be the same for every instance ("payb" in ASCII).
   lockStore: ['set local statement_timeout = 0', 'select pg_advisory_xact_lock(1885436258)'],
+  lockSecrets: ['lock table signing_secrets, signing_keys in share row exclusive mode'],
   findTable: 'select tablename from pg_tables where schemaname = current_schema and tablename = $1',
 };
 

@@ -1,26 +1,32 @@
-import { readFileSync, writeFileSync } from 'node:fs';
 import type { Config } from '../config.ts';
 import type { Database } from './database.ts';
-import { randomBytes } from './new-id.ts';
+import { createKeyFile, finishKeyChange, readKeyFile, secretKeyFile, stagedKeyFile } from './key-file.ts';
 import { SecretBox, SecretKeyError } from './secret-box.ts';
 import { checkSecretsOpen, hasSecrets } from './secrets.ts';
 
 /** The box of this store, proven to open what is in it: a wrong key stops the start, not the first delivery. */
 export async function openSecretBox(db: Database, config: Config): Promise<SecretBox> {
   const box = new SecretBox(await secretKeyOf(db, config));
-  await checkSecretsOpen(db, box);
-  return box;
+  try {
+    await checkSecretsOpen(db, box);
+    return box;
+  } catch (error) {
+    const file = keyFileOf(config);
+    const finished = file === null ? null : await finishInterruptedRekey(db, file);
+    if (finished === null) throw error;
+    return finished;
+  }
 }
 
-/** Where the key is when no setting gives it; it is worth as much as the signing secrets of all entities together. */
-export function secretKeyFile(sqliteFile: string): string {
-  return `${sqliteFile}.key`;
+/** Where the key of this store is, or null when a setting gives it. */
+export function keyFileOf({ SECRET_KEY, DATABASE_URL }: Config): string | null {
+  return SECRET_KEY === undefined && DATABASE_URL.engine === 'sqlite' ? secretKeyFile(DATABASE_URL.file) : null;
 }
 
-async function secretKeyOf(db: Database, { SECRET_KEY, DATABASE_URL }: Config): Promise<Uint8Array> {
-  if (SECRET_KEY !== undefined) return SECRET_KEY;
-  if (DATABASE_URL.engine === 'postgres') throw new SecretKeyError('SECRET_KEY must be given with PostgreSQL');
-  const file = secretKeyFile(DATABASE_URL.file);
+async function secretKeyOf(db: Database, config: Config): Promise<Uint8Array> {
+  if (config.SECRET_KEY !== undefined) return config.SECRET_KEY;
+  const file = keyFileOf(config);
+  if (file === null) throw new SecretKeyError('SECRET_KEY must be given with PostgreSQL');
   const found = readKeyFile(file);
   if (found !== null) return found;
   // A new key beside a store that has secrets would only hide that the right one is missing.
@@ -32,29 +38,16 @@ async function secretKeyOf(db: Database, { SECRET_KEY, DATABASE_URL }: Config): 
   return createKeyFile(file);
 }
 
-function createKeyFile(file: string): Uint8Array {
-  const key = randomBytes(32);
+/** A rekey may have died between its commit and the change of the file: the staged key proves it by opening the store. */
+async function finishInterruptedRekey(db: Database, file: string): Promise<SecretBox | null> {
+  const staged = readKeyFile(stagedKeyFile(file));
+  if (staged === null) return null;
+  const box = new SecretBox(staged);
   try {
-    writeFileSync(file, `${Buffer.from(key).toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
-    return key;
-  } catch (error) {
-    // Another process made it a moment ago: theirs counts.
-    const theirs = readKeyFile(file);
-    if (theirs !== null) return theirs;
-    throw error;
-  }
-}
-
-function readKeyFile(file: string): Uint8Array | null {
-  let text: string;
-  try {
-    text = readFileSync(file, 'utf8').trim();
+    await checkSecretsOpen(db, box);
   } catch {
     return null;
   }
-  const key = Buffer.from(text, 'base64');
-  if (key.length === 32) return new Uint8Array(key);
-  throw new SecretKeyError(
-    `the key file ${file} must hold base64 of 32 bytes: put the right one back, or set SECRET_KEY`,
-  );
+  finishKeyChange(file);
+  return box;
 }

@@ -75,7 +75,7 @@ export function rotateSecret(
 export function rekeySecrets(db: Database, from: SecretBox, to: SecretBox, change: Change): Promise<number> {
   return db.transaction(
     async (queries) => {
-      for (const sql of db.dialect.lockStore) await queries.run(sql);
+      for (const sql of [...db.dialect.lockStore, ...db.dialect.lockSecrets]) await queries.run(sql);
       const secrets = await queries.all<SecretRow>('select entity_id, id, sealed from signing_secrets');
       for (const { entity_id, id, sealed } of secrets) {
         const context = secretContext(entity_id, id);
@@ -108,8 +108,10 @@ export async function hasSecrets(db: Database): Promise<boolean> {
 }
 
 /** Store-wide: one sealed text stands for all, since they are sealed anew only together. */
-export async function checkSecretsOpen(db: Database, box: SecretBox): Promise<void> {
-  const row = await db.get<{ entity_id: string; sealed: string }>('select entity_id, sealed from signing_keys limit 1');
+export async function checkSecretsOpen(queries: Pick<Queries, 'get'>, box: SecretBox): Promise<void> {
+  const row = await queries.get<{ entity_id: string; sealed: string }>(
+    'select entity_id, sealed from signing_keys limit 1',
+  );
   if (row !== undefined) box.open(row.sealed, signingKeyContext(row.entity_id));
 }
 
@@ -121,6 +123,8 @@ async function insertSecret(queries: Queries, box: SecretBox, entityId: string, 
     box.seal(makeSecret(randomBytes(32)), secretContext(entityId, secretId)),
     nowS,
   ]);
+  // After the insert, because that waits for a rekey to end: whoever still holds the old key must seal nothing more.
+  await checkSecretsOpen(queries, box);
   return secretId;
 }
 

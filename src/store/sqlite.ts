@@ -22,6 +22,7 @@ const dialect: Dialect = {
   bootstrap: [],
   // `begin immediate` holds the one write lock that there is.
   lockStore: [],
+  lockSecrets: [],
   findTable: `select name from sqlite_master where type = 'table' and name = $1`,
 };
 

@@ -1,0 +1,72 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { AUDIT_ACTIONS, type AuditEntry, auditListQuerySchema } from '../domain/audit.ts';
+import { DEFAULT_LIMIT, MAX_LIMIT } from '../domain/paging.ts';
+import { listAudit } from '../store/audit.ts';
+import { CommandError, EXIT } from './failure.ts';
+import { paint, printJson, printLine, printTable, showDate } from './output.ts';
+import { requireEntity, withStore } from './store-session.ts';
+
+/** Longer ones are cut in the table; `--json` has them whole. */
+const MAX_SHOWN = 80;
+
+export function addAudit(program: Command): void {
+  program
+    .command('audit')
+    .description('who changed what, newest first')
+    .requiredOption('--entity <id>', 'entity whose changes to show')
+    .option('--actor <who>', 'only changes by this key, or by cli, operator or paybell')
+    .option('--action <action>', `only changes of this kind: ${AUDIT_ACTIONS.join(', ')}`)
+    .option('--target <id>', 'only changes of what has this id')
+    .option('--since <when>', 'only from then on: a date such as 2026-01-31T12:00Z, or Unix seconds', parseMoment)
+    .option('--until <when>', 'only before then', parseMoment)
+    .option('--page <n>', 'page to show (default: 1)')
+    .option('--limit <n>', `changes per page, at most ${MAX_LIMIT} (default: ${DEFAULT_LIMIT})`)
+    .option('--json', 'print JSON')
+    .action(show);
+}
+
+type AuditOptions = { entity: string; json?: boolean } & Record<string, unknown>;
+
+async function show({ entity, json, ...filters }: AuditOptions): Promise<void> {
+  const query = parseFilters(filters);
+  const found = await withStore(async ({ db }) => {
+    await requireEntity(db, entity);
+    return listAudit(db, entity, query);
+  });
+  if (json) return printJson(found);
+  printTable(
+    ['date', 'actor', 'action', 'target', 'before', 'after'],
+    found.audit.map(toRow),
+    found.totalResults === 0 ? 'No such changes.' : `Page ${query.page} is past the end.`,
+  );
+  const pages = Math.ceil(found.totalResults / query.limit);
+  if (pages > 1) printLine(paint(`Page ${query.page} of ${pages}, ${found.totalResults} changes in all.`, 'dim'));
+}
+
+function parseFilters(filters: Record<string, unknown>) {
+  const parsed = auditListQuerySchema.safeParse(filters);
+  if (parsed.success) return parsed.data;
+  const faults = parsed.error.issues.map(({ path, message }) => `--${path.join('.')} ${message}`);
+  throw new CommandError(faults.join('\n'), EXIT.usage);
+}
+
+function toRow({ dateCreated, actor, action, target, before, after }: AuditEntry): string[] {
+  return [showDate(dateCreated), actor, action, target, shorten(before), shorten(after)];
+}
+
+function shorten(value: unknown): string {
+  const text = value === null ? '–' : JSON.stringify(value);
+  return text.length <= MAX_SHOWN ? text : `${text.slice(0, MAX_SHOWN - 1)}…`;
+}
+
+const ISO_DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2})?(Z|[+-]\d{2}:\d{2}))?$/;
+
+/** Unix seconds as text, which is how the list's own grammar takes them. */
+function parseMoment(text: string): string {
+  if (/^[0-9]{1,16}$/.test(text)) return text;
+  const moment = ISO_DATE.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(moment) || moment < 0) {
+    throw new InvalidArgumentError('Give a date such as 2026-01-31, 2026-01-31T12:00Z, or Unix seconds.');
+  }
+  return String(Math.floor(moment / 1000));
+}
