@@ -23,6 +23,16 @@ export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 /** Who made a change when it was no api key. */
 export const ACTORS = { commandLine: 'cli', operator: 'operator', paybell: 'paybell' } as const;
 
+const exampleEntry = {
+  auditId: 'aud_0199c2a6e0b17d3c8a54f1e2d3c4b5a6',
+  actor: 'key_0199c2a6e0b17d3c8a54f1e2d3c4b5a6',
+  action: 'webhook.updated',
+  target: 'wh_0199c2a6e0b17d3c8a54f1e2d3c4b5a6',
+  before: { postUrl: 'https://example.com/old' },
+  after: { postUrl: 'https://example.com/new' },
+  dateCreated: 1763168400,
+};
+
 export const auditEntrySchema = z
   .strictObject({
     auditId: z.string(),
@@ -35,22 +45,14 @@ export const auditEntrySchema = z
   })
   .meta({
     id: 'AuditEntry',
-    example: {
-      auditId: 'aud_0199c2a6e0b17d3c8a54f1e2d3c4b5a6',
-      actor: 'key_0199c2a6e0b17d3c8a54f1e2d3c4b5a6',
-      action: 'webhook.updated',
-      target: 'wh_0199c2a6e0b17d3c8a54f1e2d3c4b5a6',
-      before: { postUrl: 'https://example.com/old' },
-      after: { postUrl: 'https://example.com/new' },
-      dateCreated: 1763168400,
-    },
+    example: exampleEntry,
   });
 
 export type AuditEntry = z.output<typeof auditEntrySchema>;
 
 export const auditListSchema = z
   .strictObject({ totalResults: z.int().min(0), audit: z.array(auditEntrySchema) })
-  .meta({ id: 'AuditList' });
+  .meta({ id: 'AuditList', example: { totalResults: 1, audit: [exampleEntry] } });
 
 export const auditListQuerySchema = z.strictObject({
   actor: exactText({ description: 'Only changes by this key, or by `cli`, `operator` or `paybell`.' }),

@@ -10,17 +10,35 @@ const name = z
 
 const entityId = z.string({ error: 'is required' }).min(1).meta({ description: 'The entity that the key belongs to.' });
 
+const exampleEntity = { entityId: 'ent_0199c2a6e0b17d3c8a54f1e2d3c4b5a6', name: 'Acme', dateCreated: 1763168400 };
+
+const exampleKey = {
+  keyId: 'key_0199c2a6e0b17d3c8a54f1e2d3c4b5a6',
+  entityId: exampleEntity.entityId,
+  name: 'Shop backend',
+  prefix: 'pbk_',
+  lastFour: 'a1B2',
+  permissions: ['webhooks:read', 'webhooks:write'],
+  dateCreated: 1763168400,
+  dateExpires: null,
+  dateRevoked: null,
+  dateLastUsed: 1763254800,
+};
+
+/** The form of a key, and visibly none. */
+const exampleSecret = `pbk_${'x'.repeat(36)}`;
+
 const notAnObject = { error: 'the body must be a JSON object' };
 
 export const entitySchema = z
   .strictObject({ entityId: z.string(), name: z.string(), dateCreated: z.int() })
-  .meta({ id: 'Entity' });
+  .meta({ id: 'Entity', example: exampleEntity });
 
 export type Entity = z.output<typeof entitySchema>;
 
 export const entityListSchema = z
   .strictObject({ totalResults: z.int().min(0), entities: z.array(entitySchema) })
-  .meta({ id: 'EntityList' });
+  .meta({ id: 'EntityList', example: { totalResults: 1, entities: [exampleEntity] } });
 
 export const entityListQuerySchema = z.strictObject({
   entityId: exactText({ description: 'Only the entity with this id.' }),
@@ -36,7 +54,7 @@ export const newEntitySchema = z
 
 export const provisionedSchema = z
   .strictObject({ entityId: z.string(), apiKey: z.string().meta({ description: 'Shown only this once.' }) })
-  .meta({ id: 'ProvisionedEntity' });
+  .meta({ id: 'ProvisionedEntity', example: { entityId: exampleEntity.entityId, apiKey: exampleSecret } });
 
 export const apiKeySchema = z
   .strictObject({
@@ -51,13 +69,13 @@ export const apiKeySchema = z
     dateRevoked: z.int().nullable(),
     dateLastUsed: z.int().nullable().meta({ description: 'Coarse: to within a few minutes.' }),
   })
-  .meta({ id: 'ApiKey', description: 'What may be shown of a key; never the key itself.' });
+  .meta({ id: 'ApiKey', description: 'What may be shown of a key; never the key itself.', example: exampleKey });
 
 export type ApiKey = z.output<typeof apiKeySchema>;
 
 export const apiKeyListSchema = z
   .strictObject({ totalResults: z.int().min(0), keys: z.array(apiKeySchema) })
-  .meta({ id: 'ApiKeyList' });
+  .meta({ id: 'ApiKeyList', example: { totalResults: 1, keys: [exampleKey] } });
 
 export const apiKeyListQuerySchema = z.strictObject({
   entityId: exactText({ description: 'Only keys of this entity.' }),
@@ -91,8 +109,8 @@ export const newApiKeySchema = z
     },
     notAnObject,
   )
-  .meta({ id: 'NewApiKey' });
+  .meta({ id: 'NewApiKey', example: { entityId: exampleEntity.entityId, name: 'Shop backend' } });
 
 export const createdApiKeySchema = z
   .strictObject({ keyId: z.string(), apiKey: z.string().meta({ description: 'Shown only this once.' }) })
-  .meta({ id: 'CreatedApiKey' });
+  .meta({ id: 'CreatedApiKey', example: { keyId: exampleKey.keyId, apiKey: exampleSecret } });

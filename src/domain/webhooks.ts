@@ -10,6 +10,14 @@ export const MAX_WEBHOOKS_PER_REQUEST = 1_000;
 /** So many receivers of one (network, event) are enough; it bounds the fan-out of one event. */
 export const MAX_WEBHOOKS_PER_CELL = 1_000;
 
+const exampleWebhook = {
+  webhookId: 'wh_0199c2a6e0b17d3c8a54f1e2d3c4b5a6',
+  networkId: 8453,
+  event: 'TransferFinalized',
+  postUrl: 'https://example.com/hooks/paybell',
+  dateCreated: 1763168400,
+};
+
 /** The five fields of the contract, always all of them and no others. */
 export const webhookSchema = z
   .strictObject({
@@ -22,13 +30,7 @@ export const webhookSchema = z
   .meta({
     id: 'Webhook',
     description: 'One registration: an event kind and a network, bound to a URL.',
-    example: {
-      webhookId: 'wh_0199c2a6e0b17d3c8a54f1e2d3c4b5a6',
-      networkId: 8453,
-      event: 'TransferFinalized',
-      postUrl: 'https://example.com/hooks/paybell',
-      dateCreated: 1763168400,
-    },
+    example: exampleWebhook,
   });
 
 export type Webhook = z.output<typeof webhookSchema>;
@@ -38,7 +40,11 @@ export const webhookListSchema = z
     totalResults: z.int().min(0).meta({ description: 'Count of all matches, whatever the page.' }),
     webhooks: z.array(webhookSchema).max(MAX_WEBHOOKS_PER_REQUEST),
   })
-  .meta({ id: 'WebhookList', description: 'A page of webhooks and the count of all that match.' });
+  .meta({
+    id: 'WebhookList',
+    description: 'A page of webhooks and the count of all that match.',
+    example: { totalResults: 1, webhooks: [exampleWebhook] },
+  });
 
 export type WebhookList = z.output<typeof webhookListSchema>;
 
@@ -74,7 +80,7 @@ export type WebhookMatch = Pick<z.output<typeof webhookMatchSchema>, (typeof FIL
 
 export const countSchema = z
   .strictObject({ totalResults: z.int().min(0).meta({ description: 'How many changed, or would change.' }) })
-  .meta({ id: 'Count' });
+  .meta({ id: 'Count', example: { totalResults: 12 } });
 
 /** What the settings decide about a registration. */
 export type RegistrationRules = {
