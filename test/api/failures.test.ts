@@ -5,7 +5,7 @@ import { migrate } from '../../src/store/migrate.ts';
 import { openDatabase } from '../../src/store/open-database.ts';
 import { call, createTenant, type Tenant, testApp, WEBHOOKS } from '../support/api.ts';
 import { expectProblem } from '../support/problems.ts';
-import { createTarget } from '../support/stores.ts';
+import { alteredStore, createTarget } from '../support/stores.ts';
 
 /** Faults of the inside are put into a real store at the place where the list reads. */
 describe('when the inside fails', () => {
@@ -28,15 +28,7 @@ describe('when the inside fails', () => {
 
   function failingWith(error: unknown): Database {
     const fail = () => Promise.reject(error);
-    return {
-      engine: db.engine,
-      dialect: db.dialect,
-      all: (sql, params) => db.all(sql, params),
-      get: (sql, params) => db.get(sql, params),
-      snapshot: fail,
-      transaction: fail,
-      close: () => db.close(),
-    };
+    return alteredStore(db, { snapshot: fail, transaction: fail });
   }
 
   const secret = 'select * from api_keys at /srv/paybell/src/store.ts:7 pbk_secret';

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { StoreUnavailableError } from '../../src/store/database.ts';
 import { call, testApp } from '../support/api.ts';
-import { onEveryEngine } from '../support/stores.ts';
+import { alteredStore, onEveryEngine } from '../support/stores.ts';
 
 onEveryEngine('the paths that need no key', (store) => {
   test('/healthz is 200 while the process lives, also when it is not ready', async () => {
@@ -23,15 +23,7 @@ onEveryEngine('the paths that need no key', (store) => {
   });
 
   test('/readyz is 503 when the store does not answer', async () => {
-    const db = {
-      engine: store.engine,
-      dialect: store.db.dialect,
-      all: () => Promise.reject(new StoreUnavailableError('down')),
-      get: () => Promise.reject(new StoreUnavailableError('down')),
-      snapshot: () => Promise.reject(new StoreUnavailableError('down')),
-      transaction: () => Promise.reject(new StoreUnavailableError('down')),
-      close: async () => undefined,
-    };
+    const db = alteredStore(store.db, { get: () => Promise.reject(new StoreUnavailableError('down')) });
     const answer = await call(testApp(db), null, '/readyz');
     expect(answer.status).toBe(503);
     expect(await answer.json()).toMatchObject({ status: 'not ready' });

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import type { Webhook, WebhookList } from '../../src/domain/webhooks.ts';
 import type { Database, Queries } from '../../src/store/database.ts';
 import { listWebhooks } from '../../src/store/webhook-list.ts';
-import { onEveryEngine } from '../support/stores.ts';
+import { alteredStore, onEveryEngine } from '../support/stores.ts';
 import { listQuery, newEntity, register, wrongCounters } from '../support/webhooks.ts';
 
 const WRITERS = 20;
@@ -93,13 +93,5 @@ function writingAfterFirstRead(db: Database, write: () => Promise<unknown>): Dat
       },
     };
   };
-  return {
-    engine: db.engine,
-    dialect: db.dialect,
-    all: (sql, params) => db.all(sql, params),
-    get: (sql, params) => db.get(sql, params),
-    snapshot: (work) => db.snapshot((queries) => work(interrupted(queries))),
-    transaction: (work, options) => db.transaction(work, options),
-    close: () => db.close(),
-  };
+  return alteredStore(db, { snapshot: (work) => db.snapshot((queries) => work(interrupted(queries))) });
 }

@@ -48,3 +48,13 @@ export function onEveryEngine(name: string, tests: (store: TestStore) => void): 
     });
   }
 }
+
+/** The same store with some of its functions replaced; all others are its own, whatever the interface gains. */
+export function alteredStore(db: Database, replaced: Partial<Database>): Database {
+  return new Proxy(db, {
+    get(target, name) {
+      const value: unknown = Reflect.get(name in replaced ? replaced : target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
