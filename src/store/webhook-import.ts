@@ -90,6 +90,10 @@ async function findIds(queries: Queries, entityId: string, batch: readonly Numbe
   return found;
 }
 
+/**
+ * `exists` and not a join: SQLite turns the join round and reads the whole entity for each hundred lines, 77 ms instead
+ * of 0.15 with 330,000 webhooks.
+ */
 async function findRegistrations(
   queries: Queries,
   entityId: string,
@@ -100,8 +104,9 @@ async function findRegistrations(
     const rows = await queries.all<{ network_id: SqlInteger; event: string; post_url: string }>(
       `with wanted (network_id, event, post_url) as
          (values ${valuesList(chunk.length, 3, 1, ['bigint', 'text', 'text'])})
-       select w.network_id, w.event, w.post_url from wanted p join webhooks w
-         on w.entity_id = $1 and w.network_id = p.network_id and w.event = p.event and w.post_url = p.post_url`,
+       select p.network_id, p.event, p.post_url from wanted p where exists
+         (select 1 from webhooks w where w.entity_id = $1
+          and w.network_id = p.network_id and w.event = p.event and w.post_url = p.post_url)`,
       [entityId, ...chunk.flatMap(({ networkId, event, postUrl }) => [networkId, event, postUrl])],
     );
     for (const row of rows) {
@@ -118,14 +123,16 @@ async function findCells(
 ): Promise<Map<string, number>> {
   const found = new Map<string, number>();
   for (const chunk of chunks(countCells(batch))) {
-    const rows = await queries.all<{ network_id: SqlInteger; event: string; webhooks: SqlInteger }>(
+    const rows = await queries.all<{ network_id: SqlInteger; event: string; webhooks: SqlInteger | null }>(
       `with wanted (network_id, event) as (values ${valuesList(chunk.length, 2, 1, ['bigint', 'text'])})
-       select c.network_id, c.event, c.webhooks from wanted p join webhook_counts c
-         on c.entity_id = $1 and c.network_id = p.network_id and c.event = p.event`,
+       select p.network_id, p.event,
+         (select c.webhooks from webhook_counts c
+          where c.entity_id = $1 and c.network_id = p.network_id and c.event = p.event) as webhooks
+       from wanted p`,
       [entityId, ...chunk.flatMap(({ networkId, event }) => [networkId, event])],
     );
     for (const { network_id, event, webhooks } of rows) {
-      found.set(cellKey({ networkId: Number(network_id), event }), Number(webhooks));
+      found.set(cellKey({ networkId: Number(network_id), event }), Number(webhooks ?? 0));
     }
   }
   return found;
