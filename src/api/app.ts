@@ -31,7 +31,8 @@ export function createApp(context: ApiContext): App {
     async fetch(request) {
       const startedAtMs = performance.now();
       const state: RequestState = { requestId: crypto.randomUUID(), route: null, entityId: null };
-      const response = await answer(router, request, state, context);
+      const answered = await answer(router, request, state, context);
+      const response = request.method === 'HEAD' ? await withoutBody(answered) : answered;
       response.headers.set('x-request-id', state.requestId);
       if (origins.size > 0) allowCrossOrigin(request, response, origins);
       logRequest(context, request, state, response.status, performance.now() - startedAtMs);
@@ -48,10 +49,26 @@ async function answer(
 ): Promise<Response> {
   try {
     checkRequestLine(request);
-    return await router.fetch(request, state);
+    return await router.fetch(routable(request), state);
   } catch (error) {
     return respondTo(error, state, context);
   }
+}
+
+/** HEAD takes the road of GET; the URL of HTTP/1.0 without a Host, as simple health checks send it, gets a host. */
+function routable(request: Request): Request {
+  const hostless = request.url.startsWith('/');
+  if (!hostless && request.method !== 'HEAD') return request;
+  const url = hostless ? `http://localhost${request.url}` : request.url;
+  return new Request(url, request.method === 'HEAD' ? { method: 'GET', headers: request.headers } : request);
+}
+
+/** The router would say that the length is 0, where HEAD has to say what GET would. */
+async function withoutBody(response: Response): Promise<Response> {
+  if (response.body === null) return response;
+  const headers = new Headers(response.headers);
+  headers.set('content-length', String((await response.blob()).size));
+  return new Response(null, { status: response.status, headers });
 }
 
 /** Before routing, which would throw on a URL that the Host header has spoiled. */
