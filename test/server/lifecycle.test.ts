@@ -1,0 +1,198 @@
+import { afterEach, describe, expect, test } from 'bun:test';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { WEBHOOKS } from '../support/api.ts';
+import { runPaybell, type Served, type Settings, servePaybell, tempFolder } from '../support/paybell.ts';
+import { createPostgresDatabase } from '../support/postgres.ts';
+import { connectRaw } from '../support/raw-http.ts';
+import { ENGINES, type Engine } from '../support/stores.ts';
+
+const SECRET_KEY = Buffer.alloc(32, 3).toString('base64');
+const KEY = /pbk_[0-9A-Za-z]{36}/g;
+
+const cleanUp: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const undo of cleanUp.splice(0).reverse()) await undo();
+});
+
+function newFolder(): string {
+  const { path, remove } = tempFolder();
+  cleanUp.push(remove);
+  return path;
+}
+
+async function serve(folder: string, settings: Settings = {}): Promise<Served> {
+  const served = await servePaybell(folder, settings);
+  cleanUp.push(() => served.child.kill('SIGKILL'));
+  return served;
+}
+
+async function settingsFor(engine: Engine): Promise<Settings> {
+  return engine === 'sqlite' ? {} : { DATABASE_URL: await createPostgresDatabase(), SECRET_KEY };
+}
+
+/** What a person would copy from the terminal. */
+function printed(stdout: string) {
+  const entityId = /entity-id {2}(ent_\w+)/.exec(stdout)?.[1] ?? '';
+  const apiKey = /api-key {4}(pbk_\w+)/.exec(stdout)?.[1] ?? '';
+  const commands = stdout.split('\n\n').filter((block) => block.trimStart().startsWith('curl '));
+  return { entityId, apiKey, commands, headers: { 'api-key': apiKey, 'entity-id': entityId } };
+}
+
+const logLines = (stdout: string) => stdout.split('\n').filter((line) => line.startsWith('{'));
+
+for (const engine of ENGINES) {
+  describe(`serve on ${engine}`, () => {
+    test('on an empty store prints a first entity and key, and the printed commands work when pasted', async () => {
+      const served = await serve(newFolder(), await settingsFor(engine));
+      const { commands, headers } = printed(served.stdout());
+      expect(commands).toHaveLength(2);
+      const answers = [];
+      for (const command of commands) {
+        const shell = Bun.spawn(['sh', '-c', command], { stdout: 'pipe', stderr: 'pipe' });
+        expect(await shell.exited).toBe(0);
+        answers.push(JSON.parse(await shell.stdout.text()));
+      }
+      expect(answers).toMatchObject([{ totalResults: 2 }, { totalResults: 2 }]);
+      expect((await fetch(served.url + WEBHOOKS, { headers })).status).toBe(200);
+    });
+
+    test('started again keeps what was stored and prints no key again', async () => {
+      const folder = newFolder();
+      const settings = await settingsFor(engine);
+      const first = await serve(folder, settings);
+      const { headers } = printed(first.stdout());
+      const body = JSON.stringify({ postUrl: 'https://example.com/kept', networkIds: [1], events: ['LatePayment'] });
+      const json = { ...headers, 'content-type': 'application/json' };
+      expect((await fetch(first.url + WEBHOOKS, { method: 'POST', headers: json, body })).status).toBe(201);
+      expect((await first.stop()).exitCode).toBe(0);
+      const second = await serve(folder, settings);
+      expect(second.stdout()).not.toMatch(KEY);
+      expect(await (await fetch(second.url + WEBHOOKS, { headers })).json()).toMatchObject({
+        totalResults: 1,
+        webhooks: [{ postUrl: 'https://example.com/kept' }],
+      });
+    });
+
+    test('twice at once on an empty store makes one first entity', async () => {
+      const folder = newFolder();
+      const settings = await settingsFor(engine);
+      const both = await Promise.all([serve(folder, settings), serve(folder, settings)]);
+      const keys = both.flatMap((served) => printed(served.stdout()).apiKey || []);
+      expect(keys).toHaveLength(1);
+    });
+  });
+}
+
+describe('serve', () => {
+  test.each(['SIGTERM', 'SIGINT'] as const)(
+    'on %s is first not ready, then finishes the request in flight, then ends with 0',
+    async (signal) => {
+      const served = await serve(newFolder());
+      const { apiKey, entityId } = printed(served.stdout());
+      const body = JSON.stringify({ postUrl: 'https://example.com/flight', networkIds: [1], events: ['LatePayment'] });
+      const inFlight = await connectRaw(served.url);
+      inFlight.write(
+        `POST ${WEBHOOKS} HTTP/1.1\r\nhost: localhost\r\napi-key: ${apiKey}\r\nentity-id: ${entityId}\r\n` +
+          `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body.slice(0, 10)}`,
+      );
+      expect((await fetch(`${served.url}/readyz`)).status).toBe(200);
+      const ending = served.stop(signal);
+      while ((await fetch(`${served.url}/readyz`)).status !== 503) await Bun.sleep(5);
+      inFlight.write(body.slice(10));
+      expect(await inFlight.received('example.com/flight')).toStartWith('HTTP/1.1 201');
+      const { exitCode, stdout } = await ending;
+      expect(exitCode).toBe(0);
+      const messages = logLines(stdout).map((line) => JSON.parse(line).msg);
+      expect(messages.filter((message) => message !== 'request')).toEqual(['started', 'stopping', 'stopped']);
+    },
+  );
+
+  test('ends with 0 also when the signal comes twice, as from Ctrl-C under npm', async () => {
+    const served = await serve(newFolder());
+    served.child.kill('SIGINT');
+    await Bun.sleep(20);
+    expect((await served.stop('SIGINT')).exitCode).toBe(0);
+  });
+
+  test('ends with 0 though idle connections are open', async () => {
+    const served = await serve(newFolder());
+    const idle = await connectRaw(served.url);
+    idle.write('GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n');
+    await idle.received('"ok"');
+    expect((await served.stop()).exitCode).toBe(0);
+  });
+
+  test('with wrong settings ends with 2 and names every one of them on standard error', async () => {
+    const settings = { PORT: 'x', ROLE: 'boss', LOG_LEVEL: 'loud', DATABASE_URL: 'postgres://u:hunter2@h/d' };
+    const { exitCode, stdout, stderr } = await runPaybell(['serve'], newFolder(), settings);
+    expect(exitCode).toBe(2);
+    expect(stdout).toBe('');
+    for (const name of ['4 settings', 'PORT', 'ROLE', 'LOG_LEVEL', 'SECRET_KEY']) expect(stderr).toContain(name);
+    expect(stderr).not.toContain('hunter2');
+    expect(stderr).not.toContain('    at ');
+  });
+
+  test('on a port in use ends with 1 and says so', async () => {
+    const other = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
+    cleanUp.push(() => other.stop(true));
+    const { exitCode, stderr } = await runPaybell(['serve'], newFolder(), { PORT: String(other.port) });
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(`port ${other.port} on 127.0.0.1 is in use`);
+    expect(stderr).not.toContain('    at ');
+  });
+
+  test.each([
+    ['a server that is not there', 'postgres://u:hunter2@127.0.0.1:1/paybell'],
+    ['a file in a place that cannot be written', 'sqlite:/proc/paybell/paybell.db'],
+  ])('on %s ends with 1, a sentence and no stack', async (_name, DATABASE_URL) => {
+    const { exitCode, stderr } = await runPaybell(['serve'], newFolder(), { DATABASE_URL, SECRET_KEY, PORT: '0' });
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('DATABASE_URL');
+    expect(stderr).not.toContain('hunter2');
+    expect(stderr).not.toContain('    at ');
+  });
+
+  test('on a PostgreSQL database that does not exist ends with 1, a sentence and no stack', async () => {
+    const url = new URL(await createPostgresDatabase());
+    url.pathname = '/nowhere';
+    const { exitCode, stderr } = await runPaybell(['serve'], newFolder(), {
+      DATABASE_URL: url.href,
+      SECRET_KEY,
+      PORT: '0',
+    });
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('nowhere');
+    expect(stderr).not.toContain('    at ');
+  });
+
+  test('with AUTO_MIGRATE=false on an empty store ends with 1 and names what is missing', async () => {
+    const { exitCode, stderr } = await runPaybell(['serve'], newFolder(), { AUTO_MIGRATE: 'false', PORT: '0' });
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('paybell migrate');
+    expect(stderr).not.toContain('    at ');
+  });
+
+  test('logs its settings masked, and no key in any line, whatever is asked of it', async () => {
+    const ADMIN_KEY = 'operator-'.repeat(5);
+    const served = await serve(newFolder(), { LOG_LEVEL: 'debug', ADMIN_KEY });
+    const { headers, apiKey } = printed(served.stdout());
+    for (const query of ['', '?limit=0', `?webhookId=${apiKey}`, `?${apiKey}=1`]) {
+      await fetch(served.url + WEBHOOKS + query, { headers });
+    }
+    await fetch(`${served.url}/${apiKey}`, { headers: { ...headers, 'api-key': ADMIN_KEY } });
+    const { stdout, stderr } = await served.stop();
+    const lines = logLines(stdout);
+    expect(lines.length).toBeGreaterThan(6);
+    expect(lines.join('\n') + stderr).not.toContain(apiKey);
+    expect(lines.join('\n') + stderr).not.toContain(ADMIN_KEY);
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ msg: 'started', settings: { ADMIN_KEY: '(set)' } });
+  });
+
+  test('keeps its store in ./data of the folder it is started in', async () => {
+    const folder = newFolder();
+    await (await serve(folder)).stop();
+    expect(existsSync(join(folder, 'data', 'paybell.db'))).toBe(true);
+  });
+});

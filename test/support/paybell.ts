@@ -1,0 +1,76 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { Subprocess } from 'bun';
+
+/** Paybell as people run it: a process of its own, in a folder of its own, with no settings but those given. */
+
+const MAIN = resolve(import.meta.dir, '../../src/main.ts');
+
+export type Settings = Readonly<Record<string, string>>;
+export type Finished = { exitCode: number; stdout: string; stderr: string };
+
+export function tempFolder(): { path: string; remove: () => void } {
+  const path = mkdtempSync(join(tmpdir(), 'paybell-run-'));
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+function spawn(args: readonly string[], folder: string, settings: Settings) {
+  return Bun.spawn([process.execPath, MAIN, ...args], {
+    cwd: folder,
+    env: { PATH: process.env.PATH ?? '', HOME: folder, ...settings },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+}
+
+/** One command to its end. */
+export async function runPaybell(args: readonly string[], folder: string, settings: Settings = {}): Promise<Finished> {
+  const child = spawn(args, folder, settings);
+  const [stdout, stderr, exitCode] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
+  return { exitCode, stdout, stderr };
+}
+
+export type Served = {
+  readonly url: string;
+  readonly child: Subprocess;
+  /** Everything printed so far. */
+  readonly stdout: () => string;
+  /** Sends the signal and waits for the end. */
+  readonly stop: (signal?: NodeJS.Signals) => Promise<Finished>;
+};
+
+/** `paybell serve` on a free port, once it listens. */
+export async function servePaybell(folder: string, settings: Settings = {}): Promise<Served> {
+  const child = spawn(['serve'], folder, { PORT: '0', ...settings });
+  let stdout = '';
+  const started = Promise.withResolvers<string>();
+  const reading = (async () => {
+    const decoder = new TextDecoder();
+    for await (const chunk of child.stdout) {
+      stdout += decoder.decode(chunk, { stream: true });
+      const url = /is listening on (http:\S+)[\s\S]*API reference/.exec(stdout)?.[1];
+      if (url !== undefined) started.resolve(url);
+    }
+  })();
+  const stderr = child.stderr.text();
+  const finish = async (): Promise<Finished> => {
+    await reading;
+    return { exitCode: await child.exited, stdout, stderr: await stderr };
+  };
+  const died = finish().then((end): never => {
+    throw new Error(`serve ended with ${end.exitCode} before it listened: ${end.stderr || end.stdout}`);
+  });
+  const url = await Promise.race([started.promise, died]);
+  died.catch(() => undefined);
+  return {
+    url,
+    child,
+    stdout: () => stdout,
+    stop: (signal = 'SIGTERM') => {
+      child.kill(signal);
+      return finish();
+    },
+  };
+}
