@@ -44,11 +44,14 @@ describe('a registration', () => {
     );
   });
 
-  test.each([[-1], [-1.5], [2.5], [2 ** 53], [1e300], ['1'], [null], [true], [[1]], [{}]])('refuses %j as a network id', (networkId) => {
-    expect(faultsOf({ postUrl, networkIds: [1, networkId] })).toEqual([
-      ['networkIds.1', `must be a whole number from 0 to ${MAX_NETWORK_ID}`],
-    ]);
-  });
+  test.each([[-1], [-1.5], [2.5], [2 ** 53], [1e300], ['1'], [null], [true], [[1]], [{}]])(
+    'refuses %j as a network id',
+    (networkId) => {
+      expect(faultsOf({ postUrl, networkIds: [1, networkId] })).toEqual([
+        ['networkIds.1', `must be a whole number from 0 to ${MAX_NETWORK_ID}`],
+      ]);
+    },
+  );
 
   test.each(['latePayment', 'LatePayment ', '', 'Nope', 7, null])('refuses %j as an event', (event) => {
     expect(faultsOf({ postUrl, events: [event] })).toEqual([
@@ -80,9 +83,12 @@ describe('a registration', () => {
     expect(faults.map(([name]) => name).sort()).toEqual(['events.0', 'networkIds.0', 'postUrl', 'posturl']);
   });
 
-  test.each([[null], [[]], ['text'], [7], [true]])('that is %j instead of an object is refused in one sentence', (body) => {
-    expect(faultsOf(body)).toEqual([['', 'the body must be a JSON object']]);
-  });
+  test.each([[null], [[]], ['text'], [7], [true]])(
+    'that is %j instead of an object is refused in one sentence',
+    (body) => {
+      expect(faultsOf(body)).toEqual([['', 'the body must be a JSON object']]);
+    },
+  );
 
   test('of a thousand pairs is taken and of one more refused', () => {
     const networks = (count: number) => Array.from({ length: count }, (_, index) => index);
