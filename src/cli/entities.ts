@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { entityListQuerySchema } from '../domain/provisioning.ts';
+import { entityListQuerySchema, newEntitySchema } from '../domain/provisioning.ts';
 import { listEntities } from '../store/entities.ts';
 import { provisionEntity } from '../store/provision.ts';
-import { addListOptions, parseListOptions } from './list-options.ts';
+import { addListOptions, parseOptions } from './list-options.ts';
 import { printJson, printLine, printTable, printTotal, showDate } from './output.ts';
 import { changeByCommandLine, withStore } from './store-session.ts';
 
@@ -19,7 +19,8 @@ export function addEntities(program: Command): void {
   ).action(list);
 }
 
-async function create({ name, json }: { name: string; json?: boolean }): Promise<void> {
+async function create({ json, ...given }: { name: string; json?: boolean }): Promise<void> {
+  const { name } = parseOptions(newEntitySchema, given);
   const made = await withStore(({ db, box }) => provisionEntity(db, box, name, changeByCommandLine()));
   if (json) return printJson(made);
   printLine(`entity-id  ${made.entityId}`);
@@ -28,7 +29,7 @@ async function create({ name, json }: { name: string; json?: boolean }): Promise
 }
 
 async function list(options: Record<string, string | boolean | undefined>): Promise<void> {
-  const query = parseListOptions(entityListQuerySchema, options);
+  const query = parseOptions(entityListQuerySchema, options);
   const { totalResults, entities } = await withStore(({ db }) => listEntities(db, query));
   if (options.json) return printJson({ totalResults, entities });
   printTable(

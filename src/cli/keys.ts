@@ -1,11 +1,11 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { parseDurationMs } from '../config.ts';
 import { PERMISSIONS, type Permission } from '../domain/api-keys.ts';
-import { type ApiKey, apiKeyListQuerySchema } from '../domain/provisioning.ts';
+import { type ApiKey, apiKeyListQuerySchema, newApiKeySchema } from '../domain/provisioning.ts';
 import { createApiKey, listApiKeys, revokeApiKey } from '../store/api-keys.ts';
 import { entityExists } from '../store/entities.ts';
 import { CommandError } from './failure.ts';
-import { addListOptions, parseListOptions } from './list-options.ts';
+import { addListOptions, parseOptions } from './list-options.ts';
 import { printJson, printLine, printTable, printTotal, showDate } from './output.ts';
 import { changeByCommandLine, secondsNow, withStore } from './store-session.ts';
 
@@ -36,7 +36,8 @@ export function addKeys(program: Command): void {
 
 type CreateOptions = { entity: string; name: string; permissions: Permission[]; expires?: number; json?: boolean };
 
-async function create({ entity, name, permissions, expires, json }: CreateOptions): Promise<void> {
+async function create({ entity, permissions, expires, json, ...given }: CreateOptions): Promise<void> {
+  const { name } = parseOptions(newApiKeySchema.pick({ name: true }), given);
   const change = changeByCommandLine();
   const expiresAt = expires === undefined ? null : change.nowS + expires;
   const made = await withStore(({ db }) =>
@@ -52,7 +53,7 @@ async function create({ entity, name, permissions, expires, json }: CreateOption
 }
 
 async function list({ entity, ...options }: Record<string, string | boolean | undefined>): Promise<void> {
-  const query = parseListOptions(apiKeyListQuerySchema, { ...options, entityId: entity });
+  const query = parseOptions(apiKeyListQuerySchema, { ...options, entityId: entity });
   const { totalResults, keys } = await withStore(({ db }) => listApiKeys(db, query));
   if (options.json) return printJson({ totalResults, keys });
   printTable(

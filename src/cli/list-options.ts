@@ -12,7 +12,7 @@ export function addListOptions(command: Command): Command {
     .option('--json', 'print JSON');
 }
 
-export function parseListOptions<Schema extends z.ZodObject>(
+export function parseOptions<Schema extends z.ZodObject>(
   schema: Schema,
   { json: _, ...given }: Readonly<Record<string, string | boolean | undefined>>,
 ): z.output<Schema> {
