@@ -1,0 +1,50 @@
+import { describe, expect, test } from 'bun:test';
+import { resolve } from 'node:path';
+import { loadConfig, SETTING_NAMES } from '../../src/config.ts';
+import { PROBLEMS } from '../../src/domain/problems.ts';
+
+const read = (path: string) => Bun.file(resolve(import.meta.dir, '../..', path)).text();
+
+describe('.env.example', () => {
+  const settingsIn = (text: string) =>
+    [...text.matchAll(/^# ([A-Z_]+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value]);
+
+  test('holds exactly the settings of the schema, in its order', async () => {
+    expect(settingsIn(await read('.env.example')).map(([name]) => name)).toEqual(SETTING_NAMES);
+  });
+
+  test('uncommented gives the defaults', async () => {
+    expect(loadConfig(Object.fromEntries(settingsIn(await read('.env.example'))))).toEqual(loadConfig({}));
+  });
+
+  test('sets nothing by itself, and explains each setting in a line above it', async () => {
+    const text = await read('.env.example');
+    expect(text.split('\n').filter((line) => line !== '' && !line.startsWith('# '))).toEqual([]);
+    expect(text.match(/^# (?![A-Z_]+=).+\n# [A-Z_]+=/gm)).toHaveLength(SETTING_NAMES.length);
+  });
+});
+
+describe('docs/errors.md', () => {
+  test('lists exactly the codes of the catalogue, each with its status, meaning and remedy', async () => {
+    const rows = [...(await read('docs/errors.md')).matchAll(/^\| `(\w+)` \| (\d+) \| (.+) \| (.+) \|$/gm)];
+    const listed = Object.fromEntries(rows.map(([, code = '', status]) => [code, Number(status)]));
+    expect(listed).toEqual(Object.fromEntries(Object.entries(PROBLEMS).map(([code, { status }]) => [code, status])));
+    for (const [, , , meaning = '', remedy = ''] of rows) {
+      expect(meaning).toEndWith('.');
+      expect(remedy).toEndWith('.');
+    }
+  });
+});
+
+describe('the packages', () => {
+  test('are locked without download addresses, so that every registry serves them', async () => {
+    expect(await read('package-lock.json')).not.toContain('"resolved"');
+  });
+
+  test('are all pinned to one version', async () => {
+    const { dependencies, devDependencies } = JSON.parse(await read('package.json'));
+    for (const version of Object.values({ ...dependencies, ...devDependencies })) {
+      expect(version).toMatch(/^\d+\.\d+\.\d+(-[\w.]+)?$/);
+    }
+  });
+});

@@ -1,0 +1,56 @@
+/** The house has one direction: main ─► cli ─► service ─► { api, delivery } ─► store ─► domain. */
+
+/** Read by everything above the domain, and reading nothing of the project but its rules. */
+const LEAVES = ['config', 'log', 'version'];
+
+const BELOW_STORE = ['domain', ...LEAVES];
+const BELOW_API = ['store', ...BELOW_STORE];
+const BELOW_SERVICE = ['api', 'delivery', ...BELOW_API];
+const BELOW_CLI = ['service', ...BELOW_SERVICE];
+
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  main: ['cli', ...BELOW_CLI],
+  cli: BELOW_CLI,
+  service: BELOW_SERVICE,
+  api: [...BELOW_API, 'dashboard'],
+  delivery: BELOW_API,
+  store: BELOW_STORE,
+  domain: [],
+  config: ['domain'],
+  log: [],
+  version: [],
+  client: ['domain'],
+  dashboard: [],
+};
+
+const IMPORT = /\b(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]|\bimport\s*\(?\s*['"]([^'"]+)['"]/g;
+
+/** Types count too: an arrow of types is an arrow. */
+export function importsOf(source: string): string[] {
+  const code = source.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '');
+  return [...code.matchAll(IMPORT)].map((match) => match[1] ?? match[2] ?? '');
+}
+
+/** Every import of the file (by its path under src/) that runs against an arrow, as a sentence. */
+export function wrongArrows(file: string, source: string): string[] {
+  const from = layerOf(file);
+  const allowed = MAY_IMPORT[from];
+  if (allowed === undefined) return [`${file} is in no layer that the architecture knows`];
+  return importsOf(source)
+    .filter((specifier) => specifier.startsWith('.'))
+    .map((specifier) => pathUnderSrc(file, specifier))
+    .filter((target) => target !== null)
+    .filter((target) => layerOf(target) !== from && !allowed.includes(layerOf(target)))
+    .map((target) => `${file} (${from}) imports ${target} (${layerOf(target)})`);
+}
+
+/** The folder, or the name of a file that stands beside the folders. */
+function layerOf(file: string): string {
+  return (file.split('/')[0] ?? '').replace(/(\.d)?\.ts$/, '');
+}
+
+/** Null for what lies outside src/, such as package.json. */
+function pathUnderSrc(file: string, specifier: string): string | null {
+  const { pathname } = new URL(specifier, `file:///src/${file}`);
+  return pathname.startsWith('/src/') ? pathname.slice('/src/'.length) : null;
+}
