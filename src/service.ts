@@ -2,14 +2,21 @@ import { createApp } from './api/app.ts';
 import { KeyUsage } from './api/key-usage.ts';
 import { listen } from './api/server.ts';
 import type { Config } from './config.ts';
+import { Engine } from './delivery/engine.ts';
+import { createSender } from './delivery/sender.ts';
+import { SigningKeyCache } from './delivery/signing-keys.ts';
 import { ACTORS } from './domain/audit.ts';
 import type { Logger } from './log.ts';
+import { Announcer } from './store/announcer.ts';
+import { Backlog } from './store/backlog.ts';
 import type { Database } from './store/database.ts';
+import { EventIntake } from './store/event-intake.ts';
 import { type Migration, migrate, pendingMigrations } from './store/migrate.ts';
 import { openDatabase } from './store/open-database.ts';
 import { type Provisioned, provisionFirstEntity } from './store/provision.ts';
 import type { SecretBox } from './store/secret-box.ts';
 import { openSecretBox } from './store/secret-key.ts';
+import { version } from './version.ts';
 
 /** Long enough for a load balancer's next look at /readyz, short enough for a person at a terminal. */
 const READINESS_GRACE_MS = 250;
@@ -34,30 +41,66 @@ export class PendingMigrationsError extends Error {
 /** Composition root: settings in, a running service out. */
 export async function startService(config: Config, log: Logger): Promise<Service> {
   const { db, box } = await openStore(config);
-  const keyUsage = new KeyUsage();
-  let ready = false;
   try {
     const change = { actor: ACTORS.paybell, nowS: Math.floor(Date.now() / 1000) };
     const firstEntity = await provisionFirstEntity(db, box, change);
-    const app = createApp({ config, db, box, log, keyUsage, nowMs: Date.now, isReady: () => ready });
-    const server = listen(app, config, log);
-    const saveKeyUsage = () =>
-      keyUsage.flush(db).catch((error) => log.warn({ err: error }, 'could not note when keys were last used'));
-    const keyUsageTimer = setInterval(saveKeyUsage, KEY_USAGE_INTERVAL_MS);
-    ready = true;
+    const engine = config.ROLE === 'api' ? null : createEngine(config, db, box, log);
+    await engine?.start();
+    const running = startApi(config, db, box, log, engine);
     const stop = async () => {
-      ready = false;
-      await Bun.sleep(READINESS_GRACE_MS);
-      await server.stop();
-      clearInterval(keyUsageTimer);
-      await saveKeyUsage();
+      await running.stop();
+      await engine?.stop();
       await db.close();
     };
-    return { url: server.url, firstEntity, stop };
+    return { url: running.url, firstEntity, stop };
   } catch (error) {
     await db.close();
     throw error;
   }
+}
+
+function createEngine(config: Config, db: Database, box: SecretBox, log: Logger): Engine {
+  const sender = createSender({
+    timeoutMs: config.DELIVERY_TIMEOUT,
+    allowInsecureTargets: config.ALLOW_INSECURE_TARGETS,
+    userAgent: `Paybell/${version}`,
+    ...(config.EXTRA_CA_FILE !== undefined && { extraCa: config.EXTRA_CA_FILE }),
+  });
+  const tools = {
+    sender,
+    keys: new SigningKeyCache(db, box, config.SIGN_ASYMMETRIC),
+    schedule: config.RETRY_SCHEDULE,
+    bodySignatureHeader: config.BODY_SIGNATURE_HEADER,
+    nowMs: Date.now,
+    random: Math.random,
+  };
+  return new Engine({ db, config, log, tools });
+}
+
+function startApi(config: Config, db: Database, box: SecretBox, log: Logger, engine: Engine | null) {
+  let ready = true;
+  const keyUsage = new KeyUsage();
+  const announce = new Announcer(db, log);
+  const onWork = () => {
+    engine?.wake();
+    announce.soon();
+  };
+  const intake = new EventIntake(db, onWork);
+  const backlog = new Backlog(db, config.ENTITY_BACKLOG_LIMIT);
+  const isReady = () => ready;
+  const app = createApp({ config, db, box, log, intake, backlog, keyUsage, onWork, nowMs: Date.now, isReady });
+  const server = listen(app, config, log);
+  const saveKeyUsage = () =>
+    keyUsage.flush(db).catch((error) => log.warn({ err: error }, 'could not note when keys were last used'));
+  const keyUsageTimer = setInterval(saveKeyUsage, KEY_USAGE_INTERVAL_MS);
+  const stop = async () => {
+    ready = false;
+    await Bun.sleep(READINESS_GRACE_MS);
+    await server.stop();
+    clearInterval(keyUsageTimer);
+    await saveKeyUsage();
+  };
+  return { url: server.url, stop };
 }
 
 /** The store with its schema up to date and its secrets readable, or an error that says what to mend. */

@@ -1,4 +1,5 @@
 import { Hono } from 'hono';
+import type { Config } from '../config.ts';
 import { Problem } from '../domain/problems.ts';
 import type { ApiContext, RequestState } from './context.ts';
 import { allowCrossOrigin, isPreflight, preflight } from './cross-origin.ts';
@@ -8,6 +9,7 @@ import { asProblem, problemResponse } from './problem-response.ts';
 import { adminEndpoints } from './routes/admin.ts';
 import { auditEndpoints } from './routes/audit.ts';
 import { docsFiles } from './routes/docs.ts';
+import { eventEndpoints } from './routes/events.ts';
 import { healthz, readyz } from './routes/health.ts';
 import { secretEndpoints } from './routes/secrets.ts';
 import { singleWebhookEndpoints } from './routes/webhook.ts';
@@ -84,17 +86,22 @@ function checkRequestLine(request: Request): void {
   }
 }
 
-function createRouter(context: ApiContext): Hono<Bindings> {
-  const { config } = context;
-  const endpoints = [
+function allEndpoints(config: Config): Endpoint[] {
+  return [
     ...webhookEndpoints(config),
     ...singleWebhookEndpoints(config),
     ...webhookBulkEndpoints(config),
     ...secretEndpoints,
+    ...eventEndpoints(config),
     ...auditEndpoints,
     // Without an ADMIN_KEY there is no such power, and these paths are as absent as any other.
     ...(config.ADMIN_KEY === undefined ? [] : adminEndpoints),
   ];
+}
+
+function createRouter(context: ApiContext): Hono<Bindings> {
+  const { config } = context;
+  const endpoints = config.ROLE === 'delivery' ? [] : allEndpoints(config);
   const routeOf = ({ permission, path }: Endpoint) =>
     permission === 'operator' ? `/admin/v1${path}` : `/api/v1/${config.PROCESSOR}${path}`;
   const router = new Hono<Bindings>();

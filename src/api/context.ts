@@ -2,7 +2,9 @@ import type { Config } from '../config.ts';
 import type { Permission } from '../domain/api-keys.ts';
 import type { Logger } from '../log.ts';
 import type { Change } from '../store/audit.ts';
+import type { Backlog } from '../store/backlog.ts';
 import type { Database } from '../store/database.ts';
+import type { EventIntake } from '../store/event-intake.ts';
 import type { SecretBox } from '../store/secret-box.ts';
 import type { KeyUsage } from './key-usage.ts';
 
@@ -12,7 +14,11 @@ export type ApiContext = {
   readonly db: Database;
   readonly box: SecretBox;
   readonly log: Logger;
+  readonly intake: EventIntake;
+  readonly backlog: Backlog;
   readonly keyUsage: KeyUsage;
+  /** Wakes whoever delivers: something may be due. */
+  readonly onWork: () => void;
   readonly nowMs: () => number;
   /** False while starting and from the first sign of stopping on. */
   readonly isReady: () => boolean;

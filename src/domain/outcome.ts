@@ -18,6 +18,8 @@ export const ATTEMPT_ERRORS = [
   'reset',
   /** What came back was not an HTTP response, or one beyond all bounds. */
   'bad_response',
+  /** It could not even be prepared, and trying again would not help. */
+  'unprocessable',
   /** We stopped it ourselves. */
   'aborted',
   /** None of the above; the detail says what the runtime called it. */

@@ -14,10 +14,12 @@ export const PROBLEMS = {
   conflict: { status: 409, title: 'Conflict with what is stored' },
   webhook_limit: { status: 409, title: 'Too many webhooks' },
   too_many_matches: { status: 409, title: 'Too many matches for one request' },
+  event_conflict: { status: 409, title: 'The event id is taken by another body' },
   precondition_failed: { status: 412, title: 'The resource has changed' },
   body_too_large: { status: 413, title: 'The body is too large' },
   url_too_long: { status: 414, title: 'The URL is too long' },
   unsupported_media_type: { status: 415, title: 'Unsupported content type' },
+  backlog_full: { status: 429, title: 'Too much is waiting to be delivered' },
   internal: { status: 500, title: 'Something went wrong on our side' },
   unavailable: { status: 503, title: 'Temporarily unavailable' },
 } as const satisfies Record<string, { status: number; title: string }>;

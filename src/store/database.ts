@@ -22,6 +22,10 @@ export interface Database extends Pick<Queries, 'all' | 'get'> {
   snapshot<Value>(work: (queries: Queries) => Promise<Value>): Promise<Value>;
   /** All or nothing; resolved only once it is durable. */
   transaction<Value>(work: (queries: Queries) => Promise<Value>, options?: CallOptions): Promise<Value>;
+  /** Tells the other processes on this store that there is something to deliver; nothing where there are none. */
+  announceWork(): Promise<void>;
+  /** Calls back when another process announces work. A lost announcement is made good by the engine's own poll. */
+  onWork(callback: () => void): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -35,6 +39,10 @@ export type Dialect = {
   readonly lockStore: readonly string[];
   /** Held to the end of a transaction; nobody seals another secret meanwhile. */
   readonly lockSecrets: readonly string[];
+  /** The time in Unix milliseconds by the database's clock, the same through one statement. */
+  readonly nowMs: string;
+  /** Ends a `select` of rows to be claimed: what another instance is claiming at this moment is passed over. */
+  readonly skipLocked: string;
   /** Answers a row when the table `$1` is there. */
   readonly findTable: string;
 };

@@ -23,6 +23,7 @@ const SNAPSHOTS = 4;
 /** The server gives up before we do: so our own deadline means that the server does not answer at all. */
 const STATEMENT_TIMEOUT_MS = STORE_DEADLINE_MS - 1_000;
 const CONNECT_TIMEOUT_S = 3;
+const WORK_CHANNEL = 'paybell_work';
 
 const dialect: Dialect = {
   bootstrap: [
@@ -35,6 +36,8 @@ const dialect: Dialect = {
   // The number is arbitrary and only has to be the same for every instance ("payb" in ASCII).
   lockStore: ['set local statement_timeout = 0', 'select pg_advisory_xact_lock(1885436258)'],
   lockSecrets: ['lock table signing_secrets, signing_keys in share row exclusive mode'],
+  nowMs: 'cast(extract(epoch from statement_timestamp()) * 1000 as bigint)',
+  skipLocked: 'for update skip locked',
   findTable: 'select tablename from pg_tables where schemaname = current_schema and tablename = $1',
 };
 
@@ -53,6 +56,7 @@ class PostgresDatabase implements Database {
   readonly #transactionGate = new Gate(TRANSACTIONS, MAX_WAITING);
   readonly #snapshotGate = new Gate(SNAPSHOTS, MAX_WAITING);
   #client: SQL;
+  #listener: SQL | null = null;
   #reading = 0;
 
   constructor(private readonly url: string) {
@@ -85,7 +89,18 @@ class PostgresDatabase implements Database {
     return this.#within(this.#transactionGate, 'begin', work, deadlineMs);
   }
 
+  async announceWork(): Promise<void> {
+    await this.#byDeadline(STORE_DEADLINE_MS, (client) => client.notify(WORK_CHANNEL));
+  }
+
+  async onWork(callback: () => void): Promise<void> {
+    // Apart from the pool, which may be replaced; it subscribes again by itself after an outage.
+    this.#listener ??= new SQL(this.url, { max: 1, connectionTimeout: CONNECT_TIMEOUT_S });
+    await this.#listener.listen(WORK_CHANNEL, callback);
+  }
+
   async close(): Promise<void> {
+    await this.#listener?.close({ timeout: 0 });
     await this.#client.close({ timeout: 0 });
   }
 

@@ -36,6 +36,24 @@ export async function listSecrets(db: Database, box: SecretBox, entityId: string
   return db.snapshot((queries) => readSecrets(queries, box, entityId, nowS));
 }
 
+/** What posts are signed with: every secret that has not expired, newest first, and the Ed25519 key. */
+export type SigningMaterial = { secrets: { secret: string; dateExpires: number | null }[]; signingKey: string };
+
+export async function readSigningMaterial(
+  db: Database,
+  box: SecretBox,
+  entityId: string,
+  nowS: number,
+): Promise<SigningMaterial> {
+  return db.snapshot(async (queries) => {
+    const { secrets } = await readSecrets(queries, box, entityId, nowS);
+    const key = await queries.get<{ sealed: string }>('select sealed from signing_keys where entity_id = $1', [
+      entityId,
+    ]);
+    return { secrets, signingKey: box.open(key?.sealed ?? '', signingKeyContext(entityId)) };
+  });
+}
+
 /** A new secret; every older one goes on for the overlap at the longest. */
 export function rotateSecret(
   db: Database,

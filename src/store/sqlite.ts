@@ -23,6 +23,8 @@ const dialect: Dialect = {
   // `begin immediate` holds the one write lock that there is.
   lockStore: [],
   lockSecrets: [],
+  nowMs: `cast(unixepoch('subsec') * 1000 as integer)`,
+  skipLocked: '',
   findTable: `select name from sqlite_master where type = 'table' and name = $1`,
 };
 
@@ -115,6 +117,11 @@ class SqliteDatabase implements Database {
       leave();
     }
   }
+
+  /** There is one process, and its own acceptances wake it. */
+  async announceWork(): Promise<void> {}
+
+  async onWork(): Promise<void> {}
 
   async close(): Promise<void> {
     for (const connection of [this.snapshots, this.reader, this.writer]) connection.close();

@@ -3,12 +3,16 @@ import type { Webhook, WebhookMatch } from '../domain/webhooks.ts';
 import { MAX_WEBHOOKS_PER_REQUEST } from '../domain/webhooks.ts';
 import { type Change, recordChange } from './audit.ts';
 import type { Database, Queries, SqlInteger } from './database.ts';
+import { cancelWaiting, redirectWaiting } from './delivery-states.ts';
 import { chunks, Parameters, valuesList } from './values.ts';
 import { removeFromCounts } from './webhook-counts.ts';
 import { toWebhook, WEBHOOK_COLUMNS, type WebhookRow } from './webhook-list.ts';
 import { lockEntity } from './webhooks.ts';
 
-/** Reading, moving and removing webhooks that exist: one by its id, or all that match a filter. */
+/**
+ * Reading, moving and removing webhooks that exist: one by its id, or all that match a filter. The deliveries that wait
+ * follow after the commit; whatever is claimed before that finds the webhook as it is.
+ */
 
 export async function readWebhook(
   queries: Pick<Queries, 'get'>,
@@ -25,7 +29,7 @@ export async function readWebhook(
 /** Asked under the entity's lock: whether the webhook is still the one that the caller has seen. */
 type Precondition = (webhook: Webhook) => boolean;
 
-export function moveWebhook(
+export async function moveWebhook(
   db: Database,
   entityId: string,
   webhookId: string,
@@ -33,7 +37,7 @@ export function moveWebhook(
   isExpected: Precondition,
   change: Change,
 ): Promise<Webhook | null> {
-  return db.transaction(async (queries) => {
+  const moved = await db.transaction(async (queries) => {
     await lockEntity(queries, entityId, 0, change.nowS);
     const before = await readWebhook(queries, entityId, webhookId);
     if (before === null) return null;
@@ -44,16 +48,18 @@ export function moveWebhook(
     await recordChange(queries, entityId, change, { action: 'webhook.updated', target: webhookId, before, after });
     return after;
   });
+  if (moved !== null) await redirectWaiting(db, entityId, [webhookId], postUrl);
+  return moved;
 }
 
-export function deleteWebhook(
+export async function deleteWebhook(
   db: Database,
   entityId: string,
   webhookId: string,
   isExpected: Precondition,
   change: Change,
 ): Promise<Webhook | null> {
-  return db.transaction(async (queries) => {
+  const removed = await db.transaction(async (queries) => {
     await lockEntity(queries, entityId, 0, change.nowS);
     const before = await readWebhook(queries, entityId, webhookId);
     if (before === null) return null;
@@ -62,21 +68,23 @@ export function deleteWebhook(
     await recordChange(queries, entityId, change, { action: 'webhook.deleted', target: webhookId, before });
     return before;
   });
+  if (removed !== null) await cancelWaiting(db, entityId, [webhookId]);
+  return removed;
 }
 
 /** All or nothing; answers how many changed. Those that have the URL already are not changed and not counted. */
-export function moveMatching(
+export async function moveMatching(
   db: Database,
   entityId: string,
   match: WebhookMatch,
   postUrl: string,
   change: Change,
 ): Promise<number> {
-  return db.transaction(async (queries) => {
+  const moved = await db.transaction(async (queries) => {
     await lockEntity(queries, entityId, 0, change.nowS);
     const found = await findMatching(queries, entityId, match);
     const moving = found.filter((webhook) => webhook.postUrl !== postUrl);
-    if (moving.length === 0) return 0;
+    if (moving.length === 0) return [];
     await moveAll(queries, entityId, moving, postUrl);
     await recordChange(queries, entityId, change, {
       action: 'webhooks.updated',
@@ -84,23 +92,32 @@ export function moveMatching(
       before: { match, webhooks: moving.map(({ webhookId, postUrl: from }) => ({ webhookId, postUrl: from })) },
       after: { postUrl },
     });
-    return moving.length;
+    return moving;
   });
+  await redirectWaiting(db, entityId, idsOf(moved), postUrl);
+  return moved.length;
 }
 
-export function deleteMatching(db: Database, entityId: string, match: WebhookMatch, change: Change): Promise<number> {
-  return db.transaction(async (queries) => {
+export async function deleteMatching(
+  db: Database,
+  entityId: string,
+  match: WebhookMatch,
+  change: Change,
+): Promise<number> {
+  const removed = await db.transaction(async (queries) => {
     await lockEntity(queries, entityId, 0, change.nowS);
     const found = await findMatching(queries, entityId, match);
-    if (found.length === 0) return 0;
+    if (found.length === 0) return [];
     await deleteAll(queries, entityId, found);
     await recordChange(queries, entityId, change, {
       action: 'webhooks.deleted',
       target: entityId,
       before: { match, webhooks: found },
     });
-    return found.length;
+    return found;
   });
+  await cancelWaiting(db, entityId, idsOf(removed));
+  return removed.length;
 }
 
 /** What a move or a removal would change, under the same limits and conflicts, without changing it. */

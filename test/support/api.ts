@@ -6,7 +6,9 @@ import { PERMISSIONS, type Permission } from '../../src/domain/api-keys.ts';
 import { createLogger } from '../../src/log.ts';
 import { createApiKey } from '../../src/store/api-keys.ts';
 import type { Change } from '../../src/store/audit.ts';
+import { Backlog } from '../../src/store/backlog.ts';
 import type { Database } from '../../src/store/database.ts';
+import { EventIntake } from '../../src/store/event-intake.ts';
 import { createEntity } from '../../src/store/entities.ts';
 import { SecretBox } from '../../src/store/secret-box.ts';
 
@@ -29,7 +31,10 @@ export function testApp(db: Database, settings: Record<string, string> = {}, ove
     db,
     box: TEST_BOX,
     log,
+    intake: new EventIntake(db, () => undefined),
+    backlog: new Backlog(db, config.ENTITY_BACKLOG_LIMIT),
     keyUsage: new KeyUsage(),
+    onWork: () => undefined,
     nowMs: Date.now,
     isReady: () => true,
     ...overrides,

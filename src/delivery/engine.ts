@@ -1,0 +1,221 @@
+import type { Config } from '../config.ts';
+import { isSuccess, showsDestinationUnwell } from '../domain/deliveries.ts';
+import type { Logger } from '../log.ts';
+import { type Database, type Queries, StoreUnavailableError } from '../store/database.ts';
+import { type Claimed, claimDue, giveBack, releaseAllLeases } from '../store/delivery-claims.ts';
+import { type MadeAttempt, settleAttempts } from '../store/delivery-settlements.ts';
+import { parkClaimed, redirectClaimed } from '../store/delivery-states.ts';
+import { destinationKey } from '../store/events.ts';
+import { type AttemptTools, makeAttempt, type Sendable } from './attempt.ts';
+import { Bell } from './bell.ts';
+import { ClaimPlanner, MOST_PER_DESTINATION, type Pick } from './claim-plan.ts';
+import { Destinations } from './destinations.ts';
+import { WebhookWatch } from './webhook-watch.ts';
+
+/** The fallback for a wake-up that got lost, and the longest that a retry may be late for it. */
+const POLL_MS = 1_000;
+/** A lease outlives the attempt by this much: time to settle, and for a stall. */
+const LEASE_SLACK_MS = 15_000;
+const SETTLE_AT_MOST = 500;
+const OUTAGE_PAUSE_MS = 500;
+const STOP_SLACK_MS = 5_000;
+
+export type EngineParts = { db: Database; config: Config; log: Logger; tools: AttemptTools };
+
+/**
+ * Claims due deliveries, runs their attempts within the caps, and settles them in batches. One loop, and each turn of
+ * it is at most one transaction: write what has ended, take what is next. Never a transaction across HTTP.
+ */
+export class Engine {
+  readonly #bell = new Bell();
+  readonly #destinations: Destinations;
+  readonly #planner: ClaimPlanner;
+  readonly #watch: WebhookWatch;
+  /** Everything claimed here and not yet settled. */
+  readonly #held = new Map<string, Sendable>();
+  #finished: MadeAttempt[] = [];
+  #inFlight = 0;
+  /** By the monotonic clock: a step of the wall clock neither stalls nor hurries the loop. */
+  #lookAtMs = 0;
+  #leftBehind = false;
+  #stopping = false;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(private readonly parts: EngineParts) {
+    this.#destinations = new Destinations(parts.config.DESTINATION_CONCURRENCY);
+    this.#planner = new ClaimPlanner(parts.db, this.#destinations);
+    this.#watch = new WebhookWatch(parts.db, parts.log);
+  }
+
+  async start(): Promise<void> {
+    const { db } = this.parts;
+    if (db.engine === 'sqlite') await releaseAllLeases(db);
+    await db.onWork(() => this.wake());
+    this.#running = this.#run();
+  }
+
+  /** There may be something due. */
+  wake(): void {
+    this.#lookAtMs = 0;
+    this.#bell.ring();
+  }
+
+  /** Claims nothing more, lets the attempts in flight end by their own deadline, and settles them. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.#bell.ring();
+    const lastMs = this.parts.config.DELIVERY_TIMEOUT + STOP_SLACK_MS;
+    await Promise.race([this.#running, Bun.sleep(lastMs)]);
+  }
+
+  get #done(): boolean {
+    return this.#stopping && this.#inFlight === 0 && this.#finished.length === 0;
+  }
+
+  get #room(): number {
+    return this.#stopping ? 0 : this.parts.config.DELIVERY_CONCURRENCY - this.#inFlight;
+  }
+
+  /** Without room there is nothing to look for: the end of an attempt rings. */
+  get #idleMs(): number {
+    return this.#room > 0 ? this.#lookAtMs - performance.now() : POLL_MS;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#done) {
+      try {
+        await this.#turn();
+        if (this.#finished.length === 0) await this.#bell.wait(this.#idleMs);
+      } catch (error) {
+        this.parts.log.error({ err: error }, 'delivery pauses: the store does not answer');
+        if (this.#stopping) return;
+        await Bun.sleep(OUTAGE_PAUSE_MS);
+      }
+    }
+  }
+
+  async #turn(): Promise<void> {
+    const { db } = this.parts;
+    const made = this.#finished.splice(0, SETTLE_AT_MOST);
+    try {
+      const picks = await this.#plan();
+      if (made.length === 0 && picks.length === 0) return;
+      const { settled, sendable } = await db.transaction(async (queries) => ({
+        settled: await settleAttempts(queries, db.dialect, made),
+        sendable: await this.#claim(queries, picks),
+      }));
+      await this.#begin(sendable);
+      await this.#noteSettled(made, settled);
+    } catch (error) {
+      if (error instanceof StoreUnavailableError) {
+        this.#finished.unshift(...made);
+        throw error;
+      }
+      this.parts.log.error({ err: error }, 'a batch of settlements failed; each is tried alone');
+      await this.#settleEachAlone(made);
+    }
+  }
+
+  async #plan(): Promise<Pick[]> {
+    const room = this.#room;
+    if (room <= 0 || performance.now() < this.#lookAtMs) return [];
+    // Set before the look, so that a wake-up during it counts for the next one.
+    this.#lookAtMs = performance.now() + POLL_MS;
+    const { picks, leftBehind, nextDueInMs } = await this.#planner.plan(room);
+    this.#leftBehind = leftBehind;
+    const more = picks.some(({ most }) => most === MOST_PER_DESTINATION);
+    this.#lookAtMs = Math.min(this.#lookAtMs, performance.now() + (more ? 0 : (nextDueInMs ?? POLL_MS)));
+    return picks;
+  }
+
+  async #claim(queries: Queries, picks: readonly Pick[]): Promise<Sendable[]> {
+    const { db, config } = this.parts;
+    const leaseMs = config.DELIVERY_TIMEOUT + LEASE_SLACK_MS;
+    const sendable: Sendable[] = [];
+    for (const { destination, most } of picks) {
+      for (const claimed of await claimDue(db, queries, destination, most, leaseMs)) {
+        const ready = await this.#checkWebhook(queries, claimed, destination);
+        if (ready !== null) sendable.push(ready);
+      }
+    }
+    return sendable;
+  }
+
+  /** The webhook decides as it is now: deliveries of one that is gone, suspended or moved are put where they belong. */
+  async #checkWebhook(queries: Queries, claimed: Claimed, destination: string): Promise<Sendable | null> {
+    const held = this.#held.get(claimed.deliveryId);
+    if (held !== undefined) {
+      // Our own, its lease run out while we were stalled: the new token is ours too, and one attempt is enough.
+      held.token = claimed.token;
+      return null;
+    }
+    const { entityId, postUrl, suspended } = claimed;
+    if (postUrl === null || suspended) {
+      await parkClaimed(queries, claimed, postUrl === null ? 'cancelled' : 'held');
+      return null;
+    }
+    const current = destinationKey(entityId, postUrl);
+    if (current === destination) return { ...claimed, postUrl };
+    await redirectClaimed(queries, claimed, current);
+    this.#lookAtMs = 0;
+    return null;
+  }
+
+  async #begin(sendable: readonly Sendable[]): Promise<void> {
+    if (this.#stopping) {
+      await this.parts.db.transaction((queries) => giveBack(queries, sendable));
+      return;
+    }
+    for (const claimed of sendable) {
+      const destination = destinationKey(claimed.entityId, claimed.postUrl);
+      this.#held.set(claimed.deliveryId, claimed);
+      this.#inFlight++;
+      this.#destinations.begin(destination);
+      void makeAttempt(this.parts.tools, claimed).then((made) => this.#finish(made, destination));
+    }
+  }
+
+  #finish(made: MadeAttempt, destination: string): void {
+    const { outcome } = made;
+    const result = isSuccess(outcome) ? 'success' : showsDestinationUnwell(outcome) ? 'unwell' : 'other';
+    this.#destinations.end(destination, result);
+    this.#inFlight--;
+    this.#finished.push(made);
+    if (this.#leftBehind) this.#lookAtMs = 0;
+    this.#bell.ring();
+  }
+
+  async #noteSettled(made: readonly MadeAttempt[], settled: ReadonlySet<string>): Promise<void> {
+    for (const { claimed } of made) {
+      this.#held.delete(claimed.deliveryId);
+      if (settled.has(claimed.deliveryId)) continue;
+      const { entityId, deliveryId } = claimed;
+      this.parts.log.warn({ entityId, deliveryId }, 'settlement refused: another instance has taken the delivery over');
+    }
+    await this.#watch.note(made.filter(({ claimed }) => settled.has(claimed.deliveryId)));
+  }
+
+  /** One of them carries something that the store refuses: it ends as failed with its reason, the others as they are. */
+  async #settleEachAlone(made: readonly MadeAttempt[]): Promise<void> {
+    const { db, log } = this.parts;
+    for (const attempt of made) {
+      const settle = (one: MadeAttempt) => db.transaction((queries) => settleAttempts(queries, db.dialect, [one]));
+      try {
+        await this.#noteSettled([attempt], await settle(attempt).catch(() => settle(asUnprocessable(attempt))));
+      } catch (error) {
+        const { entityId, deliveryId } = attempt.claimed;
+        this.#held.delete(deliveryId);
+        log.error({ err: error, entityId, deliveryId }, 'a delivery could not be settled; its lease will run out');
+      }
+    }
+  }
+}
+
+function asUnprocessable(attempt: MadeAttempt): MadeAttempt {
+  const { durationMs } = attempt.outcome;
+  return {
+    ...attempt,
+    settlement: { ...attempt.settlement, status: 'failed', delayMs: null },
+    outcome: { kind: 'error', error: 'unprocessable', durationMs },
+  };
+}

@@ -1,0 +1,71 @@
+import type { AttemptError, Outcome } from './outcome.ts';
+import { nextDelayMs, parseRetryAfter } from './retry.ts';
+
+export const DELIVERY_STATUSES = ['pending', 'retrying', 'delivered', 'failed', 'held', 'cancelled'] as const;
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
+
+export const ATTEMPT_KINDS = ['first', 'retry', 'redelivery', 'test'] as const;
+export type AttemptKind = (typeof ATTEMPT_KINDS)[number];
+
+/** Why a webhook was taken out of service. */
+export type SuspendReason = 'gone' | 'failing';
+
+/** So long without one success, while attempts are made, and nobody is listening any more. */
+export const SUSPEND_AFTER_MS = 5 * 24 * 3_600_000;
+
+export type AttemptMade = {
+  outcome: Outcome;
+  kind: AttemptKind;
+  /** Where the delivery stood before this attempt. */
+  status: DeliveryStatus;
+  /** Steps of the schedule used up before this attempt. */
+  steps: number;
+  schedule: readonly number[];
+  nowMs: number;
+  random: () => number;
+};
+
+export type Settlement = {
+  status: DeliveryStatus;
+  steps: number;
+  /** How long until the next attempt; null when there is none to come. */
+  delayMs: number | null;
+  suspend: SuspendReason | null;
+};
+
+/** What becomes of a delivery after an attempt: first try, retry and redelivery alike. */
+export function settle({ outcome, kind, status, steps, schedule, nowMs, random }: AttemptMade): Settlement {
+  const used = kind === 'redelivery' ? steps : steps + 1;
+  if (isSuccess(outcome)) return { status: 'delivered', steps: used, delayMs: null, suspend: null };
+  if (isUnprocessable(outcome)) return { status: 'failed', steps: used, delayMs: null, suspend: null };
+  const waiting = status === 'pending' || status === 'retrying';
+  // A redelivery that fails does not undo what the delivery had come to.
+  if (!waiting) return { status, steps: used, delayMs: null, suspend: null };
+  const retryAfterMs = outcome.kind === 'answered' ? parseRetryAfter(outcome.retryAfter, nowMs) : null;
+  const delayMs = nextDelayMs({ schedule, attemptsMade: used, retryAfterMs, random });
+  // The delivery itself waits like any other: suspending holds it, and a crash in between loses nothing.
+  const suspend = statusOf(outcome) === 410 ? 'gone' : null;
+  return { status: delayMs === null ? 'failed' : 'retrying', steps: used, delayMs, suspend };
+}
+
+export function isSuccess(outcome: Outcome): boolean {
+  const statusCode = statusOf(outcome);
+  return statusCode !== null && statusCode >= 200 && statusCode < 300;
+}
+
+const UNWELL_ERRORS: readonly AttemptError[] = ['timeout', 'refused', 'unreachable'];
+const UNWELL_STATUSES: readonly number[] = [429, 502, 503, 504];
+
+/** Says of the whole destination that it is down or wants less, where another answer speaks of one post only. */
+export function showsDestinationUnwell(outcome: Outcome): boolean {
+  if (outcome.kind === 'error') return UNWELL_ERRORS.includes(outcome.error);
+  return UNWELL_STATUSES.includes(outcome.statusCode);
+}
+
+function isUnprocessable(outcome: Outcome): boolean {
+  return outcome.kind === 'error' && outcome.error === 'unprocessable';
+}
+
+function statusOf(outcome: Outcome): number | null {
+  return outcome.kind === 'answered' ? outcome.statusCode : null;
+}

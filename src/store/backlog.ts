@@ -1,0 +1,55 @@
+import { Problem } from '../domain/problems.ts';
+import type { Database, SqlInteger } from './database.ts';
+
+/** A count older than this is taken again. */
+const FRESH_MS = 1_000;
+/** Counting a long backlog takes its time: never more than about a fiftieth of it goes into counting. */
+const COST_FACTOR = 50;
+const MAX_ENTITIES = 10_000;
+
+type Count = { waiting: number; goodUntilMs: number };
+
+/**
+ * How much of each entity waits to be delivered, to within a second or so. There is no counter on the road of a
+ * delivery: the rows are counted along their index now and then, and what is accepted in between is added.
+ */
+export class Backlog {
+  readonly #counts = new Map<string, Count>();
+
+  constructor(
+    private readonly db: Database,
+    private readonly limit: number,
+  ) {}
+
+  async requireRoom(entityId: string): Promise<void> {
+    let count = this.#counts.get(entityId);
+    if (count === undefined || performance.now() > count.goodUntilMs) count = await this.#count(entityId);
+    if (count.waiting < this.limit) return;
+    throw new Problem(
+      'backlog_full',
+      `${count.waiting} deliveries of this entity are waiting, and the limit is ${this.limit}. ` +
+        'Mend or delete the webhooks that do not take theirs, then send the event again.',
+      { headers: { 'retry-after': '60' } },
+    );
+  }
+
+  add(entityId: string, deliveries: number): void {
+    const count = this.#counts.get(entityId);
+    if (count !== undefined) count.waiting += deliveries;
+  }
+
+  async #count(entityId: string): Promise<Count> {
+    const startedAtMs = performance.now();
+    const row = await this.db.get<{ total: SqlInteger }>(
+      `select count(*) as total from deliveries
+       where entity_id = $1 and status in ('pending', 'retrying', 'held')`,
+      [entityId],
+    );
+    const nowMs = performance.now();
+    const goodForMs = Math.max(FRESH_MS, (nowMs - startedAtMs) * COST_FACTOR);
+    const count = { waiting: Number(row?.total ?? 0), goodUntilMs: nowMs + goodForMs };
+    if (this.#counts.size >= MAX_ENTITIES) this.#counts.clear();
+    this.#counts.set(entityId, count);
+    return count;
+  }
+}

@@ -1,0 +1,162 @@
+import { destinationOf } from '../domain/post-url.ts';
+import { Problem } from '../domain/problems.ts';
+import type { Dialect, Queries, SqlInteger } from './database.ts';
+import { newId } from './new-id.ts';
+import { chunks, valuesList } from './values.ts';
+
+/** Acceptance: an event and one delivery for each webhook that asked for it, in one transaction. */
+
+export type NewEvent = {
+  entityId: string;
+  eventId: string;
+  event: string;
+  networkId: number;
+  body: string;
+  createdAtMs: number;
+  /** From acceptance to the first attempt; the first step of the schedule. */
+  firstDelayMs: number;
+};
+
+/** `repeated` when the same bytes had been accepted under this id before: the first answer counts. */
+export type Acceptance = { eventId: string; deliveries: number; repeated: boolean };
+
+type Receiver = { id: string; post_url: string; suspended_at: SqlInteger | null; now_ms: SqlInteger };
+
+/**
+ * A whole group in a handful of statements, none of which can fail on what one of its members carries. Each member
+ * gets its own answer: an acceptance, or the problem that it alone has.
+ */
+export async function acceptEvents(
+  queries: Queries,
+  dialect: Dialect,
+  events: readonly NewEvent[],
+): Promise<(Acceptance | Problem)[]> {
+  const receivers = await findReceivers(queries, dialect, events);
+  const receiversOf = (event: NewEvent) => receivers.get(cellKey(event.entityId, event.networkId, event.event)) ?? [];
+  const fresh = await insertEvents(queries, events, receiversOf);
+  const answers: (Acceptance | Problem)[] = [];
+  const accepted: NewEvent[] = [];
+  for (const event of events) {
+    // Of two with one id in a group only the first was inserted; the second is a repeat like any other.
+    if (fresh.delete(eventKey(event))) {
+      accepted.push(event);
+      answers.push({ eventId: event.eventId, deliveries: receiversOf(event).length, repeated: false });
+    } else answers.push(await answerRepeat(queries, event));
+  }
+  await insertDeliveries(queries, accepted, receiversOf);
+  return answers;
+}
+
+/** Due times are by the database's clock, like the claims that compare with them: it comes along with the receivers. */
+async function findReceivers(
+  queries: Queries,
+  dialect: Dialect,
+  events: readonly NewEvent[],
+): Promise<Map<string, Receiver[]>> {
+  const cells = new Map(events.map((event) => [cellKey(event.entityId, event.networkId, event.event), event]));
+  const receivers = new Map<string, Receiver[]>();
+  for (const chunk of chunks([...cells.values()])) {
+    const rows = await queries.all<Receiver & { entity_id: string; network_id: SqlInteger; event: string }>(
+      `with cells (entity_id, network_id, event) as
+         (values ${valuesList(chunk.length, 3, 0, ['text', 'bigint', 'text'])})
+       select w.entity_id, w.network_id, w.event, w.id, w.post_url, w.suspended_at, ${dialect.nowMs} as now_ms
+       from cells c join webhooks w
+         on w.entity_id = c.entity_id and w.network_id = c.network_id and w.event = c.event`,
+      chunk.flatMap((event) => [event.entityId, event.networkId, event.event]),
+    );
+    for (const row of rows) {
+      const key = cellKey(row.entity_id, Number(row.network_id), row.event);
+      const known = receivers.get(key);
+      if (known === undefined) receivers.set(key, [row]);
+      else known.push(row);
+    }
+  }
+  return receivers;
+}
+
+async function insertEvents(
+  queries: Queries,
+  events: readonly NewEvent[],
+  receiversOf: (event: NewEvent) => readonly Receiver[],
+): Promise<Set<string>> {
+  const inserted = new Set<string>();
+  for (const chunk of chunks(events)) {
+    const rows = await queries.all<{ entity_id: string; id: string }>(
+      `insert into events (entity_id, id, event, network_id, body, deliveries, created_at_ms)
+       values ${valuesList(chunk.length, 7)} on conflict (entity_id, id) do nothing returning entity_id, id`,
+      chunk.flatMap((event) => [
+        event.entityId,
+        event.eventId,
+        event.event,
+        event.networkId,
+        event.body,
+        receiversOf(event).length,
+        event.createdAtMs,
+      ]),
+    );
+    for (const row of rows) inserted.add(`${row.entity_id} ${row.id}`);
+  }
+  return inserted;
+}
+
+async function insertDeliveries(
+  queries: Queries,
+  events: readonly NewEvent[],
+  receiversOf: (event: NewEvent) => readonly Receiver[],
+): Promise<void> {
+  const rows = events.flatMap((event) =>
+    receiversOf(event).map((receiver) => {
+      const held = receiver.suspended_at !== null;
+      const createdAtMs = Number(receiver.now_ms);
+      const dueMs = held ? null : createdAtMs + event.firstDelayMs;
+      return [
+        event.entityId,
+        newId('dlv'),
+        event.eventId,
+        receiver.id,
+        destinationKey(event.entityId, receiver.post_url),
+        held ? 'held' : 'pending',
+        dueMs,
+        dueMs,
+        createdAtMs,
+      ];
+    }),
+  );
+  for (const chunk of chunks(rows)) {
+    await queries.run(
+      `insert into deliveries
+         (entity_id, id, event_id, webhook_id, destination, status, due_ms, next_attempt_ms, created_at_ms)
+       values ${valuesList(chunk.length, 9)}`,
+      chunk.flat(),
+    );
+  }
+}
+
+/** Same bytes: the first answer again. Other bytes under the same id: never both. */
+async function answerRepeat(queries: Queries, event: NewEvent): Promise<Acceptance | Problem> {
+  const stored = await queries.get<{ body: string; deliveries: SqlInteger }>(
+    'select body, deliveries from events where entity_id = $1 and id = $2',
+    [event.entityId, event.eventId],
+  );
+  if (stored?.body === event.body) {
+    return { eventId: event.eventId, deliveries: Number(stored.deliveries), repeated: true };
+  }
+  return new Problem('event_conflict', `The event ${event.eventId} was accepted before with another body.`);
+}
+
+/** The unit of caps, turns and back-off. It begins with the entity, so that no tenant feels another's. */
+export function destinationKey(entityId: string, postUrl: string): string {
+  return `${entityId} ${destinationOf(postUrl)}`;
+}
+
+export function entityOfDestination(destination: string): string {
+  return destination.slice(0, destination.indexOf(' '));
+}
+
+function cellKey(entityId: string, networkId: number, event: string): string {
+  return `${entityId} ${networkId} ${event}`;
+}
+
+function eventKey(event: NewEvent): string {
+  return `${event.entityId} ${event.eventId}`;
+}

@@ -1,0 +1,62 @@
+import type { Migration } from '../migrate.ts';
+
+export const deliveries: Migration = {
+  version: 3,
+  name: 'events, deliveries and attempts',
+  statements: [
+    // `body` is the text that came in, never JSON to the database: no engine may reorder or round what it carries.
+    `create table events (
+      entity_id text collate "binary" not null,
+      id text collate "binary" not null,
+      event text collate "binary" not null,
+      network_id bigint not null,
+      body text not null,
+      deliveries bigint not null,
+      created_at_ms bigint not null,
+      primary key (entity_id, id)
+    )`,
+
+    // `destination` begins with the entity, so that no tenant feels another's.
+    // `due_ms` is when the delivery may be claimed next: its next attempt, or the end of the lease of whoever holds
+    // it, or null when nothing is to be sent. One column for both makes an expired lease claimable by itself.
+    `create table deliveries (
+      entity_id text collate "binary" not null,
+      id text collate "binary" not null,
+      event_id text collate "binary" not null,
+      webhook_id text collate "binary" not null,
+      destination text collate "binary" not null,
+      status text collate "binary" not null,
+      next_kind text not null default 'first',
+      attempts bigint not null default 0,
+      steps bigint not null default 0,
+      due_ms bigint,
+      next_attempt_ms bigint,
+      claim_token bigint not null default 0,
+      created_at_ms bigint not null,
+      delivered_at_ms bigint,
+      last_status_code bigint,
+      last_error text,
+      primary key (entity_id, id)
+    )`,
+    'create index deliveries_due on deliveries (destination, due_ms) where due_ms is not null',
+    `create index deliveries_waiting on deliveries (entity_id, webhook_id)
+       where status in ('pending', 'retrying', 'held')`,
+
+    `create table attempts (
+      entity_id text collate "binary" not null,
+      delivery_id text collate "binary" not null,
+      attempt bigint not null,
+      kind text not null,
+      post_url text not null,
+      started_at_ms bigint not null,
+      duration_ms bigint not null,
+      status_code bigint,
+      error text,
+      response text,
+      primary key (entity_id, delivery_id, attempt)
+    )`,
+
+    // Since when every attempt at the webhook has failed; null after a success.
+    'alter table webhooks add column failing_since_ms bigint',
+  ],
+};
