@@ -26,10 +26,11 @@ const CASES = {
 
 /** Explains every statement of a snapshot before running it. */
 function explaining(db: Database, print: (plan: string) => void): Database {
-  const prefix = db.engine === 'sqlite' ? 'explain query plan' : 'explain (costs off, analyze, timing off, summary off)';
+  const prefix =
+    db.engine === 'sqlite' ? 'explain query plan' : 'explain (costs off, analyze, timing off, summary off)';
   const explain = async (queries: Queries, sql: string, params: readonly SqlValue[] = []) => {
     const rows = await queries.all<Record<string, string>>(`${prefix} ${sql}`, params);
-    for (const row of rows) print(row['detail'] ?? row['QUERY PLAN'] ?? '');
+    for (const row of rows) print(row.detail ?? row['QUERY PLAN'] ?? '');
   };
   return {
     ...db,
@@ -53,7 +54,9 @@ function explaining(db: Database, print: (plan: string) => void): Database {
 async function seed(db: Database): Promise<string> {
   const { entityId } = await createTenant(db);
   for (let url = 0; url < URLS; url++) {
-    const pairs = Array.from({ length: NETWORKS }, (_, networkId) => EVENTS.map((event) => ({ networkId, event }))).flat();
+    const pairs = Array.from({ length: NETWORKS }, (_, networkId) =>
+      EVENTS.map((event) => ({ networkId, event })),
+    ).flat();
     const postUrl = `https://example.com/${url}`;
     await registerWebhooks(db, entityId, { postUrl, pairs, entityWebhookLimit: 1_000_000 }, TEST_CHANGE);
   }
