@@ -23,8 +23,12 @@ export function cacheableJson(request: Request, value: unknown): Response {
 }
 
 /** Compared weakly, as RFC 9110 has it for `If-None-Match`. */
-export function matches(header: string | null, etag: string): boolean {
-  if (header === null) return false;
+function matches(header: string | null, etag: string): boolean {
+  return header !== null && allows(header.replace(/(^|,)\s*W\//g, '$1'), etag);
+}
+
+/** `If-Match`, compared strongly: a weak tag stands for bodies that may differ, and so allows no change. */
+export function allows(header: string, etag: string): boolean {
   if (header.trim() === '*') return true;
-  return header.split(',').some((candidate) => candidate.trim().replace(/^W\//, '') === etag);
+  return header.split(',').some((candidate) => candidate.trim() === etag);
 }

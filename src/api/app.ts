@@ -114,11 +114,17 @@ function createRouter(context: ApiContext): Hono<Bindings> {
     const route = routeOf(endpoint);
     router.on(endpoint.method.toUpperCase(), toPattern(route), (c) => {
       c.env.route = route;
-      return endpoint.run(context, c.env, c.req.raw, Object.values<string>(c.req.param())[0] ?? '');
+      return endpoint.run(context, c.env, c.req.raw, idIn(c.req.param()));
     });
   }
   refuseOtherMethods(router, methodsByPath(routeOf, endpoints), context);
   return router;
+}
+
+/** No id holds a NUL, and PostgreSQL takes none in a text: whoever asks with one asks for what is not there. */
+function idIn(parameters: Record<string, string>): string {
+  const id = Object.values(parameters)[0] ?? '';
+  return id.includes('\0') ? '' : id;
 }
 
 /** The paths that belong to no entity and need no key. */

@@ -4,7 +4,7 @@ import { coverageSchema, type Webhook, webhookSchema, webhookUpdateSchema } from
 import { readCoverage } from '../../store/coverage.ts';
 import { resumeWebhook } from '../../store/delivery-states.ts';
 import { deleteWebhook, moveWebhook, readWebhook } from '../../store/webhook-changes.ts';
-import { cacheableJson, etagOf, json, matches } from '../answers.ts';
+import { allows, cacheableJson, etagOf, json } from '../answers.ts';
 import { changeBy } from '../context.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 
@@ -108,5 +108,5 @@ function found(webhook: Webhook | null): Webhook {
 
 function unchangedSince(request: Request): (webhook: Webhook) => boolean {
   const header = request.headers.get('if-match');
-  return (webhook) => header === null || matches(header, etagOf(JSON.stringify(webhook)));
+  return (webhook) => header === null || allows(header, etagOf(JSON.stringify(webhook)));
 }
