@@ -18,7 +18,9 @@ export class Announcer {
     this.#pending = true;
     setTimeout(() => {
       this.#pending = false;
-      this.db.announceWork().catch((error) => this.log.debug({ err: error }, 'work was not announced; polls will find it'));
+      this.db
+        .announceWork()
+        .catch((error) => this.log.debug({ err: error }, 'work was not announced; polls will find it'));
     }, GATHER_MS);
   }
 }

@@ -8,8 +8,8 @@ import { createApiKey } from '../../src/store/api-keys.ts';
 import type { Change } from '../../src/store/audit.ts';
 import { Backlog } from '../../src/store/backlog.ts';
 import type { Database } from '../../src/store/database.ts';
-import { EventIntake } from '../../src/store/event-intake.ts';
 import { createEntity } from '../../src/store/entities.ts';
+import { EventIntake } from '../../src/store/event-intake.ts';
 import { SecretBox } from '../../src/store/secret-box.ts';
 
 export type Tenant = { entityId: string; apiKey: string; keyId: string };

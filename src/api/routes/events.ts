@@ -72,7 +72,10 @@ function acceptBatch(schema: EventSchema): Endpoint {
       requireContentType(request, NDJSON_TYPE);
       const lines = splitLines(await readBytes(request, MAX_BATCH_BYTES));
       if (lines.length > MAX_BATCH_EVENTS) {
-        throw new Problem('body_too_large', `A batch has at most ${MAX_BATCH_EVENTS} events; this one has ${lines.length}.`);
+        throw new Problem(
+          'body_too_large',
+          `A batch has at most ${MAX_BATCH_EVENTS} events; this one has ${lines.length}.`,
+        );
       }
       const results = await Promise.all(lines.map((line) => acceptLine(context, caller.entityId, schema, line)));
       return json(200, { results });
@@ -98,7 +101,13 @@ async function acceptLine(
     const problem = asProblem(error);
     if (problem.status === 500) context.log.error({ err: error, entityId }, 'a line of a batch failed inside');
     const faults = problem.extra.errors?.map(({ name, message }) => `${name} ${message}`).join('; ');
-    return { status: problem.status, eventId: null, deliveries: null, code: problem.code, detail: faults ?? problem.detail };
+    return {
+      status: problem.status,
+      eventId: null,
+      deliveries: null,
+      code: problem.code,
+      detail: faults ?? problem.detail,
+    };
   }
 }
 
