@@ -2,11 +2,12 @@ import type { Database, Queries, SqlInteger } from './database.ts';
 import { webhooks } from './migrations/0001-webhooks.ts';
 import { secretsAndAudit } from './migrations/0002-secrets-and-audit.ts';
 import { deliveries } from './migrations/0003-deliveries.ts';
+import { seeingDeliveries } from './migrations/0004-seeing-deliveries.ts';
 
 export type Migration = { version: number; name: string; statements: readonly string[] };
 
 /** Forward only: a migration that was ever released is never edited, the next one mends it. */
-export const MIGRATIONS: readonly Migration[] = [webhooks, secretsAndAudit, deliveries];
+export const MIGRATIONS: readonly Migration[] = [webhooks, secretsAndAudit, deliveries, seeingDeliveries];
 
 const MIGRATION_DEADLINE_MS = 30 * 60_000;
 

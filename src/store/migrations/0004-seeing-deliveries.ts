@@ -1,0 +1,38 @@
+import type { Migration } from '../migrate.ts';
+
+export const seeingDeliveries: Migration = {
+  version: 4,
+  name: 'lists of events and deliveries, redeliveries, notices',
+  statements: [
+    'create index events_by_date on events (entity_id, created_at_ms, id)',
+
+    // Kept beside the delivery, so that a list filters and counts without reading events and webhooks. `post_url` is the
+    // URL of the last attempt, and before the first that of the webhook when the event was accepted.
+    `alter table deliveries add column event text collate "binary" not null default ''`,
+    'alter table deliveries add column network_id bigint not null default 0',
+    `alter table deliveries add column post_url text not null default ''`,
+    'create index deliveries_by_date on deliveries (entity_id, created_at_ms, id)',
+    'create index deliveries_by_event on deliveries (entity_id, event_id)',
+    // Most deliveries are delivered, and nobody looks for them by that: only the others pay for this index.
+    `create index deliveries_by_status on deliveries (entity_id, status, created_at_ms, id) where status <> 'delivered'`,
+
+    // A bulk redelivery: the filter it was asked with, and how far it has come.
+    `create table redeliveries (
+      entity_id text collate "binary" not null,
+      id text collate "binary" not null,
+      filter text not null,
+      status text not null,
+      total bigint not null,
+      queued bigint not null default 0,
+      cursor_created_at_ms bigint not null default 0,
+      cursor_id text collate "binary" not null default '',
+      until_ms bigint not null,
+      actor text not null,
+      created_at bigint not null,
+      finished_at bigint,
+      primary key (entity_id, id)
+    )`,
+
+    'alter table entities add column notice_url text',
+  ],
+};
