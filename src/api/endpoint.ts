@@ -82,6 +82,8 @@ function declare<Who, Query extends z.ZodObject, Body extends z.ZodType>(
   permission: Endpoint['permission'],
   identify: (context: ApiContext, state: RequestState, request: Request) => Promise<Who>,
 ): Endpoint {
+  // Where every field may be left out, so may the whole body.
+  const emptyBody = body?.safeParse({}).success ? {} : undefined;
   return {
     ...documentation,
     permission,
@@ -91,7 +93,7 @@ function declare<Who, Query extends z.ZodObject, Body extends z.ZodType>(
     async run(context, state, request, id) {
       const caller = await identify(context, state, request);
       // Type and size of the body come before any fault in what the inputs say.
-      const json = body === undefined ? undefined : await readJsonBody(request, body);
+      const json = body === undefined ? undefined : await readJson(request, emptyBody);
       const parsedQuery = readQuery(query, request.url);
       const parsedBody = body === undefined ? nothing : parseBody(body, json);
       if (!parsedQuery.ok || !parsedBody.ok) throw invalidRequest([...faultsIn(parsedQuery), ...faultsIn(parsedBody)]);
@@ -108,12 +110,6 @@ function declare<Who, Query extends z.ZodObject, Body extends z.ZodType>(
 }
 
 const nothing: Parsed<undefined> = { ok: true, value: undefined };
-
-/** Where every field may be left out, so may the whole body. */
-async function readJsonBody(request: Request, schema: z.ZodType): Promise<unknown> {
-  const absent = request.body === null && request.headers.get('content-type') === null;
-  return absent && schema.safeParse({}).success ? {} : readJson(request);
-}
 
 const noParameters = z.strictObject({});
 

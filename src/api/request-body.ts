@@ -4,10 +4,15 @@ import { Problem } from '../domain/problems.ts';
 export const MAX_JSON_DEPTH = 64;
 export const MAX_JSON_BYTES = 256 * 1024;
 
-/** Content type, then size, then syntax: the order in which faults are looked for. */
-export async function readJson(request: Request): Promise<unknown> {
+/**
+ * Content type, then size, then syntax: the order in which faults are looked for. What may be left out is left out
+ * whether or not the client names a type for it.
+ */
+export async function readJson(request: Request, whenEmpty?: unknown): Promise<unknown> {
+  if (whenEmpty !== undefined && request.body === null) return whenEmpty;
   requireContentType(request, 'application/json');
-  return parseJson(decodeUtf8(await readBytes(request, MAX_JSON_BYTES)));
+  const bytes = await readBytes(request, MAX_JSON_BYTES);
+  return bytes.length === 0 && whenEmpty !== undefined ? whenEmpty : parseJson(decodeUtf8(bytes));
 }
 
 export function requireContentType(request: Request, expected: string): void {
