@@ -156,14 +156,15 @@ export class Engine {
     }
     const current = destinationKey(entityId, postUrl);
     if (current === destination) return { ...claimed, postUrl };
-    await redirectClaimed(queries, claimed, current);
+    await redirectClaimed(this.parts.db, queries, claimed, current);
     this.#lookAtMs = 0;
     return null;
   }
 
   async #begin(sendable: readonly Sendable[]): Promise<void> {
     if (this.#stopping) {
-      await this.parts.db.transaction((queries) => giveBack(queries, sendable));
+      const { db } = this.parts;
+      await db.transaction((queries) => giveBack(db, queries, sendable));
       return;
     }
     for (const claimed of sendable) {

@@ -37,14 +37,13 @@ export type Settlement = {
 export function settle({ outcome, kind, status, steps, schedule, nowMs, random }: AttemptMade): Settlement {
   const used = kind === 'redelivery' ? steps : steps + 1;
   if (isSuccess(outcome)) return { status: 'delivered', steps: used, delayMs: null, suspend: null };
-  if (isUnprocessable(outcome)) return { status: 'failed', steps: used, delayMs: null, suspend: null };
-  const waiting = status === 'pending' || status === 'retrying';
-  // A redelivery that fails does not undo what the delivery had come to.
-  if (!waiting) return { status, steps: used, delayMs: null, suspend: null };
-  const retryAfterMs = outcome.kind === 'answered' ? parseRetryAfter(outcome.retryAfter, nowMs) : null;
-  const delayMs = nextDelayMs({ schedule, attemptsMade: used, retryAfterMs, random });
   // The delivery itself waits like any other: suspending holds it, and a crash in between loses nothing.
   const suspend = statusOf(outcome) === 410 ? 'gone' : null;
+  // A redelivery that fails undoes nothing, and what was still on the schedule stays on it.
+  if (kind === 'redelivery') return { status, steps: used, delayMs: null, suspend };
+  if (isUnprocessable(outcome)) return { status: 'failed', steps: used, delayMs: null, suspend };
+  const retryAfterMs = outcome.kind === 'answered' ? parseRetryAfter(outcome.retryAfter, nowMs) : null;
+  const delayMs = nextDelayMs({ schedule, attemptsMade: used, retryAfterMs, random });
   return { status: delayMs === null ? 'failed' : 'retrying', steps: used, delayMs, suspend };
 }
 

@@ -4,11 +4,16 @@ import { exactText, pagingFields } from './paging.ts';
 
 /** What the operator makes for others: entities and their keys. */
 
-const name = z
-  .string({ error: (issue) => (issue.input === undefined ? 'is required' : 'must be a string') })
-  .regex(/^\P{Cc}{1,200}$/u, { error: 'must be 1 to 200 characters without control characters' });
+const requiredText = () =>
+  z.string({ error: (issue) => (issue.input === undefined ? 'is required' : 'must be a string') });
 
-const entityId = z.string({ error: 'is required' }).min(1).meta({ description: 'The entity that the key belongs to.' });
+const name = requiredText().regex(/^\P{Cc}{1,200}$/u, {
+  error: 'must be 1 to 200 characters without control characters',
+});
+
+const entityId = requiredText()
+  .regex(/^[^\0]+$/, { error: 'must not be empty and must not contain a NUL' })
+  .meta({ description: 'The entity that the key belongs to.' });
 
 const exampleEntity = { entityId: 'ent_0199c2a6e0b17d3c8a54f1e2d3c4b5a6', name: 'Acme', dateCreated: 1763168400 };
 

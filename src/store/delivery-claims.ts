@@ -1,6 +1,6 @@
 import type { AttemptKind, DeliveryStatus } from '../domain/deliveries.ts';
-import type { Database, Queries, SqlInteger } from './database.ts';
-import { entityOfDestination } from './events.ts';
+import type { Database, Dialect, Queries, SqlInteger } from './database.ts';
+import { entityOfDestination, NOTICE } from './events.ts';
 
 /**
  * Taking due deliveries: with a lease by the database's clock, so that a dead instance's work comes back by itself,
@@ -70,7 +70,7 @@ export async function claimDue(
   const entityId = entityOfDestination(destination);
   const { nowMs, skipLocked } = db.dialect;
   const claims = await queries.all<{ id: string; claim_token: SqlInteger }>(
-    `update deliveries set claim_token = claim_token + 1, due_ms = ${nowMs} + $3
+    `update deliveries set claimed = 1, claim_token = claim_token + 1, due_ms = ${nowMs} + $3
      where entity_id = $1 and id in (
        select id from deliveries where destination = $2 and due_ms is not null and due_ms <= ${nowMs}
        order by due_ms limit $4 ${skipLocked})
@@ -86,7 +86,7 @@ type LoadedRow = {
   id: string;
   event_id: string;
   webhook_id: string;
-  next_kind: AttemptKind;
+  redeliver: SqlInteger;
   status: DeliveryStatus;
   attempts: SqlInteger;
   steps: SqlInteger;
@@ -100,8 +100,9 @@ type LoadedRow = {
 async function load(queries: Queries, entityId: string, tokens: ReadonlyMap<string, number>): Promise<Claimed[]> {
   const ids = [...tokens.keys()];
   const rows = await queries.all<LoadedRow>(
-    `select d.id, d.event_id, d.webhook_id, d.next_kind, d.status, d.attempts, d.steps,
-       w.post_url, w.suspended_at, w.failing_since_ms, e.body, n.revision
+    `select d.id, d.event_id, d.webhook_id, d.redeliver, d.status, d.attempts, d.steps,
+       case when d.webhook_id = '${NOTICE}' then n.notice_url else w.post_url end as post_url,
+       w.suspended_at, w.failing_since_ms, e.body, n.revision
      from deliveries d
      join entities n on n.id = d.entity_id
      left join webhooks w on w.entity_id = d.entity_id and w.id = d.webhook_id
@@ -115,7 +116,7 @@ async function load(queries: Queries, entityId: string, tokens: ReadonlyMap<stri
     token: tokens.get(row.id) ?? 0,
     eventId: row.event_id,
     webhookId: row.webhook_id,
-    kind: row.next_kind,
+    kind: kindOf(row),
     status: row.status,
     attempts: Number(row.attempts),
     steps: Number(row.steps),
@@ -127,11 +128,21 @@ async function load(queries: Queries, entityId: string, tokens: ReadonlyMap<stri
   }));
 }
 
+function kindOf(row: LoadedRow): AttemptKind {
+  if (Number(row.redeliver) > 0) return 'redelivery';
+  return Number(row.attempts) > 0 ? 'retry' : 'first';
+}
+
+/** When it is due again if nobody holds it: at once where somebody asked for a post, else by the schedule. */
+export function dueUnclaimed(dialect: Dialect): string {
+  return `case when redeliver > 0 then ${dialect.nowMs} else next_attempt_ms end`;
+}
+
 /** Gives back what was claimed and not sent, if it is still ours. */
-export async function giveBack(queries: Queries, claimed: readonly Claimed[]): Promise<void> {
+export async function giveBack(db: Database, queries: Queries, claimed: readonly Claimed[]): Promise<void> {
   for (const { entityId, deliveryId, token } of claimed) {
     await queries.run(
-      `update deliveries set due_ms = next_attempt_ms
+      `update deliveries set claimed = 0, due_ms = ${dueUnclaimed(db.dialect)}
        where entity_id = $1 and id = $2 and claim_token = $3 and due_ms is not null`,
       [entityId, deliveryId, token],
     );
@@ -142,7 +153,7 @@ export async function giveBack(queries: Queries, claimed: readonly Claimed[]): P
 export function releaseAllLeases(db: Database): Promise<number> {
   return db.transaction((queries) =>
     queries.run(
-      'update deliveries set due_ms = next_attempt_ms where due_ms is not null and due_ms <> next_attempt_ms',
+      `update deliveries set claimed = 0, due_ms = ${dueUnclaimed(db.dialect)} where due_ms is not null and claimed = 1`,
     ),
   );
 }

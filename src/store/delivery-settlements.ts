@@ -1,4 +1,4 @@
-import type { AttemptKind, Settlement } from '../domain/deliveries.ts';
+import type { Settlement } from '../domain/deliveries.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { Dialect, Queries } from './database.ts';
 import type { Claimed } from './delivery-claims.ts';
@@ -16,7 +16,7 @@ export type MadeAttempt = {
 /**
  * Writes many settlements in one transaction: each takes effect only where the claim is still ours, and only then is
  * its attempt logged. Answers the ids that took effect. A delivery that was cancelled or held meanwhile stays so,
- * unless the receiver has it: that is a fact by now.
+ * unless the receiver has it: that is a fact by now. After a redelivery the schedule goes on where it was.
  */
 export async function settleAttempts(
   queries: Queries,
@@ -32,33 +32,42 @@ export async function settleAttempts(
   return settled;
 }
 
-const UPDATE_TYPES = ['text', 'text', 'bigint', 'text', 'bigint', 'bigint', 'bigint', 'text'];
+const UPDATE_TYPES = ['text', 'text', 'bigint', 'text', 'text', 'bigint', 'bigint', 'text', 'bigint', 'text'];
 
 async function updateDeliveries(queries: Queries, dialect: Dialect, made: readonly MadeAttempt[]): Promise<string[]> {
+  const { nowMs } = dialect;
+  const redeliver = `(deliveries.redeliver - case when made.kind = 'redelivery' then 1 else 0 end)`;
+  const next = `case when due_ms is null or made.status = 'delivered' then null
+                     when made.kind = 'redelivery' then next_attempt_ms
+                     else ${nowMs} + made.delay_ms end`;
   const rows = await queries.all<{ id: string }>(
-    `with made (entity_id, id, token, status, steps, delay_ms, status_code, error) as
+    `with made (entity_id, id, token, kind, status, steps, delay_ms, post_url, status_code, error) as
        (values ${valuesList(made.length, UPDATE_TYPES.length, 0, UPDATE_TYPES)})
      update deliveries set
+       claimed = 0,
        attempts = attempts + 1,
        steps = made.steps,
-       next_kind = 'retry',
+       redeliver = ${redeliver},
+       post_url = made.post_url,
        last_status_code = made.status_code,
        last_error = made.error,
        status = case when made.status = 'delivered' or due_ms is not null then made.status else deliveries.status end,
        delivered_at_ms = case when made.status = 'delivered'
-         then coalesce(delivered_at_ms, ${dialect.nowMs}) else delivered_at_ms end,
-       next_attempt_ms = case when due_ms is null then null else ${dialect.nowMs} + made.delay_ms end,
-       due_ms = case when due_ms is null then null else ${dialect.nowMs} + made.delay_ms end
+         then coalesce(delivered_at_ms, ${nowMs}) else delivered_at_ms end,
+       next_attempt_ms = ${next},
+       due_ms = case when due_ms is not null and ${redeliver} > 0 then ${nowMs} else ${next} end
      from made
      where deliveries.entity_id = made.entity_id and deliveries.id = made.id and deliveries.claim_token = made.token
      returning deliveries.id`,
-    made.flatMap(({ claimed, settlement, outcome }) => [
+    made.flatMap(({ claimed, settlement, postUrl, outcome }) => [
       claimed.entityId,
       claimed.deliveryId,
       claimed.token,
+      claimed.kind,
       settlement.status,
       settlement.steps,
       settlement.delayMs,
+      postUrl,
       outcome.kind === 'answered' ? outcome.statusCode : null,
       outcome.kind === 'error' ? outcome.error : null,
     ]),
@@ -75,7 +84,7 @@ async function insertAttempts(queries: Queries, made: readonly MadeAttempt[]): P
       claimed.entityId,
       claimed.deliveryId,
       claimed.attempts + 1,
-      claimed.kind satisfies AttemptKind,
+      claimed.kind,
       postUrl,
       startedAtMs,
       Math.round(outcome.durationMs),

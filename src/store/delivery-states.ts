@@ -1,7 +1,7 @@
 import type { SuspendReason } from '../domain/deliveries.ts';
 import { type Change, recordChange } from './audit.ts';
 import type { Database, Queries } from './database.ts';
-import type { Claimed } from './delivery-claims.ts';
+import { type Claimed, dueUnclaimed } from './delivery-claims.ts';
 import { destinationKey } from './events.ts';
 import { chunks } from './values.ts';
 import { lockEntity } from './webhooks.ts';
@@ -133,7 +133,7 @@ export async function resumeWebhook(
 /** A claimed delivery whose webhook turns out to be gone or suspended: it is not sent and uses up nothing. */
 export async function parkClaimed(queries: Queries, claimed: Claimed, status: 'cancelled' | 'held'): Promise<void> {
   await queries.run(
-    `update deliveries set due_ms = null, next_attempt_ms = null,
+    `update deliveries set claimed = 0, redeliver = 0, due_ms = null, next_attempt_ms = null,
        status = case when ${WAITING} then $4 else status end
      where entity_id = $1 and id = $2 and claim_token = $3`,
     [claimed.entityId, claimed.deliveryId, claimed.token, status],
@@ -141,9 +141,14 @@ export async function parkClaimed(queries: Queries, claimed: Claimed, status: 'c
 }
 
 /** A claimed delivery whose webhook has moved elsewhere: due again at once, in the turn of its new destination. */
-export async function redirectClaimed(queries: Queries, claimed: Claimed, destination: string): Promise<void> {
+export async function redirectClaimed(
+  db: Database,
+  queries: Queries,
+  claimed: Claimed,
+  destination: string,
+): Promise<void> {
   await queries.run(
-    `update deliveries set destination = $4, due_ms = next_attempt_ms
+    `update deliveries set claimed = 0, destination = $4, due_ms = ${dueUnclaimed(db.dialect)}
      where entity_id = $1 and id = $2 and claim_token = $3 and due_ms is not null`,
     [claimed.entityId, claimed.deliveryId, claimed.token, destination],
   );

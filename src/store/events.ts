@@ -60,8 +60,8 @@ async function findReceivers(
       `with cells (entity_id, network_id, event) as
          (values ${valuesList(chunk.length, 3, 0, ['text', 'bigint', 'text'])})
        select w.entity_id, w.network_id, w.event, w.id, w.post_url, w.suspended_at, ${dialect.nowMs} as now_ms
-       from cells c join webhooks w
-         on w.entity_id = c.entity_id and w.network_id = c.network_id and w.event = c.event`,
+       from cells c cross join webhooks w
+       where w.entity_id = c.entity_id and w.network_id = c.network_id and w.event = c.event`,
       chunk.flatMap((event) => [event.entityId, event.networkId, event.event]),
     );
     for (const row of rows) {
@@ -119,14 +119,18 @@ async function insertDeliveries(
         dueMs,
         dueMs,
         createdAtMs,
+        event.event,
+        event.networkId,
+        receiver.post_url,
       ];
     }),
   );
   for (const chunk of chunks(rows)) {
     await queries.run(
       `insert into deliveries
-         (entity_id, id, event_id, webhook_id, destination, status, due_ms, next_attempt_ms, created_at_ms)
-       values ${valuesList(chunk.length, 9)}`,
+         (entity_id, id, event_id, webhook_id, destination, status, due_ms, next_attempt_ms, created_at_ms,
+          event, network_id, post_url)
+       values ${valuesList(chunk.length, 12)}`,
       chunk.flat(),
     );
   }
@@ -143,6 +147,9 @@ async function answerRepeat(queries: Queries, event: NewEvent): Promise<Acceptan
   }
   return new Problem('event_conflict', `The event ${event.eventId} was accepted before with another body.`);
 }
+
+/** Stands for a webhook in a delivery that goes to the entity's notice URL. */
+export const NOTICE = 'notice';
 
 /** The unit of caps, turns and back-off. It begins with the entity, so that no tenant feels another's. */
 export function destinationKey(entityId: string, postUrl: string): string {

@@ -197,8 +197,8 @@ async function refuseClashes(
   for (const chunk of chunks(moving)) {
     const row = await queries.get<WebhookRow>(
       `with wanted (network_id, event) as (values ${valuesList(chunk.length, 2, 2, ['bigint', 'text'])})
-       select w.id, w.network_id, w.event, w.post_url, w.created_at from wanted p join webhooks w
-         on w.entity_id = $1 and w.post_url = $2 and w.network_id = p.network_id and w.event = p.event limit 1`,
+       select w.id, w.network_id, w.event, w.post_url, w.created_at from wanted p cross join webhooks w
+       where w.entity_id = $1 and w.post_url = $2 and w.network_id = p.network_id and w.event = p.event limit 1`,
       [entityId, postUrl, ...chunk.flatMap(({ networkId, event }) => [networkId, event])],
     );
     if (row !== undefined) throw clash(taken.get(`${row.network_id} ${row.event}`) ?? '', row.id);

@@ -102,8 +102,8 @@ async function readPairs(queries: Queries, entityId: string, options: RegisterOp
     const rows = await queries.all<WebhookRow>(
       `with wanted (network_id, event) as (values ${valuesList(chunk.length, 2, 2, ['bigint', 'text'])})
        select ${WEBHOOK_COLUMNS.split(', ').map((column) => `w.${column}`)}
-       from wanted p join webhooks w
-         on w.entity_id = $1 and w.post_url = $2 and w.network_id = p.network_id and w.event = p.event`,
+       from wanted p cross join webhooks w
+       where w.entity_id = $1 and w.post_url = $2 and w.network_id = p.network_id and w.event = p.event`,
       [entityId, options.postUrl, ...chunk.flatMap(({ networkId, event }) => [networkId, event])],
     );
     for (const row of rows) found.set(pairKey(Number(row.network_id), row.event), toWebhook(row));

@@ -19,6 +19,7 @@ export const deliveries: Migration = {
     // `destination` begins with the entity, so that no tenant feels another's.
     // `due_ms` is when the delivery may be claimed next: its next attempt, or the end of the lease of whoever holds
     // it, or null when nothing is to be sent. One column for both makes an expired lease claimable by itself.
+    // `next_attempt_ms` is the schedule's own time; `redeliver` counts the extra posts that somebody asked for.
     `create table deliveries (
       entity_id text collate "binary" not null,
       id text collate "binary" not null,
@@ -26,12 +27,13 @@ export const deliveries: Migration = {
       webhook_id text collate "binary" not null,
       destination text collate "binary" not null,
       status text collate "binary" not null,
-      next_kind text not null default 'first',
       attempts bigint not null default 0,
       steps bigint not null default 0,
       due_ms bigint,
       next_attempt_ms bigint,
+      claimed bigint not null default 0,
       claim_token bigint not null default 0,
+      redeliver bigint not null default 0,
       created_at_ms bigint not null,
       delivered_at_ms bigint,
       last_status_code bigint,

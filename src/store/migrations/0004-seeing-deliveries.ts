@@ -16,6 +16,10 @@ export const seeingDeliveries: Migration = {
     // Most deliveries are delivered, and nobody looks for them by that: only the others pay for this index.
     `create index deliveries_by_status on deliveries (entity_id, status, created_at_ms, id) where status <> 'delivered'`,
 
+    // Which bulk redelivery asked for the delivery last, so that its progress can be counted.
+    'alter table deliveries add column redelivery_id text collate "binary"',
+    `create index deliveries_by_redelivery on deliveries (entity_id, redelivery_id) where redelivery_id is not null`,
+
     // A bulk redelivery: the filter it was asked with, and how far it has come.
     `create table redeliveries (
       entity_id text collate "binary" not null,
@@ -23,6 +27,7 @@ export const seeingDeliveries: Migration = {
       filter text not null,
       status text not null,
       total bigint not null,
+      seen bigint not null default 0,
       queued bigint not null default 0,
       cursor_created_at_ms bigint not null default 0,
       cursor_id text collate "binary" not null default '',
@@ -31,6 +36,16 @@ export const seeingDeliveries: Migration = {
       created_at bigint not null,
       finished_at bigint,
       primary key (entity_id, id)
+    )`,
+
+    // Written by the engine now and then, apart from the road of a delivery.
+    `create table webhook_health (
+      entity_id text collate "binary" not null,
+      webhook_id text collate "binary" not null,
+      failures_in_a_row bigint not null,
+      last_success_ms bigint,
+      last_failure_ms bigint,
+      primary key (entity_id, webhook_id)
     )`,
 
     'alter table entities add column notice_url text',
