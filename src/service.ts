@@ -41,10 +41,11 @@ export class PendingMigrationsError extends Error {
 /** Composition root: settings in, a running service out. */
 export async function startService(config: Config, log: Logger): Promise<Service> {
   const { db, box } = await openStore(config);
+  let engine: Engine | null = null;
   try {
     const change = { actor: ACTORS.paybell, nowS: Math.floor(Date.now() / 1000) };
     const firstEntity = await provisionFirstEntity(db, box, change);
-    const engine = config.ROLE === 'api' ? null : createEngine(config, db, box, log);
+    engine = config.ROLE === 'api' ? null : createEngine(config, db, box, log);
     await engine?.start();
     const running = startApi(config, db, box, log, engine);
     const stop = async () => {
@@ -54,6 +55,8 @@ export async function startService(config: Config, log: Logger): Promise<Service
     };
     return { url: running.url, firstEntity, stop };
   } catch (error) {
+    // It runs already when the port turns out to be taken, and would hold the process.
+    await engine?.stop();
     await db.close();
     throw error;
   }

@@ -65,7 +65,11 @@ export class Engine {
     this.#stopping = true;
     this.#bell.ring();
     const lastMs = this.parts.config.DELIVERY_TIMEOUT + STOP_SLACK_MS;
-    await Promise.race([this.#running, Bun.sleep(lastMs)]);
+    const deadline = Promise.withResolvers<void>();
+    const timer = setTimeout(deadline.resolve, lastMs);
+    await Promise.race([this.#running, deadline.promise]);
+    // Left alone it would hold the process to the end of that time.
+    clearTimeout(timer);
   }
 
   get #done(): boolean {
