@@ -1,6 +1,7 @@
 import { type AttemptMade, settle } from '../domain/deliveries.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import { bodySignature, type SigningKeys, signWith } from '../domain/signature.ts';
+import { StoreUnavailableError } from '../store/database.ts';
 import type { Claimed } from '../store/delivery-claims.ts';
 import type { MadeAttempt } from '../store/delivery-settlements.ts';
 import type { Post, Sender } from './sender.ts';
@@ -18,7 +19,10 @@ export type AttemptTools = {
   readonly random: () => number;
 };
 
-/** Prepare, send, settle: first try, retry and redelivery take the same road. Never rejects. */
+/**
+ * Prepare, send, settle: first try, retry and redelivery take the same road. Rejects only when the store does not
+ * answer, and then nothing was sent.
+ */
 export async function makeAttempt(tools: AttemptTools, claimed: Sendable): Promise<MadeAttempt> {
   const startedAtMs = tools.nowMs();
   const outcome = await prepareAndSend(tools, claimed, startedAtMs);
@@ -33,7 +37,9 @@ async function prepareAndSend(tools: AttemptTools, claimed: Sendable, nowMs: num
   try {
     post = await prepare(tools, claimed, Math.floor(nowMs / 1000));
   } catch (error) {
-    // Nothing of this will be better next time: it ends as failed with its reason, and its neighbours go on.
+    // An outage of ours says nothing about the delivery and must not end it.
+    if (error instanceof StoreUnavailableError) throw error;
+    // Nothing else will be better next time: it ends as failed with its reason, and its neighbours go on.
     const detail = error instanceof Error ? error.name : 'unknown';
     return { kind: 'error', error: 'unprocessable', durationMs: 0, detail };
   }

@@ -7,13 +7,15 @@ const WINDOW = 256;
 const MAX_WINDOWS = 40;
 
 /** Of one destination in one turn: enough to keep it busy, few enough that all get theirs. */
-export const MOST_PER_DESTINATION = 64;
+const MOST_PER_DESTINATION = 64;
 
 export type Pick = { destination: string; most: number };
 
 export type Plan = {
   picks: Pick[];
-  /** Something due was left for want of room: worth another look as soon as an attempt ends. */
+  /** It ended early or took a full share: worth another look at once, if what was claimed leaves room. */
+  more: boolean;
+  /** Something due may have been left where there is no room: worth another look as soon as an attempt ends. */
   leftBehind: boolean;
   /** How long until the first delivery that was seen to wait is due; null when none was seen. */
   nextDueInMs: number | null;
@@ -32,7 +34,7 @@ export class ClaimPlanner {
   ) {}
 
   async plan(room: number): Promise<Plan> {
-    const plan: Plan = { picks: [], leftBehind: false, nextDueInMs: null };
+    const plan: Plan = { picks: [], more: false, leftBehind: false, nextDueInMs: null };
     const startedAt = this.#cursor;
     let from = startedAt;
     let wrapped = startedAt === '';
@@ -45,7 +47,8 @@ export class ClaimPlanner {
         const inMs = waiting.firstDueMs - waiting.nowMs;
         if (inMs > 0) plan.nextDueInMs = Math.min(inMs, plan.nextDueInMs ?? inMs);
         else free -= this.#pick(plan, waiting.destination, free);
-        if (free <= 0) return plan;
+        // Reserved is not yet taken: a destination may have less due than it has room for.
+        if (free <= 0) return { ...plan, more: true };
       }
       if (found.length === WINDOW) from = found.at(-1)?.destination ?? '';
       else if (wrapped) return plan;
@@ -55,7 +58,7 @@ export class ClaimPlanner {
       }
     }
     this.#cursor = from;
-    return { ...plan, leftBehind: true };
+    return { ...plan, more: true };
   }
 
   #pick(plan: Plan, destination: string, free: number): number {
@@ -64,6 +67,7 @@ export class ClaimPlanner {
     plan.leftBehind = true;
     if (most <= 0) return 0;
     plan.picks.push({ destination, most });
+    plan.more ||= most === MOST_PER_DESTINATION;
     this.#cursor = destination;
     return most;
   }

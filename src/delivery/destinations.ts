@@ -4,6 +4,9 @@ const UNWELL_AFTER = 5;
 /** Forgetting a failing destination costs it no more than a few posts to be found out again. */
 const MAX_REMEMBERED = 50_000;
 
+/** What an attempt says about the destination as a whole. */
+export type AttemptResult = 'success' | 'unwell' | 'other';
+
 type State = { inFlight: number; failuresInARow: number };
 
 /** How many posts each destination has in flight here, and how many more it may have. In memory, for this process. */
@@ -24,7 +27,7 @@ export class Destinations {
     else this.#states.set(destination, { inFlight: 1, failuresInARow: 0 });
   }
 
-  end(destination: string, result: 'success' | 'unwell' | 'other'): void {
+  end(destination: string, result: AttemptResult): void {
     const state = this.#states.get(destination);
     if (state === undefined) return;
     state.inFlight--;

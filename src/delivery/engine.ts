@@ -8,8 +8,8 @@ import { parkClaimed, redirectClaimed } from '../store/delivery-states.ts';
 import { destinationKey } from '../store/events.ts';
 import { type AttemptTools, makeAttempt, type Sendable } from './attempt.ts';
 import { Bell } from './bell.ts';
-import { ClaimPlanner, MOST_PER_DESTINATION, type Pick } from './claim-plan.ts';
-import { Destinations } from './destinations.ts';
+import { ClaimPlanner, type Pick } from './claim-plan.ts';
+import { type AttemptResult, Destinations } from './destinations.ts';
 import { WebhookWatch } from './webhook-watch.ts';
 
 /** The fallback for a wake-up that got lost, and the longest that a retry may be late for it. */
@@ -125,9 +125,8 @@ export class Engine {
     if (room <= 0 || performance.now() < this.#lookAtMs) return [];
     // Set before the look, so that a wake-up during it counts for the next one.
     this.#lookAtMs = performance.now() + POLL_MS;
-    const { picks, leftBehind, nextDueInMs } = await this.#planner.plan(room);
+    const { picks, more, leftBehind, nextDueInMs } = await this.#planner.plan(room);
     this.#leftBehind = leftBehind;
-    const more = picks.some(({ most }) => most === MOST_PER_DESTINATION);
     this.#lookAtMs = Math.min(this.#lookAtMs, performance.now() + (more ? 0 : (nextDueInMs ?? POLL_MS)));
     return picks;
   }
@@ -138,7 +137,7 @@ export class Engine {
     const sendable: Sendable[] = [];
     for (const { destination, most } of picks) {
       for (const claimed of await claimDue(db, queries, destination, most, leaseMs)) {
-        const ready = await this.#checkWebhook(queries, claimed, destination);
+        const ready = await this.#checkWebhook(queries, claimed);
         if (ready !== null) sendable.push(ready);
       }
     }
@@ -146,14 +145,14 @@ export class Engine {
   }
 
   /** The webhook decides as it is now: deliveries of one that is gone, suspended or moved are put where they belong. */
-  async #checkWebhook(queries: Queries, claimed: Claimed, destination: string): Promise<Sendable | null> {
+  async #checkWebhook(queries: Queries, claimed: Claimed): Promise<Sendable | null> {
     const held = this.#held.get(claimed.deliveryId);
     if (held !== undefined) {
       // Our own, its lease run out while we were stalled: the new token is ours too, and one attempt is enough.
       held.token = claimed.token;
       return null;
     }
-    const { entityId, postUrl, suspended } = claimed;
+    const { entityId, destination, postUrl, suspended } = claimed;
     if (postUrl === null || suspended) {
       await parkClaimed(queries, claimed, postUrl === null ? 'cancelled' : 'held');
       return null;
@@ -172,20 +171,33 @@ export class Engine {
       return;
     }
     for (const claimed of sendable) {
-      const destination = destinationKey(claimed.entityId, claimed.postUrl);
       this.#held.set(claimed.deliveryId, claimed);
       this.#inFlight++;
-      this.#destinations.begin(destination);
-      void makeAttempt(this.parts.tools, claimed).then((made) => this.#finish(made, destination));
+      this.#destinations.begin(claimed.destination);
+      void makeAttempt(this.parts.tools, claimed).then(
+        (made) => this.#finish(made),
+        (error) => this.#abandon(claimed, error),
+      );
     }
   }
 
-  #finish(made: MadeAttempt, destination: string): void {
-    const { outcome } = made;
-    const result = isSuccess(outcome) ? 'success' : showsDestinationUnwell(outcome) ? 'unwell' : 'other';
+  #finish(made: MadeAttempt): void {
+    const { claimed, outcome } = made;
+    this.#finished.push(made);
+    this.#leave(claimed, isSuccess(outcome) ? 'success' : showsDestinationUnwell(outcome) ? 'unwell' : 'other');
+  }
+
+  /** The fault is ours and nothing was sent: that is no attempt, and the end of its lease brings the delivery back. */
+  #abandon(claimed: Sendable, error: unknown): void {
+    const { entityId, deliveryId } = claimed;
+    this.#held.delete(deliveryId);
+    this.parts.log.warn({ err: error, entityId, deliveryId }, 'a delivery could not be prepared; it is taken up again');
+    this.#leave(claimed, 'other');
+  }
+
+  #leave({ destination }: Claimed, result: AttemptResult): void {
     this.#destinations.end(destination, result);
     this.#inFlight--;
-    this.#finished.push(made);
     if (this.#leftBehind) this.#lookAtMs = 0;
     this.#bell.ring();
   }
@@ -216,11 +228,14 @@ export class Engine {
   }
 }
 
+/** What the receiver has is a fact, and then only its answer is left out; all else ends here, with the reason. */
 function asUnprocessable(attempt: MadeAttempt): MadeAttempt {
-  const { durationMs } = attempt.outcome;
+  const { outcome, settlement } = attempt;
+  if (outcome.kind === 'answered' && isSuccess(outcome)) return { ...attempt, outcome: { ...outcome, response: '' } };
+  const status = settlement.delayMs === null ? settlement.status : 'failed';
   return {
     ...attempt,
-    settlement: { ...attempt.settlement, status: 'failed', delayMs: null },
-    outcome: { kind: 'error', error: 'unprocessable', durationMs },
+    settlement: { ...settlement, status, delayMs: null },
+    outcome: { kind: 'error', error: 'unprocessable', durationMs: outcome.durationMs },
   };
 }

@@ -16,11 +16,12 @@ export class WebhookWatch {
   ) {}
 
   async note(made: readonly MadeAttempt[]): Promise<void> {
-    // One attempt of a batch speaks for its webhook: the last, but one that suspends before any other.
+    // One attempt of a batch speaks for its webhook: one that suspends before any other, then a success.
     const telling = new Map<string, MadeAttempt>();
     for (const attempt of made) {
       const key = `${attempt.claimed.entityId} ${attempt.claimed.webhookId}`;
-      if (telling.get(key)?.settlement.suspend == null) telling.set(key, attempt);
+      const known = telling.get(key);
+      if (known === undefined || weightOf(attempt) >= weightOf(known)) telling.set(key, attempt);
     }
     for (const attempt of telling.values()) {
       try {
@@ -49,4 +50,9 @@ export class WebhookWatch {
       this.log.warn({ entityId, webhookId, reason }, 'webhook suspended');
     }
   }
+}
+
+function weightOf({ settlement, outcome }: MadeAttempt): number {
+  if (settlement.suspend !== null) return 2;
+  return isSuccess(outcome) ? 1 : 0;
 }

@@ -41,7 +41,9 @@ export function postUrlFault(raw: string, rules: PostUrlRules): string | null {
 
 /** `scheme://host:port` of a valid postUrl: the unit of caps and back-off, the same for all spellings of one place. */
 export function destinationOf(postUrl: string): string {
-  const url = new URL(postUrl);
+  const url = URL.parse(postUrl);
+  // Nothing stores such a URL; were one there all the same, it must stop nobody else's deliveries.
+  if (url === null) return 'invalid:';
   return `${url.protocol}//${withoutTrailingDot(url.hostname)}:${portOf(url)}`;
 }
 

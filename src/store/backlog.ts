@@ -15,6 +15,8 @@ type Count = { waiting: number; goodUntilMs: number };
  */
 export class Backlog {
   readonly #counts = new Map<string, Count>();
+  /** Shared by all who ask meanwhile, such as the thousand lines of a batch. */
+  readonly #counting = new Map<string, Promise<Count>>();
 
   constructor(
     private readonly db: Database,
@@ -23,7 +25,7 @@ export class Backlog {
 
   async requireRoom(entityId: string): Promise<void> {
     let count = this.#counts.get(entityId);
-    if (count === undefined || performance.now() > count.goodUntilMs) count = await this.#count(entityId);
+    if (count === undefined || performance.now() > count.goodUntilMs) count = await this.#countOnce(entityId);
     if (count.waiting < this.limit) return;
     throw new Problem(
       'backlog_full',
@@ -36,6 +38,14 @@ export class Backlog {
   add(entityId: string, deliveries: number): void {
     const count = this.#counts.get(entityId);
     if (count !== undefined) count.waiting += deliveries;
+  }
+
+  #countOnce(entityId: string): Promise<Count> {
+    const known = this.#counting.get(entityId);
+    if (known !== undefined) return known;
+    const counting = this.#count(entityId).finally(() => this.#counting.delete(entityId));
+    this.#counting.set(entityId, counting);
+    return counting;
   }
 
   async #count(entityId: string): Promise<Count> {

@@ -43,6 +43,8 @@ export type Claimed = {
   entityId: string;
   deliveryId: string;
   token: number;
+  /** Under which it was claimed; the webhook may have moved since. */
+  destination: string;
   eventId: string;
   webhookId: string;
   kind: AttemptKind;
@@ -79,7 +81,7 @@ export async function claimDue(
   );
   if (claims.length === 0) return [];
   const tokens = new Map(claims.map((claim) => [claim.id, Number(claim.claim_token)]));
-  return load(queries, entityId, tokens);
+  return load(queries, entityId, destination, tokens);
 }
 
 type LoadedRow = {
@@ -97,7 +99,12 @@ type LoadedRow = {
   revision: SqlInteger;
 };
 
-async function load(queries: Queries, entityId: string, tokens: ReadonlyMap<string, number>): Promise<Claimed[]> {
+async function load(
+  queries: Queries,
+  entityId: string,
+  destination: string,
+  tokens: ReadonlyMap<string, number>,
+): Promise<Claimed[]> {
   const ids = [...tokens.keys()];
   const rows = await queries.all<LoadedRow>(
     `select d.id, d.event_id, d.webhook_id, d.redeliver, d.status, d.attempts, d.steps,
@@ -114,6 +121,7 @@ async function load(queries: Queries, entityId: string, tokens: ReadonlyMap<stri
     entityId,
     deliveryId: row.id,
     token: tokens.get(row.id) ?? 0,
+    destination,
     eventId: row.event_id,
     webhookId: row.webhook_id,
     kind: kindOf(row),
