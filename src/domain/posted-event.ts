@@ -61,4 +61,13 @@ export const batchResultsSchema = z
       }),
     ),
   })
-  .meta({ id: 'BatchResults', description: 'One result for each line, in the order of the lines.' });
+  .meta({
+    id: 'BatchResults',
+    description: 'One result for each line, in the order of the lines.',
+    example: {
+      results: [
+        { status: 202, eventId: 'transfer-8412-finalized', deliveries: 2, code: null, detail: null },
+        { status: 400, eventId: null, deliveries: null, code: 'invalid_json', detail: 'The line is not valid JSON.' },
+      ],
+    },
+  });
