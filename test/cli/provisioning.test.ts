@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { PERMISSIONS } from '../../src/domain/api-keys.ts';
 import { MIGRATIONS } from '../../src/store/migrate.ts';
 import { version } from '../../src/version.ts';
@@ -6,6 +6,9 @@ import { WEBHOOKS } from '../support/api.ts';
 import { type Finished, runPaybell, type Settings, servePaybell, tempFolder } from '../support/paybell.ts';
 import { createPostgresDatabase } from '../support/postgres.ts';
 import { ENGINES } from '../support/stores.ts';
+
+// Real processes take their time where others share the machine.
+setDefaultTimeout(120_000);
 
 const SECRET_KEY = Buffer.alloc(32, 5).toString('base64');
 const KEY = /^pbk_[0-9A-Za-z]{36}$/;

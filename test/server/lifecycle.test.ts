@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'bun:test';
+import { afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { WEBHOOKS } from '../support/api.ts';
@@ -6,6 +6,9 @@ import { runPaybell, type Served, type Settings, servePaybell, tempFolder } from
 import { createPostgresDatabase } from '../support/postgres.ts';
 import { connectRaw } from '../support/raw-http.ts';
 import { ENGINES, type Engine } from '../support/stores.ts';
+
+// Real processes take their time where others share the machine.
+setDefaultTimeout(120_000);
 
 const SECRET_KEY = Buffer.alloc(32, 3).toString('base64');
 const KEY = /pbk_[0-9A-Za-z]{36}/g;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe } from 'bun:test';
+import { afterAll, beforeAll, describe, setDefaultTimeout } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,6 +29,8 @@ export async function createTarget(
 
 /** The same tests on every engine, each on a fresh store with its schema in place. */
 export function onEveryEngine(name: string, tests: (store: TestStore) => void): void {
+  // Counts for the file that calls, as `--timeout` does for all: no test may fail because the machine is slow.
+  setDefaultTimeout(120_000);
   for (const engine of ENGINES) {
     describe(`${name} on ${engine}`, () => {
       const store: { engine: Engine; db: Database; url: string } = { engine, db: undefined as never, url: '' };
