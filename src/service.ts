@@ -2,9 +2,12 @@ import { createApp } from './api/app.ts';
 import { KeyUsage } from './api/key-usage.ts';
 import { listen } from './api/server.ts';
 import type { Config } from './config.ts';
+import type { AttemptTools } from './delivery/attempt.ts';
+import { createAttemptTools } from './delivery/attempt-tools.ts';
 import { Engine } from './delivery/engine.ts';
-import { createSender } from './delivery/sender.ts';
-import { SigningKeyCache } from './delivery/signing-keys.ts';
+import { Housekeeping } from './delivery/housekeeping.ts';
+import { RedeliveryRunner } from './delivery/redelivery-runner.ts';
+import { sendTestPost } from './delivery/test-post.ts';
 import { ACTORS } from './domain/audit.ts';
 import type { Logger } from './log.ts';
 import { Announcer } from './store/announcer.ts';
@@ -16,7 +19,6 @@ import { openDatabase } from './store/open-database.ts';
 import { type Provisioned, provisionFirstEntity } from './store/provision.ts';
 import type { SecretBox } from './store/secret-box.ts';
 import { openSecretBox } from './store/secret-key.ts';
-import { version } from './version.ts';
 
 /** Long enough for a load balancer's next look at /readyz, short enough for a person at a terminal. */
 const READINESS_GRACE_MS = 250;
@@ -45,11 +47,15 @@ export async function startService(config: Config, log: Logger): Promise<Service
   try {
     const change = { actor: ACTORS.paybell, nowS: Math.floor(Date.now() / 1000) };
     const firstEntity = await provisionFirstEntity(db, box, change);
-    engine = config.ROLE === 'api' ? null : createEngine(config, db, box, log);
+    const tools = createAttemptTools(config, db, box);
+    engine = config.ROLE === 'api' ? null : new Engine({ db, config, log, tools });
     await engine?.start();
-    const running = startApi(config, db, box, log, engine);
+    const running = startApi(config, db, box, log, tools, engine);
+    const housekeeping = engine === null ? null : new Housekeeping({ db, log, retentionMs: config.RETENTION });
+    housekeeping?.start();
     const stop = async () => {
       await running.stop();
+      await housekeeping?.stop();
       await engine?.stop();
       await db.close();
     };
@@ -62,25 +68,14 @@ export async function startService(config: Config, log: Logger): Promise<Service
   }
 }
 
-function createEngine(config: Config, db: Database, box: SecretBox, log: Logger): Engine {
-  const sender = createSender({
-    timeoutMs: config.DELIVERY_TIMEOUT,
-    allowInsecureTargets: config.ALLOW_INSECURE_TARGETS,
-    userAgent: `Paybell/${version}`,
-    ...(config.EXTRA_CA_FILE !== undefined && { extraCa: config.EXTRA_CA_FILE }),
-  });
-  const tools = {
-    sender,
-    keys: new SigningKeyCache(db, box, config.SIGN_ASYMMETRIC),
-    schedule: config.RETRY_SCHEDULE,
-    bodySignatureHeader: config.BODY_SIGNATURE_HEADER,
-    nowMs: Date.now,
-    random: Math.random,
-  };
-  return new Engine({ db, config, log, tools });
-}
-
-function startApi(config: Config, db: Database, box: SecretBox, log: Logger, engine: Engine | null) {
+function startApi(
+  config: Config,
+  db: Database,
+  box: SecretBox,
+  log: Logger,
+  tools: AttemptTools,
+  engine: Engine | null,
+) {
   let ready = true;
   const keyUsage = new KeyUsage();
   const announce = new Announcer(db, log);
@@ -90,8 +85,22 @@ function startApi(config: Config, db: Database, box: SecretBox, log: Logger, eng
   };
   const intake = new EventIntake(db, onWork);
   const backlog = new Backlog(db, config.ENTITY_BACKLOG_LIMIT);
-  const isReady = () => ready;
-  const app = createApp({ config, db, box, log, intake, backlog, keyUsage, onWork, nowMs: Date.now, isReady });
+  const redeliveries = new RedeliveryRunner(db, log, onWork);
+  redeliveries.start();
+  const app = createApp({
+    config,
+    db,
+    box,
+    log,
+    intake,
+    backlog,
+    keyUsage,
+    onWork,
+    runRedeliveries: () => redeliveries.kick(),
+    sendTest: (...post) => sendTestPost(tools, ...post),
+    nowMs: Date.now,
+    isReady: () => ready,
+  });
   const server = listen(app, config, log);
   const saveKeyUsage = () =>
     keyUsage.flush(db).catch((error) => log.warn({ err: error }, 'could not note when keys were last used'));
@@ -100,6 +109,7 @@ function startApi(config: Config, db: Database, box: SecretBox, log: Logger, eng
     ready = false;
     await Bun.sleep(READINESS_GRACE_MS);
     await server.stop();
+    redeliveries.stop();
     clearInterval(keyUsageTimer);
     await saveKeyUsage();
   };

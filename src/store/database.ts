@@ -26,6 +26,8 @@ export interface Database extends Pick<Queries, 'all' | 'get'> {
   announceWork(): Promise<void>;
   /** Calls back when another process announces work. A lost announcement is made good by the engine's own poll. */
   onWork(callback: () => void): Promise<void>;
+  /** Brings what was written to its final place, so that the files are no larger than what they hold. */
+  checkpoint(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -45,6 +47,8 @@ export type Dialect = {
   readonly skipLocked: string;
   /** Answers a row when the table `$1` is there. */
   readonly findTable: string;
+  /** How much the store takes on disk. */
+  readonly storeBytes: string;
 };
 
 /** Every call ends by then, with an answer or with StoreUnavailableError. */

@@ -39,6 +39,7 @@ const dialect: Dialect = {
   nowMs: 'cast(extract(epoch from statement_timestamp()) * 1000 as bigint)',
   skipLocked: 'for update skip locked',
   findTable: 'select tablename from pg_tables where schemaname = current_schema and tablename = $1',
+  storeBytes: 'select pg_database_size(current_database()) as bytes',
 };
 
 export async function openPostgres(url: string): Promise<Database> {
@@ -98,6 +99,9 @@ class PostgresDatabase implements Database {
     this.#listener ??= new SQL(this.url, { max: 1, connectionTimeout: CONNECT_TIMEOUT_S });
     await this.#listener.listen(WORK_CHANNEL, callback);
   }
+
+  /** PostgreSQL does so by itself, and its autovacuum keeps freed space for what comes next. */
+  async checkpoint(): Promise<void> {}
 
   async close(): Promise<void> {
     await this.#listener?.close({ timeout: 0 });

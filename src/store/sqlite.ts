@@ -26,6 +26,7 @@ const dialect: Dialect = {
   nowMs: `cast(unixepoch('subsec') * 1000 as integer)`,
   skipLocked: '',
   findTable: `select name from sqlite_master where type = 'table' and name = $1`,
+  storeBytes: 'select page_count * page_size as bytes from pragma_page_count(), pragma_page_size()',
 };
 
 /** Waiting inside SQLite stops the whole event loop, so it waits briefly there and tries again from outside. */
@@ -122,6 +123,16 @@ class SqliteDatabase implements Database {
   async announceWork(): Promise<void> {}
 
   async onWork(): Promise<void> {}
+
+  async checkpoint(): Promise<void> {
+    const leave = await this.#writeGate.enter(STORE_DEADLINE_MS);
+    try {
+      // Where another process is reading it does as much as it can, and says so in a row that nobody needs.
+      translated(() => this.writer.query('pragma wal_checkpoint(truncate)').get());
+    } finally {
+      leave();
+    }
+  }
 
   async close(): Promise<void> {
     for (const connection of [this.snapshots, this.reader, this.writer]) connection.close();
