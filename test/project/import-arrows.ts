@@ -1,7 +1,7 @@
 /** The house has one direction: main ─► cli ─► service ─► { api, delivery } ─► store ─► domain. */
 
 /** Read by everything above the domain, and reading nothing of the project but its rules. */
-const LEAVES = ['config', 'log', 'version'];
+const LEAVES = ['config', 'log', 'metrics', 'version'];
 
 const BELOW_STORE = ['domain', ...LEAVES];
 const BELOW_API = ['store', ...BELOW_STORE];
@@ -18,6 +18,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   domain: [],
   config: ['domain'],
   log: [],
+  metrics: [],
   version: [],
   client: ['domain'],
   dashboard: [],

@@ -1,0 +1,189 @@
+/**
+ * Counters, histograms and gauges, written as Prometheus text 0.0.4. Our own, because one observation costs 20 to
+ * 80 ns here and 400 to 1,000 ns with the usual library, and a request makes several (docs/decisions.md).
+ */
+
+export const METRICS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
+/** What nobody foresaw must not fill the memory of whoever scrapes: beyond this, series share one named `other`. */
+const MAX_SERIES = 2_000;
+
+export type LabelValue = string | number;
+
+export class Counter {
+  value = 0;
+
+  inc(by = 1): void {
+    this.value += by;
+  }
+}
+
+export class Histogram {
+  readonly counts: Float64Array;
+  sum = 0;
+
+  constructor(readonly bounds: readonly number[]) {
+    this.counts = new Float64Array(bounds.length + 1);
+  }
+
+  observe(value: number): void {
+    const { bounds } = this;
+    let index = 0;
+    while (index < bounds.length && value > (bounds[index] as number)) index++;
+    this.counts[index] = (this.counts[index] as number) + 1;
+    this.sum += value;
+  }
+}
+
+type Branch<Series> = Map<LabelValue, Branch<Series> | Series>;
+
+/** The series of one metric by their label values; `of` finds one without building a text. */
+export class Family<Series> {
+  readonly #root: Branch<Series> = new Map();
+  readonly #series: { values: readonly LabelValue[]; series: Series }[] = [];
+
+  constructor(
+    readonly labels: readonly string[],
+    private readonly make: () => Series,
+  ) {}
+
+  of(...values: LabelValue[]): Series {
+    let found: Branch<Series> | Series | undefined = this.#root;
+    for (const value of values) {
+      found = (found as Branch<Series>).get(value);
+      if (found === undefined) return this.#add(values);
+    }
+    return found as Series;
+  }
+
+  entries(): Iterable<{ values: readonly LabelValue[]; series: Series }> {
+    return this.#series;
+  }
+
+  #add(values: readonly LabelValue[]): Series {
+    const full = this.#series.length >= MAX_SERIES;
+    const other = this.labels.map(() => 'other');
+    if (full && values.some((value, index) => value !== other[index])) return this.of(...other);
+    let branch = this.#root;
+    for (const value of values.slice(0, -1)) {
+      const next = (branch.get(value) as Branch<Series> | undefined) ?? new Map();
+      branch.set(value, next);
+      branch = next;
+    }
+    const series = this.make();
+    branch.set(values.at(-1) ?? '', series);
+    this.#series.push({ values, series });
+    return series;
+  }
+}
+
+/** A value that is read when somebody scrapes; null when there is none to tell. */
+export type Read = () => number | null;
+export type ReadLabelled = () => Iterable<readonly [values: readonly LabelValue[], value: number]>;
+
+type Kind = 'counter' | 'gauge' | 'histogram';
+type Metric = { name: string; help: string; kind: Kind; lines: () => Iterable<string> };
+
+export class Registry {
+  readonly #metrics = new Map<string, Metric>();
+  readonly #beforeScrape: (() => Promise<void>)[] = [];
+
+  counter(name: string, help: string): Counter {
+    const counter = new Counter();
+    this.#add(name, help, 'counter', () => [`${name} ${number(counter.value)}`]);
+    return counter;
+  }
+
+  counters(name: string, help: string, labels: readonly string[]): Family<Counter> {
+    const family = new Family(labels, () => new Counter());
+    this.#add(name, help, 'counter', function* () {
+      for (const { values, series } of family.entries()) {
+        yield `${name}${labelText(labels, values)} ${number(series.value)}`;
+      }
+    });
+    return family;
+  }
+
+  histogram(name: string, help: string, bounds: readonly number[]): Histogram {
+    const histogram = new Histogram(bounds);
+    this.#add(name, help, 'histogram', () => histogramLines(name, [], [], histogram));
+    return histogram;
+  }
+
+  histograms(name: string, help: string, bounds: readonly number[], labels: readonly string[]): Family<Histogram> {
+    const family = new Family(labels, () => new Histogram(bounds));
+    this.#add(name, help, 'histogram', function* () {
+      for (const { values, series } of family.entries()) yield* histogramLines(name, labels, values, series);
+    });
+    return family;
+  }
+
+  /** `kind` is `counter` for what only grows and is counted elsewhere. */
+  read(name: string, help: string, read: Read, kind: 'gauge' | 'counter' = 'gauge'): void {
+    this.#add(name, help, kind, () => {
+      const value = read();
+      return value === null ? [] : [`${name} ${number(value)}`];
+    });
+  }
+
+  readLabelled(name: string, help: string, labels: readonly string[], read: ReadLabelled): void {
+    this.#add(name, help, 'gauge', function* () {
+      for (const [values, value] of read()) yield `${name}${labelText(labels, values)} ${number(value)}`;
+    });
+  }
+
+  /** For values that take a look at the store; it has to end soon and must not fail. */
+  beforeScrape(prepare: () => Promise<void>): void {
+    this.#beforeScrape.push(prepare);
+  }
+
+  get names(): string[] {
+    return [...this.#metrics.keys()];
+  }
+
+  async text(): Promise<string> {
+    await Promise.all(this.#beforeScrape.map((prepare) => prepare()));
+    let text = '';
+    for (const { name, help, kind, lines } of this.#metrics.values()) {
+      text += `# HELP ${name} ${help}\n# TYPE ${name} ${kind}\n`;
+      for (const line of lines()) text += `${line}\n`;
+    }
+    return text;
+  }
+
+  #add(name: string, help: string, kind: Kind, lines: Metric['lines']): void {
+    if (this.#metrics.has(name)) throw new Error(`the metric ${name} is there already`);
+    this.#metrics.set(name, { name, help, kind, lines });
+  }
+}
+
+function* histogramLines(
+  name: string,
+  labels: readonly string[],
+  values: readonly LabelValue[],
+  { bounds, counts, sum }: Histogram,
+): Generator<string> {
+  let total = 0;
+  for (const [index, count] of counts.entries()) {
+    total += count;
+    const le = bounds[index] ?? '+Inf';
+    yield `${name}_bucket${labelText([...labels, 'le'], [...values, le])} ${total}`;
+  }
+  yield `${name}_sum${labelText(labels, values)} ${number(sum)}`;
+  yield `${name}_count${labelText(labels, values)} ${total}`;
+}
+
+function labelText(labels: readonly string[], values: readonly LabelValue[]): string {
+  if (labels.length === 0) return '';
+  return `{${labels.map((label, index) => `${label}="${escaped(String(values[index] ?? ''))}"`).join(',')}}`;
+}
+
+function escaped(value: string): string {
+  return value.replace(/[\\"\n]/g, (character) => (character === '\n' ? '\\n' : `\\${character}`));
+}
+
+/** Prometheus writes its infinities with a sign and a short name. */
+function number(value: number): string {
+  if (value === Number.POSITIVE_INFINITY) return '+Inf';
+  return value === Number.NEGATIVE_INFINITY ? '-Inf' : String(value);
+}

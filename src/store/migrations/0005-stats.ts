@@ -1,0 +1,20 @@
+import type { Migration } from '../migrate.ts';
+
+export const stats: Migration = {
+  version: 5,
+  name: 'statistics',
+  statements: [
+    // Sums of a minute or an hour (`seconds` long, from `start_s` on), for one destination or, where it is empty, in all.
+    // `slot` says what was counted (domain/stats.ts). Rows are only ever added to, so that any process may write them.
+    `create table stats (
+      entity_id text collate "binary" not null,
+      seconds bigint not null,
+      destination text collate "binary" not null,
+      start_s bigint not null,
+      slot bigint not null,
+      total bigint not null,
+      primary key (entity_id, seconds, destination, start_s, slot)
+    )`,
+    'create index stats_by_date on stats (entity_id, seconds, start_s)',
+  ],
+};
