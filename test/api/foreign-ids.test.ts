@@ -34,6 +34,11 @@ onEveryEngine('what belongs to another entity', (store) => {
     foreignIds.webhookId = webhooks[0]?.webhookId ?? '';
     foreignIds.eventId = event.eventId;
     foreignIds.deliveryId = deliveries[0]?.id ?? '';
+    const again = await call(app, owner, `/api/v1/crypto/deliveries/redeliver?eventId=${event.eventId}`, {
+      method: 'POST',
+    });
+    const { redeliveryId } = (await again.json()) as { redeliveryId?: string };
+    if (redeliveryId !== undefined) foreignIds.redeliveryId = redeliveryId;
     const operations = await operationsOf(app);
     withId = operations.filter(({ parameter, permission }) => parameter !== null && permission !== 'operator');
   });
