@@ -6,14 +6,17 @@ import { allowCrossOrigin, isPreflight, preflight } from './cross-origin.ts';
 import type { Endpoint } from './endpoint.ts';
 import { openApiDocument } from './openapi.ts';
 import { asProblem, problemResponse } from './problem-response.ts';
+import { acceptedEventEndpoints } from './routes/accepted-events.ts';
 import { adminEndpoints } from './routes/admin.ts';
 import { auditEndpoints } from './routes/audit.ts';
+import { deliveryEndpoints } from './routes/deliveries.ts';
 import { docsFiles } from './routes/docs.ts';
 import { eventEndpoints } from './routes/events.ts';
 import { healthz, readyz } from './routes/health.ts';
 import { secretEndpoints } from './routes/secrets.ts';
 import { singleWebhookEndpoints } from './routes/webhook.ts';
 import { webhookBulkEndpoints } from './routes/webhook-bulk.ts';
+import { webhookHealthEndpoints } from './routes/webhook-health.ts';
 import { webhookEndpoints } from './routes/webhooks.ts';
 
 /** Bun itself refuses what is over 16 KB or so, without a body: this limit is lower, so that our 414 speaks. */
@@ -92,7 +95,10 @@ function allEndpoints(config: Config): Endpoint[] {
     ...singleWebhookEndpoints(config),
     ...webhookBulkEndpoints(config),
     ...secretEndpoints,
+    ...webhookHealthEndpoints(config),
     ...eventEndpoints(config),
+    ...acceptedEventEndpoints,
+    ...deliveryEndpoints,
     ...auditEndpoints,
     // Without an ADMIN_KEY there is no such power, and these paths are as absent as any other.
     ...(config.ADMIN_KEY === undefined ? [] : adminEndpoints),

@@ -1,9 +1,11 @@
 import type { Config } from '../config.ts';
 import type { Permission } from '../domain/api-keys.ts';
+import type { Webhook } from '../domain/webhooks.ts';
 import type { Logger } from '../log.ts';
 import type { Change } from '../store/audit.ts';
 import type { Backlog } from '../store/backlog.ts';
 import type { Database } from '../store/database.ts';
+import type { MadeAttempt } from '../store/delivery-settlements.ts';
 import type { EventIntake } from '../store/event-intake.ts';
 import type { SecretBox } from '../store/secret-box.ts';
 import type { KeyUsage } from './key-usage.ts';
@@ -19,6 +21,10 @@ export type ApiContext = {
   readonly keyUsage: KeyUsage;
   /** Wakes whoever delivers: something may be due. */
   readonly onWork: () => void;
+  /** Works on the bulk redeliveries that were started. */
+  readonly runRedeliveries: () => void;
+  /** Posts a body to a webhook now, outside the queue. */
+  readonly sendTest: (caller: Caller, webhook: Webhook, eventId: string, body: string) => Promise<MadeAttempt>;
   readonly nowMs: () => number;
   /** False while starting and from the first sign of stopping on. */
   readonly isReady: () => boolean;

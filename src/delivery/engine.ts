@@ -10,6 +10,7 @@ import { type AttemptTools, makeAttempt, type Sendable } from './attempt.ts';
 import { Bell } from './bell.ts';
 import { ClaimPlanner, type Pick } from './claim-plan.ts';
 import { type AttemptResult, Destinations } from './destinations.ts';
+import { HealthBook } from './health-book.ts';
 import { WebhookWatch } from './webhook-watch.ts';
 
 /** The fallback for a wake-up that got lost, and the longest that a retry may be late for it. */
@@ -18,6 +19,7 @@ const POLL_MS = 1_000;
 const LEASE_SLACK_MS = 15_000;
 const SETTLE_AT_MOST = 500;
 const OUTAGE_PAUSE_MS = 500;
+const HEALTH_INTERVAL_MS = 2_000;
 const STOP_SLACK_MS = 5_000;
 
 export type EngineParts = { db: Database; config: Config; log: Logger; tools: AttemptTools };
@@ -31,6 +33,8 @@ export class Engine {
   readonly #destinations: Destinations;
   readonly #planner: ClaimPlanner;
   readonly #watch: WebhookWatch;
+  readonly #health: HealthBook;
+  #healthTimer: Timer | null = null;
   /** Everything claimed here and not yet settled. */
   readonly #held = new Map<string, Sendable>();
   #finished: MadeAttempt[] = [];
@@ -45,6 +49,7 @@ export class Engine {
     this.#destinations = new Destinations(parts.config.DESTINATION_CONCURRENCY);
     this.#planner = new ClaimPlanner(parts.db, this.#destinations);
     this.#watch = new WebhookWatch(parts.db, parts.log);
+    this.#health = new HealthBook(parts.db);
   }
 
   async start(): Promise<void> {
@@ -52,6 +57,7 @@ export class Engine {
     if (db.engine === 'sqlite') await releaseAllLeases(db);
     await db.onWork(() => this.wake());
     this.#running = this.#run();
+    this.#healthTimer = setInterval(() => void this.#saveHealth(), HEALTH_INTERVAL_MS);
   }
 
   /** There may be something due. */
@@ -70,6 +76,8 @@ export class Engine {
     await Promise.race([this.#running, deadline.promise]);
     // Left alone it would hold the process to the end of that time.
     clearTimeout(timer);
+    if (this.#healthTimer !== null) clearInterval(this.#healthTimer);
+    await this.#saveHealth();
   }
 
   get #done(): boolean {
@@ -209,7 +217,15 @@ export class Engine {
       const { entityId, deliveryId } = claimed;
       this.parts.log.warn({ entityId, deliveryId }, 'settlement refused: another instance has taken the delivery over');
     }
-    await this.#watch.note(made.filter(({ claimed }) => settled.has(claimed.deliveryId)));
+    const counted = made.filter(({ claimed }) => settled.has(claimed.deliveryId));
+    for (const attempt of counted) this.#health.note(attempt);
+    await this.#watch.note(counted);
+  }
+
+  #saveHealth(): Promise<void> {
+    return this.#health
+      .flush()
+      .catch((error) => this.parts.log.warn({ err: error }, 'could not note how the webhooks fare'));
   }
 
   /** One of them carries something that the store refuses: it ends as failed with its reason, the others as they are. */

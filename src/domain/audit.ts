@@ -4,6 +4,7 @@ import { exactText, oneOf, pagingFields, wholeNumber } from './paging.ts';
 /** Everything that leaves a row; a bulk change leaves one. */
 export const AUDIT_ACTIONS = [
   'entity.created',
+  'entity.updated',
   'key.created',
   'key.revoked',
   'secret.rotated',

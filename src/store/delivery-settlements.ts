@@ -75,7 +75,7 @@ async function updateDeliveries(queries: Queries, dialect: Dialect, made: readon
   return rows.map(({ id }) => id);
 }
 
-async function insertAttempts(queries: Queries, made: readonly MadeAttempt[]): Promise<void> {
+export async function insertAttempts(queries: Queries, made: readonly MadeAttempt[]): Promise<void> {
   await queries.run(
     `insert into attempts
        (entity_id, delivery_id, attempt, kind, post_url, started_at_ms, duration_ms, status_code, error, response)

@@ -1,8 +1,9 @@
 import type { SuspendReason } from '../domain/deliveries.ts';
 import { type Change, recordChange } from './audit.ts';
-import type { Database, Queries } from './database.ts';
+import type { Database, Queries, SqlInteger } from './database.ts';
 import { type Claimed, dueUnclaimed } from './delivery-claims.ts';
 import { destinationKey } from './events.ts';
+import { queueSuspendedNotice } from './single-deliveries.ts';
 import { chunks } from './values.ts';
 import { lockEntity } from './webhooks.ts';
 
@@ -84,12 +85,15 @@ export async function suspendWebhook(
 ): Promise<boolean> {
   const suspended = await db.transaction(async (queries) => {
     await lockEntity(queries, entityId, 0, change.nowS);
-    const changed = await queries.run(
+    const webhook = await queries.get<{ network_id: SqlInteger; event: string; post_url: string }>(
       `update webhooks set suspended_at = $3, suspended_reason = $4
-       where entity_id = $1 and id = $2 and suspended_at is null`,
+       where entity_id = $1 and id = $2 and suspended_at is null returning network_id, event, post_url`,
       [entityId, webhookId, change.nowS, reason],
     );
-    if (changed === 0) return false;
+    if (webhook === undefined) return false;
+    const { event, post_url: postUrl } = webhook;
+    const suspended = { webhookId, networkId: Number(webhook.network_id), event, postUrl };
+    await queueSuspendedNotice(db, queries, entityId, suspended, reason, change.nowS);
     await recordChange(queries, entityId, change, {
       action: 'webhook.suspended',
       target: webhookId,

@@ -173,10 +173,10 @@ async function moveAll(queries: Queries, entityId: string, moving: readonly Webh
 
 async function deleteAll(queries: Queries, entityId: string, removed: readonly Webhook[]): Promise<void> {
   for (const chunk of chunks(removed)) {
-    await queries.run(`delete from webhooks where entity_id = $1 and id in (${idList(chunk, 1)})`, [
-      entityId,
-      ...idsOf(chunk),
-    ]);
+    const which = `where entity_id = $1 and`;
+    const parameters = [entityId, ...idsOf(chunk)];
+    await queries.run(`delete from webhooks ${which} id in (${idList(chunk, 1)})`, parameters);
+    await queries.run(`delete from webhook_health ${which} webhook_id in (${idList(chunk, 1)})`, parameters);
   }
   await removeFromCounts(queries, entityId, removed);
 }

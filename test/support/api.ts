@@ -2,6 +2,8 @@ import { type App, createApp } from '../../src/api/app.ts';
 import type { ApiContext } from '../../src/api/context.ts';
 import { KeyUsage } from '../../src/api/key-usage.ts';
 import { loadConfig } from '../../src/config.ts';
+import { createAttemptTools } from '../../src/delivery/attempt-tools.ts';
+import { sendTestPost } from '../../src/delivery/test-post.ts';
 import { PERMISSIONS, type Permission } from '../../src/domain/api-keys.ts';
 import { createLogger } from '../../src/log.ts';
 import { createApiKey } from '../../src/store/api-keys.ts';
@@ -35,6 +37,8 @@ export function testApp(db: Database, settings: Record<string, string> = {}, ove
     backlog: new Backlog(db, config.ENTITY_BACKLOG_LIMIT),
     keyUsage: new KeyUsage(),
     onWork: () => undefined,
+    runRedeliveries: () => undefined,
+    sendTest: (...post) => sendTestPost(createAttemptTools(config, db, TEST_BOX), ...post),
     nowMs: Date.now,
     isReady: () => true,
     ...overrides,

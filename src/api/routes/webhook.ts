@@ -2,15 +2,14 @@ import { type Config, knownEvents } from '../../config.ts';
 import { Problem } from '../../domain/problems.ts';
 import { coverageSchema, type Webhook, webhookSchema, webhookUpdateSchema } from '../../domain/webhooks.ts';
 import { readCoverage } from '../../store/coverage.ts';
-import { resumeWebhook } from '../../store/delivery-states.ts';
 import { deleteWebhook, moveWebhook, readWebhook } from '../../store/webhook-changes.ts';
-import { allows, cacheableJson, etagOf, json } from '../answers.ts';
+import { allows, cacheableJson, etagOf } from '../answers.ts';
 import { changeBy } from '../context.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 
 /** One webhook by its id, and the grid of all of them. */
 export function singleWebhookEndpoints(config: Config): Endpoint[] {
-  return [read, move({ allowInsecureTargets: config.ALLOW_INSECURE_TARGETS }), remove, resume, coverage(config)];
+  return [read, move({ allowInsecureTargets: config.ALLOW_INSECURE_TARGETS }), remove, coverage(config)];
 }
 
 const TAGGED = { ETag: 'A hash of the body; send it as If-Match to change only what you have seen.' };
@@ -64,23 +63,6 @@ const remove = endpoint({
     const change = changeBy(context, caller);
     found(await deleteWebhook(context.db, caller.entityId, id, unchangedSince(request), change));
     return new Response(null, { status: 204 });
-  },
-});
-
-const resume = endpoint({
-  method: 'post',
-  path: '/webhooks/classic/{webhookId}/resume',
-  operationId: 'resumeWebhook',
-  tag: 'Webhooks',
-  summary: 'Put a suspended webhook back into service',
-  description: 'What was held for it is sent now. On one that is not suspended it changes nothing.',
-  permission: 'webhooks:write',
-  answers: { 200: { description: 'The webhook, in service', schema: webhookSchema } },
-  problems: ['not_found'],
-  handle: async ({ context, caller, id }) => {
-    await resumeWebhook(context.db, caller.entityId, id, changeBy(context, caller));
-    context.onWork();
-    return json(200, found(await readWebhook(context.db, caller.entityId, id)));
   },
 });
 

@@ -1,0 +1,36 @@
+import { eventListQuerySchema, eventListSchema, eventSchema } from '../../domain/delivery-views.ts';
+import { Problem } from '../../domain/problems.ts';
+import { listEvents, readEvent } from '../../store/delivery-views.ts';
+import { cacheableJson } from '../answers.ts';
+import { type Endpoint, endpoint } from '../endpoint.ts';
+
+const list = endpoint({
+  method: 'get',
+  path: '/events',
+  operationId: 'listEvents',
+  tag: 'Events',
+  summary: 'List accepted events',
+  permission: 'events:read',
+  query: eventListQuerySchema,
+  answers: { 200: { description: 'Ok', schema: eventListSchema } },
+  handle: async ({ context, caller, request, query }) =>
+    cacheableJson(request, await listEvents(context.db, caller.entityId, query)),
+});
+
+const read = endpoint({
+  method: 'get',
+  path: '/events/{eventId}',
+  operationId: 'readEvent',
+  tag: 'Events',
+  summary: 'Read one accepted event',
+  permission: 'events:read',
+  answers: { 200: { description: 'Ok', schema: eventSchema } },
+  problems: ['not_found'],
+  handle: async ({ context, caller, request, id }) => {
+    const event = await readEvent(context.db, caller.entityId, id);
+    if (event === null) throw new Problem('not_found', 'There is no such event.');
+    return cacheableJson(request, event);
+  },
+});
+
+export const acceptedEventEndpoints: readonly Endpoint[] = [list, read];

@@ -1,0 +1,32 @@
+import type { Webhook } from '../domain/webhooks.ts';
+import type { MadeAttempt } from '../store/delivery-settlements.ts';
+import { destinationKey } from '../store/events.ts';
+import { newId } from '../store/new-id.ts';
+import { type AttemptTools, makeAttempt } from './attempt.ts';
+
+/** One post outside the queue, by the road of every other: prepared, signed and sent in the same way. */
+export function sendTestPost(
+  tools: AttemptTools,
+  { entityId, revision }: { entityId: string; revision: number },
+  webhook: Webhook,
+  eventId: string,
+  body: string,
+): Promise<MadeAttempt> {
+  return makeAttempt(tools, {
+    entityId,
+    deliveryId: newId('dlv'),
+    destination: destinationKey(entityId, webhook.postUrl),
+    token: 0,
+    eventId,
+    webhookId: webhook.webhookId,
+    kind: 'test',
+    status: 'pending',
+    attempts: 0,
+    steps: 0,
+    postUrl: webhook.postUrl,
+    suspended: false,
+    failingSinceMs: null,
+    body,
+    revision,
+  });
+}
