@@ -6,14 +6,16 @@ import type { Provisioned } from '../store/provision.ts';
 import { version } from '../version.ts';
 import { CommandError } from './failure.ts';
 import { paint, printLine } from './output.ts';
+import { fitFetchLimit } from './raise-fetch-limit.ts';
 
 export function addServe(program: Command): void {
   program.command('serve').description('run the service').action(serve);
 }
 
 async function serve(): Promise<void> {
-  const config = loadConfig(process.env);
-  const log = createLogger(config.LOG_LEVEL);
+  const given = loadConfig(process.env);
+  const log = createLogger(given.LOG_LEVEL);
+  const config = fitFetchLimit(given, log);
   const stopSignal = nextStopSignal();
   const service = await startService(config, log).catch((error) => {
     throw explainListenError(error, config);
