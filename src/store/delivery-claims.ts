@@ -71,11 +71,13 @@ export async function claimDue(
 ): Promise<Claimed[]> {
   const entityId = entityOfDestination(destination);
   const { nowMs, skipLocked } = db.dialect;
+  // Materialized, or PostgreSQL may run the inner select once for each row and pass the limit: 75 were seen for 10.
   const claims = await queries.all<{ id: string; claim_token: SqlInteger }>(
-    `update deliveries set claimed = 1, claim_token = claim_token + 1, due_ms = ${nowMs} + $3
-     where entity_id = $1 and id in (
+    `with due as materialized (
        select id from deliveries where destination = $2 and due_ms is not null and due_ms <= ${nowMs}
        order by due_ms limit $4 ${skipLocked})
+     update deliveries set claimed = 1, claim_token = claim_token + 1, due_ms = ${nowMs} + $3
+     where entity_id = $1 and id in (select id from due)
      returning id, claim_token`,
     [entityId, destination, leaseMs, most],
   );

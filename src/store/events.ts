@@ -80,7 +80,9 @@ async function insertEvents(
   receiversOf: (event: NewEvent) => readonly Receiver[],
 ): Promise<Set<string>> {
   const inserted = new Set<string>();
-  for (const chunk of chunks(events)) {
+  // In one order everywhere: two instances that are sent the same events would wait for each other's.
+  const ordered = events.toSorted((a, b) => (eventKey(a) < eventKey(b) ? -1 : eventKey(a) > eventKey(b) ? 1 : 0));
+  for (const chunk of chunks(ordered)) {
     const rows = await queries.all<{ entity_id: string; id: string }>(
       `insert into events (entity_id, id, event, network_id, body, deliveries, created_at_ms)
        values ${valuesList(chunk.length, 7)} on conflict (entity_id, id) do nothing returning entity_id, id`,
