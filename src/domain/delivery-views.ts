@@ -10,6 +10,17 @@ import { exactText, oneOf, oneOfOr, pagingFields, wholeNumber } from './paging.t
 const dateS = z.int().meta({ description: 'Unix seconds.' });
 const count = z.int().min(0);
 
+const exampleBody = '{"eventId":"transfer-8412-finalized","event":"TransferFinalized","networkId":8453}';
+
+const eventExample = {
+  eventId: 'transfer-8412-finalized',
+  event: 'TransferFinalized',
+  networkId: 8453,
+  body: exampleBody,
+  dateCreated: 1763168400,
+  deliveries: 2,
+};
+
 export const eventSchema = z
   .strictObject({
     eventId: z.string(),
@@ -19,23 +30,13 @@ export const eventSchema = z
     dateCreated: dateS,
     deliveries: count.meta({ description: 'How many webhooks matched.' }),
   })
-  .meta({
-    id: 'Event',
-    example: {
-      eventId: 'transfer-8412-finalized',
-      event: 'TransferFinalized',
-      networkId: 8453,
-      body: '{"eventId":"transfer-8412-finalized","event":"TransferFinalized","networkId":8453}',
-      dateCreated: 1763168400,
-      deliveries: 2,
-    },
-  });
+  .meta({ id: 'Event', example: eventExample });
 
 export type EventView = z.output<typeof eventSchema>;
 
 export const eventListSchema = z
   .strictObject({ totalResults: count, events: z.array(eventSchema) })
-  .meta({ id: 'EventList' });
+  .meta({ id: 'EventList', example: { totalResults: 1, events: [eventExample] } });
 
 const moments = {
   since: wholeNumber(0, Number.MAX_SAFE_INTEGER, { description: 'Only from this Unix second on.' }),
@@ -112,7 +113,7 @@ export const deliveryDetailSchema = z
     id: 'DeliveryDetail',
     example: {
       ...deliveryExample,
-      body: '{"eventId":"transfer-8412-finalized","event":"TransferFinalized","networkId":8453}',
+      body: exampleBody,
       attemptLog: [
         {
           attempt: 1,
@@ -132,7 +133,7 @@ export type DeliveryDetail = z.output<typeof deliveryDetailSchema>;
 
 export const deliveryListSchema = z
   .strictObject({ totalResults: count, deliveries: z.array(deliverySchema) })
-  .meta({ id: 'DeliveryList' });
+  .meta({ id: 'DeliveryList', example: { totalResults: 1, deliveries: [deliveryExample] } });
 
 const deliveryFilters = {
   ...eventFilters,
