@@ -219,6 +219,8 @@ export class Engine {
     }
     const counted = made.filter(({ claimed }) => settled.has(claimed.deliveryId));
     for (const attempt of counted) this.#health.note(attempt);
+    // Somebody may have asked for several: the next of them is due at once.
+    if (counted.some(({ claimed }) => claimed.kind === 'redelivery')) this.#lookAtMs = 0;
     await this.#watch.note(counted);
   }
 
