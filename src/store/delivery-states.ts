@@ -67,9 +67,11 @@ async function changeWaiting(
   const parameters = value === undefined ? [entityId] : [entityId, value];
   for (const chunk of chunks(webhookIds)) {
     const ids = chunk.map((_, index) => `$${parameters.length + index + 1}`).join(', ');
-    const sql = `update deliveries set ${set} where entity_id = $1 and id in (
-      select id from deliveries where entity_id = $1 and webhook_id in (${ids}) and ${where}
-      limit ${ROWS_PER_TRANSACTION} ${db.dialect.skipLocked})`;
+    // Materialized, or PostgreSQL may run the inner select once for each row and pass the limit.
+    const sql = `with share as materialized (
+        select id from deliveries where entity_id = $1 and webhook_id in (${ids}) and ${where}
+        limit ${ROWS_PER_TRANSACTION} ${db.dialect.skipLocked})
+      update deliveries set ${set} where entity_id = $1 and id in (select id from share)`;
     const step = () => db.transaction((queries) => queries.run(sql, [...parameters, ...chunk]));
     while ((await step()) === ROWS_PER_TRANSACTION);
   }
