@@ -1,14 +1,32 @@
 import { Command } from 'commander';
 import { version } from '../version.ts';
 import { addAudit } from './audit.ts';
+import { addBackup } from './backup.ts';
+import { addDoctor } from './doctor.ts';
 import { addEntities } from './entities.ts';
 import { addExport } from './export.ts';
 import { EXIT, reportFailure } from './failure.ts';
 import { addImport } from './import.ts';
 import { addKeys } from './keys.ts';
 import { addMigrate } from './migrate.ts';
+import { addPrune } from './prune.ts';
 import { addSecrets } from './secrets.ts';
 import { addServe } from './serve.ts';
+
+/** In the order in which the help lists them. */
+const COMMANDS = [
+  addServe,
+  addMigrate,
+  addEntities,
+  addKeys,
+  addSecrets,
+  addAudit,
+  addImport,
+  addExport,
+  addDoctor,
+  addBackup,
+  addPrune,
+];
 
 /** Runs one command and answers the exit code: 0 success, 1 failure, 2 wrong usage or settings. */
 export async function run(args: readonly string[]): Promise<number> {
@@ -28,7 +46,6 @@ function createProgram(): Command {
     .exitOverride()
     .showHelpAfterError('(add --help for the options)')
     .showSuggestionAfterError();
-  for (const add of [addServe, addMigrate, addEntities, addKeys, addSecrets, addAudit, addImport, addExport])
-    add(program);
+  for (const add of COMMANDS) add(program);
   return program;
 }

@@ -35,7 +35,7 @@ export function readKeyFile(file: string): Uint8Array | null {
   } catch {
     return null;
   }
-  const key = Buffer.from(text, 'base64');
+  const key = Buffer.from(text.replace(/^#.*$/gm, '').trim(), 'base64');
   if (key.length === 32) return new Uint8Array(key);
   throw new SecretKeyError(
     `the key file ${file} must hold base64 of 32 bytes: put the right one back, or set SECRET_KEY`,
@@ -72,13 +72,14 @@ export function finishKeyChange(file: string): void {
   syncFile(dirname(file));
 }
 
-function writeKeyFile(file: string, key: Uint8Array): void {
-  writeFileSync(file, `${Buffer.from(key).toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
+/** Never over one that is there: whatever it sealed would be lost. The comment stands above the key, each line with a `#`. */
+export function writeKeyFile(file: string, key: Uint8Array, comment = ''): void {
+  writeFileSync(file, `${comment}${Buffer.from(key).toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
   syncFile(file);
   syncFile(dirname(file));
 }
 
-function syncFile(path: string): void {
+export function syncFile(path: string): void {
   const descriptor = openSync(path, 'r');
   try {
     fsyncSync(descriptor);

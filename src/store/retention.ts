@@ -43,38 +43,49 @@ export async function prune(db: Database, options: PruneOptions): Promise<Pruned
   const pruned: Pruned = { deliveries: 0, attempts: 0, events: 0, redeliveries: 0, secrets: 0 };
   const inSeconds = (ms: number) => Math.floor(ms / 1000);
   const run: Run = { db, pace, dryRun, nowS: inSeconds(nowMs), beforeMs, beforeS: inSeconds(beforeMs), pruned };
-  for await (const entityId of entitiesWithOldRows(run)) {
-    // Deliveries before events: an event goes only once nothing of it is left.
-    for (const step of [pruneDeliveries, pruneEvents, pruneRedeliveries, pruneSecrets]) {
-      for await (const _part of step(run, entityId)) onProgress?.(pruned);
+  for await (const { entityId, tables } of entitiesWithOldRows(run)) {
+    for (const table of tables) {
+      for await (const _part of STEPS[table](run, entityId)) onProgress?.(pruned);
       if (pace.isStopped) return pruned;
     }
   }
   return pruned;
 }
 
+/** Deliveries before events: an event goes only once nothing of it is left. */
+const STEPS = {
+  deliveries: pruneDeliveries,
+  events: pruneEvents,
+  redeliveries: pruneRedeliveries,
+  signing_secrets: pruneSecrets,
+} as const;
+
+type Table = keyof typeof STEPS;
+const TABLES = Object.keys(STEPS) as Table[];
+
 export async function databaseTimeMs(db: Database): Promise<number> {
   const row = await db.get<{ now_ms: SqlInteger }>(`select ${db.dialect.nowMs} as now_ms`);
   return Number(row?.now_ms ?? 0);
 }
 
+type EntityWithOldRows = { entityId: string; tables: Table[] };
+
 /** Most entities have nothing to remove at most times: a hundred of them are told apart in one statement. */
-async function* entitiesWithOldRows({ db, pace, beforeMs, beforeS, nowS }: Run): AsyncGenerator<string> {
+async function* entitiesWithOldRows({ db, pace, beforeMs, beforeS, nowS }: Run): AsyncGenerator<EntityWithOldRows> {
+  const has = (table: Table, old: string) =>
+    `case when exists (select 1 from ${table} t where t.entity_id = n.id and t.${old}) then 1 else 0 end as ${table}`;
+  const sql = `select n.id, ${has('deliveries', 'created_at_ms < $2')}, ${has('events', 'created_at_ms < $2')},
+      ${has('redeliveries', 'finished_at < $3')}, ${has('signing_secrets', 'expires_at <= $4')}
+    from (select id from entities where id > $1 order by id limit ${ENTITIES_PER_LOOK}) n order by n.id`;
   let after = '';
   while (!pace.isStopped) {
     const page = await pace.part(() =>
-      db.all<{ id: string; due: SqlInteger }>(
-        `select n.id, case when
-           exists (select 1 from deliveries d where d.entity_id = n.id and d.created_at_ms < $2)
-           or exists (select 1 from events e where e.entity_id = n.id and e.created_at_ms < $2)
-           or exists (select 1 from redeliveries r where r.entity_id = n.id and r.finished_at < $3)
-           or exists (select 1 from signing_secrets s where s.entity_id = n.id and s.expires_at <= $4)
-           then 1 else 0 end as due
-         from (select id from entities where id > $1 order by id limit ${ENTITIES_PER_LOOK}) n order by n.id`,
-        [after, beforeMs, beforeS, nowS],
-      ),
+      db.all<{ id: string } & Record<Table, SqlInteger>>(sql, [after, beforeMs, beforeS, nowS]),
     );
-    for (const { id, due } of page) if (Number(due) === 1) yield id;
+    for (const row of page) {
+      const tables = TABLES.filter((table) => Number(row[table]) === 1);
+      if (tables.length > 0) yield { entityId: row.id, tables };
+    }
     const last = page.at(-1);
     if (last === undefined || page.length < ENTITIES_PER_LOOK) return;
     after = last.id;
@@ -206,11 +217,8 @@ async function* pruneRedeliveries({ db, pace, pruned, dryRun, beforeS }: Run, en
 async function* pruneSecrets({ db, pruned, dryRun, nowS }: Run, entityId: string): AsyncGenerator<void> {
   const expired = 'signing_secrets where entity_id = $1 and expires_at <= $2';
   const parameters = [entityId, nowS];
-  // Looked for first: deleting nothing would still be a transaction for every entity.
-  const found = await count(db, expired, parameters);
-  if (found === 0) return;
   pruned.secrets += dryRun
-    ? found
+    ? await count(db, expired, parameters)
     : await db.transaction((queries) => queries.run(`delete from ${expired}`, parameters));
   yield;
 }
@@ -218,4 +226,25 @@ async function* pruneSecrets({ db, pruned, dryRun, nowS }: Run, entityId: string
 async function count(db: Database, from: string, parameters: readonly SqlValue[]): Promise<number> {
   const row = await db.get<{ total: SqlInteger }>(`select count(*) as total from ${from}`, parameters);
   return Number(row?.total ?? 0);
+}
+
+/** Whether some entity still has what should have gone by then; looks at the oldest few of each and no further. */
+export async function holdsOverdue(db: Database, olderThanMs: number): Promise<boolean> {
+  const beforeMs = (await databaseTimeMs(db)) - olderThanMs;
+  let after: string | undefined = '';
+  while (after !== undefined) {
+    const rows: { id: string; overdue: SqlInteger }[] = await db.all(
+      `select n.id, (
+         select count(*) from (
+           select id from events where entity_id = n.id and created_at_ms < $2 order by created_at_ms, id limit 10
+         ) e where not exists (
+           select 1 from deliveries d where d.entity_id = n.id and d.event_id = e.id and not (${SETTLED})
+         )) as overdue
+       from (select id from entities where id > $1 order by id limit ${ENTITIES_PER_LOOK}) n order by n.id`,
+      [after, beforeMs],
+    );
+    if (rows.some(({ overdue }) => Number(overdue) > 0)) return true;
+    after = rows.length < ENTITIES_PER_LOOK ? undefined : rows.at(-1)?.id;
+  }
+  return false;
 }
