@@ -1,8 +1,9 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { AUDIT_ACTIONS, type AuditEntry, auditListQuerySchema } from '../domain/audit.ts';
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../domain/paging.ts';
 import { listAudit } from '../store/audit.ts';
-import { CommandError, EXIT } from './failure.ts';
+import { parseOptions } from './list-options.ts';
+import { parseMoment } from './moments.ts';
 import { paint, printJson, printLine, printTable, showDate } from './output.ts';
 import { requireEntity, withStore } from './store-session.ts';
 
@@ -25,10 +26,10 @@ export function addAudit(program: Command): void {
     .action(show);
 }
 
-type AuditOptions = { entity: string; json?: boolean } & Record<string, unknown>;
+type AuditOptions = { entity: string } & Record<string, string | boolean | undefined>;
 
 async function show({ entity, json, ...filters }: AuditOptions): Promise<void> {
-  const query = parseFilters(filters);
+  const query = parseOptions(auditListQuerySchema, filters);
   const found = await withStore(async ({ db }) => {
     await requireEntity(db, entity);
     return listAudit(db, entity, query);
@@ -43,13 +44,6 @@ async function show({ entity, json, ...filters }: AuditOptions): Promise<void> {
   if (pages > 1) printLine(paint(`Page ${query.page} of ${pages}, ${found.totalResults} changes in all.`, 'dim'));
 }
 
-function parseFilters(filters: Record<string, unknown>) {
-  const parsed = auditListQuerySchema.safeParse(filters);
-  if (parsed.success) return parsed.data;
-  const faults = parsed.error.issues.map(({ path, message }) => `--${path.join('.')} ${message}`);
-  throw new CommandError(faults.join('\n'), EXIT.usage);
-}
-
 function toRow({ dateCreated, actor, action, target, before, after }: AuditEntry): string[] {
   return [showDate(dateCreated), actor, action, target, shorten(before), shorten(after)];
 }
@@ -57,16 +51,4 @@ function toRow({ dateCreated, actor, action, target, before, after }: AuditEntry
 function shorten(value: unknown): string {
   const text = value === null ? '–' : JSON.stringify(value);
   return text.length <= MAX_SHOWN ? text : `${text.slice(0, MAX_SHOWN - 1)}…`;
-}
-
-const ISO_DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2})?(Z|[+-]\d{2}:\d{2}))?$/;
-
-/** Unix seconds as text, which is how the list's own grammar takes them. */
-function parseMoment(text: string): string {
-  if (/^[0-9]{1,16}$/.test(text)) return text;
-  const moment = ISO_DATE.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(moment) || moment < 0) {
-    throw new InvalidArgumentError('Give a date such as 2026-01-31, 2026-01-31T12:00Z, or Unix seconds.');
-  }
-  return String(Math.floor(moment / 1000));
 }

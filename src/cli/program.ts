@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { version } from '../version.ts';
 import { addAudit } from './audit.ts';
 import { addBackup } from './backup.ts';
+import { addDeliveries } from './deliveries.ts';
 import { addDoctor } from './doctor.ts';
 import { addEntities } from './entities.ts';
 import { addExport } from './export.ts';
@@ -20,6 +21,7 @@ const COMMANDS = [
   addEntities,
   addKeys,
   addSecrets,
+  addDeliveries,
   addAudit,
   addImport,
   addExport,

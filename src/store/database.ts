@@ -45,13 +45,15 @@ export type Dialect = {
   readonly nowMs: string;
   /** Ends a `select` of rows to be claimed: what another instance is claiming at this moment is passed over. */
   readonly skipLocked: string;
+  /** Ends a `select … from webhooks w`: those rows stay as they were read until the transaction ends. */
+  readonly lockWebhooks: string;
   /** Answers a row when the table `$1` is there. */
   readonly findTable: string;
   /** How much the store takes on disk. */
   readonly storeBytes: string;
 };
 
-/** Every call ends by then, with an answer or with StoreUnavailableError. */
+/** A call waits no longer than this for its turn, and no longer than this for its answer. */
 export const STORE_DEADLINE_MS = 5_000;
 
 /** More callers than this waiting means that the store is not keeping up: better told now than after a time-out. */
