@@ -20,7 +20,11 @@ export type NewEvent = {
 /** `repeated` when the same bytes had been accepted under this id before: the first answer counts. */
 export type Acceptance = { eventId: string; deliveries: number; repeated: boolean };
 
+/** Told of every event that is new, with the destination of each of its deliveries; it is not committed yet. */
+export type NoteAccepted = (entityId: string, destinations: readonly string[]) => void;
+
 type Receiver = { id: string; post_url: string; suspended_at: SqlInteger | null; now_ms: SqlInteger };
+type ReceiverRow = Receiver & { entity_id: string; network_id: SqlInteger; event: string };
 
 /**
  * A whole group in a handful of statements, none of which can fail on what one of its members carries. Each member
@@ -30,6 +34,7 @@ export async function acceptEvents(
   queries: Queries,
   dialect: Dialect,
   events: readonly NewEvent[],
+  note: NoteAccepted = () => undefined,
 ): Promise<(Acceptance | Problem)[]> {
   const receivers = await findReceivers(queries, dialect, events);
   const receiversOf = (event: NewEvent) => receivers.get(cellKey(event.entityId, event.networkId, event.event)) ?? [];
@@ -43,7 +48,7 @@ export async function acceptEvents(
       answers.push({ eventId: event.eventId, deliveries: receiversOf(event).length, repeated: false });
     } else answers.push(await answerRepeat(queries, event));
   }
-  await insertDeliveries(queries, accepted, receiversOf);
+  await insertDeliveries(queries, accepted, receiversOf, note);
   return answers;
 }
 
@@ -56,14 +61,19 @@ async function findReceivers(
   const cells = new Map(events.map((event) => [cellKey(event.entityId, event.networkId, event.event), event]));
   const receivers = new Map<string, Receiver[]>();
   for (const chunk of chunks([...cells.values()])) {
-    const rows = await queries.all<Receiver & { entity_id: string; network_id: SqlInteger; event: string }>(
-      `with cells (entity_id, network_id, event) as
+    const parameters = chunk.flatMap((event) => [event.entityId, event.networkId, event.event]);
+    const read = (lock: string) =>
+      queries.all<ReceiverRow>(
+        `with cells (entity_id, network_id, event) as
          (values ${valuesList(chunk.length, 3, 0, ['text', 'bigint', 'text'])})
        select w.entity_id, w.network_id, w.event, w.id, w.post_url, w.suspended_at, ${dialect.nowMs} as now_ms
        from cells c cross join webhooks w
-       where w.entity_id = c.entity_id and w.network_id = c.network_id and w.event = c.event`,
-      chunk.flatMap((event) => [event.entityId, event.networkId, event.event]),
-    );
+       where w.entity_id = c.entity_id and w.network_id = c.network_id and w.event = c.event ${lock}`,
+        parameters,
+      );
+    const seen = await read('');
+    // A resume between this look and our commit would miss what we hold, and nothing would ever send it.
+    const rows = seen.some(({ suspended_at }) => suspended_at !== null) ? await read(dialect.lockWebhooks) : seen;
     for (const row of rows) {
       const key = cellKey(row.entity_id, Number(row.network_id), row.event);
       const known = receivers.get(key);
@@ -105,9 +115,13 @@ async function insertDeliveries(
   queries: Queries,
   events: readonly NewEvent[],
   receiversOf: (event: NewEvent) => readonly Receiver[],
+  note: NoteAccepted,
 ): Promise<void> {
-  const rows = events.flatMap((event) =>
-    receiversOf(event).map((receiver) => {
+  const rows = events.flatMap((event) => {
+    const receivers = receiversOf(event);
+    const destinations = receivers.map((receiver) => destinationKey(event.entityId, receiver.post_url));
+    note(event.entityId, destinations);
+    return receivers.map((receiver, index) => {
       const held = receiver.suspended_at !== null;
       const createdAtMs = Number(receiver.now_ms);
       const dueMs = held ? null : createdAtMs + event.firstDelayMs;
@@ -116,7 +130,7 @@ async function insertDeliveries(
         newId('dlv'),
         event.eventId,
         receiver.id,
-        destinationKey(event.entityId, receiver.post_url),
+        destinations[index] ?? '',
         held ? 'held' : 'pending',
         dueMs,
         dueMs,
@@ -125,8 +139,8 @@ async function insertDeliveries(
         event.networkId,
         receiver.post_url,
       ];
-    }),
-  );
+    });
+  });
   for (const chunk of chunks(rows)) {
     await queries.run(
       `insert into deliveries

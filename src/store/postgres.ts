@@ -38,6 +38,7 @@ const dialect: Dialect = {
   lockSecrets: ['lock table signing_secrets, signing_keys in share row exclusive mode'],
   nowMs: 'cast(extract(epoch from statement_timestamp()) * 1000 as bigint)',
   skipLocked: 'for update skip locked',
+  lockWebhooks: 'for share of w',
   findTable: 'select tablename from pg_tables where schemaname = current_schema and tablename = $1',
   storeBytes: 'select pg_database_size(current_database()) as bytes',
 };

@@ -25,6 +25,7 @@ const dialect: Dialect = {
   lockSecrets: [],
   nowMs: `cast(unixepoch('subsec') * 1000 as integer)`,
   skipLocked: '',
+  lockWebhooks: '',
   findTable: `select name from sqlite_master where type = 'table' and name = $1`,
   storeBytes: 'select page_count * page_size as bytes from pragma_page_count(), pragma_page_size()',
 };
