@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { parseAddressRange } from './domain/client-addresses.ts';
 import { EVENT_KINDS, EVENT_NAME } from './domain/events.ts';
 import { DEFAULT_NETWORKS, MAX_NETWORK_ID } from './domain/networks.ts';
 
@@ -93,7 +94,7 @@ function readablePem(file: string): string | null {
 }
 
 const origin = (text: string) => (URL.canParse(text) && new URL(text).origin === text ? text : null);
-const address = (text: string) => (/^[0-9a-fA-F:.]+(\/[0-9]{1,3})?$/.test(text) ? text : null);
+const addressRange = (text: string) => (parseAddressRange(text) === null ? null : text);
 const text = (shape: RegExp, rule: string) => parsed((value) => (shape.test(value) ? value : null), rule);
 
 const rateRule = 'must be off, or a rate such as 100/s, or a rate and its burst such as 100/s:200';
@@ -133,7 +134,7 @@ const schema = z
     ENTITY_BACKLOG_LIMIT: integer(1, 1_000_000_000).default(1_000_000),
     RATE_LIMIT: parsed(rateLimit, rateRule).default({ perSecond: 100, burst: 200 }),
     EVENT_RATE_LIMIT: parsed(rateLimit, rateRule).default('off'),
-    TRUST_PROXY: list(address, 'must be a comma list of addresses or ranges, such as 10.0.0.0/8').default([]),
+    TRUST_PROXY: list(addressRange, 'must be a comma list of addresses or ranges, such as 10.0.0.0/8').default([]),
     CORS_ORIGINS: list(origin, 'must be a comma list of origins, such as https://app.example.com').default([]),
     METRICS_TOKEN: text(/^[\x21-\x7e]{16,256}$/, 'must be 16 to 256 printable characters').optional(),
     EXTRA_CA_FILE: parsed(readablePem, 'must name a readable file of PEM certificates').optional(),

@@ -1,28 +1,37 @@
 import { createApp } from './api/app.ts';
 import { KeyUsage } from './api/key-usage.ts';
+import { RateLimits } from './api/rate-limits.ts';
 import { listen } from './api/server.ts';
 import type { Config } from './config.ts';
 import type { AttemptTools } from './delivery/attempt.ts';
 import { createAttemptTools } from './delivery/attempt-tools.ts';
+import { DeliveryRecord, observeEngine } from './delivery/delivery-record.ts';
 import { Engine } from './delivery/engine.ts';
 import { Housekeeping } from './delivery/housekeeping.ts';
 import { RedeliveryRunner } from './delivery/redelivery-runner.ts';
 import { sendTestPost } from './delivery/test-post.ts';
 import { ACTORS } from './domain/audit.ts';
 import type { Logger } from './log.ts';
+import { Metrics } from './metrics/paybell-metrics.ts';
+import { observeProcess } from './metrics/process-metrics.ts';
 import { Announcer } from './store/announcer.ts';
 import { Backlog } from './store/backlog.ts';
 import type { Database } from './store/database.ts';
 import { EventIntake } from './store/event-intake.ts';
+import { MeasuredDatabase } from './store/measured-database.ts';
 import { type Migration, migrate, pendingMigrations } from './store/migrate.ts';
 import { openDatabase } from './store/open-database.ts';
 import { type Provisioned, provisionFirstEntity } from './store/provision.ts';
+import { observeQueue, QueueDepth } from './store/queue-depth.ts';
 import type { SecretBox } from './store/secret-box.ts';
 import { openSecretBox } from './store/secret-key.ts';
+import { StatsRecorder } from './store/stats-recorder.ts';
+import { version } from './version.ts';
 
 /** Long enough for a load balancer's next look at /readyz, short enough for a person at a terminal. */
 const READINESS_GRACE_MS = 250;
 const KEY_USAGE_INTERVAL_MS = 60_000;
+const STATS_INTERVAL_MS = 2_000;
 
 export type Service = {
   readonly url: string;
@@ -42,21 +51,27 @@ export class PendingMigrationsError extends Error {
 
 /** Composition root: settings in, a running service out. */
 export async function startService(config: Config, log: Logger): Promise<Service> {
-  const { db, box } = await openStore(config);
+  const metrics = new Metrics();
+  const { db: store, box } = await openStore(config);
+  const db = new MeasuredDatabase(store, metrics);
+  const stats = new StatsRecorder(db, log, Date.now, metrics.statsDropped);
   let engine: Engine | null = null;
   try {
     const change = { actor: ACTORS.paybell, nowS: Math.floor(Date.now() / 1000) };
     const firstEntity = await provisionFirstEntity(db, box, change);
     const tools = createAttemptTools(config, db, box);
-    engine = config.ROLE === 'api' ? null : new Engine({ db, config, log, tools });
+    const record = new DeliveryRecord(metrics, stats);
+    engine = config.ROLE === 'api' ? null : new Engine({ db, config, log, tools, record });
     await engine?.start();
-    const running = startApi(config, db, box, log, tools, engine);
+    const running = startApi({ config, db, box, log, tools, engine, metrics, stats });
     const housekeeping = engine === null ? null : new Housekeeping({ db, log, retentionMs: config.RETENTION });
     housekeeping?.start();
+    const stopObserving = observe(config, db, engine, metrics, stats);
     const stop = async () => {
       await running.stop();
       await housekeeping?.stop();
       await engine?.stop();
+      await stopObserving();
       await db.close();
     };
     return { url: running.url, firstEntity, stop };
@@ -68,14 +83,39 @@ export async function startService(config: Config, log: Logger): Promise<Service
   }
 }
 
-function startApi(
+/** What is read when somebody scrapes, and what is written every few seconds. Answers how to stop. */
+function observe(
   config: Config,
   db: Database,
-  box: SecretBox,
-  log: Logger,
-  tools: AttemptTools,
   engine: Engine | null,
-) {
+  { registry }: Metrics,
+  stats: StatsRecorder,
+): () => Promise<void> {
+  const about = [version, db.engine, config.ROLE];
+  registry.readLabelled('paybell_info', 'What runs here.', ['version', 'store', 'role'], () => [[about, 1]]);
+  observeQueue(registry, new QueueDepth(db));
+  if (engine !== null) observeEngine(registry, engine);
+  const stopObservingProcess = observeProcess(registry);
+  const statsTimer = setInterval(() => void stats.flush(), STATS_INTERVAL_MS);
+  return async () => {
+    stopObservingProcess();
+    clearInterval(statsTimer);
+    await stats.flush();
+  };
+}
+
+type ApiParts = {
+  config: Config;
+  db: Database;
+  box: SecretBox;
+  log: Logger;
+  tools: AttemptTools;
+  engine: Engine | null;
+  metrics: Metrics;
+  stats: StatsRecorder;
+};
+
+function startApi({ config, db, box, log, tools, engine, metrics, stats }: ApiParts) {
   let ready = true;
   const keyUsage = new KeyUsage();
   const announce = new Announcer(db, log);
@@ -83,7 +123,10 @@ function startApi(
     engine?.wake();
     announce.soon();
   };
-  const intake = new EventIntake(db, onWork);
+  const intake = new EventIntake(db, onWork, (entityId, destinations) => {
+    metrics.eventsAccepted.inc();
+    stats.accepted(entityId, destinations);
+  });
   const backlog = new Backlog(db, config.ENTITY_BACKLOG_LIMIT);
   const redeliveries = new RedeliveryRunner(db, log, onWork);
   redeliveries.start();
@@ -95,6 +138,8 @@ function startApi(
     intake,
     backlog,
     keyUsage,
+    limits: new RateLimits(config, metrics),
+    metrics,
     onWork,
     runRedeliveries: () => redeliveries.kick(),
     sendTest: (...post) => sendTestPost(tools, ...post),

@@ -1,5 +1,6 @@
 import { Hono } from 'hono';
 import type { Config } from '../config.ts';
+import { clientAddress, parseAddressRange } from '../domain/client-addresses.ts';
 import { Problem } from '../domain/problems.ts';
 import type { ApiContext, RequestState } from './context.ts';
 import { allowCrossOrigin, isPreflight, preflight } from './cross-origin.ts';
@@ -13,7 +14,9 @@ import { deliveryEndpoints } from './routes/deliveries.ts';
 import { docsFiles } from './routes/docs.ts';
 import { eventEndpoints } from './routes/events.ts';
 import { healthz, readyz } from './routes/health.ts';
+import { metrics } from './routes/metrics.ts';
 import { secretEndpoints } from './routes/secrets.ts';
+import { statsEndpoints } from './routes/stats.ts';
 import { singleWebhookEndpoints } from './routes/webhook.ts';
 import { webhookBulkEndpoints } from './routes/webhook-bulk.ts';
 import { webhookHealthEndpoints } from './routes/webhook-health.ts';
@@ -25,22 +28,35 @@ const SLOW_MS = 500;
 const HOST = /^([A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?$/;
 
 /** The HTTP app as a value: it listens to nothing, and tests call `fetch` without a port. */
-export type App = { readonly fetch: (request: Request) => Promise<Response> };
+export type App = {
+  /** `peerAddress` is asked only where it matters who is at the other end. */
+  readonly fetch: (request: Request, peerAddress?: () => string | null) => Promise<Response>;
+};
 
 type Bindings = { Bindings: RequestState };
 
 export function createApp(context: ApiContext): App {
   const router = createRouter(context);
   const origins = new Set(context.config.CORS_ORIGINS);
+  const trusted = context.config.TRUST_PROXY.map(parseAddressRange).filter((range) => range !== null);
   return {
-    async fetch(request) {
+    async fetch(request, peerAddress = () => null) {
       const startedAtMs = performance.now();
-      const state: RequestState = { requestId: crypto.randomUUID(), route: null, entityId: null };
+      const state: RequestState = {
+        requestId: crypto.randomUUID(),
+        route: null,
+        entityId: null,
+        clientAddress: () => clientAddress(peerAddress(), request.headers.get('x-forwarded-for'), trusted),
+        measured: null,
+      };
       const answered = await answer(router, request, state, context);
       const response = request.method === 'HEAD' ? await withoutBody(answered) : answered;
       response.headers.set('x-request-id', state.requestId);
+      state.measured?.limit.setHeaders(response.headers, state.measured.keyId);
       if (origins.size > 0) allowCrossOrigin(request, response, origins);
-      logRequest(context, request, state, response.status, performance.now() - startedAtMs);
+      const elapsedMs = performance.now() - startedAtMs;
+      context.metrics.request(request.method, state.route, response.status, elapsedMs / 1000);
+      logRequest(context, request, state, response.status, elapsedMs);
       return response;
     },
   };
@@ -99,6 +115,7 @@ function allEndpoints(config: Config): Endpoint[] {
     ...eventEndpoints(config),
     ...acceptedEventEndpoints,
     ...deliveryEndpoints,
+    ...statsEndpoints,
     ...auditEndpoints,
     // Without an ADMIN_KEY there is no such power, and these paths are as absent as any other.
     ...(config.ADMIN_KEY === undefined ? [] : adminEndpoints),
@@ -133,23 +150,24 @@ function idIn(parameters: Record<string, string>): string {
   return id.includes('\0') ? '' : id;
 }
 
-/** The paths that belong to no entity and need no key. */
+/** The paths that belong to no entity and need no key of one. */
 function mountOpenPaths(router: Hono<Bindings>, context: ApiContext, describe: () => object): void {
   let document: string | null = null;
   const openapi = () => {
     document ??= JSON.stringify(describe());
     return new Response(document, { headers: { 'content-type': 'application/json', 'cache-control': 'no-cache' } });
   };
-  const open: Record<string, () => Response | Promise<Response>> = {
+  const open: Record<string, (state: RequestState, request: Request) => Response | Promise<Response>> = {
     '/healthz': healthz,
     '/readyz': () => readyz(context),
+    '/metrics': (state, request) => metrics(context, state, request),
     '/openapi.json': openapi,
     ...docsFiles,
   };
   for (const [path, respond] of Object.entries(open)) {
     router.get(path, (c) => {
       c.env.route = path;
-      return respond();
+      return respond(c.env, c.req.raw);
     });
   }
   refuseOtherMethods(router, new Map(Object.keys(open).map((path) => [path, ['GET', 'HEAD']])), context);
@@ -194,7 +212,7 @@ function respondTo(error: unknown, state: RequestState, context: ApiContext): Re
 function logRequest(
   context: ApiContext,
   request: Request,
-  state: RequestState,
+  { requestId, route, entityId }: RequestState,
   status: number,
   elapsedMs: number,
 ): void {
@@ -202,5 +220,5 @@ function logRequest(
   const level = worthALine ? 'info' : 'debug';
   if (!context.log.isLevelEnabled(level)) return;
   const durationMs = Math.round(elapsedMs * 100) / 100;
-  context.log[level]({ method: request.method, ...state, status, durationMs }, 'request');
+  context.log[level]({ method: request.method, requestId, route, entityId, status, durationMs }, 'request');
 }

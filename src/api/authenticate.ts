@@ -4,42 +4,65 @@ import { ACTORS } from '../domain/audit.ts';
 import { type Fault, Problem } from '../domain/problems.ts';
 import { findKeyHolder } from '../store/api-keys.ts';
 import { findRevision } from '../store/entities.ts';
-import { type ApiContext, type Caller, nowS, type Operator } from './context.ts';
+import { type ApiContext, type Caller, nowS, type Operator, type RequestState } from './context.ts';
 
 /** One lookup by the key's hash, which also brings the entity's revision. */
-export async function authenticate(context: ApiContext, headers: Headers): Promise<Caller> {
+export function authenticate(context: ApiContext, state: RequestState, headers: Headers): Promise<Caller> {
   const apiKey = headers.get('api-key');
   const entityId = headers.get('entity-id');
-  if (!apiKey || !entityId) throw missingHeaders({ 'api-key': apiKey, 'entity-id': entityId });
-  // A header given twice arrives joined by a comma, which neither value can contain.
-  if (entityId.includes(',')) throw refused();
-  if (isAdminKey(context, apiKey)) return operatorFor(context, entityId);
-  if (!isWellFormedApiKey(apiKey)) throw refused();
-  const now = nowS(context);
-  const holder = await findKeyHolder(context.db, hashApiKey(apiKey), now);
-  if (holder === null) throw refused();
-  if (holder.entityId !== entityId) throw wrongEntity();
-  context.keyUsage.note(entityId, holder.keyId, now);
-  return {
-    keyId: holder.keyId,
-    entityId,
-    revision: holder.revision,
-    may: (permission) => holder.permissions.has(permission),
-  };
+  return guarded(context, state, apiKey, async (keyHash) => {
+    if (!apiKey || !entityId) throw missingHeaders({ 'api-key': apiKey, 'entity-id': entityId });
+    // A header given twice arrives joined by a comma, which neither value can contain.
+    if (entityId.includes(',')) throw refused();
+    if (isAdminKey(context, keyHash)) return operatorFor(context, entityId);
+    if (!isWellFormedApiKey(apiKey)) throw refused();
+    const now = nowS(context);
+    const holder = await findKeyHolder(context.db, keyHash, now);
+    if (holder === null) throw refused();
+    if (holder.entityId !== entityId) throw wrongEntity();
+    context.keyUsage.note(entityId, holder.keyId, now);
+    return {
+      keyId: holder.keyId,
+      entityId,
+      revision: holder.revision,
+      may: (permission) => holder.permissions.has(permission),
+    };
+  });
 }
 
 /** For what belongs to no entity. The key of an entity, however good, is not the operator's. */
-export function authenticateOperator(context: ApiContext, headers: Headers): Operator {
+export function authenticateOperator(context: ApiContext, state: RequestState, headers: Headers): Promise<Operator> {
   const apiKey = headers.get('api-key');
-  if (!apiKey) throw missingHeaders({ 'api-key': apiKey });
-  if (!isAdminKey(context, apiKey)) throw refused();
-  return { keyId: ACTORS.operator };
+  return guarded(context, state, apiKey, async (keyHash) => {
+    if (!apiKey) throw missingHeaders({ 'api-key': apiKey });
+    if (!isAdminKey(context, keyHash)) throw refused();
+    return { keyId: ACTORS.operator };
+  });
 }
 
-function isAdminKey({ config }: ApiContext, apiKey: string): boolean {
+/** Wrong keys count against the address they come from, and beyond its limit none is looked up any more. */
+export async function guarded<Who>(
+  { limits }: ApiContext,
+  { clientAddress }: RequestState,
+  key: string | null,
+  identify: (keyHash: string) => Promise<Who>,
+): Promise<Who> {
+  const keyHash = hashApiKey(key ?? '');
+  limits.requirePatience(clientAddress, keyHash);
+  try {
+    const who = await identify(keyHash);
+    limits.noteSuccess(keyHash);
+    return who;
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'unauthenticated') limits.noteFailure(clientAddress);
+    throw error;
+  }
+}
+
+function isAdminKey({ config }: ApiContext, keyHash: string): boolean {
   if (config.ADMIN_KEY === undefined) return false;
   // Hashes have one length, and comparing them in constant time tells nothing of how far a guess was right.
-  return timingSafeEqual(Buffer.from(hashApiKey(apiKey)), Buffer.from(hashApiKey(config.ADMIN_KEY)));
+  return timingSafeEqual(Buffer.from(keyHash), Buffer.from(hashApiKey(config.ADMIN_KEY)));
 }
 
 async function operatorFor(context: ApiContext, entityId: string): Promise<Caller> {

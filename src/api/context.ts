@@ -2,6 +2,7 @@ import type { Config } from '../config.ts';
 import type { Permission } from '../domain/api-keys.ts';
 import type { Webhook } from '../domain/webhooks.ts';
 import type { Logger } from '../log.ts';
+import type { Metrics } from '../metrics/paybell-metrics.ts';
 import type { Change } from '../store/audit.ts';
 import type { Backlog } from '../store/backlog.ts';
 import type { Database } from '../store/database.ts';
@@ -9,6 +10,7 @@ import type { MadeAttempt } from '../store/delivery-settlements.ts';
 import type { EventIntake } from '../store/event-intake.ts';
 import type { SecretBox } from '../store/secret-box.ts';
 import type { KeyUsage } from './key-usage.ts';
+import type { Measured, RateLimits } from './rate-limits.ts';
 
 /** What the whole app stands on; tests put their own store and clock in. */
 export type ApiContext = {
@@ -19,6 +21,8 @@ export type ApiContext = {
   readonly intake: EventIntake;
   readonly backlog: Backlog;
   readonly keyUsage: KeyUsage;
+  readonly limits: RateLimits;
+  readonly metrics: Metrics;
   /** Wakes whoever delivers: something may be due. */
   readonly onWork: () => void;
   /** Works on the bulk redeliveries that were started. */
@@ -31,7 +35,15 @@ export type ApiContext = {
 };
 
 /** What is known of a request on its way through, for its log line and its answer. */
-export type RequestState = { readonly requestId: string; route: string | null; entityId: string | null };
+export type RequestState = {
+  readonly requestId: string;
+  route: string | null;
+  entityId: string | null;
+  /** Who sent it, past the proxies that are trusted; asked for only where it matters. */
+  readonly clientAddress: () => string | null;
+  /** By which limit it was measured; null under none. */
+  measured: Measured | null;
+};
 
 /** Whoever passed authentication: a key of the entity, or the operator acting for it. */
 export type Caller = {

@@ -1,6 +1,6 @@
 /** Browsers of other origins may call only when `CORS_ORIGINS` names them; by default none may. */
 
-const EXPOSED = 'etag, retry-after, x-request-id';
+const EXPOSED = 'etag, ratelimit, ratelimit-policy, retry-after, x-request-id';
 const REQUEST_HEADERS = 'api-key, entity-id, content-type, if-match, if-none-match';
 const PREFLIGHT_SECONDS = '600';
 

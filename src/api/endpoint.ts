@@ -4,6 +4,7 @@ import { type Parsed, parseBody, parseQuery } from '../domain/inputs.ts';
 import { type Fault, invalidRequest, type ProblemCode } from '../domain/problems.ts';
 import { authenticate, authenticateOperator, requirePermission } from './authenticate.ts';
 import type { ApiContext, Caller, Operator, RequestState } from './context.ts';
+import type { Limited } from './rate-limits.ts';
 import { readJson } from './request-body.ts';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
@@ -58,12 +59,17 @@ type Declaration<Who, Query extends z.ZodObject, Body extends z.ZodType> = Docum
 
 /** An operation of an entity: by one of its keys, or by the operator acting for it. */
 export function endpoint<Query extends z.ZodObject, Body extends z.ZodType>(
-  declaration: Declaration<Caller, Query, Body> & { readonly permission: Permission },
+  declaration: Declaration<Caller, Query, Body> & {
+    readonly permission: Permission;
+    /** Under which rate limit it falls; the one of requests when nothing is said. */
+    readonly limited?: Limited;
+  },
 ): Endpoint {
   return declare(declaration, declaration.permission, async (context, state, request) => {
-    const caller = await authenticate(context, request.headers);
+    const caller = await authenticate(context, state, request.headers);
     state.entityId = caller.entityId;
     requirePermission(caller, declaration.permission);
+    context.limits.admit(state, caller.keyId, declaration.limited ?? 'requests');
     return caller;
   });
 }
@@ -72,8 +78,8 @@ export function endpoint<Query extends z.ZodObject, Body extends z.ZodType>(
 export function operatorEndpoint<Query extends z.ZodObject, Body extends z.ZodType>(
   declaration: Declaration<Operator, Query, Body>,
 ): Endpoint {
-  return declare(declaration, 'operator', async (context, _state, request) =>
-    authenticateOperator(context, request.headers),
+  return declare(declaration, 'operator', (context, state, request) =>
+    authenticateOperator(context, state, request.headers),
   );
 }
 

@@ -97,6 +97,7 @@ const EVERYWHERE: readonly ProblemCode[] = [
   'missing_permission',
   'method_not_allowed',
   'url_too_long',
+  'rate_limited',
   'internal',
   'unavailable',
 ];

@@ -23,7 +23,7 @@ export function listen(app: App, config: Config, log: Logger): ListeningServer {
     maxRequestBodySize: MAX_REQUEST_BYTES,
     idleTimeout: IDLE_TIMEOUT_S,
     development: false,
-    fetch: app.fetch,
+    fetch: (request, server) => app.fetch(request, () => server.requestIP(request)?.address ?? null),
     error: (error) => {
       log.error({ err: error }, 'request failed outside the app');
       return new Response(null, { status: 500 });

@@ -9,6 +9,7 @@ import { destinationKey } from '../store/events.ts';
 import { type AttemptTools, makeAttempt, type Sendable } from './attempt.ts';
 import { Bell } from './bell.ts';
 import { ClaimPlanner, type Pick } from './claim-plan.ts';
+import type { DeliveryRecord } from './delivery-record.ts';
 import { type AttemptResult, Destinations } from './destinations.ts';
 import { HealthBook } from './health-book.ts';
 import { WebhookWatch } from './webhook-watch.ts';
@@ -22,7 +23,14 @@ const OUTAGE_PAUSE_MS = 500;
 const HEALTH_INTERVAL_MS = 2_000;
 const STOP_SLACK_MS = 5_000;
 
-export type EngineParts = { db: Database; config: Config; log: Logger; tools: AttemptTools };
+export type EngineParts = {
+  db: Database;
+  config: Config;
+  log: Logger;
+  tools: AttemptTools;
+  /** Who counts what is settled; where it is absent nobody does. */
+  record?: DeliveryRecord;
+};
 
 /**
  * Claims due deliveries, runs their attempts within the caps, and settles them in batches. One loop, and each turn of
@@ -73,11 +81,20 @@ export class Engine {
     const lastMs = this.parts.config.DELIVERY_TIMEOUT + STOP_SLACK_MS;
     const deadline = Promise.withResolvers<void>();
     const timer = setTimeout(deadline.resolve, lastMs);
-    await Promise.race([this.#running, deadline.promise]);
+    await Promise.race([this.#running.then(() => this.#watch.idle()), deadline.promise]);
     // Left alone it would hold the process to the end of that time.
     clearTimeout(timer);
     if (this.#healthTimer !== null) clearInterval(this.#healthTimer);
     await this.#saveHealth();
+  }
+
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  /** Destinations that are probed by one post at a time until one succeeds. */
+  get breakersOpen(): number {
+    return this.#destinations.unwell;
   }
 
   get #done(): boolean {
@@ -117,7 +134,7 @@ export class Engine {
         sendable: await this.#claim(queries, picks),
       }));
       await this.#begin(sendable);
-      await this.#noteSettled(made, settled);
+      this.#noteSettled(made, settled);
     } catch (error) {
       if (error instanceof StoreUnavailableError) {
         this.#finished.unshift(...made);
@@ -210,7 +227,7 @@ export class Engine {
     this.#bell.ring();
   }
 
-  async #noteSettled(made: readonly MadeAttempt[], settled: ReadonlySet<string>): Promise<void> {
+  #noteSettled(made: readonly MadeAttempt[], settled: ReadonlySet<string>): void {
     for (const { claimed } of made) {
       this.#held.delete(claimed.deliveryId);
       if (settled.has(claimed.deliveryId)) continue;
@@ -218,10 +235,13 @@ export class Engine {
       this.parts.log.warn({ entityId, deliveryId }, 'settlement refused: another instance has taken the delivery over');
     }
     const counted = made.filter(({ claimed }) => settled.has(claimed.deliveryId));
-    for (const attempt of counted) this.#health.note(attempt);
+    for (const attempt of counted) {
+      this.#health.note(attempt);
+      this.parts.record?.note(attempt);
+    }
     // Somebody may have asked for several: the next of them is due at once.
     if (counted.some(({ claimed }) => claimed.kind === 'redelivery')) this.#lookAtMs = 0;
-    await this.#watch.note(counted);
+    this.#watch.note(counted);
   }
 
   #saveHealth(): Promise<void> {
@@ -232,16 +252,31 @@ export class Engine {
 
   /** One of them carries something that the store refuses: it ends as failed with its reason, the others as they are. */
   async #settleEachAlone(made: readonly MadeAttempt[]): Promise<void> {
-    const { db, log } = this.parts;
     for (const attempt of made) {
-      const settle = (one: MadeAttempt) => db.transaction((queries) => settleAttempts(queries, db.dialect, [one]));
       try {
-        await this.#noteSettled([attempt], await settle(attempt).catch(() => settle(asUnprocessable(attempt))));
+        this.#noteSettled([attempt], await this.#settleAlone(attempt));
       } catch (error) {
+        if (error instanceof StoreUnavailableError) {
+          this.#finished.push(attempt);
+          continue;
+        }
         const { entityId, deliveryId } = attempt.claimed;
         this.#held.delete(deliveryId);
-        log.error({ err: error, entityId, deliveryId }, 'a delivery could not be settled; its lease will run out');
+        const message = 'a delivery could not be settled; its lease will run out';
+        this.parts.log.error({ err: error, entityId, deliveryId }, message);
       }
+    }
+  }
+
+  async #settleAlone(attempt: MadeAttempt): Promise<Set<string>> {
+    const { db } = this.parts;
+    const settle = (one: MadeAttempt) => db.transaction((queries) => settleAttempts(queries, db.dialect, [one]));
+    try {
+      return await settle(attempt);
+    } catch (error) {
+      // An outage says nothing about the delivery and must not end it.
+      if (error instanceof StoreUnavailableError) throw error;
+      return settle(asUnprocessable(attempt));
     }
   }
 }

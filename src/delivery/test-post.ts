@@ -28,5 +28,6 @@ export function sendTestPost(
     failingSinceMs: null,
     body,
     revision,
+    acceptedAtMs: tools.nowMs(),
   });
 }

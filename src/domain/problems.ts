@@ -19,6 +19,7 @@ export const PROBLEMS = {
   body_too_large: { status: 413, title: 'The body is too large' },
   url_too_long: { status: 414, title: 'The URL is too long' },
   unsupported_media_type: { status: 415, title: 'Unsupported content type' },
+  rate_limited: { status: 429, title: 'Too many requests' },
   backlog_full: { status: 429, title: 'Too much is waiting to be delivered' },
   internal: { status: 500, title: 'Something went wrong on our side' },
   unavailable: { status: 503, title: 'Temporarily unavailable' },

@@ -23,13 +23,18 @@ export class Backlog {
     private readonly limit: number,
   ) {}
 
-  async requireRoom(entityId: string): Promise<void> {
+  async waiting(entityId: string): Promise<number> {
     let count = this.#counts.get(entityId);
     if (count === undefined || performance.now() > count.goodUntilMs) count = await this.#countOnce(entityId);
-    if (count.waiting < this.limit) return;
+    return count.waiting;
+  }
+
+  async requireRoom(entityId: string): Promise<void> {
+    const waiting = await this.waiting(entityId);
+    if (waiting < this.limit) return;
     throw new Problem(
       'backlog_full',
-      `${count.waiting} deliveries of this entity are waiting, and the limit is ${this.limit}. ` +
+      `${waiting} deliveries of this entity are waiting, and the limit is ${this.limit}. ` +
         'Mend or delete the webhooks that do not take theirs, then send the event again.',
       { headers: { 'retry-after': '60' } },
     );

@@ -59,6 +59,8 @@ export type Claimed = {
   body: string | null;
   /** Of the entity: a new one means that its signing secrets may have changed. */
   revision: number;
+  /** When its event was accepted, in the time of this process: the database's clock may run beside ours. */
+  acceptedAtMs: number;
 };
 
 /** At most `most` of the destination's due deliveries, with all that an attempt needs. */
@@ -83,7 +85,7 @@ export async function claimDue(
   );
   if (claims.length === 0) return [];
   const tokens = new Map(claims.map((claim) => [claim.id, Number(claim.claim_token)]));
-  return load(queries, entityId, destination, tokens);
+  return load(db, queries, destination, tokens);
 }
 
 type LoadedRow = {
@@ -99,19 +101,21 @@ type LoadedRow = {
   failing_since_ms: SqlInteger | null;
   body: string | null;
   revision: SqlInteger;
+  age_ms: SqlInteger;
 };
 
 async function load(
+  db: Database,
   queries: Queries,
-  entityId: string,
   destination: string,
   tokens: ReadonlyMap<string, number>,
 ): Promise<Claimed[]> {
+  const entityId = entityOfDestination(destination);
   const ids = [...tokens.keys()];
   const rows = await queries.all<LoadedRow>(
     `select d.id, d.event_id, d.webhook_id, d.redeliver, d.status, d.attempts, d.steps,
        case when d.webhook_id = '${NOTICE}' then n.notice_url else w.post_url end as post_url,
-       w.suspended_at, w.failing_since_ms, e.body, n.revision
+       w.suspended_at, w.failing_since_ms, e.body, n.revision, ${db.dialect.nowMs} - d.created_at_ms as age_ms
      from deliveries d
      join entities n on n.id = d.entity_id
      left join webhooks w on w.entity_id = d.entity_id and w.id = d.webhook_id
@@ -135,6 +139,7 @@ async function load(
     failingSinceMs: row.failing_since_ms === null ? null : Number(row.failing_since_ms),
     body: row.body,
     revision: Number(row.revision),
+    acceptedAtMs: Date.now() - Number(row.age_ms),
   }));
 }
 

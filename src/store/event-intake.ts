@@ -1,6 +1,6 @@
 import { Problem } from '../domain/problems.ts';
 import { type Database, StoreUnavailableError } from './database.ts';
-import { type Acceptance, acceptEvents, type NewEvent } from './events.ts';
+import { type Acceptance, acceptEvents, type NewEvent, type NoteAccepted } from './events.ts';
 
 /** Enough to share the cost of a commit, few enough not to make the first of them wait for the last. */
 const MAX_GROUP = 200;
@@ -23,6 +23,8 @@ export class EventIntake {
   constructor(
     private readonly db: Database,
     private readonly onAccepted: () => void,
+    /** Told of what is committed, with the destination of each delivery. */
+    private readonly record: NoteAccepted = () => undefined,
   ) {}
 
   accept(event: NewEvent): Promise<Acceptance> {
@@ -46,13 +48,13 @@ export class EventIntake {
 
   async #commit(group: readonly Waiting[]): Promise<void> {
     try {
-      const answers = await this.db.transaction((queries) =>
-        acceptEvents(
-          queries,
-          this.db.dialect,
-          group.map(({ event }) => event),
-        ),
-      );
+      const events = group.map(({ event }) => event);
+      const { answers, accepted } = await this.db.transaction(async (queries) => {
+        const noted: Parameters<NoteAccepted>[] = [];
+        const note: NoteAccepted = (...one) => noted.push(one);
+        return { answers: await acceptEvents(queries, this.db.dialect, events, note), accepted: noted };
+      });
+      for (const one of accepted) this.record(...one);
       this.#answer(group, answers);
     } catch (error) {
       const unavailable = error instanceof StoreUnavailableError;

@@ -1,3 +1,4 @@
+import type { Registry } from '../metrics/registry.ts';
 import type { Database, SqlInteger } from './database.ts';
 
 /** One look at the index reads this many of its entries: about a millisecond on SQLite, which works on our own thread. */
@@ -55,6 +56,20 @@ export class QueueDepth {
     this.#goodUntilMs = nowMs + Math.max(FRESH_MS, (nowMs - startedAtMs) * COST_FACTOR);
     this.#counting = null;
   }
+}
+
+export function observeQueue(registry: Registry, queue: QueueDepth): void {
+  registry.beforeScrape(() => queue.refresh());
+  const read = (name: string, help: string, value: (depth: Depth) => number) =>
+    registry.read(name, help, () => (queue.known === null ? null : value(queue.known)));
+  read('paybell_deliveries_waiting', 'Deliveries with an attempt to come.', ({ waiting }) => waiting);
+  read('paybell_deliveries_due', 'Deliveries whose time has come and that nobody has taken.', ({ due }) => due);
+  read(
+    'paybell_oldest_due_age_seconds',
+    'How long the first of the due deliveries has been due.',
+    ({ oldestDueAgeMs }) => oldestDueAgeMs / 1000,
+  );
+  read('paybell_webhooks_suspended', 'Webhooks out of service.', ({ suspendedWebhooks }) => suspendedWebhooks);
 }
 
 type Place = { destination: string; dueMs: number };

@@ -1,11 +1,13 @@
 import { type App, createApp } from '../../src/api/app.ts';
 import type { ApiContext } from '../../src/api/context.ts';
 import { KeyUsage } from '../../src/api/key-usage.ts';
+import { RateLimits } from '../../src/api/rate-limits.ts';
 import { loadConfig } from '../../src/config.ts';
 import { createAttemptTools } from '../../src/delivery/attempt-tools.ts';
 import { sendTestPost } from '../../src/delivery/test-post.ts';
 import { PERMISSIONS, type Permission } from '../../src/domain/api-keys.ts';
 import { createLogger } from '../../src/log.ts';
+import { Metrics } from '../../src/metrics/paybell-metrics.ts';
 import { createApiKey } from '../../src/store/api-keys.ts';
 import type { Change } from '../../src/store/audit.ts';
 import { Backlog } from '../../src/store/backlog.ts';
@@ -24,9 +26,13 @@ export const TEST_CHANGE: Change = { actor: 'test', nowS: 1_700_000_000 };
 
 export const WEBHOOKS = '/api/v1/crypto/webhooks/classic';
 
-/** The app without a port, on the given store; settings are those of the environment given here and no other. */
+/**
+ * The app without a port, on the given store; settings are those of the environment given here and no other, but for the
+ * rate limit, which most tests would run into.
+ */
 export function testApp(db: Database, settings: Record<string, string> = {}, overrides: Partial<ApiContext> = {}): App {
-  const config = loadConfig(settings);
+  const config = loadConfig({ RATE_LIMIT: 'off', ...settings });
+  const metrics = new Metrics();
   const log = createLogger('silent');
   return createApp({
     config,
@@ -36,6 +42,8 @@ export function testApp(db: Database, settings: Record<string, string> = {}, ove
     intake: new EventIntake(db, () => undefined),
     backlog: new Backlog(db, config.ENTITY_BACKLOG_LIMIT),
     keyUsage: new KeyUsage(),
+    limits: new RateLimits(config, metrics),
+    metrics,
     onWork: () => undefined,
     runRedeliveries: () => undefined,
     sendTest: (...post) => sendTestPost(createAttemptTools(config, db, TEST_BOX), ...post),
@@ -62,6 +70,8 @@ export type CallOptions = {
   headers?: Record<string, string>;
   json?: unknown;
   body?: string | Uint8Array<ArrayBuffer>;
+  /** Who is at the other end; nobody knows when absent. */
+  from?: string;
 };
 
 /** One request as the tenant; no tenant, no credentials. */
@@ -78,5 +88,6 @@ export function call(app: App, tenant: Tenant | null, path: string, options: Cal
       },
       ...(body === undefined ? {} : { body }),
     }),
+    () => options.from ?? null,
   );
 }

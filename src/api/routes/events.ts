@@ -42,6 +42,7 @@ function acceptOne(schema: EventSchema): Endpoint {
       'Answered once the event and all its deliveries are stored. The same `eventId` with the same bytes is safe to ' +
       'repeat and gets the first answer; with other bytes it is refused.',
     permission: 'events:write',
+    limited: 'event',
     rawBody: { contentType: JSON_TYPE, schema },
     answers: {
       200: { description: 'Accepted before, with the same bytes', schema: acceptedSchema },
@@ -66,6 +67,7 @@ function acceptBatch(schema: EventSchema): Endpoint {
     summary: 'Accept many events, one a line',
     description: `At most ${MAX_BATCH_EVENTS} lines and ${MAX_BATCH_BYTES} bytes. Each line is answered on its own.`,
     permission: 'events:write',
+    limited: 'batch',
     rawBody: { contentType: NDJSON_TYPE, schema },
     answers: { 200: { description: 'One result for each line', schema: batchResultsSchema } },
     handle: async ({ context, caller, request }) => {
@@ -77,7 +79,12 @@ function acceptBatch(schema: EventSchema): Endpoint {
           `A batch has at most ${MAX_BATCH_EVENTS} events; this one has ${lines.length}.`,
         );
       }
-      const results = await Promise.all(lines.map((line) => acceptLine(context, caller.entityId, schema, line)));
+      const { admitted, refusal } = context.limits.admitEvents(caller.keyId, lines.length);
+      const results = await Promise.all(
+        lines.map((line, index) =>
+          index < admitted ? acceptLine(context, caller.entityId, schema, line) : refusedLine(refusal),
+        ),
+      );
       return json(200, { results });
     },
   });
@@ -100,15 +107,13 @@ async function acceptLine(
   } catch (error) {
     const problem = asProblem(error);
     if (problem.status === 500) context.log.error({ err: error, entityId }, 'a line of a batch failed inside');
-    const faults = problem.extra.errors?.map(({ name, message }) => `${name} ${message}`).join('; ');
-    return {
-      status: problem.status,
-      eventId: null,
-      deliveries: null,
-      code: problem.code,
-      detail: faults ?? problem.detail,
-    };
+    return refusedLine(problem);
   }
+}
+
+function refusedLine({ status, code, detail, extra }: Problem): LineResult {
+  const faults = extra.errors?.map(({ name, message }) => `${name} ${message}`).join('; ');
+  return { status, eventId: null, deliveries: null, code, detail: faults ?? detail };
 }
 
 /** Parsed only to be checked: what is kept and sent is the text as it came. */

@@ -1,0 +1,33 @@
+import { invalidRequest } from '../../domain/problems.ts';
+import { statsQuerySchema, statsRange, statsSchema } from '../../domain/stats.ts';
+import { oldestDueAgeMs, readStats } from '../../store/stats.ts';
+import { cacheableJson } from '../answers.ts';
+import { nowS } from '../context.ts';
+import { type Endpoint, endpoint } from '../endpoint.ts';
+
+const read = endpoint({
+  method: 'get',
+  path: '/stats',
+  operationId: 'readStats',
+  tag: 'Deliveries',
+  summary: 'How events and deliveries fare over time',
+  description:
+    'Accepted, delivered, failed and the time from acceptance to receipt, for each minute, hour or day, in all and by ' +
+    'destination. Each is counted when it happens: a delivery of today may be of an event of yesterday.',
+  permission: 'deliveries:read',
+  query: statsQuerySchema,
+  answers: { 200: { description: 'Ok', schema: statsSchema } },
+  handle: async ({ context, caller, request, query }) => {
+    const { db, backlog } = context;
+    const range = statsRange(query, nowS(context));
+    if ('name' in range) throw invalidRequest([range]);
+    const { entityId } = caller;
+    return cacheableJson(request, {
+      interval: query.interval,
+      ...(await readStats(db, entityId, range, query.destination)),
+      backlog: { waiting: await backlog.waiting(entityId), oldestDueAgeMs: await oldestDueAgeMs(db, entityId) },
+    });
+  },
+});
+
+export const statsEndpoints: readonly Endpoint[] = [read];
