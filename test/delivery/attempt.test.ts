@@ -1,0 +1,106 @@
+import { describe, expect, test } from 'bun:test';
+import { createHmac } from 'node:crypto';
+import { type AttemptTools, makeAttempt, type Sendable } from '../../src/delivery/attempt.ts';
+import type { Sender } from '../../src/delivery/sender.ts';
+import type { SigningKeyCache } from '../../src/delivery/signing-keys.ts';
+import { makeSecret, parseKeys, type SigningKeys, verify } from '../../src/domain/signature.ts';
+import { StoreUnavailableError } from '../../src/store/database.ts';
+import { answered, HOOK, ScriptedSender } from '../support/deliveries.ts';
+
+const NOW_MS = 1_763_168_400_789;
+const NEW_SECRET = makeSecret(new Uint8Array(32).fill(1));
+const OLD_SECRET = makeSecret(new Uint8Array(32).fill(2));
+const BODY = '{ "2": 1, "amount": 123456789012345678901234567890 }';
+
+const CLAIMED: Sendable = {
+  entityId: 'ent_1',
+  deliveryId: 'dlv_1',
+  token: 1,
+  destination: 'ent_1 https://hooks.example.com:443',
+  eventId: 'evt_1',
+  webhookId: 'wh_1',
+  kind: 'first',
+  status: 'pending',
+  attempts: 0,
+  steps: 0,
+  postUrl: HOOK,
+  suspended: false,
+  failingSinceMs: null,
+  body: BODY,
+  revision: 1,
+  acceptedAtMs: NOW_MS,
+};
+
+function tools(sender: Sender, given: Partial<AttemptTools> = {}, keysFor?: () => Promise<SigningKeys>): AttemptTools {
+  const keys = { keysFor: keysFor ?? (async () => parseKeys([NEW_SECRET, OLD_SECRET])) };
+  return {
+    sender,
+    keys: keys as unknown as SigningKeyCache,
+    schedule: [0, 5_000],
+    bodySignatureHeader: undefined,
+    nowMs: () => NOW_MS,
+    random: () => 0.5,
+    ...given,
+  };
+}
+
+describe('an attempt', () => {
+  test('posts the body as it came, with its ids, the time of this attempt and a signature for every secret', async () => {
+    const sender = new ScriptedSender();
+    await makeAttempt(tools(sender), CLAIMED);
+    const [post] = sender.posts;
+    expect(post).toMatchObject({ postUrl: HOOK, body: BODY });
+    expect(post?.headers).toEqual({
+      'content-type': 'application/json',
+      'webhook-id': 'dlv_1',
+      'webhook-timestamp': '1763168400',
+      'webhook-signature': expect.stringMatching(/^v1,\S+ v1,\S+$/),
+      'paybell-event-id': 'evt_1',
+    });
+    const signature = post?.headers['webhook-signature'];
+    for (const secret of [NEW_SECRET, OLD_SECRET]) {
+      const headers = { id: 'dlv_1', timestamp: '1763168400', signature };
+      expect(verify({ headers, body: BODY, secrets: [secret], nowS: 1_763_168_400 })).toEqual({ ok: true });
+    }
+  });
+
+  test('adds the older signature of the body alone, by the newest secret, where that is asked for', async () => {
+    const sender = new ScriptedSender();
+    await makeAttempt(tools(sender, { bodySignatureHeader: 'x-body-signature' }), CLAIMED);
+    const key = Buffer.from(NEW_SECRET.slice('whsec_'.length), 'base64');
+    const expected = createHmac('sha256', key).update(BODY).digest('base64');
+    expect(sender.posts[0]?.headers['x-body-signature']).toBe(expected);
+  });
+
+  test('ends with what the answer means for the delivery', async () => {
+    const made = await makeAttempt(tools(new ScriptedSender(() => answered(500))), CLAIMED);
+    expect(made).toEqual({
+      claimed: CLAIMED,
+      postUrl: HOOK,
+      startedAtMs: NOW_MS,
+      outcome: answered(500),
+      settlement: { status: 'retrying', steps: 1, delayMs: 5_000, suspend: null },
+    });
+  });
+
+  test.each([
+    ['the event is gone', { ...CLAIMED, body: null }, undefined],
+    ['the id cannot be signed', { ...CLAIMED, deliveryId: 'dlv.1' }, undefined],
+    ['the secrets cannot be opened', CLAIMED, () => Promise.reject(new Error('sealed under another key'))],
+  ])('is not sent when %s, and ends the delivery as failed with the reason', async (_reason, claimed, keysFor) => {
+    const sender = new ScriptedSender();
+    const made = await makeAttempt(tools(sender, {}, keysFor), claimed);
+    expect(sender.posts).toEqual([]);
+    expect(made).toMatchObject({
+      outcome: { kind: 'error', error: 'unprocessable' },
+      settlement: { status: 'failed', delayMs: null },
+    });
+  });
+
+  test('is not sent and does not count when the store fails to bring the secrets', async () => {
+    const sender = new ScriptedSender();
+    const down = () => Promise.reject(new StoreUnavailableError('down'));
+    expect(makeAttempt(tools(sender, {}, down), CLAIMED)).rejects.toBeInstanceOf(StoreUnavailableError);
+    expect(sender.posts).toEqual([]);
+  });
+});
