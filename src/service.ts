@@ -1,7 +1,9 @@
+import { AnswerCache } from './api/answer-cache.ts';
 import { createApp } from './api/app.ts';
 import { KeyUsage } from './api/key-usage.ts';
 import { RateLimits } from './api/rate-limits.ts';
 import { listen } from './api/server.ts';
+import { SharedLookup } from './api/shared-lookup.ts';
 import type { Config } from './config.ts';
 import type { AttemptTools } from './delivery/attempt.ts';
 import { createAttemptTools } from './delivery/attempt-tools.ts';
@@ -15,6 +17,7 @@ import type { Logger } from './log.ts';
 import { Metrics } from './metrics/paybell-metrics.ts';
 import { observeProcess } from './metrics/process-metrics.ts';
 import { Announcer } from './store/announcer.ts';
+import { findKeyHolder } from './store/api-keys.ts';
 import { Backlog } from './store/backlog.ts';
 import type { Database } from './store/database.ts';
 import { EventIntake } from './store/event-intake.ts';
@@ -138,6 +141,8 @@ function startApi({ config, db, box, log, tools, engine, metrics, stats }: ApiPa
     intake,
     backlog,
     keyUsage,
+    keyHolders: new SharedLookup((keyHash) => findKeyHolder(db, keyHash, Math.floor(Date.now() / 1000))),
+    answers: new AnswerCache(metrics.answersReused.of('hit'), metrics.answersReused.of('miss')),
     limits: new RateLimits(config, metrics),
     metrics,
     onWork,

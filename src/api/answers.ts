@@ -12,10 +12,16 @@ export function etagOf(body: string): string {
   return `"${new Bun.CryptoHasher('sha256').update(body).digest('base64url').slice(0, 27)}"`;
 }
 
+/** A body with the tag that stands for it. */
+export type Tagged = { readonly etag: string; readonly body: string | Uint8Array<ArrayBuffer> };
+
 /** A body that a client may keep and ask about: 304 when it has this one already. */
 export function cacheableJson(request: Request, value: unknown): Response {
   const body = JSON.stringify(value);
-  const etag = etagOf(body);
+  return respondTagged(request, { etag: etagOf(body), body });
+}
+
+export function respondTagged(request: Request, { etag, body }: Tagged): Response {
   const headers = { etag, vary: 'api-key, entity-id', 'cache-control': 'private, no-cache' };
   const asked = request.method === 'GET' || request.method === 'HEAD';
   if (asked && matches(request.headers.get('if-none-match'), etag)) return new Response(null, { status: 304, headers });

@@ -21,6 +21,7 @@ import { singleWebhookEndpoints } from './routes/webhook.ts';
 import { webhookBulkEndpoints } from './routes/webhook-bulk.ts';
 import { webhookHealthEndpoints } from './routes/webhook-health.ts';
 import { webhookEndpoints } from './routes/webhooks.ts';
+import { pathOf } from './search.ts';
 
 /** Bun itself refuses what is over 16 KB or so, without a body: this limit is lower, so that our 414 speaks. */
 const MAX_URL_LENGTH = 8_192;
@@ -36,7 +37,7 @@ export type App = {
 type Bindings = { Bindings: RequestState };
 
 export function createApp(context: ApiContext): App {
-  const router = createRouter(context);
+  const routes = createRoutes(context);
   const origins = new Set(context.config.CORS_ORIGINS);
   const trusted = context.config.TRUST_PROXY.map(parseAddressRange).filter((range) => range !== null);
   return {
@@ -49,7 +50,7 @@ export function createApp(context: ApiContext): App {
         clientAddress: () => clientAddress(peerAddress(), request.headers.get('x-forwarded-for'), trusted),
         measured: null,
       };
-      const answered = await answer(router, request, state, context);
+      const answered = await answer(routes, request, state, context);
       const response = request.method === 'HEAD' ? await withoutBody(answered) : answered;
       response.headers.set('x-request-id', state.requestId);
       state.measured?.limit.setHeaders(response.headers, state.measured.keyId);
@@ -62,15 +63,11 @@ export function createApp(context: ApiContext): App {
   };
 }
 
-async function answer(
-  router: Hono<Bindings>,
-  request: Request,
-  state: RequestState,
-  context: ApiContext,
-): Promise<Response> {
+async function answer(routes: Routes, request: Request, state: RequestState, context: ApiContext): Promise<Response> {
   try {
     checkRequestLine(request);
-    return await router.fetch(routable(request), state);
+    const exact = routes.exact.get(`${request.method} ${pathOf(request.url)}`);
+    return exact === undefined ? await routes.router.fetch(routable(request), state) : await exact(state, request);
   } catch (error) {
     return respondTo(error, state, context);
   }
@@ -122,7 +119,12 @@ function allEndpoints(config: Config): Endpoint[] {
   ];
 }
 
-function createRouter(context: ApiContext): Hono<Bindings> {
+type Respond = (state: RequestState, request: Request) => Response | Promise<Response>;
+
+/** Paths without a parameter are found by their name; the router knows all, and what to say of the rest. */
+type Routes = { readonly exact: Map<string, Respond>; readonly router: Hono<Bindings> };
+
+function createRoutes(context: ApiContext): Routes {
   const { config } = context;
   const endpoints = config.ROLE === 'delivery' ? [] : allEndpoints(config);
   const routeOf = ({ permission, path }: Endpoint) =>
@@ -133,15 +135,19 @@ function createRouter(context: ApiContext): Hono<Bindings> {
     throw new Problem('not_found', 'There is nothing at this path. GET /openapi.json lists what there is.');
   });
   mountOpenPaths(router, context, () => openApiDocument(routeOf, endpoints));
+  const exact = new Map<string, Respond>();
   for (const endpoint of endpoints) {
     const route = routeOf(endpoint);
-    router.on(endpoint.method.toUpperCase(), toPattern(route), (c) => {
-      c.env.route = route;
-      return endpoint.run(context, c.env, c.req.raw, idIn(c.req.param()));
-    });
+    const method = endpoint.method.toUpperCase();
+    const respond = (state: RequestState, request: Request, id: string) => {
+      state.route = route;
+      return endpoint.run(context, state, request, id);
+    };
+    router.on(method, toPattern(route), (c) => respond(c.env, c.req.raw, idIn(c.req.param())));
+    if (!route.includes('{')) exact.set(`${method} ${route}`, (state, request) => respond(state, request, ''));
   }
   refuseOtherMethods(router, methodsByPath(routeOf, endpoints), context);
-  return router;
+  return { exact, router };
 }
 
 /** No id holds a NUL, and PostgreSQL takes none in a text: whoever asks with one asks for what is not there. */
@@ -157,7 +163,7 @@ function mountOpenPaths(router: Hono<Bindings>, context: ApiContext, describe: (
     document ??= JSON.stringify(describe());
     return new Response(document, { headers: { 'content-type': 'application/json', 'cache-control': 'no-cache' } });
   };
-  const open: Record<string, (state: RequestState, request: Request) => Response | Promise<Response>> = {
+  const open: Record<string, Respond> = {
     '/healthz': healthz,
     '/readyz': () => readyz(context),
     '/metrics': (state, request) => metrics(context, state, request),

@@ -2,7 +2,6 @@ import { timingSafeEqual } from 'node:crypto';
 import { hashApiKey, isWellFormedApiKey, type Permission } from '../domain/api-keys.ts';
 import { ACTORS } from '../domain/audit.ts';
 import { type Fault, Problem } from '../domain/problems.ts';
-import { findKeyHolder } from '../store/api-keys.ts';
 import { findRevision } from '../store/entities.ts';
 import { type ApiContext, type Caller, nowS, type Operator, type RequestState } from './context.ts';
 
@@ -16,11 +15,10 @@ export function authenticate(context: ApiContext, state: RequestState, headers: 
     if (entityId.includes(',')) throw refused();
     if (isAdminKey(context, keyHash)) return operatorFor(context, entityId);
     if (!isWellFormedApiKey(apiKey)) throw refused();
-    const now = nowS(context);
-    const holder = await findKeyHolder(context.db, keyHash, now);
+    const holder = await context.keyHolders.get(keyHash);
     if (holder === null) throw refused();
     if (holder.entityId !== entityId) throw wrongEntity();
-    context.keyUsage.note(entityId, holder.keyId, now);
+    context.keyUsage.note(entityId, holder.keyId, nowS(context));
     return {
       keyId: holder.keyId,
       entityId,

@@ -3,14 +3,17 @@ import type { Permission } from '../domain/api-keys.ts';
 import type { Webhook } from '../domain/webhooks.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics/paybell-metrics.ts';
+import type { KeyHolder } from '../store/api-keys.ts';
 import type { Change } from '../store/audit.ts';
 import type { Backlog } from '../store/backlog.ts';
 import type { Database } from '../store/database.ts';
 import type { MadeAttempt } from '../store/delivery-settlements.ts';
 import type { EventIntake } from '../store/event-intake.ts';
 import type { SecretBox } from '../store/secret-box.ts';
+import type { AnswerCache } from './answer-cache.ts';
 import type { KeyUsage } from './key-usage.ts';
 import type { Measured, RateLimits } from './rate-limits.ts';
+import type { SharedLookup } from './shared-lookup.ts';
 
 /** What the whole app stands on; tests put their own store and clock in. */
 export type ApiContext = {
@@ -21,6 +24,9 @@ export type ApiContext = {
   readonly intake: EventIntake;
   readonly backlog: Backlog;
   readonly keyUsage: KeyUsage;
+  /** Who holds the key with this hash, asked once for all requests that come together. */
+  readonly keyHolders: SharedLookup<KeyHolder | null>;
+  readonly answers: AnswerCache;
   readonly limits: RateLimits;
   readonly metrics: Metrics;
   /** Wakes whoever delivers: something may be due. */

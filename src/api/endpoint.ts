@@ -6,6 +6,7 @@ import { authenticate, authenticateOperator, requirePermission } from './authent
 import type { ApiContext, Caller, Operator, RequestState } from './context.ts';
 import type { Limited } from './rate-limits.ts';
 import { readJson } from './request-body.ts';
+import { searchOf } from './search.ts';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
@@ -54,6 +55,8 @@ type Declaration<Who, Query extends z.ZodObject, Body extends z.ZodType> = Docum
   readonly query?: Query;
   readonly body?: Body;
   readonly rawBody?: RawBody;
+  /** An answer that is known to hold still; asked for before the inputs are even parsed. */
+  readonly reuse?: (context: ApiContext, caller: Who, request: Request) => Response | null;
   readonly handle: (input: Input<Who, z.output<Query>, z.output<Body>>) => Promise<Response>;
 };
 
@@ -84,7 +87,7 @@ export function operatorEndpoint<Query extends z.ZodObject, Body extends z.ZodTy
 }
 
 function declare<Who, Query extends z.ZodObject, Body extends z.ZodType>(
-  { handle, query, body, rawBody, ...documentation }: Declaration<Who, Query, Body>,
+  { handle, reuse, query, body, rawBody, ...documentation }: Declaration<Who, Query, Body>,
   permission: Endpoint['permission'],
   identify: (context: ApiContext, state: RequestState, request: Request) => Promise<Who>,
 ): Endpoint {
@@ -98,6 +101,8 @@ function declare<Who, Query extends z.ZodObject, Body extends z.ZodType>(
     rawBody: rawBody ?? null,
     async run(context, state, request, id) {
       const caller = await identify(context, state, request);
+      const known = reuse?.(context, caller, request);
+      if (known != null) return known;
       // Type and size of the body come before any fault in what the inputs say.
       const json = body === undefined ? undefined : await readJson(request, emptyBody);
       const parsedQuery = readQuery(query, request.url);
@@ -121,14 +126,6 @@ const noParameters = z.strictObject({});
 
 function readQuery(schema: z.ZodObject | undefined, url: string): Parsed<unknown> {
   return parseQuery(schema ?? noParameters, searchOf(url));
-}
-
-/** What stands between the first `?` and a `#`, as it was sent. */
-export function searchOf(url: string): string {
-  const question = url.indexOf('?');
-  if (question < 0) return '';
-  const hash = url.indexOf('#', question);
-  return hash < 0 ? url.slice(question + 1) : url.slice(question + 1, hash);
 }
 
 function faultsIn(parsed: Parsed<unknown>): readonly Fault[] {

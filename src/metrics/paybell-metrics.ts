@@ -19,6 +19,7 @@ export class Metrics {
   readonly registry = new Registry();
   readonly #requests: Family<Counter>;
   readonly #requestSeconds: Family<Histogram>;
+  readonly answersReused: Family<Counter>;
   readonly rateLimited: Family<Counter>;
   readonly eventsAccepted: Counter;
   readonly deliveries: Family<Counter>;
@@ -42,6 +43,11 @@ export class Metrics {
       'Time from a request to its answer.',
       REQUEST_SECONDS,
       ['route'],
+    );
+    this.answersReused = registry.counters(
+      'paybell_list_cache_total',
+      'List requests, by whether a kept answer held.',
+      ['result'],
     );
     this.rateLimited = registry.counters('paybell_rate_limited_total', 'Requests and events refused by a rate limit.', [
       'limit',

@@ -31,16 +31,23 @@ export function toWebhook(row: WebhookRow): Webhook {
   };
 }
 
-/** Total and page are of one moment. */
-export function listWebhooks(db: Database, entityId: string, query: WebhookListQuery): Promise<WebhookList> {
+export async function listWebhooks(db: Database, entityId: string, query: WebhookListQuery): Promise<WebhookList> {
+  return (await readWebhookList(db, entityId, query)).list;
+}
+
+/** A list and the revision of the entity that it is of. */
+export type DatedList = { revision: number; list: WebhookList };
+
+/** Total, page and revision are of one moment. */
+export function readWebhookList(db: Database, entityId: string, query: WebhookListQuery): Promise<DatedList> {
   return db.snapshot(async (queries) => {
-    if (query.webhookId !== undefined) return findOne(queries, entityId, query);
-    const totalResults = await countMatches(queries, entityId, query);
+    const { revision, total: totalResults } = await countDated(queries, entityId, query);
+    if (query.webhookId !== undefined) return { revision, list: await findOne(queries, entityId, query) };
     const offset = (query.page - 1) * query.limit;
-    if (offset >= totalResults) return { totalResults, webhooks: [] };
+    if (offset >= totalResults) return { revision, list: { totalResults, webhooks: [] } };
     const window = { offset, count: Math.min(query.limit, totalResults - offset), totalResults };
     const rows = await readPage(queries, entityId, query, window);
-    return { totalResults, webhooks: rows.map(toWebhook) };
+    return { revision, list: { totalResults, webhooks: rows.map(toWebhook) } };
   });
 }
 
@@ -59,13 +66,22 @@ async function findOne(queries: Queries, entityId: string, query: WebhookListQue
 }
 
 export async function countMatches(queries: Pick<Queries, 'get'>, entityId: string, filter: Filter): Promise<number> {
+  return (await countDated(queries, entityId, filter)).total;
+}
+
+async function countDated(
+  queries: Pick<Queries, 'get'>,
+  entityId: string,
+  filter: Filter,
+): Promise<{ total: number; revision: number }> {
   const parameters = new Parameters();
-  const row = await queries.get<{ total: SqlInteger | null }>(
-    `select sum(webhooks) as total from webhook_counts
-     where entity_id = ${parameters.bind(entityId)}${andFilter(parameters, filter)}`,
+  const entity = parameters.bind(entityId);
+  const row = await queries.get<{ total: SqlInteger | null; revision: SqlInteger | null }>(
+    `select sum(webhooks) as total, (select revision from entities where id = ${entity}) as revision
+     from webhook_counts where entity_id = ${entity}${andFilter(parameters, filter)}`,
     parameters.values,
   );
-  return Number(row?.total ?? 0);
+  return { total: Number(row?.total ?? 0), revision: Number(row?.revision ?? 0) };
 }
 
 function andFilter(parameters: Parameters, filter: Filter): string {

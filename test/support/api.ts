@@ -1,14 +1,16 @@
+import { AnswerCache } from '../../src/api/answer-cache.ts';
 import { type App, createApp } from '../../src/api/app.ts';
 import type { ApiContext } from '../../src/api/context.ts';
 import { KeyUsage } from '../../src/api/key-usage.ts';
 import { RateLimits } from '../../src/api/rate-limits.ts';
+import { SharedLookup } from '../../src/api/shared-lookup.ts';
 import { loadConfig } from '../../src/config.ts';
 import { createAttemptTools } from '../../src/delivery/attempt-tools.ts';
 import { sendTestPost } from '../../src/delivery/test-post.ts';
 import { PERMISSIONS, type Permission } from '../../src/domain/api-keys.ts';
 import { createLogger } from '../../src/log.ts';
 import { Metrics } from '../../src/metrics/paybell-metrics.ts';
-import { createApiKey } from '../../src/store/api-keys.ts';
+import { createApiKey, findKeyHolder } from '../../src/store/api-keys.ts';
 import type { Change } from '../../src/store/audit.ts';
 import { Backlog } from '../../src/store/backlog.ts';
 import type { Database } from '../../src/store/database.ts';
@@ -33,6 +35,7 @@ export const WEBHOOKS = '/api/v1/crypto/webhooks/classic';
 export function testApp(db: Database, settings: Record<string, string> = {}, overrides: Partial<ApiContext> = {}): App {
   const config = loadConfig({ RATE_LIMIT: 'off', ...settings });
   const metrics = new Metrics();
+  const nowMs = overrides.nowMs ?? Date.now;
   const log = createLogger('silent');
   return createApp({
     config,
@@ -42,12 +45,14 @@ export function testApp(db: Database, settings: Record<string, string> = {}, ove
     intake: new EventIntake(db, () => undefined),
     backlog: new Backlog(db, config.ENTITY_BACKLOG_LIMIT),
     keyUsage: new KeyUsage(),
+    keyHolders: new SharedLookup((keyHash) => findKeyHolder(db, keyHash, Math.floor(nowMs() / 1000))),
+    answers: new AnswerCache(metrics.answersReused.of('hit'), metrics.answersReused.of('miss')),
     limits: new RateLimits(config, metrics),
     metrics,
     onWork: () => undefined,
     runRedeliveries: () => undefined,
     sendTest: (...post) => sendTestPost(createAttemptTools(config, db, TEST_BOX), ...post),
-    nowMs: Date.now,
+    nowMs,
     isReady: () => true,
     ...overrides,
   });

@@ -6,9 +6,9 @@ import {
   webhookListQuerySchema,
   webhookListSchema,
 } from '../../domain/webhooks.ts';
-import { listWebhooks } from '../../store/webhook-list.ts';
+import { readWebhookList } from '../../store/webhook-list.ts';
 import { registerWebhooks } from '../../store/webhooks.ts';
-import { cacheableJson, json } from '../answers.ts';
+import { json } from '../answers.ts';
 import { changeBy } from '../context.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 
@@ -36,8 +36,11 @@ const list = endpoint({
     200: { description: 'Ok', schema: webhookListSchema, headers: { ETag: 'A hash of the body.' } },
     304: { description: 'The body that the client named in If-None-Match is still right.' },
   },
-  handle: async ({ context, caller, request, query }) =>
-    cacheableJson(request, await listWebhooks(context.db, caller.entityId, query)),
+  reuse: ({ answers }, { entityId, revision }, request) => answers.find(entityId, revision, request),
+  handle: async ({ context: { db, answers }, caller: { entityId }, request, query }) => {
+    const { revision, list } = await readWebhookList(db, entityId, query);
+    return answers.keep(entityId, revision, request, list);
+  },
 });
 
 function register(rules: RegistrationRules, entityWebhookLimit: number): Endpoint {
