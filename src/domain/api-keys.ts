@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto';
-
 export const PERMISSIONS = [
   'webhooks:read',
   'webhooks:write',
@@ -40,7 +38,7 @@ export function isWellFormedApiKey(key: string): boolean {
 }
 
 export function hashApiKey(key: string): string {
-  return createHash('sha256').update(key).digest('hex');
+  return Bun.SHA256.hash(key, 'hex');
 }
 
 /** What a list may show of a key: enough to tell two apart, too little to use. */
