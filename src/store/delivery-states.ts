@@ -14,8 +14,8 @@ import { lockEntity } from './webhooks.ts';
  */
 
 const ROWS_PER_TRANSACTION = 1_000;
-const MAX_RELEASE_PASSES = 20;
-const RELEASE_PAUSE_MS = 10;
+const MAX_PASSES = 20;
+const PASS_PAUSE_MS = 10;
 const WAITING = `status in ('pending', 'retrying', 'held')`;
 
 /** For webhooks that are deleted: nothing more is sent to them. */
@@ -33,8 +33,8 @@ export function redirectWaiting(
   webhookIds: readonly string[],
   postUrl: string,
 ): Promise<void> {
-  const set = 'destination = $2';
-  const where = `${WAITING} and destination <> $2`;
+  const set = 'destination = :value';
+  const where = `${WAITING} and destination <> :value`;
   return changeWaiting(db, entityId, webhookIds, { set, where, value: destinationKey(entityId, postUrl) });
 }
 
@@ -46,43 +46,46 @@ function holdWaiting(db: Database, entityId: string, webhookId: string): Promise
 }
 
 /** From the first step of the schedule again: the time that it was held says nothing about the receiver now. */
-async function releaseHeld(db: Database, entityId: string, webhookId: string, postUrl: string): Promise<void> {
+function releaseHeld(db: Database, entityId: string, webhookId: string, postUrl: string): Promise<void> {
   const { nowMs } = db.dialect;
-  const release: WaitingChange = {
+  return changeWaiting(db, entityId, [webhookId], {
     set: `status = case when attempts > 0 then 'retrying' else 'pending' end,
-          steps = 0, destination = $2, due_ms = ${nowMs}, next_attempt_ms = ${nowMs}`,
+          steps = 0, destination = :value, due_ms = ${nowMs}, next_attempt_ms = ${nowMs}`,
     where: `status = 'held'`,
     value: destinationKey(entityId, postUrl),
-  };
-  const held = `select id from deliveries where entity_id = $1 and webhook_id = $2 and status = 'held' limit 1`;
-  // What is held is never claimed, so nothing would put right what a pass has missed because it was being settled.
-  for (let pass = 0; pass < MAX_RELEASE_PASSES; pass++) {
-    await changeWaiting(db, entityId, [webhookId], release);
-    if ((await db.get(held, [entityId, webhookId])) === undefined) return;
-    await Bun.sleep(RELEASE_PAUSE_MS);
-  }
+  });
 }
 
-/** `value` is `$2` in the texts. */
 type WaitingChange = { set: string; where: string; value?: string };
 
-/** A bounded share in each transaction, until nothing is left; what is being settled at the moment is passed over. */
+/**
+ * A bounded share in each transaction, until nothing is left. What is being settled at the moment is passed over, since
+ * waiting for it could end in a deadlock, and taken by a later pass: held, it would never be claimed and put right.
+ */
 async function changeWaiting(
   db: Database,
   entityId: string,
   webhookIds: readonly string[],
-  { set, where, value }: WaitingChange,
+  { set, where, value = '' }: WaitingChange,
 ): Promise<void> {
-  const parameters = value === undefined ? [entityId] : [entityId, value];
   for (const chunk of chunks(webhookIds)) {
-    const ids = chunk.map((_, index) => `$${parameters.length + index + 1}`).join(', ');
+    const bind = (sql: string) => ({
+      sql: sql.replaceAll(':value', `$${chunk.length + 2}`),
+      // PostgreSQL takes no parameter that the text does not name.
+      parameters: [entityId, ...chunk, ...(sql.includes(':value') ? [value] : [])],
+    });
+    const ids = chunk.map((_, index) => `$${index + 2}`).join(', ');
+    const waiting = `select id from deliveries where entity_id = $1 and webhook_id in (${ids}) and ${where}`;
     // Materialized, or PostgreSQL may run the inner select once for each row and pass the limit.
-    const sql = `with share as materialized (
-        select id from deliveries where entity_id = $1 and webhook_id in (${ids}) and ${where}
-        limit ${ROWS_PER_TRANSACTION} ${db.dialect.skipLocked})
-      update deliveries set ${set} where entity_id = $1 and id in (select id from share)`;
-    const step = () => db.transaction((queries) => queries.run(sql, [...parameters, ...chunk]));
-    while ((await step()) === ROWS_PER_TRANSACTION);
+    const change = bind(`with share as materialized (${waiting} limit ${ROWS_PER_TRANSACTION} ${db.dialect.skipLocked})
+      update deliveries set ${set} where entity_id = $1 and id in (select id from share)`);
+    const left = bind(`${waiting} limit 1`);
+    const step = () => db.transaction((queries) => queries.run(change.sql, change.parameters));
+    for (let pass = 0; pass < MAX_PASSES; pass++) {
+      while ((await step()) === ROWS_PER_TRANSACTION);
+      if ((await db.get(left.sql, left.parameters)) === undefined) break;
+      await Bun.sleep(PASS_PAUSE_MS);
+    }
   }
 }
 

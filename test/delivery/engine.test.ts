@@ -1,0 +1,599 @@
+import { afterEach, describe, expect, test } from 'bun:test';
+import pino from 'pino';
+import { StoreUnavailableError } from '../../src/store/database.ts';
+import { resumeWebhook } from '../../src/store/delivery-states.ts';
+import { deleteWebhook, moveWebhook } from '../../src/store/webhook-changes.ts';
+import { TEST_CHANGE } from '../support/api.ts';
+import {
+  accept,
+  acceptMany,
+  addReceiver,
+  answered,
+  claim,
+  createEngine,
+  databaseNowMs,
+  forgetDeliveries,
+  HOOK,
+  LEASE_MS,
+  letPass,
+  newEvent,
+  newReceiver,
+  readAttempts,
+  readDeliveries,
+  ScriptedSender,
+  statuses,
+  unanswered,
+  withEngine,
+} from '../support/deliveries.ts';
+import { alteredStore, onEveryEngine, type TestStore } from '../support/stores.ts';
+import { until } from '../support/until.ts';
+
+const THREE_AT_ONCE = { RETRY_SCHEDULE: '0s,0s,0s' };
+const SLOW_RETRIES = { RETRY_SCHEDULE: '0s,1h,2h' };
+
+/** An answer that is given when the test says so. */
+function gate() {
+  const opened = Promise.withResolvers<void>();
+  return { open: () => opened.resolve(), passed: opened.promise };
+}
+
+const allAre = (store: TestStore, entityId: string, status: string) => async () => {
+  const all = await statuses(store.db, entityId);
+  return all.length > 0 && all.every((one) => one === status);
+};
+
+onEveryEngine('the engine', (store) => {
+  afterEach(() => forgetDeliveries(store.db));
+
+  test('delivers every event to every webhook that asked for it, once', async () => {
+    const { entityId } = await newReceiver(store.db);
+    const second = 'https://second.example.com/';
+    await addReceiver(store.db, entityId, second);
+    const sender = new ScriptedSender();
+    await withEngine(store.db, sender, async (engine) => {
+      const events = await acceptMany(store.db, entityId, 60);
+      engine.wake();
+      await until('all are delivered', allAre(store, entityId, 'delivered'));
+      for (const url of [HOOK, second]) {
+        const there = sender.posts.filter(({ postUrl }) => postUrl === url);
+        const ids = there.map(({ headers }) => headers['paybell-event-id']).sort();
+        expect(ids).toEqual(events.map(({ eventId }) => eventId).sort());
+      }
+    });
+    expect(sender.posts).toHaveLength(120);
+  });
+
+  test('finds by its own poll what nobody told it of', async () => {
+    const { entityId } = await newReceiver(store.db);
+    await withEngine(store.db, new ScriptedSender(), async () => {
+      await Bun.sleep(50);
+      await acceptMany(store.db, entityId, 1);
+      await until('it is delivered', allAre(store, entityId, 'delivered'));
+    });
+  });
+
+  test('tries again with the same id and bytes until it is received, and logs each attempt', async () => {
+    const { entityId } = await newReceiver(store.db);
+    const [event] = await acceptMany(store.db, entityId, 1);
+    const answers = [
+      answered(500, { response: 'not yet' }),
+      unanswered('timeout'),
+      answered(200, { response: 'thanks' }),
+    ];
+    const sender = new ScriptedSender(() => answers.shift() ?? answered(500));
+    await withEngine(store.db, sender, () => until('it is delivered', allAre(store, entityId, 'delivered')), {
+      settings: THREE_AT_ONCE,
+    });
+    const [delivery] = await readDeliveries(store.db, entityId);
+    expect(sender.posts.map(({ headers, body }) => [headers['webhook-id'], body])).toEqual(
+      Array(3).fill([delivery?.deliveryId, event?.body]),
+    );
+    expect(await readAttempts(store.db, entityId)).toMatchObject([
+      { attempt: 1, kind: 'first', statusCode: 500, error: null, response: 'not yet' },
+      { attempt: 2, kind: 'retry', statusCode: null, error: 'timeout', response: null },
+      { attempt: 3, kind: 'retry', statusCode: 200, error: null, response: 'thanks' },
+    ]);
+    expect(delivery).toMatchObject({ attempts: 3, steps: 3, lastStatusCode: 200, lastError: null, dueMs: null });
+  });
+
+  test('gives up when the schedule has ended', async () => {
+    const { entityId } = await newReceiver(store.db);
+    await acceptMany(store.db, entityId, 2);
+    const sender = new ScriptedSender(() => answered(500));
+    await withEngine(store.db, sender, () => until('both have failed', allAre(store, entityId, 'failed')), {
+      settings: THREE_AT_ONCE,
+    });
+    expect(sender.posts).toHaveLength(6);
+  });
+
+  test.each([
+    ['the next step', answered(500), 3_600_000],
+    ['what retry-after asks for, when that is longer', answered(503, { retryAfter: '7200' }), 7_200_000],
+    ['the next step, when retry-after is shorter', answered(503, { retryAfter: '5' }), 3_600_000],
+    ['a day at most', answered(429, { retryAfter: '99999999' }), 86_400_000],
+  ])('waits for %s before it tries again', async (_what, outcome, delayMs) => {
+    const { entityId } = await newReceiver(store.db);
+    await acceptMany(store.db, entityId, 1);
+    const beforeMs = await databaseNowMs(store.db);
+    await withEngine(
+      store.db,
+      new ScriptedSender(() => outcome),
+      () => until('it waits', allAre(store, entityId, 'retrying')),
+      {
+        settings: SLOW_RETRIES,
+      },
+    );
+    const afterMs = await databaseNowMs(store.db);
+    const [delivery] = await readDeliveries(store.db, entityId);
+    expect(delivery?.nextAttemptMs).toBeWithin(beforeMs + delayMs, afterMs + delayMs + 1);
+  });
+
+  test('never has more in flight than the caps, at one destination and in all', async () => {
+    const { entityId } = await newReceiver(store.db, 'https://0.example.com/');
+    for (let host = 1; host < 6; host++) await addReceiver(store.db, entityId, `https://${host}.example.com/`);
+    await acceptMany(store.db, entityId, 20);
+    const sender = new ScriptedSender(async () => {
+      await Bun.sleep(3);
+      return answered(200);
+    });
+    await withEngine(store.db, sender, () => until('all are delivered', allAre(store, entityId, 'delivered')), {
+      settings: { DELIVERY_CONCURRENCY: '10', DESTINATION_CONCURRENCY: '4' },
+    });
+    expect(sender.posts).toHaveLength(120);
+    expect(sender.mostInFlight).toBeLessThanOrEqual(10);
+    expect(Math.max(...sender.mostPerUrl.values())).toBeLessThanOrEqual(4);
+    expect(Math.max(...sender.mostPerUrl.values())).toBeGreaterThan(1);
+  });
+
+  test('lets a destination that never answers hold up nobody else', async () => {
+    const hanging = await newReceiver(store.db, 'https://hanging.example.com/');
+    await acceptMany(store.db, hanging.entityId, 200);
+    const well = await newReceiver(store.db);
+    const stuck = gate();
+    const sender = new ScriptedSender(async ({ postUrl }) => {
+      if (postUrl !== HOOK) await stuck.passed;
+      return answered(200);
+    });
+    await withEngine(
+      store.db,
+      sender,
+      async (engine) => {
+        await until('it hangs', () => sender.inFlightAt('https://hanging.example.com/') === 16);
+        for (let round = 0; round < 3; round++) {
+          await acceptMany(store.db, well.entityId, 10);
+          engine.wake();
+          await until('the others are delivered', allAre(store, well.entityId, 'delivered'));
+        }
+        expect(sender.mostPerUrl.get('https://hanging.example.com/')).toBe(16);
+        stuck.open();
+        await until('it is done too', allAre(store, hanging.entityId, 'delivered'));
+      },
+      { settings: { DELIVERY_CONCURRENCY: '20' } },
+    );
+  });
+
+  test('serves every destination at once though each might take all the room there is', async () => {
+    const { entityId } = await newReceiver(store.db, 'https://0.example.com/');
+    for (let host = 1; host < 40; host++) await addReceiver(store.db, entityId, `https://${host}.example.com/`);
+    await acceptMany(store.db, entityId, 1);
+    const stuck = gate();
+    const sender = new ScriptedSender(async () => {
+      await stuck.passed;
+      return answered(200);
+    });
+    await withEngine(
+      store.db,
+      sender,
+      async () => {
+        await until('all forty are in flight though none has ended', () => sender.posts.length === 40);
+        stuck.open();
+      },
+      { settings: { DELIVERY_CONCURRENCY: '48', DESTINATION_CONCURRENCY: '16' } },
+    );
+  });
+
+  test('probes a destination one at a time after five failures in a row, until a success', async () => {
+    const { entityId } = await newReceiver(store.db);
+    const sender = new ScriptedSender(() => unanswered('refused'));
+    await withEngine(
+      store.db,
+      sender,
+      async (engine) => {
+        await acceptMany(store.db, entityId, 5);
+        engine.wake();
+        await until('five have failed', allAre(store, entityId, 'retrying'));
+        sender.mostPerUrl.clear();
+        const stuck = gate();
+        sender.answer = async () => {
+          await stuck.passed;
+          return unanswered('timeout');
+        };
+        await acceptMany(store.db, entityId, 30);
+        engine.wake();
+        await until('it is probed', () => sender.inFlightAt(HOOK) === 1);
+        await Bun.sleep(50);
+        expect(sender.inFlightAt(HOOK)).toBe(1);
+        const waiting = (await readDeliveries(store.db, entityId)).filter(({ status }) => status === 'pending');
+        expect(waiting.map(({ attempts, steps }) => attempts + steps)).toEqual(Array(30).fill(0));
+        sender.answer = async () => {
+          await Bun.sleep(5);
+          return answered(200);
+        };
+        stuck.open();
+        await until('the rest is delivered', async () => {
+          const all = await statuses(store.db, entityId);
+          return all.filter((status) => status === 'delivered').length === 29;
+        });
+        expect(sender.mostPerUrl.get(HOOK)).toBeGreaterThan(1);
+      },
+      { settings: SLOW_RETRIES },
+    );
+  });
+
+  test('on 410 suspends the webhook and holds what waits, and a resume sends it', async () => {
+    const { entityId, webhookId } = await newReceiver(store.db);
+    await acceptMany(store.db, entityId, 3);
+    const sender = new ScriptedSender(() => answered(410));
+    const settings = { ...SLOW_RETRIES, DESTINATION_CONCURRENCY: '1' };
+    await withEngine(
+      store.db,
+      sender,
+      async (engine) => {
+        await until('all are held', allAre(store, entityId, 'held'));
+        await acceptMany(store.db, entityId, 2);
+        engine.wake();
+        expect(await statuses(store.db, entityId)).toEqual(Array(5).fill('held'));
+        sender.answer = () => answered(200);
+        await resumeWebhook(store.db, entityId, webhookId, TEST_CHANGE);
+        engine.wake();
+        await until('all are delivered', allAre(store, entityId, 'delivered'));
+      },
+      { settings },
+    );
+  });
+
+  test('cancels what was claimed for a webhook that is gone, and holds it for one that is suspended', async () => {
+    const gone = await newReceiver(store.db);
+    const suspended = await newReceiver(store.db);
+    await acceptMany(store.db, gone.entityId, 1);
+    await acceptMany(store.db, suspended.entityId, 1);
+    await store.db.transaction(async (queries) => {
+      await queries.run('delete from webhooks where id = $1', [gone.webhookId]);
+      await queries.run(`update webhooks set suspended_at = 1, suspended_reason = 'gone' where id = $1`, [
+        suspended.webhookId,
+      ]);
+    });
+    const sender = new ScriptedSender();
+    await withEngine(store.db, sender, async () => {
+      await until('the one is cancelled', allAre(store, gone.entityId, 'cancelled'));
+      await until('the other is held', allAre(store, suspended.entityId, 'held'));
+    });
+    expect(sender.posts).toEqual([]);
+  });
+
+  test('sends nothing more for a webhook that is deleted while its posts wait and fly', async () => {
+    const { entityId, webhookId } = await newReceiver(store.db);
+    await acceptMany(store.db, entityId, 10);
+    const stuck = gate();
+    const sender = new ScriptedSender(async () => {
+      await stuck.passed;
+      return answered(500);
+    });
+    await withEngine(
+      store.db,
+      sender,
+      async () => {
+        await until('two are in flight', () => sender.posts.length === 2);
+        await deleteWebhook(store.db, entityId, webhookId, () => true, TEST_CHANGE);
+        stuck.open();
+      },
+      { settings: { ...THREE_AT_ONCE, DESTINATION_CONCURRENCY: '2' } },
+    );
+    expect(sender.posts).toHaveLength(2);
+    expect(await statuses(store.db, entityId)).toEqual(Array(10).fill('cancelled'));
+    expect(await readAttempts(store.db, entityId)).toHaveLength(2);
+  });
+
+  test('sends what waits to the new URL of a webhook that has moved, and logs the URL that each attempt used', async () => {
+    const { entityId, webhookId } = await newReceiver(store.db);
+    const newHome = 'https://new-home.example.com/hook';
+    await acceptMany(store.db, entityId, 3);
+    const stuck = gate();
+    const sender = new ScriptedSender(async ({ postUrl }) => {
+      if (postUrl !== HOOK) return answered(200);
+      await stuck.passed;
+      return answered(500);
+    });
+    await withEngine(
+      store.db,
+      sender,
+      async (engine) => {
+        await until('one is in flight', () => sender.posts.length === 1);
+        await moveWebhook(store.db, entityId, webhookId, newHome, () => true, TEST_CHANGE);
+        stuck.open();
+        engine.wake();
+        await until('all are delivered', allAre(store, entityId, 'delivered'));
+      },
+      { settings: { ...THREE_AT_ONCE, DESTINATION_CONCURRENCY: '1' } },
+    );
+    expect(sender.posts.map(({ postUrl }) => postUrl)).toEqual([HOOK, newHome, newHome, newHome]);
+    const urls = (await readAttempts(store.db, entityId)).map(({ postUrl }) => postUrl);
+    expect(urls.sort()).toEqual([HOOK, newHome, newHome, newHome]);
+  });
+
+  test('does not send again what it holds itself, though its lease has run out, and settles it', async () => {
+    const { entityId } = await newReceiver(store.db);
+    await acceptMany(store.db, entityId, 1);
+    const stuck = gate();
+    const sender = new ScriptedSender(async () => {
+      await stuck.passed;
+      return answered(200);
+    });
+    await withEngine(store.db, sender, async (engine) => {
+      await until('it is in flight', () => sender.posts.length === 1);
+      await letPass(store.db, entityId, LEASE_MS * 2);
+      engine.wake();
+      await until('it is claimed again', async () => (await readDeliveries(store.db, entityId))[0]?.token === 2);
+      stuck.open();
+      await until('it is delivered', allAre(store, entityId, 'delivered'));
+    });
+    expect(sender.posts).toHaveLength(1);
+    expect(await readAttempts(store.db, entityId)).toHaveLength(1);
+  });
+
+  test('takes back its word when another has taken the delivery over', async () => {
+    const { entityId } = await newReceiver(store.db);
+    await acceptMany(store.db, entityId, 1);
+    const stuck = gate();
+    const sender = new ScriptedSender(async () => {
+      await stuck.passed;
+      return answered(200);
+    });
+    const lines: { msg: string }[] = [];
+    const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(JSON.parse(line)) });
+    await withEngine(
+      store.db,
+      sender,
+      async () => {
+        await until('it is in flight', () => sender.posts.length === 1);
+        await store.db.transaction((queries) =>
+          queries.run('update deliveries set claim_token = claim_token + 1 where entity_id = $1', [entityId]),
+        );
+        stuck.open();
+        await until('the refusal is logged', () => lines.length > 0);
+      },
+      { log },
+    );
+    expect(lines).toMatchObject([{ msg: expect.stringContaining('settlement refused') }]);
+    expect(await readDeliveries(store.db, entityId)).toMatchObject([{ status: 'pending', attempts: 0 }]);
+    expect(await readAttempts(store.db, entityId)).toEqual([]);
+  });
+
+  test('takes up what a dead process had claimed', async () => {
+    const { entityId } = await newReceiver(store.db);
+    await acceptMany(store.db, entityId, 3);
+    expect(await claim(store.db, entityId)).toHaveLength(3);
+    // On PostgreSQL others may be alive, so there the lease has to run out.
+    if (store.engine === 'postgres') await letPass(store.db, entityId, LEASE_MS);
+    const sender = new ScriptedSender();
+    await withEngine(store.db, sender, () => until('all are delivered', allAre(store, entityId, 'delivered')));
+    expect(sender.posts).toHaveLength(3);
+  });
+});
+
+onEveryEngine('a delivery that cannot be processed', (store) => {
+  afterEach(() => forgetDeliveries(store.db));
+
+  test('because its event is gone ends as failed with its reason, and its neighbours go on', async () => {
+    const { entityId } = await newReceiver(store.db);
+    const [poison] = await acceptMany(store.db, entityId, 5);
+    await store.db.transaction((queries) => queries.run('delete from events where id = $1', [poison?.eventId ?? '']));
+    const sender = new ScriptedSender();
+    await withEngine(store.db, sender, () =>
+      until('all are settled', async () => !(await statuses(store.db, entityId)).includes('pending')),
+    );
+    for (const delivery of await readDeliveries(store.db, entityId)) {
+      const isPoison = delivery.eventId === poison?.eventId;
+      expect(delivery).toMatchObject(
+        isPoison ? { status: 'failed', lastError: 'unprocessable' } : { status: 'delivered', lastError: null },
+      );
+    }
+    expect(sender.posts).toHaveLength(4);
+  });
+
+  test('because its URL is none ends as any other that fails, and its neighbours go on', async () => {
+    const poison = await newReceiver(store.db);
+    await store.db.transaction((queries) =>
+      queries.run(`update webhooks set post_url = 'not a url' where id = $1`, [poison.webhookId]),
+    );
+    const well = await newReceiver(store.db);
+    await acceptMany(store.db, poison.entityId, 2);
+    await acceptMany(store.db, well.entityId, 2);
+    const sender = new ScriptedSender(({ postUrl }) => (postUrl === HOOK ? answered(200) : unanswered('invalid_url')));
+    await withEngine(
+      store.db,
+      sender,
+      async () => {
+        await until('the neighbours are delivered', allAre(store, well.entityId, 'delivered'));
+        await until('it has failed', allAre(store, poison.entityId, 'failed'));
+      },
+      { settings: THREE_AT_ONCE },
+    );
+  });
+
+  test('because the store refuses its settlement ends as failed with its reason, and its neighbours go on', async () => {
+    const { entityId } = await newReceiver(store.db);
+    const events = await acceptMany(store.db, entityId, 6);
+    const refused = new Set([events[1]?.eventId, events[4]?.eventId]);
+    const sender = new ScriptedSender(({ headers }) =>
+      refused.has(headers['paybell-event-id']) ? answered(500, { response: 'NUL \0 inside' }) : answered(200),
+    );
+    await withEngine(
+      nulRefusing(store),
+      sender,
+      () => until('all are settled', async () => !(await statuses(store.db, entityId)).includes('pending')),
+      { settings: SLOW_RETRIES },
+    );
+    for (const { eventId, status, lastError } of await readDeliveries(store.db, entityId)) {
+      const expected = refused.has(eventId) ? ['failed', 'unprocessable'] : ['delivered', null];
+      expect([status, lastError]).toEqual(expected);
+    }
+    expect(await readAttempts(store.db, entityId)).toHaveLength(6);
+  });
+
+  test('because the store refuses the answer is still delivered when the receiver has it', async () => {
+    const { entityId } = await newReceiver(store.db);
+    await acceptMany(store.db, entityId, 2);
+    const sender = new ScriptedSender(() => answered(200, { response: 'NUL \0 inside' }));
+    await withEngine(nulRefusing(store), sender, () =>
+      until('both are delivered', allAre(store, entityId, 'delivered')),
+    );
+    expect(await readAttempts(store.db, entityId)).toMatchObject(Array(2).fill({ statusCode: 200, response: '' }));
+  });
+});
+
+/** PostgreSQL refuses a NUL by itself; SQLite is made to. */
+function nulRefusing(store: TestStore) {
+  return alteredStore(store.db, {
+    transaction: (work, options) =>
+      store.db.transaction(
+        (queries) =>
+          work({
+            all: (sql, params) => queries.all(sql, params),
+            get: (sql, params) => queries.get(sql, params),
+            run: (sql, params) => {
+              if (params?.some((value) => typeof value === 'string' && value.includes('\0'))) throw new Error('NUL');
+              return queries.run(sql, params);
+            },
+          }),
+        options,
+      ),
+  });
+}
+
+onEveryEngine('while the store does not answer', (store) => {
+  afterEach(() => forgetDeliveries(store.db));
+
+  test('the engine pauses, loses no outcome, and goes on by itself', async () => {
+    const { entityId } = await newReceiver(store.db);
+    await acceptMany(store.db, entityId, 5);
+    let down = false;
+    const flaky = alteredStore(store.db, {
+      transaction: (work, options) =>
+        down ? Promise.reject(new StoreUnavailableError('down')) : store.db.transaction(work, options),
+    });
+    const stuck = gate();
+    const sender = new ScriptedSender(async () => {
+      await stuck.passed;
+      return answered(200);
+    });
+    await withEngine(flaky, sender, async () => {
+      await until('all are in flight', () => sender.posts.length === 5);
+      down = true;
+      stuck.open();
+      await Bun.sleep(100);
+      expect(await statuses(store.db, entityId)).toEqual(Array(5).fill('pending'));
+      down = false;
+      await until('all are delivered', allAre(store, entityId, 'delivered'));
+    });
+    expect(sender.posts).toHaveLength(5);
+  });
+
+  test('no delivery ends because its secrets could not be read', async () => {
+    const { entityId } = await newReceiver(store.db);
+    await acceptMany(store.db, entityId, 1);
+    let down = true;
+    let asked = 0;
+    const flaky = alteredStore(store.db, {
+      snapshot: (work) => {
+        asked++;
+        return down ? Promise.reject(new StoreUnavailableError('down')) : store.db.snapshot(work);
+      },
+    });
+    const sender = new ScriptedSender();
+    await withEngine(flaky, sender, async (engine) => {
+      await until('the secrets were asked for', () => asked > 0);
+      await Bun.sleep(20);
+      expect(await readDeliveries(store.db, entityId)).toMatchObject([{ status: 'pending', attempts: 0, steps: 0 }]);
+      down = false;
+      await letPass(store.db, entityId, LEASE_MS);
+      engine.wake();
+      await until('it is delivered', allAre(store, entityId, 'delivered'));
+    });
+    expect(await readAttempts(store.db, entityId)).toHaveLength(1);
+  });
+});
+
+onEveryEngine('a stop', (store) => {
+  afterEach(() => forgetDeliveries(store.db));
+
+  test('claims nothing more, and settles what is in flight before it ends', async () => {
+    const { entityId } = await newReceiver(store.db);
+    await acceptMany(store.db, entityId, 10);
+    const stuck = gate();
+    const sender = new ScriptedSender(async () => {
+      await stuck.passed;
+      return answered(200);
+    });
+    const engine = createEngine(store.db, sender, { settings: { DESTINATION_CONCURRENCY: '3' } });
+    await engine.start();
+    await until('three are in flight', () => sender.posts.length === 3);
+    const stopping = engine.stop();
+    await Bun.sleep(30);
+    stuck.open();
+    await stopping;
+    expect(sender.posts).toHaveLength(3);
+    expect((await statuses(store.db, entityId)).sort()).toEqual([
+      ...Array(3).fill('delivered'),
+      ...Array(7).fill('pending'),
+    ]);
+    expect(await claim(store.db, entityId)).toHaveLength(7);
+  });
+
+  test('ends at once when nothing is in flight', async () => {
+    const engine = createEngine(store.db, new ScriptedSender());
+    await engine.start();
+    await engine.stop();
+  });
+});
+
+describe('two engines', () => {
+  onEveryEngine('on one store', (store) => {
+    test('share the work, and no delivery is with both at the same time', async () => {
+      if (store.engine === 'sqlite') return;
+      const { entityId } = await newReceiver(store.db);
+      for (let host = 0; host < 5; host++) await addReceiver(store.db, entityId, `https://${host}.example.com/`);
+      const flying = new Set<string>();
+      let twice = 0;
+      const answer = async ({ headers }: { headers: Record<string, string> }) => {
+        const id = headers['webhook-id'] ?? '';
+        if (flying.has(id)) twice++;
+        flying.add(id);
+        await Bun.sleep(2);
+        flying.delete(id);
+        return answered(200);
+      };
+      const senders = [new ScriptedSender(answer), new ScriptedSender(answer)];
+      const settings = { DESTINATION_CONCURRENCY: '4' };
+      const engines = senders.map((sender) => createEngine(store.db, sender, { settings }));
+      for (const engine of engines) await engine.start();
+      for (let round = 0; round < 5; round++) await acceptMany(store.db, entityId, 20);
+      for (const engine of engines) engine.wake();
+      await until('all are delivered', allAre(store, entityId, 'delivered'));
+      for (const engine of engines) await engine.stop();
+      expect(twice).toBe(0);
+      expect(senders.map(({ posts }) => posts.length).reduce((sum, count) => sum + count)).toBe(600);
+      for (const { posts } of senders) expect(posts.length).toBeGreaterThan(0);
+    });
+
+    test('wake each other through the database', async () => {
+      if (store.engine === 'sqlite') return;
+      const { entityId } = await newReceiver(store.db);
+      let rung = 0;
+      await store.db.onWork(() => rung++);
+      await accept(store.db, newEvent(entityId));
+      await store.db.announceWork();
+      await until('the announcement has come', () => rung > 0);
+    });
+  });
+});
