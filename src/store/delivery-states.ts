@@ -14,6 +14,7 @@ import { lockEntity } from './webhooks.ts';
  */
 
 const ROWS_PER_TRANSACTION = 1_000;
+/** Settling takes milliseconds, so what is still passed over after these is stuck for another reason. */
 const MAX_PASSES = 20;
 const PASS_PAUSE_MS = 10;
 const WAITING = `status in ('pending', 'retrying', 'held')`;
