@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { figuresOf, receiptSlot, SLOTS, type StatsQuery, statsRange } from '../../src/domain/stats.ts';
+
+const NOW_S = 1_763_168_400 + 90;
+
+function range(given: Partial<StatsQuery>) {
+  return statsRange({ interval: 'hour', since: undefined, until: undefined, destination: undefined, ...given }, NOW_S);
+}
+
+describe('the range', () => {
+  test.each([
+    ['minute', 60, 60],
+    ['hour', 3_600, 24],
+    ['day', 86_400, 30],
+  ] as const)(
+    'by %s is the last ones with the present one, unless somebody says otherwise',
+    (interval, intervalS, count) => {
+      const found = range({ interval });
+      expect(found).toMatchObject({ intervalS });
+      if ('name' in found) throw new Error(found.message);
+      expect(found.startS % intervalS).toBe(0);
+      expect((found.endS - found.startS) / intervalS).toBe(count);
+      expect(found.endS).toBeGreaterThan(NOW_S);
+      expect(found.endS - intervalS).toBeLessThanOrEqual(NOW_S);
+    },
+  );
+
+  test('is widened to whole intervals', () => {
+    expect(range({ since: 3_601, until: 7_201 })).toEqual({ intervalS: 3_600, startS: 3_600, endS: 10_800 });
+    expect(range({ since: 3_600, until: 7_200 })).toEqual({ intervalS: 3_600, startS: 3_600, endS: 7_200 });
+  });
+
+  test('has at most 1,440 intervals', () => {
+    expect(range({ interval: 'minute', since: 0, until: 86_400 })).toMatchObject({ startS: 0, endS: 86_400 });
+    expect(range({ interval: 'minute', since: 0, until: 86_401 })).toMatchObject({ name: 'since' });
+    expect(range({ interval: 'minute', since: 0 })).toMatchObject({ name: 'since' });
+  });
+
+  test('ends after it begins', () => {
+    for (const until of [0, 3_600]) expect(range({ since: 3_600, until })).toMatchObject({ name: 'since' });
+    expect(range({ since: NOW_S + 10 })).toMatchObject({ name: 'since', message: 'must be before until' });
+  });
+});
+
+describe('the time to receipt', () => {
+  test('is null where nothing was delivered', () => {
+    const tally = new Map<number, number>([
+      [SLOTS.accepted, 3],
+      [SLOTS.failed, 1],
+    ]);
+    const timeToReceiptMs = { p50: null, p95: null, p99: null };
+    expect(figuresOf(tally)).toEqual({ accepted: 3, delivered: 0, failed: 1, timeToReceiptMs });
+  });
+
+  test('is within a tenth of the true one, however the times are spread', () => {
+    const times = fc.array(fc.double({ min: 20, max: 1e8, noNaN: true }), { minLength: 1, maxLength: 300 });
+    fc.assert(
+      fc.property(times, (all) => {
+        const tally = new Map<number, number>();
+        for (const ms of all) tally.set(receiptSlot(ms), (tally.get(receiptSlot(ms)) ?? 0) + 1);
+        const { delivered, timeToReceiptMs } = figuresOf(tally);
+        expect(delivered).toBe(all.length);
+        const sorted = all.toSorted((a, b) => a - b);
+        for (const [share, found] of [
+          [0.5, timeToReceiptMs.p50],
+          [0.95, timeToReceiptMs.p95],
+          [0.99, timeToReceiptMs.p99],
+        ] as const) {
+          const truth = sorted[Math.ceil(all.length * share) - 1] ?? 0;
+          // Half a millisecond for the rounding to whole ones.
+          expect(Math.abs((found ?? 0) - truth)).toBeLessThanOrEqual(truth * 0.1 + 0.5);
+        }
+      }),
+    );
+  });
+
+  test('has a place for what took no time and for what took for ever', () => {
+    expect(receiptSlot(0)).toBe(0);
+    expect(receiptSlot(-5)).toBe(0);
+    expect(receiptSlot(1)).toBe(0);
+    expect(receiptSlot(1e15)).toBe(receiptSlot(1e12));
+  });
+});
