@@ -1,5 +1,6 @@
 import type { Database, Queries, SqlInteger, SqlValue } from './database.ts';
 import type { Pace } from './pace.ts';
+import { pruneStats } from './stats.ts';
 import { chunks, ROWS_PER_STATEMENT } from './values.ts';
 
 /**
@@ -58,6 +59,7 @@ const STEPS = {
   events: pruneEvents,
   redeliveries: pruneRedeliveries,
   signing_secrets: pruneSecrets,
+  stats: pruneOldStats,
 } as const;
 
 type Table = keyof typeof STEPS;
@@ -75,7 +77,8 @@ async function* entitiesWithOldRows({ db, pace, beforeMs, beforeS, nowS }: Run):
   const has = (table: Table, old: string) =>
     `case when exists (select 1 from ${table} t where t.entity_id = n.id and t.${old}) then 1 else 0 end as ${table}`;
   const sql = `select n.id, ${has('deliveries', 'created_at_ms < $2')}, ${has('events', 'created_at_ms < $2')},
-      ${has('redeliveries', 'finished_at < $3')}, ${has('signing_secrets', 'expires_at <= $4')}
+      ${has('redeliveries', 'finished_at < $3')}, ${has('signing_secrets', 'expires_at <= $4')},
+      ${has('stats', 'seconds in (60, 3600) and t.start_s <= $3 - 3600')}
     from (select id from entities where id > $1 order by id limit ${ENTITIES_PER_LOOK}) n order by n.id`;
   let after = '';
   while (!pace.isStopped) {
@@ -221,6 +224,14 @@ async function* pruneSecrets({ db, pruned, dryRun, nowS }: Run, entityId: string
     ? await count(db, expired, parameters)
     : await db.transaction((queries) => queries.run(`delete from ${expired}`, parameters));
   yield;
+}
+
+/** Sums and no records of anything: they go with what they summed up, and nobody is told how many rows that were. */
+async function* pruneOldStats({ db, pace, dryRun, beforeS }: Run, entityId: string): AsyncGenerator<void> {
+  for (let full = !dryRun; full && !pace.isStopped; ) {
+    full = await pace.part(async (size) => (await pruneStats(db, entityId, beforeS, size)) === size);
+    yield;
+  }
 }
 
 async function count(db: Database, from: string, parameters: readonly SqlValue[]): Promise<number> {

@@ -4,8 +4,11 @@ import { createLogger } from '../../src/log.ts';
 import { Counter } from '../../src/metrics/registry.ts';
 import { type Database, StoreUnavailableError } from '../../src/store/database.ts';
 import { newId } from '../../src/store/new-id.ts';
+import { Pace } from '../../src/store/pace.ts';
+import { prune } from '../../src/store/retention.ts';
 import { pruneStats, readStats } from '../../src/store/stats.ts';
 import { StatsRecorder } from '../../src/store/stats-recorder.ts';
+import { createTenant } from '../support/api.ts';
 import { alteredStore, onEveryEngine } from '../support/stores.ts';
 
 const MIDNIGHT_S = 1_763_164_800;
@@ -191,5 +194,22 @@ onEveryEngine('statistics', (store) => {
     expect(await prune(100)).toBe(0);
     expect(await rows()).toBe(3 * 3);
     expect((await read()).total.accepted).toBe(2);
+  });
+
+  test('go by RETENTION with the rest, once the hours are over too', async () => {
+    const { entityId: owner } = await createTenant(store.db);
+    recorder.accepted(owner, [`${owner} ${A}`]);
+    await recorder.flush();
+    const left = async () => (await readStats(store.db, owner, DAY, undefined)).total.accepted;
+    const pruneAt = (second: number, dryRun: boolean) => {
+      const pace = new Pace(store.engine, 0);
+      return prune(store.db, { olderThanMs: 86_400_000, pace, dryRun, nowMs: (MIDNIGHT_S + 86_400 + second) * 1_000 });
+    };
+    await pruneAt(3_599, false);
+    expect(await left()).toBe(1);
+    await pruneAt(3_600, true);
+    expect(await left()).toBe(1);
+    await pruneAt(3_600, false);
+    expect(await left()).toBe(0);
   });
 });
