@@ -1,0 +1,54 @@
+import { verify } from '../src/domain/signature.ts';
+
+/** A receiver as an integrator would write it: it checks the signature, and forgets nothing that it has seen. */
+export class DemoReceiver {
+  /** Event ids that were taken with a good signature. */
+  readonly verified = new Set<string>();
+  /** Event ids that came at least once. */
+  readonly arrived = new Set<string>();
+  /** Event ids that were turned down at first, to show a retry. */
+  readonly refused = new Set<string>();
+  posts = 0;
+  badSignatures = 0;
+  readonly #server;
+
+  /** One of so many is turned down when it first comes. */
+  constructor(
+    private readonly secret: () => string,
+    private readonly refuseOneIn: number,
+  ) {
+    this.#server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: (request) => this.#receive(request) });
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#server.port}/hooks/paybell`;
+  }
+
+  stop(): Promise<void> {
+    return this.#server.stop(true);
+  }
+
+  async #receive(request: Request): Promise<Response> {
+    this.posts++;
+    const headers = {
+      id: request.headers.get('webhook-id'),
+      timestamp: request.headers.get('webhook-timestamp'),
+      signature: request.headers.get('webhook-signature'),
+    };
+    const body = await request.bytes();
+    const eventId = request.headers.get('paybell-event-id') ?? '';
+    const nowS = Math.floor(Date.now() / 1000);
+    if (!verify({ headers, body, secrets: [this.secret()], nowS }).ok) {
+      this.badSignatures++;
+      return new Response('bad signature', { status: 401 });
+    }
+    const isNew = !this.arrived.has(eventId);
+    this.arrived.add(eventId);
+    if (isNew && this.arrived.size % this.refuseOneIn === 0) {
+      this.refused.add(eventId);
+      return new Response('try again', { status: 500 });
+    }
+    this.verified.add(eventId);
+    return new Response('ok');
+  }
+}
