@@ -1,0 +1,36 @@
+/**
+ * Takes posts on as many ports as asked for, each a destination of its own: `bun receiver.ts '{"ports": 10}'`. GET on
+ * the first port tells how many came and how long they took since the `sentAtMs` in their body, and starts anew.
+ */
+
+const { ports } = JSON.parse(process.argv[2] ?? '{}') as { ports: number };
+let received = 0;
+let lastAtMs = 0;
+let delaysMs: number[] = [];
+
+const nowMs = () => performance.timeOrigin + performance.now();
+
+async function receive(request: Request): Promise<Response> {
+  const body = await request.text();
+  received++;
+  lastAtMs = nowMs();
+  const sentAtMs = /"sentAtMs":([0-9.]+)/.exec(body)?.[1];
+  if (sentAtMs !== undefined) delaysMs.push(lastAtMs - Number(sentAtMs));
+  return new Response('ok');
+}
+
+const servers = Array.from({ length: ports }, () =>
+  Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    development: false,
+    fetch: (request) => {
+      if (request.method === 'POST') return receive(request);
+      const report = Response.json({ received, lastAtMs, delaysMs, ports: servers.map(({ port }) => port) });
+      if (new URL(request.url).pathname === '/reset') [received, delaysMs] = [0, []];
+      return report;
+    },
+  }),
+);
+
+console.log(`listening on http://127.0.0.1:${servers[0]?.port}`);

@@ -1,0 +1,80 @@
+import { mkdirSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { generator } from './load.ts';
+import { modeOf } from './mode.ts';
+import { benchList } from './parts/list.ts';
+import { stopPostgres } from './postgres.ts';
+import { canPin, cleanUp } from './processes.ts';
+import { describeMachine, type PartResult, type Results, saveResults, tableAsText, verdictOf } from './report.ts';
+import type { Tools } from './tools.ts';
+
+/**
+ * `npm run bench` measures everything, `npm run bench -- list growth` only these parts; `--quick` takes under a minute
+ * and `--profile` leaves a processor profile of each Paybell that was measured. Exits 1 when a floor is missed.
+ */
+
+const PARTS: Readonly<Record<string, (tools: Tools) => Promise<PartResult>>> = {
+  list: benchList,
+};
+
+const words = process.argv.slice(2);
+const options = new Set(words.filter((word) => word.startsWith('--')));
+const asked = words.filter((word) => !word.startsWith('--'));
+const unknown = [...asked.filter((word) => !(word in PARTS)), ...options].filter(
+  (word) => !['--quick', '--profile'].includes(word),
+);
+
+function progress(doing: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K  ${doing}`);
+}
+
+async function main(): Promise<number> {
+  if (unknown.length > 0) {
+    console.error(
+      `unknown: ${unknown.join(', ')}. Parts: ${Object.keys(PARTS).join(', ')}; options: --quick, --profile`,
+    );
+    return 2;
+  }
+  const mode = modeOf(options.has('--quick'));
+  const profile = options.has('--profile') ? resolve('bench/profiles') : null;
+  if (profile !== null) mkdirSync(profile, { recursive: true });
+  const parts = asked.length === 0 ? Object.keys(PARTS) : asked;
+  console.log(`load from ${generator}, ${canPin ? 'a core each for it and the server' : 'not pinned to cores'}`);
+  const results: PartResult[] = [];
+  for (const part of parts) {
+    const startedAtMs = performance.now();
+    const result = await PARTS[part]?.({ mode, profile, progress: (doing) => progress(`${part}: ${doing}`) });
+    if (result !== undefined) results.push(result);
+    progress('');
+    console.log(`${part}: ${((performance.now() - startedAtMs) / 1_000).toFixed(1)} s`);
+  }
+  const all: Results = {
+    date: new Date().toISOString(),
+    quick: mode.quick,
+    parts,
+    machine: await describeMachine(mode),
+    rows: results.flatMap(({ rows }) => rows),
+    charts: results.flatMap(({ charts }) => charts),
+    raw: Object.assign({}, ...results.map(({ raw }) => raw)),
+  };
+  console.log(`\n${tableAsText(all.rows)}\n`);
+  console.log(`every round is in ${saveResults(all, asked.length === 0)}`);
+  return all.rows.some(({ check }) => check !== null && verdictOf(check) === 'BELOW') ? 1 : 0;
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(
+    signal,
+    () =>
+      void stopPostgres()
+        .finally(cleanUp)
+        .finally(() => process.exit(130)),
+  );
+}
+
+try {
+  process.exitCode = await main();
+} finally {
+  await stopPostgres();
+  await cleanUp();
+}

@@ -1,0 +1,47 @@
+/** How much is measured. Quick mode prints the same table from fewer rounds and smaller stores. */
+export type Mode = {
+  readonly quick: boolean;
+  readonly rounds: number;
+  readonly roundSeconds: number;
+  readonly warmUpSeconds: number;
+  /** Entities of a hundred webhooks each; the first is what the others are compared with. */
+  readonly growthEntities: readonly number[];
+  readonly growthRequests: number;
+  readonly bigEntityWebhooks: number;
+  readonly coldEntities: number;
+  readonly deliverySeconds: number;
+  readonly latencyRequests: number;
+  readonly starts: number;
+};
+
+const FULL: Mode = {
+  quick: false,
+  rounds: 7,
+  roundSeconds: 3,
+  warmUpSeconds: 3,
+  growthEntities: [100, 1_000, 10_000, 100_000],
+  growthRequests: 1_000,
+  bigEntityWebhooks: 1_000_000,
+  coldEntities: 5_000,
+  deliverySeconds: 3,
+  latencyRequests: 2_000,
+  starts: 9,
+};
+
+const QUICK: Mode = {
+  quick: true,
+  rounds: 3,
+  roundSeconds: 1,
+  warmUpSeconds: 1,
+  growthEntities: [100, 2_000],
+  growthRequests: 500,
+  bigEntityWebhooks: 100_000,
+  coldEntities: 1_000,
+  deliverySeconds: 1,
+  latencyRequests: 200,
+  starts: 3,
+};
+
+export function modeOf(quick: boolean): Mode {
+  return quick ? QUICK : FULL;
+}

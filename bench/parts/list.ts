@@ -1,0 +1,86 @@
+import { loadServer } from '../load.ts';
+import { LIST_PATH, requireConformance } from '../peers/conformance.ts';
+import { type Server, startPaybell, startProgram } from '../processes.ts';
+import { amount, higher, type PartResult } from '../report.ts';
+import { interleave, medianOf, medianRatio, type Subject } from '../rounds.ts';
+import { type Caller, callerOf, type Engine, ORDINARY, type Store, seedStore, WEBHOOKS_EACH } from '../seed.ts';
+import { coldStream } from '../streams.ts';
+import type { Tools } from '../tools.ts';
+
+/** The list request: warm on both engines, cold, beside the bare server and beside the peer. */
+
+const COLD_WEBHOOKS_EACH = 200;
+
+export async function benchList({ mode, progress, profile }: Tools): Promise<PartResult> {
+  const caller = callerOf(0);
+  const seed = (engine: Engine, entities: number, webhooksEach = WEBHOOKS_EACH) =>
+    seedStore(engine, { entities, webhooksEach, rule: ORDINARY }, progress);
+  const postgres = await seed('postgres', mode.quick ? 100 : 1_000);
+  const start = (store: Store) => startPaybell({ settings: { DATABASE_URL: store.databaseUrl }, profile });
+  const sqliteServer = await start(await seed('sqlite', mode.quick ? 100 : 1_000));
+  const postgresServer = await start(postgres);
+  const coldServer = await start(await seed('sqlite', mode.coldEntities, COLD_WEBHOOKS_EACH));
+  const peer = await startProgram('peers/fastify-pg.js', postgres, 'subject', 'node');
+  progress('conformance');
+  await requireConformance('Paybell on SQLite', sqliteServer.url, caller);
+  await requireConformance('Paybell on PostgreSQL', postgresServer.url, caller);
+  await requireConformance('the peer', peer.url, caller);
+  const bare = await startBareServer(sqliteServer, caller);
+
+  const warm = (name: string, server: Server): Subject => ({
+    name,
+    measure: () => loadServer(server, { callers: [caller], seconds: mode.roundSeconds }, LIST_PATH),
+  });
+  const cold = coldStream(mode.coldEntities, COLD_WEBHOOKS_EACH);
+  const subjects = [
+    warm('bare', bare),
+    warm('sqlite', sqliteServer),
+    { name: 'cold', measure: () => cold.load(coldServer, mode.roundSeconds) },
+    warm('postgres', postgresServer),
+    warm('peer', peer),
+  ];
+  for (const { name, measure } of subjects) {
+    progress(`warm-up: ${name}`);
+    await measure(0);
+  }
+  const rounds = await interleave(subjects, mode.rounds, progress);
+  for (const server of [bare, sqliteServer, coldServer, postgresServer, peer]) await server.stop();
+
+  const rate = (name: string) => medianOf(rounds, name, 'perSecond');
+  const row = (what: string, subject: string, limit: string, floor: number, target: number) => ({
+    what,
+    figures: `${amount(rate(subject))} ÷ ${amount(rate(limit))} requests/s`,
+    check: higher(medianRatio(rounds, subject, limit, 'perSecond'), floor, target),
+  });
+  return {
+    rows: [
+      row('list, 25 rows, warm, SQLite ÷ bare server', 'sqlite', 'bare', 0.6, 0.85),
+      row('list, 25 rows, warm, PostgreSQL ÷ bare server', 'postgres', 'bare', 0.4, 0.65),
+      row('list, PostgreSQL ÷ Fastify + pg', 'postgres', 'peer', 2, 5),
+      row('list, each another entity and query, SQLite ÷ bare server', 'cold', 'bare', 0.25, 0.4),
+    ],
+    charts: [
+      {
+        name: 'list',
+        title: 'The list request, 25 rows',
+        unit: 'requests a second on one core, 32 connections; longer is better',
+        bars: [
+          { label: 'bare Bun server', value: rate('bare'), note: 'the limit' },
+          { label: 'Paybell, SQLite', value: rate('sqlite') },
+          { label: 'Paybell, PostgreSQL', value: rate('postgres') },
+          { label: 'Paybell, SQLite, never asked before', value: rate('cold') },
+          { label: 'Fastify + pg, PostgreSQL', value: rate('peer') },
+        ],
+      },
+    ],
+    raw: { list: rounds },
+  };
+}
+
+/** Answers what Paybell answers, byte for byte, under the same headers. */
+export async function startBareServer(paybell: Server, { apiKey, entityId }: Caller): Promise<Server> {
+  const answer = await fetch(paybell.url + LIST_PATH, { headers: { 'api-key': apiKey, 'entity-id': entityId } });
+  const body = await answer.text();
+  const headers = Object.fromEntries([...answer.headers].filter(([name]) => !/^(date|content-length)$/.test(name)));
+  return startProgram('limits/bare-server.ts', { body, headers }, 'subject');
+}
