@@ -132,7 +132,6 @@ function startApi({ config, db, box, log, tools, engine, metrics, stats }: ApiPa
   });
   const backlog = new Backlog(db, config.ENTITY_BACKLOG_LIMIT);
   const redeliveries = new RedeliveryRunner(db, log, onWork);
-  redeliveries.start();
   const app = createApp({
     config,
     db,
@@ -152,6 +151,8 @@ function startApi({ config, db, box, log, tools, engine, metrics, stats }: ApiPa
     isReady: () => ready,
   });
   const server = listen(app, config, log);
+  // After the port is ours: where it is taken, a timer would hold the process.
+  redeliveries.start();
   const saveKeyUsage = () =>
     keyUsage.flush(db).catch((error) => log.warn({ err: error }, 'could not note when keys were last used'));
   const keyUsageTimer = setInterval(saveKeyUsage, KEY_USAGE_INTERVAL_MS);
