@@ -160,7 +160,7 @@ function startApi({ config, db, box, log, tools, engine, metrics, stats }: ApiPa
     ready = false;
     await Bun.sleep(READINESS_GRACE_MS);
     await server.stop();
-    redeliveries.stop();
+    await redeliveries.stop();
     clearInterval(keyUsageTimer);
     await saveKeyUsage();
   };

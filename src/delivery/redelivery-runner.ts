@@ -4,13 +4,16 @@ import { continueRedelivery, findRunning } from '../store/redeliveries.ts';
 
 /** How often to look for redeliveries whose process died before they were queued. */
 const LOOK_EVERY_MS = 30_000;
+/** After a share failed: the store did not answer, or another transaction held the same deliveries. */
+const PAUSE_MS = 1_000;
 
 /** Queues bulk redeliveries in the background, a share at a time; several instances may take turns at the same one. */
 export class RedeliveryRunner {
-  #running = false;
+  #running: Promise<void> | null = null;
   #again = false;
   #stopped = false;
-  #timer: Timer | null = null;
+  #timer: Timer | undefined;
+  #pause: Timer | undefined;
 
   constructor(
     private readonly db: Database,
@@ -26,16 +29,18 @@ export class RedeliveryRunner {
   /** There may be one to work on. */
   kick(): void {
     this.#again = true;
-    if (!this.#running && !this.#stopped) void this.#run();
+    if (this.#running === null && !this.#stopped) this.#running = this.#run();
   }
 
-  stop(): void {
+  /** Resolves when the share that is under way has ended. */
+  async stop(): Promise<void> {
     this.#stopped = true;
-    if (this.#timer !== null) clearInterval(this.#timer);
+    clearInterval(this.#timer);
+    clearTimeout(this.#pause);
+    await this.#running;
   }
 
   async #run(): Promise<void> {
-    this.#running = true;
     try {
       while (this.#again && !this.#stopped) {
         this.#again = false;
@@ -46,9 +51,10 @@ export class RedeliveryRunner {
         }
       }
     } catch (error) {
-      this.log.warn({ err: error }, 'redeliveries pause: the store does not answer');
+      this.log.warn({ err: error }, 'redeliveries pause: a share of one could not be queued');
+      if (!this.#stopped) this.#pause = setTimeout(() => this.kick(), PAUSE_MS);
     } finally {
-      this.#running = false;
+      this.#running = null;
     }
   }
 }

@@ -5,6 +5,7 @@ import { type Claimed, dueUnclaimed } from './delivery-claims.ts';
 import { destinationKey } from './events.ts';
 import { queueSuspendedNotice } from './single-deliveries.ts';
 import { chunks } from './values.ts';
+import { forgetFailures } from './webhook-health.ts';
 import { lockEntity } from './webhooks.ts';
 
 /**
@@ -140,6 +141,7 @@ export async function resumeWebhook(
        where entity_id = $1 and id = $2`,
       [entityId, webhookId],
     );
+    await forgetFailures(queries, entityId, webhookId);
     const before = { reason: webhook.suspended_reason };
     await recordChange(queries, entityId, change, { action: 'webhook.resumed', target: webhookId, before });
     return webhook.post_url;

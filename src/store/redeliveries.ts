@@ -3,6 +3,7 @@ import { Problem } from '../domain/problems.ts';
 import type { Change } from './audit.ts';
 import type { Database, Queries, SqlInteger } from './database.ts';
 import { countDeliveries, deliverySource } from './delivery-views.ts';
+import { NOTICE } from './events.ts';
 import { newId } from './new-id.ts';
 
 /**
@@ -20,27 +21,35 @@ function askForPost(db: Database): string {
 /** Answers false when there is no such delivery. */
 export function redeliver(db: Database, entityId: string, deliveryId: string): Promise<boolean> {
   return db.transaction(async (queries) => {
-    const row = await queries.get<{ webhook_id: string; id: string | null; suspended_at: SqlInteger | null }>(
-      `select d.webhook_id, w.id, w.suspended_at from deliveries d
+    const row = await queries.get<TargetRow>(
+      `select d.webhook_id, w.suspended_at,
+         case when d.webhook_id = '${NOTICE}' then n.notice_url else w.post_url end as post_url
+       from deliveries d join entities n on n.id = d.entity_id
        left join webhooks w on w.entity_id = d.entity_id and w.id = d.webhook_id
        where d.entity_id = $1 and d.id = $2`,
       [entityId, deliveryId],
     );
     if (row === undefined) return false;
-    if (row.id === null)
-      throw new Problem('conflict', `The webhook ${row.webhook_id} is gone: there is nowhere to send to.`);
-    if (row.suspended_at !== null) {
-      throw new Problem(
-        'conflict',
-        `The webhook ${row.webhook_id} is suspended: resume it, and what was held is sent.`,
-      );
-    }
+    refuseIfNowhere(row);
     await queries.run(`update deliveries set ${askForPost(db)} where entity_id = $1 and id = $2`, [
       entityId,
       deliveryId,
     ]);
     return true;
   });
+}
+
+type TargetRow = { webhook_id: string; suspended_at: SqlInteger | null; post_url: string | null };
+
+function refuseIfNowhere({ webhook_id: webhookId, suspended_at, post_url }: TargetRow): void {
+  if (post_url === null && webhookId === NOTICE) {
+    throw new Problem('conflict', 'Notices are switched off: set a notice URL, and then send it again.');
+  }
+  if (post_url === null) {
+    throw new Problem('conflict', `The webhook ${webhookId} is gone: there is nowhere to send to.`);
+  }
+  if (suspended_at === null) return;
+  throw new Problem('conflict', `The webhook ${webhookId} is suspended: resume it, and what was held is sent.`);
 }
 
 /** Notes what is to be sent again: all that match now, and nothing that comes later. */
@@ -127,8 +136,10 @@ function queueShare(
   return queries.run(
     `update deliveries set ${askForPost(db)}, redelivery_id = $2
      where entity_id = $1 and id in (${share.map((_, index) => `$${index + 3}`).join(', ')})
-       and exists (select 1 from webhooks w where w.entity_id = deliveries.entity_id and w.id = deliveries.webhook_id
-                   and w.suspended_at is null)`,
+       and (exists (select 1 from webhooks w where w.entity_id = deliveries.entity_id
+                      and w.id = deliveries.webhook_id and w.suspended_at is null)
+            or exists (select 1 from entities n where n.id = deliveries.entity_id
+                         and deliveries.webhook_id = '${NOTICE}' and n.notice_url is not null))`,
     [entityId, redeliveryId, ...share.map(({ id }) => id)],
   );
 }

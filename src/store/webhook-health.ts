@@ -13,21 +13,37 @@ export type HealthReport = {
   lastFailureMs: number | null;
 };
 
-/** Sorted, so that two instances which report on the same webhooks take the rows in the same order. */
+const REPORT_TYPES = ['text', 'text', 'bigint', 'bigint', 'bigint'];
+
+const later = (column: string) =>
+  `case when excluded.${column} is null or webhook_health.${column} > excluded.${column}
+     then webhook_health.${column} else excluded.${column} end`;
+
+/**
+ * Adds reports to what is known. Those of two instances overlap and come in any order: a date never goes back, and
+ * failures from before the other's success do not count. A webhook that is gone meanwhile gets no row.
+ */
 export async function recordHealth(db: Database, reports: readonly HealthReport[]): Promise<void> {
+  // Sorted, so that two instances which report on the same webhooks take the rows in the same order.
   const sorted = [...reports].sort((a, b) =>
     `${a.entityId} ${a.webhookId}` < `${b.entityId} ${b.webhookId}` ? -1 : 1,
   );
   for (const chunk of chunks(sorted)) {
     await db.transaction((queries) =>
       queries.run(
-        `insert into webhook_health (entity_id, webhook_id, failures_in_a_row, last_success_ms, last_failure_ms)
-         values ${valuesList(chunk.length, 5)}
+        `with reports (entity_id, webhook_id, failures_in_a_row, last_success_ms, last_failure_ms) as
+           (values ${valuesList(chunk.length, 5, 0, REPORT_TYPES)})
+         insert into webhook_health (entity_id, webhook_id, failures_in_a_row, last_success_ms, last_failure_ms)
+         select r.entity_id, r.webhook_id, r.failures_in_a_row, r.last_success_ms, r.last_failure_ms from reports r
+         where exists (select 1 from webhooks w where w.entity_id = r.entity_id and w.id = r.webhook_id)
          on conflict (entity_id, webhook_id) do update set
-           failures_in_a_row = excluded.failures_in_a_row
-             + case when excluded.last_success_ms is null then webhook_health.failures_in_a_row else 0 end,
-           last_success_ms = coalesce(excluded.last_success_ms, webhook_health.last_success_ms),
-           last_failure_ms = coalesce(excluded.last_failure_ms, webhook_health.last_failure_ms)`,
+           failures_in_a_row =
+             case when webhook_health.last_success_ms > excluded.last_failure_ms then 0
+                  else excluded.failures_in_a_row end
+             + case when excluded.last_success_ms >= webhook_health.last_failure_ms then 0
+                    else webhook_health.failures_in_a_row end,
+           last_success_ms = ${later('last_success_ms')},
+           last_failure_ms = ${later('last_failure_ms')}`,
         chunk.flatMap((report) => [
           report.entityId,
           report.webhookId,
@@ -38,6 +54,14 @@ export async function recordHealth(db: Database, reports: readonly HealthReport[
       ),
     );
   }
+}
+
+/** A webhook that is put back into service starts with a clean slate. */
+export async function forgetFailures(queries: Queries, entityId: string, webhookId: string): Promise<void> {
+  await queries.run('update webhook_health set failures_in_a_row = 0 where entity_id = $1 and webhook_id = $2', [
+    entityId,
+    webhookId,
+  ]);
 }
 
 type HealthRow = {
@@ -79,6 +103,7 @@ export async function readNoticeUrl(queries: Pick<Queries, 'get'>, entityId: str
 export function setNoticeUrl(db: Database, entityId: string, noticeUrl: string | null, change: Change): Promise<void> {
   return db.transaction(async (queries) => {
     const before = await readNoticeUrl(queries, entityId);
+    if (before === noticeUrl) return;
     await queries.run('update entities set notice_url = $2 where id = $1', [entityId, noticeUrl]);
     await recordChange(queries, entityId, change, {
       action: 'entity.updated',
