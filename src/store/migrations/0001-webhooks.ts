@@ -40,8 +40,9 @@ export const webhooks: Migration = {
       primary key (entity_id, id)
     )`,
     'create unique index webhooks_by_network_event on webhooks (entity_id, network_id, event, post_url)',
-    'create unique index webhooks_by_creation on webhooks (entity_id, created_seq)',
-    'create index webhooks_by_url on webhooks (entity_id, post_url, id)',
+    // One for each sort order. They carry what the list filters by, so that a walk reads no row that does not match.
+    'create index webhooks_by_creation on webhooks (entity_id, created_seq, network_id, event)',
+    'create index webhooks_by_url on webhooks (entity_id, post_url, id, network_id, event)',
 
     // Kept in the transaction that changes the webhooks, so that a total is a short sum and not a count of rows.
     `create table webhook_counts (
