@@ -24,6 +24,8 @@ async function examine({ json }: { json?: boolean }): Promise<void> {
     findings.push(finding);
     if (!json) printFinding(finding);
   }
+  const settingsOnly = findings.every(({ check }) => check === 'settings');
+  if (!json && settingsOnly) printLine(paint('Everything else is looked at once the settings can be used.', 'dim'));
   const isWell = findings.every(({ state }) => state !== 'fault');
   if (json) printJson({ ok: isWell, checks: findings });
   if (!isWell) throw new ReportedFailure();

@@ -33,6 +33,25 @@ onEveryEngine('housekeeping', (store) => {
     expect(await idsOf(entityId)).toEqual(['old_and_held', 'young']);
   });
 
+  test('stopped in the middle, it ends with the part under way and leaves the rest for later', async () => {
+    const entityId = await newEntity(store.db);
+    const many = Array.from({ length: 3_000 }, (_, index) => ({
+      id: `dlv_${index}`,
+      status: 'delivered' as const,
+      createdAtMs: Date.now() - 2 * HOUR_MS + index,
+    }));
+    await seedAged(store.db, entityId, many);
+    const housekeeping = new Housekeeping({ db: store.db, log, retentionMs: HOUR_MS, firstAfterMs: 1 });
+    housekeeping.start();
+    for (let look = 0; look < 2_000 && (await idsOf(entityId)).length === 3_000; look++) await Bun.sleep(1);
+    await housekeeping.stop();
+    const left = (await idsOf(entityId)).length;
+    expect(left).toBeGreaterThan(0);
+    expect(left).toBeLessThan(3_000);
+    await Bun.sleep(50);
+    expect(await idsOf(entityId)).toHaveLength(left);
+  });
+
   test('stopped before its time, it never begins', async () => {
     const entityId = await seedOldAndYoung();
     const housekeeping = new Housekeeping({ db: store.db, log, retentionMs: HOUR_MS, firstAfterMs: 20 });
