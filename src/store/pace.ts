@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from './database.ts';
 
-const FIRST_SIZE = 64;
-const LEAST_SIZE = 8;
+const LEAST_SIZE = 64;
 const MOST_SIZE = 512;
 const LONGEST_REST_MS = 1_000;
 
-/** SQLite works on the thread that answers requests, so a part there has to be short enough not to be felt. */
+/**
+ * SQLite works on the thread that answers requests, so a part there has to be short enough not to be felt. Smaller than
+ * the least it never gets, because on a slow disk most of a part is its commit, however little it holds.
+ */
 const PART_MS = { sqlite: 3, postgres: 50 } as const;
 
 /** Rests after each part, in multiples of what the part took: four leaves a fifth of the time to this work. */
@@ -15,7 +17,7 @@ export const REST = { background: 4, now: 1 } as const;
 /** Does long work in parts that nobody feels: as many rows at a time as take a few milliseconds, and a rest after each. */
 export class Pace {
   readonly #partMs: number;
-  #size = FIRST_SIZE;
+  #size = LEAST_SIZE;
 
   constructor(
     engine: Database['engine'],
