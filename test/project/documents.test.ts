@@ -41,6 +41,14 @@ describe('the packages', () => {
     expect(await read('package-lock.json')).not.toContain('"resolved"');
   });
 
+  test('are locked for every platform, since npm ci refuses a lock that leaves one out', async () => {
+    const { packages } = JSON.parse(await read('package-lock.json')) as {
+      packages: Record<string, { optionalDependencies?: Record<string, string> }>;
+    };
+    const wanted = Object.values(packages).flatMap((entry) => Object.keys(entry.optionalDependencies ?? {}));
+    expect(wanted.filter((name) => !Object.hasOwn(packages, `node_modules/${name}`))).toEqual([]);
+  });
+
   test('are all pinned to one version', async () => {
     const { dependencies, devDependencies } = JSON.parse(await read('package.json'));
     for (const version of Object.values({ ...dependencies, ...devDependencies })) {
