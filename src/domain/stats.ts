@@ -101,6 +101,25 @@ export function statsRange({ interval, since, until }: StatsQuery, nowS: number)
   return { in: 'query', name: 'since', message };
 }
 
+export type Span = { seconds: number; startS: number; endS: number };
+
+/** The range in as few sums as there can be: whole days, before and after them whole hours, and minutes at the edges. */
+export function longestSums({ startS, endS, intervalS }: StatsRange): Span[] {
+  const [seconds, ...shorter] = Object.values(INTERVAL_S)
+    .filter((length) => length >= intervalS)
+    .sort((a, b) => b - a);
+  return seconds === undefined ? [] : split({ seconds, startS, endS }, shorter);
+}
+
+function split({ seconds, startS, endS }: Span, [next, ...shorter]: readonly number[]): Span[] {
+  const firstS = Math.ceil(startS / seconds) * seconds;
+  const lastS = Math.floor(endS / seconds) * seconds;
+  const edge = (from: number, to: number) =>
+    next === undefined || from >= to ? [] : split({ seconds: next, startS: from, endS: to }, shorter);
+  if (firstS >= lastS) return edge(startS, endS);
+  return [...edge(startS, firstS), { seconds, startS: firstS, endS: lastS }, ...edge(lastS, endS)];
+}
+
 /**
  * What is counted, as a small number: everything but the time to receipt below zero, and from zero on the bucket of
  * the time. Buckets grow by a fifth each, so that the middle of one is within a tenth of all that is in it, and counts

@@ -78,7 +78,7 @@ async function* entitiesWithOldRows({ db, pace, beforeMs, beforeS, nowS }: Run):
     `case when exists (select 1 from ${table} t where t.entity_id = n.id and t.${old}) then 1 else 0 end as ${table}`;
   const sql = `select n.id, ${has('deliveries', 'created_at_ms < $2')}, ${has('events', 'created_at_ms < $2')},
       ${has('redeliveries', 'finished_at < $3')}, ${has('signing_secrets', 'expires_at <= $4')},
-      ${has('stats', 'seconds in (60, 3600) and t.start_s <= $3 - 3600')}
+      ${has('stats', 'seconds in (60, 3600, 86400) and t.start_s <= $3 - 86400')}
     from (select id from entities where id > $1 order by id limit ${ENTITIES_PER_LOOK}) n order by n.id`;
   let after = '';
   while (!pace.isStopped) {

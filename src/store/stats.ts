@@ -1,6 +1,7 @@
 import {
   figuresOf,
   INTERVAL_S,
+  longestSums,
   MAX_DESTINATIONS_SHOWN,
   SLOTS,
   type Stats,
@@ -10,8 +11,6 @@ import {
 import type { Database, Queries, SqlInteger } from './database.ts';
 import { walkDestinations } from './delivery-claims.ts';
 import { chunks, valuesList } from './values.ts';
-
-/** Sums over minutes and hours. Days are summed up from hours when they are asked for. */
 
 /** `destination` is empty for the sum over all of them. */
 export type StatsRow = {
@@ -23,8 +22,8 @@ export type StatsRow = {
   total: number;
 };
 
-/** Every sum that is kept: a minute for a close look, an hour so that a month is a thousand rows and not a million. */
-export const KEPT_SECONDS = [INTERVAL_S.minute, INTERVAL_S.hour] as const;
+/** Every sum is kept, so that what is asked for is read and not summed up: a month of days is 30 rows and not 43,200. */
+export const KEPT_SECONDS = Object.values(INTERVAL_S);
 
 /** Adds to what is there. The rows have to come in one order from every process, or two of them could deadlock. */
 export async function addStats(queries: Queries, rows: readonly StatsRow[]): Promise<void> {
@@ -40,32 +39,23 @@ export async function addStats(queries: Queries, rows: readonly StatsRow[]): Pro
 
 type Read = Omit<Stats, 'interval' | 'backlog'>;
 
-/** Totals, intervals and destinations of one moment. */
 export async function readStats(
   db: Database,
   entityId: string,
-  { intervalS, startS, endS }: StatsRange,
+  range: StatsRange,
   destination: string | undefined,
 ): Promise<Read> {
-  const seconds = intervalS < INTERVAL_S.hour ? INTERVAL_S.minute : INTERVAL_S.hour;
-  const range = [entityId, seconds, startS, endS];
-  const [byInterval, byDestination] = await db.snapshot(async (queries) => [
-    await queries.all<{ start_s: SqlInteger; slot: SqlInteger; total: SqlInteger }>(
-      `select start_s - start_s % $6 as start_s, slot, sum(total) as total from stats
-       where entity_id = $1 and seconds = $2 and destination = $5 and start_s >= $3 and start_s < $4
-       group by start_s - start_s % $6, slot`,
-      [...range, destination ?? '', intervalS],
-    ),
-    await queries.all<{ destination: string; slot: SqlInteger; total: SqlInteger }>(
-      `select destination, slot, sum(total) as total from stats
-       where entity_id = $1 and seconds = $2 and start_s >= $3 and start_s < $4
-         and destination ${destination === undefined ? `<> ''` : '= $5'}
-       group by destination, slot`,
-      destination === undefined ? range : [...range, destination],
-    ),
-  ]);
-  const intervals = tallies(byInterval.map((row) => ({ ...row, key: Number(row.start_s) })));
-  const destinations = tallies(byDestination.map((row) => ({ ...row, key: row.destination })));
+  const { intervalS, startS, endS } = range;
+  const rows = await db.all<{ start_s: SqlInteger; slot: SqlInteger; total: SqlInteger }>(
+    `select start_s, slot, total from stats
+     where entity_id = $1 and seconds = $2 and destination = $3 and start_s >= $4 and start_s < $5`,
+    [entityId, intervalS, destination ?? '', startS, endS],
+  );
+  const intervals = new Map<number, Tally>();
+  for (const row of rows) addTo(intervals, Number(row.start_s), row);
+  const inAll = sumOf(intervals.values());
+  const single = destination === undefined || inAll.size === 0 ? [] : [[destination, inAll] as const];
+  const destinations = destination === undefined ? await readDestinations(db, entityId, range) : new Map(single);
   const withEvents = (tally: Tally) => ({
     events: destination === undefined ? (tally.get(SLOTS.events) ?? 0) : null,
     ...figuresOf(tally),
@@ -73,7 +63,7 @@ export async function readStats(
   return {
     dateStart: startS,
     dateEnd: endS,
-    total: withEvents(sumOf(intervals.values())),
+    total: withEvents(inAll),
     intervals: Array.from({ length: (endS - startS) / intervalS }, (_, index) => {
       const dateStart = startS + index * intervalS;
       return { dateStart, ...withEvents(intervals.get(dateStart) ?? new Map()) };
@@ -83,21 +73,45 @@ export async function readStats(
   };
 }
 
+/** As many rows as SQLite, which works on our own thread, gives within a few milliseconds. */
+const ROWS_PER_LOOK = 1_000;
+
+/**
+ * Few rows at a time, with a turn for everybody else in between, and from the longest sums that fit: with a hundred
+ * destinations, a day by the minute would be a million rows and 2.4 s, and 30 days by the hour half of both.
+ */
+async function readDestinations(db: Database, entityId: string, range: StatsRange): Promise<Map<string, Tally>> {
+  const tallies = new Map<string, Tally>();
+  let perLook = 1;
+  for (const { seconds, startS, endS } of longestSums(range)) {
+    for (let fromS = startS; fromS < endS; ) {
+      const toS = Math.min(endS, fromS + perLook * seconds);
+      const rows = await db.all<{ destination: string; slot: SqlInteger; total: SqlInteger }>(
+        `select destination, slot, total from stats
+         where entity_id = $1 and seconds = $2 and start_s >= $3 and start_s < $4 and destination <> ''`,
+        [entityId, seconds, fromS, toS],
+      );
+      for (const row of rows) addTo(tallies, row.destination, row);
+      fromS = toS;
+      perLook = rows.length < ROWS_PER_LOOK / 2 ? perLook * 2 : Math.max(1, Math.floor(perLook / 2));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+  return tallies;
+}
+
+function addTo<Key>(tallies: Map<Key, Tally>, key: Key, row: { slot: SqlInteger; total: SqlInteger }): void {
+  const tally = tallies.get(key) ?? new Map();
+  const slot = Number(row.slot);
+  tallies.set(key, tally.set(slot, (tally.get(slot) ?? 0) + Number(row.total)));
+}
+
 function busiest(destinations: ReadonlyMap<string, Tally>): Stats['destinations'] {
   const all = [...destinations].map(([destination, tally]) => ({ destination, ...figuresOf(tally) }));
   const traffic = ({ accepted, delivered, failed }: (typeof all)[number]) => accepted + delivered + failed;
   const byName = (a: string, b: string) => (a < b ? -1 : 1);
   all.sort((a, b) => traffic(b) - traffic(a) || byName(a.destination, b.destination));
   return all.slice(0, MAX_DESTINATIONS_SHOWN);
-}
-
-function tallies<Key>(rows: readonly { key: Key; slot: SqlInteger; total: SqlInteger }[]): Map<Key, Tally> {
-  const byKey = new Map<Key, Tally>();
-  for (const { key, slot, total } of rows) {
-    const tally = byKey.get(key) ?? new Map();
-    byKey.set(key, tally.set(Number(slot), Number(total)));
-  }
-  return byKey;
 }
 
 function sumOf(all: Iterable<Tally>): Tally {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { figuresOf, receiptSlot, SLOTS, type StatsQuery, statsRange } from '../../src/domain/stats.ts';
+import { figuresOf, longestSums, receiptSlot, SLOTS, type StatsQuery, statsRange } from '../../src/domain/stats.ts';
 
 const NOW_S = 1_763_168_400 + 90;
 
@@ -40,6 +40,38 @@ describe('the range', () => {
   test('ends after it begins', () => {
     for (const until of [0, 3_600]) expect(range({ since: 3_600, until })).toMatchObject({ name: 'since' });
     expect(range({ since: NOW_S + 10 })).toMatchObject({ name: 'since', message: 'must be before until' });
+  });
+});
+
+describe('the longest sums of a range', () => {
+  const DAY_S = 86_400;
+
+  test('are days, then hours, then minutes, from the first to the last', () => {
+    const found = longestSums({ intervalS: 60, startS: DAY_S - 3_660, endS: 3 * DAY_S + 60 });
+    expect(found).toEqual([
+      { seconds: 60, startS: DAY_S - 3_660, endS: DAY_S - 3_600 },
+      { seconds: 3_600, startS: DAY_S - 3_600, endS: DAY_S },
+      { seconds: DAY_S, startS: DAY_S, endS: 3 * DAY_S },
+      { seconds: 60, startS: 3 * DAY_S, endS: 3 * DAY_S + 60 },
+    ]);
+  });
+
+  test('cover every range without a gap, and in few sums', () => {
+    const minutes = fc.integer({ min: 0, max: 100_000 });
+    fc.assert(
+      fc.property(minutes, fc.integer({ min: 1, max: 1_440 }), (first, count) => {
+        const startS = first * 60;
+        const endS = startS + count * 60;
+        const found = longestSums({ intervalS: 60, startS, endS });
+        expect([found[0]?.startS, found.at(-1)?.endS]).toEqual([startS, endS]);
+        for (const [index, span] of found.entries()) {
+          expect([span.startS % span.seconds, span.endS % span.seconds]).toEqual([0, 0]);
+          if (index > 0) expect(span.startS).toBe(found[index - 1]?.endS as number);
+        }
+        const sums = found.reduce((sum, span) => sum + (span.endS - span.startS) / span.seconds, 0);
+        expect(sums).toBeLessThanOrEqual(2 * 59 + 2 * 23 + 1);
+      }),
+    );
   });
 });
 

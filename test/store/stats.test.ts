@@ -76,6 +76,12 @@ onEveryEngine('statistics', (store) => {
     const days = await read({ intervalS: 86_400, startS: MIDNIGHT_S - 86_400, endS: MIDNIGHT_S + 86_400 });
     expect(days.intervals.map(({ accepted }) => accepted)).toEqual([0, 5]);
     expect(days.total.accepted).toBe(5);
+    // By destination they are read from the longest sums that fit, which must come to the same.
+    const odd = await read({ intervalS: 60, startS: MIDNIGHT_S - 60, endS: MIDNIGHT_S + 7_260 });
+    for (const { total, destinations } of [minutes, hours, days, odd]) {
+      expect(destinations.map(({ accepted }) => accepted)).toEqual([total.accepted]);
+    }
+    expect(odd.total.accepted).toBe(4);
   });
 
   test('show one destination alone when it is asked for, and nothing of one that is unknown', async () => {
@@ -184,19 +190,19 @@ onEveryEngine('statistics', (store) => {
       ]);
       return Number(row?.total);
     };
-    // Four minutes and three hours, with events and deliveries in all and deliveries of the destination.
-    expect(await rows()).toBe(7 * 3);
+    // Four minutes, three hours and a day, with events and deliveries in all and deliveries of the destination.
+    expect(await rows()).toBe(8 * 3);
     const prune = (limit: number) => pruneStats(store.db, entityId, MIDNIGHT_S + 7_199, limit);
     expect(await prune(4)).toBe(4);
     expect(await prune(4)).toBe(4);
     // All three minutes are over by then, but of the hours only the first.
     expect(await prune(100)).toBe(3 * 3 + 3 - 8);
     expect(await prune(100)).toBe(0);
-    expect(await rows()).toBe(3 * 3);
-    expect((await read()).total.accepted).toBe(2);
+    expect(await rows()).toBe(4 * 3);
+    expect((await read({ ...DAY, intervalS: 3_600 })).total.accepted).toBe(2);
   });
 
-  test('go by RETENTION with the rest, once the hours are over too', async () => {
+  test('go by RETENTION with the rest, once the day is over too', async () => {
     const { entityId: owner } = await createTenant(store.db);
     recorder.accepted(owner, [`${owner} ${A}`]);
     await recorder.flush();
@@ -205,11 +211,11 @@ onEveryEngine('statistics', (store) => {
       const pace = new Pace(store.engine, 0);
       return prune(store.db, { olderThanMs: 86_400_000, pace, dryRun, nowMs: (MIDNIGHT_S + 86_400 + second) * 1_000 });
     };
-    await pruneAt(3_599, false);
+    await pruneAt(86_399, false);
     expect(await left()).toBe(1);
-    await pruneAt(3_600, true);
+    await pruneAt(86_400, true);
     expect(await left()).toBe(1);
-    await pruneAt(3_600, false);
+    await pruneAt(86_400, false);
     expect(await left()).toBe(0);
   });
 });

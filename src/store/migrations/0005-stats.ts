@@ -4,7 +4,7 @@ export const stats: Migration = {
   version: 5,
   name: 'statistics',
   statements: [
-    // Sums of a minute or an hour (`seconds` long, from `start_s` on), for one destination or, where it is empty, in all.
+    // Sums of a minute, an hour or a day (`seconds` long, from `start_s` on), for one destination or, where it is empty, in all.
     // `slot` says what was counted (domain/stats.ts). Rows are only ever added to, so that any process may write them.
     `create table stats (
       entity_id text collate "binary" not null,
