@@ -8,6 +8,7 @@ import type { Caller } from './seed.ts';
 
 export const generator = Bun.which('wrk') === null ? 'autocannon' : 'wrk';
 export const CONNECTIONS = 32;
+const MAX_SECONDS = 300;
 
 /** Requests number `from`, `from + 1` …: each another caller, and another query once all callers had their turn. */
 export type Load = {
@@ -27,17 +28,29 @@ export type Load = {
 /** `errors` counts refused and broken requests alike. */
 export type LoadResult = {
   readonly requests: number;
+  readonly errors: number;
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  readonly errors: number;
 };
 
-export async function runLoad(load: Load): Promise<LoadResult> {
+export function runLoad(load: Load): Promise<LoadResult> {
+  return generate<LoadResult>(load);
+}
+
+/** Ends after so many answers instead of after some time. */
+export async function runAmount(load: Omit<Load, 'seconds'>, amount: number): Promise<void> {
+  await generate({ ...load, amount, seconds: MAX_SECONDS });
+}
+
+/** What a generator is told. */
+export type Order = Load & { readonly amount?: number };
+
+async function generate<Result extends Pick<LoadResult, 'requests' | 'errors'>>(order: Order): Promise<Result> {
   const folder = tempFolder();
   try {
-    const result = await (generator === 'wrk' ? runWrk(load, folder) : runAutocannon(load, folder));
-    if (result.errors > 0) throw new Error(`${result.errors} of ${result.requests} requests to ${load.url} failed`);
+    const result = await (generator === 'wrk' ? runWrk<Result>(order, folder) : runAutocannon<Result>(order, folder));
+    if (result.errors > 0) throw new Error(`${result.errors} of ${result.requests} requests to ${order.url} failed`);
     return result;
   } finally {
     removeFolder(folder);
@@ -54,7 +67,7 @@ export async function loadServer(server: { url: string; pid: number }, load: Omi
   return { ...result, busy: before === null || after === null ? Number.NaN : (after - before) / elapsedS };
 }
 
-async function runWrk(load: Load, folder: string): Promise<LoadResult> {
+function runWrk<Result>(load: Order, folder: string): Promise<Result> {
   const script = join(folder, 'script.lua');
   writeFileSync(script, wrkScript(load, folder));
   const connections = String(load.connections ?? CONNECTIONS);
@@ -62,7 +75,7 @@ async function runWrk(load: Load, folder: string): Promise<LoadResult> {
   return runProgram([...command, '--script', script, load.url], 'load');
 }
 
-function runAutocannon(load: Load, folder: string): Promise<LoadResult> {
+function runAutocannon<Result>(load: Order, folder: string): Promise<Result> {
   const file = join(folder, 'load.json');
   writeFileSync(file, JSON.stringify({ connections: CONNECTIONS, ...load }));
   return runProgram(['node', resolve(import.meta.dir, 'load/autocannon.js'), file], 'load');

@@ -2,7 +2,13 @@ import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { generator } from './load.ts';
 import { modeOf } from './mode.ts';
+import { benchCache } from './parts/cache.ts';
+import { benchDelivery } from './parts/delivery.ts';
+import { benchGrowth } from './parts/growth.ts';
+import { benchInstances } from './parts/instances.ts';
+import { benchLatency } from './parts/latency.ts';
 import { benchList } from './parts/list.ts';
+import { benchStart } from './parts/start.ts';
 import { stopPostgres } from './postgres.ts';
 import { canPin, cleanUp } from './processes.ts';
 import { describeMachine, type PartResult, type Results, saveResults, tableAsText, verdictOf } from './report.ts';
@@ -15,7 +21,16 @@ import type { Tools } from './tools.ts';
 
 const PARTS: Readonly<Record<string, (tools: Tools) => Promise<PartResult>>> = {
   list: benchList,
+  growth: benchGrowth,
+  delivery: benchDelivery,
+  latency: benchLatency,
+  start: benchStart,
+  instances: benchInstances,
+  cache: benchCache,
 };
+
+/** No floor of the table depends on it, and it takes its time. */
+const FULL_ONLY = new Set(['cache']);
 
 const words = process.argv.slice(2);
 const options = new Set(words.filter((word) => word.startsWith('--')));
@@ -38,7 +53,7 @@ async function main(): Promise<number> {
   const mode = modeOf(options.has('--quick'));
   const profile = options.has('--profile') ? resolve('bench/profiles') : null;
   if (profile !== null) mkdirSync(profile, { recursive: true });
-  const parts = asked.length === 0 ? Object.keys(PARTS) : asked;
+  const parts = asked.length > 0 ? asked : Object.keys(PARTS).filter((part) => !mode.quick || !FULL_ONLY.has(part));
   console.log(`load from ${generator}, ${canPin ? 'a core each for it and the server' : 'not pinned to cores'}`);
   const results: PartResult[] = [];
   for (const part of parts) {
@@ -62,19 +77,17 @@ async function main(): Promise<number> {
   return all.rows.some(({ check }) => check !== null && verdictOf(check) === 'BELOW') ? 1 : 0;
 }
 
+async function endAll(): Promise<void> {
+  await stopPostgres();
+  await cleanUp();
+}
+
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.on(
-    signal,
-    () =>
-      void stopPostgres()
-        .finally(cleanUp)
-        .finally(() => process.exit(130)),
-  );
+  process.on(signal, () => void endAll().then(() => process.exit(130)));
 }
 
 try {
   process.exitCode = await main();
 } finally {
-  await stopPostgres();
-  await cleanUp();
+  await endAll();
 }

@@ -28,6 +28,7 @@ export function tempFolder(): string {
 }
 
 export function removeFolder(folder: string): void {
+  if (!folders.has(folder)) return;
   rmSync(folder, { recursive: true, force: true });
   folders.delete(folder);
 }

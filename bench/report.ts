@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { arch, availableParallelism, cpus, platform, release, totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
 import packageJson from '../package.json';
@@ -112,6 +112,7 @@ export async function describeMachine(mode: Mode): Promise<Record<string, string
 export function saveResults(results: Results, allParts: boolean): string {
   const suffix = [...(results.quick ? ['quick'] : []), ...(allParts ? [] : results.parts)].map((word) => `-${word}`);
   const path = join('bench/results', `${results.date.slice(0, 10)}${suffix.join('')}.json`);
+  mkdirSync(resolve(import.meta.dir, 'results'), { recursive: true });
   writeFileSync(resolve(import.meta.dir, '..', path), `${JSON.stringify(results, null, 2)}\n`);
   return path;
 }

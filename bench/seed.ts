@@ -1,5 +1,5 @@
 import { Database as SqliteConnection } from 'bun:sqlite';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { SQL } from 'bun';
 import type { DatabaseTarget } from '../src/config.ts';
 import { hashApiKey, lastFour, makeApiKey, PERMISSIONS } from '../src/domain/api-keys.ts';
@@ -12,7 +12,8 @@ import { BENCH_SECRET_KEY, runPaybell, tempFolder } from './processes.ts';
 /** Stores of any size, made by the engine itself from a series of numbers: millions of rows in seconds. */
 
 export type Caller = { readonly entityId: string; readonly apiKey: string };
-export type Store = { readonly databaseUrl: string };
+/** The folder is empty where the store is not a file. */
+export type Store = { readonly databaseUrl: string; readonly folder: string };
 export type Engine = DatabaseTarget['engine'];
 
 const CREATED_AT = 1_763_168_400;
@@ -62,7 +63,7 @@ export async function seedStore(engine: Engine, plan: Plan, progress: (done: str
   }
   await fillCounters(connection, rows);
   await connection.finish();
-  return { databaseUrl };
+  return { databaseUrl, folder: target.engine === 'sqlite' ? dirname(target.file) : '' };
 }
 
 async function newTarget(engine: Engine): Promise<DatabaseTarget> {

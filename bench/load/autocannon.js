@@ -27,7 +27,7 @@ const result = await autocannon({
   method: load.method ?? 'GET',
   ...(load.body === undefined ? {} : { body: load.body }),
   connections: load.connections,
-  duration: load.seconds,
+  ...(load.amount === undefined ? { duration: load.seconds } : { amount: load.amount }),
   requests: [request],
 });
 const requests = result['2xx'] + result.non2xx;

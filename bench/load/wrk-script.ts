@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Load } from '../load.ts';
+import type { Load, Order } from '../load.ts';
 
 /** Written for each run: wrk keeps to its fastest road only when a script has no `request` function. */
-export function wrkScript(load: Load, folder: string): string {
+export function wrkScript(load: Order, folder: string): string {
   const queries = load.queries ?? [''];
   const lines = [`wrk.method = ${quoted(load.method ?? 'GET')}`];
   for (const [name, value] of Object.entries(load.headers ?? {})) lines.push(header(quoted(name), quoted(value)));
@@ -13,6 +13,7 @@ export function wrkScript(load: Load, folder: string): string {
     const { entityId = '', apiKey = '' } = load.callers[0] ?? {};
     lines.push(header('"api-key"', quoted(apiKey)), header('"entity-id"', quoted(entityId)));
   }
+  if (load.amount !== undefined) lines.push(stopAfter(load.amount));
   return [...lines, REPORT].join('\n');
 }
 
@@ -40,6 +41,21 @@ function stream(load: Load, queries: readonly string[], folder: string): string[
     '  return queries[query + 1] .. callers[caller + 1]',
     'end',
   ];
+}
+
+/** wrk itself runs for a time and not for a number, and sleeps to the end of it unless the process ends. */
+function stopAfter(amount: number): string {
+  return `
+local answered, errors = 0, 0
+function response(status)
+  answered = answered + 1
+  if status >= 400 then errors = errors + 1 end
+  if answered == ${amount} then
+    print(string.format('{"requests":%d,"errors":%d}', answered, errors))
+    io.stdout:flush()
+    os.exit(0)
+  end
+end`;
 }
 
 const REPORT = `

@@ -1,0 +1,37 @@
+import { residentBytes, startPaybell } from '../processes.ts';
+import { amount, type PartResult } from '../report.ts';
+import type { Sample } from '../rounds.ts';
+import { ORDINARY, seedStore } from '../seed.ts';
+import { coldStream } from '../streams.ts';
+import type { Tools } from '../tools.ts';
+
+/** A million requests of which no two ask for the same: what is kept of them has a bound. */
+
+const WEBHOOKS_EACH = 200;
+const MEGABYTE = 1024 ** 2;
+
+export async function benchCache({ mode, progress, profile }: Tools): Promise<PartResult> {
+  const wanted = mode.quick ? 100_000 : 1_000_000;
+  const plan = { entities: mode.coldEntities, webhooksEach: WEBHOOKS_EACH, rule: ORDINARY };
+  const store = await seedStore('sqlite', plan, progress);
+  const server = await startPaybell({ settings: { DATABASE_URL: store.databaseUrl }, profile });
+  const stream = coldStream(mode.coldEntities, WEBHOOKS_EACH);
+  const samples: Sample[] = [{ requests: 0, bytes: await residentBytes(server.pid) }];
+  while (stream.used() < wanted) {
+    progress(`${stream.used().toLocaleString('en')} of ${wanted.toLocaleString('en')} different requests`);
+    await stream.load(server, mode.quick ? 1 : 3);
+    samples.push({ requests: stream.used(), bytes: await residentBytes(server.pid) });
+  }
+  await server.stop();
+  const at = (share: number) =>
+    samples.find(({ requests }) => (requests ?? 0) >= wanted * share) ?? samples.at(-1) ?? {};
+  const shown = [0, 0.1, 0.5, 1].map((share) => {
+    const { requests = 0, bytes = 0 } = at(share);
+    return `${(bytes / MEGABYTE).toFixed(0)} MB after ${amount(requests)}`;
+  });
+  return {
+    rows: [{ what: 'resident memory along different list requests', figures: shown.join(', '), check: null }],
+    charts: [],
+    raw: { cache: { cache: samples } },
+  };
+}

@@ -1,0 +1,157 @@
+import { resolve } from 'node:path';
+import { CONNECTIONS, runAmount } from '../load.ts';
+import { credentials } from '../one-by-one.ts';
+import { runProgram, type Server, startPaybell, startProgram, tempFolder } from '../processes.ts';
+import { amount, higher, type PartResult } from '../report.ts';
+import { interleave, medianOf, medianRatio, type Sample, type Subject } from '../rounds.ts';
+import type { Caller } from '../seed.ts';
+import type { Tools } from '../tools.ts';
+
+/** Events accepted and delivered, durable on SQLite, beside a loop that only signs and posts. */
+
+export const API = '/api/v1/crypto';
+const NETWORK = 8453;
+const FAN_OUT = 10;
+/** The default of DESTINATION_CONCURRENCY: the loop may have no more in flight at a receiver than Paybell may. */
+const PER_DESTINATION = 16;
+const QUIET_MS = 200;
+const MAX_WAIT_MS = 120_000;
+
+export type Received = { received: number; lastAtMs: number; delaysMs: number[]; ports: number[] };
+
+export async function benchDelivery({ mode, progress, profile }: Tools): Promise<PartResult> {
+  const receiver = await startProgram('limits/receiver.ts', { ports: FAN_OUT }, 'load');
+  const { ports } = await readReceiver(receiver);
+  const urls = ports.map((port) => `http://127.0.0.1:${port}/hook`);
+  const paybell = await startPaybell({ settings: deliverySettings(`sqlite:${tempFolder()}/paybell.db`), profile });
+  const caller = firstCaller(paybell);
+  await register(paybell, caller, 'TransferCreated', urls.slice(0, 1));
+  await register(paybell, caller, 'TransferFinalized', urls);
+  const amounts = mode.quick ? { one: 4_000, ten: 600 } : { one: 40_000, ten: 6_000 };
+
+  const bare = (name: string, targets: readonly string[]): Subject => ({
+    name,
+    measure: () => postBare(targets, mode.deliverySeconds),
+  });
+  const deliver = (name: string, event: string, events: number, webhooks: number): Subject => ({
+    name,
+    measure: () => acceptAndDeliver({ paybell, receiver, caller, event, events, webhooks }),
+  });
+  const subjects = [
+    bare('bare, one receiver', urls.slice(0, 1)),
+    deliver('one webhook', 'TransferCreated', amounts.one, 1),
+    bare('bare, ten receivers', urls),
+    deliver('ten webhooks', 'TransferFinalized', amounts.ten, FAN_OUT),
+  ];
+  progress('warm-up');
+  for (const { name, measure } of subjects) if (!name.startsWith('bare')) await measure(0);
+  const rounds = await interleave(subjects, mode.rounds, progress);
+  await paybell.stop();
+  await receiver.stop();
+
+  const rate = (name: string) => medianOf(rounds, name, 'perSecond');
+  const row = (what: string, subject: string, limit: string, floor: number, target: number) => ({
+    what,
+    figures: `${amount(rate(subject))} ÷ ${amount(rate(limit))} posts/s`,
+    check: higher(medianRatio(rounds, subject, limit, 'perSecond'), floor, target),
+  });
+  return {
+    rows: [
+      row('1 event to 1 webhook, SQLite, durable ÷ bare posts', 'one webhook', 'bare, one receiver', 0.2, 0.35),
+      row('1 event to 10 webhooks, SQLite, durable ÷ bare posts', 'ten webhooks', 'bare, ten receivers', 0.4, 0.6),
+    ],
+    charts: [
+      {
+        name: 'delivery',
+        title: 'Events accepted and delivered, durable, on SQLite',
+        unit: 'posts a second on one core, from the first acceptance to the last receipt; longer is better',
+        bars: [
+          { label: 'bare signed posts, 1 receiver', value: rate('bare, one receiver'), note: 'the limit' },
+          { label: 'Paybell, 1 event to 1 webhook', value: rate('one webhook') },
+          { label: 'bare signed posts, 10 receivers', value: rate('bare, ten receivers'), note: 'the limit' },
+          { label: 'Paybell, 1 event to 10 webhooks', value: rate('ten webhooks') },
+        ],
+      },
+    ],
+    raw: { delivery: rounds },
+  };
+}
+
+/** Receivers on this machine are neither https nor public. */
+export function deliverySettings(databaseUrl: string): Record<string, string> {
+  return { DATABASE_URL: databaseUrl, ALLOW_INSECURE_TARGETS: 'true' };
+}
+
+export function firstCaller({ greeting }: Server): Caller {
+  const entityId = /entity-id\s+(ent_\w+)/.exec(greeting)?.[1];
+  const apiKey = /api-key\s+(pbk_\w+)/.exec(greeting)?.[1];
+  if (entityId === undefined || apiKey === undefined) throw new Error('Paybell printed no first entity and key');
+  return { entityId, apiKey };
+}
+
+export async function register(paybell: Server, caller: Caller, event: string, urls: readonly string[]): Promise<void> {
+  for (const postUrl of urls) {
+    const answer = await fetch(`${paybell.url}${API}/webhooks/classic`, {
+      method: 'POST',
+      headers: { ...credentials(caller), 'content-type': 'application/json' },
+      body: JSON.stringify({ postUrl, networkIds: [NETWORK], events: [event] }),
+    });
+    if (answer.status !== 201) throw new Error(`registering ${postUrl} was answered with ${answer.status}`);
+  }
+}
+
+/** As a payment system would send it; Paybell makes the id. */
+export function eventBody(event: string): string {
+  return JSON.stringify({
+    event,
+    networkId: NETWORK,
+    sentAtMs: 0,
+    transferId: 'trf_8412',
+    amount: '25.00',
+    currency: 'USDC',
+  });
+}
+
+export async function readReceiver(receiver: Server, path = ''): Promise<Received> {
+  return (await fetch(`${receiver.url}/${path}`)).json() as Promise<Received>;
+}
+
+async function postBare(urls: readonly string[], seconds: number): Promise<Sample> {
+  const input = { urls, concurrency: PER_DESTINATION, seconds, body: eventBody('TransferCreated') };
+  const program = resolve(import.meta.dir, '../limits/signed-posts.ts');
+  const result = await runProgram<{ perSecond: number; errors: number }>(
+    [process.execPath, program, JSON.stringify(input)],
+    'subject',
+  );
+  if (result.errors > 0) throw new Error(`${result.errors} bare posts failed`);
+  return result;
+}
+
+type Course = { paybell: Server; receiver: Server; caller: Caller; event: string; events: number; webhooks: number };
+
+/** The whole time counts, from the first request to the last receipt, and every post has to arrive once. */
+async function acceptAndDeliver({ paybell, receiver, caller, event, events, webhooks }: Course): Promise<Sample> {
+  await readReceiver(receiver, 'reset');
+  const startedAtMs = performance.timeOrigin + performance.now();
+  const body = eventBody(event);
+  const headers = { 'content-type': 'application/json' };
+  await runAmount({ url: `${paybell.url}${API}/events`, method: 'POST', headers, body, callers: [caller] }, events);
+  const acceptedS = (performance.timeOrigin + performance.now() - startedAtMs) / 1_000;
+  const { received, lastAtMs } = await untilQuiet(receiver, events * webhooks);
+  // Requests that were under way at the end may have been accepted without anybody counting them.
+  const most = (events + CONNECTIONS) * webhooks;
+  if (received > most) throw new Error(`${received} posts arrived of at most ${most}`);
+  return { perSecond: received / ((lastAtMs - startedAtMs) / 1_000), acceptedPerSecond: events / acceptedS, received };
+}
+
+async function untilQuiet(receiver: Server, expected: number): Promise<Received> {
+  const deadlineMs = performance.now() + MAX_WAIT_MS;
+  let before = await readReceiver(receiver);
+  while (performance.now() < deadlineMs) {
+    await Bun.sleep(QUIET_MS);
+    const now = await readReceiver(receiver);
+    if (now.received >= expected && now.received === before.received) return now;
+    before = now;
+  }
+  throw new Error(`${before.received} of ${expected} posts arrived in time`);
+}

@@ -1,0 +1,54 @@
+import { runLoad } from '../load.ts';
+import { LIST_PATH } from '../peers/conformance.ts';
+import { freePort, type Server, startPaybell } from '../processes.ts';
+import { amount, type PartResult } from '../report.ts';
+import { interleave, medianOf } from '../rounds.ts';
+import { callerOf, ORDINARY, seedStore, WEBHOOKS_EACH } from '../seed.ts';
+import type { Tools } from '../tools.ts';
+
+/** One, two and three instances behind one port, on one PostgreSQL, wherever the system puts them. */
+
+const COUNTS = [1, 2, 3];
+
+export async function benchInstances({ mode, progress }: Tools): Promise<PartResult> {
+  const entities = mode.quick ? 10 : 1_000;
+  const store = await seedStore('postgres', { entities, webhooksEach: WEBHOOKS_EACH, rule: ORDINARY }, progress);
+  const servers: Server[] = [];
+  const subjects = [];
+  for (const count of COUNTS) {
+    const settings = { DATABASE_URL: store.databaseUrl, REUSE_PORT: 'true', PORT: String(freePort()) };
+    let url = '';
+    for (let i = 0; i < count; i++) {
+      const server = await startPaybell({ settings, place: 'anywhere' });
+      servers.push(server);
+      url = server.url;
+    }
+    const load = { url: url + LIST_PATH, callers: [callerOf(0)], seconds: mode.roundSeconds };
+    subjects.push({ name: String(count), measure: async () => ({ ...(await runLoad(load)) }) });
+  }
+  if (!mode.quick) for (const { measure } of subjects) await measure();
+  const rounds = await interleave(subjects, mode.quick ? 1 : mode.rounds, progress);
+  for (const server of servers) await server.stop();
+  const rate = (count: number) => medianOf(rounds, String(count), 'perSecond');
+  return {
+    rows: [
+      {
+        what: 'list, PostgreSQL, 1, 2 and 3 instances behind one port',
+        figures: `${COUNTS.map((count) => amount(rate(count))).join(', ')} requests/s`,
+        check: null,
+      },
+    ],
+    charts: [
+      {
+        name: 'instances',
+        title: 'Instances behind one port (REUSE_PORT=true), PostgreSQL',
+        unit: 'list requests a second, with the load generator and PostgreSQL on the same cores; longer is better',
+        bars: COUNTS.map((count) => ({
+          label: count === 1 ? 'one instance' : `${count} instances`,
+          value: rate(count),
+        })),
+      },
+    ],
+    raw: { instances: rounds },
+  };
+}
