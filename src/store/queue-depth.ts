@@ -2,7 +2,7 @@ import type { Registry } from '../metrics/registry.ts';
 import type { Database, SqlInteger } from './database.ts';
 
 /** One look at the index reads this many of its entries: about a millisecond on SQLite, which works on our own thread. */
-const ENTRIES_PER_LOOK = 5_000;
+const ENTRIES_PER_LOOK = 2_000;
 const FRESH_MS = 3_000;
 /** A long queue takes its time to count: never more than about a fiftieth of it goes into counting. */
 const COST_FACTOR = 50;
@@ -75,7 +75,7 @@ export function observeQueue(registry: Registry, queue: QueueDepth): void {
 type Place = { destination: string; dueMs: number };
 type Slice = { total: number; due: number; firstDueMs: number | null; nowMs: number; last: Place | null };
 
-/** In slices, and everybody else has a turn in between: 1 M entries at a time would stop SQLite for a tenth of a second. */
+/** In slices, and everybody else has a turn in between: 1 M entries at a time would stop SQLite for a good part of a second. */
 async function countWaiting(db: Database, entriesPerLook: number): Promise<Depth> {
   const depth = { waiting: 0, due: 0, oldestDueAgeMs: 0 };
   let after: Place | null = { destination: '', dueMs: 0 };
