@@ -47,6 +47,19 @@ function transfer({ payer, payee, token }: Addresses): Fields {
   return { transferId: TRANSFER_ID, agreementId: AGREEMENT_ID, payer, payee, ...value };
 }
 
+/** What each kind says, for whoever has to decide what to do on it. */
+export const EVENT_MEANINGS: Readonly<Record<EventKind, string>> = {
+  AgreementSignedUp: 'A payer has signed an agreement. Transfers may fall due under it from now on.',
+  AgreementCancelled: 'An agreement has ended. No further transfer is made under it.',
+  ScheduledAgreementCancel: 'An agreement is going to end on `dateEnds`. Until then it goes on as before.',
+  TransferProcessed:
+    'A transfer is in a transaction that the network has not made final: it can still be undone. Show it, but hand out ' +
+    'nothing for it.',
+  TransferCreated: 'A transfer was made out and waits to be paid. Nothing is on the network yet.',
+  TransferFinalized: 'The network has made the transaction of a transfer final. This is the one to act on.',
+  LatePayment: 'A transfer was due on `dateDue` and is not paid.',
+};
+
 type Sample = (addresses: Addresses, nowS: number) => Fields;
 
 const SAMPLES: Record<EventKind, Sample> = {
