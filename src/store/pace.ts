@@ -9,7 +9,7 @@ const LONGEST_REST_MS = 1_000;
  * SQLite works on the thread that answers requests, so a part there has to be short enough not to be felt. Smaller than
  * the least it never gets, because on a slow disk most of a part is its commit, however little it holds.
  */
-const PART_MS = { sqlite: 3, postgres: 50 } as const;
+const PART_MS = { sqlite: 3, postgres: 20 } as const;
 
 /** Rests after each part, in multiples of what the part took: four leaves a fifth of the time to this work. */
 export const REST = { background: 4, now: 1 } as const;
