@@ -129,10 +129,14 @@ export class Engine {
     try {
       const picks = await this.#plan();
       if (made.length === 0 && picks.length === 0) return;
-      const { settled, sendable } = await db.transaction(async (queries) => ({
-        settled: await settleAttempts(queries, db.dialect, made),
-        sendable: await this.#claim(queries, picks),
-      }));
+      const { settled, sendable } = await db.transaction(async (queries) => {
+        // One destination's long backlog must not make the claims of all others read it.
+        for (const sql of db.dialect.planAnew) await queries.run(sql);
+        return {
+          settled: await settleAttempts(queries, db.dialect, made),
+          sendable: await this.#claim(queries, picks),
+        };
+      });
       await this.#begin(sendable);
       this.#noteSettled(made, settled);
     } catch (error) {

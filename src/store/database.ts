@@ -45,6 +45,11 @@ export type Dialect = {
   readonly nowMs: string;
   /** Ends a `select` of rows to be claimed: what another instance is claiming at this moment is passed over. */
   readonly skipLocked: string;
+  /**
+   * Held to the end of a transaction; statements are planned for the tables as they are. A plan that was made when the
+   * store was empty reads whole tables, and goes on doing so until somebody counts the rows anew.
+   */
+  readonly planAnew: readonly string[];
   /** Ends a `select … from webhooks w`: those rows stay as they were read until the transaction ends. */
   readonly lockWebhooks: string;
   /** Answers a row when the table `$1` is there. */

@@ -39,6 +39,7 @@ const dialect: Dialect = {
   nowMs: 'cast(extract(epoch from statement_timestamp()) * 1000 as bigint)',
   skipLocked: 'for update skip locked',
   lockWebhooks: 'for share of w',
+  planAnew: ['set local plan_cache_mode = force_custom_plan'],
   findTable: 'select tablename from pg_tables where schemaname = current_schema and tablename = $1',
   storeBytes: 'select pg_database_size(current_database()) as bytes',
 };

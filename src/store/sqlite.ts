@@ -26,6 +26,8 @@ const dialect: Dialect = {
   nowMs: `cast(unixepoch('subsec') * 1000 as integer)`,
   skipLocked: '',
   lockWebhooks: '',
+  // SQLite's plans do not depend on how many rows there are, as nobody counts them.
+  planAnew: [],
   findTable: `select name from sqlite_master where type = 'table' and name = $1`,
   storeBytes: 'select page_count * page_size as bytes from pragma_page_count(), pragma_page_size()',
 };
