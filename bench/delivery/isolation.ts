@@ -8,7 +8,7 @@ import { type Receivers, startReceivers } from './receivers.ts';
 
 /**
  * 200 destinations, of which one never answers and has 5,000 deliveries waiting: how long the others' events take from
- * the moment they are sent to the moment they are received, with it and without it, in turns.
+ * the moment they are sent to the moment they are received, with it and without it, side by side.
  * `npx bun bench/delivery/isolation.ts --rounds 3 --rate 300 --seconds 8`
  */
 
@@ -25,23 +25,42 @@ const HANGING = 0;
 const WAITING = 5_000;
 const TARGET = 1.5;
 const EVENTS = Number(values.rate) * Number(values.seconds);
-const EVENTS_WARM_UP = 1_000;
+const EVENTS_WARM_UP = 500;
 
+/** When each event was sent, by its id. */
+type SentAtMs = Map<string, number>;
 type Figures = { medianMs: number; p99Ms: number; worstMs: number };
 
-async function measure(engine: Engine, withHanging: boolean): Promise<Figures> {
+type Side = { client: Client; receivers: Receivers; stop: () => Promise<void> };
+
+async function startSide(engine: Engine): Promise<Side> {
   const receivers = await startReceivers({ receivers: DESTINATIONS, hanging: HANGING });
   const instances = await Instances.on(engine);
-  try {
-    const { client } = await instances.start();
-    for (const [network, url] of receivers.urls.entries()) await client.register(url, ['LatePayment'], [network]);
-    await sendSteadily(client, EVENTS_WARM_UP, 'warm-up');
-    if (withHanging) await fillHanging(client, receivers);
-    const sentAtMs = await sendSteadily(client, EVENTS, 'measured');
-    return await figuresOf(sentAtMs, receivers);
-  } finally {
+  const stop = async () => {
     await instances.stop();
     await receivers.stop();
+  };
+  const { client } = await instances.start();
+  for (const [network, url] of receivers.urls.entries()) await client.register(url, ['LatePayment'], [network]);
+  return { client, receivers, stop };
+}
+
+/** Both at the same time, event by event in turn: whatever else the machine does hits both alike. */
+async function measure(engine: Engine, round: number): Promise<{ without: Figures; with: Figures }> {
+  const sides = [await startSide(engine), await startSide(engine)] as const;
+  // Who was started first may matter, so they change places.
+  const [healthy, burdened] = round % 2 === 0 ? sides : ([sides[1], sides[0]] as const);
+  try {
+    const clients = [healthy.client, burdened.client] as const;
+    await sendSteadily(clients, EVENTS_WARM_UP, 'warm-up');
+    await fillHanging(burdened.client, burdened.receivers);
+    const [sentToHealthy, sentToBurdened] = await sendSteadily(clients, EVENTS, 'measured');
+    return {
+      without: await figuresOf(sentToHealthy, healthy.receivers),
+      with: await figuresOf(sentToBurdened, burdened.receivers),
+    };
+  } finally {
+    for (const side of sides) await side.stop();
   }
 }
 
@@ -54,24 +73,29 @@ async function fillHanging(client: Client, receivers: Receivers): Promise<void> 
 }
 
 /** By the clock and not by the answers: a slow answer must not thin out the load that would show it. */
-async function sendSteadily(client: Client, events: number, prefix: string): Promise<Map<string, number>> {
-  const sentAtMs = new Map<string, number>();
+async function sendSteadily(
+  clients: readonly [Client, Client],
+  events: number,
+  prefix: string,
+): Promise<[SentAtMs, SentAtMs]> {
+  const sentAtMs: [SentAtMs, SentAtMs] = [new Map(), new Map()];
   const answers: Promise<unknown>[] = [];
   const startedAtMs = performance.now();
-  for (let index = 0; index < events; index++) {
-    const aheadMs = startedAtMs + (index * 1_000) / Number(values.rate) - performance.now();
+  for (let index = 0; index < events * 2; index++) {
+    const aheadMs = startedAtMs + (index * 500) / Number(values.rate) - performance.now();
     if (aheadMs > 1) await Bun.sleep(aheadMs);
+    const side = index % 2 === 0 ? 0 : 1;
     const eventId = `${prefix}-${index}`;
-    const networkId = 1 + (index % (DESTINATIONS - 1));
+    const networkId = 1 + (Math.floor(index / 2) % (DESTINATIONS - 1));
     const body = JSON.stringify({ eventId, event: 'LatePayment', networkId, amount: '25.00' });
-    sentAtMs.set(eventId, performance.timeOrigin + performance.now());
-    answers.push(client.request('POST', '/events', body).then((answer) => answer.text()));
+    sentAtMs[side].set(eventId, performance.timeOrigin + performance.now());
+    answers.push(clients[side].request('POST', '/events', body).then((answer) => answer.text()));
   }
   await Promise.all(answers);
   return sentAtMs;
 }
 
-async function figuresOf(sentAtMs: ReadonlyMap<string, number>, receivers: Receivers): Promise<Figures> {
+async function figuresOf(sentAtMs: SentAtMs, receivers: Receivers): Promise<Figures> {
   for (let tries = 0; tries < 100 && (await receivers.count()).count < EVENTS_WARM_UP + EVENTS; tries++)
     await Bun.sleep(50);
   const { ledger } = await receivers.ledger();
@@ -96,7 +120,7 @@ let missed = false;
 for (const engine of ENGINES.filter((name) => values.store === undefined || values.store === name)) {
   const all: { without: Figures; with: Figures }[] = [];
   for (let round = 1; round <= Number(values.rounds); round++) {
-    const pair = { without: await measure(engine, false), with: await measure(engine, true) };
+    const pair = await measure(engine, round);
     all.push(pair);
     process.stderr.write(`${engine}: round ${round} of ${values.rounds}\n`);
     rows.push(
