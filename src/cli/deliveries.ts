@@ -90,7 +90,9 @@ async function show(deliveryId: string, { entity, json }: Options): Promise<void
       new Date(attempt.startedAtMs).toISOString(),
       String(attempt.durationMs),
       String(attempt.statusCode ?? attempt.error),
-      (attempt.response ?? '').replace(/\s+/g, ' ').slice(0, 40),
+      printable(attempt.response ?? '')
+        .replace(/\s+/g, ' ')
+        .slice(0, 40),
       attempt.postUrl,
     ]),
     'Not attempted yet.',
@@ -106,7 +108,7 @@ function printFields(delivery: DeliveryDetail): void {
     created: showDate(delivery.dateCreated),
     delivered: showDate(delivery.dateDelivered),
     'next attempt': showDate(delivery.dateNextAttempt),
-    body: delivery.body,
+    body: printable(delivery.body),
   };
   for (const [name, value] of Object.entries(fields)) printLine(`${paint(name.padEnd(12), 'bold')}  ${value}`);
   printLine();
@@ -116,30 +118,51 @@ async function redeliverOneOrMany(
   deliveryId: string | undefined,
   { entity, dryRun, json, ...filters }: Options,
 ): Promise<void> {
-  if (deliveryId !== undefined) return redeliverOne(entity, deliveryId, json === true);
-  const { dryRun: _, ...filter } = parseOptions(redeliverQuerySchema, filters);
+  if (deliveryId !== undefined) {
+    if (Object.keys(filters).length > 0) {
+      throw new CommandError('give the id of one delivery or filters for many, not both', EXIT.usage);
+    }
+    return redeliverOne(entity, deliveryId, { dryRun: dryRun === true, json: json === true });
+  }
+  const { dryRun: _, ...filter } = parseFilters(filters);
   await withStore(async ({ db }) => {
     await requireEntity(db, entity);
-    if (dryRun) {
-      const totalResults = await countDeliveries(db, entity, filter);
-      return json ? printJson({ totalResults }) : printLine(`${totalResults} deliveries would be sent again.`);
-    }
+    if (dryRun) return printCount(await countDeliveries(db, entity, filter), json === true);
     const redeliveryId = await startRedelivery(db, entity, filter, changeByCommandLine());
     while (await continueRedelivery(db, entity, redeliveryId));
     const done = await watch(db, entity, redeliveryId);
-    if (json) return printJson(done);
-    printLine(`${done.queued} queued, ${done.sent} sent, ${done.delivered} delivered, ${done.skipped} skipped.`);
+    if (json) printJson(done);
+    else printLine(`${done.queued} queued, ${done.sent} sent, ${done.delivered} delivered, ${done.skipped} skipped.`);
     if (done.sent < done.queued) {
       throw new CommandError('not all were sent: is a server running on this store? They stay queued until one is.');
     }
   });
 }
 
-async function redeliverOne(entity: string, deliveryId: string, json: boolean): Promise<void> {
-  const found = await withStore(({ db }) => redeliver(db, entity, deliveryId));
-  if (!found) throw new CommandError(`there is no delivery ${deliveryId}`, EXIT.failure);
-  if (json) printJson({ deliveryId });
+function parseFilters(filters: Record<string, string | boolean | undefined>) {
+  if (Object.keys(filters).length === 0) {
+    throw new CommandError('give the id of a delivery, or at least one filter such as --status failed', EXIT.usage);
+  }
+  return parseOptions(redeliverQuerySchema, filters);
+}
+
+async function redeliverOne(
+  entity: string,
+  deliveryId: string,
+  { dryRun, json }: { dryRun: boolean; json: boolean },
+): Promise<void> {
+  const found = await withStore(async ({ db }) =>
+    dryRun ? (await readDelivery(db, entity, deliveryId)) !== null : redeliver(db, entity, deliveryId),
+  );
+  if (!found) throw new CommandError(`there is no delivery ${deliveryId}`);
+  if (dryRun) printCount(1, json);
+  else if (json) printJson({ deliveryId });
   else printLine(`${deliveryId} is queued; a running server posts it.`);
+}
+
+function printCount(totalResults: number, json: boolean): void {
+  if (json) printJson({ totalResults });
+  else printLine(`${totalResults} ${totalResults === 1 ? 'delivery' : 'deliveries'} would be sent again.`);
 }
 
 /** Until all are sent, or until nothing has moved for a while. */
@@ -159,6 +182,11 @@ async function watch(db: Database, entityId: string, redeliveryId: string): Prom
     }
     await Bun.sleep(LOOK_EVERY_MS);
   }
+}
+
+/** What others wrote must not steer the terminal of whoever reads it. */
+function printable(text: string): string {
+  return text.replace(/[^\P{Cc}\n\t]/gu, '�');
 }
 
 function answerOf(delivery: DeliveryView): string {

@@ -19,22 +19,49 @@ export function printJson(value: unknown): void {
   printLine(JSON.stringify(value));
 }
 
-/** Columns as wide as their widest cell; no lines drawn, so that it can be cut and sorted by other programs. */
 export function printTable(headings: readonly string[], rows: readonly (readonly string[])[], empty: string): void {
   if (rows.length === 0) {
     printLine(paint(empty, 'dim'));
     return;
   }
+  const { isTTY, columns } = process.stdout;
+  for (const line of layOut(headings, rows, isTTY ? columns : null)) printLine(line);
+}
+
+/**
+ * Columns as wide as their widest cell; no lines drawn, so that it can be cut and sorted by other programs. On a
+ * terminal too narrow for that, where every line would break in two, each row becomes a block of its own.
+ */
+export function layOut(
+  headings: readonly string[],
+  rows: readonly (readonly string[])[],
+  terminalColumns: number | null,
+): string[] {
   const widths = headings.map((heading, column) =>
     Math.max(Bun.stringWidth(heading), ...rows.map((row) => Bun.stringWidth(row[column] ?? ''))),
   );
+  const tableWidth = widths.reduce((sum, width) => sum + width + GAP.length, -GAP.length);
+  if (terminalColumns !== null && tableWidth > terminalColumns) return blocks(headings, rows);
   const line = (cells: readonly string[]) =>
     cells
-      .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - Bun.stringWidth(cell)))
-      .join('  ')
+      .map((cell, column) => padTo(widths[column] ?? 0, cell))
+      .join(GAP)
       .trimEnd();
-  printLine(paint(line(headings), 'bold'));
-  for (const row of rows) printLine(line(row));
+  return [paint(line(headings), 'bold'), ...rows.map(line)];
+}
+
+const GAP = '  ';
+
+function blocks(headings: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const width = Math.max(...headings.map((heading) => Bun.stringWidth(heading)));
+  return rows.flatMap((row, index) => [
+    ...(index === 0 ? [] : ['']),
+    ...headings.map((heading, column) => `${paint(padTo(width, heading), 'bold')}${GAP}${row[column] ?? ''}`.trimEnd()),
+  ]);
+}
+
+function padTo(width: number, text: string): string {
+  return text + ' '.repeat(width - Bun.stringWidth(text));
 }
 
 /** Only when there is more than the page shows: otherwise the table says it all. */
