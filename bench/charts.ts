@@ -4,7 +4,8 @@ import { amount } from './report.ts';
 /** Small bar charts as SVG, readable on a light page and on a dark one. */
 
 const WIDTH = 720;
-const LABEL_WIDTH = 250;
+/** Of a letter at this size, on average; a label too wide would be cut off at the left. */
+const LETTER_WIDTH = 6.8;
 const VALUE_WIDTH = 120;
 const BAR_HEIGHT = 22;
 const ROW_HEIGHT = 34;
@@ -23,16 +24,17 @@ const STYLE = `
 
 export function drawChart({ title, unit, bars }: Chart): string {
   const most = Math.max(...bars.map(({ value }) => value));
-  const room = WIDTH - LABEL_WIDTH - VALUE_WIDTH;
+  const labelWidth = Math.ceil(Math.max(...bars.map(({ label }) => label.length)) * LETTER_WIDTH) + 12;
+  const room = WIDTH - labelWidth - VALUE_WIDTH;
   const rows = bars.map(({ label, value, note }, index) => {
     const y = TOP + index * ROW_HEIGHT;
     const width = Math.max(1, (value / most) * room);
     const middle = y + BAR_HEIGHT / 2 + 4.5;
     const shown = `${amount(value)}${note === undefined ? '' : ` <tspan class="note">${escaped(note)}</tspan>`}`;
     return [
-      `  <text x="${LABEL_WIDTH - 10}" y="${middle}" text-anchor="end">${escaped(label)}</text>`,
-      `  <rect class="bar" x="${LABEL_WIDTH}" y="${y}" width="${width.toFixed(1)}" height="${BAR_HEIGHT}" rx="3"/>`,
-      `  <text x="${(LABEL_WIDTH + width + 8).toFixed(1)}" y="${middle}">${shown}</text>`,
+      `  <text x="${labelWidth - 10}" y="${middle}" text-anchor="end">${escaped(label)}</text>`,
+      `  <rect class="bar" x="${labelWidth}" y="${y}" width="${width.toFixed(1)}" height="${BAR_HEIGHT}" rx="3"/>`,
+      `  <text x="${(labelWidth + width + 8).toFixed(1)}" y="${middle}">${shown}</text>`,
     ].join('\n');
   });
   const height = TOP + bars.length * ROW_HEIGHT + 6;

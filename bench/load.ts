@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { wrkScript } from './load/wrk-script.ts';
 import { cpuSeconds, removeFolder, runProgram, tempFolder } from './processes.ts';
+import type { Sample } from './rounds.ts';
 import type { Caller } from './seed.ts';
 
 /** A load generator in a process of its own: wrk where it is installed, autocannon from npm otherwise. */
@@ -57,14 +58,35 @@ async function generate<Result extends Pick<LoadResult, 'requests' | 'errors'>>(
   }
 }
 
-/** With the share of its core that the server was busy: well under 1 means that something else was the limit. */
-export async function loadServer(server: { url: string; pid: number }, load: Omit<Load, 'url'>, path: string) {
+/** With the processor's part in it, see `withCpu`. */
+export function loadServer(server: Measured, load: Omit<Load, 'url'>, path: string): Promise<Sample> {
+  return withCpu(server, async () => {
+    const result = await runLoad({ ...load, url: server.url + path });
+    return { ...result, operations: result.requests };
+  });
+}
+
+type Measured = { readonly url: string; readonly pid: number };
+
+/**
+ * `busy` is the share of a core that the server used: well under 1 means that something else was the limit. The time of
+ * the processor for each operation hardly changes when the machine is busy with other things.
+ */
+export async function withCpu(
+  server: Measured,
+  measure: () => Promise<Sample & { operations: number }>,
+): Promise<Sample> {
   const before = cpuSeconds(server.pid);
   const startedAtMs = performance.now();
-  const result = await runLoad({ ...load, url: server.url + path });
+  const sample = await measure();
   const elapsedS = (performance.now() - startedAtMs) / 1_000;
   const after = cpuSeconds(server.pid);
-  return { ...result, busy: before === null || after === null ? Number.NaN : (after - before) / elapsedS };
+  if (before === null || after === null) return sample;
+  return {
+    ...sample,
+    busy: (after - before) / elapsedS,
+    cpuMicroseconds: ((after - before) / sample.operations) * 1e6,
+  };
 }
 
 function runWrk<Result>(load: Order, folder: string): Promise<Result> {

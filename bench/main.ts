@@ -11,6 +11,7 @@ import { benchList } from './parts/list.ts';
 import { benchStart } from './parts/start.ts';
 import { stopPostgres } from './postgres.ts';
 import { canPin, cleanUp } from './processes.ts';
+import { publish } from './publish.ts';
 import { describeMachine, type PartResult, type Results, saveResults, tableAsText, verdictOf } from './report.ts';
 import type { Tools } from './tools.ts';
 
@@ -73,7 +74,9 @@ async function main(): Promise<number> {
     raw: Object.assign({}, ...results.map(({ raw }) => raw)),
   };
   console.log(`\n${tableAsText(all.rows)}\n`);
-  console.log(`every round is in ${saveResults(all, asked.length === 0)}`);
+  const whole = asked.length === 0;
+  console.log(`every round is in ${saveResults(all, whole)}`);
+  if (whole && !mode.quick) publish(all);
   return all.rows.some(({ check }) => check !== null && verdictOf(check) === 'BELOW') ? 1 : 0;
 }
 
@@ -86,8 +89,11 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => void endAll().then(() => process.exit(130)));
 }
 
+let exitCode = 1;
 try {
-  process.exitCode = await main();
+  exitCode = await main();
 } finally {
   await endAll();
 }
+// Said aloud, since the hook that stops PostgreSQL with the process would end it with 0.
+process.exit(exitCode);

@@ -42,7 +42,7 @@ export function coldStream(entities: number, webhooksEach: number): ColdStream {
     async load(server, seconds) {
       const result = await loadServer(server, { callers, queries, from, seconds }, LIST_PATH);
       // Those that were cut off at the end of a run were asked for too.
-      from += result.requests + 100;
+      from += (result.requests ?? 0) + 100;
       if (from > length) throw new Error(`the ${length} cold requests ran out: the store has to be larger`);
       return result;
     },

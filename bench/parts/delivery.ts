@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { CONNECTIONS, runAmount } from '../load.ts';
+import { CONNECTIONS, runAmount, withCpu } from '../load.ts';
 import { credentials } from '../one-by-one.ts';
 import { runProgram, type Server, startPaybell, startProgram, tempFolder } from '../processes.ts';
 import { amount, higher, type PartResult } from '../report.ts';
@@ -35,7 +35,7 @@ export async function benchDelivery({ mode, progress, profile }: Tools): Promise
   });
   const deliver = (name: string, event: string, events: number, webhooks: number): Subject => ({
     name,
-    measure: () => acceptAndDeliver({ paybell, receiver, caller, event, events, webhooks }),
+    measure: () => withCpu(paybell, () => acceptAndDeliver({ paybell, receiver, caller, event, events, webhooks })),
   });
   const subjects = [
     bare('bare, one receiver', urls.slice(0, 1)),
@@ -130,7 +130,7 @@ async function postBare(urls: readonly string[], seconds: number): Promise<Sampl
 type Course = { paybell: Server; receiver: Server; caller: Caller; event: string; events: number; webhooks: number };
 
 /** The whole time counts, from the first request to the last receipt, and every post has to arrive once. */
-async function acceptAndDeliver({ paybell, receiver, caller, event, events, webhooks }: Course): Promise<Sample> {
+async function acceptAndDeliver({ paybell, receiver, caller, event, events, webhooks }: Course) {
   await readReceiver(receiver, 'reset');
   const startedAtMs = performance.timeOrigin + performance.now();
   const body = eventBody(event);
@@ -141,7 +141,8 @@ async function acceptAndDeliver({ paybell, receiver, caller, event, events, webh
   // Requests that were under way at the end may have been accepted without anybody counting them.
   const most = (events + CONNECTIONS) * webhooks;
   if (received > most) throw new Error(`${received} posts arrived of at most ${most}`);
-  return { perSecond: received / ((lastAtMs - startedAtMs) / 1_000), acceptedPerSecond: events / acceptedS, received };
+  const perSecond = received / ((lastAtMs - startedAtMs) / 1_000);
+  return { perSecond, acceptedPerSecond: events / acceptedS, operations: received };
 }
 
 async function untilQuiet(receiver: Server, expected: number): Promise<Received> {
