@@ -1,5 +1,7 @@
 import { afterEach, expect, test } from 'bun:test';
 import type { DeliveryFilter } from '../../src/domain/delivery-views.ts';
+import type { Claimed } from '../../src/store/delivery-claims.ts';
+import { settleAttempts } from '../../src/store/delivery-settlements.ts';
 import { suspendWebhook } from '../../src/store/delivery-states.ts';
 import { readDelivery } from '../../src/store/delivery-views.ts';
 import {
@@ -212,6 +214,32 @@ onEveryEngine('sending one delivery again', (store) => {
       until('it is delivered', async () => (await read()).status === 'delivered'),
     );
     expect(kinds(await read())).toEqual(['redelivery 200']);
+  });
+
+  test('is settled by whoever holds it now: one that was taken over logs nothing and uses up no request', async () => {
+    const { entityId, read, again } = await oneDelivery(3_600_000);
+    await again();
+    const [lost] = await claim(store.db, entityId);
+    await letPass(store.db, entityId, 60_000);
+    const [held] = await claim(store.db, entityId);
+    const settle = (claimed: Claimed | undefined, statusCode: number) =>
+      store.db.transaction((queries) =>
+        settleAttempts(queries, store.db.dialect, [
+          {
+            claimed: claimed ?? never(),
+            settlement: { status: 'pending', steps: 0, delayMs: null, suspend: null },
+            postUrl: HOOK,
+            startedAtMs: Date.now(),
+            outcome: answered(statusCode),
+          },
+        ]),
+      );
+    expect((await settle(lost, 500)).size).toBe(0);
+    expect(await read()).toMatchObject({ attempts: 0, attemptLog: [] });
+    expect((await settle(held, 503)).size).toBe(1);
+    expect(kinds(await read())).toEqual(['redelivery 503']);
+    expect((await settle(lost, 500)).size).toBe(0);
+    expect((await read()).attempts).toBe(1);
   });
 
   test('works for a notice too, and is refused while notices are switched off', async () => {
