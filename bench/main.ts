@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { generator } from './load.ts';
 import { modeOf } from './mode.ts';
@@ -52,8 +51,7 @@ async function main(): Promise<number> {
     return 2;
   }
   const mode = modeOf(options.has('--quick'));
-  const profile = options.has('--profile') ? resolve('bench/profiles') : null;
-  if (profile !== null) mkdirSync(profile, { recursive: true });
+  const profile = (name: string) => (options.has('--profile') ? resolve(import.meta.dir, 'profiles', name) : null);
   const parts = asked.length > 0 ? asked : Object.keys(PARTS).filter((part) => !mode.quick || !FULL_ONLY.has(part));
   console.log(`load from ${generator}, ${canPin ? 'a core each for it and the server' : 'not pinned to cores'}`);
   const results: PartResult[] = [];

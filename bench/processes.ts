@@ -117,7 +117,12 @@ export async function runPaybell(args: readonly string[], settings: Settings): P
   if ((await child.exited) !== 0) throw new Error(`paybell ${args.join(' ')} failed: ${await child.stderr.text()}`);
 }
 
-type PaybellOptions = { readonly settings: Settings; readonly place?: Place; readonly profile?: string | null };
+type PaybellOptions = {
+  readonly settings: Settings;
+  readonly place?: Place;
+  /** Where its processor profile goes when it stops. */
+  readonly profile?: string | null;
+};
 
 /** `paybell serve` with its default settings, but for the rate limit, which would be all that is measured. */
 export function startPaybell({ settings, place = 'subject', profile = null }: PaybellOptions): Promise<Server> {
@@ -125,7 +130,14 @@ export function startPaybell({ settings, place = 'subject', profile = null }: Pa
   return startServer({
     place,
     command: [process.execPath, ...profiling, MAIN, 'serve'],
-    environment: { PORT: '0', RATE_LIMIT: 'off', SECRET_KEY: BENCH_SECRET_KEY, ...settings },
+    environment: {
+      PORT: '0',
+      RATE_LIMIT: 'off',
+      SECRET_KEY: BENCH_SECRET_KEY,
+      // Set by `serve` itself, which starts anew for it; the profiler's signal in that moment would end the process.
+      ...(profile === null ? {} : { BUN_CONFIG_MAX_HTTP_REQUESTS: '65336' }),
+      ...settings,
+    },
     folder: tempFolder(),
     listening: /is listening on (http:\S+)[\s\S]*API reference/,
   });

@@ -4,6 +4,6 @@ import type { Mode } from './mode.ts';
 export type Tools = {
   readonly mode: Mode;
   readonly progress: (doing: string) => void;
-  /** A folder for processor profiles of what is measured, or null. */
-  readonly profile: string | null;
+  /** A folder for the processor profile of the Paybell of that name, or null when none is wanted. */
+  readonly profile: (name: string) => string | null;
 };

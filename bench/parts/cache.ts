@@ -14,7 +14,7 @@ export async function benchCache({ mode, progress, profile }: Tools): Promise<Pa
   const wanted = mode.quick ? 100_000 : 1_000_000;
   const plan = { entities: mode.coldEntities, webhooksEach: WEBHOOKS_EACH, rule: ORDINARY };
   const store = await seedStore('sqlite', plan, progress);
-  const server = await startPaybell({ settings: { DATABASE_URL: store.databaseUrl }, profile });
+  const server = await startPaybell({ settings: { DATABASE_URL: store.databaseUrl }, profile: profile('cache') });
   const stream = coldStream(mode.coldEntities, WEBHOOKS_EACH);
   const samples: Sample[] = [{ requests: 0, bytes: await residentBytes(server.pid) }];
   while (stream.used() < wanted) {

@@ -23,7 +23,10 @@ export async function benchDelivery({ mode, progress, profile }: Tools): Promise
   const receiver = await startProgram('limits/receiver.ts', { ports: FAN_OUT }, 'load');
   const { ports } = await readReceiver(receiver);
   const urls = ports.map((port) => `http://127.0.0.1:${port}/hook`);
-  const paybell = await startPaybell({ settings: deliverySettings(`sqlite:${tempFolder()}/paybell.db`), profile });
+  const paybell = await startPaybell({
+    settings: deliverySettings(`sqlite:${tempFolder()}/paybell.db`),
+    profile: profile('delivery'),
+  });
   const caller = firstCaller(paybell);
   await register(paybell, caller, 'TransferCreated', urls.slice(0, 1));
   await register(paybell, caller, 'TransferFinalized', urls);

@@ -32,7 +32,10 @@ async function growTable({ mode, progress, profile }: Tools): Promise<PartResult
   const stores: { server: Server; store: Store; entities: number }[] = [];
   for (const { entities } of sizes) {
     const store = await seedStore('sqlite', { entities, webhooksEach: WEBHOOKS_EACH, rule: ORDINARY }, progress);
-    const server = await startPaybell({ settings: { DATABASE_URL: store.databaseUrl }, profile });
+    const server = await startPaybell({
+      settings: { DATABASE_URL: store.databaseUrl },
+      profile: profile(`growth-${entities}`),
+    });
     stores.push({ server, store, entities });
   }
   let number = 0;
@@ -98,7 +101,10 @@ async function growEntity({ mode, progress, profile }: Tools): Promise<PartResul
   const name = shortCount(webhooks);
   const rule = bigEntityRule(webhooks);
   const store = await seedStore('sqlite', { entities: 1, webhooksEach: webhooks, rule }, progress);
-  const server = await startPaybell({ settings: { DATABASE_URL: store.databaseUrl }, profile });
+  const server = await startPaybell({
+    settings: { DATABASE_URL: store.databaseUrl },
+    profile: profile('growth-entity'),
+  });
   const headers = credentials(callerOf(0));
   const ask: Ask = (query) => ({ url: `${server.url}${LIST_PATH}?${query}`, headers });
   const cases = await pageCases(async (filter) => {

@@ -19,7 +19,10 @@ export async function benchLatency({ mode, progress, profile }: Tools): Promise<
   const servers: Server[] = [receiver];
   const subjects: Subject[] = [];
   for (const [store, databaseUrl] of Object.entries(stores)) {
-    const paybell = await startPaybell({ settings: deliverySettings(databaseUrl), profile });
+    const paybell = await startPaybell({
+      settings: deliverySettings(databaseUrl),
+      profile: profile(`latency-${store}`),
+    });
     const caller = firstCaller(paybell);
     await register(paybell, caller, 'TransferCreated', [`${receiver.url}/hook`]);
     const others = Array.from({ length: WEBHOOKS }, (_, index) => `https://example.com/hooks/${index}`);

@@ -16,10 +16,11 @@ export async function benchList({ mode, progress, profile }: Tools): Promise<Par
   const seed = (engine: Engine, entities: number, webhooksEach = WEBHOOKS_EACH) =>
     seedStore(engine, { entities, webhooksEach, rule: ORDINARY }, progress);
   const postgres = await seed('postgres', mode.quick ? 100 : 1_000);
-  const start = (store: Store) => startPaybell({ settings: { DATABASE_URL: store.databaseUrl }, profile });
-  const sqliteServer = await start(await seed('sqlite', mode.quick ? 100 : 1_000));
-  const postgresServer = await start(postgres);
-  const coldServer = await start(await seed('sqlite', mode.coldEntities, COLD_WEBHOOKS_EACH));
+  const start = (store: Store, name: string) =>
+    startPaybell({ settings: { DATABASE_URL: store.databaseUrl }, profile: profile(`list-${name}`) });
+  const sqliteServer = await start(await seed('sqlite', mode.quick ? 100 : 1_000), 'sqlite');
+  const postgresServer = await start(postgres, 'postgres');
+  const coldServer = await start(await seed('sqlite', mode.coldEntities, COLD_WEBHOOKS_EACH), 'cold');
   const peer = await startProgram('peers/fastify-pg.js', postgres, 'subject', 'node');
   progress('conformance');
   await requireConformance('Paybell on SQLite', sqliteServer.url, caller);
