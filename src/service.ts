@@ -71,9 +71,8 @@ export async function startService(config: Config, log: Logger): Promise<Service
     housekeeping?.start();
     const stopObserving = observe(config, db, engine, metrics, stats);
     const stop = async () => {
-      await running.stop();
-      await housekeeping?.stop();
-      await engine?.stop();
+      // At once, so that nothing more is claimed from the signal on: what is still accepted waits in the store.
+      await Promise.all([running.stop(), housekeeping?.stop(), engine?.stop()]);
       await stopObserving();
       await db.close();
     };
