@@ -158,7 +158,13 @@ async function answerRepeat(queries: Queries, event: NewEvent): Promise<Acceptan
     'select body, deliveries from events where entity_id = $1 and id = $2',
     [event.entityId, event.eventId],
   );
-  if (stored?.body === event.body) {
+  if (stored === undefined) {
+    // Retention has removed it since the insert saw it: as good as never accepted, and the next try will be.
+    return new Problem('unavailable', `The event ${event.eventId} was just removed. Nothing was changed; try again.`, {
+      headers: { 'retry-after': '1' },
+    });
+  }
+  if (stored.body === event.body) {
     return { eventId: event.eventId, deliveries: Number(stored.deliveries), repeated: true };
   }
   return new Problem('event_conflict', `The event ${event.eventId} was accepted before with another body.`);

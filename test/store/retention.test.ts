@@ -3,6 +3,7 @@ import { beforeEach, expect, test } from 'bun:test';
 import { SQL } from 'bun';
 import type { DeliveryStatus } from '../../src/domain/deliveries.ts';
 import type { Database, Queries, SqlValue } from '../../src/store/database.ts';
+import { acceptEvents } from '../../src/store/events.ts';
 import { Pace, REST } from '../../src/store/pace.ts';
 import { type Pruned, prune } from '../../src/store/retention.ts';
 import { listSecrets, rotateSecret } from '../../src/store/secrets.ts';
@@ -229,6 +230,29 @@ onEveryEngine('retention beside others', (store) => {
     await run();
     expect(await store.db.all('select id from deliveries')).toEqual([]);
     expect(await store.db.all('select id from events')).toEqual([]);
+  });
+
+  test('an event that goes in the very moment in which it is sent again is to be tried again, and is no conflict', async () => {
+    const entityId = await newEntity(store.db);
+    await seedEvents(store.db, entityId, [{ id: 'again', createdAtMs: OLD_MS }]);
+    const event = {
+      entityId,
+      eventId: 'again',
+      event: 'LatePayment',
+      networkId: 1,
+      body: '{}',
+      createdAtMs: NOW_MS,
+      firstDelayMs: 0,
+    };
+    const answers = await store.db.transaction((queries) => {
+      const get = async <Row>(sql: string, params?: readonly SqlValue[]) => {
+        await queries.run('delete from events where entity_id = $1', [entityId]);
+        return queries.get<Row>(sql, params);
+      };
+      const racing = { get, all: queries.all.bind(queries), run: queries.run.bind(queries) };
+      return acceptEvents(racing, store.db.dialect, [event]);
+    });
+    expect(answers).toMatchObject([{ code: 'unavailable' }]);
   });
 
   test('it ends early when it is stopped, and what is left goes the next time', async () => {
