@@ -114,7 +114,7 @@ export class Engine {
     while (!this.#done) {
       try {
         await this.#turn();
-        if (this.#finished.length === 0) await this.#bell.wait(this.#idleMs);
+        if (this.#finished.length === 0 && !this.#done) await this.#bell.wait(this.#idleMs);
       } catch (error) {
         this.parts.log.error({ err: error }, 'delivery pauses: the store does not answer');
         if (this.#stopping) return;
@@ -243,8 +243,11 @@ export class Engine {
       this.#health.note(attempt);
       this.parts.record?.note(attempt);
     }
-    // Somebody may have asked for several: the next of them is due at once.
-    if (counted.some(({ claimed }) => claimed.kind === 'redelivery')) this.#lookAtMs = 0;
+    for (const { claimed, settlement } of counted) {
+      // Somebody may have asked for several redeliveries: the next of them is due at once.
+      const dueInMs = claimed.kind === 'redelivery' ? 0 : (settlement.delayMs ?? POLL_MS);
+      this.#lookAtMs = Math.min(this.#lookAtMs, performance.now() + dueInMs);
+    }
     this.#watch.note(counted);
   }
 
