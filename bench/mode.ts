@@ -37,7 +37,7 @@ const QUICK: Mode = {
   growthRequests: 500,
   bigEntityWebhooks: 100_000,
   coldEntities: 1_000,
-  deliverySeconds: 1,
+  deliverySeconds: 0.6,
   latencyRequests: 200,
   starts: 3,
 };

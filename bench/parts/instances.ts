@@ -17,18 +17,15 @@ export async function benchInstances({ mode, progress }: Tools): Promise<PartRes
   const subjects = [];
   for (const count of COUNTS) {
     const settings = { DATABASE_URL: store.databaseUrl, REUSE_PORT: 'true', PORT: String(freePort()) };
-    let url = '';
-    for (let i = 0; i < count; i++) {
-      const server = await startPaybell({ settings, place: 'anywhere' });
-      servers.push(server);
-      url = server.url;
-    }
+    const group = await Promise.all(Array.from({ length: count }, () => startPaybell({ settings, place: 'anywhere' })));
+    servers.push(...group);
+    const url = group[0]?.url ?? '';
     const load = { url: url + LIST_PATH, callers: [callerOf(0)], seconds: mode.roundSeconds };
     subjects.push({ name: String(count), measure: async () => ({ ...(await runLoad(load)) }) });
   }
   if (!mode.quick) for (const { measure } of subjects) await measure();
   const rounds = await interleave(subjects, mode.quick ? 1 : mode.rounds, progress);
-  for (const server of servers) await server.stop();
+  await Promise.all(servers.map((server) => server.stop()));
   const rate = (count: number) => medianOf(rounds, String(count), 'perSecond');
   return {
     rows: [

@@ -40,7 +40,7 @@ export async function benchLatency({ mode, progress, profile }: Tools): Promise<
   progress('warm-up');
   for (const { measure } of subjects) await measure(0);
   const rounds = await interleave(subjects, mode.quick ? 1 : mode.rounds, progress);
-  for (const server of servers.toReversed()) await server.stop();
+  await Promise.all(servers.map((server) => server.stop()));
   const rows = [
     ...['bare server', 'list, SQLite', 'list, PostgreSQL'].map((name) =>
       row(rounds, name === 'bare server' ? 'one list request, bare server' : `one ${name}`, name, 'answer'),

@@ -15,13 +15,18 @@ export async function benchList({ mode, progress, profile }: Tools): Promise<Par
   const caller = callerOf(0);
   const seed = (engine: Engine, entities: number, webhooksEach = WEBHOOKS_EACH) =>
     seedStore(engine, { entities, webhooksEach, rule: ORDINARY }, progress);
-  const postgres = await seed('postgres', mode.quick ? 100 : 1_000);
-  const start = (store: Store, name: string) =>
-    startPaybell({ settings: { DATABASE_URL: store.databaseUrl }, profile: profile(`list-${name}`) });
-  const sqliteServer = await start(await seed('sqlite', mode.quick ? 100 : 1_000), 'sqlite');
-  const postgresServer = await start(postgres, 'postgres');
-  const coldServer = await start(await seed('sqlite', mode.coldEntities, COLD_WEBHOOKS_EACH), 'cold');
-  const peer = await startProgram('peers/fastify-pg.js', postgres, 'subject', 'node');
+  const entities = mode.quick ? 100 : 1_000;
+  const postgres = await seed('postgres', entities);
+  const sqlite = await seed('sqlite', entities);
+  const large = await seed('sqlite', mode.coldEntities, COLD_WEBHOOKS_EACH);
+  const start = ({ databaseUrl }: Store, name: string) =>
+    startPaybell({ settings: { DATABASE_URL: databaseUrl }, profile: profile(`list-${name}`) });
+  const [sqliteServer, postgresServer, coldServer, peer] = await Promise.all([
+    start(sqlite, 'sqlite'),
+    start(postgres, 'postgres'),
+    start(large, 'cold'),
+    startProgram('peers/fastify-pg.js', postgres, 'subject', 'node'),
+  ]);
   progress('conformance');
   await requireConformance('Paybell on SQLite', sqliteServer.url, caller);
   await requireConformance('Paybell on PostgreSQL', postgresServer.url, caller);
@@ -40,12 +45,10 @@ export async function benchList({ mode, progress, profile }: Tools): Promise<Par
     warm('postgres', postgresServer),
     warm('peer', peer),
   ];
-  for (const { name, measure } of subjects) {
-    progress(`warm-up: ${name}`);
-    await measure(0);
-  }
+  progress('warm-up');
+  for (const { measure } of subjects) await measure(0);
   const rounds = await interleave(subjects, mode.rounds, progress);
-  for (const server of [bare, sqliteServer, coldServer, postgresServer, peer]) await server.stop();
+  await Promise.all([bare, sqliteServer, coldServer, postgresServer, peer].map((server) => server.stop()));
 
   const rate = (name: string) => medianOf(rounds, name, 'perSecond');
   const row = (what: string, subject: string, limit: string, floor: number, target: number) => ({
