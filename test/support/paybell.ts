@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Subprocess } from 'bun';
+import { tempBase } from './temp-base.ts';
 
 /** Paybell as people run it: a process of its own, in a folder of its own, with no settings but those given. */
 
@@ -11,7 +11,7 @@ export type Settings = Readonly<Record<string, string>>;
 export type Finished = { exitCode: number; stdout: string; stderr: string };
 
 export function tempFolder(): { path: string; remove: () => void } {
-  const path = mkdtempSync(join(tmpdir(), 'paybell-run-'));
+  const path = mkdtempSync(join(tempBase(), 'paybell-run-'));
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 

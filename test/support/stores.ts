@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, setDefaultTimeout } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DatabaseTarget } from '../../src/config.ts';
 import type { Database } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { openDatabase } from '../../src/store/open-database.ts';
 import { createPostgresDatabase } from './postgres.ts';
+import { tempBase } from './temp-base.ts';
 
 export const ENGINES = ['sqlite', 'postgres'] as const;
 export type Engine = (typeof ENGINES)[number];
@@ -21,7 +21,7 @@ export async function createTarget(
     const url = await createPostgresDatabase();
     return { target: { engine, url }, url, remove: () => undefined };
   }
-  const folder = mkdtempSync(join(tmpdir(), 'paybell-store-'));
+  const folder = mkdtempSync(join(tempBase(), 'paybell-store-'));
   const file = join(folder, 'paybell.db');
   const remove = () => rmSync(folder, { recursive: true, force: true });
   return { target: { engine, file }, url: `sqlite:${file}`, remove };
