@@ -96,6 +96,7 @@ onEveryEngine('paybell secrets', (store) => {
       ['audit', ...entity],
       ['export', ...entity],
       ['import', ...entity],
+      ['prune'],
     ];
     const wrong = withKey(OTHER_SECRET_KEY, { PORT: '0', NEW_SECRET_KEY: TEST_SECRET_KEY });
     for (const command of commands) {
