@@ -4,6 +4,7 @@ import { bodySignature, type SigningKeys, signWith } from '../domain/signature.t
 import { StoreUnavailableError } from '../store/database.ts';
 import type { Claimed } from '../store/delivery-claims.ts';
 import type { MadeAttempt } from '../store/delivery-settlements.ts';
+import { SecretKeyError } from '../store/secret-box.ts';
 import type { Post, Sender } from './sender.ts';
 import type { SigningKeyCache } from './signing-keys.ts';
 
@@ -20,8 +21,8 @@ export type AttemptTools = {
 };
 
 /**
- * Prepare, send, settle: first try, retry and redelivery take the same road. Rejects only when the store does not
- * answer, and then nothing was sent.
+ * Prepare, send, settle: first try, retry and redelivery take the same road. Rejects only when the fault is ours, the
+ * store or its key, and then nothing was sent.
  */
 export async function makeAttempt(tools: AttemptTools, claimed: Sendable): Promise<MadeAttempt> {
   const startedAtMs = tools.nowMs();
@@ -37,8 +38,8 @@ async function prepareAndSend(tools: AttemptTools, claimed: Sendable, nowMs: num
   try {
     post = await prepare(tools, claimed, Math.floor(nowMs / 1000));
   } catch (error) {
-    // An outage of ours says nothing about the delivery and must not end it.
-    if (error instanceof StoreUnavailableError) throw error;
+    // An outage of ours, or a key that was changed under us, says nothing about the delivery and must not end it.
+    if (error instanceof StoreUnavailableError || error instanceof SecretKeyError) throw error;
     // Nothing else will be better next time: it ends as failed with its reason, and its neighbours go on.
     const detail = error instanceof Error ? error.name : 'unknown';
     return { kind: 'error', error: 'unprocessable', durationMs: 0, detail };
