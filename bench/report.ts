@@ -97,7 +97,7 @@ export async function describeMachine(mode: Mode): Promise<Record<string, string
   return {
     processor: `${cpus()[0]?.model.trim()}, ${availableParallelism()} cores`,
     memory: `${(totalmem() / 1024 ** 3).toFixed(0)} GiB`,
-    system: `${platform()} ${release()} ${arch()}`,
+    system: `${platform()} ${release().match(/^\d+\.\d+/)?.[0] ?? ''} ${arch()}`,
     bun: Bun.version,
     node: (await node.stdout.text()).trim(),
     postgres: (await postgresVersion()) ?? 'not used',
