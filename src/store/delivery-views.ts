@@ -22,9 +22,6 @@ type EventRow = {
   created_at_ms: SqlInteger;
 };
 
-/** The entity is the first parameter of every list here. */
-const OF_ENTITY = 'entity_id = $1';
-
 const BY_DATE = ['created_at_ms', 'id'];
 
 const EVENT_COLUMNS = 'id, event, network_id, body, deliveries, created_at_ms';
@@ -42,7 +39,7 @@ export async function listEvents(
     where,
     order: BY_DATE,
     parameters: parameters.values,
-    keysWithin: OF_ENTITY,
+    keysFirst: true,
   };
   const { totalResults, rows } = await readPage<EventRow>(db, source, query);
   return { totalResults, events: rows.map(toEvent) };
@@ -145,7 +142,7 @@ export function deliverySource(entityId: string, filter: DeliveryFilter, order: 
     ...(filter.webhookId === undefined ? [] : [`webhook_id = ${parameters.bind(filter.webhookId)}`]),
   ].join(' and ');
   const table = 'deliveries';
-  const source = { table, columns: DELIVERY_COLUMNS, order, parameters: parameters.values, keysWithin: OF_ENTITY };
+  const source = { table, columns: DELIVERY_COLUMNS, order, parameters: parameters.values, keysFirst: true };
   if (filter.status === undefined) return { ...source, where: all };
   // Written out, not bound: a planner has to see which is meant.
   const where = `${all} and status = '${filter.status}'`;
