@@ -11,6 +11,8 @@ export type Grant = {
 };
 
 const MAX_BUCKETS = 50_000;
+/** Where nobody is limited any more, nobody has to ask: an empty map costs nothing. */
+const SWEEP_EVERY_MS = 1_000;
 
 /**
  * A token bucket for each key, kept as one number: the moment at which it will be full again. A full bucket is like one
@@ -18,6 +20,7 @@ const MAX_BUCKETS = 50_000;
  */
 export class TokenBuckets {
   readonly #fullAtMs = new Map<string, number>();
+  #sweptAtMs = 0;
   readonly #tokenMs: number;
 
   constructor(
@@ -36,6 +39,7 @@ export class TokenBuckets {
   /** As many of the wanted tokens as there are. */
   take(key: string, wanted = 1): Grant {
     const nowMs = this.clock();
+    if (nowMs - this.#sweptAtMs >= SWEEP_EVERY_MS) this.#forgetFull(nowMs);
     const missingMs = Math.max(0, (this.#fullAtMs.get(key) ?? 0) - nowMs);
     const available = Math.floor(this.rate.burst - missingMs / this.#tokenMs + 1e-6);
     const granted = Math.max(0, Math.min(wanted, available));
@@ -60,9 +64,14 @@ export class TokenBuckets {
     this.#fullAtMs.set(key, fullAtMs);
   }
 
+  #forgetFull(nowMs: number): void {
+    this.#sweptAtMs = nowMs;
+    for (const [key, fullAtMs] of this.#fullAtMs) if (fullAtMs <= nowMs) this.#fullAtMs.delete(key);
+  }
+
   /** Full ones first, and of the others the oldest tenth: so it happens seldom, and forgetting one is a favour to it. */
   #makeRoom(nowMs: number): void {
-    for (const [key, fullAtMs] of this.#fullAtMs) if (fullAtMs <= nowMs) this.#fullAtMs.delete(key);
+    this.#forgetFull(nowMs);
     const enough = Math.floor(this.maxBuckets * 0.9);
     for (const key of this.#fullAtMs.keys()) {
       if (this.#fullAtMs.size <= enough) return;

@@ -8,11 +8,9 @@ export class Bell {
     this.#wake?.();
   }
 
-  /** Resolves at the next ring, at once if it has rung since the last wait, or when the time is up. */
+  /** Resolves after the next ring, after one since the last wait, or when the time is up. */
   async wait(timeoutMs: number): Promise<void> {
-    // Even without a wait, everything else in the process gets its turn.
-    if (this.#rung || timeoutMs <= 0) await new Promise((resolve) => setImmediate(resolve));
-    else {
+    if (!this.#rung && timeoutMs > 0) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, timeoutMs);
         this.#wake = () => {
@@ -21,6 +19,8 @@ export class Bell {
         };
       });
     }
+    // Everything else that stands ready gets its turn first, so that whoever was woken finds all of it.
+    await new Promise((resolve) => setImmediate(resolve));
     this.#wake = null;
     this.#rung = false;
   }

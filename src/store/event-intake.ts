@@ -13,8 +13,8 @@ type Waiting = {
 };
 
 /**
- * Group commit: events that arrive while a commit is under way share the next one. An acceptance resolves only after
- * the commit that holds the event and all of its deliveries.
+ * Group commit: events that arrive together, or while a commit is under way, share the next one. An acceptance resolves
+ * only after the commit that holds the event and all of its deliveries.
  */
 export class EventIntake {
   #waiting: Waiting[] = [];
@@ -40,6 +40,8 @@ export class EventIntake {
   async #commitAll(): Promise<void> {
     this.#committing = true;
     while (this.#waiting.length > 0) {
+      // The requests that stand ready come first: SQLite's commit stops the event loop, and a group of one is dear.
+      await new Promise((resolve) => setImmediate(resolve));
       const group = this.#waiting.splice(0, MAX_GROUP);
       await this.#commit(group);
     }

@@ -140,8 +140,11 @@ function fetchAndSort(
   );
 }
 
-/** Keys first, along the index alone, and then the rows of those keys: a deep page reads no row that it skips. */
-function walk(
+/** Up to here the rows that a page skips cost less than reading its keys apart from its rows. */
+const SHALLOW = 200;
+
+/** Along the index of the sort order, from whichever end is nearer. */
+async function walk(
   queries: Queries,
   entityId: string,
   query: WebhookListQuery,
@@ -150,19 +153,50 @@ function walk(
   const behind = totalResults - offset - count;
   const backwards = behind < offset;
   const direction = (query.sortDir === 'asc') !== backwards ? 'asc' : 'desc';
+  const skip = backwards ? behind : offset;
+  const read = skip <= SHALLOW ? walkRows : walkKeys;
+  const rows = await read(queries, entityId, query, { direction, skip, count });
+  return backwards ? rows.reverse() : rows;
+}
+
+type Walk = { direction: 'asc' | 'desc'; skip: number; count: number };
+
+function walkRows(
+  queries: Queries,
+  entityId: string,
+  query: WebhookListQuery,
+  { direction, skip, count }: Walk,
+): Promise<WebhookRow[]> {
+  const parameters = new Parameters();
+  const where = `entity_id = ${parameters.bind(entityId)}${andFilter(parameters, query)}`;
+  const order = KEYS[query.sortBy].map((key) => `${key} ${direction}`).join(', ');
+  return queries.all<WebhookRow>(
+    `select ${WEBHOOK_COLUMNS} from webhooks where ${where}
+     order by ${order} limit ${parameters.bind(count)} offset ${parameters.bind(skip)}`,
+    parameters.values,
+  );
+}
+
+/** Keys first, along the index alone, and then the rows of those keys: a deep page reads no row that it skips. */
+function walkKeys(
+  queries: Queries,
+  entityId: string,
+  query: WebhookListQuery,
+  { direction, skip, count }: Walk,
+): Promise<WebhookRow[]> {
   const keys = KEYS[query.sortBy];
   const parameters = new Parameters();
   const entity = parameters.bind(entityId);
   const filter = andFilter(parameters, query);
-  const inner = keys.map((key) => `${key} ${direction}`).join(', ');
+  const inOrder = (prefix: string) => keys.map((key) => `${prefix}${key} ${direction}`).join(', ');
   return queries.all<WebhookRow>(
     // A cross join, because SQLite keeps its order: keys outside, rows inside. Left to itself it reads all rows.
     `select ${WEBHOOK_COLUMNS.split(', ').map((column) => `w.${column}`)}
      from (select ${keys} from webhooks where entity_id = ${entity}${filter}
-           order by ${inner} limit ${parameters.bind(count)} offset ${parameters.bind(backwards ? behind : offset)}) k
+           order by ${inOrder('')} limit ${parameters.bind(count)} offset ${parameters.bind(skip)}) k
      cross join webhooks w
      where w.entity_id = ${entity} and ${keys.map((key) => `w.${key} = k.${key}`).join(' and ')}
-     order by ${keys.map((key) => `w.${key} ${query.sortDir}`).join(', ')}`,
+     order by ${inOrder('w.')}`,
     parameters.values,
   );
 }
