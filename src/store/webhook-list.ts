@@ -177,26 +177,32 @@ function walkRows(
   );
 }
 
-/** Keys first, along the index alone, and then the rows of those keys: a deep page reads no row that it skips. */
-function walkKeys(
+/**
+ * Keys first, along the index alone, and then the rows of those keys: a deep page reads no row that it skips. In two
+ * statements, because a planner that may join them will: SQLite read all rows, and PostgreSQL with statistics from
+ * before the entity grew ran the first once for each row, 0.8 s for a page of 3,000.
+ */
+async function walkKeys(
   queries: Queries,
   entityId: string,
   query: WebhookListQuery,
   { direction, skip, count }: Walk,
 ): Promise<WebhookRow[]> {
-  const keys = KEYS[query.sortBy];
+  const key = query.sortBy === 'dateCreated' ? 'created_seq' : 'id';
   const parameters = new Parameters();
-  const entity = parameters.bind(entityId);
-  const filter = andFilter(parameters, query);
-  const inOrder = (prefix: string) => keys.map((key) => `${prefix}${key} ${direction}`).join(', ');
-  return queries.all<WebhookRow>(
-    // A cross join, because SQLite keeps its order: keys outside, rows inside. Left to itself it reads all rows.
-    `select ${WEBHOOK_COLUMNS.split(', ').map((column) => `w.${column}`)}
-     from (select ${keys} from webhooks where entity_id = ${entity}${filter}
-           order by ${inOrder('')} limit ${parameters.bind(count)} offset ${parameters.bind(skip)}) k
-     cross join webhooks w
-     where w.entity_id = ${entity} and ${keys.map((key) => `w.${key} = k.${key}`).join(' and ')}
-     order by ${inOrder('w.')}`,
+  const where = `entity_id = ${parameters.bind(entityId)}${andFilter(parameters, query)}`;
+  const found = await queries.all<{ key: SqlInteger }>(
+    `select ${key} as key from webhooks where ${where}
+     order by ${KEYS[query.sortBy].map((column) => `${column} ${direction}`).join(', ')}
+     limit ${parameters.bind(count)} offset ${parameters.bind(skip)}`,
     parameters.values,
   );
+  const keys = found.map((row) => row.key);
+  const rows = await queries.all<WebhookRow & { key: SqlInteger }>(
+    `select ${WEBHOOK_COLUMNS}, ${key} as key from webhooks
+     where entity_id = $1 and ${key} in (${keys.map((_, index) => `$${index + 2}`).join(', ')})`,
+    [entityId, ...keys],
+  );
+  const byKey = new Map(rows.map((row) => [row.key, row]));
+  return keys.flatMap((each) => byKey.get(each) ?? []);
 }
