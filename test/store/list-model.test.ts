@@ -110,6 +110,8 @@ async function expectAsModel(db: Database, entityId: string, model: readonly Web
 /** Registers for real and in the model, and holds each answer to the rules on the way. */
 async function registerAll(db: Database, entities: string[], models: Webhook[][], made: readonly Registration[]) {
   let nowS = NOW_S;
+  // The newest moment at which the entity was written to, also by a registration that found all of it there.
+  const writtenAt: number[] = [];
   for (const { entity, postUrl, pairs, clockStepS } of made) {
     nowS += clockStepS;
     const model = models[entity] ?? [];
@@ -117,7 +119,8 @@ async function registerAll(db: Database, entities: string[], models: Webhook[][]
     expect(webhooks.map(({ networkId, event }) => ({ networkId, event }))).toEqual(pairs);
     const fresh = webhooks.filter(({ webhookId }) => !model.some((known) => known.webhookId === webhookId));
     expect(fresh).toHaveLength(created);
-    const dateCreated = Math.max(nowS, model.at(-1)?.dateCreated ?? 0);
+    const dateCreated = Math.max(nowS, writtenAt[entity] ?? 0);
+    writtenAt[entity] = dateCreated;
     for (const webhook of fresh) expect(webhook).toMatchObject({ postUrl, dateCreated });
     model.push(...fresh);
   }
