@@ -12,6 +12,7 @@ import { ClaimPlanner, type Pick } from './claim-plan.ts';
 import type { DeliveryRecord } from './delivery-record.ts';
 import { type AttemptResult, Destinations } from './destinations.ts';
 import { HealthBook } from './health-book.ts';
+import { settleAlone } from './settle-alone.ts';
 import { WebhookWatch } from './webhook-watch.ts';
 
 /** The fallback for a wake-up that got lost, and the longest that a retry may be late for it. */
@@ -261,7 +262,7 @@ export class Engine {
   async #settleEachAlone(made: readonly MadeAttempt[]): Promise<void> {
     for (const attempt of made) {
       try {
-        this.#noteSettled([attempt], await this.#settleAlone(attempt));
+        this.#noteSettled([attempt], await settleAlone(this.parts.db, attempt));
       } catch (error) {
         if (error instanceof StoreUnavailableError) {
           this.#finished.push(attempt);
@@ -274,28 +275,4 @@ export class Engine {
       }
     }
   }
-
-  async #settleAlone(attempt: MadeAttempt): Promise<Set<string>> {
-    const { db } = this.parts;
-    const settle = (one: MadeAttempt) => db.transaction((queries) => settleAttempts(queries, db.dialect, [one]));
-    try {
-      return await settle(attempt);
-    } catch (error) {
-      // An outage says nothing about the delivery and must not end it.
-      if (error instanceof StoreUnavailableError) throw error;
-      return settle(asUnprocessable(attempt));
-    }
-  }
-}
-
-/** What the receiver has is a fact, and then only its answer is left out; all else ends here, with the reason. */
-function asUnprocessable(attempt: MadeAttempt): MadeAttempt {
-  const { outcome, settlement } = attempt;
-  if (outcome.kind === 'answered' && isSuccess(outcome)) return { ...attempt, outcome: { ...outcome, response: '' } };
-  const status = settlement.delayMs === null ? settlement.status : 'failed';
-  return {
-    ...attempt,
-    settlement: { ...settlement, status, delayMs: null },
-    outcome: { kind: 'error', error: 'unprocessable', durationMs: outcome.durationMs },
-  };
 }
