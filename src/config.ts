@@ -197,6 +197,13 @@ export function summarize(config: Config): Record<string, unknown> {
   };
 }
 
+/** The same, of what differs from the defaults. */
+export function summarizeChanges(config: Config): Record<string, unknown> {
+  const defaults = summarize(loadConfig({}));
+  const differs = ([name, value]: [string, unknown]) => JSON.stringify(value) !== JSON.stringify(defaults[name]);
+  return Object.fromEntries(Object.entries(summarize(config)).filter(differs));
+}
+
 export function describeTarget(target: DatabaseTarget): string {
   if (target.engine === 'sqlite') return `sqlite:${target.file}`;
   const url = new URL(target.url);

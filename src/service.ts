@@ -59,27 +59,30 @@ export async function startService(config: Config, log: Logger): Promise<Service
   const db = new MeasuredDatabase(store, metrics);
   const stats = new StatsRecorder(db, log, Date.now, metrics.statsDropped);
   let engine: Engine | null = null;
+  let running: Awaited<ReturnType<typeof startApi>> | null = null;
   try {
-    const change = { actor: ACTORS.paybell, nowS: Math.floor(Date.now() / 1000) };
-    const firstEntity = await provisionFirstEntity(db, box, change);
     const tools = createAttemptTools(config, db, box);
     const record = new DeliveryRecord(metrics, stats);
     engine = config.ROLE === 'api' ? null : new Engine({ db, config, log, tools, record });
     await engine?.start();
-    const running = startApi({ config, db, box, log, tools, engine, metrics, stats });
+    const api = startApi({ config, db, box, log, tools, engine, metrics, stats });
+    running = api;
+    // Only now that the port is ours: the key is shown once, and a start that fails would show it to nobody.
+    const change = { actor: ACTORS.paybell, nowS: Math.floor(Date.now() / 1000) };
+    const firstEntity = await provisionFirstEntity(db, box, change);
     const housekeeping = engine === null ? null : new Housekeeping({ db, log, retentionMs: config.RETENTION });
     housekeeping?.start();
     const stopObserving = observe(config, db, engine, metrics, stats);
     const stop = async () => {
       // At once, so that nothing more is claimed from the signal on: what is still accepted waits in the store.
-      await Promise.all([running.stop(), housekeeping?.stop(), engine?.stop()]);
+      await Promise.all([api.stop(), housekeeping?.stop(), engine?.stop()]);
       await stopObserving();
       await db.close();
     };
-    return { url: running.url, firstEntity, stop };
+    return { url: api.url, firstEntity, stop };
   } catch (error) {
     // It runs already when the port turns out to be taken, and would hold the process.
-    await engine?.stop();
+    await Promise.all([running?.stop(), engine?.stop()]);
     await db.close();
     throw error;
   }

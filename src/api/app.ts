@@ -132,7 +132,10 @@ function createRoutes(context: ApiContext): Routes {
   const router = new Hono<Bindings>();
   router.onError((error, c) => respondTo(error, c.env, context));
   router.notFound(() => {
-    throw new Problem('not_found', 'There is nothing at this path. GET /openapi.json lists what there is.');
+    throw new Problem(
+      'not_found',
+      'There is nothing at this path. /docs shows what there is, and /openapi.json lists it.',
+    );
   });
   mountOpenPaths(router, context, () => openApiDocument(routeOf, endpoints));
   const exact = new Map<string, Respond>();

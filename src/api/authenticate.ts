@@ -82,10 +82,14 @@ function missingHeaders(given: Record<string, string | null>): Problem {
   const errors: Fault[] = Object.entries(given)
     .filter(([, value]) => !value)
     .map(([name]) => ({ in: 'header', name, message: 'is required' }));
-  return new Problem('unauthenticated', `Send the header ${errors.map(({ name }) => name).join(' and ')}.`, {
-    errors,
-    headers: CHALLENGE,
-  });
+  return new Problem(
+    'unauthenticated',
+    `Send the ${errors.length > 1 ? 'headers' : 'header'} ${errors.map(({ name }) => name).join(' and ')}.`,
+    {
+      errors,
+      headers: CHALLENGE,
+    },
+  );
 }
 
 /** The same for a malformed, unknown, expired or revoked key: nobody learns which by trying. */

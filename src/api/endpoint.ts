@@ -106,6 +106,7 @@ function declare<Who, Query extends z.ZodObject, Body extends z.ZodType>(
       // Type and size of the body come before any fault in what the inputs say.
       const json = body === undefined ? undefined : await readJson(request, emptyBody);
       const parsedQuery = readQuery(query, request.url);
+      if (body === undefined && rawBody === undefined && hasBody(request)) throw invalidRequest([UNWANTED_BODY]);
       const parsedBody = body === undefined ? nothing : parseBody(body, json);
       if (!parsedQuery.ok || !parsedBody.ok) throw invalidRequest([...faultsIn(parsedQuery), ...faultsIn(parsedBody)]);
       return handle({
@@ -118,6 +119,13 @@ function declare<Who, Query extends z.ZodObject, Body extends z.ZodType>(
       });
     },
   };
+}
+
+/** Taken in silence, a filter or a `dryRun` in it would look as if it had counted. */
+const UNWANTED_BODY: Fault = { in: 'body', name: '', message: 'is not taken here; inputs go into the query' };
+
+function hasBody(request: Request): boolean {
+  return request.body !== null && request.headers.get('content-length') !== '0';
 }
 
 const nothing: Parsed<undefined> = { ok: true, value: undefined };

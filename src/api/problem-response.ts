@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { PROBLEMS, Problem, type ProblemCode } from '../domain/problems.ts';
 import { StoreUnavailableError } from '../store/database.ts';
+import { SecretKeyError } from '../store/secret-box.ts';
 
 export const PROBLEM_TYPE = 'application/problem+json';
 
@@ -53,6 +54,11 @@ export function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof StoreUnavailableError) {
     return new Problem('unavailable', 'The store does not answer at the moment. Nothing was changed; try again.', {
+      headers: { 'retry-after': String(RETRY_AFTER_S) },
+    });
+  }
+  if (error instanceof SecretKeyError) {
+    return new Problem('unavailable', 'The signing secrets cannot be opened at the moment. The operator has to look.', {
       headers: { 'retry-after': String(RETRY_AFTER_S) },
     });
   }

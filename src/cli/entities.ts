@@ -21,7 +21,9 @@ export function addEntities(program: Command): void {
 
 async function create({ json, ...given }: { name: string; json?: boolean }): Promise<void> {
   const { name } = parseOptions(newEntitySchema, given);
-  const made = await withStore(({ db, box }) => provisionEntity(db, box, name, changeByCommandLine()));
+  const made = await withStore(({ db, box }) => provisionEntity(db, box, name, changeByCommandLine()), {
+    create: true,
+  });
   if (json) return printJson(made);
   printLine(`entity-id  ${made.entityId}`);
   printLine(`api-key    ${made.apiKey}`);

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type Config, loadConfig, summarize } from '../config.ts';
+import { type Config, loadConfig, summarize, summarizeChanges } from '../config.ts';
 import { createLogger } from '../log.ts';
 import { startService } from '../service.ts';
 import type { Provisioned } from '../store/provision.ts';
@@ -20,7 +20,9 @@ async function serve(): Promise<void> {
   const service = await startService(config, log).catch((error) => {
     throw explainListenError(error, config);
   });
-  log.info({ version, url: service.url, settings: summarize(config) }, 'started');
+  // On a terminal the defaults would push the key out of sight: there only what differs from them.
+  const settings = process.stdout.isTTY ? summarizeChanges(config) : summarize(config);
+  log.info({ version, url: service.url, settings }, 'started');
   printWelcome(service.url, config, service.firstEntity);
   const signal = await stopSignal;
   log.info({ signal }, 'stopping');
@@ -35,12 +37,14 @@ function nextStopSignal(): Promise<string> {
   });
 }
 
+const LISTEN_CODES = ['EADDRNOTAVAIL', 'EACCES', 'EINVAL', 'ENOTFOUND', 'EAI_AGAIN'];
+
 function explainListenError(error: unknown, config: Config): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : '';
   if (code === 'EADDRINUSE') {
     return new CommandError(`port ${config.PORT} on ${config.HOST} is in use; set PORT to another one`);
   }
-  if (code === 'EADDRNOTAVAIL' || code === 'EACCES') {
+  if (typeof code === 'string' && LISTEN_CODES.includes(code)) {
     return new CommandError(`cannot listen on ${config.HOST}:${config.PORT} (${code}); check HOST and PORT`);
   }
   return error;
@@ -61,6 +65,8 @@ function printFirstSteps(api: string, { entityId, apiKey }: Provisioned): void {
 
     entity-id  ${entityId}
     api-key    ${apiKey}
+
+    export ENTITY_ID=${entityId} API_KEY=${apiKey}
 
   Register webhooks:
 

@@ -1,4 +1,5 @@
-import { type Config, loadConfig } from '../config.ts';
+import { existsSync } from 'node:fs';
+import { type Config, type DatabaseTarget, loadConfig } from '../config.ts';
 import { ACTORS } from '../domain/audit.ts';
 import { openStore } from '../service.ts';
 import type { Change } from '../store/audit.ts';
@@ -9,15 +10,27 @@ import { CommandError } from './failure.ts';
 
 export type Session = { db: Database; box: SecretBox; config: Config };
 
-/** Commands of the operator work on the store itself, by the same settings as the server. */
-export async function withStore<Value>(work: (store: Session) => Promise<Value>): Promise<Value> {
+/**
+ * Commands of the operator work on the store itself, by the same settings as the server. Only one that makes something
+ * makes a store too: any other would leave an empty one wherever DATABASE_URL was mistyped.
+ */
+export async function withStore<Value>(
+  work: (store: Session) => Promise<Value>,
+  { create = false }: { create?: boolean } = {},
+): Promise<Value> {
   const config = loadConfig(process.env);
+  if (!create) requireStore(config.DATABASE_URL);
   const { db, box } = await openStore(config);
   try {
     return await work({ db, box, config });
   } finally {
     await db.close();
   }
+}
+
+function requireStore(target: DatabaseTarget): void {
+  if (target.engine === 'postgres' || existsSync(target.file)) return;
+  throw new CommandError(`there is no store at ${target.file}: check DATABASE_URL, or make one with entities create`);
 }
 
 export async function requireEntity(db: Database, entityId: string): Promise<void> {

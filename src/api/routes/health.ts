@@ -1,4 +1,6 @@
 import { StoreUnavailableError } from '../../store/database.ts';
+import { SecretKeyError } from '../../store/secret-box.ts';
+import { checkSecretsOpen } from '../../store/secrets.ts';
 import { json } from '../answers.ts';
 import type { ApiContext } from '../context.ts';
 
@@ -7,14 +9,16 @@ export function healthz(): Response {
   return json(200, { status: 'ok' });
 }
 
-/** The process can do its work now: it is not stopping, and the store answers. */
+/** The process can do its work now: it is not stopping, the store answers, and what is sealed in it opens. */
 export async function readyz(context: ApiContext): Promise<Response> {
   if (!context.isReady()) return notReady('stopping');
   try {
-    await context.db.get('select 1 as up');
+    await checkSecretsOpen(context.db, context.box);
     return json(200, { status: 'ready', store: context.db.engine });
   } catch (error) {
     if (error instanceof StoreUnavailableError) return notReady('the store does not answer');
+    if (error instanceof SecretKeyError)
+      return notReady('SECRET_KEY was changed: start the service again with the new one');
     throw error;
   }
 }
