@@ -84,6 +84,14 @@ onEveryEngine('every request', (store) => {
     },
   );
 
+  test('with a body where none is taken is 400, so that no filter in it seems to have counted', async () => {
+    const tenant = await createTenant(store.db);
+    const path = '/api/v1/crypto/deliveries/redeliver?status=delivered';
+    const answer = await call(testApp(store.db), tenant, path, { json: { dryRun: true } });
+    expect(answer.status).toBe(400);
+    expect(await answer.json()).toMatchObject({ errors: [{ in: 'body' }] });
+  });
+
   test('with a body of 256 KiB is read, and of one byte more is 413', async () => {
     const padded = (bytes: number) => {
       const text = JSON.stringify(registration);

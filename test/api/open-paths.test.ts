@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { StoreUnavailableError } from '../../src/store/database.ts';
-import { call, testApp } from '../support/api.ts';
+import { SecretBox } from '../../src/store/secret-box.ts';
+import { call, createTenant, testApp } from '../support/api.ts';
 import { alteredStore, onEveryEngine } from '../support/stores.ts';
 
 onEveryEngine('the paths that need no key', (store) => {
@@ -20,6 +21,14 @@ onEveryEngine('the paths that need no key', (store) => {
     const answer = await call(testApp(store.db, {}, { isReady: () => false }), null, '/readyz');
     expect(answer.status).toBe(503);
     expect(answer.headers.get('retry-after')).not.toBeNull();
+  });
+
+  test('/readyz is 503 when the key was changed under the process', async () => {
+    await createTenant(store.db);
+    const box = new SecretBox(new Uint8Array(32).fill(9));
+    const answer = await call(testApp(store.db, {}, { box }), null, '/readyz');
+    expect(answer.status).toBe(503);
+    expect(await answer.text()).toContain('SECRET_KEY');
   });
 
   test('/readyz is 503 when the store does not answer', async () => {

@@ -163,3 +163,12 @@ describe('the command line', () => {
     for (const name of ['serve', 'migrate', 'entities', 'keys']) expect(stdout).toContain(name);
   });
 });
+
+test('a command that makes nothing makes no store either, wherever a mistyped DATABASE_URL points', async () => {
+  const folder = tempFolder();
+  const { exitCode, stderr } = await runPaybell(['entities', 'list'], folder.path, { DATABASE_URL: 'sqlite:ghost.db' });
+  expect(exitCode).toBe(1);
+  expect(stderr).toContain('there is no store at ghost.db');
+  expect(await Bun.file(`${folder.path}/ghost.db`).exists()).toBe(false);
+  folder.remove();
+});

@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
 import { runPaybell, type Served, servePaybell, tempFolder } from '../support/paybell.ts';
+import { freePort } from '../support/postgres.ts';
 
 /** Documents run: what a page tells people to type is typed here. */
 
@@ -66,7 +67,10 @@ describe('the README’s curl commands', () => {
   const credentials: Record<string, string> = {};
 
   beforeAll(async () => {
-    served = await servePaybell(folder.path, { ALLOW_INSECURE_TARGETS: 'true' });
+    served = await servePaybell(folder.path, {
+      ALLOW_INSECURE_TARGETS: 'true',
+      RETRY_SCHEDULE: '0s,200ms,200ms,200ms,1s,1s,1s,1s',
+    });
     credentials.ENTITY_ID = /entity-id {2}(\S+)/.exec(served.stdout())?.[1] ?? '';
     credentials.API_KEY = /api-key {4}(\S+)/.exec(served.stdout())?.[1] ?? '';
   });
@@ -97,5 +101,36 @@ describe('the README’s curl commands', () => {
       { eventId: 'transfer-1', deliveries: 1 },
       { totalResults: 1, deliveries: [expect.objectContaining({ eventId: 'transfer-1', networkId: 8453 })] },
     ]);
+  });
+
+  test('reach the README’s receiver, which verifies them', async () => {
+    const [, program = ''] = /^```js\n([\s\S]*?)^```$/m.exec(await read('README.md')) ?? [];
+    const headers = { 'api-key': credentials.API_KEY ?? '', 'entity-id': credentials.ENTITY_ID ?? '' };
+    const api = `${served.url}/api/v1/crypto`;
+    const secrets = (await (await fetch(`${api}/webhooks/secret`, { headers })).json()) as {
+      secrets: [{ secret: string }];
+    };
+    const port = freePort();
+    // Beside the packages, so that it finds its own.
+    const file = resolve(ROOT, `node_modules/.readme-receiver-${process.pid}.mjs`);
+    await Bun.write(file, program.replace('3000', String(port)));
+    const env = { PATH: process.env.PATH ?? '', SECRET: secrets.secrets[0].secret };
+    const receiver = Bun.spawn(['node', file], { env, stdout: 'pipe', stderr: 'inherit' });
+    try {
+      const json = { ...headers, 'content-type': 'application/json' };
+      const send = (path: string, body: unknown) =>
+        fetch(`${api}${path}`, { method: 'POST', headers: json, body: JSON.stringify(body) });
+      await send('/webhooks/classic', {
+        postUrl: `http://127.0.0.1:${port}/`,
+        networkIds: [10],
+        events: ['LatePayment'],
+      });
+      await send('/events', { event: 'LatePayment', networkId: 10, eventId: 'for-the-receiver' });
+      const { value } = await receiver.stdout.getReader().read();
+      expect(new TextDecoder().decode(value)).toContain('for-the-receiver');
+    } finally {
+      receiver.kill();
+      await Bun.file(file).delete();
+    }
   });
 });

@@ -140,9 +140,21 @@ describe('serve', () => {
   test('on a port in use ends with 1 and says so', async () => {
     const other = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
     cleanUp.push(() => other.stop(true));
-    const { exitCode, stderr } = await runPaybell(['serve'], newFolder(), { PORT: String(other.port) });
+    const folder = newFolder();
+    const { exitCode, stderr } = await runPaybell(['serve'], folder, { PORT: String(other.port) });
     expect(exitCode).toBe(1);
     expect(stderr).toContain(`port ${other.port} on 127.0.0.1 is in use`);
+    expect(stderr).not.toContain('    at ');
+    // Nobody has seen a key yet, so the next start has to show one.
+    const served = await servePaybell(folder);
+    expect(served.stdout()).toMatch(/export ENTITY_ID=ent_\w+ API_KEY=pbk_\w+/);
+    await served.stop();
+  });
+
+  test('on a host that cannot be listened on ends with 1 and says so', async () => {
+    const { exitCode, stderr } = await runPaybell(['serve'], newFolder(), { HOST: 'nope.invalid', PORT: '0' });
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('cannot listen on nope.invalid');
     expect(stderr).not.toContain('    at ');
   });
 
