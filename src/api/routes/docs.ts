@@ -1,5 +1,6 @@
 import styles from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' };
 import bundle from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' };
+import { ASSET_HEADERS, PAGE_HEADERS } from '../page-headers.ts';
 
 /** The reference page: everything it loads comes from this process, so it works without the internet. */
 
@@ -28,27 +29,13 @@ const START = `SwaggerUIBundle({
 });
 `;
 
-/** Swagger UI sets styles inline and draws its icons from data URLs; scripts come from files only. */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self' 'unsafe-inline'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
-
-const SAFE = { 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' };
-
 export const docsFiles: Readonly<Record<string, () => Response>> = {
-  '/docs': () => answer(PAGE, 'text/html; charset=utf-8', { 'content-security-policy': POLICY }),
+  '/docs': () => answer(PAGE, 'text/html; charset=utf-8', PAGE_HEADERS),
   '/docs/start.js': () => answer(START, 'text/javascript; charset=utf-8'),
   '/docs/swagger-ui.css': () => answer(Bun.file(styles), 'text/css; charset=utf-8'),
   '/docs/swagger-ui-bundle.js': () => answer(Bun.file(bundle as unknown as string), 'text/javascript; charset=utf-8'),
 };
 
-function answer(body: string | Blob, type: string, headers: Record<string, string> = {}): Response {
-  return new Response(body, { headers: { 'content-type': type, 'cache-control': 'no-cache', ...SAFE, ...headers } });
+function answer(body: string | Blob, type: string, headers: Record<string, string> = ASSET_HEADERS): Response {
+  return new Response(body, { headers: { 'content-type': type, 'cache-control': 'no-cache', ...headers } });
 }
