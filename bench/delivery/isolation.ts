@@ -7,9 +7,10 @@ import { Instances } from './instances.ts';
 import { type Receivers, startReceivers } from './receivers.ts';
 
 /**
- * 200 destinations, of which one never answers and has 5,000 deliveries waiting: how long the others' events take from
- * the moment they are sent to the moment they are received, with it and without it, side by side.
- * `npx bun bench/delivery/isolation.ts --rounds 3 --rate 300 --seconds 8`
+ * Many destinations, of which one never answers and has a long backlog: how long the others' events take from the
+ * moment they are sent to the moment they are received, with it and without it, side by side. `--dead` adds
+ * destinations where nobody listens, each with one delivery that waits for its retry.
+ * `npx bun bench/delivery/isolation.ts --destinations 1000 --webhooks 10000 --waiting 100000 --dead 0`
  */
 
 const { values } = parseArgs({
@@ -17,12 +18,22 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '3' },
     rate: { type: 'string', default: '300' },
     seconds: { type: 'string', default: '8' },
+    destinations: { type: 'string', default: '200' },
+    webhooks: { type: 'string', default: '200' },
+    waiting: { type: 'string', default: '5000' },
+    dead: { type: 'string', default: '0' },
     store: { type: 'string' },
   },
 });
-const DESTINATIONS = 200;
+const DESTINATIONS = Number(values.destinations);
+/** Each on a network of its own, so that one event is one delivery. */
+const WEBHOOKS_EACH = Math.floor(Number(values.webhooks) / DESTINATIONS);
 const HANGING = 0;
-const WAITING = 5_000;
+const WAITING = Number(values.waiting);
+const DEAD = Number(values.dead);
+/** The first two attempts of the usual schedule, after which the next is minutes away. */
+const DEAD_SETTLED_MS = 12_000;
+const BATCH = 1_000;
 const TARGET = 1.5;
 const EVENTS = Number(values.rate) * Number(values.seconds);
 const EVENTS_WARM_UP = 500;
@@ -35,14 +46,18 @@ type Side = { client: Client; receivers: Receivers; stop: () => Promise<void> };
 
 async function startSide(engine: Engine): Promise<Side> {
   const receivers = await startReceivers({ receivers: DESTINATIONS, hanging: HANGING });
-  const instances = await Instances.on(engine);
+  const instances = await Instances.on(engine, { ENTITY_WEBHOOK_LIMIT: '1000000' });
   const stop = async () => {
     await instances.stop();
     await receivers.stop();
   };
   const { client } = await instances.start();
-  for (const [network, url] of receivers.urls.entries()) await client.register(url, ['LatePayment'], [network]);
+  for (const [index, url] of receivers.urls.entries()) await client.register(url, ['LatePayment'], networksOf(index));
   return { client, receivers, stop };
+}
+
+function networksOf(destination: number): number[] {
+  return Array.from({ length: WEBHOOKS_EACH }, (_, index) => destination * WEBHOOKS_EACH + index);
 }
 
 /** Both at the same time, event by event in turn: whatever else the machine does hits both alike. */
@@ -53,6 +68,7 @@ async function measure(engine: Engine, round: number): Promise<{ without: Figure
   try {
     const clients = [healthy.client, burdened.client] as const;
     await sendSteadily(clients, EVENTS_WARM_UP, 'warm-up');
+    await fillDead(burdened.client);
     await fillHanging(burdened.client, burdened.receivers);
     const [sentToHealthy, sentToBurdened] = await sendSteadily(clients, EVENTS, 'measured');
     return {
@@ -65,11 +81,34 @@ async function measure(engine: Engine, round: number): Promise<{ without: Figure
 }
 
 async function fillHanging(client: Client, receivers: Receivers): Promise<void> {
-  const line = JSON.stringify({ event: 'LatePayment', networkId: HANGING, amount: '25.00' });
-  for (let sent = 0; sent < WAITING; sent += 1_000) {
-    await client.request('POST', '/events/batch', `${line}\n`.repeat(1_000), 'application/x-ndjson');
-  }
+  if (WAITING === 0) return;
+  const networks = networksOf(HANGING);
+  await sendBatches(
+    client,
+    Array.from({ length: WAITING }, (_, index) => networks[index % networks.length] ?? 0),
+  );
   while ((await receivers.count()).hung === 0) await Bun.sleep(10);
+}
+
+/** Loopback has 16 million addresses, and nobody listens on port 9 of most of them. */
+async function fillDead(client: Client): Promise<void> {
+  if (DEAD === 0) return;
+  const networks = Array.from({ length: DEAD }, (_, index) => DESTINATIONS * WEBHOOKS_EACH + index);
+  for (const [index, network] of networks.entries()) {
+    await client.register(`http://127.7.${index >> 8}.${index & 255}:9/hook`, ['LatePayment'], [network]);
+  }
+  await sendBatches(client, networks);
+  await Bun.sleep(DEAD_SETTLED_MS);
+}
+
+/** One event for each of the networks. */
+async function sendBatches(client: Client, networks: readonly number[]): Promise<void> {
+  const lines = networks.map((networkId) => JSON.stringify({ event: 'LatePayment', networkId, amount: '25.00' }));
+  for (let sent = 0; sent < lines.length; sent += BATCH) {
+    const body = lines.slice(sent, sent + BATCH).join('\n');
+    const answer = await client.request('POST', '/events/batch', body, 'application/x-ndjson');
+    if (!answer.ok) throw new Error(await answer.text());
+  }
 }
 
 /** By the clock and not by the answers: a slow answer must not thin out the load that would show it. */
@@ -86,7 +125,9 @@ async function sendSteadily(
     if (aheadMs > 1) await Bun.sleep(aheadMs);
     const side = index % 2 === 0 ? 0 : 1;
     const eventId = `${prefix}-${index}`;
-    const networkId = 1 + (Math.floor(index / 2) % (DESTINATIONS - 1));
+    // A prime, so that neighbours in time are not neighbours in place.
+    const turn = Math.floor(index / 2) * 7_919;
+    const networkId = WEBHOOKS_EACH + (turn % ((DESTINATIONS - 1) * WEBHOOKS_EACH));
     const body = JSON.stringify({ eventId, event: 'LatePayment', networkId, amount: '25.00' });
     sentAtMs[side].set(eventId, performance.timeOrigin + performance.now());
     answers.push(clients[side].request('POST', '/events', body).then((answer) => answer.text()));
