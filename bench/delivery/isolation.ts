@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
 import { printLine, printTable } from '../../src/cli/output.ts';
+import { Instances } from '../../test/support/instances.ts';
 import { stopPostgres } from '../../test/support/postgres.ts';
 import type { Client } from '../../test/support/service.ts';
 import { ENGINES, type Engine } from '../../test/support/stores.ts';
-import { Instances } from './instances.ts';
 import { type Receivers, startReceivers } from './receivers.ts';
 
 /**

@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
 import { printTable } from '../../src/cli/output.ts';
+import { Instances } from '../../test/support/instances.ts';
 import { stopPostgres } from '../../test/support/postgres.ts';
 import { eventIds, sendAll } from '../../test/support/sending.ts';
 import { ENGINES, type Engine } from '../../test/support/stores.ts';
-import { Instances } from './instances.ts';
 import { startReceivers } from './receivers.ts';
 
 /**

@@ -1,0 +1,65 @@
+import { TEST_SECRET_KEY } from './command-line.ts';
+import { type Served, servePaybell, tempFolder } from './paybell.ts';
+import { createPostgresDatabase } from './postgres.ts';
+import { Client, type Credentials } from './service.ts';
+import type { Engine } from './stores.ts';
+
+export type Instance = { readonly served: Served; readonly client: Client };
+
+/** Paybell as it is run, on a new store, as often as asked: started, killed and started again. */
+export class Instances {
+  readonly #folder = tempFolder();
+  readonly #served: Served[] = [];
+  #credentials: Credentials | null = null;
+
+  private constructor(private readonly settings: Record<string, string>) {}
+
+  /** On a new store of that engine, or on the one that the settings name. */
+  static async on(engine: Engine, settings: Record<string, string> = {}): Promise<Instances> {
+    const common = { ALLOW_INSECURE_TARGETS: 'true', RATE_LIMIT: 'off', ...settings };
+    if (engine === 'sqlite') return new Instances(common);
+    const url = settings.DATABASE_URL ?? (await createPostgresDatabase());
+    return new Instances({ ...common, DATABASE_URL: url, SECRET_KEY: TEST_SECRET_KEY });
+  }
+
+  get folder(): string {
+    return this.#folder.path;
+  }
+
+  /** As given to every instance; a store of its own in the folder goes without a DATABASE_URL. */
+  get databaseUrl(): string {
+    return this.settings.DATABASE_URL ?? `sqlite:${this.folder}/data/paybell.db`;
+  }
+
+  async start(settings: Record<string, string> = {}): Promise<Instance> {
+    const served = await servePaybell(this.folder, { ...this.settings, ...settings });
+    this.#served.push(served);
+    this.#credentials ??= credentialsIn(served.stdout());
+    return { served, client: new Client(served.url, this.credentials) };
+  }
+
+  /** Several at the same moment: only one of them prints the credentials. */
+  async startTogether(count: number): Promise<Instance[]> {
+    const all = await Promise.all(Array.from({ length: count }, () => servePaybell(this.folder, this.settings)));
+    this.#served.push(...all);
+    for (const served of all) this.#credentials ??= credentialsIn(served.stdout());
+    return all.map((served) => ({ served, client: new Client(served.url, this.credentials) }));
+  }
+
+  get credentials(): Credentials {
+    if (this.#credentials === null) throw new Error('no instance has printed a first entity and key');
+    return this.#credentials;
+  }
+
+  async stop(): Promise<void> {
+    for (const { child } of this.#served) child.kill('SIGKILL');
+    await Promise.all(this.#served.map(({ child }) => child.exited));
+    this.#folder.remove();
+  }
+}
+
+function credentialsIn(stdout: string): Credentials | null {
+  const entityId = /entity-id {2}(ent_\w+)/.exec(stdout)?.[1];
+  const apiKey = /api-key {4}(pbk_\w+)/.exec(stdout)?.[1];
+  return entityId === undefined || apiKey === undefined ? null : { entityId, apiKey };
+}
