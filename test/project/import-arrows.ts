@@ -10,7 +10,7 @@ const BELOW_CLI = ['service', ...BELOW_SERVICE];
 
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   main: ['cli', ...BELOW_CLI],
-  cli: BELOW_CLI,
+  cli: ['client', 'verify', ...BELOW_CLI],
   service: BELOW_SERVICE,
   api: [...BELOW_API, 'dashboard'],
   delivery: BELOW_API,
@@ -21,6 +21,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   metrics: [],
   version: [],
   client: ['domain'],
+  verify: ['domain'],
   dashboard: [],
 };
 

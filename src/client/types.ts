@@ -1,0 +1,101 @@
+import type { z } from 'zod';
+import type { auditEntrySchema, auditListQuerySchema, auditListSchema } from '../domain/audit.ts';
+import type {
+  attemptSchema,
+  deliveryDetailSchema,
+  deliveryListQuerySchema,
+  deliveryListSchema,
+  deliverySchema,
+  eventListQuerySchema,
+  eventListSchema,
+  eventSchema,
+  redeliverySchema,
+} from '../domain/delivery-views.ts';
+import type { acceptedSchema, batchResultsSchema } from '../domain/posted-event.ts';
+import type {
+  apiKeyListQuerySchema,
+  apiKeyListSchema,
+  apiKeySchema,
+  createdApiKeySchema,
+  entityListQuerySchema,
+  entityListSchema,
+  entitySchema,
+  newApiKeySchema,
+  newEntitySchema,
+  provisionedSchema,
+} from '../domain/provisioning.ts';
+import type { rotationSchema, secretListSchema, signingSecretSchema } from '../domain/secrets.ts';
+import type { statsQuerySchema, statsSchema } from '../domain/stats.ts';
+import type { healthSchema, noticeUrlSchema, testAnswerSchema } from '../domain/webhook-health.ts';
+import type {
+  countSchema,
+  coverageSchema,
+  registrationSchema,
+  webhookListQuerySchema,
+  webhookListSchema,
+  webhookMatchSchema,
+  webhookSchema,
+  webhookUpdateSchema,
+} from '../domain/webhooks.ts';
+
+/**
+ * Everything that goes over the wire, inferred from the schemas that the service itself checks with. Only types come
+ * from there: the client carries no schema, because the service has checked already what it answers.
+ */
+
+/** Parameters travel as text; the value that the service reads from it is what a caller gives, or leaves out. */
+type Query<Schema extends z.ZodType> = Partial<z.output<Schema>>;
+
+/** A bulk operation has `dryRun` as a method of its own, so that a count and a change cannot be mistaken. */
+type Match<Schema extends z.ZodType> = Omit<Query<Schema>, 'dryRun'>;
+
+type Made<Factory extends (...rules: never[]) => z.ZodType> = z.input<ReturnType<Factory>>;
+
+export type Webhook = z.output<typeof webhookSchema>;
+export type WebhookList = z.output<typeof webhookListSchema>;
+export type WebhookListQuery = Query<typeof webhookListQuerySchema>;
+export type WebhookMatch = Match<typeof webhookMatchSchema>;
+export type WebhookUpdate = Made<typeof webhookUpdateSchema>;
+export type Registration = Made<typeof registrationSchema>;
+export type WebhookHealth = z.output<typeof healthSchema>;
+export type TestAnswer = z.output<typeof testAnswerSchema>;
+export type NoticeUrl = z.output<typeof noticeUrlSchema>;
+export type Coverage = z.output<typeof coverageSchema>;
+export type Count = z.output<typeof countSchema>;
+
+export type SigningSecret = z.output<typeof signingSecretSchema>;
+export type SecretList = z.output<typeof secretListSchema>;
+export type Rotation = z.input<typeof rotationSchema>;
+
+export type AcceptedEvent = z.output<typeof acceptedSchema>;
+export type BatchResults = z.output<typeof batchResultsSchema>;
+export type Event = z.output<typeof eventSchema>;
+export type EventList = z.output<typeof eventListSchema>;
+export type EventListQuery = Query<typeof eventListQuerySchema>;
+
+export type Attempt = z.output<typeof attemptSchema>;
+export type Delivery = z.output<typeof deliverySchema>;
+export type DeliveryDetail = z.output<typeof deliveryDetailSchema>;
+export type DeliveryList = z.output<typeof deliveryListSchema>;
+export type DeliveryListQuery = Query<typeof deliveryListQuerySchema>;
+export type DeliveryMatch = Omit<DeliveryListQuery, 'page' | 'limit' | 'sortBy' | 'sortDir'>;
+export type Redelivery = z.output<typeof redeliverySchema>;
+
+export type Stats = z.output<typeof statsSchema>;
+export type StatsQuery = Query<typeof statsQuerySchema>;
+
+export type AuditEntry = z.output<typeof auditEntrySchema>;
+export type AuditList = z.output<typeof auditListSchema>;
+export type AuditListQuery = Query<typeof auditListQuerySchema>;
+
+export type Entity = z.output<typeof entitySchema>;
+export type EntityList = z.output<typeof entityListSchema>;
+export type EntityListQuery = Query<typeof entityListQuerySchema>;
+export type NewEntity = z.input<typeof newEntitySchema>;
+export type ProvisionedEntity = z.output<typeof provisionedSchema>;
+
+export type ApiKey = z.output<typeof apiKeySchema>;
+export type ApiKeyList = z.output<typeof apiKeyListSchema>;
+export type ApiKeyListQuery = Query<typeof apiKeyListQuerySchema>;
+export type NewApiKey = z.input<typeof newApiKeySchema>;
+export type CreatedApiKey = z.output<typeof createdApiKeySchema>;

@@ -1,0 +1,165 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { ProblemError } from '../../src/client/errors.ts';
+import { OPERATIONS, type Operation } from '../../src/client/operations.ts';
+import { Paybell } from '../../src/client/paybell.ts';
+import { call, testApp } from '../support/api.ts';
+import type { Client, TestService } from '../support/service.ts';
+import { startTestService } from '../support/service.ts';
+import { onEveryEngine } from '../support/stores.ts';
+
+const ADMIN_KEY = 'an-operator-key-of-at-least-32-characters';
+
+type Document = { paths: Record<string, Record<string, { operationId: string }>> };
+
+test('the client has every operation of the OpenAPI document, and no other', async () => {
+  const answer = await call(testApp(undefined as never, { ADMIN_KEY }), null, '/openapi.json');
+  const { paths } = (await answer.json()) as Document;
+  const described = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { operationId }]) => [operationId, `${method.toUpperCase()} ${path}`]),
+  );
+  const ours = Object.entries(OPERATIONS).map(([name, { method, path, admin = false }]: [string, Operation]) => [
+    name,
+    `${method} ${admin ? '/admin/v1' : '/api/v1/crypto'}${path}`,
+  ]);
+  expect(Object.fromEntries(ours)).toEqual(Object.fromEntries(described));
+});
+
+/** Everything that a client has been asked to do, by the method and path that went over the wire. */
+function recording(service: Client, used: Set<string>, entityId?: string, apiKey = ADMIN_KEY): Paybell {
+  return new Paybell({
+    url: service.url,
+    apiKey,
+    ...(entityId === undefined ? {} : { entityId }),
+    fetch: (url, init) => {
+      used.add(`${init.method} ${new URL(url).pathname}`);
+      return fetch(url, init);
+    },
+  });
+}
+
+onEveryEngine('every method of the client', (store) => {
+  let service: TestService;
+  let receiver: Bun.Server<undefined>;
+  const used = new Set<string>();
+
+  beforeAll(async () => {
+    service = await startTestService(store.url, { ADMIN_KEY });
+    receiver = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response('taken') });
+  });
+  afterAll(async () => {
+    await service[Symbol.asyncDispose]();
+    await receiver.stop(true);
+  });
+
+  const asOperator = () => recording(service.client(), used);
+  const newClient = async () => {
+    const { entityId, apiKey } = await asOperator().admin.createEntity({ name: 'Acme' });
+    return recording(service.client(), used, entityId, apiKey);
+  };
+
+  test('webhooks: register, list, read, change, try, resume, count and delete', async () => {
+    const { webhooks } = await newClient();
+    const postUrl = `${receiver.url}hook`;
+    const made = await webhooks.register({ postUrl, networkIds: [1, 10], events: ['LatePayment'] });
+    expect(made.totalResults).toBe(2);
+    const [first] = made.webhooks;
+    const webhookId = first?.webhookId ?? '';
+    expect(await webhooks.get(webhookId)).toEqual(first as never);
+    expect((await webhooks.list({ networkId: 1, sortBy: 'postUrl', sortDir: 'asc', limit: 5 })).totalResults).toBe(1);
+    expect(await webhooks.sendTest(webhookId)).toMatchObject({ delivered: true, statusCode: 200, response: 'taken' });
+    expect(await webhooks.health(webhookId)).toMatchObject({ webhookId, state: 'active' });
+    expect(await webhooks.resume(webhookId)).toEqual(first as never);
+    const { networks } = await webhooks.coverage();
+    expect(networks.find(({ networkId }) => networkId === 10)?.events).toContainEqual({
+      event: 'LatePayment',
+      webhooks: 1,
+      suspended: 0,
+    });
+    expect(await webhooks.setNoticeUrl(postUrl)).toEqual({ noticeUrl: postUrl });
+    expect(await webhooks.noticeUrl()).toEqual({ noticeUrl: postUrl });
+
+    const moved = { postUrl: `${postUrl}/moved` };
+    expect(await webhooks.countChanging({ networkId: 10 }, moved)).toEqual({ totalResults: 1 });
+    expect(await webhooks.changeMatching({ networkId: 10 }, moved)).toEqual({ totalResults: 1 });
+    expect(await webhooks.countDeleting({ postUrl: moved.postUrl })).toEqual({ totalResults: 1 });
+    expect(await webhooks.deleteMatching({ postUrl: moved.postUrl })).toEqual({ totalResults: 1 });
+
+    const { etag } = await webhooks.getTagged(webhookId);
+    expect(await webhooks.change(webhookId, moved, { ifMatch: etag })).toMatchObject(moved);
+    const late = webhooks.delete(webhookId, { ifMatch: etag });
+    expect(await late.catch((error: unknown) => error)).toMatchObject({ status: 412, code: 'precondition_failed' });
+    expect(await webhooks.delete(webhookId)).toBeUndefined();
+    const gone = await webhooks.get(webhookId).catch((error: unknown) => error);
+    expect(gone).toBeInstanceOf(ProblemError);
+    expect(gone).toMatchObject({ status: 404, code: 'not_found', errors: [], title: 'Not found' });
+  });
+
+  test('events and deliveries: publish, follow, send again', async () => {
+    const { events, deliveries, webhooks, stats } = await withStats(newClient);
+    await webhooks.register({ postUrl: `${receiver.url}hook`, networkIds: [1], events: ['LatePayment'] });
+    const { eventId, deliveries: fanOut } = await events.publish({
+      event: 'LatePayment',
+      networkId: 1,
+      amount: '25.00',
+    });
+    expect(eventId).toMatch(/^evt_[0-9a-f]{32}$/);
+    expect(fanOut).toBe(1);
+    expect(await events.get(eventId)).toMatchObject({ event: 'LatePayment', deliveries: 1 });
+
+    const text = '{"amount":123456789012345678901234567890,"event":"LatePayment","networkId":1,"eventId":"exact"}';
+    expect(await events.publishText(text)).toEqual({ eventId: 'exact', deliveries: 1 });
+    expect((await events.get('exact')).body).toBe(text);
+
+    const { results } = await events.publishBatch([
+      { event: 'LatePayment', networkId: 1, eventId: 'in-a-batch' },
+      { event: 'NoSuchEvent', networkId: 1 },
+    ]);
+    expect(results).toMatchObject([
+      { status: 202, eventId: 'in-a-batch', code: null },
+      { status: 400, eventId: null, code: 'invalid_request' },
+    ]);
+    expect((await events.list({ event: 'LatePayment' })).totalResults).toBe(3);
+
+    const { deliveries: found } = await deliveries.list({ eventId: 'exact' });
+    const deliveryId = found[0]?.deliveryId ?? '';
+    expect(await deliveries.get(deliveryId)).toMatchObject({ deliveryId, body: text });
+    expect(await deliveries.redeliver(deliveryId)).toMatchObject({ deliveryId });
+    expect(await deliveries.countRedelivering({ eventId: 'exact' })).toEqual({ totalResults: 1 });
+    const round = await deliveries.redeliverMatching({ eventId: 'exact' });
+    expect(await deliveries.redelivery(round.redeliveryId)).toMatchObject({ totalResults: 1 });
+    expect(await stats({ interval: 'minute' })).toMatchObject({ interval: 'minute' });
+  });
+
+  test('secrets, audit and the operator’s commands', async () => {
+    const client = await newClient();
+    const before = await client.secrets.list();
+    const after = await client.secrets.rotate({ overlapHours: 1 });
+    expect([before.totalResults, after.totalResults]).toEqual([1, 2]);
+    expect((await client.audit.list({ action: 'secret.rotated' })).totalResults).toBe(1);
+
+    const { admin } = asOperator();
+    const { entityId } = await admin.createEntity({ name: 'Umbrella' });
+    expect((await admin.listEntities({ name: 'Umbrella' })).entities).toMatchObject([{ entityId }]);
+    const { keyId } = await admin.createKey({ entityId, permissions: ['events:write'] });
+    expect((await admin.listKeys({ keyId })).keys).toMatchObject([{ keyId, dateRevoked: null }]);
+    expect(await admin.revokeKey(keyId)).toMatchObject({ keyId, dateRevoked: expect.any(Number) });
+    const acting = asOperator().forEntity(entityId);
+    expect(await acting.webhooks.list()).toEqual({ totalResults: 0, webhooks: [] });
+  });
+
+  test('and no operation was left out of these tests', () => {
+    const patterns = Object.values(OPERATIONS).map(({ method, path }) => ({
+      name: `${method} ${path}`,
+      pattern: new RegExp(`^${method} /(api/v1/crypto|admin/v1)${path.replace(/\{\w+\}/, '[^/]+')}$`),
+    }));
+    const unused = patterns.filter(({ pattern }) => ![...used].some((call) => pattern.test(call)));
+    expect(unused.map(({ name }) => name)).toEqual([]);
+  });
+});
+
+/** `stats` stands alone, and a method taken off its object would lose it. */
+async function withStats(newClient: () => Promise<Paybell>) {
+  const client = await newClient();
+  const { events, deliveries, webhooks } = client;
+  return { events, deliveries, webhooks, stats: client.stats.bind(client) };
+}
