@@ -1,5 +1,6 @@
-import { isPublicAddress } from '../domain/addresses.ts';
+import { canonicalAddress, isPublicAddress } from '../domain/addresses.ts';
 import { addressLiteralOf } from '../domain/post-url.ts';
+import { ownAddresses } from './own-addresses.ts';
 
 /** All addresses of a name; rejects or comes back empty when there are none. */
 export type Resolve = (hostname: string) => Promise<string[]>;
@@ -13,6 +14,8 @@ export interface TargetGuardOptions {
   allowInsecureTargets: boolean;
   resolve?: Resolve;
   nowMs?: () => number;
+  /** In their canonical form; those of this machine's interfaces when absent. */
+  own?: () => ReadonlySet<string>;
 }
 
 /** Thousands of deliveries a second to one host make one look-up in this time, and a changed record is soon seen. */
@@ -26,15 +29,17 @@ interface Lookup {
   expiresAtMs: number;
 }
 
-/** Resolves names and refuses a host unless every one of its addresses is public. */
+/** Resolves names and refuses a host unless every one of its addresses is public and not our own. */
 export function createTargetGuard(options: TargetGuardOptions): TargetGuard {
-  const { allowInsecureTargets, resolve = resolveName, nowMs = Date.now } = options;
+  const { allowInsecureTargets, resolve = resolveName, nowMs = Date.now, own = ownAddresses(nowMs) } = options;
   const lookups = new Map<string, Lookup>();
+
+  const isElsewhere = (address: string) => isPublicAddress(address) && !own().has(canonicalAddress(address));
 
   const check = (addresses: readonly string[]): Target => {
     if (addresses.length === 0) return { ok: false, error: 'dns' };
     // One private address among public ones is how a name is made to look harmless, so all of them must pass.
-    const allowed = allowInsecureTargets || addresses.every(isPublicAddress);
+    const allowed = allowInsecureTargets || addresses.every(isElsewhere);
     return allowed ? { ok: true, addresses } : { ok: false, error: 'blocked_address' };
   };
 

@@ -21,3 +21,8 @@ export function isPublicAddress(address: string): boolean {
   // Mapped, NAT64, 6to4 and Teredo addresses have range names of their own, since each can carry a private IPv4 one.
   return parsed.range() === 'unicast' && parsed.match(GLOBAL_UNICAST_V6);
 }
+
+/** One text for each address, so that two of them can be compared; what is no address stays as it is. */
+export function canonicalAddress(address: string): string {
+  return ipaddr.IPv6.isValid(address) ? ipaddr.IPv6.parse(address).toNormalizedString() : address;
+}

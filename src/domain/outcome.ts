@@ -4,7 +4,7 @@ export const ATTEMPT_ERRORS = [
   'timeout',
   /** The name of the host could not be resolved. */
   'dns',
-  /** The host is, or its name resolves to, an address that is not public. */
+  /** The host is, or its name resolves to, an address that is not public, or one of our own machine. */
   'blocked_address',
   /** The URL no longer fulfils the rules, such as http after insecure targets were switched off. */
   'invalid_url',

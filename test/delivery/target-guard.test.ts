@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'bun:test';
+import { afterEach, describe, expect, mock, spyOn, test } from 'bun:test';
+import os from 'node:os';
 import { createTargetGuard, type Resolve } from '../../src/delivery/target-guard.ts';
 
 const PUBLIC = '93.184.216.34';
@@ -81,6 +82,40 @@ describe('a target', () => {
       ok: false,
       error: 'blocked_address',
     });
+  });
+});
+
+describe('an address of this machine', () => {
+  afterEach(() => {
+    mock.restore();
+  });
+
+  function haveOnly(...addresses: string[]) {
+    const infos = addresses.map((address) => ({ address }) as os.NetworkInterfaceInfo);
+    spyOn(os, 'networkInterfaces').mockReturnValue({ eth0: infos });
+  }
+
+  test.each([
+    [PUBLIC, `https://${PUBLIC}/`, []],
+    [PUBLIC, 'https://example.com/', [PUBLIC]],
+    [PUBLIC, 'https://example.com/', ['93.184.216.99', PUBLIC]],
+    [PUBLIC_V6, 'https://[2606:4700:4700:0:0:0:0:1111]/', []],
+    ['2606:4700:4700:0:0:0:0:1111', 'https://example.com/', [PUBLIC_V6]],
+  ])('is blocked though it is public: %s, dialled as %s at %j', async (own, url, addresses) => {
+    haveOnly('127.0.0.1', own);
+    const guard = strictGuard(resolverOf(addresses).resolve);
+    expect(await guard(new URL(url))).toEqual({ ok: false, error: 'blocked_address' });
+  });
+
+  test('is known as such some seconds after the machine got it', async () => {
+    let nowMs = 0;
+    haveOnly('127.0.0.1');
+    const guard = strictGuard(resolverOf([]).resolve, () => nowMs);
+    const url = new URL(`https://${PUBLIC}/`);
+    expect(await guard(url)).toEqual({ ok: true, addresses: [PUBLIC] });
+    haveOnly('127.0.0.1', PUBLIC);
+    nowMs = 5_000;
+    expect(await guard(url)).toEqual({ ok: false, error: 'blocked_address' });
   });
 });
 
