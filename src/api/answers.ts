@@ -1,3 +1,5 @@
+import type { z } from 'zod';
+
 /** Answers in the formats that every route shares. */
 
 export function json(status: number, value: unknown, headers: Record<string, string> = {}): Response {
@@ -14,6 +16,14 @@ export function etagOf(body: string): string {
 
 /** A body with the tag that stands for it. */
 export type Tagged = { readonly etag: string; readonly body: string | Uint8Array<ArrayBuffer> };
+
+/** What `cacheableJson` can answer to a GET, for the document. */
+export function taggedAnswers(schema: z.ZodType, tag = 'A hash of the body.') {
+  return {
+    200: { description: 'Ok', schema, headers: { ETag: tag } },
+    304: { description: 'The body that the client named in If-None-Match is still right.' },
+  };
+}
 
 /** A body that a client may keep and ask about: 304 when it has this one already. */
 export function cacheableJson(request: Request, value: unknown): Response {

@@ -92,6 +92,7 @@ function describeHeaders(headers: Readonly<Record<string, string>>) {
 
 const EVERYWHERE: readonly ProblemCode[] = [
   'invalid_request',
+  'malformed_host',
   'unauthenticated',
   'wrong_entity',
   'missing_permission',

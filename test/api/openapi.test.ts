@@ -22,7 +22,7 @@ type Operation = {
   security: Record<string, unknown>[];
   parameters?: { name: string; in: string; required: boolean; schema: Schema }[];
   requestBody?: { required: boolean; content: Content };
-  responses: Record<string, { description: string; content?: Content }>;
+  responses: Record<string, { description: string; content?: Content; headers?: Record<string, unknown> }>;
 };
 type Document = {
   openapi: string;
@@ -39,12 +39,15 @@ const LIST = '/api/v1/crypto/webhooks/classic';
 describe('the OpenAPI document', () => {
   let document: Document;
   let operations: Operation[];
+  /** The names of those that only read. */
+  let reads: Set<string>;
 
   beforeAll(async () => {
     const answer = await call(testApp(NO_STORE, SETTINGS), null, '/openapi.json');
     expect(answer.headers.get('content-type')).toBe('application/json');
     document = (await answer.json()) as Document;
     operations = Object.values(document.paths).flatMap((path) => Object.values(path));
+    reads = new Set(Object.values(document.paths).flatMap(({ get }) => (get === undefined ? [] : [get.operationId])));
   });
 
   const operationAt = (path: string, method: string) => document.paths[path]?.[method] as Operation;
@@ -137,6 +140,21 @@ describe('the OpenAPI document', () => {
           expect(PROBLEMS).toHaveProperty(code);
         }
       }
+    }
+  });
+
+  test('says of every GET but that of the secrets that it has a tag, and that it can be 304', () => {
+    const untagged = operations.filter(({ operationId, responses }) => {
+      const kept = responses['304'] !== undefined && responses['200']?.headers?.ETag !== undefined;
+      return reads.has(operationId) && !kept;
+    });
+    expect(reads.size).toBeGreaterThan(10);
+    expect(untagged.map(({ operationId }) => operationId)).toEqual(['listSecrets']);
+  });
+
+  test('says of every operation that a malformed Host is refused', () => {
+    for (const { responses } of operations) {
+      expect(responses['400']?.content?.['application/problem+json']?.examples).toHaveProperty('malformed_host');
     }
   });
 

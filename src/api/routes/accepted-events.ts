@@ -1,7 +1,7 @@
 import { eventListQuerySchema, eventListSchema, eventSchema } from '../../domain/delivery-views.ts';
 import { Problem } from '../../domain/problems.ts';
 import { listEvents, readEvent } from '../../store/delivery-views.ts';
-import { cacheableJson } from '../answers.ts';
+import { cacheableJson, taggedAnswers } from '../answers.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 
 const list = endpoint({
@@ -12,7 +12,7 @@ const list = endpoint({
   summary: 'List accepted events',
   permission: 'events:read',
   query: eventListQuerySchema,
-  answers: { 200: { description: 'Ok', schema: eventListSchema } },
+  answers: taggedAnswers(eventListSchema),
   handle: async ({ context, caller, request, query }) =>
     cacheableJson(request, await listEvents(context.db, caller.entityId, query)),
 });
@@ -24,7 +24,7 @@ const read = endpoint({
   tag: 'Events',
   summary: 'Read one accepted event',
   permission: 'events:read',
-  answers: { 200: { description: 'Ok', schema: eventSchema } },
+  answers: taggedAnswers(eventSchema),
   problems: ['not_found'],
   handle: async ({ context, caller, request, id }) => {
     const event = await readEvent(context.db, caller.entityId, id);

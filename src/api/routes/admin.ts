@@ -13,7 +13,7 @@ import {
 import { createApiKey, listApiKeys, revokeApiKey } from '../../store/api-keys.ts';
 import { entityExists, listEntities } from '../../store/entities.ts';
 import { provisionEntity } from '../../store/provision.ts';
-import { cacheableJson, json } from '../answers.ts';
+import { cacheableJson, json, taggedAnswers } from '../answers.ts';
 import { changeBy, nowS } from '../context.ts';
 import { type Endpoint, operatorEndpoint } from '../endpoint.ts';
 
@@ -28,7 +28,7 @@ const listAllEntities = operatorEndpoint({
   tag: 'Operator',
   summary: 'List entities',
   query: entityListQuerySchema,
-  answers: { 200: { description: 'Ok', schema: entityListSchema } },
+  answers: taggedAnswers(entityListSchema),
   handle: async ({ context, request, query }) => cacheableJson(request, await listEntities(context.db, query)),
 });
 
@@ -53,7 +53,7 @@ const listAllKeys = operatorEndpoint({
   tag: 'Operator',
   summary: 'List api keys, never the keys themselves',
   query: apiKeyListQuerySchema,
-  answers: { 200: { description: 'Ok', schema: apiKeyListSchema } },
+  answers: taggedAnswers(apiKeyListSchema),
   handle: async ({ context, request, query }) => cacheableJson(request, await listApiKeys(context.db, query)),
 });
 

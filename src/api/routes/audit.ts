@@ -1,6 +1,6 @@
 import { auditListQuerySchema, auditListSchema } from '../../domain/audit.ts';
 import { listAudit } from '../../store/audit.ts';
-import { cacheableJson } from '../answers.ts';
+import { cacheableJson, taggedAnswers } from '../answers.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 
 const list = endpoint({
@@ -12,7 +12,7 @@ const list = endpoint({
   description: 'Who changed what of the entity, its keys, its secrets and its webhooks, and when.',
   permission: 'audit:read',
   query: auditListQuerySchema,
-  answers: { 200: { description: 'Ok', schema: auditListSchema } },
+  answers: taggedAnswers(auditListSchema),
   handle: async ({ context, caller, request, query }) =>
     cacheableJson(request, await listAudit(context.db, caller.entityId, query)),
 });

@@ -10,7 +10,7 @@ import { Problem } from '../../domain/problems.ts';
 import { countSchema } from '../../domain/webhooks.ts';
 import { countDeliveries, listDeliveries, readDelivery } from '../../store/delivery-views.ts';
 import { readRedelivery, redeliver, startRedelivery } from '../../store/redeliveries.ts';
-import { cacheableJson, json } from '../answers.ts';
+import { cacheableJson, json, taggedAnswers } from '../answers.ts';
 import { changeBy } from '../context.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 
@@ -23,7 +23,7 @@ const list = endpoint({
   description: 'Where each event stands on its way to each webhook, in the grammar of every list.',
   permission: 'deliveries:read',
   query: deliveryListQuerySchema,
-  answers: { 200: { description: 'Ok', schema: deliveryListSchema } },
+  answers: taggedAnswers(deliveryListSchema),
   handle: async ({ context, caller, request, query }) =>
     cacheableJson(request, await listDeliveries(context.db, caller.entityId, query)),
 });
@@ -35,7 +35,7 @@ const read = endpoint({
   tag: 'Deliveries',
   summary: 'Read one delivery with its attempts',
   permission: 'deliveries:read',
-  answers: { 200: { description: 'Ok', schema: deliveryDetailSchema } },
+  answers: taggedAnswers(deliveryDetailSchema),
   problems: ['not_found'],
   handle: async ({ context, caller, request, id }) =>
     cacheableJson(request, found(await readDelivery(context.db, caller.entityId, id), 'delivery')),
@@ -93,7 +93,7 @@ const readProgress = endpoint({
   tag: 'Deliveries',
   summary: 'See how far a bulk redelivery has come',
   permission: 'deliveries:read',
-  answers: { 200: { description: 'Ok', schema: redeliverySchema } },
+  answers: taggedAnswers(redeliverySchema),
   problems: ['not_found'],
   handle: async ({ context, caller, request, id }) =>
     cacheableJson(request, found(await readRedelivery(context.db, caller.entityId, id), 'redelivery')),

@@ -1,7 +1,7 @@
 import { invalidRequest } from '../../domain/problems.ts';
 import { statsQuerySchema, statsRange, statsSchema } from '../../domain/stats.ts';
 import { oldestDueAgeMs, readStats } from '../../store/stats.ts';
-import { cacheableJson } from '../answers.ts';
+import { cacheableJson, taggedAnswers } from '../answers.ts';
 import { nowS } from '../context.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 
@@ -16,7 +16,7 @@ const read = endpoint({
     'destination. Each is counted when it happens: a delivery of today may be of an event of yesterday.',
   permission: 'deliveries:read',
   query: statsQuerySchema,
-  answers: { 200: { description: 'Ok', schema: statsSchema } },
+  answers: taggedAnswers(statsSchema),
   handle: async ({ context, caller, request, query }) => {
     const { db, backlog } = context;
     const range = statsRange(query, nowS(context));

@@ -9,7 +9,7 @@ import { newId } from '../../store/new-id.ts';
 import { recordTest } from '../../store/single-deliveries.ts';
 import { readWebhook } from '../../store/webhook-changes.ts';
 import { readHealth, readNoticeUrl, setNoticeUrl } from '../../store/webhook-health.ts';
-import { cacheableJson, json } from '../answers.ts';
+import { cacheableJson, json, taggedAnswers } from '../answers.ts';
 import { changeBy, nowS } from '../context.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 
@@ -57,7 +57,7 @@ const health = endpoint({
   tag: 'Webhooks',
   summary: 'See how a webhook fares',
   permission: 'webhooks:read',
-  answers: { 200: { description: 'Ok', schema: healthSchema } },
+  answers: taggedAnswers(healthSchema),
   problems: ['not_found'],
   handle: async ({ context, caller, request, id }) => {
     const found = await readHealth(context.db, caller.entityId, id);
@@ -92,7 +92,7 @@ const readNotice = endpoint({
   tag: 'Webhooks',
   summary: 'Read where notices go',
   permission: 'webhooks:read',
-  answers: { 200: { description: 'Ok', schema: noticeUrlSchema } },
+  answers: taggedAnswers(noticeUrlSchema),
   handle: async ({ context, caller, request }) =>
     cacheableJson(request, { noticeUrl: await readNoticeUrl(context.db, caller.entityId) }),
 });

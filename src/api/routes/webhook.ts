@@ -3,7 +3,7 @@ import { Problem } from '../../domain/problems.ts';
 import { coverageSchema, type Webhook, webhookSchema, webhookUpdateSchema } from '../../domain/webhooks.ts';
 import { readCoverage } from '../../store/coverage.ts';
 import { deleteWebhook, moveWebhook, readWebhook } from '../../store/webhook-changes.ts';
-import { allows, cacheableJson, etagOf } from '../answers.ts';
+import { allows, cacheableJson, etagOf, taggedAnswers } from '../answers.ts';
 import { changeBy } from '../context.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 
@@ -12,7 +12,7 @@ export function singleWebhookEndpoints(config: Config): Endpoint[] {
   return [read, move({ allowInsecureTargets: config.ALLOW_INSECURE_TARGETS }), remove, coverage(config)];
 }
 
-const TAGGED = { ETag: 'A hash of the body; send it as If-Match to change only what you have seen.' };
+const TAG = 'A hash of the body; send it as If-Match to change only what you have seen.';
 
 const read = endpoint({
   method: 'get',
@@ -21,7 +21,7 @@ const read = endpoint({
   tag: 'Webhooks',
   summary: 'Read one webhook',
   permission: 'webhooks:read',
-  answers: { 200: { description: 'Ok', schema: webhookSchema, headers: TAGGED } },
+  answers: taggedAnswers(webhookSchema, TAG),
   problems: ['not_found'],
   handle: async ({ context, caller, request, id }) =>
     cacheableJson(request, found(await readWebhook(context.db, caller.entityId, id))),
@@ -38,7 +38,7 @@ function move(rules: { allowInsecureTargets: boolean }): Endpoint {
       'Posts that wait for it go to the new URL. `If-Match` with its ETag changes it only if it is unchanged.',
     permission: 'webhooks:write',
     body: webhookUpdateSchema(rules),
-    answers: { 200: { description: 'The webhook as it is now', schema: webhookSchema, headers: TAGGED } },
+    answers: { 200: { description: 'The webhook as it is now', schema: webhookSchema, headers: { ETag: TAG } } },
     problems: ['not_found', 'conflict', 'precondition_failed'],
     handle: async ({ context, caller, request, id, body }) => {
       const { db } = context;
@@ -76,7 +76,7 @@ function coverage(config: Config): Endpoint {
     summary: 'See which networks and events are registered',
     description: 'The grid of networks and events with counts, so that a gap is visible at once.',
     permission: 'webhooks:read',
-    answers: { 200: { description: 'Ok', schema: coverageSchema } },
+    answers: taggedAnswers(coverageSchema),
     handle: async ({ context, caller, request }) =>
       cacheableJson(request, await readCoverage(context.db, caller.entityId, known)),
   });

@@ -8,7 +8,7 @@ import {
 } from '../../domain/webhooks.ts';
 import { readWebhookList } from '../../store/webhook-list.ts';
 import { registerWebhooks } from '../../store/webhooks.ts';
-import { json } from '../answers.ts';
+import { json, taggedAnswers } from '../answers.ts';
 import { changeBy } from '../context.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 
@@ -32,10 +32,7 @@ const list = endpoint({
     '`totalResults` counts all matches and is of the same moment as the page. A page past the end is empty.',
   permission: 'webhooks:read',
   query: webhookListQuerySchema,
-  answers: {
-    200: { description: 'Ok', schema: webhookListSchema, headers: { ETag: 'A hash of the body.' } },
-    304: { description: 'The body that the client named in If-None-Match is still right.' },
-  },
+  answers: taggedAnswers(webhookListSchema),
   reuse: ({ answers }, { entityId, revision }, request) => answers.find(entityId, revision, request),
   handle: async ({ context: { db, answers }, caller: { entityId }, request, query }) => {
     const { revision, list } = await readWebhookList(db, entityId, query);
