@@ -1,0 +1,202 @@
+import fc from 'fast-check';
+import type { App } from '../../src/api/app.ts';
+import { loadConfig } from '../../src/config.ts';
+import { createAttemptTools } from '../../src/delivery/attempt-tools.ts';
+import { sendTestPost } from '../../src/delivery/test-post.ts';
+import type { Outcome } from '../../src/domain/outcome.ts';
+import type { Database } from '../../src/store/database.ts';
+import { createTenant, TEST_BOX, type Tenant, testApp } from '../support/api.ts';
+import { AnswerCheck, type Seen } from './answer-check.ts';
+import { type ApiDocument, type FuzzedOperation, operationsIn, readDocument } from './document.ts';
+import { type Credentials, type FuzzedId, type FuzzedRequest, fuzzedRequests } from './request-arbitrary.ts';
+
+const ADMIN_KEY = 'operator-key-0123456789-abcdefghij';
+const SETTINGS = { ADMIN_KEY, EXTRA_EVENTS: 'RefundIssued', ENTITY_WEBHOOK_LIMIT: '1000' };
+const GIVEN_ID = /\b(?:wh|evt|dlv|rdl|key|ent)_[0-9a-f]{32}\b/g;
+const MAX_IDS = 500;
+
+/** A request as it goes out: everything is text or bytes, nothing has been looked at. */
+export type OutgoingRequest = {
+  readonly method: string;
+  /** Path and query. */
+  readonly target: string;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body: string | Uint8Array<ArrayBuffer> | null;
+};
+
+/** Null for what this road cannot carry. */
+export type Send = (app: App, request: OutgoingRequest) => Promise<Seen | null>;
+
+const OUTCOMES: readonly Outcome[] = [
+  { kind: 'answered', statusCode: 204, retryAfter: null, response: '', durationMs: 0.5 },
+  { kind: 'answered', statusCode: 500, retryAfter: '-1', response: '\ufffd', durationMs: 12 },
+  { kind: 'error', error: 'blocked_address', durationMs: 0 },
+];
+
+/** One service under fire: what is sent, what came back, and which ids the service has given out so far. */
+export class FuzzRun {
+  /** By operation and status: whoever reads it sees whether anything got past the door. */
+  readonly statuses = new Map<string, number>();
+  sent = 0;
+  unsendable = 0;
+  readonly #ids: string[] = [];
+  readonly #check: AnswerCheck;
+
+  private constructor(
+    readonly app: App,
+    private readonly document: ApiDocument,
+    private readonly operations: readonly FuzzedOperation[],
+    private readonly owner: Tenant,
+    private readonly stranger: Tenant,
+    private readonly send: Send,
+  ) {
+    this.#check = new AnswerCheck(document);
+  }
+
+  static async start(db: Database, send: Send): Promise<FuzzRun> {
+    // Nothing leaves the process: whatever a test post is sent to answers from here.
+    const tools = {
+      ...createAttemptTools(loadConfig(SETTINGS), db, TEST_BOX),
+      sender: { send: async () => outcomes.next().value },
+    };
+    const outcomes = inTurn(OUTCOMES);
+    const app = testApp(db, SETTINGS, { sendTest: (...post) => sendTestPost(tools, ...post) });
+    const document = await readDocument(app);
+    const [owner, stranger] = [await createTenant(db), await createTenant(db)];
+    return new FuzzRun(app, document, operationsIn(document), owner, stranger, send);
+  }
+
+  /** Throws with the smallest request that was answered wrongly, and the seed that finds it again. */
+  async fire(requests: number, seed: number): Promise<void> {
+    const property = fc.asyncProperty(fuzzedRequests(this.document, this.operations), async (request) => {
+      const faults = await this.try(request);
+      if (faults.length > 0) throw new Error(`${show(this.outgoing(request))}: ${faults.join('; ')}`);
+    });
+    await fc.assert(property, { numRuns: requests, seed, endOnFailure: false });
+  }
+
+  async try(request: FuzzedRequest): Promise<string[]> {
+    const outgoing = this.outgoing(request);
+    const seen = await this.send(this.app, outgoing);
+    if (seen === null) {
+      this.unsendable++;
+      return [];
+    }
+    this.sent++;
+    const operation = this.operationAt(outgoing);
+    const key = `${operation?.name ?? 'nothing'} ${seen.status}`;
+    this.statuses.set(key, (this.statuses.get(key) ?? 0) + 1);
+    this.#learn(seen.body);
+    return this.#check.faultsOf(operation, outgoing.method, seen);
+  }
+
+  outgoing({
+    operation,
+    method,
+    id,
+    query,
+    rawQuery,
+    credentials,
+    contentType,
+    headers,
+    body,
+  }: FuzzedRequest): OutgoingRequest {
+    const { path: pattern = '' } = this.operations.find(({ name }) => name === operation) ?? {};
+    const path = pattern.replace(/\{(\w+)\}/, (_, name) => encode(this.#idFor(name, id)));
+    const pairs = query.map(([name, value]) => `${encode(name)}=${encode(this.#idFor(name, value))}`);
+    const search = [...pairs, ...(rawQuery === null ? [] : [rawQuery])].join('&');
+    return {
+      method,
+      target: search === '' ? path : `${path}?${search}`,
+      headers: [
+        ...this.#credentials(credentials),
+        ...(contentType === null ? [] : [['content-type', contentType] as const]),
+        ...headers,
+      ],
+      body: method === 'GET' || method === 'HEAD' ? null : body,
+    };
+  }
+
+  /** Null where the target is of no operation, or spelt so that only the router can say of which. */
+  operationAt({ method, target }: OutgoingRequest): FuzzedOperation | null {
+    const segments = (target.split(/[?#]/)[0] ?? '').split('/');
+    if (segments.some((segment) => /^(\.|%2e)*$/i.test(segment) && segment !== '')) return null;
+    const found = this.operations.filter(
+      (operation) =>
+        operation.method === (method === 'HEAD' ? 'GET' : method) && matches(operation.path.split('/'), segments),
+    );
+    return found.find(({ path }) => !path.includes('{')) ?? found[0] ?? null;
+  }
+
+  #idFor(name: string, id: FuzzedId): string {
+    if ('text' in id) return id.text;
+    const prefix =
+      { webhookId: 'wh_', deliveryId: 'dlv_', keyId: 'key_', eventId: 'evt_', entityId: 'ent_' }[name] ?? '';
+    const known = this.#ids.filter((given) => given.startsWith(prefix));
+    return known[id.nth % (known.length || 1)] ?? 'wh_00000000000000000000000000000000';
+  }
+
+  #credentials(who: Credentials): [string, string][] {
+    if (who === 'none') return [];
+    if (typeof who === 'object')
+      return [
+        ['api-key', who.key],
+        ['entity-id', who.entity],
+      ];
+    const key = {
+      owner: this.owner.apiKey,
+      operator: ADMIN_KEY,
+      stranger: this.stranger.apiKey,
+      mixed: this.owner.apiKey,
+    }[who];
+    const entity = who === 'owner' || who === 'operator' ? this.owner.entityId : this.stranger.entityId;
+    return [
+      ['api-key', key],
+      ['entity-id', entity],
+    ];
+  }
+
+  /** The newest ids, without the keys of the run itself: revoking them would end the run at the door. */
+  #learn(body: string): void {
+    for (const [id] of body.matchAll(GIVEN_ID)) {
+      if (id === this.owner.keyId || id === this.stranger.keyId || this.#ids.includes(id)) continue;
+      this.#ids.push(id);
+      if (this.#ids.length > MAX_IDS) this.#ids.shift();
+    }
+  }
+}
+
+function* inTurn<Value>(values: readonly Value[]): Generator<Value, never> {
+  while (true) yield* values;
+}
+
+function matches(pattern: readonly string[], segments: readonly string[]): boolean {
+  return (
+    pattern.length === segments.length &&
+    pattern.every((part, index) => (part.startsWith('{') ? segments[index] !== '' : part === segments[index]))
+  );
+}
+
+function show({ method, target, body }: OutgoingRequest): string {
+  return `${method} ${target.slice(0, 200)} with ${body === null ? 'no body' : String(body).slice(0, 200)}`;
+}
+
+/** As it stands where it is percent-encoded already, so that `%zz` and `%00` arrive as such. */
+function encode(text: string): string {
+  if (/^[\w.~%-]+$/.test(text)) return text;
+  return encodeURIComponent(text.toWellFormed());
+}
+
+/** Straight into the app, without a socket. */
+export const sendToApp: Send = async (app, { method, target, headers, body }) => {
+  let request: Request;
+  try {
+    const all = new Headers();
+    for (const [name, value] of headers) all.append(name, value);
+    request = new Request(`http://paybell.test${target}`, { method, headers: all, ...(body === null ? {} : { body }) });
+  } catch {
+    return null;
+  }
+  const answer = await app.fetch(request);
+  return { status: answer.status, headers: answer.headers, body: await answer.text() };
+};
