@@ -51,9 +51,14 @@ export class Instances {
     return this.#credentials;
   }
 
-  async stop(): Promise<void> {
+  /** Kills whatever still runs; the store stays. */
+  async endAll(): Promise<void> {
     for (const { child } of this.#served) child.kill('SIGKILL');
     await Promise.all(this.#served.map(({ child }) => child.exited));
+  }
+
+  async stop(): Promise<void> {
+    await this.endAll();
     this.#folder.remove();
   }
 }

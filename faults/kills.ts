@@ -1,0 +1,88 @@
+import { ENGINES } from '../test/support/stores.ts';
+import type { Fault, Finding, Trial } from './fault.ts';
+import { killAtOnce, Scene, someOf } from './scene.ts';
+import { auditAfterKill } from './store-audit.ts';
+import { mustComeTrue } from './waiting.ts';
+
+/** One store through all kills: each start finds what the last death left, and the last one delivers what is left. */
+
+export const killedWhileAccepting: Fault = {
+  name: 'kill-accepting',
+  what: 'SIGKILL while events are being accepted',
+  engines: ENGINES,
+  tries: { long: 100, short: 4 },
+  run: (trial) =>
+    throughKills(trial, async (scene) => {
+      const instance = await scene.start();
+      const load = scene.load([instance.client], { most: 400 });
+      const before = someOf(60);
+      await mustComeTrue('events are accepted', () => load.acknowledged.size >= before);
+      await killAtOnce(instance);
+      await load.stop();
+      if (load.unanswered === 0) scene.broken.push('a kill came after the last acceptance and proved nothing');
+    }),
+};
+
+export const killedWhileDelivering: Fault = {
+  name: 'kill-delivering',
+  what: 'SIGKILL while events are being delivered',
+  engines: ENGINES,
+  tries: { long: 100, short: 4 },
+  run: (trial) =>
+    throughKills(trial, async (scene) => {
+      scene.ledger.reply = async () => {
+        await Bun.sleep(someOf(20));
+        return new Response('ok');
+      };
+      const instance = await scene.start();
+      const load = scene.load([instance.client], { most: 40 });
+      await load.ended;
+      const before = scene.ledger.posts.length + someOf(40);
+      await mustComeTrue('events are delivered', () => scene.ledger.posts.length >= before);
+      await killAtOnce(instance);
+    }),
+};
+
+/** Stopped before the answer leaves and killed after: whatever the timing, the 200 is given and never settled. */
+export const killedBeforeSettling: Fault = {
+  name: 'kill-before-settling',
+  what: 'SIGKILL between the receiver’s 200 and the settlement',
+  engines: ENGINES,
+  tries: { long: 100, short: 4 },
+  run: (trial) =>
+    throughKills(trial, async (scene) => {
+      const instance = await scene.start();
+      const answered = Promise.withResolvers<string>();
+      const isOfThisLoad = (eventId: string) => eventId.startsWith(`${prefix}-`);
+      scene.ledger.reply = ({ eventId, deliveryId }) => {
+        if (!isOfThisLoad(eventId)) return new Response('ok');
+        instance.served.child.kill('SIGSTOP');
+        answered.resolve(deliveryId);
+        return new Response('ok');
+      };
+      const load = scene.load([instance.client], { most: 1 });
+      const { prefix } = load;
+      const deliveryId = await answered.promise;
+      // The answer is on its way to a process that stands still.
+      await Bun.sleep(10);
+      await killAtOnce(instance);
+      await load.stop();
+      scene.mustComeAgain.add(deliveryId);
+    }),
+};
+
+async function throughKills(trial: Trial, killOnce: (scene: Scene) => Promise<void>): Promise<Finding> {
+  await using scene = await Scene.open(trial);
+  for (let round = 1; round <= trial.tries; round++) {
+    trial.note(`kill ${round} of ${trial.tries}`);
+    await killOnce(scene);
+    scene.broken.push(...(await auditAfterKill(scene.url)));
+  }
+  trial.note('starting for good');
+  scene.ledger.reply = () => new Response('ok');
+  await scene.letLeasesRunOut();
+  const faultEndedAtMs = performance.now();
+  await scene.start();
+  await scene.recover(faultEndedAtMs);
+  return scene.finding();
+}

@@ -1,0 +1,105 @@
+import { parseArgs } from 'node:util';
+import { printError, printJson, printLine, printTable } from '../src/cli/output.ts';
+import { Progress } from '../src/cli/progress.ts';
+import { stopPostgres } from '../test/support/postgres.ts';
+import { ENGINES, type Engine } from '../test/support/stores.ts';
+import { FAULTS } from './catalogue.ts';
+import { type Fault, isKept, type Result } from './fault.ts';
+import { publish } from './publish.ts';
+import { asJson, cellsOf, HEADINGS } from './report.ts';
+
+/**
+ * `npm run faults` does everything to Paybell that it has to survive, on both engines; `npm run faults -- <name>` one
+ * of it. Ends with 1 when anything acknowledged was lost, a promise was broken, or it had not recovered within 60 s.
+ */
+
+const USAGE = `npm run faults -- [<name> …] [--engine sqlite|postgres] [--tries n] [--json] [--publish]
+  names: ${FAULTS.map(({ name }) => name).join(', ')}`;
+
+type Asked = {
+  faults: readonly Fault[];
+  engines: readonly Engine[];
+  tries: number | null;
+  json: boolean;
+  publish: boolean;
+};
+
+function readArguments(): Asked | null {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      engine: { type: 'string' },
+      tries: { type: 'string' },
+      json: { type: 'boolean', default: false },
+      publish: { type: 'boolean', default: false },
+    },
+  });
+  const { engine, tries, json } = values;
+  const faults = FAULTS.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
+  const engines = ENGINES.filter((known) => engine === undefined || known === engine);
+  const fits =
+    engines.length > 0 &&
+    positionals.every((name) => FAULTS.some((fault) => fault.name === name)) &&
+    (tries === undefined || /^[1-9][0-9]{0,5}$/.test(tries));
+  // A page that shows less than everything would hide what was left out.
+  const whole = positionals.length === 0 && engine === undefined && tries === undefined;
+  if (!fits || (values.publish && !whole)) return null;
+  return { faults, engines, tries: tries === undefined ? null : Number(tries), json, publish: values.publish };
+}
+
+async function runAll({ faults, engines, tries, json }: Asked): Promise<Result[]> {
+  const progress = new Progress();
+  const trials = faults.flatMap((fault) =>
+    fault.engines.filter((engine) => engines.includes(engine)).map((engine) => ({ fault, engine })),
+  );
+  const results: Result[] = [];
+  for (const [index, { fault, engine }] of trials.entries()) {
+    const startedAtMs = performance.now();
+    const times = tries ?? fault.tries.long;
+    const note = (doing: string) => progress.show(index / trials.length, `${fault.name} on ${engine}: ${doing}`);
+    const finding = await fault.run({ engine, tries: times, hurry: false, note }).catch(asBroken);
+    const result = { fault: fault.name, engine, tries: times, ...finding };
+    results.push(result);
+    progress.clear();
+    if (json) continue;
+    const tookS = ((performance.now() - startedAtMs) / 1_000).toFixed(0);
+    printLine(`${isKept(result) ? 'kept  ' : 'BROKEN'}  ${fault.name} on ${engine}, ${tookS} s`);
+    for (const sentence of result.broken) printLine(`        ${sentence}`);
+  }
+  return results;
+}
+
+/** A trial that could not be carried out proves nothing, and that counts as broken. */
+function asBroken(error: unknown) {
+  const sentence = `the trial did not come to its end: ${error instanceof Error ? error.message : error}`;
+  return { acknowledged: 0, delivered: 0, duplicated: 0, recoveredInMs: 0, broken: [sentence] };
+}
+
+async function main(): Promise<number> {
+  const asked = readArguments();
+  if (asked === null) {
+    printError(`wrong usage\n${USAGE}`);
+    return 2;
+  }
+  const results = await runAll(asked);
+  if (asked.json) printJson(asJson(results));
+  else {
+    printLine();
+    printTable(HEADINGS, results.map(cellsOf), 'nothing was tried');
+  }
+  const kept = results.every(isKept);
+  if (asked.publish && kept) publish(results);
+  return kept ? 0 : 1;
+}
+
+let exitCode = 1;
+try {
+  exitCode = await main();
+} catch (error) {
+  printError(error instanceof Error ? error.message : String(error));
+  exitCode = 2;
+} finally {
+  await stopPostgres();
+}
+// Said aloud, since the hook that stops PostgreSQL with the process would end it with 0.
+process.exit(exitCode);

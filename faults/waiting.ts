@@ -1,0 +1,16 @@
+const PATIENCE_MS = 60_000;
+
+/** Waits until it holds and answers true, or false when it has not come true in time: the trial then says what broke. */
+export async function comesTrue(check: () => boolean | Promise<boolean>, patienceMs = PATIENCE_MS): Promise<boolean> {
+  const endsAtMs = performance.now() + patienceMs;
+  while (!(await check())) {
+    if (performance.now() > endsAtMs) return false;
+    await Bun.sleep(5);
+  }
+  return true;
+}
+
+/** For what the trial cannot go on without. */
+export async function mustComeTrue(what: string, check: () => boolean | Promise<boolean>): Promise<void> {
+  if (!(await comesTrue(check))) throw new Error(`waited in vain until ${what}`);
+}
