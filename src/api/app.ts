@@ -15,6 +15,7 @@ import { docsFiles } from './routes/docs.ts';
 import { eventEndpoints } from './routes/events.ts';
 import { healthz, readyz } from './routes/health.ts';
 import { metrics } from './routes/metrics.ts';
+import { pageFiles } from './routes/page.ts';
 import { secretEndpoints } from './routes/secrets.ts';
 import { statsEndpoints } from './routes/stats.ts';
 import { singleWebhookEndpoints } from './routes/webhook.ts';
@@ -172,6 +173,8 @@ function mountOpenPaths(router: Hono<Bindings>, context: ApiContext, describe: (
     '/metrics': (state, request) => metrics(context, state, request),
     '/openapi.json': openapi,
     ...docsFiles,
+    // An instance that only delivers has no API that a page could ask.
+    ...(context.config.ROLE === 'delivery' ? {} : pageFiles(context.config.PROCESSOR)),
   };
   for (const [path, respond] of Object.entries(open)) {
     router.get(path, (c) => {

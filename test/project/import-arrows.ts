@@ -12,7 +12,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   main: ['cli', ...BELOW_CLI],
   cli: ['client', 'verify', ...BELOW_CLI],
   service: BELOW_SERVICE,
-  api: [...BELOW_API, 'dashboard'],
+  api: [...BELOW_API, 'page'],
   delivery: BELOW_API,
   store: BELOW_STORE,
   domain: [],
@@ -22,7 +22,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   version: [],
   client: ['domain'],
   verify: ['domain'],
-  dashboard: [],
+  /** A client like any other: it asks over HTTP, and shares only names and lists with the server. */
+  page: ['client', 'domain'],
 };
 
 const IMPORT = /\b(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]|\bimport\s*\(?\s*['"]([^'"]+)['"]/g;
@@ -48,7 +49,7 @@ export function wrongArrows(file: string, source: string): string[] {
 
 /** The folder, or the name of a file that stands beside the folders. */
 function layerOf(file: string): string {
-  return (file.split('/')[0] ?? '').replace(/(\.d)?\.ts$/, '');
+  return (file.split('/')[0] ?? '').replace(/(\.d)?\.tsx?$/, '');
 }
 
 /** Null for what lies outside src/, such as package.json. */

@@ -1,0 +1,5 @@
+import { ViewHead } from '../components/view-head.tsx';
+
+export function Secrets() {
+  return <ViewHead title="Secrets" />;
+}
