@@ -3,5 +3,6 @@ function fromDocument(name: string): string {
   return document.querySelector<HTMLMetaElement>(`meta[name="paybell-${name}"]`)?.content ?? '';
 }
 
-export const API_PATH = fromDocument('api');
+export const PROCESSOR = fromDocument('processor');
+export const API_PATH = `/api/v1/${PROCESSOR}`;
 export const VERSION = fromDocument('version');

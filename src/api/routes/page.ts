@@ -94,7 +94,7 @@ function documentOf(files: readonly PageFile[], processor: string): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<meta name="paybell-api" content="/api/v1/${processor}">
+<meta name="paybell-processor" content="${processor}">
 <meta name="paybell-version" content="${version}">
 <title>Paybell</title>
 <link rel="icon" type="image/svg+xml" href="${ASSET_PATH}/${ICON_NAME}">

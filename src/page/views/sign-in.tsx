@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { type ApiProblem, asProblem, call } from '../api.ts';
+import { type ApiProblem, asProblem, clientFor } from '../api.ts';
 import { Field } from '../components/field.tsx';
 import { BellMark, Icon } from '../components/icon.tsx';
 import { missingPermission, Notice } from '../components/states.tsx';
@@ -83,7 +83,7 @@ function textIn(form: FormData, name: string): string {
 /** A good key that may not list webhooks is still a good key: it shows what it can. */
 async function refusalOf(credentials: Session): Promise<ApiProblem | null> {
   try {
-    await call('GET', '/webhooks/classic', { query: { limit: 1 }, as: credentials });
+    await clientFor(credentials).webhooks.list({ limit: 1 });
     return null;
   } catch (error) {
     const problem = asProblem(error);
