@@ -1,4 +1,5 @@
 import type { EventKind } from './events.ts';
+import type { FieldsOf } from './payloads.ts';
 
 /**
  * A realistic payload of every kind of event: what a test post carries and what the docs show. Amounts are decimal
@@ -37,12 +38,12 @@ const MONTH_S = 30 * 24 * 3600;
 
 type Fields = Record<string, unknown>;
 
-function agreement({ payer, payee, token }: Addresses): Fields {
+function agreement({ payer, payee, token }: Addresses) {
   const terms = { amount: '25.00', currency: 'USDC', token, intervalDays: 30 };
   return { agreementId: AGREEMENT_ID, payer, payee, ...terms };
 }
 
-function transfer({ payer, payee, token }: Addresses): Fields {
+function transfer({ payer, payee, token }: Addresses) {
   const value = { amount: '25.00', currency: 'USDC', token };
   return { transferId: TRANSFER_ID, agreementId: AGREEMENT_ID, payer, payee, ...value };
 }
@@ -60,9 +61,9 @@ export const EVENT_MEANINGS: Readonly<Record<EventKind, string>> = {
   LatePayment: 'A transfer was due on `dateDue` and is not paid.',
 };
 
-type Sample = (addresses: Addresses, nowS: number) => Fields;
+type Sample<Kind extends EventKind = EventKind> = (addresses: Addresses, nowS: number) => FieldsOf<Kind>;
 
-const SAMPLES: Record<EventKind, Sample> = {
+const SAMPLES: { [Kind in EventKind]: Sample<Kind> } = {
   AgreementSignedUp: (a, nowS) => ({ ...agreement(a), dateSigned: nowS, transactionHash: a.transactionHash }),
   AgreementCancelled: (a, nowS) => ({ ...agreement(a), dateCancelled: nowS, cancelledBy: 'payer' }),
   ScheduledAgreementCancel: (a, nowS) => ({ ...agreement(a), dateScheduled: nowS, dateEnds: nowS + MONTH_S }),

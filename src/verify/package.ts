@@ -1,0 +1,17 @@
+/** What `paybell/verify` shows. */
+
+export type {
+  AgreementCancelled,
+  AgreementSignedUp,
+  LatePayment,
+  ScheduledAgreementCancel,
+  TransferCreated,
+  TransferFinalized,
+  TransferProcessed,
+  WebhookSuspended,
+} from '../domain/payloads.ts';
+export type { EventsByKind, PaybellEvent } from './events.ts';
+export type { ReceivedHeaders } from './headers.ts';
+// biome-ignore lint/performance/noBarrelFile: a package has one front door
+export { VerificationError, type VerificationFault } from './verification-error.ts';
+export { type RawBody, type VerifyOptions, verify } from './verify.ts';

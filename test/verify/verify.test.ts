@@ -1,0 +1,199 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { EVENT_KINDS } from '../../src/domain/events.ts';
+import { sampleEvent } from '../../src/domain/samples.ts';
+import { makeSecret, makeSigningKey, sign, verify as verifyInDomain } from '../../src/domain/signature.ts';
+import type { EventsByKind, PaybellEvent } from '../../src/verify/events.ts';
+import type { ReceivedHeaders } from '../../src/verify/headers.ts';
+import { VerificationError } from '../../src/verify/verification-error.ts';
+import { type RawBody, type VerifyOptions, verify } from '../../src/verify/verify.ts';
+
+const ID = 'msg_p5jXN8AQM9LWM0D4loKWxJek';
+const NOW_S = 1_614_265_330;
+const BODY = '{"test": 2432232314}';
+const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
+const V1 = 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=';
+const SIGNING_KEY = 'whsk_6Xb/dCcHpPea21PS1N9VY/NZW723CEc77N4rJCubMbfVKIDij2HKpMKkioLlX0dRqSKJp4AJ6p9lMicMFs6Kvg==';
+const V1A = 'v1a,hnO3f9T8Ytu9HwrXslvumlUpqtNVqkhqw/enGzPCXe5BdqzCInXqYXFymVJaA7AZdpXwVLPo3mNl8EM+m7TBAg==';
+const { publicKey: PUBLIC_KEY } = makeSigningKey(Buffer.from(SIGNING_KEY.slice(5), 'base64').subarray(0, 32));
+const OTHER_SECRET = makeSecret(new Uint8Array(32).fill(7));
+const EVENT = JSON.stringify({ event: 'LatePayment', networkId: 1, note: 'Ünïcödé 💶' });
+
+const headersOf = (signature: string, timestamp = String(NOW_S), id = ID) => ({
+  'webhook-id': id,
+  'webhook-timestamp': timestamp,
+  'webhook-signature': signature,
+});
+
+const signed = (body: string, secrets: readonly string[] = [SECRET]) =>
+  headersOf(sign({ id: ID, timestampS: NOW_S, body, secrets, signingKey: SIGNING_KEY }));
+
+/** The reason and the message of the refusal; fails when there is none. */
+async function refusal(
+  body: unknown,
+  headers: ReceivedHeaders,
+  keys: string | readonly string[] = SECRET,
+  options: VerifyOptions = {},
+) {
+  const error = await verify(body as RawBody, headers, keys, { nowS: NOW_S, ...options }).catch((thrown) => thrown);
+  expect(error).toBeInstanceOf(VerificationError);
+  return error as VerificationError;
+}
+
+describe('a post that was signed', () => {
+  test('gives its event, whether the body is text, bytes or a buffer', async () => {
+    const bytes = new TextEncoder().encode(EVENT);
+    for (const body of [EVENT, bytes, Buffer.from(EVENT), bytes.buffer]) {
+      expect(await verify(body, signed(EVENT), SECRET, { nowS: NOW_S })).toMatchObject({ note: 'Ünïcödé 💶' } as never);
+    }
+  });
+
+  test('is taken with any secret in force, with the public key, and with both', async () => {
+    const headers = signed(EVENT, [OTHER_SECRET, SECRET]);
+    for (const keys of [SECRET, [SECRET], [OTHER_SECRET, SECRET], PUBLIC_KEY, [OTHER_SECRET, PUBLIC_KEY]]) {
+      expect((await verify(EVENT, headers, keys, { nowS: NOW_S })).event).toBe('LatePayment');
+    }
+  });
+
+  test('is taken with headers of fetch and of Node, however they are written', async () => {
+    const headers = signed(EVENT);
+    const shouted = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value]));
+    for (const given of [headers, shouted, new Headers(headers)]) {
+      expect((await verify(EVENT, given, SECRET, { nowS: NOW_S })).event).toBe('LatePayment');
+    }
+  });
+
+  test('is right by the published vectors, so that only what it says is refused', async () => {
+    expect((await refusal(BODY, headersOf(V1))).reason).toBe('not_an_event');
+    expect((await refusal(BODY, headersOf(V1A), PUBLIC_KEY)).reason).toBe('not_an_event');
+  });
+
+  test('is taken up to the tolerance and not a second beyond', async () => {
+    const headers = signed(EVENT);
+    for (const nowS of [NOW_S - 300, NOW_S + 300]) {
+      expect((await verify(EVENT, headers, SECRET, { nowS })).event).toBe('LatePayment');
+    }
+    expect((await refusal(EVENT, headers, SECRET, { nowS: NOW_S + 301 })).reason).toBe('too_old');
+    expect((await refusal(EVENT, headers, SECRET, { nowS: NOW_S - 301 })).reason).toBe('too_new');
+    expect((await refusal(EVENT, headers, SECRET, { nowS: NOW_S + 2, toleranceS: 1 })).reason).toBe('too_old');
+  });
+});
+
+describe('a refusal says what is wrong:', () => {
+  test.each(['webhook-id', 'webhook-timestamp', 'webhook-signature'])('%s is missing', async (name) => {
+    for (const value of [undefined, '']) {
+      const error = await refusal(EVENT, { ...signed(EVENT), [name]: value });
+      expect(error).toMatchObject({ reason: 'missing_header', status: 400 });
+      expect(error.message).toContain(name);
+    }
+  });
+
+  test.each([
+    ['a timestamp that is no number', headersOf(V1, 'yesterday')],
+    ['a timestamp with a fraction', headersOf(V1, '1614265330.5')],
+    ['an id with a dot, whose end could pass for a timestamp', headersOf(V1, undefined, 'msg.1')],
+    ['more signatures than anybody needs', headersOf(Array.from({ length: 33 }, () => V1).join(' '))],
+    ['a header that came twice', { ...headersOf(V1), 'webhook-id': [ID, ID] }],
+  ])('%s', async (_, headers) => {
+    expect(await refusal(EVENT, headers)).toMatchObject({ reason: 'malformed_header', status: 400 });
+  });
+
+  test('another secret, or a body that was changed by one character', async () => {
+    expect(await refusal(EVENT, signed(EVENT), OTHER_SECRET)).toMatchObject({ reason: 'no_match', status: 401 });
+    expect((await refusal(`${EVENT} `, signed(EVENT))).reason).toBe('no_match');
+    expect((await refusal(EVENT, signed(EVENT, [OTHER_SECRET]), SECRET)).reason).toBe('no_match');
+    expect((await refusal(EVENT, { ...signed(EVENT), 'webhook-id': 'msg_other' })).reason).toBe('no_match');
+  });
+
+  test('a body that the framework has parsed', async () => {
+    for (const body of [JSON.parse(EVENT), undefined, null, 5]) {
+      expect(await refusal(body, signed(EVENT))).toMatchObject({ reason: 'parsed_body', status: 500 });
+    }
+  });
+
+  test('keys of one kind for a signature of the other', async () => {
+    const onlySecret = headersOf(sign({ id: ID, timestampS: NOW_S, body: EVENT, secrets: [SECRET] }));
+    const error = await refusal(EVENT, onlySecret, PUBLIC_KEY);
+    expect(error.reason).toBe('no_common_scheme');
+    expect(error.message).toContain('it is v1; the keys check v1a');
+    expect((await refusal(EVENT, headersOf('<script>,x'))).message).not.toContain('script');
+  });
+
+  test.each([
+    ['an empty secret', 'whsec_'],
+    ['a short secret', `whsec_${btoa('too short')}`],
+    ['a secret that is not base64', 'whsec_!!!!'],
+    ['base64 with a loose end', `${SECRET}=`],
+    ['an api key', 'pbk_0123456789'],
+    ['a public key of the wrong length', `whpk_${btoa('short')}`],
+    ['the signing key itself', SIGNING_KEY],
+  ])('%s is no key, and is not repeated', async (_, key) => {
+    const error = await refusal(EVENT, signed(EVENT), key);
+    expect(error).toMatchObject({ reason: 'malformed_key', status: 500 });
+    if (key.length > 10) expect(error.message).not.toContain(key.slice(6));
+  });
+
+  test('no key at all', async () => {
+    expect((await refusal(EVENT, signed(EVENT), [])).reason).toBe('malformed_key');
+  });
+
+  test.each(['[]', 'null', '"text"', 'no json', '{"networkId":1}', '{"event":5}'])('%s is no event', async (body) => {
+    expect(await refusal(body, signed(body))).toMatchObject({ reason: 'not_an_event', status: 400 });
+  });
+});
+
+test('the package and the service agree on every header, body and key', async () => {
+  const signature = fc.constantFrom(V1, V1A, 'v1,', 'v1a,AAAA', 'v2,x', `${V1} ${V1A}`, `${V1}=`, '', 'v1,====');
+  const timestamp = fc.constantFrom(String(NOW_S), String(NOW_S - 300), String(NOW_S - 301), '', 'x', '-1', '1e9');
+  const id = fc.constantFrom(ID, '', 'a.b', 'other');
+  const body = fc.constantFrom(BODY, `${BODY} `, '');
+  const keys = fc.constantFrom({ secrets: [SECRET] }, { secrets: [OTHER_SECRET, SECRET] }, { publicKey: PUBLIC_KEY });
+  await fc.assert(
+    fc.asyncProperty(id, timestamp, signature, body, keys, async (id, timestamp, signature, body, given) => {
+      const inDomain = verifyInDomain({ headers: { id, timestamp, signature }, body, nowS: NOW_S, ...given });
+      const texts = 'secrets' in given ? given.secrets : given.publicKey;
+      const { reason } = await refusal(body, headersOf(signature, timestamp, id), texts);
+      // These bodies are no events: whoever gets as far as that has passed every check of the signature.
+      expect({ taken: reason === 'not_an_event', reason }).toMatchObject({ taken: inDomain.ok });
+    }),
+    { numRuns: 500 },
+  );
+});
+
+describe('the type of an event', () => {
+  /** Compiles only while `event` tells the payloads apart. */
+  function amountOf(event: PaybellEvent): string {
+    switch (event.event) {
+      case 'TransferFinalized':
+        return `${event.amount} in ${event.transactionHash} after ${event.confirmations.toFixed()}`;
+      case 'LatePayment':
+        return `${event.amount}, ${event.daysLate.toFixed()} days late`;
+      case 'webhook.suspended':
+        return `none: ${event.webhook.postUrl} is ${event.reason}`;
+      default:
+        return 'another';
+    }
+  }
+
+  test('is told by its name, with the fields of the samples', async () => {
+    const sample = JSON.stringify(sampleEvent('LatePayment', 8453, 'evt_1', NOW_S));
+    expect(amountOf(await verify(sample, signed(sample), SECRET, { nowS: NOW_S }))).toBe('25.00, 1 days late');
+    const other = '{"event":"RefundIssued","networkId":1}';
+    expect(amountOf(await verify(other, signed(other), SECRET, { nowS: NOW_S }))).toBe('another');
+  });
+
+  test('covers the seven kinds', () => {
+    const kinds = { ...Object.fromEntries(EVENT_KINDS.map((kind) => [kind, true])), 'webhook.suspended': true };
+    const typed: Record<keyof EventsByKind, true> = {
+      AgreementSignedUp: true,
+      AgreementCancelled: true,
+      ScheduledAgreementCancel: true,
+      TransferProcessed: true,
+      TransferCreated: true,
+      TransferFinalized: true,
+      LatePayment: true,
+      'webhook.suspended': true,
+    };
+    expect(typed).toEqual(kinds as never);
+  });
+});
