@@ -48,7 +48,7 @@ export class PendingMigrationsError extends Error {
 
   constructor(pending: readonly Migration[]) {
     const names = pending.map(({ version, name }) => `${version} (${name})`).join(', ');
-    super(`AUTO_MIGRATE is false and the store lacks migrations: ${names}. Apply them with: paybell migrate`);
+    super(`AUTO_MIGRATE is false and the store lacks migrations: ${names}`);
   }
 }
 

@@ -22,6 +22,6 @@ export function parseOptions<Schema extends z.ZodObject>(
   throw new CommandError(faults.join('\n      '), EXIT.usage);
 }
 
-function toOption(name: string): string {
+export function toOption(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }

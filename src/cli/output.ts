@@ -15,6 +15,11 @@ export function printError(text: string): void {
   process.stderr.write(`${paint('error', 'red', process.stderr)} ${text}\n`);
 }
 
+/** What others wrote must not steer the terminal of whoever reads it. */
+export function printable(text: string): string {
+  return text.replace(/[^\P{Cc}\n\t]/gu, '�');
+}
+
 export function printJson(value: unknown): void {
   printLine(JSON.stringify(value));
 }

@@ -25,7 +25,7 @@ describe('paybell backup', () => {
   afterAll(() => folder.remove());
 
   const secretsIn = (store: string) =>
-    commandLine({ DATABASE_URL: `sqlite:${store}` })(['secrets', 'show', '--entity', entityId]);
+    commandLine({ DATABASE_URL: `sqlite:${store}` })(['store', 'secrets', 'show', '--entity', entityId]);
 
   test('writes a whole store and its key, both for their owner alone, and says how to guard the key', async () => {
     const { exitCode, stdout } = await withSettings()(['backup', to('whole.db')]);

@@ -10,7 +10,7 @@ let folder: string;
 let keyFile: string;
 let entityId: string;
 let paybell: CommandLine;
-const show = async () => paybell(['secrets', 'show', '--entity', entityId, '--json']);
+const show = async () => paybell(['store', 'secrets', 'show', '--entity', entityId, '--json']);
 const keyIn = (file: string) => readFileSync(file, 'utf8').trim();
 
 beforeEach(async () => {
@@ -26,7 +26,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 test('a rekey makes a key of its own, readable by its owner alone, and keeps the former one', async () => {
   const before = await show();
   const former = keyIn(keyFile);
-  expect((await paybell(['secrets', 'rekey'])).exitCode).toBe(0);
+  expect((await paybell(['store', 'secrets', 'rekey'])).exitCode).toBe(0);
   expect(keyIn(keyFile)).not.toBe(former);
   expect(keyIn(`${keyFile}.old`)).toBe(former);
   for (const file of [keyFile, `${keyFile}.old`]) expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -37,14 +37,14 @@ test('a rekey makes a key of its own, readable by its owner alone, and keeps the
 test('a rekey to a given key puts that one into the file', async () => {
   const file = keyFile.replace(/\.key$/, '');
   const withNewKey = commandLine({ DATABASE_URL: `sqlite:${file}`, NEW_SECRET_KEY: OTHER_SECRET_KEY });
-  expect((await withNewKey(['secrets', 'rekey'])).exitCode).toBe(0);
+  expect((await withNewKey(['store', 'secrets', 'rekey'])).exitCode).toBe(0);
   expect(keyIn(keyFile)).toBe(OTHER_SECRET_KEY);
   expect((await show()).exitCode).toBe(0);
 });
 
 test('a rekey that died before it changed the file is finished by the next command', async () => {
   const before = await show();
-  await paybell(['secrets', 'rekey']);
+  await paybell(['store', 'secrets', 'rekey']);
   const present = keyIn(keyFile);
   renameSync(keyFile, `${keyFile}.new`);
   renameSync(`${keyFile}.old`, keyFile);
@@ -59,14 +59,14 @@ test('a rekey that died before its commit leaves a key that is ignored, and the 
   writeFileSync(`${keyFile}.new`, OTHER_SECRET_KEY);
   expect(await show()).toEqual(before);
   expect(keyIn(keyFile)).toBe(present);
-  expect((await paybell(['secrets', 'rekey'])).exitCode).toBe(0);
+  expect((await paybell(['store', 'secrets', 'rekey'])).exitCode).toBe(0);
   expect(keyIn(keyFile)).not.toBe(OTHER_SECRET_KEY);
   expect(await show()).toEqual(before);
 });
 
 test('a missing key file beside a store with secrets is told, and none is made in its place', async () => {
   rmSync(keyFile);
-  for (const command of [['serve'], ['entities', 'list'], ['secrets', 'rekey']]) {
+  for (const command of [['serve'], ['entities', 'list'], ['store', 'secrets', 'rekey']]) {
     const { exitCode, stderr } = await paybell(command);
     expect({ command, exitCode }).toEqual({ command, exitCode: 1 });
     expect(stderr).toContain(`the key file ${keyFile} is missing: put it back, or set SECRET_KEY`);

@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import { dirname, resolve } from 'node:path';
 import type { Config } from '../../config.ts';
 import { showBytes } from '../amounts.ts';
+import { PAYBELL } from '../invocation.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
 
 const FAULT_BYTES = 64 * 1024 ** 2;
@@ -26,7 +27,7 @@ export function checkDisk({ DATABASE_URL }: Config): Finding {
   const { bavail, bsize } = statfsSync(folder);
   const freeBytes = bavail * bsize;
   const found = `${showBytes(freeBytes)} are free at ${folder}`;
-  const mend = 'Make room, or shorten RETENTION and run: paybell prune';
+  const mend = `Make room, or shorten RETENTION and run: ${PAYBELL} prune`;
   if (freeBytes < FAULT_BYTES) return fault('disk', found, mend);
   if (freeBytes < WARNING_BYTES) return warning('disk', found, mend);
   const walBytes = statSync(`${DATABASE_URL.file}-wal`, { throwIfNoEntry: false })?.size ?? 0;

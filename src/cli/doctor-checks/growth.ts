@@ -3,6 +3,7 @@ import type { Database, SqlInteger } from '../../store/database.ts';
 import { databaseTimeMs, holdsOverdue } from '../../store/retention.ts';
 import { emptyPages } from '../../store/space.ts';
 import { showBytes, showDuration } from '../amounts.ts';
+import { PAYBELL } from '../invocation.ts';
 import { type Finding, ok, warning } from './finding.ts';
 
 /** A destination that backs off is tried again within minutes; longer means that nobody comes to it. */
@@ -38,7 +39,7 @@ export async function checkRetention(db: Database, { RETENTION }: Config): Promi
   return warning(
     'retention',
     `events are kept for more than a day beyond RETENTION (${showDuration(RETENTION)})`,
-    'See that an instance with ROLE all or delivery runs, or remove them now: paybell prune',
+    `See that an instance with ROLE all or delivery runs, or remove them now: ${PAYBELL} prune`,
   );
 }
 
@@ -53,11 +54,11 @@ async function checkEmptyPages(db: Database): Promise<Finding> {
   const emptyBytes = (await emptyPages(db)) * (size?.page_size ?? 0);
   const found = `${showBytes(emptyBytes)} of the file hold nothing`;
   if (emptyBytes < MANY_EMPTY_BYTES) return ok('space', found);
-  if (mode?.auto_vacuum === 2) return warning('space', found, 'Give it back to the disk: paybell prune');
+  if (mode?.auto_vacuum === 2) return warning('space', found, `Give it back to the disk: ${PAYBELL} prune`);
   return warning(
     'space',
     found,
-    'This file was not made by Paybell and cannot shrink: paybell backup makes one that can.',
+    `This file was not made by Paybell and cannot shrink: ${PAYBELL} backup makes one that can.`,
   );
 }
 

@@ -10,6 +10,7 @@ import { keyFileOf } from '../../store/secret-key.ts';
 import { checkSecretsOpen, hasSecrets } from '../../store/secrets.ts';
 import { storeBytes } from '../../store/space.ts';
 import { showBytes, showDuration } from '../amounts.ts';
+import { PAYBELL } from '../invocation.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
 
 const SLOW_MS = 100;
@@ -69,7 +70,7 @@ export async function checkSchema(db: Database, { AUTO_MIGRATE }: Config): Promi
     const found = `version ${newest - pending.length}, and this release has ${newest}`;
     if (AUTO_MIGRATE)
       return warning('schema', found, 'The next paybell serve brings it up to date; take a backup first.');
-    return fault('schema', found, 'Take a backup, then: paybell migrate');
+    return fault('schema', found, `Take a backup, then: ${PAYBELL} migrate`);
   } catch (error) {
     if (!(error instanceof SchemaTooNewError)) throw error;
     return fault('schema', error.message, 'Start the newer release, or restore a backup from before the upgrade.');

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { loadConfig } from '../config.ts';
-import { migrate } from '../store/migrate.ts';
-import { openDatabase } from '../store/open-database.ts';
-import { printJson, printLine } from './output.ts';
+import { loadConfig } from '../../config.ts';
+import { migrate } from '../../store/migrate.ts';
+import { openDatabase } from '../../store/open-database.ts';
+import { printJson, printLine } from '../output.ts';
 
 export function addMigrate(program: Command): void {
   program

@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
-import { entityListQuerySchema, newEntitySchema } from '../domain/provisioning.ts';
-import { listEntities } from '../store/entities.ts';
-import { provisionEntity } from '../store/provision.ts';
-import { addListOptions, parseOptions } from './list-options.ts';
-import { printJson, printLine, printTable, printTotal, showDate } from './output.ts';
-import { changeByCommandLine, withStore } from './store-session.ts';
+import { entityListQuerySchema, newEntitySchema } from '../../domain/provisioning.ts';
+import { listEntities } from '../../store/entities.ts';
+import { provisionEntity } from '../../store/provision.ts';
+import { PAYBELL } from '../invocation.ts';
+import { addListOptions, parseOptions } from '../list-options.ts';
+import { printJson, printLine, printTable, printTotal, showDate } from '../output.ts';
+import { changeByCommandLine, withStore } from './session.ts';
 
 export function addEntities(program: Command): void {
   const entities = program.command('entities').description('tenants: everything belongs to exactly one');
@@ -37,7 +38,7 @@ async function list(options: Record<string, string | boolean | undefined>): Prom
   printTable(
     ['entity-id', 'name', 'created'],
     entities.map(({ entityId, name, dateCreated }) => [entityId, name, showDate(dateCreated)]),
-    'No entities here: paybell entities create --name Acme',
+    `No entities here: ${PAYBELL} entities create --name Acme`,
   );
   printTotal(totalResults, entities.length);
 }

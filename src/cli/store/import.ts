@@ -1,22 +1,22 @@
 import { stat } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
-import { type Config, knownEvents } from '../config.ts';
-import { importedWebhookSchema, type Refusal } from '../domain/webhook-import.ts';
-import type { Database } from '../store/database.ts';
+import { type Config, knownEvents } from '../../config.ts';
+import { importedWebhookSchema, type Refusal } from '../../domain/webhook-import.ts';
+import type { Database } from '../../store/database.ts';
 import {
   type ImportBatch,
   type ImportCounts,
   type ImportRun,
   rehearseImport,
   startImport,
-} from '../store/import-run.ts';
-import { LINES_PER_BATCH } from '../store/webhook-import.ts';
-import { CommandError, EXIT, ReportedFailure } from './failure.ts';
-import { type InputLine, readLines } from './input-lines.ts';
-import { printJson, printLine } from './output.ts';
-import { Progress } from './progress.ts';
-import { changeByCommandLine, requireEntity, withStore } from './store-session.ts';
-import { WEBHOOK_FORMATS, type WebhookFormat, type WebhookReader, webhookReader } from './webhook-format.ts';
+} from '../../store/import-run.ts';
+import { LINES_PER_BATCH } from '../../store/webhook-import.ts';
+import { CommandError, EXIT, ReportedFailure } from '../failure.ts';
+import { type InputLine, readLines } from '../input-lines.ts';
+import { printJson, printLine } from '../output.ts';
+import { Progress } from '../progress.ts';
+import { WEBHOOK_FORMATS, type WebhookFormat, type WebhookReader, webhookReader } from '../webhook-format.ts';
+import { changeByCommandLine, requireEntity, withStore } from './session.ts';
 
 export function addImport(program: Command): void {
   program

@@ -1,12 +1,12 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { parseDurationMs } from '../config.ts';
-import { Pace, REST } from '../store/pace.ts';
-import { type Pruned, prune } from '../store/retention.ts';
-import { giveBackSpace, storeBytes } from '../store/space.ts';
-import { showBytes } from './amounts.ts';
-import { printJson, printLine, printTable } from './output.ts';
-import { Progress } from './progress.ts';
-import { withStore } from './store-session.ts';
+import { parseDurationMs } from '../../config.ts';
+import { Pace, REST } from '../../store/pace.ts';
+import { type Pruned, prune } from '../../store/retention.ts';
+import { giveBackSpace, storeBytes } from '../../store/space.ts';
+import { showBytes } from '../amounts.ts';
+import { printJson, printLine, printTable } from '../output.ts';
+import { Progress } from '../progress.ts';
+import { withStore } from './session.ts';
 
 export function addPrune(program: Command): void {
   program

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
-import { AUDIT_ACTIONS, type AuditEntry, auditListQuerySchema } from '../domain/audit.ts';
-import { DEFAULT_LIMIT, MAX_LIMIT } from '../domain/paging.ts';
-import { listAudit } from '../store/audit.ts';
-import { parseOptions } from './list-options.ts';
-import { parseMoment } from './moments.ts';
-import { paint, printJson, printLine, printTable, showDate } from './output.ts';
-import { requireEntity, withStore } from './store-session.ts';
+import { AUDIT_ACTIONS, type AuditEntry, auditListQuerySchema } from '../../domain/audit.ts';
+import { DEFAULT_LIMIT, MAX_LIMIT } from '../../domain/paging.ts';
+import { listAudit } from '../../store/audit.ts';
+import { parseOptions } from '../list-options.ts';
+import { parseMoment } from '../moments.ts';
+import { paint, printJson, printLine, printTable, showDate } from '../output.ts';
+import { requireEntity, withStore } from './session.ts';
 
 /** Longer ones are cut in the table; `--json` has them whole. */
 const MAX_SHOWN = 80;

@@ -1,13 +1,14 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { parseDurationMs } from '../config.ts';
-import { PERMISSIONS, type Permission } from '../domain/api-keys.ts';
-import { type ApiKey, apiKeyListQuerySchema, newApiKeySchema } from '../domain/provisioning.ts';
-import { createApiKey, listApiKeys, revokeApiKey } from '../store/api-keys.ts';
-import { entityExists } from '../store/entities.ts';
-import { CommandError } from './failure.ts';
-import { addListOptions, parseOptions } from './list-options.ts';
-import { printJson, printLine, printTable, printTotal, showDate } from './output.ts';
-import { changeByCommandLine, secondsNow, withStore } from './store-session.ts';
+import { parseDurationMs } from '../../config.ts';
+import { PERMISSIONS, type Permission } from '../../domain/api-keys.ts';
+import { type ApiKey, apiKeyListQuerySchema, newApiKeySchema } from '../../domain/provisioning.ts';
+import { createApiKey, listApiKeys, revokeApiKey } from '../../store/api-keys.ts';
+import { entityExists } from '../../store/entities.ts';
+import { CommandError } from '../failure.ts';
+import { PAYBELL } from '../invocation.ts';
+import { addListOptions, parseOptions } from '../list-options.ts';
+import { printJson, printLine, printTable, printTotal, showDate } from '../output.ts';
+import { changeByCommandLine, secondsNow, withStore } from './session.ts';
 
 export function addKeys(program: Command): void {
   const keys = program.command('keys').description('api keys of an entity');
@@ -69,7 +70,7 @@ async function list({ entity, ...options }: Record<string, string | boolean | un
       showDate(key.dateExpires),
       stateOf(key),
     ]),
-    'No keys here: paybell keys create --entity <id>',
+    `No keys here: ${PAYBELL} keys create --entity <id>`,
   );
   printTotal(totalResults, keys.length);
 }

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import { loadConfig } from '../config.ts';
-import { BackupError, backUpSqlite } from '../store/backup.ts';
-import { showBytes } from './amounts.ts';
-import { CommandError } from './failure.ts';
-import { printJson, printLine } from './output.ts';
-import { Progress } from './progress.ts';
+import { loadConfig } from '../../config.ts';
+import { BackupError, backUpSqlite } from '../../store/backup.ts';
+import { showBytes } from '../amounts.ts';
+import { CommandError } from '../failure.ts';
+import { printJson, printLine } from '../output.ts';
+import { Progress } from '../progress.ts';
 
 export function addBackup(program: Command): void {
   program

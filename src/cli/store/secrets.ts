@@ -1,17 +1,19 @@
-import { type Command, InvalidArgumentError } from 'commander';
-import { type Config, parseSecretKey, SECRET_KEY_RULE } from '../config.ts';
-import { DEFAULT_OVERLAP_HOURS, MAX_OVERLAP_HOURS, type SecretList } from '../domain/secrets.ts';
-import { finishKeyChange, formerKeyFile, readKeyFile, stageKey } from '../store/key-file.ts';
-import { randomBytes } from '../store/new-id.ts';
-import { SecretBox } from '../store/secret-box.ts';
-import { keyFileOf } from '../store/secret-key.ts';
-import { listSecrets, rekeySecrets, rotateSecret } from '../store/secrets.ts';
-import { CommandError, EXIT } from './failure.ts';
-import { printJson, printLine, printTable, showDate } from './output.ts';
-import { changeByCommandLine, requireEntity, secondsNow, withStore } from './store-session.ts';
+import type { Command } from 'commander';
+import { type Config, parseSecretKey, SECRET_KEY_RULE } from '../../config.ts';
+import { DEFAULT_OVERLAP_HOURS, type SecretList } from '../../domain/secrets.ts';
+import { finishKeyChange, formerKeyFile, readKeyFile, stageKey } from '../../store/key-file.ts';
+import { randomBytes } from '../../store/new-id.ts';
+import { SecretBox } from '../../store/secret-box.ts';
+import { keyFileOf } from '../../store/secret-key.ts';
+import { listSecrets, rekeySecrets, rotateSecret } from '../../store/secrets.ts';
+import { CommandError, EXIT } from '../failure.ts';
+import { PAYBELL } from '../invocation.ts';
+import { printJson, printLine } from '../output.ts';
+import { parseOverlapHours, printSecrets } from '../secret-table.ts';
+import { changeByCommandLine, requireEntity, secondsNow, withStore } from './session.ts';
 
-export function addSecrets(program: Command): void {
-  const secrets = program.command('secrets').description('secrets that sign the posts of an entity');
+export function addStoreSecrets(store: Command): void {
+  const secrets = store.command('secrets').description('secrets that sign the posts of an entity');
   secrets
     .command('show')
     .description('show the secrets in force, newest first')
@@ -88,26 +90,6 @@ function newKey({ SECRET_KEY }: Config, file: string | null): Uint8Array {
 }
 
 function print(list: SecretList, json: boolean | undefined): void {
-  if (json) {
-    printJson(list);
-    return;
-  }
-  printTable(
-    ['secret-id', 'secret', 'created', 'signs until'],
-    list.secrets.map(({ secretId, secret, dateCreated, dateExpires }) => [
-      secretId,
-      secret,
-      showDate(dateCreated),
-      showDate(dateExpires),
-    ]),
-    'No secrets in force: paybell secrets rotate --entity <id>',
-  );
-  printLine();
-  printLine(`public key  ${list.publicKey}`);
-}
-
-function parseOverlapHours(text: string): number {
-  const hours = /^[0-9]{1,3}$/.test(text) ? Number(text) : Number.NaN;
-  if (hours <= MAX_OVERLAP_HOURS) return hours;
-  throw new InvalidArgumentError(`Give a whole number of hours from 0 to ${MAX_OVERLAP_HOURS}.`);
+  if (json) printJson(list);
+  else printSecrets(list, `No secrets in force: ${PAYBELL} store secrets rotate --entity <id>`);
 }

@@ -2,12 +2,12 @@ import { createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Command, Option } from 'commander';
-import type { Database } from '../store/database.ts';
-import { walkWebhooks } from '../store/webhook-export.ts';
-import { CommandError } from './failure.ts';
-import { Progress } from './progress.ts';
-import { requireEntity, withStore } from './store-session.ts';
-import { headerOf, WEBHOOK_FORMATS, type WebhookFormat, writeWebhook } from './webhook-format.ts';
+import type { Database } from '../../store/database.ts';
+import { walkWebhooks } from '../../store/webhook-export.ts';
+import { CommandError } from '../failure.ts';
+import { Progress } from '../progress.ts';
+import { headerOf, WEBHOOK_FORMATS, type WebhookFormat, writeWebhook } from '../webhook-format.ts';
+import { requireEntity, withStore } from './session.ts';
 
 export function addExport(program: Command): void {
   program

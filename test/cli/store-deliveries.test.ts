@@ -19,13 +19,13 @@ import { until } from '../support/until.ts';
 
 const EVIL = 'no \x1b]0;owned\x07\x1b[2J\u009b31m way';
 
-onEveryEngine('paybell deliveries', (store) => {
+onEveryEngine('paybell store deliveries', (store) => {
   let entityId: string;
   let webhookId: string;
   let ids: string[];
   let paybell: CommandLine;
   const deliveries = (command: string, ...more: string[]): Promise<CommandOutcome> =>
-    paybell(['deliveries', command, '--entity', entityId, ...more]);
+    paybell(['store', 'deliveries', command, '--entity', entityId, ...more]);
   const cells = (line: string | undefined) => (line ?? '').split(/ {2,}/);
 
   beforeAll(async () => {
@@ -118,18 +118,18 @@ onEveryEngine('paybell deliveries', (store) => {
       const { exitCode, stderr } = await deliveries(args[0] ?? '', ...args.slice(1));
       expect([exitCode, stderr]).toEqual([1, expect.stringContaining('there is no delivery dlv_none')]);
     }
-    const noEntity = await paybell(['deliveries', 'list', '--entity', 'ent_none']);
+    const noEntity = await paybell(['store', 'deliveries', 'list', '--entity', 'ent_none']);
     expect([noEntity.exitCode, noEntity.stderr]).toEqual([1, expect.stringContaining('ent_none')]);
     const receiver = await newReceiver(store.db);
     await acceptMany(store.db, receiver.entityId, 1);
     await suspendWebhook(store.db, receiver.entityId, receiver.webhookId, 'gone', TEST_CHANGE);
     const held = (await readDeliveries(store.db, receiver.entityId))[0]?.deliveryId ?? '';
-    const refused = await paybell(['deliveries', 'redeliver', held, '--entity', receiver.entityId]);
+    const refused = await paybell(['store', 'deliveries', 'redeliver', held, '--entity', receiver.entityId]);
     expect([refused.exitCode, refused.stderr]).toEqual([1, expect.stringContaining('suspended')]);
   });
 });
 
-describe('paybell deliveries', () => {
+describe('paybell store deliveries', () => {
   // Found before any store is opened.
   const paybell = commandLine({ DATABASE_URL: 'sqlite:/nowhere/paybell.db' });
 
@@ -140,7 +140,7 @@ describe('paybell deliveries', () => {
     [['redeliver', 'dlv_1', '--status', 'failed'], /not both/],
     [['redeliver', '--state', 'failed'], /unknown option/],
   ] as [[string, ...string[]], RegExp][])('%j is wrong usage and says why', async ([command, ...more], message) => {
-    const { exitCode, stdout, stderr } = await paybell(['deliveries', command, '--entity', 'ent_1', ...more]);
+    const { exitCode, stdout, stderr } = await paybell(['store', 'deliveries', command, '--entity', 'ent_1', ...more]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
     expect(stderr).toMatch(message);
   });
@@ -153,7 +153,17 @@ onEveryEngine('a receiver that was broken', (store) => {
     const client = service.client();
     const paybell = commandLine({ DATABASE_URL: store.url, SECRET_KEY: TEST_SECRET_KEY });
     const deliveries = (command: string, ...more: string[]) =>
-      paybell(['deliveries', command, '--entity', service.first.entityId, '--status', 'failed', '--json', ...more]);
+      paybell([
+        'store',
+        'deliveries',
+        command,
+        '--entity',
+        service.first.entityId,
+        '--status',
+        'failed',
+        '--json',
+        ...more,
+      ]);
     await client.register(receiver.url());
     const events = await Promise.all(Array.from({ length: 30 }, () => client.send({})));
     const failed = async () => JSON.parse((await deliveries('list', '--limit', '100')).stdout);

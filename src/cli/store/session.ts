@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs';
-import { type Config, type DatabaseTarget, loadConfig } from '../config.ts';
-import { ACTORS } from '../domain/audit.ts';
-import { openStore } from '../service.ts';
-import type { Change } from '../store/audit.ts';
-import type { Database } from '../store/database.ts';
-import { entityExists } from '../store/entities.ts';
-import type { SecretBox } from '../store/secret-box.ts';
-import { CommandError } from './failure.ts';
+import { type Config, type DatabaseTarget, loadConfig } from '../../config.ts';
+import { ACTORS } from '../../domain/audit.ts';
+import { openStore } from '../../service.ts';
+import type { Change } from '../../store/audit.ts';
+import type { Database } from '../../store/database.ts';
+import { entityExists } from '../../store/entities.ts';
+import type { SecretBox } from '../../store/secret-box.ts';
+import { CommandError } from '../failure.ts';
+import { PAYBELL } from '../invocation.ts';
 
 export type Session = { db: Database; box: SecretBox; config: Config };
 
@@ -30,7 +31,9 @@ export async function withStore<Value>(
 
 function requireStore(target: DatabaseTarget): void {
   if (target.engine === 'postgres' || existsSync(target.file)) return;
-  throw new CommandError(`there is no store at ${target.file}: check DATABASE_URL, or make one with entities create`);
+  throw new CommandError(
+    `there is no store at ${target.file}: check DATABASE_URL, or make one with: ${PAYBELL} entities create --name <name>`,
+  );
 }
 
 export async function requireEntity(db: Database, entityId: string): Promise<void> {

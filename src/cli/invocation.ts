@@ -1,0 +1,14 @@
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The npm scripts of a checkout that end up here. */
+const SCRIPTS = ['paybell', 'start', 'dev'];
+
+/** How whoever reads a message calls this program: what a message tells people to type has to work when it is typed. */
+export function invocation(environment: Environment): string {
+  const { npm_package_name, npm_lifecycle_event, npm_lifecycle_script } = environment;
+  if (npm_package_name === 'paybell' && SCRIPTS.includes(npm_lifecycle_event ?? '')) return 'npm run -s paybell --';
+  if (npm_lifecycle_event === 'npx' && /^paybell\b/.test(npm_lifecycle_script ?? '')) return 'npx paybell';
+  return 'paybell';
+}
+
+export const PAYBELL = invocation(process.env);
