@@ -1,11 +1,14 @@
 import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020.js';
 import { PROBLEMS, type ProblemCode } from '../../src/domain/problems.ts';
 import type { ApiDocument, FuzzedOperation } from './document.ts';
+import type { OutgoingRequest } from './roads.ts';
 
 /** What a client saw. Status 0 stands for a connection that was closed without an answer. */
 export type Seen = { readonly status: number; readonly headers: Headers; readonly body: string };
 
 const PROBLEM_TYPE = 'application/problem+json';
+/** The one 5xx that speaks of the request and not of us. */
+const VERSION_NOT_SUPPORTED = 505;
 /** A hundred faults of a hundred characters or two: more than that is an answer that somebody else has paid for. */
 const MAX_PROBLEM_CHARACTERS = 64_000;
 /** Nothing of the inside: stacks, SQL, files, keys. */
@@ -23,7 +26,10 @@ export class AnswerCheck {
   }
 
   /** Every way in which the answer is not what was promised; none when all is well. */
-  faultsOf(operation: FuzzedOperation | null, method: string, seen: Seen): string[] {
+  faultsOf(operation: FuzzedOperation | null, { method, spoiler }: OutgoingRequest, seen: Seen): string[] {
+    if (isBare(seen)) return spoiler !== null || seen.status === 431 ? [] : [`${seen.status} without a word`];
+    // What a broken request asked for is for the parser to say.
+    if (spoiler !== null) operation = null;
     const faults: string[] = [];
     if (seen.status >= 500) faults.push(`status ${seen.status}`);
     if (!/^[0-9a-f-]{36}$/.test(seen.headers.get('x-request-id') ?? '')) faults.push('no x-request-id');
@@ -88,6 +94,12 @@ export class AnswerCheck {
       ? []
       : (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
   }
+}
+
+/** Refused by the HTTP parser itself, which knows no problems; nothing of ours comes without the id of its request. */
+function isBare({ status, headers, body }: Seen): boolean {
+  const refused = status === 0 || (status >= 400 && status < 500) || status === VERSION_NOT_SUPPORTED;
+  return refused && body === '' && !headers.has('x-request-id');
 }
 
 function toPointer(part: string): string {

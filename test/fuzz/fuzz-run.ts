@@ -1,31 +1,19 @@
 import fc from 'fast-check';
-import type { App } from '../../src/api/app.ts';
 import { loadConfig } from '../../src/config.ts';
 import { createAttemptTools } from '../../src/delivery/attempt-tools.ts';
 import { sendTestPost } from '../../src/delivery/test-post.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import type { Database } from '../../src/store/database.ts';
 import { createTenant, TEST_BOX, type Tenant, testApp } from '../support/api.ts';
-import { AnswerCheck, type Seen } from './answer-check.ts';
+import { AnswerCheck } from './answer-check.ts';
 import { type ApiDocument, type FuzzedOperation, operationsIn, readDocument } from './document.ts';
 import { type Credentials, type FuzzedId, type FuzzedRequest, fuzzedRequests } from './request-arbitrary.ts';
+import type { OpenRoad, OutgoingRequest, Road } from './roads.ts';
 
 const ADMIN_KEY = 'operator-key-0123456789-abcdefghij';
 const SETTINGS = { ADMIN_KEY, EXTRA_EVENTS: 'RefundIssued', ENTITY_WEBHOOK_LIMIT: '1000' };
 const GIVEN_ID = /\b(?:wh|evt|dlv|rdl|key|ent)_[0-9a-f]{32}\b/g;
 const MAX_IDS = 500;
-
-/** A request as it goes out: everything is text or bytes, nothing has been looked at. */
-export type OutgoingRequest = {
-  readonly method: string;
-  /** Path and query. */
-  readonly target: string;
-  readonly headers: readonly (readonly [name: string, value: string])[];
-  readonly body: string | Uint8Array<ArrayBuffer> | null;
-};
-
-/** Null for what this road cannot carry. */
-export type Send = (app: App, request: OutgoingRequest) => Promise<Seen | null>;
 
 const OUTCOMES: readonly Outcome[] = [
   { kind: 'answered', statusCode: 204, retryAfter: null, response: '', durationMs: 0.5 },
@@ -34,7 +22,7 @@ const OUTCOMES: readonly Outcome[] = [
 ];
 
 /** One service under fire: what is sent, what came back, and which ids the service has given out so far. */
-export class FuzzRun {
+export class FuzzRun implements AsyncDisposable {
   /** By operation and status: whoever reads it sees whether anything got past the door. */
   readonly statuses = new Map<string, number>();
   sent = 0;
@@ -43,17 +31,16 @@ export class FuzzRun {
   readonly #check: AnswerCheck;
 
   private constructor(
-    readonly app: App,
     private readonly document: ApiDocument,
     private readonly operations: readonly FuzzedOperation[],
     private readonly owner: Tenant,
     private readonly stranger: Tenant,
-    private readonly send: Send,
+    private readonly road: Road,
   ) {
     this.#check = new AnswerCheck(document);
   }
 
-  static async start(db: Database, send: Send): Promise<FuzzRun> {
+  static async start(db: Database, open: OpenRoad): Promise<FuzzRun> {
     // Nothing leaves the process: whatever a test post is sent to answers from here.
     const tools = {
       ...createAttemptTools(loadConfig(SETTINGS), db, TEST_BOX),
@@ -63,7 +50,7 @@ export class FuzzRun {
     const app = testApp(db, SETTINGS, { sendTest: (...post) => sendTestPost(tools, ...post) });
     const document = await readDocument(app);
     const [owner, stranger] = [await createTenant(db), await createTenant(db)];
-    return new FuzzRun(app, document, operationsIn(document), owner, stranger, send);
+    return new FuzzRun(document, operationsIn(document), owner, stranger, open(app));
   }
 
   /** Throws with the smallest request that was answered wrongly, and the seed that finds it again. */
@@ -77,7 +64,7 @@ export class FuzzRun {
 
   async try(request: FuzzedRequest): Promise<string[]> {
     const outgoing = this.outgoing(request);
-    const seen = await this.send(this.app, outgoing);
+    const seen = await this.road.send(outgoing);
     if (seen === null) {
       this.unsendable++;
       return [];
@@ -87,7 +74,11 @@ export class FuzzRun {
     const key = `${operation?.name ?? 'nothing'} ${seen.status}`;
     this.statuses.set(key, (this.statuses.get(key) ?? 0) + 1);
     this.#learn(seen.body);
-    return this.#check.faultsOf(operation, outgoing.method, seen);
+    return this.#check.faultsOf(operation, outgoing, seen);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.road.close();
   }
 
   outgoing({
@@ -100,6 +91,7 @@ export class FuzzRun {
     contentType,
     headers,
     body,
+    spoiler,
   }: FuzzedRequest): OutgoingRequest {
     const { path: pattern = '' } = this.operations.find(({ name }) => name === operation) ?? {};
     const path = pattern.replace(/\{(\w+)\}/, (_, name) => encode(this.#idFor(name, id)));
@@ -113,6 +105,7 @@ export class FuzzRun {
         ...(contentType === null ? [] : [['content-type', contentType] as const]),
         ...headers,
       ],
+      spoiler,
       body: method === 'GET' || method === 'HEAD' ? null : body,
     };
   }
@@ -177,8 +170,9 @@ function matches(pattern: readonly string[], segments: readonly string[]): boole
   );
 }
 
-function show({ method, target, body }: OutgoingRequest): string {
-  return `${method} ${target.slice(0, 200)} with ${body === null ? 'no body' : String(body).slice(0, 200)}`;
+function show({ method, target, body, spoiler }: OutgoingRequest): string {
+  const what = body === null ? 'no body' : String(body).slice(0, 200);
+  return `${method} ${target.slice(0, 200)} with ${what} and ${spoiler ?? 'nothing broken'}`;
 }
 
 /** As it stands where it is percent-encoded already, so that `%zz` and `%00` arrive as such. */
@@ -186,17 +180,3 @@ function encode(text: string): string {
   if (/^[\w.~%-]+$/.test(text)) return text;
   return encodeURIComponent(text.toWellFormed());
 }
-
-/** Straight into the app, without a socket. */
-export const sendToApp: Send = async (app, { method, target, headers, body }) => {
-  let request: Request;
-  try {
-    const all = new Headers();
-    for (const [name, value] of headers) all.append(name, value);
-    request = new Request(`http://paybell.test${target}`, { method, headers: all, ...(body === null ? {} : { body }) });
-  } catch {
-    return null;
-  }
-  const answer = await app.fetch(request);
-  return { status: answer.status, headers: answer.headers, body: await answer.text() };
-};

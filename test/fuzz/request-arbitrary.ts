@@ -10,6 +10,7 @@ import {
   HOSTILE_URLS,
   PROTOTYPE_KEYS,
 } from './hostile-values.ts';
+import { SPOILERS, type Spoiler } from './roads.ts';
 
 /** Where an id belongs: one that the service gave out, chosen when the request is sent, or whatever text. */
 export type FuzzedId = { readonly nth: number } | { readonly text: string };
@@ -34,6 +35,7 @@ export type FuzzedRequest = {
   readonly contentType: string | null;
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: string | Uint8Array<ArrayBuffer> | null;
+  readonly spoiler: Spoiler | null;
 };
 
 const anyText = fc.oneof(
@@ -72,6 +74,8 @@ const RAW_QUERIES = [
 ];
 
 const OTHER_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+
+const spoilers = Object.keys(SPOILERS) as Spoiler[];
 
 const HEADER_NAMES = [
   'if-match',
@@ -211,6 +215,7 @@ export function fuzzedRequests(
         maxLength: 2,
       }),
       body: bodies(document, operation),
+      spoiler: mostly(null, fc.constantFrom(...spoilers)),
     }),
   );
 }
