@@ -137,7 +137,7 @@ async function sendSteadily(
 }
 
 async function figuresOf(sentAtMs: SentAtMs, receivers: Receivers): Promise<Figures> {
-  for (let tries = 0; tries < 100 && (await receivers.count()).count < EVENTS_WARM_UP + EVENTS; tries++)
+  for (let tries = 0; tries < 1_200 && (await receivers.count()).count < EVENTS_WARM_UP + EVENTS; tries++)
     await Bun.sleep(50);
   const { ledger } = await receivers.ledger();
   const tookMs = ledger.flatMap(({ eventId, receivedAtMs }) => {
