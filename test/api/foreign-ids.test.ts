@@ -14,6 +14,7 @@ onEveryEngine('what belongs to another entity', (store) => {
   let app: App;
   let owner: Tenant;
   let stranger: Tenant;
+  let entityOperations: Operation[];
   let withId: Operation[];
   /** By the name in the path's braces: an id that exists and is the owner's. A route with a new name needs its own. */
   const foreignIds: Record<string, string> = {};
@@ -40,8 +41,15 @@ onEveryEngine('what belongs to another entity', (store) => {
     const { redeliveryId } = (await again.json()) as { redeliveryId?: string };
     if (redeliveryId !== undefined) foreignIds.redeliveryId = redeliveryId;
     const operations = await operationsOf(app);
-    withId = operations.filter(({ parameter, permission }) => parameter !== null && permission !== 'operator');
+    entityOperations = operations.filter(({ permission }) => permission !== 'operator');
+    withId = entityOperations.filter(({ parameter }) => parameter !== null);
   });
+
+  /** An id of the same shape that nobody has. */
+  const absentBeside = (id: string) => id.replace(/.$/, (last) => (last === '0' ? '1' : '0'));
+
+  /** A bulk redelivery makes an id of its own, and says when it was started. */
+  const withoutNewIds = (text: string) => text.replace(/rdl_[0-9a-f]{32}|"date\w+\\":\d+/g, '');
 
   const ask = (operation: Operation, who: Tenant, id: string) =>
     call(app, who, pathWith(operation, id), operation.example);
@@ -67,8 +75,7 @@ onEveryEngine('what belongs to another entity', (store) => {
     const operator = { ...stranger, apiKey: ADMIN_KEY };
     for (const operation of withId) {
       const foreign = foreignIds[operation.parameter ?? ''] ?? '';
-      const absent = foreign.replace(/.$/, (last) => (last === '0' ? '1' : '0'));
-      expect(absent).not.toBe(foreign);
+      const absent = absentBeside(foreign);
       for (const who of [stranger, operator]) {
         const answers = [await ask(operation, who, foreign), await ask(operation, who, absent)];
         expect([operation.name, ...answers.map(({ status }) => status)]).toEqual([operation.name, 404, 404]);
@@ -76,6 +83,34 @@ onEveryEngine('what belongs to another entity', (store) => {
         expect(ofForeign).toBe(ofAbsent ?? '');
       }
     }
+  });
+
+  test('is found by no filter: every answer is byte for byte that to an id that never existed', async () => {
+    const filters = entityOperations.flatMap((operation) =>
+      operation.query.filter((name) => name in foreignIds).map((name) => ({ operation, name })),
+    );
+    expect(filters.length).toBeGreaterThan(5);
+    for (const { operation, name } of filters) {
+      const foreign = foreignIds[name] ?? '';
+      const send = (id: string) => call(app, stranger, `${operation.path}?${name}=${id}`, operation.example);
+      const [ofForeign, ofAbsent] = [await seen(await send(foreign)), await seen(await send(absentBeside(foreign)))];
+      expect([operation.name, name, withoutNewIds(ofForeign)]).toEqual([operation.name, name, withoutNewIds(ofAbsent)]);
+    }
+  });
+
+  test('is not there for whoever knows its tag either', async () => {
+    const path = `${WEBHOOKS}/${foreignIds.webhookId}`;
+    const etag = (await call(app, owner, path)).headers.get('etag') ?? '';
+    expect(etag).not.toBe('');
+    for (const method of ['PATCH', 'DELETE']) {
+      const json = method === 'PATCH' ? { json: { postUrl: 'https://example.com/taken' } } : {};
+      for (const headers of [{ 'if-match': etag }, { 'if-match': '*' }]) {
+        const answer = await call(app, stranger, path, { method, headers, ...json });
+        expect([method, answer.status]).toEqual([method, 404]);
+      }
+    }
+    const read = await call(app, stranger, path, { headers: { 'if-none-match': etag } });
+    expect(read.status).toBe(404);
   });
 
   test('stays as it was, whatever a stranger sends', async () => {
@@ -86,6 +121,15 @@ onEveryEngine('what belongs to another entity', (store) => {
     const before = await ownRows();
     expect(before.length).toBeGreaterThan(5);
     for (const operation of withId) await ask(operation, stranger, foreignIds[operation.parameter ?? ''] ?? '');
+    const sharedPairs = '?networkId=1&event=LatePayment';
+    for (const operation of entityOperations.filter(({ parameter }) => parameter === null)) {
+      await call(
+        app,
+        stranger,
+        operation.path + (operation.query.includes('event') ? sharedPairs : ''),
+        operation.example,
+      );
+    }
     expect(await ownRows()).toEqual(before);
   });
 

@@ -10,6 +10,8 @@ export type Operation = {
   permission: string | undefined;
   /** The name in the braces of the path; null when there is none. */
   parameter: string | null;
+  /** The names of its query parameters. */
+  query: string[];
   /** A request that passes every check of its inputs. */
   example: CallOptions;
 };
@@ -17,6 +19,7 @@ export type Operation = {
 type Schema = { $ref?: string; example?: unknown; required?: string[]; properties?: Record<string, Schema> };
 type Described = {
   'x-permission'?: string;
+  parameters?: { name: string; in: string }[];
   requestBody?: { required?: boolean; content: Record<string, { schema: Schema }> };
 };
 type Document = {
@@ -36,6 +39,7 @@ export async function operationsOf(app: App): Promise<Operation[]> {
       path,
       permission: described['x-permission'],
       parameter: /\{(\w+)\}/.exec(path)?.[1] ?? null,
+      query: (described.parameters ?? []).filter((each) => each.in === 'query').map(({ name }) => name),
       example: { method: method.toUpperCase(), ...exampleBody(document, described) },
     })),
   );
