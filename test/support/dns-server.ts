@@ -1,0 +1,89 @@
+import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
+import { getServers, setServers } from 'node:dns';
+import { isIPv4, isIPv6 } from 'node:net';
+import { type Answer, decode, encode, RECURSION_AVAILABLE, RECURSION_DESIRED } from 'dns-packet';
+
+/** Addresses, and names with a trailing dot for a CNAME; or how the server misbehaves. */
+export type Reply = readonly string[] | 'NXDOMAIN' | 'SERVFAIL' | 'garbage' | 'silence';
+
+/** What a name has: one reply for always, or one for each look-up in turn, of which the last stays. */
+export type Zone = Readonly<Record<string, Reply | { inTurn: readonly Reply[] }>>;
+
+type Options = {
+  /** For every name that the zone does not have. */
+  otherwise?: Reply;
+  ttlS?: number;
+};
+
+const RCODE = { NXDOMAIN: 3, SERVFAIL: 2 } as const;
+const MAX_CHAIN = 8;
+
+/**
+ * A real name server on loopback, and while it stands the resolver of this process asks it and no other: what is tested
+ * is the look-up as the product makes it, down to the datagram.
+ */
+export class DnsServer implements AsyncDisposable {
+  /** Every question, as `A name`. */
+  readonly asked: string[] = [];
+  readonly #before = getServers();
+
+  private constructor(
+    private readonly socket: Socket,
+    private readonly zone: Zone,
+    private readonly options: Options,
+  ) {
+    socket.on('message', (message, from) => this.#answer(message, from));
+    setServers([`127.0.0.1:${socket.address().port}`]);
+  }
+
+  static async start(zone: Zone, options: Options = {}): Promise<DnsServer> {
+    const socket = createSocket('udp4');
+    await new Promise<void>((resolve, reject) => {
+      socket.once('error', reject);
+      socket.bind(0, '127.0.0.1', resolve);
+    });
+    return new DnsServer(socket, zone, options);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    setServers(this.#before);
+    await new Promise<void>((resolve) => this.socket.close(() => resolve()));
+  }
+
+  #answer(message: Buffer, { port, address }: RemoteInfo): void {
+    const { id = 0, questions = [] } = decode(message);
+    const [question] = questions;
+    if (question === undefined) return;
+    const asked = `${question.type} ${question.name}`;
+    this.asked.push(asked);
+    const reply = this.#replyFor(question.name, this.asked.filter((one) => one === asked).length);
+    if (reply === 'silence') return;
+    if (reply === 'garbage') {
+      this.socket.send(Buffer.concat([message.subarray(0, 2), Buffer.alloc(40, 0xff)]), port, address);
+      return;
+    }
+    const rcode = reply === 'NXDOMAIN' || reply === 'SERVFAIL' ? RCODE[reply] : 0;
+    const answers = typeof reply === 'string' ? [] : this.#records(question.name, question.type, reply);
+    const flags = RECURSION_DESIRED | RECURSION_AVAILABLE | rcode;
+    this.socket.send(encode({ type: 'response', id, flags, questions: [question], answers }), port, address);
+  }
+
+  #replyFor(name: string, times: number): Reply {
+    const held = this.zone[name.toLowerCase()] ?? this.options.otherwise ?? 'NXDOMAIN';
+    if (typeof held === 'string' || !('inTurn' in held)) return held;
+    return held.inTurn[Math.min(times, held.inTurn.length) - 1] ?? 'NXDOMAIN';
+  }
+
+  /** As a recursive server answers: the chain of names and the addresses at its end. */
+  #records(name: string, type: string, reply: readonly string[], depth = 0): Answer[] {
+    const { ttlS: ttl = 0 } = this.options;
+    return reply.flatMap((value): Answer[] => {
+      if (isIPv4(value)) return type === 'A' ? [{ type: 'A', name, ttl, data: value }] : [];
+      if (isIPv6(value)) return type === 'AAAA' ? [{ type: 'AAAA', name, ttl, data: value }] : [];
+      const target = value.replace(/\.$/, '');
+      const next = depth < MAX_CHAIN ? this.#replyFor(target, 1) : 'NXDOMAIN';
+      const rest = typeof next === 'string' ? [] : this.#records(target, type, next, depth + 1);
+      return [{ type: 'CNAME', name, ttl, data: target }, ...rest];
+    });
+  }
+}
