@@ -1,7 +1,7 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { getServers, setServers } from 'node:dns';
 import { isIPv4, isIPv6 } from 'node:net';
-import { type Answer, decode, encode, RECURSION_AVAILABLE, RECURSION_DESIRED } from 'dns-packet';
+import { type Answer, decode, encode, type Question, RECURSION_AVAILABLE, RECURSION_DESIRED } from 'dns-packet';
 
 /** Addresses, and names with a trailing dot for a CNAME; or how the server misbehaves. */
 export type Reply = readonly string[] | 'NXDOMAIN' | 'SERVFAIL' | 'garbage' | 'silence';
@@ -26,6 +26,7 @@ export class DnsServer implements AsyncDisposable {
   /** Every question, as `A name`. */
   readonly asked: string[] = [];
   readonly #before = getServers();
+  readonly #unanswered = new Map<number, { question: Question; id: number; from: RemoteInfo }>();
 
   private constructor(
     private readonly socket: Socket,
@@ -46,24 +47,32 @@ export class DnsServer implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    // The resolver would carry an open question on to the next server, and that may be one of the world outside.
+    for (const { question, id, from } of this.#unanswered.values()) this.#send(question, id, from, RCODE.NXDOMAIN, []);
+    await Bun.sleep(20);
     setServers(this.#before);
     await new Promise<void>((resolve) => this.socket.close(() => resolve()));
   }
 
-  #answer(message: Buffer, { port, address }: RemoteInfo): void {
+  #answer(message: Buffer, from: RemoteInfo): void {
     const { id = 0, questions = [] } = decode(message);
     const [question] = questions;
     if (question === undefined) return;
     const asked = `${question.type} ${question.name}`;
     this.asked.push(asked);
     const reply = this.#replyFor(question.name, this.asked.filter((one) => one === asked).length);
-    if (reply === 'silence') return;
-    if (reply === 'garbage') {
-      this.socket.send(Buffer.concat([message.subarray(0, 2), Buffer.alloc(40, 0xff)]), port, address);
-      return;
+    if (reply === 'silence') {
+      this.#unanswered.set(id, { question, id, from });
+    } else if (reply === 'garbage') {
+      this.socket.send(Buffer.concat([message.subarray(0, 2), Buffer.alloc(40, 0xff)]), from.port, from.address);
+    } else if (typeof reply === 'string') {
+      this.#send(question, id, from, RCODE[reply], []);
+    } else {
+      this.#send(question, id, from, 0, this.#records(question.name, question.type, reply));
     }
-    const rcode = reply === 'NXDOMAIN' || reply === 'SERVFAIL' ? RCODE[reply] : 0;
-    const answers = typeof reply === 'string' ? [] : this.#records(question.name, question.type, reply);
+  }
+
+  #send(question: Question, id: number, { port, address }: RemoteInfo, rcode: number, answers: Answer[]): void {
     const flags = RECURSION_DESIRED | RECURSION_AVAILABLE | rcode;
     this.socket.send(encode({ type: 'response', id, flags, questions: [question], answers }), port, address);
   }
