@@ -10,7 +10,7 @@ function here(): Place {
   return { path: location.pathname, query: new URLSearchParams(location.search) };
 }
 
-addEventListener('popstate', () => place.set(here()));
+window.addEventListener('popstate', () => place.set(here()));
 
 export type QueryValues = Readonly<Record<string, string | number | null | undefined>>;
 

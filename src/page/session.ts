@@ -24,7 +24,7 @@ export function signOut(reason: string | null = null): void {
 }
 
 // Signing out in one tab signs out the others that share the remembered key.
-addEventListener('storage', (change) => {
+window.addEventListener('storage', (change) => {
   if (change.key === KEY && change.newValue === null && sessionStorage.getItem(KEY) === null) signOut();
 });
 

@@ -3,6 +3,7 @@ import { useId } from 'preact/hooks';
 
 type FieldProps = {
   label: string;
+  class?: string;
   hint?: ComponentChildren;
   fault?: string | null;
   /** Draws the control with what ties it to its label, its hint and its fault. */
@@ -10,11 +11,11 @@ type FieldProps = {
 };
 
 /** A labelled control. Its fault, if the server found one, is read out with it. */
-export function Field({ label, hint, fault = null, children }: FieldProps) {
+export function Field({ label, class: extra = '', hint, fault = null, children }: FieldProps) {
   const id = useId();
   const aboutId = `${id}-about`;
   return (
-    <div class="field">
+    <div class={`field ${extra}`}>
       <label for={id}>{label}</label>
       {children({ id, 'aria-describedby': aboutId, 'aria-invalid': fault !== null })}
       <p id={aboutId} class={fault === null ? 'hint' : 'hint fault'}>

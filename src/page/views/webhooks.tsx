@@ -1,5 +1,80 @@
+import { useState } from 'preact/hooks';
+import type { Webhook, WebhookListQuery } from '../../client/types.ts';
+import { DEFAULT_LIMIT } from '../../domain/paging.ts';
+import { paybell } from '../api.ts';
+import { Icon } from '../components/icon.tsx';
+import { Pager } from '../components/pager.tsx';
+import { Failure, Loading } from '../components/states.tsx';
 import { ViewHead } from '../components/view-head.tsx';
+import { usePlace } from '../router.tsx';
+import { useStore } from '../store.ts';
+import { useAnswer } from '../use-answer.ts';
+import { EditDialog } from './webhooks/edit-dialog.tsx';
+import { Filters } from './webhooks/filters.tsx';
+import { NoneYet, NothingHere } from './webhooks/nothing.tsx';
+import { RegisterDialog } from './webhooks/register-dialog.tsx';
+import { SuspendedNotice } from './webhooks/suspended-notice.tsx';
+import { WebhookTable } from './webhooks/table.tsx';
+import { useHealth } from './webhooks/use-health.ts';
+import { webhooksChanged } from './webhooks/webhooks-changed.ts';
+
+/** The address carries the parameters of the list under the API's own names; another value in it is not for the API. */
+const PARAMETERS = ['webhookId', 'networkId', 'event', 'page', 'limit', 'sortBy', 'sortDir'];
+const FILTERS = ['webhookId', 'networkId', 'event'];
 
 export function Webhooks() {
-  return <ViewHead title="Webhooks" />;
+  const { query } = usePlace();
+  const change = useStore(webhooksChanged);
+  const [registering, setRegistering] = useState(false);
+  const [editing, setEditing] = useState<Webhook | null>(null);
+  const asked = Object.fromEntries([...query].filter(([name]) => PARAMETERS.includes(name)));
+  // As text, as it stands in the address: the server says what is wrong with it, if anything is.
+  const list = useAnswer(`${change} ${JSON.stringify(asked)}`, (signal) =>
+    paybell().webhooks.list(asked as WebhookListQuery, { signal }),
+  );
+  const coverage = useAnswer(String(change), (signal) => paybell().webhooks.coverage({ signal }));
+  const health = useHealth(list.data?.webhooks ?? [], coverage.data, change);
+  const filtered = FILTERS.some((name) => query.has(name));
+  const page = Number(query.get('page') ?? 1);
+  const limit = Number(query.get('limit') ?? DEFAULT_LIMIT);
+  const register = () => setRegistering(true);
+
+  return (
+    <>
+      <ViewHead title="Webhooks" about="Who is told what: an event on a network, and the URL that it is posted to.">
+        <button type="button" class="button button-primary" onClick={register}>
+          <Icon name="plus" />
+          Register
+        </button>
+      </ViewHead>
+      <SuspendedNotice coverage={coverage.data} />
+      <Filters query={query} coverage={coverage.data} filtered={filtered} />
+      {list.data === null && list.problem !== null ? <Failure problem={list.problem} again={list.again} /> : null}
+      {list.data === null && list.problem === null ? <Loading what="webhooks" /> : null}
+      {list.data === null ? null : list.data.webhooks.length > 0 ? (
+        <WebhookTable
+          webhooks={list.data.webhooks}
+          health={health}
+          busy={list.loading}
+          query={query}
+          onEdit={setEditing}
+        />
+      ) : list.data.totalResults === 0 && !filtered ? (
+        <NoneYet register={register} />
+      ) : (
+        <NothingHere total={list.data.totalResults} limit={limit} />
+      )}
+      {list.data === null || list.data.totalResults === 0 ? null : (
+        <Pager
+          total={list.data.totalResults}
+          page={page}
+          limit={limit}
+          shown={list.data.webhooks.length}
+          what="webhooks"
+        />
+      )}
+      {registering ? <RegisterDialog coverage={coverage.data} onClose={() => setRegistering(false)} /> : null}
+      {editing === null ? null : <EditDialog webhook={editing} onClose={() => setEditing(null)} />}
+    </>
+  );
 }
