@@ -3,6 +3,7 @@ import { version } from '../version.ts';
 import { addDoctor } from './doctor.ts';
 import { EXIT } from './failure.ts';
 import { PAYBELL } from './invocation.ts';
+import { addListen } from './listen/listen.ts';
 import { reportFailure } from './report-failure.ts';
 import { addServe } from './serve.ts';
 import { addAudit } from './store/audit.ts';
@@ -18,6 +19,7 @@ import { addStore } from './store/store.ts';
 /** In the order in which the help lists them: what a command works on is the first thing to know about it. */
 const GROUPS = {
   'Run the service:': [addServe, addDoctor],
+  'Speak to a server, with the key of an entity:': [addListen],
   'Operate its store, by DATABASE_URL; no server and no key are needed:': [
     addEntities,
     addKeys,

@@ -7,6 +7,7 @@ import { version } from '../version.ts';
 import { CommandError } from './failure.ts';
 import { paint, printLine } from './output.ts';
 import { fitFetchLimit } from './raise-fetch-limit.ts';
+import { nextStopSignal } from './stop-signal.ts';
 
 export function addServe(program: Command): void {
   program.command('serve').description('run the service').action(serve);
@@ -28,13 +29,6 @@ async function serve(): Promise<void> {
   log.info({ signal }, 'stopping');
   await service.stop();
   log.info('stopped');
-}
-
-/** Listens on after the first: npm passes Ctrl-C on to us beside the terminal, and the second would cut the stop short. */
-function nextStopSignal(): Promise<string> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve(signal));
-  });
 }
 
 const LISTEN_CODES = ['EADDRNOTAVAIL', 'EACCES', 'EINVAL', 'ENOTFOUND', 'EAI_AGAIN'];
