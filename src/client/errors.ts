@@ -1,4 +1,4 @@
-import type { Fault, ProblemCode } from '../domain/problems.ts';
+import type { Fault, ProblemCode } from './types.ts';
 
 /** Whatever goes wrong between this program and the service; what an abort throws is the caller's own reason. */
 export class PaybellError extends Error {

@@ -1,11 +1,4 @@
-export type Operation = {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  readonly path: string;
-  /** Under `/admin/v1`, with the operator's key. */
-  readonly admin?: boolean;
-  /** Each request makes one more: after a lost answer the caller has to look before it asks again. */
-  readonly once?: boolean;
-};
+import type { Operation } from './transport.ts';
 
 /** Every operation of the service, by the name that `/openapi.json` gives it; a test holds the two together. */
 export const OPERATIONS = {

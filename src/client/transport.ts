@@ -1,5 +1,13 @@
 import { ConnectionError, PaybellError, ProblemError, problemIn, TimeLimitError } from './errors.ts';
-import type { Operation } from './operations.ts';
+
+export type Operation = {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  /** Under `/admin/v1`, with the operator's key. */
+  readonly admin?: boolean;
+  /** Each request makes one more: after a lost answer the caller has to look before it asks again. */
+  readonly once?: boolean;
+};
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 

@@ -9,6 +9,7 @@ import type {
   eventListQuerySchema,
   eventListSchema,
   eventSchema,
+  redeliverQuerySchema,
   redeliverySchema,
 } from '../domain/delivery-views.ts';
 import type { acceptedSchema, batchResultsSchema } from '../domain/posted-event.ts';
@@ -44,12 +45,15 @@ import type {
  */
 
 /** Parameters travel as text; the value that the service reads from it is what a caller gives, or leaves out. */
-type Query<Schema extends z.ZodType> = Partial<z.output<Schema>>;
+type Query<Schema extends z.ZodType> = { [Name in keyof z.output<Schema>]?: z.output<Schema>[Name] | undefined };
 
 /** A bulk operation has `dryRun` as a method of its own, so that a count and a change cannot be mistaken. */
 type Match<Schema extends z.ZodType> = Omit<Query<Schema>, 'dryRun'>;
 
 type Made<Factory extends (...rules: never[]) => z.ZodType> = z.input<ReturnType<Factory>>;
+
+/** Where an input that was at fault stands, its name, and how to mend it; and what a problem is called. */
+export type { Fault, ProblemCode } from '../domain/problems.ts';
 
 export type Webhook = z.output<typeof webhookSchema>;
 export type WebhookList = z.output<typeof webhookListSchema>;
@@ -78,7 +82,7 @@ export type Delivery = z.output<typeof deliverySchema>;
 export type DeliveryDetail = z.output<typeof deliveryDetailSchema>;
 export type DeliveryList = z.output<typeof deliveryListSchema>;
 export type DeliveryListQuery = Query<typeof deliveryListQuerySchema>;
-export type DeliveryMatch = Omit<DeliveryListQuery, 'page' | 'limit' | 'sortBy' | 'sortDir'>;
+export type DeliveryMatch = Match<typeof redeliverQuerySchema>;
 export type Redelivery = z.output<typeof redeliverySchema>;
 
 export type Stats = z.output<typeof statsSchema>;

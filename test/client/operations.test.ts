@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { ProblemError } from '../../src/client/errors.ts';
-import { OPERATIONS, type Operation } from '../../src/client/operations.ts';
+import { OPERATIONS } from '../../src/client/operations.ts';
 import { Paybell } from '../../src/client/paybell.ts';
+import type { Operation } from '../../src/client/transport.ts';
 import { call, testApp } from '../support/api.ts';
 import type { Client, TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';

@@ -1,0 +1,84 @@
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import root from '../package.json' with { type: 'json' };
+import { bundleDeclarations } from './declarations.ts';
+import { wireTypes } from './wire-types.ts';
+
+/**
+ * Makes the package that integrators install, in dist/package: the client and the verifier, each one module with its
+ * declarations, and no dependencies. `npm run build:package && npm pack ./dist/package`.
+ */
+
+const ROOT = resolve(import.meta.dir, '..');
+const ENTRIES = ['client', 'verify'] as const;
+
+export async function buildPackage(outDir: string): Promise<void> {
+  await rm(outDir, { recursive: true, force: true });
+  const declarations = await mkdtemp(join(tmpdir(), 'paybell-declarations-'));
+  try {
+    await emitDeclarations(declarations);
+    for (const entry of ENTRIES) {
+      const read = (path: string) =>
+        path === join(declarations, 'client/types.d.ts') ? Promise.resolve(wireTypes()) : Bun.file(path).text();
+      const text = await bundleDeclarations(join(declarations, entry, 'package.d.ts'), read);
+      await Promise.all([
+        Bun.write(join(outDir, `${entry}.d.ts`), text),
+        Bun.write(join(outDir, `${entry}.d.cts`), text),
+        Bun.write(join(outDir, `${entry}.js`), await bundleModule(entry, 'esm')),
+        Bun.write(join(outDir, `${entry}.cjs`), await bundleModule(entry, 'cjs')),
+      ]);
+    }
+  } finally {
+    await rm(declarations, { recursive: true, force: true });
+  }
+  await Bun.write(join(outDir, 'package.json'), `${JSON.stringify(manifest(), null, 2)}\n`);
+  await cp(join(ROOT, 'LICENSE'), join(outDir, 'LICENSE'));
+  await cp(join(import.meta.dir, 'README.md'), join(outDir, 'README.md'));
+}
+
+async function emitDeclarations(outDir: string): Promise<void> {
+  const compiler = join(ROOT, 'node_modules/.bin/tsc');
+  const project = join(import.meta.dir, 'tsconfig.json');
+  const child = Bun.spawn([compiler, '-p', project, '--outDir', outDir], { stdout: 'pipe', stderr: 'inherit' });
+  const output = await new Response(child.stdout).text();
+  if ((await child.exited) !== 0) throw new Error(`the declarations could not be made:\n${output}`);
+}
+
+/** One file each: nothing to resolve, and nothing to import that was not meant to be. */
+async function bundleModule(entry: string, format: 'esm' | 'cjs'): Promise<string> {
+  const { outputs } = await Bun.build({
+    entrypoints: [join(ROOT, 'src', entry, 'package.ts')],
+    target: 'browser',
+    format,
+  });
+  return (await outputs[0]?.text()) ?? '';
+}
+
+function manifest() {
+  const { name, version, license, engines } = root;
+  return {
+    name,
+    version,
+    description: 'Client and verifier for Paybell, webhooks for crypto payments',
+    license,
+    type: 'module',
+    sideEffects: false,
+    engines: { node: engines.node },
+    exports: {
+      ...Object.fromEntries(ENTRIES.map((entry) => [`./${entry}`, conditions(entry)])),
+      './package.json': './package.json',
+    },
+    files: ENTRIES.flatMap((entry) => [`${entry}.js`, `${entry}.d.ts`, `${entry}.cjs`, `${entry}.d.cts`]),
+  };
+}
+
+/** Receivers are often older than ES modules: both kinds, each with declarations of its own kind. */
+function conditions(entry: string) {
+  return {
+    import: { types: `./${entry}.d.ts`, default: `./${entry}.js` },
+    require: { types: `./${entry}.d.cts`, default: `./${entry}.cjs` },
+  };
+}
+
+if (import.meta.main) await buildPackage(join(ROOT, 'dist/package'));
