@@ -1,6 +1,9 @@
 import type { Fault } from './fault.ts';
+import { diskFull } from './full-disk.ts';
 import { killedBeforeSettling, killedWhileAccepting, killedWhileDelivering } from './kills.ts';
 import { postgresPaused, postgresRestarted, postgresStopped } from './postgres-outages.ts';
+import { stalledInstance } from './stalled-instance.ts';
+import { migratingTogether, toldToStop } from './stops.ts';
 
 /** Everything that is done to Paybell, in the order of the table. */
 export const FAULTS: readonly Fault[] = [
@@ -10,4 +13,8 @@ export const FAULTS: readonly Fault[] = [
   postgresStopped,
   postgresRestarted,
   postgresPaused,
+  diskFull,
+  stalledInstance,
+  toldToStop,
+  migratingTogether,
 ];

@@ -1,0 +1,37 @@
+import { chmodSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** A file system of a few megabytes, in memory, that a trial can fill and empty. Only root may mount one. */
+export class SmallDisk implements AsyncDisposable {
+  private constructor(readonly path: string) {}
+
+  /** Null where mounting is not allowed. */
+  static async mount(megabytes: number): Promise<SmallDisk | null> {
+    const path = mkdtempSync(join(tmpdir(), 'paybell-disk-'));
+    const { exitCode } = await Bun.$`mount -t tmpfs -o size=${megabytes}m,mode=755 tmpfs ${path}`.quiet().nothrow();
+    if (exitCode === 0) return new SmallDisk(path);
+    rmSync(path, { recursive: true });
+    return null;
+  }
+
+  /** Takes all that is free, but for so many bytes. */
+  fill(leaveBytes: number): void {
+    const { bavail, bsize } = statfsSync(this.path);
+    writeFileSync(this.#filler, Buffer.alloc(Math.max(bavail * bsize - leaveBytes, 0)));
+    chmodSync(this.#filler, 0o600);
+  }
+
+  empty(): void {
+    rmSync(this.#filler, { force: true });
+  }
+
+  get #filler(): string {
+    return join(this.path, 'somebody-elses-file');
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Bun.$`umount -l ${this.path}`.quiet().nothrow();
+    rmSync(this.path, { recursive: true, force: true });
+  }
+}
