@@ -29,6 +29,7 @@ import { observeQueue, QueueDepth } from './store/queue-depth.ts';
 import type { SecretBox } from './store/secret-box.ts';
 import { openSecretBox } from './store/secret-key.ts';
 import { StatsRecorder } from './store/stats-recorder.ts';
+import { WebhookViews } from './store/webhook-views.ts';
 import { version } from './version.ts';
 
 /** Long enough for a load balancer's next look at /readyz, short enough for a person at a terminal. */
@@ -143,7 +144,11 @@ function startApi({ config, db, box, log, tools, engine, metrics, stats }: ApiPa
     backlog,
     keyUsage,
     keyHolders: new SharedLookup((keyHash) => findKeyHolder(db, keyHash, Math.floor(Date.now() / 1000))),
-    answers: new AnswerCache(metrics.answersReused.of('hit'), metrics.answersReused.of('miss')),
+    answers: new AnswerCache(metrics.listAnswers.of('kept')),
+    views: new WebhookViews(db, {
+      fromView: metrics.listAnswers.of('view'),
+      fromStore: metrics.listAnswers.of('store'),
+    }),
     limits: new RateLimits(config, metrics),
     metrics,
     onWork,

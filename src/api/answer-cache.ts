@@ -1,9 +1,13 @@
+import type { DatedJson } from '../store/webhook-views.ts';
 import { etagOf, respondTagged, type Tagged } from './answers.ts';
 import { searchOf } from './search.ts';
 
-/** Enough for every view that is looked at over and over; a body is a few kilobytes. */
+/** Enough for every list that is looked at over and over; a body is a few kilobytes. */
 const MAX_ENTRIES = 20_000;
-const MAX_BYTES = 64 * 1024 * 1024;
+const MAX_BYTES = 32 * 1024 * 1024;
+
+/** Well over MAX_ENTRIES, so that few share a place. */
+const MARKS = 65_536;
 
 type Entry = Tagged & { readonly revision: number; readonly body: Uint8Array<ArrayBuffer> };
 type Counter = { inc: () => void };
@@ -12,36 +16,44 @@ type Counter = { inc: () => void };
  * Answers that depend on nothing but an entity's webhooks and the query. Each is dated with the revision that it was
  * read at; every write to those webhooks raises the revision, and the lookup that authentication makes anyway brings
  * the present one. So an answer is never stale, on any instance, and nothing has to be invalidated.
+ *
+ * An answer is kept from the second time on that it is asked for: whoever walks through all pages once neither pays for
+ * the keeping nor drives out what others ask for again and again.
  */
 export class AnswerCache {
   readonly #entries = new Map<string, Entry>();
+  /** The hashes of queries asked for lately, each in the one place that it can have. */
+  readonly #marks = new Uint32Array(MARKS);
   #bytes = 0;
 
-  constructor(
-    private readonly hits: Counter,
-    private readonly misses: Counter,
-  ) {}
+  constructor(private readonly hits: Counter) {}
 
   find(entityId: string, revision: number, request: Request): Response | null {
     const entry = this.#entries.get(keyOf(entityId, request));
-    if (entry === undefined || entry.revision !== revision) {
-      this.misses.inc();
-      return null;
-    }
+    if (entry === undefined || entry.revision !== revision) return null;
     this.hits.inc();
     return respondTagged(request, entry);
   }
 
-  /** Keeps the answer and gives it. */
-  keep(entityId: string, revision: number, request: Request, value: unknown): Response {
-    const text = JSON.stringify(value);
-    const entry = { revision, etag: etagOf(text), body: Buffer.from(text) };
+  /** Gives the answer, and keeps it if it was asked for before. */
+  keep(entityId: string, { revision, json }: DatedJson, request: Request): Response {
+    const etag = etagOf(json);
     const key = keyOf(entityId, request);
+    if (!this.#wasAsked(key)) return respondTagged(request, { etag, body: json });
+    const entry = { revision, etag, body: Buffer.from(json) };
     this.#forget(key);
     this.#entries.set(key, entry);
     this.#bytes += entry.body.byteLength;
     while (this.#entries.size > MAX_ENTRIES || this.#bytes > MAX_BYTES) this.#forgetOldest();
     return respondTagged(request, entry);
+  }
+
+  #wasAsked(key: string): boolean {
+    const hash = Bun.hash.xxHash32(key);
+    const place = hash % MARKS;
+    if (this.#marks[place] === hash) return true;
+    this.#marks[place] = hash;
+    return false;
   }
 
   #forgetOldest(): void {

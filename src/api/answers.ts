@@ -9,9 +9,16 @@ export function json(status: number, value: unknown, headers: Record<string, str
   });
 }
 
-/** A hash of the body alone: unequal bodies never share a tag, whoever they belong to. */
+/**
+ * A hash of the body alone, of 128 bits: unequal bodies do not share a tag by chance. Nobody gains by making them share
+ * one on purpose, who would deceive only himself; so a hash that costs a fifth of a cryptographic one is enough.
+ */
 export function etagOf(body: string): string {
-  return `"${new Bun.CryptoHasher('sha256').update(body).digest('base64url').slice(0, 27)}"`;
+  return `"${hashText(body, 1)}${hashText(body, 2)}"`;
+}
+
+function hashText(body: string, seed: number): string {
+  return Bun.hash(body, seed).toString(36).padStart(13, '0');
 }
 
 /** A body with the tag that stands for it. */

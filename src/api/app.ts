@@ -51,7 +51,12 @@ export function createApp(context: ApiContext): App {
         clientAddress: () => clientAddress(peerAddress(), request.headers.get('x-forwarded-for'), trusted),
         measured: null,
       };
-      const answered = await answer(routes, request, state, context);
+      let answered: Response;
+      try {
+        answered = await answer(routes, request, state);
+      } catch (error) {
+        answered = respondTo(error, state, context);
+      }
       const response = request.method === 'HEAD' ? await withoutBody(answered) : answered;
       response.headers.set('x-request-id', state.requestId);
       state.measured?.limit.setHeaders(response.headers, state.measured.keyId);
@@ -64,14 +69,10 @@ export function createApp(context: ApiContext): App {
   };
 }
 
-async function answer(routes: Routes, request: Request, state: RequestState, context: ApiContext): Promise<Response> {
-  try {
-    checkRequestLine(request);
-    const exact = routes.exact.get(`${request.method} ${pathOf(request.url)}`);
-    return exact === undefined ? await routes.router.fetch(routable(request), state) : await exact(state, request);
-  } catch (error) {
-    return respondTo(error, state, context);
-  }
+function answer(routes: Routes, request: Request, state: RequestState): Response | Promise<Response> {
+  checkRequestLine(request);
+  const exact = routes.exact.get(`${request.method} ${pathOf(request.url)}`);
+  return exact === undefined ? routes.router.fetch(routable(request), state) : exact(state, request);
 }
 
 /** HEAD takes the road of GET; the URL of HTTP/1.0 without a Host, as simple health checks send it, gets a host. */

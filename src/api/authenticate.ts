@@ -1,60 +1,53 @@
 import { timingSafeEqual } from 'node:crypto';
-import { hashApiKey, isWellFormedApiKey, type Permission } from '../domain/api-keys.ts';
+import { hashApiKey, isWellFormedApiKey, PERMISSIONS, type Permission } from '../domain/api-keys.ts';
 import { ACTORS } from '../domain/audit.ts';
 import { type Fault, Problem } from '../domain/problems.ts';
 import { findRevision } from '../store/entities.ts';
 import { type ApiContext, type Caller, nowS, type Operator, type RequestState } from './context.ts';
 
 /** One lookup by the key's hash, which also brings the entity's revision. */
-export function authenticate(context: ApiContext, state: RequestState, headers: Headers): Promise<Caller> {
+export async function authenticate(context: ApiContext, state: RequestState, headers: Headers): Promise<Caller> {
   const apiKey = headers.get('api-key');
   const entityId = headers.get('entity-id');
-  return guarded(context, state, apiKey, async (keyHash) => {
-    if (!apiKey || !entityId) throw missingHeaders({ 'api-key': apiKey, 'entity-id': entityId });
-    // A header given twice arrives joined by a comma, which neither value can contain.
-    if (entityId.includes(',')) throw refused();
-    if (isAdminKey(context, keyHash)) return operatorFor(context, entityId);
-    if (!isWellFormedApiKey(apiKey)) throw refused();
-    const holder = await context.keyHolders.get(keyHash);
-    if (holder === null) throw refused();
-    if (holder.entityId !== entityId) throw wrongEntity();
-    context.keyUsage.note(entityId, holder.keyId, nowS(context));
-    return {
-      keyId: holder.keyId,
-      entityId,
-      revision: holder.revision,
-      may: (permission) => holder.permissions.has(permission),
-    };
-  });
+  const keyHash = hashPatiently(context, state, apiKey);
+  if (!apiKey || !entityId) throw failed(context, state, missingHeaders({ 'api-key': apiKey, 'entity-id': entityId }));
+  // A header given twice arrives joined by a comma, which neither value can contain.
+  if (entityId.includes(',')) throw failed(context, state, refused());
+  if (isAdminKey(context, keyHash)) return operatorFor(context, entityId, keyHash);
+  if (!isWellFormedApiKey(apiKey)) throw failed(context, state, refused());
+  const holder = await context.keyHolders.get(keyHash);
+  if (holder === null) throw failed(context, state, refused());
+  if (holder.entityId !== entityId) throw wrongEntity();
+  context.limits.noteSuccess(keyHash);
+  context.keyUsage.note(entityId, holder.keyId, nowS(context));
+  return holder;
 }
 
 /** For what belongs to no entity. The key of an entity, however good, is not the operator's. */
-export function authenticateOperator(context: ApiContext, state: RequestState, headers: Headers): Promise<Operator> {
+export async function authenticateOperator(
+  context: ApiContext,
+  state: RequestState,
+  headers: Headers,
+): Promise<Operator> {
   const apiKey = headers.get('api-key');
-  return guarded(context, state, apiKey, async (keyHash) => {
-    if (!apiKey) throw missingHeaders({ 'api-key': apiKey });
-    if (!isAdminKey(context, keyHash)) throw refused();
-    return { keyId: ACTORS.operator };
-  });
+  const keyHash = hashPatiently(context, state, apiKey);
+  if (!apiKey) throw failed(context, state, missingHeaders({ 'api-key': apiKey }));
+  if (!isAdminKey(context, keyHash)) throw failed(context, state, refused());
+  context.limits.noteSuccess(keyHash);
+  return { keyId: ACTORS.operator };
 }
 
-/** Wrong keys count against the address they come from, and beyond its limit none is looked up any more. */
-export async function guarded<Who>(
-  { limits }: ApiContext,
-  { clientAddress }: RequestState,
-  key: string | null,
-  identify: (keyHash: string) => Promise<Who>,
-): Promise<Who> {
+/** Before a key is looked at: an address from which too many wrong ones came is not heard any more for a while. */
+export function hashPatiently({ limits }: ApiContext, { clientAddress }: RequestState, key: string | null): string {
   const keyHash = hashApiKey(key ?? '');
   limits.requirePatience(clientAddress, keyHash);
-  try {
-    const who = await identify(keyHash);
-    limits.noteSuccess(keyHash);
-    return who;
-  } catch (error) {
-    if (error instanceof Problem && error.code === 'unauthenticated') limits.noteFailure(clientAddress);
-    throw error;
-  }
+  return keyHash;
+}
+
+/** A wrong key counts against the address that it came from. */
+export function failed({ limits }: ApiContext, { clientAddress }: RequestState, problem: Problem): Problem {
+  limits.noteFailure(clientAddress);
+  return problem;
 }
 
 function isAdminKey({ config }: ApiContext, keyHash: string): boolean {
@@ -63,18 +56,21 @@ function isAdminKey({ config }: ApiContext, keyHash: string): boolean {
   return timingSafeEqual(Buffer.from(keyHash), Buffer.from(hashApiKey(config.ADMIN_KEY)));
 }
 
-async function operatorFor(context: ApiContext, entityId: string): Promise<Caller> {
-  const revision = await findRevision(context.db, entityId);
+async function operatorFor({ db, limits }: ApiContext, entityId: string, keyHash: string): Promise<Caller> {
+  const revision = await findRevision(db, entityId);
   if (revision === null) throw wrongEntity();
-  return { keyId: ACTORS.operator, entityId, revision, may: () => true };
+  limits.noteSuccess(keyHash);
+  return { keyId: ACTORS.operator, entityId, revision, permissions: ALL_PERMISSIONS };
 }
 
 export function requirePermission(caller: Caller, permission: Permission): void {
-  if (caller.may(permission)) return;
+  if (caller.permissions.has(permission)) return;
   throw new Problem('missing_permission', `This key lacks the permission ${permission}.`, {
     errors: [{ in: 'header', name: 'api-key', message: `needs the permission ${permission}` }],
   });
 }
+
+const ALL_PERMISSIONS: ReadonlySet<string> = new Set(PERMISSIONS);
 
 const CHALLENGE = { 'www-authenticate': 'ApiKey realm="paybell"' };
 

@@ -1,5 +1,4 @@
 import type { Config } from '../config.ts';
-import type { Permission } from '../domain/api-keys.ts';
 import type { Webhook } from '../domain/webhooks.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics/paybell-metrics.ts';
@@ -10,6 +9,7 @@ import type { Database } from '../store/database.ts';
 import type { MadeAttempt } from '../store/delivery-settlements.ts';
 import type { EventIntake } from '../store/event-intake.ts';
 import type { SecretBox } from '../store/secret-box.ts';
+import type { WebhookViews } from '../store/webhook-views.ts';
 import type { AnswerCache } from './answer-cache.ts';
 import type { KeyUsage } from './key-usage.ts';
 import type { Measured, RateLimits } from './rate-limits.ts';
@@ -27,6 +27,7 @@ export type ApiContext = {
   /** Who holds the key with this hash, asked once for all requests that come together. */
   readonly keyHolders: SharedLookup<KeyHolder | null>;
   readonly answers: AnswerCache;
+  readonly views: WebhookViews;
   readonly limits: RateLimits;
   readonly metrics: Metrics;
   /** Wakes whoever delivers: something may be due. */
@@ -57,7 +58,7 @@ export type Caller = {
   readonly keyId: string;
   readonly entityId: string;
   readonly revision: number;
-  readonly may: (permission: Permission) => boolean;
+  readonly permissions: ReadonlySet<string>;
 };
 
 /** Whoever holds ADMIN_KEY, where no entity is named. */

@@ -68,12 +68,11 @@ export function endpoint<Query extends z.ZodObject, Body extends z.ZodType>(
     readonly limited?: Limited;
   },
 ): Endpoint {
-  return declare(declaration, declaration.permission, async (context, state, request) => {
-    const caller = await authenticate(context, state, request.headers);
+  const { permission, limited = 'requests' } = declaration;
+  return declare(declaration, permission, authenticate, (context, state, caller) => {
     state.entityId = caller.entityId;
-    requirePermission(caller, declaration.permission);
-    context.limits.admit(state, caller.keyId, declaration.limited ?? 'requests');
-    return caller;
+    requirePermission(caller, permission);
+    context.limits.admit(state, caller.keyId, limited);
   });
 }
 
@@ -81,15 +80,14 @@ export function endpoint<Query extends z.ZodObject, Body extends z.ZodType>(
 export function operatorEndpoint<Query extends z.ZodObject, Body extends z.ZodType>(
   declaration: Declaration<Operator, Query, Body>,
 ): Endpoint {
-  return declare(declaration, 'operator', (context, state, request) =>
-    authenticateOperator(context, state, request.headers),
-  );
+  return declare(declaration, 'operator', authenticateOperator, () => undefined);
 }
 
 function declare<Who, Query extends z.ZodObject, Body extends z.ZodType>(
   { handle, reuse, query, body, rawBody, ...documentation }: Declaration<Who, Query, Body>,
   permission: Endpoint['permission'],
-  identify: (context: ApiContext, state: RequestState, request: Request) => Promise<Who>,
+  identify: (context: ApiContext, state: RequestState, headers: Headers) => Promise<Who>,
+  admit: (context: ApiContext, state: RequestState, caller: Who) => void,
 ): Endpoint {
   // Where every field may be left out, so may the whole body.
   const emptyBody = body?.safeParse({}).success ? {} : undefined;
@@ -100,7 +98,8 @@ function declare<Who, Query extends z.ZodObject, Body extends z.ZodType>(
     body: body ?? null,
     rawBody: rawBody ?? null,
     async run(context, state, request, id) {
-      const caller = await identify(context, state, request);
+      const caller = await identify(context, state, request.headers);
+      admit(context, state, caller);
       const known = reuse?.(context, caller, request);
       if (known != null) return known;
       // Type and size of the body come before any fault in what the inputs say.

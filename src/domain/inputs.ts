@@ -51,7 +51,11 @@ function readParameters(search: string, known: readonly string[]) {
   return { values, faults: [...faults.values()] };
 }
 
+/** Most texts have nothing to decode, and then the decoder need not look at them. */
+const ENCODED = /[%+]/;
+
 function decode(text: string): string | null {
+  if (!ENCODED.test(text)) return text;
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {

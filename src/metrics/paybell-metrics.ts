@@ -19,7 +19,7 @@ export class Metrics {
   readonly registry = new Registry();
   readonly #requests: Family<Counter>;
   readonly #requestSeconds: Family<Histogram>;
-  readonly answersReused: Family<Counter>;
+  readonly listAnswers: Family<Counter>;
   readonly rateLimited: Family<Counter>;
   readonly eventsAccepted: Counter;
   readonly deliveries: Family<Counter>;
@@ -44,10 +44,10 @@ export class Metrics {
       REQUEST_SECONDS,
       ['route'],
     );
-    this.answersReused = registry.counters(
-      'paybell_list_cache_total',
-      'List requests, by whether a kept answer held.',
-      ['result'],
+    this.listAnswers = registry.counters(
+      'paybell_list_answers_total',
+      'Webhook lists answered: by a kept answer, from a view in memory, or from the store.',
+      ['source'],
     );
     this.rateLimited = registry.counters('paybell_rate_limited_total', 'Requests and events refused by a rate limit.', [
       'limit',

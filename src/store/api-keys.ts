@@ -46,9 +46,22 @@ export async function findKeyHolder(db: Database, keyHash: string, nowS: number)
   return {
     keyId: row.id,
     entityId: row.entity_id,
-    permissions: new Set(row.permissions.split(',')),
+    permissions: permissionsIn(row.permissions),
     revision: Number(row.revision),
   };
+}
+
+/** There are few combinations, and most keys have the same one: a set for each is made once. */
+const permissionSets = new Map<string, ReadonlySet<string>>();
+const MAX_PERMISSION_SETS = 1_000;
+
+function permissionsIn(text: string): ReadonlySet<string> {
+  const known = permissionSets.get(text);
+  if (known !== undefined) return known;
+  if (permissionSets.size >= MAX_PERMISSION_SETS) permissionSets.clear();
+  const made = new Set(text.split(','));
+  permissionSets.set(text, made);
+  return made;
 }
 
 export type KeyUse = { entityId: string; keyId: string; usedAt: number };

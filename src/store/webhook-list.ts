@@ -72,7 +72,8 @@ export async function countMatches(queries: Pick<Queries, 'get'>, entityId: stri
   return (await countDated(queries, entityId, filter)).total;
 }
 
-async function countDated(
+/** How many match, and the revision of the entity that they are of. */
+export async function countDated(
   queries: Pick<Queries, 'get'>,
   entityId: string,
   filter: Filter,

@@ -33,8 +33,13 @@ describe('two instances on one PostgreSQL', () => {
     for (const pool of pools) await pool.close();
   });
 
-  const list = async (app: App, query = '') =>
-    (await (await call(app, tenant, `${WEBHOOKS}${query}`)).json()) as WebhookList;
+  /** Three times, so that whatever an instance remembers of it is in what it answers. */
+  const list = async (app: App, query = '') => {
+    const ask = async () => (await (await call(app, tenant, `${WEBHOOKS}${query}`)).json()) as WebhookList;
+    const first = await ask();
+    expect([await ask(), await ask()]).toEqual([first, first]);
+    return first;
+  };
 
   test('make one set of webhooks of a registration sent a hundred times at once, and every answer shows its ids', async () => {
     const json = { postUrl: url('hundred'), networkIds: [1, 8453], events: ['LatePayment', 'TransferCreated'] };

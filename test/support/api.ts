@@ -17,6 +17,7 @@ import type { Database } from '../../src/store/database.ts';
 import { createEntity } from '../../src/store/entities.ts';
 import { EventIntake } from '../../src/store/event-intake.ts';
 import { SecretBox } from '../../src/store/secret-box.ts';
+import { WebhookViews } from '../../src/store/webhook-views.ts';
 
 export type Tenant = { entityId: string; apiKey: string; keyId: string };
 
@@ -46,7 +47,11 @@ export function testApp(db: Database, settings: Record<string, string> = {}, ove
     backlog: new Backlog(db, config.ENTITY_BACKLOG_LIMIT),
     keyUsage: new KeyUsage(),
     keyHolders: new SharedLookup((keyHash) => findKeyHolder(db, keyHash, Math.floor(nowMs() / 1000))),
-    answers: new AnswerCache(metrics.answersReused.of('hit'), metrics.answersReused.of('miss')),
+    answers: new AnswerCache(metrics.listAnswers.of('kept')),
+    views: new WebhookViews(db, {
+      fromView: metrics.listAnswers.of('view'),
+      fromStore: metrics.listAnswers.of('store'),
+    }),
     limits: new RateLimits(config, metrics),
     metrics,
     onWork: () => undefined,

@@ -3,7 +3,7 @@ import { hashApiKey } from '../../domain/api-keys.ts';
 import { isLoopbackAddress } from '../../domain/client-addresses.ts';
 import { Problem } from '../../domain/problems.ts';
 import { METRICS_CONTENT_TYPE } from '../../metrics/registry.ts';
-import { guarded } from '../authenticate.ts';
+import { failed, hashPatiently } from '../authenticate.ts';
 import type { ApiContext, RequestState } from '../context.ts';
 
 /** By these a proxy says that it asks for somebody else. */
@@ -11,7 +11,7 @@ const FORWARDING_HEADERS = ['x-forwarded-for', 'forwarded', 'x-real-ip'];
 
 /** Open to whoever is on this machine, to all others with METRICS_TOKEN. */
 export async function metrics(context: ApiContext, state: RequestState, request: Request): Promise<Response> {
-  if (!isLocal(state, request.headers)) await requireToken(context, state, request.headers);
+  if (!isLocal(state, request.headers)) requireToken(context, state, request.headers);
   const headers = { 'content-type': METRICS_CONTENT_TYPE, 'cache-control': 'no-store' };
   return new Response(await context.metrics.registry.text(), { headers });
 }
@@ -23,17 +23,20 @@ function isLocal({ clientAddress }: RequestState, headers: Headers): boolean {
   return address !== null && isLoopbackAddress(address);
 }
 
-function requireToken(context: ApiContext, state: RequestState, headers: Headers): Promise<void> {
+function requireToken(context: ApiContext, state: RequestState, headers: Headers): void {
   const token = /^Bearer ([\x21-\x7e]+)$/i.exec(headers.get('authorization') ?? '')?.[1] ?? '';
-  return guarded(context, state, token, async (tokenHash) => {
-    const { METRICS_TOKEN } = context.config;
-    const expected = METRICS_TOKEN === undefined ? null : Buffer.from(hashApiKey(METRICS_TOKEN));
-    if (expected !== null && timingSafeEqual(Buffer.from(tokenHash), expected)) return;
-    throw new Problem('unauthenticated', 'Send METRICS_TOKEN as authorization: Bearer, or ask from the same machine.', {
-      errors: [
-        { in: 'header', name: 'authorization', message: 'must be Bearer and the METRICS_TOKEN of the settings' },
-      ],
-      headers: { 'www-authenticate': 'Bearer realm="paybell metrics"' },
-    });
+  const tokenHash = hashPatiently(context, state, token);
+  const { METRICS_TOKEN } = context.config;
+  const expected = METRICS_TOKEN === undefined ? null : Buffer.from(hashApiKey(METRICS_TOKEN));
+  if (expected !== null && timingSafeEqual(Buffer.from(tokenHash), expected)) {
+    context.limits.noteSuccess(tokenHash);
+    return;
+  }
+  const detail = 'Send METRICS_TOKEN as authorization: Bearer, or ask from the same machine.';
+  const message = 'must be Bearer and the METRICS_TOKEN of the settings';
+  const problem = new Problem('unauthenticated', detail, {
+    errors: [{ in: 'header', name: 'authorization', message }],
+    headers: { 'www-authenticate': 'Bearer realm="paybell metrics"' },
   });
+  throw failed(context, state, problem);
 }

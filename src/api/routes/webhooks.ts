@@ -6,7 +6,6 @@ import {
   webhookListQuerySchema,
   webhookListSchema,
 } from '../../domain/webhooks.ts';
-import { readWebhookList } from '../../store/webhook-list.ts';
 import { registerWebhooks } from '../../store/webhooks.ts';
 import { json, taggedAnswers } from '../answers.ts';
 import { changeBy } from '../context.ts';
@@ -34,10 +33,8 @@ const list = endpoint({
   query: webhookListQuerySchema,
   answers: taggedAnswers(webhookListSchema),
   reuse: ({ answers }, { entityId, revision }, request) => answers.find(entityId, revision, request),
-  handle: async ({ context: { db, answers }, caller: { entityId }, request, query }) => {
-    const { revision, list } = await readWebhookList(db, entityId, query);
-    return answers.keep(entityId, revision, request, list);
-  },
+  handle: async ({ context: { views, answers }, caller: { entityId, revision }, request, query }) =>
+    answers.keep(entityId, await views.list(entityId, revision, query), request),
 });
 
 function register(rules: RegistrationRules, entityWebhookLimit: number): Endpoint {
