@@ -1,12 +1,14 @@
 import { beforeAll, expect, test } from 'bun:test';
 import type { App } from '../../src/api/app.ts';
-import { makeApiKey } from '../../src/domain/api-keys.ts';
+import { hashApiKey, makeApiKey } from '../../src/domain/api-keys.ts';
 import { revokeApiKey } from '../../src/store/api-keys.ts';
+import type { Database, SqlValue } from '../../src/store/database.ts';
 import { randomBytes } from '../../src/store/new-id.ts';
 import { call, createTenant, TEST_CHANGE, type Tenant, testApp, WEBHOOKS } from '../support/api.ts';
 import { expectProblem, type ProblemBody } from '../support/problems.ts';
-import { onEveryEngine } from '../support/stores.ts';
+import { alteredStore, onEveryEngine } from '../support/stores.ts';
 
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const registration = { postUrl: 'https://example.com/hook', networkIds: [1], events: ['LatePayment'] };
 
 onEveryEngine('credentials', (store) => {
@@ -114,5 +116,26 @@ onEveryEngine('credentials', (store) => {
     const rows = await store.db.all('select * from api_keys');
     expect(JSON.stringify(rows)).not.toContain(tenant.apiKey);
     expect(JSON.stringify(rows)).not.toContain(tenant.apiKey.slice(4, 34));
+  });
+
+  test('a key wrong in one character asks the store exactly what a random one does: for the hash of all of it', async () => {
+    const asked: unknown[][] = [];
+    const db = alteredStore(store.db, {
+      get: ((sql: string, parameters: readonly SqlValue[]) => {
+        asked.push([sql, parameters[0]]);
+        return store.db.get(sql, parameters);
+      }) as Database['get'],
+    });
+    const body = tenant.apiKey.slice('pbk_'.length, -6);
+    const swapped = body.endsWith('a') ? 'b' : 'a';
+    const digits = [...(body.slice(0, -1) + swapped)].map((character) => BASE62.indexOf(character));
+    const nearMiss = makeApiKey(() => Uint8Array.from(digits));
+    expect(nearMiss.slice(0, 33)).toBe(tenant.apiKey.slice(0, 33));
+    const guesses = [nearMiss, makeApiKey(randomBytes)];
+    const other = testApp(db, { ADMIN_KEY: 'operator-key-0123456789-abcdefghij' });
+    for (const apiKey of guesses)
+      await expectProblem(await call(other, { ...tenant, apiKey }, WEBHOOKS), 'unauthenticated');
+    const [statement] = asked[0] ?? [];
+    expect(asked).toEqual(guesses.map((apiKey) => [statement, hashApiKey(apiKey)]));
   });
 });
