@@ -54,6 +54,7 @@ export function Filters({ query, coverage, filtered }: FiltersProps) {
           />
         )}
       </Field>
+      <SortField query={query} />
       <button
         type="button"
         class="button"
@@ -64,5 +65,26 @@ export function Filters({ query, coverage, filtered }: FiltersProps) {
         Clear
       </button>
     </search>
+  );
+}
+
+/** On a phone, where the table has no room for the column that sorts by creation. */
+function SortField({ query }: { query: URLSearchParams }) {
+  const chosen = `${query.get('sortBy') ?? 'dateCreated'} ${query.get('sortDir') ?? 'desc'}`;
+  const sort = (value: string) => {
+    const [sortBy, sortDir] = value.split(' ');
+    changeQuery({ sortBy, sortDir, page: null });
+  };
+  return (
+    <Field label="Order" class="only-phone">
+      {(control) => (
+        <select {...control} value={chosen} onChange={(event) => sort(event.currentTarget.value)}>
+          <option value="dateCreated desc">Newest first</option>
+          <option value="dateCreated asc">Oldest first</option>
+          <option value="postUrl asc">By URL, A to Z</option>
+          <option value="postUrl desc">By URL, Z to A</option>
+        </select>
+      )}
+    </Field>
   );
 }

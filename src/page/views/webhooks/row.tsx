@@ -19,8 +19,8 @@ type RowProps = {
 };
 
 const REASONS: Readonly<Record<string, string>> = {
-  gone: 'its receiver answered 410 Gone',
-  failing: 'five days without one success',
+  gone: 'Its receiver answered 410 Gone',
+  failing: 'Five days without one success',
 };
 
 export function WebhookRow({ webhook, health, deletion, onEdit, onTest, onResume }: RowProps) {
@@ -33,7 +33,7 @@ export function WebhookRow({ webhook, health, deletion, onEdit, onTest, onResume
           <Address url={webhook.postUrl} />
         </div>
         <div class="only-phone small">
-          {webhook.event} · <Network networkId={webhook.networkId} />
+          {webhook.event} · <Network networkId={webhook.networkId} /> · <Time seconds={webhook.dateCreated} />
         </div>
         <div class="webhook-id">
           <code class="muted">{webhook.webhookId}</code>
@@ -45,7 +45,7 @@ export function WebhookRow({ webhook, health, deletion, onEdit, onTest, onResume
       <td class="not-phone">
         <Network networkId={webhook.networkId} />
       </td>
-      <td>
+      <td class="not-phone">
         <Time seconds={webhook.dateCreated} />
       </td>
       <td class="row-actions">
@@ -105,16 +105,19 @@ function Suspended({ health, onResume, name }: { health: WebhookHealth; onResume
       <Badge tone="warning" icon="pause">
         Suspended
       </Badge>
-      <span class="small">{REASONS[health.reason ?? ''] ?? 'taken out of service'}</span>
-      {health.dateLastFailure === null ? null : (
-        <span class="small muted">
-          last failure <Time seconds={health.dateLastFailure} />
-        </span>
-      )}
       <button type="button" class="button button-small" aria-label={`Resume ${name}`} onClick={onResume}>
         <Icon name="play" size={12} />
         Resume
       </button>
+      <p class="small">
+        {REASONS[health.reason ?? ''] ?? 'Taken out of service'}
+        {health.dateLastFailure === null ? null : (
+          <span class="muted">
+            {' '}
+            · last failure <Time seconds={health.dateLastFailure} />
+          </span>
+        )}
+      </p>
     </div>
   );
 }

@@ -20,7 +20,7 @@ export function SuspendedNotice({ coverage }: { coverage: Coverage | null }) {
         <strong>
           {total} {total === 1 ? 'webhook is' : 'webhooks are'} suspended.
         </strong>{' '}
-        Events for them are held until they are resumed:{' '}
+        Events for {total === 1 ? 'it are held until it is' : 'them are held until they are'} resumed:{' '}
         {cells.slice(0, MOST_SHOWN).map(({ networkId, event, suspended }, index) => (
           <span key={`${networkId} ${event}`}>
             {index === 0 ? '' : ', '}

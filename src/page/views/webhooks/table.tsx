@@ -35,7 +35,7 @@ export function WebhookTable({ webhooks, health, busy, query, onEdit }: TablePro
             <th scope="col" class="not-phone">
               Network
             </th>
-            <SortHead field="dateCreated" label="Created" first="desc" query={query} />
+            <SortHead field="dateCreated" label="Created" first="desc" query={query} class="not-phone" />
             <th scope="col">
               <span class="visually-hidden">What can be done</span>
             </th>
@@ -69,15 +69,15 @@ export function WebhookTable({ webhooks, health, busy, query, onEdit }: TablePro
   );
 }
 
-type SortHeadProps = { field: string; label: string; first: 'asc' | 'desc'; query: URLSearchParams };
+type SortHeadProps = { field: string; label: string; first: 'asc' | 'desc'; query: URLSearchParams; class?: string };
 
 /** The list sorts by creation, newest first, when the address says nothing. */
-function SortHead({ field, label, first, query }: SortHeadProps) {
+function SortHead({ field, label, first, query, class: look }: SortHeadProps) {
   const sorted = (query.get('sortBy') ?? 'dateCreated') === field;
   const direction = query.get('sortDir') === 'asc' ? 'asc' : 'desc';
   const next = !sorted ? first : direction === 'asc' ? 'desc' : 'asc';
   return (
-    <th scope="col" aria-sort={sorted ? (direction === 'asc' ? 'ascending' : 'descending') : undefined}>
+    <th scope="col" class={look} aria-sort={sorted ? (direction === 'asc' ? 'ascending' : 'descending') : undefined}>
       <button type="button" class="sort" onClick={() => changeQuery({ sortBy: field, sortDir: next, page: null })}>
         {label}
         {sorted ? <Icon name={direction === 'asc' ? 'up' : 'down'} size={12} /> : null}
