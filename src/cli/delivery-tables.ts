@@ -1,5 +1,5 @@
 import type { DeliveryDetail, DeliveryView, Redelivery } from '../domain/delivery-views.ts';
-import { paint, printable, printLine, printTable, printTotal, showDate } from './output.ts';
+import { paint, printable, printFields, printLine, printTable, printTotal, showDate } from './output.ts';
 
 /** Deliveries as people read them, whether they came from the store or over HTTP. */
 
@@ -24,7 +24,17 @@ export function printDeliveries({ totalResults, deliveries }: { totalResults: nu
 }
 
 export function printDelivery(delivery: DeliveryDetail): void {
-  printFields(delivery);
+  printFields({
+    delivery: delivery.deliveryId,
+    event: `${delivery.event} ${delivery.eventId} on network ${delivery.networkId}`,
+    webhook: delivery.webhookId,
+    status: paintStatus(delivery.status),
+    created: showDate(delivery.dateCreated),
+    delivered: showDate(delivery.dateDelivered),
+    'next attempt': showDate(delivery.dateNextAttempt),
+    body: printable(delivery.body),
+  });
+  printLine();
   printTable(
     ['attempt', 'kind', 'started', 'ms', 'answer', 'response', 'url'],
     delivery.attemptLog.map((attempt) => [
@@ -40,21 +50,6 @@ export function printDelivery(delivery: DeliveryDetail): void {
     ]),
     'Not attempted yet.',
   );
-}
-
-function printFields(delivery: DeliveryDetail): void {
-  const fields = {
-    delivery: delivery.deliveryId,
-    event: `${delivery.event} ${delivery.eventId} on network ${delivery.networkId}`,
-    webhook: delivery.webhookId,
-    status: paintStatus(delivery.status),
-    created: showDate(delivery.dateCreated),
-    delivered: showDate(delivery.dateDelivered),
-    'next attempt': showDate(delivery.dateNextAttempt),
-    body: printable(delivery.body),
-  };
-  for (const [name, value] of Object.entries(fields)) printLine(`${paint(name.padEnd(12), 'bold')}  ${value}`);
-  printLine();
 }
 
 export function printCountOfDeliveries(totalResults: number): void {

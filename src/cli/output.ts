@@ -69,6 +69,12 @@ function padTo(width: number, text: string): string {
   return text + ' '.repeat(width - Bun.stringWidth(text));
 }
 
+/** One thing with all its fields, a line each. */
+export function printFields(fields: Readonly<Record<string, string>>): void {
+  const width = Math.max(...Object.keys(fields).map((name) => name.length));
+  for (const [name, value] of Object.entries(fields)) printLine(`${paint(name.padEnd(width), 'bold')}${GAP}${value}`);
+}
+
 /** Only when there is more than the page shows: otherwise the table says it all. */
 export function printTotal(totalResults: number, shown: number): void {
   if (shown < totalResults) printLine(paint(`${shown} of ${totalResults}; --page and --limit show the others`, 'dim'));

@@ -4,6 +4,11 @@ import { addDoctor } from './doctor.ts';
 import { EXIT } from './failure.ts';
 import { PAYBELL } from './invocation.ts';
 import { addListen } from './listen/listen.ts';
+import { addDeliveries } from './remote/deliveries.ts';
+import { addEvents } from './remote/events.ts';
+import { addLogin } from './remote/login.ts';
+import { addSecrets } from './remote/secrets.ts';
+import { addWebhooks } from './remote/webhooks.ts';
 import { reportFailure } from './report-failure.ts';
 import { addServe } from './serve.ts';
 import { addAudit } from './store/audit.ts';
@@ -19,7 +24,8 @@ import { addStore } from './store/store.ts';
 /** In the order in which the help lists them: what a command works on is the first thing to know about it. */
 const GROUPS = {
   'Run the service:': [addServe, addDoctor],
-  'Speak to a server, with the key of an entity:': [addListen],
+  'Speak to a server, with the key of an entity:': [addLogin, addWebhooks, addEvents, addDeliveries, addSecrets],
+  'Try things out:': [addListen],
   'Operate its store, by DATABASE_URL; no server and no key are needed:': [
     addEntities,
     addKeys,

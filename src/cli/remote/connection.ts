@@ -17,14 +17,14 @@ const VARIABLES = [
 ] as const;
 
 type Environment = Readonly<Record<string, string | undefined>>;
-export type ConnectionOptions = { url?: string; entity?: string; profile?: string };
+export type ConnectionOptions = { server?: string; entity?: string; profile?: string };
 export type Connection = Profile & { readonly from: string };
 
 /** There is no option for the key: everybody on a machine can read the arguments of a process. */
 export function addConnectionOptions(command: Command): Command {
   return command
     .optionsGroup('Server:')
-    .option('--url <url>', 'server to speak to, in place of PAYBELL_URL')
+    .option('--server <url>', 'server to speak to, in place of PAYBELL_URL')
     .option('--entity <id>', 'entity to act for, in place of PAYBELL_ENTITY_ID')
     .option('--profile <name>', `profile that ${PAYBELL} login stored`);
 }
@@ -50,13 +50,13 @@ export function resolveConnection(
   const name = profileName(options, environment);
   const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
   if (profile === undefined) throw new CommandError(missing(name, options, environment), EXIT.usage);
-  const url = options.url ?? (options.profile === undefined ? environment.PAYBELL_URL : undefined);
+  const url = options.server ?? (options.profile === undefined ? environment.PAYBELL_URL : undefined);
   // A stored key goes to the server that it was stored for and to no other.
   if (url && withoutSlash(url) !== profile.url) {
-    const said = options.url === undefined ? 'PAYBELL_URL' : '--url';
+    const said = options.server === undefined ? 'PAYBELL_URL' : '--server';
     throw new CommandError(
       `${said} is ${url}, but the key of profile ${name} is for ${profile.url}: ` +
-        `set PAYBELL_API_KEY too, or use ${PAYBELL} login --url ${url}`,
+        `set PAYBELL_API_KEY too, or use ${PAYBELL} login --server ${url}`,
       EXIT.usage,
     );
   }
@@ -68,7 +68,7 @@ function fromEnvironment(apiKey: string, options: ConnectionOptions, environment
   if (!entityId) {
     throw new CommandError(`PAYBELL_API_KEY is set, so set PAYBELL_ENTITY_ID too, or give --entity <id>`, EXIT.usage);
   }
-  const url = requireUrl(options.url ?? (environment.PAYBELL_URL || DEFAULT_URL));
+  const url = requireUrl(options.server ?? (environment.PAYBELL_URL || DEFAULT_URL));
   const processor = environment.PAYBELL_PROCESSOR || DEFAULT_PROCESSOR;
   return { url, processor, entityId, apiKey, from: 'PAYBELL_API_KEY' };
 }

@@ -9,7 +9,9 @@ export function explainRefusal(error: PaybellError): string {
     return `${printable(error.message)}\n      Check PAYBELL_URL, and that the server runs: ${PAYBELL} serve`;
   }
   if (!(error instanceof ProblemError)) return printable(error.message);
-  const lines = [printable(error.detail), ...error.errors.map(faultLine)];
+  // The detail of such a problem only says that its faults are listed.
+  const lines =
+    error.errors.length > 0 ? ['the server refused it:', ...error.errors.map(faultLine)] : [printable(error.detail)];
   const next = nextStep(error);
   if (next !== null) lines.push(next);
   if (error.requestId !== null) lines.push(`(${error.status} ${error.code}, request ${printable(error.requestId)})`);
