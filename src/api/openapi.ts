@@ -2,7 +2,8 @@ import { OpenAPIHono } from '@hono/zod-openapi';
 import type { z } from 'zod';
 import { PROBLEMS, type ProblemCode } from '../domain/problems.ts';
 import { version } from '../version.ts';
-import type { Endpoint } from './endpoint.ts';
+import type { Endpoint, Tag } from './endpoint.ts';
+import { commonHeaders, HEADER_COMPONENTS } from './openapi-headers.ts';
 import { PROBLEM_TYPE, problemExample, problemSchema } from './problem-response.ts';
 
 /** The OpenAPI 3.1 document, from the same declarations that serve the requests. */
@@ -21,6 +22,7 @@ export function openApiDocument(routeOf: (endpoint: Endpoint) => string, endpoin
     name: 'entity-id',
     description: 'The entity that the key belongs to.',
   });
+  for (const [name, header] of Object.entries(HEADER_COMPONENTS)) registry.registerComponent('headers', name, header);
   for (const endpoint of endpoints) registry.registerPath(describe(routeOf(endpoint), endpoint));
   return builder.getOpenAPI31Document({
     openapi: '3.1.0',
@@ -31,9 +33,18 @@ export function openApiDocument(routeOf: (endpoint: Endpoint) => string, endpoin
       license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
     },
     servers: [{ url: '/', description: 'This server' }],
-    tags: [...new Set(endpoints.map(({ tag }) => tag))].map((name) => ({ name })),
+    tags: [...new Set(endpoints.map(({ tag }) => tag))].map((name) => ({ name, description: TAGS[name] })),
   });
 }
+
+const TAGS: Readonly<Record<Tag, string>> = {
+  Webhooks: 'Registrations: an event kind and a network, bound to a URL that receives the posts.',
+  Secrets: 'What posts are signed with.',
+  Events: 'What happened, taken in once and kept as the exact bytes that came.',
+  Deliveries: 'Each event on its way to each webhook.',
+  Audit: 'Who changed what.',
+  Operator: 'Entities and their keys, for whoever holds `ADMIN_KEY`.',
+};
 
 function describe(path: string, endpoint: Endpoint) {
   const parameters = [...endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
@@ -49,7 +60,7 @@ function describe(path: string, endpoint: Endpoint) {
     tags: [endpoint.tag],
     summary: endpoint.summary,
     ...(endpoint.description === undefined ? {} : { description: endpoint.description }),
-    security: [endpoint.permission === 'operator' ? { apiKey: [] } : { apiKey: [], entityId: [] }],
+    security: [isOperators(endpoint) ? { apiKey: [] } : { apiKey: [], entityId: [] }],
     'x-permission': endpoint.permission,
     ...(parameters.length === 0 ? {} : { parameters }),
     request: {
@@ -58,6 +69,10 @@ function describe(path: string, endpoint: Endpoint) {
     },
     responses: { ...answers(endpoint), ...problems(endpoint) },
   };
+}
+
+function isOperators({ permission }: Endpoint): boolean {
+  return permission === 'operator';
 }
 
 function requestBody({ body, rawBody }: Endpoint) {
@@ -78,7 +93,7 @@ function answers(endpoint: Endpoint) {
       {
         description,
         ...(schema === undefined ? {} : { content: jsonContent(schema) }),
-        ...(headers === undefined ? {} : { headers: describeHeaders(headers) }),
+        headers: { ...describeHeaders(headers ?? {}), ...commonHeaders(Number(status), isOperators(endpoint)) },
       },
     ]),
   );
@@ -103,7 +118,12 @@ const EVERYWHERE: readonly ProblemCode[] = [
   'unavailable',
 ];
 
-const WITH_A_BODY: readonly ProblemCode[] = ['invalid_json', 'body_too_large', 'unsupported_media_type'];
+const WITH_A_BODY: readonly ProblemCode[] = [
+  'invalid_json',
+  'incomplete_body',
+  'body_too_large',
+  'unsupported_media_type',
+];
 
 /** One answer a status, with an example for each code that can come with it. */
 function problems(endpoint: Endpoint) {
@@ -115,6 +135,7 @@ function problems(endpoint: Endpoint) {
       status,
       {
         description: same.map((code) => PROBLEMS[code].title).join('; '),
+        headers: commonHeaders(Number(status), isOperators(endpoint)),
         content: {
           [PROBLEM_TYPE]: {
             schema: problemSchema,

@@ -32,10 +32,15 @@ export async function readBytes(request: Request, maxBytes: number): Promise<Uin
   if (request.body === null) return new Uint8Array();
   const parts: Uint8Array[] = [];
   let size = 0;
-  for await (const part of request.body) {
-    size += part.byteLength;
-    if (size > maxBytes) throw tooLarge(maxBytes);
-    parts.push(part);
+  try {
+    for await (const part of request.body) {
+      size += part.byteLength;
+      if (size > maxBytes) throw tooLarge(maxBytes);
+      parts.push(part);
+    }
+  } catch (error) {
+    // A client that hangs up, or is cut off for being too slow, has failed and not we: no error of ours to log.
+    throw error instanceof Problem ? error : new Problem('incomplete_body', 'The connection ended within the body.');
   }
   return parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts);
 }

@@ -6,6 +6,7 @@ export const PROBLEMS = {
   invalid_request: { status: 400, title: 'The request has faults' },
   malformed_host: { status: 400, title: 'The Host header is malformed' },
   invalid_json: { status: 400, title: 'The body is not valid JSON' },
+  incomplete_body: { status: 400, title: 'The body is not complete' },
   unauthenticated: { status: 401, title: 'Authentication failed' },
   wrong_entity: { status: 403, title: 'The key does not belong to this entity' },
   missing_permission: { status: 403, title: 'The key lacks a permission' },
