@@ -52,7 +52,11 @@ export function pageFiles(processor: string): Readonly<Record<string, Respond>> 
   let prepared: Promise<Page> | null = null;
   // At the first visit and not at the start, which stays as quick as it is for those who never look.
   const page = () => {
-    prepared ??= preparePage(processor);
+    prepared ??= preparePage(processor).catch((error: unknown) => {
+      // The next visit tries again, instead of being told of a failure that may be mended by now.
+      prepared = null;
+      throw error;
+    });
     return prepared;
   };
   const answerDocument: Respond = async (_state, request) =>
