@@ -8,6 +8,7 @@ export type JsonSchema = {
   items?: JsonSchema;
   properties?: Record<string, JsonSchema>;
   required?: readonly string[];
+  additionalProperties?: JsonSchema | boolean;
   description?: string;
   not?: JsonSchema;
 };
@@ -33,7 +34,11 @@ export function typeText(schema: JsonSchema, indent = ''): string {
   return PRIMITIVES[schema.type ?? ''] ?? 'unknown';
 }
 
-function objectText({ properties = {}, required = [] }: JsonSchema, indent: string): string {
+function objectText({ properties, required = [], additionalProperties }: JsonSchema, indent: string): string {
+  if (properties === undefined) {
+    const values = typeof additionalProperties === 'object' ? typeText(additionalProperties, indent) : 'unknown';
+    return `Record<string, ${values}>`;
+  }
   const inner = `${indent}  `;
   const lines = Object.entries(properties).map(([name, property]) => {
     const type = typeText(property, inner);

@@ -12,12 +12,15 @@ export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
 type Answers = Readonly<Record<number, { description: string; schema?: z.ZodType; headers?: Record<string, string> }>>;
 
+/** Under which heading an operation is documented. */
+export type Tag = 'Webhooks' | 'Secrets' | 'Events' | 'Deliveries' | 'Audit' | 'Operator';
+
 type Documentation = {
   readonly method: Method;
   /** Under the base path, with parameters in braces. */
   readonly path: string;
   readonly operationId: string;
-  readonly tag: string;
+  readonly tag: Tag;
   readonly summary: string;
   readonly description?: string;
   readonly answers: Answers;

@@ -34,14 +34,16 @@ const exampleEntry = {
   dateCreated: 1763168400,
 };
 
+const fields = z.record(z.string(), z.unknown()).nullable();
+
 export const auditEntrySchema = z
   .strictObject({
     auditId: z.string(),
     actor: z.string().meta({ description: 'The id of the key, `cli`, `operator` (ADMIN_KEY) or `paybell` itself.' }),
     action: z.string(),
     target: z.string().meta({ description: 'The id of what was changed.' }),
-    before: z.unknown().meta({ description: 'What it was, without secrets; null when it was not there.' }),
-    after: z.unknown().meta({ description: 'What it became, without secrets; null when it is gone.' }),
+    before: fields.meta({ description: 'What it was, without secrets; null when it was not there.' }),
+    after: fields.meta({ description: 'What it became, without secrets; null when it is gone.' }),
     dateCreated: z.int(),
   })
   .meta({

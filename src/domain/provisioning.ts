@@ -7,9 +7,10 @@ import { exactText, pagingFields } from './paging.ts';
 const requiredText = () =>
   z.string({ error: (issue) => (issue.input === undefined ? 'is required' : 'must be a string') });
 
-const name = requiredText().regex(/^\P{Cc}{1,200}$/u, {
-  error: 'must be 1 to 200 characters without control characters',
-});
+const name = requiredText()
+  .regex(/^\P{Cc}{1,200}$/u, { error: 'must be 1 to 200 characters without control characters' })
+  // Said without a Unicode property, which many generators of clients do not know.
+  .meta({ pattern: '^[^\\u0000-\\u001F\\u007F-\\u009F]+$', minLength: 1, maxLength: 200 });
 
 const entityId = requiredText()
   .regex(/^[^\0]+$/, { error: 'must not be empty and must not contain a NUL' })
