@@ -23,7 +23,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   client: ['domain'],
   verify: ['domain'],
   /** A client like any other: it asks over HTTP, and shares only names and lists with the server. */
-  page: ['client', 'domain'],
+  page: ['client', 'domain', 'verify'],
 };
 
 const IMPORT = /\b(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]|\bimport\s*\(?\s*['"]([^'"]+)['"]/g;
