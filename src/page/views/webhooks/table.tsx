@@ -1,9 +1,8 @@
 import { useRef, useState } from 'preact/hooks';
 import type { Webhook } from '../../../client/types.ts';
 import { type ApiProblem, asProblem, paybell } from '../../api.ts';
-import { Icon } from '../../components/icon.tsx';
+import { SortHead } from '../../components/sort-head.tsx';
 import { showToast } from '../../components/toasts.tsx';
-import { changeQuery } from '../../router.tsx';
 import { useStore } from '../../store.ts';
 import { deletions } from './deletions.ts';
 import { WebhookRow } from './row.tsx';
@@ -66,23 +65,6 @@ export function WebhookTable({ webhooks, health, busy, query, onEdit }: TablePro
         </tbody>
       </table>
     </div>
-  );
-}
-
-type SortHeadProps = { field: string; label: string; first: 'asc' | 'desc'; query: URLSearchParams; class?: string };
-
-/** The list sorts by creation, newest first, when the address says nothing. */
-function SortHead({ field, label, first, query, class: look }: SortHeadProps) {
-  const sorted = (query.get('sortBy') ?? 'dateCreated') === field;
-  const direction = query.get('sortDir') === 'asc' ? 'asc' : 'desc';
-  const next = !sorted ? first : direction === 'asc' ? 'desc' : 'asc';
-  return (
-    <th scope="col" class={look} aria-sort={sorted ? (direction === 'asc' ? 'ascending' : 'descending') : undefined}>
-      <button type="button" class="sort" onClick={() => changeQuery({ sortBy: field, sortDir: next, page: null })}>
-        {label}
-        {sorted ? <Icon name={direction === 'asc' ? 'up' : 'down'} size={12} /> : null}
-      </button>
-    </th>
   );
 }
 
