@@ -1,5 +1,5 @@
 /** Every id says what it names: a prefix, then a UUIDv7 in hex, so that ids made later sort later. */
-export type IdPrefix = 'ent' | 'key' | 'wh' | 'evt' | 'dlv' | 'sec' | 'aud' | 'rdl';
+export type IdPrefix = 'ent' | 'key' | 'wh' | 'evt' | 'dlv' | 'sec' | 'aud' | 'rdl' | 'agr' | 'trf';
 
 const RANDOM_BYTES = 10;
 

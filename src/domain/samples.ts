@@ -11,6 +11,10 @@ const SOLANA: ReadonlyMap<number, string> = new Map([
   [901, 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1'],
 ]);
 
+export function isSolana(networkId: number): boolean {
+  return SOLANA.has(networkId);
+}
+
 /** The chain-agnostic name of a network (CAIP-2), beside the numeric id. */
 export function caip2(networkId: number): string {
   return SOLANA.get(networkId) ?? `eip155:${networkId}`;
@@ -85,7 +89,7 @@ const SAMPLES: { [Kind in EventKind]: Sample<Kind> } = {
 
 /** A payload for any event name; one that is not of the seven gets the fields that all have. */
 export function sampleEvent(event: string, networkId: number, eventId: string, nowS: number): Fields {
-  const addresses = SOLANA.has(networkId) ? SOLANA_LIKE : ETHEREUM_LIKE;
+  const addresses = isSolana(networkId) ? SOLANA_LIKE : ETHEREUM_LIKE;
   const sample: Sample | undefined = Object.hasOwn(SAMPLES, event) ? SAMPLES[event as EventKind] : undefined;
   const common = { eventId, event, networkId, network: caip2(networkId), dateCreated: nowS };
   return { ...common, ...sample?.(addresses, nowS) };

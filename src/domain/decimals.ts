@@ -1,0 +1,20 @@
+/** Amounts are decimal text and stay so: a binary fraction would not add up to the cent. */
+
+export const DECIMAL_AMOUNT = /^[0-9]{1,30}(\.[0-9]{1,18})?$/;
+
+/** The exact sum, with as many decimals as the addend that has most. */
+export function sumAmounts(amounts: readonly string[]): string {
+  const decimals = Math.max(0, ...amounts.map((amount) => fractionOf(amount).length));
+  const total = amounts.reduce((sum, amount) => sum + scaled(amount, decimals), 0n);
+  const digits = String(total).padStart(decimals + 1, '0');
+  return decimals === 0 ? digits : `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`;
+}
+
+function fractionOf(amount: string): string {
+  return amount.split('.')[1] ?? '';
+}
+
+function scaled(amount: string, decimals: number): bigint {
+  if (!DECIMAL_AMOUNT.test(amount)) throw new RangeError(`${amount} is no decimal amount`);
+  return BigInt(amount.split('.')[0] + fractionOf(amount).padEnd(decimals, '0'));
+}
