@@ -2,9 +2,10 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { join, resolve } from 'node:path';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { publint } from 'publint';
+import { run } from '../support/programs.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { createTarget } from '../support/stores.ts';
-import { type Packed, packPackage, run } from './packed.ts';
+import { type Packed, packPackage } from './packed.ts';
 
 setDefaultTimeout(120_000);
 

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildPackage } from '../../package/build.ts';
+import { run } from '../support/programs.ts';
 import { tempBase } from '../support/temp-base.ts';
 
 /** The package built and packed in a folder of its own, as `npm run build:package && npm pack ./dist/package` does. */
@@ -14,22 +15,4 @@ export async function packPackage(): Promise<Packed> {
   await run(['npm', 'pack', built, '--pack-destination', folder], folder);
   const remove = () => rmSync(folder, { recursive: true, force: true });
   return { folder, built, tarball: join(folder, `${name}-${version}.tgz`), remove };
-}
-
-/** To its end, with its output; fails when the program does. */
-export async function run(
-  command: readonly string[],
-  folder: string,
-  env: Record<string, string> = {},
-): Promise<string> {
-  const child = Bun.spawn([...command], {
-    cwd: folder,
-    env: { PATH: process.env.PATH ?? '', HOME: folder, ...env },
-    stdin: 'ignore',
-    stdout: 'pipe',
-    stderr: 'pipe',
-  });
-  const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
-  if ((await child.exited) !== 0) throw new Error(`${command.join(' ')} failed:\n${stdout}\n${stderr}`);
-  return stdout;
 }
