@@ -1,6 +1,6 @@
 import { ConnectionError, PaybellError, ProblemError, TimeLimitError } from '../client/errors.ts';
 import { Paybell } from '../client/paybell.ts';
-import { type Session, session, signOut } from './session.ts';
+import { noteLacking, type Session, session, signOut } from './session.ts';
 import { PROCESSOR } from './settings.ts';
 
 /** Everything the page asks goes through the published client, as anybody's program would. */
@@ -37,7 +37,11 @@ async function fetchForSession(url: string, init: RequestInit): Promise<Response
 export type ApiProblem = Pick<ProblemError, 'code' | 'title' | 'detail' | 'errors' | 'requestId'>;
 
 export function asProblem(error: unknown): ApiProblem {
-  if (error instanceof ProblemError) return error;
+  if (error instanceof ProblemError) {
+    const missing = missingPermission(error);
+    if (missing !== null && session.get() !== null) noteLacking(missing);
+    return error;
+  }
   if (error instanceof ConnectionError || error instanceof TimeLimitError) {
     const detail = 'No answer came back. Check that Paybell is running and that you are online.';
     return { code: 'unreachable', title: 'Paybell cannot be reached', detail, errors: [], requestId: null };
@@ -50,4 +54,10 @@ export function asProblem(error: unknown): ApiProblem {
 export function faultOf(problem: ApiProblem | null, name: string): string | null {
   const fault = problem?.errors.find((error) => error.name === name || error.name.startsWith(`${name}.`));
   return fault?.message ?? null;
+}
+
+/** The permission that a refusal names, or null when it was refused for another reason. */
+export function missingPermission(problem: ApiProblem): string | null {
+  if (problem.code !== 'missing_permission') return null;
+  return /[a-z]+:[a-z]+/.exec(problem.detail)?.[0] ?? 'a permission';
 }

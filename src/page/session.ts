@@ -10,6 +10,13 @@ export const signedOutBecause = createStore<string | null>(null);
 
 export const session = createStore<Session | null>(recall());
 
+/** Permissions that the server has said this key lacks: it alone knows, and says so when one is needed. */
+export const lacking = createStore<ReadonlySet<string>>(new Set());
+
+export function noteLacking(permission: string): void {
+  if (!lacking.get().has(permission)) lacking.set(new Set([...lacking.get(), permission]));
+}
+
 export function signIn(credentials: Session, remember: boolean): void {
   forget();
   (remember ? localStorage : sessionStorage).setItem(KEY, JSON.stringify(credentials));
@@ -19,6 +26,7 @@ export function signIn(credentials: Session, remember: boolean): void {
 
 export function signOut(reason: string | null = null): void {
   forget();
+  lacking.set(new Set());
   signedOutBecause.set(reason);
   session.set(null);
 }

@@ -2,8 +2,9 @@ import { useEffect, useRef } from 'preact/hooks';
 import { BellMark, Icon } from './components/icon.tsx';
 import { PAGE_PATHS, type ViewName } from './paths.ts';
 import { Link, usePlace } from './router.tsx';
-import { type Session, signOut } from './session.ts';
+import { lacking, type Session, signOut } from './session.ts';
 import { VERSION } from './settings.ts';
+import { useStore } from './store.ts';
 import { VIEW_NAMES, VIEWS } from './views.tsx';
 
 /** Navigation around the view that the address names. */
@@ -28,6 +29,7 @@ export function Shell({ session }: { session: Session }) {
             <span class="muted small">Entity</span>
             <code>{session.entityId}</code>
           </p>
+          <Lacking />
           <a class="nav-link" href="/docs">
             <Icon name="docs" />
             <span>API reference</span>
@@ -43,6 +45,20 @@ export function Shell({ session }: { session: Session }) {
         <View key={name} />
       </main>
     </div>
+  );
+}
+
+/** What this key was refused for, so that nobody wonders twice. */
+function Lacking() {
+  const permissions = [...useStore(lacking)];
+  if (permissions.length === 0) return null;
+  return (
+    <p class="lacking small" role="status">
+      <Icon name="lock" size={14} />
+      <span>
+        This key lacks <code>{permissions.join(', ')}</code>
+      </span>
+    </p>
   );
 }
 

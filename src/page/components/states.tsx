@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { ApiProblem } from '../api.ts';
+import { type ApiProblem, missingPermission } from '../api.ts';
 import { Icon, type IconName } from './icon.tsx';
 
 /** What a view shows instead of its content: that it waits, that it failed, that there is nothing yet. */
@@ -66,12 +66,6 @@ function FailureText({ problem }: { problem: ApiProblem }) {
       )}
     </>
   );
-}
-
-/** The permission that a refusal names, or null when it was refused for another reason. */
-export function missingPermission(problem: ApiProblem): string | null {
-  if (problem.code !== 'missing_permission') return null;
-  return /[a-z]+:[a-z]+/.exec(problem.detail)?.[0] ?? 'a permission';
 }
 
 function MissingPermission({ permission }: { permission: string }) {

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { paybell } from '../api.ts';
+import { ActionButton } from '../components/action-button.tsx';
 import { Icon } from '../components/icon.tsx';
 import { Failure, Loading } from '../components/states.tsx';
 import { ViewHead } from '../components/view-head.tsx';
@@ -19,14 +20,14 @@ export function Coverage() {
   return (
     <>
       <ViewHead title="Coverage" about="Every network with every event. An empty cell is something nobody is told.">
-        <button
-          type="button"
+        <ActionButton
+          needs="webhooks:write"
           class="button button-primary"
           onClick={() => setRegistering({ networkIds: [], events: [] })}
         >
           <Icon name="plus" />
           Register
-        </button>
+        </ActionButton>
       </ViewHead>
       {data === null && problem !== null ? <Failure problem={problem} again={again} /> : null}
       {data === null && problem === null ? <Loading what="coverage" /> : null}

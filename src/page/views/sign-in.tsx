@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
-import { type ApiProblem, asProblem, clientFor } from '../api.ts';
+import { type ApiProblem, asProblem, clientFor, missingPermission } from '../api.ts';
 import { Field } from '../components/field.tsx';
 import { BellMark, Icon } from '../components/icon.tsx';
-import { missingPermission, Notice } from '../components/states.tsx';
+import { Notice } from '../components/states.tsx';
 import { type Session, signedOutBecause, signIn } from '../session.ts';
 import { useStore } from '../store.ts';
 

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import type { Webhook, WebhookListQuery } from '../../client/types.ts';
 import { DEFAULT_LIMIT } from '../../domain/paging.ts';
 import { paybell } from '../api.ts';
+import { ActionButton } from '../components/action-button.tsx';
 import { Icon } from '../components/icon.tsx';
 import { Pager } from '../components/pager.tsx';
 import { Failure, Loading } from '../components/states.tsx';
@@ -42,10 +43,10 @@ export function Webhooks() {
   return (
     <>
       <ViewHead title="Webhooks" about="Who is told what: an event on a network, and the URL that it is posted to.">
-        <button type="button" class="button button-primary" onClick={register}>
+        <ActionButton needs="webhooks:write" class="button button-primary" onClick={register}>
           <Icon name="plus" />
           Register
-        </button>
+        </ActionButton>
       </ViewHead>
       <SuspendedNotice coverage={coverage.data} />
       <Filters query={query} coverage={coverage.data} filtered={filtered} />

@@ -1,4 +1,5 @@
 import type { Webhook, WebhookHealth } from '../../../client/types.ts';
+import { ActionButton } from '../../components/action-button.tsx';
 import { Address } from '../../components/address.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { CopyButton } from '../../components/copy.tsx';
@@ -17,6 +18,8 @@ type RowProps = {
   onTest: () => void;
   onResume: () => void;
 };
+
+const WRITE = 'webhooks:write';
 
 const REASONS: Readonly<Record<string, string>> = {
   gone: 'Its receiver answered 410 Gone',
@@ -79,22 +82,22 @@ type ActionsProps = { name: string; onEdit: () => void; onTest: () => void; onDe
 function Actions({ name, onEdit, onTest, onDelete }: ActionsProps) {
   return (
     <div class="row-buttons">
-      <button type="button" class="button button-small" aria-label={`Send a test: ${name}`} onClick={onTest}>
+      <ActionButton needs={WRITE} class="button button-small" label={`Send a test: ${name}`} onClick={onTest}>
         <Icon name="deliveries" size={14} />
         <span class="not-phone">Test</span>
-      </button>
-      <button
-        type="button"
+      </ActionButton>
+      <ActionButton
+        needs={WRITE}
         class="button button-icon"
         title="Change the URL"
-        aria-label={`Edit ${name}`}
+        label={`Edit ${name}`}
         onClick={onEdit}
       >
         <Icon name="edit" />
-      </button>
-      <button type="button" class="button button-icon" title="Delete" aria-label={`Delete ${name}`} onClick={onDelete}>
+      </ActionButton>
+      <ActionButton needs={WRITE} class="button button-icon" title="Delete" label={`Delete ${name}`} onClick={onDelete}>
         <Icon name="trash" />
-      </button>
+      </ActionButton>
     </div>
   );
 }
@@ -105,10 +108,10 @@ function Suspended({ health, onResume, name }: { health: WebhookHealth; onResume
       <Badge tone="warning" icon="pause">
         Suspended
       </Badge>
-      <button type="button" class="button button-small" aria-label={`Resume ${name}`} onClick={onResume}>
+      <ActionButton needs={WRITE} class="button button-small" label={`Resume ${name}`} onClick={onResume}>
         <Icon name="play" size={12} />
         Resume
-      </button>
+      </ActionButton>
       <p class="small">
         {REASONS[health.reason ?? ''] ?? 'Taken out of service'}
         {health.dateLastFailure === null ? null : (
