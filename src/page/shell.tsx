@@ -24,7 +24,7 @@ export function Shell({ session }: { session: Session }) {
           <span>Paybell</span>
         </Link>
         <Navigation current={name} />
-        <footer class="sidebar-foot">
+        <div class="sidebar-foot">
           <p class="identity" title={session.entityId}>
             <span class="muted small">Entity</span>
             <code>{session.entityId}</code>
@@ -39,7 +39,7 @@ export function Shell({ session }: { session: Session }) {
             <span>Sign out</span>
           </button>
           <p class="version muted small">Paybell {VERSION}</p>
-        </footer>
+        </div>
       </header>
       <main id="main" ref={main}>
         <View key={name} />

@@ -39,7 +39,7 @@ test('whoever came to an address sees what stands there after signing in', async
   await using tab = await Tab.open(browser, stage);
   await tab.signIn('/webhooks?networkId=8453&sortBy=postUrl&sortDir=asc');
   expect(new URL(tab.page.url()).search).toBe('?networkId=8453&sortBy=postUrl&sortDir=asc');
-  expect(await tab.page.getByLabel('Network').inputValue()).toBe('8453');
+  expect(await tab.page.getByLabel('Network', { exact: true }).inputValue()).toBe('8453');
   expect(await tab.page.title()).toBe('Webhooks · Paybell');
   expect(tab.faults).toEqual([]);
 });

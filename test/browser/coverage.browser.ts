@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import type { Browser } from 'playwright-core';
+import { until } from '../support/until.ts';
+import { accessibilityFaults } from './support/axe.ts';
+import { launchChromium } from './support/chromium.ts';
+import { type Stage, setStage } from './support/stage.ts';
+import { Tab } from './support/tab.ts';
+
+let browser: Browser;
+let stage: Stage;
+
+beforeAll(async () => {
+  browser = await launchChromium();
+  stage = await setStage({ EXTRA_EVENTS: 'Refunded' });
+  const { client, receiver } = stage;
+  await client.webhooks.register({ postUrl: `${receiver.url}/a`, networkIds: [1, 10], events: ['LatePayment'] });
+  await client.webhooks.register({
+    postUrl: `${receiver.url}/b`,
+    networkIds: [10],
+    events: ['LatePayment', 'Refunded'],
+  });
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await stage?.[Symbol.asyncDispose]();
+});
+
+test('the grid tells gaps, covered and doubled cells apart by words and icons', async () => {
+  await using tab = await Tab.open(browser, stage);
+  await tab.signIn('/coverage');
+  await tab.page.getByRole('link', { name: 'LatePayment on Ethereum: 1 webhook', exact: true }).waitFor();
+  await tab.page.getByRole('link', { name: 'LatePayment on OP Mainnet: 2 webhooks', exact: true }).waitFor();
+  await tab.page.getByRole('link', { name: 'Refunded on OP Mainnet: 1 webhook', exact: true }).waitFor();
+  expect(await tab.page.locator('td .cell-empty').count()).toBe(8 * 8 - 3);
+  const shapes = await tab.page
+    .locator('.legend .cell path')
+    .evaluateAll((paths) => paths.map((path) => path.getAttribute('d')));
+  expect(new Set(shapes).size).toBe(4);
+  expect(tab.faults).toEqual([]);
+});
+
+test('a covered cell leads to its webhooks', async () => {
+  await using tab = await Tab.open(browser, stage);
+  await tab.signIn('/coverage');
+  await tab.page.getByRole('link', { name: 'LatePayment on OP Mainnet: 2 webhooks' }).click();
+  await until('the list is filtered', async () => (await tab.page.locator('.pager strong').textContent()) === '2');
+  expect(tab.page.url()).toEndWith('/webhooks?networkId=10&event=LatePayment');
+  expect(await tab.page.evaluate('document.activeElement.textContent')).toBe('Webhooks');
+});
+
+test('a click into a gap registers for it', async () => {
+  await using tab = await Tab.open(browser, stage);
+  const { page } = tab;
+  await tab.signIn('/coverage');
+  await page.getByRole('button', { name: 'Nobody is told of TransferFinalized on Base: register' }).click();
+  await page.getByText('1 network × 1 event = 1 webhook').waitFor();
+  await page.getByLabel('Post to').fill(`${stage.receiver.url}/c`);
+  await page.keyboard.press('Enter');
+  await page.getByRole('link', { name: 'TransferFinalized on Base: 1 webhook' }).waitFor();
+  const { webhooks } = await stage.client.webhooks.list({ networkId: 8453 });
+  expect(webhooks).toMatchObject([{ event: 'TransferFinalized', postUrl: `${stage.receiver.url}/c` }]);
+  expect(tab.faults).toEqual([]);
+});
+
+test('the grid has no fault that axe knows, in either theme and on a phone', async () => {
+  for (const look of [{ theme: 'light' }, { theme: 'dark' }, { theme: 'light', width: 390, height: 844 }] as const) {
+    await using tab = await Tab.open(browser, stage, look);
+    await tab.signIn('/coverage');
+    await tab.page.locator('table.coverage').waitFor();
+    expect(await accessibilityFaults(tab.page)).toEqual([]);
+    expect(await tab.page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+  }
+});
