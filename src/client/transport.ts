@@ -99,8 +99,8 @@ export class Transport {
     const parameters = Object.entries(query).flatMap(([name, value]) =>
       value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`],
     );
-    // An empty id would turn "one" into "all": `/webhooks/classic/` is one slash away from the collection.
-    if (path.includes('{') && id === '') throw new TypeError('the id must not be empty');
+    // None of these names anything, and as a part of a path each would mean another path.
+    if (path.includes('{') && ['', '.', '..'].includes(id)) throw new TypeError('the id must not be empty or dots');
     const search = parameters.length === 0 ? '' : `?${parameters.join('&')}`;
     return this.#base + prefix + path.replace(/\{\w+\}/, encodeURIComponent(id)) + search;
   }
@@ -119,19 +119,20 @@ export class Transport {
         ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }),
       },
       // A key must not follow a redirect to another host.
-      redirect: 'error',
+      redirect: 'manual',
       ...(body === undefined ? {} : { body }),
     };
   }
 
   async #tryOnce<Data>(url: string, init: RequestInit, options: CallOptions): Promise<Answered<Data>> {
     const timeoutMs = options.timeoutMs ?? this.#options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    options.signal?.throwIfAborted();
     const limit = limited(timeoutMs, options.signal);
     try {
       const response = await this.#fetch(url, { ...init, signal: limit.signal });
-      if (!response.ok) throw await problemIn(response);
-      const data = response.status === 204 ? undefined : await response.json();
-      return { data: data as Data, headers: response.headers };
+      if (response.status === 204) return { data: undefined as Data, headers: response.headers };
+      if (!isAnswer(response)) throw await problemIn(response);
+      return { data: (await response.json()) as Data, headers: response.headers };
     } catch (error) {
       options.signal?.throwIfAborted();
       if (error instanceof PaybellError) throw error;
@@ -143,15 +144,21 @@ export class Transport {
   }
 }
 
+/** A web page with status 200, say, comes from somewhere else. */
+function isAnswer(response: Response): boolean {
+  return response.ok && (response.headers.get('content-type') ?? '').startsWith('application/json');
+}
+
 /** How long to wait before the next try; null when there should be none. */
 function waitBefore(error: unknown, attempt: number, once: boolean): number | null {
   if (!(error instanceof PaybellError)) return null;
   if (!(error instanceof ProblemError)) return once ? null : backOffMs(attempt);
+  const { status, code } = error;
   // With these the service says that it did nothing, so that even what must not happen twice may be tried again.
-  const didNothing = (error.status === 503 || error.status === 429) && error.code !== 'unexpected_answer';
+  const didNothing = status === 429 || code === 'unavailable';
   // These come from a proxy in front, and say as little about what was done as a cut connection.
-  const lostBehindProxy = [502, 503, 504].includes(error.status) && error.code === 'unexpected_answer';
-  if (!didNothing && (once || !lostBehindProxy)) return null;
+  const isLost = [502, 503, 504].includes(status) && !once;
+  if (!didNothing && !isLost) return null;
   const waitMs = error.retryAfterS === null ? backOffMs(attempt) : error.retryAfterS * 1000;
   return waitMs > MAX_WAIT_MS ? null : waitMs;
 }
@@ -165,7 +172,6 @@ function backOffMs(attempt: number): number {
 function limited(timeoutMs: number, outer: AbortSignal | undefined): { signal: AbortSignal; end: () => void } {
   const controller = new AbortController();
   const abort = () => controller.abort(outer?.reason);
-  if (outer?.aborted) abort();
   outer?.addEventListener('abort', abort, { once: true });
   const timer = setTimeout(() => controller.abort(), timeoutMs);
   return {
@@ -178,7 +184,6 @@ function limited(timeoutMs: number, outer: AbortSignal | undefined): { signal: A
 }
 
 async function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  signal?.throwIfAborted();
   await new Promise<void>((resolve) => {
     const wake = () => {
       clearTimeout(timer);
@@ -188,7 +193,6 @@ async function sleep(ms: number, signal: AbortSignal | undefined): Promise<void>
     const timer = setTimeout(wake, ms);
     signal?.addEventListener('abort', wake);
   });
-  signal?.throwIfAborted();
 }
 
 function messageOf(error: unknown): string {
