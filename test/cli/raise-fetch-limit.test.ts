@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { buildExecutable } from '../../build/executable.ts';
 import { fitFetchLimit } from '../../src/cli/raise-fetch-limit.ts';
 import { loadConfig } from '../../src/config.ts';
 import { createLogger } from '../../src/log.ts';
@@ -15,8 +16,7 @@ const { path: folder, remove } = tempFolder();
 const cleanUp: (() => unknown)[] = [];
 
 beforeAll(async () => {
-  const build = ['build', '--compile', MAIN, '--outfile', join(folder, COMPILED)];
-  expect(await Bun.spawn([process.execPath, ...build], { stdout: 'ignore' }).exited).toBe(0);
+  await buildExecutable(join(folder, COMPILED));
 });
 
 afterEach(async () => {

@@ -6,6 +6,7 @@ import { tempBase } from './temp-base.ts';
 /** Paybell as people run it: a process of its own, in a folder of its own, with no settings but those given. */
 
 const MAIN = resolve(import.meta.dir, '../../src/main.ts');
+const FROM_SOURCE = [process.execPath, MAIN];
 
 export type Settings = Readonly<Record<string, string>>;
 export type Finished = { exitCode: number; stdout: string; stderr: string };
@@ -15,8 +16,8 @@ export function tempFolder(): { path: string; remove: () => void } {
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-function spawn(args: readonly string[], folder: string, settings: Settings) {
-  return Bun.spawn([process.execPath, MAIN, ...args], {
+function spawn(command: readonly string[], folder: string, settings: Settings) {
+  return Bun.spawn([...command], {
     cwd: folder,
     env: { PATH: process.env.PATH ?? '', HOME: folder, ...settings },
     stdin: 'ignore',
@@ -26,8 +27,18 @@ function spawn(args: readonly string[], folder: string, settings: Settings) {
 }
 
 /** One command to its end. */
-export async function runPaybell(args: readonly string[], folder: string, settings: Settings = {}): Promise<Finished> {
-  const child = spawn(args, folder, settings);
+export function runPaybell(args: readonly string[], folder: string, settings: Settings = {}): Promise<Finished> {
+  return runProgram(FROM_SOURCE, args, folder, settings);
+}
+
+/** The same of Paybell in another form, such as an executable. */
+export async function runProgram(
+  program: readonly string[],
+  args: readonly string[],
+  folder: string,
+  settings: Settings = {},
+): Promise<Finished> {
+  const child = spawn([...program, ...args], folder, settings);
   const [stdout, stderr, exitCode] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
   return { exitCode, stdout, stderr };
 }
@@ -42,8 +53,16 @@ export type Served = {
 };
 
 /** `paybell serve` on a free port, once it listens. */
-export async function servePaybell(folder: string, settings: Settings = {}): Promise<Served> {
-  const child = spawn(['serve'], folder, { PORT: '0', ...settings });
+export function servePaybell(folder: string, settings: Settings = {}): Promise<Served> {
+  return serveProgram(FROM_SOURCE, folder, settings);
+}
+
+export async function serveProgram(
+  program: readonly string[],
+  folder: string,
+  settings: Settings = {},
+): Promise<Served> {
+  const child = spawn([...program, 'serve'], folder, { PORT: '0', ...settings });
   let stdout = '';
   const started = Promise.withResolvers<string>();
   const reading = (async () => {

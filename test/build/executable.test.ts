@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { buildExecutable } from '../../build/executable.ts';
+import { runProgram, type Served, serveProgram, tempFolder } from '../support/paybell.ts';
+
+/** `dist/paybell` on a machine without Node and Bun: its PATH is a folder with nothing in it. */
+
+const { path: folder, remove } = tempFolder();
+const elsewhere = join(folder, 'elsewhere');
+const executable = join(folder, process.platform === 'win32' ? 'paybell.exe' : 'paybell');
+const settings = { PATH: join(folder, 'nothing') };
+let served: Served;
+
+beforeAll(async () => {
+  mkdirSync(settings.PATH);
+  mkdirSync(elsewhere);
+  // Of another project, as far as Paybell is concerned.
+  writeFileSync(join(elsewhere, 'bunfig.toml'), 'preload = ["./of-another-project.ts"]\n');
+  writeFileSync(join(elsewhere, 'of-another-project.ts'), `console.log('of another project');\n`);
+  writeFileSync(join(elsewhere, '.env'), 'PROCESSOR=by-env-file\n');
+  await buildExecutable(executable);
+  served = await serveProgram([executable], elsewhere, settings);
+});
+
+afterAll(async () => {
+  await served?.stop();
+  remove();
+});
+
+const get = (path: string) => fetch(`${served.url}${path}`);
+
+describe('the executable, with neither Node nor Bun on its PATH', () => {
+  test('serves the list of webhooks, under the processor that an env file names', async () => {
+    const [, entityId = ''] = /entity-id {2}(\S+)/.exec(served.stdout()) ?? [];
+    const [, apiKey = ''] = /api-key {4}(\S+)/.exec(served.stdout()) ?? [];
+    const headers = { 'api-key': apiKey, 'entity-id': entityId };
+    const answer = await fetch(`${served.url}/api/v1/by-env-file/webhooks/classic`, { headers });
+    expect(await answer.json()).toEqual({ totalResults: 0, webhooks: [] });
+  });
+
+  test('finds nothing wrong with itself', async () => {
+    const { exitCode, stdout, stderr } = await runProgram([executable], ['doctor', '--json'], elsewhere, settings);
+    expect(stderr).toBe('');
+    const { ok, checks } = JSON.parse(stdout) as { ok: boolean; checks: { check: string; state: string }[] };
+    expect({ exitCode, ok }).toEqual({ exitCode: 0, ok: true });
+    expect(checks.find(({ check }) => check === 'loopback delivery')?.state).toBe('ok');
+  });
+
+  test('has the reference page, the API document and everything that they load', async () => {
+    for (const path of [
+      '/openapi.json',
+      '/docs',
+      '/docs/start.js',
+      '/docs/swagger-ui.css',
+      '/docs/swagger-ui-bundle.js',
+    ]) {
+      const answer = await get(path);
+      expect({ path, status: answer.status }).toEqual({ path, status: 200 });
+      expect((await answer.bytes()).length).toBeGreaterThan(100);
+    }
+  });
+
+  test('has the page for people with its scripts and styles', async () => {
+    const page = await (await get('/')).text();
+    const files = [...page.matchAll(/(?:src|href)="(\/[^"]+\.(?:js|css|svg))"/g)].map(([, path = '']) => path);
+    expect(files.map((path) => path.replace(/.*\./, '')).sort()).toEqual(['css', 'js', 'svg']);
+    for (const path of files) {
+      const answer = await get(path);
+      expect({ path, status: answer.status }).toEqual({ path, status: 200 });
+      expect((await answer.text()).length).toBeGreaterThan(100);
+    }
+  });
+
+  test('runs no code of the folder that it is started in', () => {
+    expect(served.stdout()).not.toContain('of another project');
+  });
+});
