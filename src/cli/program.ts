@@ -7,7 +7,9 @@ import { addListen } from './listen/listen.ts';
 import { addDeliveries } from './remote/deliveries.ts';
 import { addEvents } from './remote/events.ts';
 import { addLogin } from './remote/login.ts';
+import { addPlay } from './remote/play.ts';
 import { addSecrets } from './remote/secrets.ts';
+import { addTail } from './remote/tail.ts';
 import { addWebhooks } from './remote/webhooks.ts';
 import { reportFailure } from './report-failure.ts';
 import { addServe } from './serve.ts';
@@ -24,8 +26,16 @@ import { addStore } from './store/store.ts';
 /** In the order in which the help lists them: what a command works on is the first thing to know about it. */
 const GROUPS = {
   'Run the service:': [addServe, addDoctor],
-  'Speak to a server, with the key of an entity:': [addLogin, addWebhooks, addEvents, addDeliveries, addSecrets],
-  'Try things out:': [addListen],
+  'Speak to a server, by PAYBELL_URL and a key or by what login stored:': [
+    addLogin,
+    addWebhooks,
+    addEvents,
+    addDeliveries,
+    addSecrets,
+    addTail,
+    addPlay,
+  ],
+  'Receive on this machine:': [addListen],
   'Operate its store, by DATABASE_URL; no server and no key are needed:': [
     addEntities,
     addKeys,
