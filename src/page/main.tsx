@@ -1,4 +1,7 @@
 import './design.css';
+import './views/deliveries/deliveries.css';
+import './views/overview/overview.css';
+import './views/secrets/secrets.css';
 import { render } from 'preact';
 import { App } from './app.tsx';
 

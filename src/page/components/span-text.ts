@@ -1,0 +1,17 @@
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+
+/** A length of time in the unit that a person would say it in. */
+export function spanText(ms: number): string {
+  if (ms < SECOND_MS) return `${Math.round(ms)} ms`;
+  if (ms < MINUTE_MS) return `${rounded(ms / SECOND_MS)} s`;
+  if (ms < HOUR_MS) return `${rounded(ms / MINUTE_MS)} min`;
+  return ms < DAY_MS ? `${rounded(ms / HOUR_MS)} h` : `${rounded(ms / DAY_MS)} days`;
+}
+
+/** One decimal only where it tells something. */
+function rounded(value: number): string {
+  return value < 10 ? String(Math.round(value * 10) / 10) : String(Math.round(value));
+}
