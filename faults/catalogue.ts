@@ -1,6 +1,9 @@
+import { backupRestored } from './backups.ts';
+import { clockStepped } from './clock-steps.ts';
 import type { Fault } from './fault.ts';
 import { diskFull } from './full-disk.ts';
 import { killedBeforeSettling, killedWhileAccepting, killedWhileDelivering } from './kills.ts';
+import { oneOfTwoKilled } from './one-of-two.ts';
 import { postgresPaused, postgresRestarted, postgresStopped } from './postgres-outages.ts';
 import { stalledInstance } from './stalled-instance.ts';
 import { migratingTogether, toldToStop } from './stops.ts';
@@ -15,6 +18,9 @@ export const FAULTS: readonly Fault[] = [
   postgresPaused,
   diskFull,
   stalledInstance,
+  oneOfTwoKilled,
+  clockStepped,
   toldToStop,
   migratingTogether,
+  backupRestored,
 ];

@@ -45,3 +45,15 @@ export function lostOf({ acknowledged, delivered }: Finding): number {
 export function isKept(finding: Finding): boolean {
   return lostOf(finding) === 0 && finding.broken.length === 0 && finding.recoveredInMs <= RECOVERY_LIMIT_MS;
 }
+
+/** Of tries that each had a store of their own. */
+export function addUp(findings: readonly Finding[]): Finding {
+  const sum = (count: (finding: Finding) => number) => findings.reduce((total, finding) => total + count(finding), 0);
+  return {
+    acknowledged: sum(({ acknowledged }) => acknowledged),
+    delivered: sum(({ delivered }) => delivered),
+    duplicated: sum(({ duplicated }) => duplicated),
+    recoveredInMs: Math.max(...findings.map(({ recoveredInMs }) => recoveredInMs)),
+    broken: [...new Set(findings.flatMap(({ broken }) => broken))],
+  };
+}

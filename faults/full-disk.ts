@@ -4,13 +4,13 @@ import { ENGINES } from '../test/support/stores.ts';
 import type { Fault, Finding, Trial } from './fault.ts';
 import { wrongRefusals } from './load.ts';
 import { PostgresServer } from './postgres-server.ts';
-import { Scene } from './scene.ts';
+import { Scene, someOf } from './scene.ts';
 import { SmallDisk } from './small-disk.ts';
 import { mustComeTrue } from './waiting.ts';
 
 const NO_LIMIT = 1_000_000_000;
-/** A little is left, so that it fills up in the middle of the work and not between two trials. */
-const LEFT_BYTES = 256 * 1024;
+/** Something is left, another amount each time, so that it runs out in the middle of different things. */
+const leftBytes = () => someOf(512) * 1024;
 
 type Disk = { fill: () => void; empty: () => void };
 
@@ -24,7 +24,7 @@ export const diskFull: Fault = {
     if (trial.engine === 'postgres') return await onPostgres(trial, disk);
     if (disk === null) return await onLimitedPages(trial);
     await using scene = await Scene.open(trial, { settings: { DATABASE_URL: `sqlite:${disk.path}/paybell.db` } });
-    return await fillAndEmpty(scene, { fill: () => disk.fill(LEFT_BYTES), empty: () => disk.empty() });
+    return await fillAndEmpty(scene, { fill: () => disk.fill(leftBytes()), empty: () => disk.empty() });
   },
 };
 
@@ -36,7 +36,7 @@ async function onPostgres(trial: Trial, disk: SmallDisk | null): Promise<Finding
   await server.run(`create tablespace small location '${disk.path}'`);
   const url = await server.createDatabase('tablespace small');
   await using scene = await Scene.open(trial, { settings: { DATABASE_URL: url } });
-  return await fillAndEmpty(scene, { fill: () => disk.fill(LEFT_BYTES), empty: () => disk.empty() });
+  return await fillAndEmpty(scene, { fill: () => disk.fill(leftBytes()), empty: () => disk.empty() });
 }
 
 async function onLimitedPages(trial: Trial): Promise<Finding> {

@@ -12,6 +12,7 @@ const LEASE_MS = 16_000;
 const PATHS = ['/first', '/second', '/third'];
 const POLL_MS = 20;
 
+type HowMuch = { atATime?: number; most?: number; restMs?: number };
 type SceneOptions = { settings?: Record<string, string>; reply?: Reply };
 
 /** A store, processes on it, a receiver with a ledger, and what was acknowledged to whoever sent events. */
@@ -55,10 +56,16 @@ export class Scene implements AsyncDisposable {
     for (const path of PATHS) await client.register(this.ledger.url(path));
   }
 
-  load(clients: readonly Client[], options: { atATime?: number; most?: number; restMs?: number } = {}): Load {
-    const load = new Load(clients, { prefix: `load-${++this.#loads}`, ...options });
+  /** Whatever is acknowledged counts. */
+  load(clients: readonly Client[], options: HowMuch = {}): Load {
+    const load = this.loadApart(clients, options);
     void load.ended.then(() => this.noteAcknowledged(load));
     return load;
+  }
+
+  /** Nothing of it counts but what is noted. */
+  loadApart(clients: readonly Client[], options: HowMuch = {}): Load {
+    return new Load(clients, { prefix: `load-${++this.#loads}`, ...options });
   }
 
   noteAcknowledged({ acknowledged }: Load): void {

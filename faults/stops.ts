@@ -1,6 +1,6 @@
 import { MIGRATIONS } from '../src/store/migrate.ts';
 import { ENGINES } from '../test/support/stores.ts';
-import type { Fault, Finding, Trial } from './fault.ts';
+import { addUp, type Fault, type Finding, type Trial } from './fault.ts';
 import { Scene, someOf } from './scene.ts';
 import { countRows, withStore } from './store-audit.ts';
 import { mustComeTrue } from './waiting.ts';
@@ -49,14 +49,7 @@ export const migratingTogether: Fault = {
       trial.note(`start ${round} of ${trial.tries}`);
       findings.push(await startTogether(trial));
     }
-    const sum = (count: (finding: Finding) => number) => findings.reduce((total, finding) => total + count(finding), 0);
-    return {
-      acknowledged: sum(({ acknowledged }) => acknowledged),
-      delivered: sum(({ delivered }) => delivered),
-      duplicated: sum(({ duplicated }) => duplicated),
-      recoveredInMs: Math.max(...findings.map(({ recoveredInMs }) => recoveredInMs)),
-      broken: findings.flatMap(({ broken }) => broken),
-    };
+    return addUp(findings);
   },
 };
 

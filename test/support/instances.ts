@@ -12,7 +12,7 @@ export class Instances {
   readonly #served: Served[] = [];
   #credentials: Credentials | null = null;
 
-  private constructor(private readonly settings: Record<string, string>) {}
+  private constructor(private settings: Record<string, string>) {}
 
   /** On a new store of that engine, or on the one that the settings name. */
   static async on(engine: Engine, settings: Record<string, string> = {}): Promise<Instances> {
@@ -29,6 +29,11 @@ export class Instances {
   /** As given to every instance; a store of its own in the folder goes without a DATABASE_URL. */
   get databaseUrl(): string {
     return this.settings.DATABASE_URL ?? `sqlite:${this.folder}/data/paybell.db`;
+  }
+
+  /** Every further one runs on that store. */
+  moveTo(databaseUrl: string): void {
+    this.settings = { ...this.settings, DATABASE_URL: databaseUrl };
   }
 
   async start(settings: Record<string, string> = {}): Promise<Instance> {
