@@ -1,6 +1,6 @@
 import styles from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' };
 import bundle from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' };
-import { ASSET_HEADERS, PAGE_HEADERS } from '../page-headers.ts';
+import { ASSET_HEADERS, REFERENCE_HEADERS } from '../page-headers.ts';
 
 /** The reference page: everything it loads comes from this process, so it works without the internet. */
 
@@ -30,7 +30,7 @@ const START = `SwaggerUIBundle({
 `;
 
 export const docsFiles: Readonly<Record<string, () => Response>> = {
-  '/docs': () => answer(PAGE, 'text/html; charset=utf-8', PAGE_HEADERS),
+  '/docs': () => answer(PAGE, 'text/html; charset=utf-8', REFERENCE_HEADERS),
   '/docs/start.js': () => answer(START, 'text/javascript; charset=utf-8'),
   '/docs/swagger-ui.css': () => answer(Bun.file(styles), 'text/css; charset=utf-8'),
   '/docs/swagger-ui-bundle.js': () => answer(Bun.file(bundle as unknown as string), 'text/javascript; charset=utf-8'),

@@ -2,39 +2,16 @@ import { Problem } from '../../domain/problems.ts';
 import { ASSET_PATH, PAGE_PATHS } from '../../page/paths.ts';
 import { version } from '../../version.ts';
 import { bundlePage, type PageFile } from '../page-bundle.ts';
+import { ASSET_HEADERS, PAGE_HEADERS } from '../page-headers.ts';
 import { pathOf } from '../search.ts';
 
 /** The page for people: one document at every address of it, and its scripts and styles under names that never change
  * their content. A plain client of the public API. */
 
-/** Nothing but its own files and its own API; no inline script or style, no frame around it, no HTML made of strings. */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join('; ');
-
-const SAFE = {
-  'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
-  'cross-origin-resource-policy': 'same-origin',
-};
-
 const DOCUMENT_HEADERS = {
-  ...SAFE,
+  ...PAGE_HEADERS,
   'content-type': 'text/html; charset=utf-8',
   'cache-control': 'no-cache',
-  'content-security-policy': POLICY,
-  'cross-origin-opener-policy': 'same-origin',
-  'permissions-policy': 'camera=(), microphone=(), geolocation=(), payment=(), usb=()',
-  'x-frame-options': 'DENY',
 };
 
 const ICON_NAME = 'bell.svg';
@@ -66,7 +43,7 @@ export function pageFiles(processor: string): Readonly<Record<string, Respond>> 
     const asset = (await page()).assets.get(name);
     if (asset === undefined) throw new Problem('not_found', 'There is no such file of the page. Load the page again.');
     const lasting = name === ICON_NAME ? 'public, max-age=86400' : 'public, max-age=31536000, immutable';
-    return respond(request, asset, { ...SAFE, 'content-type': asset.type, 'cache-control': lasting });
+    return respond(request, asset, { ...ASSET_HEADERS, 'content-type': asset.type, 'cache-control': lasting });
   };
   return {
     ...Object.fromEntries(Object.values(PAGE_PATHS).map((path) => [path, answerDocument])),
