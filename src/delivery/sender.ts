@@ -34,6 +34,8 @@ export interface Sender {
 /** More would only spend the attempt's time on a host that is down. */
 const MAX_ADDRESSES_TRIED = 3;
 
+const LOWEST_STATUS = 100;
+
 export function createSender(options: SenderOptions): Sender {
   const { timeoutMs, allowInsecureTargets, userAgent, extraCa, resolve, dial = fetch } = options;
   const guard = createTargetGuard({ allowInsecureTargets, ...(resolve && { resolve }) });
@@ -51,11 +53,10 @@ export function createSender(options: SenderOptions): Sender {
     const request = requestFor(url, post, { userAgent, trustedCa, signal });
     const addresses = target.addresses.slice(0, MAX_ADDRESSES_TRIED);
     const answer = await dialFirstReachable(addresses, (address) => dial(urlAt(address, url), request));
-    return {
-      statusCode: answer.status,
-      retryAfter: answer.headers.get('retry-after'),
-      response: await readAnswer(answer),
-    };
+    const response = await readAnswer(answer);
+    // Bun hands on whatever three digits come, and `000` is no status that anybody could look up.
+    if (answer.status < LOWEST_STATUS) throw new AttemptFailure('bad_response', `status ${answer.status}`);
+    return { statusCode: answer.status, retryAfter: answer.headers.get('retry-after'), response };
   };
 
   return {
