@@ -1,5 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
+import { until } from '../support/until.ts';
 import type { Certificate } from './certificates.ts';
 
 /** A receiver on loopback that speaks raw bytes, so that it can misbehave in ways that no HTTP server lets it. */
@@ -65,9 +66,7 @@ async function listen(
     port: address !== null && typeof address === 'object' ? address.port : 0,
     connections: 0,
     received: '',
-    async closed(count) {
-      while (closedCount < count) await Bun.sleep(5);
-    },
+    closed: (count) => until(`${count} connections are closed`, () => closedCount >= count),
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();
       await new Promise((resolve) => server.close(resolve));

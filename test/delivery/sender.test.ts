@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { Socket } from 'node:net';
-import { gzipSync } from 'node:zlib';
 import { createSender, type SenderOptions } from '../../src/delivery/sender.ts';
-import { makeAuthority, makeSelfSigned, pastValidity } from './certificates.ts';
+import { makeAuthority, makeSelfSigned } from './certificates.ts';
 import { OK, startReceiver, startTlsReceiver } from './receivers.ts';
 
 const POST = { headers: { 'content-type': 'application/json', 'webhook-id': 'dlv_1' }, body: '{"a":"é"}' };
@@ -101,62 +100,9 @@ describe('an answer', () => {
     });
     expect(await sendTo(receiver.port)).toMatchObject({ response: 'a\ufffdb\ufffd' });
   });
-
-  test('without end is cut off and its connection closed', async () => {
-    let sentBytes = 0;
-    await using receiver = await startReceiver((socket) => {
-      const chunk = Buffer.alloc(64 * 1024, 'a');
-      const pour = () => {
-        if (socket.destroyed) return;
-        sentBytes += chunk.length;
-        if (socket.write(chunk)) setImmediate(pour);
-        else socket.once('drain', pour);
-      };
-      socket.write('HTTP/1.1 200 OK\r\n\r\n');
-      pour();
-    });
-    expect(await sendTo(receiver.port)).toMatchObject({ kind: 'answered', response: 'a'.repeat(1024) });
-    await receiver.closed(1);
-    expect(sentBytes).toBeLessThan(20_000_000);
-  });
-
-  test('that would inflate to megabytes is not inflated', async () => {
-    const bomb = gzipSync(Buffer.alloc(10_000_000, 'a'));
-    await using receiver = await startReceiver((socket) => {
-      socket.write(`HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: ${bomb.length}\r\n\r\n`);
-      socket.write(bomb);
-    });
-    const outcome = await sendTo(receiver.port);
-    expect(outcome).toMatchObject({ kind: 'answered', statusCode: 200 });
-    expect(outcome.kind === 'answered' && outcome.response).not.toContain('aaaaaaaa');
-  });
 });
 
 describe('within its deadline', () => {
-  const dripping = (head: string) => (socket: Socket) => {
-    socket.write(head);
-    const timer = setInterval(() => socket.write('a'), 50);
-    socket.on('close', () => clearInterval(timer));
-  };
-  const SILENCES: Record<string, (socket: Socket) => void> = {
-    'says nothing': () => {},
-    'stops in the middle of the headers': (socket) => socket.write('HTTP/1.1 200 OK\r\nx: '),
-    'stops after the headers': (socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n'),
-    'drips its headers': dripping('HTTP/1.1 200 OK\r\nx: '),
-    'drips its body': dripping('HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n'),
-    'drips a body without length': dripping('HTTP/1.1 200 OK\r\n\r\n'),
-  };
-
-  for (const [name, silence] of Object.entries(SILENCES)) {
-    test(`a receiver that ${name} is a timeout`, async () => {
-      await using receiver = await startReceiver(silence);
-      const outcome = await sendTo(receiver.port, { timeoutMs: 300 });
-      expect(outcome).toEqual({ kind: 'error', error: 'timeout', durationMs: expect.any(Number) });
-      expect(outcome.durationMs).toBeWithin(250, SOON_MS);
-      await receiver.closed(1);
-    });
-  }
-
   test('a TLS handshake that never ends is a timeout', async () => {
     await using receiver = await startReceiver(() => {});
     const postUrl = `https://127.0.0.1:${receiver.port}/`;
@@ -180,55 +126,15 @@ describe('within its deadline', () => {
 });
 
 describe('a failure has its true code', () => {
-  const BREAKS: Record<string, [(socket: Socket) => void, string]> = {
-    'closes instead of answering': [(socket) => socket.destroy(), 'reset'],
-    'resets instead of answering': [(socket) => socket.resetAndDestroy(), 'reset'],
-    'closes in the middle of the headers': [(socket) => socket.end('HTTP/1.1 200 OK\r\nx: '), 'reset'],
-    'closes in the middle of a 200': [
-      (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nok'),
-      'reset',
-    ],
-    'resets in the middle of a 200': [
-      (socket) => {
-        socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nok');
-        setTimeout(() => socket.resetAndDestroy(), 50);
-      },
-      'reset',
-    ],
-    'leaves its chunks unfinished': [
-      (socket) => socket.end('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n'),
-      'reset',
-    ],
-    'sends broken chunks': [
-      (socket) => socket.end('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\nok\r\n'),
-      'bad_response',
-    ],
-    'gives two lengths': [
-      (socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 5\r\n\r\nok'),
-      'bad_response',
-    ],
-    'encodes its transfer in an unknown way': [
-      (socket) => socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: foo\r\n\r\nok'),
-      'bad_response',
-    ],
-    'does not speak HTTP': [(socket) => socket.write('SSH-2.0-OpenSSH\r\n\r\n\r\n'), 'bad_response'],
-    'switches protocols unasked': [(socket) => socket.write('HTTP/1.1 101 Switching\r\n\r\n'), 'bad_response'],
-    'sends headers without end': [
-      (socket) => {
-        socket.write('HTTP/1.1 200 OK\r\n');
-        const timer = setInterval(() => socket.write(`x: ${'b'.repeat(60_000)}\r\n`), 1);
-        socket.on('close', () => clearInterval(timer));
-      },
-      'bad_response',
-    ],
-  };
+  test('and the code that the runtime gave as its detail', async () => {
+    await using receiver = await startReceiver((socket) => socket.destroy());
+    expect(await sendTo(receiver.port)).toMatchObject({ kind: 'error', error: 'reset', detail: 'ECONNRESET' });
+  });
 
-  for (const [name, [breakOff, error]] of Object.entries(BREAKS)) {
-    test(`${error} when a receiver ${name}`, async () => {
-      await using receiver = await startReceiver(breakOff);
-      expect(await sendTo(receiver.port)).toMatchObject({ kind: 'error', error, detail: expect.any(String) });
-    });
-  }
+  test.each(['000', '099'])('bad_response when the status is %s, which is none', async (status) => {
+    await using receiver = await startReceiver(answer(`${status} Nothing`));
+    expect(await sendTo(receiver.port)).toMatchObject({ kind: 'error', error: 'bad_response' });
+  });
 
   test('refused when nobody listens', async () => {
     const receiver = await startReceiver(() => {});
@@ -270,25 +176,6 @@ describe('over TLS', () => {
       `host: a.test:${receiver.port}`,
     ]);
   });
-
-  const DISTRUSTED = {
-    'has expired': authority.issue(['receiver.test'], pastValidity()),
-    'is for another name': authority.issue(['other.test']),
-    'is self-signed': makeSelfSigned('receiver.test'),
-    'comes from an unknown authority': makeAuthority('Unknown').issue(['receiver.test']),
-  };
-
-  for (const [name, certificate] of Object.entries(DISTRUSTED)) {
-    test(`a certificate that ${name} is a tls error, and nothing is posted`, async () => {
-      await using receiver = await startTlsReceiver(certificate, reply);
-      const outcome = await developmentSender(options).send({
-        ...POST,
-        postUrl: `https://receiver.test:${receiver.port}/`,
-      });
-      expect(outcome).toMatchObject({ kind: 'error', error: 'tls', detail: expect.any(String) });
-      expect(receiver.received).toBe('');
-    });
-  }
 
   test('a good certificate of our own authority is a tls error without the extra CA', async () => {
     await using receiver = await startTlsReceiver(authority.issue(['receiver.test']), reply);
