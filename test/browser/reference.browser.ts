@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import type { Browser } from 'playwright-core';
+import { launchChromium } from './support/chromium.ts';
+import { type Stage, setStage } from './support/stage.ts';
+import { Tab } from './support/tab.ts';
+
+let browser: Browser;
+let stage: Stage;
+
+beforeAll(async () => {
+  browser = await launchChromium();
+  stage = await setStage();
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await stage?.[Symbol.asyncDispose]();
+});
+
+/** Browsers ask for it unasked, and the reference has none. */
+const ICON = /favicon|status of 404/;
+
+test('the reference draws every operation and sends a request under its policy, without a breach of it', async () => {
+  await using tab = await Tab.open(browser, stage);
+  await tab.page.goto('/docs');
+  const operations = tab.page.locator('.opblock');
+  await operations.first().waitFor();
+  const { paths } = (await (await fetch(`${stage.url}/openapi.json`)).json()) as { paths: Record<string, object> };
+  const documented = Object.values(paths).reduce((sum, methods) => sum + Object.keys(methods).length, 0);
+  expect(await operations.count()).toBe(documented);
+  await operations.first().click();
+  await tab.page.locator('.opblock.is-open .execute').click();
+  // Without a key, so that the answer is the 401 that it should be.
+  await tab.page.locator('.opblock.is-open .live-responses-table .response-col_status', { hasText: '401' }).waitFor();
+  expect(tab.faultsBut(ICON).filter((fault) => !fault.includes('status of 401'))).toEqual([]);
+});
