@@ -21,7 +21,9 @@ export function DeliveryTable({ deliveries, busy, query, opened }: TableProps) {
             <th scope="col" class="column-status">
               Status
             </th>
-            <th scope="col">Event</th>
+            <th scope="col" class="column-event">
+              Event
+            </th>
             <th scope="col" class="column-answer">
               Last answer
             </th>
@@ -65,6 +67,9 @@ function DeliveryRow({ delivery, to, opened }: RowProps) {
           <span class="small">
             <Network networkId={networkId} />
           </span>
+        </div>
+        <div class="row-status">
+          <StatusBadge status={status} />
         </div>
         <div class="cut small">
           <Address url={postUrl} />

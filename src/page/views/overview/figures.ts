@@ -1,0 +1,21 @@
+import type { Stats } from '../../../client/types.ts';
+
+type Counts = Pick<Stats['total'], 'delivered' | 'failed'>;
+
+/** Of those that came to an end, the share that their receiver took; null while none did. */
+export function successRate({ delivered, failed }: Counts): number | null {
+  return delivered + failed === 0 ? null : delivered / (delivered + failed);
+}
+
+const number = new Intl.NumberFormat();
+const percent = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 2 });
+
+export function countText(count: number | null | undefined): string {
+  return count === null || count === undefined ? '–' : number.format(count);
+}
+
+/** Never rounded up to a hundred: one failure in a million is one failure. */
+export function rateText(rate: number | null | undefined): string {
+  if (rate === null || rate === undefined) return '–';
+  return percent.format(rate === 1 ? 1 : Math.min(rate, 0.9999));
+}
