@@ -7,8 +7,9 @@ import { SharedLookup } from './api/shared-lookup.ts';
 import type { Config } from './config.ts';
 import type { AttemptTools } from './delivery/attempt.ts';
 import { createAttemptTools } from './delivery/attempt-tools.ts';
+import { ClockWatch } from './delivery/clock-watch.ts';
 import { DeliveryRecord, observeEngine } from './delivery/delivery-record.ts';
-import { Engine } from './delivery/engine.ts';
+import { Engine, LEASE_SLACK_MS } from './delivery/engine.ts';
 import { Housekeeping } from './delivery/housekeeping.ts';
 import { RedeliveryRunner } from './delivery/redelivery-runner.ts';
 import { sendTestPost } from './delivery/test-post.ts';
@@ -73,10 +74,11 @@ export async function startService(config: Config, log: Logger): Promise<Service
     const firstEntity = await provisionFirstEntity(db, box, change);
     const housekeeping = engine === null ? null : new Housekeeping({ db, log, retentionMs: config.RETENTION });
     housekeeping?.start();
+    const clockWatch = engine === null ? null : watchClock(config, db, log, engine);
     const stopObserving = observe(config, db, engine, metrics, stats);
     const stop = async () => {
       // At once, so that nothing more is claimed from the signal on: what is still accepted waits in the store.
-      await Promise.all([api.stop(), housekeeping?.stop(), engine?.stop()]);
+      await Promise.all([api.stop(), housekeeping?.stop(), clockWatch?.stop(), engine?.stop()]);
       await stopObserving();
       await db.close();
     };
@@ -87,6 +89,13 @@ export async function startService(config: Config, log: Logger): Promise<Service
     await db.close();
     throw error;
   }
+}
+
+function watchClock(config: Config, db: Database, log: Logger, engine: Engine): ClockWatch {
+  const patience = { schedule: config.RETRY_SCHEDULE, leaseMs: config.DELIVERY_TIMEOUT + LEASE_SLACK_MS };
+  const watch = new ClockWatch({ db, log, patience, onWork: () => engine.wake() });
+  watch.start();
+  return watch;
 }
 
 /** What is read when somebody scrapes, and what is written every few seconds. Answers how to stop. */

@@ -18,7 +18,7 @@ import { WebhookWatch } from './webhook-watch.ts';
 /** The fallback for a wake-up that got lost, and the longest that a retry may be late for it. */
 const POLL_MS = 1_000;
 /** A lease outlives the attempt by this much: time to settle, and for a stall. */
-const LEASE_SLACK_MS = 15_000;
+export const LEASE_SLACK_MS = 15_000;
 const SETTLE_AT_MOST = 500;
 const OUTAGE_PAUSE_MS = 500;
 const HEALTH_INTERVAL_MS = 2_000;
