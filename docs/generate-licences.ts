@@ -1,0 +1,75 @@
+import { resolve } from 'node:path';
+
+/** Writes docs/licences.md from package-lock.json: `npx bun docs/generate-licences.ts`. */
+
+const ROOT = resolve(import.meta.dir, '..');
+
+export type Package = {
+  readonly name: string;
+  readonly version: string;
+  readonly licence: string;
+  readonly shipped: boolean;
+};
+
+type Locked = { version?: string; license?: string; dev?: boolean; link?: boolean };
+
+/** What somebody else has written: no link to a folder of ours, and no such folder. */
+export async function lockedPackages(): Promise<Package[]> {
+  const { packages } = (await Bun.file(resolve(ROOT, 'package-lock.json')).json()) as {
+    packages: Record<string, Locked>;
+  };
+  const all = Object.entries(packages)
+    .filter(([path, { link }]) => path.includes('node_modules/') && link !== true)
+    .map(([path, { version = '', license = 'not named', dev = false }]) => ({
+      name: path.split('node_modules/').at(-1) ?? '',
+      version,
+      licence: license.replace(/^\((.*)\)$/, '$1'),
+      shipped: !dev,
+    }));
+  const named = new Map(all.map((each) => [`${each.name} ${each.version} ${each.shipped}`, each]));
+  return [...named.values()].sort((a, b) => compare(a.name, b.name) || compare(a.version, b.version));
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function countsOf(packages: readonly Package[]): string {
+  const byLicence = Object.groupBy(packages, ({ licence }) => licence);
+  const counts = Object.entries(byLicence).map(([licence, { length } = []]) => ({ licence, count: length ?? 0 }));
+  return counts
+    .sort((a, b) => b.count - a.count || compare(a.licence, b.licence))
+    .map(({ licence, count }) => `${licence} ${count}`)
+    .join(', ');
+}
+
+function table(packages: readonly Package[]): string {
+  const rows = packages.map(({ name, version, licence }) => `| ${name} | ${version} | ${licence} |`);
+  return ['| package | version | licence |', '|---|---|---|', ...rows].join('\n');
+}
+
+export async function licencesPage(): Promise<string> {
+  const packages = await lockedPackages();
+  const shipped = packages.filter((each) => each.shipped);
+  const development = packages.filter((each) => !each.shipped);
+  return `# Licences
+
+<!-- Made from package-lock.json by: npx bun docs/generate-licences.ts -->
+
+Paybell is under the MIT licence. This is what it stands on, on every platform, each with the licence that its package names.
+
+## Part of the running service
+
+${shipped.length} packages: ${countsOf(shipped)}.
+
+${table(shipped)}
+
+## For development and tests alone
+
+${development.length} packages: ${countsOf(development)}. None of them is part of the running service.
+
+${table(development)}
+`;
+}
+
+if (import.meta.main) await Bun.write(resolve(ROOT, 'docs/licences.md'), await licencesPage());
