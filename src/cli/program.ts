@@ -4,6 +4,7 @@ import { addDoctor } from './doctor.ts';
 import { EXIT } from './failure.ts';
 import { PAYBELL } from './invocation.ts';
 import { addListen } from './listen/listen.ts';
+import { addReady } from './ready.ts';
 import { addDeliveries } from './remote/deliveries.ts';
 import { addEvents } from './remote/events.ts';
 import { addLogin } from './remote/login.ts';
@@ -25,7 +26,7 @@ import { addStore } from './store/store.ts';
 
 /** In the order in which the help lists them: what a command works on is the first thing to know about it. */
 const GROUPS = {
-  'Run the service:': [addServe, addDoctor],
+  'Run the service:': [addServe, addDoctor, addReady],
   'Speak to a server, by PAYBELL_URL and a key or by what login stored:': [
     addLogin,
     addWebhooks,

@@ -1,0 +1,23 @@
+# Paybell as one executable on a bare Debian: no Node, no npm, no sources, no root.
+FROM node:24-bookworm-slim AS build
+WORKDIR /paybell
+COPY package.json package-lock.json ./
+RUN npm ci --omit=dev
+COPY tsconfig.json ./
+COPY src src
+COPY build build
+RUN npm run build
+
+FROM debian:12-slim
+RUN useradd --system --uid 10001 --home-dir /var/lib/paybell --create-home paybell
+COPY --from=build /paybell/dist/paybell /usr/local/bin/paybell
+USER 10001
+WORKDIR /var/lib/paybell
+VOLUME /var/lib/paybell
+ENV HOST=0.0.0.0 PORT=8080
+EXPOSE 8080
+HEALTHCHECK --interval=10s --timeout=6s --start-period=30s CMD ["paybell", "ready"]
+# Above DELIVERY_TIMEOUT, so that attempts in flight end by themselves: docker stop --timeout 30.
+STOPSIGNAL SIGTERM
+ENTRYPOINT ["paybell"]
+CMD ["serve"]
