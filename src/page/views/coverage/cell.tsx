@@ -43,11 +43,12 @@ export function Cell({ networkId, event, webhooks, suspended, onRegister }: Cell
   }
   // The list filters by the kinds of the contract only; for another the whole network is shown.
   const filter = (EVENT_KINDS as readonly string[]).includes(event) ? { networkId, event } : { networkId };
-  const about = `${where}: ${webhooks} ${webhooks === 1 ? 'webhook' : 'webhooks'}${suspended === 0 ? '' : `, ${suspended} suspended`}`;
+  const shown = suspended === 0 ? String(webhooks) : `${suspended}/${webhooks}`;
+  const about = `${where}: ${shown} ${suspended > 0 ? 'suspended' : webhooks === 1 ? 'webhook' : 'webhooks'}`;
   return (
     <Link to={addressOf(PAGE_PATHS.webhooks, filter)} class={`cell cell-${kind}`} aria-label={about} title={about}>
       {icon}
-      <span class="number">{suspended === 0 ? webhooks : `${suspended}/${webhooks}`}</span>
+      <span class="number">{shown}</span>
     </Link>
   );
 }
