@@ -5,6 +5,8 @@ import { startService } from '../service.ts';
 import type { Provisioned } from '../store/provision.ts';
 import { version } from '../version.ts';
 import { CommandError } from './failure.ts';
+import { PAYBELL } from './invocation.ts';
+import { misspeltSettings } from './misspelt-settings.ts';
 import { paint, printLine } from './output.ts';
 import { fitFetchLimit } from './raise-fetch-limit.ts';
 import { nextStopSignal } from './stop-signal.ts';
@@ -16,6 +18,9 @@ export function addServe(program: Command): void {
 async function serve(): Promise<void> {
   const given = loadConfig(process.env);
   const log = createLogger(given.LOG_LEVEL);
+  for (const { name, meant } of misspeltSettings(process.env)) {
+    log.warn(`${name} is no setting and is not read; if ${meant} is meant, rename it`);
+  }
   const config = fitFetchLimit(given, log);
   const stopSignal = nextStopSignal();
   const service = await startService(config, log).catch((error) => {
@@ -47,11 +52,12 @@ function explainListenError(error: unknown, config: Config): unknown {
 /** Straight to the terminal and never through the log: the key is in it. */
 function printWelcome(url: string, config: Config, first: Provisioned | null): void {
   printLine(`\n  ${paint('Paybell', 'bold')} ${version} is listening on ${paint(url, 'cyan')}`);
-  if (first !== null) printFirstSteps(`${url}/api/v1/${config.PROCESSOR}`, first);
+  if (first !== null) printFirstSteps(url, config.PROCESSOR, first);
   printLine(`\n  API reference  ${url}/docs\n`);
 }
 
-function printFirstSteps(api: string, { entityId, apiKey }: Provisioned): void {
+function printFirstSteps(url: string, processor: string, { entityId, apiKey }: Provisioned): void {
+  const api = `${url}/api/v1/${processor}`;
   const credentials = `-H 'api-key: ${apiKey}' -H 'entity-id: ${entityId}'`;
   const registration = { postUrl: 'https://example.com/hook', networkIds: [1, 8453], events: ['TransferFinalized'] };
   printLine(`
@@ -71,5 +77,10 @@ function printFirstSteps(api: string, { entityId, apiKey }: Provisioned): void {
   List them:
 
     curl -s '${api}/webhooks/classic?event=TransferFinalized&sortBy=postUrl' \\
-      ${credentials}`);
+      ${credentials}
+
+  Or by commands (${PAYBELL} --help):
+
+    export PAYBELL_URL=${url} PAYBELL_ENTITY_ID=$ENTITY_ID PAYBELL_API_KEY=$API_KEY
+    ${PAYBELL} webhooks list`);
 }

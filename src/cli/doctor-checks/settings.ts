@@ -1,5 +1,5 @@
 import { type Config, ConfigError, loadConfig, SETTING_NAMES } from '../../config.ts';
-import { nearest } from '../../domain/inputs.ts';
+import { misspeltSettings } from '../misspelt-settings.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -31,9 +31,7 @@ function doubtful(config: Config, environment: Environment): Finding[] {
       ),
     );
   }
-  for (const name of Object.keys(environment)) {
-    const meant = misspelt(name);
-    if (meant === null || environment[meant]) continue;
+  for (const { name, meant } of misspeltSettings(environment)) {
     findings.push(warning('settings', `${name} is no setting`, `If ${meant} is meant, rename it.`));
   }
   return findings;
@@ -41,10 +39,4 @@ function doubtful(config: Config, environment: Environment): Finding[] {
 
 function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || host.startsWith('127.');
-}
-
-/** Short names are left alone: too many others are two letters away from PORT. */
-function misspelt(name: string): string | null {
-  const long = SETTING_NAMES.filter((setting) => setting.length > 6);
-  return name.length > 6 && !long.some((setting) => setting === name) ? nearest(name, long) : null;
 }

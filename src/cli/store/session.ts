@@ -8,6 +8,7 @@ import { entityExists } from '../../store/entities.ts';
 import type { SecretBox } from '../../store/secret-box.ts';
 import { CommandError } from '../failure.ts';
 import { PAYBELL } from '../invocation.ts';
+import { warnOfMisspeltSettings } from '../misspelt-settings.ts';
 
 export type Session = { db: Database; box: SecretBox; config: Config };
 
@@ -19,6 +20,7 @@ export async function withStore<Value>(
   work: (store: Session) => Promise<Value>,
   { create = false }: { create?: boolean } = {},
 ): Promise<Value> {
+  warnOfMisspeltSettings(process.env);
   const config = loadConfig(process.env);
   if (!create) requireStore(config.DATABASE_URL);
   const { db, box } = await openStore(config);
