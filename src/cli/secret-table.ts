@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander';
-import { MAX_OVERLAP_HOURS, type SecretList } from '../domain/secrets.ts';
+import { MAX_OVERLAP_HOURS } from '../domain/overlap.ts';
+import type { SecretList } from '../domain/secrets.ts';
 import { printLine, printTable, showDate } from './output.ts';
 
 /** Signing secrets as people read them, whether they came from the store or over HTTP. */

@@ -1,10 +1,8 @@
 import { z } from 'zod';
+import { DEFAULT_OVERLAP_HOURS, MAX_OVERLAP_HOURS } from './overlap.ts';
 
 /** A receiver has to try each of them, so there are never many. */
 export const MAX_SECRETS_IN_FORCE = 5;
-
-export const MAX_OVERLAP_HOURS = 168;
-export const DEFAULT_OVERLAP_HOURS = 24;
 
 export const signingSecretSchema = z
   .strictObject({

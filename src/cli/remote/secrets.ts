@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { SecretList } from '../../client/types.ts';
-import { DEFAULT_OVERLAP_HOURS } from '../../domain/secrets.ts';
+import { DEFAULT_OVERLAP_HOURS } from '../../domain/overlap.ts';
 import { PAYBELL } from '../invocation.ts';
 import { printJson } from '../output.ts';
 import { parseOverlapHours, printSecrets } from '../secret-table.ts';

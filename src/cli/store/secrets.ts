@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { type Config, parseSecretKey, SECRET_KEY_RULE } from '../../config.ts';
-import { DEFAULT_OVERLAP_HOURS, type SecretList } from '../../domain/secrets.ts';
+import { DEFAULT_OVERLAP_HOURS } from '../../domain/overlap.ts';
+import type { SecretList } from '../../domain/secrets.ts';
 import { finishKeyChange, formerKeyFile, readKeyFile, stageKey } from '../../store/key-file.ts';
 import { randomBytes } from '../../store/new-id.ts';
 import { SecretBox } from '../../store/secret-box.ts';
