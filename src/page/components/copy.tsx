@@ -4,15 +4,22 @@ import { Icon } from './icon.tsx';
 
 const SHOWN_MS = 1_600;
 
+/** A text that is only fetched when it is wanted; null when it could not be had. */
+type LateText = () => Promise<string | null>;
+type CopyProps = { text: string | LateText; label: string; compact?: boolean };
+
 /** Copies a text and says so, to the eye and to a screen reader. */
-export function CopyButton({ text, label, compact = false }: { text: string; label: string; compact?: boolean }) {
+export function CopyButton({ text, label, compact = false }: CopyProps) {
   const [copied, setCopied] = useState(false);
   useEffect(() => {
     if (!copied) return;
     const timer = setTimeout(() => setCopied(false), SHOWN_MS);
     return () => clearTimeout(timer);
   }, [copied]);
-  const copy = async () => setCopied(await toClipboard(text));
+  const copy = async () => {
+    const copying = typeof text === 'string' ? text : await text();
+    if (copying !== null) setCopied(await toClipboard(copying));
+  };
   return (
     <button
       type="button"

@@ -1,5 +1,43 @@
+import { useState } from 'preact/hooks';
+import { paybell } from '../api.ts';
+import { Curl } from '../components/copy.tsx';
+import { Icon } from '../components/icon.tsx';
+import { Failure, Loading } from '../components/states.tsx';
 import { ViewHead } from '../components/view-head.tsx';
+import { useAnswer } from '../use-answer.ts';
+import { RotateDialog } from './secrets/rotate-dialog.tsx';
+import { SecretCards, withoutTexts } from './secrets/secret-list.tsx';
+import { SignatureTester } from './secrets/tester.tsx';
 
+/** What signs the posts, how to change it without missing one, and why a signature does not hold. */
 export function Secrets() {
-  return <ViewHead title="Secrets" />;
+  const [rotating, setRotating] = useState(false);
+  const { data, problem, again } = useAnswer('secrets', async (signal) =>
+    withoutTexts(await paybell().secrets.list({ signal })),
+  );
+  return (
+    <>
+      <ViewHead
+        title="Secrets"
+        about="Every post is signed with each secret in force, so that receivers know it came from here, unaltered."
+      >
+        <button type="button" class="button" onClick={() => setRotating(true)}>
+          <Icon name="retry" size={14} />
+          Rotate
+        </button>
+      </ViewHead>
+      <div class="stack">
+        {data === null && problem !== null ? <Failure problem={problem} again={again} /> : null}
+        {data === null && problem === null ? <Loading what="secrets" /> : null}
+        {data === null ? null : <SecretCards known={data} />}
+        <SignatureTester />
+        <details>
+          <summary>The same from a terminal</summary>
+          <Curl path="/webhooks/secret" />
+          <Curl method="POST" path="/webhooks/secret/rotate" body={{ overlapHours: 24 }} />
+        </details>
+      </div>
+      {rotating ? <RotateDialog onRotated={() => void again()} onClose={() => setRotating(false)} /> : null}
+    </>
+  );
 }

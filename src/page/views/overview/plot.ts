@@ -1,5 +1,5 @@
 import uPlot from 'uplot';
-import type { ChartData } from './series.ts';
+import type { ChartData, Series } from './series.ts';
 
 /** Loaded with the first chart: the rest of the page needs no plotting. */
 
@@ -26,7 +26,7 @@ export function drawPlot(
     height: HEIGHT,
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 } },
-    padding: [10, 8, 0, 0],
+    padding: [10, 22, 0, 0],
     scales: { x: { time: true }, y: scaleOf(chart) },
     axes: axesOf(chart, inks),
     series: [
@@ -39,8 +39,7 @@ export function drawPlot(
           width: 2,
           ...(dash === undefined ? {} : { dash: [...dash] }),
           ...(fill ? { fill: transparent(stroke) } : {}),
-          // Alone between gaps, a value has no line to be seen by.
-          points: { show: chart.moments.length < 40, size: 5, fill: stroke },
+          points: { show: true, size: 5, fill: stroke, filter: lonelyPoints },
         };
       }),
     ],
@@ -55,7 +54,17 @@ export function drawPlot(
 }
 
 function dataOf({ moments, series }: ChartData): uPlot.AlignedData {
-  return [[...moments], ...series.map(({ values }) => [...values])];
+  const drawn = ({ values, quietAtZero = false }: Series) =>
+    values.map((value) => (quietAtZero && value === 0 ? null : value));
+  return [[...moments], ...series.map(drawn)];
+}
+
+/** Alone between gaps, a value has no line to be seen by. */
+function lonelyPoints(plot: uPlot, series: number): number[] {
+  const values = plot.data[series] ?? [];
+  return [...values.keys()].filter(
+    (index) => values[index] != null && values[index - 1] == null && values[index + 1] == null,
+  );
 }
 
 function scaleOf({ top, logarithmic = false }: ChartData): uPlot.Scale {
@@ -72,15 +81,19 @@ function decades(min: number | null, max: number | null): [number, number] {
 
 function axesOf({ text, logarithmic = false }: ChartData, { text: stroke, line }: Inks): uPlot.Axis[] {
   const common = { stroke, font: AXIS_FONT, ticks: { show: false } };
+  const isShown = (value: number) => !logarithmic || Number.isInteger(Math.log10(value));
   return [
     { ...common, grid: { show: false }, size: 28, values: clockValues },
     {
       ...common,
-      grid: { stroke: line, width: 1 },
+      grid: {
+        stroke: line,
+        width: 1,
+        filter: (_plot, splits) => splits.map((value) => (isShown(value) ? value : null)),
+      },
       size: 58,
       space: 36,
-      values: (_plot, splits) =>
-        splits.map((value) => (logarithmic && !Number.isInteger(Math.log10(value)) ? null : text(value))),
+      values: (_plot, splits) => splits.map((value) => (isShown(value) ? text(value) : null)),
     },
   ];
 }

@@ -10,6 +10,8 @@ export type Series = {
   readonly ink: Ink;
   readonly dash?: readonly number[];
   readonly fill?: boolean;
+  /** Drawn only where there is any, since none of it is what one hopes for. */
+  readonly quietAtZero?: boolean;
   /** One for each moment; null where there is nothing to say. */
   readonly values: readonly (number | null)[];
 };
@@ -45,12 +47,12 @@ export function chartsOf(stats: Stats): ChartData[] {
       series: [
         { label: 'Delivered', ink: 'accent', fill: true, values: pick(({ delivered }) => delivered) },
         { label: 'Accepted', ink: 'muted', dash: DASHED, values: pick(({ accepted }) => accepted) },
-        { label: 'Failed', ink: 'bad', dash: DOTTED, values: pick(({ failed }) => failed) },
+        { label: 'Failed', ink: 'bad', dash: DOTTED, quietAtZero: true, values: pick(({ failed }) => failed) },
       ],
     },
     {
       title: 'Time to receipt',
-      about: 'From acceptance to the receiver’s answer: half, 95 and 99 of 100 took at most this long.',
+      about: 'What 50, 95 and 99 of 100 deliveries took at most.',
       moments,
       text: (ms) => (ms === null || ms === undefined ? '–' : spanText(ms)),
       logarithmic: true,
