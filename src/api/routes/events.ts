@@ -13,6 +13,7 @@ import { invalidRequest, Problem } from '../../domain/problems.ts';
 import type { Acceptance } from '../../store/events.ts';
 import { newId } from '../../store/new-id.ts';
 import { json } from '../answers.ts';
+import { splitLines } from '../batch-lines.ts';
 import type { ApiContext } from '../context.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { asProblem } from '../problem-response.ts';
@@ -20,8 +21,6 @@ import { decodeUtf8, parseJson, readBytes, requireContentType } from '../request
 
 const JSON_TYPE = 'application/json';
 const NDJSON_TYPE = 'application/x-ndjson';
-const LINE_FEED = 0x0a;
-const CARRIAGE_RETURN = 0x0d;
 
 type EventSchema = ReturnType<typeof postedEventSchema>;
 
@@ -72,12 +71,9 @@ function acceptBatch(schema: EventSchema): Endpoint {
     answers: { 200: { description: 'One result for each line', schema: batchResultsSchema } },
     handle: async ({ context, caller, request }) => {
       requireContentType(request, NDJSON_TYPE);
-      const lines = splitLines(await readBytes(request, MAX_BATCH_BYTES));
+      const lines = splitLines(await readBytes(request, MAX_BATCH_BYTES), MAX_BATCH_EVENTS + 1);
       if (lines.length > MAX_BATCH_EVENTS) {
-        throw new Problem(
-          'body_too_large',
-          `A batch has at most ${MAX_BATCH_EVENTS} events; this one has ${lines.length}.`,
-        );
+        throw new Problem('body_too_large', `A batch has at most ${MAX_BATCH_EVENTS} events; this one has more.`);
       }
       const { admitted, refusal } = context.limits.admitEvents(caller.keyId, lines.length);
       const results = await Promise.all(
@@ -140,17 +136,4 @@ async function accept(
   });
   if (!acceptance.repeated) backlog.add(entityId, acceptance.deliveries);
   return acceptance;
-}
-
-/** The bytes of each line that has any, without the line's end. */
-function splitLines(bytes: Uint8Array): Uint8Array[] {
-  const lines: Uint8Array[] = [];
-  for (let start = 0; start < bytes.length; ) {
-    const found = bytes.indexOf(LINE_FEED, start);
-    const next = found < 0 ? bytes.length : found;
-    const end = bytes[next - 1] === CARRIAGE_RETURN ? next - 1 : next;
-    if (end > start) lines.push(bytes.subarray(start, end));
-    start = next + 1;
-  }
-  return lines;
 }
