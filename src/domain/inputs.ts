@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Fault } from './problems.ts';
+import { type Fault, MAX_FAULTS_SHOWN } from './problems.ts';
 
 /** Parsed input, or every fault of it at once: a caller should not have to send a request five times to mend it. */
 export type Parsed<Value> = { ok: true; value: Value } | { ok: false; faults: Fault[] };
@@ -43,7 +43,7 @@ function readParameters(search: string, known: readonly string[]) {
     const name = decode(equals < 0 ? pair : pair.slice(0, equals));
     const value = decode(equals < 0 ? '' : pair.slice(equals + 1));
     if (name === null) fault(pair, 'is not valid percent-encoded UTF-8');
-    else if (!known.includes(name)) fault(name, unknownName('parameter', name, known));
+    else if (!known.includes(name)) fault(name, unknownName('parameter', name, known, faults.size));
     else if (value === null) fault(name, 'is not valid percent-encoded UTF-8');
     else if (Object.hasOwn(values, name)) fault(name, 'is given more than once; give it once');
     else values[name] = value;
@@ -67,10 +67,10 @@ function faultsOf(error: z.ZodError, where: Fault['in'], known: readonly string[
   return error.issues.flatMap((issue) => {
     const name = issue.path.join('.');
     if (issue.code !== 'unrecognized_keys') return [{ in: where, name, message: issue.message }];
-    return issue.keys.map((key) => ({
+    return issue.keys.map((key, index) => ({
       in: where,
       name: clip([...issue.path, key].join('.')),
-      message: unknownName('field', key, known),
+      message: unknownName('field', key, known, index),
     }));
   });
 }
@@ -79,7 +79,9 @@ function fieldsOf(schema: z.ZodType): string[] {
   return 'shape' in schema && typeof schema.shape === 'object' ? Object.keys(schema.shape ?? {}) : [];
 }
 
-function unknownName(kind: 'parameter' | 'field', name: string, known: readonly string[]): string {
+/** Only what is shown gets a hint: looking for the nearest name of twenty thousand would keep everybody else waiting. */
+function unknownName(kind: 'parameter' | 'field', name: string, known: readonly string[], index: number): string {
+  if (index >= MAX_FAULTS_SHOWN) return `is not a known ${kind}`;
   if (known.length === 0) return `is not a known ${kind}; there are none here`;
   const near = nearest(name, known);
   if (near !== null) return `is not a known ${kind}; did you mean ${near}?`;
@@ -91,6 +93,7 @@ export function nearest(name: string, known: readonly string[]): string | null {
   if (name.length > MAX_ECHO) return null;
   let best: { candidate: string; distance: number } | null = null;
   for (const candidate of known) {
+    if (Math.abs(candidate.length - name.length) > 2) continue;
     const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
     if (distance <= 2 && (best === null || distance < best.distance)) best = { candidate, distance };
   }

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { z } from 'zod';
 import { nearest, parseBody, parseQuery } from '../../src/domain/inputs.ts';
 import { exactText, oneOf, pagingFields, wholeNumber } from '../../src/domain/paging.ts';
+import { MAX_FAULTS_SHOWN } from '../../src/domain/problems.ts';
 
 const schema = z.strictObject({
   name: exactText({ description: 'A text.' }),
@@ -134,6 +135,20 @@ describe('a body', () => {
     const result = parseBody(bodySchema, { postUrl: 'x', events: ['a', 1] });
     expect(result.ok ? [] : result.faults.map(({ name }) => name)).toEqual(['events.1']);
   });
+});
+
+test('faults beyond those that are shown get no hint, since looking for one would keep everybody else waiting', () => {
+  const names = Array.from(
+    { length: MAX_FAULTS_SHOWN + 5 },
+    (_, index) => `amoun${String.fromCharCode(0x100 + index)}`,
+  );
+  const ofQuery = parseQuery(schema, names.map(encodeURIComponent).join('&'));
+  const ofBody = parseBody(schema, Object.fromEntries(names.map((name) => [name, 0])));
+  for (const parsed of [ofQuery, ofBody]) {
+    const unknown = parsed.ok ? [] : parsed.faults.filter(({ name }) => names.includes(name));
+    const hinted = unknown.filter(({ message }) => message.endsWith('did you mean amount?'));
+    expect([unknown.length, hinted.length]).toEqual([MAX_FAULTS_SHOWN + 5, MAX_FAULTS_SHOWN]);
+  }
 });
 
 describe('the nearest known name', () => {
