@@ -79,8 +79,10 @@ function printFirstSteps(url: string, processor: string, { entityId, apiKey }: P
     curl -s '${api}/webhooks/classic?event=TransferFinalized&sortBy=postUrl' \\
       ${credentials}
 
-  Or by commands (${PAYBELL} --help):
+  Or by commands, after a login that holds for every terminal:
 
-    export PAYBELL_URL=${url} PAYBELL_ENTITY_ID=$ENTITY_ID PAYBELL_API_KEY=$API_KEY
+    PAYBELL_API_KEY=${apiKey} \\
+      ${PAYBELL} login --server ${url} --entity ${entityId}
+
     ${PAYBELL} webhooks list`);
 }

@@ -8,11 +8,10 @@ const HOUR_S = 3_600;
 const DAY_S = 24 * HOUR_S;
 
 export const STORY_MEANINGS = {
-  subscription: 'An agreement is signed, and every payment arrives in time.',
-  'late-payment': 'One payment is days late, arrives after all, and the agreement goes on.',
-  cancelled: 'The payer gives notice; the agreement runs to the end of what is paid, and ends.',
-  'failed-transfer':
-    'A transfer is processed and never made final: the network undid it. Nobody pays, and the payee ends the agreement.',
+  subscription: 'Signed, and every payment arrives in time.',
+  'late-payment': 'One payment is days late, then arrives, and all goes on.',
+  cancelled: 'The payer gives notice; it runs to what is paid, and ends.',
+  'failed-transfer': 'A transfer is never made final, nobody pays, the payee ends it.',
 } as const;
 
 export type StoryName = keyof typeof STORY_MEANINGS;

@@ -206,7 +206,10 @@ describe('paybell listen as a command', () => {
     expect(answer?.status).toBe(204);
     const { exitCode, stdout, stderr } = await listening;
     expect(JSON.parse(stdout)).toMatchObject({ deliveryId: 'dlv_1', signature: 'verified', status: 204, body: BODY });
-    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: expect.stringContaining(`:${port}/; signatures are`) });
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 0,
+      stderr: expect.stringContaining(`:${port}/ until Ctrl-C.\nSignatures are checked with`),
+    });
     expect(stdout + stderr).not.toContain(SECRET);
   });
 

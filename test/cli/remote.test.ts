@@ -248,7 +248,7 @@ describe('paybell play and tail', () => {
     const tail = Bun.spawn([process.execPath, main, 'tail', '--json', '--lines', '0', '--network-id', '137'], {
       env: { PATH: process.env.PATH ?? '', ...environment },
       stdout: 'pipe',
-      stderr: 'inherit',
+      stderr: 'ignore',
     });
     const seen = new Set<string>();
     const reading = (async () => {

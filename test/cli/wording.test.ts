@@ -1,4 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { invocation } from '../../src/cli/invocation.ts';
 import { misspeltSettings } from '../../src/cli/misspelt-settings.ts';
 import { runPaybell, servePaybell, tempFolder } from '../support/paybell.ts';
@@ -76,6 +78,24 @@ describe('help', () => {
       'prune',
       'store',
     ]);
+  });
+});
+
+describe('what the first start prints', () => {
+  test('logs in when it is pasted', async () => {
+    const fresh = tempFolder();
+    const served = await servePaybell(fresh.path, {});
+    const [command = ''] = /PAYBELL_API_KEY=.*\n.* login .*/.exec(served.stdout()) ?? [];
+    const shim = `#!/bin/sh\nexec "${process.execPath}" "${join(import.meta.dir, '../../src/main.ts')}" "$@"\n`;
+    writeFileSync(join(fresh.path, 'paybell'), shim, { mode: 0o755 });
+    const env = { PATH: `${fresh.path}:${process.env.PATH ?? ''}`, HOME: fresh.path };
+    const shell = Bun.spawn(['sh', '-c', `${command} && paybell whoami`], { env, stdout: 'pipe', stderr: 'pipe' });
+    const [stdout, stderr] = await Promise.all([shell.stdout.text(), shell.stderr.text()]);
+    await served.stop();
+    fresh.remove();
+    expect(stderr).toBe('');
+    expect(stdout).toMatch(new RegExp(`^server +${served.url}$`, 'm'));
+    expect(stdout).not.toContain('pbk_');
   });
 });
 

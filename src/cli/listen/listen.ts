@@ -5,7 +5,7 @@ import { importKey } from '../../verify/keys.ts';
 import { CommandError, EXIT } from '../failure.ts';
 import { addExamples } from '../help.ts';
 import { PAYBELL } from '../invocation.ts';
-import { paint, printJson, printLine } from '../output.ts';
+import { paint, printable, printJson, printLine } from '../output.ts';
 import { addConnectionOptions, type ConnectionOptions, connectionIfAny } from '../remote/connection.ts';
 import { clientFor } from '../remote/session.ts';
 import { nextStopSignal } from '../stop-signal.ts';
@@ -31,7 +31,7 @@ export function addListen(program: Command): void {
   addExamples(
     listen,
     ['listen --port 3000', 'listen --forward http://localhost:8000/hook', 'listen --fail 2 --status 503'],
-    'Secrets come from --secret, from PAYBELL_SECRET, or from the server, if the key may read them.',
+    'Secrets come from --secret, from PAYBELL_SECRET, or from the server, if the\nkey may read them. With --forward, posts made to fail are not passed on.',
   ).action(run);
 }
 
@@ -70,10 +70,10 @@ async function run(options: Options): Promise<void> {
   });
   // Standard output has nothing but the posts when a program reads it.
   const say = options.json ? (text: string) => process.stderr.write(`${text}\n`) : printLine;
-  say(`Listening on ${paint(receiver.url, 'cyan')}; ${from}. Ctrl-C ends it.`);
+  say(`Listening on ${paint(receiver.url, 'cyan')} until Ctrl-C.\n${paint(from, 'dim')}`);
   await Promise.race([enough.promise, nextStopSignal()]);
   await receiver.stop();
-  say(paint(`${tally.posts} posts, ${tally.verified} of them verified.`, 'dim'));
+  say(paint(`${tally.posts} ${tally.posts === 1 ? 'post' : 'posts'}, ${tally.verified} of them verified.`, 'dim'));
 }
 
 function listenOn(options: Parameters<typeof startReceiver>[0]): Receiver {
@@ -90,15 +90,15 @@ function listenOn(options: Parameters<typeof startReceiver>[0]): Receiver {
 type Keys = { source: KeySource | null; keys: readonly string[]; from: string };
 
 async function keysFor(options: Options): Promise<Keys> {
-  if (!options.check) return { source: null, keys: [], from: 'signatures are not checked' };
+  if (!options.check) return { source: null, keys: [], from: 'Signatures are not checked.' };
   const given = [...(options.secret ?? []), ...(process.env.PAYBELL_SECRET ?? '').split(/[\s,]+/)].filter(Boolean);
   if (given.length > 0) {
     await requireKeys(given);
-    return { source: null, keys: given, from: 'signatures are checked with the given secrets' };
+    return { source: null, keys: given, from: 'Signatures are checked with the given secrets.' };
   }
   const connection = connectionIfAny(options);
   if (connection === null) {
-    return { source: null, keys: [], from: `signatures are not checked: give --secret, or ${PAYBELL} login` };
+    return { source: null, keys: [], from: `Signatures are not checked: give --secret, or use ${PAYBELL} login.` };
   }
   const client = clientFor(connection);
   const source: KeySource = async () => {
@@ -106,10 +106,10 @@ async function keysFor(options: Options): Promise<Keys> {
     return [...secrets.map(({ secret }) => secret), publicKey];
   };
   try {
-    return { source, keys: await source(), from: `signatures are checked with the secrets of ${connection.url}` };
+    return { source, keys: await source(), from: `Signatures are checked with the secrets of ${connection.url}.` };
   } catch (error) {
     if (!(error instanceof PaybellError)) throw error;
-    return { source, keys: [], from: `signatures are not checked yet: ${error.message}` };
+    return { source, keys: [], from: `Signatures are not checked yet: ${printable(error.message)}` };
   }
 }
 

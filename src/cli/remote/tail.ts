@@ -26,7 +26,7 @@ export function addTail(program: Command): void {
     .option('--event <kind>', 'only of this kind of event')
     .option('--network-id <id>', 'only of this network')
     .option('--webhook-id <id>', 'only to this webhook');
-  finishRemote(tail, ['tail', 'tail --event LatePayment --json'], 'Ctrl-C ends it.').action(follow);
+  finishRemote(tail, ['tail', 'tail --event LatePayment --json']).action(follow);
 }
 
 async function follow({ lines, ...options }: Omit<Given, 'lines'> & { lines: number }): Promise<void> {
@@ -36,6 +36,8 @@ async function follow({ lines, ...options }: Omit<Given, 'lines'> & { lines: num
     for (const delivery of deliveries) json ? printJson(delivery) : printLine(showDelivery(delivery));
   };
   show(await changes.first(lines));
+  // Not among the lines that a program may be reading.
+  process.stderr.write(`${paint('Following the deliveries until Ctrl-C.', 'dim', process.stderr)}\n`);
   const stop = { asked: false };
   const stopped = nextStopSignal().then(() => {
     stop.asked = true;
