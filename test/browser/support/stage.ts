@@ -9,11 +9,13 @@ export type Stage = AsyncDisposable & {
   readonly credentials: Credentials;
   readonly client: Paybell;
   readonly receiver: Receiver;
+  readonly databaseFile: string;
 };
 
 export async function setStage(settings: Record<string, string> = {}): Promise<Stage> {
   const folder = tempFolder();
-  const service = await startTestService(`sqlite:${folder.path}/paybell.db`, settings);
+  const databaseFile = `${folder.path}/paybell.db`;
+  const service = await startTestService(`sqlite:${databaseFile}`, settings);
   const { url } = service.client();
   const credentials = service.first;
   const receiver = startReceiver();
@@ -22,6 +24,7 @@ export async function setStage(settings: Record<string, string> = {}): Promise<S
     credentials,
     client: new Paybell({ url, ...credentials }),
     receiver,
+    databaseFile,
     async [Symbol.asyncDispose]() {
       await service[Symbol.asyncDispose]();
       await receiver[Symbol.asyncDispose]();

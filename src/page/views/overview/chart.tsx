@@ -3,13 +3,14 @@ import { Time } from '../../components/time.tsx';
 import type { Inks, Plot } from './plot.ts';
 import type { ChartData, Ink, Series } from './series.ts';
 
+const moment = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+
 /** A chart with its legend, which tells the values under the pointer, and the same as a table for whoever cannot see it. */
 export function Chart({ chart }: { chart: ChartData }) {
   const figure = useRef<HTMLElement>(null);
   const [point, setPoint] = useState<number | null>(null);
   usePlot(figure, chart, setPoint);
-  const last = chart.moments.length - 1;
-  const at = chart.moments[point ?? last];
+  const at = point === null ? undefined : chart.moments[point];
   return (
     <figure class="card chart" ref={figure}>
       <figcaption>
@@ -20,12 +21,10 @@ export function Chart({ chart }: { chart: ChartData }) {
         {chart.series.map(({ label, ink, dash, values }) => (
           <span key={label}>
             <Swatch ink={ink} dash={dash} />
-            {label} <strong>{chart.text(values[point ?? last])}</strong>
+            {label} {point === null ? null : <strong>{chart.text(values[point])}</strong>}
           </span>
         ))}
-        {at === undefined ? null : (
-          <span class="muted">{point === null ? 'newest' : new Date(at * 1000).toLocaleString()}</span>
-        )}
+        {at === undefined ? null : <span class="muted">{moment.format(new Date(at * 1000))}</span>}
       </p>
       <div class="plot" aria-hidden="true" />
       <details>

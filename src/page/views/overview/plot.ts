@@ -12,6 +12,8 @@ export type Plot = {
 };
 
 const HEIGHT = 190;
+/** A single moment has no length that an axis could show. */
+const SHORTEST_S = 60;
 const AXIS_FONT = '11px ui-sans-serif, -apple-system, "Segoe UI", Roboto, "Liberation Sans", Arial, sans-serif';
 
 /** Draws into the frame; `onPoint` is told which moment the pointer is at, or null. */
@@ -27,7 +29,10 @@ export function drawPlot(
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 } },
     padding: [10, 22, 0, 0],
-    scales: { x: { time: true }, y: scaleOf(chart) },
+    scales: {
+      x: { time: true, range: (_plot, min, max) => [Math.min(min, max - SHORTEST_S), max] },
+      y: scaleOf(chart),
+    },
     axes: axesOf(chart, inks),
     series: [
       {},
@@ -68,34 +73,40 @@ function lonelyPoints(plot: uPlot, series: number): number[] {
 }
 
 function scaleOf({ top, logarithmic = false }: ChartData): uPlot.Scale {
-  if (logarithmic) return { distr: 3, range: (_plot, min, max) => decades(min, max) };
+  if (logarithmic) return { distr: 3, range: (_plot, min, max) => betweenMarks(min, max) };
   return { range: (_plot, _min, max) => [0, Math.max(top ?? 0, top === 1 ? 1 : (max ?? 0) * 1.1)] };
 }
 
-/** Whole decades, so that the axis has round numbers and does not jump about with each new value. */
-function decades(min: number | null, max: number | null): [number, number] {
-  const low = 10 ** Math.floor(Math.log10(Math.max(1, min ?? 1)));
-  const high = 10 ** Math.ceil(Math.log10(Math.max(1, max ?? 1)));
-  return [low, Math.max(high, low * 100)];
+/** Milliseconds that people have round words for, from one to a hundred days. */
+const MARKS = [1, 10, 100, 1e3, 1e4, 6e4, 6e5, 3.6e6, 3.6e7, 8.64e7, 8.64e8, 8.64e9];
+
+/** From mark to mark, so that the axis does not jump about with each new value, and over three of them at least. */
+function betweenMarks(min: number | null, max: number | null): [number, number] {
+  const low = Math.max(
+    0,
+    MARKS.findLastIndex((mark) => mark <= (min ?? 1)),
+  );
+  const high = MARKS.findIndex((mark) => mark >= (max ?? 1));
+  return [MARKS[low] ?? 1, MARKS[Math.max(high, low + 2)] ?? 8.64e9];
 }
 
 function axesOf({ text, logarithmic = false }: ChartData, { text: stroke, line }: Inks): uPlot.Axis[] {
   const common = { stroke, font: AXIS_FONT, ticks: { show: false } };
-  const isShown = (value: number) => !logarithmic || Number.isInteger(Math.log10(value));
   return [
     { ...common, grid: { show: false }, size: 28, values: clockValues },
     {
       ...common,
-      grid: {
-        stroke: line,
-        width: 1,
-        filter: (_plot, splits) => splits.map((value) => (isShown(value) ? value : null)),
-      },
+      grid: { stroke: line, width: 1 },
       size: 58,
       space: 36,
-      values: (_plot, splits) => splits.map((value) => (isShown(value) ? text(value) : null)),
+      ...(logarithmic ? { splits: marksBetween, filter: (_plot: uPlot, splits: number[]) => splits } : {}),
+      values: (_plot, splits) => splits.map(text),
     },
   ];
+}
+
+function marksBetween(_plot: uPlot, _axis: number, min: number, max: number): number[] {
+  return MARKS.filter((mark) => mark >= min && mark <= max);
 }
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });

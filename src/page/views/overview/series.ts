@@ -45,8 +45,8 @@ export function chartsOf(stats: Stats): ChartData[] {
       text: countText,
       top: 4,
       series: [
-        { label: 'Delivered', ink: 'accent', fill: true, values: pick(({ delivered }) => delivered) },
         { label: 'Accepted', ink: 'muted', dash: DASHED, values: pick(({ accepted }) => accepted) },
+        { label: 'Delivered', ink: 'accent', fill: true, values: pick(({ delivered }) => delivered) },
         { label: 'Failed', ink: 'bad', dash: DOTTED, quietAtZero: true, values: pick(({ failed }) => failed) },
       ],
     },

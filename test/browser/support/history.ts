@@ -1,0 +1,46 @@
+import { createLogger } from '../../../src/log.ts';
+import { Counter } from '../../../src/metrics/registry.ts';
+import { destinationKey } from '../../../src/store/events.ts';
+import { openSqlite } from '../../../src/store/sqlite.ts';
+import { StatsRecorder } from '../../../src/store/stats-recorder.ts';
+import type { Stage } from './stage.ts';
+
+const MINUTES = 58;
+const MINUTE_MS = 60_000;
+const RECEIVERS = ['https://billing.example.com/paybell', 'https://ledger.example.net/inbound/transfers'];
+
+/** The last hour of a shop with one bad spell, counted by the service's own recorder with its clock put back. */
+export async function liveThroughAnHour({ databaseFile, credentials: { entityId } }: Stage): Promise<void> {
+  const db = await openSqlite(databaseFile);
+  const nowMs = Date.now();
+  let clockMs = nowMs;
+  const recorder = new StatsRecorder(db, createLogger('silent'), () => clockMs, new Counter());
+  for (let minute = 0; minute < MINUTES; minute++) {
+    clockMs = nowMs - (MINUTES - minute) * MINUTE_MS;
+    for (const [index, postUrl] of RECEIVERS.entries()) {
+      recordMinute(recorder, entityId, destinationKey(entityId, postUrl), minute + index * 3);
+    }
+    await recorder.flush();
+  }
+  await db.close();
+}
+
+/** Waves without chance, so that every run draws the same picture. */
+function recordMinute(recorder: StatsRecorder, entityId: string, destination: string, minute: number): void {
+  const events = Math.round(34 + 14 * Math.sin(minute / 6) + 6 * Math.sin(minute * 1.7));
+  const isBad = minute >= 22 && minute < 28;
+  for (let event = 0; event < events; event++) {
+    recorder.accepted(entityId, [destination]);
+    if (isBad && event % 3 !== 0) continue;
+    recorder.delivered(destination, receiptMs(event, events, isBad));
+  }
+  if (minute === 27) for (let event = 0; event < 4; event++) recorder.failed(destination);
+  // What was missed comes on the next retries.
+  if (minute >= 28 && minute < 31) for (let event = 0; event < 40; event++) recorder.delivered(destination, 240_000);
+}
+
+function receiptMs(event: number, events: number, isBad: boolean): number {
+  const share = event / events;
+  const usual = 16 + 12 * share + (share > 0.94 ? 60 : 0) + (share > 0.97 ? 180 : 0);
+  return isBad ? usual * 45 : usual;
+}
