@@ -1,0 +1,38 @@
+import fastify from 'fastify';
+import { type PaybellEvent, VerificationError, verify } from 'paybell/verify';
+
+/** A receiver on Fastify. `PAYBELL_SECRETS` holds the secrets in force, with a space between them. */
+
+const secrets = (process.env.PAYBELL_SECRETS ?? '').split(' ');
+
+/** In a real receiver: a unique column, written in the transaction that acts on the event. */
+const handled = new Set<string>();
+
+const app = fastify();
+
+app.register((hooks, _options, ready) => {
+  // Fastify parses JSON by itself. Within this plugin, and nowhere else, the body stays the bytes that came.
+  hooks.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+
+  hooks.post<{ Body: Buffer }>('/hooks/paybell', async (request, reply) => {
+    const event = await verify(request.body, request.headers, secrets);
+    const id = String(request.headers['webhook-id']);
+    if (!handled.has(id)) handle(event);
+    handled.add(id);
+    return reply.code(204).send();
+  });
+  ready();
+});
+
+app.setErrorHandler((error, _request, reply) => {
+  if (!(error instanceof VerificationError)) throw error;
+  return reply.code(error.status).send(error.reason);
+});
+
+function handle(event: PaybellEvent): void {
+  if (event.event === 'TransferFinalized') console.log(`paid: ${event.amount} ${event.currency}`);
+  else console.log(`seen: ${event.event}`);
+}
+
+await app.listen({ port: Number(process.env.PORT ?? 3000), host: '127.0.0.1' });
+console.log('listening on', app.server.address());
