@@ -13,6 +13,8 @@ import { until } from '../support/until.ts';
 
 setDefaultTimeout(120_000);
 
+const MAIN = join(import.meta.dir, '../../src/main.ts');
+
 /** They speak HTTP and nothing else, so one engine behind the server is enough. */
 let service: TestService;
 let remove: () => void;
@@ -240,12 +242,50 @@ describe('paybell login', () => {
   });
 });
 
+describe('paybell listen beside a server', () => {
+  test('fetches the secrets with the key, and shows a real post as verified', async () => {
+    const listening = Bun.spawn([process.execPath, MAIN, 'listen', '--json', '--count', '1', '--port', '0'], {
+      env: { PATH: process.env.PATH ?? '', ...environment },
+      stdout: 'pipe',
+      stderr: 'pipe',
+    });
+    let said = '';
+    const reading = (async () => {
+      for await (const chunk of listening.stderr) said += new TextDecoder().decode(chunk);
+    })();
+    await until('it listens', () => said.includes('secrets of'));
+    expect(said).toContain(`Signatures are checked with the secrets of ${url}.`);
+    const [here = ''] = /http:\/\/127\.0\.0\.1:\d+\//.exec(said) ?? [];
+    await answer(['webhooks', 'create', here, '--networks', '56', '--events', 'LatePayment']);
+    await answer(['events', 'send', '--sample', 'LatePayment', '--network-id', '56']);
+    const post = JSON.parse(await listening.stdout.text());
+    expect(post).toMatchObject({ signature: 'verified', status: 204, post: 1, onPurpose: false });
+    expect(JSON.parse(post.body)).toMatchObject({ event: 'LatePayment', networkId: 56 });
+    expect(await listening.exited).toBe(0);
+    await reading;
+  });
+
+  test('whose key may not read them goes on unchecked and says why', async () => {
+    const listening = Bun.spawn([process.execPath, MAIN, 'listen', '--port', '0'], {
+      env: { PATH: process.env.PATH ?? '', ...environment, PAYBELL_API_KEY: 'pbk_wrong' },
+      stdout: 'pipe',
+      stderr: 'inherit',
+    });
+    let said = '';
+    for await (const chunk of listening.stdout) {
+      said += new TextDecoder().decode(chunk);
+      if (said.includes('Signatures are')) listening.kill('SIGINT');
+    }
+    expect(said).toMatch(/Signatures are not checked yet: 401 unauthenticated/);
+    expect(await listening.exited).toBe(0);
+  });
+});
+
 describe('paybell play and tail', () => {
   test('a story is sent in its order and arrives whole, and tail shows each delivery', async () => {
     await using app = new Ledger();
     await answer(['webhooks', 'create', app.url(), '--networks', '137']);
-    const main = join(import.meta.dir, '../../src/main.ts');
-    const tail = Bun.spawn([process.execPath, main, 'tail', '--json', '--lines', '0', '--network-id', '137'], {
+    const tail = Bun.spawn([process.execPath, MAIN, 'tail', '--json', '--lines', '0', '--network-id', '137'], {
       env: { PATH: process.env.PATH ?? '', ...environment },
       stdout: 'pipe',
       stderr: 'ignore',

@@ -22,6 +22,18 @@ test('the domain knows no clock, no chance, no network, no file and no environme
   }
 });
 
+test('commands that speak to a server or receive open no store and read no setting of the service', async () => {
+  const ofOthers = files.filter((name) => /^cli\/(remote|listen)\//.test(name));
+  expect(ofOthers.length).toBeGreaterThan(10);
+  for (const file of ofOthers) {
+    const source = await read(file);
+    const opened = importsOf(source).filter((name) =>
+      /\/(service|(?:store|delivery|api)\/(?!new-id\.ts).+)/.test(name),
+    );
+    expect({ file, opened, reads: source.includes('loadConfig') }).toEqual({ file, opened: [], reads: false });
+  }
+});
+
 describe('the check of the arrows', () => {
   test.each([
     ['domain/webhooks.ts', `import { listWebhooks } from '../store/webhooks.ts';`],
