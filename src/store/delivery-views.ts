@@ -7,6 +7,9 @@ import type {
   EventListQuery,
   EventView,
 } from '../domain/delivery-views.ts';
+import { DEFAULT_LIMIT } from '../domain/paging.ts';
+import { MAX_EVENT_BYTES } from '../domain/posted-event.ts';
+import { invalidRequest } from '../domain/problems.ts';
 import type { Database, Queries, SqlInteger } from './database.ts';
 import { countMatches, type ListSource, readPage } from './list-page.ts';
 import { Parameters } from './values.ts';
@@ -40,9 +43,28 @@ export async function listEvents(
     order: BY_DATE,
     parameters: parameters.values,
     keysFirst: true,
+    weigh: query.limit <= DEFAULT_LIMIT ? undefined : requireLight(entityId),
   };
   const { totalResults, rows } = await readPage<EventRow>(db, source, query);
   return { totalResults, events: rows.map(toEvent) };
+}
+
+/** A page of the default length always fits, whatever its events are like. */
+const MAX_PAGE_BYTES = DEFAULT_LIMIT * MAX_EVENT_BYTES;
+
+/** Thirty answers of a hundred large events each took 800 MB and kept everybody else waiting for seconds. */
+function requireLight(entityId: string) {
+  return async (queries: Queries, keys: readonly string[]): Promise<void> => {
+    const row = await queries.get<{ bytes: SqlInteger | null }>(
+      `select sum(octet_length(body)) as bytes from events
+       where entity_id = $1 and id in (${keys.map((_, index) => `$${index + 2}`).join(', ')})`,
+      [entityId, ...keys],
+    );
+    const bytes = Number(row?.bytes ?? 0);
+    if (bytes <= MAX_PAGE_BYTES) return;
+    const message = `must be smaller here: the events of this page have ${bytes} bytes, and ${MAX_PAGE_BYTES} is the most`;
+    throw invalidRequest([{ in: 'query', name: 'limit', message }]);
+  };
 }
 
 export async function readEvent(db: Database, entityId: string, eventId: string): Promise<EventView | null> {

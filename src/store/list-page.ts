@@ -16,6 +16,8 @@ export type ListSource = ListPart & {
   lots?: readonly [ListPart, ListPart];
   /** Set where rows are wide and belong to an entity, `$1`: deep in the list, what is skipped is not read. */
   keysFirst?: boolean;
+  /** Called with the keys of the page before its rows are read; throws where they are too much for one answer. */
+  weigh?: ((queries: Queries, keys: readonly string[]) => Promise<void>) | undefined;
 };
 
 /** From here on a second statement costs less than to read the rows that are skipped. */
@@ -66,7 +68,7 @@ export async function countMatches(
   return Number((await queries.get<{ total: SqlInteger }>(text, parameters))?.total ?? 0);
 }
 
-function readPart<Row>(
+async function readPart<Row>(
   queries: Queries,
   source: ListSource,
   { where, order }: ListPart,
@@ -74,11 +76,12 @@ function readPart<Row>(
   limit: number,
   offset: number,
 ): Promise<Row[]> {
-  const { table, columns, parameters, keysFirst } = source;
+  const { table, columns, parameters, keysFirst, weigh } = source;
   const next = parameters.length + 1;
   const page = `from ${table} where ${where}
     order by ${order.map((column) => `${column} ${sortDir}`).join(', ')} limit $${next} offset $${next + 1}`;
   const values = [...parameters, limit, offset];
+  await weigh?.(queries, await readKeys(queries, `select id ${page}`, values));
   if (!keysFirst || offset < DEEP) return queries.all<Row>(`select ${columns} ${page}`, values);
   return readByKeys(queries, source, `select id ${page}`, values);
 }
@@ -93,7 +96,7 @@ async function readByKeys<Row>(
   keysText: string,
   values: readonly SqlValue[],
 ): Promise<Row[]> {
-  const keys = (await queries.all<{ id: string }>(keysText, values)).map(({ id }) => id);
+  const keys = await readKeys(queries, keysText, values);
   const rows = await queries.all<Row & { id: string }>(
     `select ${columns} from ${table}
      where entity_id = $1 and id in (${keys.map((_, index) => `$${index + 2}`).join(', ')})`,
@@ -101,4 +104,8 @@ async function readByKeys<Row>(
   );
   const byKey = new Map(rows.map((row) => [row.id, row]));
   return keys.flatMap((key) => byKey.get(key) ?? []);
+}
+
+async function readKeys(queries: Queries, text: string, values: readonly SqlValue[]): Promise<string[]> {
+  return (await queries.all<{ id: string }>(text, values)).map(({ id }) => id);
 }

@@ -10,6 +10,8 @@ const list = endpoint({
   operationId: 'listEvents',
   tag: 'Events',
   summary: 'List accepted events',
+  description:
+    'Each with its body. A page of more than 25 is refused where its bodies are more than 6.25 MiB together: ask for fewer.',
   permission: 'events:read',
   query: eventListQuerySchema,
   answers: taggedAnswers(eventListSchema),
