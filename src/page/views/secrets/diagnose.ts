@@ -72,7 +72,9 @@ export function headerOf({ headers }: Post, name: string): string | null {
 
 /** Lines of `name: value` as servers, proxies and `curl -v` print them; what is no such line is left out. */
 export function parseHeaders(text: string): Record<string, string> {
-  const lines = text.split(/\r?\n/).map((line) => /^[<>\s"']*([A-Za-z0-9-]+)["']?\s*[:=]\s*(.*?)[\s"',]*$/.exec(line));
+  const lines = text
+    .split(/\r?\n/)
+    .map((line) => /^[<>\s"']*([A-Za-z0-9-]+)["']?\s*[:=]\s*["']?(.*?)[\s"',]*$/.exec(line));
   return Object.fromEntries(lines.flatMap((line) => (line === null ? [] : [[line[1] ?? '', line[2] ?? '']])));
 }
 
