@@ -10,7 +10,7 @@ import { type Look, Tab } from './support/tab.ts';
 
 /**
  * Every view in every look, full of real data. The pictures are kept only where `PICTURES` names a folder
- * (`npm run pictures`), so that an ordinary run leaves the checkout as it is.
+ * (`npm run pictures`, which lives through a while first), so that an ordinary run is short and leaves the checkout as it is.
  */
 
 const LOOKS: Readonly<Record<string, Look>> = {
@@ -20,26 +20,41 @@ const LOOKS: Readonly<Record<string, Look>> = {
 };
 
 const FOLDER = process.env.PICTURES;
+const MINUTES = Number(process.env.PICTURE_MINUTES ?? 0);
+
+const VIEWS = Object.keys(PAGE_PATHS) as ViewName[];
 
 let browser: Browser;
 let stage: Stage;
+let scenery: AsyncDisposable;
 
-beforeAll(async () => {
-  browser = await launchChromium();
-  stage = await setStage();
-  await setScenery(stage);
-}, 120_000);
+beforeAll(
+  async () => {
+    browser = await launchChromium();
+    stage = await setStage();
+    scenery = await setScenery(stage, MINUTES);
+  },
+  (MINUTES + 2) * 60_000,
+);
 
 afterAll(async () => {
   await browser?.close();
   await stage?.[Symbol.asyncDispose]();
+  await scenery?.[Symbol.asyncDispose]();
 });
 
 async function take(page: Page, name: string): Promise<void> {
-  await page.waitForLoadState('networkidle');
+  // Views that poll are never idle for long; this is long enough for what they ask at first.
+  await page.waitForTimeout(700);
   const picture = await page.screenshot();
   expect(picture.length).toBeGreaterThan(5_000);
   if (FOLDER !== undefined) await Bun.write(join(FOLDER, `page-${name}.png`), picture);
+}
+
+async function open(page: Page, address: string): Promise<void> {
+  await page.goto(address);
+  await page.locator('main h1').waitFor();
+  await page.locator('.loading').first().waitFor({ state: 'detached' });
 }
 
 test.each(Object.keys(LOOKS))('every view is drawn in the look %s, without a fault', async (look) => {
@@ -48,12 +63,32 @@ test.each(Object.keys(LOOKS))('every view is drawn in the look %s, without a fau
   await tab.page.getByRole('heading', { name: 'Sign in to Paybell' }).waitFor();
   await take(tab.page, `sign-in-${look}`);
   await tab.signIn('/');
-  for (const view of Object.keys(PAGE_PATHS) as ViewName[]) {
-    await tab.page.goto(PAGE_PATHS[view]);
-    await tab.page.locator('main h1').waitFor();
-    await tab.page.locator('.loading').waitFor({ state: 'detached' });
+  for (const view of VIEWS) {
+    await open(tab.page, PAGE_PATHS[view]);
     await take(tab.page, `${view}-${look}`);
     expect(await accessibilityFaults(tab.page)).toEqual([]);
   }
   expect(tab.faults).toEqual([]);
 });
+
+test.each(['light', 'dark'])(
+  'one delivery stands open beside the list, and the form to register in front of it, %s',
+  async (look) => {
+    await using tab = await Tab.open(browser, stage, LOOKS[look]);
+    const { page } = tab;
+    const { deliveries } = await stage.client.deliveries.list({ status: 'retrying', limit: 1 });
+    await tab.signIn(`/deliveries?delivery=${deliveries[0]?.deliveryId}`);
+    await page.getByRole('complementary', { name: 'The opened delivery' }).getByText('503').first().waitFor();
+    await take(page, `delivery-${look}`);
+    expect(await accessibilityFaults(page)).toEqual([]);
+
+    await open(page, PAGE_PATHS.coverage);
+    await page.getByRole('button', { name: /TransferFinalized on Celo/ }).click();
+    await page.getByLabel('Post to').fill('https://shop.example.com/hooks/paybell');
+    await page.getByLabel('Arbitrum One').check();
+    await page.getByLabel('LatePayment').check();
+    await take(page, `register-${look}`);
+    expect(await accessibilityFaults(page)).toEqual([]);
+    expect(tab.faults).toEqual([]);
+  },
+);

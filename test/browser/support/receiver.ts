@@ -8,7 +8,8 @@ export type Receiver = AsyncDisposable & {
 
 export type Post = { readonly path: string; readonly headers: Headers; readonly body: string };
 
-export function startReceiver(): Receiver {
+/** `delayMs` is asked before each answer, with how many came before. */
+export function startReceiver(delayMs: (count: number) => number = () => 0): Receiver {
   const received: Post[] = [];
   let answer = { status: 200, body: '{"received":true}' };
   const server = Bun.serve({
@@ -16,6 +17,8 @@ export function startReceiver(): Receiver {
     port: 0,
     async fetch(request) {
       received.push({ path: new URL(request.url).pathname, headers: request.headers, body: await request.text() });
+      const waitMs = delayMs(received.length - 1);
+      if (waitMs > 0) await Bun.sleep(waitMs);
       return new Response(answer.body, { status: answer.status });
     },
   });
