@@ -4,6 +4,7 @@ import { addDoctor } from './doctor.ts';
 import { EXIT } from './failure.ts';
 import { PAYBELL } from './invocation.ts';
 import { addListen } from './listen/listen.ts';
+import { addOperatorExamples } from './operator-examples.ts';
 import { addReady } from './ready.ts';
 import { addDeliveries } from './remote/deliveries.ts';
 import { addEvents } from './remote/events.ts';
@@ -61,7 +62,7 @@ export async function run(args: readonly string[]): Promise<number> {
   }
 }
 
-function createProgram(): Command {
+export export function createProgram(): Command {
   // Settings that subcommands inherit have to be made before the subcommands are added.
   const program = new Command(PAYBELL)
     .description('Webhooks for crypto payments')
@@ -73,6 +74,7 @@ function createProgram(): Command {
     program.commandsGroup(heading);
     for (const add of commands) add(program);
   }
+  addOperatorExamples(program);
   return program.commandsGroup('Help:').helpCommand('help [command]', 'show the help of a command');
 }
 

@@ -51,6 +51,7 @@ describe('the server that commands speak to', () => {
       /no profile live.*\n.*login --profile live/,
     );
     expect(() => resolve({ PAYBELL_API_KEY: KEY })).toThrow(/PAYBELL_ENTITY_ID/);
+    expect(() => resolve({}, { entity: 'ent_1' })).toThrow(/on the store itself: paybell store --help$/);
   });
 
   test('and a misspelt variable is named with the one that is meant', () => {

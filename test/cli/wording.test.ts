@@ -1,8 +1,10 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Command } from 'commander';
 import { invocation } from '../../src/cli/invocation.ts';
 import { misspeltSettings } from '../../src/cli/misspelt-settings.ts';
+import { createProgram } from '../../src/cli/program.ts';
 import { runPaybell, servePaybell, tempFolder } from '../support/paybell.ts';
 
 const folder = tempFolder();
@@ -51,6 +53,25 @@ describe('help', () => {
       });
     },
   );
+
+  test('of every command ends with what to type: words that lead to it, and options that it has', () => {
+    const leaves = (command: Command): Command[] =>
+      command.commands.length === 0 ? [command] : command.commands.flatMap(leaves);
+    const commands = leaves(createProgram());
+    expect(commands.length).toBeGreaterThan(40);
+    for (const command of commands) {
+      let help = '';
+      command.configureOutput({ writeOut: (text) => (help += text) });
+      command.outputHelp();
+      const name = help.match(/^Usage: (paybell(?: [a-z]+)*)/)?.[1] ?? 'no usage';
+      const examples = help.split('Examples:\n')[1]?.trimEnd().split('\n') ?? [];
+      expect({ name, examples: examples.length > 0 }).toEqual({ name, examples: true });
+      for (const example of examples) {
+        expect(`${example} `).toStartWith(`  ${name} `);
+        for (const [option] of example.matchAll(/--[a-z-]+/g)) expect(help.split('Examples:')[0]).toContain(option);
+      }
+    }
+  });
 
   test('says first what commands work on: a server, or the store itself', async () => {
     const { stdout } = await paybell(['--help']);

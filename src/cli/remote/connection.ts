@@ -99,6 +99,8 @@ function missing(name: string, options: ConnectionOptions, environment: Environm
   return (
     `${what}.\n      Store one with: ${PAYBELL} login${named ? ` --profile ${name}` : ''}\n` +
     `      or set PAYBELL_API_KEY and PAYBELL_ENTITY_ID, and PAYBELL_URL when it is not ${DEFAULT_URL}.` +
-    misspelt.join('')
+    misspelt.join('') +
+    // Whoever names an entity and has no key may have meant the other kind of command.
+    (options.entity === undefined ? '' : `\n      As the operator, on the store itself: ${PAYBELL} store --help`)
   );
 }
