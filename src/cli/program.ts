@@ -62,7 +62,7 @@ export async function run(args: readonly string[]): Promise<number> {
   }
 }
 
-export export function createProgram(): Command {
+export function createProgram(): Command {
   // Settings that subcommands inherit have to be made before the subcommands are added.
   const program = new Command(PAYBELL)
     .description('Webhooks for crypto payments')

@@ -1,33 +1,63 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { readdirSync } from 'node:fs';
+import { resolve } from 'node:path';
 
-const ROOT = resolve(import.meta.dir, '../..');
+export const ROOT = resolve(import.meta.dir, '../..');
 
-/** The commands that a section of a page tells people to type, block by block. */
-export async function shellBlocksUnder(page: string, heading: string): Promise<string[]> {
-  const text = await Bun.file(resolve(ROOT, page)).text();
-  const section = text.split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? '';
-  return [...section.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block);
+/** Pages whose commands are run, every one of them. */
+export const COMMAND_PAGES = [
+  'README.md',
+  ...readdirSync(resolve(ROOT, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+];
+
+export type Block = {
+  readonly language: string;
+  readonly text: string;
+  /** `docs/deploy.md:12`, where the text begins. */
+  readonly place: string;
+  /** What is written between it and the block before. */
+  readonly prose: string;
+};
+
+const FENCE = /^```(\w*)\n([\s\S]*?)^```$/gm;
+
+export const readPage = (page: string) => Bun.file(resolve(ROOT, page)).text();
+
+/** Every fenced block of a page, or of one of its sections. */
+export async function blocksOf(page: string, heading?: string): Promise<Block[]> {
+  const text = await readPage(page);
+  const [from, to] = heading === undefined ? [0, text.length] : rangeOf(text, heading);
+  let end = from;
+  return [...text.slice(0, to).matchAll(FENCE)]
+    .filter((match) => match.index >= from)
+    .map((match) => {
+      const [all, language = '', body = ''] = match;
+      const prose = text.slice(end, match.index);
+      end = match.index + all.length;
+      const line = text.slice(0, match.index).split('\n').length + 1;
+      return { language, text: body, prose, place: `${page}:${line}` };
+    });
 }
 
-/** Runs a block as it stands, in a folder of its own: `npm run -s paybell --` there is this checkout's Paybell. */
-export async function runBlock(block: string, folder: string, settings: Readonly<Record<string, string>> = {}) {
-  const tools = join(folder, '.tools');
-  mkdirSync(tools, { recursive: true });
-  const npm = `#!/bin/sh
-[ "$1 $2 $3 $4" = "run -s paybell --" ] || { echo "unexpected: npm $*" >&2; exit 64; }
-shift 4
-exec "${process.execPath}" "${join(ROOT, 'src/main.ts')}" "$@"
-`;
-  writeFileSync(join(tools, 'npm'), npm);
-  chmodSync(join(tools, 'npm'), 0o755);
-  const child = Bun.spawn(['sh', '-eu', '-c', block], {
-    cwd: folder,
-    env: { PATH: `${tools}:${process.env.PATH ?? ''}`, HOME: folder, ...settings },
-    stdin: 'ignore',
-    stdout: 'pipe',
-    stderr: 'pipe',
-  });
-  const [stdout, stderr, exitCode] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
-  return { stdout, stderr, exitCode };
+function rangeOf(text: string, heading: string): [number, number] {
+  const from = text.indexOf(`\n## ${heading}\n`);
+  if (from < 0) throw new Error(`there is no section "${heading}"`);
+  const next = text.indexOf('\n## ', from + 1);
+  return [from, next < 0 ? text.length : next];
+}
+
+/** The commands that a section of a page tells people to type, block by block. */
+export async function shellBlocksUnder(page: string, heading: string): Promise<Block[]> {
+  return (await blocksOf(page, heading)).filter(({ language }) => language === 'sh');
+}
+
+/** The reason that a reader is given where a block is not run, in the line above it. */
+export function reasonNotToRun({ prose }: Block): string | null {
+  return /\*Not run in our tests: ([^*]+)\*\s*$/.exec(prose)?.[1]?.replace(/\s+/g, ' ') ?? null;
+}
+
+/** The name under which a reader is told to save a block: its first line is a comment that begins with it. */
+export function fileNameOf({ language, text }: Block): string | null {
+  return language === 'sh' ? null : (/^(?:\/\/|#) ([\w/-]+\.[a-z]+)\b/.exec(text)?.[1] ?? null);
 }

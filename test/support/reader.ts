@@ -1,0 +1,161 @@
+import { appendFileSync, chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Subprocess } from 'bun';
+import { type Block, ROOT } from './document-blocks.ts';
+import { type Settings, tempFolder } from './paybell.ts';
+import { freePort } from './postgres.ts';
+import { until } from './until.ts';
+
+/**
+ * A reader at a machine: types the blocks of a page into shells of one folder, pastes the line that the first start
+ * prints, leaves running what does not end, and stops the service where the text says so.
+ */
+
+/** Ports as the pages write them: others take their place, since these may be in use. */
+const WRITTEN_PORTS = /\b(8080|8081|3000|3001|3002)\b/g;
+const DOES_NOT_END =
+  /(?:npm start|npm run -s paybell -- (?:listen|tail)\b.*|paybell serve|(?:node|python) [\w-]+\.\w+|\.\/receiver)\s*(?:#.*)?$/;
+
+type Running = {
+  readonly text: string;
+  readonly child: Subprocess;
+  readonly ended: Promise<unknown>;
+  readonly output: () => string;
+};
+
+export type Reader = {
+  readonly folder: string;
+  /** Types one block, and answers what came on standard output; what does not end is left running once it is up. */
+  type(block: Block): Promise<string>;
+  save(name: string, text: string): void;
+  /** Everything that was printed by what is or was left running with the given words. */
+  outputOf(words: string): string;
+  isRunning(words: string): boolean;
+  leave(): Promise<void>;
+};
+
+/** In a folder of its own, or in one that is there already. */
+export function sitDown(settings: Settings = {}, given?: string): Reader {
+  const folder = given === undefined ? tempFolder() : { path: given, remove: () => undefined };
+  const state = join(folder.path, '.state');
+  const ports = new Map<string, number>();
+  const running: Running[] = [];
+  const withPorts = (text: string) =>
+    text.replace(WRITTEN_PORTS, (port) => {
+      if (!ports.has(port)) ports.set(port, freePort());
+      return String(ports.get(port));
+    });
+  const environment = {
+    PATH: `${layOutTools(folder.path)}:${process.env.PATH ?? ''}`,
+    HOME: folder.path,
+    STATE: state,
+    PORT: withPorts('8080'),
+    PAYBELL_URL: withPorts('http://127.0.0.1:8080'),
+    ...toolSettings(),
+    ...settings,
+  };
+
+  const start = (script: string) =>
+    Bun.spawn(['sh', '-eu', '-c', `if [ -f "$STATE" ]; then . "$STATE"; fi\n${script}`], {
+      cwd: folder.path,
+      env: environment,
+      stdin: 'ignore',
+      stdout: 'pipe',
+      stderr: 'pipe',
+      detached: true,
+    });
+
+  async function runToEnd(text: string, place: string): Promise<string> {
+    // What a reader exported and where a reader went holds for the next block.
+    const child = start(`${text}\nexport -p > "$STATE"; printf "cd '%s'\\n" "$PWD" >> "$STATE"`);
+    const [stdout, stderr, exitCode] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
+    if (exitCode !== 0) throw new Error(`${place} ended with ${exitCode}:\n${text}\n${stderr}${stdout}`);
+    return stdout;
+  }
+
+  async function leaveRunning(text: string, place: string): Promise<string> {
+    const child = start(text);
+    let output = '';
+    const collect = async (stream: ReadableStream<Uint8Array>) => {
+      const decoder = new TextDecoder();
+      for await (const chunk of stream) output += decoder.decode(chunk, { stream: true });
+    };
+    const ended = Promise.all([collect(child.stdout), collect(child.stderr), child.exited]);
+    running.push({ text, child, ended, output: () => output });
+    await Promise.race([
+      until(`${place} is up`, () => isUp(output)),
+      ended.then(([, , exitCode]) => {
+        throw new Error(`${place} ended with ${exitCode}:\n${text}\n${output}`);
+      }),
+    ]);
+    const pasted = /^ *(export .*)$/m.exec(output)?.[1];
+    if (pasted !== undefined) appendFileSync(state, `${pasted}\n`);
+    return output;
+  }
+
+  async function stop(which: (text: string) => boolean): Promise<void> {
+    for (const { child, ended } of running.filter(({ text }) => which(text))) {
+      // As Ctrl-C does: to all that the shell started. They have ended when nobody holds their output any more.
+      if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid, 'SIGINT');
+      await ended.catch(() => undefined);
+    }
+  }
+
+  return {
+    folder: folder.path,
+    async type({ text, place, prose }) {
+      if (/\bstop the service\b/i.test(prose)) await stop((command) => /npm start|paybell serve/.test(command));
+      return DOES_NOT_END.test(text.trimEnd())
+        ? leaveRunning(withPorts(text), place)
+        : runToEnd(withPorts(text), place);
+    },
+    save(name, text) {
+      mkdirSync(dirname(join(folder.path, name)), { recursive: true });
+      writeFileSync(join(folder.path, name), withPorts(text));
+    },
+    outputOf: (words) =>
+      running
+        .filter(({ text }) => text.includes(words))
+        .map(({ output }) => output())
+        .join('\n'),
+    isRunning: (words) => running.some(({ text, child }) => text.includes(words) && child.exitCode === null),
+    async leave() {
+      await stop(() => true);
+      folder.remove();
+    },
+  };
+}
+
+/** The service prints more after that it listens, and the key is in it. */
+function isUp(output: string): boolean {
+  return /listening|following/i.test(output) && (!/is listening/.test(output) || /API reference/.test(output));
+}
+
+/** npm without the network: what it would install is installed, and what it would run is this checkout's Paybell. */
+function layOutTools(folder: string): string {
+  const tools = join(folder, '.tools');
+  const bun = process.execPath;
+  mkdirSync(tools, { recursive: true });
+  const npm = `#!/bin/sh
+export npm_package_name=paybell npm_lifecycle_event=paybell
+case "$*" in
+  test) ;;
+  start) exec "${bun}" "${join(ROOT, 'src/main.ts')}" serve ;;
+  'run build') exec "${bun}" "${join(ROOT, 'build/main.ts')}" ;;
+  'run -s paybell -- '*) shift 4; exec "${bun}" "${join(ROOT, 'src/main.ts')}" "$@" ;;
+  ci | 'install '*) ln -sfn "${join(ROOT, 'node_modules')}" node_modules ;;
+  *) echo "unexpected: npm $*" >&2; exit 64 ;;
+esac
+`;
+  writeFileSync(join(tools, 'npm'), npm);
+  chmodSync(join(tools, 'npm'), 0o755);
+  return tools;
+}
+
+/** Caches and addresses of other tool chains stay as they are, so that nothing is fetched twice. */
+function toolSettings(): Record<string, string> {
+  const home = process.env.HOME ?? '';
+  const caches = { GOPATH: `${home}/go`, GOCACHE: `${home}/.cache/go-build`, PIP_CACHE_DIR: `${home}/.cache/pip` };
+  const given = Object.entries(process.env).filter(([name]) => /^(GO|PIP_|PYENV_|SSL_|(HTTPS?|NO)_PROXY$)/i.test(name));
+  return { ...caches, ...Object.fromEntries(given.map(([name, value]) => [name, value ?? ''])) };
+}
