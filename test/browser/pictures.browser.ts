@@ -85,8 +85,8 @@ test.each(['light', 'dark'])(
     await open(page, PAGE_PATHS.coverage);
     await page.getByRole('button', { name: /TransferFinalized on Celo/ }).click();
     await page.getByLabel('Post to').fill('https://shop.example.com/hooks/paybell');
-    await page.getByLabel('Arbitrum One').check();
-    await page.getByLabel('LatePayment').check();
+    await page.getByRole('dialog').getByLabel('Arbitrum One').check();
+    await page.getByRole('dialog').getByLabel('LatePayment').check();
     await take(page, `register-${look}`);
     expect(await accessibilityFaults(page)).toEqual([]);
     expect(tab.faults).toEqual([]);
