@@ -16,6 +16,7 @@ import { Ledger } from '../support/ledger.ts';
 import { freePort } from '../support/postgres.ts';
 import { expectProblem } from '../support/problems.ts';
 import { onEveryEngine } from '../support/stores.ts';
+import { until } from '../support/until.ts';
 import { register } from '../support/webhooks.ts';
 
 const API = '/api/v1/crypto';
@@ -213,5 +214,31 @@ onEveryEngine('a test post', (store) => {
       await expectProblem(await call(app, tenant, `${WEBHOOKS}/${id}/test`, { method: 'POST' }), 'not_found');
     }
     expect(receiver.posts).toEqual([]);
+  });
+
+  test('is one of sixteen at a time at most: an entity with a receiver that hangs cannot hold thousands open', async () => {
+    const patient = testApp(store.db, { ...LOOPBACK, DELIVERY_TIMEOUT: '60s' });
+    const released = Promise.withResolvers<void>();
+    await using receiver = new Ledger(async () => {
+      await released.promise;
+      return new Response('late');
+    });
+    const webhookId = await registered(receiver.url());
+    const tries = Array.from({ length: 40 }, () =>
+      call(patient, tenant, `${WEBHOOKS}/${webhookId}/test`, { method: 'POST' }),
+    );
+    // Another entity has its own sixteen.
+    const other = await createTenant(store.db);
+    const theirs = (
+      await register(store.db, other.entityId, receiver.url('/other'), [{ networkId: 1, event: 'LatePayment' }])
+    ).webhooks;
+    const fromOther = call(patient, other, `${WEBHOOKS}/${theirs[0]?.webhookId}/test`, { method: 'POST' });
+    await until('all that may be are on their way', () => receiver.posts.length === 17);
+    released.resolve();
+    const statuses = (await Promise.all(tries)).map(({ status }) => status).toSorted();
+    expect(statuses).toEqual([...Array(16).fill(200), ...Array(24).fill(429)]);
+    expect((await fromOther).status).toBe(200);
+    expect(receiver.posts).toHaveLength(17);
+    expect((await tryOut(webhookId)).delivered).toBe(true);
   });
 });

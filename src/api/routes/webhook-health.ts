@@ -12,43 +12,55 @@ import { readHealth, readNoticeUrl, setNoticeUrl } from '../../store/webhook-hea
 import { cacheableJson, json, taggedAnswers } from '../answers.ts';
 import { changeBy, nowS } from '../context.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
+import { InFlight } from '../in-flight.ts';
 
 /** Whether a webhook works: try it, ask how it fares, put it back into service, be told when it is taken out. */
 export function webhookHealthEndpoints(config: Config): Endpoint[] {
-  return [test, health, resume, readNotice, setNotice({ allowInsecureTargets: config.ALLOW_INSECURE_TARGETS })];
+  return [
+    test(config.DESTINATION_CONCURRENCY),
+    health,
+    resume,
+    readNotice,
+    setNotice({ allowInsecureTargets: config.ALLOW_INSECURE_TARGETS }),
+  ];
 }
 
-const test = endpoint({
-  method: 'post',
-  path: '/webhooks/classic/{webhookId}/test',
-  operationId: 'testWebhook',
-  tag: 'Webhooks',
-  summary: 'Send one marked sample post now',
-  description:
-    'A realistic sample of the webhook’s event kind with `"test": true`, really signed, sent whether or not the webhook ' +
-    'is suspended. It is logged as a delivery with one attempt.',
-  permission: 'webhooks:write',
-  answers: { 200: { description: 'What came of it', schema: testAnswerSchema } },
-  problems: ['not_found'],
-  handle: async ({ context, caller, id }) => {
-    const webhook = await readWebhook(context.db, caller.entityId, id);
-    if (webhook === null) throw absent();
-    const eventId = newId('evt');
-    const sample = { ...sampleEvent(webhook.event, webhook.networkId, eventId, nowS(context)), test: true };
-    const made = await context.sendTest(caller, webhook, eventId, JSON.stringify(sample));
-    const { outcome } = made;
-    const delivered = isSuccess(outcome);
-    await recordTest(context.db, webhook, made, delivered);
-    const answered = outcome.kind === 'answered';
-    return json(200, {
-      delivered,
-      statusCode: answered ? outcome.statusCode : null,
-      error: answered ? null : outcome.error,
-      durationMs: Math.round(outcome.durationMs),
-      response: answered ? outcome.response : null,
-    });
-  },
-});
+/** They go out beside the queue and its bounds, and one to a receiver that hangs takes as long as an attempt may. */
+function test(maxAtOnce: number): Endpoint {
+  const posts = new InFlight('test posts', maxAtOnce);
+  return endpoint({
+    method: 'post',
+    path: '/webhooks/classic/{webhookId}/test',
+    operationId: 'testWebhook',
+    tag: 'Webhooks',
+    summary: 'Send one marked sample post now',
+    description:
+      'A realistic sample of the webhook’s event kind with `"test": true`, really signed, sent whether or not the webhook ' +
+      'is suspended. It is logged as a delivery with one attempt.',
+    permission: 'webhooks:write',
+    answers: { 200: { description: 'What came of it', schema: testAnswerSchema } },
+    problems: ['not_found'],
+    handle: async ({ context, caller, id }) => {
+      const webhook = await readWebhook(context.db, caller.entityId, id);
+      if (webhook === null) throw absent();
+      const eventId = newId('evt');
+      const sample = { ...sampleEvent(webhook.event, webhook.networkId, eventId, nowS(context)), test: true };
+      const body = JSON.stringify(sample);
+      const made = await posts.run(caller.entityId, () => context.sendTest(caller, webhook, eventId, body));
+      const { outcome } = made;
+      const delivered = isSuccess(outcome);
+      await recordTest(context.db, webhook, made, delivered);
+      const answered = outcome.kind === 'answered';
+      return json(200, {
+        delivered,
+        statusCode: answered ? outcome.statusCode : null,
+        error: answered ? null : outcome.error,
+        durationMs: Math.round(outcome.durationMs),
+        response: answered ? outcome.response : null,
+      });
+    },
+  });
+}
 
 const health = endpoint({
   method: 'get',
