@@ -7,7 +7,7 @@ import { wireTypes } from './wire-types.ts';
 
 /**
  * Makes the package that integrators install, in dist/package: the client and the verifier, each one module with its
- * declarations, and no dependencies. `npm run build:package && npm pack ./dist/package`.
+ * declarations, and no dependencies. `npm run build:package && npm pack ./dist/package`; another folder may be named.
  */
 
 const ROOT = resolve(import.meta.dir, '..');
@@ -81,4 +81,4 @@ function conditions(entry: string) {
   };
 }
 
-if (import.meta.main) await buildPackage(join(ROOT, 'dist/package'));
+if (import.meta.main) await buildPackage(resolve(process.argv[2] ?? join(ROOT, 'dist/package')));
