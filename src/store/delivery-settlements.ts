@@ -15,7 +15,8 @@ export type MadeAttempt = {
 
 /**
  * Writes many settlements in one transaction: each takes effect only where the claim is still ours, and only then is
- * its attempt logged. Answers the ids that took effect. A delivery that was cancelled or held meanwhile stays so,
+ * its attempt logged. One whose commit went unanswered and is tried again finds its attempt counted, and has no effect
+ * either. Answers the ids that took effect. A delivery that was cancelled or held meanwhile stays so,
  * unless the receiver has it: that is a fact by now. After a redelivery the schedule goes on where it was.
  */
 export async function settleAttempts(
@@ -32,7 +33,7 @@ export async function settleAttempts(
   return settled;
 }
 
-const UPDATE_TYPES = ['text', 'text', 'bigint', 'text', 'text', 'bigint', 'bigint', 'text', 'bigint', 'text'];
+const UPDATE_TYPES = ['text', 'text', 'bigint', 'bigint', 'text', 'text', 'bigint', 'bigint', 'text', 'bigint', 'text'];
 
 async function updateDeliveries(queries: Queries, dialect: Dialect, made: readonly MadeAttempt[]): Promise<string[]> {
   const { nowMs } = dialect;
@@ -41,11 +42,11 @@ async function updateDeliveries(queries: Queries, dialect: Dialect, made: readon
                      when made.kind = 'redelivery' then next_attempt_ms
                      else ${nowMs} + made.delay_ms end`;
   const rows = await queries.all<{ id: string }>(
-    `with made (entity_id, id, token, kind, status, steps, delay_ms, post_url, status_code, error) as
+    `with made (entity_id, id, token, attempts, kind, status, steps, delay_ms, post_url, status_code, error) as
        (values ${valuesList(made.length, UPDATE_TYPES.length, 0, UPDATE_TYPES)})
      update deliveries set
        claimed = 0,
-       attempts = attempts + 1,
+       attempts = deliveries.attempts + 1,
        steps = made.steps,
        redeliver = ${redeliver},
        post_url = made.post_url,
@@ -58,11 +59,13 @@ async function updateDeliveries(queries: Queries, dialect: Dialect, made: readon
        due_ms = case when due_ms is not null and ${redeliver} > 0 then ${nowMs} else ${next} end
      from made
      where deliveries.entity_id = made.entity_id and deliveries.id = made.id and deliveries.claim_token = made.token
+       and deliveries.attempts = made.attempts
      returning deliveries.id`,
     made.flatMap(({ claimed, settlement, postUrl, outcome }) => [
       claimed.entityId,
       claimed.deliveryId,
       claimed.token,
+      claimed.attempts,
       claimed.kind,
       settlement.status,
       settlement.steps,
@@ -75,11 +78,14 @@ async function updateDeliveries(queries: Queries, dialect: Dialect, made: readon
   return rows.map(({ id }) => id);
 }
 
+/** A log that does not fit its delivery must not keep what the receiver has from being settled: it would be sent for ever. */
+const KEEP_WHAT_IS_LOGGED = 'on conflict (entity_id, delivery_id, attempt) do nothing';
+
 export async function insertAttempts(queries: Queries, made: readonly MadeAttempt[]): Promise<void> {
   await queries.run(
     `insert into attempts
        (entity_id, delivery_id, attempt, kind, post_url, started_at_ms, duration_ms, status_code, error, response)
-     values ${valuesList(made.length, 10)}`,
+     values ${valuesList(made.length, 10)} ${KEEP_WHAT_IS_LOGGED}`,
     made.flatMap(({ claimed, postUrl, startedAtMs, outcome }) => [
       claimed.entityId,
       claimed.deliveryId,
