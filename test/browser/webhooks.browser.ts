@@ -108,16 +108,17 @@ describe('changing webhooks', () => {
       `curl -s '${stage.url}/api/v1/crypto/webhooks/classic'`,
     );
     await page.getByRole('button', { name: 'Register the first webhook' }).click();
-    await page.getByLabel('Post to').fill(`${stage.receiver.url}/hook`);
+    await page.keyboard.type(`${stage.receiver.url}/hook`);
     await page.getByLabel('Ethereum').check();
-    await page.getByLabel('Base').check();
+    await page.getByLabel('Another network’s id').fill('59144');
+    await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'All 7 Events' }).click();
     await page.getByLabel('LatePayment').uncheck();
     await page.getByText('2 networks × 6 events = 12 webhooks').waitFor();
     expect(await accessibilityFaults(page)).toEqual([]);
     await page.getByRole('button', { name: 'Register 12 webhooks' }).click();
     await until('they are in the list', async () => (await rows(page).count()) === 12);
-    expect((await stage.client.webhooks.list()).totalResults).toBe(12);
+    expect((await stage.client.webhooks.list({ networkId: 59144 })).totalResults).toBe(6);
     expect(tab.faults).toEqual([]);
   });
 

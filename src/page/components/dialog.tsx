@@ -11,6 +11,8 @@ export function Dialog({ title, onClose, wide = false, children }: DialogProps) 
   useEffect(() => {
     const opener = document.activeElement;
     dialog.current?.showModal();
+    // The browser would begin with the button that closes it, and nobody opens a form for that.
+    dialog.current?.querySelector<HTMLElement>('.dialog-body :is(input, select, textarea)')?.focus();
     return () => {
       dialog.current?.close();
       if (opener instanceof HTMLElement) opener.focus();

@@ -7,7 +7,8 @@ import { ViewHead } from '../components/view-head.tsx';
 import { useStore } from '../store.ts';
 import { useAnswer } from '../use-answer.ts';
 import { Grid, Legend } from './coverage/grid.tsx';
-import { type Chosen, RegisterDialog } from './webhooks/register-dialog.tsx';
+import type { Chosen } from './webhooks/pairs.tsx';
+import { RegisterDialog } from './webhooks/register-dialog.tsx';
 import { webhooksChanged } from './webhooks/webhooks-changed.ts';
 
 /** Which networks and events anybody listens to, so that a gap is seen at once and filled with a click. */

@@ -1,7 +1,7 @@
 import type { Coverage } from '../../../client/types.ts';
 import { networkName } from '../../../domain/networks.ts';
 import { Icon } from '../../components/icon.tsx';
-import type { Chosen } from '../webhooks/register-dialog.tsx';
+import type { Chosen } from '../webhooks/pairs.tsx';
 import { CELL_KINDS, Cell, type CellKind, kindOf } from './cell.tsx';
 
 type GridProps = { coverage: Coverage; busy: boolean; onRegister: (chosen: Chosen) => void };

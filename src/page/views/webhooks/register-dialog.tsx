@@ -1,6 +1,5 @@
 import { useId, useState } from 'preact/hooks';
 import type { Coverage } from '../../../client/types.ts';
-import { networkName } from '../../../domain/networks.ts';
 import { type ApiProblem, asProblem, faultOf, paybell } from '../../api.ts';
 import { Curl } from '../../components/copy.tsx';
 import { Dialog } from '../../components/dialog.tsx';
@@ -8,10 +7,8 @@ import { Field } from '../../components/field.tsx';
 import { Loading, Notice } from '../../components/states.tsx';
 import { showToast } from '../../components/toasts.tsx';
 import { useAnswer } from '../../use-answer.ts';
-import { Choices } from './choices.tsx';
+import { type Chosen, Pairs } from './pairs.tsx';
 import { noteWebhooksChanged } from './webhooks-changed.ts';
-
-export type Chosen = { readonly networkIds: readonly number[]; readonly events: readonly string[] };
 
 type RegisterProps = {
   /** Names every network and event that the server knows. */
@@ -81,29 +78,6 @@ export function RegisterDialog({ coverage, preset = NOTHING, onClose }: Register
 
 function webhooks(count: number): string {
   return `${count} ${count === 1 ? 'webhook' : 'webhooks'}`;
-}
-
-type PairsProps = { coverage: Coverage; chosen: Chosen; setChosen: (chosen: Chosen) => void };
-
-function Pairs({ coverage, chosen, setChosen }: PairsProps) {
-  const networks = new Set([...coverage.networks.map(({ networkId }) => networkId), ...chosen.networkIds]);
-  const events = new Set([...(coverage.networks[0]?.events.map(({ event }) => event) ?? []), ...chosen.events]);
-  return (
-    <div class="pairs">
-      <Choices
-        legend="Networks"
-        options={[...networks].map((value) => ({ value, label: networkName(value), note: String(value) }))}
-        chosen={chosen.networkIds}
-        onChange={(networkIds) => setChosen({ ...chosen, networkIds })}
-      />
-      <Choices
-        legend="Events"
-        options={[...events].map((value) => ({ value, label: value }))}
-        chosen={chosen.events}
-        onChange={(chosenEvents) => setChosen({ ...chosen, events: chosenEvents })}
-      />
-    </div>
-  );
 }
 
 type UrlFieldProps = { value: string; onInput: (value: string) => void; fault: string | null };
