@@ -29,8 +29,8 @@ export function Deliveries() {
   const filters = pick(query, FILTER_NAMES) as FilterValues;
   const page = Number(query.get('page') ?? 1);
   const limit = Number(query.get('limit') ?? DEFAULT_LIMIT);
-  const opened = query.get('delivery');
-  const redelivery = query.get('redelivery');
+  const opened = query.get('delivery') || null;
+  const redelivery = query.get('redelivery') || null;
   // Elsewhere every new one would push what stands there on to the next page.
   const followed =
     page === 1 && (query.get('sortBy') ?? 'dateCreated') === 'dateCreated' && !query.has('sortDir', 'asc');
