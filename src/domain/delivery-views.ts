@@ -7,6 +7,9 @@ import { exactText, oneOf, oneOfOr, pagingFields, wholeNumber } from './paging.t
 
 /** What callers see of events and deliveries, and how they ask for it. */
 
+/** No schedule comes near it, but whoever sends one again all day would read a page of megabytes. */
+export const MAX_ATTEMPTS_SHOWN = 200;
+
 const dateS = z.int().meta({ description: 'Unix seconds.' });
 const count = z.int().min(0);
 
@@ -107,7 +110,10 @@ export const deliveryDetailSchema = z
   .strictObject({
     ...deliveryFields,
     body: z.string().meta({ description: 'The exact text of every post.' }),
-    attemptLog: z.array(attemptSchema).meta({ description: 'Oldest first.' }),
+    attemptLog: z
+      .array(attemptSchema)
+      .max(MAX_ATTEMPTS_SHOWN)
+      .meta({ description: `The latest ${MAX_ATTEMPTS_SHOWN} at most, oldest first; \`attempts\` counts all.` }),
   })
   .meta({
     id: 'DeliveryDetail',

@@ -1,11 +1,12 @@
-import type {
-  AttemptView,
-  DeliveryDetail,
-  DeliveryFilter,
-  DeliveryListQuery,
-  DeliveryView,
-  EventListQuery,
-  EventView,
+import {
+  type AttemptView,
+  type DeliveryDetail,
+  type DeliveryFilter,
+  type DeliveryListQuery,
+  type DeliveryView,
+  type EventListQuery,
+  type EventView,
+  MAX_ATTEMPTS_SHOWN,
 } from '../domain/delivery-views.ts';
 import { DEFAULT_LIMIT } from '../domain/paging.ts';
 import { MAX_EVENT_BYTES } from '../domain/posted-event.ts';
@@ -146,10 +147,10 @@ export function readDelivery(db: Database, entityId: string, deliveryId: string)
     if (row === undefined) return null;
     const attempts = await queries.all<AttemptRow>(
       `select attempt, kind, post_url, started_at_ms, duration_ms, status_code, error, response from attempts
-       where entity_id = $1 and delivery_id = $2 order by attempt`,
+       where entity_id = $1 and delivery_id = $2 order by attempt desc limit ${MAX_ATTEMPTS_SHOWN}`,
       [entityId, deliveryId],
     );
-    return { ...toDelivery(row), body: row.body ?? '', attemptLog: attempts.map(toAttempt) };
+    return { ...toDelivery(row), body: row.body ?? '', attemptLog: attempts.reverse().map(toAttempt) };
   });
 }
 
