@@ -45,6 +45,10 @@ const SEEN: Readonly<Record<string, (outcome: Outcome) => Promise<void>>> = {
     }
     expect(printed.at(-1)).toBe('401\n');
   },
+  'docs/client.md': async ({ reader, printed }) => {
+    expect(printed.join('')).toMatch(/8453 TransferFinalized http:.*\naccepted evt_[0-9a-f]{32}, on its way to 1\n/);
+    await until('it has been verified', () => reader.outputOf('receiver.mjs').includes('verified: 25.00 USDC'));
+  },
   'docs/migrating.md': async ({ reader, printed }) => {
     expect(printed.join('')).toContain('\n2 lines: 2 webhooks imported, 0 registered already, 0 refused.\n');
     await until('it has been verified', () =>

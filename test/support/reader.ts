@@ -142,6 +142,9 @@ case "$*" in
   test) ;;
   start) exec "${bun}" "${join(ROOT, 'src/main.ts')}" serve ;;
   'run build') exec "${bun}" "${join(ROOT, 'build/main.ts')}" ;;
+  'run build:package') exec "${bun}" "${join(ROOT, 'package/build.ts')}" dist/package ;;
+  'pack ./dist/package') exec "${Bun.which('npm')}" "$@" ;;
+  'install ../paybell-'*) exec "${Bun.which('npm')}" "$@" --offline --no-audit --no-fund ;;
   'run -s paybell -- '*) shift 4; exec "${bun}" "${join(ROOT, 'src/main.ts')}" "$@" ;;
   ci | 'install '*) ln -sfn "${join(ROOT, 'node_modules')}" node_modules ;;
   *) echo "unexpected: npm $*" >&2; exit 64 ;;
