@@ -1,7 +1,10 @@
 import './design.css';
+import './views/coverage/coverage.css';
 import './views/deliveries/deliveries.css';
 import './views/overview/overview.css';
 import './views/secrets/secrets.css';
+import './views/sign-in.css';
+import './views/webhooks/webhooks.css';
 import { render } from 'preact';
 import { App } from './app.tsx';
 

@@ -223,6 +223,31 @@ describe('how webhooks fare', () => {
   });
 });
 
+test('a webhook is registered, tested and deleted by keyboard alone', async () => {
+  const { client, receiver } = stage;
+  await using tab = await Tab.open(browser, stage);
+  const { page } = tab;
+  const press = async (name: RegExp, key: string) => {
+    await tab.tabTo(name);
+    await page.keyboard.press(key);
+  };
+  await tab.signIn('/webhooks');
+  await page.getByText('Nobody is told anything yet').waitFor();
+  await press(/^Register the first webhook$/, 'Enter');
+  await page.keyboard.type(`${receiver.url}/hook`);
+  await press(/^Base/, 'Space');
+  await press(/^LatePayment$/, 'Space');
+  await press(/^Register 1 webhook$/, 'Enter');
+  await page.getByRole('button', { name: /^Send a test/ }).waitFor();
+  await press(/^Send a test/, 'Enter');
+  await page.getByText('The receiver answered 200').waitFor();
+  await press(/^Delete LatePayment/, 'Enter');
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: /^Delete LatePayment/ }).waitFor();
+  expect((await client.webhooks.list()).totalResults).toBe(1);
+  expect(tab.faults).toEqual([]);
+});
+
 test('a key that may only read shows what it can and names what it lacks', async () => {
   const { client, receiver, credentials, url } = stage;
   const { Paybell } = await import('../../src/client/paybell.ts');

@@ -3,6 +3,14 @@ import type { Stage } from './stage.ts';
 
 export type Look = { theme?: 'light' | 'dark'; width?: number; height?: number; scale?: number };
 
+const MOST_STOPS = 80;
+
+const NAME_OF_FOCUSED = `(() => {
+  const { activeElement: focused } = document;
+  const label = focused.getAttribute('aria-label') ?? focused.labels?.[0]?.textContent ?? focused.textContent;
+  return label.trim();
+})()`;
+
 /** A tab that notes what no visitor should ever cause: errors in the console, and requests to another host. */
 export class Tab implements AsyncDisposable {
   readonly faults: string[] = [];
@@ -43,6 +51,15 @@ export class Tab implements AsyncDisposable {
     if (remember) await this.page.getByLabel('Remember').check();
     await this.page.getByRole('button', { name: 'Sign in' }).click();
     await this.page.getByRole('navigation', { name: 'Views' }).waitFor();
+  }
+
+  /** Presses Tab until the focus is on what bears this name; fails when a round through the page has not met it. */
+  async tabTo(name: RegExp): Promise<void> {
+    for (let presses = 0; presses < MOST_STOPS; presses += 1) {
+      await this.page.keyboard.press('Tab');
+      if (name.test(String(await this.page.evaluate(NAME_OF_FOCUSED)))) return;
+    }
+    throw new Error(`no ${name} could be reached by Tab`);
   }
 
   /** What was noted, but for what the test itself provoked. */
