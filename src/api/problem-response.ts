@@ -53,7 +53,8 @@ export function problemResponse(problem: Problem, requestId: string): Response {
 export function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof StoreUnavailableError) {
-    return new Problem('unavailable', 'The store does not answer at the moment. Nothing was changed; try again.', {
+    // No word on what was changed: it may be the answer to a commit that is missing.
+    return new Problem('unavailable', 'The store does not answer at the moment. Try again.', {
       headers: { 'retry-after': String(RETRY_AFTER_S) },
     });
   }

@@ -42,6 +42,21 @@ describe('when the inside fails', () => {
     }
   });
 
+  test('a commit whose answer is lost promises nothing: what was asked for may have been done', async () => {
+    const lostAnswer: Partial<Database> = {
+      async transaction(work) {
+        await db.transaction(work);
+        throw new StoreUnavailableError('no answer to the commit');
+      },
+    };
+    const json = { postUrl: 'https://example.com/lost', networkIds: [1], events: ['LatePayment'] };
+    const answer = await call(testApp(alteredStore(db, lostAnswer)), tenant, WEBHOOKS, { json });
+    const { detail } = await expectProblem(answer, 'unavailable');
+    expect(detail).not.toContain('changed');
+    const { totalResults } = (await (await call(testApp(db), tenant, WEBHOOKS)).json()) as { totalResults: number };
+    expect(totalResults).toBe(1);
+  });
+
   test.each([
     ['an error', new Error(secret)],
     ['a type error', new TypeError(secret)],
