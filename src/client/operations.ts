@@ -8,7 +8,7 @@ export const OPERATIONS = {
   deleteWebhooks: { method: 'DELETE', path: '/webhooks/classic' },
   readWebhook: { method: 'GET', path: '/webhooks/classic/{webhookId}' },
   updateWebhook: { method: 'PATCH', path: '/webhooks/classic/{webhookId}' },
-  deleteWebhook: { method: 'DELETE', path: '/webhooks/classic/{webhookId}' },
+  deleteWebhook: { method: 'DELETE', path: '/webhooks/classic/{webhookId}', removes: true },
   testWebhook: { method: 'POST', path: '/webhooks/classic/{webhookId}/test' },
   readWebhookHealth: { method: 'GET', path: '/webhooks/classic/{webhookId}/health' },
   resumeWebhook: { method: 'POST', path: '/webhooks/classic/{webhookId}/resume' },

@@ -7,6 +7,8 @@ export type Operation = {
   readonly admin?: boolean;
   /** Each request makes one more: after a lost answer the caller has to look before it asks again. */
   readonly once?: boolean;
+  /** What is not there after a lost answer is what was asked for. */
+  readonly removes?: boolean;
 };
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
@@ -83,10 +85,14 @@ export class Transport {
     const init = this.#requestOf(operation, sent);
     const once = sent.once ?? operation.once ?? false;
     const retries = options.retries ?? this.#options.retries ?? DEFAULT_RETRIES;
-    for (let attempt = 0; ; attempt++) {
+    for (let attempt = 0, wasLost = false; ; attempt++) {
       try {
         return await this.#tryOnce<Data>(url, init, options);
       } catch (error) {
+        if (wasLost && operation.removes && error instanceof ProblemError && error.code === 'not_found') {
+          return { data: undefined as Data, headers: new Headers() };
+        }
+        wasLost ||= !isRefusal(error);
         const waitMs = attempt < retries ? waitBefore(error, attempt, once) : null;
         if (waitMs === null) throw error;
         await sleep(waitMs, options.signal);
@@ -153,14 +159,16 @@ function isAnswer(response: Response): boolean {
 function waitBefore(error: unknown, attempt: number, once: boolean): number | null {
   if (!(error instanceof PaybellError)) return null;
   if (!(error instanceof ProblemError)) return once ? null : backOffMs(attempt);
-  const { status, code } = error;
-  // With these the service says that it did nothing, so that even what must not happen twice may be tried again.
-  const didNothing = status === 429 || code === 'unavailable';
-  // These come from a proxy in front, and say as little about what was done as a cut connection.
-  const isLost = [502, 503, 504].includes(status) && !once;
-  if (!didNothing && !isLost) return null;
+  // Behind any of these the request may have been done: they say as little as a cut connection.
+  const mayBeLost = [502, 503, 504].includes(error.status) && !once;
+  if (!isRefusal(error) && !mayBeLost) return null;
   const waitMs = error.retryAfterS === null ? backOffMs(attempt) : error.retryAfterS * 1000;
   return waitMs > MAX_WAIT_MS ? null : waitMs;
+}
+
+/** Nothing was done, so that even what must not happen twice may be tried again. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof ProblemError && error.status === 429;
 }
 
 /** Doubled each time and spread by half, so that many clients do not come back at one moment. */

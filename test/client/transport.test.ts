@@ -199,19 +199,25 @@ describe('a call is tried again', () => {
     ['a new entity', (client: Paybell) => client.admin.createEntity({ name: 'Acme' })],
     ['a new key', (client: Paybell) => client.admin.createKey({ entityId: 'ent_1' })],
     ['a round of redeliveries', (client: Paybell) => client.deliveries.redeliverMatching({ status: 'failed' })],
-  ])(
-    '%s is not after a lost answer, since each request makes one more; only when nothing was done',
-    async (_, make) => {
-      for (const lost of ['cut' as const, new Response('', { status: 504 })]) {
-        const { client, seen } = scripted([lost, json({})]);
-        expect(await caught(make(client))).toBeInstanceOf(PaybellError);
-        expect(seen).toHaveLength(1);
-      }
-      const { client, seen } = scripted([problem(503, 'unavailable', AT_ONCE), json({})]);
-      await make(client);
-      expect(seen).toHaveLength(2);
-    },
-  );
+  ])('%s is not after a lost answer, since each request makes one more; only when it was refused', async (_, make) => {
+    for (const lost of ['cut' as const, new Response('', { status: 504 }), problem(503, 'unavailable', AT_ONCE)]) {
+      const { client, seen } = scripted([lost, json({})]);
+      expect(await caught(make(client))).toBeInstanceOf(PaybellError);
+      expect(seen).toHaveLength(1);
+    }
+    const { client, seen } = scripted([problem(429, 'rate_limited', AT_ONCE), json({})]);
+    await make(client);
+    expect(seen).toHaveLength(2);
+  });
+
+  test('and what is gone at the second try is deleted, if the first may have arrived', async () => {
+    const lost = scripted(['cut', problem(404, 'not_found')]);
+    expect(await lost.client.webhooks.delete('wh_1')).toBeUndefined();
+    const refused = scripted([problem(429, 'rate_limited', AT_ONCE), problem(404, 'not_found')]);
+    expect(await caught(refused.client.webhooks.delete('wh_1'))).toMatchObject({ status: 404 });
+    const read = scripted(['cut', problem(404, 'not_found')]);
+    expect(await caught(read.client.webhooks.get('wh_1'))).toMatchObject({ status: 404 });
+  });
 
   test('counting is, though it goes to the same place', async () => {
     const { client, seen } = scripted(['cut', json({ totalResults: 3 })]);
