@@ -54,6 +54,13 @@ describe('every page', () => {
     expect(known.size).toBeGreaterThan(20);
   });
 
+  test('of docs/ is in its index', async () => {
+    const index = await read('docs/README.md');
+    for (const page of PAGES.filter((name) => /^docs\/(?!README)/.test(name))) {
+      expect(index).toContain(`](${page.slice('docs/'.length)})`);
+    }
+  });
+
   test('links only to files that there are', async () => {
     for (const page of PAGES) {
       for (const [, target = ''] of (await read(page)).matchAll(/\]\((?!https?:|#)([^)#]+)/g)) {
