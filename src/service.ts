@@ -138,9 +138,11 @@ function startApi({ config, db, box, log, tools, engine, metrics, stats }: ApiPa
     engine?.wake();
     announce.soon();
   };
-  const intake = new EventIntake(db, onWork, (entityId, destinations) => {
+  const announceWork = () => announce.soon();
+  const intake = new EventIntake(db, announceWork, (entityId, destinations) => {
     metrics.eventsAccepted.inc();
     stats.accepted(entityId, destinations);
+    engine?.expect(destinations);
   });
   const backlog = new Backlog(db, config.ENTITY_BACKLOG_LIMIT);
   const redeliveries = new RedeliveryRunner(db, log, onWork);

@@ -31,8 +31,6 @@ const WEBHOOKS_EACH = Math.floor(Number(values.webhooks) / DESTINATIONS);
 const HANGING = 0;
 const WAITING = Number(values.waiting);
 const DEAD = Number(values.dead);
-/** The first two attempts of the usual schedule, after which the next is minutes away. */
-const DEAD_SETTLED_MS = 12_000;
 const BATCH = 1_000;
 const TARGET = 1.5;
 const EVENTS = Number(values.rate) * Number(values.seconds);
@@ -46,7 +44,9 @@ type Side = { client: Client; receivers: Receivers; stop: () => Promise<void> };
 
 async function startSide(engine: Engine): Promise<Side> {
   const receivers = await startReceivers({ receivers: DESTINATIONS, hanging: HANGING });
-  const instances = await Instances.on(engine, { ENTITY_WEBHOOK_LIMIT: '1000000' });
+  // With dead destinations the second attempt is far away, so that they are waiting while the others are measured.
+  const schedule = DEAD > 0 ? { RETRY_SCHEDULE: '0s,1h' } : {};
+  const instances = await Instances.on(engine, { ENTITY_WEBHOOK_LIMIT: '1000000', ...schedule });
   const stop = async () => {
     await instances.stop();
     await receivers.stop();
@@ -98,7 +98,12 @@ async function fillDead(client: Client): Promise<void> {
     await client.register(`http://127.7.${index >> 8}.${index & 255}:9/hook`, ['LatePayment'], [network]);
   }
   await sendBatches(client, networks);
-  await Bun.sleep(DEAD_SETTLED_MS);
+  while ((await retrying(client)) < DEAD) await Bun.sleep(200);
+}
+
+async function retrying(client: Client): Promise<number> {
+  const answer = await client.request('GET', '/deliveries?status=retrying&limit=1');
+  return ((await answer.json()) as { totalResults: number }).totalResults;
 }
 
 /** One event for each of the networks. */

@@ -2,73 +2,139 @@ import type { Database } from '../store/database.ts';
 import { walkDestinations } from '../store/delivery-claims.ts';
 import type { Destinations } from './destinations.ts';
 
-/** Seeks for one read of the index; and how many such reads one plan may take. */
+/** Seeks for one read of the index: what one plan walks at most, so that whoever is ready never waits for long. */
 const WINDOW = 256;
-const MAX_WINDOWS = 40;
+
+/** Without being asked: the fallback for whatever nobody told us of. */
+const ROUND_EVERY_MS = 1_000;
+
+/** After a round over many destinations, so many times as long nothing is walked: a tenth of the time is enough. */
+const REST_FACTOR = 9;
 
 /** Of one destination in one turn: enough to keep it busy, few enough that all get theirs. */
 const MOST_PER_DESTINATION = 64;
+
+/** With more than these the walk waits, and goes on from where it stands. */
+const MAX_READY = 100_000;
 
 export type Pick = { destination: string; most: number };
 
 export type Plan = {
   picks: Pick[];
-  /** It ended early or took a full share: worth another look at once, if what was claimed leaves room. */
-  more: boolean;
-  /** Something due may have been left where there is no room: worth another look as soon as an attempt ends. */
-  leftBehind: boolean;
-  /** How long until the first delivery that was seen to wait is due; null when none was seen. */
-  nextDueInMs: number | null;
+  /** Until another plan may find more, if nobody asks before. */
+  lookAgainInMs: number;
 };
 
+/** A walk over all destinations with anything waiting, a window at a time. */
+type Round = { after: string; windows: number; spentMs: number };
+
 /**
- * Decides what to claim: the destinations in turn, from where the last turn ended, each as much as it has room for.
- * A destination without room costs one seek, however much waits there.
+ * Decides what to claim: the destinations where something is due, in turn, each as much as it has room for.
+ *
+ * Which these are is mostly known: whoever accepts an event says where it goes, and a destination that gave all it was
+ * asked for has more. The rest (retries, leases that ran out, the work of other instances) is found by walking the index,
+ * one seek for each destination that has anything waiting, due or not. That walk is no part of the way of a delivery:
+ * with 5,000 dead destinations it takes 6 ms on SQLite and 40 ms on PostgreSQL, and every event had waited for it.
  */
 export class ClaimPlanner {
-  #cursor = '';
+  /** In the order of their turns. */
+  readonly #ready = new Set<string>();
+  /** Due, but without room until one of their attempts ends. */
+  readonly #full = new Set<string>();
+  /** Picked by the last plan: theirs again, should the claim have failed. */
+  #picked: string[] = [];
+  #round: Round | null = null;
+  /** By the monotonic clock, like all times here. */
+  #roundWantedAtMs = 0;
+  #restUntilMs = 0;
 
   constructor(
     private readonly db: Database,
     private readonly destinations: Destinations,
+    private readonly nowMs: () => number = () => performance.now(),
   ) {}
 
-  async plan(room: number): Promise<Plan> {
-    const plan: Plan = { picks: [], more: false, leftBehind: false, nextDueInMs: null };
-    const startedAt = this.#cursor;
-    let from = startedAt;
-    let wrapped = startedAt === '';
-    let free = room;
-    for (let windows = 0; windows < MAX_WINDOWS; windows++) {
-      const found = await walkDestinations(this.db, from, WINDOW);
-      for (const waiting of found) {
-        // Full circle: everything from here on has had its turn in this plan.
-        if (wrapped && startedAt !== '' && waiting.destination > startedAt) return plan;
-        const inMs = waiting.firstDueMs - waiting.nowMs;
-        if (inMs > 0) plan.nextDueInMs = Math.min(inMs, plan.nextDueInMs ?? inMs);
-        else free -= this.#pick(plan, waiting.destination, free);
-        // Reserved is not yet taken: a destination may have less due than it has room for.
-        if (free <= 0) return { ...plan, more: true };
-      }
-      if (found.length === WINDOW) from = found.at(-1)?.destination ?? '';
-      else if (wrapped) return plan;
-      else {
-        wrapped = true;
-        from = '';
-      }
+  /** Something is due there. */
+  expect(destinations: Iterable<string>): void {
+    for (const destination of destinations) {
+      if (!this.#full.has(destination)) this.#ready.add(destination);
     }
-    this.#cursor = from;
-    return { ...plan, more: true };
   }
 
-  #pick(plan: Plan, destination: string, free: number): number {
-    const most = Math.min(this.destinations.roomAt(destination), MOST_PER_DESTINATION, free);
-    // Whether there is more due than is taken is not known without reading it: taken as yes, which costs one look.
-    plan.leftBehind = true;
-    if (most <= 0) return 0;
-    plan.picks.push({ destination, most });
-    plan.more ||= most === MOST_PER_DESTINATION;
-    this.#cursor = destination;
-    return most;
+  /** Something will be due in this time, and nobody knows where. */
+  ask(inMs: number): void {
+    this.#roundWantedAtMs = Math.min(this.#roundWantedAtMs, this.nowMs() + inMs);
+  }
+
+  /** An attempt has ended there. Answers whether that lets something be claimed that had no room. */
+  freed(destination: string): boolean {
+    if (!this.#full.delete(destination)) return false;
+    this.#ready.add(destination);
+    return true;
+  }
+
+  /** The last plan was carried out: these gave as much as they were asked for and may have more. */
+  claimed(gaveAll: Iterable<string>): void {
+    this.#picked = [];
+    this.expect(gaveAll);
+  }
+
+  get isReady(): boolean {
+    return this.#ready.size > 0;
+  }
+
+  async plan(room: number): Promise<Plan> {
+    this.expect(this.#picked);
+    this.#picked = [];
+    await this.#walkOn();
+    const picks = this.#pick(room);
+    this.#picked = picks.map(({ destination }) => destination);
+    return { picks, lookAgainInMs: this.#lookAgainInMs };
+  }
+
+  get #lookAgainInMs(): number {
+    if (this.#round !== null) return 0;
+    return Math.max(0, Math.max(this.#roundWantedAtMs, this.#restUntilMs) - this.nowMs());
+  }
+
+  #pick(room: number): Pick[] {
+    const picks: Pick[] = [];
+    let free = room;
+    for (const destination of this.#ready) {
+      if (free <= 0) break;
+      this.#ready.delete(destination);
+      const most = Math.min(this.destinations.roomAt(destination), MOST_PER_DESTINATION, free);
+      free -= most;
+      if (most > 0) picks.push({ destination, most });
+      else this.#full.add(destination);
+    }
+    return picks;
+  }
+
+  /** One window of the round that is under way, or of a new one where it is time for it. */
+  async #walkOn(): Promise<void> {
+    const startedAtMs = this.nowMs();
+    if (this.#round === null) {
+      if (startedAtMs < Math.max(this.#roundWantedAtMs, this.#restUntilMs)) return;
+      this.#round = { after: '', windows: 0, spentMs: 0 };
+      // Now, so that whoever asks during the round gets another: it may have passed what they mean.
+      this.#roundWantedAtMs = startedAtMs + ROUND_EVERY_MS;
+    }
+    if (this.#ready.size >= MAX_READY) return;
+    const found = await walkDestinations(this.db, this.#round.after, WINDOW);
+    for (const { destination, firstDueMs, nowMs } of found) {
+      if (firstDueMs <= nowMs) this.expect([destination]);
+      else this.ask(firstDueMs - nowMs);
+    }
+    this.#round.windows += 1;
+    this.#round.spentMs += this.nowMs() - startedAtMs;
+    if (found.length === WINDOW) this.#round.after = found.at(-1)?.destination ?? '';
+    else this.#endRound(this.#round);
+  }
+
+  /** A round of one window costs no more than the claim that follows it. */
+  #endRound({ windows, spentMs }: Round): void {
+    this.#round = null;
+    this.#restUntilMs = windows === 1 ? 0 : this.nowMs() + spentMs * REST_FACTOR;
   }
 }

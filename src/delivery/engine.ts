@@ -50,7 +50,6 @@ export class Engine {
   #inFlight = 0;
   /** By the monotonic clock: a step of the wall clock neither stalls nor hurries the loop. */
   #lookAtMs = 0;
-  #leftBehind = false;
   #stopping = false;
   #running: Promise<void> = Promise.resolve();
 
@@ -69,8 +68,19 @@ export class Engine {
     this.#healthTimer = setInterval(() => void this.#saveHealth(), HEALTH_INTERVAL_MS);
   }
 
-  /** There may be something due. */
+  /** There may be something due, and nobody knows where. */
   wake(): void {
+    this.#planner.ask(0);
+    this.#lookNow();
+  }
+
+  /** There is something due at these destinations. */
+  expect(destinations: readonly string[]): void {
+    this.#planner.expect(destinations);
+    this.#lookNow();
+  }
+
+  #lookNow(): void {
     this.#lookAtMs = 0;
     this.#bell.ring();
   }
@@ -130,15 +140,15 @@ export class Engine {
     try {
       const picks = await this.#plan();
       if (made.length === 0 && picks.length === 0) return;
-      const { settled, sendable } = await db.transaction(async (queries) => {
+      const { settled, sendable, gaveAll } = await db.transaction(async (queries) => {
         // One destination's long backlog must not make the claims of all others read it.
         for (const sql of db.dialect.planAnew) await queries.run(sql);
-        return {
-          settled: await settleAttempts(queries, db.dialect, made),
-          sendable: await this.#claim(queries, picks),
-        };
+        const settled = await settleAttempts(queries, db.dialect, made);
+        return { settled, ...(await this.#claim(queries, picks)) };
       });
+      if (picks.length > 0) this.#planner.claimed(gaveAll);
       await this.#begin(sendable);
+      if (this.#planner.isReady) this.#lookAtMs = 0;
       this.#noteSettled(made, settled);
     } catch (error) {
       if (error instanceof StoreUnavailableError) {
@@ -155,23 +165,25 @@ export class Engine {
     if (room <= 0 || performance.now() < this.#lookAtMs) return [];
     // Set before the look, so that a wake-up during it counts for the next one.
     this.#lookAtMs = performance.now() + POLL_MS;
-    const { picks, more, leftBehind, nextDueInMs } = await this.#planner.plan(room);
-    this.#leftBehind = leftBehind;
-    this.#lookAtMs = Math.min(this.#lookAtMs, performance.now() + (more ? 0 : (nextDueInMs ?? POLL_MS)));
+    const { picks, lookAgainInMs } = await this.#planner.plan(room);
+    this.#lookAtMs = Math.min(this.#lookAtMs, performance.now() + lookAgainInMs);
     return picks;
   }
 
-  async #claim(queries: Queries, picks: readonly Pick[]): Promise<Sendable[]> {
+  async #claim(queries: Queries, picks: readonly Pick[]): Promise<{ sendable: Sendable[]; gaveAll: string[] }> {
     const { db, config } = this.parts;
     const leaseMs = config.DELIVERY_TIMEOUT + LEASE_SLACK_MS;
     const sendable: Sendable[] = [];
+    const gaveAll: string[] = [];
     for (const { destination, most } of picks) {
-      for (const claimed of await claimDue(db, queries, destination, most, leaseMs)) {
+      const taken = await claimDue(db, queries, destination, most, leaseMs);
+      if (taken.length === most) gaveAll.push(destination);
+      for (const claimed of taken) {
         const ready = await this.#checkWebhook(queries, claimed);
         if (ready !== null) sendable.push(ready);
       }
     }
-    return sendable;
+    return { sendable, gaveAll };
   }
 
   /** The webhook decides as it is now: deliveries of one that is gone, suspended or moved are put where they belong. */
@@ -190,7 +202,7 @@ export class Engine {
     const current = destinationKey(entityId, postUrl);
     if (current === destination) return { ...claimed, postUrl };
     await redirectClaimed(this.parts.db, queries, claimed, current);
-    this.#lookAtMs = 0;
+    this.#planner.expect([current]);
     return null;
   }
 
@@ -228,7 +240,7 @@ export class Engine {
   #leave({ destination }: Claimed, result: AttemptResult): void {
     this.#destinations.end(destination, result);
     this.#inFlight--;
-    if (this.#leftBehind) this.#lookAtMs = 0;
+    if (this.#planner.freed(destination)) this.#lookAtMs = 0;
     this.#bell.ring();
   }
 
@@ -247,6 +259,7 @@ export class Engine {
     for (const { claimed, settlement } of counted) {
       // Somebody may have asked for several redeliveries: the next of them is due at once.
       const dueInMs = claimed.kind === 'redelivery' ? 0 : (settlement.delayMs ?? POLL_MS);
+      this.#planner.ask(dueInMs);
       this.#lookAtMs = Math.min(this.#lookAtMs, performance.now() + dueInMs);
     }
     this.#watch.note(counted);

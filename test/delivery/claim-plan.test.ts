@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test';
-import { ClaimPlanner } from '../../src/delivery/claim-plan.ts';
+import { ClaimPlanner, type Plan } from '../../src/delivery/claim-plan.ts';
 import { Destinations } from '../../src/delivery/destinations.ts';
 import { destinationKey } from '../../src/store/events.ts';
 import { accept, acceptMany, addReceiver, claim, forgetDeliveries, newEvent } from '../support/deliveries.ts';
-import { onEveryEngine, type TestStore } from '../support/stores.ts';
-import { newEntity } from '../support/webhooks.ts';
+import { alteredStore, onEveryEngine, type TestStore } from '../support/stores.ts';
+import { newEntity, seedWebhooks } from '../support/webhooks.ts';
 
 const urlOf = (name: string) => `https://${name}.example/`;
 
@@ -16,86 +16,157 @@ async function seed(store: TestStore, names: readonly string[], events: number) 
   await acceptMany(store.db, entityId, events);
   const key = (name: string) => destinationKey(entityId, urlOf(name));
   const nameOf = (destination: string) => names.find((name) => key(name) === destination) ?? destination;
-  return { entityId, key, nameOf };
+  const named = ({ picks }: Plan) => picks.map(({ destination, most }) => nameOf(destination) + most).join(' ');
+  return { entityId, key, nameOf, named };
+}
+
+/** Every read of the index is counted. */
+function countingReads(store: TestStore) {
+  const counts = { reads: 0 };
+  const all: typeof store.db.all = (...query) => {
+    counts.reads++;
+    return store.db.all(...query);
+  };
+  return { db: alteredStore(store.db, { all }), counts };
 }
 
 onEveryEngine('a plan of what to claim', (store) => {
   test('gives each destination in turn as much as it has room for', async () => {
-    const { key, nameOf } = await seed(store, ['a', 'b', 'c'], 2);
+    const { key, named } = await seed(store, ['a', 'b', 'c'], 2);
     const destinations = new Destinations(4);
     destinations.begin(key('b'));
-    const { picks } = await new ClaimPlanner(store.db, destinations).plan(100);
-    expect(picks.map(({ destination, most }) => [nameOf(destination), most])).toEqual([
-      ['a', 4],
-      ['b', 3],
-      ['c', 4],
-    ]);
+    expect(named(await new ClaimPlanner(store.db, destinations).plan(100))).toBe('a4 b3 c4');
   });
 
   test('goes on where the last one ended, so that none takes all and every one gets its turn', async () => {
-    const names = ['a', 'b', 'c', 'd', 'e'];
-    const { nameOf } = await seed(store, names, 20);
+    const { named } = await seed(store, ['a', 'b', 'c', 'd', 'e'], 20);
     const planner = new ClaimPlanner(store.db, new Destinations(4));
     const turns = [];
     for (let turn = 0; turn < 5; turn++) {
-      const { picks } = await planner.plan(8);
-      turns.push(picks.map(({ destination, most }) => nameOf(destination) + most).join(' '));
+      const plan = await planner.plan(8);
+      turns.push(named(plan));
+      planner.claimed(plan.picks.map(({ destination }) => destination));
     }
     expect(turns).toEqual(['a4 b4', 'c4 d4', 'e4 a4', 'b4 c4', 'd4 e4']);
   });
 
-  test('names no destination twice, however much room there is', async () => {
-    const { nameOf } = await seed(store, ['a', 'b', 'c'], 20);
+  test('never reserves more than the room there is, and says that there is more', async () => {
+    const { named } = await seed(store, ['a', 'b', 'c'], 20);
+    const planner = new ClaimPlanner(store.db, new Destinations(16));
+    expect(named(await planner.plan(20))).toBe('a16 b4');
+    expect(planner.isReady).toBe(true);
+  });
+
+  test('names a destination that gave all it was asked for again, and no other', async () => {
+    const { key, named } = await seed(store, ['a', 'b'], 20);
     const planner = new ClaimPlanner(store.db, new Destinations(4));
-    await planner.plan(4);
-    const { picks } = await planner.plan(1_000);
-    expect(picks.map(({ destination }) => nameOf(destination))).toEqual(['b', 'c', 'a']);
+    await planner.plan(100);
+    planner.claimed([key('b')]);
+    expect(named(await planner.plan(100))).toBe('b4');
+    planner.claimed([]);
+    expect(await planner.plan(100)).toMatchObject({ picks: [] });
   });
 
-  test('never reserves more than the room there is', async () => {
-    await seed(store, ['a', 'b', 'c'], 20);
-    const { picks, more } = await new ClaimPlanner(store.db, new Destinations(16)).plan(20);
-    expect(picks.map(({ most }) => most)).toEqual([16, 4]);
-    expect(more).toBe(true);
+  test('names again what could not be claimed', async () => {
+    const { named } = await seed(store, ['a', 'b'], 1);
+    const planner = new ClaimPlanner(store.db, new Destinations(4));
+    expect(named(await planner.plan(100))).toBe('a4 b4');
+    expect(named(await planner.plan(100))).toBe('a4 b4');
   });
 
-  test('passes over a destination without room, and says that something was left behind', async () => {
-    const { key, nameOf } = await seed(store, ['dead', 'well'], 5);
+  test('passes over a destination without room until one of its attempts has ended', async () => {
+    const { key, named } = await seed(store, ['dead', 'well'], 5);
     const destinations = new Destinations(1);
     destinations.begin(key('dead'));
     const planner = new ClaimPlanner(store.db, destinations);
-    for (let turn = 0; turn < 3; turn++) {
-      const { picks, leftBehind, more } = await planner.plan(100);
-      expect(picks.map(({ destination }) => nameOf(destination))).toEqual(['well']);
-      expect([leftBehind, more]).toEqual([true, false]);
-    }
+    expect(named(await planner.plan(100))).toBe('well1');
+    planner.claimed([]);
+    planner.expect([key('dead')]);
+    expect(planner.isReady).toBe(false);
+    expect(planner.freed(key('well'))).toBe(false);
+    destinations.end(key('dead'), 'other');
+    expect(planner.freed(key('dead'))).toBe(true);
+    expect(named(await planner.plan(100))).toBe('dead1');
   });
 
   test('takes nothing that is due later, and says how long until the first of it is', async () => {
     const { entityId } = await seed(store, ['a'], 0);
     const planner = new ClaimPlanner(store.db, new Destinations(4));
-    expect(await planner.plan(10)).toEqual({ picks: [], more: false, leftBehind: false, nextDueInMs: null });
-    await accept(store.db, newEvent(entityId, { firstDelayMs: 90_000 }), newEvent(entityId, { firstDelayMs: 60_000 }));
-    const { picks, nextDueInMs } = await planner.plan(10);
+    await accept(store.db, newEvent(entityId, { firstDelayMs: 90_000 }), newEvent(entityId, { firstDelayMs: 600 }));
+    const { picks, lookAgainInMs } = await planner.plan(10);
     expect(picks).toEqual([]);
-    expect(nextDueInMs).toBeWithin(30_000, 60_001);
+    expect(lookAgainInMs).toBeWithin(0, 601);
   });
 
   test('takes nothing that is leased', async () => {
-    const { entityId } = await seed(store, ['a', 'b'], 3);
+    const { entityId, named } = await seed(store, ['a', 'b'], 3);
     await claim(store.db, entityId, 100, urlOf('a'));
-    const { picks } = await new ClaimPlanner(store.db, new Destinations(4)).plan(10);
-    expect(picks.map(({ destination }) => destination)).toEqual([destinationKey(entityId, urlOf('b'))]);
+    expect(named(await new ClaimPlanner(store.db, new Destinations(4)).plan(10))).toBe('b4');
+  });
+
+  test('reads nothing for what is expected, and looks around when asked or when a second has passed', async () => {
+    const { key, named } = await seed(store, ['a', 'b'], 1);
+    const { db, counts } = countingReads(store);
+    let nowMs = 1_000;
+    const planner = new ClaimPlanner(db, new Destinations(4), () => nowMs);
+    await planner.plan(100);
+    planner.claimed([]);
+    planner.expect([key('b'), key('b')]);
+    const plan = await planner.plan(100);
+    expect([named(plan), counts.reads, plan.lookAgainInMs]).toEqual(['b4', 1, 1_000]);
+    planner.claimed([]);
+    planner.ask(0);
+    expect(named(await planner.plan(100))).toBe('a4 b4');
+    planner.claimed([]);
+    nowMs += 1_000;
+    expect(named(await planner.plan(100))).toBe('a4 b4');
+    expect(counts.reads).toBe(3);
+  });
+
+  test('over many destinations is a window each time, with a rest after the last that no asking shortens', async () => {
+    await forgetDeliveries(store.db);
+    const entityId = await newEntity(store.db);
+    const names = Array.from({ length: 600 }, (_, index) => `n${String(index).padStart(4, '0')}`);
+    await seedWebhooks(
+      store.db,
+      entityId,
+      names.map((name) => ({ networkId: 1, event: 'LatePayment', postUrl: urlOf(name) })),
+    );
+    await accept(store.db, newEvent(entityId, { firstDelayMs: 3_600_000 }));
+    let nowMs = 1_000;
+    const { db, counts } = countingReads(store);
+    // Every read takes ten milliseconds of this clock.
+    const slow = alteredStore(db, {
+      all: (...query) => {
+        nowMs += 10;
+        return db.all(...query);
+      },
+    });
+    const planner = new ClaimPlanner(slow, new Destinations(1), () => nowMs);
+    const lookAgain = [];
+    for (let plans = 0; plans < 3; plans++) {
+      planner.ask(0);
+      lookAgain.push((await planner.plan(500)).lookAgainInMs);
+    }
+    expect([counts.reads, lookAgain]).toEqual([3, [0, 0, 270]]);
+    planner.expect([destinationKey(entityId, urlOf('n0599'))]);
+    expect((await planner.plan(500)).picks).toHaveLength(1);
+    expect(counts.reads).toBe(3);
+    nowMs += 270;
+    await planner.plan(500);
+    expect(counts.reads).toBe(4);
   });
 
   test('finds the last of more destinations than one read of the index brings', async () => {
     const names = Array.from({ length: 600 }, (_, index) => `n${String(index).padStart(4, '0')}`);
     const { nameOf } = await seed(store, names, 1);
     const planner = new ClaimPlanner(store.db, new Destinations(1));
-    const first = await planner.plan(500);
-    const second = await planner.plan(500);
-    const seen = [...first.picks, ...second.picks].map(({ destination }) => nameOf(destination));
-    expect(seen.slice(0, 600)).toEqual(names);
-    expect(new Set(seen)).toEqual(new Set(names));
+    const seen: string[] = [];
+    for (let plans = 0; plans < 3; plans++) {
+      const { picks } = await planner.plan(500);
+      planner.claimed([]);
+      seen.push(...picks.map(({ destination }) => nameOf(destination)));
+    }
+    expect(seen).toEqual(names);
   });
 });
