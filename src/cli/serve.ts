@@ -53,7 +53,9 @@ function explainListenError(error: unknown, config: Config): unknown {
 function printWelcome(url: string, config: Config, first: Provisioned | null): void {
   printLine(`\n  ${paint('Paybell', 'bold')} ${version} is listening on ${paint(url, 'cyan')}`);
   if (first !== null) printFirstSteps(url, config.PROCESSOR, first);
-  printLine(`\n  API reference  ${url}/docs\n`);
+  // An instance that only delivers has no page.
+  const page = config.ROLE === 'delivery' ? '' : `\n  Page           ${url}/`;
+  printLine(`${page}\n  API reference  ${url}/docs\n`);
 }
 
 function printFirstSteps(url: string, processor: string, { entityId, apiKey }: Provisioned): void {
