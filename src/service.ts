@@ -138,12 +138,15 @@ function startApi({ config, db, box, log, tools, engine, metrics, stats }: ApiPa
     engine?.wake();
     announce.soon();
   };
-  const announceWork = () => announce.soon();
-  const intake = new EventIntake(db, announceWork, (entityId, destinations) => {
+  const countAccepted = (entityId: string, destinations: readonly string[]) => {
     metrics.eventsAccepted.inc();
     stats.accepted(entityId, destinations);
+  };
+  const onDue = (destinations: ReadonlySet<string>) => {
     engine?.expect(destinations);
-  });
+    announce.soon();
+  };
+  const intake = new EventIntake(db, onDue, countAccepted, engine);
   const backlog = new Backlog(db, config.ENTITY_BACKLOG_LIMIT);
   const redeliveries = new RedeliveryRunner(db, log, onWork);
   const app = createApp({

@@ -28,7 +28,10 @@ export function requireContentType(request: Request, expected: string): void {
 
 /** Stops reading at the limit, whatever the client said of the length. */
 export async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
-  if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge(maxBytes);
+  const length = request.headers.get('content-length');
+  if (length !== null && Number(length) > maxBytes) throw tooLarge(maxBytes);
+  // The server itself reads no more than the length that was given.
+  if (length !== null && !request.headers.has('transfer-encoding')) return request.bytes();
   if (request.body === null) return new Uint8Array();
   const parts: Uint8Array[] = [];
   let size = 0;
@@ -45,10 +48,12 @@ export async function readBytes(request: Request, maxBytes: number): Promise<Uin
   return parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts);
 }
 
+const strictDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
 /** Invalid UTF-8 would otherwise be replaced in silence, and the bytes would no longer be what was sent. */
 export function decodeUtf8(bytes: Uint8Array): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    return strictDecoder.decode(bytes);
   } catch {
     throw new Problem('invalid_json', 'The body is not valid UTF-8.');
   }

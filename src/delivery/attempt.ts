@@ -1,15 +1,12 @@
 import { type AttemptMade, settle } from '../domain/deliveries.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import { bodySignature, type SigningKeys, signWith } from '../domain/signature.ts';
+import type { Sendable } from '../store/claimed.ts';
 import { StoreUnavailableError } from '../store/database.ts';
-import type { Claimed } from '../store/delivery-claims.ts';
 import type { MadeAttempt } from '../store/delivery-settlements.ts';
 import { SecretKeyError } from '../store/secret-box.ts';
 import type { Post, Sender } from './sender.ts';
 import type { SigningKeyCache } from './signing-keys.ts';
-
-/** A claimed delivery that has somewhere to go. */
-export type Sendable = Claimed & { postUrl: string };
 
 export type AttemptTools = {
   readonly sender: Sender;

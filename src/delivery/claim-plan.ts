@@ -44,6 +44,7 @@ export class ClaimPlanner {
   /** Picked by the last plan: theirs again, should the claim have failed. */
   #picked: string[] = [];
   #round: Round | null = null;
+  #hasLookedAround = false;
   /** By the monotonic clock, like all times here. */
   #roundWantedAtMs = 0;
   #restUntilMs = 0;
@@ -81,6 +82,12 @@ export class ClaimPlanner {
 
   get isReady(): boolean {
     return this.#ready.size > 0;
+  }
+
+  /** Whether something may be due there that comes before what is accepted now; before the first round nobody knows. */
+  mayBeBehind(destination: string): boolean {
+    const known = this.#ready.has(destination) || this.#full.has(destination) || this.#picked.includes(destination);
+    return known || !this.#hasLookedAround;
   }
 
   async plan(room: number): Promise<Plan> {
@@ -135,6 +142,7 @@ export class ClaimPlanner {
   /** A round of one window costs no more than the claim that follows it. */
   #endRound({ windows, spentMs }: Round): void {
     this.#round = null;
+    this.#hasLookedAround = true;
     this.#restUntilMs = windows === 1 ? 0 : this.nowMs() + spentMs * REST_FACTOR;
   }
 }

@@ -1,53 +1,117 @@
 /** Five in a row and the destination is taken for unwell: probed by one post at a time until one succeeds. */
 const UNWELL_AFTER = 5;
 
-/** Forgetting a failing destination costs it no more than a few posts to be found out again. */
+/** Forgetting a destination costs it no more than a few posts to be found out again. */
 const MAX_REMEMBERED = 50_000;
+
+/**
+ * One that answers fast may have a line of deliveries ready here, so that it is never idle while the next ones are
+ * claimed: as many as it takes in this time, and no more than so many times its cap.
+ */
+const LINE_MS = 100;
+const LINE_CAPS = 3;
+
+/** How much the latest post counts in what is typical. */
+const WEIGHT_OF_LATEST = 0.2;
 
 /** What an attempt says about the destination as a whole. */
 export type AttemptResult = 'success' | 'unwell' | 'other';
 
-type State = { inFlight: number; failuresInARow: number };
+type State = {
+  /** Posts under way, those in line for it, and places that are kept. */
+  taken: number;
+  inFlight: number;
+  failuresInARow: number;
+  /** How long a post that succeeds takes; null before the first. */
+  typicalMs: number | null;
+};
 
-/** How many posts each destination has in flight here, and how many more it may have. In memory, for this process. */
+/** How many deliveries each destination has here, and how many more it may have. In memory, for this process. */
 export class Destinations {
   readonly #states = new Map<string, State>();
+  #taken = 0;
 
   constructor(private readonly cap: number) {}
 
+  /** Of all destinations together. */
+  get taken(): number {
+    return this.#taken;
+  }
+
+  /** How many more may be taken for it. */
   roomAt(destination: string): number {
     const state = this.#states.get(destination);
-    if (state === undefined) return this.cap;
-    return Math.max(0, (state.failuresInARow >= UNWELL_AFTER ? 1 : this.cap) - state.inFlight);
+    return state === undefined ? this.cap : Math.max(0, this.#most(state) - state.taken);
+  }
+
+  take(destination: string): void {
+    this.#stateOf(destination).taken++;
+    this.#taken++;
+  }
+
+  /** Whether the next post may begin, as one of those under way at the same time. */
+  mayBegin(destination: string): boolean {
+    const state = this.#stateOf(destination);
+    return state.inFlight < (isUnwell(state) ? 1 : this.cap);
   }
 
   begin(destination: string): void {
-    const state = this.#states.get(destination);
-    if (state !== undefined) state.inFlight++;
-    else this.#states.set(destination, { inFlight: 1, failuresInARow: 0 });
+    this.#stateOf(destination).inFlight++;
   }
 
-  end(destination: string, result: AttemptResult): void {
-    const state = this.#states.get(destination);
-    if (state === undefined) return;
+  end(destination: string, result: AttemptResult, durationMs: number): void {
+    const state = this.#stateOf(destination);
     state.inFlight--;
-    if (result === 'success') state.failuresInARow = 0;
+    if (result === 'success') {
+      state.failuresInARow = 0;
+      const before = state.typicalMs ?? durationMs;
+      state.typicalMs = before + (durationMs - before) * WEIGHT_OF_LATEST;
+    }
     if (result === 'unwell') state.failuresInARow++;
-    if (state.inFlight > 0) return;
-    if (state.failuresInARow === 0) this.#states.delete(destination);
-    else if (this.#states.size > MAX_REMEMBERED) this.#forgetOneIdle();
+    this.leave(destination);
+  }
+
+  /** Gives a place back without a post. */
+  leave(destination: string): void {
+    this.#stateOf(destination).taken--;
+    this.#taken--;
+    if (this.#states.size > MAX_REMEMBERED) this.#forgetOneIdle();
+  }
+
+  isUnwell(destination: string): boolean {
+    const state = this.#states.get(destination);
+    return state !== undefined && isUnwell(state);
   }
 
   /** How many are being probed at the moment. */
   get unwell(): number {
-    return [...this.#states.values()].filter((state) => state.failuresInARow >= UNWELL_AFTER).length;
+    return [...this.#states.values()].filter(isUnwell).length;
+  }
+
+  #stateOf(destination: string): State {
+    const known = this.#states.get(destination);
+    if (known !== undefined) return known;
+    const state = { taken: 0, inFlight: 0, failuresInARow: 0, typicalMs: null };
+    this.#states.set(destination, state);
+    return state;
+  }
+
+  #most(state: State): number {
+    if (isUnwell(state)) return 1;
+    if (state.typicalMs === null) return this.cap;
+    const inTime = Math.floor((this.cap * LINE_MS) / Math.max(1, state.typicalMs));
+    return this.cap + Math.min(inTime, this.cap * LINE_CAPS);
   }
 
   #forgetOneIdle(): void {
     for (const [destination, state] of this.#states) {
-      if (state.inFlight > 0) continue;
+      if (state.taken > 0) continue;
       this.#states.delete(destination);
       return;
     }
   }
+}
+
+function isUnwell(state: State): boolean {
+  return state.failuresInARow >= UNWELL_AFTER;
 }

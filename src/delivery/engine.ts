@@ -1,17 +1,18 @@
 import type { Config } from '../config.ts';
 import { isSuccess, showsDestinationUnwell } from '../domain/deliveries.ts';
 import type { Logger } from '../log.ts';
+import type { Claimed, HandOver, Sendable } from '../store/claimed.ts';
 import { type Database, type Queries, StoreUnavailableError } from '../store/database.ts';
-import { type Claimed, claimDue, giveBack, releaseAllLeases } from '../store/delivery-claims.ts';
+import { claimDue, giveBack, releaseAllLeases } from '../store/delivery-claims.ts';
 import { type MadeAttempt, settleAttempts } from '../store/delivery-settlements.ts';
-import { parkClaimed, redirectClaimed } from '../store/delivery-states.ts';
-import { destinationKey } from '../store/events.ts';
-import { type AttemptTools, makeAttempt, type Sendable } from './attempt.ts';
+import { type AttemptTools, makeAttempt } from './attempt.ts';
 import { Bell } from './bell.ts';
+import { placeClaimed } from './claim-check.ts';
 import { ClaimPlanner, type Pick } from './claim-plan.ts';
 import type { DeliveryRecord } from './delivery-record.ts';
 import { type AttemptResult, Destinations } from './destinations.ts';
 import { HealthBook } from './health-book.ts';
+import { Lines } from './lines.ts';
 import { settleAlone } from './settle-alone.ts';
 import { WebhookWatch } from './webhook-watch.ts';
 
@@ -20,6 +21,8 @@ const POLL_MS = 1_000;
 /** A lease outlives the attempt by this much: time to settle, and for a stall. */
 export const LEASE_SLACK_MS = 15_000;
 const SETTLE_AT_MOST = 500;
+/** What has ended is in nobody's way: its settlement waits so long for a commit that is made anyway. */
+const SETTLE_PATIENCE_MS = 10;
 const OUTAGE_PAUSE_MS = 500;
 const HEALTH_INTERVAL_MS = 2_000;
 const STOP_SLACK_MS = 5_000;
@@ -35,11 +38,14 @@ export type EngineParts = {
 
 /**
  * Claims due deliveries, runs their attempts within the caps, and settles them in batches. One loop, and each turn of
- * it is at most one transaction: write what has ended, take what is next. Never a transaction across HTTP.
+ * it is at most one transaction: write what has ended, take what is next. Never a transaction across HTTP. What is
+ * accepted in this process comes by hand-over, as far as there is room for it.
  */
-export class Engine {
+export class Engine implements HandOver {
+  readonly leaseMs: number;
   readonly #bell = new Bell();
   readonly #destinations: Destinations;
+  readonly #lines: Lines;
   readonly #planner: ClaimPlanner;
   readonly #watch: WebhookWatch;
   readonly #health: HealthBook;
@@ -54,7 +60,9 @@ export class Engine {
   #running: Promise<void> = Promise.resolve();
 
   constructor(private readonly parts: EngineParts) {
+    this.leaseMs = parts.config.DELIVERY_TIMEOUT + LEASE_SLACK_MS;
     this.#destinations = new Destinations(parts.config.DESTINATION_CONCURRENCY);
+    this.#lines = new Lines(this.#destinations);
     this.#planner = new ClaimPlanner(parts.db, this.#destinations);
     this.#watch = new WebhookWatch(parts.db, parts.log);
     this.#health = new HealthBook(parts.db);
@@ -75,20 +83,39 @@ export class Engine {
   }
 
   /** There is something due at these destinations. */
-  expect(destinations: readonly string[]): void {
+  expect(destinations: Iterable<string>): void {
     this.#planner.expect(destinations);
     this.#lookNow();
   }
 
-  #lookNow(): void {
-    this.#lookAtMs = 0;
-    this.#bell.ring();
+  reserve(destination: string): boolean {
+    if (this.#room <= 0 || this.#planner.mayBeBehind(destination)) return false;
+    if (this.#destinations.roomAt(destination) === 0) return false;
+    this.#destinations.take(destination);
+    return true;
+  }
+
+  cancel(deliveries: readonly Sendable[]): void {
+    for (const { destination } of deliveries) {
+      this.#destinations.leave(destination);
+      this.#noteFreed(destination);
+    }
+  }
+
+  begin(deliveries: readonly Sendable[]): void {
+    for (const claimed of deliveries) {
+      this.#held.set(claimed.deliveryId, claimed);
+      this.#lines.add(claimed);
+    }
+    if (this.#stopping) void this.#leaveLines(this.#lines.clearAll());
+    else for (const { destination } of deliveries) this.#advance(destination);
   }
 
   /** Claims nothing more, lets the attempts in flight end by their own deadline, and settles them. */
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#bell.ring();
+    await this.#leaveLines(this.#lines.clearAll());
     const lastMs = this.parts.config.DELIVERY_TIMEOUT + STOP_SLACK_MS;
     const deadline = Promise.withResolvers<void>();
     const timer = setTimeout(deadline.resolve, lastMs);
@@ -113,12 +140,21 @@ export class Engine {
   }
 
   get #room(): number {
-    return this.#stopping ? 0 : this.parts.config.DELIVERY_CONCURRENCY - this.#inFlight;
+    return this.#stopping ? 0 : this.parts.config.DELIVERY_CONCURRENCY - this.#destinations.taken;
   }
 
   /** Without room there is nothing to look for: the end of an attempt rings. */
   get #idleMs(): number {
     return this.#room > 0 ? this.#lookAtMs - performance.now() : POLL_MS;
+  }
+
+  #lookNow(): void {
+    this.#lookAtMs = 0;
+    this.#bell.ring();
+  }
+
+  #noteFreed(destination: string): void {
+    if (this.#planner.freed(destination)) this.#lookAtMs = 0;
   }
 
   async #run(): Promise<void> {
@@ -140,14 +176,16 @@ export class Engine {
     try {
       const picks = await this.#plan();
       if (made.length === 0 && picks.length === 0) return;
+      const patience = picks.length === 0 ? { patienceMs: SETTLE_PATIENCE_MS } : {};
       const { settled, sendable, gaveAll } = await db.transaction(async (queries) => {
         // One destination's long backlog must not make the claims of all others read it.
         for (const sql of db.dialect.planAnew) await queries.run(sql);
         const settled = await settleAttempts(queries, db.dialect, made);
         return { settled, ...(await this.#claim(queries, picks)) };
-      });
+      }, patience);
       if (picks.length > 0) this.#planner.claimed(gaveAll);
-      await this.#begin(sendable);
+      for (const { destination } of sendable) this.#destinations.take(destination);
+      this.begin(sendable);
       if (this.#planner.isReady) this.#lookAtMs = 0;
       this.#noteSettled(made, settled);
     } catch (error) {
@@ -171,62 +209,56 @@ export class Engine {
   }
 
   async #claim(queries: Queries, picks: readonly Pick[]): Promise<{ sendable: Sendable[]; gaveAll: string[] }> {
-    const { db, config } = this.parts;
-    const leaseMs = config.DELIVERY_TIMEOUT + LEASE_SLACK_MS;
+    const { db } = this.parts;
     const sendable: Sendable[] = [];
     const gaveAll: string[] = [];
     for (const { destination, most } of picks) {
-      const taken = await claimDue(db, queries, destination, most, leaseMs);
-      if (taken.length === most) gaveAll.push(destination);
-      for (const claimed of taken) {
-        const ready = await this.#checkWebhook(queries, claimed);
-        if (ready !== null) sendable.push(ready);
+      const claims = await claimDue(db, queries, destination, most, this.leaseMs);
+      if (claims.length === most) gaveAll.push(destination);
+      for (const claimed of claims) {
+        const held = this.#held.get(claimed.deliveryId);
+        // Our own, its lease run out while we were stalled: the new token is ours too, and one attempt is enough.
+        if (held !== undefined) held.token = claimed.token;
+        const place = held === undefined ? await placeClaimed(db, queries, claimed) : null;
+        if (place === null) continue;
+        if ('send' in place) sendable.push(place.send);
+        else this.#planner.expect([place.movedTo]);
       }
     }
     return { sendable, gaveAll };
   }
 
-  /** The webhook decides as it is now: deliveries of one that is gone, suspended or moved are put where they belong. */
-  async #checkWebhook(queries: Queries, claimed: Claimed): Promise<Sendable | null> {
-    const held = this.#held.get(claimed.deliveryId);
-    if (held !== undefined) {
-      // Our own, its lease run out while we were stalled: the new token is ours too, and one attempt is enough.
-      held.token = claimed.token;
-      return null;
+  #advance(destination: string): void {
+    for (let next = this.#lines.next(destination); next !== null; next = this.#lines.next(destination)) {
+      this.#start(next);
     }
-    const { entityId, destination, postUrl, suspended } = claimed;
-    if (postUrl === null || suspended) {
-      await parkClaimed(queries, claimed, postUrl === null ? 'cancelled' : 'held');
-      return null;
-    }
-    const current = destinationKey(entityId, postUrl);
-    if (current === destination) return { ...claimed, postUrl };
-    await redirectClaimed(this.parts.db, queries, claimed, current);
-    this.#planner.expect([current]);
-    return null;
   }
 
-  async #begin(sendable: readonly Sendable[]): Promise<void> {
-    if (this.#stopping) {
-      const { db } = this.parts;
-      await db.transaction((queries) => giveBack(db, queries, sendable));
-      return;
-    }
-    for (const claimed of sendable) {
-      this.#held.set(claimed.deliveryId, claimed);
-      this.#inFlight++;
-      this.#destinations.begin(claimed.destination);
-      void makeAttempt(this.parts.tools, claimed).then(
-        (made) => this.#finish(made),
-        (error) => this.#abandon(claimed, error),
-      );
+  #start(claimed: Sendable): void {
+    this.#inFlight++;
+    void makeAttempt(this.parts.tools, claimed).then(
+      (made) => this.#finish(made),
+      (error) => this.#abandon(claimed, error),
+    );
+  }
+
+  /** What was claimed and not sent goes back to where anybody finds it. */
+  async #leaveLines(claimed: readonly Sendable[]): Promise<void> {
+    if (claimed.length === 0) return;
+    const { db, log } = this.parts;
+    for (const { deliveryId } of claimed) this.#held.delete(deliveryId);
+    try {
+      await db.transaction((queries) => giveBack(db, queries, claimed));
+    } catch (error) {
+      log.warn({ err: error }, 'deliveries could not be given back; they are taken up again when their leases run out');
     }
   }
 
   #finish(made: MadeAttempt): void {
     const { claimed, outcome } = made;
     this.#finished.push(made);
-    this.#leave(claimed, isSuccess(outcome) ? 'success' : showsDestinationUnwell(outcome) ? 'unwell' : 'other');
+    const result = isSuccess(outcome) ? 'success' : showsDestinationUnwell(outcome) ? 'unwell' : 'other';
+    this.#leave(claimed, result, outcome.durationMs);
   }
 
   /** The fault is ours and nothing was sent: that is no attempt, and the end of its lease brings the delivery back. */
@@ -234,13 +266,16 @@ export class Engine {
     const { entityId, deliveryId } = claimed;
     this.#held.delete(deliveryId);
     this.parts.log.warn({ err: error, entityId, deliveryId }, 'a delivery could not be prepared; it is taken up again');
-    this.#leave(claimed, 'other');
+    this.#leave(claimed, 'other', 0);
   }
 
-  #leave({ destination }: Claimed, result: AttemptResult): void {
-    this.#destinations.end(destination, result);
+  #leave({ destination }: Claimed, result: AttemptResult, durationMs: number): void {
+    this.#destinations.end(destination, result, durationMs);
     this.#inFlight--;
-    if (this.#planner.freed(destination)) this.#lookAtMs = 0;
+    const stuck = this.#lines.stuck(destination);
+    if (stuck.length === 0) this.#advance(destination);
+    else void this.#leaveLines(stuck).then(() => this.expect([destination]));
+    this.#noteFreed(destination);
     this.#bell.ring();
   }
 

@@ -31,7 +31,11 @@ export interface Database extends Pick<Queries, 'all' | 'get'> {
   close(): Promise<void>;
 }
 
-export type CallOptions = { deadlineMs?: number };
+export type CallOptions = {
+  deadlineMs?: number;
+  /** How long it may wait for another to share the cost of its commit with, where that costs anything. */
+  patienceMs?: number;
+};
 
 /** Everything in which the engines must differ, by name. */
 export type Dialect = {

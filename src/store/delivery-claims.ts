@@ -1,4 +1,5 @@
 import type { AttemptKind, DeliveryStatus } from '../domain/deliveries.ts';
+import type { Claimed } from './claimed.ts';
 import type { Database, Dialect, Queries, SqlInteger } from './database.ts';
 import { entityOfDestination, NOTICE } from './events.ts';
 
@@ -38,30 +39,6 @@ export async function walkDestinations(db: Database, after: string, most: number
     nowMs: Number(row.now_ms),
   }));
 }
-
-export type Claimed = {
-  entityId: string;
-  deliveryId: string;
-  token: number;
-  /** Under which it was claimed; the webhook may have moved since. */
-  destination: string;
-  eventId: string;
-  webhookId: string;
-  kind: AttemptKind;
-  status: DeliveryStatus;
-  attempts: number;
-  steps: number;
-  /** Null when the webhook is gone. */
-  postUrl: string | null;
-  suspended: boolean;
-  failingSinceMs: number | null;
-  /** Null when the event is gone. */
-  body: string | null;
-  /** Of the entity: a new one means that its signing secrets may have changed. */
-  revision: number;
-  /** When its event was accepted, in the time of this process: the database's clock may run beside ours. */
-  acceptedAtMs: number;
-};
 
 /** At most `most` of the destination's due deliveries, with all that an attempt needs. */
 export async function claimDue(

@@ -1,7 +1,7 @@
 import type { Settlement } from '../domain/deliveries.ts';
 import type { Outcome } from '../domain/outcome.ts';
+import type { Claimed } from './claimed.ts';
 import type { Dialect, Queries } from './database.ts';
-import type { Claimed } from './delivery-claims.ts';
 import { chunks, valuesList } from './values.ts';
 
 /** An attempt that was made, and what becomes of its delivery. */

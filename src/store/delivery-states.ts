@@ -1,7 +1,8 @@
 import type { SuspendReason } from '../domain/deliveries.ts';
 import { type Change, recordChange } from './audit.ts';
+import type { Claimed } from './claimed.ts';
 import type { Database, Queries, SqlInteger } from './database.ts';
-import { type Claimed, dueUnclaimed } from './delivery-claims.ts';
+import { dueUnclaimed } from './delivery-claims.ts';
 import { destinationKey } from './events.ts';
 import { queueSuspendedNotice } from './single-deliveries.ts';
 import { chunks } from './values.ts';

@@ -1,10 +1,12 @@
 import { Problem } from '../domain/problems.ts';
+import type { HandOver } from './claimed.ts';
 import { type Database, StoreUnavailableError } from './database.ts';
-import { type Acceptance, acceptEvents, type NewEvent, type NoteAccepted } from './events.ts';
+import { type Acceptance, acceptEvents, type NewEvent, type NoteAccepted, type Reception } from './events.ts';
 
 /** Enough to share the cost of a commit, few enough not to make the first of them wait for the last. */
 const MAX_GROUP = 200;
 const MAX_WAITING = 10_000;
+const MAX_TURNS = 5;
 
 type Waiting = {
   event: NewEvent;
@@ -22,9 +24,12 @@ export class EventIntake {
 
   constructor(
     private readonly db: Database,
-    private readonly onAccepted: () => void,
+    /** Told where something was accepted that somebody has to claim. */
+    private readonly onDue: (destinations: ReadonlySet<string>) => void,
     /** Told of what is committed, with the destination of each delivery. */
     private readonly record: NoteAccepted = () => undefined,
+    /** Who delivers in this process, if anybody does. */
+    private readonly handOver: HandOver | null = null,
   ) {}
 
   accept(event: NewEvent): Promise<Acceptance> {
@@ -40,25 +45,38 @@ export class EventIntake {
   async #commitAll(): Promise<void> {
     this.#committing = true;
     while (this.#waiting.length > 0) {
-      // The requests that stand ready come first: SQLite's commit stops the event loop, and a group of one is dear.
-      await new Promise((resolve) => setImmediate(resolve));
+      await this.#gather();
       const group = this.#waiting.splice(0, MAX_GROUP);
       await this.#commit(group);
     }
     this.#committing = false;
   }
 
+  /**
+   * The requests that stand ready come first, as long as each turn of the event loop brings some: SQLite's commit stops
+   * that loop, and a group of one costs as much as a group of many.
+   */
+  async #gather(): Promise<void> {
+    let gathered = 0;
+    for (let turns = 0; turns < MAX_TURNS && gathered < this.#waiting.length; turns++) {
+      gathered = this.#waiting.length;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
   async #commit(group: readonly Waiting[]): Promise<void> {
+    const { db, handOver } = this;
+    const noted: Parameters<NoteAccepted>[] = [];
+    const reception: Reception = { note: (...one) => noted.push(one), handOver, handed: [], due: new Set() };
     try {
       const events = group.map(({ event }) => event);
-      const { answers, accepted } = await this.db.transaction(async (queries) => {
-        const noted: Parameters<NoteAccepted>[] = [];
-        const note: NoteAccepted = (...one) => noted.push(one);
-        return { answers: await acceptEvents(queries, this.db.dialect, events, note), accepted: noted };
-      });
-      for (const one of accepted) this.record(...one);
+      const answers = await db.transaction((queries) => acceptEvents(queries, db.dialect, events, reception));
+      handOver?.begin(reception.handed);
+      for (const one of noted) this.record(...one);
       this.#answer(group, answers);
+      if (reception.due.size > 0) this.onDue(reception.due);
     } catch (error) {
+      handOver?.cancel(reception.handed);
       const unavailable = error instanceof StoreUnavailableError;
       if (unavailable || group.length === 1) for (const { reject } of group) reject(error);
       // Something in one of them broke the group: each on its own, so that only that one fails.
@@ -67,15 +85,10 @@ export class EventIntake {
   }
 
   #answer(group: readonly Waiting[], answers: readonly (Acceptance | Problem)[]): void {
-    let accepted = false;
     for (const [index, { resolve, reject }] of group.entries()) {
       const answer = answers[index];
       if (answer === undefined || answer instanceof Problem) reject(answer);
-      else {
-        accepted ||= answer.deliveries > 0 && !answer.repeated;
-        resolve(answer);
-      }
+      else resolve(answer);
     }
-    if (accepted) this.onAccepted();
   }
 }

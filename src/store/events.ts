@@ -1,6 +1,7 @@
 import { destinationOf } from '../domain/post-url.ts';
 import { Problem } from '../domain/problems.ts';
-import type { Dialect, Queries, SqlInteger } from './database.ts';
+import type { Claimed, HandOver, Sendable } from './claimed.ts';
+import type { Dialect, Queries, SqlInteger, SqlValue } from './database.ts';
 import { newId } from './new-id.ts';
 import { chunks, valuesList } from './values.ts';
 
@@ -23,7 +24,24 @@ export type Acceptance = { eventId: string; deliveries: number; repeated: boolea
 /** Told of every event that is new, with the destination of each of its deliveries; it is not committed yet. */
 export type NoteAccepted = (entityId: string, destinations: readonly string[]) => void;
 
-type Receiver = { id: string; post_url: string; suspended_at: SqlInteger | null; now_ms: SqlInteger };
+/** Who is to know of what is accepted, and what came of it. */
+export type Reception = {
+  readonly note: NoteAccepted;
+  readonly handOver: HandOver | null;
+  /** Deliveries that `handOver` has a place for; stored as claimed, not committed yet. */
+  readonly handed: Sendable[];
+  /** Where something is due that somebody has to claim. */
+  readonly due: Set<string>;
+};
+
+type Receiver = {
+  id: string;
+  post_url: string;
+  suspended_at: SqlInteger | null;
+  failing_since_ms: SqlInteger | null;
+  revision: SqlInteger;
+  now_ms: SqlInteger;
+};
 type ReceiverRow = Receiver & { entity_id: string; network_id: SqlInteger; event: string };
 
 /**
@@ -34,7 +52,7 @@ export async function acceptEvents(
   queries: Queries,
   dialect: Dialect,
   events: readonly NewEvent[],
-  note: NoteAccepted = () => undefined,
+  reception: Reception = { note: () => undefined, handOver: null, handed: [], due: new Set() },
 ): Promise<(Acceptance | Problem)[]> {
   const receivers = await findReceivers(queries, dialect, events);
   const receiversOf = (event: NewEvent) => receivers.get(cellKey(event.entityId, event.networkId, event.event)) ?? [];
@@ -48,7 +66,7 @@ export async function acceptEvents(
       answers.push({ eventId: event.eventId, deliveries: receiversOf(event).length, repeated: false });
     } else answers.push(await answerRepeat(queries, event));
   }
-  await insertDeliveries(queries, accepted, receiversOf, note);
+  await insertDeliveries(queries, accepted, receiversOf, reception);
   return answers;
 }
 
@@ -66,7 +84,8 @@ async function findReceivers(
       queries.all<ReceiverRow>(
         `with cells (entity_id, network_id, event) as
          (values ${valuesList(chunk.length, 3, 0, ['text', 'bigint', 'text'])})
-       select w.entity_id, w.network_id, w.event, w.id, w.post_url, w.suspended_at, ${dialect.nowMs} as now_ms
+       select w.entity_id, w.network_id, w.event, w.id, w.post_url, w.suspended_at, w.failing_since_ms,
+         (select n.revision from entities n where n.id = w.entity_id) as revision, ${dialect.nowMs} as now_ms
        from cells c cross join webhooks w
        where w.entity_id = c.entity_id and w.network_id = c.network_id and w.event = c.event ${lock}`,
         parameters,
@@ -115,41 +134,82 @@ async function insertDeliveries(
   queries: Queries,
   events: readonly NewEvent[],
   receiversOf: (event: NewEvent) => readonly Receiver[],
-  note: NoteAccepted,
+  reception: Reception,
 ): Promise<void> {
   const rows = events.flatMap((event) => {
     const receivers = receiversOf(event);
     const destinations = receivers.map((receiver) => destinationKey(event.entityId, receiver.post_url));
-    note(event.entityId, destinations);
-    return receivers.map((receiver, index) => {
-      const held = receiver.suspended_at !== null;
-      const createdAtMs = Number(receiver.now_ms);
-      const dueMs = held ? null : createdAtMs + event.firstDelayMs;
-      return [
-        event.entityId,
-        newId('dlv'),
-        event.eventId,
-        receiver.id,
-        destinations[index] ?? '',
-        held ? 'held' : 'pending',
-        dueMs,
-        dueMs,
-        createdAtMs,
-        event.event,
-        event.networkId,
-        receiver.post_url,
-      ];
-    });
+    reception.note(event.entityId, destinations);
+    return receivers.map((receiver, index) => newDelivery(event, receiver, destinations[index] ?? '', reception));
   });
   for (const chunk of chunks(rows)) {
     await queries.run(
       `insert into deliveries
-         (entity_id, id, event_id, webhook_id, destination, status, due_ms, next_attempt_ms, created_at_ms,
-          event, network_id, post_url)
-       values ${valuesList(chunk.length, 12)}`,
+         (entity_id, id, event_id, webhook_id, destination, status, due_ms, next_attempt_ms, claimed, claim_token,
+          created_at_ms, event, network_id, post_url)
+       values ${valuesList(chunk.length, 14)}`,
       chunk.flat(),
     );
   }
+}
+
+/** Its row, as claimed when somebody here has a place for it. */
+function newDelivery(
+  event: NewEvent,
+  receiver: Receiver,
+  destination: string,
+  { handOver, handed, due }: Reception,
+): SqlValue[] {
+  const deliveryId = newId('dlv');
+  const held = receiver.suspended_at !== null;
+  const createdAtMs = Number(receiver.now_ms);
+  const nextAttemptMs = held ? null : createdAtMs + event.firstDelayMs;
+  let dueMs = nextAttemptMs;
+  let token = 0;
+  if (!held && event.firstDelayMs === 0 && handOver?.reserve(destination)) {
+    dueMs = createdAtMs + handOver.leaseMs;
+    token = 1;
+    handed.push(firstClaim(event, receiver, { deliveryId, destination, token }));
+  } else if (!held) due.add(destination);
+  return [
+    event.entityId,
+    deliveryId,
+    event.eventId,
+    receiver.id,
+    destination,
+    held ? 'held' : 'pending',
+    dueMs,
+    nextAttemptMs,
+    token,
+    token,
+    createdAtMs,
+    event.event,
+    event.networkId,
+    receiver.post_url,
+  ];
+}
+
+function firstClaim(
+  { entityId, eventId, body }: NewEvent,
+  receiver: Receiver,
+  claim: Pick<Claimed, 'deliveryId' | 'destination' | 'token'>,
+): Sendable {
+  return {
+    ...claim,
+    entityId,
+    eventId,
+    webhookId: receiver.id,
+    kind: 'first',
+    status: 'pending',
+    attempts: 0,
+    steps: 0,
+    postUrl: receiver.post_url,
+    suspended: false,
+    failingSinceMs: receiver.failing_since_ms === null ? null : Number(receiver.failing_since_ms),
+    body,
+    revision: Number(receiver.revision),
+    acceptedAtMs: Date.now(),
+  };
 }
 
 /** Same bytes: the first answer again. Other bytes under the same id: never both. */

@@ -1,4 +1,4 @@
-import { Database as Connection, type Statement } from 'bun:sqlite';
+import { Database as Connection } from 'bun:sqlite';
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import {
@@ -9,12 +9,13 @@ import {
   type Queries,
   type SqlValue,
   STORE_DEADLINE_MS,
-  StoreUnavailableError,
 } from './database.ts';
 import { Gate } from './gate.ts';
+import { ConnectionQueries, translate } from './sqlite-connection.ts';
+import { SqliteWriter } from './sqlite-writer.ts';
 
 /**
- * The embedded engine: one writing connection behind a gate, one connection for single reads, one for snapshots.
+ * The embedded engine: one connection for all that writes, one connection for single reads, one for snapshots.
  * A single read must not share a connection with an open snapshot, or it would see that older moment.
  */
 
@@ -32,14 +33,8 @@ const dialect: Dialect = {
   storeBytes: 'select page_count * page_size as bytes from pragma_page_count(), pragma_page_size()',
 };
 
-/** Waiting inside SQLite stops the whole event loop, so it waits briefly there and tries again from outside. */
+/** Waiting inside SQLite stops the whole event loop, so it waits briefly there and the writer tries again from outside. */
 const BUSY_TIMEOUT_MS = 20;
-const BUSY_PAUSE_MS = 10;
-
-/** Texts are few, since all but the lists of values are written out; the bound is for what nobody foresaw. */
-const MAX_STATEMENTS = 500;
-
-const UNAVAILABLE = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|CANTOPEN|NOMEM|PROTOCOL|READONLY)/;
 
 export async function openSqlite(file: string): Promise<Database> {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
@@ -76,10 +71,9 @@ function makeDurable(connection: Connection): void {
 class SqliteDatabase implements Database {
   readonly engine = 'sqlite';
   readonly dialect = dialect;
-  readonly #writer: ConnectionQueries;
+  readonly #writer: SqliteWriter;
   readonly #reader: ConnectionQueries;
   readonly #snapshots: ConnectionQueries;
-  readonly #writeGate = new Gate(1, MAX_WAITING);
   readonly #snapshotGate = new Gate(1, MAX_WAITING);
 
   constructor(
@@ -87,7 +81,7 @@ class SqliteDatabase implements Database {
     private readonly reader: Connection,
     private readonly snapshots: Connection,
   ) {
-    this.#writer = new ConnectionQueries(writer);
+    this.#writer = new SqliteWriter(writer);
     this.#reader = new ConnectionQueries(reader);
     this.#snapshots = new ConnectionQueries(snapshots);
   }
@@ -103,23 +97,17 @@ class SqliteDatabase implements Database {
   async snapshot<Value>(work: (queries: Queries) => Promise<Value>): Promise<Value> {
     const leave = await this.#snapshotGate.enter(STORE_DEADLINE_MS);
     try {
-      return await within(this.snapshots, 'begin', () => work(this.#snapshots));
+      return await within(this.snapshots, () => work(this.#snapshots));
     } finally {
       leave();
     }
   }
 
-  async transaction<Value>(
+  transaction<Value>(
     work: (queries: Queries) => Promise<Value>,
-    { deadlineMs = STORE_DEADLINE_MS }: CallOptions = {},
+    { deadlineMs = STORE_DEADLINE_MS, patienceMs = 0 }: CallOptions = {},
   ): Promise<Value> {
-    const endsAtMs = performance.now() + deadlineMs;
-    const leave = await this.#writeGate.enter(deadlineMs);
-    try {
-      return await this.#whenNotBusy(endsAtMs, () => within(this.writer, 'begin immediate', () => work(this.#writer)));
-    } finally {
-      leave();
-    }
+    return this.#writer.transaction(work, deadlineMs, patienceMs);
   }
 
   /** There is one process, and its own acceptances wake it. */
@@ -127,38 +115,19 @@ class SqliteDatabase implements Database {
 
   async onWork(): Promise<void> {}
 
-  async checkpoint(): Promise<void> {
-    const leave = await this.#writeGate.enter(STORE_DEADLINE_MS);
-    try {
-      // Where another process is reading it does as much as it can, and says so in a row that nobody needs.
-      translated(() => this.writer.query('pragma wal_checkpoint(truncate)').get());
-    } finally {
-      leave();
-    }
+  checkpoint(): Promise<void> {
+    return this.#writer.checkpoint();
   }
 
   async close(): Promise<void> {
     for (const connection of [this.snapshots, this.reader, this.writer]) connection.close();
   }
-
-  /** Another process may hold the write lock for a moment: the command line on a running server's store. */
-  async #whenNotBusy<Value>(endsAtMs: number, attempt: () => Promise<Value>): Promise<Value> {
-    for (;;) {
-      try {
-        return await attempt();
-      } catch (error) {
-        const locked = error instanceof StoreUnavailableError && error.message === 'SQLITE_BUSY';
-        if (!locked || performance.now() + BUSY_PAUSE_MS >= endsAtMs) throw error;
-        await Bun.sleep(BUSY_PAUSE_MS);
-      }
-    }
-  }
 }
 
-/** Begins, works, commits; whatever fails is rolled back, and what the disk or a lock did is told apart from the rest. */
-async function within<Value>(connection: Connection, begin: string, work: () => Promise<Value>): Promise<Value> {
+/** All that `work` reads is of one moment. */
+async function within<Value>(connection: Connection, work: () => Promise<Value>): Promise<Value> {
   try {
-    connection.exec(begin);
+    connection.exec('begin');
     const value = await work();
     connection.exec('commit');
     return value;
@@ -166,54 +135,4 @@ async function within<Value>(connection: Connection, begin: string, work: () => 
     if (connection.inTransaction) connection.exec('rollback');
     throw translate(error);
   }
-}
-
-class ConnectionQueries implements Queries {
-  readonly #statements = new Map<string, Statement>();
-
-  constructor(private readonly connection: Connection) {}
-
-  async all<Row>(sql: string, params: readonly SqlValue[] = []): Promise<Row[]> {
-    return translated(() => this.#prepare(sql).all(...params) as Row[]);
-  }
-
-  async get<Row>(sql: string, params: readonly SqlValue[] = []): Promise<Row | undefined> {
-    return translated(() => (this.#prepare(sql).get(...params) ?? undefined) as Row | undefined);
-  }
-
-  async run(sql: string, params: readonly SqlValue[] = []): Promise<number> {
-    return translated(() => this.#prepare(sql).run(...params).changes);
-  }
-
-  #prepare(sql: string): Statement {
-    const known = this.#statements.get(sql);
-    if (known !== undefined) return known;
-    // SQLite takes `$1` for a name and binds by first appearance; `?1` is the number that the text means.
-    const statement = this.connection.prepare(sql.replace(/\$(\d+)/g, '?$1'));
-    if (this.#statements.size >= MAX_STATEMENTS) this.#forgetOldest();
-    this.#statements.set(sql, statement);
-    return statement;
-  }
-
-  #forgetOldest(): void {
-    for (const [sql, statement] of this.#statements) {
-      statement.finalize();
-      this.#statements.delete(sql);
-      return;
-    }
-  }
-}
-
-function translated<Value>(action: () => Value): Value {
-  try {
-    return action();
-  } catch (error) {
-    throw translate(error);
-  }
-}
-
-function translate(error: unknown): unknown {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  const closed = error instanceof RangeError;
-  return UNAVAILABLE.test(code) || closed ? new StoreUnavailableError(code || 'closed', { cause: error }) : error;
 }

@@ -3,8 +3,22 @@ import type { SqlValue } from './database.ts';
 /** One statement takes at most this many rows: few enough texts to keep prepared, few enough parameters for SQLite. */
 export const ROWS_PER_STATEMENT = 100;
 
-/** `($1, $2), ($3, $4)` for two rows of two, numbered after the parameters that stand before. */
+/** There are as many as there are numbers of rows, for each list of columns. */
+const MAX_LISTS = 2_000;
+const lists = new Map<string, string>();
+
+/** `($1, $2), ($3, $4)` for two rows of two, numbered after the parameters that stand before; each written once. */
 export function valuesList(rows: number, columns: number, before = 0, casts: readonly string[] = []): string {
+  const key = `${rows} ${columns} ${before} ${casts}`;
+  const known = lists.get(key);
+  if (known !== undefined) return known;
+  if (lists.size >= MAX_LISTS) lists.clear();
+  const list = writeList(rows, columns, before, casts);
+  lists.set(key, list);
+  return list;
+}
+
+function writeList(rows: number, columns: number, before: number, casts: readonly string[]): string {
   const row = (index: number) =>
     Array.from({ length: columns }, (_, column) => {
       const parameter = `$${before + index * columns + column + 1}`;

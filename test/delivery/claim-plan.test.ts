@@ -34,7 +34,7 @@ onEveryEngine('a plan of what to claim', (store) => {
   test('gives each destination in turn as much as it has room for', async () => {
     const { key, named } = await seed(store, ['a', 'b', 'c'], 2);
     const destinations = new Destinations(4);
-    destinations.begin(key('b'));
+    destinations.take(key('b'));
     expect(named(await new ClaimPlanner(store.db, destinations).plan(100))).toBe('a4 b3 c4');
   });
 
@@ -77,14 +77,14 @@ onEveryEngine('a plan of what to claim', (store) => {
   test('passes over a destination without room until one of its attempts has ended', async () => {
     const { key, named } = await seed(store, ['dead', 'well'], 5);
     const destinations = new Destinations(1);
-    destinations.begin(key('dead'));
+    destinations.take(key('dead'));
     const planner = new ClaimPlanner(store.db, destinations);
     expect(named(await planner.plan(100))).toBe('well1');
     planner.claimed([]);
     planner.expect([key('dead')]);
     expect(planner.isReady).toBe(false);
     expect(planner.freed(key('well'))).toBe(false);
-    destinations.end(key('dead'), 'other');
+    destinations.leave(key('dead'));
     expect(planner.freed(key('dead'))).toBe(true);
     expect(named(await planner.plan(100))).toBe('dead1');
   });

@@ -2,12 +2,19 @@ import { describe, expect, test } from 'bun:test';
 import { type AttemptResult, Destinations } from '../../src/delivery/destinations.ts';
 
 const HERE = 'ent_1 https://here.example:443';
+/** So long that no line is formed for it. */
+const SLOW_MS = 10_000;
 const THERE = 'ent_1 https://there.example:443';
+
+function start(destinations: Destinations, destination: string): void {
+  destinations.take(destination);
+  destinations.begin(destination);
+}
 
 function attempt(destinations: Destinations, result: AttemptResult, times = 1): void {
   for (let made = 0; made < times; made++) {
-    destinations.begin(HERE);
-    destinations.end(HERE, result);
+    start(destinations, HERE);
+    destinations.end(HERE, result, SLOW_MS);
   }
 }
 
@@ -15,10 +22,10 @@ describe('a destination', () => {
   test('has room up to its cap, and gets it back as attempts end', () => {
     const destinations = new Destinations(3);
     expect(destinations.roomAt(HERE)).toBe(3);
-    for (let begun = 0; begun < 3; begun++) destinations.begin(HERE);
+    for (let begun = 0; begun < 3; begun++) start(destinations, HERE);
     expect(destinations.roomAt(HERE)).toBe(0);
     expect(destinations.roomAt(THERE)).toBe(3);
-    destinations.end(HERE, 'other');
+    destinations.end(HERE, 'other', SLOW_MS);
     expect(destinations.roomAt(HERE)).toBe(1);
   });
 
@@ -28,9 +35,9 @@ describe('a destination', () => {
     expect([destinations.roomAt(HERE), destinations.unwell]).toEqual([16, 0]);
     attempt(destinations, 'unwell');
     expect([destinations.roomAt(HERE), destinations.unwell]).toEqual([1, 1]);
-    destinations.begin(HERE);
+    start(destinations, HERE);
     expect(destinations.roomAt(HERE)).toBe(0);
-    destinations.end(HERE, 'unwell');
+    destinations.end(HERE, 'unwell', SLOW_MS);
     expect(destinations.roomAt(HERE)).toBe(1);
     attempt(destinations, 'success');
     expect([destinations.roomAt(HERE), destinations.unwell]).toEqual([16, 0]);
@@ -55,21 +62,51 @@ describe('a destination', () => {
 
   test('with more in flight than the cap it fell to has no room until they have ended', () => {
     const destinations = new Destinations(16);
-    for (let begun = 0; begun < 10; begun++) destinations.begin(HERE);
-    for (let ended = 0; ended < 5; ended++) destinations.end(HERE, 'unwell');
+    for (let begun = 0; begun < 10; begun++) start(destinations, HERE);
+    for (let ended = 0; ended < 5; ended++) destinations.end(HERE, 'unwell', SLOW_MS);
     expect(destinations.roomAt(HERE)).toBe(0);
-    for (let ended = 0; ended < 4; ended++) destinations.end(HERE, 'unwell');
+    for (let ended = 0; ended < 4; ended++) destinations.end(HERE, 'unwell', SLOW_MS);
     expect(destinations.roomAt(HERE)).toBe(0);
-    destinations.end(HERE, 'unwell');
+    destinations.end(HERE, 'unwell', SLOW_MS);
     expect(destinations.roomAt(HERE)).toBe(1);
+  });
+
+  test('that answers fast may have a line of as many as it takes in a tenth of a second, and three caps at most', () => {
+    for (const [durationMs, room] of [
+      [1, 64],
+      [50, 48],
+      [100, 32],
+      [1_000, 17],
+      [SLOW_MS, 16],
+    ] as const) {
+      const destinations = new Destinations(16);
+      start(destinations, HERE);
+      destinations.end(HERE, 'success', durationMs);
+      expect([durationMs, destinations.roomAt(HERE)]).toEqual([durationMs, room]);
+    }
+  });
+
+  test('keeps its line short as soon as it becomes slow, and has one post at a time when it is unwell', () => {
+    const destinations = new Destinations(16);
+    start(destinations, HERE);
+    destinations.end(HERE, 'success', 1);
+    for (let slow = 0; slow < 3; slow++) {
+      start(destinations, HERE);
+      destinations.end(HERE, 'success', 1_000);
+    }
+    expect(destinations.roomAt(HERE)).toBeLessThan(20);
+    attempt(destinations, 'unwell', 5);
+    expect([destinations.roomAt(HERE), destinations.mayBegin(HERE)]).toEqual([1, true]);
+    start(destinations, HERE);
+    expect([destinations.roomAt(HERE), destinations.mayBegin(HERE)]).toEqual([0, false]);
   });
 
   test('that is forgotten among very many starts anew, and none in flight is forgotten', () => {
     const destinations = new Destinations(2);
-    destinations.begin(HERE);
+    start(destinations, HERE);
     for (let other = 0; other < 50_100; other++) {
-      destinations.begin(`ent_1 https://${other}.example:443`);
-      destinations.end(`ent_1 https://${other}.example:443`, 'unwell');
+      start(destinations, `ent_1 https://${other}.example:443`);
+      destinations.end(`ent_1 https://${other}.example:443`, 'unwell', SLOW_MS);
     }
     expect(destinations.roomAt(HERE)).toBe(1);
     expect(destinations.roomAt('ent_1 https://0.example:443')).toBe(2);

@@ -3,7 +3,7 @@ import pino from 'pino';
 import { WebhookWatch } from '../../src/delivery/webhook-watch.ts';
 import { SUSPEND_AFTER_MS } from '../../src/domain/deliveries.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
-import type { Claimed } from '../../src/store/delivery-claims.ts';
+import type { Claimed } from '../../src/store/claimed.ts';
 import type { MadeAttempt } from '../../src/store/delivery-settlements.ts';
 import { suspendWebhook } from '../../src/store/delivery-states.ts';
 import { acceptMany, answered, claim, HOOK, LEASE_MS, letPass, newReceiver, statuses } from '../support/deliveries.ts';

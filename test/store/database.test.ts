@@ -101,6 +101,20 @@ onEveryEngine('the database', (store) => {
     expect(rows).toHaveLength(50);
   });
 
+  test('of transactions that come together one may fail, and takes none of the others along', async () => {
+    const write = (id: string, fails: boolean) =>
+      store.db.transaction(async (queries) => {
+        await queries.run('insert into notes (id, amount) values ($1, 1)', [id]);
+        if (fails) throw new Error(`${id} fails`);
+        return id;
+      });
+    const ids = ['beside-1', 'beside-2', 'beside-3'];
+    const outcomes = await Promise.allSettled(ids.map((id) => write(id, id.endsWith('2'))));
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    const rows = await store.db.all<{ id: string }>(`select id from notes where id like 'beside-%' order by id`);
+    expect(rows.map(({ id }) => id)).toEqual(['beside-1', 'beside-3']);
+  });
+
   test('a call after the store was closed is unavailable', async () => {
     const { target, remove } = await createTarget(store.engine);
     const db = await openDatabase(target);

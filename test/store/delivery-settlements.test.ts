@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import type { Settlement } from '../../src/domain/deliveries.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
-import type { Claimed } from '../../src/store/delivery-claims.ts';
+import type { Claimed } from '../../src/store/claimed.ts';
 import { type MadeAttempt, settleAttempts } from '../../src/store/delivery-settlements.ts';
 import { resumeWebhook, suspendWebhook } from '../../src/store/delivery-states.ts';
 import { deleteWebhook } from '../../src/store/webhook-changes.ts';

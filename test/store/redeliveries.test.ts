@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'bun:test';
 import type { DeliveryFilter } from '../../src/domain/delivery-views.ts';
-import type { Claimed } from '../../src/store/delivery-claims.ts';
+import type { Claimed } from '../../src/store/claimed.ts';
 import { settleAttempts } from '../../src/store/delivery-settlements.ts';
 import { suspendWebhook } from '../../src/store/delivery-states.ts';
 import { readDelivery } from '../../src/store/delivery-views.ts';
