@@ -1,18 +1,16 @@
 import type { Config } from '../config.ts';
-import { isSuccess, showsDestinationUnwell } from '../domain/deliveries.ts';
 import type { Logger } from '../log.ts';
-import type { Claimed, HandOver, Sendable } from '../store/claimed.ts';
+import type { HandOver, Sendable } from '../store/claimed.ts';
 import { type Database, type Queries, StoreUnavailableError } from '../store/database.ts';
-import { claimDue, giveBack, releaseAllLeases } from '../store/delivery-claims.ts';
+import { claimDue, releaseAllLeases } from '../store/delivery-claims.ts';
 import { type MadeAttempt, settleAttempts } from '../store/delivery-settlements.ts';
-import { type AttemptTools, makeAttempt } from './attempt.ts';
+import type { AttemptTools } from './attempt.ts';
 import { Bell } from './bell.ts';
 import { placeClaimed } from './claim-check.ts';
 import { ClaimPlanner, type Pick } from './claim-plan.ts';
 import type { DeliveryRecord } from './delivery-record.ts';
-import { type AttemptResult, Destinations } from './destinations.ts';
 import { HealthBook } from './health-book.ts';
-import { Lines } from './lines.ts';
+import { Posting } from './posting.ts';
 import { settleAlone } from './settle-alone.ts';
 import { WebhookWatch } from './webhook-watch.ts';
 
@@ -44,16 +42,12 @@ export type EngineParts = {
 export class Engine implements HandOver {
   readonly leaseMs: number;
   readonly #bell = new Bell();
-  readonly #destinations: Destinations;
-  readonly #lines: Lines;
+  readonly #posting: Posting;
   readonly #planner: ClaimPlanner;
   readonly #watch: WebhookWatch;
   readonly #health: HealthBook;
   #healthTimer: Timer | null = null;
-  /** Everything claimed here and not yet settled. */
-  readonly #held = new Map<string, Sendable>();
   #finished: MadeAttempt[] = [];
-  #inFlight = 0;
   /** By the monotonic clock: a step of the wall clock neither stalls nor hurries the loop. */
   #lookAtMs = 0;
   #stopping = false;
@@ -61,9 +55,14 @@ export class Engine implements HandOver {
 
   constructor(private readonly parts: EngineParts) {
     this.leaseMs = parts.config.DELIVERY_TIMEOUT + LEASE_SLACK_MS;
-    this.#destinations = new Destinations(parts.config.DESTINATION_CONCURRENCY);
-    this.#lines = new Lines(this.#destinations);
-    this.#planner = new ClaimPlanner(parts.db, this.#destinations);
+    this.#posting = new Posting({
+      ...parts,
+      cap: parts.config.DESTINATION_CONCURRENCY,
+      onFinished: (made) => this.#finished.push(made),
+      onFreed: (destination) => this.#noteFreed(destination),
+      onGivenBack: (destination) => this.expect([destination]),
+    });
+    this.#planner = new ClaimPlanner(parts.db, this.#posting.destinations);
     this.#watch = new WebhookWatch(parts.db, parts.log);
     this.#health = new HealthBook(parts.db);
   }
@@ -90,32 +89,26 @@ export class Engine implements HandOver {
 
   reserve(destination: string): boolean {
     if (this.#room <= 0 || this.#planner.mayBeBehind(destination)) return false;
-    if (this.#destinations.roomAt(destination) === 0) return false;
-    this.#destinations.take(destination);
-    return true;
+    const { destinations } = this.#posting;
+    const isFree = destinations.roomAt(destination) > 0;
+    if (isFree) destinations.take(destination);
+    return isFree;
   }
 
   cancel(deliveries: readonly Sendable[]): void {
-    for (const { destination } of deliveries) {
-      this.#destinations.leave(destination);
-      this.#noteFreed(destination);
-    }
+    this.#posting.cancel(deliveries);
   }
 
   begin(deliveries: readonly Sendable[]): void {
-    for (const claimed of deliveries) {
-      this.#held.set(claimed.deliveryId, claimed);
-      this.#lines.add(claimed);
-    }
-    if (this.#stopping) void this.#leaveLines(this.#lines.clearAll());
-    else for (const { destination } of deliveries) this.#advance(destination);
+    if (this.#stopping) void this.#posting.decline(deliveries);
+    else this.#posting.begin(deliveries);
   }
 
   /** Claims nothing more, lets the attempts in flight end by their own deadline, and settles them. */
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#bell.ring();
-    await this.#leaveLines(this.#lines.clearAll());
+    await this.#posting.leaveLines();
     const lastMs = this.parts.config.DELIVERY_TIMEOUT + STOP_SLACK_MS;
     const deadline = Promise.withResolvers<void>();
     const timer = setTimeout(deadline.resolve, lastMs);
@@ -127,20 +120,20 @@ export class Engine implements HandOver {
   }
 
   get inFlight(): number {
-    return this.#inFlight;
+    return this.#posting.inFlight;
   }
 
   /** Destinations that are probed by one post at a time until one succeeds. */
   get breakersOpen(): number {
-    return this.#destinations.unwell;
+    return this.#posting.destinations.unwell;
   }
 
   get #done(): boolean {
-    return this.#stopping && this.#inFlight === 0 && this.#finished.length === 0;
+    return this.#stopping && this.inFlight === 0 && this.#finished.length === 0;
   }
 
   get #room(): number {
-    return this.#stopping ? 0 : this.parts.config.DELIVERY_CONCURRENCY - this.#destinations.taken;
+    return this.#stopping ? 0 : this.parts.config.DELIVERY_CONCURRENCY - this.#posting.destinations.taken;
   }
 
   /** Without room there is nothing to look for: the end of an attempt rings. */
@@ -155,6 +148,7 @@ export class Engine implements HandOver {
 
   #noteFreed(destination: string): void {
     if (this.#planner.freed(destination)) this.#lookAtMs = 0;
+    this.#bell.ring();
   }
 
   async #run(): Promise<void> {
@@ -184,7 +178,7 @@ export class Engine implements HandOver {
         return { settled, ...(await this.#claim(queries, picks)) };
       }, patience);
       if (picks.length > 0) this.#planner.claimed(gaveAll);
-      for (const { destination } of sendable) this.#destinations.take(destination);
+      for (const { destination } of sendable) this.#posting.destinations.take(destination);
       this.begin(sendable);
       if (this.#planner.isReady) this.#lookAtMs = 0;
       this.#noteSettled(made, settled);
@@ -216,7 +210,7 @@ export class Engine implements HandOver {
       const claims = await claimDue(db, queries, destination, most, this.leaseMs);
       if (claims.length === most) gaveAll.push(destination);
       for (const claimed of claims) {
-        const held = this.#held.get(claimed.deliveryId);
+        const held = this.#posting.find(claimed.deliveryId);
         // Our own, its lease run out while we were stalled: the new token is ours too, and one attempt is enough.
         if (held !== undefined) held.token = claimed.token;
         const place = held === undefined ? await placeClaimed(db, queries, claimed) : null;
@@ -228,60 +222,9 @@ export class Engine implements HandOver {
     return { sendable, gaveAll };
   }
 
-  #advance(destination: string): void {
-    for (let next = this.#lines.next(destination); next !== null; next = this.#lines.next(destination)) {
-      this.#start(next);
-    }
-  }
-
-  #start(claimed: Sendable): void {
-    this.#inFlight++;
-    void makeAttempt(this.parts.tools, claimed).then(
-      (made) => this.#finish(made),
-      (error) => this.#abandon(claimed, error),
-    );
-  }
-
-  /** What was claimed and not sent goes back to where anybody finds it. */
-  async #leaveLines(claimed: readonly Sendable[]): Promise<void> {
-    if (claimed.length === 0) return;
-    const { db, log } = this.parts;
-    for (const { deliveryId } of claimed) this.#held.delete(deliveryId);
-    try {
-      await db.transaction((queries) => giveBack(db, queries, claimed));
-    } catch (error) {
-      log.warn({ err: error }, 'deliveries could not be given back; they are taken up again when their leases run out');
-    }
-  }
-
-  #finish(made: MadeAttempt): void {
-    const { claimed, outcome } = made;
-    this.#finished.push(made);
-    const result = isSuccess(outcome) ? 'success' : showsDestinationUnwell(outcome) ? 'unwell' : 'other';
-    this.#leave(claimed, result, outcome.durationMs);
-  }
-
-  /** The fault is ours and nothing was sent: that is no attempt, and the end of its lease brings the delivery back. */
-  #abandon(claimed: Sendable, error: unknown): void {
-    const { entityId, deliveryId } = claimed;
-    this.#held.delete(deliveryId);
-    this.parts.log.warn({ err: error, entityId, deliveryId }, 'a delivery could not be prepared; it is taken up again');
-    this.#leave(claimed, 'other', 0);
-  }
-
-  #leave({ destination }: Claimed, result: AttemptResult, durationMs: number): void {
-    this.#destinations.end(destination, result, durationMs);
-    this.#inFlight--;
-    const stuck = this.#lines.stuck(destination);
-    if (stuck.length === 0) this.#advance(destination);
-    else void this.#leaveLines(stuck).then(() => this.expect([destination]));
-    this.#noteFreed(destination);
-    this.#bell.ring();
-  }
-
   #noteSettled(made: readonly MadeAttempt[], settled: ReadonlySet<string>): void {
     for (const { claimed } of made) {
-      this.#held.delete(claimed.deliveryId);
+      this.#posting.forget(claimed.deliveryId);
       if (settled.has(claimed.deliveryId)) continue;
       const { entityId, deliveryId } = claimed;
       this.parts.log.warn({ entityId, deliveryId }, 'settlement refused: another instance has taken the delivery over');
@@ -317,7 +260,7 @@ export class Engine implements HandOver {
           continue;
         }
         const { entityId, deliveryId } = attempt.claimed;
-        this.#held.delete(deliveryId);
+        this.#posting.forget(deliveryId);
         const message = 'a delivery could not be settled; its lease will run out';
         this.parts.log.error({ err: error, entityId, deliveryId }, message);
       }
