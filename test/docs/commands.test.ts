@@ -42,6 +42,7 @@ const SEEN: Readonly<Record<string, (outcome: Outcome) => Promise<void>>> = {
       await until(`${receiver} has verified it`, () =>
         /verified TransferFinalized dlv_/.test(reader.outputOf(receiver)),
       );
+      expect(await statusOfForgedPost(reader.outputOf(receiver))).toBe(401);
     }
     expect(printed.at(-1)).toBe('401\n');
   },
@@ -56,6 +57,17 @@ const SEEN: Readonly<Record<string, (outcome: Outcome) => Promise<void>>> = {
     );
   },
 };
+
+/** What a receiver that printed where it listens answers to a post that nobody signed. */
+async function statusOfForgedPost(output: string): Promise<number> {
+  const [url = ''] = /http:\S+/.exec(output) ?? [];
+  const headers = {
+    'webhook-id': 'dlv_1',
+    'webhook-timestamp': String(Math.floor(Date.now() / 1000)),
+    'webhook-signature': `v1,${'A'.repeat(43)}=`,
+  };
+  return (await fetch(`${url}/hook`, { method: 'POST', headers, body: '{"event":"TransferFinalized"}' })).status;
+}
 
 /** A tool chain that compiles its own library for the first time takes a while. */
 const PATIENCE_MS = 300_000;

@@ -3,7 +3,6 @@ import { dirname, join } from 'node:path';
 import type { Subprocess } from 'bun';
 import { type Block, ROOT } from './document-blocks.ts';
 import { type Settings, tempFolder } from './paybell.ts';
-import { freePort } from './postgres.ts';
 import { until } from './until.ts';
 
 /**
@@ -42,7 +41,7 @@ export function sitDown(settings: Settings = {}, given?: string): Reader {
   const running: Running[] = [];
   const withPorts = (text: string) =>
     text.replace(WRITTEN_PORTS, (port) => {
-      if (!ports.has(port)) ports.set(port, freePort());
+      if (!ports.has(port)) ports.set(port, quietPort());
       return String(ports.get(port));
     });
   const environment = {
@@ -126,6 +125,20 @@ export function sitDown(settings: Settings = {}, given?: string): Reader {
   };
 }
 
+/** Taken by nobody by chance before a reader comes to it: below those that systems give to connections. */
+function quietPort(): number {
+  for (let tries = 0; tries < 100; tries++) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    try {
+      void Bun.serve({ port, hostname: '127.0.0.1', fetch: () => new Response() }).stop(true);
+      return port;
+    } catch {
+      // In use: another one.
+    }
+  }
+  throw new Error('no port is free');
+}
+
 /** The service prints more after that it listens, and the key is in it. */
 function isUp(output: string): boolean {
   return /listening|following/i.test(output) && (!/is listening/.test(output) || /API reference/.test(output));
@@ -150,9 +163,19 @@ case "$*" in
   *) echo "unexpected: npm $*" >&2; exit 64 ;;
 esac
 `;
-  writeFileSync(join(tools, 'npm'), npm);
-  chmodSync(join(tools, 'npm'), 0o755);
+  addTool(tools, 'npm', npm);
+  if (Bun.which('openssl') === null) addTool(tools, 'openssl', RANDOM_KEY);
   return tools;
+}
+
+/** All that the pages want of openssl, for machines that have none: `rand -base64 32`. */
+const RANDOM_KEY = `#!/bin/sh
+head -c 32 /dev/urandom | base64
+`;
+
+function addTool(tools: string, name: string, script: string): void {
+  writeFileSync(join(tools, name), script);
+  chmodSync(join(tools, name), 0o755);
 }
 
 /** Caches and addresses of other tool chains stay as they are, so that nothing is fetched twice. */
