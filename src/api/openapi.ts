@@ -47,12 +47,13 @@ const TAGS: Readonly<Record<Tag, string>> = {
 };
 
 function describe(path: string, endpoint: Endpoint) {
-  const parameters = [...endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+  const inPath = [...endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
     name,
     in: 'path' as const,
     required: true,
     schema: { type: 'string' as const },
   }));
+  const parameters = endpoint.problems?.includes('precondition_failed') ? [...inPath, IF_MATCH] : inPath;
   return {
     method: endpoint.method,
     path,
@@ -70,6 +71,13 @@ function describe(path: string, endpoint: Endpoint) {
     responses: { ...answers(endpoint), ...problems(endpoint) },
   };
 }
+
+const IF_MATCH = {
+  name: 'If-Match',
+  in: 'header' as const,
+  description: 'The ETag of what you have seen: it is changed only if it still is that.',
+  schema: { type: 'string' as const },
+};
 
 function isOperators({ permission }: Endpoint): boolean {
   return permission === 'operator';

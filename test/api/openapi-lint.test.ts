@@ -7,7 +7,13 @@ const SETTINGS = { ADMIN_KEY: 'x'.repeat(40), RATE_LIMIT: '100/s:200', EVENT_RAT
 
 type Headers = Record<string, { $ref?: string }>;
 type Responses = Record<string, { headers?: Headers }>;
-type Document = { paths: Record<string, Record<string, { security: object[]; responses: Responses }>> };
+type Described = {
+  operationId: string;
+  security: object[];
+  parameters?: { name: string; in: string }[];
+  responses: Responses;
+};
+type Document = { paths: Record<string, Record<string, Described>> };
 
 async function documentText(): Promise<string> {
   return (await call(testApp(undefined as never, SETTINGS), null, '/openapi.json')).text();
@@ -24,6 +30,22 @@ test('and the rules would find a fault', async () => {
   const source = (await documentText()).replace('"operationId":"listWebhooks"', '"operationId":"readWebhook"');
   const problems = await lintFromString({ source, absoluteRef: '/openapi.json', config });
   expect(problems.map(({ ruleId }) => ruleId)).toContain('operation-operationId-unique');
+});
+
+test('every operation that can find its precondition failed takes If-Match, and no other does', async () => {
+  const { paths } = JSON.parse(await documentText()) as Document;
+  const named = Object.values(paths)
+    .flatMap((methods) => Object.values(methods))
+    .map(({ operationId, parameters = [], responses }) => ({
+      operationId,
+      takes: parameters.some((parameter) => parameter.in === 'header' && parameter.name === 'If-Match'),
+      fails: '412' in responses,
+    }));
+  expect(named.filter(({ takes }) => takes).map(({ operationId }) => operationId)).toEqual([
+    'updateWebhook',
+    'deleteWebhook',
+  ]);
+  expect(named.filter(({ takes, fails }) => takes !== fails)).toEqual([]);
 });
 
 describe('the headers of answers', () => {

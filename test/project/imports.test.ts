@@ -34,6 +34,15 @@ test('commands that speak to a server or receive open no store and read no setti
   }
 });
 
+test('the client and the verifier take types alone from the domain, so that no schema is shipped with them', async () => {
+  const shipped = files.filter((file) => /^(client|verify)\//.test(file));
+  expect(shipped.length).toBeGreaterThan(15);
+  for (const file of shipped) {
+    const values = (await read(file)).match(/^(?:import|export) (?!type )[^;]*?from '(?!\.\/)[^']+';/gm);
+    expect({ file, values }).toEqual({ file, values: null });
+  }
+});
+
 describe('the check of the arrows', () => {
   test.each([
     ['domain/webhooks.ts', `import { listWebhooks } from '../store/webhooks.ts';`],
