@@ -15,7 +15,7 @@ export const backupRestored: Fault = {
   name: 'backup-restore',
   what: 'a backup is taken under load, the store is lost, and the service starts on what was restored',
   engines: ENGINES,
-  tries: { long: 10, short: 1 },
+  tries: { long: 5, short: 1 },
   run: async (trial) => {
     const findings: Finding[] = [];
     for (let round = 1; round <= trial.tries; round++) {

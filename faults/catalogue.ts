@@ -4,6 +4,7 @@ import type { Fault } from './fault.ts';
 import { diskFull } from './full-disk.ts';
 import { killedBeforeSettling, killedWhileAccepting, killedWhileDelivering } from './kills.ts';
 import { oneOfTwoKilled } from './one-of-two.ts';
+import { poisonRow } from './poison.ts';
 import { postgresPaused, postgresRestarted, postgresStopped } from './postgres-outages.ts';
 import { stalledInstance } from './stalled-instance.ts';
 import { migratingTogether, toldToStop } from './stops.ts';
@@ -22,5 +23,6 @@ export const FAULTS: readonly Fault[] = [
   clockStepped,
   toldToStop,
   migratingTogether,
+  poisonRow,
   backupRestored,
 ];

@@ -12,7 +12,7 @@ export const clockStepped: Fault = {
   name: 'clock-stepped',
   what: 'the clock of the service and of its database jumps by ten minutes, forth and back, under load',
   engines: ENGINES,
-  tries: { long: 10, short: 1 },
+  tries: { long: 5, short: 1 },
   run: async (trial) => {
     // Slower than events come in, so that some wait and some are on their way when the clock jumps.
     const reply = async () => {

@@ -7,7 +7,7 @@ export const oneOfTwoKilled: Fault = {
   name: 'one-of-two',
   what: 'of two instances under load one is killed: both had a part, never the same delivery at the same time',
   engines: ['postgres'],
-  tries: { long: 10, short: 1 },
+  tries: { long: 5, short: 1 },
   run: async (trial) => {
     await using scene = await Scene.open(trial);
     const flying = new Set<string>();

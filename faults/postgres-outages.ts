@@ -52,7 +52,7 @@ function outageFault(name: string, what: string, { inflict, mustRefuse }: Outage
     name,
     what: `${what}, under load`,
     engines: ['postgres'],
-    tries: { long: 10, short: 1 },
+    tries: { long: 5, short: 1 },
     run: async (trial) => {
       await using server = await PostgresServer.start();
       await using scene = await Scene.open(trial, { settings: { DATABASE_URL: await server.createDatabase() } });

@@ -15,7 +15,7 @@ export const stalledInstance: Fault = {
   name: 'stalled-instance',
   what: 'an instance stands still (SIGSTOP) past its lease and wakes again: its late settlement is refused by the token',
   engines: ENGINES,
-  tries: { long: 10, short: 1 },
+  tries: { long: 5, short: 1 },
   run: async (trial) => {
     await using scene = await Scene.open(trial);
     for (let round = 1; round <= trial.tries; round++) {
