@@ -46,7 +46,9 @@ export class RedeliveryRunner {
         this.#again = false;
         for (const { entityId, redeliveryId } of await findRunning(this.db)) {
           if (this.#stopped) break;
-          if (await continueRedelivery(this.db, entityId, redeliveryId)) this.#again = true;
+          await continueRedelivery(this.db, entityId, redeliveryId);
+          // It has more, or the entity has others behind it: each share brings one of them nearer to its end.
+          this.#again = true;
           this.onWork();
         }
       }

@@ -144,10 +144,14 @@ function queueShare(
   );
 }
 
-/** The engine's own query: what was started and is not finished, by whomever. */
+/**
+ * The engine's own query: what was started and is not finished, by whomever. Of each entity only the oldest, so that one
+ * with a thousand of them takes one turn like anybody else.
+ */
 export async function findRunning(db: Database): Promise<{ entityId: string; redeliveryId: string }[]> {
   const rows = await db.all<{ entity_id: string; id: string }>(
-    `select entity_id, id from redeliveries where status = 'running' order by created_at limit 100`,
+    `select entity_id, min(id) as id from redeliveries where status = 'running'
+     group by entity_id order by min(created_at) limit 1000`,
   );
   return rows.map((row) => ({ entityId: row.entity_id, redeliveryId: row.id }));
 }

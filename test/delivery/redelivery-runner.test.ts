@@ -55,6 +55,19 @@ onEveryEngine('the runner of redeliveries', (store) => {
     expect(wakes).toBe(3);
   });
 
+  test('works through all that one entity has asked for at one kick, one after the other', async () => {
+    const { entityId, progress } = await askForMany(3);
+    const others = [await startRedelivery(store.db, entityId, { networkId: 1 }, TEST_CHANGE)];
+    others.push(await startRedelivery(store.db, entityId, { status: 'failed' }, TEST_CHANGE));
+    const running = runner();
+    running.kick();
+    for (const id of others) {
+      await until('it is finished', async () => (await readRedelivery(store.db, entityId, id))?.status === 'finished');
+    }
+    await running.stop();
+    expect(await progress()).toMatchObject({ status: 'finished', queued: 3 });
+  });
+
   test('goes on at its start with what another instance left in the middle, and queues nothing twice', async () => {
     const { entityId, redeliveryId, progress } = await askForMany(1_100);
     expect(await continueRedelivery(store.db, entityId, redeliveryId)).toBe(true);

@@ -392,6 +392,20 @@ onEveryEngine('sending many deliveries again', (store) => {
     await finish(entityId, redeliveryId);
     expect(await findRunning(store.db)).not.toContainEqual({ entityId, redeliveryId });
   });
+
+  test('takes one turn with the others of its entity, so that a thousand of them keep no other entity waiting', async () => {
+    const [{ entityId: busy }, { entityId: other }] = [await newReceiver(store.db), await newReceiver(store.db)];
+    const first = await start(busy, { networkId: 1 });
+    for (let count = 0; count < 120; count++) await start(busy, { networkId: 1 });
+    const theirs = await start(other, { networkId: 1 });
+    const running = await findRunning(store.db);
+    expect(running.filter(({ entityId }) => entityId === busy)).toEqual([{ entityId: busy, redeliveryId: first }]);
+    expect(running).toContainEqual({ entityId: other, redeliveryId: theirs });
+    await finish(busy, first);
+    const next = (await findRunning(store.db)).filter(({ entityId }) => entityId === busy);
+    expect(next).toHaveLength(1);
+    expect(next[0]?.redeliveryId).not.toBe(first);
+  });
 });
 
 function never(): never {
