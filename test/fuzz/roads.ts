@@ -142,9 +142,7 @@ function parseAnswer(text: string): Seen {
     lines.map((header) => [header.slice(0, header.indexOf(':')), header.slice(header.indexOf(':') + 1).trim()]),
   );
   const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(line)?.[1] ?? 0);
-  return {
-    status,
-    headers,
-    body: body.join('\r\n\r\n').slice(0, Number(headers.get('content-length') ?? undefined) || 0),
-  };
+  // The length counts bytes, and what comes after it is of another answer.
+  const bytes = Buffer.from(body.join('\r\n\r\n')).subarray(0, Number(headers.get('content-length') ?? 0));
+  return { status, headers, body: bytes.toString() };
 }
