@@ -8,7 +8,9 @@ export type Mode = {
   readonly growthEntities: readonly number[];
   readonly growthRequests: number;
   readonly bigEntityWebhooks: number;
+  /** Of two hundred webhooks each. Those of the first number fit into memory, those of the second do not. */
   readonly coldEntities: number;
+  readonly manyColdEntities: number;
   readonly deliverySeconds: number;
   readonly latencyRequests: number;
   readonly starts: number;
@@ -22,7 +24,8 @@ const FULL: Mode = {
   growthEntities: [100, 1_000, 10_000, 100_000],
   growthRequests: 1_000,
   bigEntityWebhooks: 1_000_000,
-  coldEntities: 5_000,
+  coldEntities: 1_000,
+  manyColdEntities: 5_000,
   deliverySeconds: 3,
   latencyRequests: 2_000,
   starts: 9,
@@ -37,6 +40,7 @@ const QUICK: Mode = {
   growthRequests: 500,
   bigEntityWebhooks: 100_000,
   coldEntities: 1_000,
+  manyColdEntities: 2_500,
   deliverySeconds: 0.6,
   latencyRequests: 200,
   starts: 3,

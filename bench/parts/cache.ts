@@ -5,17 +5,20 @@ import { ORDINARY, seedStore } from '../seed.ts';
 import { coldStream } from '../streams.ts';
 import type { Tools } from '../tools.ts';
 
-/** A million requests of which no two ask for the same: what is kept of them has a bound. */
+/**
+ * A million requests of which no two ask for the same, from more entities than memory has room for: what is kept of them
+ * has a bound.
+ */
 
 const WEBHOOKS_EACH = 200;
 const MEGABYTE = 1024 ** 2;
 
 export async function benchCache({ mode, progress, profile }: Tools): Promise<PartResult> {
   const wanted = mode.quick ? 100_000 : 1_000_000;
-  const plan = { entities: mode.coldEntities, webhooksEach: WEBHOOKS_EACH, rule: ORDINARY };
+  const plan = { entities: mode.manyColdEntities, webhooksEach: WEBHOOKS_EACH, rule: ORDINARY };
   const store = await seedStore('sqlite', plan, progress);
   const server = await startPaybell({ settings: { DATABASE_URL: store.databaseUrl }, profile: profile('cache') });
-  const stream = coldStream(mode.coldEntities, WEBHOOKS_EACH);
+  const stream = coldStream(mode.manyColdEntities, WEBHOOKS_EACH);
   const samples: Sample[] = [{ requests: 0, bytes: await residentBytes(server.pid) }];
   while (stream.used() < wanted) {
     progress(`${stream.used().toLocaleString('en')} of ${wanted.toLocaleString('en')} different requests`);

@@ -1,3 +1,5 @@
+import { Database as SqliteConnection } from 'bun:sqlite';
+import { join } from 'node:path';
 import type { WebhookList } from '../../src/domain/webhooks.ts';
 import { bigEntityRule, type PageCase, pageCases } from '../big-entity.ts';
 import { loadServer } from '../load.ts';
@@ -40,11 +42,12 @@ async function growTable({ mode, progress, profile }: Tools): Promise<PartResult
   }
   let number = 0;
   const measureAll = async (): Promise<Sample[]> => {
-    const requests: Request[] = [];
-    for (let i = 0; i < mode.growthRequests; i++, number++) {
-      for (const { server, entities } of stores) requests.push(firstPage(server, entities, number));
+    const ms: number[] = [];
+    for (const end = number + mode.growthRequests; number < end; number += SMALLEST) {
+      const numbers = Array.from({ length: SMALLEST }, (_, index) => number + index);
+      for (const { store, entities } of stores) makeCold(store, entities, numbers);
+      ms.push(...(await timeEach(numbers.flatMap((n) => stores.map((one) => firstPage(one.server, one.entities, n))))));
     }
-    const ms = await timeEach(requests);
     return stores.map((_, store) => ({ ms: median(ms.filter((_, request) => request % stores.length === store)) }));
   };
   progress('warm-up of the first pages');
@@ -84,11 +87,31 @@ async function growTable({ mode, progress, profile }: Tools): Promise<PartResult
   };
 }
 
+/** So many entities are in the smallest store: none is asked twice before all of them are cold again. */
+const SMALLEST = 100;
+
+function entityOf(entities: number, number: number): number {
+  return (number * 7_919) % entities;
+}
+
+/**
+ * Another revision of each entity that is asked next, as a change to its webhooks would leave it: otherwise the few of a
+ * small store would be answered from memory, and the many of a large one would be compared with that.
+ */
+function makeCold({ folder }: Store, entities: number, numbers: readonly number[]): void {
+  const connection = new SqliteConnection(join(folder, 'paybell.db'));
+  connection.exec('pragma busy_timeout = 5000');
+  const raise = connection.prepare('update entities set revision = revision + 1 where id = ?1');
+  connection.transaction(() => {
+    for (const number of numbers) raise.run(callerOf(entityOf(entities, number)).entityId);
+  })();
+  connection.close();
+}
+
 /** No two are alike: another entity each time, then another limit and sort each time round. */
 function firstPage(server: Server, entities: number, number: number): Request {
-  const smallest = 100;
-  const variant = Math.floor(number / smallest);
-  const entity = (number * 7_919) % entities;
+  const variant = Math.floor(number / SMALLEST);
+  const entity = entityOf(entities, number);
   const sortBy = variant % 2 === 0 ? 'dateCreated' : 'postUrl';
   const sortDir = variant % 4 < 2 ? 'desc' : 'asc';
   const limit = FIRST_LIMIT + (Math.floor(variant / 4) % LIMITS);
