@@ -5,6 +5,7 @@ import type { Credentials } from './callers.ts';
 
 const EVENTS_EACH_TURN = 20;
 const TURN_MS = 400;
+const SEEDED_BATCHES = 60;
 
 export type Load = { readonly done: Map<string, number>; readonly stop: () => Promise<void> };
 
@@ -53,8 +54,12 @@ function turns(ask: Ask, origin: string, url: string): Readonly<Record<string, (
       });
       await ask('/webhooks/classic?networkId=9', { method: 'DELETE' });
     },
-    redeliveries: (turn) =>
-      turn % 25 === 0 ? ask('/deliveries/redeliver?status=failed&networkId=3', { method: 'POST' }) : Promise.resolve(),
+    // Only the latest: all that ever failed would be more each time, and the load has to be the same from first to last.
+    redeliveries: (turn) => {
+      const since = Math.trunc(Date.now() / 1_000) - 10;
+      const path = `/deliveries/redeliver?status=failed&networkId=${TEMPERS.indexOf('broken')}&since=${since}`;
+      return turn % 25 === 0 ? ask(path, { method: 'POST' }) : Promise.resolve();
+    },
     mistakes: () =>
       Promise.all([
         ask('/webhooks/classic?limit=0'),
@@ -76,6 +81,20 @@ function turns(ask: Ask, origin: string, url: string): Readonly<Record<string, (
   };
 }
 
+/** Fills the caches of the store, which are bounded: until they are full, a process grows whatever it does. */
+async function fillCaches(ask: Ask): Promise<void> {
+  const line = JSON.stringify({ event: 'LatePayment', networkId: 77, note: 'x'.repeat(1_000) });
+  const batch = {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-ndjson' },
+    body: `${line}\n`.repeat(1_000),
+  };
+  for (let count = 0; count < SEEDED_BATCHES; count++) {
+    await ask('/events/batch', batch);
+    await ask(`/events?limit=100&page=${1 + count * 10}`);
+  }
+}
+
 export async function startLoad({ url }: Server, credentials: Credentials): Promise<Load> {
   const receiver = startReceiver();
   const done = new Map<string, number>();
@@ -95,6 +114,7 @@ export async function startLoad({ url }: Server, credentials: Credentials): Prom
     const body = JSON.stringify({ postUrl: `${origin}/${temper}`, networkIds: [networkId], events: ['LatePayment'] });
     await ask('/webhooks/classic', { method: 'POST', headers: { 'content-type': 'application/json' }, body });
   }
+  await fillCaches(ask);
   const loops = Object.values(turns(ask, origin, url)).map(async (doTurn) => {
     for (let turn = 1; running; turn++) {
       await doTurn(turn).catch(() => done.set('broken off', (done.get('broken off') ?? 0) + 1));

@@ -7,13 +7,13 @@ import { startLoad } from './soak-load.ts';
 
 /**
  * Whether memory and descriptors stay where they are under all that clients and receivers do:
- * `npm run soak -- --minutes 30 [--engine postgres]`. The first fifth is the warm-up; the rest is sampled every few
+ * `npm run soak -- --minutes 30 [--engine postgres]`. The first three tenths are the warm-up; the rest is sampled every few
  * seconds, and the slope printed with what of it may be noise. Exits 1 when the run would grow by more than a fifth an hour
  * or loses more than ten descriptors an hour, beyond noise, or when anything is answered with 5xx.
  */
 
 const SAMPLE_EVERY_MS = 5_000;
-const WARM_UP_PART = 0.2;
+const WARM_UP_PART = 0.3;
 const MAX_GROWTH_AN_HOUR = 0.2;
 const MAX_DESCRIPTORS_AN_HOUR = 10;
 
