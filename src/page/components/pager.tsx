@@ -4,12 +4,20 @@ import { Icon, type IconName } from './icon.tsx';
 const PAGE_SIZES = [25, 50, 100];
 const number = new Intl.NumberFormat();
 
-type PagerProps = { total: number; page: number; limit: number; shown: number; what: string };
+type PagerProps = {
+  total: number;
+  /** Of the address: where the steps lead from, also while its rows are still on their way. */
+  page: number;
+  limit: number;
+  /** Of what is shown: the number of its first row, and how many there are. */
+  from?: number;
+  shown: number;
+  what: string;
+};
 
 /** Where in the list we are, exactly, and the way to the rest. It changes `page` and `limit` in the address. */
-export function Pager({ total, page, limit, shown, what }: PagerProps) {
+export function Pager({ total, page, limit, from = (page - 1) * limit + 1, shown, what }: PagerProps) {
   const last = Math.max(1, Math.ceil(total / limit));
-  const from = (page - 1) * limit + 1;
   return (
     <nav class="pager" aria-label={`Pages of ${what}`}>
       <p class="number" role="status">

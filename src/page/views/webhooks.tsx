@@ -28,16 +28,17 @@ export function Webhooks() {
   const change = useStore(webhooksChanged);
   const [registering, setRegistering] = useState(false);
   const [editing, setEditing] = useState<Webhook | null>(null);
-  const asked = Object.fromEntries([...query].filter(([name]) => PARAMETERS.includes(name)));
   // As text, as it stands in the address: the server says what is wrong with it, if anything is.
-  const list = useAnswer(`${change} ${JSON.stringify(asked)}`, (signal) =>
-    paybell().webhooks.list(asked as WebhookListQuery, { signal }),
-  );
+  const asked = Object.fromEntries([...query].filter(([name]) => PARAMETERS.includes(name)));
+  const page = Number(query.get('page') ?? 1);
+  const limit = Number(query.get('limit') ?? DEFAULT_LIMIT);
+  const list = useAnswer(`${change} ${JSON.stringify(asked)}`, async (signal) => ({
+    ...(await paybell().webhooks.list(asked as WebhookListQuery, { signal })),
+    from: (page - 1) * limit + 1,
+  }));
   const coverage = useAnswer(String(change), (signal) => paybell().webhooks.coverage({ signal }));
   const health = useHealth(list.data?.webhooks ?? [], coverage.data, change);
   const filtered = FILTERS.some((name) => query.has(name));
-  const page = Number(query.get('page') ?? 1);
-  const limit = Number(query.get('limit') ?? DEFAULT_LIMIT);
   const register = () => setRegistering(true);
 
   return (
@@ -70,6 +71,7 @@ export function Webhooks() {
           total={list.data.totalResults}
           page={page}
           limit={limit}
+          from={list.data.from}
           shown={list.data.webhooks.length}
           what="webhooks"
         />
