@@ -17,6 +17,9 @@ const DOCUMENT_HEADERS = {
 const ICON_NAME = 'bell.svg';
 const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#2f55d4"/><path fill="#fff" d="M16 6.5a6.6 6.6 0 0 0-6.6 6.6v4.2l-2 3.6a.9.9 0 0 0 .8 1.3h15.6a.9.9 0 0 0 .8-1.3l-2-3.6v-4.2A6.6 6.6 0 0 0 16 6.5Z"/><path fill="#fff" d="M13.3 24a2.8 2.8 0 0 0 5.4 0z"/></svg>`;
 
+/** Under `npm run dev` every visit bundles anew: the watcher sees only what the process itself has imported. */
+const WATCHED = process.execArgv.includes('--watch');
+
 type Packed = {
   readonly type: string;
   readonly plain: Uint8Array<ArrayBuffer>;
@@ -36,8 +39,10 @@ export function pageFiles(processor: string): Readonly<Record<string, Respond>> 
     });
     return prepared;
   };
-  const answerDocument: Respond = async (_state, request) =>
-    respond(request, (await page()).document, DOCUMENT_HEADERS);
+  const answerDocument: Respond = async (_state, request) => {
+    if (WATCHED) prepared = null;
+    return respond(request, (await page()).document, DOCUMENT_HEADERS);
+  };
   const answerAsset: Respond = async (_state, request) => {
     const name = pathOf(request.url).slice(ASSET_PATH.length + 1);
     const asset = (await page()).assets.get(name);
