@@ -22,7 +22,10 @@ describe('posts to a receiver that sends', () => {
     await using receiver = await startReceiver(does);
     const args = [join(import.meta.dir, 'memory-child.ts'), `http://127.0.0.1:${receiver.port}/`, ROUNDS, DEADLINE_MS];
     const child = Bun.spawn([process.execPath, ...args], { stdout: 'pipe' });
-    const { grownBytes, posts } = JSON.parse(await child.stdout.text()) as { grownBytes: number; posts: number };
+    const { grownBytes, posts } = JSON.parse(await new Response(child.stdout).text()) as {
+      grownBytes: number;
+      posts: number;
+    };
     expect(posts).toBe(24);
     expect(grownBytes).toBeLessThan(GROWTH_MAX_BYTES);
   });
