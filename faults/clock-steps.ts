@@ -23,7 +23,7 @@ export const clockStepped: Fault = {
     const clock = await SteppedClock.of(scene);
     const { client, served } = await scene.start(clock.settings);
     for (let round = 1; round <= trial.tries; round++) {
-      for (const stepMs of STEPS) {
+      for (const stepMs of trial.hurry ? STEPS.slice(0, 2) : STEPS) {
         trial.note(`clock ${round} of ${trial.tries}: off by ${stepMs / 60_000} min`);
         const load = scene.load([client], { atATime: 8, most: 80 });
         await mustComeTrue('events are accepted', () => load.acknowledged.size >= 40);

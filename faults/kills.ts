@@ -10,7 +10,7 @@ export const killedWhileAccepting: Fault = {
   name: 'kill-accepting',
   what: 'SIGKILL while events are being accepted',
   engines: ENGINES,
-  tries: { long: 100, short: 3 },
+  tries: { long: 100, short: 2 },
   run: (trial) =>
     throughKills(trial, async (scene) => {
       const instance = await scene.start();
@@ -27,7 +27,7 @@ export const killedWhileDelivering: Fault = {
   name: 'kill-delivering',
   what: 'SIGKILL while events are being delivered',
   engines: ENGINES,
-  tries: { long: 100, short: 3 },
+  tries: { long: 100, short: 2 },
   run: (trial) =>
     throughKills(trial, async (scene) => {
       scene.ledger.reply = async () => {
@@ -48,7 +48,7 @@ export const killedBeforeSettling: Fault = {
   name: 'kill-before-settling',
   what: 'SIGKILL between the receiver’s 200 and the settlement',
   engines: ENGINES,
-  tries: { long: 100, short: 3 },
+  tries: { long: 100, short: 2 },
   run: (trial) =>
     throughKills(trial, async (scene) => {
       const instance = await scene.start();

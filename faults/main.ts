@@ -13,13 +13,16 @@ import { asJson, cellsOf, HEADINGS } from './report.ts';
  * of it. Ends with 1 when anything acknowledged was lost, a promise was broken, or it had not recovered within 60 s.
  */
 
-const USAGE = `npm run faults -- [<name> …] [--engine sqlite|postgres] [--tries n] [--json] [--publish]
+const USAGE = `npm run faults -- [<name> …] [--engine sqlite|postgres] [--tries n] [--at-once n] [--json] [--publish]
   names: ${FAULTS.map(({ name }) => name).join(', ')}`;
+
+const COUNT = /^[1-9][0-9]{0,5}$/;
 
 type Asked = {
   faults: readonly Fault[];
   engines: readonly Engine[];
   tries: number | null;
+  atOnce: number;
   json: boolean;
   publish: boolean;
 };
@@ -30,6 +33,7 @@ function readArguments(): Asked | null {
     options: {
       engine: { type: 'string' },
       tries: { type: 'string' },
+      'at-once': { type: 'string', default: '1' },
       json: { type: 'boolean', default: false },
       publish: { type: 'boolean', default: false },
     },
@@ -40,33 +44,55 @@ function readArguments(): Asked | null {
   const fits =
     engines.length > 0 &&
     positionals.every((name) => FAULTS.some((fault) => fault.name === name)) &&
-    (tries === undefined || /^[1-9][0-9]{0,5}$/.test(tries));
+    (tries === undefined || COUNT.test(tries)) &&
+    COUNT.test(values['at-once']);
   // A page that shows less than everything would hide what was left out.
   const whole = positionals.length === 0 && engine === undefined && tries === undefined;
   if (!fits || (values.publish && !whole)) return null;
-  return { faults, engines, tries: tries === undefined ? null : Number(tries), json, publish: values.publish };
+  const atOnce = Number(values['at-once']);
+  return { faults, engines, tries: tries === undefined ? null : Number(tries), atOnce, json, publish: values.publish };
 }
 
-async function runAll({ faults, engines, tries, json }: Asked): Promise<Result[]> {
+type Planned = { fault: Fault; engine: Engine; tries: number };
+
+/** In the order of the table, so many at the same time; the trials share nothing but the machine. */
+async function runAll({ faults, engines, tries, atOnce, json }: Asked): Promise<Result[]> {
   const progress = new Progress();
-  const trials = faults.flatMap((fault) =>
-    fault.engines.filter((engine) => engines.includes(engine)).map((engine) => ({ fault, engine })),
+  const planned: Planned[] = faults.flatMap((fault) =>
+    fault.engines
+      .filter((engine) => engines.includes(engine))
+      .map((engine) => ({ fault, engine, tries: tries ?? fault.tries.long })),
   );
   const results: Result[] = [];
-  for (const [index, { fault, engine }] of trials.entries()) {
-    const startedAtMs = performance.now();
-    const times = tries ?? fault.tries.long;
-    const note = (doing: string) => progress.show(index / trials.length, `${fault.name} on ${engine}: ${doing}`);
-    const finding = await fault.run({ engine, tries: times, hurry: false, note }).catch(asBroken);
-    const result = { fault: fault.name, engine, tries: times, ...finding };
-    results.push(result);
-    progress.clear();
-    if (json) continue;
-    const tookS = ((performance.now() - startedAtMs) / 1_000).toFixed(0);
-    printLine(`${isKept(result) ? 'kept  ' : 'BROKEN'}  ${fault.name} on ${engine}, ${tookS} s`);
-    for (const sentence of result.broken) printLine(`        ${sentence}`);
-  }
+  let next = 0;
+  let done = 0;
+  const work = async () => {
+    while (next < planned.length) {
+      const index = next++;
+      const trial = planned[index];
+      if (trial === undefined) return;
+      const startedAtMs = performance.now();
+      const result = await runOne(trial, (doing) => progress.show(done / planned.length, doing));
+      results[index] = result;
+      done++;
+      progress.clear();
+      if (!json) printResult(result, performance.now() - startedAtMs);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
   return results;
+}
+
+async function runOne({ fault, engine, tries }: Planned, show: (doing: string) => void): Promise<Result> {
+  const note = (doing: string) => show(`${fault.name} on ${engine}: ${doing}`);
+  const finding = await fault.run({ engine, tries, hurry: false, note }).catch(asBroken);
+  return { fault: fault.name, engine, tries, ...finding };
+}
+
+function printResult(result: Result, tookMs: number): void {
+  const { fault, engine, broken } = result;
+  printLine(`${isKept(result) ? 'kept  ' : 'BROKEN'}  ${fault} on ${engine}, ${(tookMs / 1_000).toFixed(0)} s`);
+  for (const sentence of broken) printLine(`        ${sentence}`);
 }
 
 /** A trial that could not be carried out proves nothing, and that counts as broken. */

@@ -35,7 +35,9 @@ export class Scene implements AsyncDisposable {
   ) {}
 
   static async open(trial: Trial, { settings = {}, reply }: SceneOptions = {}): Promise<Scene> {
-    const instances = await Instances.on(trial.engine, { DELIVERY_TIMEOUT, LOG_LEVEL: 'warn', ...settings });
+    // With few deliveries at a time `serve` has no need to start itself anew, which is most of a start.
+    const common = { DELIVERY_TIMEOUT, LOG_LEVEL: 'warn', ...(trial.hurry ? { DELIVERY_CONCURRENCY: '128' } : {}) };
+    const instances = await Instances.on(trial.engine, { ...common, ...settings });
     return new Scene(trial, instances, new Ledger(reply));
   }
 

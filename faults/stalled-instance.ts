@@ -44,7 +44,7 @@ async function stallOnce(scene: Scene): Promise<void> {
   await scene.recover(stalledAtMs);
   stalled.served.child.kill('SIGCONT');
   const refused = () => stalled.served.stdout().match(REFUSED)?.length ?? 0;
-  if (!(await comesTrue(() => refused() >= 3, 15_000))) {
+  if (!(await comesTrue(() => refused() >= 3, { patienceMs: 15_000 }))) {
     scene.broken.push(`${refused()} of 3 late settlements were refused`);
   }
   await Promise.all([killAtOnce(stalled), killAtOnce(other)]);

@@ -9,7 +9,7 @@ export const toldToStop: Fault = {
   name: 'sigterm',
   what: 'SIGTERM under load: it ends with 0, and nothing is posted twice',
   engines: ENGINES,
-  tries: { long: 20, short: 2 },
+  tries: { long: 20, short: 1 },
   run: async (trial) => {
     const reply = async () => {
       await Bun.sleep(10);

@@ -1,11 +1,14 @@
 const PATIENCE_MS = 60_000;
 
 /** Waits until it holds and answers true, or false when it has not come true in time: the trial then says what broke. */
-export async function comesTrue(check: () => boolean | Promise<boolean>, patienceMs = PATIENCE_MS): Promise<boolean> {
+export async function comesTrue(
+  check: () => boolean | Promise<boolean>,
+  { patienceMs = PATIENCE_MS, everyMs = 5 }: { patienceMs?: number; everyMs?: number } = {},
+): Promise<boolean> {
   const endsAtMs = performance.now() + patienceMs;
   while (!(await check())) {
     if (performance.now() > endsAtMs) return false;
-    await Bun.sleep(5);
+    await Bun.sleep(everyMs);
   }
   return true;
 }
