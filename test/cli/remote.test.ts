@@ -258,16 +258,17 @@ describe('paybell listen beside a server', () => {
     const [here = ''] = /http:\/\/127\.0\.0\.1:\d+\//.exec(said) ?? [];
     await answer(['webhooks', 'create', here, '--networks', '56', '--events', 'LatePayment']);
     await answer(['events', 'send', '--sample', 'LatePayment', '--network-id', '56']);
-    const post = JSON.parse(await listening.stdout.text());
+    const post = JSON.parse(await new Response(listening.stdout).text());
     expect(post).toMatchObject({ signature: 'verified', status: 204, post: 1, onPurpose: false });
     expect(JSON.parse(post.body)).toMatchObject({ event: 'LatePayment', networkId: 56 });
     expect(await listening.exited).toBe(0);
     await reading;
   });
 
-  test('whose key may not read them goes on unchecked and says why', async () => {
-    const listening = Bun.spawn([process.execPath, MAIN, 'listen', '--port', '0'], {
-      env: { PATH: process.env.PATH ?? '', ...environment, PAYBELL_API_KEY: 'pbk_wrong' },
+  /** What it says before it is ended by Ctrl-C. */
+  async function beginningOf(args: string[], settings: Record<string, string>): Promise<string> {
+    const listening = Bun.spawn([process.execPath, MAIN, 'listen', '--port', '0', ...args], {
+      env: { PATH: process.env.PATH ?? '', ...settings },
       stdout: 'pipe',
       stderr: 'inherit',
     });
@@ -276,8 +277,21 @@ describe('paybell listen beside a server', () => {
       said += new TextDecoder().decode(chunk);
       if (said.includes('Signatures are')) listening.kill('SIGINT');
     }
-    expect(said).toMatch(/Signatures are not checked yet: 401 unauthenticated/);
     expect(await listening.exited).toBe(0);
+    return said;
+  }
+
+  test('whose key may not read them goes on unchecked and says why', async () => {
+    const said = await beginningOf([], { ...environment, PAYBELL_API_KEY: 'pbk_wrong' });
+    expect(said).toMatch(/Signatures are not checked yet: 401 unauthenticated/);
+  });
+
+  test('or without any: it needs neither server nor secret, and says what to give', async () => {
+    const home = tempFolder();
+    const said = await beginningOf([], { HOME: home.path });
+    expect(said).toContain('Signatures are not checked: give --secret, or use paybell login.');
+    expect(await beginningOf(['--no-check'], environment)).toContain('Signatures are not checked.\n');
+    home.remove();
   });
 });
 
@@ -288,8 +302,10 @@ describe('paybell play and tail', () => {
     const tail = Bun.spawn([process.execPath, MAIN, 'tail', '--json', '--lines', '0', '--network-id', '137'], {
       env: { PATH: process.env.PATH ?? '', ...environment },
       stdout: 'pipe',
-      stderr: 'ignore',
+      stderr: 'pipe',
     });
+    const { value } = await tail.stderr.getReader().read();
+    expect(new TextDecoder().decode(value)).toBe('Following the deliveries until Ctrl-C.\n');
     const seen = new Set<string>();
     const reading = (async () => {
       let text = '';

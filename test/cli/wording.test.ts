@@ -111,7 +111,7 @@ describe('what the first start prints', () => {
     writeFileSync(join(fresh.path, 'paybell'), shim, { mode: 0o755 });
     const env = { PATH: `${fresh.path}:${process.env.PATH ?? ''}`, HOME: fresh.path };
     const shell = Bun.spawn(['sh', '-c', `${command} && paybell whoami`], { env, stdout: 'pipe', stderr: 'pipe' });
-    const [stdout, stderr] = await Promise.all([shell.stdout.text(), shell.stderr.text()]);
+    const [stdout, stderr] = await Promise.all([new Response(shell.stdout).text(), new Response(shell.stderr).text()]);
     await served.stop();
     fresh.remove();
     expect(stderr).toBe('');

@@ -49,6 +49,8 @@ type Options = ConnectionOptions & {
 };
 
 async function run(options: Options): Promise<void> {
+  // Before anything is said: whoever reads that it listens may end it in the same moment.
+  const stopped = nextStopSignal();
   const { source, keys, from } = await keysFor(options);
   const enough = Promise.withResolvers<void>();
   const tally = { posts: 0, verified: 0 };
@@ -71,7 +73,7 @@ async function run(options: Options): Promise<void> {
   // Standard output has nothing but the posts when a program reads it.
   const say = options.json ? (text: string) => process.stderr.write(`${text}\n`) : printLine;
   say(`Listening on ${paint(receiver.url, 'cyan')} until Ctrl-C.\n${paint(from, 'dim')}`);
-  await Promise.race([enough.promise, nextStopSignal()]);
+  await Promise.race([enough.promise, stopped]);
   await receiver.stop();
   say(paint(`${tally.posts} ${tally.posts === 1 ? 'post' : 'posts'}, ${tally.verified} of them verified.`, 'dim'));
 }

@@ -35,8 +35,10 @@ export function currentConnection(options: ConnectionOptions): Connection {
 
 /** Null where nobody said anything of a server: for commands that can do without one. */
 export function connectionIfAny(options: ConnectionOptions): Connection | null {
-  const said = [...Object.values(options), process.env.PAYBELL_URL, process.env.PAYBELL_API_KEY].some(Boolean);
-  if (!said && readProfiles(profileFile(process.env))[profileName(options, process.env)] === undefined) return null;
+  const { server, entity, profile } = options;
+  const { PAYBELL_URL, PAYBELL_API_KEY, PAYBELL_PROFILE } = process.env;
+  const isSaid = [server, entity, profile, PAYBELL_URL, PAYBELL_API_KEY, PAYBELL_PROFILE].some(Boolean);
+  if (!isSaid && !Object.hasOwn(readProfiles(profileFile(process.env)), DEFAULT_PROFILE)) return null;
   return currentConnection(options);
 }
 

@@ -35,13 +35,13 @@ async function follow({ lines, ...options }: Omit<Given, 'lines'> & { lines: num
   const show = (deliveries: readonly Delivery[]) => {
     for (const delivery of deliveries) json ? printJson(delivery) : printLine(showDelivery(delivery));
   };
-  show(await changes.first(lines));
-  // Not among the lines that a program may be reading.
-  process.stderr.write(`${paint('Following the deliveries until Ctrl-C.', 'dim', process.stderr)}\n`);
   const stop = { asked: false };
   const stopped = nextStopSignal().then(() => {
     stop.asked = true;
   });
+  show(await changes.first(lines));
+  // Not among the lines that a program may be reading.
+  process.stderr.write(`${paint('Following the deliveries until Ctrl-C.', 'dim', process.stderr)}\n`);
   let waitMs = QUICK_MS;
   while (!stop.asked) {
     await Promise.race([Bun.sleep(waitMs), stopped]);
