@@ -26,10 +26,23 @@ export function Time({ seconds }: { seconds: number }) {
   const now = useStore(nowMs) / 1000;
   const date = new Date(seconds * 1000);
   return (
-    <time class="time" dateTime={date.toISOString()} title={`${exactly.format(date)} · Unix ${seconds}`}>
+    <time class="time" dateTime={date.toISOString()} title={exactText(seconds)}>
       {near(seconds - now) ?? distant(date, now)}
     </time>
   );
+}
+
+const MAX_KEPT = 1_000;
+const exactTexts = new Map<number, string>();
+
+/** Kept, because it takes the browser long to write it out and the rows of a busy list share their seconds. */
+function exactText(seconds: number): string {
+  const kept = exactTexts.get(seconds);
+  if (kept !== undefined) return kept;
+  if (exactTexts.size >= MAX_KEPT) exactTexts.clear();
+  const text = `${exactly.format(new Date(seconds * 1000))} · Unix ${seconds}`;
+  exactTexts.set(seconds, text);
+  return text;
 }
 
 /** A moment in Unix milliseconds by the clock, for things that follow each other closely. */

@@ -7,11 +7,13 @@ import { Time } from '../../components/time.tsx';
 import { PAGE_PATHS } from '../../paths.ts';
 import { addressOf, Link } from '../../router.tsx';
 import { StatusBadge } from './delivery-status.tsx';
+import { useSlots } from './use-slots.ts';
 
 type TableProps = { deliveries: readonly Delivery[]; busy: boolean; query: URLSearchParams; opened: string | null };
 
 export function DeliveryTable({ deliveries, busy, query, opened }: TableProps) {
   const values = Object.fromEntries(query);
+  const slots = useSlots(deliveries.map(({ deliveryId }) => deliveryId));
   return (
     <div class="table-frame">
       <table class="table deliveries" aria-busy={busy}>
@@ -37,7 +39,7 @@ export function DeliveryTable({ deliveries, busy, query, opened }: TableProps) {
         <tbody>
           {deliveries.map((delivery) => (
             <DeliveryRow
-              key={delivery.deliveryId}
+              key={slots.get(delivery.deliveryId)}
               delivery={delivery}
               to={addressOf(PAGE_PATHS.deliveries, { ...values, delivery: delivery.deliveryId })}
               opened={delivery.deliveryId === opened}
