@@ -40,7 +40,7 @@ const AGREEMENT_ID = 'agr_0199c2a6e0b17d3c8a54f1e2d3c4b5a6';
 const TRANSFER_ID = 'trf_0199c2a7118c7b0e9f2d6a5b4c3d2e1f';
 const MONTH_S = 30 * 24 * 3600;
 
-type Fields = Record<string, unknown>;
+export type SampleEvent = { [field: string]: unknown; eventId: string; event: string; networkId: number };
 
 function agreement({ payer, payee, token }: Addresses) {
   const terms = { amount: '25.00', currency: 'USDC', token, intervalDays: 30 };
@@ -88,7 +88,7 @@ const SAMPLES: { [Kind in EventKind]: Sample<Kind> } = {
 };
 
 /** A payload for any event name; one that is not of the seven gets the fields that all have. */
-export function sampleEvent(event: string, networkId: number, eventId: string, nowS: number): Fields {
+export function sampleEvent(event: string, networkId: number, eventId: string, nowS: number): SampleEvent {
   const addresses = isSolana(networkId) ? SOLANA_LIKE : ETHEREUM_LIKE;
   const sample: Sample | undefined = Object.hasOwn(SAMPLES, event) ? SAMPLES[event as EventKind] : undefined;
   const common = { eventId, event, networkId, network: caip2(networkId), dateCreated: nowS };
