@@ -1,5 +1,7 @@
+import type { Client } from '../test/support/service.ts';
 import { ENGINES } from '../test/support/stores.ts';
 import type { Fault, Finding, Trial } from './fault.ts';
+import { bodyOf } from './load.ts';
 import { killAtOnce, Scene, someOf } from './scene.ts';
 import { auditAfterKill } from './store-audit.ts';
 import { mustComeTrue } from './waiting.ts';
@@ -19,7 +21,8 @@ export const killedWhileAccepting: Fault = {
       await mustComeTrue('events are accepted', () => load.acknowledged.size >= before);
       await killAtOnce(instance);
       await load.stop();
-      if (load.unanswered === 0) scene.broken.push('a kill came after the last acceptance and proved nothing');
+      scene.mustBeSentAgain.push(...load.unanswered);
+      if (load.unanswered.length === 0) scene.broken.push('a kill came after the last acceptance and proved nothing');
     }),
 };
 
@@ -34,12 +37,12 @@ export const killedWhileDelivering: Fault = {
         await Bun.sleep(someOf(20));
         return new Response('ok');
       };
+      const before = scene.ledger.posts.length + someOf(60);
       const instance = await scene.start();
       const load = scene.load([instance.client], { most: 40 });
-      await load.ended;
-      const before = scene.ledger.posts.length + someOf(40);
       await mustComeTrue('events are delivered', () => scene.ledger.posts.length >= before);
       await killAtOnce(instance);
+      await load.stop();
     }),
 };
 
@@ -71,6 +74,15 @@ export const killedBeforeSettling: Fault = {
     }),
 };
 
+/** Whoever got no answer sends the same again: accepted now or before, but never both. */
+async function sendAgain(scene: Scene, client: Client): Promise<void> {
+  for (const eventId of scene.mustBeSentAgain) {
+    const { ok, status } = await client.request('POST', '/events', bodyOf(eventId));
+    if (ok) scene.acknowledged.add(eventId);
+    else scene.broken.push(`an event that was sent again after a kill was answered with ${status}`);
+  }
+}
+
 async function throughKills(trial: Trial, killOnce: (scene: Scene) => Promise<void>): Promise<Finding> {
   await using scene = await Scene.open(trial);
   for (let round = 1; round <= trial.tries; round++) {
@@ -82,7 +94,8 @@ async function throughKills(trial: Trial, killOnce: (scene: Scene) => Promise<vo
   scene.ledger.reply = () => new Response('ok');
   await scene.letLeasesRunOut();
   const faultEndedAtMs = performance.now();
-  await scene.start();
+  const { client } = await scene.start();
+  await sendAgain(scene, client);
   await scene.recover(faultEndedAtMs);
   return await scene.finding();
 }

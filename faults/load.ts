@@ -25,8 +25,8 @@ export function bodyOf(eventId: string): string {
 export class Load {
   readonly acknowledged = new Set<string>();
   readonly refusals: Refusal[] = [];
-  /** Requests that got no answer: nobody promised anything for them. */
-  unanswered = 0;
+  /** Ids that got no answer: nobody promised anything for them, and nobody knows what became of them. */
+  readonly unanswered: string[] = [];
   readonly ended: Promise<void>;
   #next = 0;
   #stopped = false;
@@ -64,7 +64,7 @@ export class Load {
       client?.request('POST', '/events', bodyOf(eventId)),
       Bun.sleep(GIVE_UP_MS),
     ]).catch(() => undefined);
-    if (answer === undefined) this.unanswered++;
+    if (answer === undefined) this.unanswered.push(eventId);
     else if (answer.ok) this.acknowledged.add(eventId);
     else this.refusals.push({ status: answer.status, retryAfter: answer.headers.get('retry-after') });
     await answer?.arrayBuffer().catch(() => undefined);

@@ -114,7 +114,7 @@ async function main(): Promise<number> {
     printTable(HEADINGS, results.map(cellsOf), 'nothing was tried');
   }
   const kept = results.every(isKept);
-  if (asked.publish && kept) publish(results);
+  if (asked.publish && kept) publish(results, `npm run faults -- ${process.argv.slice(2).join(' ')}`);
   return kept ? 0 : 1;
 }
 

@@ -26,11 +26,11 @@ export const oneOfTwoKilled: Fault = {
       const victim = await scene.start({ BODY_SIGNATURE_HEADER: 'x-from-victim' });
       const begun = scene.ledger.posts.length;
       const posted = (name: string) => scene.ledger.posts.slice(begun).filter(({ headers }) => name in headers).length;
-      const load = scene.load([survivor.client, victim.client], { most: 300 });
+      const load = scene.load([survivor.client, victim.client], { restMs: 5 });
       await mustComeTrue('both have a part', () => posted('x-from-survivor') >= 50 && posted('x-from-victim') >= 50);
       await killAtOnce(victim);
       const killedAtMs = performance.now();
-      await load.ended;
+      await load.stop();
       await scene.letLeasesRunOut();
       await scene.recover(killedAtMs);
     }

@@ -36,7 +36,7 @@ export const poisonRow: Fault = {
       await mustComeTrue('the poison was tried', () =>
         scene.ledger.posts.some(({ eventId }) => eventId === rows.logged),
       );
-      if (!(await comesTrue(() => poison.hasEnded(rows), { patienceMs: 20_000, everyMs: 100 })))
+      if (!(await comesTrue(() => poison.hasEnded(rows), { everyMs: 100 })))
         scene.broken.push('a poisoned delivery did not end');
       await poison.removeWhatStandsAside();
       await scene.recover(sentAtMs);

@@ -74,7 +74,7 @@ function outageFault(name: string, what: string, { inflict, mustRefuse }: Outage
         await load.stop();
         scene.broken.push(...wrongRefusals(load.refusals));
         if (mustRefuse && load.refusals.length === 0) scene.broken.push('nothing was refused: there was no outage');
-        if (load.unanswered > 0) scene.broken.push(`${load.unanswered} requests got no answer at all`);
+        if (load.unanswered.length > 0) scene.broken.push(`${load.unanswered.length} requests got no answer at all`);
         await scene.recover(backAtMs);
       }
       if (served.child.exitCode !== null) scene.broken.push('the service ended');

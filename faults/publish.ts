@@ -9,9 +9,9 @@ import { cellsOf, HEADINGS } from './report.ts';
 
 const PAGE = resolve(import.meta.dir, '../docs/reliability.md');
 
-export function publish(results: readonly Result[]): void {
+export function publish(results: readonly Result[], command: string): void {
   const sections: Readonly<Record<string, string>> = {
-    run: `Last whole run: ${new Date().toISOString().slice(0, 10)}, \`npm run faults -- --publish\`, on ${describeMachine()}.`,
+    run: `Last whole run: ${new Date().toISOString().slice(0, 10)}, \`${command}\`, on ${describeMachine()}.`,
     table: asMarkdown(HEADINGS, results.map(cellsOf)),
     faults: asMarkdown(
       ['fault', 'what is done'],

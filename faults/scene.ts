@@ -7,7 +7,8 @@ import { auditAtRest, countRows, withStore } from './store-audit.ts';
 
 /** An attempt may take this long, so that a lease, which outlives it by 15 s, ends within the time of a trial. */
 const DELIVERY_TIMEOUT = '1s';
-const LEASE_MS = 16_000;
+/** More than any lease of a trial. */
+const PAST_ANY_LEASE_MS = 60_000;
 /** So many receive every event: an event is there for all of them or for none. */
 const PATHS = ['/first', '/second', '/third'];
 const POLL_MS = 20;
@@ -19,6 +20,8 @@ type SceneOptions = { settings?: Record<string, string>; reply?: Reply };
 export class Scene implements AsyncDisposable {
   readonly acknowledged = new Set<string>();
   readonly broken: string[] = [];
+  /** Events that were sent and not answered; the sender will try again. */
+  readonly mustBeSentAgain: string[] = [];
   /** Deliveries whose answer was given and never written down: they have to be posted a second time. */
   readonly mustComeAgain = new Set<string>();
   #recoveredInMs = 0;
@@ -79,7 +82,9 @@ export class Scene implements AsyncDisposable {
     if (!this.trial.hurry || this.trial.engine === 'sqlite') return;
     await withStore(this.url, (db) =>
       db.transaction((queries) =>
-        queries.run(`update deliveries set due_ms = due_ms - ${LEASE_MS} where due_ms is not null and claimed = 1`),
+        queries.run(
+          `update deliveries set due_ms = due_ms - ${PAST_ANY_LEASE_MS} where due_ms is not null and claimed = 1`,
+        ),
       ),
     );
   }

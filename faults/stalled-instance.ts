@@ -17,7 +17,8 @@ export const stalledInstance: Fault = {
   engines: ENGINES,
   tries: { long: 5, short: 1 },
   run: async (trial) => {
-    await using scene = await Scene.open(trial);
+    // Long enough that the attempt is under way when it is stalled, however slow the machine.
+    await using scene = await Scene.open(trial, { settings: { DELIVERY_TIMEOUT: '5s' } });
     for (let round = 1; round <= trial.tries; round++) {
       trial.note(`stall ${round} of ${trial.tries}`);
       await stallOnce(scene);
@@ -44,7 +45,7 @@ async function stallOnce(scene: Scene): Promise<void> {
   await scene.recover(stalledAtMs);
   stalled.served.child.kill('SIGCONT');
   const refused = () => stalled.served.stdout().match(REFUSED)?.length ?? 0;
-  if (!(await comesTrue(() => refused() >= 3, { patienceMs: 15_000 }))) {
+  if (!(await comesTrue(() => refused() >= 3))) {
     scene.broken.push(`${refused()} of 3 late settlements were refused`);
   }
   await Promise.all([killAtOnce(stalled), killAtOnce(other)]);

@@ -15,7 +15,9 @@ export const toldToStop: Fault = {
       await Bun.sleep(10);
       return new Response('ok');
     };
-    await using scene = await Scene.open(trial, { reply, settings: { DESTINATION_CONCURRENCY: '4' } });
+    // Nothing may time out and be tried again, or that would be taken for a post that came twice.
+    const settings = { DESTINATION_CONCURRENCY: '4', DELIVERY_TIMEOUT: '60s' };
+    await using scene = await Scene.open(trial, { reply, settings });
     for (let round = 1; round <= trial.tries; round++) {
       trial.note(`stop ${round} of ${trial.tries}`);
       const { client, served } = await scene.start();

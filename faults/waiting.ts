@@ -3,9 +3,9 @@ const PATIENCE_MS = 60_000;
 /** Waits until it holds and answers true, or false when it has not come true in time: the trial then says what broke. */
 export async function comesTrue(
   check: () => boolean | Promise<boolean>,
-  { patienceMs = PATIENCE_MS, everyMs = 5 }: { patienceMs?: number; everyMs?: number } = {},
+  { everyMs = 5 }: { everyMs?: number } = {},
 ): Promise<boolean> {
-  const endsAtMs = performance.now() + patienceMs;
+  const endsAtMs = performance.now() + PATIENCE_MS;
   while (!(await check())) {
     if (performance.now() > endsAtMs) return false;
     await Bun.sleep(everyMs);
