@@ -5,6 +5,7 @@ import { stopPostgres } from '../test/support/postgres.ts';
 import { ENGINES, type Engine } from '../test/support/stores.ts';
 import { FAULTS } from './catalogue.ts';
 import { type Fault, isKept, type Result } from './fault.ts';
+import { closeAll } from './left-open.ts';
 import { publish } from './publish.ts';
 import { asJson, cellsOf, HEADINGS } from './report.ts';
 
@@ -116,6 +117,14 @@ async function main(): Promise<number> {
   const kept = results.every(isKept);
   if (asked.publish && kept) publish(results, `npm run faults -- ${process.argv.slice(2).join(' ')}`);
   return kept ? 0 : 1;
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    void closeAll()
+      .then(stopPostgres)
+      .finally(() => process.exit(130));
+  });
 }
 
 let exitCode = 1;

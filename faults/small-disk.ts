@@ -1,6 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { noteClosed, noteOpened } from './left-open.ts';
 
 /** A file system of a few megabytes, in memory, that a trial can fill and empty. Only root may mount one. */
 export class SmallDisk implements AsyncDisposable {
@@ -10,9 +11,13 @@ export class SmallDisk implements AsyncDisposable {
   static async mount(megabytes: number): Promise<SmallDisk | null> {
     const path = mkdtempSync(join(tmpdir(), 'paybell-disk-'));
     const { exitCode } = await Bun.$`mount -t tmpfs -o size=${megabytes}m,mode=755 tmpfs ${path}`.quiet().nothrow();
-    if (exitCode === 0) return new SmallDisk(path);
-    rmSync(path, { recursive: true });
-    return null;
+    if (exitCode !== 0) {
+      rmSync(path, { recursive: true });
+      return null;
+    }
+    const disk = new SmallDisk(path);
+    noteOpened(disk);
+    return disk;
   }
 
   /** Takes all that is free, but for so many bytes. */
@@ -31,6 +36,7 @@ export class SmallDisk implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    noteClosed(this);
     await Bun.$`umount -l ${this.path}`.quiet().nothrow();
     rmSync(this.path, { recursive: true, force: true });
   }
