@@ -30,20 +30,23 @@ export function requireContentType(request: Request, expected: string): void {
 export async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
   const length = request.headers.get('content-length');
   if (length !== null && Number(length) > maxBytes) throw tooLarge(maxBytes);
-  // The server itself reads no more than the length that was given.
-  if (length !== null && !request.headers.has('transfer-encoding')) return request.bytes();
-  if (request.body === null) return new Uint8Array();
-  const parts: Uint8Array[] = [];
-  let size = 0;
   try {
-    for await (const part of request.body) {
-      size += part.byteLength;
-      if (size > maxBytes) throw tooLarge(maxBytes);
-      parts.push(part);
-    }
+    // The server itself reads no more than the length that was given.
+    if (length !== null && !request.headers.has('transfer-encoding')) return await request.bytes();
+    return request.body === null ? new Uint8Array() : await readParts(request.body, maxBytes);
   } catch (error) {
     // A client that hangs up, or is cut off for being too slow, has failed and not we: no error of ours to log.
     throw error instanceof Problem ? error : new Problem('incomplete_body', 'The connection ended within the body.');
+  }
+}
+
+async function readParts(body: ReadableStream<Uint8Array>, maxBytes: number): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of body) {
+    size += part.byteLength;
+    if (size > maxBytes) throw tooLarge(maxBytes);
+    parts.push(part);
   }
   return parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts);
 }
