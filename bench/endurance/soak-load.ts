@@ -104,9 +104,11 @@ export async function startLoad({ url }: Server, credentials: Credentials): Prom
       ...init,
       headers: { ...credentials, ...init.headers },
     });
-    await answer.arrayBuffer();
+    const text = await answer.text();
     const kind = `${Math.trunc(answer.status / 100)}xx`;
     done.set(kind, (done.get(kind) ?? 0) + 1);
+    if (answer.status >= 500)
+      console.log(`${init.method ?? 'GET'} ${path} was answered with ${answer.status}: ${text}`);
     return answer;
   };
   const origin = receiver.url.origin;
