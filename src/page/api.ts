@@ -1,5 +1,6 @@
 import { ConnectionError, PaybellError, ProblemError, TimeLimitError } from '../client/errors.ts';
 import { Paybell } from '../client/paybell.ts';
+import type { ProblemCode } from '../client/types.ts';
 import { noteLacking, type Session, session, signOut } from './session.ts';
 import { PROCESSOR } from './settings.ts';
 
@@ -48,6 +49,13 @@ export function asProblem(error: unknown): ApiProblem {
   }
   const detail = error instanceof Error ? error.message : String(error);
   return { code: 'page_fault', title: 'Something went wrong in the page', detail, errors: [], requestId: null };
+}
+
+const LASTING: readonly string[] = ['missing_permission', 'invalid_request', 'not_found'] satisfies ProblemCode[];
+
+/** Whether asking the same again would be refused again. */
+export function willLast(problem: ApiProblem | null): boolean {
+  return problem !== null && LASTING.includes(problem.code);
 }
 
 /** What the server found wrong with the input of this name. */

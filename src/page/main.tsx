@@ -1,6 +1,7 @@
 import './design.css';
 import './views/coverage/coverage.css';
 import './views/deliveries/deliveries.css';
+import './views/deliveries/panel.css';
 import './views/overview/overview.css';
 import './views/secrets/secrets.css';
 import './views/sign-in.css';

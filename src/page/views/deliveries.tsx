@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { DeliveryListQuery } from '../../client/types.ts';
 import { DEFAULT_LIMIT } from '../../domain/paging.ts';
+import { ActionButton } from '../components/action-button.tsx';
 import { Icon } from '../components/icon.tsx';
 import { LiveSwitch } from '../components/live-switch.tsx';
 import { Pager } from '../components/pager.tsx';
@@ -50,10 +51,10 @@ export function Deliveries() {
     <>
       <ViewHead title="Deliveries" about="Each event on its way to each webhook: what was tried, and what came of it.">
         <LiveSwitch note={followed ? null : 'first page, newest first'} />
-        <button type="button" class="button" onClick={() => setRedelivering(true)}>
+        <ActionButton needs="deliveries:write" onClick={() => setRedelivering(true)}>
           <Icon name="retry" size={14} />
           Send many again
-        </button>
+        </ActionButton>
       </ViewHead>
       {redelivery === null ? null : <RedeliveryProgress redeliveryId={redelivery} />}
       <DeliveryFilters query={query} values={filters} problem={problem} />

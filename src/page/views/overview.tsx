@@ -1,6 +1,6 @@
 import { useMemo } from 'preact/hooks';
 import type { Stats, StatsQuery } from '../../client/types.ts';
-import { paybell } from '../api.ts';
+import { paybell, willLast } from '../api.ts';
 import { Curl } from '../components/copy.tsx';
 import { LiveSwitch } from '../components/live-switch.tsx';
 import { Empty, Failure, Loading, Notice } from '../components/states.tsx';
@@ -32,7 +32,7 @@ export function Overview() {
   const asked = { interval, ...(destination === null ? {} : { destination }) } as StatsQuery;
   const { data, problem, again } = useAnswer(JSON.stringify(asked), (signal) => paybell().stats(asked, { signal }));
   const on = useStore(live);
-  useTicks(on && (data !== null || problem !== null), EVERY_MS, async () => {
+  useTicks(on && !willLast(problem), EVERY_MS, async () => {
     await again();
     return true;
   });

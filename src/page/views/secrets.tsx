@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { paybell } from '../api.ts';
+import { ActionButton } from '../components/action-button.tsx';
 import { Curl } from '../components/copy.tsx';
 import { Icon } from '../components/icon.tsx';
 import { Failure, Loading } from '../components/states.tsx';
@@ -21,10 +22,10 @@ export function Secrets() {
         title="Secrets"
         about="Every post is signed with each secret in force, so that receivers know it came from here, unaltered."
       >
-        <button type="button" class="button" onClick={() => setRotating(true)}>
+        <ActionButton needs="secrets:write" onClick={() => setRotating(true)}>
           <Icon name="retry" size={14} />
           Rotate
-        </button>
+        </ActionButton>
       </ViewHead>
       <div class="stack">
         {data === null && problem !== null ? <Failure problem={problem} again={again} /> : null}

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { DeliveryDetail } from '../../../client/types.ts';
 import { type ApiProblem, asProblem, paybell } from '../../api.ts';
+import { ActionButton } from '../../components/action-button.tsx';
 import { Address } from '../../components/address.tsx';
 import { CopyButton, Curl } from '../../components/copy.tsx';
 import { Icon } from '../../components/icon.tsx';
@@ -50,10 +51,16 @@ export function closePanel(deliveryId: string): void {
   document.getElementById(`row-${deliveryId}`)?.querySelector('a')?.focus({ preventScroll: true });
 }
 
+/** Where there is no room beside the list, as in the style sheet. */
+const BELOW = matchMedia('(max-width: 64rem)');
+
 /** A screen reader follows the focus; on a phone the panel stands below the list and has to be brought into view. */
 function useFocusOnOpening(deliveryId: string) {
   const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => heading.current?.focus(), [deliveryId]);
+  useEffect(() => {
+    heading.current?.focus({ preventScroll: true });
+    if (BELOW.matches) heading.current?.closest('aside')?.scrollIntoView({ block: 'start' });
+  }, [deliveryId]);
   return heading;
 }
 
@@ -116,10 +123,10 @@ function SendAgain({ delivery, again }: { delivery: DeliveryDetail; again: () =>
     <>
       {problem === null ? null : <Notice problem={problem} />}
       <div>
-        <button type="button" class="button" disabled={waiting} onClick={() => void send()}>
+        <ActionButton needs="deliveries:write" disabled={waiting} onClick={() => void send()}>
           <Icon name="deliveries" size={14} />
           {waiting ? 'Sending…' : 'Send again'}
-        </button>
+        </ActionButton>
         <span class="visually-hidden" role="status">
           {sentAt !== null && !waiting ? 'It was sent again' : ''}
         </span>

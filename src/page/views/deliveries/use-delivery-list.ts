@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import type { DeliveryListQuery } from '../../../client/types.ts';
-import { type ApiProblem, asProblem, paybell } from '../../api.ts';
+import { type ApiProblem, asProblem, paybell, willLast } from '../../api.ts';
 import { useTicks } from '../../live.ts';
 import { keepInPlace, type Shown, showNewest } from './follow.ts';
 
@@ -49,7 +49,9 @@ export function useDeliveryList(query: DeliveryListQuery, live: boolean, isReadi
   }, [bring, put]);
 
   // The next tick is the next try.
-  useTicks(live && state.key === key && !state.loading, EVERY_MS, (signal) => bring(signal, isReading(), 0));
+  useTicks(live && state.key === key && !state.loading && !willLast(state.problem), EVERY_MS, (signal) =>
+    bring(signal, isReading(), 0),
+  );
 
   const showLatest = async () => {
     await bring(new AbortController().signal, false);

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { type ApiProblem, asProblem, paybell } from '../../api.ts';
+import { ActionButton } from '../../components/action-button.tsx';
 import { Field } from '../../components/field.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { Notice } from '../../components/states.tsx';
@@ -112,10 +113,10 @@ function SecretField({ value, onInput, onProblem }: SecretFieldProps) {
           />
         )}
       </Field>
-      <button type="button" class="button" onClick={() => void fill()}>
+      <ActionButton needs="secrets:read" onClick={() => void fill()}>
         <Icon name="secrets" size={14} />
         Use the newest
-      </button>
+      </ActionButton>
     </div>
   );
 }
