@@ -17,7 +17,7 @@ import { useDelivery } from './use-delivery.ts';
 /** One delivery beside the list: what was sent, what came back each time, and what comes next. */
 export function DeliveryPanel({ deliveryId, live }: { deliveryId: string; live: boolean }) {
   const { data, problem, again } = useDelivery(deliveryId, live);
-  const heading = useFocusOnOpening(deliveryId);
+  const heading = useFocusOnOpening(deliveryId, data !== null);
   return (
     <aside class="card panel" aria-label="The opened delivery">
       <header class="panel-head">
@@ -55,12 +55,13 @@ export function closePanel(deliveryId: string): void {
 const BELOW = matchMedia('(max-width: 64rem)');
 
 /** A screen reader follows the focus; on a phone the panel stands below the list and has to be brought into view. */
-function useFocusOnOpening(deliveryId: string) {
+function useFocusOnOpening(deliveryId: string, filled: boolean) {
   const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => heading.current?.focus({ preventScroll: true }), [deliveryId]);
+  // Once more when it is filled: before that it is too short to reach the top.
   useEffect(() => {
-    heading.current?.focus({ preventScroll: true });
     if (BELOW.matches) heading.current?.closest('aside')?.scrollIntoView({ block: 'start' });
-  }, [deliveryId]);
+  }, [deliveryId, filled]);
   return heading;
 }
 

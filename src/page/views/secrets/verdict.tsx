@@ -84,11 +84,15 @@ const AROUND = 24;
 /** With the place where the two part, since a blank or a line break is hard to see. */
 function AlteredBody({ given, sent }: { given: string; sent: string }) {
   const place = firstDifference(given, sent);
-  const around = (text: string) => {
-    const from = Math.max(0, place - AROUND);
-    return `${from > 0 ? '…' : ''}${visible(text.slice(from, place))}`;
-  };
-  const after = (text: string) => visible(text.slice(place, place + AROUND)) || 'the end';
+  const from = Math.max(0, place - AROUND);
+  const excerpt = (text: string) => (
+    <dd>
+      {from > 0 ? '…' : ''}
+      {visible(text.slice(from, place))}
+      <mark>{visible(text.charAt(place)) || 'the end'}</mark>
+      {visible(text.slice(place + 1, place + AROUND))}
+    </dd>
+  );
   return (
     <>
       <p>
@@ -97,15 +101,9 @@ function AlteredBody({ given, sent }: { given: string; sent: string }) {
       </p>
       <dl class="facts mono">
         <dt>Sent</dt>
-        <dd>
-          {around(sent)}
-          <mark>{after(sent)}</mark>
-        </dd>
+        {excerpt(sent)}
         <dt>Given</dt>
-        <dd>
-          {around(given)}
-          <mark>{after(given)}</mark>
-        </dd>
+        {excerpt(given)}
       </dl>
     </>
   );
