@@ -106,7 +106,7 @@ async function measure(): Promise<void> {
 function report(results: readonly Result[]): void {
   console.log(`${DELIVERIES} deliveries stream past, ${BATCH} each ${EVERY_MS} ms\n`);
   console.log(
-    '| list | took | main thread busy | longest task | its processor time | tasks over 50 ms | longest gap between frames |',
+    '| list | took | main thread busy | longest task | most processor time of one | tasks over 50 ms | longest gap between frames |',
   );
   console.log('|---|---|---|---|---|---|---|');
   for (const { name, tookMs, busyMs, longestTaskMs, longestWorkMs, longTasks, gapMs } of results) {

@@ -40,7 +40,7 @@ export function chartsOf(stats: Stats): ChartData[] {
   return [
     {
       title: `Accepted and delivered per ${stats.interval}`,
-      about: 'Where the lines part, deliveries wait or fail.',
+      about: `Where the lines part, deliveries wait or fail. The last ${stats.interval} is not over yet.`,
       moments,
       text: countText,
       top: 4,
