@@ -10,6 +10,8 @@ import { comesTrue, mustComeTrue } from './waiting.ts';
 
 /** More lines than this about a handful of rows means that it is going round in circles. */
 const MOST_ERRORS = 60;
+/** At rest it is a few thousandths; a loop without end takes as much as the machine gives it. */
+const MOST_PROCESSOR_TIME_S = 0.25;
 
 /**
  * Rows that the service never writes, as a slip of an operator or a damaged page leaves them, among those that it does:
@@ -38,6 +40,10 @@ export const poisonRow: Fault = {
       );
       if (!(await comesTrue(() => poison.hasEnded(rows), { everyMs: 100 })))
         scene.broken.push('a poisoned delivery did not end');
+      await mustComeTrue('the others have arrived', () => scene.hasAllArrived());
+      const busyS = await processorTimeInASecond(instance);
+      if (busyS > MOST_PROCESSOR_TIME_S)
+        scene.broken.push(`it goes round in circles: ${busyS} s of processor time a second`);
       await poison.removeWhatStandsAside();
       await scene.recover(sentAtMs);
       const errors = errorsIn(instance) - before;
@@ -50,6 +56,17 @@ export const poisonRow: Fault = {
 
 function errorsIn({ served }: Instance): number {
   return served.stdout().match(/"level":(40|50)/g)?.length ?? 0;
+}
+
+/** While nothing is left to do but rows that nobody can take. */
+async function processorTimeInASecond({ served }: Instance): Promise<number> {
+  const usedS = async () => {
+    const text = await (await fetch(`${served.url}/metrics`)).text();
+    return Number(/^process_cpu_seconds_total ([\d.]+)$/m.exec(text)?.[1]);
+  };
+  const beforeS = await usedS();
+  await Bun.sleep(1_000);
+  return Number(((await usedS()) - beforeS).toFixed(3));
 }
 
 type Rows = { gone: string; logged: string; unreadable: string };

@@ -92,6 +92,10 @@ export class Scene implements AsyncDisposable {
     );
   }
 
+  hasAllArrived(): boolean {
+    return this.#missing().length === 0;
+  }
+
   /** Waits until everything acknowledged has arrived and nothing is left to send, counted from the end of the fault. */
   async recover(faultEndedAtMs = performance.now()): Promise<void> {
     const elapsedMs = () => performance.now() - faultEndedAtMs;
