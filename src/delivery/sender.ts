@@ -84,9 +84,7 @@ interface RequestSettings {
 }
 
 function requestFor(url: URL, post: Post, { userAgent, trustedCa, signal }: RequestSettings): BunFetchRequestInit {
-  const headers = new Headers(post.headers);
-  headers.set('host', url.host);
-  headers.set('user-agent', userAgent);
+  const headers = { ...post.headers, host: url.host, 'user-agent': userAgent };
   const request = { method: 'POST', headers, body: post.body, signal };
   // A redirect or a proxy from the environment would dial an address that nobody has checked, and an answer is never
   // inflated: 10 kB of it can become 10 MB.

@@ -154,7 +154,7 @@ export function bodySignature(secret: string | Uint8Array, body: Body): string {
 }
 
 function hmacOf(key: Uint8Array, id: string, timestamp: string, body: Body): string {
-  return createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest('base64');
+  return new Bun.CryptoHasher('sha256', key).update(`${id}.${timestamp}.`).update(body).digest('base64');
 }
 
 function signedBytes(id: string, timestamp: string, body: Body): Uint8Array {

@@ -35,6 +35,8 @@ export type Reception = {
 };
 
 type Receiver = {
+  /** Worked out once for all events of a group. */
+  destination: string;
   id: string;
   post_url: string;
   suspended_at: SqlInteger | null;
@@ -42,7 +44,7 @@ type Receiver = {
   revision: SqlInteger;
   now_ms: SqlInteger;
 };
-type ReceiverRow = Receiver & { entity_id: string; network_id: SqlInteger; event: string };
+type ReceiverRow = Omit<Receiver, 'destination'> & { entity_id: string; network_id: SqlInteger; event: string };
 
 /**
  * A whole group in a handful of statements, none of which can fail on what one of its members carries. Each member
@@ -95,9 +97,10 @@ async function findReceivers(
     const rows = seen.some(({ suspended_at }) => suspended_at !== null) ? await read(dialect.lockWebhooks) : seen;
     for (const row of rows) {
       const key = cellKey(row.entity_id, Number(row.network_id), row.event);
+      const receiver = { ...row, destination: destinationKey(row.entity_id, row.post_url) };
       const known = receivers.get(key);
-      if (known === undefined) receivers.set(key, [row]);
-      else known.push(row);
+      if (known === undefined) receivers.set(key, [receiver]);
+      else known.push(receiver);
     }
   }
   return receivers;
@@ -136,12 +139,15 @@ async function insertDeliveries(
   receiversOf: (event: NewEvent) => readonly Receiver[],
   reception: Reception,
 ): Promise<void> {
-  const rows = events.flatMap((event) => {
+  const rows: SqlValue[][] = [];
+  for (const event of events) {
     const receivers = receiversOf(event);
-    const destinations = receivers.map((receiver) => destinationKey(event.entityId, receiver.post_url));
-    reception.note(event.entityId, destinations);
-    return receivers.map((receiver, index) => newDelivery(event, receiver, destinations[index] ?? '', reception));
-  });
+    reception.note(
+      event.entityId,
+      receivers.map(({ destination }) => destination),
+    );
+    for (const receiver of receivers) rows.push(newDelivery(event, receiver, reception));
+  }
   for (const chunk of chunks(rows)) {
     await queries.run(
       `insert into deliveries
@@ -154,12 +160,8 @@ async function insertDeliveries(
 }
 
 /** Its row, as claimed when somebody here has a place for it. */
-function newDelivery(
-  event: NewEvent,
-  receiver: Receiver,
-  destination: string,
-  { handOver, handed, due }: Reception,
-): SqlValue[] {
+function newDelivery(event: NewEvent, receiver: Receiver, { handOver, handed, due }: Reception): SqlValue[] {
+  const { destination } = receiver;
   const deliveryId = newId('dlv');
   const held = receiver.suspended_at !== null;
   const createdAtMs = Number(receiver.now_ms);
@@ -169,7 +171,7 @@ function newDelivery(
   if (!held && event.firstDelayMs === 0 && handOver?.reserve(destination)) {
     dueMs = createdAtMs + handOver.leaseMs;
     token = 1;
-    handed.push(firstClaim(event, receiver, { deliveryId, destination, token }));
+    handed.push(firstClaim(event, receiver, { deliveryId, token }));
   } else if (!held) due.add(destination);
   return [
     event.entityId,
@@ -192,10 +194,12 @@ function newDelivery(
 function firstClaim(
   { entityId, eventId, body }: NewEvent,
   receiver: Receiver,
-  claim: Pick<Claimed, 'deliveryId' | 'destination' | 'token'>,
+  { deliveryId, token }: Pick<Claimed, 'deliveryId' | 'token'>,
 ): Sendable {
   return {
-    ...claim,
+    deliveryId,
+    token,
+    destination: receiver.destination,
     entityId,
     eventId,
     webhookId: receiver.id,

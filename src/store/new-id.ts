@@ -15,7 +15,8 @@ export function newId(prefix: IdPrefix): string {
   if (nowMs > lastMs) [lastMs, withinMs] = [nowMs, 0];
   else if (++withinMs > MAX_WITHIN_MS) [lastMs, withinMs] = [lastMs + 1, 0];
   const bytes = randomBytes(10);
-  new DataView(bytes.buffer).setUint16(0, withinMs);
+  bytes[0] = withinMs >> 8;
+  bytes[1] = withinMs & 0xff;
   return makeId(prefix, lastMs, bytes);
 }
 
