@@ -83,8 +83,15 @@ interface RequestSettings {
   signal: AbortSignal;
 }
 
+/** Set by the sender alone. */
+const OWN_HEADERS = new Set(['host', 'user-agent']);
+
 function requestFor(url: URL, post: Post, { userAgent, trustedCa, signal }: RequestSettings): BunFetchRequestInit {
-  const headers = { ...post.headers, host: url.host, 'user-agent': userAgent };
+  const headers: Record<string, string> = { host: url.host, 'user-agent': userAgent };
+  for (const [name, value] of Object.entries(post.headers)) {
+    // Under any spelling: two of them would go out as two headers.
+    if (!OWN_HEADERS.has(name.toLowerCase())) headers[name] = value;
+  }
   const request = { method: 'POST', headers, body: post.body, signal };
   // A redirect or a proxy from the environment would dial an address that nobody has checked, and an answer is never
   // inflated: 10 kB of it can become 10 MB.
