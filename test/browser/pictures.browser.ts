@@ -92,3 +92,31 @@ test.each(['light', 'dark'])(
     expect(tab.faults).toEqual([]);
   },
 );
+
+test('one delivery stands open on a phone', async () => {
+  await using tab = await Tab.open(browser, stage, LOOKS.phone);
+  const { deliveries } = await stage.client.deliveries.list({ status: 'retrying', limit: 1 });
+  await tab.signIn(`/deliveries?delivery=${deliveries[0]?.deliveryId}`);
+  await tab.page.getByRole('complementary', { name: 'The opened delivery' }).getByText('503').first().waitFor();
+  await take(tab.page, 'delivery-phone');
+  expect(await accessibilityFaults(tab.page)).toEqual([]);
+  expect(tab.faults).toEqual([]);
+});
+
+test.each(Object.keys(LOOKS))('the tester finds what was altered in a real post, %s', async (look) => {
+  await using tab = await Tab.open(browser, stage, LOOKS[look]);
+  const { page } = tab;
+  const post = stage.receiver.received.at(-1);
+  const { secrets } = await stage.client.secrets.list();
+  await tab.signIn('/secrets');
+  const signed = [...(post?.headers ?? [])].filter(([name]) => name.startsWith('webhook-'));
+  await page.getByLabel('Body', { exact: true }).fill(post?.body.replaceAll(',', ', ') ?? '');
+  await page.getByLabel('Headers', { exact: true }).fill(signed.map(([name, value]) => `${name}: ${value}`).join('\n'));
+  await page.getByLabel('Secret', { exact: true }).fill(secrets[0]?.secret ?? '');
+  await page.getByRole('button', { name: 'Check the signature' }).click();
+  await page.getByRole('heading', { name: 'Altered body' }).waitFor();
+  await page.locator('.verdict').evaluate((verdict) => verdict.scrollIntoView({ block: 'center' }));
+  await take(page, `tester-${look}`);
+  expect(await accessibilityFaults(page)).toEqual([]);
+  expect(tab.faults).toEqual([]);
+});

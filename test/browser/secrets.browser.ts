@@ -157,7 +157,7 @@ describe('the tester', () => {
     expect(tab.faults).toEqual([]);
   });
 
-  test('takes the newest secret by itself, sends nothing that was typed, and needs no permission', async () => {
+  test('takes the newest secret by itself, sends neither body nor secret, and needs no permission', async () => {
     const post = await receivePost();
     const { entityId } = stage.credentials;
     const operator = new Paybell({ url: stage.url, apiKey: ADMIN_KEY });

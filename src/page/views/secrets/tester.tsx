@@ -9,7 +9,7 @@ import { VerdictCard } from './verdict.tsx';
 
 type Tested = { readonly post: Post; readonly verdict: Verdict };
 
-/** Checks a post as a receiver would, in this browser: what is typed here is sent nowhere. */
+/** Checks a post as a receiver would, in this browser: of what is typed here, only the webhook-id is sent. */
 export function SignatureTester() {
   const [tested, setTested] = useState<Tested | null>(null);
   const [problem, setProblem] = useState<ApiProblem | null>(null);
@@ -34,8 +34,8 @@ export function SignatureTester() {
     <section class="card tester">
       <h2>Test a signature</h2>
       <p class="muted">
-        Paste a post as your receiver got it. It is checked in this browser with the verifier that receivers use;
-        nothing of it is sent anywhere.
+        Paste a post as your receiver got it. It is checked in this browser with the verifier that receivers use. Body,
+        signature and secret stay here; only the <code>webhook-id</code> is looked up.
       </p>
       {crypto.subtle === undefined ? <NoCrypto /> : null}
       <form
