@@ -30,7 +30,8 @@ export type Fault = {
   readonly engines: readonly Engine[];
   /** How often in the long form and in the short one. */
   readonly tries: { readonly long: number; readonly short: number };
-  readonly run: (trial: Trial) => Promise<Finding>;
+  /** Null where this machine does not allow what it takes: then nothing is known, and nothing is claimed. */
+  readonly run: (trial: Trial) => Promise<Finding | null>;
 };
 
 /** Longer than this after the end of a fault is not recovered. */

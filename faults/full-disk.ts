@@ -21,16 +21,15 @@ export const diskFull: Fault = {
   tries: { long: 10, short: 1 },
   run: async (trial) => {
     await using disk = await SmallDisk.mount(trial.engine === 'sqlite' ? 24 : 64);
+    if (disk === null) return trial.engine === 'sqlite' ? await onLimitedPages(trial) : null;
     if (trial.engine === 'postgres') return await onPostgres(trial, disk);
-    if (disk === null) return await onLimitedPages(trial);
     await using scene = await Scene.open(trial, { settings: { DATABASE_URL: `sqlite:${disk.path}/paybell.db` } });
     return await fillAndEmpty(scene, { fill: () => disk.fill(leftBytes()), empty: () => disk.empty() });
   },
 };
 
 /** The tables are on the small disk. Its own log is not: without that PostgreSQL ends itself, which is another trial. */
-async function onPostgres(trial: Trial, disk: SmallDisk | null): Promise<Finding> {
-  if (disk === null) throw new Error('it takes the right to mount a small file system');
+async function onPostgres(trial: Trial, disk: SmallDisk): Promise<Finding> {
   await using server = await PostgresServer.start();
   await Bun.$`chown --reference=${server.folder} ${disk.path}`.quiet();
   await server.run(`create tablespace small location '${disk.path}'`);

@@ -64,7 +64,7 @@ async function runAll({ faults, engines, tries, atOnce, json }: Asked): Promise<
       .filter((engine) => engines.includes(engine))
       .map((engine) => ({ fault, engine, tries: tries ?? fault.tries.long })),
   );
-  const results: Result[] = [];
+  const results: (Result | null)[] = [];
   let next = 0;
   let done = 0;
   const work = async () => {
@@ -77,17 +77,19 @@ async function runAll({ faults, engines, tries, atOnce, json }: Asked): Promise<
       results[index] = result;
       done++;
       progress.clear();
-      if (!json) printResult(result, performance.now() - startedAtMs);
+      if (json) continue;
+      if (result !== null) printResult(result, performance.now() - startedAtMs);
+      else printLine(`not tried on this machine  ${trial.fault.name} on ${trial.engine}`);
     }
   };
   await Promise.all(Array.from({ length: atOnce }, work));
-  return results;
+  return results.filter((result) => result !== null);
 }
 
-async function runOne({ fault, engine, tries }: Planned, show: (doing: string) => void): Promise<Result> {
+async function runOne({ fault, engine, tries }: Planned, show: (doing: string) => void): Promise<Result | null> {
   const note = (doing: string) => show(`${fault.name} on ${engine}: ${doing}`);
   const finding = await fault.run({ engine, tries, hurry: false, note }).catch(asBroken);
-  return { fault: fault.name, engine, tries, ...finding };
+  return finding === null ? null : { fault: fault.name, engine, tries, ...finding };
 }
 
 function printResult(result: Result, tookMs: number): void {

@@ -11,6 +11,10 @@ for (const { name, what, engines, tries, run } of FAULTS) {
   describe(`${name}: ${what}`, () => {
     test.each([...engines])('loses nothing on %s, keeps every promise and recovers by itself', async (engine) => {
       const finding = await run({ engine, tries: tries.short, hurry: true, note: () => undefined });
+      if (finding === null) {
+        console.warn(`${name} on ${engine} cannot be tried on this machine`);
+        return;
+      }
       expect(finding.broken).toEqual([]);
       expect(lostOf(finding)).toBe(0);
       expect(finding.acknowledged).toBeGreaterThan(0);

@@ -6,6 +6,8 @@ export type ReceivedPost = {
   eventId: string;
   headers: Record<string, string>;
   body: Uint8Array;
+  /** When its head had come, in Unix milliseconds. */
+  receivedAtMs: number;
 };
 
 export type Reply = (post: ReceivedPost, earlier: number) => Response | Promise<Response>;
@@ -37,12 +39,14 @@ export class Ledger implements AsyncDisposable {
   }
 
   async #receive(request: Request): Promise<Response> {
+    const receivedAtMs = performance.timeOrigin + performance.now();
     const post: ReceivedPost = {
       path: new URL(request.url).pathname,
       deliveryId: request.headers.get('webhook-id') ?? '',
       eventId: request.headers.get('paybell-event-id') ?? '',
       headers: Object.fromEntries(request.headers),
       body: await request.bytes(),
+      receivedAtMs,
     };
     this.posts.push(post);
     const earlier = this.#earlier.get(post.deliveryId) ?? 0;
