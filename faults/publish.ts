@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { availableParallelism, totalmem } from 'node:os';
+import { cpus, totalmem } from 'node:os';
 import { resolve } from 'node:path';
 import { FAULTS } from './catalogue.ts';
 import type { Result } from './fault.ts';
@@ -24,7 +24,7 @@ export function publish(results: readonly Result[], command: string): void {
 }
 
 function describeMachine(): string {
-  return `${availableParallelism()} cores and ${Math.round(totalmem() / 1024 ** 3)} GiB of memory, Bun ${Bun.version}`;
+  return `${cpus().length} cores and ${Math.round(totalmem() / 1024 ** 3)} GiB of memory, Bun ${Bun.version}`;
 }
 
 function asMarkdown(headings: readonly string[], rows: readonly (readonly string[])[]): string {
