@@ -9,7 +9,7 @@ import type { AttemptTools } from './delivery/attempt.ts';
 import { createAttemptTools } from './delivery/attempt-tools.ts';
 import { ClockWatch } from './delivery/clock-watch.ts';
 import { DeliveryRecord, observeEngine } from './delivery/delivery-record.ts';
-import { Engine, LEASE_SLACK_MS } from './delivery/engine.ts';
+import { Engine } from './delivery/engine.ts';
 import { Housekeeping } from './delivery/housekeeping.ts';
 import { RedeliveryRunner } from './delivery/redelivery-runner.ts';
 import { sendTestPost } from './delivery/test-post.ts';
@@ -67,14 +67,15 @@ export async function startService(config: Config, log: Logger): Promise<Service
     const record = new DeliveryRecord(metrics, stats);
     engine = config.ROLE === 'api' ? null : new Engine({ db, config, log, tools, record });
     await engine?.start();
-    const api = startApi({ config, db, box, log, tools, engine, metrics, stats });
+    const clockWatch = engine === null ? null : createClockWatch(config, db, log, engine);
+    const api = startApi({ config, db, box, log, tools, engine, clockWatch, metrics, stats });
     running = api;
     // Only now that the port is ours: the key is shown once, and a start that fails would show it to nobody.
     const change = { actor: ACTORS.paybell, nowS: Math.floor(Date.now() / 1000) };
     const firstEntity = await provisionFirstEntity(db, box, change);
     const housekeeping = engine === null ? null : new Housekeeping({ db, log, retentionMs: config.RETENTION });
     housekeeping?.start();
-    const clockWatch = engine === null ? null : watchClock(config, db, log, engine);
+    clockWatch?.start();
     const stopObserving = observe(config, db, engine, metrics, stats);
     const stop = async () => {
       // At once, so that nothing more is claimed from the signal on: what is still accepted waits in the store.
@@ -91,11 +92,9 @@ export async function startService(config: Config, log: Logger): Promise<Service
   }
 }
 
-function watchClock(config: Config, db: Database, log: Logger, engine: Engine): ClockWatch {
-  const patience = { schedule: config.RETRY_SCHEDULE, leaseMs: config.DELIVERY_TIMEOUT + LEASE_SLACK_MS };
-  const watch = new ClockWatch({ db, log, patience, onWork: () => engine.wake() });
-  watch.start();
-  return watch;
+function createClockWatch(config: Config, db: Database, log: Logger, engine: Engine): ClockWatch {
+  const patience = { schedule: config.RETRY_SCHEDULE, leaseMs: engine.leaseMs };
+  return new ClockWatch({ db, log, patience, onWork: () => engine.wake() });
 }
 
 /** What is read when somebody scrapes, and what is written every few seconds. Answers how to stop. */
@@ -126,11 +125,12 @@ type ApiParts = {
   log: Logger;
   tools: AttemptTools;
   engine: Engine | null;
+  clockWatch: ClockWatch | null;
   metrics: Metrics;
   stats: StatsRecorder;
 };
 
-function startApi({ config, db, box, log, tools, engine, metrics, stats }: ApiParts) {
+function startApi({ config, db, box, log, tools, engine, clockWatch, metrics, stats }: ApiParts) {
   let ready = true;
   const keyUsage = new KeyUsage();
   const announce = new Announcer(db, log);
@@ -142,8 +142,9 @@ function startApi({ config, db, box, log, tools, engine, metrics, stats }: ApiPa
     metrics.eventsAccepted.inc();
     stats.accepted(entityId, destinations);
   };
-  const onDue = (destinations: ReadonlySet<string>) => {
-    engine?.expect(destinations);
+  const onDue = (due: ReadonlyMap<string, number>) => {
+    engine?.expect(due.keys());
+    clockWatch?.saw(Math.max(...due.values()));
     announce.soon();
   };
   const intake = new EventIntake(db, onDue, countAccepted, engine);

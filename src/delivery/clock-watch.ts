@@ -40,6 +40,12 @@ export class ClockWatch {
     await this.#looking;
   }
 
+  /** What it showed to somebody else just now: it may be set back before the next look. */
+  saw(nowMs: number): void {
+    const { monotonicMs = () => performance.now() } = this.parts;
+    this.#aheadMs = Math.max(this.#aheadMs, nowMs - monotonicMs());
+  }
+
   async look(): Promise<void> {
     const { db, log, patience, onWork, monotonicMs = () => performance.now() } = this.parts;
     const beforeMs = monotonicMs();

@@ -17,7 +17,7 @@ import { WebhookWatch } from './webhook-watch.ts';
 /** The fallback for a wake-up that got lost, and the longest that a retry may be late for it. */
 const POLL_MS = 1_000;
 /** A lease outlives the attempt by this much: time to settle, and for a stall. */
-export const LEASE_SLACK_MS = 15_000;
+const LEASE_SLACK_MS = 15_000;
 const SETTLE_AT_MOST = 500;
 /** What has ended is in nobody's way: its settlement waits so long for a commit that is made anyway. */
 const SETTLE_PATIENCE_MS = 10;

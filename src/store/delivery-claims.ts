@@ -130,11 +130,11 @@ export function dueUnclaimed(dialect: Dialect): string {
   return `case when redeliver > 0 then ${dialect.nowMs} else next_attempt_ms end`;
 }
 
-/** Gives back what was claimed and not sent, if it is still ours. */
+/** Gives back what was claimed and not sent, if it is still ours. It was due when it was claimed, and so it is now. */
 export async function giveBack(db: Database, queries: Queries, claimed: readonly Claimed[]): Promise<void> {
   for (const { entityId, deliveryId, token } of claimed) {
     await queries.run(
-      `update deliveries set claimed = 0, due_ms = ${dueUnclaimed(db.dialect)}
+      `update deliveries set claimed = 0, due_ms = ${db.dialect.nowMs}
        where entity_id = $1 and id = $2 and claim_token = $3 and due_ms is not null`,
       [entityId, deliveryId, token],
     );

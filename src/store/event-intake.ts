@@ -24,8 +24,8 @@ export class EventIntake {
 
   constructor(
     private readonly db: Database,
-    /** Told where something was accepted that somebody has to claim. */
-    private readonly onDue: (destinations: ReadonlySet<string>) => void,
+    /** Told where something was accepted that somebody has to claim, and since when by the database's clock. */
+    private readonly onDue: (due: ReadonlyMap<string, number>) => void,
     /** Told of what is committed, with the destination of each delivery. */
     private readonly record: NoteAccepted = () => undefined,
     /** Who delivers in this process, if anybody does. */
@@ -67,7 +67,7 @@ export class EventIntake {
   async #commit(group: readonly Waiting[]): Promise<void> {
     const { db, handOver } = this;
     const noted: Parameters<NoteAccepted>[] = [];
-    const reception: Reception = { note: (...one) => noted.push(one), handOver, handed: [], due: new Set() };
+    const reception: Reception = { note: (...one) => noted.push(one), handOver, handed: [], due: new Map() };
     try {
       const events = group.map(({ event }) => event);
       const answers = await db.transaction((queries) => acceptEvents(queries, db.dialect, events, reception));

@@ -30,8 +30,8 @@ export type Reception = {
   readonly handOver: HandOver | null;
   /** Deliveries that `handOver` has a place for; stored as claimed, not committed yet. */
   readonly handed: Sendable[];
-  /** Where something is due that somebody has to claim. */
-  readonly due: Set<string>;
+  /** Where something is due that somebody has to claim, and since when by the database's clock. */
+  readonly due: Map<string, number>;
 };
 
 type Receiver = {
@@ -54,7 +54,7 @@ export async function acceptEvents(
   queries: Queries,
   dialect: Dialect,
   events: readonly NewEvent[],
-  reception: Reception = { note: () => undefined, handOver: null, handed: [], due: new Set() },
+  reception: Reception = { note: () => undefined, handOver: null, handed: [], due: new Map() },
 ): Promise<(Acceptance | Problem)[]> {
   const receivers = await findReceivers(queries, dialect, events);
   const receiversOf = (event: NewEvent) => receivers.get(cellKey(event.entityId, event.networkId, event.event)) ?? [];
@@ -172,7 +172,7 @@ function newDelivery(event: NewEvent, receiver: Receiver, { handOver, handed, du
     dueMs = createdAtMs + handOver.leaseMs;
     token = 1;
     handed.push(firstClaim(event, receiver, { deliveryId, token }));
-  } else if (!held) due.add(destination);
+  } else if (!held) due.set(destination, createdAtMs);
   return [
     event.entityId,
     deliveryId,

@@ -2,7 +2,15 @@ import { expect, test } from 'bun:test';
 import { ClockWatch } from '../../src/delivery/clock-watch.ts';
 import { createLogger } from '../../src/log.ts';
 import { StoreUnavailableError } from '../../src/store/database.ts';
-import { acceptMany, claim, forgetDeliveries, LEASE_MS, letPass, newReceiver } from '../support/deliveries.ts';
+import {
+  acceptMany,
+  claim,
+  databaseNowMs,
+  forgetDeliveries,
+  LEASE_MS,
+  letPass,
+  newReceiver,
+} from '../support/deliveries.ts';
 import { alteredStore, onEveryEngine } from '../support/stores.ts';
 import { until } from '../support/until.ts';
 
@@ -42,6 +50,14 @@ onEveryEngine('the watch over the clock', (store) => {
     const { entityId, clock, watch } = await scene();
     // To the watch it is the same whether the one clock goes back or the other forward.
     clock.aheadMs += TEN_MINUTES_MS;
+    await watch.look();
+    expect(clock.woken).toBe(1);
+    expect(await claim(store.db, entityId)).toHaveLength(1);
+  });
+
+  test('knows also what the clock showed to others between two looks', async () => {
+    const { entityId, clock, watch } = await scene();
+    watch.saw((await databaseNowMs(store.db)) + TEN_MINUTES_MS);
     await watch.look();
     expect(clock.woken).toBe(1);
     expect(await claim(store.db, entityId)).toHaveLength(1);
