@@ -8,6 +8,9 @@ const TEN_MINUTES_MS = 600_000;
 /** Ten minutes ahead, back, ten minutes behind, and right again: a step in each direction, twice. */
 const STEPS = [TEN_MINUTES_MS, 0, -TEN_MINUTES_MS, 0];
 
+/** The service looks at its clock once a second: a jump that is taken back before the next look is not tried here. */
+const UNTIL_SEEN_MS = 4_000;
+
 export const clockStepped: Fault = {
   name: 'clock-stepped',
   what: 'the clock of the service and of its database jumps by ten minutes, forth and back, under load',
@@ -32,6 +35,7 @@ export const clockStepped: Fault = {
         await load.ended;
         if (load.acknowledged.size < 80) scene.broken.push('events were refused when the clock had jumped');
         await scene.recover(steppedAtMs);
+        await Bun.sleep(UNTIL_SEEN_MS);
       }
     }
     if (served.child.exitCode !== null) scene.broken.push('the service ended');
