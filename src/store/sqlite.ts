@@ -75,6 +75,7 @@ class SqliteDatabase implements Database {
   readonly #reader: ConnectionQueries;
   readonly #snapshots: ConnectionQueries;
   readonly #snapshotGate = new Gate(1, MAX_WAITING);
+  readonly #turn = new Turn();
 
   constructor(
     private readonly writer: Connection,
@@ -87,14 +88,17 @@ class SqliteDatabase implements Database {
   }
 
   async all<Row>(sql: string, params?: readonly SqlValue[]): Promise<Row[]> {
+    if (this.#turn.isLong) await this.#turn.next();
     return this.#reader.all(sql, params);
   }
 
   async get<Row>(sql: string, params?: readonly SqlValue[]): Promise<Row | undefined> {
+    if (this.#turn.isLong) await this.#turn.next();
     return this.#reader.get(sql, params);
   }
 
   async snapshot<Value>(work: (queries: Queries) => Promise<Value>): Promise<Value> {
+    if (this.#turn.isLong) await this.#turn.next();
     const leave = await this.#snapshotGate.enter(STORE_DEADLINE_MS);
     try {
       return await within(this.snapshots, () => work(this.#snapshots));
@@ -121,6 +125,29 @@ class SqliteDatabase implements Database {
 
   async close(): Promise<void> {
     for (const connection of [this.snapshots, this.reader, this.writer]) connection.close();
+  }
+}
+
+const READS_PER_TURN = 256;
+
+/**
+ * SQLite answers a read without leaving the turn of the event loop. Whoever reads on and on would let nobody else in, no
+ * request and no write: after so many reads in one turn, the next waits for another.
+ */
+class Turn {
+  #reads = 0;
+
+  get isLong(): boolean {
+    if (this.#reads++ === 0) setImmediate(() => this.#end());
+    return this.#reads > READS_PER_TURN;
+  }
+
+  next(): Promise<void> {
+    return new Promise((resolve) => setImmediate(resolve));
+  }
+
+  #end(): void {
+    this.#reads = 0;
   }
 }
 
