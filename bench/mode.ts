@@ -37,12 +37,12 @@ const QUICK: Mode = {
   roundSeconds: 1,
   warmUpSeconds: 1,
   growthEntities: [100, 2_000],
-  growthRequests: 500,
+  growthRequests: 200,
   bigEntityWebhooks: 100_000,
   coldEntities: 1_000,
   manyColdEntities: 2_500,
   deliverySeconds: 0.6,
-  latencyRequests: 200,
+  latencyRequests: 100,
   starts: 3,
 };
 

@@ -141,7 +141,7 @@ async function growEntity({ mode, progress, profile }: Tools): Promise<PartResul
   const worst = cases.map(({ name }) => ({ name, ms: medianOf(rounds, name, 'ms') })).sort((a, b) => b.ms - a.ms);
   const slowest = worst[0] ?? { name: '', ms: Number.NaN };
   progress('memory');
-  const memory = await memoryAfterLists(server, mode.quick ? 3 : 10);
+  const memory = await memoryAfterLists(server, mode.quick ? 2 : 10);
   await server.stop();
   removeFolder(store.folder);
   return {

@@ -1,6 +1,6 @@
 import { runLoad } from '../load.ts';
 import { LIST_PATH } from '../peers/conformance.ts';
-import { freePort, type Server, startPaybell } from '../processes.ts';
+import { freePort, startPaybell } from '../processes.ts';
 import { amount, type PartResult } from '../report.ts';
 import { interleave, medianOf } from '../rounds.ts';
 import { callerOf, ORDINARY, seedStore, WEBHOOKS_EACH } from '../seed.ts';
@@ -13,19 +13,19 @@ const COUNTS = [1, 2, 3];
 export async function benchInstances({ mode, progress }: Tools): Promise<PartResult> {
   const entities = mode.quick ? 10 : 1_000;
   const store = await seedStore('postgres', { entities, webhooksEach: WEBHOOKS_EACH, rule: ORDINARY }, progress);
-  const servers: Server[] = [];
-  const subjects = [];
-  for (const count of COUNTS) {
-    const settings = { DATABASE_URL: store.databaseUrl, REUSE_PORT: 'true', PORT: String(freePort()) };
-    const group = await Promise.all(Array.from({ length: count }, () => startPaybell({ settings, place: 'anywhere' })));
-    servers.push(...group);
-    const url = group[0]?.url ?? '';
-    const load = { url: url + LIST_PATH, callers: [callerOf(0)], seconds: mode.roundSeconds };
-    subjects.push({ name: String(count), measure: async () => ({ ...(await runLoad(load)) }) });
-  }
+  const groups = await Promise.all(
+    COUNTS.map((count) => {
+      const settings = { DATABASE_URL: store.databaseUrl, REUSE_PORT: 'true', PORT: String(freePort()) };
+      return Promise.all(Array.from({ length: count }, () => startPaybell({ settings, place: 'anywhere' })));
+    }),
+  );
+  const subjects = groups.map((group) => {
+    const load = { url: `${group[0]?.url}${LIST_PATH}`, callers: [callerOf(0)], seconds: mode.roundSeconds };
+    return { name: String(group.length), measure: async () => ({ ...(await runLoad(load)) }) };
+  });
   if (!mode.quick) for (const { measure } of subjects) await measure();
   const rounds = await interleave(subjects, mode.quick ? 1 : mode.rounds, progress);
-  await Promise.all(servers.map((server) => server.stop()));
+  await Promise.all(groups.flat().map((server) => server.stop()));
   const rate = (count: number) => medianOf(rounds, String(count), 'perSecond');
   return {
     rows: [
