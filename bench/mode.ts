@@ -18,7 +18,7 @@ export type Mode = {
 
 const FULL: Mode = {
   quick: false,
-  rounds: 7,
+  rounds: 5,
   roundSeconds: 3,
   warmUpSeconds: 3,
   growthEntities: [100, 1_000, 10_000, 100_000],
