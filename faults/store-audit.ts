@@ -2,7 +2,7 @@ import { Database as Connection } from 'bun:sqlite';
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadConfig } from '../src/config.ts';
-import type { Database, SqlInteger } from '../src/store/database.ts';
+import { type Database, type SqlInteger, StoreUnavailableError } from '../src/store/database.ts';
 import { openDatabase } from '../src/store/open-database.ts';
 import { TEST_SECRET_KEY } from '../test/support/command-line.ts';
 import { tempBase } from '../test/support/temp-base.ts';
@@ -13,8 +13,21 @@ import { tempBase } from '../test/support/temp-base.ts';
 const HALF_FAN_OUTS = `select count(*) as count from events e
   where e.deliveries <> (select count(*) from deliveries d where d.entity_id = e.entity_id and d.event_id = e.id)`;
 
+/** More than enough for a machine that is busy with other things; a look is not what is tried here. */
+const LOOKS = 10;
+
 /** A connection of its own for one look, so that no fault finds a connection of ours in its way. */
 export async function withStore<Value>(url: string, look: (db: Database) => Promise<Value>): Promise<Value> {
+  for (let left = LOOKS; ; left--) {
+    try {
+      return await lookOnce(url, look);
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError) || left === 1) throw error;
+    }
+  }
+}
+
+async function lookOnce<Value>(url: string, look: (db: Database) => Promise<Value>): Promise<Value> {
   const { DATABASE_URL } = loadConfig({ DATABASE_URL: url, SECRET_KEY: TEST_SECRET_KEY });
   const db = await openDatabase(DATABASE_URL);
   try {
