@@ -57,6 +57,11 @@ const send = (receiver: Receiver, headers = signedHeaders(BODY), body: string = 
   fetch(`${receiver.url}hook`, { method: 'POST', body, headers });
 
 describe('paybell listen', () => {
+  test('takes no port that another receiver has', () => {
+    const { receiver } = listen();
+    expect(() => listen({ port: Number(new URL(receiver.url).port) })).toThrow();
+  });
+
   test('answers a genuine post with 204 and shows when, what and that it is verified', async () => {
     const { receiver, posts } = listen();
     expect((await send(receiver)).status).toBe(204);

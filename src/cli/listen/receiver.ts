@@ -51,6 +51,8 @@ export function startReceiver(options: ReceiverOptions): Receiver {
   const server = Bun.serve({
     hostname: options.host,
     port: options.port,
+    // Said aloud: outside of development Bun shares the port otherwise, and posts would go to either of two receivers.
+    reusePort: false,
     maxRequestBodySize: MAX_BODY_BYTES,
     development: false,
     fetch: async (request, { timeout }) => {
