@@ -32,14 +32,17 @@ export function addTail(program: Command): void {
 async function follow({ lines, ...options }: Omit<Given, 'lines'> & { lines: number }): Promise<void> {
   const { client, json, own } = openSession(options as Given);
   const changes = new DeliveryChanges(client.deliveries, parseOptions(filterSchema, own));
-  const show = (deliveries: readonly Delivery[]) => {
-    for (const delivery of deliveries) json ? printJson(delivery) : printLine(showDelivery(delivery));
+  const show = (deliveries: readonly Delivery[], dateOf: (delivery: Delivery) => number) => {
+    for (const delivery of deliveries) {
+      json ? printJson(delivery) : printLine(showDelivery(delivery, dateOf(delivery)));
+    }
   };
   const stop = { asked: false };
   const stopped = nextStopSignal().then(() => {
     stop.asked = true;
   });
-  show(await changes.first(lines));
+  // What was there before stands under the time of its acceptance, what changes from now on under that of the change.
+  show(await changes.first(lines), ({ dateCreated }) => dateCreated);
   // Not among the lines that a program may be reading.
   process.stderr.write(`${paint('Following the deliveries until Ctrl-C.', 'dim', process.stderr)}\n`);
   let waitMs = QUICK_MS;
@@ -47,7 +50,7 @@ async function follow({ lines, ...options }: Omit<Given, 'lines'> & { lines: num
     await Promise.race([Bun.sleep(waitMs), stopped]);
     if (stop.asked) return;
     const changed = await changes.next(Math.floor(Date.now() / 1000)).catch(explainOutage);
-    if (changed !== null) show(changed);
+    if (changed !== null) show(changed, () => Date.now() / 1000);
     waitMs = changed !== null && changed.length > 0 ? QUICK_MS : Math.min(waitMs * GROWTH, SLOW_MS);
   }
 }
@@ -60,13 +63,13 @@ function explainOutage(error: unknown): null {
   return null;
 }
 
-function showDelivery(delivery: Delivery): string {
+function showDelivery(delivery: Delivery, shownAtS: number): string {
   const { deliveryId, event, status, attempts, dateNextAttempt, postUrl } = delivery;
   const next = dateNextAttempt === null ? '' : `  next ${timeOf(dateNextAttempt)}`;
   const pad = ' '.repeat(Math.max(0, STATUS_WIDTH - status.length));
   const answer = attempts === 0 ? '' : `  ${answerOf(delivery)}${attempts > 1 ? ` on attempt ${attempts}` : ''}`;
   return [
-    `${paint(timeOf(Date.now() / 1000), 'dim')}  ${paintStatus(status)}${pad}  ${printable(event)}${answer}${next}`,
+    `${paint(timeOf(shownAtS), 'dim')}  ${paintStatus(status)}${pad}  ${printable(event)}${answer}${next}`,
     `          ${paint(`${deliveryId}  ${printable(postUrl)}`, 'dim')}`,
   ].join('\n');
 }
