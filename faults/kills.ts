@@ -4,7 +4,7 @@ import type { Fault, Finding, Trial } from './fault.ts';
 import { bodyOf } from './load.ts';
 import { killAtOnce, Scene, someOf } from './scene.ts';
 import { auditAfterKill } from './store-audit.ts';
-import { mustComeTrue } from './waiting.ts';
+import { comesTrue, mustComeTrue } from './waiting.ts';
 
 /** One store through all kills: each start finds what the last death left, and now and then one may live. */
 
@@ -76,11 +76,16 @@ export const killedBeforeSettling: Fault = {
     }),
 };
 
-/** Whoever got no answer sends the same again: accepted now or before, but never both. */
+/** Whoever got no answer, or was asked to come back, sends the same again: accepted now or before, but never both. */
 async function sendAgain(scene: Scene, client: Client): Promise<void> {
   for (const eventId of scene.mustBeSentAgain.splice(0)) {
-    const { ok, status } = await client.request('POST', '/events', bodyOf(eventId));
-    if (ok) scene.acknowledged.add(eventId);
+    let status = 0;
+    const isTaken = async () => {
+      status = (await client.request('POST', '/events', bodyOf(eventId))).status;
+      return status !== 503;
+    };
+    await comesTrue(isTaken, { everyMs: 1_000 });
+    if (status === 200 || status === 202) scene.acknowledged.add(eventId);
     else scene.broken.push(`an event that was sent again after a kill was answered with ${status}`);
   }
 }
