@@ -27,7 +27,7 @@ const FULL: Mode = {
   coldEntities: 1_000,
   manyColdEntities: 5_000,
   deliverySeconds: 3,
-  latencyRequests: 2_000,
+  latencyRequests: 500,
   starts: 9,
 };
 

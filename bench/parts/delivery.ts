@@ -34,7 +34,7 @@ export async function benchDelivery({ mode, progress, profile }: Tools): Promise
   const caller = firstCaller(paybell);
   await register(paybell, caller, 'TransferCreated', urls.slice(0, 1));
   await register(paybell, caller, 'TransferFinalized', urls);
-  const amounts = mode.quick ? { one: 4_000, ten: 500 } : { one: 40_000, ten: 6_000 };
+  const amounts = mode.quick ? { one: 4_000, ten: 500 } : { one: 20_000, ten: 3_000 };
 
   const bare = (name: string, targets: readonly string[]): Subject => ({
     name,
