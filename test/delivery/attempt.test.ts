@@ -7,6 +7,7 @@ import { makeSecret, parseKeys, type SigningKeys, verify } from '../../src/domai
 import type { Sendable } from '../../src/store/claimed.ts';
 import { StoreUnavailableError } from '../../src/store/database.ts';
 import { answered, HOOK, ScriptedSender } from '../support/deliveries.ts';
+import { rejection } from '../support/rejection.ts';
 
 const NOW_MS = 1_763_168_400_789;
 const NEW_SECRET = makeSecret(new Uint8Array(32).fill(1));
@@ -101,7 +102,7 @@ describe('an attempt', () => {
   test('is not sent and does not count when the store fails to bring the secrets', async () => {
     const sender = new ScriptedSender();
     const down = () => Promise.reject(new StoreUnavailableError('down'));
-    expect(makeAttempt(tools(sender, {}, down), CLAIMED)).rejects.toBeInstanceOf(StoreUnavailableError);
+    expect(await rejection(makeAttempt(tools(sender, {}, down), CLAIMED))).toBeInstanceOf(StoreUnavailableError);
     expect(sender.posts).toEqual([]);
   });
 });

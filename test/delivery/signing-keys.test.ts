@@ -4,6 +4,7 @@ import { type SigningKeys, signWith, verify } from '../../src/domain/signature.t
 import { type Database, StoreUnavailableError } from '../../src/store/database.ts';
 import { listSecrets, rotateSecret } from '../../src/store/secrets.ts';
 import { TEST_BOX } from '../support/api.ts';
+import { rejection } from '../support/rejection.ts';
 import { alteredStore, onEveryEngine } from '../support/stores.ts';
 import { NOW_S, newEntity } from '../support/webhooks.ts';
 
@@ -81,7 +82,7 @@ onEveryEngine('the signing keys of an entity', (store) => {
     });
     const cache = new SigningKeyCache(flaky, TEST_BOX, false);
     const failing = cache.keysFor(entityId, 1, NOW_S);
-    expect(failing).rejects.toBeInstanceOf(StoreUnavailableError);
+    expect(await rejection(failing)).toBeInstanceOf(StoreUnavailableError);
     await failing.catch(() => undefined);
     down = false;
     expect((await cache.keysFor(entityId, 1, NOW_S)).secrets).toHaveLength(1);

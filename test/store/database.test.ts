@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { StoreUnavailableError } from '../../src/store/database.ts';
 import { openDatabase } from '../../src/store/open-database.ts';
+import { rejection } from '../support/rejection.ts';
 import { createTarget, onEveryEngine } from '../support/stores.ts';
 
 type Note = { id: string; amount: number | string };
@@ -31,7 +32,7 @@ onEveryEngine('the database', (store) => {
       await queries.run(`insert into notes (id, amount) values ('thrown', 1)`);
       throw fault;
     });
-    await expect(failing).rejects.toBe(fault);
+    expect(await rejection(failing)).toBe(fault);
     expect(await find('thrown')).toBeUndefined();
     await add('after-thrown');
     expect(await find('after-thrown')).toBeDefined();
@@ -43,8 +44,8 @@ onEveryEngine('the database', (store) => {
       await queries.run(`insert into notes (id, amount) values ('beside', 1)`);
       await queries.run(`insert into notes (id, amount) values ('taken', 1)`);
     });
-    await expect(failing).rejects.not.toBeInstanceOf(StoreUnavailableError);
-    await expect(failing).rejects.toThrow();
+    expect(await rejection(failing)).not.toBeInstanceOf(StoreUnavailableError);
+    await rejection(failing);
     expect(await find('beside')).toBeUndefined();
   });
 
@@ -61,7 +62,7 @@ onEveryEngine('the database', (store) => {
 
   test('a snapshot cannot write', async () => {
     const writing = store.db.snapshot((queries) => queries.run(`insert into notes (id, amount) values ('s', 1)`));
-    await expect(writing).rejects.toThrow();
+    await rejection(writing);
     expect(await find('s')).toBeUndefined();
   });
 
@@ -119,7 +120,7 @@ onEveryEngine('the database', (store) => {
     const { target, remove } = await createTarget(store.engine);
     const db = await openDatabase(target);
     await db.close();
-    await expect(db.get('select 1 as up')).rejects.toBeInstanceOf(StoreUnavailableError);
+    expect(await rejection(db.get('select 1 as up'))).toBeInstanceOf(StoreUnavailableError);
     remove();
   });
 });

@@ -13,6 +13,7 @@ import {
   newReceiver,
   readDeliveries,
 } from '../support/deliveries.ts';
+import { rejection } from '../support/rejection.ts';
 import { onEveryEngine } from '../support/stores.ts';
 import { newEntity, register } from '../support/webhooks.ts';
 
@@ -65,7 +66,7 @@ onEveryEngine('accepting events', (store) => {
     const accepting = store.db.transaction((queries) =>
       acceptEvents(broken(queries), store.db.dialect, [newEvent(entityId)]),
     );
-    expect(accepting).rejects.toThrow('broken off');
+    expect((await rejection(accepting)).message).toContain('broken off');
     await accepting.catch(() => undefined);
     expect(await countEvents(entityId)).toBe(0);
     expect(await readDeliveries(store.db, entityId)).toEqual([]);

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { StoreUnavailableError } from '../../src/store/database.ts';
 import { Gate } from '../../src/store/gate.ts';
+import { rejection } from '../support/rejection.ts';
 
 const LONG_MS = 60_000;
 
@@ -35,7 +36,7 @@ test('one more than may wait is refused at once, and those who wait are not harm
   const gate = new Gate(1, 1);
   const leave = await gate.enter(LONG_MS);
   const waiting = gate.enter(LONG_MS);
-  await expect(gate.enter(LONG_MS)).rejects.toBeInstanceOf(StoreUnavailableError);
+  expect(await rejection(gate.enter(LONG_MS))).toBeInstanceOf(StoreUnavailableError);
   leave();
   (await waiting)();
   expect(await gate.enter(LONG_MS)).toBeFunction();
@@ -46,7 +47,7 @@ test('who has waited to the deadline is refused and takes no place afterwards', 
   const leave = await gate.enter(LONG_MS);
   const late = gate.enter(5);
   const patient = gate.enter(LONG_MS);
-  await expect(late).rejects.toBeInstanceOf(StoreUnavailableError);
+  expect(await rejection(late)).toBeInstanceOf(StoreUnavailableError);
   leave();
   (await patient)();
   expect(await gate.enter(5)).toBeFunction();

@@ -3,6 +3,7 @@ import { EVENT_KINDS } from '../../src/domain/events.ts';
 import { MAX_NETWORK_ID } from '../../src/domain/networks.ts';
 import { MAX_WEBHOOKS_PER_CELL, MAX_WEBHOOKS_PER_REQUEST } from '../../src/domain/webhooks.ts';
 import { listWebhooks } from '../../src/store/webhook-list.ts';
+import { rejection } from '../support/rejection.ts';
 import { onEveryEngine } from '../support/stores.ts';
 import { listQuery, NOW_S, newEntity, register, seedWebhooks, wrongCounters } from '../support/webhooks.ts';
 
@@ -86,7 +87,7 @@ onEveryEngine('a registration', (store) => {
     await seedWebhooks(store.db, entityId, seeds);
     expect((await register(store.db, entityId, URL_A, [LATE_ON_1])).created).toBe(1);
     const refused = register(store.db, entityId, 'https://example.com/over', [LATE_ON_10, LATE_ON_1]);
-    await expect(refused).rejects.toMatchObject({ code: 'webhook_limit', status: 409 });
+    expect(await rejection(refused)).toMatchObject({ code: 'webhook_limit', status: 409 });
     expect((await list()).totalResults).toBe(MAX_WEBHOOKS_PER_CELL);
     expect((await list({ networkId: 10 })).totalResults).toBe(0);
   });
@@ -105,7 +106,7 @@ onEveryEngine('a registration', (store) => {
     const limit = { entityWebhookLimit: 2 };
     await register(store.db, entityId, URL_A, [LATE_ON_1], limit);
     const refused = register(store.db, entityId, 'https://example.com/b', [LATE_ON_1, LATE_ON_10], limit);
-    await expect(refused).rejects.toMatchObject({
+    expect(await rejection(refused)).toMatchObject({
       code: 'webhook_limit',
       detail: expect.stringContaining('at most 2'),
     });
@@ -126,7 +127,7 @@ onEveryEngine('a registration', (store) => {
   });
 
   test('for an entity that does not exist is refused and leaves nothing behind', async () => {
-    await expect(register(store.db, 'ent_none', URL_A, [LATE_ON_1])).rejects.toMatchObject({ code: 'not_found' });
+    expect(await rejection(register(store.db, 'ent_none', URL_A, [LATE_ON_1]))).toMatchObject({ code: 'not_found' });
     expect((await listWebhooks(store.db, 'ent_none', listQuery())).totalResults).toBe(0);
   });
 

@@ -3,6 +3,7 @@ import { createEntity } from '../../src/store/entities.ts';
 import { SecretBox, SecretKeyError } from '../../src/store/secret-box.ts';
 import { checkSecretsOpen, listSecrets, rekeySecrets, rotateSecret } from '../../src/store/secrets.ts';
 import { TEST_BOX, TEST_CHANGE } from '../support/api.ts';
+import { rejection } from '../support/rejection.ts';
 import { onEveryEngine } from '../support/stores.ts';
 import { NOW_S, newEntity } from '../support/webhooks.ts';
 
@@ -44,7 +45,7 @@ onEveryEngine('signing secrets', (store) => {
     const five = await listSecrets(store.db, TEST_BOX, entityId, NOW_S + 5);
     expect(five.totalResults).toBe(5);
     const sixth = rotateSecret(store.db, TEST_BOX, entityId, 24, at(NOW_S + 5));
-    await expect(sixth).rejects.toMatchObject({ code: 'conflict' });
+    expect(await rejection(sixth)).toMatchObject({ code: 'conflict' });
     expect(await listSecrets(store.db, TEST_BOX, entityId, NOW_S + 5)).toEqual(five);
   });
 
@@ -53,11 +54,11 @@ onEveryEngine('signing secrets', (store) => {
     const before = await listSecrets(store.db, TEST_BOX, entityId, NOW_S);
     await rekeySecrets(store.db, TEST_BOX, NEW_BOX, TEST_CHANGE);
     expect(await listSecrets(store.db, NEW_BOX, entityId, NOW_S)).toEqual(before);
-    await expect(checkSecretsOpen(store.db, TEST_BOX)).rejects.toThrow(SecretKeyError);
+    expect(await rejection(checkSecretsOpen(store.db, TEST_BOX))).toBeInstanceOf(SecretKeyError);
     const rotation = rotateSecret(store.db, TEST_BOX, entityId, 24, at(NOW_S));
-    await expect(rotation).rejects.toThrow(SecretKeyError);
+    expect(await rejection(rotation)).toBeInstanceOf(SecretKeyError);
     const creation = store.db.transaction((queries) => createEntity(queries, TEST_BOX, 'Late', TEST_CHANGE));
-    await expect(creation).rejects.toThrow(SecretKeyError);
+    expect(await rejection(creation)).toBeInstanceOf(SecretKeyError);
     expect(await listSecrets(store.db, NEW_BOX, entityId, NOW_S)).toEqual(before);
     // Back again, so that the order of the tests does not matter.
     await rekeySecrets(store.db, NEW_BOX, TEST_BOX, TEST_CHANGE);

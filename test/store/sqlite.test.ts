@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type Database, StoreUnavailableError } from '../../src/store/database.ts';
 import { openSqlite } from '../../src/store/sqlite.ts';
+import { rejection } from '../support/rejection.ts';
 
 describe('a SQLite store', () => {
   const folder = mkdtempSync(join(tmpdir(), 'paybell-sqlite-'));
@@ -41,7 +42,7 @@ describe('a SQLite store', () => {
   });
 
   test('does not write through a single read', async () => {
-    await expect(db.get(`insert into notes (id) values ('read') returning id`)).rejects.toThrow();
+    await rejection(db.get(`insert into notes (id) values ('read') returning id`));
     expect(await db.all('select id from notes')).toEqual([]);
   });
 
@@ -69,7 +70,7 @@ describe('a SQLite store', () => {
       deadlineMs: 80,
     });
     expect(await db.get('select count(*) as notes from notes')).toEqual({ notes: 1 });
-    await expect(writing).rejects.toBeInstanceOf(StoreUnavailableError);
+    expect(await rejection(writing)).toBeInstanceOf(StoreUnavailableError);
     other.exec('commit');
     other.close();
   });
