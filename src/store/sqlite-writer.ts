@@ -101,8 +101,17 @@ export class SqliteWriter {
       this.connection.exec('commit');
       for (const answer of answers) answer();
     } catch (error) {
-      if (this.connection.inTransaction) this.connection.exec('rollback');
+      this.#rollBack();
       for (const { reject } of present) reject(translate(error));
+    }
+  }
+
+  /** Where even that fails, the next `begin` says so to whoever comes next; those who wait must be told now. */
+  #rollBack(): void {
+    try {
+      if (this.connection.inTransaction) this.connection.exec('rollback');
+    } catch {
+      // The error that led here is the one to tell.
     }
   }
 
