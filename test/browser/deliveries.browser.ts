@@ -1,29 +1,17 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import type { Browser, Page } from 'playwright-core';
 import { Paybell } from '../../src/client/paybell.ts';
 import { until } from '../support/until.ts';
 import { accessibilityFaults } from './support/axe.ts';
-import { launchChromium } from './support/chromium.ts';
-import { type Stage, setStage } from './support/stage.ts';
+import { ADMIN_KEY, onFreshStage } from './support/fresh-stage.ts';
+import type { Stage } from './support/stage.ts';
 import { Tab } from './support/tab.ts';
-
-const ADMIN_KEY = 'operator-key-of-the-browser-tests-0001';
 
 let browser: Browser;
 let stage: Stage;
 
-beforeAll(async () => {
-  browser = await launchChromium();
-});
-
-afterAll(async () => {
-  await browser?.close();
-  await stage?.[Symbol.asyncDispose]();
-});
-
-beforeEach(async () => {
-  await stage?.[Symbol.asyncDispose]();
-  stage = await setStage({ ADMIN_KEY, RETRY_SCHEDULE: '0s,200ms,1h' });
+onFreshStage({ RETRY_SCHEDULE: '0s,200ms,1h' }, async (newBrowser, newStage) => {
+  [browser, stage] = [newBrowser, newStage];
   const { client, receiver } = stage;
   const events = ['LatePayment', 'TransferCreated'];
   await client.webhooks.register({ postUrl: `${receiver.url}/hook`, networkIds: [1, 8453], events });

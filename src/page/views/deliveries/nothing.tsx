@@ -1,7 +1,8 @@
 import { Curl } from '../../components/copy.tsx';
+import { PastTheEnd } from '../../components/past-the-end.tsx';
 import { Empty } from '../../components/states.tsx';
 import { PAGE_PATHS } from '../../paths.ts';
-import { changeQuery, Link } from '../../router.tsx';
+import { Link } from '../../router.tsx';
 
 /** A first event to paste: it needs no more than its kind and its network. */
 const FIRST = { event: 'TransferFinalized', networkId: 8453, transferId: 'trf_1', amount: '25.00', currency: 'USDC' };
@@ -20,16 +21,7 @@ export function NoneYet() {
 
 /** Deliveries there are, but not where the address looks. */
 export function NothingHere({ total, limit, clear }: { total: number; limit: number; clear: () => void }) {
-  if (total > 0) {
-    return (
-      <Empty icon="search" title="This page is past the end">
-        <p>The list is shorter than it was, or the address names a page that never was.</p>
-        <button type="button" class="button" onClick={() => changeQuery({ page: Math.ceil(total / limit) })}>
-          Go to the last page
-        </button>
-      </Empty>
-    );
-  }
+  if (total > 0) return <PastTheEnd total={total} limit={limit} />;
   return (
     <Empty icon="search" title="No delivery matches">
       <p>

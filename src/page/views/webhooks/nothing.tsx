@@ -1,5 +1,6 @@
 import { Curl } from '../../components/copy.tsx';
 import { Icon } from '../../components/icon.tsx';
+import { PastTheEnd } from '../../components/past-the-end.tsx';
 import { Empty } from '../../components/states.tsx';
 import { changeQuery } from '../../router.tsx';
 
@@ -22,16 +23,7 @@ export function NoneYet({ register }: { register: () => void }) {
 
 /** Webhooks there are, but not where the address looks. */
 export function NothingHere({ total, limit }: { total: number; limit: number }) {
-  if (total > 0) {
-    return (
-      <Empty icon="search" title="This page is past the end">
-        <p>The list is shorter than it was, or the address names a page that never was.</p>
-        <button type="button" class="button" onClick={() => changeQuery({ page: Math.ceil(total / limit) })}>
-          Go to the last page
-        </button>
-      </Empty>
-    );
-  }
+  if (total > 0) return <PastTheEnd total={total} limit={limit} />;
   return (
     <Empty icon="search" title="No webhook matches">
       <p>Nothing is registered for this choice of network, event and id.</p>
