@@ -9,7 +9,7 @@ const MAX_REMEMBERED = 50_000;
  * claimed: as many as it takes in this time, and no more than so many times its cap.
  */
 const LINE_MS = 100;
-const LINE_CAPS = 3;
+const LINE_CAPS = 15;
 
 /** How much the latest post counts in what is typical. */
 const WEIGHT_OF_LATEST = 0.2;
@@ -30,22 +30,36 @@ type State = {
 export class Destinations {
   readonly #states = new Map<string, State>();
   #taken = 0;
+  /** Those of them that are beyond the cap of their destination, and so wait for the end of another. */
+  #inLine = 0;
 
-  constructor(private readonly cap: number) {}
+  constructor(
+    private readonly cap: number,
+    /** Of all destinations together: how many may be under way, and how many in line at the same time. */
+    private readonly most = Number.POSITIVE_INFINITY,
+  ) {}
 
-  /** Of all destinations together. */
-  get taken(): number {
-    return this.#taken;
+  /** How many more may be under way, of all destinations together. */
+  get room(): number {
+    return this.most - (this.#taken - this.#inLine);
   }
 
   /** How many more may be taken for it. */
   roomAt(destination: string): number {
     const state = this.#states.get(destination);
-    return state === undefined ? this.cap : Math.max(0, this.#most(state) - state.taken);
+    const taken = state?.taken ?? 0;
+    const most = state === undefined ? this.cap : this.#mostOf(state);
+    const underWay = Math.max(0, Math.min(most, this.cap) - taken);
+    if (underWay > this.room) return Math.max(0, this.room);
+    // Whoever is beyond the cap stands in line.
+    const inLine = Math.min(most - Math.max(this.cap, taken), this.most - this.#inLine);
+    return underWay + Math.max(0, inLine);
   }
 
   take(destination: string): void {
-    this.#stateOf(destination).taken++;
+    const state = this.#stateOf(destination);
+    if (state.taken >= this.cap) this.#inLine++;
+    state.taken++;
     this.#taken++;
   }
 
@@ -73,7 +87,9 @@ export class Destinations {
 
   /** Gives a place back without a post. */
   leave(destination: string): void {
-    this.#stateOf(destination).taken--;
+    const state = this.#stateOf(destination);
+    state.taken--;
+    if (state.taken >= this.cap) this.#inLine--;
     this.#taken--;
     if (this.#states.size > MAX_REMEMBERED) this.#forgetOneIdle();
   }
@@ -96,7 +112,7 @@ export class Destinations {
     return state;
   }
 
-  #most(state: State): number {
+  #mostOf(state: State): number {
     if (isUnwell(state)) return 1;
     if (state.typicalMs === null) return this.cap;
     const inTime = Math.floor((this.cap * LINE_MS) / Math.max(1, state.typicalMs));

@@ -58,6 +58,7 @@ export class Engine implements HandOver {
     this.#posting = new Posting({
       ...parts,
       cap: parts.config.DESTINATION_CONCURRENCY,
+      most: parts.config.DELIVERY_CONCURRENCY,
       onFinished: (made) => this.#finished.push(made),
       onFreed: (destination) => this.#noteFreed(destination),
       onGivenBack: (destination) => this.expect([destination]),
@@ -88,7 +89,7 @@ export class Engine implements HandOver {
   }
 
   reserve(destination: string): boolean {
-    if (this.#room <= 0 || this.#planner.mayBeBehind(destination)) return false;
+    if (this.#stopping || this.#planner.mayBeBehind(destination)) return false;
     const { destinations } = this.#posting;
     const isFree = destinations.roomAt(destination) > 0;
     if (isFree) destinations.take(destination);
@@ -133,7 +134,7 @@ export class Engine implements HandOver {
   }
 
   get #room(): number {
-    return this.#stopping ? 0 : this.parts.config.DELIVERY_CONCURRENCY - this.#posting.destinations.taken;
+    return this.#stopping ? 0 : this.#posting.destinations.room;
   }
 
   /** Without room there is nothing to look for: the end of an attempt rings. */

@@ -14,6 +14,8 @@ export type PostingParts = {
   readonly tools: AttemptTools;
   /** How many posts one destination may have under way at a time. */
   readonly cap: number;
+  /** How many all of them together may. */
+  readonly most: number;
   readonly onFinished: (made: MadeAttempt) => void;
   /** A place has become free at the destination. */
   readonly onFreed: (destination: string) => void;
@@ -29,7 +31,7 @@ export class Posting {
   #inFlight = 0;
 
   constructor(private readonly parts: PostingParts) {
-    this.destinations = new Destinations(parts.cap);
+    this.destinations = new Destinations(parts.cap, parts.most);
     this.#lines = new Lines(this.destinations);
   }
 

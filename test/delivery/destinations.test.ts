@@ -71,9 +71,10 @@ describe('a destination', () => {
     expect(destinations.roomAt(HERE)).toBe(1);
   });
 
-  test('that answers fast may have a line of as many as it takes in a tenth of a second, and three caps at most', () => {
+  test('that answers fast may have a line of as many as it takes in a tenth of a second, and fifteen caps at most', () => {
     for (const [durationMs, room] of [
-      [1, 64],
+      [1, 256],
+      [20, 96],
       [50, 48],
       [100, 32],
       [1_000, 17],
@@ -110,5 +111,23 @@ describe('a destination', () => {
     }
     expect(destinations.roomAt(HERE)).toBe(1);
     expect(destinations.roomAt('ent_1 https://0.example:443')).toBe(2);
+  });
+
+  test('has no more room than all together have, for those under way and for those in line', () => {
+    const destinations = new Destinations(4, 6);
+    const isFast = (destination: string) => {
+      start(destinations, destination);
+      destinations.end(destination, 'success', 1);
+    };
+    isFast(HERE);
+    isFast(THERE);
+    expect([destinations.room, destinations.roomAt(HERE)]).toEqual([6, 10]);
+    for (let taken = 0; taken < 8; taken++) destinations.take(HERE);
+    // Four of these stand in line.
+    expect([destinations.room, destinations.roomAt(HERE), destinations.roomAt(THERE)]).toEqual([2, 2, 2]);
+    for (let taken = 0; taken < 2; taken++) destinations.take(THERE);
+    expect([destinations.room, destinations.roomAt(HERE), destinations.roomAt(THERE)]).toEqual([0, 2, 0]);
+    for (let left = 0; left < 5; left++) destinations.leave(HERE);
+    expect([destinations.room, destinations.roomAt(HERE), destinations.roomAt(THERE)]).toEqual([1, 7, 1]);
   });
 });
