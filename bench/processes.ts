@@ -134,8 +134,6 @@ export function startPaybell({ settings, place = 'subject', profile = null }: Pa
       PORT: '0',
       RATE_LIMIT: 'off',
       SECRET_KEY: BENCH_SECRET_KEY,
-      // Set by `serve` itself, which starts anew for it; the profiler's signal in that moment would end the process.
-      ...(profile === null ? {} : { BUN_CONFIG_MAX_HTTP_REQUESTS: '65336' }),
       ...settings,
     },
     folder: tempFolder(),

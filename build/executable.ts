@@ -10,8 +10,6 @@ const MAIN = resolve(import.meta.dir, '../src/main.ts');
 export async function buildExecutable(outfile: string, target?: Bun.Build.CompileTarget): Promise<void> {
   await Bun.build({
     entrypoints: [MAIN],
-    // In one piece and from source it took 2.7 times as long to the first answer: `serve` starts itself anew early on.
-    splitting: true,
     bytecode: true,
     format: 'esm',
     minify: true,

@@ -1,6 +1,3 @@
-import { raiseFetchLimit } from './cli/raise-fetch-limit.ts';
+import { run } from './cli/program.ts';
 
-await raiseFetchLimit();
-// Loaded only now: for `serve` the line above starts the process anew.
-const { run } = await import('./cli/program.ts');
 process.exitCode = await run(process.argv.slice(2));

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Config } from '../config.ts';
 import type { Database } from '../store/database.ts';
-import { checkFetchLimit, checkLoopbackDelivery } from './doctor-checks/delivery.ts';
+import { checkLoopbackDelivery } from './doctor-checks/delivery.ts';
 import { checkDisk } from './doctor-checks/disk.ts';
 import { type Finding, fault } from './doctor-checks/finding.ts';
 import { checkBacklog, checkRetention, checkSpace } from './doctor-checks/growth.ts';
@@ -36,7 +36,6 @@ async function* allFindings(): AsyncGenerator<Finding> {
   yield* findings;
   if (config === null) return;
   yield checkDisk(config);
-  yield checkFetchLimit(config, process.env);
   yield await checkLoopbackDelivery(config);
   const { db, finding } = await openStoreToLook(config);
   yield finding;

@@ -8,7 +8,6 @@ import { CommandError } from './failure.ts';
 import { PAYBELL } from './invocation.ts';
 import { misspeltSettings } from './misspelt-settings.ts';
 import { paint, printLine } from './output.ts';
-import { fitFetchLimit } from './raise-fetch-limit.ts';
 import { nextStopSignal } from './stop-signal.ts';
 
 export function addServe(program: Command): void {
@@ -16,12 +15,11 @@ export function addServe(program: Command): void {
 }
 
 async function serve(): Promise<void> {
-  const given = loadConfig(process.env);
-  const log = createLogger(given.LOG_LEVEL);
+  const config = loadConfig(process.env);
+  const log = createLogger(config.LOG_LEVEL);
   for (const { name, meant } of misspeltSettings(process.env)) {
     log.warn(`${name} is no setting and is not read; if ${meant} is meant, rename it`);
   }
-  const config = fitFetchLimit(given, log);
   const stopSignal = nextStopSignal();
   const service = await startService(config, log).catch((error) => {
     throw explainListenError(error, config);

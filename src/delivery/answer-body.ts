@@ -1,49 +1,115 @@
-/** Read no further than this: enough for any honest answer, and it lets the connection be used again. */
-const READ_MAX_BYTES = 16 * 1024;
+import { badResponse } from './network-errors.ts';
+
 /** Kept for the log: what a person needs to see why a post was turned down. */
 const KEPT_MAX_BYTES = 1024;
 
-/**
- * The beginning of an answer's body, as text that every database takes.
- *
- * Rejects when the body breaks off or does not end in time, also after a 2xx status: such a status may come from
- * something in between that died with the receiver behind it. A post sent twice is known by its id; one that is
- * reported received and was not is lost.
- */
-export async function readAnswer(response: Response): Promise<string> {
-  if (saysShort(response.headers)) {
-    const bytes = await response.bytes();
-    return toStorableText(bytes.subarray(0, KEPT_MAX_BYTES), bytes.length);
-  }
-  if (response.body === null) return '';
-  const reader = response.body.getReader();
-  const kept = new Uint8Array(KEPT_MAX_BYTES);
-  let readBytes = 0;
-  while (readBytes < READ_MAX_BYTES) {
-    const { done, value } = await reader.read();
-    if (done) return toStorableText(kept, readBytes);
-    if (readBytes < KEPT_MAX_BYTES) kept.set(value.subarray(0, KEPT_MAX_BYTES - readBytes), readBytes);
-    readBytes += value.length;
-  }
-  // The rest is not wanted, so whether the connection closes well is of no interest.
-  reader.cancel().catch(() => {});
-  return toStorableText(kept, readBytes);
+export interface BodyReader {
+  /** What came after the body, once that is complete. */
+  read(bytes: Buffer): Buffer | null;
 }
 
-/** It gives its length, and keeps to it: most answers do, and read at once they cost half as much as piece by piece. */
-function saysShort(headers: Headers): boolean {
-  const length = headers.get('content-length');
-  return length !== null && Number(length) <= READ_MAX_BYTES && !headers.has('transfer-encoding');
+export class PlainBody implements BodyReader {
+  #left: number;
+
+  constructor(
+    private readonly kept: Kept,
+    end: number | 'until the end',
+  ) {
+    this.#left = end === 'until the end' ? Number.POSITIVE_INFINITY : end;
+  }
+
+  read(bytes: Buffer): Buffer | null {
+    const mine = bytes.length > this.#left ? bytes.subarray(0, this.#left) : bytes;
+    this.kept.add(mine);
+    this.#left -= mine.length;
+    return this.#left > 0 ? null : bytes.subarray(mine.length);
+  }
+}
+
+/** With whatever may stand behind the number: extensions that nobody uses. */
+const CHUNK_LINE = /^([0-9a-f]{1,12})[ \t]*(?:;.*)?$/i;
+/** For the line before a chunk, and for all trailers together. */
+const CHUNK_LINES_MAX_BYTES = 4 * 1024;
+
+export class ChunkedBody implements BodyReader {
+  #line = '';
+  #lineBytes = 0;
+  #left = 0;
+  #expects: 'size' | 'data' | 'end of data' | 'trailer' = 'size';
+
+  constructor(private readonly kept: Kept) {}
+
+  read(bytes: Buffer): Buffer | null {
+    let rest = bytes;
+    while (rest.length > 0) {
+      if (this.#expects === 'data') {
+        rest = this.#readData(rest);
+        continue;
+      }
+      const end = rest.indexOf(0x0a);
+      this.#addToLine(rest.toString('latin1', 0, end === -1 ? rest.length : end));
+      if (end === -1) return null;
+      rest = rest.subarray(end + 1);
+      if (this.#endLine()) return rest;
+    }
+    return null;
+  }
+
+  #readData(bytes: Buffer): Buffer {
+    const data = bytes.length > this.#left ? bytes.subarray(0, this.#left) : bytes;
+    this.kept.add(data);
+    this.#left -= data.length;
+    if (this.#left === 0) this.#expects = 'end of data';
+    return bytes.subarray(data.length);
+  }
+
+  #addToLine(text: string): void {
+    this.#line += text;
+    this.#lineBytes += text.length;
+    if (this.#lineBytes > CHUNK_LINES_MAX_BYTES) throw badResponse('chunk line too long');
+  }
+
+  /** Answers whether that was the last line of all. */
+  #endLine(): boolean {
+    const line = this.#line.endsWith('\r') ? this.#line.slice(0, -1) : this.#line;
+    this.#line = '';
+    if (this.#expects === 'trailer') return line === '';
+    this.#lineBytes = 0;
+    if (this.#expects === 'end of data') {
+      if (line !== '') throw badResponse('malformed chunk');
+      this.#expects = 'size';
+      return false;
+    }
+    const size = CHUNK_LINE.exec(line)?.[1];
+    if (size === undefined) throw badResponse('malformed chunk');
+    this.#left = Number.parseInt(size, 16);
+    this.#expects = this.#left === 0 ? 'trailer' : 'data';
+    return false;
+  }
 }
 
 const decoder = new TextDecoder();
 
-/** PostgreSQL takes neither broken UTF-8 nor NUL, and one such answer would fail a whole batch of writes. */
-function toStorableText(kept: Uint8Array, readBytes: number): string {
-  const wasCut = readBytes > KEPT_MAX_BYTES;
-  const text = wasCut
-    ? // As a stream, so that a character split by our own cut is left out and not marked as broken.
-      new TextDecoder().decode(kept.subarray(0, readBytes), { stream: true })
-    : decoder.decode(kept.subarray(0, readBytes));
-  return text.replaceAll('\0', '');
+/** The beginning of a body. */
+export class Kept {
+  /** Of the whole body as far as it came. */
+  bytes = 0;
+  #parts: Buffer[] = [];
+
+  add(part: Buffer): void {
+    const room = KEPT_MAX_BYTES - this.bytes;
+    this.bytes += part.length;
+    // A copy, where more is to come: the runtime may use the memory of what it handed out for what it reads next.
+    if (room > 0 && part.length > 0) this.#parts.push(Buffer.from(part.subarray(0, room)));
+  }
+
+  /** PostgreSQL takes neither broken UTF-8 nor NUL, and one such answer would fail a whole batch of writes. */
+  text(): string {
+    const [first = Buffer.alloc(0), ...others] = this.#parts;
+    const kept = others.length === 0 ? first : Buffer.concat(this.#parts);
+    const wasCut = this.bytes > KEPT_MAX_BYTES;
+    // As a stream, so that a character split by our own cut is left out and not marked as broken.
+    const text = wasCut ? new TextDecoder().decode(kept, { stream: true }) : decoder.decode(kept);
+    return text.replaceAll('\0', '');
+  }
 }

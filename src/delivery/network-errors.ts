@@ -10,7 +10,12 @@ export class AttemptFailure extends Error {
   }
 }
 
-/** The codes that Bun's fetch was seen to give, and their neighbours among the system's. */
+/** Something came, and it is no answer. */
+export function badResponse(detail: string): AttemptFailure {
+  return new AttemptFailure('bad_response', detail);
+}
+
+/** The codes that connections were seen to fail with, and their neighbours. */
 const ERROR_OF_CODE = new Map<string, AttemptError>([
   ['ECONNREFUSED', 'refused'],
   ['ENETUNREACH', 'unreachable'],
@@ -23,13 +28,6 @@ const ERROR_OF_CODE = new Map<string, AttemptError>([
   ['ECONNABORTED', 'reset'],
   ['EPIPE', 'reset'],
   ['EPROTO', 'tls'],
-  ['Malformed_HTTP_Response', 'bad_response'],
-  ['InvalidHTTPResponse', 'bad_response'],
-  ['ResponseHeadersTooLarge', 'bad_response'],
-  ['InvalidContentLength', 'bad_response'],
-  ['UnsupportedTransferEncoding', 'bad_response'],
-  ['UnexpectedData', 'bad_response'],
-  ['UnrequestedUpgrade', 'bad_response'],
 ]);
 
 /** OpenSSL has some forty codes for a certificate that does not hold, so these are told by their shape. */

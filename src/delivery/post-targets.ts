@@ -4,13 +4,17 @@ const MAX_REMEMBERED = 10_000;
 
 /** A URL taken apart for posting to it. */
 export type PostTarget = {
-  readonly url: URL;
+  readonly hostname: string;
+  /** Where the host is an address and no name. */
+  readonly literal: string | null;
+  readonly port: number;
   readonly isSecure: boolean;
-  readonly host: string;
   /** The name to ask for and to verify; an address has none, and SNI knows no trailing dot. */
   readonly serverName: string | null;
-  /** What stands behind the address: port, path and query. */
-  readonly rest: string;
+  /** As the Host header has it. */
+  readonly host: string;
+  /** Path and query. */
+  readonly path: string;
 };
 
 /** Thousands of posts go to the same few URLs: each is taken apart once. */
@@ -28,19 +32,17 @@ export class PostTargets {
   }
 }
 
-/** The same URL with the checked address in place of the name, so that no second look-up takes place. */
-export function urlAt(address: string, { isSecure, rest }: PostTarget): string {
-  return `${isSecure ? 'https' : 'http'}://${address.includes(':') ? `[${address}]` : address}${rest}`;
-}
-
 function takeApart(postUrl: string): PostTarget | null {
   const url = URL.parse(postUrl);
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) return null;
+  const literal = addressLiteralOf(url.hostname);
   return {
-    url,
+    hostname: url.hostname,
+    literal,
+    port: Number(portOf(url)),
     isSecure: url.protocol === 'https:',
+    serverName: literal === null ? url.hostname.replace(/\.$/, '') : null,
     host: url.host,
-    serverName: addressLiteralOf(url.hostname) === null ? url.hostname.replace(/\.$/, '') : null,
-    rest: `:${portOf(url)}${url.pathname}${url.search}`,
+    path: `${url.pathname}${url.search}`,
   };
 }

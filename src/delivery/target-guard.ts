@@ -8,7 +8,10 @@ export type Resolve = (hostname: string) => Promise<string[]>;
 /** The addresses that passed the check, to be dialled as they are: a second look-up could be answered differently. */
 export type Target = { ok: true; addresses: readonly string[] } | { ok: false; error: 'dns' | 'blocked_address' };
 
-export type TargetGuard = (url: URL, signal?: AbortSignal) => Promise<Target>;
+/** A host as the URL parser writes it; `literal` where whoever asks knows already whether it is an address. */
+export type Host = { readonly hostname: string; readonly literal?: string | null };
+
+export type TargetGuard = (host: Host, signal?: AbortSignal) => Promise<Target>;
 
 export interface TargetGuardOptions {
   allowInsecureTargets: boolean;
@@ -56,12 +59,11 @@ export function createTargetGuard(options: TargetGuardOptions): TargetGuard {
     });
   };
 
-  return async (url, signal) => {
+  return async ({ hostname, literal = addressLiteralOf(hostname) }, signal) => {
     signal?.throwIfAborted();
-    const literal = addressLiteralOf(url.hostname);
     if (literal !== null) return check([literal]);
-    const known = lookups.get(url.hostname);
-    const target = known !== undefined && known.expiresAtMs > nowMs() ? known.target : startLookup(url.hostname);
+    const known = lookups.get(hostname);
+    const target = known !== undefined && known.expiresAtMs > nowMs() ? known.target : startLookup(hostname);
     return signal === undefined ? target : untilAborted(target, signal);
   };
 }

@@ -150,9 +150,9 @@ onEveryEngine('a test post', (store) => {
             allowInsecureTargets: false,
             userAgent: 'test',
             resolve: async () => ['127.0.0.1'],
-            dial: (url) => {
-              dialled.push(url);
-              return fetch(receiver.url());
+            dial: async ({ peer }) => {
+              dialled.push(peer.address);
+              return { status: 200, retryAfter: null, body: '' };
             },
           });
           return sendTestPost({ ...tools, sender }, ...post);

@@ -30,7 +30,7 @@ onEveryEngine('paybell doctor', (store) => {
     const before = await dumpRows(store);
     const { exitCode, stdout, stderr } = await withSettings()(['doctor']);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-    const checks = 'settings,disk,fetch limit,loopback delivery,store,schema,clock,secret key,backlog,retention,space';
+    const checks = 'settings,disk,loopback delivery,store,schema,clock,secret key,backlog,retention,space';
     const lines = stdout.trimEnd().split('\n');
     expect(lines.map((line) => line.slice(9, 26).trim())).toEqual(checks.split(','));
     for (const line of lines) expect(line).toStartWith('ok       ');
@@ -139,16 +139,6 @@ describe('paybell doctor', () => {
     expect(report.exitCode).toBe(1);
     expect(only(report, 'secret key')).toMatchObject([{ state: 'fault', found: `${file}.key is missing` }]);
     expect(existsSync(`${file}.key`)).toBe(false);
-  });
-
-  test('a limit on fetch below DELIVERY_CONCURRENCY is a warning, and none at all is right', async () => {
-    const limited = withSettings({ BUN_CONFIG_MAX_HTTP_REQUESTS: '100', DELIVERY_CONCURRENCY: '101' });
-    expect(only(await examine(limited), 'fetch limit')).toMatchObject([
-      { state: 'warning', mend: expect.stringContaining('Unset BUN_CONFIG_MAX_HTTP_REQUESTS') },
-    ]);
-    const enough = withSettings({ BUN_CONFIG_MAX_HTTP_REQUESTS: '100', DELIVERY_CONCURRENCY: '100' });
-    expect(only(await examine(enough), 'fetch limit')).toMatchObject([{ state: 'ok' }]);
-    expect(only(await examine(withSettings()), 'fetch limit')).toMatchObject([{ state: 'ok' }]);
   });
 
   test('a setting that is nearly spelt right, and insecure targets on an open address, are warnings', async () => {

@@ -19,7 +19,6 @@ describe('a thrown value', () => {
     ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'tls'],
     ['ERR_TLS_CERT_ALTNAME_INVALID', 'tls'],
     ['HOSTNAME_MISMATCH', 'tls'],
-    ['ResponseHeadersTooLarge', 'bad_response'],
     ['SOMETHING_NEW', 'failed'],
   ] as const)('with the code %s is %s, and keeps its code as the detail', (code, error) => {
     expect(failureOf(thrownWith(code))).toMatchObject({ error, detail: code });

@@ -1,21 +1,10 @@
 import { afterEach, describe, expect, setSystemTime, test } from 'bun:test';
-import { createSender, type Dial } from '../../src/delivery/sender.ts';
+import type { Dial } from '../../src/delivery/dial.ts';
+import { createSender } from '../../src/delivery/sender.ts';
+import { PUBLIC, recordingDial, urlOf } from '../hell/recording-dial.ts';
 import { OK, startReceiver } from './receivers.ts';
 
-const PUBLIC = '93.184.216.34';
 const POST = { headers: { 'content-type': 'application/json' }, body: '{}' };
-
-/** Really dials loopback, where the canary listens, and only notes everything else: nothing leaves this machine. */
-function recordingDial() {
-  const dialled: { url: string; init: BunFetchRequestInit }[] = [];
-  const dial: Dial = async (url, init) => {
-    dialled.push({ url, init });
-    const { hostname } = new URL(url);
-    const isLoopback = hostname.startsWith('127.') || ['0.0.0.0', '[::1]', '[::ffff:7f00:1]'].includes(hostname);
-    return isLoopback ? fetch(url, init) : new Response('public');
-  };
-  return { dialled, dial };
-}
 
 function strictSender(dial: Dial, answers: string[][]) {
   let asked = 0;
@@ -77,7 +66,7 @@ describe('a canary on 127.0.0.1 gets no byte', () => {
     expect(await sender.send({ ...POST, postUrl })).toMatchObject({ kind: 'answered', statusCode: 200 });
     setSystemTime(Date.now() + 60_000);
     expect(await sender.send({ ...POST, postUrl })).toMatchObject({ kind: 'error', error: 'blocked_address' });
-    expect(dialled.map(({ url }) => url)).toEqual([`https://${PUBLIC}:${canary.port}/`]);
+    expect(dialled).toEqual([`https://${PUBLIC}:${canary.port}/`]);
     expect(canary.connections).toBe(0);
   });
 
@@ -100,26 +89,25 @@ describe('what is dialled', () => {
     ['https://example.com:8443', PUBLIC, `https://${PUBLIC}:8443/`, 'example.com:8443', 'example.com'],
     ['https://example.com./', PUBLIC, `https://${PUBLIC}:443/`, 'example.com.', 'example.com'],
     ['https://example.com/', '2606:4700::1111', 'https://[2606:4700::1111]:443/', 'example.com', 'example.com'],
-    [`https://${PUBLIC}/`, '', `https://${PUBLIC}:443/`, PUBLIC, undefined],
-    ['https://[2606:4700::1111]:8443/', '', 'https://[2606:4700::1111]:8443/', '[2606:4700::1111]:8443', undefined],
+    [`https://${PUBLIC}/`, '', `https://${PUBLIC}:443/`, PUBLIC, null],
+    ['https://[2606:4700::1111]:8443/', '', 'https://[2606:4700::1111]:8443/', '[2606:4700::1111]:8443', null],
   ])('for %s at %j is %s, with the name in Host and SNI', async (postUrl, address, url, host, serverName) => {
-    const { dialled, dial } = recordingDial();
+    const { calls, dialled, dial } = recordingDial();
     await strictSender(dial, [[address]]).send({
       ...POST,
       headers: { Host: 'forged.example', ...POST.headers },
       postUrl,
     });
-    expect(dialled.map((dial) => dial.url)).toEqual([url]);
-    expect(new Headers(dialled[0]?.init.headers).get('host')).toBe(host);
-    expect(dialled[0]?.init.tls?.serverName).toBe(serverName);
-    expect(dialled[0]?.init).toMatchObject({ redirect: 'manual', proxy: false, tls: { rejectUnauthorized: true } });
+    expect(dialled).toEqual([url]);
+    expect(calls[0]?.head.match(/^host: .*$/gim)).toEqual([`host: ${host}`]);
+    expect(calls[0]?.peer).toMatchObject({ isSecure: true, serverName });
   });
 
   test('is the next address when one cannot be connected to, three at most', async () => {
     const addresses = ['2606:4700::1', '2606:4700::2', PUBLIC, '93.184.216.35'];
     const dialled: string[] = [];
-    const refuse: Dial = async (url) => {
-      dialled.push(new URL(url).hostname);
+    const refuse: Dial = async (call) => {
+      dialled.push(new URL(urlOf(call)).hostname);
       throw Object.assign(new TypeError(), { code: dialled.length === 1 ? 'ENETUNREACH' : 'ECONNREFUSED' });
     };
     const outcome = await strictSender(refuse, [addresses]).send({ ...POST, postUrl: 'https://example.com/' });

@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'bun:test';
-import { createSender, type Dial } from '../../src/delivery/sender.ts';
+import type { Dial } from '../../src/delivery/dial.ts';
+import { createSender } from '../../src/delivery/sender.ts';
 import type { Database } from '../../src/store/database.ts';
 import { OK, type Receiver, startReceiver } from '../delivery/receivers.ts';
 import { call, createTenant, testApp, WEBHOOKS } from '../support/api.ts';

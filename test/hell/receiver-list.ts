@@ -57,8 +57,8 @@ export const RECEIVERS_FROM_HELL: Readonly<Record<string, Hell>> = {
   'sends a body of 10 GB': isTaken('a'.repeat(KEPT), ENDLESS['a body of 10 GB']),
   'sends a body without end or length': isTaken('a'.repeat(KEPT), ENDLESS['a body without end or length']),
   'sends chunks without end': isTaken('abcd'.repeat(KEPT / 4), ENDLESS['chunks without end']),
-  'sends a chunk extension without end': fails('timeout', ENDLESS['a chunk extension without end']),
-  'sends trailers without end': fails('timeout', ENDLESS['trailers without end']),
+  'sends a chunk extension without end': fails('bad_response', ENDLESS['a chunk extension without end']),
+  'sends trailers without end': fails('bad_response', ENDLESS['trailers without end']),
   'sends a 500 of 10 GB': isTurnedDown(
     500,
     pours('HTTP/1.1 500 No\r\ncontent-length: 10737418240\r\n\r\n', 'b'),
@@ -103,8 +103,8 @@ export const RECEIVERS_FROM_HELL: Readonly<Record<string, Hell>> = {
   ),
 
   // Not quite HTTP
-  'floods with 100 Continue': fails('timeout', ENDLESS['a flood of 100 Continue']),
-  'floods with 103 Early Hints': fails('timeout', ENDLESS['a flood of 103 Early Hints']),
+  'floods with 100 Continue': fails('bad_response', ENDLESS['a flood of 100 Continue']),
+  'floods with 103 Early Hints': fails('bad_response', ENDLESS['a flood of 103 Early Hints']),
   'sends some 1xx and then its answer': isTaken(
     'ok',
     says(
@@ -135,8 +135,8 @@ export const RECEIVERS_FROM_HELL: Readonly<Record<string, Hell>> = {
     says('HTTP/1.1 200 OK\r\ntransfer-encoding: foo\r\n\r\nok'),
   ),
   'does not speak HTTP': fails('bad_response', says('SSH-2.0-OpenSSH\r\n\r\n\r\n')),
-  'speaks HTTP/0.9': fails('reset', (socket) => socket.end('ok')),
-  'answers in HTTP/2': fails('timeout', says('', Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]))),
+  'speaks HTTP/0.9': fails('bad_response', (socket) => socket.end('ok')),
+  'answers in HTTP/2': fails('bad_response', says('', Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]))),
 };
 
 /** Those that point to a private address. */

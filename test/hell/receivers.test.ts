@@ -113,7 +113,7 @@ onEveryEngine('a receiver from hell', (store) => {
 
   test('lasts as long as the deadline when only the deadline ends it', () => {
     const timedOut = [...seen].filter(([, { attempt }]) => attempt?.error === 'timeout');
-    expect(timedOut.length).toBeGreaterThan(10);
+    expect(timedOut.length).toBeGreaterThan(7);
     for (const [name, { attempt }] of timedOut) {
       expect({ name, lasted: Number(attempt?.durationMs) >= DEADLINE_MS - 50 }).toEqual({ name, lasted: true });
     }

@@ -3,29 +3,9 @@ import { headersFor } from '../../delivery/attempt.ts';
 import { createSender } from '../../delivery/sender.ts';
 import { isSuccess } from '../../domain/deliveries.ts';
 import { makeSecret, parseKeys, verify } from '../../domain/signature.ts';
-import { createLogger } from '../../log.ts';
 import { randomBytes } from '../../store/new-id.ts';
 import { version } from '../../version.ts';
-import { fitFetchLimit } from '../raise-fetch-limit.ts';
-import { type Finding, fault, ok, warning } from './finding.ts';
-
-const FETCH_VARIABLE = 'BUN_CONFIG_MAX_HTTP_REQUESTS';
-
-type Environment = Readonly<Record<string, string | undefined>>;
-
-/** Unset is right: `serve` starts itself with as much as there is. */
-export function checkFetchLimit(config: Config, environment: Environment): Finding {
-  if (config.ROLE === 'api') return ok('fetch limit', 'of no account with ROLE api');
-  if (!environment[FETCH_VARIABLE]) return ok('fetch limit', 'raised by paybell serve itself');
-  const fitted = fitFetchLimit(config, createLogger('silent'), environment).DELIVERY_CONCURRENCY;
-  const found = `${FETCH_VARIABLE} is ${environment[FETCH_VARIABLE]}`;
-  if (fitted === config.DELIVERY_CONCURRENCY) return ok('fetch limit', found);
-  return warning(
-    'fetch limit',
-    `${found}, so DELIVERY_CONCURRENCY is ${fitted} and not ${config.DELIVERY_CONCURRENCY}`,
-    `Unset ${FETCH_VARIABLE}, or set it above DELIVERY_CONCURRENCY (65336 at most).`,
-  );
-}
+import { type Finding, fault, ok } from './finding.ts';
 
 /** A real post over a real socket to a receiver of our own, which checks the signature as any receiver would. */
 export async function checkLoopbackDelivery(config: Config): Promise<Finding> {

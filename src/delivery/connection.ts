@@ -1,0 +1,165 @@
+import { connect as connectPlainly, type Socket } from 'node:net';
+import { connect as connectSecurely, type SecureContext } from 'node:tls';
+import { type Answer, AnswerReader } from './answer-reader.ts';
+import { AttemptFailure, failureOf } from './network-errors.ts';
+
+/** Where a connection leads. */
+export type Peer = {
+  /** Already checked: nothing is looked up here. */
+  readonly address: string;
+  readonly port: number;
+  readonly isSecure: boolean;
+  /** The name to ask for and to verify over TLS; null where the address itself is what was asked for. */
+  readonly serverName: string | null;
+};
+
+const CLOSED = new AttemptFailure('reset', 'ECONNRESET');
+
+/** Rejects when there is no connection to be had, or none that can be trusted: then not a byte of a post was sent. */
+export function openSocket(peer: Peer, context: SecureContext | undefined, signal: AbortSignal): Promise<Socket> {
+  const { address: host, port, isSecure, serverName } = peer;
+  const socket = isSecure
+    ? connectSecurely({
+        host,
+        port,
+        servername: serverName ?? '',
+        // Said aloud, since NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment would switch verification off.
+        rejectUnauthorized: true,
+        ...(context && { secureContext: context }),
+      })
+    : connectPlainly({ host, port });
+  // The deadline of the post keeps the process, and nothing else has to.
+  socket.unref();
+  socket.setNoDelay(true);
+  return ready(socket, isSecure ? 'secureConnect' : 'connect', signal);
+}
+
+function ready(socket: Socket, event: string, signal: AbortSignal): Promise<Socket> {
+  const { promise, resolve, reject } = Promise.withResolvers<Socket>();
+  const stopListening = () => {
+    signal.removeEventListener('abort', onAbort);
+    socket.off(event, onReady).off('close', onClose).off('error', onError);
+  };
+  const fail = (error: unknown) => {
+    stopListening();
+    // Whatever else it may have to say.
+    socket.on('error', () => undefined).destroy();
+    reject(error);
+  };
+  const onReady = () => {
+    stopListening();
+    resolve(socket);
+  };
+  const onError = (error: Error) => fail(error);
+  const onClose = () => fail(CLOSED);
+  const onAbort = () => fail(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  socket.on(event, onReady).on('close', onClose).on('error', onError);
+  return promise;
+}
+
+/** The receiver closed a connection that had been idle before it saw the post, or at least before it said a word. */
+export class StaleConnectionError extends Error {}
+
+type Exchange = {
+  readonly reader: AnswerReader;
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: unknown) => void;
+  readonly signal: AbortSignal;
+};
+
+type Owner = {
+  /** Ready for another post. */
+  readonly onFree: (connection: Connection) => void;
+  readonly onClosed: (connection: Connection) => void;
+};
+
+/** One post at a time, and each answer read to its end. */
+export class Connection {
+  #exchange: Exchange | null = null;
+  #posts = 0;
+  freeSinceMs = 0;
+  readonly #abort = () => this.#fail(this.#exchange?.signal.reason);
+
+  constructor(
+    private readonly socket: Socket,
+    private readonly owner: Owner,
+  ) {
+    socket.on('data', (bytes: Buffer) => this.#read(bytes));
+    socket.on('end', () => this.#end());
+    socket.on('error', (error) => this.#break(error));
+    socket.on('close', () => {
+      this.owner.onClosed(this);
+      this.#break(CLOSED);
+    });
+  }
+
+  post(head: string, body: string | Uint8Array, signal: AbortSignal): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      this.#posts++;
+      this.#exchange = { reader: new AnswerReader(), resolve, reject, signal };
+      signal.addEventListener('abort', this.#abort, { once: true });
+      if (typeof body === 'string') {
+        this.socket.write(head + body);
+        return;
+      }
+      this.socket.cork();
+      this.socket.write(head);
+      this.socket.write(body);
+      this.socket.uncork();
+    });
+  }
+
+  close(): void {
+    this.socket.destroy();
+  }
+
+  #read(bytes: Buffer): void {
+    // Without a post under way nobody has asked for anything, and what comes next cannot be trusted either.
+    if (this.#exchange === null) this.close();
+    else this.#try(() => this.#exchange?.reader.read(bytes) ?? null);
+  }
+
+  #end(): void {
+    if (this.#exchange === null) this.close();
+    else if (!this.#exchange.reader.hasBegun) this.#break(CLOSED);
+    else this.#try(() => this.#exchange?.reader.end() ?? null);
+  }
+
+  #try(read: () => Answer | null): void {
+    try {
+      const answer = read();
+      if (answer !== null) this.#finish(answer);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** It was broken off: where that happened to one that had been idle, the receiver may never have seen the post. */
+  #break(error: unknown): void {
+    const isStale = this.#posts > 1 && this.#exchange?.reader.hasBegun === false && failureOf(error).error === 'reset';
+    this.#fail(isStale ? new StaleConnectionError() : error);
+  }
+
+  #fail(error: unknown): void {
+    const exchange = this.#release();
+    this.close();
+    exchange?.reject(error);
+  }
+
+  #finish(answer: Answer): void {
+    const exchange = this.#release();
+    if (exchange?.reader.isReusable) {
+      this.freeSinceMs = performance.now();
+      this.owner.onFree(this);
+    } else this.close();
+    exchange?.resolve(answer);
+  }
+
+  #release(): Exchange | null {
+    const exchange = this.#exchange;
+    this.#exchange = null;
+    exchange?.signal.removeEventListener('abort', this.#abort);
+    return exchange;
+  }
+}
