@@ -1,12 +1,12 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Permission } from '../domain/api-keys.ts';
-import { type Parsed, parseBody, parseQuery } from '../domain/inputs.ts';
+import { type Parsed, parseBody } from '../domain/inputs.ts';
 import { type Fault, invalidRequest, type ProblemCode } from '../domain/problems.ts';
 import { authenticate, authenticateOperator, requirePermission } from './authenticate.ts';
 import type { ApiContext, Caller, Operator, RequestState } from './context.ts';
+import { QueryReader } from './query-reader.ts';
 import type { Limited } from './rate-limits.ts';
 import { readJson } from './request-body.ts';
-import { searchOf } from './search.ts';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
@@ -94,6 +94,7 @@ function declare<Who, Query extends z.ZodObject, Body extends z.ZodType>(
 ): Endpoint {
   // Where every field may be left out, so may the whole body.
   const emptyBody = body?.safeParse({}).success ? {} : undefined;
+  const queries = new QueryReader(query);
   return {
     ...documentation,
     permission,
@@ -107,7 +108,7 @@ function declare<Who, Query extends z.ZodObject, Body extends z.ZodType>(
       if (known != null) return known;
       // Type and size of the body come before any fault in what the inputs say.
       const json = body === undefined ? undefined : await readJson(request, emptyBody);
-      const parsedQuery = readQuery(query, request.url);
+      const parsedQuery = queries.read(request.url);
       if (body === undefined && rawBody === undefined && hasBody(request)) throw invalidRequest([UNWANTED_BODY]);
       const parsedBody = body === undefined ? nothing : parseBody(body, json);
       if (!parsedQuery.ok || !parsedBody.ok) throw invalidRequest([...faultsIn(parsedQuery), ...faultsIn(parsedBody)]);
@@ -116,7 +117,7 @@ function declare<Who, Query extends z.ZodObject, Body extends z.ZodType>(
         caller,
         request,
         id,
-        query: parsedQuery.value as z.output<Query>,
+        query: parsedQuery.value,
         body: parsedBody.value as z.output<Body>,
       });
     },
@@ -131,12 +132,6 @@ function hasBody(request: Request): boolean {
 }
 
 const nothing: Parsed<undefined> = { ok: true, value: undefined };
-
-const noParameters = z.strictObject({});
-
-function readQuery(schema: z.ZodObject | undefined, url: string): Parsed<unknown> {
-  return parseQuery(schema ?? noParameters, searchOf(url));
-}
 
 function faultsIn(parsed: Parsed<unknown>): readonly Fault[] {
   return parsed.ok ? [] : parsed.faults;

@@ -33,8 +33,8 @@ export function makeApiKey(randomBytes: (count: number) => Uint8Array): string {
 /** Lets a typo, or a secret scanner, be answered without a look at the store. */
 export function isWellFormedApiKey(key: string): boolean {
   if (!SHAPE.test(key)) return false;
-  const body = key.slice(PREFIX.length, PREFIX.length + BODY_LENGTH);
-  return key.endsWith(checksum(body));
+  const bodyEnd = PREFIX.length + BODY_LENGTH;
+  return readNumber(key, bodyEnd) === Bun.hash.crc32(key.slice(PREFIX.length, bodyEnd));
 }
 
 export function hashApiKey(key: string): string {
@@ -55,3 +55,13 @@ function checksum(body: string): string {
   }
   return text;
 }
+
+/** What `checksum` wrote. Every request has its key checked, and reading a number takes a tenth of writing a text. */
+function readNumber(key: string, start: number): number {
+  let value = 0;
+  for (let i = start; i < key.length; i++) value = value * 62 + (VALUES[key.charCodeAt(i)] ?? 0);
+  return value;
+}
+
+const VALUES = new Uint8Array(128);
+for (let value = 0; value < ALPHABET.length; value++) VALUES[ALPHABET.charCodeAt(value)] = value;
