@@ -29,8 +29,8 @@ const PARTS: Readonly<Record<string, (tools: Tools) => Promise<PartResult>>> = {
   cache: benchCache,
 };
 
-/** No floor of the table depends on it, and it takes its time. */
-const FULL_ONLY = new Set(['cache']);
+/** No floor depends on these, and they take their time. */
+const FULL_ONLY = new Set(['latency', 'instances', 'cache']);
 
 const words = process.argv.slice(2);
 const options = new Set(words.filter((word) => word.startsWith('--')));

@@ -3,7 +3,6 @@ export type Mode = {
   readonly quick: boolean;
   readonly rounds: number;
   readonly roundSeconds: number;
-  readonly warmUpSeconds: number;
   /** Entities of a hundred webhooks each; the first is what the others are compared with. */
   readonly growthEntities: readonly number[];
   readonly growthRequests: number;
@@ -11,6 +10,8 @@ export type Mode = {
   /** Of two hundred webhooks each. Those of the first number fit into memory, those of the second do not. */
   readonly coldEntities: number;
   readonly manyColdEntities: number;
+  /** In rounds: their code is compiled, and their entities are read, over the first fifty thousand requests. */
+  readonly coldWarmUps: number;
   readonly deliverySeconds: number;
   readonly latencyRequests: number;
   readonly starts: number;
@@ -20,12 +21,12 @@ const FULL: Mode = {
   quick: false,
   rounds: 5,
   roundSeconds: 3,
-  warmUpSeconds: 3,
   growthEntities: [100, 1_000, 10_000, 100_000],
   growthRequests: 1_000,
   bigEntityWebhooks: 1_000_000,
   coldEntities: 1_000,
   manyColdEntities: 5_000,
+  coldWarmUps: 3,
   deliverySeconds: 3,
   latencyRequests: 500,
   starts: 9,
@@ -35,12 +36,12 @@ const QUICK: Mode = {
   quick: true,
   rounds: 3,
   roundSeconds: 1,
-  warmUpSeconds: 1,
-  growthEntities: [100, 2_000],
+  growthEntities: [100, 1_000],
   growthRequests: 200,
-  bigEntityWebhooks: 100_000,
+  bigEntityWebhooks: 50_000,
   coldEntities: 1_000,
   manyColdEntities: 2_500,
+  coldWarmUps: 4,
   deliverySeconds: 0.6,
   latencyRequests: 100,
   starts: 3,

@@ -55,8 +55,11 @@ export async function benchList({ mode, progress, profile }: Tools): Promise<Par
     warm('peer', peer),
   ];
   progress('warm-up');
-  // The bare server has next to nothing to compile.
-  for (const { name, measure } of subjects) if (name !== 'bare' || !mode.quick) await measure(0);
+  for (const { name, measure } of subjects) {
+    // The bare server has next to nothing to compile.
+    const times = name === 'bare' ? 0 : name === 'cold' || name === 'beyond' ? mode.coldWarmUps : 1;
+    for (let time = 0; time < times; time++) await measure(0);
+  }
   const rounds = await interleave(subjects, mode.rounds, progress);
   const servers = [bare, sqliteServer, coldServer, postgresServer, peer, beyondServer];
   await Promise.all(servers.map((server) => server?.stop()));
