@@ -15,27 +15,23 @@ export type Peer = {
 
 const CLOSED = new AttemptFailure('reset', 'ECONNRESET');
 
-/** Rejects when there is no connection to be had, or none that can be trusted: then not a byte of a post was sent. */
-export function openSocket(peer: Peer, context: SecureContext | undefined, signal: AbortSignal): Promise<Socket> {
-  const { address: host, port, isSecure, serverName } = peer;
-  const socket = isSecure
-    ? connectSecurely({
-        host,
-        port,
-        servername: serverName ?? '',
-        // Said aloud, since NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment would switch verification off.
-        rejectUnauthorized: true,
-        ...(context && { secureContext: context }),
-      })
-    : connectPlainly({ host, port });
-  // The deadline of the post keeps the process, and nothing else has to.
-  socket.unref();
-  socket.setNoDelay(true);
-  return ready(socket, isSecure ? 'secureConnect' : 'connect', signal);
-}
+/** Who is told what becomes of a connection. */
+export type Owner = {
+  /** Ready for another post. */
+  readonly onFree: (connection: Connection) => void;
+  readonly onClosed: (connection: Connection) => void;
+};
 
-function ready(socket: Socket, event: string, signal: AbortSignal): Promise<Socket> {
-  const { promise, resolve, reject } = Promise.withResolvers<Socket>();
+/** Rejects when there is no connection to be had, or none that can be trusted: then not a byte of a post was sent. */
+export function openConnection(
+  peer: Peer,
+  context: SecureContext | undefined,
+  owner: Owner,
+  signal: AbortSignal,
+): Promise<Connection> {
+  const { promise, resolve, reject } = Promise.withResolvers<Connection>();
+  const socket = openSocket(peer, context);
+  const event = peer.isSecure ? 'secureConnect' : 'connect';
   const stopListening = () => {
     signal.removeEventListener('abort', onAbort);
     socket.off(event, onReady).off('close', onClose).off('error', onError);
@@ -48,14 +44,32 @@ function ready(socket: Socket, event: string, signal: AbortSignal): Promise<Sock
   };
   const onReady = () => {
     stopListening();
-    resolve(socket);
+    // At once: an error that nobody listens to would end the process.
+    resolve(new Connection(socket, owner));
   };
   const onError = (error: Error) => fail(error);
   const onClose = () => fail(CLOSED);
   const onAbort = () => fail(signal.reason);
   signal.addEventListener('abort', onAbort, { once: true });
   socket.on(event, onReady).on('close', onClose).on('error', onError);
+  if (signal.aborted) onAbort();
   return promise;
+}
+
+function openSocket({ address: host, port, isSecure, serverName }: Peer, context: SecureContext | undefined): Socket {
+  const socket = isSecure
+    ? connectSecurely({
+        host,
+        port,
+        servername: serverName ?? '',
+        // Said aloud, since NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment would switch verification off.
+        rejectUnauthorized: true,
+        ...(context && { secureContext: context }),
+      })
+    : connectPlainly({ host, port });
+  socket.setNoDelay(true);
+  // The deadline of the post keeps the process, and nothing else has to.
+  return socket.unref();
 }
 
 /** The receiver closed a connection that had been idle before it saw the post, or at least before it said a word. */
@@ -66,12 +80,6 @@ type Exchange = {
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: unknown) => void;
   readonly signal: AbortSignal;
-};
-
-type Owner = {
-  /** Ready for another post. */
-  readonly onFree: (connection: Connection) => void;
-  readonly onClosed: (connection: Connection) => void;
 };
 
 /** One post at a time, and each answer read to its end. */
@@ -99,15 +107,21 @@ export class Connection {
       this.#posts++;
       this.#exchange = { reader: new AnswerReader(), resolve, reject, signal };
       signal.addEventListener('abort', this.#abort, { once: true });
-      if (typeof body === 'string') {
-        this.socket.write(head + body);
-        return;
-      }
-      this.socket.cork();
-      this.socket.write(head);
-      this.socket.write(body);
-      this.socket.uncork();
+      if (signal.aborted) this.#abort();
+      else if (this.socket.destroyed) this.#break(CLOSED);
+      else this.#write(head, body);
     });
+  }
+
+  #write(head: string, body: string | Uint8Array): void {
+    if (typeof body === 'string') {
+      this.socket.write(head + body);
+      return;
+    }
+    this.socket.cork();
+    this.socket.write(head);
+    this.socket.write(body);
+    this.socket.uncork();
   }
 
   close(): void {
@@ -149,7 +163,8 @@ export class Connection {
 
   #finish(answer: Answer): void {
     const exchange = this.#release();
-    if (exchange?.reader.isReusable) {
+    // An answer may come before all of the post is sent, and then the rest of it is still in the way.
+    if (exchange?.reader.isReusable && this.socket.writableLength === 0) {
       this.freeSinceMs = performance.now();
       this.owner.onFree(this);
     } else this.close();

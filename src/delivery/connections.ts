@@ -1,5 +1,5 @@
 import { createSecureContext, type SecureContext } from 'node:tls';
-import { Connection, openSocket, type Peer } from './connection.ts';
+import { type Connection, openConnection, type Peer } from './connection.ts';
 
 /** Most receivers close what was idle for five seconds or more: a post on a connection just closed is sent anew. */
 const IDLE_MAX_MS = 4_000;
@@ -28,13 +28,13 @@ export class Connections {
   }
 
   /** Rejects when there is no connection to be had, or none that can be trusted. */
-  async open(peer: Peer, signal: AbortSignal): Promise<Connection> {
-    const socket = await openSocket(peer, this.#context, signal);
+  open(peer: Peer, signal: AbortSignal): Promise<Connection> {
     const key = keyOf(peer);
-    return new Connection(socket, {
-      onFree: (connection) => this.#keep(key, connection),
-      onClosed: (connection) => this.#forget(key, connection),
-    });
+    const owner = {
+      onFree: (connection: Connection) => this.#keep(key, connection),
+      onClosed: (connection: Connection) => this.#forget(key, connection),
+    };
+    return openConnection(peer, this.#context, owner, signal);
   }
 
   #keep(key: string, connection: Connection): void {

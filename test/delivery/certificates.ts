@@ -1,4 +1,5 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { isIPv4 } from 'node:net';
 
 /** Certificates minted for a test run: none to check in, none to expire, no tool to install. */
 export interface Certificate {
@@ -32,12 +33,17 @@ export function makeAuthority(commonName: string): Authority {
     key: pem(pair.privateKey),
     issue(names, validity = currentValidity()) {
       const leaf = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-      const altNames = extension(SUBJECT_ALT_NAME, sequence(...names.map((name) => der(0x82, Buffer.from(name)))));
+      const altNames = extension(SUBJECT_ALT_NAME, sequence(...names.map(altName)));
       const issuer = { commonName, privateKey: pair.privateKey };
       const leafSubject = { commonName: names[0] ?? 'nameless', publicKey: leaf.publicKey };
       return { cert: mint(leafSubject, issuer, validity, altNames), key: pem(leaf.privateKey) };
     },
   };
+}
+
+/** An address stands there as its bytes, a name as its text. */
+function altName(name: string): Buffer {
+  return isIPv4(name) ? der(0x87, Buffer.from(name.split('.').map(Number))) : der(0x82, Buffer.from(name));
 }
 
 export function makeSelfSigned(name: string): Certificate {

@@ -118,6 +118,23 @@ test('a post that is aborted before it is connected leaves no connection behind'
   expect(receiver.received).toBe('');
 });
 
+test('a connection whose post was answered before it was sent to its end is not used again', async () => {
+  const sockets = new Set<Socket>();
+  await using receiver = await startReceiver((socket) => {
+    if (sockets.has(socket)) return;
+    sockets.add(socket);
+    socket.write(OK);
+    socket.pause();
+  });
+  const body = 'a'.repeat(32 * 2 ** 20);
+  const peer = { address: '127.0.0.1', port: receiver.port, isSecure: false, serverName: null };
+  const head = `POST / HTTP/1.1\r\nhost: test\r\ncontent-length: ${body.length}\r\n\r\n`;
+  const dial = createDial();
+  expect(await dial({ peer, head, body }, new AbortController().signal)).toMatchObject({ status: 200 });
+  expect(await post(dial, receiver)).toMatchObject({ status: 200 });
+  expect(receiver.connections).toBe(2);
+});
+
 test('a body of bytes and one of a megabyte arrive whole', async () => {
   let received = 0;
   const body = Buffer.alloc(2 ** 20, 'é');

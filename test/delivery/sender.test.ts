@@ -177,6 +177,26 @@ describe('over TLS', () => {
     ]);
   });
 
+  test.each([
+    [['127.0.0.1'], { kind: 'answered', statusCode: 200 }],
+    [['127.0.0.2'], { kind: 'error', error: 'tls' }],
+    [['receiver.test'], { kind: 'error', error: 'tls' }],
+  ])('a receiver that is asked for by its address, and has a certificate for %j, is %j', async (names, outcome) => {
+    await using receiver = await startTlsReceiver(authority.issue(names), reply);
+    const postUrl = `https://127.0.0.1:${receiver.port}/`;
+    expect(await developmentSender(options).send({ ...POST, postUrl })).toMatchObject(outcome);
+    if (outcome.kind === 'error') expect(receiver.received).toBe('');
+  });
+
+  test('a name and an address at the same place never share a connection', async () => {
+    await using receiver = await startTlsReceiver(authority.issue(['receiver.test']), reply);
+    const sender = developmentSender(options);
+    const send = (host: string) => sender.send({ ...POST, postUrl: `https://${host}:${receiver.port}/` });
+    expect(await send('receiver.test')).toMatchObject({ kind: 'answered', statusCode: 200 });
+    expect(await send('127.0.0.1')).toMatchObject({ kind: 'error', error: 'tls' });
+    expect(await send('other.test')).toMatchObject({ kind: 'error', error: 'tls' });
+  });
+
   test('a good certificate of our own authority is a tls error without the extra CA', async () => {
     await using receiver = await startTlsReceiver(authority.issue(['receiver.test']), reply);
     const sender = developmentSender({ resolve: options.resolve });
