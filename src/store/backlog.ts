@@ -3,8 +3,8 @@ import type { Database, SqlInteger } from './database.ts';
 
 /** A count older than this is taken again. */
 const FRESH_MS = 1_000;
-/** Counting a long backlog takes its time: never more than about a fiftieth of it goes into counting. */
-const COST_FACTOR = 50;
+/** Counting a long backlog takes its time, in which nothing else is read: a five-hundredth at most goes into that. */
+const COST_FACTOR = 500;
 const MAX_ENTITIES = 10_000;
 
 type Count = { waiting: number; goodUntilMs: number };
