@@ -1,5 +1,5 @@
 import { type BodyReader, ChunkedBody, Kept, PlainBody } from './answer-body.ts';
-import { type Head, parseHead } from './answer-head.ts';
+import { type Head, readHead } from './answer-head.ts';
 import { AttemptFailure, badResponse } from './network-errors.ts';
 
 /** What is kept of an answer: the rest of its head is of no interest to anybody. */
@@ -72,7 +72,7 @@ export class AnswerReader {
         return null;
       }
       this.#headBytes += end.next;
-      const head = parseHead(rest.toString('latin1', 0, end.at));
+      const head = readHead(rest.toString('latin1', 0, end.at));
       rest = rest.subarray(end.next);
       if (head.status < 200) continue;
       this.#head = head;
