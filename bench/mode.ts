@@ -26,7 +26,7 @@ const FULL: Mode = {
   bigEntityWebhooks: 1_000_000,
   coldEntities: 1_000,
   manyColdEntities: 5_000,
-  coldWarmUps: 3,
+  coldWarmUps: 2,
   deliverySeconds: 3,
   latencyRequests: 500,
   starts: 9,
