@@ -113,7 +113,12 @@ export class ClaimPlanner {
       const most = Math.min(this.destinations.roomAt(destination), MOST_PER_DESTINATION, free);
       free -= most;
       if (most > 0) picks.push({ destination, most });
-      else this.#full.add(destination);
+      else if (this.destinations.hasAny(destination)) this.#full.add(destination);
+      else {
+        // There is no room anywhere: nothing of its own will end, and so nothing would bring it back.
+        this.#ready.add(destination);
+        break;
+      }
     }
     return picks;
   }

@@ -56,6 +56,11 @@ export class Destinations {
     return underWay + Math.max(0, inLine);
   }
 
+  /** Whether anything of it is here, and so will end. */
+  hasAny(destination: string): boolean {
+    return (this.#states.get(destination)?.taken ?? 0) > 0;
+  }
+
   take(destination: string): void {
     const state = this.#stateOf(destination);
     if (state.taken >= this.cap) this.#inLine++;

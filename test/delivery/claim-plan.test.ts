@@ -57,6 +57,17 @@ onEveryEngine('a plan of what to claim', (store) => {
     expect(planner.isReady).toBe(true);
   });
 
+  test('keeps a destination whose turn came when others had just taken all the room', async () => {
+    const { key, named } = await seed(store, ['a', 'b'], 2);
+    const destinations = new Destinations(4, 4);
+    const planner = new ClaimPlanner(store.db, destinations);
+    for (let taken = 0; taken < 4; taken++) destinations.take(key('a'));
+    // There had been room when it was asked for.
+    expect(named(await planner.plan(4))).toBe('');
+    for (let left = 0; left < 4; left++) destinations.leave(key('a'));
+    expect(named(await planner.plan(4))).toContain('b');
+  });
+
   test('names a destination that gave all it was asked for again, and no other', async () => {
     const { key, named } = await seed(store, ['a', 'b'], 20);
     const planner = new ClaimPlanner(store.db, new Destinations(4));
