@@ -12,7 +12,7 @@ const ROUND_EVERY_MS = 1_000;
 const REST_FACTOR = 9;
 
 /** Of one destination in one turn: enough to keep it busy, few enough that all get theirs. */
-const MOST_PER_DESTINATION = 64;
+const MOST_PER_DESTINATION = 256;
 
 /** With more than these the walk waits, and goes on from where it stands. */
 const MAX_READY = 100_000;
@@ -110,7 +110,7 @@ export class ClaimPlanner {
     for (const destination of this.#ready) {
       if (free <= 0) break;
       this.#ready.delete(destination);
-      const most = Math.min(this.destinations.roomAt(destination), MOST_PER_DESTINATION, free);
+      const most = Math.min(this.destinations.wantedAt(destination), MOST_PER_DESTINATION, free);
       free -= most;
       if (most > 0) picks.push({ destination, most });
       else if (this.destinations.hasAny(destination)) this.#full.add(destination);

@@ -56,6 +56,14 @@ export class Destinations {
     return underWay + Math.max(0, inLine);
   }
 
+  /** How many to claim for it: none while its line is more than half full, so that a claim is worth its commit. */
+  wantedAt(destination: string): number {
+    const state = this.#states.get(destination);
+    const inLine = (state?.taken ?? 0) - this.cap;
+    const isHalfFull = state !== undefined && inLine > 0 && inLine * 2 > this.#mostOf(state) - this.cap;
+    return isHalfFull ? 0 : this.roomAt(destination);
+  }
+
   /** Whether anything of it is here, and so will end. */
   hasAny(destination: string): boolean {
     return (this.#states.get(destination)?.taken ?? 0) > 0;

@@ -113,6 +113,20 @@ describe('a destination', () => {
     expect(destinations.roomAt('ent_1 https://0.example:443')).toBe(2);
   });
 
+  test('is claimed for again when its line is half empty, and always while it has none', () => {
+    const destinations = new Destinations(4);
+    expect(destinations.wantedAt(HERE)).toBe(4);
+    start(destinations, HERE);
+    destinations.end(HERE, 'success', 1);
+    expect(destinations.wantedAt(HERE)).toBe(64);
+    for (let taken = 0; taken < 34; taken++) destinations.take(HERE);
+    expect(destinations.wantedAt(HERE)).toBe(30);
+    destinations.take(HERE);
+    expect([destinations.wantedAt(HERE), destinations.roomAt(HERE)]).toEqual([0, 29]);
+    destinations.leave(HERE);
+    expect(destinations.wantedAt(HERE)).toBe(30);
+  });
+
   test('has no more room than all together have, for those under way and for those in line', () => {
     const destinations = new Destinations(4, 6);
     const isFast = (destination: string) => {
