@@ -5,6 +5,7 @@
 
 const { ports } = JSON.parse(process.argv[2] ?? '{}') as { ports: number };
 let received = 0;
+let firstAtMs = 0;
 let lastAtMs = 0;
 let delaysMs: number[] = [];
 
@@ -12,8 +13,8 @@ const nowMs = () => performance.timeOrigin + performance.now();
 
 async function receive(request: Request): Promise<Response> {
   const body = await request.text();
-  received++;
   lastAtMs = nowMs();
+  if (received++ === 0) firstAtMs = lastAtMs;
   const sentAtMs = /"sentAtMs":([0-9.]+)/.exec(body)?.[1];
   if (sentAtMs !== undefined) delaysMs.push(lastAtMs - Number(sentAtMs));
   return new Response('ok');
@@ -26,7 +27,7 @@ const servers = Array.from({ length: ports }, () =>
     development: false,
     fetch: (request) => {
       if (request.method === 'POST') return receive(request);
-      const report = Response.json({ received, lastAtMs, delaysMs, ports: servers.map(({ port }) => port) });
+      const report = Response.json({ received, firstAtMs, lastAtMs, delaysMs, ports: servers.map(({ port }) => port) });
       if (new URL(request.url).pathname === '/reset') [received, delaysMs] = [0, []];
       return report;
     },
