@@ -222,6 +222,7 @@ test('a webhook is registered, tested and deleted by keyboard alone', async () =
   await tab.signIn('/webhooks');
   await page.getByText('Nobody is told anything yet').waitFor();
   await press(/^Register the first webhook$/, 'Enter');
+  await page.locator('input:focus').waitFor();
   await page.keyboard.type(`${receiver.url}/hook`);
   await press(/^Base/, 'Space');
   await press(/^LatePayment$/, 'Space');
@@ -230,6 +231,7 @@ test('a webhook is registered, tested and deleted by keyboard alone', async () =
   await press(/^Send a test/, 'Enter');
   await page.getByText('The receiver answered 200').waitFor();
   await press(/^Delete LatePayment/, 'Enter');
+  await page.locator('button:focus', { hasText: 'Undo' }).waitFor();
   await page.keyboard.press('Enter');
   await page.getByRole('button', { name: /^Delete LatePayment/ }).waitFor();
   expect((await client.webhooks.list()).totalResults).toBe(1);
