@@ -1,0 +1,23 @@
+import { Database as Connection } from 'bun:sqlite';
+import { expect, test } from 'bun:test';
+import { SqliteWriter } from '../../src/store/sqlite-writer.ts';
+import { rejection } from '../support/rejection.ts';
+
+const DEADLINE_MS = 5_000;
+
+test('a commit whose rollback fails too is told to whoever waits for it, and the next write goes on', async () => {
+  const connection = new Connection(':memory:');
+  const exec = connection.exec.bind(connection);
+  const broken = new Set(['commit', 'rollback']);
+  connection.exec = (sql: string) => {
+    if (!broken.delete(sql)) return exec(sql);
+    // As after a fault of the disk: the transaction is gone, and both statements say so.
+    if (sql === 'rollback') exec('rollback');
+    throw new Error(`no ${sql}`);
+  };
+  const writer = new SqliteWriter(connection);
+  const write = () => writer.transaction(async () => 'written', DEADLINE_MS, 0);
+  expect((await rejection(write())).message).toBe('no commit');
+  expect(await write()).toBe('written');
+  connection.close();
+});
