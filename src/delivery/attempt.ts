@@ -1,5 +1,5 @@
 import { type AttemptMade, settle } from '../domain/deliveries.ts';
-import type { Outcome } from '../domain/outcome.ts';
+import type { Unanswered } from '../domain/outcome.ts';
 import { bodySignature, type SigningKeys, signWith } from '../domain/signature.ts';
 import type { Sendable } from '../store/claimed.ts';
 import { StoreUnavailableError } from '../store/database.ts';
@@ -23,36 +23,43 @@ export type AttemptTools = {
  */
 export async function makeAttempt(tools: AttemptTools, claimed: Sendable): Promise<MadeAttempt> {
   const startedAtMs = tools.nowMs();
-  const outcome = await prepareAndSend(tools, claimed, startedAtMs);
+  const prepared = prepare(tools, claimed, Math.floor(startedAtMs / 1000));
+  const post = prepared instanceof Promise ? await prepared : prepared;
+  const outcome = 'kind' in post ? post : await tools.sender.send(post);
   const { kind, status, steps } = claimed;
   const { schedule, random } = tools;
   const made: AttemptMade = { outcome, kind, status, steps, schedule, nowMs: tools.nowMs(), random };
   return { claimed, settlement: settle(made), postUrl: claimed.postUrl, startedAtMs, outcome };
 }
 
-async function prepareAndSend(tools: AttemptTools, claimed: Sendable, nowMs: number): Promise<Outcome> {
-  let post: Post;
-  try {
-    post = await prepare(tools, claimed, Math.floor(nowMs / 1000));
-  } catch (error) {
-    // An outage of ours, or a key that was changed under us, says nothing about the delivery and must not end it.
-    if (error instanceof StoreUnavailableError || error instanceof SecretKeyError) throw error;
-    // Nothing else will be better next time: it ends as failed with its reason, and its neighbours go on.
-    const detail = error instanceof Error ? error.name : 'unknown';
-    return { kind: 'error', error: 'unprocessable', durationMs: 0, detail };
-  }
-  return tools.sender.send(post);
+/** The post, or the outcome of what cannot be posted; at once where the keys to sign with are known. */
+function prepare(tools: AttemptTools, claimed: Sendable, nowS: number): Post | Unanswered | Promise<Post | Unanswered> {
+  const keys = tools.keys.keysFor(claimed.entityId, claimed.revision, nowS);
+  return keys instanceof Promise
+    ? keys.then((found) => sign(tools, claimed, found, nowS), refuse)
+    : sign(tools, claimed, keys, nowS);
 }
 
-async function prepare(tools: AttemptTools, claimed: Sendable, nowS: number): Promise<Post> {
-  const { deliveryId, eventId, entityId, revision, postUrl, body } = claimed;
-  if (body === null) throw new Error('the event is gone');
-  const keys = await tools.keys.keysFor(entityId, revision, nowS);
-  const headers = headersFor({ deliveryId, eventId, body, keys, nowS });
-  if (tools.bodySignatureHeader !== undefined && keys.secrets[0] !== undefined) {
-    headers[tools.bodySignatureHeader] = bodySignature(keys.secrets[0], body);
+function sign(tools: AttemptTools, claimed: Sendable, keys: SigningKeys, nowS: number): Post | Unanswered {
+  const { deliveryId, eventId, postUrl, body } = claimed;
+  try {
+    if (body === null) throw new Error('the event is gone');
+    const headers = headersFor({ deliveryId, eventId, body, keys, nowS });
+    if (tools.bodySignatureHeader !== undefined && keys.secrets[0] !== undefined) {
+      headers[tools.bodySignatureHeader] = bodySignature(keys.secrets[0], body);
+    }
+    return { postUrl, headers, body };
+  } catch (error) {
+    return refuse(error);
   }
-  return { postUrl, headers, body };
+}
+
+function refuse(error: unknown): Unanswered {
+  // An outage of ours, or a key that was changed under us, says nothing about the delivery and must not end it.
+  if (error instanceof StoreUnavailableError || error instanceof SecretKeyError) throw error;
+  // Nothing else will be better next time: it ends as failed with its reason, and its neighbours go on.
+  const detail = error instanceof Error ? error.name : 'unknown';
+  return { kind: 'error', error: 'unprocessable', durationMs: 0, detail };
 }
 
 type Signed = { deliveryId: string; eventId: string; body: string; keys: SigningKeys; nowS: number };

@@ -1,6 +1,7 @@
 import { connect as connectPlainly, type Socket } from 'node:net';
 import { connect as connectSecurely, type SecureContext } from 'node:tls';
 import { type Answer, AnswerReader } from './answer-reader.ts';
+import type { Deadline } from './deadline.ts';
 import { AttemptFailure, failureOf } from './network-errors.ts';
 
 /** Where a connection leads. */
@@ -27,13 +28,13 @@ export function openConnection(
   peer: Peer,
   context: SecureContext | undefined,
   owner: Owner,
-  signal: AbortSignal,
+  deadline: Deadline,
 ): Promise<Connection> {
   const { promise, resolve, reject } = Promise.withResolvers<Connection>();
   const socket = openSocket(peer, context);
   const event = peer.isSecure ? 'secureConnect' : 'connect';
   const stopListening = () => {
-    signal.removeEventListener('abort', onAbort);
+    deadline.unwatch();
     socket.off(event, onReady).off('close', onClose).off('error', onError);
   };
   const fail = (error: unknown) => {
@@ -49,10 +50,8 @@ export function openConnection(
   };
   const onError = (error: Error) => fail(error);
   const onClose = () => fail(CLOSED);
-  const onAbort = () => fail(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
   socket.on(event, onReady).on('close', onClose).on('error', onError);
-  if (signal.aborted) onAbort();
+  deadline.watch(fail);
   return promise;
 }
 
@@ -79,7 +78,7 @@ type Exchange = {
   readonly reader: AnswerReader;
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: unknown) => void;
-  readonly signal: AbortSignal;
+  readonly deadline: Deadline;
 };
 
 /** One post at a time, and each answer read to its end. */
@@ -87,7 +86,7 @@ export class Connection {
   #exchange: Exchange | null = null;
   #posts = 0;
   freeSinceMs = 0;
-  readonly #abort = () => this.#fail(this.#exchange?.signal.reason);
+  readonly #onLate = (failure: AttemptFailure) => this.#fail(failure);
 
   constructor(
     private readonly socket: Socket,
@@ -102,13 +101,13 @@ export class Connection {
     });
   }
 
-  post(head: string, body: string | Uint8Array, signal: AbortSignal): Promise<Answer> {
+  post(head: string, body: string | Uint8Array, deadline: Deadline): Promise<Answer> {
     return new Promise((resolve, reject) => {
       this.#posts++;
-      this.#exchange = { reader: new AnswerReader(), resolve, reject, signal };
-      signal.addEventListener('abort', this.#abort, { once: true });
-      if (signal.aborted) this.#abort();
-      else if (this.socket.destroyed) this.#break(CLOSED);
+      this.#exchange = { reader: new AnswerReader(), resolve, reject, deadline };
+      deadline.watch(this.#onLate);
+      if (deadline.isOver) return;
+      if (this.socket.destroyed) this.#break(CLOSED);
       else this.#write(head, body);
     });
   }
@@ -174,7 +173,7 @@ export class Connection {
   #release(): Exchange | null {
     const exchange = this.#exchange;
     this.#exchange = null;
-    exchange?.signal.removeEventListener('abort', this.#abort);
+    exchange?.deadline.unwatch();
     return exchange;
   }
 }

@@ -1,5 +1,6 @@
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { type Connection, openConnection, type Peer } from './connection.ts';
+import type { Deadline } from './deadline.ts';
 
 /** Most receivers close what was idle for five seconds or more: a post on a connection just closed is sent anew. */
 const IDLE_MAX_MS = 4_000;
@@ -28,13 +29,13 @@ export class Connections {
   }
 
   /** Rejects when there is no connection to be had, or none that can be trusted. */
-  open(peer: Peer, signal: AbortSignal): Promise<Connection> {
+  open(peer: Peer, deadline: Deadline): Promise<Connection> {
     const key = keyOf(peer);
     const owner = {
       onFree: (connection: Connection) => this.#keep(key, connection),
       onClosed: (connection: Connection) => this.#forget(key, connection),
     };
-    return openConnection(peer, this.#context, owner, signal);
+    return openConnection(peer, this.#context, owner, deadline);
   }
 
   #keep(key: string, connection: Connection): void {

@@ -1,6 +1,7 @@
 import type { Answer } from './answer-reader.ts';
 import { type Peer, StaleConnectionError } from './connection.ts';
 import { Connections } from './connections.ts';
+import type { Deadline } from './deadline.ts';
 
 /** One post, all that goes over the wire: nothing is looked up, followed or added any more. */
 export type Call = {
@@ -11,7 +12,7 @@ export type Call = {
 };
 
 /** Posts and reads the answer. A test puts a recorder in its place, and so sees what would be dialled. */
-export type Dial = (call: Call, signal: AbortSignal) => Promise<Answer>;
+export type Dial = (call: Call, deadline: Deadline) => Promise<Answer>;
 
 /**
  * HTTP/1.1 over sockets of our own. Bun's `fetch` keeps 64 idle connections and no more, so that a post to the
@@ -19,17 +20,17 @@ export type Dial = (call: Call, signal: AbortSignal) => Promise<Answer>;
  */
 export function createDial(trustedCa?: readonly string[]): Dial {
   const connections = new Connections(trustedCa);
-  return async ({ peer, head, body }, signal) => {
+  return async ({ peer, head, body }, deadline) => {
     const known = connections.reuse(peer);
     if (known !== null) {
       try {
-        return await known.post(head, body, signal);
+        return await known.post(head, body, deadline);
       } catch (error) {
         // Sent again at once, and with the same id: the receiver had closed the connection without a word.
         if (!(error instanceof StaleConnectionError)) throw error;
       }
     }
-    const connection = await connections.open(peer, signal);
-    return connection.post(head, body, signal);
+    const connection = await connections.open(peer, deadline);
+    return connection.post(head, body, deadline);
   };
 }

@@ -5,7 +5,8 @@ import { readSigningMaterial } from '../store/secrets.ts';
 
 const MAX_ENTITIES = 10_000;
 
-type Entry = { revision: number; expiresAtS: number; keys: Promise<SigningKeys> };
+/** `keys` is a promise until they are read. */
+type Entry = { revision: number; expiresAtS: number; keys: SigningKeys | Promise<SigningKeys> };
 
 /**
  * The parsed keys of each entity: opening and parsing them costs more than signing. An entry holds until the entity's
@@ -20,28 +21,35 @@ export class SigningKeyCache {
     private readonly asymmetric: boolean,
   ) {}
 
-  async keysFor(entityId: string, revision: number, nowS: number): Promise<SigningKeys> {
+  /** At once where they are known. */
+  keysFor(entityId: string, revision: number, nowS: number): SigningKeys | Promise<SigningKeys> {
     const known = this.#entries.get(entityId);
     if (known !== undefined && known.revision >= revision && nowS < known.expiresAtS) return known.keys;
-    const entry: Entry = { revision, expiresAtS: Number.POSITIVE_INFINITY, keys: this.#load(entityId, nowS) };
-    this.#remember(entityId, entry);
-    try {
-      return await entry.keys;
-    } catch (error) {
-      this.#entries.delete(entityId);
-      throw error;
-    }
+    return this.#load(entityId, revision, nowS);
   }
 
-  async #load(entityId: string, nowS: number): Promise<SigningKeys> {
-    const { secrets, signingKey } = await readSigningMaterial(this.db, this.box, entityId, nowS);
-    const entry = this.#entries.get(entityId);
-    const expiries = secrets.map(({ dateExpires }) => dateExpires ?? Number.POSITIVE_INFINITY);
-    if (entry !== undefined) entry.expiresAtS = Math.min(...expiries, Number.POSITIVE_INFINITY);
-    return parseKeys(
-      secrets.map(({ secret }) => secret),
-      this.asymmetric ? signingKey : undefined,
+  #load(entityId: string, revision: number, nowS: number): Promise<SigningKeys> {
+    const keys = this.#read(entityId, nowS).then(
+      (found) => {
+        Object.assign(entry, found);
+        return found.keys;
+      },
+      (error) => {
+        if (this.#entries.get(entityId) === entry) this.#entries.delete(entityId);
+        throw error;
+      },
     );
+    const entry: Entry = { revision, expiresAtS: Number.POSITIVE_INFINITY, keys };
+    this.#remember(entityId, entry);
+    return keys;
+  }
+
+  async #read(entityId: string, nowS: number): Promise<{ keys: SigningKeys; expiresAtS: number }> {
+    const { secrets, signingKey } = await readSigningMaterial(this.db, this.box, entityId, nowS);
+    const expiries = secrets.map(({ dateExpires }) => dateExpires ?? Number.POSITIVE_INFINITY);
+    const texts = secrets.map(({ secret }) => secret);
+    const keys = parseKeys(texts, this.asymmetric ? signingKey : undefined);
+    return { keys, expiresAtS: Math.min(...expiries, Number.POSITIVE_INFINITY) };
   }
 
   #remember(entityId: string, entry: Entry): void {

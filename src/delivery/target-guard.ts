@@ -11,7 +11,8 @@ export type Target = { ok: true; addresses: readonly string[] } | { ok: false; e
 /** A host as the URL parser writes it; `literal` where whoever asks knows already whether it is an address. */
 export type Host = { readonly hostname: string; readonly literal?: string | null };
 
-export type TargetGuard = (host: Host, signal?: AbortSignal) => Promise<Target>;
+/** At once where nothing has to be looked up. */
+export type TargetGuard = (host: Host) => Target | Promise<Target>;
 
 export interface TargetGuardOptions {
   allowInsecureTargets: boolean;
@@ -28,7 +29,7 @@ const CACHE_MAX_ENTRIES = 10_000;
 const SHARED_LOOKUP_MAX_MS = 10_000;
 
 interface Lookup {
-  target: Promise<Target>;
+  target: Target | Promise<Target>;
   expiresAtMs: number;
 }
 
@@ -47,24 +48,25 @@ export function createTargetGuard(options: TargetGuardOptions): TargetGuard {
   };
 
   const startLookup = (hostname: string): Promise<Target> => {
-    const target = resolve(hostname).then(check, (): Target => ({ ok: false, error: 'dns' }));
+    const target = resolve(hostname)
+      .then(check, (): Target => ({ ok: false, error: 'dns' }))
+      .then((found) => {
+        lookup.target = found;
+        lookup.expiresAtMs = nowMs() + CACHE_TTL_MS;
+        return found;
+      });
     const lookup: Lookup = { target, expiresAtMs: nowMs() + SHARED_LOOKUP_MAX_MS };
     // Deleted first, since a map keeps the place of a key that it has: the front is always the oldest look-up.
     lookups.delete(hostname);
     lookups.set(hostname, lookup);
     dropOldest(lookups);
-    return target.then((result) => {
-      lookup.expiresAtMs = nowMs() + CACHE_TTL_MS;
-      return result;
-    });
+    return target;
   };
 
-  return async ({ hostname, literal = addressLiteralOf(hostname) }, signal) => {
-    signal?.throwIfAborted();
+  return ({ hostname, literal = addressLiteralOf(hostname) }) => {
     if (literal !== null) return check([literal]);
     const known = lookups.get(hostname);
-    const target = known !== undefined && known.expiresAtMs > nowMs() ? known.target : startLookup(hostname);
-    return signal === undefined ? target : untilAborted(target, signal);
+    return known !== undefined && known.expiresAtMs > nowMs() ? known.target : startLookup(hostname);
   };
 }
 
@@ -81,13 +83,4 @@ function dropOldest(lookups: Map<string, Lookup>): void {
   if (lookups.size <= CACHE_MAX_ENTRIES) return;
   const oldest = lookups.keys().next();
   if (!oldest.done) lookups.delete(oldest.value);
-}
-
-/** A look-up is shared and cannot be stopped, so whoever runs out of time leaves it to the others. */
-function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise: settled, resolve, reject } = Promise.withResolvers<T>();
-  const stop = () => reject(signal.reason);
-  signal.addEventListener('abort', stop, { once: true });
-  promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
-  return settled;
 }

@@ -20,8 +20,6 @@ export const ATTEMPT_ERRORS = [
   'bad_response',
   /** It could not even be prepared, and trying again would not help. */
   'unprocessable',
-  /** We stopped it ourselves. */
-  'aborted',
   /** None of the above; the detail says what the runtime called it. */
   'failed',
 ] as const;

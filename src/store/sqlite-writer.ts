@@ -1,4 +1,4 @@
-import type { Database as Connection } from 'bun:sqlite';
+import type { Database as Connection, Statement } from 'bun:sqlite';
 import { MAX_WAITING, type Queries, StoreUnavailableError } from './database.ts';
 import { ConnectionQueries, translate, translated } from './sqlite-connection.ts';
 
@@ -15,6 +15,20 @@ type Member = {
   readonly timer: Timer;
 };
 
+/** What frames every group; prepared once, as each would otherwise be parsed for each member. */
+type Steps = Readonly<Record<'begin' | 'commit' | 'rollBack' | 'save' | 'release' | 'rollBackToSaved', Statement>>;
+
+function prepareSteps(connection: Connection): Steps {
+  return {
+    begin: connection.prepare('begin immediate'),
+    commit: connection.prepare('commit'),
+    rollBack: connection.prepare('rollback'),
+    save: connection.prepare('savepoint member'),
+    release: connection.prepare('release member'),
+    rollBackToSaved: connection.prepare('rollback to member'),
+  };
+}
+
 /**
  * Group commit. SQLite has one writer, and the disk takes a millisecond or two to confirm what it wrote: transactions
  * that come together, or while another commits, share the next commit. Each is all or nothing by a savepoint of its own,
@@ -22,6 +36,7 @@ type Member = {
  */
 export class SqliteWriter {
   readonly #queries: ConnectionQueries;
+  readonly #steps: Steps;
   readonly #waiting: Member[] = [];
   #committing = false;
   /** Somebody waits who has no time, or no more. */
@@ -33,6 +48,7 @@ export class SqliteWriter {
 
   constructor(private readonly connection: Connection) {
     this.#queries = new ConnectionQueries(connection);
+    this.#steps = prepareSteps(connection);
   }
 
   /** With patience it begins no group by itself for so long, and joins the first that somebody else begins. */
@@ -98,7 +114,7 @@ export class SqliteWriter {
       if (present.length === 0) return;
       const answers: (() => void)[] = [];
       for (const member of present) answers.push(await this.#run(member, present.length > 1));
-      this.connection.exec('commit');
+      this.#steps.commit.run();
       for (const answer of answers) answer();
     } catch (error) {
       this.#rollBack();
@@ -109,7 +125,7 @@ export class SqliteWriter {
   /** Where even that fails, the next `begin` says so to whoever comes next; those who wait must be told now. */
   #rollBack(): void {
     try {
-      if (this.connection.inTransaction) this.connection.exec('rollback');
+      if (this.connection.inTransaction) this.#steps.rollBack.run();
     } catch {
       // The error that led here is the one to tell.
     }
@@ -120,7 +136,7 @@ export class SqliteWriter {
     let present = group;
     while (present.length > 0) {
       try {
-        this.connection.exec('begin immediate');
+        this.#steps.begin.run();
         return present;
       } catch (error) {
         const translatedError = translate(error);
@@ -137,16 +153,16 @@ export class SqliteWriter {
 
   /** Answers how to answer, once all is committed. */
   async #run({ work, resolve, reject }: Member, shared: boolean): Promise<() => void> {
-    if (shared) this.connection.exec('savepoint member');
+    if (shared) this.#steps.save.run();
     try {
       const value = await work(this.#queries);
-      if (shared) this.connection.exec('release member');
+      if (shared) this.#steps.release.run();
       return () => resolve(value as never);
     } catch (error) {
       // A full disk takes the whole transaction along; and where there is one member, there is nobody else to save.
       if (!shared || !this.connection.inTransaction) throw error;
-      this.connection.exec('rollback to member');
-      this.connection.exec('release member');
+      this.#steps.rollBackToSaved.run();
+      this.#steps.release.run();
       return () => reject(translate(error));
     }
   }

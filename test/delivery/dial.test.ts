@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { Socket } from 'node:net';
+import { Deadline } from '../../src/delivery/deadline.ts';
 import { createDial, type Dial } from '../../src/delivery/dial.ts';
 import { rejection } from '../support/rejection.ts';
 import { until } from '../support/until.ts';
@@ -7,10 +8,10 @@ import { OK, type Receiver, startReceiver } from './receivers.ts';
 
 const BODY = '{"a":"é"}';
 
-function post(dial: Dial, { port }: Receiver, signal = new AbortController().signal) {
+function post(dial: Dial, { port }: Receiver, deadline = new Deadline(0)) {
   const peer = { address: '127.0.0.1', port, isSecure: false, serverName: null };
   const head = `POST / HTTP/1.1\r\nhost: test\r\ncontent-length: ${Buffer.byteLength(BODY)}\r\n\r\n`;
-  return dial({ peer, head, body: BODY }, signal);
+  return dial({ peer, head, body: BODY }, deadline);
 }
 
 const answersWith = (text: string) => (socket: Socket) => void socket.write(text);
@@ -94,26 +95,25 @@ describe('a post on a connection that was used before', () => {
     expect(receiver.connections).toBe(1);
   });
 
-  test('and is aborted fails with the reason and takes its connection along', async () => {
+  test('and runs out of time fails and takes its connection along', async () => {
     await using receiver = await startReceiver(answersOnce(() => undefined));
     const dial = createDial();
     await post(dial, receiver);
-    const reason = new Error('no more time');
-    const controller = new AbortController();
-    const late = post(dial, receiver, controller.signal);
+    const deadline = new Deadline(0);
+    const late = post(dial, receiver, deadline);
     await until('it has arrived', () => receiver.received.split('POST').length === 3);
-    controller.abort(reason);
-    expect(await rejection(late)).toBe(reason);
+    deadline.end();
+    expect(await rejection(late)).toMatchObject({ error: 'timeout' });
     await receiver.closed(1);
   });
 });
 
-test('a post that is aborted before it is connected leaves no connection behind', async () => {
+test('a post that runs out of time before it is connected leaves no connection behind', async () => {
   await using receiver = await startReceiver(answersWith(OK));
-  const controller = new AbortController();
-  const late = post(createDial(), receiver, controller.signal);
-  controller.abort(new Error('no more time'));
-  expect((await rejection(late)).message).toBe('no more time');
+  const deadline = new Deadline(0);
+  const late = post(createDial(), receiver, deadline);
+  deadline.end();
+  expect(await rejection(late)).toMatchObject({ error: 'timeout' });
   if (receiver.connections > 0) await receiver.closed(receiver.connections);
   expect(receiver.received).toBe('');
 });
@@ -130,7 +130,7 @@ test('a connection whose post was answered before it was sent to its end is not 
   const peer = { address: '127.0.0.1', port: receiver.port, isSecure: false, serverName: null };
   const head = `POST / HTTP/1.1\r\nhost: test\r\ncontent-length: ${body.length}\r\n\r\n`;
   const dial = createDial();
-  expect(await dial({ peer, head, body }, new AbortController().signal)).toMatchObject({ status: 200 });
+  expect(await dial({ peer, head, body }, new Deadline(0))).toMatchObject({ status: 200 });
   expect(await post(dial, receiver)).toMatchObject({ status: 200 });
   expect(receiver.connections).toBe(2);
 });
@@ -144,5 +144,5 @@ test('a body of bytes and one of a megabyte arrive whole', async () => {
     if (received >= head.length + body.length) socket.write(OK);
   });
   const peer = { address: '127.0.0.1', port: receiver.port, isSecure: false, serverName: null };
-  expect(await createDial()({ peer, head, body }, new AbortController().signal)).toMatchObject({ status: 200 });
+  expect(await createDial()({ peer, head, body }, new Deadline(0))).toMatchObject({ status: 200 });
 });

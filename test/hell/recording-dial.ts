@@ -22,10 +22,10 @@ export function recordingDial(answer: () => Answer = () => TAKEN) {
   const calls: Call[] = [];
   const dialled: string[] = [];
   const dialForReal = createDial();
-  const dial: Dial = async (call, signal) => {
+  const dial: Dial = async (call, deadline) => {
     calls.push(call);
     dialled.push(urlOf(call));
-    return LOOPBACK.test(call.peer.address) ? dialForReal(call, signal) : answer();
+    return LOOPBACK.test(call.peer.address) ? dialForReal(call, deadline) : answer();
   };
   return { calls, dialled, dial };
 }

@@ -12,7 +12,6 @@ const TEXTS: Readonly<Record<AttemptError, string>> = {
   reset: 'The connection broke off',
   bad_response: 'What came back was not an HTTP response',
   unprocessable: 'It could not be prepared',
-  aborted: 'It was stopped here',
   failed: 'It failed for another reason',
 };
 
