@@ -46,6 +46,9 @@ type Receiver = {
 };
 type ReceiverRow = Omit<Receiver, 'destination'> & { entity_id: string; network_id: SqlInteger; event: string };
 
+/** An event on its way into the store, with all that is worked out about it once. */
+type Incoming = { readonly event: NewEvent; readonly key: string; readonly receivers: readonly Receiver[] };
+
 /**
  * A whole group in a handful of statements, none of which can fail on what one of its members carries. Each member
  * gets its own answer: an acceptance, or the problem that it alone has.
@@ -56,19 +59,23 @@ export async function acceptEvents(
   events: readonly NewEvent[],
   reception: Reception = { note: () => undefined, handOver: null, handed: [], due: new Map() },
 ): Promise<(Acceptance | Problem)[]> {
-  const receivers = await findReceivers(queries, dialect, events);
-  const receiversOf = (event: NewEvent) => receivers.get(cellKey(event.entityId, event.networkId, event.event)) ?? [];
-  const fresh = await insertEvents(queries, events, receiversOf);
+  const found = await findReceivers(queries, dialect, events);
+  const incoming = events.map((event): Incoming => {
+    const key = `${event.entityId} ${event.eventId}`;
+    return { event, key, receivers: found.get(cellKey(event.entityId, event.networkId, event.event)) ?? [] };
+  });
+  const fresh = await insertEvents(queries, incoming);
   const answers: (Acceptance | Problem)[] = [];
-  const accepted: NewEvent[] = [];
-  for (const event of events) {
+  const accepted: Incoming[] = [];
+  for (const one of incoming) {
+    const { event, key, receivers } = one;
     // Of two with one id in a group only the first was inserted; the second is a repeat like any other.
-    if (fresh.delete(eventKey(event))) {
-      accepted.push(event);
-      answers.push({ eventId: event.eventId, deliveries: receiversOf(event).length, repeated: false });
+    if (fresh.delete(key)) {
+      accepted.push(one);
+      answers.push({ eventId: event.eventId, deliveries: receivers.length, repeated: false });
     } else answers.push(await answerRepeat(queries, event));
   }
-  await insertDeliveries(queries, accepted, receiversOf, reception);
+  await insertDeliveries(queries, accepted, reception);
   return answers;
 }
 
@@ -106,42 +113,29 @@ async function findReceivers(
   return receivers;
 }
 
-async function insertEvents(
-  queries: Queries,
-  events: readonly NewEvent[],
-  receiversOf: (event: NewEvent) => readonly Receiver[],
-): Promise<Set<string>> {
+async function insertEvents(queries: Queries, incoming: readonly Incoming[]): Promise<Set<string>> {
   const inserted = new Set<string>();
   // In one order everywhere: two instances that are sent the same events would wait for each other's.
-  const ordered = events.toSorted((a, b) => (eventKey(a) < eventKey(b) ? -1 : eventKey(a) > eventKey(b) ? 1 : 0));
+  const ordered = incoming.toSorted((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
   for (const chunk of chunks(ordered)) {
+    const values: SqlValue[] = [];
+    for (const { event, receivers } of chunk) {
+      const { entityId, eventId, networkId, body, createdAtMs } = event;
+      values.push(entityId, eventId, event.event, networkId, body, receivers.length, createdAtMs);
+    }
     const rows = await queries.all<{ entity_id: string; id: string }>(
       `insert into events (entity_id, id, event, network_id, body, deliveries, created_at_ms)
        values ${valuesList(chunk.length, 7)} on conflict (entity_id, id) do nothing returning entity_id, id`,
-      chunk.flatMap((event) => [
-        event.entityId,
-        event.eventId,
-        event.event,
-        event.networkId,
-        event.body,
-        receiversOf(event).length,
-        event.createdAtMs,
-      ]),
+      values,
     );
     for (const row of rows) inserted.add(`${row.entity_id} ${row.id}`);
   }
   return inserted;
 }
 
-async function insertDeliveries(
-  queries: Queries,
-  events: readonly NewEvent[],
-  receiversOf: (event: NewEvent) => readonly Receiver[],
-  reception: Reception,
-): Promise<void> {
+async function insertDeliveries(queries: Queries, accepted: readonly Incoming[], reception: Reception): Promise<void> {
   const rows: SqlValue[][] = [];
-  for (const event of events) {
-    const receivers = receiversOf(event);
+  for (const { event, receivers } of accepted) {
     reception.note(
       event.entityId,
       receivers.map(({ destination }) => destination),
@@ -248,8 +242,4 @@ export function entityOfDestination(destination: string): string {
 
 function cellKey(entityId: string, networkId: number, event: string): string {
   return `${entityId} ${networkId} ${event}`;
-}
-
-function eventKey(event: NewEvent): string {
-  return `${event.entityId} ${event.eventId}`;
 }
