@@ -51,7 +51,7 @@ export function createSender(options: SenderOptions): Sender {
     const { port, isSecure, serverName } = target;
     const { body } = post;
     const head = headOf(target, post, userAgent);
-    let failure: unknown = new AttemptFailure('dns');
+    let failure: unknown = null;
     for (const address of checked.addresses.slice(0, MAX_ADDRESSES_TRIED)) {
       try {
         return await dial({ peer: { address, port, isSecure, serverName }, head, body }, deadline);
@@ -61,7 +61,7 @@ export function createSender(options: SenderOptions): Sender {
         failure = thrown;
       }
     }
-    throw failure;
+    throw failure ?? new AttemptFailure('dns');
   };
 
   return {
