@@ -17,6 +17,7 @@ export async function readJson(request: Request, whenEmpty?: unknown): Promise<u
 
 export function requireContentType(request: Request, expected: string): void {
   const given = request.headers.get('content-type') ?? '';
+  if (given === expected) return;
   const [type = '', ...parameters] = given.split(';').map((part) => part.trim().toLowerCase());
   const charset = parameters.find((parameter) => parameter.startsWith('charset='));
   const utf8 = charset === undefined || /^charset="?utf-8"?$/.test(charset);

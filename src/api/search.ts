@@ -12,6 +12,8 @@ export function searchOf(url: string): string {
 export function pathOf(url: string): string {
   const start = url.indexOf('/', url.indexOf('//') + 2);
   if (start < 0) return '/';
-  const end = url.slice(start).search(/[?#]/);
-  return end < 0 ? url.slice(start) : url.slice(start, start + end);
+  const question = url.indexOf('?', start);
+  const hash = url.indexOf('#', start);
+  if (question < 0 && hash < 0) return url.slice(start);
+  return url.slice(start, hash < 0 || (question >= 0 && question < hash) ? question : hash);
 }
