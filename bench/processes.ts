@@ -18,6 +18,11 @@ export function placed(place: Place, command: readonly string[]): string[] {
   return canPin && place !== 'anywhere' ? ['taskset', '-c', CORES[place], ...command] : [...command];
 }
 
+/** For what somebody else started: it and all that it starts leave the core to what is measured. */
+export function keepOffSubject(pid: number): void {
+  if (canPin) Bun.spawnSync(['taskset', '--cpu-list', '--pid', `1-${availableParallelism() - 1}`, String(pid)]);
+}
+
 const running = new Set<Subprocess>();
 const folders = new Set<string>();
 
@@ -150,11 +155,18 @@ export function startProgram(file: string, input: unknown, place: Place, runtime
   });
 }
 
-/** Runs to its end and answers what it printed, as JSON. */
-export async function runProgram<Output>(command: readonly string[], place: Place): Promise<Output> {
+/** Runs to its end, or until it is interrupted, and answers what it printed, as JSON. */
+export async function runProgram<Output>(
+  command: readonly string[],
+  place: Place,
+  interruptAfterMs?: number,
+): Promise<Output> {
   const child = Bun.spawn(placed(place, command), { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
   running.add(child);
+  const interrupt = () => child.kill('SIGINT');
+  const timer = interruptAfterMs === undefined ? undefined : setTimeout(interrupt, interruptAfterMs);
   const [stdout, stderr, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
+  clearTimeout(timer);
   running.delete(child);
   const json = /^\{.*\}$/m.exec(stdout)?.[0];
   if (code !== 0 || json === undefined) throw new Error(`${command[0]} ended with ${code}: ${stderr || stdout}`);

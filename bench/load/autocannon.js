@@ -22,14 +22,18 @@ const request =
     ? { setupRequest: nextRequest }
     : { headers: { ...load.headers, 'api-key': only.apiKey, 'entity-id': only.entityId } };
 
-const result = await autocannon({
+const run = autocannon({
   url: load.url,
   method: load.method ?? 'GET',
   ...(load.body === undefined ? {} : { body: load.body }),
   connections: load.connections,
-  ...(load.amount === undefined ? { duration: load.seconds } : { amount: load.amount }),
+  ...(load.amount === undefined ? { duration: Math.ceil(load.seconds) + 1 } : { amount: load.amount }),
   requests: [request],
 });
+// It counts in whole seconds; stopped, it reports on as much as it did.
+const timer = load.amount === undefined ? setTimeout(() => run.stop(), load.seconds * 1_000) : undefined;
+const result = await run;
+clearTimeout(timer);
 const requests = result['2xx'] + result.non2xx;
 console.log(
   JSON.stringify({

@@ -1,7 +1,6 @@
-import { resolve } from 'node:path';
 import { runAmount, withCpu } from '../load.ts';
 import { credentials } from '../one-by-one.ts';
-import { runProgram, type Server, startPaybell, startProgram, tempFolder } from '../processes.ts';
+import { type Server, startPaybell, startProgram, tempFolder } from '../processes.ts';
 import { amount, higher, type PartResult } from '../report.ts';
 import { interleave, medianOf, medianRatio, type Sample, type Subject } from '../rounds.ts';
 import type { Caller } from '../seed.ts';
@@ -14,8 +13,8 @@ const NETWORK = 8453;
 const FAN_OUT = 10;
 /** How many send events at the same time; with ten webhooks for each, half as many keep as much under way. */
 const SENDERS = { one: 64, ten: 32 };
-/** What is compiled while it runs gets faster over its first twenty thousand events. */
-const WARM_UP = { one: 20_000, ten: 2_000 };
+/** What is compiled while it runs gets faster over its first thirty thousand events. */
+const WARM_UP = { one: 30_000, ten: 1_500, bareSeconds: 0.5 };
 /** The default of DESTINATION_CONCURRENCY: the loop may have no more in flight at a receiver than Paybell may. */
 const PER_DESTINATION = 16;
 const QUIET_MS = 100;
@@ -34,28 +33,30 @@ export async function benchDelivery({ mode, progress, profile }: Tools): Promise
   const caller = firstCaller(paybell);
   await register(paybell, caller, 'TransferCreated', urls.slice(0, 1));
   await register(paybell, caller, 'TransferFinalized', urls);
-  const amounts = mode.quick ? { one: 5_000, ten: 600 } : { one: 20_000, ten: 3_000 };
+  const input = { urls, concurrency: PER_DESTINATION, body: eventBody('TransferCreated') };
+  const loop = await startProgram('limits/signed-posts.ts', input, 'subject');
+  const amounts = mode.quick ? { one: 3_000, ten: 300 } : { one: 10_000, ten: 1_000 };
 
-  const bare = (name: string, targets: readonly string[]): Subject => ({
+  const bare = (name: string, receivers: number): Subject => ({
     name,
-    measure: () => postBare(targets, mode.deliverySeconds),
+    measure: () => postBare(loop, receivers, mode.deliverySeconds),
   });
   const deliverOne = (events: number) =>
     acceptAndDeliver({ paybell, receiver, caller, event: 'TransferCreated', events, webhooks: 1 });
   const deliverTen = (events: number) =>
     acceptAndDeliver({ paybell, receiver, caller, event: 'TransferFinalized', events, webhooks: FAN_OUT });
   const subjects = [
-    bare('bare, one receiver', urls.slice(0, 1)),
+    bare('bare, one receiver', 1),
     { name: 'one webhook', measure: () => withCpu(paybell, () => deliverOne(amounts.one)) },
-    bare('bare, ten receivers', urls),
+    bare('bare, ten receivers', FAN_OUT),
     { name: 'ten webhooks', measure: () => withCpu(paybell, () => deliverTen(amounts.ten)) },
   ];
   progress('warm-up');
   await deliverOne(WARM_UP.one);
   await deliverTen(WARM_UP.ten);
-  const rounds = await interleave(subjects, mode.rounds, progress);
-  await paybell.stop();
-  await receiver.stop();
+  for (const receivers of [1, FAN_OUT]) await postBare(loop, receivers, WARM_UP.bareSeconds);
+  const rounds = await interleave(subjects, mode.deliveryRounds, progress);
+  for (const server of [paybell, loop, receiver]) await server.stop();
 
   const rate = (name: string) => medianOf(rounds, name, 'perSecond');
   const row = (what: string, subject: string, limit: string, floor: number, target: number) => ({
@@ -124,13 +125,9 @@ export async function readReceiver(receiver: Server, path = ''): Promise<Receive
   return (await fetch(`${receiver.url}/${path}`)).json() as Promise<Received>;
 }
 
-async function postBare(urls: readonly string[], seconds: number): Promise<Sample> {
-  const input = { urls, concurrency: PER_DESTINATION, seconds, body: eventBody('TransferCreated') };
-  const program = resolve(import.meta.dir, '../limits/signed-posts.ts');
-  const result = await runProgram<{ perSecond: number; errors: number }>(
-    [process.execPath, program, JSON.stringify(input)],
-    'subject',
-  );
+async function postBare(loop: Server, receivers: number, seconds: number): Promise<Sample> {
+  const answer = await fetch(`${loop.url}/?urls=${receivers}&seconds=${seconds}`);
+  const result = (await answer.json()) as { perSecond: number; errors: number };
   if (result.errors > 0) throw new Error(`${result.errors} bare posts failed`);
   return result;
 }

@@ -53,8 +53,8 @@ async function growTable({ mode, progress, profile }: Tools): Promise<PartResult
   progress('warm-up of the first pages');
   await measureAll();
   const samples: Sample[][] = [];
-  for (let round = 0; round < mode.rounds; round++) {
-    progress(`round ${round + 1} of ${mode.rounds}: first pages`);
+  for (let round = 0; round < mode.growthRounds; round++) {
+    progress(`round ${round + 1} of ${mode.growthRounds}: first pages`);
     samples.push(await measureAll());
   }
   for (const { server, store } of stores) {
@@ -134,7 +134,7 @@ async function growEntity({ mode, progress, profile }: Tools): Promise<PartResul
     const { url } = ask(`limit=1${filter}`);
     return ((await (await fetch(url, { headers })).json()) as WebhookList).totalResults;
   });
-  const rounds = await measurePages(cases, ask, mode.quick ? 2 : mode.rounds, async (round) => {
+  const rounds = await measurePages(cases, ask, mode.quick ? 2 : mode.growthRounds, async (round) => {
     progress(`round ${round + 1}: ${cases.length} different pages`);
     await raiseRevision(server);
   });

@@ -56,8 +56,7 @@ export async function benchList({ mode, progress, profile }: Tools): Promise<Par
   ];
   progress('warm-up');
   for (const { name, measure } of subjects) {
-    // The bare server has next to nothing to compile.
-    const times = name === 'bare' ? 0 : name === 'cold' || name === 'beyond' ? mode.coldWarmUps : 1;
+    const times = name === 'cold' || name === 'beyond' ? mode.coldWarmUps : mode.warmUps;
     for (let time = 0; time < times; time++) await measure(0);
   }
   const rounds = await interleave(subjects, mode.rounds, progress);
