@@ -18,7 +18,7 @@ import type { Logger } from './log.ts';
 import { Metrics } from './metrics/paybell-metrics.ts';
 import { observeProcess } from './metrics/process-metrics.ts';
 import { Announcer } from './store/announcer.ts';
-import { findKeyHolder } from './store/api-keys.ts';
+import { findKeyHolders } from './store/api-keys.ts';
 import { Backlog } from './store/backlog.ts';
 import type { Database } from './store/database.ts';
 import { EventIntake } from './store/event-intake.ts';
@@ -158,7 +158,7 @@ function startApi({ config, db, box, log, tools, engine, clockWatch, metrics, st
     intake,
     backlog,
     keyUsage,
-    keyHolders: new SharedLookup((keyHash) => findKeyHolder(db, keyHash, Math.floor(Date.now() / 1000))),
+    keyHolders: new SharedLookup((keyHashes) => findKeyHolders(db, keyHashes, Math.floor(Date.now() / 1000))),
     answers: new AnswerCache(metrics.listAnswers.of('kept')),
     views: new WebhookViews(db, {
       fromView: metrics.listAnswers.of('view'),

@@ -25,7 +25,7 @@ export type ApiContext = {
   readonly backlog: Backlog;
   readonly keyUsage: KeyUsage;
   /** Who holds the key with this hash, asked once for all requests that come together. */
-  readonly keyHolders: SharedLookup<KeyHolder | null>;
+  readonly keyHolders: SharedLookup<KeyHolder>;
   readonly answers: AnswerCache;
   readonly views: WebhookViews;
   readonly limits: RateLimits;

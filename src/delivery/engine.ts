@@ -20,7 +20,7 @@ const POLL_MS = 1_000;
 const LEASE_SLACK_MS = 15_000;
 const SETTLE_AT_MOST = 500;
 /** What has ended is in nobody's way: its settlement waits so long for a commit that is made anyway. */
-const SETTLE_PATIENCE_MS = 10;
+const SETTLE_PATIENCE_MS = 30;
 const OUTAGE_PAUSE_MS = 500;
 const HEALTH_INTERVAL_MS = 2_000;
 const STOP_SLACK_MS = 5_000;

@@ -4,7 +4,7 @@ import { type Change, recordChange } from './audit.ts';
 import type { Database, Queries, SqlInteger } from './database.ts';
 import { readPage } from './list-page.ts';
 import { newId, randomBytes } from './new-id.ts';
-import { Parameters } from './values.ts';
+import { chunks, Parameters, valuesList } from './values.ts';
 
 export type ApiKeyOptions = { name: string; permissions: readonly Permission[]; expiresAt: number | null };
 
@@ -34,21 +34,33 @@ export async function createApiKey(
   return { keyId, apiKey };
 }
 
-/** The key lookup, one of the few queries without an entity: it is what tells the entity. */
-export async function findKeyHolder(db: Database, keyHash: string, nowS: number): Promise<KeyHolder | null> {
-  const row = await db.get<{ id: string; entity_id: string; permissions: string; revision: SqlInteger }>(
-    `select k.id, k.entity_id, k.permissions, e.revision
-     from api_keys k join entities e on e.id = k.entity_id
-     where k.key_hash = $1 and k.revoked_at is null and (k.expires_at is null or k.expires_at > $2)`,
-    [keyHash, nowS],
-  );
-  if (row === undefined) return null;
-  return {
-    keyId: row.id,
-    entityId: row.entity_id,
-    permissions: permissionsIn(row.permissions),
-    revision: Number(row.revision),
-  };
+type HolderRow = { key_hash: string; id: string; entity_id: string; permissions: string; revision: SqlInteger };
+
+/** Who holds which of these keys, by their hashes; one of the few queries without an entity: it is what tells the entity. */
+export async function findKeyHolders(
+  db: Database,
+  keyHashes: readonly string[],
+  nowS: number,
+): Promise<Map<string, KeyHolder>> {
+  const holders = new Map<string, KeyHolder>();
+  for (const chunk of chunks(keyHashes)) {
+    const rows = await db.all<HolderRow>(
+      `select k.key_hash, k.id, k.entity_id, k.permissions, e.revision
+       from api_keys k join entities e on e.id = k.entity_id
+       where k.key_hash in ${valuesList(1, chunk.length, 1)} and k.revoked_at is null
+         and (k.expires_at is null or k.expires_at > $1)`,
+      [nowS, ...chunk],
+    );
+    for (const row of rows) {
+      holders.set(row.key_hash, {
+        keyId: row.id,
+        entityId: row.entity_id,
+        permissions: permissionsIn(row.permissions),
+        revision: Number(row.revision),
+      });
+    }
+  }
+  return holders;
 }
 
 /** There are few combinations, and most keys have the same one: a set for each is made once. */

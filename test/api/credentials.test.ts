@@ -121,10 +121,10 @@ onEveryEngine('credentials', (store) => {
   test('a key wrong in one character asks the store exactly what a random one does: for the hash of all of it', async () => {
     const asked: unknown[][] = [];
     const db = alteredStore(store.db, {
-      get: ((sql: string, parameters: readonly SqlValue[]) => {
-        asked.push([sql, parameters[0]]);
-        return store.db.get(sql, parameters);
-      }) as Database['get'],
+      all: ((sql: string, parameters: readonly SqlValue[]) => {
+        asked.push([sql, ...parameters.slice(1)]);
+        return store.db.all(sql, parameters);
+      }) as Database['all'],
     });
     const body = tenant.apiKey.slice('pbk_'.length, -6);
     const swapped = body.endsWith('a') ? 'b' : 'a';

@@ -10,7 +10,7 @@ import { sendTestPost } from '../../src/delivery/test-post.ts';
 import { PERMISSIONS, type Permission } from '../../src/domain/api-keys.ts';
 import { createLogger } from '../../src/log.ts';
 import { Metrics } from '../../src/metrics/paybell-metrics.ts';
-import { createApiKey, findKeyHolder } from '../../src/store/api-keys.ts';
+import { createApiKey, findKeyHolders } from '../../src/store/api-keys.ts';
 import type { Change } from '../../src/store/audit.ts';
 import { Backlog } from '../../src/store/backlog.ts';
 import type { Database } from '../../src/store/database.ts';
@@ -46,7 +46,7 @@ export function testApp(db: Database, settings: Record<string, string> = {}, ove
     intake: new EventIntake(db, () => undefined),
     backlog: new Backlog(db, config.ENTITY_BACKLOG_LIMIT),
     keyUsage: new KeyUsage(),
-    keyHolders: new SharedLookup((keyHash) => findKeyHolder(db, keyHash, Math.floor(nowMs() / 1000))),
+    keyHolders: new SharedLookup((keyHashes) => findKeyHolders(db, keyHashes, Math.floor(nowMs() / 1000))),
     answers: new AnswerCache(metrics.listAnswers.of('kept')),
     views: new WebhookViews(db, {
       fromView: metrics.listAnswers.of('view'),
