@@ -3,6 +3,8 @@ import { badResponse } from './network-errors.ts';
 /** Kept for the log: what a person needs to see why a post was turned down. */
 const KEPT_MAX_BYTES = 1024;
 
+const NOTHING = Buffer.alloc(0);
+
 export interface BodyReader {
   /** What came after the body, once that is complete. */
   read(bytes: Buffer): Buffer | null;
@@ -22,7 +24,8 @@ export class PlainBody implements BodyReader {
     const mine = bytes.length > this.#left ? bytes.subarray(0, this.#left) : bytes;
     this.kept.add(mine);
     this.#left -= mine.length;
-    return this.#left > 0 ? null : bytes.subarray(mine.length);
+    if (this.#left > 0) return null;
+    return mine === bytes ? NOTHING : bytes.subarray(mine.length);
   }
 }
 
@@ -94,19 +97,25 @@ const decoder = new TextDecoder();
 export class Kept {
   /** Of the whole body as far as it came. */
   bytes = 0;
-  #parts: Buffer[] = [];
+  readonly #parts: Buffer[] = [];
+  /** How many of them are copies of our own. */
+  #held = 0;
 
   add(part: Buffer): void {
     const room = KEPT_MAX_BYTES - this.bytes;
     this.bytes += part.length;
-    // A copy, where more is to come: the runtime may use the memory of what it handed out for what it reads next.
-    if (room > 0 && part.length > 0) this.#parts.push(Buffer.from(part.subarray(0, room)));
+    if (room > 0 && part.length > 0) this.#parts.push(part.length > room ? part.subarray(0, room) : part);
+  }
+
+  /** More is to come, and the runtime may use the memory of what it handed out for what it reads next. */
+  hold(): void {
+    for (let at = this.#held; at < this.#parts.length; at++) this.#parts[at] = Buffer.from(this.#parts[at] ?? NOTHING);
+    this.#held = this.#parts.length;
   }
 
   /** PostgreSQL takes neither broken UTF-8 nor NUL, and one such answer would fail a whole batch of writes. */
   text(): string {
-    const [first = Buffer.alloc(0), ...others] = this.#parts;
-    const kept = others.length === 0 ? first : Buffer.concat(this.#parts);
+    const kept = this.#parts.length === 1 ? this.#parts[0] : Buffer.concat(this.#parts);
     const wasCut = this.bytes > KEPT_MAX_BYTES;
     // As a stream, so that a character split by our own cut is left out and not marked as broken.
     const text = wasCut ? new TextDecoder().decode(kept, { stream: true }) : decoder.decode(kept);

@@ -129,22 +129,26 @@ export class Connection {
 
   #read(bytes: Buffer): void {
     // Without a post under way nobody has asked for anything, and what comes next cannot be trusted either.
-    if (this.#exchange === null) this.close();
-    else this.#try(() => this.#exchange?.reader.read(bytes) ?? null);
+    if (this.#exchange === null) {
+      this.close();
+      return;
+    }
+    try {
+      this.#finish(this.#exchange.reader.read(bytes));
+    } catch (error) {
+      this.#fail(error);
+    }
   }
 
   #end(): void {
     if (this.#exchange === null) this.close();
     else if (!this.#exchange.reader.hasBegun) this.#break(CLOSED);
-    else this.#try(() => this.#exchange?.reader.end() ?? null);
-  }
-
-  #try(read: () => Answer | null): void {
-    try {
-      const answer = read();
-      if (answer !== null) this.#finish(answer);
-    } catch (error) {
-      this.#fail(error);
+    else {
+      try {
+        this.#finish(this.#exchange.reader.end());
+      } catch (error) {
+        this.#fail(error);
+      }
     }
   }
 
@@ -160,7 +164,8 @@ export class Connection {
     exchange?.reject(error);
   }
 
-  #finish(answer: Answer): void {
+  #finish(answer: Answer | null): void {
+    if (answer === null) return;
     const exchange = this.#release();
     // An answer may come before all of the post is sent, and then the rest of it is still in the way.
     if (exchange?.reader.isReusable && this.socket.writableLength === 0) {

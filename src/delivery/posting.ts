@@ -78,16 +78,20 @@ export class Posting {
 
   #advance(destination: string): void {
     for (let next = this.#lines.next(destination); next !== null; next = this.#lines.next(destination)) {
-      this.#start(next);
+      void this.#start(next);
     }
   }
 
-  #start(claimed: Sendable): void {
+  async #start(claimed: Sendable): Promise<void> {
     this.#inFlight++;
-    void makeAttempt(this.parts.tools, claimed).then(
-      (made) => this.#finish(made),
-      (error) => this.#abandon(claimed, error),
-    );
+    let made: MadeAttempt;
+    try {
+      made = await makeAttempt(this.parts.tools, claimed);
+    } catch (error) {
+      this.#abandon(claimed, error);
+      return;
+    }
+    this.#finish(made);
   }
 
   #finish(made: MadeAttempt): void {

@@ -5,6 +5,7 @@ const MAX_WITHIN_MS = 0xfff;
 
 let lastMs = 0;
 let withinMs = 0;
+const random = new Uint8Array(10);
 
 /**
  * A fresh id, by this machine's clock and randomness. Of two made here the later sorts later, also within one
@@ -12,12 +13,16 @@ let withinMs = 0;
  */
 export function newId(prefix: IdPrefix): string {
   const nowMs = Date.now();
-  if (nowMs > lastMs) [lastMs, withinMs] = [nowMs, 0];
-  else if (++withinMs > MAX_WITHIN_MS) [lastMs, withinMs] = [lastMs + 1, 0];
-  const bytes = randomBytes(10);
-  bytes[0] = withinMs >> 8;
-  bytes[1] = withinMs & 0xff;
-  return makeId(prefix, lastMs, bytes);
+  withinMs = nowMs > lastMs ? 0 : withinMs + 1;
+  if (nowMs > lastMs) lastMs = nowMs;
+  else if (withinMs > MAX_WITHIN_MS) {
+    lastMs++;
+    withinMs = 0;
+  }
+  crypto.getRandomValues(random);
+  random[0] = withinMs >> 8;
+  random[1] = withinMs & 0xff;
+  return makeId(prefix, lastMs, random);
 }
 
 export function randomBytes(count: number): Uint8Array {

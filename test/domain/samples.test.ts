@@ -30,7 +30,7 @@ describe.each(CASES)('the sample of $event on $family', ({ event, networkId }) =
   const sample = sampleEvent(event, networkId, 'evt_1', NOW_S);
 
   test('is an event that would be accepted as it is', () => {
-    expect(postedEventSchema(EVENT_KINDS).parse(sample)).toEqual(sample as never);
+    expect(sample).toMatchObject(postedEventSchema(EVENT_KINDS).parse(sample));
     expect(sample).toMatchObject({ eventId: 'evt_1', event, networkId, network: caip2(networkId), dateCreated: NOW_S });
   });
 
