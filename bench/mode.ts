@@ -42,7 +42,7 @@ const FULL: Mode = {
 
 const QUICK: Mode = {
   quick: true,
-  rounds: 9,
+  rounds: 7,
   roundSeconds: 0.3,
   growthEntities: [100, 1_000],
   growthRequests: 200,
@@ -50,7 +50,7 @@ const QUICK: Mode = {
   coldEntities: 1_000,
   manyColdEntities: 2_500,
   warmUps: 3,
-  coldWarmUps: 12,
+  coldWarmUps: 10,
   deliveryRounds: 7,
   deliverySeconds: 0.3,
   growthRounds: 3,

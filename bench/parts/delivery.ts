@@ -11,13 +11,13 @@ import type { Tools } from '../tools.ts';
 export const API = '/api/v1/crypto';
 const NETWORK = 8453;
 const FAN_OUT = 10;
-/** How many send events at the same time; with ten webhooks for each, half as many keep as much under way. */
-const SENDERS = { one: 64, ten: 32 };
+/** How many send events at the same time; with ten webhooks for each, fewer keep as much under way. */
+const SENDERS = { one: 128, ten: 32 };
 /** What is compiled while it runs gets faster over its first thirty thousand events. */
 const WARM_UP = { one: 30_000, ten: 1_500, bareSeconds: 0.5 };
 /** The default of DESTINATION_CONCURRENCY: the loop may have no more in flight at a receiver than Paybell may. */
 const PER_DESTINATION = 16;
-const QUIET_MS = 100;
+const QUIET_MS = 40;
 const MAX_WAIT_MS = 120_000;
 
 export type Received = { received: number; firstAtMs: number; lastAtMs: number; delaysMs: number[]; ports: number[] };

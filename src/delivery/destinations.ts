@@ -9,7 +9,7 @@ const MAX_REMEMBERED = 50_000;
  * claimed: as many as it takes in this time, and no more than so many times its cap.
  */
 const LINE_MS = 100;
-const LINE_CAPS = 15;
+const LINE_CAPS = 31;
 
 /** How much the latest post counts in what is typical. */
 const WEIGHT_OF_LATEST = 0.2;
@@ -42,6 +42,10 @@ export class Destinations {
   /** How many more may be under way, of all destinations together. */
   get room(): number {
     return this.most - (this.#taken - this.#inLine);
+  }
+
+  get inLine(): number {
+    return this.#inLine;
   }
 
   /** How many more may be taken for it. */

@@ -124,6 +124,10 @@ export class Engine implements HandOver {
     return this.#posting.inFlight;
   }
 
+  get inLine(): number {
+    return this.#posting.destinations.inLine;
+  }
+
   /** Destinations that are probed by one post at a time until one succeeds. */
   get breakersOpen(): number {
     return this.#posting.destinations.unwell;

@@ -71,9 +71,9 @@ describe('a destination', () => {
     expect(destinations.roomAt(HERE)).toBe(1);
   });
 
-  test('that answers fast may have a line of as many as it takes in a tenth of a second, and fifteen caps at most', () => {
+  test('that answers fast may have a line of as many as it takes in a tenth of a second, and thirty-one caps at most', () => {
     for (const [durationMs, room] of [
-      [1, 256],
+      [1, 512],
       [20, 96],
       [50, 48],
       [100, 32],
@@ -118,13 +118,13 @@ describe('a destination', () => {
     expect(destinations.wantedAt(HERE)).toBe(4);
     start(destinations, HERE);
     destinations.end(HERE, 'success', 1);
-    expect(destinations.wantedAt(HERE)).toBe(64);
-    for (let taken = 0; taken < 34; taken++) destinations.take(HERE);
-    expect(destinations.wantedAt(HERE)).toBe(30);
+    expect(destinations.wantedAt(HERE)).toBe(128);
+    for (let taken = 0; taken < 66; taken++) destinations.take(HERE);
+    expect(destinations.wantedAt(HERE)).toBe(62);
     destinations.take(HERE);
-    expect([destinations.wantedAt(HERE), destinations.roomAt(HERE)]).toEqual([0, 29]);
+    expect([destinations.wantedAt(HERE), destinations.roomAt(HERE)]).toEqual([0, 61]);
     destinations.leave(HERE);
-    expect(destinations.wantedAt(HERE)).toBe(30);
+    expect(destinations.wantedAt(HERE)).toBe(62);
   });
 
   test('has no more room than all together have, for those under way and for those in line', () => {

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import type { HandOver } from '../../src/store/claimed.ts';
 import { type Database, type Queries, StoreUnavailableError } from '../../src/store/database.ts';
 import { EventIntake } from '../../src/store/event-intake.ts';
 import { newEvent, newReceiver, readDeliveries } from '../support/deliveries.ts';
@@ -45,6 +46,28 @@ onEveryEngine('taking events in', (store) => {
     expect(answers.every(({ repeated, deliveries }) => !repeated && deliveries === 1)).toBe(true);
     expect(transactions()).toBe(1);
     expect(await readDeliveries(store.db, entityId)).toHaveLength(101);
+  });
+
+  test.each<[string, (looks: number) => number, number]>([
+    ['shrinks with every turn: until it is short', (looks: number) => 200 - looks * 16, 9],
+    ['does not shrink: not at all', () => 500, 1],
+    ['shrinks on and on: for a while', (looks: number) => 100_000 - looks, 16],
+    ['is short: not at all', () => 64, 0],
+  ])('waits for a line that %s', async (_, lengthAt, turns) => {
+    const { entityId } = await newReceiver(store.db);
+    let looks = 0;
+    const handOver: HandOver = {
+      leaseMs: 1_000,
+      get inLine() {
+        return lengthAt(looks++);
+      },
+      reserve: () => false,
+      cancel: () => undefined,
+      begin: () => undefined,
+    };
+    await new EventIntake(store.db, () => undefined, undefined, handOver).accept(newEvent(entityId));
+    // The last look is the one that ends the waiting, but for the time when all turns are used up.
+    expect(looks).toBe(turns === 16 ? 16 : turns + 1);
   });
 
   test('an acceptance is answered only after the commit', async () => {
