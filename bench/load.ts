@@ -8,7 +8,7 @@ import type { Caller } from './seed.ts';
 /** A load generator in a process of its own: wrk where it is installed, autocannon from npm otherwise. */
 
 export const generator = Bun.which('wrk') === null ? 'autocannon' : 'wrk';
-export const CONNECTIONS = 32;
+export const CONNECTIONS = 64;
 const MAX_SECONDS = 300;
 /** From its start to its first request: an interrupt before that would end it without a report. */
 const WRK_START_MS = 50;

@@ -89,7 +89,7 @@ export async function benchList({ mode, progress, profile }: Tools): Promise<Par
       {
         name: 'list',
         title: 'The list request, 25 rows',
-        unit: 'requests a second on one core, 32 connections; longer is better',
+        unit: 'requests a second on one core, 64 connections; longer is better',
         bars: [
           { label: 'bare Bun server', value: rate('bare'), note: 'the limit' },
           { label: 'Paybell, SQLite', value: rate('sqlite') },
