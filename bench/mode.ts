@@ -42,7 +42,7 @@ const FULL: Mode = {
 
 const QUICK: Mode = {
   quick: true,
-  rounds: 7,
+  rounds: 8,
   roundSeconds: 0.3,
   growthEntities: [100, 1_000],
   growthRequests: 200,
@@ -51,9 +51,9 @@ const QUICK: Mode = {
   manyColdEntities: 2_500,
   warmUps: 3,
   coldWarmUps: 10,
-  deliveryRounds: 7,
+  deliveryRounds: 6,
   deliverySeconds: 0.3,
-  growthRounds: 3,
+  growthRounds: 2,
   latencyRequests: 100,
   starts: 3,
 };

@@ -5,7 +5,7 @@ export type Subject = { readonly name: string; readonly measure: (round: number)
 
 export type Rounds = Readonly<Record<string, readonly Sample[]>>;
 
-/** Subject, limit, subject, limit …: whatever else the machine does hits all of them alike. */
+/** Subject, limit, subject, limit …: whatever else the machine does hits all of them alike. One may be there twice. */
 export async function interleave(
   subjects: readonly Subject[],
   rounds: number,

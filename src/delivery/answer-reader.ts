@@ -67,17 +67,15 @@ export class AnswerReader {
     let rest = this.#unfinishedHead.length === 0 ? bytes : Buffer.concat([this.#unfinishedHead, bytes]);
     this.#unfinishedHead = NOTHING;
     for (;;) {
+      requireOpening(rest);
       const end = endOfHead(rest);
-      if (end === null) requireOpening(rest.toString('latin1', 0, OPENING.length));
       if (this.#headBytes + (end?.next ?? rest.length) > HEADS_MAX_BYTES) throw badResponse('head too large');
       if (end === null) {
         this.#unfinishedHead = Buffer.from(rest);
         return null;
       }
       this.#headBytes += end.next;
-      const text = rest.toString('latin1', 0, end.at);
-      requireOpening(text.slice(0, OPENING.length));
-      const head = readHead(text);
+      const head = readHead(rest.toString('latin1', 0, end.at));
       rest = rest.subarray(end.next);
       if (head.status < 200) continue;
       this.#head = head;
@@ -92,8 +90,8 @@ export class AnswerReader {
 }
 
 /** At once, so that whoever speaks something else is not waited for until the deadline. */
-function requireOpening(begun: string): void {
-  if (!OPENING.startsWith(begun)) throw badResponse('not HTTP/1');
+function requireOpening(bytes: Buffer): void {
+  if (!OPENING.startsWith(bytes.toString('latin1', 0, OPENING.length))) throw badResponse('not HTTP/1');
 }
 
 /** Where the head ends and what follows it begins. Lines should end with CR and LF; some receivers send LF alone. */

@@ -3,7 +3,7 @@ import { Problem } from '../domain/problems.ts';
 import type { Claimed, HandOver, Sendable } from './claimed.ts';
 import type { Dialect, Queries, SqlInteger, SqlValue } from './database.ts';
 import { newId } from './new-id.ts';
-import { chunks, valuesList } from './values.ts';
+import { chunks, textByRows, valuesList } from './values.ts';
 
 /** Acceptance: an event and one delivery for each webhook that asked for it, in one transaction. */
 
@@ -113,6 +113,11 @@ async function findReceivers(
   return receivers;
 }
 
+const insertEventsText = textByRows(
+  (rows) => `insert into events (entity_id, id, event, network_id, body, deliveries, created_at_ms)
+    values ${valuesList(rows, 7)} on conflict (entity_id, id) do nothing returning entity_id, id`,
+);
+
 async function insertEvents(queries: Queries, incoming: readonly Incoming[]): Promise<Set<string>> {
   const inserted = new Set<string>();
   // In one order everywhere: two instances that are sent the same events would wait for each other's.
@@ -123,15 +128,18 @@ async function insertEvents(queries: Queries, incoming: readonly Incoming[]): Pr
       const { entityId, eventId, networkId, body, createdAtMs } = event;
       values.push(entityId, eventId, event.event, networkId, body, receivers.length, createdAtMs);
     }
-    const rows = await queries.all<{ entity_id: string; id: string }>(
-      `insert into events (entity_id, id, event, network_id, body, deliveries, created_at_ms)
-       values ${valuesList(chunk.length, 7)} on conflict (entity_id, id) do nothing returning entity_id, id`,
-      values,
-    );
+    const rows = await queries.all<{ entity_id: string; id: string }>(insertEventsText(chunk.length), values);
     for (const row of rows) inserted.add(`${row.entity_id} ${row.id}`);
   }
   return inserted;
 }
+
+const insertDeliveriesText = textByRows(
+  (rows) => `insert into deliveries
+      (entity_id, id, event_id, webhook_id, destination, status, due_ms, next_attempt_ms, claimed, claim_token,
+       created_at_ms, event, network_id, post_url)
+    values ${valuesList(rows, 14)}`,
+);
 
 async function insertDeliveries(queries: Queries, accepted: readonly Incoming[], reception: Reception): Promise<void> {
   const rows: SqlValue[][] = [];
@@ -143,13 +151,7 @@ async function insertDeliveries(queries: Queries, accepted: readonly Incoming[],
     for (const receiver of receivers) rows.push(newDelivery(event, receiver, reception));
   }
   for (const chunk of chunks(rows)) {
-    await queries.run(
-      `insert into deliveries
-         (entity_id, id, event_id, webhook_id, destination, status, due_ms, next_attempt_ms, claimed, claim_token,
-          created_at_ms, event, network_id, post_url)
-       values ${valuesList(chunk.length, 14)}`,
-      chunk.flat(),
-    );
+    await queries.run(insertDeliveriesText(chunk.length), chunk.flat());
   }
 }
 

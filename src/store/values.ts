@@ -28,6 +28,16 @@ function writeList(rows: number, columns: number, before: number, casts: readonl
   return Array.from({ length: rows }, (_, index) => `(${row(index)})`).join(', ');
 }
 
+/** A text that differs by its number of rows alone: written once for each, and so found among the prepared at once. */
+export function textByRows(write: (rows: number) => string): (rows: number) => string {
+  const texts: (string | undefined)[] = [];
+  return (rows) => {
+    const text = texts[rows] ?? write(rows);
+    texts[rows] = text;
+    return text;
+  };
+}
+
 export function* chunks<Item>(items: readonly Item[], size = ROWS_PER_STATEMENT): Generator<readonly Item[]> {
   for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size);
 }
