@@ -50,7 +50,7 @@ const QUICK: Mode = {
   coldEntities: 1_000,
   manyColdEntities: 2_500,
   warmUps: 3,
-  coldWarmUps: 10,
+  coldWarmUps: 8,
   deliveryRounds: 6,
   deliverySeconds: 0.3,
   growthRounds: 2,
