@@ -5,9 +5,9 @@ import { cpuSeconds, removeFolder, runProgram, tempFolder } from './processes.ts
 import type { Sample } from './rounds.ts';
 import type { Caller } from './seed.ts';
 
-/** A load generator in a process of its own: wrk where it is installed, autocannon from npm otherwise. */
+/** A load generator in a process of its own: wrk where it is installed, one of ours otherwise. */
 
-export const generator = Bun.which('wrk') === null ? 'autocannon' : 'wrk';
+export const generator = Bun.which('wrk') === null ? 'sockets' : 'wrk';
 export const CONNECTIONS = 64;
 const MAX_SECONDS = 300;
 /** From its start to its first request: an interrupt before that would end it without a report. */
@@ -51,7 +51,7 @@ export type Order = Load & { readonly amount?: number };
 async function generate<Result extends Pick<LoadResult, 'requests' | 'errors'>>(order: Order): Promise<Result> {
   const folder = tempFolder();
   try {
-    const result = await (generator === 'wrk' ? runWrk<Result>(order, folder) : runAutocannon<Result>(order, folder));
+    const result = await (generator === 'wrk' ? runWrk<Result>(order, folder) : runSockets<Result>(order, folder));
     if (result.errors > 0) throw new Error(`${result.errors} of ${result.requests} requests to ${order.url} failed`);
     return result;
   } finally {
@@ -108,8 +108,8 @@ function runWrk<Result>(load: Order, folder: string): Promise<Result> {
   return runProgram([...command, '--script', script, load.url], 'load', interruptAfterMs);
 }
 
-function runAutocannon<Result>(load: Order, folder: string): Promise<Result> {
-  const file = join(folder, 'load.json');
+function runSockets<Result>(load: Order, folder: string): Promise<Result> {
+  const file = join(folder, 'order.json');
   writeFileSync(file, JSON.stringify({ connections: CONNECTIONS, ...load }));
-  return runProgram(['node', resolve(import.meta.dir, 'load/autocannon.js'), file], 'load');
+  return runProgram([process.execPath, resolve(import.meta.dir, 'load/sockets.ts'), file], 'load');
 }

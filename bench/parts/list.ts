@@ -38,9 +38,9 @@ export async function benchList({ mode, progress, profile }: Tools): Promise<Par
   await requireConformance('the peer', peer.url, caller);
   const bare = await startBareServer(sqliteServer, caller);
 
-  const warm = (name: string, server: Server, seconds = mode.roundSeconds): Subject => ({
+  const warm = (name: string, server: Server): Subject => ({
     name,
-    measure: () => loadServer(server, { callers: [caller], seconds }, LIST_PATH),
+    measure: () => loadServer(server, { callers: [caller], seconds: mode.roundSeconds }, LIST_PATH),
   });
   const coldSubject = (name: string, server: Server, entities: number): Subject => {
     const stream = coldStream(entities, COLD_WEBHOOKS_EACH);
@@ -52,8 +52,7 @@ export async function benchList({ mode, progress, profile }: Tools): Promise<Par
     coldSubject('cold', coldServer, mode.coldEntities),
     ...(beyondServer === null ? [] : [coldSubject('beyond', beyondServer, mode.manyColdEntities)]),
     warm('postgres', postgresServer),
-    // So far from its floor that a short look is enough.
-    warm('peer', peer, mode.roundSeconds / 3),
+    warm('peer', peer),
   ];
   progress('warm-up');
   for (const { name, measure } of subjects) {
