@@ -7,7 +7,8 @@ import type { Caller } from './seed.ts';
 
 /** A load generator in a process of its own: wrk where it is installed, one of ours otherwise. */
 
-export const generator = Bun.which('wrk') === null ? 'sockets' : 'wrk';
+const hasWrk = Bun.which('wrk') !== null;
+export const generator = hasWrk ? 'wrk' : 'our own over sockets';
 export const CONNECTIONS = 64;
 const MAX_SECONDS = 300;
 /** From its start to its first request: an interrupt before that would end it without a report. */
@@ -51,7 +52,7 @@ export type Order = Load & { readonly amount?: number };
 async function generate<Result extends Pick<LoadResult, 'requests' | 'errors'>>(order: Order): Promise<Result> {
   const folder = tempFolder();
   try {
-    const result = await (generator === 'wrk' ? runWrk<Result>(order, folder) : runSockets<Result>(order, folder));
+    const result = await (hasWrk ? runWrk<Result>(order, folder) : runSockets<Result>(order, folder));
     if (result.errors > 0) throw new Error(`${result.errors} of ${result.requests} requests to ${order.url} failed`);
     return result;
   } finally {

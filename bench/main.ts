@@ -53,9 +53,7 @@ async function main(): Promise<number> {
   const mode = modeOf(options.has('--quick'));
   const profile = (name: string) => (options.has('--profile') ? resolve(import.meta.dir, 'profiles', name) : null);
   const parts = asked.length > 0 ? asked : Object.keys(PARTS).filter((part) => !mode.quick || !FULL_ONLY.has(part));
-  console.log(
-    `load from ${generator === 'wrk' ? 'wrk' : 'our own generator'}, ${canPin ? 'a core each for it and the server' : 'not pinned to cores'}`,
-  );
+  console.log(`load from ${generator}, ${canPin ? 'a core each for it and the server' : 'not pinned to cores'}`);
   const results: PartResult[] = [];
   for (const part of parts) {
     const startedAtMs = performance.now();

@@ -102,7 +102,7 @@ export async function describeMachine(mode: Mode): Promise<Record<string, string
     node: (await node.stdout.text()).trim(),
     postgres: (await postgresVersion()) ?? 'not used',
     peer: `fastify ${packages.fastify}, pg ${packages.pg}`,
-    load: `${generator === 'wrk' ? 'wrk' : 'our own over sockets'}, ${CONNECTIONS} connections, one thread`,
+    load: `${generator}, ${CONNECTIONS} connections, one thread`,
     cores: canPin ? 'server and load generator pinned to a core each' : 'not pinned',
     rounds: `${mode.rounds} of ${mode.roundSeconds} s, interleaved`,
   };
