@@ -1,6 +1,9 @@
 import { resolve } from 'node:path';
-import { generator } from './load.ts';
-import { modeOf } from './mode.ts';
+import { modeOf } from './harness/mode.ts';
+import { stopPostgres } from './harness/postgres.ts';
+import { canPin, cleanUp } from './harness/processes.ts';
+import type { Tools } from './harness/tools.ts';
+import { generator } from './load/load.ts';
 import { benchCache } from './parts/cache.ts';
 import { benchDelivery } from './parts/delivery.ts';
 import { benchGrowth } from './parts/growth.ts';
@@ -8,11 +11,15 @@ import { benchInstances } from './parts/instances.ts';
 import { benchLatency } from './parts/latency.ts';
 import { benchList } from './parts/list.ts';
 import { benchStart } from './parts/start.ts';
-import { stopPostgres } from './postgres.ts';
-import { canPin, cleanUp } from './processes.ts';
-import { publish } from './publish.ts';
-import { describeMachine, type PartResult, type Results, saveResults, tableAsText, verdictOf } from './report.ts';
-import type { Tools } from './tools.ts';
+import { publish } from './report/publish.ts';
+import {
+  describeMachine,
+  type PartResult,
+  type Results,
+  saveResults,
+  tableAsText,
+  verdictOf,
+} from './report/report.ts';
 
 /**
  * `npm run bench` measures everything, `npm run bench -- list growth` only these parts; `--quick` takes under a minute

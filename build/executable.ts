@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { embedPage } from '../src/api/page-embedding.ts';
+import { embedPage } from '../src/api/dashboard/embedding.ts';
 
 const MAIN = resolve(import.meta.dir, '../src/main.ts');
 

@@ -1,5 +1,5 @@
-import { paint, printError, printLine, printTable } from '../src/cli/output.ts';
-import { Progress } from '../src/cli/progress.ts';
+import { paint, printError, printLine, printTable } from '../src/cli/terminal/output.ts';
+import { Progress } from '../src/cli/terminal/progress.ts';
 import { type DemoPaybell, startPaybell } from './paybell.ts';
 import { DemoReceiver } from './receiver.ts';
 

@@ -1,4 +1,4 @@
-import { verify } from '../src/domain/signature.ts';
+import { verify } from '../src/domain/signing.ts';
 
 /** A receiver as an integrator would write it: it checks the signature, and forgets nothing that it has seen. */
 export class DemoReceiver {

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
-import { EVENT_KINDS, type EventKind } from '../src/domain/events.ts';
-import { EVENT_MEANINGS, sampleEvent } from '../src/domain/samples.ts';
-import { SUSPENDED_NOTICE } from '../src/domain/webhook-health.ts';
+import { EVENT_MEANINGS, sampleEvent } from '../src/contract/event-samples.ts';
+import { SUSPENDED_NOTICE } from '../src/contract/webhook-health.ts';
+import { EVENT_KINDS, type EventKind } from '../src/domain/event-kinds.ts';
 
 /** Writes docs/events.md from the samples that test posts carry: `npx bun docs/generate-events.ts`. */
 
@@ -12,7 +12,7 @@ const NOW_S = 1_763_168_400;
 
 const INTRODUCTION = `# Events and payloads
 
-<!-- Made from src/domain/samples.ts by: npx bun docs/generate-events.ts -->
+<!-- Made from src/contract/event-samples.ts by: npx bun docs/generate-events.ts -->
 
 A post carries the body of \`POST /events\` byte for byte: Paybell adds nothing to it, rounds nothing and moves no key. So what
 your receiver gets is what your payment system sent. The samples below are what it should look like, and what

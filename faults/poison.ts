@@ -1,4 +1,4 @@
-import type { Database, Queries } from '../src/store/database.ts';
+import type { Database, Queries } from '../src/store/database/database.ts';
 import { newId } from '../src/store/new-id.ts';
 import type { Instance } from '../test/support/instances.ts';
 import { ENGINES } from '../test/support/stores.ts';

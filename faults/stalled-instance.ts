@@ -1,4 +1,4 @@
-import type { SqlInteger } from '../src/store/database.ts';
+import type { SqlInteger } from '../src/store/database/database.ts';
 import { ENGINES } from '../test/support/stores.ts';
 import type { Fault } from './fault.ts';
 import { killAtOnce, Scene } from './scene.ts';

@@ -1,4 +1,4 @@
-import { MIGRATIONS } from '../src/store/migrate.ts';
+import { MIGRATIONS } from '../src/store/database/migrate.ts';
 import { ENGINES } from '../test/support/stores.ts';
 import { addUp, type Fault, type Finding, type Trial } from './fault.ts';
 import { Scene, someOf } from './scene.ts';

@@ -2,8 +2,8 @@ import { Database as Connection } from 'bun:sqlite';
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadConfig } from '../src/config.ts';
-import { type Database, type SqlInteger, StoreUnavailableError } from '../src/store/database.ts';
-import { openDatabase } from '../src/store/open-database.ts';
+import { type Database, type SqlInteger, StoreUnavailableError } from '../src/store/database/database.ts';
+import { openDatabase } from '../src/store/database/open.ts';
 import { TEST_SECRET_KEY } from '../test/support/command-line.ts';
 import { tempBase } from '../test/support/temp-base.ts';
 

@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import * as audit from '../src/domain/audit.ts';
-import * as views from '../src/domain/delivery-views.ts';
-import * as posted from '../src/domain/posted-event.ts';
-import { PROBLEMS } from '../src/domain/problems.ts';
-import * as provisioning from '../src/domain/provisioning.ts';
-import * as secrets from '../src/domain/secrets.ts';
-import * as stats from '../src/domain/stats.ts';
-import * as health from '../src/domain/webhook-health.ts';
-import * as webhooks from '../src/domain/webhooks.ts';
+import * as provisioning from '../src/contract/admin.ts';
+import * as audit from '../src/contract/audit.ts';
+import * as views from '../src/contract/deliveries.ts';
+import * as posted from '../src/contract/events.ts';
+import { PROBLEMS } from '../src/contract/problems.ts';
+import * as secrets from '../src/contract/secrets.ts';
+import * as stats from '../src/contract/stats.ts';
+import * as health from '../src/contract/webhook-health.ts';
+import * as webhooks from '../src/contract/webhooks.ts';
 import { commentText, type JsonSchema, typeText } from './schema-type.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { printLine, printTable } from '../../src/cli/output.ts';
+import { printLine, printTable } from '../../src/cli/terminal/output.ts';
 import { Instances } from '../../test/support/instances.ts';
 import { stopPostgres } from '../../test/support/postgres.ts';
 import type { Client } from '../../test/support/service.ts';

@@ -1,4 +1,4 @@
-import type { Server } from '../processes.ts';
+import type { Server } from '../harness/processes.ts';
 
 /** A few callers that each wait for their answer and a moment more: what the service is like for somebody who just uses it. */
 

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { cleanUp, residentBytes, startPaybell } from '../processes.ts';
+import { cleanUp, residentBytes, startPaybell } from '../harness/processes.ts';
 import { callFor, credentialsOf, feltAsText } from './callers.ts';
 
 /**

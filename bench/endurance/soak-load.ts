@@ -1,4 +1,4 @@
-import type { Server } from '../processes.ts';
+import type { Server } from '../harness/processes.ts';
 import type { Credentials } from './callers.ts';
 
 /** Everything that clients and receivers do to the service in a day, again and again, at a pace that leaves it air. */

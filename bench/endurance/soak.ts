@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
-import { createPostgresDatabase, stopPostgres } from '../postgres.ts';
-import { cleanUp, type Server, startPaybell } from '../processes.ts';
+import { createPostgresDatabase, stopPostgres } from '../harness/postgres.ts';
+import { cleanUp, type Server, startPaybell } from '../harness/processes.ts';
 import { credentialsOf } from './callers.ts';
 import { type Point, type Slope, slopeOf } from './slope.ts';
 import { startLoad } from './soak-load.ts';

@@ -1,9 +1,9 @@
-import { residentBytes, startPaybell } from '../processes.ts';
-import { amount, type PartResult } from '../report.ts';
-import type { Sample } from '../rounds.ts';
-import { ORDINARY, seedStore } from '../seed.ts';
-import { coldStream } from '../streams.ts';
-import type { Tools } from '../tools.ts';
+import { residentBytes, startPaybell } from '../harness/processes.ts';
+import type { Sample } from '../harness/rounds.ts';
+import type { Tools } from '../harness/tools.ts';
+import { amount, type PartResult } from '../report/report.ts';
+import { ORDINARY, seedStore } from '../store/seed.ts';
+import { coldStream } from '../store/streams.ts';
 
 /**
  * A million requests of which no two ask for the same, from more entities than memory has room for: what is kept of them

@@ -1,10 +1,10 @@
-import { runAmount, withCpu } from '../load.ts';
-import { credentials } from '../one-by-one.ts';
-import { type Server, startPaybell, startProgram, tempFolder } from '../processes.ts';
-import { amount, higher, type PartResult } from '../report.ts';
-import { interleave, medianOf, medianRatio, type Sample, type Subject } from '../rounds.ts';
-import type { Caller } from '../seed.ts';
-import type { Tools } from '../tools.ts';
+import { type Server, startPaybell, startProgram, tempFolder } from '../harness/processes.ts';
+import { interleave, medianOf, medianRatio, type Sample, type Subject } from '../harness/rounds.ts';
+import type { Tools } from '../harness/tools.ts';
+import { runAmount, withCpu } from '../load/load.ts';
+import { credentials } from '../load/measure-one-by-one.ts';
+import { amount, higher, type PartResult } from '../report/report.ts';
+import type { Caller } from '../store/seed.ts';
 
 /** Events accepted and delivered, durable on SQLite, beside a loop that only signs and posts. */
 
@@ -34,7 +34,7 @@ export async function benchDelivery({ mode, progress, profile }: Tools): Promise
   await register(paybell, caller, 'TransferCreated', urls.slice(0, 1));
   await register(paybell, caller, 'TransferFinalized', urls);
   const input = { urls, concurrency: PER_DESTINATION, body: eventBody('TransferCreated') };
-  const loop = await startProgram('limits/signed-posts.ts', input, 'subject');
+  const loop = await startProgram('limits/signed-requests.ts', input, 'subject');
   const amounts = mode.quick ? { one: 2_500, ten: 250 } : { one: 10_000, ten: 1_000 };
 
   const bare = (name: string, receivers: number): Subject => ({

@@ -1,15 +1,15 @@
 import { Database as SqliteConnection } from 'bun:sqlite';
 import { join } from 'node:path';
-import type { WebhookList } from '../../src/domain/webhooks.ts';
-import { bigEntityRule, type PageCase, pageCases } from '../big-entity.ts';
-import { loadServer } from '../load.ts';
-import { credentials, type Request, timeEach } from '../one-by-one.ts';
+import type { WebhookList } from '../../src/contract/webhooks.ts';
+import { removeFolder, residentBytes, type Server, startPaybell } from '../harness/processes.ts';
+import { median, medianOf, medianRatio, type Rounds, type Sample } from '../harness/rounds.ts';
+import type { Tools } from '../harness/tools.ts';
+import { loadServer } from '../load/load.ts';
+import { credentials, type Request, timeEach } from '../load/measure-one-by-one.ts';
 import { LIST_PATH } from '../peers/conformance.ts';
-import { removeFolder, residentBytes, type Server, startPaybell } from '../processes.ts';
-import { amount, lower, type PartResult } from '../report.ts';
-import { median, medianOf, medianRatio, type Rounds, type Sample } from '../rounds.ts';
-import { callerOf, ORDINARY, type Store, seedStore, WEBHOOKS_EACH } from '../seed.ts';
-import type { Tools } from '../tools.ts';
+import { amount, lower, type PartResult } from '../report/report.ts';
+import { bigEntityRule, type PageCase, pageCases } from '../store/big-entity.ts';
+import { callerOf, ORDINARY, type Store, seedStore, WEBHOOKS_EACH } from '../store/seed.ts';
 
 /** Whether a page costs the same however much there is, in the table or in the entity. Every request is a cold one. */
 

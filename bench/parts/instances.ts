@@ -1,10 +1,10 @@
-import { runLoad } from '../load.ts';
+import { freePort, startPaybell } from '../harness/processes.ts';
+import { interleave, medianOf } from '../harness/rounds.ts';
+import type { Tools } from '../harness/tools.ts';
+import { runLoad } from '../load/load.ts';
 import { LIST_PATH } from '../peers/conformance.ts';
-import { freePort, startPaybell } from '../processes.ts';
-import { amount, type PartResult } from '../report.ts';
-import { interleave, medianOf } from '../rounds.ts';
-import { callerOf, ORDINARY, seedStore, WEBHOOKS_EACH } from '../seed.ts';
-import type { Tools } from '../tools.ts';
+import { amount, type PartResult } from '../report/report.ts';
+import { callerOf, ORDINARY, seedStore, WEBHOOKS_EACH } from '../store/seed.ts';
 
 /** One, two and three instances behind one port, on one PostgreSQL, wherever the system puts them. */
 

@@ -1,10 +1,10 @@
-import { credentials, type Request, timeEach } from '../one-by-one.ts';
+import { createPostgresDatabase } from '../harness/postgres.ts';
+import { type Server, startPaybell, startProgram, tempFolder } from '../harness/processes.ts';
+import { interleave, medianOf, quantile, type Rounds, type Sample, type Subject } from '../harness/rounds.ts';
+import type { Tools } from '../harness/tools.ts';
+import { credentials, type Request, timeEach } from '../load/measure-one-by-one.ts';
 import { LIST_PATH } from '../peers/conformance.ts';
-import { createPostgresDatabase } from '../postgres.ts';
-import { type Server, startPaybell, startProgram, tempFolder } from '../processes.ts';
-import type { PartResult, Row } from '../report.ts';
-import { interleave, medianOf, quantile, type Rounds, type Sample, type Subject } from '../rounds.ts';
-import type { Tools } from '../tools.ts';
+import type { PartResult, Row } from '../report/report.ts';
 import { API, deliverySettings, eventBody, firstCaller, readReceiver, register } from './delivery.ts';
 import { startBareServer } from './list.ts';
 

@@ -1,11 +1,11 @@
-import { loadServer } from '../load.ts';
+import { type Server, startPaybell, startProgram } from '../harness/processes.ts';
+import { interleave, medianOf, medianRatio, type Subject } from '../harness/rounds.ts';
+import type { Tools } from '../harness/tools.ts';
+import { loadServer } from '../load/load.ts';
 import { LIST_PATH, requireConformance } from '../peers/conformance.ts';
-import { type Server, startPaybell, startProgram } from '../processes.ts';
-import { amount, higher, type PartResult } from '../report.ts';
-import { interleave, medianOf, medianRatio, type Subject } from '../rounds.ts';
-import { type Caller, callerOf, type Engine, ORDINARY, type Store, seedStore, WEBHOOKS_EACH } from '../seed.ts';
-import { coldStream } from '../streams.ts';
-import type { Tools } from '../tools.ts';
+import { amount, higher, type PartResult } from '../report/report.ts';
+import { type Caller, callerOf, type Engine, ORDINARY, type Store, seedStore, WEBHOOKS_EACH } from '../store/seed.ts';
+import { coldStream } from '../store/streams.ts';
 
 /** The list request: warm on both engines, cold, beside the bare server and beside the peer. */
 

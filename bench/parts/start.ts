@@ -1,7 +1,7 @@
-import { freePort, startPaybell, tempFolder } from '../processes.ts';
-import { lower, type PartResult } from '../report.ts';
-import { interleave, medianOf } from '../rounds.ts';
-import type { Tools } from '../tools.ts';
+import { freePort, startPaybell, tempFolder } from '../harness/processes.ts';
+import { interleave, medianOf } from '../harness/rounds.ts';
+import type { Tools } from '../harness/tools.ts';
+import { lower, type PartResult } from '../report/report.ts';
 
 /** From the command to the first answer, on a store that does not exist yet. */
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { WebhookList } from '../../src/domain/webhooks.ts';
-import type { Caller } from '../seed.ts';
+import type { WebhookList } from '../../src/contract/webhooks.ts';
+import type { Caller } from '../store/seed.ts';
 
 /** The list operation as a client sees it. What is measured has to pass these before it is measured. */
 

@@ -1,19 +1,19 @@
 import type { Config } from '../config.ts';
-import type { Webhook } from '../domain/webhooks.ts';
+import type { Webhook } from '../contract/webhooks.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics/paybell-metrics.ts';
-import type { KeyHolder } from '../store/api-keys.ts';
-import type { Change } from '../store/audit.ts';
-import type { Backlog } from '../store/backlog.ts';
-import type { Database } from '../store/database.ts';
-import type { MadeAttempt } from '../store/delivery-settlements.ts';
-import type { EventIntake } from '../store/event-intake.ts';
-import type { SecretBox } from '../store/secret-box.ts';
-import type { WebhookViews } from '../store/webhook-views.ts';
-import type { AnswerCache } from './answer-cache.ts';
-import type { KeyUsage } from './key-usage.ts';
-import type { Measured, RateLimits } from './rate-limits.ts';
-import type { SharedLookup } from './shared-lookup.ts';
+import type { Database } from '../store/database/database.ts';
+import type { Backlog } from '../store/deliveries/backlog.ts';
+import type { MadeAttempt } from '../store/deliveries/record-attempts.ts';
+import type { EventIntake } from '../store/events/accept-queue.ts';
+import type { KeyHolder } from '../store/tenants/api-keys.ts';
+import type { Change } from '../store/tenants/audit.ts';
+import type { SecretBox } from '../store/tenants/secret-box.ts';
+import type { WebhookViews } from '../store/webhooks/list-cache.ts';
+import type { KeyUsage } from './auth/key-usage.ts';
+import type { Measured, RateLimits } from './auth/rate-limits.ts';
+import type { SharedLookup } from './auth/shared-lookup.ts';
+import type { AnswerCache } from './http/response-cache.ts';
 
 /** What the whole app stands on; tests put their own store and clock in. */
 export type ApiContext = {

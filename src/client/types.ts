@@ -1,18 +1,4 @@
 import type { z } from 'zod';
-import type { auditEntrySchema, auditListQuerySchema, auditListSchema } from '../domain/audit.ts';
-import type {
-  attemptSchema,
-  deliveryDetailSchema,
-  deliveryListQuerySchema,
-  deliveryListSchema,
-  deliverySchema,
-  eventListQuerySchema,
-  eventListSchema,
-  eventSchema,
-  redeliverQuerySchema,
-  redeliverySchema,
-} from '../domain/delivery-views.ts';
-import type { acceptedSchema, batchResultsSchema } from '../domain/posted-event.ts';
 import type {
   apiKeyListQuerySchema,
   apiKeyListSchema,
@@ -24,10 +10,24 @@ import type {
   newApiKeySchema,
   newEntitySchema,
   provisionedSchema,
-} from '../domain/provisioning.ts';
-import type { rotationSchema, secretListSchema, signingSecretSchema } from '../domain/secrets.ts';
-import type { statsQuerySchema, statsSchema } from '../domain/stats.ts';
-import type { healthSchema, noticeUrlSchema, testAnswerSchema } from '../domain/webhook-health.ts';
+} from '../contract/admin.ts';
+import type { auditEntrySchema, auditListQuerySchema, auditListSchema } from '../contract/audit.ts';
+import type {
+  attemptSchema,
+  deliveryDetailSchema,
+  deliveryListQuerySchema,
+  deliveryListSchema,
+  deliverySchema,
+  eventListQuerySchema,
+  eventListSchema,
+  eventSchema,
+  redeliverQuerySchema,
+  redeliverySchema,
+} from '../contract/deliveries.ts';
+import type { acceptedSchema, batchResultsSchema } from '../contract/events.ts';
+import type { rotationSchema, secretListSchema, signingSecretSchema } from '../contract/secrets.ts';
+import type { statsQuerySchema, statsSchema } from '../contract/stats.ts';
+import type { healthSchema, noticeUrlSchema, testAnswerSchema } from '../contract/webhook-health.ts';
 import type {
   countSchema,
   coverageSchema,
@@ -37,7 +37,7 @@ import type {
   webhookMatchSchema,
   webhookSchema,
   webhookUpdateSchema,
-} from '../domain/webhooks.ts';
+} from '../contract/webhooks.ts';
 
 /**
  * Everything that goes over the wire, inferred from the schemas that the service itself checks with. Only types come
@@ -53,7 +53,7 @@ type Match<Schema extends z.ZodType> = Omit<Query<Schema>, 'dryRun'>;
 type Made<Factory extends (...rules: never[]) => z.ZodType> = z.input<ReturnType<Factory>>;
 
 /** Where an input that was at fault stands, its name, and how to mend it; and what a problem is called. */
-export type { Fault, ProblemCode } from '../domain/problems.ts';
+export type { Fault, ProblemCode } from '../contract/problems.ts';
 
 export type Webhook = z.output<typeof webhookSchema>;
 export type WebhookList = z.output<typeof webhookListSchema>;

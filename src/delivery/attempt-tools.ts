@@ -1,10 +1,10 @@
 import type { Config } from '../config.ts';
-import type { Database } from '../store/database.ts';
-import type { SecretBox } from '../store/secret-box.ts';
+import type { Database } from '../store/database/database.ts';
+import type { SecretBox } from '../store/tenants/secret-box.ts';
 import { version } from '../version.ts';
 import type { AttemptTools } from './attempt.ts';
 import { createSender } from './sender.ts';
-import { SigningKeyCache } from './signing-keys.ts';
+import { SigningKeyCache } from './signing-key-cache.ts';
 
 /** All that an attempt needs, by the settings. */
 export function createAttemptTools(config: Config, db: Database, box: SecretBox): AttemptTools {

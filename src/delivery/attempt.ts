@@ -1,12 +1,12 @@
-import { type AttemptMade, settle } from '../domain/deliveries.ts';
+import { type AttemptMade, settle } from '../domain/attempt.ts';
 import type { Unanswered } from '../domain/outcome.ts';
-import { bodySignature, type SigningKeys, signWith } from '../domain/signature.ts';
-import type { Sendable } from '../store/claimed.ts';
-import { StoreUnavailableError } from '../store/database.ts';
-import type { MadeAttempt } from '../store/delivery-settlements.ts';
-import { SecretKeyError } from '../store/secret-box.ts';
+import { bodySignature, type SigningKeys, signWith } from '../domain/signing.ts';
+import { StoreUnavailableError } from '../store/database/database.ts';
+import type { Sendable } from '../store/deliveries/claimed.ts';
+import type { MadeAttempt } from '../store/deliveries/record-attempts.ts';
+import { SecretKeyError } from '../store/tenants/secret-box.ts';
 import type { Post, Sender } from './sender.ts';
-import type { SigningKeyCache } from './signing-keys.ts';
+import type { SigningKeyCache } from './signing-key-cache.ts';
 
 export type AttemptTools = {
   readonly sender: Sender;

@@ -1,18 +1,18 @@
 import type { Config } from '../config.ts';
 import type { Logger } from '../log.ts';
-import type { HandOver, Sendable } from '../store/claimed.ts';
-import { type Database, type Queries, StoreUnavailableError } from '../store/database.ts';
-import { claimDue, releaseAllLeases } from '../store/delivery-claims.ts';
-import { type MadeAttempt, settleAttempts } from '../store/delivery-settlements.ts';
+import { type Database, type Queries, StoreUnavailableError } from '../store/database/database.ts';
+import { claimDue, releaseAllLeases } from '../store/deliveries/claim.ts';
+import type { HandOver, Sendable } from '../store/deliveries/claimed.ts';
+import { type MadeAttempt, settleAttempts } from '../store/deliveries/record-attempts.ts';
 import type { AttemptTools } from './attempt.ts';
-import { Bell } from './bell.ts';
-import { placeClaimed } from './claim-check.ts';
-import { ClaimPlanner, type Pick } from './claim-plan.ts';
-import type { DeliveryRecord } from './delivery-record.ts';
-import { HealthBook } from './health-book.ts';
-import { Posting } from './posting.ts';
-import { settleAlone } from './settle-alone.ts';
-import { WebhookWatch } from './webhook-watch.ts';
+import type { DeliveryRecord } from './attempt-metrics.ts';
+import { HealthBook } from './jobs/health.ts';
+import { WebhookWatch } from './jobs/suspension.ts';
+import { Posting } from './queue/attempt-runner.ts';
+import { placeClaimed } from './queue/claim-check.ts';
+import { ClaimPlanner, type Pick } from './queue/claim-planner.ts';
+import { Bell } from './queue/wake-signal.ts';
+import { settleAlone } from './record-alone.ts';
 
 /** The fallback for a wake-up that got lost, and the longest that a retry may be late for it. */
 const POLL_MS = 1_000;

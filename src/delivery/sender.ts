@@ -1,11 +1,11 @@
 import { getCACertificates } from 'node:tls';
 import type { Outcome } from '../domain/outcome.ts';
-import type { Answer } from './answer-reader.ts';
-import { type Deadline, Deadlines } from './deadline.ts';
-import { createDial, type Dial } from './dial.ts';
-import { AttemptFailure, failureOf, isUnconnected } from './network-errors.ts';
-import { type PostTarget, PostTargets } from './post-targets.ts';
-import { createTargetGuard, type Resolve } from './target-guard.ts';
+import { createDial, type Dial } from './http/client.ts';
+import { type Deadline, Deadlines } from './http/deadline.ts';
+import { AttemptFailure, failureOf, isUnconnected } from './http/errors.ts';
+import type { Answer } from './http/response-parser.ts';
+import { createTargetGuard, type Resolve } from './ssrf/target-guard.ts';
+import { type PostTarget, PostTargets } from './ssrf/url-parts.ts';
 
 export interface SenderOptions {
   /** For the whole attempt: look-up, connection, headers and body. */

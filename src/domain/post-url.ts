@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js';
-import { isPublicAddress } from './addresses.ts';
+import { isPublicAddress } from './ip-address.ts';
 
 export interface PostUrlRules {
   /** Development only: lets `http`, private addresses and local names pass. */

@@ -1,4 +1,4 @@
-import type { Payloads, WebhookSuspended } from '../domain/payloads.ts';
+import type { Payloads, WebhookSuspended } from '../contract/event-payloads.ts';
 
 /**
  * Every kind of event with its payload. An interface, so that a receiver of an operator with kinds of its own can add

@@ -9,7 +9,7 @@ export type {
   TransferFinalized,
   TransferProcessed,
   WebhookSuspended,
-} from '../domain/payloads.ts';
+} from '../contract/event-payloads.ts';
 export type { EventsByKind, PaybellEvent } from './events.ts';
 export type { ReceivedHeaders } from './headers.ts';
 // biome-ignore lint/performance/noBarrelFile: a package has one front door

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { App } from '../../src/api/app.ts';
-import type { WebhookList } from '../../src/domain/webhooks.ts';
-import type { Database } from '../../src/store/database.ts';
-import { migrate } from '../../src/store/migrate.ts';
-import { openDatabase } from '../../src/store/open-database.ts';
+import type { WebhookList } from '../../src/contract/webhooks.ts';
+import type { Database } from '../../src/store/database/database.ts';
+import { migrate } from '../../src/store/database/migrate.ts';
+import { openDatabase } from '../../src/store/database/open.ts';
 import { call, createTenant, type Tenant, testApp, WEBHOOKS } from '../support/api.ts';
 import { expectProblem } from '../support/problems.ts';
 import { createTarget } from '../support/stores.ts';

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { buildPackage } from '../../package/build.ts';
-import { makeSigningKey, sign } from '../../src/domain/signature.ts';
+import { makeSigningKey, sign } from '../../src/domain/signing.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { createTarget } from '../support/stores.ts';
 import { tempBase } from '../support/temp-base.ts';

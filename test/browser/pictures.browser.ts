@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
-import { PAGE_PATHS, type ViewName } from '../../src/page/paths.ts';
+import { PAGE_PATHS, type ViewName } from '../../src/dashboard/paths.ts';
 import { accessibilityFaults } from './support/axe.ts';
 import { launchChromium } from './support/chromium.ts';
 import { setScenery } from './support/scenery.ts';

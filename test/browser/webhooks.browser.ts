@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { Browser, Page } from 'playwright-core';
-import { EVENT_KINDS } from '../../src/domain/events.ts';
+import { EVENT_KINDS } from '../../src/domain/event-kinds.ts';
 import { until } from '../support/until.ts';
 import { accessibilityFaults } from './support/axe.ts';
 import { ADMIN_KEY, onFreshStage } from './support/fresh-stage.ts';

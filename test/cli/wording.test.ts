@@ -2,9 +2,9 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { invocation } from '../../src/cli/invocation.ts';
-import { misspeltSettings } from '../../src/cli/misspelt-settings.ts';
+import { misspeltSettings } from '../../src/cli/operator/misspelt-settings.ts';
 import { createProgram } from '../../src/cli/program.ts';
+import { invocation } from '../../src/cli/terminal/invocation.ts';
 import { runPaybell, servePaybell, tempFolder } from '../support/paybell.ts';
 
 const folder = tempFolder();

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'bun:test';
 import { createHmac } from 'node:crypto';
 import { type AttemptTools, makeAttempt } from '../../src/delivery/attempt.ts';
 import type { Sender } from '../../src/delivery/sender.ts';
-import type { SigningKeyCache } from '../../src/delivery/signing-keys.ts';
-import { makeSecret, parseKeys, type SigningKeys, verify } from '../../src/domain/signature.ts';
-import type { Sendable } from '../../src/store/claimed.ts';
-import { StoreUnavailableError } from '../../src/store/database.ts';
+import type { SigningKeyCache } from '../../src/delivery/signing-key-cache.ts';
+import { makeSecret, parseKeys, type SigningKeys, verify } from '../../src/domain/signing.ts';
+import { StoreUnavailableError } from '../../src/store/database/database.ts';
+import type { Sendable } from '../../src/store/deliveries/claimed.ts';
 import { answered, HOOK, ScriptedSender } from '../support/deliveries.ts';
 import { rejection } from '../support/rejection.ts';
 

@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { until } from '../support/until.ts';
-import type { Certificate } from './certificates.ts';
+import type { Certificate } from './http/certificates.ts';
 
 /** A receiver on loopback that speaks raw bytes, so that it can misbehave in ways that no HTTP server lets it. */
 export interface Receiver extends AsyncDisposable {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { Socket } from 'node:net';
 import { createSender, type SenderOptions } from '../../src/delivery/sender.ts';
-import { makeAuthority, makeSelfSigned } from './certificates.ts';
+import { makeAuthority, makeSelfSigned } from './http/certificates.ts';
 import { OK, startReceiver, startTlsReceiver } from './receivers.ts';
 
 const POST = { headers: { 'content-type': 'application/json', 'webhook-id': 'dlv_1' }, body: '{"a":"é"}' };

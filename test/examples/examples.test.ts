@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { POST } from '../../examples/next/app/hooks/paybell/route.ts';
 import { Paybell } from '../../src/client/paybell.ts';
-import { sampleEvent } from '../../src/domain/samples.ts';
+import { sampleEvent } from '../../src/contract/event-samples.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { createTarget } from '../support/stores.ts';
 import { tempBase } from '../support/temp-base.ts';

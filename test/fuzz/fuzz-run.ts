@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { loadConfig } from '../../src/config.ts';
 import { createAttemptTools } from '../../src/delivery/attempt-tools.ts';
-import { sendTestPost } from '../../src/delivery/test-post.ts';
+import { sendTestPost } from '../../src/delivery/test-request.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
-import type { Database } from '../../src/store/database.ts';
+import type { Database } from '../../src/store/database/database.ts';
 import { createTenant, TEST_BOX, type Tenant, testApp } from '../support/api.ts';
-import { AnswerCheck } from './answer-check.ts';
 import { type ApiDocument, type FuzzedOperation, operationsIn, readDocument } from './document.ts';
 import { type Credentials, type FuzzedId, type FuzzedRequest, fuzzedRequests } from './request-arbitrary.ts';
-import type { OpenRoad, OutgoingRequest, Road } from './roads.ts';
+import { AnswerCheck } from './response-check.ts';
+import type { OpenRoad, OutgoingRequest, Road } from './sequences.ts';
 
 const ADMIN_KEY = 'operator-key-0123456789-abcdefghij';
 const SETTINGS = { ADMIN_KEY, EXTRA_EVENTS: 'RefundIssued', ENTITY_WEBHOOK_LIMIT: '1000' };

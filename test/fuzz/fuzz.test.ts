@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { onEveryEngine } from '../support/stores.ts';
 import { FuzzRun } from './fuzz-run.ts';
-import { intoTheApp, type OpenRoad, throughASocket } from './roads.ts';
+import { intoTheApp, type OpenRoad, throughASocket } from './sequences.ts';
 
 /** The short form; `npm run fuzz` sends many more. A failure prints its seed, which finds the same request again. */
 const ROADS: [name: string, road: OpenRoad, requests: number][] = [

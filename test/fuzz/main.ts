@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util';
-import { migrate } from '../../src/store/migrate.ts';
-import { openDatabase } from '../../src/store/open-database.ts';
+import { migrate } from '../../src/store/database/migrate.ts';
+import { openDatabase } from '../../src/store/database/open.ts';
 import { stopPostgres } from '../support/postgres.ts';
 import { createTarget, ENGINES, type Engine } from '../support/stores.ts';
 import { FuzzRun } from './fuzz-run.ts';
-import { intoTheApp, throughASocket } from './roads.ts';
+import { intoTheApp, throughASocket } from './sequences.ts';
 
 /**
  * The long form: `npm run fuzz -- --requests 50000 --seed 7`. A quarter of the requests each goes into the app and through

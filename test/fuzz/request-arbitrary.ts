@@ -10,7 +10,7 @@ import {
   HOSTILE_URLS,
   PROTOTYPE_KEYS,
 } from './hostile-values.ts';
-import { SPOILERS, type Spoiler } from './roads.ts';
+import { SPOILERS, type Spoiler } from './sequences.ts';
 
 /** Where an id belongs: one that the service gave out, chosen when the request is sent, or whatever text. */
 export type FuzzedId = { readonly nth: number } | { readonly text: string };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { resolve } from 'node:path';
 import { loadConfig, SETTING_NAMES } from '../../src/config.ts';
-import { PROBLEMS } from '../../src/domain/problems.ts';
+import { PROBLEMS } from '../../src/contract/problems.ts';
 
 const read = (path: string) => Bun.file(resolve(import.meta.dir, '../..', path)).text();
 

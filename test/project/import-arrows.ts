@@ -1,9 +1,9 @@
-/** The house has one direction: main ─► cli ─► service ─► { api, delivery } ─► store ─► domain. */
+/** Imports run in one direction: main ─► cli ─► service ─► { api, delivery } ─► store ─► { contract, domain }. */
 
 /** Read by everything above the domain, and reading nothing of the project but its rules. */
 const LEAVES = ['config', 'log', 'metrics', 'version'];
 
-const BELOW_STORE = ['domain', ...LEAVES];
+const BELOW_STORE = ['contract', 'domain', ...LEAVES];
 const BELOW_API = ['store', ...BELOW_STORE];
 const BELOW_SERVICE = ['api', 'delivery', ...BELOW_API];
 const BELOW_CLI = ['service', ...BELOW_SERVICE];
@@ -12,18 +12,19 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   main: ['cli', ...BELOW_CLI],
   cli: ['client', 'verify', ...BELOW_CLI],
   service: BELOW_SERVICE,
-  api: [...BELOW_API, 'page'],
+  api: [...BELOW_API, 'dashboard'],
   delivery: BELOW_API,
   store: BELOW_STORE,
+  contract: ['domain'],
   domain: [],
-  config: ['domain'],
+  config: ['contract', 'domain'],
   log: [],
   metrics: [],
   version: [],
-  client: ['domain'],
-  verify: ['domain'],
+  client: ['contract', 'domain'],
+  verify: ['contract', 'domain'],
   /** A client like any other: it asks over HTTP, and shares only names and lists with the server. */
-  page: ['client', 'domain', 'verify'],
+  dashboard: ['client', 'contract', 'domain', 'verify'],
 };
 
 const IMPORT = /\b(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]|\bimport\s*\(?\s*['"]([^'"]+)['"]/g;

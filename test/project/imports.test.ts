@@ -23,7 +23,7 @@ test('the domain knows no clock, no chance, no network, no file and no environme
 });
 
 test('commands that speak to a server or receive open no store and read no setting of the service', async () => {
-  const ofOthers = files.filter((name) => /^cli\/(remote|listen)\//.test(name));
+  const ofOthers = files.filter((name) => /^cli\/(server|play|listen)\//.test(name));
   expect(ofOthers.length).toBeGreaterThan(10);
   for (const file of ofOthers) {
     const source = await read(file);
@@ -56,7 +56,7 @@ describe('the check of the arrows', () => {
     ['config.ts', `import { createLogger } from './log.ts';`],
     ['store/sqlite.ts', `const late = await import('../service.ts');`],
     ['store/sqlite.ts', `import {\n  first,\n  second,\n} from '../cli/output.ts';`],
-    ['page/app.tsx', `import { listWebhooks } from '../store/webhooks.ts';`],
+    ['dashboard/app.tsx', `import { listWebhooks } from '../store/webhooks.ts';`],
     ['utils/helpers.ts', ''],
   ])('finds the wrong arrow in %s: %s', (file, source) => {
     expect(wrongArrows(file, source)).toHaveLength(1);

@@ -1,6 +1,6 @@
-import type { DeliveryStatus } from '../../src/domain/deliveries.ts';
-import type { Database, SqlValue } from '../../src/store/database.ts';
-import { chunks, valuesList } from '../../src/store/values.ts';
+import type { DeliveryStatus } from '../../src/domain/attempt.ts';
+import type { Database, SqlValue } from '../../src/store/database/database.ts';
+import { chunks, valuesList } from '../../src/store/database/sql.ts';
 
 /** Events and deliveries as a long life leaves them behind: any age, any state, any number of attempts. */
 

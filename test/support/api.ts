@@ -1,23 +1,23 @@
-import { AnswerCache } from '../../src/api/answer-cache.ts';
 import { type App, createApp } from '../../src/api/app.ts';
+import { KeyUsage } from '../../src/api/auth/key-usage.ts';
+import { RateLimits } from '../../src/api/auth/rate-limits.ts';
+import { SharedLookup } from '../../src/api/auth/shared-lookup.ts';
 import type { ApiContext } from '../../src/api/context.ts';
-import { KeyUsage } from '../../src/api/key-usage.ts';
-import { RateLimits } from '../../src/api/rate-limits.ts';
-import { SharedLookup } from '../../src/api/shared-lookup.ts';
+import { AnswerCache } from '../../src/api/http/response-cache.ts';
 import { loadConfig } from '../../src/config.ts';
 import { createAttemptTools } from '../../src/delivery/attempt-tools.ts';
-import { sendTestPost } from '../../src/delivery/test-post.ts';
+import { sendTestPost } from '../../src/delivery/test-request.ts';
 import { PERMISSIONS, type Permission } from '../../src/domain/api-keys.ts';
 import { createLogger } from '../../src/log.ts';
 import { Metrics } from '../../src/metrics/paybell-metrics.ts';
-import { createApiKey, findKeyHolders } from '../../src/store/api-keys.ts';
-import type { Change } from '../../src/store/audit.ts';
-import { Backlog } from '../../src/store/backlog.ts';
-import type { Database } from '../../src/store/database.ts';
-import { createEntity } from '../../src/store/entities.ts';
-import { EventIntake } from '../../src/store/event-intake.ts';
-import { SecretBox } from '../../src/store/secret-box.ts';
-import { WebhookViews } from '../../src/store/webhook-views.ts';
+import type { Database } from '../../src/store/database/database.ts';
+import { Backlog } from '../../src/store/deliveries/backlog.ts';
+import { EventIntake } from '../../src/store/events/accept-queue.ts';
+import { createApiKey, findKeyHolders } from '../../src/store/tenants/api-keys.ts';
+import type { Change } from '../../src/store/tenants/audit.ts';
+import { createEntity } from '../../src/store/tenants/entities.ts';
+import { SecretBox } from '../../src/store/tenants/secret-box.ts';
+import { WebhookViews } from '../../src/store/webhooks/list-cache.ts';
 
 export type Tenant = { entityId: string; apiKey: string; keyId: string };
 

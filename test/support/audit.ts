@@ -1,6 +1,6 @@
 import { expect } from 'bun:test';
 import type { App } from '../../src/api/app.ts';
-import type { AuditEntry } from '../../src/domain/audit.ts';
+import type { AuditEntry } from '../../src/contract/audit.ts';
 import { call, type Tenant } from './api.ts';
 
 export const AUDIT = '/api/v1/crypto/audit';

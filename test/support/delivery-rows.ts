@@ -1,7 +1,7 @@
-import type { DeliveryStatus } from '../../src/domain/deliveries.ts';
-import type { DeliveryListQuery, DeliveryView, EventListQuery, EventView } from '../../src/domain/delivery-views.ts';
-import type { Database, SqlValue } from '../../src/store/database.ts';
-import { chunks, valuesList } from '../../src/store/values.ts';
+import type { DeliveryListQuery, DeliveryView, EventListQuery, EventView } from '../../src/contract/deliveries.ts';
+import type { DeliveryStatus } from '../../src/domain/attempt.ts';
+import type { Database, SqlValue } from '../../src/store/database/database.ts';
+import { chunks, valuesList } from '../../src/store/database/sql.ts';
 
 /** Events and deliveries as rows, and what a plain array gives for any list of them. */
 

@@ -1,5 +1,5 @@
 import { expect } from 'bun:test';
-import { PROBLEMS, type ProblemCode } from '../../src/domain/problems.ts';
+import { PROBLEMS, type ProblemCode } from '../../src/contract/problems.ts';
 
 export type ProblemBody = {
   type: string;

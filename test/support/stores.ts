@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, setDefaultTimeout } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseTarget } from '../../src/config.ts';
-import type { Database } from '../../src/store/database.ts';
-import { migrate } from '../../src/store/migrate.ts';
-import { openDatabase } from '../../src/store/open-database.ts';
+import type { Database } from '../../src/store/database/database.ts';
+import { migrate } from '../../src/store/database/migrate.ts';
+import { openDatabase } from '../../src/store/database/open.ts';
 import { createPostgresDatabase } from './postgres.ts';
 import { tempBase } from './temp-base.ts';
 

@@ -3,11 +3,11 @@ import {
   type Webhook,
   type WebhookListQuery,
   webhookListQuerySchema,
-} from '../../src/domain/webhooks.ts';
-import type { Database, SqlInteger } from '../../src/store/database.ts';
+} from '../../src/contract/webhooks.ts';
+import type { Database, SqlInteger } from '../../src/store/database/database.ts';
+import { chunks, valuesList } from '../../src/store/database/sql.ts';
 import { newId } from '../../src/store/new-id.ts';
-import { chunks, valuesList } from '../../src/store/values.ts';
-import { registerWebhooks } from '../../src/store/webhooks.ts';
+import { registerWebhooks } from '../../src/store/webhooks/register.ts';
 import { createTenant } from './api.ts';
 
 export const NOW_S = 1_763_168_400;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { Paybell } from '../../src/client/paybell.ts';
-import { EVENT_KINDS } from '../../src/domain/events.ts';
-import { sampleEvent } from '../../src/domain/samples.ts';
+import { sampleEvent } from '../../src/contract/event-samples.ts';
+import { EVENT_KINDS } from '../../src/domain/event-kinds.ts';
 import type { PaybellEvent } from '../../src/verify/events.ts';
 import { verify } from '../../src/verify/verify.ts';
 import { startTestService, type TestService } from '../support/service.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { EVENT_KINDS } from '../../src/domain/events.ts';
-import { sampleEvent } from '../../src/domain/samples.ts';
-import { makeSecret, makeSigningKey, sign, verify as verifyInDomain } from '../../src/domain/signature.ts';
+import { sampleEvent } from '../../src/contract/event-samples.ts';
+import { EVENT_KINDS } from '../../src/domain/event-kinds.ts';
+import { makeSecret, makeSigningKey, sign, verify as verifyInDomain } from '../../src/domain/signing.ts';
 import type { EventsByKind, PaybellEvent } from '../../src/verify/events.ts';
 import type { ReceivedHeaders } from '../../src/verify/headers.ts';
 import { VerificationError } from '../../src/verify/verification-error.ts';

@@ -1,4 +1,3 @@
-import { invalidRequest, Problem } from '../../domain/problems.ts';
 import {
   apiKeyListQuerySchema,
   apiKeyListSchema,
@@ -9,13 +8,14 @@ import {
   newApiKeySchema,
   newEntitySchema,
   provisionedSchema,
-} from '../../domain/provisioning.ts';
-import { createApiKey, listApiKeys, revokeApiKey } from '../../store/api-keys.ts';
-import { entityExists, listEntities } from '../../store/entities.ts';
-import { provisionEntity } from '../../store/provision.ts';
-import { cacheableJson, json, taggedAnswers } from '../answers.ts';
+} from '../../contract/admin.ts';
+import { invalidRequest, Problem } from '../../contract/problems.ts';
+import { createApiKey, listApiKeys, revokeApiKey } from '../../store/tenants/api-keys.ts';
+import { entityExists, listEntities } from '../../store/tenants/entities.ts';
+import { provisionEntity } from '../../store/tenants/provision.ts';
 import { changeBy, nowS } from '../context.ts';
-import { type Endpoint, operatorEndpoint } from '../endpoint.ts';
+import { cacheableJson, json, taggedAnswers } from '../http/responses.ts';
+import { type Endpoint, operatorEndpoint } from '../operation.ts';
 
 /** The operator's commands over HTTP, so that a platform can provision entities by program. */
 

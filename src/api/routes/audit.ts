@@ -1,7 +1,7 @@
-import { auditListQuerySchema, auditListSchema } from '../../domain/audit.ts';
-import { listAudit } from '../../store/audit.ts';
-import { cacheableJson, taggedAnswers } from '../answers.ts';
-import { type Endpoint, endpoint } from '../endpoint.ts';
+import { auditListQuerySchema, auditListSchema } from '../../contract/audit.ts';
+import { listAudit } from '../../store/tenants/audit.ts';
+import { cacheableJson, taggedAnswers } from '../http/responses.ts';
+import { type Endpoint, endpoint } from '../operation.ts';
 
 const list = endpoint({
   method: 'get',

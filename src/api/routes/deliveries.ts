@@ -5,14 +5,14 @@ import {
   deliverySchema,
   redeliverQuerySchema,
   redeliverySchema,
-} from '../../domain/delivery-views.ts';
-import { Problem } from '../../domain/problems.ts';
-import { countSchema } from '../../domain/webhooks.ts';
-import { countDeliveries, listDeliveries, readDelivery } from '../../store/delivery-views.ts';
-import { readRedelivery, redeliver, startRedelivery } from '../../store/redeliveries.ts';
-import { cacheableJson, json, taggedAnswers } from '../answers.ts';
+} from '../../contract/deliveries.ts';
+import { Problem } from '../../contract/problems.ts';
+import { countSchema } from '../../contract/webhooks.ts';
+import { countDeliveries, listDeliveries, readDelivery } from '../../store/deliveries/read.ts';
+import { readRedelivery, redeliver, startRedelivery } from '../../store/deliveries/redeliver.ts';
 import { changeBy } from '../context.ts';
-import { type Endpoint, endpoint } from '../endpoint.ts';
+import { cacheableJson, json, taggedAnswers } from '../http/responses.ts';
+import { type Endpoint, endpoint } from '../operation.ts';
 
 const list = endpoint({
   method: 'get',

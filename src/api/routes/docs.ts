@@ -1,6 +1,6 @@
 import styles from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' };
 import bundle from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' };
-import { ASSET_HEADERS, REFERENCE_HEADERS } from '../page-headers.ts';
+import { ASSET_HEADERS, REFERENCE_HEADERS } from '../dashboard/headers.ts';
 
 /** The reference page: everything it loads comes from this process, so it works without the internet. */
 

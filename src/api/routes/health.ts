@@ -1,8 +1,8 @@
-import { StoreUnavailableError } from '../../store/database.ts';
-import { SecretKeyError } from '../../store/secret-box.ts';
-import { checkSecretsOpen } from '../../store/secrets.ts';
-import { json } from '../answers.ts';
+import { StoreUnavailableError } from '../../store/database/database.ts';
+import { SecretKeyError } from '../../store/tenants/secret-box.ts';
+import { checkSecretsOpen } from '../../store/tenants/secrets.ts';
 import type { ApiContext } from '../context.ts';
+import { json } from '../http/responses.ts';
 
 /** The process is alive; says nothing of the store, so that a paused database does not get the process killed. */
 export function healthz(): Response {

@@ -1,9 +1,9 @@
 import { timingSafeEqual } from 'node:crypto';
+import { Problem } from '../../contract/problems.ts';
 import { hashApiKey } from '../../domain/api-keys.ts';
-import { isLoopbackAddress } from '../../domain/client-addresses.ts';
-import { Problem } from '../../domain/problems.ts';
+import { isLoopbackAddress } from '../../domain/client-address.ts';
 import { METRICS_CONTENT_TYPE } from '../../metrics/registry.ts';
-import { failed, hashPatiently } from '../authenticate.ts';
+import { failed, hashPatiently } from '../auth/authenticate.ts';
 import type { ApiContext, RequestState } from '../context.ts';
 
 /** By these a proxy says that it asks for somebody else. */

@@ -1,8 +1,8 @@
-import { rotationSchema, secretListSchema } from '../../domain/secrets.ts';
-import { listSecrets, rotateSecret } from '../../store/secrets.ts';
-import { json } from '../answers.ts';
+import { rotationSchema, secretListSchema } from '../../contract/secrets.ts';
+import { listSecrets, rotateSecret } from '../../store/tenants/secrets.ts';
 import { changeBy, nowS } from '../context.ts';
-import { type Endpoint, endpoint } from '../endpoint.ts';
+import { json } from '../http/responses.ts';
+import { type Endpoint, endpoint } from '../operation.ts';
 
 /** Secrets are for the caller's eyes: no cache on the way keeps them. */
 const UNCACHED = { 'cache-control': 'no-store' };

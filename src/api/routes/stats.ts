@@ -1,9 +1,9 @@
-import { invalidRequest } from '../../domain/problems.ts';
-import { statsQuerySchema, statsRange, statsSchema } from '../../domain/stats.ts';
-import { oldestDueAgeMs, readStats } from '../../store/stats.ts';
-import { cacheableJson, taggedAnswers } from '../answers.ts';
+import { invalidRequest } from '../../contract/problems.ts';
+import { statsQuerySchema, statsRange, statsSchema } from '../../contract/stats.ts';
+import { oldestDueAgeMs, readStats } from '../../store/stats/read.ts';
 import { nowS } from '../context.ts';
-import { type Endpoint, endpoint } from '../endpoint.ts';
+import { cacheableJson, taggedAnswers } from '../http/responses.ts';
+import { type Endpoint, endpoint } from '../operation.ts';
 
 const read = endpoint({
   method: 'get',

@@ -2,15 +2,15 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { PaybellError } from '../../client/errors.ts';
 import { parseDurationMs } from '../../config.ts';
 import { importKey } from '../../verify/keys.ts';
-import { CommandError, EXIT } from '../failure.ts';
-import { addExamples } from '../help.ts';
-import { PAYBELL } from '../invocation.ts';
-import { paint, printable, printJson, printLine } from '../output.ts';
-import { addConnectionOptions, type ConnectionOptions, connectionIfAny } from '../remote/connection.ts';
-import { clientFor } from '../remote/session.ts';
-import { nextStopSignal } from '../stop-signal.ts';
+import { addConnectionOptions, type ConnectionOptions, connectionIfAny } from '../server/connection.ts';
+import { clientFor } from '../server/session.ts';
+import { CommandError, EXIT } from '../terminal/command-error.ts';
+import { addExamples } from '../terminal/help.ts';
+import { PAYBELL } from '../terminal/invocation.ts';
+import { paint, printable, printJson, printLine } from '../terminal/output.ts';
+import { nextStopSignal } from '../terminal/stop-signal.ts';
 import { type Answer, type Post, type Receiver, startReceiver } from './receiver.ts';
-import { showAnswer, showPost } from './show-post.ts';
+import { showAnswer, showPost } from './show-request.ts';
 import { createSignatureCheck, type KeySource } from './signature-check.ts';
 
 export function addListen(program: Command): void {

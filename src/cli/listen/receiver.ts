@@ -1,5 +1,5 @@
-import { type AnswerPlan, PostCounts, plannedStatus } from './answer-plan.ts';
 import { forwardPost } from './forward.ts';
+import { type AnswerPlan, PostCounts, plannedStatus } from './response-plan.ts';
 import type { Signature, SignatureCheck } from './signature-check.ts';
 
 /** Four times the largest event, so that what is refused is never what Paybell sent. */

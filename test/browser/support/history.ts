@@ -1,8 +1,8 @@
 import { createLogger } from '../../../src/log.ts';
 import { Counter } from '../../../src/metrics/registry.ts';
-import { destinationKey } from '../../../src/store/events.ts';
-import { openSqlite } from '../../../src/store/sqlite.ts';
-import { StatsRecorder } from '../../../src/store/stats-recorder.ts';
+import { openSqlite } from '../../../src/store/database/sqlite/sqlite.ts';
+import { destinationKey } from '../../../src/store/events/accept.ts';
+import { StatsRecorder } from '../../../src/store/stats/recorder.ts';
 import type { Stage } from './stage.ts';
 
 const MINUTES = 58;

@@ -1,0 +1,200 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { Subprocess } from 'bun';
+
+/** Everything that is measured is a process of its own, on a core of its own where the machine lets us choose. */
+
+const MAIN = resolve(import.meta.dir, '../../src/main.ts');
+const START_TIMEOUT_MS = 60_000;
+
+export const canPin = Bun.which('taskset') !== null && availableParallelism() > 1;
+
+/** What is measured has one core, whoever asks it has another. */
+const CORES = { subject: '0', load: '1' } as const;
+export type Place = keyof typeof CORES | 'anywhere';
+
+export function placed(place: Place, command: readonly string[]): string[] {
+  return canPin && place !== 'anywhere' ? ['taskset', '-c', CORES[place], ...command] : [...command];
+}
+
+/** For what somebody else started: it and all that it starts leave the core to what is measured. */
+export function keepOffSubject(pid: number): void {
+  if (canPin) Bun.spawnSync(['taskset', '--cpu-list', '--pid', `1-${availableParallelism() - 1}`, String(pid)]);
+}
+
+const running = new Set<Subprocess>();
+const folders = new Set<string>();
+
+export function tempFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'paybell-bench-'));
+  folders.add(folder);
+  return folder;
+}
+
+export function removeFolder(folder: string): void {
+  if (!folders.has(folder)) return;
+  rmSync(folder, { recursive: true, force: true });
+  folders.delete(folder);
+}
+
+/** Ends whatever was started here and removes what it left, also after a failure or Ctrl-C. */
+export async function cleanUp(): Promise<void> {
+  for (const child of running) child.kill('SIGKILL');
+  await Promise.all([...running].map((child) => child.exited));
+  for (const folder of [...folders]) removeFolder(folder);
+}
+
+export type Server = {
+  readonly url: string;
+  readonly pid: number;
+  /** What it printed until it listened. */
+  readonly greeting: string;
+  readonly stop: () => Promise<void>;
+};
+
+type StartOptions = {
+  readonly place: Place;
+  readonly command: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly folder?: string;
+  /** Its first group is the URL. */
+  readonly listening: RegExp;
+};
+
+export async function startServer(options: StartOptions): Promise<Server> {
+  const child = Bun.spawn(placed(options.place, options.command), {
+    cwd: options.folder ?? process.cwd(),
+    env: { PATH: process.env.PATH ?? '', HOME: options.folder ?? tmpdir(), ...options.environment },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  running.add(child);
+  void child.exited.then(() => running.delete(child));
+  const listening = Promise.withResolvers<{ url: string; greeting: string }>();
+  void follow(child.stdout, options.listening, listening.resolve);
+  const complaint = child.stderr.text();
+  void child.exited.then(async (code) =>
+    listening.reject(new Error(`${options.command.join(' ')} ended with ${code}: ${await complaint}`)),
+  );
+  const timer = setTimeout(
+    () => listening.reject(new Error(`${options.command.join(' ')} did not listen in time`)),
+    START_TIMEOUT_MS,
+  );
+  const { url, greeting } = await listening.promise.finally(() => clearTimeout(timer));
+  const stop = async () => {
+    child.kill('SIGTERM');
+    await child.exited;
+  };
+  return { url, pid: child.pid, greeting, stop };
+}
+
+/** Reads to the end whatever comes, or the child would block on a full pipe. */
+async function follow(
+  stream: ReadableStream<Uint8Array>,
+  listening: RegExp,
+  found: (where: { url: string; greeting: string }) => void,
+): Promise<void> {
+  const decoder = new TextDecoder();
+  let greeting: string | null = '';
+  for await (const chunk of stream) {
+    if (greeting === null) continue;
+    greeting += decoder.decode(chunk, { stream: true });
+    const url = listening.exec(greeting)?.[1];
+    if (url === undefined) continue;
+    found({ url, greeting });
+    greeting = null;
+  }
+}
+
+export type Settings = Readonly<Record<string, string>>;
+
+/** Nothing that is measured depends on it; every instance on one store has to be given the same. */
+export const BENCH_SECRET_KEY = Buffer.alloc(32, 9).toString('base64');
+
+/** One command to its end. */
+export async function runPaybell(args: readonly string[], settings: Settings): Promise<void> {
+  const child = Bun.spawn([process.execPath, MAIN, ...args], {
+    env: { PATH: process.env.PATH ?? '', HOME: tmpdir(), ...settings },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  if ((await child.exited) !== 0) throw new Error(`paybell ${args.join(' ')} failed: ${await child.stderr.text()}`);
+}
+
+type PaybellOptions = {
+  readonly settings: Settings;
+  readonly place?: Place;
+  /** Where its processor profile goes when it stops. */
+  readonly profile?: string | null;
+};
+
+/** `paybell serve` with its default settings, but for the rate limit, which would be all that is measured. */
+export function startPaybell({ settings, place = 'subject', profile = null }: PaybellOptions): Promise<Server> {
+  const profiling = profile === null ? [] : ['--cpu-prof', '--cpu-prof-md', `--cpu-prof-dir=${profile}`];
+  return startServer({
+    place,
+    command: [process.execPath, ...profiling, MAIN, 'serve'],
+    environment: {
+      PORT: '0',
+      RATE_LIMIT: 'off',
+      SECRET_KEY: BENCH_SECRET_KEY,
+      ...settings,
+    },
+    folder: tempFolder(),
+    listening: /is listening on (http:\S+)[\s\S]*API reference/,
+  });
+}
+
+/** A program of ours under bench/, which prints the URL that it listens on. */
+export function startProgram(file: string, input: unknown, place: Place, runtime = process.execPath): Promise<Server> {
+  return startServer({
+    place,
+    command: [runtime, resolve(import.meta.dir, '..', file), JSON.stringify(input)],
+    listening: /listening on (http:\S+)/,
+  });
+}
+
+/** Runs to its end, or until it is interrupted, and answers what it printed, as JSON. */
+export async function runProgram<Output>(
+  command: readonly string[],
+  place: Place,
+  interruptAfterMs?: number,
+): Promise<Output> {
+  const child = Bun.spawn(placed(place, command), { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
+  running.add(child);
+  const interrupt = () => child.kill('SIGINT');
+  const timer = interruptAfterMs === undefined ? undefined : setTimeout(interrupt, interruptAfterMs);
+  const [stdout, stderr, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
+  clearTimeout(timer);
+  running.delete(child);
+  const json = /^\{.*\}$/m.exec(stdout)?.[0];
+  if (code !== 0 || json === undefined) throw new Error(`${command[0]} ended with ${code}: ${stderr || stdout}`);
+  return JSON.parse(json) as Output;
+}
+
+const CLOCK_TICKS_PER_SECOND = 100;
+
+/** Processor time that a process has used so far; null where there is no /proc. */
+export function cpuSeconds(pid: number): number | null {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /, '')
+      .split(' ');
+    return (Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS_PER_SECOND;
+  } catch {
+    return null;
+  }
+}
+
+export async function residentBytes(pid: number): Promise<number> {
+  const child = Bun.spawn(['ps', '-o', 'rss=', '-p', String(pid)], { stdout: 'pipe' });
+  return Number(await child.stdout.text()) * 1024;
+}
+
+export function freePort(): number {
+  const probe = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
+  const port = probe.port ?? 0;
+  void probe.stop(true);
+  return port;
+}

@@ -1,0 +1,116 @@
+import { writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { cpuSeconds, removeFolder, runProgram, tempFolder } from '../harness/processes.ts';
+import type { Sample } from '../harness/rounds.ts';
+import type { Caller } from '../store/seed.ts';
+import { wrkScript } from './wrk-script.ts';
+
+/** A load generator in a process of its own: wrk where it is installed, one of ours otherwise. */
+
+const hasWrk = Bun.which('wrk') !== null;
+export const generator = hasWrk ? 'wrk' : 'our own over sockets';
+export const CONNECTIONS = 64;
+const MAX_SECONDS = 300;
+/** From its start to its first request: an interrupt before that would end it without a report. */
+const WRK_START_MS = 50;
+
+/** Requests number `from`, `from + 1` …: each another caller, and another query once all callers had their turn. */
+export type Load = {
+  readonly url: string;
+  readonly method?: 'GET' | 'POST';
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly callers: readonly Caller[];
+  /** With their question mark, or empty. */
+  readonly queries?: readonly string[];
+  readonly from?: number;
+  readonly seconds: number;
+  readonly connections?: number;
+};
+
+/** `errors` counts refused and broken requests alike. */
+export type LoadResult = {
+  readonly requests: number;
+  readonly errors: number;
+  readonly perSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+};
+
+export function runLoad(load: Load): Promise<LoadResult> {
+  return generate<LoadResult>(load);
+}
+
+/** Ends after so many answers instead of after some time. */
+export async function runAmount(load: Omit<Load, 'seconds'>, amount: number): Promise<void> {
+  await generate({ ...load, amount, seconds: MAX_SECONDS });
+}
+
+/** What a generator is told. */
+export type Order = Load & { readonly amount?: number };
+
+async function generate<Result extends Pick<LoadResult, 'requests' | 'errors'>>(order: Order): Promise<Result> {
+  const folder = tempFolder();
+  try {
+    const result = await (hasWrk ? runWrk<Result>(order, folder) : runSockets<Result>(order, folder));
+    if (result.errors > 0) throw new Error(`${result.errors} of ${result.requests} requests to ${order.url} failed`);
+    return result;
+  } finally {
+    removeFolder(folder);
+  }
+}
+
+/** With the processor's part in it, see `withCpu`. */
+export function loadServer(server: Measured, load: Omit<Load, 'url'>, path: string): Promise<Sample> {
+  return withCpu(server, async () => {
+    const result = await runLoad({ ...load, url: server.url + path });
+    return { ...result, operations: result.requests };
+  });
+}
+
+type Measured = { readonly url: string; readonly pid: number };
+
+/**
+ * `busy` is the share of a core that the server used: well under 1 means that something else was the limit. The time of
+ * the processor for each operation hardly changes when the machine is busy with other things.
+ */
+export async function withCpu(
+  server: Measured,
+  measure: () => Promise<Sample & { operations: number }>,
+): Promise<Sample> {
+  const before = cpuSeconds(server.pid);
+  const startedAtMs = performance.now();
+  const sample = await measure();
+  const elapsedS = (performance.now() - startedAtMs) / 1_000;
+  const after = cpuSeconds(server.pid);
+  if (before === null || after === null) return sample;
+  return {
+    ...sample,
+    busy: (after - before) / elapsedS,
+    cpuMicroseconds: ((after - before) / sample.operations) * 1e6,
+  };
+}
+
+/** wrk knows whole seconds only; interrupted, it reports on as much as it did. */
+function runWrk<Result>(load: Order, folder: string): Promise<Result> {
+  const script = join(folder, 'script.lua');
+  writeFileSync(script, wrkScript(load, folder));
+  const connections = String(load.connections ?? CONNECTIONS);
+  const command = [
+    'wrk',
+    '--threads',
+    '1',
+    '--connections',
+    connections,
+    '--duration',
+    `${Math.ceil(load.seconds) + 1}s`,
+  ];
+  const interruptAfterMs = load.seconds * 1_000 + WRK_START_MS;
+  return runProgram([...command, '--script', script, load.url], 'load', interruptAfterMs);
+}
+
+function runSockets<Result>(load: Order, folder: string): Promise<Result> {
+  const file = join(folder, 'order.json');
+  writeFileSync(file, JSON.stringify({ connections: CONNECTIONS, ...load }));
+  return runProgram([process.execPath, resolve(import.meta.dir, 'sockets.ts'), file], 'load');
+}

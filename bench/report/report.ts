@@ -1,0 +1,118 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { arch, availableParallelism, cpus, platform, release, totalmem } from 'node:os';
+import { join, resolve } from 'node:path';
+import packageJson from '../../package.json';
+import type { Mode } from '../harness/mode.ts';
+import { postgresVersion } from '../harness/postgres.ts';
+import { canPin } from '../harness/processes.ts';
+import type { Rounds } from '../harness/rounds.ts';
+import { CONNECTIONS, generator } from '../load/load.ts';
+
+/** A line of the table. `figures` says what the ratio was made of, or what there is without a ratio. */
+export type Row = {
+  readonly what: string;
+  readonly figures: string;
+  /** Null for what is shown for its context and has nothing to reach. */
+  readonly check: Check | null;
+};
+
+export type Check = {
+  readonly value: number;
+  readonly unit: '' | ' s' | ' MB';
+  readonly better: 'higher' | 'lower';
+  readonly floor: number;
+  readonly target: number;
+};
+
+export type Bar = { readonly label: string; readonly value: number; readonly note?: string };
+export type Chart = {
+  readonly name: string;
+  readonly title: string;
+  readonly unit: string;
+  readonly bars: readonly Bar[];
+};
+
+/** What a part hands over: lines, pictures, and every single measurement behind them. */
+export type PartResult = {
+  readonly rows: readonly Row[];
+  readonly charts: readonly Chart[];
+  readonly raw: Readonly<Record<string, Rounds>>;
+};
+
+export type Results = {
+  readonly date: string;
+  readonly quick: boolean;
+  readonly parts: readonly string[];
+  readonly machine: Readonly<Record<string, string>>;
+  readonly rows: readonly Row[];
+  readonly charts: readonly Chart[];
+  readonly raw: Readonly<Record<string, Rounds>>;
+};
+
+export function higher(value: number, floor: number, target: number): Check {
+  return { value, unit: '', better: 'higher', floor, target };
+}
+
+export function lower(value: number, floor: number, target: number, unit: Check['unit'] = ''): Check {
+  return { value, unit, better: 'lower', floor, target };
+}
+
+export type Verdict = 'target' | 'floor' | 'BELOW';
+
+export function verdictOf({ value, better, floor, target }: Check): Verdict {
+  const reaches = (bound: number) => (better === 'higher' ? value >= bound : value <= bound);
+  return reaches(target) ? 'target' : reaches(floor) ? 'floor' : 'BELOW';
+}
+
+export function amount(value: number): string {
+  if (value >= 10_000) return `${(value / 1_000).toFixed(1)} k`;
+  return value >= 100 ? value.toFixed(0) : value >= 1 ? value.toFixed(1) : value.toPrecision(2);
+}
+
+const HEADINGS = ['measured', 'figures', 'ratio', 'floor', 'target', 'reached'];
+
+function cells({ what, figures, check }: Row): string[] {
+  if (check === null) return [what, figures, '', '', '', ''];
+  const bound = (value: number) => `${check.better === 'higher' ? '≥' : '≤'} ${value}${check.unit}`;
+  const shown = check.value < 10 ? check.value.toFixed(2) : check.value.toFixed(0);
+  return [what, figures, shown + check.unit, bound(check.floor), bound(check.target), verdictOf(check)];
+}
+
+export function tableAsText(rows: readonly Row[]): string {
+  const lines = [HEADINGS, ...rows.map(cells)];
+  const widths = HEADINGS.map((_, column) => Math.max(...lines.map((line) => Bun.stringWidth(line[column] ?? ''))));
+  const pad = (text: string, width = 0) => text + ' '.repeat(width - Bun.stringWidth(text));
+  const shown = lines.map((line) => line.map((cell, column) => pad(cell, widths[column])).join('  '));
+  return [shown[0], widths.map((width) => '─'.repeat(width)).join('  '), ...shown.slice(1)].join('\n');
+}
+
+export function tableAsMarkdown(rows: readonly Row[]): string {
+  const line = (columns: readonly string[]) => `| ${columns.join(' | ')} |`;
+  return [line(HEADINGS), line(HEADINGS.map(() => '---')), ...rows.map((row) => line(cells(row)))].join('\n');
+}
+
+export async function describeMachine(mode: Mode): Promise<Record<string, string>> {
+  const node = Bun.spawn(['node', '--version'], { stdout: 'pipe' });
+  const packages: Record<string, string> = { ...packageJson.dependencies, ...packageJson.devDependencies };
+  return {
+    processor: `${cpus()[0]?.model.trim()}, ${availableParallelism()} cores`,
+    memory: `${(totalmem() / 1024 ** 3).toFixed(0)} GiB`,
+    system: `${platform()} ${release().match(/^\d+\.\d+/)?.[0] ?? ''} ${arch()}`,
+    bun: Bun.version,
+    node: (await node.stdout.text()).trim(),
+    postgres: (await postgresVersion()) ?? 'not used',
+    peer: `fastify ${packages.fastify}, pg ${packages.pg}`,
+    load: `${generator}, ${CONNECTIONS} connections, one thread`,
+    cores: canPin ? 'server and load generator pinned to a core each' : 'not pinned',
+    rounds: `${mode.rounds} of ${mode.roundSeconds} s, interleaved`,
+  };
+}
+
+/** A file for each day; what is quick or partial says so in its name, and is not kept in the repository. */
+export function saveResults(results: Results, allParts: boolean): string {
+  const suffix = [...(results.quick ? ['quick'] : []), ...(allParts ? [] : results.parts)].map((word) => `-${word}`);
+  const path = join('bench/results', `${results.date.slice(0, 10)}${suffix.join('')}.json`);
+  mkdirSync(resolve(import.meta.dir, '../results'), { recursive: true });
+  writeFileSync(resolve(import.meta.dir, '../..', path), `${JSON.stringify(results, null, 2)}\n`);
+  return path;
+}

@@ -1,0 +1,104 @@
+import { Problem } from '../../contract/problems.ts';
+
+/** Deep enough for any event, shallow enough to walk without a care for the stack. */
+export const MAX_JSON_DEPTH = 64;
+export const MAX_JSON_BYTES = 256 * 1024;
+
+/**
+ * Content type, then size, then syntax: the order in which faults are looked for. What may be left out is left out
+ * whether or not the client names a type for it.
+ */
+export async function readJson(request: Request, whenEmpty?: unknown): Promise<unknown> {
+  if (whenEmpty !== undefined && request.body === null) return whenEmpty;
+  requireContentType(request, 'application/json');
+  const bytes = await readBytes(request, MAX_JSON_BYTES);
+  return bytes.length === 0 && whenEmpty !== undefined ? whenEmpty : parseJson(decodeUtf8(bytes));
+}
+
+export function requireContentType(request: Request, expected: string): void {
+  const given = request.headers.get('content-type') ?? '';
+  if (given === expected) return;
+  const [type = '', ...parameters] = given.split(';').map((part) => part.trim().toLowerCase());
+  const charset = parameters.find((parameter) => parameter.startsWith('charset='));
+  const utf8 = charset === undefined || /^charset="?utf-8"?$/.test(charset);
+  if (type === expected && utf8) return;
+  throw new Problem('unsupported_media_type', `Send the body with content-type: ${expected}, in UTF-8.`, {
+    errors: [{ in: 'header', name: 'content-type', message: `must be ${expected}` }],
+  });
+}
+
+/** Stops reading at the limit, whatever the client said of the length. */
+export async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
+  const length = request.headers.get('content-length');
+  if (length !== null && Number(length) > maxBytes) throw tooLarge(maxBytes);
+  try {
+    // The server itself reads no more than the length that was given.
+    if (length !== null && !request.headers.has('transfer-encoding')) return await request.bytes();
+    return request.body === null ? new Uint8Array() : await readParts(request.body, maxBytes);
+  } catch (error) {
+    // A client that hangs up, or is cut off for being too slow, has failed and not we: no error of ours to log.
+    throw error instanceof Problem ? error : new Problem('incomplete_body', 'The connection ended within the body.');
+  }
+}
+
+async function readParts(body: ReadableStream<Uint8Array>, maxBytes: number): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of body) {
+    size += part.byteLength;
+    if (size > maxBytes) throw tooLarge(maxBytes);
+    parts.push(part);
+  }
+  return parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts);
+}
+
+const strictDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** Invalid UTF-8 would otherwise be replaced in silence, and the bytes would no longer be what was sent. */
+export function decodeUtf8(bytes: Uint8Array): string {
+  try {
+    return strictDecoder.decode(bytes);
+  } catch {
+    throw new Problem('invalid_json', 'The body is not valid UTF-8.');
+  }
+}
+
+export function parseJson(text: string): unknown {
+  if (exceedsDepth(text)) {
+    throw new Problem('invalid_json', `The body is nested deeper than ${MAX_JSON_DEPTH} levels.`);
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Problem('invalid_json', 'The body is not valid JSON. Check quotes, commas and brackets.');
+  }
+}
+
+/** Counts brackets outside strings, before anything builds a value from them. */
+function exceedsDepth(text: string): boolean {
+  let depth = 0;
+  for (let i = 0; i < text.length; i++) {
+    const character = text.charCodeAt(i);
+    if (character === 0x22) i = endOfString(text, i);
+    else if (character === 0x7b || character === 0x5b) {
+      if (++depth > MAX_JSON_DEPTH) return true;
+    } else if (character === 0x7d || character === 0x5d) depth--;
+  }
+  return false;
+}
+
+function endOfString(text: string, start: number): number {
+  let end = text.indexOf('"', start + 1);
+  while (end !== -1 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
+  return end === -1 ? text.length : end;
+}
+
+function isEscaped(text: string, position: number): boolean {
+  let backslashes = 0;
+  while (text.charCodeAt(position - 1 - backslashes) === 0x5c) backslashes++;
+  return backslashes % 2 === 1;
+}
+
+function tooLarge(maxBytes: number): Problem {
+  return new Problem('body_too_large', `The body must be at most ${maxBytes} bytes.`);
+}

@@ -1,0 +1,156 @@
+import { OpenAPIHono } from '@hono/zod-openapi';
+import type { z } from 'zod';
+import { PROBLEMS, type ProblemCode } from '../../contract/problems.ts';
+import { version } from '../../version.ts';
+import { PROBLEM_TYPE, problemExample, problemSchema } from '../http/problem-response.ts';
+import type { Endpoint, Tag } from '../operation.ts';
+import { commonHeaders, HEADER_COMPONENTS } from './headers.ts';
+
+/** The OpenAPI 3.1 document, from the same declarations that serve the requests. */
+export function openApiDocument(routeOf: (endpoint: Endpoint) => string, endpoints: readonly Endpoint[]): object {
+  const builder = new OpenAPIHono();
+  const registry = builder.openAPIRegistry;
+  registry.registerComponent('securitySchemes', 'apiKey', {
+    type: 'apiKey',
+    in: 'header',
+    name: 'api-key',
+    description: 'A key of the entity.',
+  });
+  registry.registerComponent('securitySchemes', 'entityId', {
+    type: 'apiKey',
+    in: 'header',
+    name: 'entity-id',
+    description: 'The entity that the key belongs to.',
+  });
+  for (const [name, header] of Object.entries(HEADER_COMPONENTS)) registry.registerComponent('headers', name, header);
+  for (const endpoint of endpoints) registry.registerPath(describe(routeOf(endpoint), endpoint));
+  return builder.getOpenAPI31Document({
+    openapi: '3.1.0',
+    info: {
+      title: 'Paybell',
+      version,
+      description: 'Webhooks for crypto payments: register, list and deliver.',
+      license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
+    },
+    servers: [{ url: '/', description: 'This server' }],
+    tags: [...new Set(endpoints.map(({ tag }) => tag))].map((name) => ({ name, description: TAGS[name] })),
+  });
+}
+
+const TAGS: Readonly<Record<Tag, string>> = {
+  Webhooks: 'Registrations: an event kind and a network, bound to a URL that receives the posts.',
+  Secrets: 'What posts are signed with.',
+  Events: 'What happened, taken in once and kept as the exact bytes that came.',
+  Deliveries: 'Each event on its way to each webhook.',
+  Audit: 'Who changed what.',
+  Operator: 'Entities and their keys, for whoever holds `ADMIN_KEY`.',
+};
+
+function describe(path: string, endpoint: Endpoint) {
+  const inPath = [...endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+    name,
+    in: 'path' as const,
+    required: true,
+    schema: { type: 'string' as const },
+  }));
+  const parameters = endpoint.problems?.includes('precondition_failed') ? [...inPath, IF_MATCH] : inPath;
+  return {
+    method: endpoint.method,
+    path,
+    operationId: endpoint.operationId,
+    tags: [endpoint.tag],
+    summary: endpoint.summary,
+    ...(endpoint.description === undefined ? {} : { description: endpoint.description }),
+    security: [isOperators(endpoint) ? { apiKey: [] } : { apiKey: [], entityId: [] }],
+    'x-permission': endpoint.permission,
+    ...(parameters.length === 0 ? {} : { parameters }),
+    request: {
+      ...(endpoint.query === null ? {} : { query: endpoint.query }),
+      ...requestBody(endpoint),
+    },
+    responses: { ...answers(endpoint), ...problems(endpoint) },
+  };
+}
+
+const IF_MATCH = {
+  name: 'If-Match',
+  in: 'header' as const,
+  description: 'The ETag of what you have seen: it is changed only if it still is that.',
+  schema: { type: 'string' as const },
+};
+
+function isOperators({ permission }: Endpoint): boolean {
+  return permission === 'operator';
+}
+
+function requestBody({ body, rawBody }: Endpoint) {
+  if (rawBody !== null) {
+    return { body: { required: true, content: { [rawBody.contentType]: { schema: rawBody.schema } } } };
+  }
+  return body === null ? {} : { body: { required: !body.safeParse({}).success, content: jsonContent(body) } };
+}
+
+function jsonContent(schema: z.ZodType) {
+  return { 'application/json': { schema } };
+}
+
+function answers(endpoint: Endpoint) {
+  return Object.fromEntries(
+    Object.entries(endpoint.answers).map(([status, { description, schema, headers }]) => [
+      status,
+      {
+        description,
+        ...(schema === undefined ? {} : { content: jsonContent(schema) }),
+        headers: { ...describeHeaders(headers ?? {}), ...commonHeaders(Number(status), isOperators(endpoint)) },
+      },
+    ]),
+  );
+}
+
+function describeHeaders(headers: Readonly<Record<string, string>>) {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: 'string' as const } }]),
+  );
+}
+
+const EVERYWHERE: readonly ProblemCode[] = [
+  'invalid_request',
+  'malformed_host',
+  'unauthenticated',
+  'wrong_entity',
+  'missing_permission',
+  'method_not_allowed',
+  'url_too_long',
+  'rate_limited',
+  'internal',
+  'unavailable',
+];
+
+const WITH_A_BODY: readonly ProblemCode[] = [
+  'invalid_json',
+  'incomplete_body',
+  'body_too_large',
+  'unsupported_media_type',
+];
+
+/** One answer a status, with an example for each code that can come with it. */
+function problems(endpoint: Endpoint) {
+  const hasBody = endpoint.body !== null || endpoint.rawBody !== null;
+  const codes = [...EVERYWHERE, ...(hasBody ? WITH_A_BODY : []), ...(endpoint.problems ?? [])];
+  const byStatus = Object.groupBy(codes, (code) => PROBLEMS[code].status);
+  return Object.fromEntries(
+    Object.entries(byStatus).map(([status, same = []]) => [
+      status,
+      {
+        description: same.map((code) => PROBLEMS[code].title).join('; '),
+        headers: commonHeaders(Number(status), isOperators(endpoint)),
+        content: {
+          [PROBLEM_TYPE]: {
+            schema: problemSchema,
+            examples: Object.fromEntries(same.map((code) => [code, { value: problemExample(code) }])),
+          },
+        },
+      },
+    ]),
+  );
+}

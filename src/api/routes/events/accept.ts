@@ -1,0 +1,139 @@
+import type { z } from 'zod';
+import { type Config, knownEvents } from '../../../config.ts';
+import {
+  acceptedSchema,
+  batchResultsSchema,
+  MAX_BATCH_BYTES,
+  MAX_BATCH_EVENTS,
+  MAX_EVENT_BYTES,
+  postedEventSchema,
+} from '../../../contract/events.ts';
+import { parseBody } from '../../../contract/parse-input.ts';
+import { invalidRequest, Problem } from '../../../contract/problems.ts';
+import type { Acceptance } from '../../../store/events/accept.ts';
+import { newId } from '../../../store/new-id.ts';
+import type { ApiContext } from '../../context.ts';
+import { splitLines } from '../../http/ndjson.ts';
+import { asProblem } from '../../http/problem-response.ts';
+import { decodeUtf8, parseJson, readBytes, requireContentType } from '../../http/request-body.ts';
+import { json } from '../../http/responses.ts';
+import { type Endpoint, endpoint } from '../../operation.ts';
+
+const JSON_TYPE = 'application/json';
+const NDJSON_TYPE = 'application/x-ndjson';
+
+type EventSchema = ReturnType<typeof postedEventSchema>;
+
+export function eventEndpoints(config: Config): Endpoint[] {
+  const schema = postedEventSchema(knownEvents(config));
+  return [acceptOne(schema), acceptBatch(schema)];
+}
+
+function acceptOne(schema: EventSchema): Endpoint {
+  return endpoint({
+    method: 'post',
+    path: '/events',
+    operationId: 'sendEvent',
+    tag: 'Events',
+    summary: 'Accept one event',
+    description:
+      'The body is the payload: the same bytes go to every webhook that asked for this event on this network. ' +
+      'Answered once the event and all its deliveries are stored. The same `eventId` with the same bytes is safe to ' +
+      'repeat and gets the first answer; with other bytes it is refused.',
+    permission: 'events:write',
+    limited: 'event',
+    rawBody: { contentType: JSON_TYPE, schema },
+    answers: {
+      200: { description: 'Accepted before, with the same bytes', schema: acceptedSchema },
+      202: { description: 'Accepted', schema: acceptedSchema },
+    },
+    problems: ['event_conflict', 'backlog_full'],
+    handle: async ({ context, caller, request }) => {
+      requireContentType(request, JSON_TYPE);
+      const bytes = await readBytes(request, MAX_EVENT_BYTES);
+      const { eventId, deliveries, repeated } = await accept(context, caller.entityId, schema, bytes);
+      return json(repeated ? 200 : 202, { eventId, deliveries });
+    },
+  });
+}
+
+function acceptBatch(schema: EventSchema): Endpoint {
+  return endpoint({
+    method: 'post',
+    path: '/events/batch',
+    operationId: 'sendEvents',
+    tag: 'Events',
+    summary: 'Accept many events, one a line',
+    description: `At most ${MAX_BATCH_EVENTS} lines and ${MAX_BATCH_BYTES} bytes. Each line is answered on its own.`,
+    permission: 'events:write',
+    limited: 'batch',
+    rawBody: { contentType: NDJSON_TYPE, schema },
+    answers: { 200: { description: 'One result for each line', schema: batchResultsSchema } },
+    handle: async ({ context, caller, request }) => {
+      requireContentType(request, NDJSON_TYPE);
+      const lines = splitLines(await readBytes(request, MAX_BATCH_BYTES), MAX_BATCH_EVENTS + 1);
+      if (lines.length > MAX_BATCH_EVENTS) {
+        throw new Problem('body_too_large', `A batch has at most ${MAX_BATCH_EVENTS} events; this one has more.`);
+      }
+      const { admitted, refusal } = context.limits.admitEvents(caller.keyId, lines.length);
+      const results = await Promise.all(
+        lines.map((line, index) =>
+          index < admitted ? acceptLine(context, caller.entityId, schema, line) : refusedLine(refusal),
+        ),
+      );
+      return json(200, { results });
+    },
+  });
+}
+
+type LineResult = z.output<typeof batchResultsSchema>['results'][number];
+
+async function acceptLine(
+  context: ApiContext,
+  entityId: string,
+  schema: EventSchema,
+  line: Uint8Array,
+): Promise<LineResult> {
+  try {
+    if (line.length > MAX_EVENT_BYTES) {
+      throw new Problem('body_too_large', `An event must be at most ${MAX_EVENT_BYTES} bytes.`);
+    }
+    const { eventId, deliveries, repeated } = await accept(context, entityId, schema, line);
+    return { status: repeated ? 200 : 202, eventId, deliveries, code: null, detail: null };
+  } catch (error) {
+    const problem = asProblem(error);
+    if (problem.status === 500) context.log.error({ err: error, entityId }, 'a line of a batch failed inside');
+    return refusedLine(problem);
+  }
+}
+
+function refusedLine({ status, code, detail, extra }: Problem): LineResult {
+  const faults = extra.errors?.map(({ name, message }) => `${name} ${message}`).join('; ');
+  return { status, eventId: null, deliveries: null, code, detail: faults ?? detail };
+}
+
+/** Parsed only to be checked: what is kept and sent is the text as it came. */
+async function accept(
+  { intake, backlog, config, nowMs }: ApiContext,
+  entityId: string,
+  schema: EventSchema,
+  bytes: Uint8Array,
+): Promise<Acceptance> {
+  const body = decodeUtf8(bytes);
+  const parsed = parseBody(schema, parseJson(body));
+  if (!parsed.ok) throw invalidRequest(parsed.faults);
+  await backlog.requireRoom(entityId);
+  const { event, networkId, eventId = newId('evt') } = parsed.value;
+  const firstDelayMs = config.RETRY_SCHEDULE[0] ?? 0;
+  const acceptance = await intake.accept({
+    entityId,
+    eventId,
+    event,
+    networkId,
+    body,
+    createdAtMs: nowMs(),
+    firstDelayMs,
+  });
+  if (!acceptance.repeated) backlog.add(entityId, acceptance.deliveries);
+  return acceptance;
+}

@@ -1,0 +1,54 @@
+import type { Config } from '../../../config.ts';
+import { countSchema, webhookMatchSchema, webhookUpdateSchema } from '../../../contract/webhooks.ts';
+import { countMatching, deleteMatching, moveMatching } from '../../../store/webhooks/change.ts';
+import { changeBy } from '../../context.ts';
+import { json } from '../../http/responses.ts';
+import { type Endpoint, endpoint } from '../../operation.ts';
+
+/** The same as on one webhook, for all that match a filter: all or nothing, and never without a filter. */
+export function webhookBulkEndpoints(config: Config): Endpoint[] {
+  return [moveMany({ allowInsecureTargets: config.ALLOW_INSECURE_TARGETS }), deleteMany];
+}
+
+function moveMany(rules: { allowInsecureTargets: boolean }): Endpoint {
+  return endpoint({
+    method: 'patch',
+    path: '/webhooks/classic',
+    operationId: 'updateWebhooks',
+    tag: 'Webhooks',
+    summary: 'Move all matching webhooks to another URL',
+    permission: 'webhooks:write',
+    query: webhookMatchSchema,
+    body: webhookUpdateSchema(rules),
+    answers: { 200: { description: 'How many changed, or would change', schema: countSchema } },
+    problems: ['conflict', 'too_many_matches'],
+    handle: async ({ context, caller, query: { dryRun, ...match }, body: { postUrl } }) => {
+      const { db } = context;
+      const totalResults =
+        dryRun === 'true'
+          ? await countMatching(db, caller.entityId, match, postUrl)
+          : await moveMatching(db, caller.entityId, match, postUrl, changeBy(context, caller));
+      return json(200, { totalResults });
+    },
+  });
+}
+
+const deleteMany = endpoint({
+  method: 'delete',
+  path: '/webhooks/classic',
+  operationId: 'deleteWebhooks',
+  tag: 'Webhooks',
+  summary: 'Delete all matching webhooks',
+  permission: 'webhooks:write',
+  query: webhookMatchSchema,
+  answers: { 200: { description: 'How many were deleted, or would be', schema: countSchema } },
+  problems: ['too_many_matches'],
+  handle: async ({ context, caller, query: { dryRun, ...match } }) => {
+    const { db } = context;
+    const totalResults =
+      dryRun === 'true'
+        ? await countMatching(db, caller.entityId, match, null)
+        : await deleteMatching(db, caller.entityId, match, changeBy(context, caller));
+    return json(200, { totalResults });
+  },
+});

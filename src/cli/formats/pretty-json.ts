@@ -1,0 +1,12 @@
+import { type JsonPiece, layOutJson } from '../../domain/json-layout.ts';
+import { paint } from '../terminal/output.ts';
+
+/** The same text with one field a line and in colour, or as it is when it is no JSON. */
+export function prettyJson(text: string, indent?: string): string {
+  return layOutJson(text, indent)?.map(paintPiece).join('') ?? text;
+}
+
+function paintPiece({ kind, text }: JsonPiece): string {
+  if (kind === 'layout') return text;
+  return paint(text, kind === 'key' ? 'cyan' : kind === 'string' ? 'green' : 'yellow');
+}

@@ -1,0 +1,88 @@
+import { parseBody } from '../../contract/parse-input.ts';
+import { type ImportedWebhook, type importedWebhookSchema, WEBHOOK_FIELDS } from '../../contract/webhook-import.ts';
+import type { Webhook } from '../../contract/webhooks.ts';
+import { CommandError } from '../terminal/command-error.ts';
+import { parseCsvLine, toCsvLine } from './csv.ts';
+
+/** The two forms in which webhooks leave and enter: JSON Lines, and CSV with a header. */
+export const WEBHOOK_FORMATS = ['jsonl', 'csv'] as const;
+export type WebhookFormat = (typeof WEBHOOK_FORMATS)[number];
+
+export function headerOf(format: WebhookFormat): string {
+  return format === 'csv' ? `${toCsvLine(WEBHOOK_FIELDS)}\n` : '';
+}
+
+export function writeWebhook(webhook: Webhook, format: WebhookFormat): string {
+  if (format === 'jsonl') return `${JSON.stringify(webhook)}\n`;
+  return `${toCsvLine(WEBHOOK_FIELDS.map((field) => String(webhook[field])))}\n`;
+}
+
+export type ReadWebhook = { ok: true; webhook: ImportedWebhook } | { ok: false; reason: string };
+
+/** Answers null for a line that is no record: a blank one, or the header. */
+export type WebhookReader = (text: string) => ReadWebhook | null;
+
+type Schema = ReturnType<typeof importedWebhookSchema>;
+
+export function webhookReader(format: WebhookFormat, schema: Schema): WebhookReader {
+  return format === 'jsonl' ? jsonReader(schema) : csvReader(schema);
+}
+
+function jsonReader(schema: Schema): WebhookReader {
+  return (text) => {
+    if (text.trim() === '') return null;
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch {
+      return { ok: false, reason: 'is not valid JSON' };
+    }
+    return check(schema, value);
+  };
+}
+
+function csvReader(schema: Schema): WebhookReader {
+  let columns: readonly string[] | null = null;
+  return (text) => {
+    if (text.trim() === '') return null;
+    const cells = parseCsvLine(text);
+    if (columns === null) {
+      columns = checkColumns(cells);
+      return null;
+    }
+    if (cells === null) return { ok: false, reason: 'is not valid CSV: a quote is misplaced or not closed' };
+    if (cells.length !== columns.length) {
+      return { ok: false, reason: `has ${cells.length} values, but the header names ${columns.length}` };
+    }
+    return check(schema, toRecord(columns, cells));
+  };
+}
+
+const NUMERIC: ReadonlySet<string> = new Set(['networkId', 'dateCreated']);
+
+/** A number that is not in plain digits stays text, and the schema refuses it by its own rule. */
+function toRecord(columns: readonly string[], cells: readonly string[]): Record<string, unknown> {
+  const filled = columns
+    .map((column, index) => [column, cells[index] ?? ''] as const)
+    .filter(([, cell]) => cell !== '');
+  return Object.fromEntries(
+    filled.map(([column, cell]) => [column, NUMERIC.has(column) && /^[0-9]{1,16}$/.test(cell) ? Number(cell) : cell]),
+  );
+}
+
+function checkColumns(cells: readonly string[] | null): readonly string[] {
+  const known: readonly string[] = WEBHOOK_FIELDS;
+  const named = new Set(cells ?? []);
+  const onceEach = named.size === cells?.length && [...named].every((column) => known.includes(column));
+  if (onceEach && ['networkId', 'event', 'postUrl'].every((column) => named.has(column))) return [...named];
+  throw new CommandError(
+    `the first line of a CSV file must name its columns: networkId, event and postUrl, and also webhookId and ` +
+      `dateCreated where they are given; such as ${toCsvLine(WEBHOOK_FIELDS)}`,
+  );
+}
+
+function check(schema: Schema, value: unknown): ReadWebhook {
+  const parsed = parseBody(schema, value);
+  if (parsed.ok) return { ok: true, webhook: parsed.value };
+  return { ok: false, reason: parsed.faults.map(({ name, message }) => `${name} ${message}`.trim()).join('; ') };
+}

@@ -1,0 +1,44 @@
+import type { Command } from 'commander';
+import { addExamples } from '../terminal/help.ts';
+
+const ENTITY = 'ent_0199c2a6e0b17d3c8a54f1e2d3c4b5a6';
+const DELIVERY = 'dlv_0199c2a6e0b17d3c8a54f1e2d3c4b5a6';
+
+/** What to type, for the commands that run the service or work on its store. A test holds every command to have some. */
+const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
+  serve: ['serve'],
+  doctor: ['doctor'],
+  ready: ['ready'],
+  'entities create': ['entities create --name Acme'],
+  'entities list': ['entities list --limit 100'],
+  'keys create': [`keys create --entity ${ENTITY} --permissions webhooks:read,deliveries:read --expires 90d`],
+  'keys list': [`keys list --entity ${ENTITY}`],
+  'keys revoke': ['keys revoke key_0199c2a6e0b17d3c8a54f1e2d3c4b5a6'],
+  audit: [`audit --entity ${ENTITY} --since 2026-01-31`],
+  import: [`import webhooks.csv --entity ${ENTITY} --dry-run`],
+  export: [`export --entity ${ENTITY} --format csv --output webhooks.csv`],
+  migrate: ['migrate'],
+  backup: ['backup backups/paybell.db'],
+  prune: ['prune --older-than 90d --dry-run'],
+  'store deliveries list': [`store deliveries list --entity ${ENTITY} --status failed`],
+  'store deliveries show': [`store deliveries show ${DELIVERY} --entity ${ENTITY}`],
+  'store deliveries redeliver': [`store deliveries redeliver --entity ${ENTITY} --status failed --dry-run`],
+  'store secrets show': [`store secrets show --entity ${ENTITY}`],
+  'store secrets rotate': [`store secrets rotate --entity ${ENTITY} --overlap-hours 48`],
+  'store secrets rekey': ['store secrets rekey'],
+};
+
+export function addOperatorExamples(program: Command): void {
+  for (const [words, examples] of Object.entries(EXAMPLES)) {
+    const command = find(program, words.split(' '));
+    if (command === null) throw new Error(`there is no command ${words}`);
+    addExamples(command, examples);
+  }
+}
+
+function find(from: Command, words: readonly string[]): Command | null {
+  const [first, ...rest] = words;
+  if (first === undefined) return from;
+  const next = from.commands.find((command) => command.name() === first);
+  return next === undefined ? null : find(next, rest);
+}

@@ -1,0 +1,148 @@
+import { stat } from 'node:fs/promises';
+import { type Command, Option } from 'commander';
+import { type Config, knownEvents } from '../../config.ts';
+import { importedWebhookSchema, type Refusal } from '../../contract/webhook-import.ts';
+import type { Database } from '../../store/database/database.ts';
+import { LINES_PER_BATCH } from '../../store/webhooks/import.ts';
+import {
+  type ImportBatch,
+  type ImportCounts,
+  type ImportRun,
+  rehearseImport,
+  startImport,
+} from '../../store/webhooks/import-run.ts';
+import { type InputLine, readLines } from '../formats/input-lines.ts';
+import { WEBHOOK_FORMATS, type WebhookFormat, type WebhookReader, webhookReader } from '../formats/webhook-file.ts';
+import { CommandError, EXIT, ReportedFailure } from '../terminal/command-error.ts';
+import { printJson, printLine } from '../terminal/output.ts';
+import { Progress } from '../terminal/progress.ts';
+import { changeByCommandLine, requireEntity, withStore } from './session.ts';
+
+export function addImport(program: Command): void {
+  program
+    .command('import')
+    .description('register webhooks from a file, line by line; what is registered already stays as it is')
+    .argument('[file]', 'file to read; standard input when absent')
+    .requiredOption('--entity <id>', 'entity that the webhooks shall belong to')
+    .addOption(
+      new Option('--format <format>', 'JSON Lines or CSV; by the name of the file when absent').choices(
+        WEBHOOK_FORMATS,
+      ),
+    )
+    .option('--dry-run', 'report what would happen and change nothing')
+    .option('--json', 'print the summary, and each refused line, as JSON')
+    .action(importWebhooks);
+}
+
+type ImportCommandOptions = { entity: string; format?: WebhookFormat; dryRun?: boolean; json?: boolean };
+
+async function importWebhooks(file: string | undefined, options: ImportCommandOptions): Promise<void> {
+  const { entity, dryRun = false, json = false } = options;
+  const counts = await withStore(async ({ db, config }) => {
+    await requireEntity(db, entity);
+    const source = await openSource(file);
+    const run = await startRun(db, entity, config, dryRun);
+    try {
+      const format = options.format ?? (file?.toLowerCase().endsWith('.csv') ? 'csv' : 'jsonl');
+      await feed(run, source, readerFor(config, format), (refusal) => reportRefusal(refusal, json));
+      await run.finish();
+    } catch (error) {
+      throw explainBreak(error, run.counts, dryRun);
+    } finally {
+      await run.close();
+    }
+    return run.counts;
+  });
+  if (json) printJson({ entityId: entity, dryRun, ...counts });
+  else printSummary(counts, dryRun);
+  if (counts.refused > 0) throw new ReportedFailure();
+}
+
+function startRun(db: Database, entityId: string, config: Config, dryRun: boolean): Promise<ImportRun> | ImportRun {
+  const settings = { entityWebhookLimit: config.ENTITY_WEBHOOK_LIMIT, change: changeByCommandLine() };
+  return dryRun ? rehearseImport(db, entityId, settings) : startImport(db, entityId, settings);
+}
+
+function readerFor(config: Config, format: WebhookFormat): WebhookReader {
+  const rules = { allowInsecureTargets: config.ALLOW_INSECURE_TARGETS, events: knownEvents(config) };
+  return webhookReader(format, importedWebhookSchema(rules, changeByCommandLine().nowS));
+}
+
+type Source = { chunks: AsyncIterable<Uint8Array>; sizeBytes: number | null };
+
+async function openSource(file: string | undefined): Promise<Source> {
+  if (file === undefined) {
+    if (process.stdin.isTTY) throw new CommandError('name a file, or pipe one in', EXIT.usage);
+    return { chunks: Bun.stdin.stream(), sizeBytes: null };
+  }
+  try {
+    const found = await stat(file);
+    if (found.isDirectory()) throw new CommandError(`${file} is a folder`, EXIT.usage);
+    return { chunks: Bun.file(file).stream(), sizeBytes: found.isFile() ? found.size : null };
+  } catch (error) {
+    if (error instanceof CommandError) throw error;
+    throw new CommandError(`cannot read ${file}`);
+  }
+}
+
+/** Batch by batch from the source to the store: the next lines are read only when the last ones are in. */
+async function feed(
+  run: ImportRun,
+  { chunks, sizeBytes }: Source,
+  read: WebhookReader,
+  report: (refusal: Refusal) => Promise<void>,
+): Promise<void> {
+  const progress = new Progress();
+  let bytesRead = 0;
+  const counted = async function* () {
+    for await (const chunk of chunks) {
+      bytesRead += chunk.length;
+      yield chunk;
+    }
+  };
+  for await (const batch of batchesOf(readLines(counted()), read)) {
+    const refused = await run.add(batch);
+    if (refused.length > 0) progress.clear();
+    for (const refusal of refused) await report(refusal);
+    const { lines, created } = run.counts;
+    progress.show(sizeBytes === null ? null : bytesRead / sizeBytes, `${lines} lines, ${created} webhooks`);
+  }
+  progress.clear();
+}
+
+async function* batchesOf(lines: AsyncIterable<InputLine>, read: WebhookReader): AsyncGenerator<ImportBatch> {
+  const empty = () => ({ webhooks: [] as ImportBatch['webhooks'][number][], unreadable: [] as Refusal[] });
+  let batch = empty();
+  for await (const line of lines) {
+    const result = 'fault' in line ? { ok: false as const, reason: line.fault } : read(line.text);
+    if (result === null) continue;
+    if (result.ok) batch.webhooks.push({ line: line.line, ...result.webhook });
+    else batch.unreadable.push({ line: line.line, reason: result.reason });
+    if (batch.webhooks.length + batch.unreadable.length < LINES_PER_BATCH) continue;
+    yield batch;
+    batch = empty();
+  }
+  if (batch.webhooks.length + batch.unreadable.length > 0) yield batch;
+}
+
+/** At once and waiting for a slow reader, so that a million refused lines are never held. */
+function reportRefusal({ line, reason }: Refusal, json: boolean): Promise<void> {
+  const text = json ? JSON.stringify({ line, reason }) : `line ${line}: ${reason}`;
+  return new Promise((resolve, reject) => {
+    process.stderr.write(`${text}\n`, (error) => (error ? reject(error) : resolve()));
+  });
+}
+
+function explainBreak(error: unknown, { lines, created }: ImportCounts, dryRun: boolean): unknown {
+  if (dryRun || created === 0 || !(error instanceof Error)) return error;
+  return new CommandError(
+    `the import broke off after ${lines} lines, with ${created} webhooks imported: ${error.message}. ` +
+      'Run it again to go on: what is registered already stays as it is.',
+  );
+}
+
+function printSummary({ lines, created, existing, refused }: ImportCounts, dryRun: boolean): void {
+  const done = dryRun ? 'would be imported' : 'imported';
+  printLine(`${lines} lines: ${created} webhooks ${done}, ${existing} registered already, ${refused} refused.`);
+  if (dryRun) printLine('This was a dry run: nothing was changed.');
+}

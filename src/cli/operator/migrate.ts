@@ -1,0 +1,23 @@
+import type { Command } from 'commander';
+import { loadConfig } from '../../config.ts';
+import { migrate } from '../../store/database/migrate.ts';
+import { openDatabase } from '../../store/database/open.ts';
+import { printJson, printLine } from '../terminal/output.ts';
+
+export function addMigrate(program: Command): void {
+  program
+    .command('migrate')
+    .description('bring the schema of the store up to date')
+    .option('--json', 'print JSON')
+    .action(async ({ json }: { json?: boolean }) => {
+      const db = await openDatabase(loadConfig(process.env).DATABASE_URL);
+      try {
+        const applied = (await migrate(db)).map(({ version, name }) => ({ version, name }));
+        if (json) return printJson({ applied });
+        if (applied.length === 0) printLine('The schema is up to date.');
+        for (const { version, name } of applied) printLine(`Applied ${version}: ${name}`);
+      } finally {
+        await db.close();
+      }
+    });
+}

@@ -1,0 +1,26 @@
+import { SETTING_NAMES } from '../../config.ts';
+import { nearest } from '../../contract/parse-input.ts';
+import { paint } from '../terminal/output.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Short names are left alone: too many others are two letters away from PORT. */
+const SHORTEST = 7;
+
+/** Variables that look like a setting which is not set; they would be passed over in silence. */
+export function misspeltSettings(environment: Environment): { name: string; meant: string }[] {
+  const long = SETTING_NAMES.filter((setting) => setting.length >= SHORTEST);
+  return Object.keys(environment).flatMap((name) => {
+    if (name.length < SHORTEST || long.some((setting) => setting === name)) return [];
+    const meant = nearest(name, long);
+    return meant === null || environment[meant] ? [] : [{ name, meant }];
+  });
+}
+
+/** On standard error, before anything goes by the settings: a command may be about to work on the wrong store. */
+export function warnOfMisspeltSettings(environment: Environment): void {
+  for (const { name, meant } of misspeltSettings(environment)) {
+    const warning = paint('warning', 'yellow', process.stderr);
+    process.stderr.write(`${warning} ${name} is no setting and is not read; if ${meant} is meant, rename it\n`);
+  }
+}

@@ -1,0 +1,88 @@
+import type { Command } from 'commander';
+import { type Config, loadConfig, summarize, summarizeChanges } from '../../config.ts';
+import { createLogger } from '../../log.ts';
+import { startService } from '../../service.ts';
+import type { Provisioned } from '../../store/tenants/provision.ts';
+import { version } from '../../version.ts';
+import { CommandError } from '../terminal/command-error.ts';
+import { PAYBELL } from '../terminal/invocation.ts';
+import { paint, printLine } from '../terminal/output.ts';
+import { nextStopSignal } from '../terminal/stop-signal.ts';
+import { misspeltSettings } from './misspelt-settings.ts';
+
+export function addServe(program: Command): void {
+  program.command('serve').description('run the service').action(serve);
+}
+
+async function serve(): Promise<void> {
+  const config = loadConfig(process.env);
+  const log = createLogger(config.LOG_LEVEL);
+  for (const { name, meant } of misspeltSettings(process.env)) {
+    log.warn(`${name} is no setting and is not read; if ${meant} is meant, rename it`);
+  }
+  const stopSignal = nextStopSignal();
+  const service = await startService(config, log).catch((error) => {
+    throw explainListenError(error, config);
+  });
+  // On a terminal the defaults would push the key out of sight: there only what differs from them.
+  const settings = process.stdout.isTTY ? summarizeChanges(config) : summarize(config);
+  log.info({ version, url: service.url, settings }, 'started');
+  printWelcome(service.url, config, service.firstEntity);
+  const signal = await stopSignal;
+  log.info({ signal }, 'stopping');
+  await service.stop();
+  log.info('stopped');
+}
+
+const LISTEN_CODES = ['EADDRNOTAVAIL', 'EACCES', 'EINVAL', 'ENOTFOUND', 'EAI_AGAIN'];
+
+function explainListenError(error: unknown, config: Config): unknown {
+  const code = error instanceof Error && 'code' in error ? error.code : '';
+  if (code === 'EADDRINUSE') {
+    return new CommandError(`port ${config.PORT} on ${config.HOST} is in use; set PORT to another one`);
+  }
+  if (typeof code === 'string' && LISTEN_CODES.includes(code)) {
+    return new CommandError(`cannot listen on ${config.HOST}:${config.PORT} (${code}); check HOST and PORT`);
+  }
+  return error;
+}
+
+/** Straight to the terminal and never through the log: the key is in it. */
+function printWelcome(url: string, config: Config, first: Provisioned | null): void {
+  printLine(`\n  ${paint('Paybell', 'bold')} ${version} is listening on ${paint(url, 'cyan')}`);
+  if (first !== null) printFirstSteps(url, config.PROCESSOR, first);
+  // An instance that only delivers has no page.
+  const page = config.ROLE === 'delivery' ? '' : `\n  Page           ${url}/`;
+  printLine(`${page}\n  API reference  ${url}/docs\n`);
+}
+
+function printFirstSteps(url: string, processor: string, { entityId, apiKey }: Provisioned): void {
+  const api = `${url}/api/v1/${processor}`;
+  const credentials = `-H 'api-key: ${apiKey}' -H 'entity-id: ${entityId}'`;
+  const registration = { postUrl: 'https://example.com/hook', networkIds: [1, 8453], events: ['TransferFinalized'] };
+  printLine(`
+  The store was empty, so it has a first entity now. ${paint('Its key is shown only this once:', 'yellow')}
+
+    entity-id  ${entityId}
+    api-key    ${apiKey}
+
+    export ENTITY_ID=${entityId} API_KEY=${apiKey}
+
+  Register webhooks:
+
+    curl -s '${api}/webhooks/classic' \\
+      ${credentials} \\
+      -H 'content-type: application/json' -d '${JSON.stringify(registration)}'
+
+  List them:
+
+    curl -s '${api}/webhooks/classic?event=TransferFinalized&sortBy=postUrl' \\
+      ${credentials}
+
+  Or by commands, after a login that holds for every terminal:
+
+    PAYBELL_API_KEY=${apiKey} \\
+      ${PAYBELL} login --server ${url} --entity ${entityId}
+
+    ${PAYBELL} webhooks list`);
+}

@@ -1,0 +1,52 @@
+import { existsSync } from 'node:fs';
+import { type Config, type DatabaseTarget, loadConfig } from '../../config.ts';
+import { ACTORS } from '../../contract/audit.ts';
+import { openStore } from '../../service.ts';
+import type { Database } from '../../store/database/database.ts';
+import type { Change } from '../../store/tenants/audit.ts';
+import { entityExists } from '../../store/tenants/entities.ts';
+import type { SecretBox } from '../../store/tenants/secret-box.ts';
+import { CommandError } from '../terminal/command-error.ts';
+import { PAYBELL } from '../terminal/invocation.ts';
+import { warnOfMisspeltSettings } from './misspelt-settings.ts';
+
+export type Session = { db: Database; box: SecretBox; config: Config };
+
+/**
+ * Commands of the operator work on the store itself, by the same settings as the server. Only one that makes something
+ * makes a store too: any other would leave an empty one wherever DATABASE_URL was mistyped.
+ */
+export async function withStore<Value>(
+  work: (store: Session) => Promise<Value>,
+  { create = false }: { create?: boolean } = {},
+): Promise<Value> {
+  warnOfMisspeltSettings(process.env);
+  const config = loadConfig(process.env);
+  if (!create) requireStore(config.DATABASE_URL);
+  const { db, box } = await openStore(config);
+  try {
+    return await work({ db, box, config });
+  } finally {
+    await db.close();
+  }
+}
+
+function requireStore(target: DatabaseTarget): void {
+  if (target.engine === 'postgres' || existsSync(target.file)) return;
+  throw new CommandError(
+    `there is no store at ${target.file}: check DATABASE_URL, or make one with: ${PAYBELL} entities create --name <name>`,
+  );
+}
+
+export async function requireEntity(db: Database, entityId: string): Promise<void> {
+  if (!(await entityExists(db, entityId))) throw new CommandError(`there is no entity ${entityId}`);
+}
+
+/** Whoever can open the store needs no key; the audit calls them by the way they came in. */
+export function changeByCommandLine(): Change {
+  return { actor: ACTORS.commandLine, nowS: secondsNow() };
+}
+
+export function secondsNow(): number {
+  return Math.floor(Date.now() / 1000);
+}

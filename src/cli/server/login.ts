@@ -1,0 +1,98 @@
+import type { Command } from 'commander';
+import { ProblemError } from '../../client/errors.ts';
+import { CommandError, EXIT } from '../terminal/command-error.ts';
+import { addExamples } from '../terminal/help.ts';
+import { printFields, printJson, printLine } from '../terminal/output.ts';
+import { ask, readFirstLine } from '../terminal/prompt.ts';
+import {
+  addConnectionOptions,
+  type ConnectionOptions,
+  currentConnection,
+  DEFAULT_PROCESSOR,
+  DEFAULT_URL,
+  profileName,
+  requireUrl,
+} from './connection.ts';
+import { DEFAULT_PROFILE, type Profile, profileFile, readProfiles, writeProfile } from './profiles.ts';
+import { clientFor } from './session.ts';
+
+export function addLogin(program: Command): void {
+  const login = program
+    .command('login')
+    .description('store a server, an entity and its key for the commands below; asks for what is not given')
+    .option('--server <url>', `server (default: ${DEFAULT_URL})`)
+    .option('--entity <id>', 'entity that the key belongs to')
+    .option('--processor <name>', 'segment of the path that the setting PROCESSOR of the server names')
+    .option('--profile <name>', `name to store it under (default: ${DEFAULT_PROFILE})`);
+  addExamples(
+    login,
+    ['login --entity ent_0199c2a6e0b17d3c8a54f1e2d3c4b5a6', 'login --profile live --server https://pay.example.com'],
+    'The key is asked for, or read from PAYBELL_API_KEY or from standard input; it is never shown.',
+  ).action(logIn);
+  const logout = program.command('logout').description('forget what login stored');
+  logout.option('--profile <name>', 'profile to forget');
+  addExamples(logout, ['logout']).action(logOut);
+  const whoami = program
+    .command('whoami')
+    .description('which server commands speak to and as whom, and whether it answers');
+  addConnectionOptions(whoami.option('--json', 'print JSON'));
+  addExamples(whoami, ['whoami']).action(whoAmI);
+}
+
+type LoginOptions = ConnectionOptions & { processor?: string };
+
+async function logIn(options: LoginOptions): Promise<void> {
+  const { env } = process;
+  const name = profileName(options, env);
+  if (!/^[\w.-]{1,64}$/.test(name)) throw new CommandError('a profile has a name such as live', EXIT.usage);
+  const profile: Profile = {
+    url: requireUrl(options.server ?? (env.PAYBELL_URL || (await askFor('Server', DEFAULT_URL)))),
+    processor: options.processor ?? (env.PAYBELL_PROCESSOR || DEFAULT_PROCESSOR),
+    entityId: options.entity ?? (env.PAYBELL_ENTITY_ID || (await askFor('Entity id', null))),
+    apiKey: env.PAYBELL_API_KEY || (await readKey()),
+  };
+  if (profile.apiKey === '') throw new CommandError('no key was given', EXIT.usage);
+  await requireAccess(profile);
+  const file = profileFile(env);
+  writeProfile(file, name, profile);
+  printLine(`Logged in to ${profile.url} as ${profile.entityId}. Stored as profile ${name} in ${file}.`);
+}
+
+/** On a terminal only: a program has to say what it means. */
+async function askFor(what: string, byDefault: string | null): Promise<string> {
+  if (!process.stdin.isTTY) {
+    if (byDefault !== null) return byDefault;
+    throw new CommandError('give --entity <id>, or set PAYBELL_ENTITY_ID', EXIT.usage);
+  }
+  const answer = await ask(`${what}${byDefault === null ? '' : ` [${byDefault}]`}: `);
+  return answer || (byDefault ?? '');
+}
+
+function readKey(): Promise<string> {
+  return process.stdin.isTTY ? ask('Key (not shown): ', { secret: true }) : readFirstLine();
+}
+
+/** Whether the server knows the key; one that may not list webhooks is known all the same. */
+async function requireAccess(profile: Profile): Promise<void> {
+  try {
+    await clientFor({ ...profile, from: 'login' }).webhooks.list({ limit: 1 });
+  } catch (error) {
+    if (!(error instanceof ProblemError && error.code === 'missing_permission')) throw error;
+  }
+}
+
+async function logOut(options: ConnectionOptions): Promise<void> {
+  const name = profileName(options, process.env);
+  const file = profileFile(process.env);
+  if (!Object.hasOwn(readProfiles(file), name)) throw new CommandError(`there is no profile ${name}`);
+  writeProfile(file, name, null);
+  printLine(`Profile ${name} is forgotten. The key itself works until it is revoked.`);
+}
+
+async function whoAmI({ json, ...options }: ConnectionOptions & { json?: boolean }): Promise<void> {
+  const connection = currentConnection(options);
+  await requireAccess(connection);
+  const { url, entityId, processor, from } = connection;
+  if (json) return printJson({ url, entityId, processor, from });
+  printFields({ server: url, entity: entityId, processor, by: from, state: 'the server answers and knows the key' });
+}

@@ -1,0 +1,96 @@
+import type { EventKind } from '../domain/event-kinds.ts';
+import type { FieldsOf } from './event-payloads.ts';
+
+/**
+ * A realistic payload of every kind of event: what a test post carries and what the docs show. Amounts are decimal
+ * strings, because a JSON number would be rounded on its way through most languages.
+ */
+
+const SOLANA: ReadonlyMap<number, string> = new Map([
+  [900, 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp'],
+  [901, 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1'],
+]);
+
+export function isSolana(networkId: number): boolean {
+  return SOLANA.has(networkId);
+}
+
+/** The chain-agnostic name of a network (CAIP-2), beside the numeric id. */
+export function caip2(networkId: number): string {
+  return SOLANA.get(networkId) ?? `eip155:${networkId}`;
+}
+
+type Addresses = { payer: string; payee: string; token: string; transactionHash: string };
+
+const ETHEREUM_LIKE: Addresses = {
+  payer: '0x71C7656EC7ab88b098defB751B7401B5f6d8976F',
+  payee: '0x52908400098527886E0F7030069857D2E4169EE7',
+  token: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+  transactionHash: '0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060',
+};
+
+const SOLANA_LIKE: Addresses = {
+  payer: '7xKXtg2CW87d97TXJSDpbD5jBkheTqA83TZRuJosgAsU',
+  payee: '9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM',
+  token: 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v',
+  transactionHash: '5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZkQUW',
+};
+
+const AGREEMENT_ID = 'agr_0199c2a6e0b17d3c8a54f1e2d3c4b5a6';
+const TRANSFER_ID = 'trf_0199c2a7118c7b0e9f2d6a5b4c3d2e1f';
+const MONTH_S = 30 * 24 * 3600;
+
+export type SampleEvent = { [field: string]: unknown; eventId: string; event: string; networkId: number };
+
+function agreement({ payer, payee, token }: Addresses) {
+  const terms = { amount: '25.00', currency: 'USDC', token, intervalDays: 30 };
+  return { agreementId: AGREEMENT_ID, payer, payee, ...terms };
+}
+
+function transfer({ payer, payee, token }: Addresses) {
+  const value = { amount: '25.00', currency: 'USDC', token };
+  return { transferId: TRANSFER_ID, agreementId: AGREEMENT_ID, payer, payee, ...value };
+}
+
+/** What each kind says, for whoever has to decide what to do on it. */
+export const EVENT_MEANINGS: Readonly<Record<EventKind, string>> = {
+  AgreementSignedUp: 'A payer has signed an agreement. Transfers may fall due under it from now on.',
+  AgreementCancelled: 'An agreement has ended. No further transfer is made under it.',
+  ScheduledAgreementCancel: 'An agreement is going to end on `dateEnds`. Until then it goes on as before.',
+  TransferProcessed:
+    'A transfer is in a transaction that the network has not made final: it can still be undone. Show it, but hand out ' +
+    'nothing for it.',
+  TransferCreated: 'A transfer was made out and waits to be paid. Nothing is on the network yet.',
+  TransferFinalized: 'The network has made the transaction of a transfer final. This is the one to act on.',
+  LatePayment: 'A transfer was due on `dateDue` and is not paid.',
+};
+
+type Sample<Kind extends EventKind = EventKind> = (addresses: Addresses, nowS: number) => FieldsOf<Kind>;
+
+const SAMPLES: { [Kind in EventKind]: Sample<Kind> } = {
+  AgreementSignedUp: (a, nowS) => ({ ...agreement(a), dateSigned: nowS, transactionHash: a.transactionHash }),
+  AgreementCancelled: (a, nowS) => ({ ...agreement(a), dateCancelled: nowS, cancelledBy: 'payer' }),
+  ScheduledAgreementCancel: (a, nowS) => ({ ...agreement(a), dateScheduled: nowS, dateEnds: nowS + MONTH_S }),
+  TransferCreated: (a, nowS) => ({ ...transfer(a), status: 'created', dateDue: nowS }),
+  TransferProcessed: (a) => ({
+    ...transfer(a),
+    status: 'processed',
+    transactionHash: a.transactionHash,
+    confirmations: 0,
+  }),
+  TransferFinalized: (a) => ({
+    ...transfer(a),
+    status: 'finalized',
+    transactionHash: a.transactionHash,
+    confirmations: 64,
+  }),
+  LatePayment: (a, nowS) => ({ ...transfer(a), status: 'late', dateDue: nowS - 86_400, daysLate: 1 }),
+};
+
+/** A payload for any event name; one that is not of the seven gets the fields that all have. */
+export function sampleEvent(event: string, networkId: number, eventId: string, nowS: number): SampleEvent {
+  const addresses = isSolana(networkId) ? SOLANA_LIKE : ETHEREUM_LIKE;
+  const sample: Sample | undefined = Object.hasOwn(SAMPLES, event) ? SAMPLES[event as EventKind] : undefined;
+  const common = { eventId, event, networkId, network: caip2(networkId), dateCreated: nowS };
+  return { ...common, ...sample?.(addresses, nowS) };
+}

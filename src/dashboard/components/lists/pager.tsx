@@ -1,0 +1,71 @@
+import { changeQuery } from '../../router.tsx';
+import { Icon, type IconName } from '../icon.tsx';
+
+const PAGE_SIZES = [25, 50, 100];
+const number = new Intl.NumberFormat();
+
+type PagerProps = {
+  total: number;
+  /** Of the address: where the steps lead from, also while its rows are still on their way. */
+  page: number;
+  limit: number;
+  /** Of what is shown: the number of its first row, and how many there are. */
+  from?: number;
+  shown: number;
+  what: string;
+};
+
+/** Where in the list we are, exactly, and the way to the rest. It changes `page` and `limit` in the address. */
+export function Pager({ total, page, limit, from = (page - 1) * limit + 1, shown, what }: PagerProps) {
+  const last = Math.max(1, Math.ceil(total / limit));
+  return (
+    <nav class="pager" aria-label={`Pages of ${what}`}>
+      <p class="number" role="status">
+        {shown === 0 ? 'None' : `${number.format(from)}–${number.format(from + shown - 1)}`} of{' '}
+        <strong>{number.format(total)}</strong> {what}
+      </p>
+      <label class="pager-size">
+        <span>Per page</span>
+        <select value={limit} onChange={(event) => changeQuery({ limit: event.currentTarget.value, page: null })}>
+          {[...new Set([...PAGE_SIZES, limit])].map((size) => (
+            <option key={size} value={size}>
+              {size}
+            </option>
+          ))}
+        </select>
+      </label>
+      <div class="pager-steps">
+        <Step icon="first" label="First page" to={1} disabled={page <= 1} />
+        <Step icon="left" label="Previous page" to={page - 1} disabled={page <= 1} />
+        <label class="number">
+          <span class="visually-hidden">Page</span>
+          <input
+            type="number"
+            min={1}
+            max={last}
+            value={page}
+            onChange={(event) => changeQuery({ page: event.currentTarget.value })}
+          />
+          <span class="muted"> / {number.format(last)}</span>
+        </label>
+        <Step icon="right" label="Next page" to={page + 1} disabled={page >= last} />
+        <Step icon="last" label="Last page" to={last} disabled={page >= last} />
+      </div>
+    </nav>
+  );
+}
+
+function Step({ icon, label, to, disabled }: { icon: IconName; label: string; to: number; disabled: boolean }) {
+  return (
+    <button
+      type="button"
+      class="button button-icon"
+      aria-label={label}
+      title={label}
+      disabled={disabled}
+      onClick={() => changeQuery({ page: to === 1 ? null : to })}
+    >
+      <Icon name={icon} />
+    </button>
+  );
+}

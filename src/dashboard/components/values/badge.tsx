@@ -1,0 +1,14 @@
+import type { ComponentChildren } from 'preact';
+import { Icon, type IconName } from '../icon.tsx';
+
+export type Tone = 'neutral' | 'info' | 'good' | 'warning' | 'bad';
+
+/** A state in an icon and a word, so that nobody has to know it by its colour. */
+export function Badge({ tone, icon, children }: { tone: Tone; icon: IconName; children: ComponentChildren }) {
+  return (
+    <span class={`badge badge-${tone}`}>
+      <Icon name={icon} size={12} />
+      {children}
+    </span>
+  );
+}

@@ -1,0 +1,26 @@
+import { networkName } from '../../../domain/networks.ts';
+
+/** A network by its name, with the id that the API knows it by. */
+export function Network({ networkId }: { networkId: number }) {
+  const name = networkName(networkId);
+  return (
+    <span class="network">
+      {name} {name.endsWith(String(networkId)) ? null : <span class="muted number">{networkId}</span>}
+    </span>
+  );
+}
+
+/** The choices of a select; the chosen one is among them even where nothing is known of it. */
+export function NetworkOptions({ networks, chosen }: { networks: readonly number[]; chosen: string }) {
+  const known = networks.map(String);
+  const values = chosen === '' || known.includes(chosen) ? known : [...known, chosen];
+  return (
+    <>
+      {values.map((value) => (
+        <option key={value} value={value}>
+          {/^[0-9]+$/.test(value) ? `${networkName(Number(value))} (${value})` : value}
+        </option>
+      ))}
+    </>
+  );
+}

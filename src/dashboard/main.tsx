@@ -1,0 +1,13 @@
+import './design.css';
+import './views/coverage/coverage.css';
+import './views/deliveries/deliveries.css';
+import './views/deliveries/panel/panel.css';
+import './views/overview/overview.css';
+import './views/secrets/secrets.css';
+import './views/sign-in/sign-in.css';
+import './views/webhooks/webhooks.css';
+import { render } from 'preact';
+import { App } from './app.tsx';
+
+const root = document.getElementById('app');
+if (root !== null) render(<App />, root);

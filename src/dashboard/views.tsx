@@ -1,0 +1,21 @@
+import type { FunctionComponent } from 'preact';
+import type { IconName } from './components/icon.tsx';
+import { PAGE_PATHS, type ViewName } from './paths.ts';
+import { Coverage } from './views/coverage/index.tsx';
+import { Deliveries } from './views/deliveries/index.tsx';
+import { Overview } from './views/overview/index.tsx';
+import { Secrets } from './views/secrets/index.tsx';
+import { Webhooks } from './views/webhooks/index.tsx';
+
+type ViewEntry = { readonly label: string; readonly icon: IconName; readonly View: FunctionComponent };
+
+/** What stands at each address of the page. */
+export const VIEWS: Readonly<Record<ViewName, ViewEntry>> = {
+  overview: { label: 'Overview', icon: 'overview', View: Overview },
+  webhooks: { label: 'Webhooks', icon: 'webhooks', View: Webhooks },
+  coverage: { label: 'Coverage', icon: 'coverage', View: Coverage },
+  deliveries: { label: 'Deliveries', icon: 'deliveries', View: Deliveries },
+  secrets: { label: 'Secrets', icon: 'secrets', View: Secrets },
+};
+
+export const VIEW_NAMES = Object.keys(PAGE_PATHS) as ViewName[];

@@ -1,0 +1,98 @@
+import type { Delivery } from '../../../client/types.ts';
+import { SortHead } from '../../components/lists/sort-head.tsx';
+import { errorText } from '../../components/values/attempt-error.ts';
+import { Network } from '../../components/values/network.tsx';
+import { Time } from '../../components/values/time.tsx';
+import { Address } from '../../components/values/url.tsx';
+import { PAGE_PATHS } from '../../paths.ts';
+import { addressOf, Link } from '../../router.tsx';
+import { StatusBadge } from './delivery-status.tsx';
+import { useSlots } from './use-slots.ts';
+
+type TableProps = { deliveries: readonly Delivery[]; busy: boolean; query: URLSearchParams; opened: string | null };
+
+export function DeliveryTable({ deliveries, busy, query, opened }: TableProps) {
+  const values = Object.fromEntries(query);
+  const slots = useSlots(deliveries.map(({ deliveryId }) => deliveryId));
+  return (
+    <div class="table-frame">
+      <table class="table deliveries" aria-busy={busy}>
+        <caption class="visually-hidden">Deliveries</caption>
+        <thead>
+          <tr>
+            <th scope="col" class="column-status">
+              Status
+            </th>
+            <th scope="col" class="column-event">
+              Event
+            </th>
+            <th scope="col" class="column-answer">
+              Last answer
+            </th>
+            <th scope="col" class="column-attempts">
+              Tries
+            </th>
+            <SortHead field="dateNextAttempt" label="Next try" first="asc" query={query} class="column-next" />
+            <SortHead field="dateCreated" label="Accepted" first="desc" query={query} class="column-created" />
+          </tr>
+        </thead>
+        <tbody>
+          {deliveries.map((delivery) => (
+            <DeliveryRow
+              key={slots.get(delivery.deliveryId)}
+              delivery={delivery}
+              to={addressOf(PAGE_PATHS.deliveries, { ...values, delivery: delivery.deliveryId })}
+              opened={delivery.deliveryId === opened}
+            />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+type RowProps = { delivery: Delivery; to: string; opened: boolean };
+
+/** The link reaches over the whole row. */
+function DeliveryRow({ delivery, to, opened }: RowProps) {
+  const { event, networkId, postUrl, status, attempts, dateNextAttempt, dateCreated } = delivery;
+  return (
+    <tr class={opened ? 'opened' : ''} id={`row-${delivery.deliveryId}`}>
+      <td class="column-status">
+        <StatusBadge status={status} />
+      </td>
+      <td class="column-event">
+        <div class="cut">
+          <Link to={to} class="row-link" aria-current={opened ? 'page' : undefined}>
+            {event}
+          </Link>{' '}
+          <span class="small">
+            <Network networkId={networkId} />
+          </span>
+        </div>
+        <div class="row-status">
+          <StatusBadge status={status} />
+        </div>
+        <div class="cut small">
+          <Address url={postUrl} />
+        </div>
+      </td>
+      <td class="column-answer">
+        <LastAnswer delivery={delivery} />
+      </td>
+      <td class="column-attempts number">{attempts}</td>
+      <td class="column-next">
+        {dateNextAttempt === null ? <span class="muted">–</span> : <Time seconds={dateNextAttempt} />}
+      </td>
+      <td class="column-created">
+        <Time seconds={dateCreated} />
+      </td>
+    </tr>
+  );
+}
+
+function LastAnswer({ delivery: { lastStatusCode, lastError } }: { delivery: Delivery }) {
+  if (lastStatusCode !== null) return <span class="number">{lastStatusCode}</span>;
+  if (lastError !== null) return <span class="cut small">{errorText(lastError)}</span>;
+  return <span class="muted">–</span>;
+}

@@ -1,0 +1,90 @@
+import type { Stats } from '../../../client/types.ts';
+import { Icon } from '../../components/icon.tsx';
+import { spanText } from '../../components/values/duration-text.ts';
+import { Address } from '../../components/values/url.tsx';
+import { PAGE_PATHS } from '../../paths.ts';
+import { addressOf, Link } from '../../router.tsx';
+import { countText, rateText, successRate } from './figures.ts';
+
+type DestinationsProps = { stats: Stats; interval: string | null; chosen: string | null };
+
+/** How each receiver fares; one of them can be looked at alone. */
+export function Destinations({ stats, interval, chosen }: DestinationsProps) {
+  if (stats.destinations.length === 0 && chosen === null) return null;
+  return (
+    <section class="destinations">
+      <div class="destinations-head">
+        <h2>{chosen === null ? 'By destination' : 'One destination'}</h2>
+        {chosen === null ? null : (
+          <Link to={addressOf(PAGE_PATHS.overview, { interval })} class="button button-small">
+            <Icon name="cross" size={12} />
+            Show all destinations
+          </Link>
+        )}
+      </div>
+      <div class="table-frame">
+        <table class="table">
+          <caption class="visually-hidden">How each destination fares</caption>
+          <thead>
+            <tr>
+              <th scope="col">Destination</th>
+              <th scope="col">Success rate</th>
+              <th scope="col" class="not-phone">
+                Accepted
+              </th>
+              <th scope="col">Delivered</th>
+              <th scope="col" class="not-phone">
+                Failed
+              </th>
+              <th scope="col" class="not-phone">
+                p50
+              </th>
+              <th scope="col">p95</th>
+              <th scope="col" class="not-phone">
+                p99
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {stats.destinations.map((figures) => (
+              <Row key={figures.destination} figures={figures} interval={interval} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {stats.totalDestinations > stats.destinations.length ? (
+        <p class="small muted">
+          The {stats.destinations.length} with the most traffic, of {countText(stats.totalDestinations)}.
+        </p>
+      ) : null}
+    </section>
+  );
+}
+
+function Row({ figures, interval }: { figures: Stats['destinations'][number]; interval: string | null }) {
+  const { destination, accepted, delivered, failed, timeToReceiptMs } = figures;
+  const { p50, p95, p99 } = timeToReceiptMs;
+  const rate = successRate(figures);
+  const time = (ms: number | null) => (ms === null ? '–' : spanText(ms));
+  return (
+    <tr>
+      <td>
+        <Link to={addressOf(PAGE_PATHS.overview, { interval, destination })}>
+          <Address url={destination} />
+        </Link>
+      </td>
+      <td>
+        <span class="rate">
+          <span class="rate-text">{rateText(rate)}</span>
+          <meter min={0} max={1} low={0.95} high={0.999} optimum={1} value={rate ?? 0} aria-hidden="true" />
+        </span>
+      </td>
+      <td class="not-phone">{countText(accepted)}</td>
+      <td>{countText(delivered)}</td>
+      <td class={failed === 0 ? 'not-phone muted' : 'not-phone fault'}>{countText(failed)}</td>
+      <td class="not-phone">{time(p50)}</td>
+      <td>{time(p95)}</td>
+      <td class="not-phone">{time(p99)}</td>
+    </tr>
+  );
+}

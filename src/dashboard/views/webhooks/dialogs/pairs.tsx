@@ -1,0 +1,65 @@
+import { useRef } from 'preact/hooks';
+import type { Coverage } from '../../../../client/types.ts';
+import { networkName } from '../../../../domain/networks.ts';
+import { Choices } from './choices.tsx';
+
+/** One webhook is registered for each pair of these. */
+export type Chosen = { readonly networkIds: readonly number[]; readonly events: readonly string[] };
+
+type PairsProps = { coverage: Coverage; chosen: Chosen; setChosen: (chosen: Chosen) => void };
+
+/** Offers what the server knows of, and any other network by its id. */
+export function Pairs({ coverage, chosen, setChosen }: PairsProps) {
+  const networks = new Set([...coverage.networks.map(({ networkId }) => networkId), ...chosen.networkIds]);
+  const events = new Set([...(coverage.networks[0]?.events.map(({ event }) => event) ?? []), ...chosen.events]);
+  const choose = (networkIds: readonly number[]) => setChosen({ ...chosen, networkIds });
+  return (
+    <div class="pairs">
+      <div>
+        <Choices
+          legend="Networks"
+          options={[...networks].map((value) => ({ value, label: networkName(value), note: String(value) }))}
+          chosen={chosen.networkIds}
+          onChange={choose}
+        />
+        <OtherNetwork onAdd={(networkId) => choose([...new Set([...chosen.networkIds, networkId])])} />
+      </div>
+      <Choices
+        legend="Events"
+        options={[...events].map((value) => ({ value, label: value }))}
+        chosen={chosen.events}
+        onChange={(chosenEvents) => setChosen({ ...chosen, events: chosenEvents })}
+      />
+    </div>
+  );
+}
+
+function OtherNetwork({ onAdd }: { onAdd: (networkId: number) => void }) {
+  const input = useRef<HTMLInputElement>(null);
+  const add = () => {
+    const field = input.current;
+    if (field === null || !/^[0-9]+$/.test(field.value)) return;
+    onAdd(Number(field.value));
+    field.value = '';
+  };
+  return (
+    <div class="other-network">
+      <input
+        ref={input}
+        class="number"
+        inputmode="numeric"
+        placeholder="Another network’s id"
+        aria-label="Another network’s id"
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter') return;
+          // It adds the network; the form is sent by its own button.
+          event.preventDefault();
+          add();
+        }}
+      />
+      <button type="button" class="button" onClick={add}>
+        Add
+      </button>
+    </div>
+  );
+}

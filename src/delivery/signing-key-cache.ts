@@ -1,0 +1,64 @@
+import { parseKeys, type SigningKeys } from '../domain/signing.ts';
+import type { Database } from '../store/database/database.ts';
+import type { SecretBox } from '../store/tenants/secret-box.ts';
+import { readSigningMaterial } from '../store/tenants/secrets.ts';
+
+const MAX_ENTITIES = 10_000;
+
+/** `keys` is a promise until they are read. */
+type Entry = { revision: number; expiresAtS: number; keys: SigningKeys | Promise<SigningKeys> };
+
+/**
+ * The parsed keys of each entity: opening and parsing them costs more than signing. An entry holds until the entity's
+ * revision rises, which every rotation does, or until the next of its secrets expires.
+ */
+export class SigningKeyCache {
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(
+    private readonly db: Database,
+    private readonly box: SecretBox,
+    private readonly asymmetric: boolean,
+  ) {}
+
+  /** At once where they are known. */
+  keysFor(entityId: string, revision: number, nowS: number): SigningKeys | Promise<SigningKeys> {
+    const known = this.#entries.get(entityId);
+    if (known !== undefined && known.revision >= revision && nowS < known.expiresAtS) return known.keys;
+    return this.#load(entityId, revision, nowS);
+  }
+
+  #load(entityId: string, revision: number, nowS: number): Promise<SigningKeys> {
+    const keys = this.#read(entityId, nowS).then(
+      (found) => {
+        Object.assign(entry, found);
+        return found.keys;
+      },
+      (error) => {
+        if (this.#entries.get(entityId) === entry) this.#entries.delete(entityId);
+        throw error;
+      },
+    );
+    const entry: Entry = { revision, expiresAtS: Number.POSITIVE_INFINITY, keys };
+    this.#remember(entityId, entry);
+    return keys;
+  }
+
+  async #read(entityId: string, nowS: number): Promise<{ keys: SigningKeys; expiresAtS: number }> {
+    const { secrets, signingKey } = await readSigningMaterial(this.db, this.box, entityId, nowS);
+    const expiries = secrets.map(({ dateExpires }) => dateExpires ?? Number.POSITIVE_INFINITY);
+    const texts = secrets.map(({ secret }) => secret);
+    const keys = parseKeys(texts, this.asymmetric ? signingKey : undefined);
+    return { keys, expiresAtS: Math.min(...expiries, Number.POSITIVE_INFINITY) };
+  }
+
+  #remember(entityId: string, entry: Entry): void {
+    this.#entries.delete(entityId);
+    this.#entries.set(entityId, entry);
+    if (this.#entries.size <= MAX_ENTITIES) return;
+    for (const oldest of this.#entries.keys()) {
+      this.#entries.delete(oldest);
+      return;
+    }
+  }
+}

@@ -1,0 +1,33 @@
+import type { Webhook } from '../contract/webhooks.ts';
+import type { MadeAttempt } from '../store/deliveries/record-attempts.ts';
+import { destinationKey } from '../store/events/accept.ts';
+import { newId } from '../store/new-id.ts';
+import { type AttemptTools, makeAttempt } from './attempt.ts';
+
+/** One post outside the queue, by the road of every other: prepared, signed and sent in the same way. */
+export function sendTestPost(
+  tools: AttemptTools,
+  { entityId, revision }: { entityId: string; revision: number },
+  webhook: Webhook,
+  eventId: string,
+  body: string,
+): Promise<MadeAttempt> {
+  return makeAttempt(tools, {
+    entityId,
+    deliveryId: newId('dlv'),
+    destination: destinationKey(entityId, webhook.postUrl),
+    token: 0,
+    eventId,
+    webhookId: webhook.webhookId,
+    kind: 'test',
+    status: 'pending',
+    attempts: 0,
+    steps: 0,
+    postUrl: webhook.postUrl,
+    suspended: false,
+    failingSinceMs: null,
+    body,
+    revision,
+    acceptedAtMs: tools.nowMs(),
+  });
+}

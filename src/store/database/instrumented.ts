@@ -1,0 +1,96 @@
+import type { Metrics, StoreOperation } from '../../metrics/paybell-metrics.ts';
+import type { Histogram } from '../../metrics/registry.ts';
+import {
+  type CallOptions,
+  type Database,
+  type Dialect,
+  type Queries,
+  type SqlValue,
+  StoreUnavailableError,
+} from './database.ts';
+
+type Watched = { readonly seconds: Histogram; underWay: number };
+
+/** The same store, with every call of it timed: how long it took, how long it waited for its turn, how many are in it. */
+export class MeasuredDatabase implements Database {
+  readonly engine: Database['engine'];
+  readonly dialect: Dialect;
+  readonly #watched: Readonly<Record<StoreOperation, Watched>>;
+  readonly #snapshotWait: Histogram;
+  readonly #transactionWait: Histogram;
+
+  constructor(
+    private readonly db: Database,
+    private readonly metrics: Metrics,
+  ) {
+    this.engine = db.engine;
+    this.dialect = db.dialect;
+    const watch = (operation: StoreOperation) => ({ seconds: metrics.storeSeconds.of(operation), underWay: 0 });
+    this.#watched = { read: watch('read'), snapshot: watch('snapshot'), transaction: watch('transaction') };
+    this.#snapshotWait = metrics.storeWaitSeconds.of('snapshot');
+    this.#transactionWait = metrics.storeWaitSeconds.of('transaction');
+    metrics.registry.readLabelled(
+      'paybell_store_calls',
+      'Calls of the store under way or waiting.',
+      ['operation'],
+      () => Object.entries(this.#watched).map(([operation, { underWay }]) => [[operation], underWay]),
+    );
+  }
+
+  all<Row>(sql: string, params?: readonly SqlValue[]): Promise<Row[]> {
+    return this.#measure('read', () => this.db.all<Row>(sql, params));
+  }
+
+  get<Row>(sql: string, params?: readonly SqlValue[]): Promise<Row | undefined> {
+    return this.#measure('read', () => this.db.get<Row>(sql, params));
+  }
+
+  snapshot<Value>(work: (queries: Queries) => Promise<Value>): Promise<Value> {
+    return this.#measure('snapshot', (askedAtMs) =>
+      this.db.snapshot((queries) => {
+        this.#snapshotWait.observe((performance.now() - askedAtMs) / 1000);
+        return work(queries);
+      }),
+    );
+  }
+
+  transaction<Value>(work: (queries: Queries) => Promise<Value>, options?: CallOptions): Promise<Value> {
+    return this.#measure('transaction', (askedAtMs) =>
+      this.db.transaction((queries) => {
+        this.#transactionWait.observe((performance.now() - askedAtMs) / 1000);
+        return work(queries);
+      }, options),
+    );
+  }
+
+  announceWork(): Promise<void> {
+    return this.db.announceWork();
+  }
+
+  onWork(callback: () => void): Promise<void> {
+    return this.db.onWork(callback);
+  }
+
+  checkpoint(): Promise<void> {
+    return this.db.checkpoint();
+  }
+
+  close(): Promise<void> {
+    return this.db.close();
+  }
+
+  async #measure<Value>(operation: StoreOperation, call: (askedAtMs: number) => Promise<Value>): Promise<Value> {
+    const watched = this.#watched[operation];
+    const askedAtMs = performance.now();
+    watched.underWay++;
+    try {
+      return await call(askedAtMs);
+    } catch (error) {
+      if (error instanceof StoreUnavailableError) this.metrics.storeFailures.inc();
+      throw error;
+    } finally {
+      watched.underWay--;
+      watched.seconds.observe((performance.now() - askedAtMs) / 1000);
+    }
+  }
+}

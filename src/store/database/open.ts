@@ -1,0 +1,18 @@
+import type { DatabaseTarget } from '../../config.ts';
+import { type Database, StoreUnavailableError } from './database.ts';
+import { openPostgres } from './postgres/postgres.ts';
+import { openSqlite } from './sqlite/sqlite.ts';
+
+export async function openDatabase(target: DatabaseTarget): Promise<Database> {
+  if (target.engine === 'postgres') return openPostgres(target.url);
+  return openSqlite(target.file).catch((error) => {
+    throw explainFileError(error, target.file);
+  });
+}
+
+/** A folder that is not there or not ours is the operator's to mend: said with its name, not with a stack. */
+function explainFileError(error: unknown, file: string): unknown {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (!/^(E[A-Z]+|SQLITE_\w+)$/.test(code)) return error;
+  return new StoreUnavailableError(`${file} cannot be opened (${code})`, { cause: error });
+}

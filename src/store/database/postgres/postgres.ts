@@ -1,0 +1,220 @@
+import { type ReservedSQL, SQL } from 'bun';
+import {
+  type CallOptions,
+  type Database,
+  type Dialect,
+  MAX_WAITING,
+  type Queries,
+  type SqlValue,
+  STORE_DEADLINE_MS,
+  StoreUnavailableError,
+} from '../database.ts';
+import { Gate } from '../semaphore.ts';
+
+/**
+ * The shared engine, for more than one process. One pool, of which transactions and snapshots each take a bounded
+ * share, so that writers queueing for one entity leave connections for everybody else's reads.
+ */
+
+const POOL_SIZE = 16;
+const TRANSACTIONS = 8;
+const SNAPSHOTS = 4;
+
+/** The server gives up before we do: so our own deadline means that the server does not answer at all. */
+const STATEMENT_TIMEOUT_MS = STORE_DEADLINE_MS - 1_000;
+const CONNECT_TIMEOUT_S = 3;
+const WORK_CHANNEL = 'paybell_work';
+
+const dialect: Dialect = {
+  bootstrap: [
+    // "binary" compares by bytes, as SQLite's collation of that name does, whatever the locale of the database.
+    `do $do$ begin
+       if not exists (select from pg_collation where collname = 'binary' and collnamespace = current_schema::regnamespace)
+       then create collation "binary" (provider = libc, locale = 'C'); end if;
+     end $do$`,
+  ],
+  // The number is arbitrary and only has to be the same for every instance ("payb" in ASCII).
+  lockStore: ['set local statement_timeout = 0', 'select pg_advisory_xact_lock(1885436258)'],
+  lockSecrets: ['lock table signing_secrets, signing_keys in share row exclusive mode'],
+  nowMs: 'cast(extract(epoch from statement_timestamp()) * 1000 as bigint)',
+  skipLocked: 'for update skip locked',
+  lockWebhooks: 'for share of w',
+  planAnew: ['set local plan_cache_mode = force_custom_plan'],
+  findTable: 'select tablename from pg_tables where schemaname = current_schema and tablename = $1',
+  storeBytes: 'select pg_database_size(current_database()) as bytes',
+};
+
+export async function openPostgres(url: string): Promise<Database> {
+  const database = new PostgresDatabase(url);
+  await database.get('select 1 as up').catch(async (error) => {
+    await database.close();
+    throw error;
+  });
+  return database;
+}
+
+class PostgresDatabase implements Database {
+  readonly engine = 'postgres';
+  readonly dialect = dialect;
+  readonly #transactionGate = new Gate(TRANSACTIONS, MAX_WAITING);
+  readonly #snapshotGate = new Gate(SNAPSHOTS, MAX_WAITING);
+  #client: SQL;
+  #listener: SQL | null = null;
+  #reading = 0;
+
+  constructor(private readonly url: string) {
+    this.#client = connect(url);
+  }
+
+  async all<Row>(sql: string, params: readonly SqlValue[] = []): Promise<Row[]> {
+    if (this.#reading >= MAX_WAITING) throw new StoreUnavailableError('too many reads are waiting for the store');
+    this.#reading++;
+    try {
+      return await this.#byDeadline(STORE_DEADLINE_MS, (client) => statement<Row>(client, sql, params));
+    } finally {
+      this.#reading--;
+    }
+  }
+
+  async get<Row>(sql: string, params?: readonly SqlValue[]): Promise<Row | undefined> {
+    return (await this.all<Row>(sql, params))[0];
+  }
+
+  snapshot<Value>(work: (queries: Queries) => Promise<Value>): Promise<Value> {
+    const begin = 'begin isolation level repeatable read read only';
+    return this.#within(this.#snapshotGate, begin, work, STORE_DEADLINE_MS);
+  }
+
+  transaction<Value>(
+    work: (queries: Queries) => Promise<Value>,
+    { deadlineMs = STORE_DEADLINE_MS }: CallOptions = {},
+  ): Promise<Value> {
+    return this.#within(this.#transactionGate, 'begin', work, deadlineMs);
+  }
+
+  async announceWork(): Promise<void> {
+    await this.#byDeadline(STORE_DEADLINE_MS, (client) => client.notify(WORK_CHANNEL));
+  }
+
+  async onWork(callback: () => void): Promise<void> {
+    // Apart from the pool, which may be replaced; it subscribes again by itself after an outage.
+    this.#listener ??= new SQL(this.url, { max: 1, connectionTimeout: CONNECT_TIMEOUT_S });
+    await this.#listener.listen(WORK_CHANNEL, callback);
+  }
+
+  /** PostgreSQL does so by itself, and its autovacuum keeps freed space for what comes next. */
+  async checkpoint(): Promise<void> {}
+
+  async close(): Promise<void> {
+    await this.#listener?.close({ timeout: 0 });
+    await this.#client.close({ timeout: 0 });
+  }
+
+  async #within<Value>(
+    gate: Gate,
+    begin: string,
+    work: (queries: Queries) => Promise<Value>,
+    deadlineMs: number,
+  ): Promise<Value> {
+    const leave = await gate.enter(deadlineMs);
+    try {
+      return await this.#byDeadline(deadlineMs, async (client) => {
+        const connection = await client.reserve();
+        try {
+          return await inTransaction(connection, begin, work);
+        } finally {
+          connection.release();
+        }
+      });
+    } finally {
+      leave();
+    }
+  }
+
+  /** Past the deadline the whole pool is replaced: a query that the server does not answer cannot be called back. */
+  async #byDeadline<Value>(deadlineMs: number, call: (client: SQL) => Promise<Value>): Promise<Value> {
+    const client = this.#client;
+    let timer: Timer | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        reject(new StoreUnavailableError(`PostgreSQL did not answer within ${deadlineMs} ms`));
+        this.#replace(client);
+      }, deadlineMs);
+    });
+    try {
+      return await Promise.race([call(client), late]);
+    } catch (error) {
+      throw translate(error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #replace(client: SQL): void {
+    if (this.#client !== client) return;
+    this.#client = connect(this.url);
+    client.close({ timeout: 0 }).catch(() => undefined);
+  }
+}
+
+function connect(url: string): SQL {
+  return new SQL(url, {
+    max: POOL_SIZE,
+    connectionTimeout: CONNECT_TIMEOUT_S,
+    connection: {
+      application_name: 'paybell',
+      statement_timeout: STATEMENT_TIMEOUT_MS,
+      idle_in_transaction_session_timeout: STORE_DEADLINE_MS,
+    },
+  });
+}
+
+async function inTransaction<Value>(
+  connection: ReservedSQL,
+  begin: string,
+  work: (queries: Queries) => Promise<Value>,
+): Promise<Value> {
+  await connection.unsafe(begin);
+  try {
+    const value = await work(new ConnectionQueries(connection));
+    await connection.unsafe('commit');
+    return value;
+  } catch (error) {
+    // A connection that cannot even roll back is closed, and the server rolls back by itself.
+    await connection.unsafe('rollback').catch(() => connection.close({ timeout: 0 }));
+    throw error;
+  }
+}
+
+class ConnectionQueries implements Queries {
+  constructor(private readonly connection: SQL) {}
+
+  all<Row>(sql: string, params: readonly SqlValue[] = []): Promise<Row[]> {
+    return statement<Row>(this.connection, sql, params);
+  }
+
+  async get<Row>(sql: string, params?: readonly SqlValue[]): Promise<Row | undefined> {
+    return (await this.all<Row>(sql, params))[0];
+  }
+
+  async run(sql: string, params: readonly SqlValue[] = []): Promise<number> {
+    const result = await this.connection.unsafe(sql, [...params]);
+    return result.affectedRows ?? 0;
+  }
+}
+
+async function statement<Row>(client: SQL, sql: string, params: readonly SqlValue[]): Promise<Row[]> {
+  return (await client.unsafe(sql, [...params])) as Row[];
+}
+
+/** Classes of SQLSTATE in which the server, not the statement, is at fault; among them deadlock and serialization. */
+const UNAVAILABLE_STATE = /^(08|53|57|58|40|55P03|25006)/;
+const UNAVAILABLE_CODE = /^(ERR_POSTGRES_(CONNECTION|IDLE_TIMEOUT|LIFETIME_TIMEOUT)|E[A-Z]+$)/;
+
+function translate(error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof StoreUnavailableError) return error;
+  const code = 'code' in error ? String(error.code) : '';
+  const state = 'errno' in error ? String(error.errno) : '';
+  if (!UNAVAILABLE_STATE.test(state) && !UNAVAILABLE_CODE.test(code)) return error;
+  return new StoreUnavailableError(`PostgreSQL is not available (${state || code})`, { cause: error });
+}

@@ -1,0 +1,128 @@
+import type { Settlement } from '../../domain/attempt.ts';
+import type { Outcome } from '../../domain/outcome.ts';
+import type { Dialect, Queries } from '../database/database.ts';
+import { chunks, textByRows, valuesList } from '../database/sql.ts';
+import type { Claimed } from './claimed.ts';
+
+/** An attempt that was made, and what becomes of its delivery. */
+export type MadeAttempt = {
+  claimed: Claimed;
+  settlement: Settlement;
+  postUrl: string;
+  startedAtMs: number;
+  outcome: Outcome;
+};
+
+/**
+ * Writes many settlements in one transaction: each takes effect only where the claim is still ours, and only then is
+ * its attempt logged. One whose commit went unanswered and is tried again finds its attempt counted, and changes nothing.
+ * Answers the ids that are settled now. A delivery that was cancelled or held meanwhile stays so, unless the receiver has
+ * it: that is a fact by now. After a redelivery the schedule goes on where it was.
+ */
+export async function settleAttempts(
+  queries: Queries,
+  dialect: Dialect,
+  made: readonly MadeAttempt[],
+): Promise<Set<string>> {
+  const settled = new Set<string>();
+  for (const chunk of chunks(made)) {
+    const changed = await updateDeliveries(queries, dialect, chunk);
+    const logged = changed === chunk.length ? chunk : await findSettled(queries, chunk);
+    for (const { claimed } of logged) settled.add(claimed.deliveryId);
+    if (logged.length > 0) await insertAttempts(queries, logged);
+  }
+  return settled;
+}
+
+const UPDATE_TYPES = ['text', 'text', 'bigint', 'bigint', 'text', 'text', 'bigint', 'bigint', 'text', 'bigint', 'text'];
+
+const updateText = (nowMs: string) =>
+  textByRows((rows) => {
+    const redeliver = `(deliveries.redeliver - case when made.kind = 'redelivery' then 1 else 0 end)`;
+    const next = `case when due_ms is null or made.status = 'delivered' then null
+                       when made.kind = 'redelivery' then next_attempt_ms
+                       else ${nowMs} + made.delay_ms end`;
+    return `with made (entity_id, id, token, attempts, kind, status, steps, delay_ms, post_url, status_code, error) as
+        (values ${valuesList(rows, UPDATE_TYPES.length, 0, UPDATE_TYPES)})
+      update deliveries set
+        claimed = 0,
+        attempts = deliveries.attempts + 1,
+        steps = made.steps,
+        redeliver = ${redeliver},
+        post_url = made.post_url,
+        last_status_code = made.status_code,
+        last_error = made.error,
+        status = case when made.status = 'delivered' or due_ms is not null then made.status else deliveries.status end,
+        delivered_at_ms = case when made.status = 'delivered'
+          then coalesce(delivered_at_ms, ${nowMs}) else delivered_at_ms end,
+        next_attempt_ms = ${next},
+        due_ms = case when due_ms is not null and ${redeliver} > 0 then ${nowMs} else ${next} end
+      from made
+      where deliveries.entity_id = made.entity_id and deliveries.id = made.id and deliveries.claim_token = made.token
+        and deliveries.attempts = made.attempts`;
+  });
+/** By what the engine calls the present moment. */
+const updateTexts = new Map<string, (rows: number) => string>();
+
+/** Answers how many took effect: mostly all, and then nobody has to be told which. */
+function updateDeliveries(queries: Queries, { nowMs }: Dialect, made: readonly MadeAttempt[]): Promise<number> {
+  const text = updateTexts.get(nowMs) ?? updateText(nowMs);
+  updateTexts.set(nowMs, text);
+  return queries.run(
+    text(made.length),
+    made.flatMap(({ claimed, settlement, postUrl, outcome }) => [
+      claimed.entityId,
+      claimed.deliveryId,
+      claimed.token,
+      claimed.attempts,
+      claimed.kind,
+      settlement.status,
+      settlement.steps,
+      settlement.delayMs,
+      postUrl,
+      outcome.kind === 'answered' ? outcome.statusCode : null,
+      outcome.kind === 'error' ? outcome.error : null,
+    ]),
+  );
+}
+
+/** Those whose claim is still ours and whose attempt is counted. */
+async function findSettled(queries: Queries, made: readonly MadeAttempt[]): Promise<MadeAttempt[]> {
+  const rows = await queries.all<{ id: string }>(
+    `with made (entity_id, id, token, attempts) as
+       (values ${valuesList(made.length, 4, 0, ['text', 'text', 'bigint', 'bigint'])})
+     select d.id from made cross join deliveries d
+     where d.entity_id = made.entity_id and d.id = made.id and d.claim_token = made.token
+       and d.attempts = made.attempts + 1`,
+    made.flatMap(({ claimed }) => [claimed.entityId, claimed.deliveryId, claimed.token, claimed.attempts]),
+  );
+  const settled = new Set(rows.map(({ id }) => id));
+  return made.filter(({ claimed }) => settled.has(claimed.deliveryId));
+}
+
+/** A log that does not fit its delivery must not keep what the receiver has from being settled: it would be sent for ever. */
+const KEEP_WHAT_IS_LOGGED = 'on conflict (entity_id, delivery_id, attempt) do nothing';
+
+const insertAttemptsText = textByRows(
+  (rows) => `insert into attempts
+      (entity_id, delivery_id, attempt, kind, post_url, started_at_ms, duration_ms, status_code, error, response)
+    values ${valuesList(rows, 10)} ${KEEP_WHAT_IS_LOGGED}`,
+);
+
+export async function insertAttempts(queries: Queries, made: readonly MadeAttempt[]): Promise<void> {
+  await queries.run(
+    insertAttemptsText(made.length),
+    made.flatMap(({ claimed, postUrl, startedAtMs, outcome }) => [
+      claimed.entityId,
+      claimed.deliveryId,
+      claimed.attempts + 1,
+      claimed.kind,
+      postUrl,
+      startedAtMs,
+      Math.round(outcome.durationMs),
+      outcome.kind === 'answered' ? outcome.statusCode : null,
+      outcome.kind === 'error' ? outcome.error : null,
+      outcome.kind === 'answered' ? outcome.response : null,
+    ]),
+  );
+}

@@ -1,0 +1,159 @@
+import {
+  figuresOf,
+  INTERVAL_S,
+  longestSums,
+  MAX_DESTINATIONS_SHOWN,
+  SLOTS,
+  type Stats,
+  type StatsRange,
+  type Tally,
+} from '../../contract/stats.ts';
+import type { Database, Queries, SqlInteger } from '../database/database.ts';
+import { chunks, valuesList } from '../database/sql.ts';
+import { walkDestinations } from '../deliveries/claim.ts';
+
+/** `destination` is empty for the sum over all of them. */
+export type StatsRow = {
+  entityId: string;
+  seconds: number;
+  destination: string;
+  startS: number;
+  slot: number;
+  total: number;
+};
+
+/** Every sum is kept, so that what is asked for is read and not summed up: a month of days is 30 rows and not 43,200. */
+export const KEPT_SECONDS = Object.values(INTERVAL_S);
+
+/** Adds to what is there. The rows have to come in one order from every process, or two of them could deadlock. */
+export async function addStats(queries: Queries, rows: readonly StatsRow[]): Promise<void> {
+  for (const chunk of chunks(rows)) {
+    await queries.run(
+      `insert into stats (entity_id, seconds, destination, start_s, slot, total)
+       values ${valuesList(chunk.length, 6)}
+       on conflict (entity_id, seconds, destination, start_s, slot) do update set total = stats.total + excluded.total`,
+      chunk.flatMap((row) => [row.entityId, row.seconds, row.destination, row.startS, row.slot, row.total]),
+    );
+  }
+}
+
+type Read = Omit<Stats, 'interval' | 'backlog'>;
+
+export async function readStats(
+  db: Database,
+  entityId: string,
+  range: StatsRange,
+  destination: string | undefined,
+): Promise<Read> {
+  const { intervalS, startS, endS } = range;
+  const rows = await db.all<{ start_s: SqlInteger; slot: SqlInteger; total: SqlInteger }>(
+    `select start_s, slot, total from stats
+     where entity_id = $1 and seconds = $2 and destination = $3 and start_s >= $4 and start_s < $5`,
+    [entityId, intervalS, destination ?? '', startS, endS],
+  );
+  const intervals = new Map<number, Tally>();
+  for (const row of rows) addTo(intervals, Number(row.start_s), row);
+  const inAll = sumOf(intervals.values());
+  const single = destination === undefined || inAll.size === 0 ? [] : [[destination, inAll] as const];
+  const destinations = destination === undefined ? await readDestinations(db, entityId, range) : new Map(single);
+  const withEvents = (tally: Tally) => ({
+    events: destination === undefined ? (tally.get(SLOTS.events) ?? 0) : null,
+    ...figuresOf(tally),
+  });
+  return {
+    dateStart: startS,
+    dateEnd: endS,
+    total: withEvents(inAll),
+    intervals: Array.from({ length: (endS - startS) / intervalS }, (_, index) => {
+      const dateStart = startS + index * intervalS;
+      return { dateStart, ...withEvents(intervals.get(dateStart) ?? new Map()) };
+    }),
+    totalDestinations: destinations.size,
+    destinations: busiest(destinations),
+  };
+}
+
+/** As many rows as SQLite, which works on our own thread, gives within a few milliseconds. */
+const ROWS_PER_LOOK = 1_000;
+
+/**
+ * Few rows at a time, with a turn for everybody else in between, and from the longest sums that fit: with a hundred
+ * destinations, a day by the minute would be a million rows and 2.4 s, and 30 days by the hour half of both.
+ */
+async function readDestinations(db: Database, entityId: string, range: StatsRange): Promise<Map<string, Tally>> {
+  const tallies = new Map<string, Tally>();
+  let perLook = 1;
+  for (const { seconds, startS, endS } of longestSums(range)) {
+    for (let fromS = startS; fromS < endS; ) {
+      const toS = Math.min(endS, fromS + perLook * seconds);
+      const rows = await db.all<{ destination: string; slot: SqlInteger; total: SqlInteger }>(
+        `select destination, slot, total from stats
+         where entity_id = $1 and seconds = $2 and start_s >= $3 and start_s < $4 and destination <> ''`,
+        [entityId, seconds, fromS, toS],
+      );
+      for (const row of rows) addTo(tallies, row.destination, row);
+      fromS = toS;
+      perLook = rows.length < ROWS_PER_LOOK / 2 ? perLook * 2 : Math.max(1, Math.floor(perLook / 2));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+  return tallies;
+}
+
+function addTo<Key>(tallies: Map<Key, Tally>, key: Key, row: { slot: SqlInteger; total: SqlInteger }): void {
+  const tally = tallies.get(key) ?? new Map();
+  const slot = Number(row.slot);
+  tallies.set(key, tally.set(slot, (tally.get(slot) ?? 0) + Number(row.total)));
+}
+
+function busiest(destinations: ReadonlyMap<string, Tally>): Stats['destinations'] {
+  const all = [...destinations].map(([destination, tally]) => ({ destination, ...figuresOf(tally) }));
+  const traffic = ({ accepted, delivered, failed }: (typeof all)[number]) => accepted + delivered + failed;
+  const byName = (a: string, b: string) => (a < b ? -1 : 1);
+  all.sort((a, b) => traffic(b) - traffic(a) || byName(a.destination, b.destination));
+  return all.slice(0, MAX_DESTINATIONS_SHOWN);
+}
+
+function sumOf(all: Iterable<Tally>): Tally {
+  const sum: Tally = new Map();
+  for (const tally of all) for (const [slot, total] of tally) sum.set(slot, (sum.get(slot) ?? 0) + total);
+  return sum;
+}
+
+/** Seeks for one read, and how many such reads one answer is worth. */
+const WINDOW = 256;
+const MAX_WINDOWS = 8;
+
+/** How long the first of the entity's deliveries has been due: one seek for each destination, whatever waits there. */
+export async function oldestDueAgeMs(db: Database, entityId: string): Promise<number> {
+  const prefix = `${entityId} `;
+  let after = prefix;
+  let oldestMs = 0;
+  for (let windows = 0; windows < MAX_WINDOWS; windows++) {
+    const found = await walkDestinations(db, after, WINDOW);
+    for (const { destination, firstDueMs, nowMs } of found) {
+      if (!destination.startsWith(prefix)) return oldestMs;
+      oldestMs = Math.max(oldestMs, nowMs - firstDueMs);
+      after = destination;
+    }
+    if (found.length < WINDOW) break;
+  }
+  return oldestMs;
+}
+
+/** Removes at most `limit` rows that ended before the moment; fewer than that, and none is left. */
+export function pruneStats(db: Database, entityId: string, beforeS: number, limit: number): Promise<number> {
+  return db.transaction(async (queries) => {
+    let removed = 0;
+    for (const seconds of KEPT_SECONDS) {
+      if (removed === limit) break;
+      removed += await queries.run(
+        `delete from stats where (entity_id, seconds, destination, start_s, slot) in (
+           select entity_id, seconds, destination, start_s, slot from stats
+           where entity_id = $1 and seconds = $2 and start_s <= $3 order by start_s limit $4 ${db.dialect.skipLocked})`,
+        [entityId, seconds, beforeS - seconds, limit - removed],
+      );
+    }
+    return removed;
+  });
+}

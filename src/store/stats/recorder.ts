@@ -1,0 +1,120 @@
+import { INTERVAL_S, receiptSlot, SLOTS, type Tally } from '../../contract/stats.ts';
+import type { Logger } from '../../log.ts';
+import type { Counter } from '../../metrics/registry.ts';
+import { type Database, StoreUnavailableError } from '../database/database.ts';
+import { entityOfDestination } from '../events/accept.ts';
+import { addStats, KEPT_SECONDS, type StatsRow } from './read.ts';
+
+/** Beyond this much that the store has not taken yet, what comes is dropped and counted as such. */
+const MAX_CELLS = 50_000;
+/** Short enough that nothing else feels it. */
+const ROWS_PER_TRANSACTION = 500;
+/** Room for every slot, and for those below zero, in a key that is one number. */
+const SLOTS_PER_MINUTE = 256;
+const LOWEST_SLOT = -8;
+
+/**
+ * Gathers an entity's figures in memory and adds them to the store every few seconds: no delivery pays for a write. A
+ * process that dies takes the last seconds of its figures along, but of no delivery.
+ */
+export class StatsRecorder {
+  /** By destination (with its entity), then by minute and slot. */
+  #cells = new Map<string, Tally>();
+  #size = 0;
+  /** Taken out of the cells and not yet written. */
+  #rows: StatsRow[] = [];
+  #flushing: Promise<void> | null = null;
+
+  constructor(
+    private readonly db: Database,
+    private readonly log: Logger,
+    private readonly nowMs: () => number,
+    private readonly dropped: Counter,
+  ) {}
+
+  /** `destinations` has one for each delivery. */
+  accepted(entityId: string, destinations: readonly string[]): void {
+    const minute = this.#minute();
+    this.#add(`${entityId} `, minute, SLOTS.events);
+    for (const destination of destinations) this.#add(destination, minute, SLOTS.accepted);
+  }
+
+  delivered(destination: string, timeToReceiptMs: number): void {
+    this.#add(destination, this.#minute(), receiptSlot(timeToReceiptMs));
+  }
+
+  failed(destination: string): void {
+    this.#add(destination, this.#minute(), SLOTS.failed);
+  }
+
+  /** Never fails: what the store does not take now it gets next time. */
+  flush(): Promise<void> {
+    this.#flushing ??= this.#flush().finally(() => {
+      this.#flushing = null;
+    });
+    return this.#flushing;
+  }
+
+  #minute(): number {
+    return Math.floor(this.nowMs() / 60_000);
+  }
+
+  #add(destination: string, minute: number, slot: number): void {
+    const key = minute * SLOTS_PER_MINUTE + slot - LOWEST_SLOT;
+    const tally = this.#cells.get(destination);
+    const count = tally?.get(key);
+    if (tally !== undefined && count !== undefined) tally.set(key, count + 1);
+    else if (this.#size >= MAX_CELLS) this.dropped.inc();
+    else {
+      this.#size++;
+      this.#cells.set(destination, (tally ?? new Map()).set(key, 1));
+    }
+  }
+
+  async #flush(): Promise<void> {
+    // What is left of the last time goes first, and only when that is done is more taken out.
+    if (this.#rows.length === 0) this.#rows = this.#takeRows();
+    while (this.#rows.length > 0) {
+      const part = this.#rows.slice(0, ROWS_PER_TRANSACTION);
+      try {
+        await this.db.transaction((queries) => addStats(queries, part));
+      } catch (error) {
+        const kept = error instanceof StoreUnavailableError;
+        this.log.warn({ err: error, kept, rows: part.length }, 'could not write statistics');
+        if (kept) return;
+        // Something in them is refused and always will be: without these the others go on.
+        this.dropped.inc(part.length);
+      }
+      this.#rows.splice(0, part.length);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  /** Each count goes into the minute and the hour, of its destination and in all. */
+  #takeRows(): StatsRow[] {
+    const rows = new Map<string, StatsRow>();
+    for (const [key, tally] of this.#cells) {
+      const entityId = entityOfDestination(key);
+      const destination = key.slice(entityId.length + 1);
+      for (const [cell, total] of tally) {
+        const atS = Math.floor(cell / SLOTS_PER_MINUTE) * INTERVAL_S.minute;
+        const slot = (cell % SLOTS_PER_MINUTE) + LOWEST_SLOT;
+        for (const seconds of KEPT_SECONDS) {
+          for (const name of new Set([destination, ''])) {
+            addTo(rows, { entityId, seconds, destination: name, startS: atS - (atS % seconds), slot, total });
+          }
+        }
+      }
+    }
+    this.#cells = new Map();
+    this.#size = 0;
+    return [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
+  }
+}
+
+function addTo(rows: Map<string, StatsRow>, row: StatsRow): void {
+  const key = `${row.entityId} ${row.seconds} ${row.destination} ${row.startS} ${row.slot}`;
+  const known = rows.get(key);
+  if (known === undefined) rows.set(key, row);
+  else known.total += row.total;
+}

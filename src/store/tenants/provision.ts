@@ -1,0 +1,29 @@
+import { PERMISSIONS } from '../../domain/api-keys.ts';
+import type { Database, Queries } from '../database/database.ts';
+import { createApiKey } from './api-keys.ts';
+import type { Change } from './audit.ts';
+import { createEntity, hasEntities } from './entities.ts';
+import type { SecretBox } from './secret-box.ts';
+
+export type Provisioned = { entityId: string; apiKey: string };
+
+/** An entity that can be used at once: with its signing secrets and a first key that may do everything. */
+export function provisionEntity(db: Database, box: SecretBox, name: string, change: Change): Promise<Provisioned> {
+  return db.transaction((queries) => makeEntityAndKey(queries, box, name, change));
+}
+
+/** On an empty store only. Two instances may start on it at once: the lock lets one of them find it so. */
+export async function provisionFirstEntity(db: Database, box: SecretBox, change: Change): Promise<Provisioned | null> {
+  if (await hasEntities(db)) return null;
+  return db.transaction(async (queries) => {
+    for (const sql of db.dialect.lockStore) await queries.run(sql);
+    return (await hasEntities(queries)) ? null : makeEntityAndKey(queries, box, 'First entity', change);
+  });
+}
+
+async function makeEntityAndKey(queries: Queries, box: SecretBox, name: string, change: Change): Promise<Provisioned> {
+  const { entityId } = await createEntity(queries, box, name, change);
+  const options = { name: 'First key', permissions: PERMISSIONS, expiresAt: null };
+  const { apiKey } = await createApiKey(queries, entityId, options, change);
+  return { entityId, apiKey };
+}

@@ -1,0 +1,115 @@
+import type { WebhookHealth } from '../../contract/webhook-health.ts';
+import type { Database, Queries, SqlInteger } from '../database/database.ts';
+import { chunks, valuesList } from '../database/sql.ts';
+import { type Change, recordChange } from '../tenants/audit.ts';
+
+/** What a process has seen of a webhook since it last wrote it down. */
+export type HealthReport = {
+  entityId: string;
+  webhookId: string;
+  /** Since the last success in the report, or since its beginning where there was none. */
+  failuresInARow: number;
+  lastSuccessMs: number | null;
+  lastFailureMs: number | null;
+};
+
+const REPORT_TYPES = ['text', 'text', 'bigint', 'bigint', 'bigint'];
+
+const later = (column: string) =>
+  `case when excluded.${column} is null or webhook_health.${column} > excluded.${column}
+     then webhook_health.${column} else excluded.${column} end`;
+
+/**
+ * Adds reports to what is known. Those of two instances overlap and come in any order: a date never goes back, and
+ * failures from before the other's success do not count. A webhook that is gone meanwhile gets no row.
+ */
+export async function recordHealth(db: Database, reports: readonly HealthReport[]): Promise<void> {
+  // Sorted, so that two instances which report on the same webhooks take the rows in the same order.
+  const sorted = [...reports].sort((a, b) =>
+    `${a.entityId} ${a.webhookId}` < `${b.entityId} ${b.webhookId}` ? -1 : 1,
+  );
+  for (const chunk of chunks(sorted)) {
+    await db.transaction((queries) =>
+      queries.run(
+        `with reports (entity_id, webhook_id, failures_in_a_row, last_success_ms, last_failure_ms) as
+           (values ${valuesList(chunk.length, 5, 0, REPORT_TYPES)})
+         insert into webhook_health (entity_id, webhook_id, failures_in_a_row, last_success_ms, last_failure_ms)
+         select r.entity_id, r.webhook_id, r.failures_in_a_row, r.last_success_ms, r.last_failure_ms from reports r
+         where exists (select 1 from webhooks w where w.entity_id = r.entity_id and w.id = r.webhook_id)
+         on conflict (entity_id, webhook_id) do update set
+           failures_in_a_row =
+             case when webhook_health.last_success_ms > excluded.last_failure_ms then 0
+                  else excluded.failures_in_a_row end
+             + case when excluded.last_success_ms >= webhook_health.last_failure_ms then 0
+                    else webhook_health.failures_in_a_row end,
+           last_success_ms = ${later('last_success_ms')},
+           last_failure_ms = ${later('last_failure_ms')}`,
+        chunk.flatMap((report) => [
+          report.entityId,
+          report.webhookId,
+          report.failuresInARow,
+          report.lastSuccessMs,
+          report.lastFailureMs,
+        ]),
+      ),
+    );
+  }
+}
+
+/** A webhook that is put back into service starts with a clean slate. */
+export async function forgetFailures(queries: Queries, entityId: string, webhookId: string): Promise<void> {
+  await queries.run('update webhook_health set failures_in_a_row = 0 where entity_id = $1 and webhook_id = $2', [
+    entityId,
+    webhookId,
+  ]);
+}
+
+type HealthRow = {
+  suspended_reason: WebhookHealth['reason'];
+  failures_in_a_row: SqlInteger | null;
+  last_success_ms: SqlInteger | null;
+  last_failure_ms: SqlInteger | null;
+};
+
+export async function readHealth(db: Database, entityId: string, webhookId: string): Promise<WebhookHealth | null> {
+  const row = await db.get<HealthRow>(
+    `select w.suspended_reason, h.failures_in_a_row, h.last_success_ms, h.last_failure_ms
+     from webhooks w left join webhook_health h on h.entity_id = w.entity_id and h.webhook_id = w.id
+     where w.entity_id = $1 and w.id = $2`,
+    [entityId, webhookId],
+  );
+  if (row === undefined) return null;
+  return {
+    webhookId,
+    state: row.suspended_reason === null ? 'active' : 'suspended',
+    reason: row.suspended_reason,
+    failuresInARow: Number(row.failures_in_a_row ?? 0),
+    dateLastSuccess: toSeconds(row.last_success_ms),
+    dateLastFailure: toSeconds(row.last_failure_ms),
+  };
+}
+
+function toSeconds(ms: SqlInteger | null): number | null {
+  return ms === null ? null : Math.floor(Number(ms) / 1000);
+}
+
+export async function readNoticeUrl(queries: Pick<Queries, 'get'>, entityId: string): Promise<string | null> {
+  const row = await queries.get<{ notice_url: string | null }>('select notice_url from entities where id = $1', [
+    entityId,
+  ]);
+  return row?.notice_url ?? null;
+}
+
+export function setNoticeUrl(db: Database, entityId: string, noticeUrl: string | null, change: Change): Promise<void> {
+  return db.transaction(async (queries) => {
+    const before = await readNoticeUrl(queries, entityId);
+    if (before === noticeUrl) return;
+    await queries.run('update entities set notice_url = $2 where id = $1', [entityId, noticeUrl]);
+    await recordChange(queries, entityId, change, {
+      action: 'entity.updated',
+      target: entityId,
+      before: { noticeUrl: before },
+      after: { noticeUrl },
+    });
+  });
+}

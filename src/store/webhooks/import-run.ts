@@ -1,0 +1,122 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { NumberedWebhook, Refusal } from '../../contract/webhook-import.ts';
+import type { Database, Queries } from '../database/database.ts';
+import { migrate } from '../database/migrate.ts';
+import { openSqlite } from '../database/sqlite/sqlite.ts';
+import { amendChange, type Change, recordChange } from '../tenants/audit.ts';
+import { type BatchOutcome, importBatch, readStored } from './import.ts';
+
+export type ImportCounts = { lines: number; created: number; existing: number; refused: number };
+
+/** Up to a thousand lines: the webhooks they hold, and those that could not even be read as one. */
+export type ImportBatch = { webhooks: readonly NumberedWebhook[]; unreadable: readonly Refusal[] };
+
+/** One import, batch by batch; each is committed when `add` resolves. */
+export type ImportRun = {
+  readonly counts: Readonly<ImportCounts>;
+  /** Answers every refused line of the batch, in order. */
+  add(batch: ImportBatch): Promise<Refusal[]>;
+  /** After the last batch. */
+  finish(): Promise<void>;
+  /** Whether it came to its end or broke off. */
+  close(): Promise<void>;
+};
+
+export type ImportSettings = { entityWebhookLimit: number; change: Change };
+
+/** The audit has one row for the whole import, true after every batch: an import that breaks off is in it too. */
+export function startImport(db: Database, entityId: string, settings: ImportSettings): ImportRun {
+  let counts = noLines();
+  let auditId: string | null = null;
+  const record = async (queries: Queries, after: ImportCounts): Promise<string> => {
+    if (auditId === null) {
+      const entry = { action: 'webhooks.imported', target: entityId, after } as const;
+      return recordChange(queries, entityId, settings.change, entry);
+    }
+    await amendChange(queries, entityId, auditId, after);
+    return auditId;
+  };
+  return {
+    get counts() {
+      return counts;
+    },
+    async add(batch) {
+      let recordedAs = auditId;
+      const audit = async (queries: Queries, outcome: BatchOutcome) => {
+        recordedAs = await record(queries, addUp(counts, batch, outcome));
+      };
+      const outcome = await importWhatIsReadable(db, entityId, batch, { ...settings, audit });
+      auditId = recordedAs;
+      counts = addUp(counts, batch, outcome);
+      return refusalsOf(batch, outcome);
+    },
+    async finish() {
+      await db.transaction((queries) => record(queries, counts));
+    },
+    close: async () => undefined,
+  };
+}
+
+/**
+ * The same import into a store of its own that is thrown away, with the real one seen beneath it: so it reports what
+ * the import would, keeps no lock on the real store, and holds nothing in memory.
+ */
+export async function rehearseImport(db: Database, entityId: string, settings: ImportSettings): Promise<ImportRun> {
+  const folder = await mkdtemp(join(tmpdir(), 'paybell-dry-run-'));
+  const scratch = await openScratch(join(folder, 'paybell.db'), entityId);
+  let counts = noLines();
+  return {
+    get counts() {
+      return counts;
+    },
+    async add(batch) {
+      const beneath = await db.snapshot((queries) => readStored(queries, entityId, batch.webhooks));
+      const outcome = await importWhatIsReadable(scratch, entityId, batch, { ...settings, beneath });
+      counts = addUp(counts, batch, outcome);
+      return refusalsOf(batch, outcome);
+    },
+    finish: async () => undefined,
+    async close() {
+      await scratch.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function openScratch(file: string, entityId: string): Promise<Database> {
+  const scratch = await openSqlite(file);
+  await migrate(scratch);
+  await scratch.transaction((queries) =>
+    queries.run('insert into entities (id, name, created_at) values ($1, $2, $3)', [entityId, 'Dry run', 0]),
+  );
+  return scratch;
+}
+
+function importWhatIsReadable(
+  db: Database,
+  entityId: string,
+  { webhooks }: ImportBatch,
+  options: Parameters<typeof importBatch>[3],
+): Promise<BatchOutcome> {
+  if (webhooks.length === 0) return Promise.resolve({ created: 0, existing: 0, refused: [] });
+  return importBatch(db, entityId, webhooks, options);
+}
+
+function addUp(before: ImportCounts, { webhooks, unreadable }: ImportBatch, outcome: BatchOutcome): ImportCounts {
+  return {
+    lines: before.lines + webhooks.length + unreadable.length,
+    created: before.created + outcome.created,
+    existing: before.existing + outcome.existing,
+    refused: before.refused + unreadable.length + outcome.refused.length,
+  };
+}
+
+function refusalsOf({ unreadable }: ImportBatch, { refused }: BatchOutcome): Refusal[] {
+  return [...unreadable, ...refused].sort((a, b) => a.line - b.line);
+}
+
+function noLines(): ImportCounts {
+  return { lines: 0, created: 0, existing: 0, refused: 0 };
+}

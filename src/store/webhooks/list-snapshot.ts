@@ -1,0 +1,109 @@
+import type { WebhookListQuery } from '../../contract/webhooks.ts';
+import type { Queries, SqlInteger } from '../database/database.ts';
+import { toWebhook, WEBHOOK_COLUMNS, type WebhookRow } from './list.ts';
+
+/** What a list asks of a view; a single webhook is found faster by its id in the store. */
+export type ViewQuery = Omit<WebhookListQuery, 'webhookId'>;
+
+/** One such character makes every other of the text take two bytes. */
+const WIDE = /[^\0-\xff]/;
+
+type Parts = {
+  readonly revision: number;
+  /** The JSON of all webhooks, one after the other in order of creation. */
+  readonly text: string;
+  /** Where each begins in the text, and where the last one ends. */
+  readonly starts: Uint32Array;
+  readonly networkIds: Float64Array;
+  readonly eventIndexes: Uint16Array;
+  readonly events: readonly string[];
+  /** Which one, by creation, stands where in the order of URLs. */
+  readonly byUrl: Uint16Array;
+};
+
+/**
+ * All webhooks of one entity at one revision, ready to be answered from: their JSON in one text, and beside it only what
+ * the filters and the sort orders need. So a view is a handful of objects, however many webhooks it holds.
+ */
+export class WebhookView {
+  readonly revision: number;
+  /** What it takes in memory, near enough to set a limit by. */
+  readonly bytes: number;
+  readonly #count: number;
+
+  private constructor(private readonly parts: Parts) {
+    const { text, byUrl, revision } = parts;
+    this.revision = revision;
+    this.#count = byUrl.length;
+    this.bytes = text.length * (WIDE.test(text) ? 2 : 1) + this.#count * 16 + 500;
+  }
+
+  static async read(queries: Queries, entityId: string, revision: number): Promise<WebhookView> {
+    // The store sorts by URL, as its order of texts is not JavaScript's.
+    const rows = await queries.all<WebhookRow & { created_seq: SqlInteger }>(
+      `select ${WEBHOOK_COLUMNS}, created_seq from webhooks where entity_id = $1 order by post_url, id`,
+      [entityId],
+    );
+    const sorted = rows.map((row, inUrlOrder) => ({ row, inUrlOrder, sequence: Number(row.created_seq) }));
+    sorted.sort((a, b) => a.sequence - b.sequence);
+    const byUrl = new Uint16Array(rows.length);
+    const starts = new Uint32Array(rows.length + 1);
+    const events = new Map<string, number>();
+    const texts: string[] = [];
+    let end = 0;
+    for (const [created, { row, inUrlOrder }] of sorted.entries()) {
+      if (!events.has(row.event)) events.set(row.event, events.size);
+      const text = JSON.stringify(toWebhook(row));
+      texts.push(text);
+      end += text.length;
+      starts[created + 1] = end;
+      byUrl[inUrlOrder] = created;
+    }
+    return new WebhookView({
+      revision,
+      text: texts.join(''),
+      starts,
+      networkIds: Float64Array.from(sorted, ({ row }) => Number(row.network_id)),
+      eventIndexes: Uint16Array.from(sorted, ({ row }) => events.get(row.event) ?? 0),
+      events: [...events.keys()],
+      byUrl,
+    });
+  }
+
+  /** The list as JSON, byte for byte as from the store. */
+  list(query: ViewQuery): string {
+    const filtered = query.networkId !== undefined || query.event !== undefined;
+    const { total, found } = filtered ? this.#filter(query) : this.#slice(query);
+    const { text, starts } = this.parts;
+    const webhooks = found.map((index) => text.slice(starts[index], starts[index + 1]));
+    return `{"totalResults":${total},"webhooks":[${webhooks.join(',')}]}`;
+  }
+
+  #slice({ page, limit, sortBy, sortDir }: ViewQuery): { total: number; found: number[] } {
+    const first = (page - 1) * limit;
+    const found: number[] = [];
+    for (let at = first; at < this.#count && at < first + limit; at++) found.push(this.#indexAt(at, sortBy, sortDir));
+    return { total: this.#count, found };
+  }
+
+  #filter({ networkId, event, page, limit, sortBy, sortDir }: ViewQuery): { total: number; found: number[] } {
+    const { networkIds, eventIndexes, events } = this.parts;
+    const wanted = event === undefined ? null : events.indexOf(event);
+    const first = (page - 1) * limit;
+    const found: number[] = [];
+    let total = 0;
+    for (let at = 0; at < this.#count; at++) {
+      const index = this.#indexAt(at, sortBy, sortDir);
+      if (networkId !== undefined && networkIds[index] !== networkId) continue;
+      if (wanted !== null && eventIndexes[index] !== wanted) continue;
+      if (total >= first && found.length < limit) found.push(index);
+      total++;
+    }
+    return { total, found };
+  }
+
+  #indexAt(position: number, sortBy: ViewQuery['sortBy'], sortDir: ViewQuery['sortDir']): number {
+    const ascending = sortDir === 'asc' ? position : this.#count - 1 - position;
+    return sortBy === 'postUrl' ? (this.parts.byUrl[ascending] ?? 0) : ascending;
+  }
+}

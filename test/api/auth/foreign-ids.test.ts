@@ -1,0 +1,155 @@
+import { beforeAll, expect, test } from 'bun:test';
+import type { App } from '../../../src/api/app.ts';
+import type { WebhookList } from '../../../src/contract/webhooks.ts';
+import { call, createTenant, type Tenant, testApp, WEBHOOKS } from '../../support/api.ts';
+import { dumpRows } from '../../support/dump.ts';
+import { type Operation, operationsOf, pathWith } from '../../support/operations.ts';
+import { onEveryEngine } from '../../support/stores.ts';
+
+const ADMIN_KEY = 'operator-key-0123456789-abcdefghij';
+const EVENTS = '/api/v1/crypto/events';
+const PAIR = { networkIds: [1], events: ['LatePayment'] };
+
+onEveryEngine('what belongs to another entity', (store) => {
+  let app: App;
+  let owner: Tenant;
+  let stranger: Tenant;
+  let entityOperations: Operation[];
+  let withId: Operation[];
+  /** By the name in the path's braces: an id that exists and is the owner's. A route with a new name needs its own. */
+  const foreignIds: Record<string, string> = {};
+
+  beforeAll(async () => {
+    app = testApp(store.db, { ADMIN_KEY });
+    owner = await createTenant(store.db);
+    stranger = await createTenant(store.db);
+    for (const tenant of [owner, stranger]) {
+      await call(app, tenant, WEBHOOKS, { json: { postUrl: 'https://example.com/hook', ...PAIR } });
+    }
+    const { webhooks } = (await (await call(app, owner, WEBHOOKS)).json()) as WebhookList;
+    const event = { event: 'LatePayment', networkId: 1, eventId: 'owned-by-one' };
+    expect((await call(app, owner, EVENTS, { json: event })).status).toBe(202);
+    const deliveries = await store.db.all<{ id: string }>('select id from deliveries where entity_id = $1', [
+      owner.entityId,
+    ]);
+    foreignIds.webhookId = webhooks[0]?.webhookId ?? '';
+    foreignIds.eventId = event.eventId;
+    foreignIds.deliveryId = deliveries[0]?.id ?? '';
+    const again = await call(app, owner, `/api/v1/crypto/deliveries/redeliver?eventId=${event.eventId}`, {
+      method: 'POST',
+    });
+    const { redeliveryId } = (await again.json()) as { redeliveryId?: string };
+    if (redeliveryId !== undefined) foreignIds.redeliveryId = redeliveryId;
+    const operations = await operationsOf(app);
+    entityOperations = operations.filter(({ permission }) => permission !== 'operator');
+    withId = entityOperations.filter(({ parameter }) => parameter !== null);
+  });
+
+  /** An id of the same shape that nobody has. */
+  const absentBeside = (id: string) => id.replace(/.$/, (last) => (last === '0' ? '1' : '0'));
+
+  /** A bulk redelivery makes an id of its own, and says when it was started. */
+  const withoutNewIds = (text: string) => text.replace(/rdl_[0-9a-f]{32}|"date\w+\\":\d+/g, '');
+
+  const ask = (operation: Operation, who: Tenant, id: string) =>
+    call(app, who, pathWith(operation, id), operation.example);
+
+  /** Everything that a client can see, but for the id of the request. */
+  async function seen(answer: Response): Promise<string> {
+    const headers = [...answer.headers].filter(([name]) => name !== 'x-request-id');
+    const text = (await answer.text()).replace(/"requestId":"[^"]*"/, '"requestId":""');
+    return JSON.stringify([answer.status, headers.toSorted(), text]);
+  }
+
+  test('is there, so that the comparison means something', () => {
+    expect(withId.length).toBeGreaterThan(3);
+    for (const { name, parameter } of withId) {
+      expect([name, foreignIds[parameter ?? ''] ?? `no example of ${parameter}`]).toEqual([
+        name,
+        expect.stringMatching(/^\w+-\w+-\w+$|^[a-z]+_[0-9a-f]{32}$/),
+      ]);
+    }
+  });
+
+  test('is 404 on every route with an id, byte for byte like what never existed, for a key and for the operator', async () => {
+    const operator = { ...stranger, apiKey: ADMIN_KEY };
+    for (const operation of withId) {
+      const foreign = foreignIds[operation.parameter ?? ''] ?? '';
+      const absent = absentBeside(foreign);
+      for (const who of [stranger, operator]) {
+        const answers = [await ask(operation, who, foreign), await ask(operation, who, absent)];
+        expect([operation.name, ...answers.map(({ status }) => status)]).toEqual([operation.name, 404, 404]);
+        const [ofForeign, ofAbsent] = await Promise.all(answers.map(seen));
+        expect(ofForeign).toBe(ofAbsent ?? '');
+      }
+    }
+  });
+
+  test('is found by no filter: every answer is byte for byte that to an id that never existed', async () => {
+    const filters = entityOperations.flatMap((operation) =>
+      operation.query.filter((name) => name in foreignIds).map((name) => ({ operation, name })),
+    );
+    expect(filters.length).toBeGreaterThan(5);
+    for (const { operation, name } of filters) {
+      const foreign = foreignIds[name] ?? '';
+      const send = (id: string) => call(app, stranger, `${operation.path}?${name}=${id}`, operation.example);
+      const [ofForeign, ofAbsent] = [await seen(await send(foreign)), await seen(await send(absentBeside(foreign)))];
+      expect([operation.name, name, withoutNewIds(ofForeign)]).toEqual([operation.name, name, withoutNewIds(ofAbsent)]);
+    }
+  });
+
+  test('is not there for whoever knows its tag either', async () => {
+    const path = `${WEBHOOKS}/${foreignIds.webhookId}`;
+    const etag = (await call(app, owner, path)).headers.get('etag') ?? '';
+    expect(etag).not.toBe('');
+    for (const method of ['PATCH', 'DELETE']) {
+      const json = method === 'PATCH' ? { json: { postUrl: 'https://example.com/taken' } } : {};
+      for (const headers of [{ 'if-match': etag }, { 'if-match': '*' }]) {
+        const answer = await call(app, stranger, path, { method, headers, ...json });
+        expect([method, answer.status]).toEqual([method, 404]);
+      }
+    }
+    const read = await call(app, stranger, path, { headers: { 'if-none-match': etag } });
+    expect(read.status).toBe(404);
+  });
+
+  test('stays as it was, whatever a stranger sends', async () => {
+    const ownRows = async () => {
+      const rows = JSON.parse(await dumpRows(store)).flat(2) as string[];
+      return rows.filter((row) => row.includes(owner.entityId));
+    };
+    const before = await ownRows();
+    expect(before.length).toBeGreaterThan(5);
+    for (const operation of withId) await ask(operation, stranger, foreignIds[operation.parameter ?? ''] ?? '');
+    const sharedPairs = '?networkId=1&event=LatePayment';
+    for (const operation of entityOperations.filter(({ parameter }) => parameter === null)) {
+      await call(
+        app,
+        stranger,
+        operation.path + (operation.query.includes('event') ? sharedPairs : ''),
+        operation.example,
+      );
+    }
+    expect(await ownRows()).toEqual(before);
+  });
+
+  test('is in no list and no count of a stranger', async () => {
+    const operations = await operationsOf(app);
+    const lists = operations.filter(
+      ({ method, parameter, permission }) => method === 'GET' && parameter === null && permission !== 'operator',
+    );
+    expect(lists.length).toBeGreaterThan(3);
+    for (const { path, name } of lists) {
+      const text = await (await call(app, stranger, path)).text();
+      const leaked = [owner.entityId, owner.keyId, ...Object.values(foreignIds)].filter((id) => text.includes(id));
+      expect([name, leaked]).toEqual([name, []]);
+    }
+  });
+
+  test('answers its owner on the same routes', async () => {
+    for (const operation of withId.filter(({ method }) => method === 'GET')) {
+      const answer = await ask(operation, owner, foreignIds[operation.parameter ?? ''] ?? '');
+      expect([operation.name, answer.status]).toEqual([operation.name, 200]);
+    }
+  });
+});

@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'bun:test';
+import { ASSET_HEADERS, PAGE_HEADERS, REFERENCE_HEADERS } from '../../../src/api/dashboard/headers.ts';
+import type { Database } from '../../../src/store/database/database.ts';
+import { call, testApp } from '../../support/api.ts';
+
+/** No page looks into the store. */
+const app = testApp(undefined as unknown as Database);
+
+const headersOf = async (path: string) => Object.fromEntries((await call(app, null, path)).headers);
+
+describe.each([
+  ['/', PAGE_HEADERS],
+  ['/docs', REFERENCE_HEADERS],
+])('the page at %s', (path, expected) => {
+  const policy = expected['content-security-policy'];
+  const directives = new Map(
+    policy.split('; ').map((directive) => {
+      const [name = '', ...sources] = directive.split(' ');
+      return [name, sources.join(' ')];
+    }),
+  );
+
+  test('is served with its headers, as HTML', async () => {
+    expect(await headersOf(path)).toMatchObject({ 'content-type': 'text/html; charset=utf-8', ...expected });
+  });
+
+  test('allows nothing that its policy does not name', () => {
+    expect(directives.get('default-src')).toBe("'none'");
+  });
+
+  test.each(['script-src', 'style-src', 'connect-src'])('takes its %s from this process alone', (name) => {
+    expect(directives.get(name)).toBe("'self'");
+  });
+
+  test.each(['base-uri', 'form-action', 'frame-ancestors'])('forbids every %s', (name) => {
+    expect(directives.get(name)).toBe("'none'");
+  });
+
+  test('names no other host, nothing inline and no eval', () => {
+    expect(policy).not.toMatch(/https?:|\*|unsafe|blob:/);
+  });
+
+  test('has nothing inline that the policy would break', async () => {
+    const page = await (await call(app, null, path)).text();
+    expect(page).not.toMatch(/<style|\sstyle=|\son\w+=|<script>|javascript:/i);
+  });
+
+  test('loads only what keeps its type and is no part of anybody else’s page', async () => {
+    const page = await (await call(app, null, path)).text();
+    const assets = [...page.matchAll(/(?:src|<link[^>]*href)="([^"]+)"/g)].map(([, asset = '']) => asset);
+    expect(assets.length).toBeGreaterThan(1);
+    for (const asset of assets) expect(await headersOf(asset)).toMatchObject(ASSET_HEADERS);
+  });
+});
+
+test('the page for people takes no HTML from strings', () => {
+  expect(PAGE_HEADERS['content-security-policy']).toContain("require-trusted-types-for 'script'; trusted-types 'none'");
+});

@@ -1,0 +1,109 @@
+import { expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { bundlePage } from '../../../src/api/dashboard/bundle.ts';
+import { embedPage } from '../../../src/api/dashboard/embedding.ts';
+import { PAGE_PATHS } from '../../../src/dashboard/paths.ts';
+import { call, testApp } from '../../support/api.ts';
+import { tempFolder } from '../../support/paybell.ts';
+import { onEveryEngine } from '../../support/stores.ts';
+
+const MAX_FIRST_LOAD_BYTES = 100_000;
+const GZIP = { headers: { 'accept-encoding': 'gzip, deflate, br' } };
+
+function assetsOf(html: string): string[] {
+  return [...html.matchAll(/(?:src|href)="(\/page\/[^"]+)"/g)].map(([, path = '']) => path);
+}
+
+onEveryEngine('the page', (store) => {
+  test('is one document at every address of it', async () => {
+    const app = testApp(store.db);
+    const documents = await Promise.all(Object.values(PAGE_PATHS).map(async (path) => call(app, null, path)));
+    for (const answer of documents) {
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
+      expect(answer.headers.get('cache-control')).toBe('no-cache');
+    }
+    expect(new Set(await Promise.all(documents.map((answer) => answer.text()))).size).toBe(1);
+  });
+
+  test('forbids itself every other host, every inline script and style, and every frame', async () => {
+    const { headers } = await call(testApp(store.db), null, '/');
+    const policy = headers.get('content-security-policy') ?? '';
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy).toContain("require-trusted-types-for 'script'");
+    expect(policy).not.toMatch(/https?:|\*|unsafe/);
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('referrer-policy')).toBe('no-referrer');
+  });
+
+  test('names no other host and holds nothing inline', async () => {
+    const html = await (await call(testApp(store.db), null, '/')).text();
+    expect(html).not.toMatch(/(https?:)?\/\/[\w-]+\./);
+    expect(html).not.toMatch(/<style|style=|<script(?![^>]*src=)|\son\w+=/);
+    expect(html.match(/<script /g)).toHaveLength(1);
+  });
+
+  test('loads under 100 KB at first, compressed, from files that never change under their name', async () => {
+    const app = testApp(store.db);
+    const html = await call(app, null, '/', GZIP);
+    const paths = assetsOf(new TextDecoder().decode(Bun.gunzipSync(await html.clone().arrayBuffer())));
+    const answers = await Promise.all(paths.map((path) => call(app, null, path, GZIP)));
+    let bytes = (await html.bytes()).length;
+    for (const answer of answers) {
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get('content-encoding')).toBe('gzip');
+      expect(answer.headers.get('vary')).toBe('accept-encoding');
+      bytes += (await answer.bytes()).length;
+    }
+    expect(paths.filter((path) => /-[a-z0-9]{8}\.(js|css)$/.test(path))).toHaveLength(2);
+    const lasting = answers.filter((answer) => answer.headers.get('cache-control')?.endsWith('immutable'));
+    expect(lasting).toHaveLength(2);
+    expect(bytes).toBeLessThan(MAX_FIRST_LOAD_BYTES);
+  });
+
+  test.each(['', 'br', 'gzip;q=0', 'deflate, gzip; q=0.0'])('comes plain to whoever accepts %p', async (accepted) => {
+    const answer = await call(testApp(store.db), null, '/', { headers: { 'accept-encoding': accepted } });
+    expect(answer.headers.get('content-encoding')).toBeNull();
+    expect(await answer.text()).toStartWith('<!doctype html>');
+  });
+
+  test('knows where the API is when the processor has another name', async () => {
+    const html = await (await call(testApp(store.db, { PROCESSOR: 'chain' }), null, '/')).text();
+    expect(html).toContain('<meta name="paybell-processor" content="chain">');
+  });
+
+  test('is 404 for a file that it does not have, and 405 for another method', async () => {
+    const app = testApp(store.db);
+    expect((await call(app, null, '/page/main-00000000.js')).status).toBe(404);
+    expect((await call(app, null, '/page/..%2fmain.tsx')).status).toBe(404);
+    expect((await call(app, null, '/webhooks', { method: 'POST' })).status).toBe(405);
+    expect((await call(app, null, '/', { method: 'HEAD' })).status).toBe(200);
+  });
+
+  test('is not there where only deliveries run', async () => {
+    expect((await call(testApp(store.db, { ROLE: 'delivery' }), null, '/')).status).toBe(404);
+  });
+});
+
+test('the page carries none of the schemas that the server checks with', async () => {
+  for (const { text } of await bundlePage()) expect(text).not.toMatch(/ZodType|zod/i);
+});
+
+test('a built program has the finished page in it and needs no sources', async () => {
+  const folder = tempFolder();
+  try {
+    const entry = join(folder.path, 'entry.ts');
+    const module = join(import.meta.dir, '../../../src/api/dashboard/bundle.ts');
+    await Bun.write(
+      entry,
+      `import { bundlePage } from ${JSON.stringify(module)};\nconsole.log(JSON.stringify(await bundlePage()));\n`,
+    );
+    await Bun.build({ entrypoints: [entry], target: 'bun', outdir: folder.path, plugins: [await embedPage()] });
+    expect(await Bun.file(join(folder.path, 'entry.js')).text()).not.toContain('Bun.build');
+    const run = Bun.spawn([process.execPath, join(folder.path, 'entry.js')], { stdout: 'pipe' });
+    expect(JSON.parse(await run.stdout.text())).toEqual(await bundlePage());
+  } finally {
+    folder.remove();
+  }
+});

@@ -1,0 +1,83 @@
+import { beforeAll, expect, test } from 'bun:test';
+import type { App } from '../../../src/api/app.ts';
+import { type DeliveryDetail, MAX_ATTEMPTS_SHOWN } from '../../../src/contract/deliveries.ts';
+import { MAX_EVENT_BYTES } from '../../../src/contract/events.ts';
+import { call, createTenant, type Tenant, testApp, WEBHOOKS } from '../../support/api.ts';
+import { expectProblem } from '../../support/problems.ts';
+import { onEveryEngine } from '../../support/stores.ts';
+
+const EVENTS = '/api/v1/crypto/events';
+const DELIVERIES = '/api/v1/crypto/deliveries';
+const LARGE = 30;
+const SMALL = 60;
+
+/** A page has its bodies in it: a hundred of the largest would be 25 MB, for each of whoever asks at once. */
+onEveryEngine('a page of large events', (store) => {
+  let app: App;
+  let tenant: Tenant;
+
+  beforeAll(async () => {
+    app = testApp(store.db);
+    tenant = await createTenant(store.db);
+    const send = (padding: number) => {
+      const body = JSON.stringify({ event: 'LatePayment', networkId: 1, note: '' });
+      const text = body.replace('"note":""', `"note":"${'x'.repeat(padding)}"`);
+      return call(app, tenant, EVENTS, { method: 'POST', body: text, headers: { 'content-type': 'application/json' } });
+    };
+    for (let count = 0; count < LARGE; count++) expect((await send(MAX_EVENT_BYTES - 100)).status).toBe(202);
+    for (let count = 0; count < SMALL; count++) await send(10);
+  });
+
+  const list = (query: string) => call(app, tenant, `${EVENTS}?sortDir=asc&${query}`);
+
+  test('is refused where it is too much for one answer, and says what to ask for instead', async () => {
+    const { errors } = await expectProblem(await list('limit=30'), 'invalid_request');
+    expect(errors).toEqual([
+      { in: 'query', name: 'limit', message: expect.stringMatching(/^must be smaller here: .* 6553600 is the most$/) },
+    ]);
+  });
+
+  test('of the default length is always given, with every body', async () => {
+    const { events } = (await (await list('')).json()) as { events: { body: string }[] };
+    expect(events).toHaveLength(25);
+    for (const { body } of events) expect(body.length).toBeGreaterThan(MAX_EVENT_BYTES - 100);
+  });
+
+  test('is refused for its own bodies alone: other pages of any length are given', async () => {
+    const { events } = (await (await list('limit=30&page=2')).json()) as { events: unknown[] };
+    expect(events).toHaveLength(30);
+    expect((await call(app, tenant, `${EVENTS}?limit=${SMALL}`)).status).toBe(200);
+    expect((await list('limit=100&page=9')).status).toBe(200);
+  });
+});
+
+onEveryEngine('a delivery that was sent again all day', (store) => {
+  const ATTEMPTS = MAX_ATTEMPTS_SHOWN + 50;
+
+  test('is read with its latest attempts, oldest first, and with the count of all', async () => {
+    const app = testApp(store.db);
+    const tenant = await createTenant(store.db);
+    await call(app, tenant, WEBHOOKS, {
+      json: { postUrl: 'https://example.com/hook', networkIds: [1], events: ['LatePayment'] },
+    });
+    await call(app, tenant, EVENTS, { json: { event: 'LatePayment', networkId: 1 } });
+    const { deliveries } = (await (await call(app, tenant, DELIVERIES)).json()) as {
+      deliveries: { deliveryId: string }[];
+    };
+    const id = deliveries[0]?.deliveryId ?? '';
+    await store.db.transaction(async (queries) => {
+      await queries.run('update deliveries set attempts = $2 where id = $1', [id, ATTEMPTS]);
+      for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+        await queries.run(
+          `insert into attempts (entity_id, delivery_id, attempt, kind, post_url, started_at_ms, duration_ms)
+           values ($1, $2, $3, 'redelivery', 'https://example.com/hook', 1000, 1)`,
+          [tenant.entityId, id, attempt],
+        );
+      }
+    });
+    const read = (await (await call(app, tenant, `${DELIVERIES}/${id}`)).json()) as DeliveryDetail;
+    expect(read.attempts).toBe(ATTEMPTS);
+    const shown = Array.from({ length: MAX_ATTEMPTS_SHOWN }, (_, index) => ATTEMPTS - MAX_ATTEMPTS_SHOWN + 1 + index);
+    expect(read.attemptLog.map(({ attempt }) => attempt)).toEqual(shown);
+  });
+});

@@ -1,0 +1,337 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import type { App } from '../../../src/api/app.ts';
+import type { DeliveryDetail, DeliveryView, Redelivery } from '../../../src/contract/deliveries.ts';
+import { deliveryDetailSchema, deliveryListSchema, redeliverySchema } from '../../../src/contract/deliveries.ts';
+import { continueRedelivery } from '../../../src/store/deliveries/redeliver.ts';
+import { suspendWebhook } from '../../../src/store/deliveries/states.ts';
+import { call, createTenant, TEST_CHANGE, type Tenant, testApp, WEBHOOKS } from '../../support/api.ts';
+import {
+  addReceiver,
+  answered,
+  forgetDeliveries,
+  LATE_ON_1,
+  ScriptedSender,
+  unanswered,
+  withEngine,
+} from '../../support/deliveries.ts';
+import { expectProblem, faultsByName } from '../../support/problems.ts';
+import { onEveryEngine } from '../../support/stores.ts';
+import { until } from '../../support/until.ts';
+
+const API = '/api/v1/crypto';
+const DELIVERIES = `${API}/deliveries`;
+const HOOK = 'https://example.com/hook';
+
+/** Keys out of order, a number beyond 2^53 and odd spaces: what no parser and printer would leave as it is. */
+const BODY = '{ "z":1,"event":"LatePayment", "networkId":1,"amount":123456789012345678901234567890,"1":"ünï\\u0000"}';
+
+type List = { totalResults: number; deliveries: DeliveryView[] };
+
+/** The beginning of what every list of deliveries and every redelivery of many refuses. */
+const BAD_FILTERS: [query: string, faults: Record<string, RegExp>][] = [
+  ['status=Failed', { status: /pending, retrying, delivered, failed, held, cancelled/ }],
+  ['status=', { status: /one of/ }],
+  ['status=failed&status=held', { status: /more than once/ }],
+  ['event=webhook.suspended', { event: /one of AgreementSignedUp/ }],
+  ['eventId=', { eventId: /must not be empty/ }],
+  ['eventId=a%00', { eventId: /NUL/ }],
+  ['webhookId=', { webhookId: /must not be empty/ }],
+  ['networkId=1.5', { networkId: /plain decimal digits/ }],
+  ['since=yesterday', { since: /plain decimal digits/ }],
+  ['since=2026-01-31', { since: /plain decimal digits/ }],
+  ['since=-1', { since: /plain decimal digits/ }],
+  ['since=9007199254740992', { since: /9007199254740991/ }],
+  ['until=1e9', { until: /plain decimal digits/ }],
+  ['eventID=a', { eventID: /did you mean eventId\?/ }],
+  ['outcome=failed', { outcome: /known are eventId, event, networkId, since, until, webhookId, status/ }],
+  ['until=&status=x&webhookid=a', { until: /digits/, status: /one of/, webhookid: /webhookId\?/ }],
+];
+
+const BAD_PAGING: [query: string, faults: Record<string, RegExp>][] = [
+  ['limit=101', { limit: /from 1 to 100/ }],
+  ['page=0', { page: /from 1/ }],
+  ['sortBy=dateDelivered', { sortBy: /dateCreated, dateNextAttempt/ }],
+  ['sortDir=up', { sortDir: /asc, desc/ }],
+];
+
+const BAD_REDELIVERIES: [query: string, faults: Record<string, RegExp>][] = [
+  ['', { 'eventId, event, networkId, since, until, webhookId, status': /at least one/ }],
+  ['dryRun=true', { 'eventId, event, networkId, since, until, webhookId, status': /at least one/ }],
+  ['status=failed&dryRun=yes', { dryRun: /true, false/ }],
+  ['status=failed&dryRun=', { dryRun: /true, false/ }],
+  ['status=failed&dryrun=true', { dryrun: /did you mean dryRun\?/ }],
+  ['status=failed&limit=5', { limit: /not a known parameter/ }],
+];
+
+onEveryEngine('deliveries', (store) => {
+  let app: App;
+  let tenant: Tenant;
+  let webhookId: string;
+  let wakes: number;
+  let kicks: number;
+
+  beforeEach(async () => {
+    wakes = 0;
+    kicks = 0;
+    app = testApp(store.db, {}, { onWork: () => wakes++, runRedeliveries: () => kicks++ });
+    tenant = await createTenant(store.db);
+    webhookId = await addReceiver(store.db, tenant.entityId, HOOK);
+  });
+
+  afterEach(() => forgetDeliveries(store.db));
+
+  const get = (path: string) => call(app, tenant, path);
+  const post = (path: string) => call(app, tenant, path, { method: 'POST' });
+  const send = async (body: string = JSON.stringify(LATE_ON_1)) => {
+    const answer = await call(app, tenant, `${API}/events`, { body, headers: { 'content-type': 'application/json' } });
+    expect(answer.status).toBe(202);
+    return ((await answer.json()) as { eventId: string }).eventId;
+  };
+  const list = async (query = ''): Promise<List> => {
+    const answer = await get(`${DELIVERIES}${query}`);
+    expect(answer.status).toBe(200);
+    return (await answer.json()) as List;
+  };
+  const only = async (): Promise<DeliveryView> => {
+    const { totalResults, deliveries } = await list();
+    if (totalResults !== 1 || deliveries[0] === undefined) throw new Error(`${totalResults} deliveries`);
+    return deliveries[0];
+  };
+  const read = async (deliveryId: string): Promise<DeliveryDetail> =>
+    (await (await get(`${DELIVERIES}/${deliveryId}`)).json()) as DeliveryDetail;
+
+  describe('GET /deliveries', () => {
+    test('shows where each delivery stands, in exactly the documented fields', async () => {
+      const eventId = await send();
+      const found = await list();
+      expect(deliveryListSchema.parse(found)).toEqual(found);
+      expect(found).toEqual({
+        totalResults: 1,
+        deliveries: [
+          {
+            deliveryId: expect.stringMatching(/^dlv_[0-9a-f]{32}$/),
+            eventId,
+            webhookId,
+            event: 'LatePayment',
+            networkId: 1,
+            postUrl: HOOK,
+            status: 'pending',
+            attempts: 0,
+            dateCreated: expect.any(Number),
+            dateNextAttempt: expect.any(Number),
+            dateDelivered: null,
+            lastStatusCode: null,
+            lastError: null,
+          },
+        ],
+      });
+      expect(Math.abs((found.deliveries[0]?.dateCreated ?? 0) - Date.now() / 1000)).toBeLessThan(60);
+    });
+
+    test('narrows, sorts and pages, and counts all that match', async () => {
+      const first = await send();
+      await send();
+      const third = await send();
+      expect((await list(`?eventId=${first}`)).totalResults).toBe(1);
+      expect(await list('?status=failed')).toEqual({ totalResults: 0, deliveries: [] });
+      expect(await list(`?webhookId=${webhookId}&limit=1&page=9`)).toEqual({ totalResults: 3, deliveries: [] });
+      const page = await list('?limit=2&sortBy=dateNextAttempt&sortDir=asc');
+      expect([page.totalResults, page.deliveries[0]?.eventId]).toEqual([3, first]);
+      expect((await list('?limit=1')).deliveries[0]?.eventId).toBe(third);
+    });
+
+    test('is the same bytes under the same tag, and 304 to whoever has them', async () => {
+      await send();
+      const answer = await get(DELIVERIES);
+      const etag = answer.headers.get('etag') ?? '';
+      const again = await call(app, tenant, DELIVERIES, { headers: { 'if-none-match': etag } });
+      expect([again.status, await again.text()]).toEqual([304, '']);
+      await send();
+      expect((await call(app, tenant, DELIVERIES, { headers: { 'if-none-match': etag } })).status).toBe(200);
+    });
+
+    test.each([...BAD_FILTERS, ...BAD_PAGING])('?%s is 400 and names every fault', async (query, faults) => {
+      const named = faultsByName(await expectProblem(await get(`${DELIVERIES}?${query}`), 'invalid_request'));
+      expectFaults(named, faults);
+    });
+  });
+
+  describe('GET /deliveries/{deliveryId}', () => {
+    test('shows the exact body, the attempts oldest first, and when the next is due', async () => {
+      await send(BODY);
+      const { deliveryId } = await only();
+      expect(await read(deliveryId)).toMatchObject({ body: BODY, attempts: 0, attemptLog: [] });
+      const sender = new ScriptedSender(() =>
+        sender.posts.length === 1 ? answered(503, { response: 'busy\n' }) : unanswered('timeout'),
+      );
+      const settings = { RETRY_SCHEDULE: '0s,0s,2h' };
+      await withEngine(
+        store.db,
+        sender,
+        () => until('it was tried twice', async () => (await read(deliveryId)).attempts === 2),
+        { settings },
+      );
+      const detail = await read(deliveryId);
+      expect(deliveryDetailSchema.parse(detail)).toEqual(detail);
+      expect(detail).toMatchObject({
+        status: 'retrying',
+        lastStatusCode: null,
+        lastError: 'timeout',
+        dateDelivered: null,
+        body: BODY,
+      });
+      expect(detail.attemptLog).toEqual([
+        {
+          attempt: 1,
+          kind: 'first',
+          postUrl: HOOK,
+          startedAtMs: expect.any(Number),
+          durationMs: 1,
+          statusCode: 503,
+          error: null,
+          response: 'busy\n',
+        },
+        {
+          attempt: 2,
+          kind: 'retry',
+          postUrl: HOOK,
+          startedAtMs: expect.any(Number),
+          durationMs: 1,
+          statusCode: null,
+          error: 'timeout',
+          response: null,
+        },
+      ]);
+      const [first, second] = detail.attemptLog.map(({ startedAtMs }) => startedAtMs);
+      expect(second ?? 0).toBeGreaterThanOrEqual(first ?? 0);
+      const waitS = (detail.dateNextAttempt ?? 0) - (second ?? 0) / 1000;
+      expect(Math.abs(waitS - 7_200)).toBeLessThan(60);
+    });
+
+    test('knows every attempt of a redelivery once it was delivered', async () => {
+      await send();
+      const { deliveryId } = await only();
+      await withEngine(store.db, new ScriptedSender(), async (engine) => {
+        await until('it is delivered', async () => (await read(deliveryId)).status === 'delivered');
+        for (let time = 0; time < 3; time++)
+          expect((await post(`${DELIVERIES}/${deliveryId}/redeliver`)).status).toBe(202);
+        engine.wake();
+        await until('three more are sent', async () => (await read(deliveryId)).attempts === 4);
+      });
+      const { attemptLog, dateDelivered, dateNextAttempt } = await read(deliveryId);
+      expect(attemptLog.map(({ attempt, kind }) => [attempt, kind])).toEqual([
+        [1, 'first'],
+        [2, 'redelivery'],
+        [3, 'redelivery'],
+        [4, 'redelivery'],
+      ]);
+      expect([dateDelivered === null, dateNextAttempt]).toEqual([false, null]);
+    });
+
+    test('is 404 for what never was, and takes no parameters', async () => {
+      await expectProblem(await get(`${DELIVERIES}/dlv_none`), 'not_found');
+      await send();
+      const { deliveryId } = await only();
+      await expectProblem(await get(`${DELIVERIES}/${deliveryId}?body=true`), 'invalid_request');
+    });
+  });
+
+  describe('POST /deliveries/{deliveryId}/redeliver', () => {
+    test('is 202 with the delivery, and wakes whoever delivers', async () => {
+      await send();
+      const delivery = await only();
+      const answer = await post(`${DELIVERIES}/${delivery.deliveryId}/redeliver`);
+      expect([answer.status, await answer.json()]).toEqual([202, delivery]);
+      expect(wakes).toBe(1);
+    });
+
+    test('is 409 and says what to do when its webhook is suspended or gone', async () => {
+      await send();
+      const { deliveryId } = await only();
+      await suspendWebhook(store.db, tenant.entityId, webhookId, 'failing', TEST_CHANGE);
+      const suspended = await expectProblem(await post(`${DELIVERIES}/${deliveryId}/redeliver`), 'conflict');
+      expect(suspended.detail).toContain('resume');
+      await call(app, tenant, `${WEBHOOKS}/${webhookId}`, { method: 'DELETE' });
+      const gone = await expectProblem(await post(`${DELIVERIES}/${deliveryId}/redeliver`), 'conflict');
+      expect(gone.detail).toContain('gone');
+      expect([wakes, (await only()).status]).toEqual([0, 'cancelled']);
+    });
+
+    test('is 404 for what never was, and for POST alone', async () => {
+      await expectProblem(await post(`${DELIVERIES}/dlv_none/redeliver`), 'not_found');
+      const answer = await get(`${DELIVERIES}/dlv_none/redeliver`);
+      expect(answer.headers.get('allow')).toBe('POST');
+      await expectProblem(answer, 'method_not_allowed');
+    });
+  });
+
+  describe('POST /deliveries/redeliver', () => {
+    test('with dryRun only counts', async () => {
+      await send();
+      await send();
+      const answer = await post(`${DELIVERIES}/redeliver?status=pending&dryRun=true`);
+      expect([answer.status, await answer.json()]).toEqual([200, { totalResults: 2 }]);
+      const none = await post(`${DELIVERIES}/redeliver?status=failed&dryRun=true`);
+      expect(await none.json()).toEqual({ totalResults: 0 });
+      const rows = await store.db.all('select id from redeliveries where entity_id = $1', [tenant.entityId]);
+      expect([rows, kicks, wakes]).toEqual([[], 0, 0]);
+    });
+
+    test('is 202 with its progress, which can be read to the end', async () => {
+      await send();
+      await send();
+      const answer = await post(`${DELIVERIES}/redeliver?webhookId=${webhookId}`);
+      const started = (await answer.json()) as Redelivery;
+      expect(redeliverySchema.parse(started)).toEqual(started);
+      expect([answer.status, started]).toEqual([
+        202,
+        {
+          redeliveryId: expect.stringMatching(/^rdl_[0-9a-f]{32}$/),
+          status: 'running',
+          totalResults: 2,
+          queued: 0,
+          skipped: 0,
+          sent: 0,
+          delivered: 0,
+          dateCreated: expect.any(Number),
+          dateFinished: null,
+        },
+      ]);
+      expect(kicks).toBe(1);
+      const progress = async () =>
+        (await (await get(`${API}/redeliveries/${started.redeliveryId}`)).json()) as Redelivery;
+      expect(await progress()).toEqual(started);
+      await continueRedelivery(store.db, tenant.entityId, started.redeliveryId);
+      expect(await progress()).toMatchObject({
+        status: 'finished',
+        queued: 2,
+        sent: 0,
+        dateFinished: expect.any(Number),
+      });
+      await withEngine(store.db, new ScriptedSender(), () =>
+        until('both are delivered', async () => (await progress()).delivered === 2),
+      );
+      expect(await progress()).toMatchObject({ status: 'finished', queued: 2, sent: 2, delivered: 2, skipped: 0 });
+    });
+
+    test.each([...BAD_FILTERS.slice(0, 13), ...BAD_REDELIVERIES])(
+      '?%s is 400 and starts nothing',
+      async (query, faults) => {
+        const named = faultsByName(
+          await expectProblem(await post(`${DELIVERIES}/redeliver?${query}`), 'invalid_request'),
+        );
+        expectFaults(named, faults);
+        expect(kicks).toBe(0);
+      },
+    );
+
+    test('has no progress to read under an id that never was', async () => {
+      await expectProblem(await get(`${API}/redeliveries/rdl_none`), 'not_found');
+    });
+  });
+});
+
+function expectFaults(named: Record<string, string>, faults: Record<string, RegExp>): void {
+  expect(Object.keys(named).toSorted()).toEqual(Object.keys(faults).toSorted());
+  for (const [name, message] of Object.entries(faults)) expect(named[name]).toMatch(message);
+}

@@ -1,0 +1,99 @@
+import { beforeEach, expect, test } from 'bun:test';
+import type { App } from '../../../../src/api/app.ts';
+import { eventListSchema, eventSchema } from '../../../../src/contract/deliveries.ts';
+import { call, createTenant, type Tenant, testApp } from '../../../support/api.ts';
+import { addReceiver } from '../../../support/deliveries.ts';
+import { expectProblem, faultsByName } from '../../../support/problems.ts';
+import { onEveryEngine } from '../../../support/stores.ts';
+
+const EVENTS = '/api/v1/crypto/events';
+
+/** Keys out of order, a number beyond 2^53 and odd spaces: what no parser and printer would leave as it is. */
+const BODY =
+  '{ "z":1,"event":"LatePayment", "networkId":1,"eventId":"odd","amount":1234567890123456789012.10,"1":"ü"}\n';
+
+const BAD_QUERIES: [query: string, faults: Record<string, RegExp>][] = [
+  ['status=failed', { status: /not a known parameter/ }],
+  ['webhookId=wh_1', { webhookId: /not a known parameter/ }],
+  ['sortBy=dateNextAttempt', { sortBy: /one of dateCreated/ }],
+  ['since=0x10&until=', { since: /digits/, until: /digits/ }],
+  ['event=latepayment', { event: /case-sensitive/ }],
+  ['eventId=&networkId=-1', { eventId: /empty/, networkId: /digits/ }],
+  ['limit=0&page=x&sortDir=down', { limit: /from 1 to 100/, page: /digits/, sortDir: /asc, desc/ }],
+];
+
+onEveryEngine('accepted events', (store) => {
+  let app: App;
+  let tenant: Tenant;
+
+  beforeEach(async () => {
+    app = testApp(store.db);
+    tenant = await createTenant(store.db);
+  });
+
+  const send = async (body: string | object) => {
+    const text = typeof body === 'string' ? body : JSON.stringify({ event: 'LatePayment', networkId: 1, ...body });
+    const answer = await call(app, tenant, EVENTS, { body: text, headers: { 'content-type': 'application/json' } });
+    expect(answer.status).toBe(202);
+  };
+  const list = async (query = '') => {
+    const answer = await call(app, tenant, `${EVENTS}${query}`);
+    expect(answer.status).toBe(200);
+    return eventListSchema.parse(await answer.json());
+  };
+  const idsOf = async (query: string) => (await list(query)).events.map(({ eventId }) => eventId);
+
+  test('come with the exact text that came in, and with how many webhooks matched', async () => {
+    await addReceiver(store.db, tenant.entityId, 'https://example.com/a');
+    await addReceiver(store.db, tenant.entityId, 'https://example.com/b');
+    await send(BODY);
+    const expected = {
+      eventId: 'odd',
+      event: 'LatePayment',
+      networkId: 1,
+      body: BODY,
+      dateCreated: expect.any(Number),
+      deliveries: 2,
+    };
+    expect(await list()).toEqual({ totalResults: 1, events: [expected] });
+    const one = await call(app, tenant, `${EVENTS}/odd`);
+    expect([one.status, eventSchema.parse(await one.json())]).toEqual([200, expected]);
+  });
+
+  test('are narrowed, sorted by date and paged, with the count of all', async () => {
+    await send({ eventId: 'a' });
+    await Bun.sleep(2);
+    await send({ eventId: 'b', networkId: 10 });
+    await Bun.sleep(2);
+    await send({ eventId: 'c', event: 'TransferCreated' });
+    expect(await idsOf('')).toEqual(['c', 'b', 'a']);
+    expect(await idsOf('?sortDir=asc&limit=2')).toEqual(['a', 'b']);
+    expect(await idsOf('?event=TransferCreated')).toEqual(['c']);
+    expect(await idsOf('?networkId=10')).toEqual(['b']);
+    expect(await idsOf('?eventId=a')).toEqual(['a']);
+    expect(await list('?eventId=none')).toEqual({ totalResults: 0, events: [] });
+    expect(await list('?limit=2&page=3')).toEqual({ totalResults: 3, events: [] });
+    const nowS = Math.floor(Date.now() / 1000);
+    expect(await idsOf(`?since=${nowS - 60}&until=${nowS + 60}`)).toHaveLength(3);
+    expect(await idsOf(`?since=${nowS + 60}`)).toEqual([]);
+    expect(await idsOf(`?until=${nowS - 60}`)).toEqual([]);
+  });
+
+  test('of another entity are not there', async () => {
+    await send({ eventId: 'mine' });
+    const stranger = await createTenant(store.db);
+    await expectProblem(await call(app, stranger, `${EVENTS}/mine`), 'not_found');
+    expect(await (await call(app, stranger, EVENTS)).json()).toEqual({ totalResults: 0, events: [] });
+  });
+
+  test('that never were are 404', async () => {
+    await expectProblem(await call(app, tenant, `${EVENTS}/none`), 'not_found');
+    await expectProblem(await call(app, tenant, `${EVENTS}/no%20such`), 'not_found');
+  });
+
+  test.each(BAD_QUERIES)('?%s is 400 and names every fault', async (query, faults) => {
+    const named = faultsByName(await expectProblem(await call(app, tenant, `${EVENTS}?${query}`), 'invalid_request'));
+    expect(Object.keys(named).toSorted()).toEqual(Object.keys(faults).toSorted());
+    for (const [name, message] of Object.entries(faults)) expect(named[name]).toMatch(message);
+  });
+});

@@ -1,0 +1,118 @@
+import { beforeEach, expect, test } from 'bun:test';
+import type { App } from '../../../src/api/app.ts';
+import { type Stats, statsSchema } from '../../../src/contract/stats.ts';
+import { createLogger } from '../../../src/log.ts';
+import { Counter } from '../../../src/metrics/registry.ts';
+import { EventIntake } from '../../../src/store/events/accept-queue.ts';
+import { StatsRecorder } from '../../../src/store/stats/recorder.ts';
+import { call, createTenant, type Tenant, testApp } from '../../support/api.ts';
+import { addReceiver, LATE_ON_1 } from '../../support/deliveries.ts';
+import { expectProblem } from '../../support/problems.ts';
+import { onEveryEngine } from '../../support/stores.ts';
+
+const STATS = '/api/v1/crypto/stats';
+const EVENTS = '/api/v1/crypto/events';
+
+onEveryEngine('GET /stats', (store) => {
+  let tenant: Tenant;
+  let recorder: StatsRecorder;
+  let app: App;
+
+  beforeEach(async () => {
+    tenant = await createTenant(store.db);
+    recorder = new StatsRecorder(store.db, createLogger('silent'), Date.now, new Counter());
+    const intake = new EventIntake(
+      store.db,
+      () => undefined,
+      (...accepted) => recorder.accepted(...accepted),
+    );
+    app = testApp(store.db, {}, { intake });
+  });
+
+  async function read(query = ''): Promise<Stats> {
+    const answer = await call(app, tenant, STATS + query);
+    expect(answer.status).toBe(200);
+    return statsSchema.parse(await answer.json());
+  }
+
+  test('is all zeros and nulls before anything happened, for the last 24 hours', async () => {
+    const stats = await read();
+    const timeToReceiptMs = { p50: null, p95: null, p99: null };
+    const nothing = { events: 0, accepted: 0, delivered: 0, failed: 0, timeToReceiptMs };
+    expect(stats).toMatchObject({ interval: 'hour', total: nothing, totalDestinations: 0, destinations: [] });
+    expect(stats.intervals).toHaveLength(24);
+    expect(stats.intervals.every(({ dateStart, ...row }) => Bun.deepEquals(row, nothing))).toBe(true);
+    expect(stats.backlog).toEqual({ waiting: 0, oldestDueAgeMs: 0 });
+  });
+
+  test('counts an event once and its deliveries each, however often the event is repeated', async () => {
+    await addReceiver(store.db, tenant.entityId, 'https://a.example.com/1');
+    await addReceiver(store.db, tenant.entityId, 'https://a.example.com/2');
+    await addReceiver(store.db, tenant.entityId, 'https://b.example.com/');
+    for (const status of [202, 200, 200]) {
+      const answer = await call(app, tenant, EVENTS, { json: { ...LATE_ON_1, eventId: 'once' } });
+      expect(answer.status).toBe(status);
+    }
+    await call(app, tenant, EVENTS, { json: { event: 'TransferCreated', networkId: 1 } });
+    await recorder.flush();
+    const { total, destinations, backlog } = await read('?interval=minute');
+    expect(total).toMatchObject({ events: 2, accepted: 3, delivered: 0, failed: 0 });
+    expect(destinations.map(({ destination, accepted }) => [destination, accepted])).toEqual([
+      ['https://a.example.com:443', 2],
+      ['https://b.example.com:443', 1],
+    ]);
+    expect(backlog.waiting).toBe(3);
+    const ofA = await read(`?interval=day&destination=${encodeURIComponent('https://a.example.com:443')}`);
+    expect(ofA.total).toMatchObject({ events: null, accepted: 2 });
+    expect(ofA.intervals).toHaveLength(30);
+  });
+
+  test('says how long the first delivery has been due, of this entity alone', async () => {
+    const other = await createTenant(store.db);
+    for (const { entityId } of [tenant, other]) await addReceiver(store.db, entityId, 'https://a.example.com/1');
+    await call(app, tenant, EVENTS, { json: LATE_ON_1 });
+    await call(app, other, EVENTS, { json: LATE_ON_1 });
+    const age = async (entityId: string, ms: number) =>
+      store.db.transaction((queries) =>
+        queries.run('update deliveries set due_ms = due_ms - $2 where entity_id = $1', [entityId, ms]),
+      );
+    await age(tenant.entityId, 60_000);
+    await age(other.entityId, 3_600_000);
+    const { oldestDueAgeMs } = (await read()).backlog;
+    expect(oldestDueAgeMs).toBeGreaterThanOrEqual(60_000);
+    expect(oldestDueAgeMs).toBeLessThan(3_600_000);
+  });
+
+  test('takes the range that is asked for, in whole intervals', async () => {
+    const stats = await read('?interval=minute&since=61&until=121');
+    expect([stats.dateStart, stats.dateEnd]).toEqual([60, 180]);
+    expect(stats.intervals.map(({ dateStart }) => dateStart)).toEqual([60, 120]);
+  });
+
+  test('is 304 to whoever has it already', async () => {
+    const query = '?since=3600&until=7200';
+    const etag = (await call(app, tenant, STATS + query)).headers.get('etag') ?? '';
+    expect((await call(app, tenant, STATS + query, { headers: { 'if-none-match': etag } })).status).toBe(304);
+  });
+
+  test('names every fault of the query', async () => {
+    const faults = async (query: string) => {
+      const { errors = [] } = await expectProblem(await call(app, tenant, STATS + query), 'invalid_request');
+      return errors.map(({ name }) => name);
+    };
+    expect(await faults('?interval=week&since=x&until=-1&destination=')).toEqual([
+      'interval',
+      'since',
+      'until',
+      'destination',
+    ]);
+    expect(await faults('?since=7200&until=3600')).toEqual(['since']);
+    expect(await faults('?interval=minute&since=0')).toEqual(['since']);
+    expect(await faults('?page=1')).toEqual(['page']);
+  });
+
+  test('needs deliveries:read', async () => {
+    const writer = await createTenant(store.db, ['events:write']);
+    await expectProblem(await call(app, writer, STATS), 'missing_permission');
+  });
+});

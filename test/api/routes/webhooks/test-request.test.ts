@@ -1,0 +1,244 @@
+import { beforeEach, expect, test } from 'bun:test';
+import { Webhook as Verifier } from 'standardwebhooks';
+import type { App } from '../../../../src/api/app.ts';
+import { loadConfig } from '../../../../src/config.ts';
+import type { DeliveryView } from '../../../../src/contract/deliveries.ts';
+import { sampleEvent } from '../../../../src/contract/event-samples.ts';
+import { testAnswerSchema } from '../../../../src/contract/webhook-health.ts';
+import { createAttemptTools } from '../../../../src/delivery/attempt-tools.ts';
+import { createSender } from '../../../../src/delivery/sender.ts';
+import { sendTestPost } from '../../../../src/delivery/test-request.ts';
+import { EVENT_KINDS } from '../../../../src/domain/event-kinds.ts';
+import { suspendWebhook } from '../../../../src/store/deliveries/states.ts';
+import { readHealth } from '../../../../src/store/webhooks/health.ts';
+import { call, createTenant, TEST_BOX, TEST_CHANGE, type Tenant, testApp, WEBHOOKS } from '../../../support/api.ts';
+import { Ledger } from '../../../support/ledger.ts';
+import { freePort } from '../../../support/postgres.ts';
+import { expectProblem } from '../../../support/problems.ts';
+import { onEveryEngine } from '../../../support/stores.ts';
+import { until } from '../../../support/until.ts';
+import { register } from '../../../support/webhooks.ts';
+
+const API = '/api/v1/crypto';
+const NOW_S = 1_763_168_400;
+const LOOPBACK = { ALLOW_INSECURE_TARGETS: 'true', DELIVERY_TIMEOUT: '2s' };
+
+onEveryEngine('a test post', (store) => {
+  let app: App;
+  let tenant: Tenant;
+
+  beforeEach(async () => {
+    app = testApp(store.db, LOOPBACK, { nowMs: () => NOW_S * 1000 });
+    tenant = await createTenant(store.db);
+  });
+
+  const registered = async (postUrl: string, event = 'LatePayment', networkId = 1) =>
+    (await register(store.db, tenant.entityId, postUrl, [{ networkId, event }])).webhooks[0]?.webhookId ?? '';
+  const tryOut = async (webhookId: string) => {
+    const answer = await call(app, tenant, `${WEBHOOKS}/${webhookId}/test`, { method: 'POST' });
+    expect(answer.status).toBe(200);
+    return testAnswerSchema.parse(await answer.json());
+  };
+  const logged = async () => {
+    const { deliveries } = (await (await call(app, tenant, `${API}/deliveries`)).json()) as {
+      deliveries: DeliveryView[];
+    };
+    return Promise.all(
+      deliveries.map(async ({ deliveryId }) => (await call(app, tenant, `${API}/deliveries/${deliveryId}`)).json()),
+    );
+  };
+
+  test('of each kind and network is a marked sample, really signed, and answers what the receiver said', async () => {
+    await using receiver = new Ledger(() => new Response('thanks', { status: 201 }));
+    const { secrets } = (await (await call(app, tenant, `${API}/webhooks/secret`)).json()) as {
+      secrets: { secret: string }[];
+    };
+    const verifier = new Verifier(secrets[0]?.secret ?? '');
+    for (const event of [...EVENT_KINDS, 'RefundIssued']) {
+      for (const networkId of [8453, 900]) {
+        const answer = await tryOut(await registered(receiver.url(), event, networkId));
+        expect(answer).toEqual({
+          delivered: true,
+          statusCode: 201,
+          error: null,
+          durationMs: expect.any(Number),
+          response: 'thanks',
+        });
+        const post = receiver.posts.at(-1);
+        const body = new TextDecoder().decode(post?.body);
+        expect(JSON.parse(body)).toEqual({ ...sampleEvent(event, networkId, post?.eventId ?? '', NOW_S), test: true });
+        expect(verifier.verify(body, post?.headers ?? {})).toMatchObject({ event, networkId, test: true });
+      }
+    }
+    expect(receiver.posts).toHaveLength(16);
+  });
+
+  test('leaves a delivery with one attempt of its own kind, with the body as it was sent', async () => {
+    await using receiver = new Ledger(() => new Response('ok'));
+    const webhookId = await registered(receiver.url('/path?query=1'));
+    await tryOut(webhookId);
+    const post = receiver.posts[0];
+    expect(await logged()).toEqual([
+      {
+        deliveryId: post?.deliveryId,
+        eventId: post?.eventId,
+        webhookId,
+        event: 'LatePayment',
+        networkId: 1,
+        postUrl: receiver.url('/path?query=1'),
+        status: 'delivered',
+        attempts: 1,
+        dateCreated: expect.any(Number),
+        dateNextAttempt: null,
+        dateDelivered: expect.any(Number),
+        lastStatusCode: 200,
+        lastError: null,
+        body: new TextDecoder().decode(post?.body),
+        attemptLog: [
+          {
+            attempt: 1,
+            kind: 'test',
+            postUrl: receiver.url('/path?query=1'),
+            startedAtMs: expect.any(Number),
+            durationMs: expect.any(Number),
+            statusCode: 200,
+            error: null,
+            response: 'ok',
+          },
+        ],
+      },
+    ]);
+    const event = await call(app, tenant, `${API}/events/${post?.eventId}`);
+    expect(await event.json()).toMatchObject({ deliveries: 1, body: new TextDecoder().decode(post?.body) });
+  });
+
+  test('that is refused by the receiver ends there: failed, with the status, and never retried', async () => {
+    await using receiver = new Ledger(() => new Response('no such order', { status: 404 }));
+    const answer = await tryOut(await registered(receiver.url()));
+    expect(answer).toMatchObject({ delivered: false, statusCode: 404, error: null, response: 'no such order' });
+    expect(await logged()).toMatchObject([
+      { status: 'failed', attempts: 1, dateNextAttempt: null, dateDelivered: null, lastStatusCode: 404 },
+    ]);
+    const due = await store.db.all('select id from deliveries where entity_id = $1 and due_ms is not null', [
+      tenant.entityId,
+    ]);
+    expect(due).toEqual([]);
+  });
+
+  test('to nobody says refused, and to one who never answers timeout', async () => {
+    await using receiver = new Ledger(() => new Promise(() => undefined));
+    const nobody = await tryOut(await registered(`http://127.0.0.1:${freePort()}/`));
+    expect(nobody).toMatchObject({ delivered: false, statusCode: null, error: 'refused', response: null });
+    const silent = await tryOut(await registered(receiver.url()));
+    expect(silent).toMatchObject({ delivered: false, statusCode: null, error: 'timeout', response: null });
+    expect(silent.durationMs).toBeGreaterThanOrEqual(1_900);
+    const errors = (await logged()).map((delivery) => (delivery as DeliveryView).lastError);
+    expect(errors.toSorted()).toEqual(['refused', 'timeout']);
+  });
+
+  test('to a name that leads to a private address says so, dials nothing, and keeps nothing of any answer', async () => {
+    await using receiver = new Ledger();
+    const dialled: string[] = [];
+    const strict = testApp(
+      store.db,
+      {},
+      {
+        sendTest: (...post) => {
+          const tools = createAttemptTools(loadConfig({}), store.db, TEST_BOX);
+          const sender = createSender({
+            timeoutMs: 2_000,
+            allowInsecureTargets: false,
+            userAgent: 'test',
+            resolve: async () => ['127.0.0.1'],
+            dial: async ({ peer }) => {
+              dialled.push(peer.address);
+              return { status: 200, retryAfter: null, body: '' };
+            },
+          });
+          return sendTestPost({ ...tools, sender }, ...post);
+        },
+      },
+    );
+    const webhookId = await registered('https://rebinding.example.com/');
+    const answer = await call(strict, tenant, `${WEBHOOKS}/${webhookId}/test`, { method: 'POST' });
+    expect(await answer.json()).toEqual({
+      delivered: false,
+      statusCode: null,
+      error: 'blocked_address',
+      durationMs: expect.any(Number),
+      response: null,
+    });
+    expect([dialled, receiver.posts]).toEqual([[], []]);
+    expect(await logged()).toMatchObject([
+      { status: 'failed', lastError: 'blocked_address', attemptLog: [{ kind: 'test', response: null }] },
+    ]);
+  });
+
+  test('is sent to a suspended webhook too, and changes neither its health nor its suspension', async () => {
+    await using receiver = new Ledger();
+    const webhookId = await registered(receiver.url());
+    await suspendWebhook(store.db, tenant.entityId, webhookId, 'failing', TEST_CHANGE);
+    const before = await readHealth(store.db, tenant.entityId, webhookId);
+    expect(before).toMatchObject({ state: 'suspended', reason: 'failing' });
+    expect(await tryOut(webhookId)).toMatchObject({ delivered: true });
+    expect(await readHealth(store.db, tenant.entityId, webhookId)).toEqual(before);
+  });
+
+  test('answered with 410 suspends nothing', async () => {
+    await using receiver = new Ledger(() => new Response(null, { status: 410 }));
+    const webhookId = await registered(receiver.url());
+    expect(await tryOut(webhookId)).toMatchObject({ delivered: false, statusCode: 410 });
+    expect(await readHealth(store.db, tenant.entityId, webhookId)).toMatchObject({
+      state: 'active',
+      failuresInARow: 0,
+      dateLastFailure: null,
+    });
+  });
+
+  test('shows of a long answer only its beginning, and of an unreadable one what can be stored', async () => {
+    const answers = ['x'.repeat(1_000_000), 'a\0b', new Uint8Array([0xff, 0xfe, 0x41])];
+    await using receiver = new Ledger(() => new Response(answers.shift() ?? ''));
+    const webhookId = await registered(receiver.url());
+    const long = await tryOut(webhookId);
+    expect(long.response?.length ?? 0).toBeLessThan(100_000);
+    expect((await tryOut(webhookId)).response).not.toContain('\0');
+    expect((await tryOut(webhookId)).delivered).toBe(true);
+    expect(await logged()).toHaveLength(3);
+  });
+
+  test('of a webhook that is gone or never was is 404, and posts nothing', async () => {
+    await using receiver = new Ledger();
+    const webhookId = await registered(receiver.url());
+    await call(app, tenant, `${WEBHOOKS}/${webhookId}`, { method: 'DELETE' });
+    for (const id of [webhookId, 'wh_none']) {
+      await expectProblem(await call(app, tenant, `${WEBHOOKS}/${id}/test`, { method: 'POST' }), 'not_found');
+    }
+    expect(receiver.posts).toEqual([]);
+  });
+
+  test('is one of sixteen at a time at most: an entity with a receiver that hangs cannot hold thousands open', async () => {
+    const patient = testApp(store.db, { ...LOOPBACK, DELIVERY_TIMEOUT: '60s' });
+    const released = Promise.withResolvers<void>();
+    await using receiver = new Ledger(async () => {
+      await released.promise;
+      return new Response('late');
+    });
+    const webhookId = await registered(receiver.url());
+    const tries = Array.from({ length: 40 }, () =>
+      call(patient, tenant, `${WEBHOOKS}/${webhookId}/test`, { method: 'POST' }),
+    );
+    // Another entity has its own sixteen.
+    const other = await createTenant(store.db);
+    const theirs = (
+      await register(store.db, other.entityId, receiver.url('/other'), [{ networkId: 1, event: 'LatePayment' }])
+    ).webhooks;
+    const fromOther = call(patient, other, `${WEBHOOKS}/${theirs[0]?.webhookId}/test`, { method: 'POST' });
+    await until('all that may be are on their way', () => receiver.posts.length === 17);
+    released.resolve();
+    const statuses = (await Promise.all(tries)).map(({ status }) => status).toSorted();
+    expect(statuses).toEqual([...Array(16).fill(200), ...Array(24).fill(429)]);
+    expect((await fromOther).status).toBe(200);
+    expect(receiver.posts).toHaveLength(17);
+    expect((await tryOut(webhookId)).delivered).toBe(true);
+  });
+});

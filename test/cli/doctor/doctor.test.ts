@@ -1,0 +1,152 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { chmodSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Finding } from '../../../src/cli/doctor/finding.ts';
+import { checkClock } from '../../../src/cli/doctor/store.ts';
+import { seedAged } from '../../support/aged-deliveries.ts';
+import { createTenant } from '../../support/api.ts';
+import { type CommandLine, commandLine, OTHER_SECRET_KEY, TEST_SECRET_KEY } from '../../support/command-line.ts';
+import { dumpRows } from '../../support/dump.ts';
+import { tempFolder } from '../../support/paybell.ts';
+import { freePort } from '../../support/postgres.ts';
+import { alteredStore, onEveryEngine } from '../../support/stores.ts';
+import { newEntity } from '../../support/webhooks.ts';
+
+type Report = { ok: boolean; checks: Finding[] };
+
+async function examine(paybell: CommandLine): Promise<Report & { exitCode: number }> {
+  const { exitCode, stdout } = await paybell(['doctor', '--json']);
+  return { exitCode, ...(JSON.parse(stdout) as Report) };
+}
+
+const only = (report: Report, check: string) => report.checks.filter((finding) => finding.check === check);
+
+onEveryEngine('paybell doctor', (store) => {
+  const withSettings = (settings: Record<string, string> = {}) =>
+    commandLine({ DATABASE_URL: store.url, SECRET_KEY: TEST_SECRET_KEY, ...settings });
+
+  test('finds nothing wrong with a healthy store, says so in a line for each check, and changes nothing', async () => {
+    await createTenant(store.db);
+    const before = await dumpRows(store);
+    const { exitCode, stdout, stderr } = await withSettings()(['doctor']);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    const checks = 'settings,disk,loopback delivery,store,schema,clock,secret key,backlog,retention,space';
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines.map((line) => line.slice(9, 26).trim())).toEqual(checks.split(','));
+    for (const line of lines) expect(line).toStartWith('ok       ');
+    expect(await examine(withSettings())).toMatchObject({ exitCode: 0, ok: true });
+    expect(await dumpRows(store)).toBe(before);
+  });
+
+  test('a SECRET_KEY that does not open what is stored is a fault', async () => {
+    await createTenant(store.db);
+    const report = await examine(withSettings({ SECRET_KEY: OTHER_SECRET_KEY }));
+    expect(report).toMatchObject({ exitCode: 1, ok: false });
+    expect(only(report, 'secret key')).toMatchObject([{ state: 'fault', mend: expect.stringContaining('SECRET_KEY') }]);
+    expect(only(report, 'backlog')).toMatchObject([{ state: 'ok' }]);
+  });
+
+  test('a backlog that nobody works on, and events that nobody removes, are warnings', async () => {
+    const entityId = await newEntity(store.db);
+    const hoursAgoMs = (hours: number) => Date.now() - hours * 3_600_000;
+    await seedAged(store.db, entityId, [
+      { id: 'late', status: 'pending', createdAtMs: hoursAgoMs(3) },
+      { id: 'done', status: 'delivered', createdAtMs: hoursAgoMs(50) },
+    ]);
+    const report = await examine(withSettings({ RETENTION: '1d' }));
+    expect(report).toMatchObject({ exitCode: 0, ok: true });
+    expect(only(report, 'backlog')).toMatchObject([
+      { state: 'warning', found: '1 deliveries wait, the oldest due for 3 h', mend: expect.stringContaining('ROLE') },
+    ]);
+    expect(only(report, 'retention')).toMatchObject([
+      { state: 'warning', mend: expect.stringContaining('paybell prune') },
+    ]);
+    const longer = await examine(withSettings({ RETENTION: '2d' }));
+    expect(only(longer, 'retention')).toMatchObject([{ state: 'ok' }]);
+  });
+
+  test.each([
+    [1_000, 'ok'],
+    [-30_000, 'warning'],
+    [90_000, 'fault'],
+  ] as const)('a database clock that is %i ms off is %p', async (offMs, state) => {
+    const get = async () => ({ now_ms: Date.now() + offMs, applied_at: 1 }) as never;
+    expect(await checkClock(alteredStore(store.db, { get }))).toMatchObject({ state });
+  });
+
+  test('a clock that runs behind the store itself is a fault', async () => {
+    const get = async () => ({ now_ms: Date.now(), applied_at: Date.now() / 1000 + 86_400 }) as never;
+    expect(await checkClock(alteredStore(store.db, { get }))).toMatchObject({ state: 'fault' });
+  });
+});
+
+describe('paybell doctor', () => {
+  let folder: { path: string; remove: () => void };
+  let file: string;
+  const withSettings = (settings: Record<string, string> = {}) =>
+    commandLine({ DATABASE_URL: `sqlite:${file}`, ...settings });
+
+  beforeEach(() => {
+    folder = tempFolder();
+    file = join(folder.path, 'data', 'paybell.db');
+  });
+
+  afterEach(() => folder.remove());
+
+  test('names every broken setting with its rule, ends with 1, and looks at nothing else', async () => {
+    const { exitCode, stdout } = await withSettings({ PORT: '99999', RETENTION: 'soon' })(['doctor']);
+    expect(exitCode).toBe(1);
+    expect(stdout).toContain('fault    settings           PORT is not usable\n');
+    expect(stdout).toContain('→ PORT must be a whole number from 0 to 65535');
+    expect(stdout).toContain('→ RETENTION must be a duration above zero');
+    expect(existsSync(join(folder.path, 'data'))).toBe(false);
+    expect(await examine(withSettings({ PORT: '99999' }))).toMatchObject({ exitCode: 1, checks: [{ state: 'fault' }] });
+  });
+
+  test('makes no store where there is none', async () => {
+    const report = await examine(withSettings());
+    expect(report).toMatchObject({ exitCode: 0, ok: true });
+    expect(only(report, 'store')).toMatchObject([
+      { state: 'warning', found: expect.stringContaining('not there yet') },
+    ]);
+    expect(readdirSync(folder.path)).toEqual([]);
+  });
+
+  test('a store that cannot be opened is a fault', async () => {
+    file = join(folder.path, 'paybell.db');
+    writeFileSync(file, 'this is no database, but it is long enough to be taken for one by its size '.repeat(20));
+    const report = await examine(withSettings());
+    expect(report.exitCode).toBe(1);
+    expect(only(report, 'store')).toMatchObject([{ state: 'fault', mend: expect.stringContaining('DATABASE_URL') }]);
+  });
+
+  test('a PostgreSQL that does not answer is a fault', async () => {
+    const url = `postgres://nobody:nothing@127.0.0.1:${freePort()}/none`;
+    const report = await examine(commandLine({ DATABASE_URL: url, SECRET_KEY: TEST_SECRET_KEY }));
+    expect(report.exitCode).toBe(1);
+    expect(only(report, 'store')).toMatchObject([{ state: 'fault' }]);
+    expect(JSON.stringify(report)).not.toContain('nothing');
+  });
+
+  test('a missing key file is a fault, and one that others can read a warning', async () => {
+    await withSettings()(['entities', 'create', '--name', 'Acme']);
+    chmodSync(`${file}.key`, 0o644);
+    expect(only(await examine(withSettings()), 'secret key')).toMatchObject([
+      { state: 'warning', mend: `chmod 600 ${file}.key` },
+    ]);
+    rmSync(`${file}.key`);
+    const report = await examine(withSettings());
+    expect(report.exitCode).toBe(1);
+    expect(only(report, 'secret key')).toMatchObject([{ state: 'fault', found: `${file}.key is missing` }]);
+    expect(existsSync(`${file}.key`)).toBe(false);
+  });
+
+  test('a setting that is nearly spelt right, and insecure targets on an open address, are warnings', async () => {
+    const settings = { RETENTON: '5d', ALLOW_INSECURE_TARGETS: 'true', HOST: '0.0.0.0' };
+    expect(only(await examine(withSettings(settings)), 'settings')).toMatchObject([
+      { state: 'ok' },
+      { state: 'warning', mend: expect.stringContaining('ALLOW_INSECURE_TARGETS') },
+      { state: 'warning', found: 'RETENTON is no setting', mend: 'If RETENTION is meant, rename it.' },
+    ]);
+  });
+});

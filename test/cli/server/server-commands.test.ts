@@ -1,0 +1,371 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { eventListSchema } from '../../../src/contract/deliveries.ts';
+import { secretListSchema } from '../../../src/contract/secrets.ts';
+import { coverageSchema, webhookListSchema, webhookSchema } from '../../../src/contract/webhooks.ts';
+import { type CommandOutcome, commandLine } from '../../support/command-line.ts';
+import { Ledger } from '../../support/ledger.ts';
+import { type Finished, runPaybell, tempFolder } from '../../support/paybell.ts';
+import { startTestService, type TestService } from '../../support/service.ts';
+import { createTarget } from '../../support/stores.ts';
+import { until } from '../../support/until.ts';
+
+setDefaultTimeout(120_000);
+
+const MAIN = join(import.meta.dir, '../../../src/main.ts');
+
+/** They speak HTTP and nothing else, so one engine behind the server is enough. */
+let service: TestService;
+let remove: () => void;
+let url: string;
+let receiver: Ledger;
+let environment: Record<string, string>;
+const folder = tempFolder();
+
+beforeAll(async () => {
+  const target = await createTarget('sqlite');
+  remove = target.remove;
+  service = await startTestService(target.url, { RETRY_SCHEDULE: '0s' });
+  url = service.client().url;
+  receiver = new Ledger();
+  const { entityId, apiKey } = service.first;
+  environment = { PAYBELL_URL: url, PAYBELL_ENTITY_ID: entityId, PAYBELL_API_KEY: apiKey, HOME: folder.path };
+});
+
+afterAll(async () => {
+  await service[Symbol.asyncDispose]();
+  await receiver[Symbol.asyncDispose]();
+  remove();
+  folder.remove();
+});
+
+const paybell = (args: readonly string[], input?: string) => commandLine(environment)(args, input);
+
+async function answer(args: readonly string[], input?: string): Promise<unknown> {
+  const { exitCode, stdout, stderr } = await paybell([...args, '--json'], input);
+  expect({ args, exitCode, stderr }).toEqual({ args, exitCode: 0, stderr: '' });
+  return JSON.parse(stdout);
+}
+
+describe('paybell webhooks', () => {
+  test('create, list, update and delete: what the API answers as JSON, a table for people', async () => {
+    const create = [
+      'webhooks',
+      'create',
+      receiver.url(),
+      '--networks',
+      '1',
+      '--events',
+      'LatePayment,TransferFinalized',
+    ];
+    const made = webhookListSchema.parse(await answer(create));
+    expect(made.webhooks.map(({ event }) => event)).toEqual(['LatePayment', 'TransferFinalized']);
+    const one = made.webhooks[0]?.webhookId ?? '';
+
+    const listed = await paybell(['webhooks', 'list', '--event', 'LatePayment']);
+    const [headings, row, end] = listed.stdout.split('\n');
+    expect(headings).toMatch(/^webhook-id +network +event +created +url$/);
+    expect(row).toMatch(new RegExp(`^${one} +1 Ethereum +LatePayment +\\S+Z +${receiver.url()}$`));
+    expect(end).toBe('');
+
+    const moved = webhookSchema.parse(await answer(['webhooks', 'update', one, '--to', receiver.url('/moved')]));
+    expect(moved).toMatchObject({ webhookId: one, postUrl: receiver.url('/moved') });
+    const many = ['webhooks', 'update', '--post-url', receiver.url('/moved'), '--to', receiver.url('/again')];
+    expect((await paybell([...many, '--dry-run'])).stdout).toBe('1 webhook would be moved.\n');
+    expect(await answer(many)).toEqual({ totalResults: 1 });
+
+    expect((await paybell(['webhooks', 'delete', one])).stdout).toBe(`${one} is removed.\n`);
+    const others = ['webhooks', 'delete', '--event', 'TransferFinalized'];
+    expect(await answer([...others, '--dry-run'])).toEqual({ totalResults: 1 });
+    expect((await paybell(others)).stdout).toBe('1 webhook removed.\n');
+    expect((await paybell(['webhooks', 'list'])).stdout).toContain('paybell webhooks create <postUrl>');
+  });
+
+  test('test sends a sample and fails when it is not taken; health, resume and coverage tell how it fares', async () => {
+    await paybell(['webhooks', 'delete', '--network-id', '1']);
+    await using broken = new Ledger(() => new Response('no\x1b[2J', { status: 500 }));
+    const made = await answer(['webhooks', 'create', broken.url(), '--networks', '1', '--events', 'LatePayment']);
+    const id = webhookListSchema.parse(made).webhooks[0]?.webhookId ?? '';
+    const failed = await paybell(['webhooks', 'test', id]);
+    expect(failed).toMatchObject({ exitCode: 1, stderr: '' });
+    expect(failed.stdout).toMatch(/^not delivered: 500 in \d+ ms\nno�\[2J\n$/);
+    broken.reply = () => new Response('ok');
+    expect((await paybell(['webhooks', 'test', id])).exitCode).toBe(0);
+    expect((await paybell(['webhooks', 'health', id])).stdout).toMatch(/^state +active$/m);
+    expect(webhookSchema.parse(await answer(['webhooks', 'resume', id])).webhookId).toBe(id);
+    expect(coverageSchema.parse(await answer(['webhooks', 'coverage'])).networks.length).toBeGreaterThan(1);
+    const { stdout } = await paybell(['webhooks', 'coverage']);
+    expect(stdout).toMatch(/^event +1 +10 +56 /);
+    expect(stdout).toMatch(/^LatePayment +1 +· /m);
+    for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+  });
+
+  test.each([
+    [['list', '--limit', '0', '--sort-by', 'url'], /--limit[\s\S]*--sort-by/],
+    [['delete'], /at least one filter/],
+    [['delete', 'wh_1', '--event', 'LatePayment'], /not both/],
+    [['update', 'wh_1'], /--to/],
+    [['create'], /postUrl/],
+    [['create', 'https://example.com', '--networks', 'base'], /network ids such as 1,8453/],
+  ])('%j is wrong usage and says why', async (args, message) => {
+    const { exitCode, stdout, stderr } = await paybell(['webhooks', ...args]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(stderr).toMatch(message);
+  });
+});
+
+describe('paybell events, deliveries and secrets', () => {
+  test('send the exact text, and tell where it stands', async () => {
+    await answer(['webhooks', 'create', receiver.url(), '--networks', '10', '--events', 'LatePayment']);
+    const text =
+      '{"event":"LatePayment",  "networkId":10,"eventId":"exact-1","amount":123456789012345678901234567890}\n';
+    expect(await answer(['events', 'send', '-'], text)).toEqual({ eventId: 'exact-1', deliveries: 1 });
+    await until('it has arrived', () => receiver.eventIds().has('exact-1'));
+    expect(new TextDecoder().decode(receiver.posts.find(({ eventId }) => eventId === 'exact-1')?.body)).toBe(text);
+
+    const events = eventListSchema.parse(await answer(['events', 'list', '--event-id', 'exact-1']));
+    expect(events.events[0]?.body).toBe(text);
+    expect((await paybell(['events', 'show', 'exact-1'])).stdout).toContain('"amount": 123456789012345678901234567890');
+
+    const delivered = async () => (await paybell(['deliveries', 'list', '--event-id', 'exact-1'])).stdout;
+    await until('it is settled', async () => (await delivered()).includes('delivered'));
+    const [id = ''] = /dlv_\w+/.exec(await delivered()) ?? [];
+    expect((await paybell(['deliveries', 'show', id])).stdout).toMatch(/^1 +first +\S+Z +\d+ +200/m);
+    const before = receiver.posts.length;
+    expect((await paybell(['deliveries', 'redeliver', id])).stdout).toBe(`${id} is on its way again.\n`);
+    await until('it came again', () => receiver.posts.length > before);
+    const all = ['deliveries', 'redeliver', '--event-id', 'exact-1'];
+    expect((await paybell([...all, '--dry-run'])).stdout).toBe('1 delivery would be sent again.\n');
+    expect((await paybell(all)).stdout).toBe('1 queued, 1 sent, 1 delivered, 0 skipped.\n');
+  });
+
+  test('send a sample, and say so when nobody asked for it', async () => {
+    const { exitCode, stdout } = await paybell([
+      'events',
+      'send',
+      '--sample',
+      'TransferCreated',
+      '--network-id',
+      '900',
+    ]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(
+      /^evt_\w+ is accepted and goes to 0 webhooks\.\nNobody asked for it: paybell webhooks create/,
+    );
+  });
+
+  test('show the secrets in force, and rotate them', async () => {
+    const before = secretListSchema.parse(await answer(['secrets', 'show']));
+    const after = secretListSchema.parse(await answer(['secrets', 'rotate', '--overlap-hours', '1']));
+    expect(after.secrets[1]?.secret).toBe(before.secrets[0]?.secret ?? '');
+    expect((await paybell(['secrets', 'show'])).stdout).toContain(`public key  ${after.publicKey}`);
+  });
+
+  test.each([
+    [['events', 'send', '--sample', 'Nope'], /--sample must be one of/],
+    [['events', 'send', 'a.json', '--sample', 'LatePayment'], /not both/],
+    [['events', 'send', '-', '--network-id', '1'], /goes with --sample/],
+    [['deliveries', 'redeliver'], /at least one filter/],
+    [['secrets', 'rotate', '--overlap-hours', '169'], /from 0 to 168/],
+    [['play', 'nonsense'], /subscription, late-payment, cancelled, failed-transfer/],
+    [['play', 'cancelled', '--speed', '0'], /--speed/],
+    [['tail', '--lines', '101'], /--lines/],
+  ])('%j is wrong usage and says why', async (args, message) => {
+    const { exitCode, stdout, stderr } = await paybell(args);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(stderr).toMatch(message);
+  });
+});
+
+describe('a server that refuses', () => {
+  const refused = async (more: Record<string, string>, args: string[]): Promise<CommandOutcome> => {
+    const outcome = await commandLine({ ...environment, ...more })(args);
+    expect([outcome.exitCode, outcome.stdout]).toEqual([1, '']);
+    expect(outcome.stderr).not.toContain(service.first.apiKey);
+    return outcome;
+  };
+
+  test('a wrong key is told with where to put the right one', async () => {
+    const { stderr } = await refused({ PAYBELL_API_KEY: 'pbk_wrong' }, ['webhooks', 'list']);
+    expect(stderr).toMatch(/PAYBELL_API_KEY[\s\S]*paybell login[\s\S]*401 unauthenticated, request /);
+  });
+
+  test('another entity, an unknown id and a bad input are told in words', async () => {
+    expect((await refused({ PAYBELL_ENTITY_ID: 'ent_x' }, ['webhooks', 'list'])).stderr).toContain('PAYBELL_ENTITY_ID');
+    expect((await refused({}, ['deliveries', 'show', 'dlv_none'])).stderr).toContain('404 not_found');
+    const { stderr } = await refused({}, ['webhooks', 'create', 'ftp://example.com', '--events', 'Nope']);
+    expect(stderr).toMatch(/postUrl .*\n.*events\.0 must be one of/);
+  });
+
+  test('nobody there is told with what to check', async () => {
+    const { stderr } = await refused({ PAYBELL_URL: 'http://127.0.0.1:1' }, ['secrets', 'show']);
+    expect(stderr).toMatch(/no answer from http:\/\/127\.0\.0\.1:1.*\n.*PAYBELL_URL.*paybell serve/);
+  });
+});
+
+describe('paybell login', () => {
+  const run = (args: string[], settings: Record<string, string> = {}): Promise<Finished> =>
+    runPaybell(args, folder.path, settings);
+  const stored = () => readFileSync(join(folder.path, '.config/paybell/profiles.json'), 'utf8');
+
+  test('takes the key from standard input, stores it once the server knows it, and never shows it', async () => {
+    const { entityId, apiKey } = service.first;
+    const login = ['login', '--server', url, '--entity', entityId];
+    const wrong = await commandLine({ HOME: folder.path })(login, 'pbk_wrong\n');
+    expect(wrong.exitCode).toBe(1);
+    expect(stored).toThrow();
+    const { exitCode, stdout, stderr } = await commandLine({ HOME: folder.path })(login, `${apiKey}\n`);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(stdout).toContain(`Logged in to ${url} as ${entityId}`);
+    expect(stdout).not.toContain(apiKey);
+    expect(stored()).toContain(apiKey);
+  });
+
+  test('is what the commands go by then, until logout', async () => {
+    const who = await run(['whoami']);
+    expect(who.stdout).toMatch(new RegExp(`^server +${url}$`, 'm'));
+    expect(who.stdout).not.toContain(service.first.apiKey);
+    expect((await run(['webhooks', 'list'])).exitCode).toBe(0);
+    expect((await run(['logout'])).exitCode).toBe(0);
+    expect(stored()).not.toContain(service.first.apiKey);
+    const after = await run(['webhooks', 'list']);
+    expect([after.exitCode, after.stderr]).toEqual([2, expect.stringContaining('paybell login')]);
+    expect((await run(['logout'])).exitCode).toBe(1);
+  });
+
+  test('without a terminal says what is missing', async () => {
+    const { exitCode, stderr } = await run(['login', '--server', url]);
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('--entity')]);
+    const noKey = await run(['login', '--server', url, '--entity', 'ent_1']);
+    expect([noKey.exitCode, noKey.stderr]).toEqual([2, expect.stringContaining('no key was given')]);
+  });
+});
+
+describe('paybell listen beside a server', () => {
+  test('fetches the secrets with the key, and shows a real post as verified', async () => {
+    const listening = Bun.spawn([process.execPath, MAIN, 'listen', '--json', '--count', '1', '--port', '0'], {
+      env: { PATH: process.env.PATH ?? '', ...environment },
+      stdout: 'pipe',
+      stderr: 'pipe',
+    });
+    let said = '';
+    const reading = (async () => {
+      for await (const chunk of listening.stderr) said += new TextDecoder().decode(chunk);
+    })();
+    await until('it listens', () => said.includes('secrets of'));
+    expect(said).toContain(`Signatures are checked with the secrets of ${url}.`);
+    const [here = ''] = /http:\/\/127\.0\.0\.1:\d+\//.exec(said) ?? [];
+    await answer(['webhooks', 'create', here, '--networks', '56', '--events', 'LatePayment']);
+    await answer(['events', 'send', '--sample', 'LatePayment', '--network-id', '56']);
+    const post = JSON.parse(await new Response(listening.stdout).text());
+    expect(post).toMatchObject({ signature: 'verified', status: 204, post: 1, onPurpose: false });
+    expect(JSON.parse(post.body)).toMatchObject({ event: 'LatePayment', networkId: 56 });
+    expect(await listening.exited).toBe(0);
+    await reading;
+  });
+
+  /** What it says before it is ended by Ctrl-C. */
+  async function beginningOf(args: string[], settings: Record<string, string>): Promise<string> {
+    const listening = Bun.spawn([process.execPath, MAIN, 'listen', '--port', '0', ...args], {
+      env: { PATH: process.env.PATH ?? '', ...settings },
+      stdout: 'pipe',
+      stderr: 'inherit',
+    });
+    let said = '';
+    for await (const chunk of listening.stdout) {
+      said += new TextDecoder().decode(chunk);
+      if (said.includes('Signatures are')) listening.kill('SIGINT');
+    }
+    expect(await listening.exited).toBe(0);
+    return said;
+  }
+
+  test('whose key may not read them goes on unchecked and says why', async () => {
+    const said = await beginningOf([], { ...environment, PAYBELL_API_KEY: 'pbk_wrong' });
+    expect(said).toMatch(/Signatures are not checked yet: 401 unauthenticated/);
+  });
+
+  test('or without any: it needs neither server nor secret, and says what to give', async () => {
+    const home = tempFolder();
+    const said = await beginningOf([], { HOME: home.path });
+    expect(said).toContain('Signatures are not checked: give --secret, or use paybell login.');
+    expect(await beginningOf(['--no-check'], environment)).toContain('Signatures are not checked.\n');
+    home.remove();
+  });
+});
+
+describe('paybell play and tail', () => {
+  test('a story is sent in its order and arrives whole, and tail shows each delivery', async () => {
+    await using app = new Ledger();
+    await answer(['webhooks', 'create', app.url(), '--networks', '137']);
+    const tail = Bun.spawn([process.execPath, MAIN, 'tail', '--json', '--lines', '0', '--network-id', '137'], {
+      env: { PATH: process.env.PATH ?? '', ...environment },
+      stdout: 'pipe',
+      stderr: 'pipe',
+    });
+    const { value } = await tail.stderr.getReader().read();
+    expect(new TextDecoder().decode(value)).toBe('Following the deliveries until Ctrl-C.\n');
+    const seen = new Set<string>();
+    const reading = (async () => {
+      let text = '';
+      for await (const chunk of tail.stdout) {
+        text += new TextDecoder().decode(chunk);
+        for (const [, eventId = ''] of text.matchAll(/"eventId":"(\w+)".*"status":"delivered"/g)) seen.add(eventId);
+      }
+    })();
+    try {
+      const args = [
+        'play',
+        'cancelled',
+        '--network-id',
+        '137',
+        '--periods',
+        '1',
+        '--speed',
+        '100000000',
+        '--amount',
+        '9.99',
+      ];
+      const { exitCode, stdout, stderr } = await paybell(args);
+      expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+      expect(stdout).toContain('1 transfer, 1 of them paid, 9.99 USDC in all.');
+      expect(stdout).not.toContain('Nobody asked');
+      for (const line of stdout.split('\n')) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(80);
+      await until('all six have arrived', () => app.posts.length === 6);
+      const bodies = app.posts.map(({ body }) => JSON.parse(new TextDecoder().decode(body)));
+      const told = [
+        'AgreementSignedUp',
+        'TransferCreated',
+        'TransferProcessed',
+        'TransferFinalized',
+        'ScheduledAgreementCancel',
+        'AgreementCancelled',
+      ];
+      // Sent in this order; in which they arrive is up to the machine.
+      expect([...stdout.matchAll(/(?<= {2})(?:Agreement|Scheduled|Transfer)\w+/g)].map(([name]) => name)).toEqual(told);
+      expect(bodies.map(({ event }) => event).toSorted()).toEqual(told.toSorted());
+      expect(new Set(bodies.map(({ agreementId }) => agreementId)).size).toBe(1);
+      await until('tail has shown all six', () => bodies.every(({ eventId }) => seen.has(eventId)));
+    } finally {
+      tail.kill('SIGINT');
+      await reading;
+    }
+    expect(await tail.exited).toBe(0);
+  });
+
+  test('a dry run needs no server, and --json is a line for each event', async () => {
+    const { exitCode, stdout } = await commandLine({ HOME: folder.path })([
+      'play',
+      'late-payment',
+      '--dry-run',
+      '--json',
+    ]);
+    const lines = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect([exitCode, lines.length]).toEqual([0, 12]);
+    expect(lines[0]).toMatchObject({ deliveries: null, payload: { event: 'AgreementSignedUp', networkId: 8453 } });
+  });
+});

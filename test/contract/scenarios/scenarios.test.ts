@@ -1,0 +1,204 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { sampleEvent } from '../../../src/contract/event-samples.ts';
+import { postedEventSchema } from '../../../src/contract/events.ts';
+import type { StoryEvent } from '../../../src/contract/scenarios/scenario-writer.ts';
+import {
+  STORY_NAMES,
+  type StoryName,
+  storyLengthS,
+  sumUpStory,
+  tellStory,
+} from '../../../src/contract/scenarios/scenarios.ts';
+import { sumAmounts } from '../../../src/domain/decimals.ts';
+import { EVENT_KINDS, type EventKind } from '../../../src/domain/event-kinds.ts';
+
+const MAX_S = 4_000_000_000;
+
+const amounts = fc.tuple(fc.bigInt(1n, 10n ** 20n), fc.integer({ min: 0, max: 18 })).map(([units, decimals]) =>
+  decimals === 0
+    ? String(units)
+    : `${units}.${String(units % 10n ** 18n)
+        .padStart(18, '0')
+        .slice(0, decimals)}`,
+);
+
+const tellings = fc.record({
+  name: fc.constantFrom(...STORY_NAMES),
+  periods: fc.integer({ min: 1, max: 24 }),
+  networkId: fc.constantFrom(1, 8453, 900, 901, 77),
+  amount: amounts,
+  startS: fc.integer({ min: 1_000_000_000, max: MAX_S }),
+  seed: fc.integer({ min: 0, max: 255 }),
+});
+
+/** Each call gives other bytes, and the same seed the same ones again. */
+function randomFrom(seed: number): (count: number) => Uint8Array {
+  let calls = 0;
+  return (count) => {
+    calls++;
+    return Uint8Array.from(
+      { length: count },
+      (_, index) => (seed + calls * 31 + index * 7 + (calls >> (index % 8))) % 256,
+    );
+  };
+}
+
+type Telling = typeof tellings extends fc.Arbitrary<infer Value> ? Value : never;
+
+const tell = ({ name, periods, seed, ...terms }: Telling) =>
+  tellStory(name, { ...terms, random: randomFrom(seed) }, periods);
+
+/** Holds a property of every story, whatever its terms. */
+function everyStory(check: (events: readonly StoryEvent[], telling: Telling) => void): void {
+  fc.assert(fc.property(tellings, (telling) => check(tell(telling), telling)));
+}
+
+const kindsOf = (events: readonly StoryEvent[]): EventKind[] => events.map(({ event }) => event);
+
+describe('every story', () => {
+  test('is of one agreement, one network and one amount, with an id of its own for each event', () => {
+    everyStory((events, { networkId, amount }) => {
+      expect(new Set(events.map(({ agreementId }) => agreementId)).size).toBe(1);
+      expect(new Set(events.map((event) => event.networkId))).toEqual(new Set([networkId]));
+      expect(new Set(events.map((event) => event.amount))).toEqual(new Set([amount]));
+      expect(new Set(events.map(({ eventId }) => eventId)).size).toBe(events.length);
+    });
+  });
+
+  test('begins with the signature at its start, and each event comes after the one before it', () => {
+    everyStory((events, { startS, name, periods }) => {
+      expect([events[0]?.event, events[0]?.dateCreated]).toEqual(['AgreementSignedUp', startS]);
+      for (let index = 1; index < events.length; index++) {
+        expect(events[index]?.dateCreated).toBeGreaterThan(events[index - 1]?.dateCreated ?? 0);
+      }
+      expect(events.at(-1)?.dateCreated).toBe(startS + storyLengthS(name, periods));
+    });
+  });
+
+  test('has payloads that the service takes, with exactly the fields of the samples', () => {
+    const schema = postedEventSchema(EVENT_KINDS);
+    everyStory((events, { networkId }) => {
+      for (const event of events) {
+        expect(schema.safeParse(event).success).toBe(true);
+        const sample = sampleEvent(event.event, networkId, event.eventId, event.dateCreated);
+        expect(Object.keys(event)).toEqual(Object.keys(sample));
+        for (const [field, value] of Object.entries(event)) expect(typeof value).toBe(typeof sample[field]);
+      }
+    });
+  });
+
+  test('adds up: what is final is the amount times the periods that were paid', () => {
+    everyStory((events, { amount, name, periods }) => {
+      const { transfers, paid, amount: total } = sumUpStory(events);
+      expect(transfers).toBe(periods);
+      expect(paid).toBe(name === 'failed-transfer' ? periods - 1 : periods);
+      expect(total).toBe(sumAmounts(Array.from({ length: paid }, () => amount)));
+    });
+  });
+
+  test('makes each transfer out before it is processed, and makes final only what was processed, in the same transaction', () => {
+    everyStory((events) => {
+      const seen = new Map<string, { kinds: EventKind[]; hash: string | null }>();
+      for (const event of events) {
+        if (!('transferId' in event)) continue;
+        const earlier = seen.get(event.transferId) ?? { kinds: [], hash: null };
+        if (event.event === 'TransferCreated') expect(earlier.kinds).toEqual([]);
+        else expect(earlier.kinds).toContain('TransferCreated');
+        if (event.event === 'TransferFinalized') {
+          expect(earlier.kinds.at(-1)).toBe('TransferProcessed');
+          expect(event.transactionHash).toBe(earlier.hash ?? '');
+          expect(event.confirmations).toBeGreaterThan(0);
+        }
+        const hash = event.event === 'TransferProcessed' ? event.transactionHash : earlier.hash;
+        seen.set(event.transferId, { kinds: [...earlier.kinds, event.event], hash });
+      }
+    });
+  });
+
+  test('says truly how late a payment is', () => {
+    everyStory((events) => {
+      const due = new Map(
+        events.flatMap((event) => (event.event === 'TransferCreated' ? [[event.transferId, event.dateDue]] : [])) as [
+          string,
+          number,
+        ][],
+      );
+      for (const event of events) {
+        if (event.event !== 'LatePayment') continue;
+        expect(event.dateDue).toBe(due.get(event.transferId) ?? 0);
+        expect(event.dateCreated).toBe(event.dateDue + event.daysLate * 86_400);
+      }
+    });
+  });
+
+  test('ends with the agreement where it ends at all', () => {
+    everyStory((events) => {
+      const end = kindsOf(events).indexOf('AgreementCancelled');
+      if (end >= 0) expect(end).toBe(events.length - 1);
+      const scheduled = events.find((event) => event.event === 'ScheduledAgreementCancel');
+      if (scheduled?.event === 'ScheduledAgreementCancel') {
+        expect(events.at(-1)).toMatchObject({ event: 'AgreementCancelled', dateCancelled: scheduled.dateEnds });
+      }
+    });
+  });
+
+  test('is the same when it is told again with the same randomness', () => {
+    everyStory((events, telling) => expect(tell(telling)).toEqual([...events]));
+  });
+});
+
+describe('the story', () => {
+  const terms = { networkId: 8453, amount: '25.00', startS: 1_763_168_400, random: randomFrom(1) };
+  const told = (name: StoryName) => kindsOf(tellStory(name, terms, 2));
+  const paid = ['TransferCreated', 'TransferProcessed', 'TransferFinalized'] as const;
+
+  test.each([
+    ['subscription', ['AgreementSignedUp', ...paid, ...paid]],
+    [
+      'late-payment',
+      [
+        'AgreementSignedUp',
+        ...paid,
+        'TransferCreated',
+        'LatePayment',
+        'LatePayment',
+        'TransferProcessed',
+        'TransferFinalized',
+      ],
+    ],
+    ['cancelled', ['AgreementSignedUp', ...paid, ...paid, 'ScheduledAgreementCancel', 'AgreementCancelled']],
+    [
+      'failed-transfer',
+      [
+        'AgreementSignedUp',
+        ...paid,
+        'TransferCreated',
+        'TransferProcessed',
+        'LatePayment',
+        'LatePayment',
+        'LatePayment',
+        'AgreementCancelled',
+      ],
+    ],
+  ] as [StoryName, EventKind[]][])('%s goes as its name says', (name, kinds) => {
+    expect(told(name)).toEqual(kinds);
+  });
+
+  test('has no less than one period', () => {
+    expect(() => tellStory('subscription', terms, 0)).toThrow(RangeError);
+  });
+});
+
+describe('amounts', () => {
+  test('add up exactly, also where binary fractions would not', () => {
+    expect(sumAmounts(['0.1', '0.2'])).toBe('0.3');
+    expect(sumAmounts(['99999999999999999999.99', '0.01'])).toBe('100000000000000000000.00');
+    expect(sumAmounts(['1', '0.005'])).toBe('1.005');
+    expect(sumAmounts([])).toBe('0');
+  });
+
+  test.each(['', '-1', '1e3', '1.', '.5', ' 1', '0x1'])('are refused when they are no decimal text: %p', (text) => {
+    expect(() => sumAmounts([text])).toThrow(RangeError);
+  });
+});

@@ -1,0 +1,167 @@
+import { afterEach, expect, test } from 'bun:test';
+import type { Engine } from '../../src/delivery/engine.ts';
+import { StoreUnavailableError } from '../../src/store/database/database.ts';
+import { EventIntake } from '../../src/store/events/accept-queue.ts';
+import {
+  answered,
+  createEngine,
+  databaseNowMs,
+  forgetDeliveries,
+  newEvent,
+  newReceiver,
+  readDeliveries,
+  ScriptedSender,
+  statuses,
+  unanswered,
+} from '../support/deliveries.ts';
+import { rejection } from '../support/rejection.ts';
+import { alteredStore, onEveryEngine } from '../support/stores.ts';
+import { until } from '../support/until.ts';
+
+const TWO_AT_A_TIME = { DESTINATION_CONCURRENCY: '2' };
+
+onEveryEngine('what is accepted where it is delivered', (store) => {
+  const running: Engine[] = [];
+
+  afterEach(async () => {
+    for (const engine of running.splice(0)) await engine.stop();
+    await forgetDeliveries(store.db);
+  });
+
+  /** An engine that has looked at the store, and an intake that hands over to it. */
+  async function start(sender: ScriptedSender, settings: Record<string, string> = TWO_AT_A_TIME, db = store.db) {
+    const engine = createEngine(store.db, sender, { settings });
+    running.push(engine);
+    await engine.start();
+    await until('the engine has looked', () => {
+      const free = engine.reserve('ent_nobody https://nowhere.example:443');
+      if (free) engine.cancel([{ destination: 'ent_nobody https://nowhere.example:443' } as never]);
+      return free;
+    });
+    let told = 0;
+    const intake = new EventIntake(
+      db,
+      (due) => {
+        told++;
+        engine.expect(due.keys());
+      },
+      undefined,
+      engine,
+    );
+    const acceptMany = (entityId: string, count: number) =>
+      Promise.all(Array.from({ length: count }, () => intake.accept(newEvent(entityId))));
+    return { engine, acceptMany, told: () => told };
+  }
+
+  const allDelivered = (entityId: string) =>
+    until('all are delivered', async () => (await statuses(store.db, entityId)).every((one) => one === 'delivered'));
+
+  test('is sent at once, claimed by its acceptance, and nobody is told to look for it', async () => {
+    const { entityId } = await newReceiver(store.db);
+    const sender = new ScriptedSender();
+    const { acceptMany, told } = await start(sender);
+    await acceptMany(entityId, 2);
+    await allDelivered(entityId);
+    const deliveries = await readDeliveries(store.db, entityId);
+    expect(deliveries.map(({ token, attempts, dueMs }) => [token, attempts, dueMs])).toEqual([
+      [1, 1, null],
+      [1, 1, null],
+    ]);
+    expect(told()).toBe(0);
+  });
+
+  test('waits in the store when there is no room for it, and goes before whatever comes later', async () => {
+    const { entityId } = await newReceiver(store.db);
+    const open = Promise.withResolvers<void>();
+    const sender = new ScriptedSender(async () => {
+      await open.promise;
+      return answered(200);
+    });
+    const { acceptMany, told } = await start(sender);
+    const first = await acceptMany(entityId, 5);
+    expect(told()).toBe(1);
+    const later = await acceptMany(entityId, 3);
+    await until('two are under way', () => sender.posts.length === 2);
+    open.resolve();
+    await allDelivered(entityId);
+    const order = sender.posts.map(({ headers }) => headers['paybell-event-id']);
+    expect(order.slice(0, 5).toSorted()).toEqual(first.map(({ eventId }) => eventId).toSorted());
+    expect(order.slice(5).toSorted()).toEqual(later.map(({ eventId }) => eventId).toSorted());
+  });
+
+  test('stands in line where posts are fast, and leaves the line when the destination turns out to be unwell', async () => {
+    const { entityId } = await newReceiver(store.db);
+    let works = true;
+    const turns: (() => void)[] = [];
+    const sender = new ScriptedSender(async () => {
+      if (!works) await new Promise<void>((resolve) => turns.push(resolve));
+      return works ? answered(200) : unanswered('refused');
+    });
+    const { acceptMany } = await start(sender, { ...TWO_AT_A_TIME, RETRY_SCHEDULE: '0s,1h' });
+    await acceptMany(entityId, 2);
+    await allDelivered(entityId);
+    works = false;
+    await acceptMany(entityId, 8);
+    const all = await readDeliveries(store.db, entityId);
+    expect(all.slice(2).map(({ token }) => token)).toEqual(Array(8).fill(1));
+    for (let failed = 0; failed < 5; failed++) {
+      await until('a post is under way', () => turns.length > 0);
+      turns.shift()?.();
+    }
+    const waiting = async () => (await readDeliveries(store.db, entityId)).filter(({ status }) => status === 'pending');
+    const givenBack = async () => {
+      const dueBy = await databaseNowMs(store.db);
+      return (await waiting()).some(({ dueMs }) => (dueMs ?? 0) <= dueBy);
+    };
+    await until('the line is given back', givenBack);
+    works = true;
+    for (const turn of turns) turn();
+    await until('the rest is delivered', async () => (await waiting()).length === 0);
+    const counts = (await readDeliveries(store.db, entityId)).map(({ attempts }) => attempts);
+    expect(counts).toEqual(Array(10).fill(1));
+  });
+
+  test('leaves the line when the process stops: another may take it up at once', async () => {
+    const { entityId } = await newReceiver(store.db);
+    let works = true;
+    const open = Promise.withResolvers<void>();
+    const sender = new ScriptedSender(async () => {
+      if (!works) await open.promise;
+      return answered(200);
+    });
+    const { acceptMany, engine } = await start(sender);
+    await acceptMany(entityId, 2);
+    await allDelivered(entityId);
+    works = false;
+    await acceptMany(entityId, 6);
+    const stopped = engine.stop();
+    const due = async () => {
+      const all = await readDeliveries(store.db, entityId);
+      const nowMs = await databaseNowMs(store.db);
+      return all.filter(({ status, dueMs }) => status === 'pending' && (dueMs ?? 0) <= nowMs);
+    };
+    await until('four are given back', async () => (await due()).length === 4);
+    open.resolve();
+    await stopped;
+    expect(await statuses(store.db, entityId)).toEqual([...Array(4).fill('delivered'), ...Array(4).fill('pending')]);
+  });
+
+  test('keeps no place when its acceptance fails', async () => {
+    const { entityId } = await newReceiver(store.db);
+    let fails = true;
+    const flaky = alteredStore(store.db, {
+      transaction: (work, options) =>
+        store.db.transaction(async (queries) => {
+          const value = await work(queries);
+          if (fails) throw new StoreUnavailableError('in the middle');
+          return value;
+        }, options),
+    });
+    const { acceptMany, told } = await start(new ScriptedSender(), TWO_AT_A_TIME, flaky);
+    for (let i = 0; i < 3; i++) expect(await rejection(acceptMany(entityId, 2))).toBeInstanceOf(StoreUnavailableError);
+    fails = false;
+    await acceptMany(entityId, 2);
+    await allDelivered(entityId);
+    expect(told()).toBe(0);
+  });
+});

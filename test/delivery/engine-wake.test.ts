@@ -1,0 +1,54 @@
+import { afterEach, expect, test } from 'bun:test';
+import { destinationKey } from '../../src/store/events/accept.ts';
+import {
+  acceptMany,
+  forgetDeliveries,
+  HOOK,
+  newReceiver,
+  ScriptedSender,
+  statuses,
+  withEngine,
+} from '../support/deliveries.ts';
+import { alteredStore, onEveryEngine, type TestStore } from '../support/stores.ts';
+import { until } from '../support/until.ts';
+
+/** A store on which the walk over the destinations finds nothing any more. */
+function withoutWalk(store: TestStore) {
+  const all: typeof store.db.all = (sql, ...rest) =>
+    sql.includes('with recursive walk') ? Promise.resolve([]) : store.db.all(sql, ...rest);
+  return alteredStore(store.db, { all });
+}
+
+const allDelivered = (store: TestStore, entityId: string) => async () =>
+  (await statuses(store.db, entityId)).every((status) => status === 'delivered');
+
+onEveryEngine('an engine that is told where something is due', (store) => {
+  afterEach(() => forgetDeliveries(store.db));
+
+  test('delivers all of it without looking at any other destination', async () => {
+    const { entityId } = await newReceiver(store.db);
+    const sender = new ScriptedSender();
+    await withEngine(withoutWalk(store), sender, async (engine) => {
+      await acceptMany(store.db, entityId, 100);
+      engine.expect([destinationKey(entityId, HOOK)]);
+      await until('all are delivered', allDelivered(store, entityId));
+    });
+    expect(sender.posts).toHaveLength(100);
+    // The cap of one destination, so that the rest had to wait for the end of those before.
+    expect(sender.mostInFlight).toBeLessThanOrEqual(16);
+  });
+
+  test('takes it up again when the claim could not be made', async () => {
+    const { entityId } = await newReceiver(store.db);
+    await acceptMany(store.db, entityId, 1);
+    let failures = 0;
+    const db = alteredStore(withoutWalk(store), {
+      transaction: (work) => (failures-- > 0 ? Promise.reject(new Error('broken')) : store.db.transaction(work)),
+    });
+    await withEngine(db, new ScriptedSender(), async (engine) => {
+      failures = 2;
+      engine.expect([destinationKey(entityId, HOOK)]);
+      await until('it is delivered', allDelivered(store, entityId));
+    });
+  });
+});

@@ -1,0 +1,69 @@
+import { expect, jest, test } from 'bun:test';
+import { Deadline, Deadlines } from '../../../src/delivery/http/deadline.ts';
+import { rejection } from '../../support/rejection.ts';
+import { until } from '../../support/until.ts';
+
+const TIMEOUT = { error: 'timeout' };
+
+test('a deadline tells whoever waits last, and nobody after that', () => {
+  const deadline = new Deadline(0);
+  const [first, second] = [jest.fn(), jest.fn()];
+  deadline.watch(first);
+  deadline.watch(second);
+  deadline.end();
+  expect(first).not.toHaveBeenCalled();
+  expect(second.mock.calls).toMatchObject([[TIMEOUT]]);
+
+  const left = new Deadline(0);
+  left.watch(first);
+  left.unwatch();
+  left.end();
+  expect(first).not.toHaveBeenCalled();
+});
+
+test('whoever begins to wait when it is over is told at once', async () => {
+  const deadline = new Deadline(0);
+  deadline.end();
+  const told = jest.fn();
+  deadline.watch(told);
+  expect(told.mock.calls).toMatchObject([[TIMEOUT]]);
+  expect(await rejection(deadline.within(new Promise(() => undefined)))).toMatchObject(TIMEOUT);
+});
+
+test('what is shared with others is left to them when the time is over', async () => {
+  const shared = Promise.withResolvers<string>();
+  const [late, patient] = [new Deadline(0), new Deadline(0)];
+  const [leaving, staying] = [late.within(shared.promise), patient.within(shared.promise)];
+  late.end();
+  expect(await rejection(leaving)).toMatchObject(TIMEOUT);
+  shared.resolve('found');
+  expect(await staying).toBe('found');
+  expect(await rejection(patient.within(Promise.reject(new Error('broken'))))).toMatchObject({ message: 'broken' });
+});
+
+test('deadlines of one length end in turn by one timer, and those that are cleared do not', async () => {
+  const deadlines = new Deadlines(20);
+  const ended: string[] = [];
+  const start = (name: string) => {
+    const deadline = deadlines.start();
+    deadline.watch(() => ended.push(name));
+    return deadline;
+  };
+  start('one');
+  const inTime = start('in time');
+  await Bun.sleep(10);
+  start('two');
+  deadlines.clear(inTime);
+  expect(ended).toEqual([]);
+  await until('both are over', () => ended.length === 2);
+  expect(ended).toEqual(['one', 'two']);
+  expect(inTime.isOver).toBe(false);
+});
+
+test('a deadline that begins while others end has its own time', async () => {
+  const deadlines = new Deadlines(20);
+  const chained = Promise.withResolvers<number>();
+  const startedAtMs = performance.now();
+  deadlines.start().watch(() => deadlines.start().watch(() => chained.resolve(performance.now() - startedAtMs)));
+  expect(await chained.promise).toBeGreaterThanOrEqual(39);
+});

@@ -1,0 +1,173 @@
+import { afterEach, expect, test } from 'bun:test';
+import { RedeliveryRunner } from '../../../src/delivery/jobs/bulk-redelivery.ts';
+import { createLogger } from '../../../src/log.ts';
+import { type Database, StoreUnavailableError } from '../../../src/store/database/database.ts';
+import { continueRedelivery, readRedelivery, startRedelivery } from '../../../src/store/deliveries/redeliver.ts';
+import { TEST_CHANGE } from '../../support/api.ts';
+import {
+  acceptMany,
+  answered,
+  forgetDeliveries,
+  newReceiver,
+  readAttempts,
+  ScriptedSender,
+  withEngine,
+} from '../../support/deliveries.ts';
+import { alteredStore, onEveryEngine } from '../../support/stores.ts';
+import { until } from '../../support/until.ts';
+
+onEveryEngine('the runner of redeliveries', (store) => {
+  afterEach(() => forgetDeliveries(store.db));
+
+  const runner = (db: Database = store.db, onWork: () => void = () => undefined) =>
+    new RedeliveryRunner(db, createLogger('silent'), onWork);
+
+  /** As many deliveries that failed for good, and a redelivery of all of them that was asked for. */
+  async function askForMany(count: number) {
+    const { entityId, webhookId } = await newReceiver(store.db);
+    await acceptMany(store.db, entityId, count);
+    await failAll(entityId);
+    const redeliveryId = await startRedelivery(store.db, entityId, { status: 'failed' }, TEST_CHANGE);
+    const progress = async () => {
+      const found = await readRedelivery(store.db, entityId, redeliveryId);
+      if (found === null) throw new Error('the redelivery is gone');
+      return found;
+    };
+    return { entityId, webhookId, redeliveryId, progress };
+  }
+
+  const failAll = (entityId: string) =>
+    store.db.transaction((queries) =>
+      queries.run(
+        `update deliveries set status = 'failed', due_ms = null, next_attempt_ms = null where entity_id = $1`,
+        [entityId],
+      ),
+    );
+
+  test('works through what it is kicked for, and tells whoever delivers', async () => {
+    const { progress } = await askForMany(1_100);
+    let wakes = 0;
+    const running = runner(store.db, () => wakes++);
+    running.kick();
+    await until('it is finished', async () => (await progress()).status === 'finished');
+    await running.stop();
+    expect(await progress()).toMatchObject({ totalResults: 1_100, queued: 1_100, skipped: 0 });
+    expect(wakes).toBe(3);
+  });
+
+  test('works through all that one entity has asked for at one kick, one after the other', async () => {
+    const { entityId, progress } = await askForMany(3);
+    const others = [await startRedelivery(store.db, entityId, { networkId: 1 }, TEST_CHANGE)];
+    others.push(await startRedelivery(store.db, entityId, { status: 'failed' }, TEST_CHANGE));
+    const running = runner();
+    running.kick();
+    for (const id of others) {
+      await until('it is finished', async () => (await readRedelivery(store.db, entityId, id))?.status === 'finished');
+    }
+    await running.stop();
+    expect(await progress()).toMatchObject({ status: 'finished', queued: 3 });
+  });
+
+  test('goes on at its start with what another instance left in the middle, and queues nothing twice', async () => {
+    const { entityId, redeliveryId, progress } = await askForMany(1_100);
+    expect(await continueRedelivery(store.db, entityId, redeliveryId)).toBe(true);
+    expect(await progress()).toMatchObject({ status: 'running', queued: 500 });
+    const second = runner();
+    second.start();
+    await until('it is finished', async () => (await progress()).status === 'finished');
+    await second.stop();
+    expect(await progress()).toMatchObject({ queued: 1_100 });
+    const owed = await store.db.all('select id from deliveries where entity_id = $1 and redeliver = 1', [entityId]);
+    expect(owed).toHaveLength(1_100);
+  });
+
+  test('finishes several of several entities', async () => {
+    const asked = await Promise.all([askForMany(700), askForMany(3), askForMany(0)]);
+    const running = runner();
+    running.kick();
+    await until('all are finished', async () =>
+      (await Promise.all(asked.map(({ progress }) => progress()))).every(({ status }) => status === 'finished'),
+    );
+    await running.stop();
+  });
+
+  test('tries again by itself after a share that failed', async () => {
+    const { progress } = await askForMany(2);
+    let failures = 0;
+    const shaky = alteredStore(store.db, {
+      transaction: (work, options) => {
+        if (failures++ === 0) return Promise.reject(new StoreUnavailableError('deadlock detected'));
+        return store.db.transaction(work, options);
+      },
+    });
+    const running = runner(shaky);
+    running.kick();
+    await until('it is finished', async () => (await progress()).status === 'finished');
+    await running.stop();
+    expect(await progress()).toMatchObject({ queued: 2 });
+  });
+
+  test('begins nothing more once it is stopped', async () => {
+    const { progress } = await askForMany(1_100);
+    const running = runner();
+    running.kick();
+    await running.stop();
+    running.kick();
+    await Bun.sleep(20);
+    expect((await progress()).status).toBe('running');
+  });
+
+  test('sends all with an engine, never more at a time to a destination than its cap, and shows how far it is', async () => {
+    const { entityId, progress } = await askForMany(60);
+    const sender = new ScriptedSender(async () => {
+      await Bun.sleep(2);
+      return answered(200);
+    });
+    const seen: number[] = [];
+    await withEngine(
+      store.db,
+      sender,
+      async (engine) => {
+        const running = runner(store.db, () => engine.wake());
+        running.kick();
+        await until('all are delivered', async () => {
+          const { sent, delivered } = await progress();
+          seen.push(sent);
+          return delivered === 60;
+        });
+        await running.stop();
+      },
+      { settings: { DESTINATION_CONCURRENCY: '4' } },
+    );
+    expect(sender.mostInFlight).toBeLessThanOrEqual(4);
+    expect(seen.toSorted((a, b) => a - b)).toEqual(seen);
+    expect(await progress()).toMatchObject({
+      status: 'finished',
+      totalResults: 60,
+      queued: 60,
+      sent: 60,
+      delivered: 60,
+    });
+    const kinds = (await readAttempts(store.db, entityId)).map(({ kind }) => kind);
+    expect(kinds).toEqual(Array(60).fill('redelivery'));
+  });
+
+  test('and an engine at work on the same deliveries do not keep each other from finishing', async () => {
+    const { entityId, webhookId } = await newReceiver(store.db);
+    await acceptMany(store.db, entityId, 1_500);
+    const sender = new ScriptedSender();
+    await withEngine(store.db, sender, async (engine) => {
+      const running = runner(store.db, () => engine.wake());
+      const redeliveryId = await startRedelivery(store.db, entityId, { webhookId }, TEST_CHANGE);
+      running.kick();
+      await until('all are sent again', async () => {
+        const progress = await readRedelivery(store.db, entityId, redeliveryId);
+        return progress?.status === 'finished' && progress.sent === 1_500;
+      });
+      await running.stop();
+    });
+    const attempts = await readAttempts(store.db, entityId);
+    expect(attempts.filter(({ kind }) => kind === 'redelivery')).toHaveLength(1_500);
+    expect(sender.posts).toHaveLength(attempts.length);
+  });
+});

@@ -1,0 +1,85 @@
+import { expect, test } from 'bun:test';
+import { HealthBook } from '../../../src/delivery/jobs/health.ts';
+import type { Outcome } from '../../../src/domain/outcome.ts';
+import { StoreUnavailableError } from '../../../src/store/database/database.ts';
+import type { MadeAttempt } from '../../../src/store/deliveries/record-attempts.ts';
+import { readHealth } from '../../../src/store/webhooks/health.ts';
+import { answered, newReceiver, unanswered } from '../../support/deliveries.ts';
+import { rejection } from '../../support/rejection.ts';
+import { alteredStore, onEveryEngine } from '../../support/stores.ts';
+
+const START_MS = 1_763_168_400_000;
+
+onEveryEngine('the book of health', (store) => {
+  async function oneWebhook(book: HealthBook) {
+    const { entityId, webhookId } = await newReceiver(store.db);
+    const note = (second: number, outcome: Outcome) =>
+      book.note({
+        claimed: { entityId, webhookId } as MadeAttempt['claimed'],
+        outcome,
+        startedAtMs: START_MS + second * 1000,
+      } as MadeAttempt);
+    return { note, read: () => readHealth(store.db, entityId, webhookId) };
+  }
+
+  test('writes failures in a row and the last dates, for each webhook its own', async () => {
+    const book = new HealthBook(store.db);
+    const bad = await oneWebhook(book);
+    const good = await oneWebhook(book);
+    bad.note(1, answered(200));
+    bad.note(2, answered(500));
+    bad.note(3, unanswered('timeout'));
+    good.note(1, answered(500));
+    good.note(4, answered(204));
+    expect(await bad.read()).toMatchObject({ dateLastSuccess: null });
+    await book.flush();
+    const second = (seconds: number) => START_MS / 1000 + seconds;
+    expect(await bad.read()).toMatchObject({
+      failuresInARow: 2,
+      dateLastSuccess: second(1),
+      dateLastFailure: second(3),
+    });
+    expect(await good.read()).toMatchObject({
+      failuresInARow: 0,
+      dateLastSuccess: second(4),
+      dateLastFailure: second(1),
+    });
+  });
+
+  test('dates an attempt by its end', async () => {
+    const book = new HealthBook(store.db);
+    const { note, read } = await oneWebhook(book);
+    note(0, { ...answered(500), durationMs: 14_600.4 });
+    await book.flush();
+    expect(await read()).toMatchObject({ dateLastFailure: START_MS / 1000 + 14 });
+  });
+
+  test('writes each once, and goes on counting from there', async () => {
+    const book = new HealthBook(store.db);
+    const { note, read } = await oneWebhook(book);
+    note(1, answered(500));
+    await book.flush();
+    await book.flush();
+    note(2, answered(500));
+    await book.flush();
+    expect(await read()).toMatchObject({ failuresInARow: 2 });
+  });
+
+  test('touches the store only when there is something to write, and outlives an outage', async () => {
+    let calls = 0;
+    const down = alteredStore(store.db, {
+      transaction: () => {
+        calls++;
+        return Promise.reject(new StoreUnavailableError('down'));
+      },
+    });
+    const book = new HealthBook(down);
+    await book.flush();
+    expect(calls).toBe(0);
+    const { note } = await oneWebhook(book);
+    note(1, answered(500));
+    expect((await rejection(book.flush())).message).toContain('down');
+    await book.flush();
+    expect(calls).toBe(1);
+  });
+});

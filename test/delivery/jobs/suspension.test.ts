@@ -1,0 +1,135 @@
+import { expect, test } from 'bun:test';
+import pino from 'pino';
+import { WebhookWatch } from '../../../src/delivery/jobs/suspension.ts';
+import { SUSPEND_AFTER_MS } from '../../../src/domain/attempt.ts';
+import type { Outcome } from '../../../src/domain/outcome.ts';
+import type { Claimed } from '../../../src/store/deliveries/claimed.ts';
+import type { MadeAttempt } from '../../../src/store/deliveries/record-attempts.ts';
+import { suspendWebhook } from '../../../src/store/deliveries/states.ts';
+import {
+  acceptMany,
+  answered,
+  claim,
+  HOOK,
+  LEASE_MS,
+  letPass,
+  newReceiver,
+  statuses,
+} from '../../support/deliveries.ts';
+import { alteredStore, onEveryEngine } from '../../support/stores.ts';
+
+const OK = answered(200);
+const DOWN = answered(500);
+const GONE = answered(410);
+
+onEveryEngine('the watch over a webhook', (store) => {
+  async function begin() {
+    const receiver = await newReceiver(store.db);
+    await acceptMany(store.db, receiver.entityId, 1);
+    const lines: { msg: string; webhookId?: string; reason?: string }[] = [];
+    const log = pino({ level: 'info' }, { write: (line: string) => lines.push(JSON.parse(line)) });
+    const watch = new WebhookWatch(store.db, log);
+    const note = async (...made: MadeAttempt[]) => {
+      watch.note(made);
+      await watch.idle();
+    };
+    const state = () =>
+      store.db.get<{ suspended_reason: string | null; failing_since_ms: number | null }>(
+        'select suspended_reason, failing_since_ms from webhooks where entity_id = $1 and id = $2',
+        [receiver.entityId, receiver.webhookId],
+      );
+    const reclaim = async () => {
+      await letPass(store.db, receiver.entityId, LEASE_MS);
+      const [claimed] = await claim(store.db, receiver.entityId);
+      if (claimed === undefined) throw new Error('nothing was claimed');
+      return claimed;
+    };
+    return { ...receiver, claimed: await reclaim(), lines, note, reclaim, state };
+  }
+
+  function made(claimed: Claimed, outcome: Outcome, startedAtMs = Date.now()): MadeAttempt {
+    const suspend = outcome === GONE ? 'gone' : null;
+    const settlement = { status: 'retrying', steps: 1, delayMs: 1, suspend } as const;
+    return { claimed, settlement, outcome, postUrl: HOOK, startedAtMs };
+  }
+
+  test('suspends it on 410, holds what waits, and leaves a line in the log and a row in the audit', async () => {
+    const { entityId, webhookId, claimed, lines, note, state } = await begin();
+    await note(made(claimed, GONE));
+    expect(await state()).toMatchObject({ suspended_reason: 'gone' });
+    expect(await statuses(store.db, entityId)).toEqual(['held']);
+    expect(lines).toMatchObject([{ msg: 'webhook suspended', webhookId, reason: 'gone' }]);
+    const sql = `select actor, target, after from audit where entity_id = $1 and action = 'webhook.suspended'`;
+    expect(await store.db.all<{ actor: string; target: string; after: string }>(sql, [entityId])).toEqual([
+      { actor: 'paybell', target: webhookId, after: '{"reason":"gone"}' },
+    ]);
+  });
+
+  test('suspends it after five days without one success, and not a millisecond before', async () => {
+    const { entityId, claimed, lines, note, reclaim, state } = await begin();
+    await note(made(claimed, DOWN));
+    const failing = await reclaim();
+    const sinceMs = failing.failingSinceMs ?? 0;
+    expect(sinceMs).toBeGreaterThan(0);
+    await note(made(failing, DOWN, sinceMs + SUSPEND_AFTER_MS - 1));
+    expect(await state()).toMatchObject({ suspended_reason: null });
+    await note(made(failing, DOWN, sinceMs + SUSPEND_AFTER_MS));
+    expect(await state()).toMatchObject({ suspended_reason: 'failing' });
+    expect(await statuses(store.db, entityId)).toEqual(['held']);
+    expect(lines).toMatchObject([{ msg: 'webhook suspended', reason: 'failing' }]);
+  });
+
+  test('counts the five days anew after a success', async () => {
+    const { claimed, note, reclaim, state } = await begin();
+    await note(made(claimed, DOWN));
+    await note(made(await reclaim(), OK));
+    expect(await state()).toMatchObject({ failing_since_ms: null });
+    await note(made(await reclaim(), DOWN, Date.now() + SUSPEND_AFTER_MS));
+    expect(await state()).toMatchObject({ suspended_reason: null, failing_since_ms: expect.anything() });
+  });
+
+  test('lets a success count that was claimed before the first failure was noted', async () => {
+    const { claimed, note, state } = await begin();
+    await note(made(claimed, DOWN));
+    await note(made(claimed, OK));
+    expect(await state()).toMatchObject({ failing_since_ms: null });
+  });
+
+  test('lets a success speak before a failure of the same batch, and a 410 before both', async () => {
+    const { claimed, note, reclaim, state } = await begin();
+    await note(made(claimed, DOWN));
+    const failing = await reclaim();
+    const lateMs = (failing.failingSinceMs ?? 0) + SUSPEND_AFTER_MS;
+    await note(made(failing, OK), made(failing, DOWN, lateMs));
+    expect(await state()).toMatchObject({ suspended_reason: null, failing_since_ms: null });
+    await note(made(failing, GONE), made(failing, OK));
+    expect(await state()).toMatchObject({ suspended_reason: 'gone' });
+  });
+
+  test('says it once, also when many attempts end in 410', async () => {
+    const { entityId, webhookId, claimed, lines, note } = await begin();
+    await note(made(claimed, GONE));
+    await note(made(claimed, GONE), made(claimed, GONE));
+    expect(lines).toHaveLength(1);
+    expect(await suspendWebhook(store.db, entityId, webhookId, 'gone', { actor: 'test', nowS: 1 })).toBe(false);
+  });
+
+  test('goes on with the others when the store refuses one', async () => {
+    const [one, two] = [await begin(), await begin()];
+    let refused = 0;
+    const flaky = alteredStore(store.db, {
+      transaction: (work, options) =>
+        refused++ === 0 ? Promise.reject(new Error('refused')) : store.db.transaction(work, options),
+    });
+    const watch = new WebhookWatch(flaky, pino({ level: 'silent' }));
+    watch.note([made(one.claimed, GONE), made(two.claimed, GONE)]);
+    await watch.idle();
+    expect([await one.state(), await two.state()]).toMatchObject([
+      { suspended_reason: null },
+      { suspended_reason: 'gone' },
+    ]);
+    watch.note([made(one.claimed, GONE)]);
+    await watch.idle();
+    expect(await one.state()).toMatchObject({ suspended_reason: 'gone' });
+  });
+});

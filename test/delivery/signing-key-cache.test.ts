@@ -1,0 +1,97 @@
+import { expect, test } from 'bun:test';
+import { SigningKeyCache } from '../../src/delivery/signing-key-cache.ts';
+import { type SigningKeys, signWith, verify } from '../../src/domain/signing.ts';
+import { type Database, StoreUnavailableError } from '../../src/store/database/database.ts';
+import { listSecrets, rotateSecret } from '../../src/store/tenants/secrets.ts';
+import { TEST_BOX } from '../support/api.ts';
+import { rejection } from '../support/rejection.ts';
+import { alteredStore, onEveryEngine } from '../support/stores.ts';
+import { NOW_S, newEntity } from '../support/webhooks.ts';
+
+function counted(db: Database): { db: Database; reads: () => number } {
+  let reads = 0;
+  const counting = alteredStore(db, {
+    snapshot: (work) => {
+      reads++;
+      return db.snapshot(work);
+    },
+  });
+  return { db: counting, reads: () => reads };
+}
+
+const MESSAGE = { id: 'dlv_1', timestampS: NOW_S, body: '{}' };
+
+function signs(keys: SigningKeys, secret: string): boolean {
+  const headers = { id: MESSAGE.id, timestamp: String(NOW_S), signature: signWith(keys, MESSAGE) };
+  return verify({ headers, body: '{}', secrets: [secret], nowS: NOW_S }).ok;
+}
+
+onEveryEngine('the signing keys of an entity', (store) => {
+  const secretsOf = async (entityId: string, nowS = NOW_S) =>
+    (await listSecrets(store.db, TEST_BOX, entityId, nowS)).secrets.map(({ secret }) => secret);
+
+  test('are read once for all attempts, also for those that ask at the same time', async () => {
+    const entityId = await newEntity(store.db);
+    const { db, reads } = counted(store.db);
+    const cache = new SigningKeyCache(db, TEST_BOX, false);
+    await Promise.all(Array.from({ length: 20 }, () => cache.keysFor(entityId, 1, NOW_S)));
+    const keys = await cache.keysFor(entityId, 1, NOW_S);
+    expect(reads()).toBe(1);
+    expect(signs(keys, (await secretsOf(entityId))[0] ?? '')).toBe(true);
+  });
+
+  test('are read again when the revision has risen: both secrets sign after a rotation', async () => {
+    const entityId = await newEntity(store.db);
+    const cache = new SigningKeyCache(store.db, TEST_BOX, false);
+    await cache.keysFor(entityId, 1, NOW_S);
+    await rotateSecret(store.db, TEST_BOX, entityId, 24, { actor: 'test', nowS: NOW_S });
+    const secrets = await secretsOf(entityId);
+    expect(secrets).toHaveLength(2);
+    const keys = await cache.keysFor(entityId, 2, NOW_S);
+    expect(secrets.map((secret) => signs(keys, secret))).toEqual([true, true]);
+  });
+
+  test('are read again when one of them has expired', async () => {
+    const entityId = await newEntity(store.db);
+    const cache = new SigningKeyCache(store.db, TEST_BOX, false);
+    await rotateSecret(store.db, TEST_BOX, entityId, 1, { actor: 'test', nowS: NOW_S });
+    const [newest = '', old = ''] = await secretsOf(entityId);
+    const during = await cache.keysFor(entityId, 2, NOW_S + 3_599);
+    expect([signs(during, newest), signs(during, old)]).toEqual([true, true]);
+    const after = await cache.keysFor(entityId, 2, NOW_S + 3_600);
+    expect([signs(after, newest), signs(after, old)]).toEqual([true, false]);
+  });
+
+  test('hold the Ed25519 key only where it is asked for', async () => {
+    const entityId = await newEntity(store.db);
+    const { publicKey } = await listSecrets(store.db, TEST_BOX, entityId, NOW_S);
+    for (const asymmetric of [false, true]) {
+      const keys = await new SigningKeyCache(store.db, TEST_BOX, asymmetric).keysFor(entityId, 1, NOW_S);
+      const signature = signWith(keys, MESSAGE);
+      const headers = { id: MESSAGE.id, timestamp: String(NOW_S), signature };
+      expect(verify({ headers, body: '{}', publicKey, nowS: NOW_S }).ok).toBe(asymmetric);
+      expect(signature.split(' ')).toHaveLength(asymmetric ? 2 : 1);
+    }
+  });
+
+  test('are asked for again after the store has failed', async () => {
+    const entityId = await newEntity(store.db);
+    let down = true;
+    const flaky = alteredStore(store.db, {
+      snapshot: (work) => (down ? Promise.reject(new StoreUnavailableError('down')) : store.db.snapshot(work)),
+    });
+    const cache = new SigningKeyCache(flaky, TEST_BOX, false);
+    const failing = Promise.resolve(cache.keysFor(entityId, 1, NOW_S));
+    expect(await rejection(failing)).toBeInstanceOf(StoreUnavailableError);
+    down = false;
+    expect((await cache.keysFor(entityId, 1, NOW_S)).secrets).toHaveLength(1);
+  });
+
+  test('of one entity never sign for another', async () => {
+    const [one, two] = [await newEntity(store.db), await newEntity(store.db)];
+    const cache = new SigningKeyCache(store.db, TEST_BOX, false);
+    const keys = await cache.keysFor(one, 1, NOW_S);
+    await cache.keysFor(two, 1, NOW_S);
+    expect(signs(keys, (await secretsOf(two))[0] ?? '')).toBe(false);
+  });
+});

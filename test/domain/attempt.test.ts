@@ -1,0 +1,142 @@
+import { describe, expect, test } from 'bun:test';
+import {
+  ATTEMPT_KINDS,
+  type AttemptMade,
+  DELIVERY_STATUSES,
+  isSuccess,
+  settle,
+  showsDestinationUnwell,
+} from '../../src/domain/attempt.ts';
+import { ATTEMPT_ERRORS } from '../../src/domain/outcome.ts';
+import { answered, unanswered } from '../support/deliveries.ts';
+
+const NOW_MS = Date.UTC(2026, 9, 21, 7, 28, 0);
+const HOUR_MS = 3_600_000;
+const SCHEDULE = [0, 5_000, 300_000];
+
+function settled(given: Partial<AttemptMade>) {
+  return settle({
+    outcome: answered(500),
+    kind: 'first',
+    status: 'pending',
+    steps: 0,
+    schedule: SCHEDULE,
+    nowMs: NOW_MS,
+    random: () => 0.5,
+    ...given,
+  });
+}
+
+describe('a delivery', () => {
+  test.each([200, 201, 202, 204, 299])('is delivered by a %d, and nothing more is to come', (statusCode) => {
+    expect(settled({ outcome: answered(statusCode) })).toEqual({
+      status: 'delivered',
+      steps: 1,
+      delayMs: null,
+      suspend: null,
+    });
+  });
+
+  test.each([100, 199, 300, 301, 302, 307, 304, 400, 401, 404, 429, 500, 503, 599])(
+    'is tried again after a %d',
+    (statusCode) => {
+      expect(settled({ outcome: answered(statusCode) })).toEqual({
+        status: 'retrying',
+        steps: 1,
+        delayMs: 5_000,
+        suspend: null,
+      });
+    },
+  );
+
+  test.each(ATTEMPT_ERRORS.filter((error) => error !== 'unprocessable'))('is tried again after %s', (error) => {
+    expect(settled({ outcome: unanswered(error) })).toMatchObject({ status: 'retrying', delayMs: 5_000 });
+  });
+
+  test('waits one step of the schedule after another, and fails after the last', () => {
+    const walk = [0, 1, 2, 3].map((steps) => settled({ steps, status: steps === 0 ? 'pending' : 'retrying' }));
+    expect(walk.map(({ status, delayMs, steps }) => [status, delayMs, steps])).toEqual([
+      ['retrying', 5_000, 1],
+      ['retrying', 300_000, 2],
+      ['failed', null, 3],
+      ['failed', null, 4],
+    ]);
+  });
+
+  test('fails at once when the schedule has one step', () => {
+    expect(settled({ schedule: [0] })).toMatchObject({ status: 'failed', delayMs: null });
+  });
+
+  test('spreads its waits by 20 % to either side', () => {
+    expect(settled({ random: () => 0 }).delayMs).toBe(4_000);
+    expect(settled({ random: () => 0.999999 }).delayMs).toBe(6_000);
+  });
+
+  test('waits as long as retry-after asks, when that is longer and not more than a day', () => {
+    const delay = (retryAfter: string) => settled({ outcome: answered(503, { retryAfter }) }).delayMs;
+    expect(delay('60')).toBe(60_000);
+    expect(delay('1')).toBe(5_000);
+    expect(delay('Wed, 21 Oct 2026 08:28:00 GMT')).toBe(HOUR_MS);
+    expect(delay('864000')).toBe(24 * HOUR_MS);
+    expect(delay('whenever')).toBe(5_000);
+  });
+
+  test('gets no further attempt from retry-after once the schedule has ended', () => {
+    const outcome = answered(503, { retryAfter: '60' });
+    expect(settled({ outcome, steps: 2 })).toMatchObject({ status: 'failed', delayMs: null });
+  });
+
+  test('that is answered 410 suspends its webhook and waits like any other, so that it can be held', () => {
+    expect(settled({ outcome: answered(410) })).toEqual({
+      status: 'retrying',
+      steps: 1,
+      delayMs: 5_000,
+      suspend: 'gone',
+    });
+  });
+
+  test('that cannot be processed fails at once', () => {
+    expect(settled({ outcome: unanswered('unprocessable') })).toEqual({
+      status: 'failed',
+      steps: 1,
+      delayMs: null,
+      suspend: null,
+    });
+  });
+});
+
+describe('a redelivery', () => {
+  test.each(DELIVERY_STATUSES)('that succeeds makes a %s delivery delivered and uses up no step', (status) => {
+    const made = settled({ kind: 'redelivery', status, steps: 2, outcome: answered(200) });
+    expect(made).toEqual({ status: 'delivered', steps: 2, delayMs: null, suspend: null });
+  });
+
+  test.each(DELIVERY_STATUSES)('that fails leaves a %s delivery as it was', (status) => {
+    for (const outcome of [answered(500), unanswered('timeout'), unanswered('unprocessable')]) {
+      const made = settled({ kind: 'redelivery', status, steps: 2, outcome });
+      expect(made).toEqual({ status, steps: 2, delayMs: null, suspend: null });
+    }
+  });
+
+  test('that is answered 410 suspends the webhook too', () => {
+    const made = settled({ kind: 'redelivery', status: 'delivered', outcome: answered(410) });
+    expect(made).toMatchObject({ status: 'delivered', suspend: 'gone' });
+  });
+});
+
+test('every kind of attempt but a redelivery uses up a step', () => {
+  for (const kind of ATTEMPT_KINDS) expect(settled({ kind }).steps).toBe(kind === 'redelivery' ? 0 : 1);
+});
+
+test('only an answer of 2xx is a success', () => {
+  const codes = [199, 200, 204, 299, 300, 304, 410, 500];
+  expect(codes.filter((code) => isSuccess(answered(code)))).toEqual([200, 204, 299]);
+  expect(ATTEMPT_ERRORS.filter((error) => isSuccess(unanswered(error)))).toEqual([]);
+});
+
+test('a destination is unwell when it times out, refuses, or says that it is overloaded or down, and only then', () => {
+  const codes = [200, 301, 400, 404, 408, 410, 429, 500, 501, 502, 503, 504];
+  expect(codes.filter((code) => showsDestinationUnwell(answered(code)))).toEqual([429, 502, 503, 504]);
+  const unwell = ATTEMPT_ERRORS.filter((error) => showsDestinationUnwell(unanswered(error)));
+  expect(unwell).toEqual(['timeout', 'refused', 'unreachable']);
+});

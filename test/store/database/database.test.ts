@@ -1,0 +1,126 @@
+import { beforeAll, expect, test } from 'bun:test';
+import { StoreUnavailableError } from '../../../src/store/database/database.ts';
+import { openDatabase } from '../../../src/store/database/open.ts';
+import { rejection } from '../../support/rejection.ts';
+import { createTarget, onEveryEngine } from '../../support/stores.ts';
+
+type Note = { id: string; amount: number | string };
+
+onEveryEngine('the database', (store) => {
+  beforeAll(() =>
+    store.db.transaction(async (queries) => {
+      await queries.run('create table notes (id text collate "binary" primary key, amount bigint not null)');
+    }),
+  );
+
+  const add = (id: string, amount = 0) =>
+    store.db.transaction((queries) => queries.run('insert into notes (id, amount) values ($1, $2)', [id, amount]));
+  const find = (id: string) => store.db.get<Note>('select id, amount from notes where id = $1', [id]);
+
+  test('a single read during an open transaction is not inside it', async () => {
+    await store.db.transaction(async (queries) => {
+      await queries.run(`insert into notes (id, amount) values ('open', 1)`);
+      expect(await find('open')).toBeUndefined();
+      expect(await queries.get('select id from notes where id = $1', ['open'])).toEqual({ id: 'open' });
+    });
+    expect(await find('open')).toBeDefined();
+  });
+
+  test('a transaction that throws is rolled back, hands the error on, and the next one works', async () => {
+    const fault = new Error('thrown in the middle');
+    const failing = store.db.transaction(async (queries) => {
+      await queries.run(`insert into notes (id, amount) values ('thrown', 1)`);
+      throw fault;
+    });
+    expect(await rejection(failing)).toBe(fault);
+    expect(await find('thrown')).toBeUndefined();
+    await add('after-thrown');
+    expect(await find('after-thrown')).toBeDefined();
+  });
+
+  test('a write that fails takes the writes before it along and is not called an outage', async () => {
+    await add('taken');
+    const failing = store.db.transaction(async (queries) => {
+      await queries.run(`insert into notes (id, amount) values ('beside', 1)`);
+      await queries.run(`insert into notes (id, amount) values ('taken', 1)`);
+    });
+    expect(await rejection(failing)).not.toBeInstanceOf(StoreUnavailableError);
+    await rejection(failing);
+    expect(await find('beside')).toBeUndefined();
+  });
+
+  test('a snapshot shows one moment, though a write commits while it is open', async () => {
+    await add('moment', 1);
+    await store.db.snapshot(async (queries) => {
+      const read = () => queries.get<Note>(`select amount from notes where id = 'moment'`);
+      const before = await read();
+      await store.db.transaction((writes) => writes.run(`update notes set amount = 2 where id = 'moment'`));
+      expect(await read()).toEqual(before);
+      expect(Number((await find('moment'))?.amount)).toBe(2);
+    });
+  });
+
+  test('a snapshot cannot write', async () => {
+    const writing = store.db.snapshot((queries) => queries.run(`insert into notes (id, amount) values ('s', 1)`));
+    await rejection(writing);
+    expect(await find('s')).toBeUndefined();
+  });
+
+  test('parameters are bound by their number, in whatever order the text names them', async () => {
+    await add('bound', 5);
+    const sql = 'select id from notes where amount = $2 and id = $1 and ($2 = 5 or id = $1)';
+    expect(await store.db.get(sql, ['bound', 5])).toEqual({ id: 'bound' });
+    expect(await store.db.all(sql, ['bound', 6])).toEqual([]);
+  });
+
+  test('run answers how many rows it changed', async () => {
+    for (const id of ['count-1', 'count-2', 'count-3']) await add(id, 77);
+    const changed = await store.db.transaction((queries) =>
+      queries.run('update notes set amount = 78 where amount = 77'),
+    );
+    expect(changed).toBe(3);
+    const none = await store.db.transaction((queries) => queries.run('delete from notes where amount = 77'));
+    expect(none).toBe(0);
+  });
+
+  test('the largest exact integer comes back as it went in', async () => {
+    await add('large', Number.MAX_SAFE_INTEGER);
+    expect(Number((await find('large'))?.amount)).toBe(Number.MAX_SAFE_INTEGER);
+  });
+
+  test('text keys are ordered by their bytes, whatever the locale of the engine', async () => {
+    const ids = ['~z', '_z', 'az', 'aZ', 'Az', '-z', '0z', 'a-z', 'a_z', 'éz'];
+    for (const id of ids) await add(id, 99);
+    const rows = await store.db.all<{ id: string }>('select id from notes where amount = 99 order by id');
+    const byBytes = [...ids].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+    expect(rows.map(({ id }) => id)).toEqual(byBytes);
+  });
+
+  test('transactions that come together all commit', async () => {
+    await Promise.all(Array.from({ length: 50 }, (_, index) => add(`together-${index}`, 1234)));
+    const rows = await store.db.all('select id from notes where amount = 1234');
+    expect(rows).toHaveLength(50);
+  });
+
+  test('of transactions that come together one may fail, and takes none of the others along', async () => {
+    const write = (id: string, fails: boolean) =>
+      store.db.transaction(async (queries) => {
+        await queries.run('insert into notes (id, amount) values ($1, 1)', [id]);
+        if (fails) throw new Error(`${id} fails`);
+        return id;
+      });
+    const ids = ['beside-1', 'beside-2', 'beside-3'];
+    const outcomes = await Promise.allSettled(ids.map((id) => write(id, id.endsWith('2'))));
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    const rows = await store.db.all<{ id: string }>(`select id from notes where id like 'beside-%' order by id`);
+    expect(rows.map(({ id }) => id)).toEqual(['beside-1', 'beside-3']);
+  });
+
+  test('a call after the store was closed is unavailable', async () => {
+    const { target, remove } = await createTarget(store.engine);
+    const db = await openDatabase(target);
+    await db.close();
+    expect(await rejection(db.get('select 1 as up'))).toBeInstanceOf(StoreUnavailableError);
+    remove();
+  });
+});

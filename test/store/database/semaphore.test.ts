@@ -1,0 +1,54 @@
+import { expect, test } from 'bun:test';
+import { StoreUnavailableError } from '../../../src/store/database/database.ts';
+import { Gate } from '../../../src/store/database/semaphore.ts';
+import { rejection } from '../../support/rejection.ts';
+
+const LONG_MS = 60_000;
+
+test('a gate lets in as many as it is wide, and the next when one leaves', async () => {
+  const gate = new Gate(2, 10);
+  const inside: string[] = [];
+  const leaveA = await gate.enter(LONG_MS);
+  await gate.enter(LONG_MS);
+  const third = gate.enter(LONG_MS).then(() => inside.push('third'));
+  await Bun.sleep(0);
+  expect(inside).toEqual([]);
+  leaveA();
+  await third;
+  expect(inside).toEqual(['third']);
+});
+
+test('those who wait come in by their order of arrival', async () => {
+  const gate = new Gate(1, 10);
+  const order: number[] = [];
+  const leave = await gate.enter(LONG_MS);
+  const waiting = [1, 2, 3].map(async (number) => {
+    const leaveNext = await gate.enter(LONG_MS);
+    order.push(number);
+    leaveNext();
+  });
+  leave();
+  await Promise.all(waiting);
+  expect(order).toEqual([1, 2, 3]);
+});
+
+test('one more than may wait is refused at once, and those who wait are not harmed', async () => {
+  const gate = new Gate(1, 1);
+  const leave = await gate.enter(LONG_MS);
+  const waiting = gate.enter(LONG_MS);
+  expect(await rejection(gate.enter(LONG_MS))).toBeInstanceOf(StoreUnavailableError);
+  leave();
+  (await waiting)();
+  expect(await gate.enter(LONG_MS)).toBeFunction();
+});
+
+test('who has waited to the deadline is refused and takes no place afterwards', async () => {
+  const gate = new Gate(1, 10);
+  const leave = await gate.enter(LONG_MS);
+  const late = gate.enter(5);
+  const patient = gate.enter(LONG_MS);
+  expect(await rejection(late)).toBeInstanceOf(StoreUnavailableError);
+  leave();
+  (await patient)();
+  expect(await gate.enter(5)).toBeFunction();
+});

@@ -1,0 +1,77 @@
+import { Database as Connection } from 'bun:sqlite';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { type Database, StoreUnavailableError } from '../../../../src/store/database/database.ts';
+import { openSqlite } from '../../../../src/store/database/sqlite/sqlite.ts';
+import { rejection } from '../../../support/rejection.ts';
+
+describe('a SQLite store', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'paybell-sqlite-'));
+  const file = join(folder, 'data', 'paybell.db');
+  let db: Database;
+
+  beforeAll(async () => {
+    db = await openSqlite(file);
+    await db.transaction(async (queries) => {
+      await queries.run('create table notes (id text)');
+    });
+  });
+
+  afterAll(async () => {
+    await db.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  test('makes its folder for its owner alone', () => {
+    expect(statSync(dirname(file)).mode & 0o777).toBe(0o700);
+  });
+
+  test('keeps what it acknowledged through a power cut: WAL with synchronous=FULL', async () => {
+    const pragmas = await db.transaction(async (queries) => [
+      await queries.get('pragma journal_mode'),
+      await queries.get('pragma synchronous'),
+      await queries.get('pragma foreign_keys'),
+    ]);
+    expect(pragmas).toEqual([{ journal_mode: 'wal' }, { synchronous: 2 }, { foreign_keys: 1 }]);
+  });
+
+  test('can give space back: incremental auto-vacuum is chosen when the file is made', async () => {
+    expect(await db.get('pragma auto_vacuum')).toEqual({ auto_vacuum: 2 });
+  });
+
+  test('does not write through a single read', async () => {
+    await rejection(db.get(`insert into notes (id) values ('read') returning id`));
+    expect(await db.all('select id from notes')).toEqual([]);
+  });
+
+  test('waits for another process that holds the write lock, and goes on when it lets go', async () => {
+    const other = new Connection(file);
+    other.exec('begin immediate');
+    let done = false;
+    const writing = db
+      .transaction((queries) => queries.run(`insert into notes (id) values ('waited')`))
+      .then(() => {
+        done = true;
+      });
+    await Bun.sleep(60);
+    expect(done).toBe(false);
+    other.exec('commit');
+    await writing;
+    other.close();
+    expect(await db.all('select id from notes')).toEqual([{ id: 'waited' }]);
+  });
+
+  test('gives up at the deadline when another process never lets go, and reads go on meanwhile', async () => {
+    const other = new Connection(file);
+    other.exec('begin immediate');
+    const writing = db.transaction((queries) => queries.run(`insert into notes (id) values ('late')`), {
+      deadlineMs: 80,
+    });
+    expect(await db.get('select count(*) as notes from notes')).toEqual({ notes: 1 });
+    expect(await rejection(writing)).toBeInstanceOf(StoreUnavailableError);
+    other.exec('commit');
+    other.close();
+  });
+});

@@ -1,0 +1,61 @@
+import { expect, test } from 'bun:test';
+import { Backlog } from '../../../src/store/deliveries/backlog.ts';
+import { suspendWebhook } from '../../../src/store/deliveries/states.ts';
+import { deleteWebhook } from '../../../src/store/webhooks/change.ts';
+import { TEST_CHANGE } from '../../support/api.ts';
+import { acceptMany, newReceiver } from '../../support/deliveries.ts';
+import { rejection } from '../../support/rejection.ts';
+import { alteredStore, onEveryEngine } from '../../support/stores.ts';
+
+onEveryEngine('the backlog of an entity', (store) => {
+  test('has room below its limit and none from it on, and says how much waits', async () => {
+    const { entityId } = await newReceiver(store.db);
+    await acceptMany(store.db, entityId, 3);
+    await new Backlog(store.db, 4).requireRoom(entityId);
+    const full = new Backlog(store.db, 3).requireRoom(entityId);
+    expect(await rejection(full)).toMatchObject({ code: 'backlog_full', status: 429 });
+    expect((await rejection(full)).message).toContain('3 deliveries of this entity are waiting, and the limit is 3');
+    await full.catch(() => undefined);
+  });
+
+  test('counts what is held and forgets what was cancelled', async () => {
+    const { entityId, webhookId } = await newReceiver(store.db);
+    await acceptMany(store.db, entityId, 3);
+    await suspendWebhook(store.db, entityId, webhookId, 'gone', TEST_CHANGE);
+    expect(await rejection(new Backlog(store.db, 3).requireRoom(entityId))).toMatchObject({ code: 'backlog_full' });
+    await deleteWebhook(store.db, entityId, webhookId, () => true, TEST_CHANGE);
+    await new Backlog(store.db, 3).requireRoom(entityId);
+  });
+
+  test('grows with what is accepted between two counts', async () => {
+    const { entityId } = await newReceiver(store.db);
+    const backlog = new Backlog(store.db, 10);
+    await backlog.requireRoom(entityId);
+    backlog.add(entityId, 9);
+    await backlog.requireRoom(entityId);
+    backlog.add(entityId, 1);
+    expect(await rejection(backlog.requireRoom(entityId))).toMatchObject({ code: 'backlog_full' });
+  });
+
+  test('is its own and not that of another entity', async () => {
+    const [one, two] = [await newReceiver(store.db), await newReceiver(store.db)];
+    await acceptMany(store.db, one.entityId, 5);
+    const backlog = new Backlog(store.db, 5);
+    expect(await rejection(backlog.requireRoom(one.entityId))).toMatchObject({ code: 'backlog_full' });
+    await backlog.requireRoom(two.entityId);
+  });
+
+  test('is counted once for a thousand who ask at the same time', async () => {
+    const { entityId } = await newReceiver(store.db);
+    let counts = 0;
+    const counting = alteredStore(store.db, {
+      get: (sql, params) => {
+        counts++;
+        return store.db.get(sql, params);
+      },
+    });
+    const backlog = new Backlog(counting, 5);
+    await Promise.all(Array.from({ length: 1_000 }, () => backlog.requireRoom(entityId)));
+    expect(counts).toBe(1);
+  });
+});

@@ -1,0 +1,78 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { Registry } from '../../../src/metrics/registry.ts';
+import { StoreUnavailableError } from '../../../src/store/database/database.ts';
+import { observeQueue, QueueDepth } from '../../../src/store/deliveries/queue-depth.ts';
+import { acceptMany, addReceiver, newReceiver } from '../../support/deliveries.ts';
+import { parseMetrics, sampleOf } from '../../support/prometheus.ts';
+import { alteredStore, onEveryEngine } from '../../support/stores.ts';
+
+onEveryEngine('the depth of the queue', (store) => {
+  beforeEach(async () => {
+    await store.db.transaction((queries) => queries.run('delete from deliveries'));
+    await store.db.transaction((queries) => queries.run('update webhooks set suspended_at = null'));
+  });
+
+  const change = (sql: string, parameters: readonly (string | number)[] = []) =>
+    store.db.transaction((queries) => queries.run(sql, parameters));
+
+  test('is nothing when nothing waits', async () => {
+    const queue = new QueueDepth(store.db);
+    expect(queue.known).toBeNull();
+    await queue.refresh();
+    expect(queue.known).toEqual({ waiting: 0, due: 0, oldestDueAgeMs: 0, suspendedWebhooks: 0 });
+  });
+
+  describe.each([1, 3, 7, 2_000])('counted %d at a time', (size) => {
+    test('is exact, also where many share a moment', async () => {
+      const { entityId } = await newReceiver(store.db);
+      await addReceiver(store.db, entityId, 'https://other.example.com/hook');
+      await acceptMany(store.db, entityId, 10);
+      const second = await newReceiver(store.db);
+      await acceptMany(store.db, second.entityId, 5);
+      await change('update deliveries set due_ms = due_ms + 3600000 where entity_id = $1', [second.entityId]);
+      await change(`update deliveries set due_ms = null where destination like '%other%' and entity_id = $1`, [
+        entityId,
+      ]);
+      const queue = new QueueDepth(store.db, size);
+      await queue.refresh();
+      expect(queue.known).toMatchObject({ waiting: 15, due: 10 });
+    });
+  });
+
+  test('tells how long the oldest has been due, and how many webhooks are suspended', async () => {
+    const { entityId, webhookId } = await newReceiver(store.db);
+    await acceptMany(store.db, entityId, 3);
+    await change('update deliveries set due_ms = due_ms - 90000');
+    await change('update webhooks set suspended_at = 1 where id = $1', [webhookId]);
+    const registry = new Registry();
+    observeQueue(registry, new QueueDepth(store.db));
+    const metrics = parseMetrics(await registry.text());
+    expect(sampleOf(metrics, 'paybell_deliveries_due')).toBe(3);
+    expect(sampleOf(metrics, 'paybell_deliveries_waiting')).toBe(3);
+    expect(sampleOf(metrics, 'paybell_webhooks_suspended')).toBe(1);
+    expect(sampleOf(metrics, 'paybell_oldest_due_age_seconds')).toBeGreaterThanOrEqual(90);
+  });
+
+  test('is counted once for all who ask within a few seconds', async () => {
+    let reads = 0;
+    const get: typeof store.db.get = (...call) => {
+      reads++;
+      return store.db.get(...call);
+    };
+    const queue = new QueueDepth(alteredStore(store.db, { get }));
+    await Promise.all([queue.refresh(), queue.refresh()]);
+    await queue.refresh();
+    // The end of the only slice, its count, and the suspended webhooks.
+    expect(reads).toBe(3);
+  });
+
+  test('is left out when the store does not answer, and nobody waits for it for long', async () => {
+    const registry = new Registry();
+    const down = alteredStore(store.db, { get: () => Promise.reject(new StoreUnavailableError('down')) });
+    observeQueue(registry, new QueueDepth(down));
+    expect(parseMetrics(await registry.text()).samples).toEqual([]);
+    const stuck = new Registry();
+    observeQueue(stuck, new QueueDepth(alteredStore(store.db, { get: () => new Promise(() => undefined) })));
+    expect(parseMetrics(await stuck.text()).samples).toEqual([]);
+  });
+});

@@ -1,0 +1,176 @@
+import { expect, test } from 'bun:test';
+import type { Settlement } from '../../../src/domain/attempt.ts';
+import type { Outcome } from '../../../src/domain/outcome.ts';
+import type { Claimed } from '../../../src/store/deliveries/claimed.ts';
+import { type MadeAttempt, settleAttempts } from '../../../src/store/deliveries/record-attempts.ts';
+import { resumeWebhook, suspendWebhook } from '../../../src/store/deliveries/states.ts';
+import { deleteWebhook } from '../../../src/store/webhooks/change.ts';
+import { TEST_CHANGE } from '../../support/api.ts';
+import {
+  acceptMany,
+  answered,
+  claim,
+  databaseNowMs,
+  HOOK,
+  LEASE_MS,
+  letPass,
+  newReceiver,
+  readAttempts,
+  readDeliveries,
+  unanswered,
+} from '../../support/deliveries.ts';
+import { onEveryEngine } from '../../support/stores.ts';
+
+const DELIVERED: Settlement = { status: 'delivered', steps: 1, delayMs: null, suspend: null };
+const RETRY: Settlement = { status: 'retrying', steps: 1, delayMs: 60_000, suspend: null };
+const FAILED: Settlement = { status: 'failed', steps: 1, delayMs: null, suspend: null };
+
+function made(claimed: Claimed, settlement: Settlement, outcome: Outcome): MadeAttempt {
+  return { claimed, settlement, outcome, postUrl: HOOK, startedAtMs: 1_700_000_000_000 };
+}
+
+onEveryEngine('settling', (store) => {
+  const settle = (...attempts: MadeAttempt[]) =>
+    store.db.transaction((queries) => settleAttempts(queries, store.db.dialect, attempts));
+
+  async function claimed(count = 1) {
+    const receiver = await newReceiver(store.db);
+    await acceptMany(store.db, receiver.entityId, count);
+    const [first, ...others] = await claim(store.db, receiver.entityId);
+    if (first === undefined) throw new Error('nothing was claimed');
+    return { ...receiver, first, all: [first, ...others] };
+  }
+
+  test('a success ends the delivery and logs the attempt', async () => {
+    const { entityId, first } = await claimed();
+    const beforeMs = await databaseNowMs(store.db);
+    expect(await settle(made(first, DELIVERED, answered(204, { response: 'thank you' })))).toEqual(
+      new Set([first.deliveryId]),
+    );
+    const [delivery] = await readDeliveries(store.db, entityId);
+    expect(delivery).toMatchObject({
+      status: 'delivered',
+      attempts: 1,
+      steps: 1,
+      dueMs: null,
+      nextAttemptMs: null,
+      lastStatusCode: 204,
+      lastError: null,
+    });
+    expect(delivery?.deliveredAtMs).toBeGreaterThanOrEqual(beforeMs);
+    expect(await readAttempts(store.db, entityId)).toEqual([
+      {
+        deliveryId: first.deliveryId,
+        attempt: 1,
+        kind: 'first',
+        postUrl: HOOK,
+        startedAtMs: 1_700_000_000_000,
+        durationMs: 1,
+        statusCode: 204,
+        error: null,
+        response: 'thank you',
+      },
+    ]);
+  });
+
+  test('a failure waits for its next step by the clock of the database, and is then claimed as a retry', async () => {
+    const { entityId, first } = await claimed();
+    const beforeMs = await databaseNowMs(store.db);
+    await settle(made(first, RETRY, unanswered('timeout')));
+    const afterMs = await databaseNowMs(store.db);
+    const [delivery] = await readDeliveries(store.db, entityId);
+    expect(delivery).toMatchObject({ status: 'retrying', attempts: 1, lastStatusCode: null, lastError: 'timeout' });
+    expect(delivery?.dueMs).toBeWithin(beforeMs + 60_000, afterMs + 60_001);
+    expect(await claim(store.db, entityId)).toEqual([]);
+    await letPass(store.db, entityId, 60_000);
+    expect(await claim(store.db, entityId)).toMatchObject([{ kind: 'retry', attempts: 1, steps: 1, token: 2 }]);
+  });
+
+  test('the end of the schedule is the end', async () => {
+    const { entityId, first } = await claimed();
+    await settle(made(first, FAILED, answered(500, { response: 'no' })));
+    expect(await readDeliveries(store.db, entityId)).toMatchObject([
+      { status: 'failed', dueMs: null, lastStatusCode: 500, deliveredAtMs: null },
+    ]);
+  });
+
+  test('comes too late once another has taken the delivery over, and then leaves no trace', async () => {
+    const { entityId, first } = await claimed();
+    await letPass(store.db, entityId, LEASE_MS);
+    const [second] = await claim(store.db, entityId);
+    if (second === undefined) throw new Error('the lease did not run out');
+    expect(await settle(made(first, FAILED, answered(500)))).toEqual(new Set());
+    expect(await readDeliveries(store.db, entityId)).toMatchObject([{ status: 'pending', attempts: 0 }]);
+    expect(await readAttempts(store.db, entityId)).toEqual([]);
+    expect(await settle(made(second, DELIVERED, answered(200)))).toEqual(new Set([second.deliveryId]));
+    expect(await settle(made(first, RETRY, answered(500)))).toEqual(new Set());
+    expect(await readDeliveries(store.db, entityId)).toMatchObject([{ status: 'delivered', attempts: 1 }]);
+  });
+
+  test('in one batch is refused for what was taken over and done for the rest', async () => {
+    const { entityId, all } = await claimed(100);
+    const attempts = all.map((one, index) =>
+      made(index % 3 === 0 ? { ...one, token: one.token + 1 } : one, DELIVERED, answered(200)),
+    );
+    const settled = await settle(...attempts);
+    expect(settled).toEqual(new Set(all.filter((_, index) => index % 3 !== 0).map(({ deliveryId }) => deliveryId)));
+    expect(await readAttempts(store.db, entityId)).toHaveLength(66);
+  });
+
+  test('settles also what has an attempt of that number in its log already, and leaves that one as it is', async () => {
+    const { entityId, first, all } = await claimed(2);
+    await store.db.transaction((queries) =>
+      queries.run(
+        `insert into attempts (entity_id, delivery_id, attempt, kind, post_url, started_at_ms, duration_ms, error)
+         values ($1, $2, 1, 'first', $3, 0, 0, 'timeout')`,
+        [entityId, first.deliveryId, HOOK],
+      ),
+    );
+    await settle(...all.map((one) => made(one, DELIVERED, answered(200))));
+    for (const delivery of await readDeliveries(store.db, entityId)) {
+      expect(delivery).toMatchObject({ status: 'delivered', attempts: 1, dueMs: null });
+    }
+    const logged = await readAttempts(store.db, entityId);
+    expect(logged).toHaveLength(2);
+    expect(logged.find(({ deliveryId }) => deliveryId === first.deliveryId)).toMatchObject({ error: 'timeout' });
+  });
+
+  test('never makes one attempt count twice', async () => {
+    const { entityId, first } = await claimed();
+    const attempt = made(first, RETRY, answered(500));
+    await settle(attempt);
+    // As after a commit that went unanswered: it is settled, and by this very attempt.
+    expect(await settle(attempt)).toEqual(new Set([first.deliveryId]));
+    expect(await readDeliveries(store.db, entityId)).toMatchObject([{ attempts: 1 }]);
+    expect(await readAttempts(store.db, entityId)).toHaveLength(1);
+  });
+
+  test('leaves cancelled what was cancelled in flight, unless the receiver has it', async () => {
+    const { entityId, webhookId, all } = await claimed(2);
+    const [failed, received] = all;
+    if (failed === undefined || received === undefined) throw new Error('nothing was claimed');
+    await deleteWebhook(store.db, entityId, webhookId, () => true, TEST_CHANGE);
+    await settle(made(failed, RETRY, answered(500)), made(received, DELIVERED, answered(200)));
+    const byId = new Map((await readDeliveries(store.db, entityId)).map((delivery) => [delivery.deliveryId, delivery]));
+    expect(byId.get(failed.deliveryId)).toMatchObject({ status: 'cancelled', dueMs: null, attempts: 1 });
+    expect(byId.get(received.deliveryId)).toMatchObject({ status: 'delivered', dueMs: null, attempts: 1 });
+  });
+
+  test('leaves held what was held in flight, and a resume sends it again', async () => {
+    const { entityId, webhookId, first } = await claimed();
+    await suspendWebhook(store.db, entityId, webhookId, 'gone', TEST_CHANGE);
+    await settle(made(first, RETRY, answered(410)));
+    expect(await readDeliveries(store.db, entityId)).toMatchObject([{ status: 'held', dueMs: null, attempts: 1 }]);
+    await resumeWebhook(store.db, entityId, webhookId, TEST_CHANGE);
+    expect(await claim(store.db, entityId)).toMatchObject([{ status: 'retrying', steps: 0, kind: 'retry' }]);
+  });
+
+  test('takes more than one statement holds', async () => {
+    const receiver = await newReceiver(store.db);
+    await acceptMany(store.db, receiver.entityId, 250);
+    const all = await claim(store.db, receiver.entityId, 250);
+    const settled = await settle(...all.map((one) => made(one, DELIVERED, answered(200))));
+    expect(settled.size).toBe(250);
+    expect(await readAttempts(store.db, receiver.entityId)).toHaveLength(250);
+  });
+});

@@ -1,0 +1,414 @@
+import { afterEach, expect, test } from 'bun:test';
+import type { DeliveryFilter } from '../../../src/contract/deliveries.ts';
+import type { Claimed } from '../../../src/store/deliveries/claimed.ts';
+import { readDelivery } from '../../../src/store/deliveries/read.ts';
+import { settleAttempts } from '../../../src/store/deliveries/record-attempts.ts';
+import {
+  continueRedelivery,
+  findRunning,
+  readRedelivery,
+  redeliver,
+  startRedelivery,
+} from '../../../src/store/deliveries/redeliver.ts';
+import { suspendWebhook } from '../../../src/store/deliveries/states.ts';
+import { deleteWebhook, moveWebhook } from '../../../src/store/webhooks/change.ts';
+import { setNoticeUrl } from '../../../src/store/webhooks/health.ts';
+import { TEST_CHANGE } from '../../support/api.ts';
+import {
+  accept,
+  acceptMany,
+  addReceiver,
+  answered,
+  claim,
+  forgetDeliveries,
+  HOOK,
+  letPass,
+  newEvent,
+  newReceiver,
+  readDeliveries,
+  ScriptedSender,
+  withEngine,
+} from '../../support/deliveries.ts';
+import { rejection } from '../../support/rejection.ts';
+import { onEveryEngine } from '../../support/stores.ts';
+import { until } from '../../support/until.ts';
+
+/** Fails twice at once, then waits for an hour. */
+const SLOW_RETRIES = { settings: { RETRY_SCHEDULE: '0s,1h,1h' } };
+const ONE_TRY = { settings: { RETRY_SCHEDULE: '0s' } };
+
+onEveryEngine('sending one delivery again', (store) => {
+  afterEach(() => forgetDeliveries(store.db));
+
+  async function oneDelivery(firstDelayMs = 0) {
+    const { entityId, webhookId } = await newReceiver(store.db);
+    await accept(store.db, newEvent(entityId, { firstDelayMs }));
+    const deliveryId = (await readDeliveries(store.db, entityId))[0]?.deliveryId ?? '';
+    const read = async () => {
+      const delivery = await readDelivery(store.db, entityId, deliveryId);
+      if (delivery === null) throw new Error('the delivery is gone');
+      return delivery;
+    };
+    const again = () => redeliver(store.db, entityId, deliveryId);
+    return { entityId, webhookId, deliveryId, read, again };
+  }
+
+  const kinds = ({ attemptLog }: { attemptLog: { kind: string; statusCode: number | null }[] }) =>
+    attemptLog.map(({ kind, statusCode }) => `${kind} ${statusCode}`);
+
+  test('that was delivered posts it anew with the same id and bytes, three times where three were asked for', async () => {
+    const { deliveryId, read, again } = await oneDelivery();
+    const sender = new ScriptedSender();
+    await withEngine(store.db, sender, async (engine) => {
+      await until('it is delivered', async () => (await read()).status === 'delivered');
+      const delivered = await read();
+      for (let time = 0; time < 3; time++) expect(await again()).toBe(true);
+      engine.wake();
+      await until('all are sent', async () => (await read()).attempts === 4);
+      const after = await read();
+      expect(kinds(after)).toEqual(['first 200', 'redelivery 200', 'redelivery 200', 'redelivery 200']);
+      expect(after).toMatchObject({
+        status: 'delivered',
+        dateDelivered: delivered.dateDelivered,
+        dateNextAttempt: null,
+      });
+    });
+    expect(new Set(sender.posts.map(({ body }) => body)).size).toBe(1);
+    expect(sender.posts.map(({ headers }) => headers['webhook-id'])).toEqual(Array(4).fill(deliveryId));
+  });
+
+  test('while it is in flight sends it afterwards and not at the same time', async () => {
+    const { read, again } = await oneDelivery();
+    const gate = Promise.withResolvers<void>();
+    const sender = new ScriptedSender(async () => {
+      if (sender.posts.length === 1) await gate.promise;
+      return answered(200);
+    });
+    await withEngine(store.db, sender, async (engine) => {
+      await until('the first is in flight', () => sender.posts.length === 1);
+      await again();
+      await again();
+      engine.wake();
+      await Bun.sleep(50);
+      expect(sender.posts).toHaveLength(1);
+      gate.resolve();
+      await until('all are sent', async () => (await read()).attempts === 3);
+    });
+    expect(sender.mostInFlight).toBe(1);
+    expect(kinds(await read())).toEqual(['first 200', 'redelivery 200', 'redelivery 200']);
+  });
+
+  test('that fails leaves a success a success', async () => {
+    const { read, again } = await oneDelivery();
+    const sender = new ScriptedSender(() => answered(sender.posts.length === 1 ? 200 : 500));
+    await withEngine(store.db, sender, async (engine) => {
+      await until('it is delivered', async () => (await read()).status === 'delivered');
+      const { dateDelivered } = await read();
+      await again();
+      engine.wake();
+      await until('it is sent again', async () => (await read()).attempts === 2);
+      expect(await read()).toMatchObject({
+        status: 'delivered',
+        dateDelivered,
+        dateNextAttempt: null,
+        lastStatusCode: 500,
+      });
+    });
+  });
+
+  test('that waits for its first attempt, and fails, uses up no step and moves nothing', async () => {
+    const { entityId, read, again } = await oneDelivery(3_600_000);
+    const before = (await readDeliveries(store.db, entityId))[0];
+    await withEngine(store.db, new ScriptedSender(() => answered(500)), async (engine) => {
+      await again();
+      engine.wake();
+      await until('it is sent', async () => (await read()).attempts === 1);
+    });
+    const after = (await readDeliveries(store.db, entityId))[0];
+    expect(kinds(await read())).toEqual(['redelivery 500']);
+    expect(after).toMatchObject({ status: 'pending', steps: 0, nextAttemptMs: before?.nextAttemptMs ?? 0 });
+    expect(after?.dueMs).toBe(before?.nextAttemptMs ?? 0);
+  });
+
+  test('that is between two retries, and fails, leaves the schedule where it was, and a success ends it', async () => {
+    const { entityId, read, again } = await oneDelivery();
+    const sender = new ScriptedSender(() => answered(sender.posts.length < 3 ? 500 : 200));
+    await withEngine(
+      store.db,
+      sender,
+      async (engine) => {
+        await until('it is retrying', async () => (await read()).status === 'retrying');
+        const before = (await readDeliveries(store.db, entityId))[0];
+        await again();
+        engine.wake();
+        await until('it is sent again', async () => (await read()).attempts === 2);
+        const { steps, nextAttemptMs, dueMs, status } =
+          (await readDeliveries(store.db, entityId))[0] ?? before ?? never();
+        expect({ steps, nextAttemptMs, dueMs, status }).toEqual({
+          steps: 1,
+          nextAttemptMs: before?.nextAttemptMs ?? 0,
+          dueMs: before?.nextAttemptMs ?? 0,
+          status: 'retrying',
+        });
+        await again();
+        engine.wake();
+        await until('it is delivered', async () => (await read()).status === 'delivered');
+      },
+      SLOW_RETRIES,
+    );
+    expect(await read()).toMatchObject({ dateNextAttempt: null, attempts: 3 });
+    expect(kinds(await read())).toEqual(['first 500', 'redelivery 500', 'redelivery 200']);
+  });
+
+  test('that failed for good and fails again stays failed; once it arrives it is delivered', async () => {
+    const { read, again } = await oneDelivery();
+    const sender = new ScriptedSender(() => answered(sender.posts.length < 3 ? 500 : 200));
+    await withEngine(
+      store.db,
+      sender,
+      async (engine) => {
+        await until('it has failed', async () => (await read()).status === 'failed');
+        await again();
+        engine.wake();
+        await until('it is sent again', async () => (await read()).attempts === 2);
+        expect(await read()).toMatchObject({ status: 'failed', dateDelivered: null, dateNextAttempt: null });
+        await again();
+        engine.wake();
+        await until('it is delivered', async () => (await read()).status === 'delivered');
+      },
+      ONE_TRY,
+    );
+    expect((await read()).dateDelivered).not.toBeNull();
+  });
+
+  test('goes to where its webhook is now', async () => {
+    const { entityId, webhookId, read, again } = await oneDelivery();
+    const sender = new ScriptedSender();
+    await withEngine(store.db, sender, async (engine) => {
+      await until('it is delivered', async () => (await read()).status === 'delivered');
+      await moveWebhook(store.db, entityId, webhookId, 'https://elsewhere.example.com/', () => true, TEST_CHANGE);
+      await again();
+      engine.wake();
+      await until('it is sent again', async () => (await read()).attempts === 2);
+    });
+    expect((await read()).attemptLog.map(({ postUrl }) => postUrl)).toEqual([HOOK, 'https://elsewhere.example.com/']);
+    expect((await read()).postUrl).toBe('https://elsewhere.example.com/');
+  });
+
+  test('is refused while its webhook is suspended, and once that is gone', async () => {
+    const { entityId, webhookId, read, again } = await oneDelivery();
+    await suspendWebhook(store.db, entityId, webhookId, 'gone', TEST_CHANGE);
+    expect((await read()).status).toBe('held');
+    expect(await rejection(again())).toMatchObject({ code: 'conflict', message: expect.stringContaining('suspended') });
+    await deleteWebhook(store.db, entityId, webhookId, () => true, TEST_CHANGE);
+    expect((await read()).status).toBe('cancelled');
+    expect(await rejection(again())).toMatchObject({ code: 'conflict', message: expect.stringContaining('gone') });
+    expect((await readDeliveries(store.db, entityId))[0]?.dueMs).toBeNull();
+  });
+
+  test('that was dropped in the middle of its redelivery is sent once its lease runs out, as a redelivery', async () => {
+    const { entityId, read, again } = await oneDelivery(3_600_000);
+    await again();
+    expect((await claim(store.db, entityId)).map(({ kind }) => kind)).toEqual(['redelivery']);
+    await letPass(store.db, entityId, 60_000);
+    await withEngine(store.db, new ScriptedSender(), () =>
+      until('it is delivered', async () => (await read()).status === 'delivered'),
+    );
+    expect(kinds(await read())).toEqual(['redelivery 200']);
+  });
+
+  test('is settled by whoever holds it now: one that was taken over logs nothing and uses up no request', async () => {
+    const { entityId, read, again } = await oneDelivery(3_600_000);
+    await again();
+    const [lost] = await claim(store.db, entityId);
+    await letPass(store.db, entityId, 60_000);
+    const [held] = await claim(store.db, entityId);
+    const settle = (claimed: Claimed | undefined, statusCode: number) =>
+      store.db.transaction((queries) =>
+        settleAttempts(queries, store.db.dialect, [
+          {
+            claimed: claimed ?? never(),
+            settlement: { status: 'pending', steps: 0, delayMs: null, suspend: null },
+            postUrl: HOOK,
+            startedAtMs: Date.now(),
+            outcome: answered(statusCode),
+          },
+        ]),
+      );
+    expect((await settle(lost, 500)).size).toBe(0);
+    expect(await read()).toMatchObject({ attempts: 0, attemptLog: [] });
+    expect((await settle(held, 503)).size).toBe(1);
+    expect(kinds(await read())).toEqual(['redelivery 503']);
+    expect((await settle(lost, 500)).size).toBe(0);
+    expect((await read()).attempts).toBe(1);
+  });
+
+  test('works for a notice too, and is refused while notices are switched off', async () => {
+    const { entityId, webhookId } = await newReceiver(store.db);
+    const noticeUrl = 'https://notices.example.com/';
+    await setNoticeUrl(store.db, entityId, noticeUrl, TEST_CHANGE);
+    await suspendWebhook(store.db, entityId, webhookId, 'gone', TEST_CHANGE);
+    const notice = (await readDeliveries(store.db, entityId))[0]?.deliveryId ?? '';
+    const sender = new ScriptedSender();
+    await withEngine(store.db, sender, async (engine) => {
+      await until('the notice is sent', () => sender.posts.length === 1);
+      await redeliver(store.db, entityId, notice);
+      engine.wake();
+      await until('it is sent again', () => sender.posts.length === 2);
+    });
+    expect(sender.posts.map(({ postUrl }) => postUrl)).toEqual([noticeUrl, noticeUrl]);
+    await setNoticeUrl(store.db, entityId, null, TEST_CHANGE);
+    expect(await rejection(redeliver(store.db, entityId, notice))).toMatchObject({ code: 'conflict' });
+  });
+
+  test('of another entity, or that never was, is not found', async () => {
+    const { deliveryId } = await oneDelivery();
+    const { entityId: other } = await newReceiver(store.db);
+    expect(await redeliver(store.db, other, deliveryId)).toBe(false);
+    expect(await redeliver(store.db, other, 'dlv_none')).toBe(false);
+  });
+});
+
+onEveryEngine('sending many deliveries again', (store) => {
+  afterEach(() => forgetDeliveries(store.db));
+
+  const start = (entityId: string, filter: DeliveryFilter) => startRedelivery(store.db, entityId, filter, TEST_CHANGE);
+  const finish = async (entityId: string, redeliveryId: string) => {
+    while (await continueRedelivery(store.db, entityId, redeliveryId));
+    return progressOf(entityId, redeliveryId);
+  };
+  const progressOf = async (entityId: string, redeliveryId: string) =>
+    (await readRedelivery(store.db, entityId, redeliveryId)) ?? never();
+  const owed = async (entityId: string): Promise<number[]> => {
+    const sql = 'select redeliver from deliveries where entity_id = $1 order by id';
+    return (await store.db.all<{ redeliver: number }>(sql, [entityId])).map(({ redeliver: count }) => Number(count));
+  };
+  const settleAll = (entityId: string, status: 'failed' | 'delivered') =>
+    store.db.transaction((queries) =>
+      queries.run(
+        `update deliveries set status = '${status}', due_ms = null, next_attempt_ms = null where entity_id = $1`,
+        [entityId],
+      ),
+    );
+
+  test('queues in shares all that match and nothing twice, and then it is finished', async () => {
+    const { entityId, webhookId } = await newReceiver(store.db);
+    await acceptMany(store.db, entityId, 1_201);
+    await settleAll(entityId, 'failed');
+    const redeliveryId = await start(entityId, { webhookId });
+    const shares = [];
+    for (let share = 0; share < 3; share++) {
+      const more = await continueRedelivery(store.db, entityId, redeliveryId);
+      const { status, queued, totalResults } = await progressOf(entityId, redeliveryId);
+      shares.push({ more, status, queued, totalResults });
+    }
+    expect(shares).toEqual([
+      { more: true, status: 'running', queued: 500, totalResults: 1_201 },
+      { more: true, status: 'running', queued: 1_000, totalResults: 1_201 },
+      { more: false, status: 'finished', queued: 1_201, totalResults: 1_201 },
+    ]);
+    expect(await continueRedelivery(store.db, entityId, redeliveryId)).toBe(false);
+    expect(new Set(await owed(entityId))).toEqual(new Set([1]));
+    expect(await progressOf(entityId, redeliveryId)).toMatchObject({ skipped: 0, sent: 0, delivered: 0 });
+    expect((await progressOf(entityId, redeliveryId)).dateFinished).toBeNumber();
+  });
+
+  test('worked on by several at once queues each once', async () => {
+    const { entityId, webhookId } = await newReceiver(store.db);
+    await acceptMany(store.db, entityId, 1_201);
+    await settleAll(entityId, 'delivered');
+    const redeliveryId = await start(entityId, { webhookId });
+    await Promise.all(Array.from({ length: 4 }, () => finish(entityId, redeliveryId)));
+    expect(await progressOf(entityId, redeliveryId)).toMatchObject({ status: 'finished', queued: 1_201 });
+    expect(new Set(await owed(entityId))).toEqual(new Set([1]));
+  });
+
+  test('takes what matched at the start, and nothing that was accepted later', async () => {
+    const { entityId, webhookId } = await newReceiver(store.db);
+    await acceptMany(store.db, entityId, 501);
+    const redeliveryId = await start(entityId, { webhookId });
+    await continueRedelivery(store.db, entityId, redeliveryId);
+    await Bun.sleep(2);
+    await acceptMany(store.db, entityId, 20);
+    expect(await finish(entityId, redeliveryId)).toMatchObject({ status: 'finished', totalResults: 501, queued: 501 });
+    expect((await owed(entityId)).reduce((sum, count) => sum + count, 0)).toBe(501);
+  });
+
+  test('narrows by every filter of the list', async () => {
+    const { entityId, webhookId } = await newReceiver(store.db);
+    const [first] = await acceptMany(store.db, entityId, 3);
+    await settleAll(entityId, 'failed');
+    const nowS = Math.floor(Date.now() / 1000);
+    const filters: [DeliveryFilter, number][] = [
+      [{ eventId: first?.eventId ?? '' }, 1],
+      [{ webhookId: 'wh_none' }, 0],
+      [{ webhookId, status: 'failed', event: 'LatePayment', networkId: 1 }, 3],
+      [{ status: 'delivered' }, 0],
+      [{ event: 'TransferCreated' }, 0],
+      [{ networkId: 7 }, 0],
+      [{ since: nowS - 3_600 }, 3],
+      [{ until: nowS - 3_600 }, 0],
+    ];
+    for (const [filter, matches] of filters) {
+      const { totalResults, queued, status } = await finish(entityId, await start(entityId, filter));
+      expect({ filter, totalResults, queued, status }).toEqual({
+        filter,
+        totalResults: matches,
+        queued: matches,
+        status: 'finished',
+      });
+    }
+  });
+
+  test('skips what belongs to webhooks that are deleted or suspended, and says how many', async () => {
+    const { entityId } = await newReceiver(store.db);
+    const gone = await addReceiver(store.db, entityId, `${HOOK}/gone`);
+    const suspended = await addReceiver(store.db, entityId, `${HOOK}/suspended`);
+    await acceptMany(store.db, entityId, 4);
+    await deleteWebhook(store.db, entityId, gone, () => true, TEST_CHANGE);
+    await suspendWebhook(store.db, entityId, suspended, 'failing', TEST_CHANGE);
+    const done = await finish(entityId, await start(entityId, { event: 'LatePayment' }));
+    expect(done).toMatchObject({ totalResults: 12, queued: 4, skipped: 8, status: 'finished' });
+  });
+
+  test('is unknown to other entities, whose deliveries it leaves alone', async () => {
+    const { entityId } = await newReceiver(store.db);
+    const { entityId: other } = await newReceiver(store.db);
+    await acceptMany(store.db, entityId, 2);
+    await acceptMany(store.db, other, 2);
+    const redeliveryId = await start(entityId, { networkId: 1 });
+    expect(await readRedelivery(store.db, other, redeliveryId)).toBeNull();
+    expect(await continueRedelivery(store.db, other, redeliveryId)).toBe(false);
+    await finish(entityId, redeliveryId);
+    expect([await owed(entityId), await owed(other)]).toEqual([
+      [1, 1],
+      [0, 0],
+    ]);
+  });
+
+  test('is found by whoever looks for what is not finished, and by nobody afterwards', async () => {
+    const { entityId } = await newReceiver(store.db);
+    const redeliveryId = await start(entityId, { networkId: 1 });
+    expect(await findRunning(store.db)).toContainEqual({ entityId, redeliveryId });
+    await finish(entityId, redeliveryId);
+    expect(await findRunning(store.db)).not.toContainEqual({ entityId, redeliveryId });
+  });
+
+  test('takes one turn with the others of its entity, so that a thousand of them keep no other entity waiting', async () => {
+    const [{ entityId: busy }, { entityId: other }] = [await newReceiver(store.db), await newReceiver(store.db)];
+    const first = await start(busy, { networkId: 1 });
+    for (let count = 0; count < 120; count++) await start(busy, { networkId: 1 });
+    const theirs = await start(other, { networkId: 1 });
+    const running = await findRunning(store.db);
+    expect(running.filter(({ entityId }) => entityId === busy)).toEqual([{ entityId: busy, redeliveryId: first }]);
+    expect(running).toContainEqual({ entityId: other, redeliveryId: theirs });
+    await finish(busy, first);
+    const next = (await findRunning(store.db)).filter(({ entityId }) => entityId === busy);
+    expect(next).toHaveLength(1);
+    expect(next[0]?.redeliveryId).not.toBe(first);
+  });
+});
+
+function never(): never {
+  throw new Error('it is not there');
+}

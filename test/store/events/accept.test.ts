@@ -1,0 +1,189 @@
+import { expect, test } from 'bun:test';
+import { Problem } from '../../../src/contract/problems.ts';
+import type { Queries } from '../../../src/store/database/database.ts';
+import { suspendWebhook } from '../../../src/store/deliveries/states.ts';
+import { acceptEvents } from '../../../src/store/events/accept.ts';
+import { TEST_CHANGE } from '../../support/api.ts';
+import {
+  accept,
+  addReceiver,
+  databaseNowMs,
+  LATE_ON_1,
+  newEvent,
+  newReceiver,
+  readDeliveries,
+} from '../../support/deliveries.ts';
+import { rejection } from '../../support/rejection.ts';
+import { onEveryEngine } from '../../support/stores.ts';
+import { newEntity, register } from '../../support/webhooks.ts';
+
+/** Bodies that any road over a parsed value would change. */
+const DELICATE_BODIES = {
+  'an amount of thirty digits': '{"event":"LatePayment","networkId":1,"amount":123456789012345678901234567890}',
+  'a key that looks like a number': '{"b":1,"2":"two","1":"one","a":2}',
+  'odd white space': '\r\n\t {  "event" :\t"LatePayment" ,\n\n "networkId": 1 }  \n',
+  'an escaped NUL': '{"note":"before\\u0000after"}',
+  'text outside ASCII': '{"note":"Ünïcödé 💶 漢字 \u2028 \ufeff"}',
+  'a lone surrogate, escaped': '{"note":"\\ud800"}',
+  'a key given twice': '{"amount":1,"amount":2,"__proto__":{"x":1}}',
+  'numbers in all their spellings': '[1.0,1e2,-0,0.1e-7,1E400]',
+};
+
+onEveryEngine('accepting events', (store) => {
+  test('makes one delivery for each webhook of the entity, network and event, and for no other', async () => {
+    const { entityId, webhookId } = await newReceiver(store.db);
+    const second = await addReceiver(store.db, entityId, 'https://second.example.com/');
+    await register(store.db, entityId, 'https://example.com/', [{ networkId: 2, event: 'LatePayment' }]);
+    await register(store.db, entityId, 'https://example.com/', [{ networkId: 1, event: 'TransferCreated' }]);
+    const stranger = await newReceiver(store.db);
+    const event = newEvent(entityId);
+    expect(await accept(store.db, event)).toEqual([{ eventId: event.eventId, deliveries: 2, repeated: false }]);
+    const deliveries = await readDeliveries(store.db, entityId);
+    expect(deliveries.map((delivery) => delivery.webhookId).sort()).toEqual([webhookId, second].sort());
+    expect(deliveries.map(({ eventId, status, attempts }) => ({ eventId, status, attempts }))).toEqual(
+      Array(2).fill({ eventId: event.eventId, status: 'pending', attempts: 0 }),
+    );
+    expect(await readDeliveries(store.db, stranger.entityId)).toEqual([]);
+  });
+
+  test('takes an event that nobody asked for, with no delivery', async () => {
+    const entityId = await newEntity(store.db);
+    const event = newEvent(entityId);
+    expect(await accept(store.db, event)).toEqual([{ eventId: event.eventId, deliveries: 0, repeated: false }]);
+    expect(await countEvents(entityId)).toBe(1);
+  });
+
+  test('stores the event and all its deliveries or nothing', async () => {
+    const { entityId } = await newReceiver(store.db);
+    const broken = (queries: Queries): Queries => ({
+      all: (sql, params) => queries.all(sql, params),
+      get: (sql, params) => queries.get(sql, params),
+      run: async (sql, params) => {
+        await queries.run(sql, params);
+        throw new Error('broken off');
+      },
+    });
+    const accepting = store.db.transaction((queries) =>
+      acceptEvents(broken(queries), store.db.dialect, [newEvent(entityId)]),
+    );
+    expect((await rejection(accepting)).message).toContain('broken off');
+    await accepting.catch(() => undefined);
+    expect(await countEvents(entityId)).toBe(0);
+    expect(await readDeliveries(store.db, entityId)).toEqual([]);
+  });
+
+  test('answers the same bytes with the first answer, whatever was registered since', async () => {
+    const { entityId } = await newReceiver(store.db);
+    const event = newEvent(entityId);
+    await accept(store.db, event);
+    await addReceiver(store.db, entityId, 'https://later.example.com/');
+    expect(await accept(store.db, { ...event, createdAtMs: event.createdAtMs + 5 })).toEqual([
+      { eventId: event.eventId, deliveries: 1, repeated: true },
+    ]);
+    expect(await readDeliveries(store.db, entityId)).toHaveLength(1);
+  });
+
+  test('refuses other bytes under the same id and keeps the first', async () => {
+    const { entityId } = await newReceiver(store.db);
+    const event = newEvent(entityId);
+    await accept(store.db, event);
+    const [answer] = await accept(store.db, { ...event, body: `${event.body} ` });
+    expect(answer).toBeInstanceOf(Problem);
+    expect(answer).toMatchObject({ code: 'event_conflict' });
+    expect(await bodyOf(entityId, event.eventId)).toBe(event.body);
+    expect(await readDeliveries(store.db, entityId)).toHaveLength(1);
+  });
+
+  test('tells repeats and conflicts apart also within one group', async () => {
+    const { entityId } = await newReceiver(store.db);
+    const event = newEvent(entityId);
+    const other = newEvent(entityId);
+    const answers = await accept(store.db, event, event, { ...event, body: '{}' }, other);
+    expect(answers).toMatchObject([
+      { repeated: false, deliveries: 1 },
+      { repeated: true, deliveries: 1 },
+      { code: 'event_conflict' },
+      { eventId: other.eventId, repeated: false },
+    ]);
+    expect(await readDeliveries(store.db, entityId)).toHaveLength(2);
+  });
+
+  test('lets two entities use the same id', async () => {
+    const [one, two] = [await newReceiver(store.db), await newReceiver(store.db)];
+    const eventId = `shared-${one.entityId}`;
+    const answers = await accept(
+      store.db,
+      newEvent(one.entityId, { eventId, body: '1' }),
+      newEvent(two.entityId, { eventId, body: '2' }),
+    );
+    expect(answers).toMatchObject([{ repeated: false }, { repeated: false }]);
+    expect([await bodyOf(one.entityId, eventId), await bodyOf(two.entityId, eventId)]).toEqual(['1', '2']);
+  });
+
+  test.each(Object.entries(DELICATE_BODIES))('keeps %s byte for byte', async (_name, body) => {
+    const { entityId } = await newReceiver(store.db);
+    const event = newEvent(entityId, { body });
+    await accept(store.db, event);
+    expect(Buffer.from((await bodyOf(entityId, event.eventId)) ?? '')).toEqual(Buffer.from(body));
+    expect(await accept(store.db, event)).toMatchObject([{ repeated: true }]);
+  });
+
+  test('holds what is for a suspended webhook', async () => {
+    const { entityId, webhookId } = await newReceiver(store.db);
+    const active = await addReceiver(store.db, entityId, 'https://active.example.com/');
+    await suspendWebhook(store.db, entityId, webhookId, 'gone', TEST_CHANGE);
+    expect(await accept(store.db, newEvent(entityId))).toMatchObject([{ deliveries: 2 }]);
+    const deliveries = await readDeliveries(store.db, entityId);
+    expect(deliveries.find((delivery) => delivery.webhookId === webhookId)).toMatchObject({
+      status: 'held',
+      dueMs: null,
+    });
+    expect(deliveries.find((delivery) => delivery.webhookId === active)).toMatchObject({ status: 'pending' });
+  });
+
+  test('makes the first attempt due after the first step, by the clock of the database', async () => {
+    const { entityId } = await newReceiver(store.db);
+    const beforeMs = await databaseNowMs(store.db);
+    await accept(store.db, newEvent(entityId, { firstDelayMs: 60_000, createdAtMs: 1 }));
+    const afterMs = await databaseNowMs(store.db);
+    const [delivery] = await readDeliveries(store.db, entityId);
+    expect(delivery?.dueMs).toBeWithin(beforeMs + 60_000, afterMs + 60_001);
+    expect(delivery?.nextAttemptMs).toBe(delivery?.dueMs ?? 0);
+  });
+
+  test('takes a large group of several entities in one go', async () => {
+    const [one, two] = [await newReceiver(store.db), await newReceiver(store.db)];
+    await addReceiver(store.db, two.entityId, 'https://second.example.com/');
+    const events = Array.from({ length: 250 }, (_, index) => newEvent((index % 2 ? two : one).entityId));
+    const answers = await accept(store.db, ...events);
+    expect(answers.map((answer) => (answer instanceof Problem ? answer : answer.deliveries))).toEqual(
+      events.map((_, index) => (index % 2 ? 2 : 1)),
+    );
+    expect(await readDeliveries(store.db, one.entityId)).toHaveLength(125);
+    expect(await readDeliveries(store.db, two.entityId)).toHaveLength(250);
+  });
+
+  test('ends without a deadlock when two processes send the same events in opposite order', async () => {
+    const { entityId } = await newReceiver(store.db);
+    for (let round = 0; round < 5; round++) {
+      const events = Array.from({ length: 100 }, () => newEvent(entityId));
+      const both = await Promise.all([accept(store.db, ...events), accept(store.db, ...events.toReversed())]);
+      const fresh = both.flat().filter((answer) => !(answer instanceof Problem) && !answer.repeated);
+      expect(fresh).toHaveLength(100);
+    }
+    expect(await readDeliveries(store.db, entityId)).toHaveLength(500);
+  });
+
+  async function countEvents(entityId: string): Promise<number> {
+    return (await store.db.all('select id from events where entity_id = $1', [entityId])).length;
+  }
+
+  async function bodyOf(entityId: string, eventId: string): Promise<string | undefined> {
+    const sql = 'select body from events where entity_id = $1 and id = $2';
+    return (await store.db.get<{ body: string }>(sql, [entityId, eventId]))?.body;
+  }
+});
+
+test('the events of these tests are of a cell that is registered for', () => {
+  expect(newEvent('ent_1')).toMatchObject(LATE_ON_1);
+});

@@ -1,0 +1,79 @@
+import { expect, test } from 'bun:test';
+import { createEntity } from '../../../src/store/tenants/entities.ts';
+import { SecretBox, SecretKeyError } from '../../../src/store/tenants/secret-box.ts';
+import { checkSecretsOpen, listSecrets, rekeySecrets, rotateSecret } from '../../../src/store/tenants/secrets.ts';
+import { TEST_BOX, TEST_CHANGE } from '../../support/api.ts';
+import { rejection } from '../../support/rejection.ts';
+import { onEveryEngine } from '../../support/stores.ts';
+import { NOW_S, newEntity } from '../../support/webhooks.ts';
+
+const HOUR_S = 3_600;
+const NEW_BOX = new SecretBox(new Uint8Array(32).fill(9));
+const at = (nowS: number) => ({ actor: 'test', nowS });
+
+onEveryEngine('signing secrets', (store) => {
+  const idsAt = async (entityId: string, nowS: number) =>
+    (await listSecrets(store.db, TEST_BOX, entityId, nowS)).secrets.map(({ secretId }) => secretId);
+
+  test('a rotation lists both secrets until the overlap ends, and then the new one alone', async () => {
+    const entityId = await newEntity(store.db);
+    const [first] = await idsAt(entityId, NOW_S);
+    const { secrets } = await rotateSecret(store.db, TEST_BOX, entityId, 2, at(NOW_S));
+    expect(secrets.map(({ dateExpires }) => dateExpires)).toEqual([null, NOW_S + 2 * HOUR_S]);
+    const [second = ''] = secrets.map(({ secretId }) => secretId);
+    expect(await idsAt(entityId, NOW_S + 2 * HOUR_S - 1)).toEqual([second, first ?? '']);
+    expect(await idsAt(entityId, NOW_S + 2 * HOUR_S)).toEqual([second]);
+  });
+
+  test('an overlap of zero ends every older secret at once', async () => {
+    const entityId = await newEntity(store.db);
+    await rotateSecret(store.db, TEST_BOX, entityId, 24, at(NOW_S));
+    await rotateSecret(store.db, TEST_BOX, entityId, 0, at(NOW_S + 1));
+    expect(await idsAt(entityId, NOW_S + 1)).toHaveLength(1);
+  });
+
+  test('a rotation never lets an older secret live longer than it would have', async () => {
+    const entityId = await newEntity(store.db);
+    await rotateSecret(store.db, TEST_BOX, entityId, 1, at(NOW_S));
+    const { secrets } = await rotateSecret(store.db, TEST_BOX, entityId, 100, at(NOW_S + 10));
+    expect(secrets.map(({ dateExpires }) => dateExpires)).toEqual([null, NOW_S + 10 + 100 * HOUR_S, NOW_S + HOUR_S]);
+  });
+
+  test('a sixth secret in force is refused and changes nothing', async () => {
+    const entityId = await newEntity(store.db);
+    for (let i = 1; i <= 4; i++) await rotateSecret(store.db, TEST_BOX, entityId, 24, at(NOW_S + i));
+    const five = await listSecrets(store.db, TEST_BOX, entityId, NOW_S + 5);
+    expect(five.totalResults).toBe(5);
+    const sixth = rotateSecret(store.db, TEST_BOX, entityId, 24, at(NOW_S + 5));
+    expect(await rejection(sixth)).toMatchObject({ code: 'conflict' });
+    expect(await listSecrets(store.db, TEST_BOX, entityId, NOW_S + 5)).toEqual(five);
+  });
+
+  test('a rekey keeps every secret, and from then on the old key neither opens nor seals anything', async () => {
+    const entityId = await newEntity(store.db);
+    const before = await listSecrets(store.db, TEST_BOX, entityId, NOW_S);
+    await rekeySecrets(store.db, TEST_BOX, NEW_BOX, TEST_CHANGE);
+    expect(await listSecrets(store.db, NEW_BOX, entityId, NOW_S)).toEqual(before);
+    expect(await rejection(checkSecretsOpen(store.db, TEST_BOX))).toBeInstanceOf(SecretKeyError);
+    const rotation = rotateSecret(store.db, TEST_BOX, entityId, 24, at(NOW_S));
+    expect(await rejection(rotation)).toBeInstanceOf(SecretKeyError);
+    const creation = store.db.transaction((queries) => createEntity(queries, TEST_BOX, 'Late', TEST_CHANGE));
+    expect(await rejection(creation)).toBeInstanceOf(SecretKeyError);
+    expect(await listSecrets(store.db, NEW_BOX, entityId, NOW_S)).toEqual(before);
+    // Back again, so that the order of the tests does not matter.
+    await rekeySecrets(store.db, NEW_BOX, TEST_BOX, TEST_CHANGE);
+  });
+
+  test('entities made while a rekey runs are never left under the old key', async () => {
+    const make = () => store.db.transaction((queries) => createEntity(queries, TEST_BOX, 'Racing', TEST_CHANGE));
+    const attempts = Array.from({ length: 6 }, make);
+    const rekeyed = rekeySecrets(store.db, TEST_BOX, NEW_BOX, TEST_CHANGE);
+    const made = await Promise.allSettled(attempts);
+    await rekeyed;
+    for (const attempt of made) {
+      if (attempt.status === 'rejected') expect(attempt.reason).toBeInstanceOf(SecretKeyError);
+      else expect((await listSecrets(store.db, NEW_BOX, attempt.value.entityId, NOW_S)).totalResults).toBe(1);
+    }
+    await rekeySecrets(store.db, NEW_BOX, TEST_BOX, TEST_CHANGE);
+  });
+});

@@ -1,0 +1,211 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { AnswerCache } from '../../../src/api/http/response-cache.ts';
+import type { NetworkEvent, Webhook, WebhookList, WebhookListQuery } from '../../../src/contract/webhooks.ts';
+import { EVENT_KINDS } from '../../../src/domain/event-kinds.ts';
+import { MAX_NETWORK_ID } from '../../../src/domain/networks.ts';
+import type { Database } from '../../../src/store/database/database.ts';
+import { findRevision } from '../../../src/store/tenants/entities.ts';
+import { listWebhooks } from '../../../src/store/webhooks/list.ts';
+import { WebhookViews } from '../../../src/store/webhooks/list-cache.ts';
+import { call, testApp, WEBHOOKS } from '../../support/api.ts';
+import { onEveryEngine } from '../../support/stores.ts';
+import {
+  listFromModel,
+  listQuery,
+  matchesInModel,
+  NOW_S,
+  newEntity,
+  register,
+  seedWebhooks,
+  wrongCounters,
+} from '../../support/webhooks.ts';
+
+/** Few values, so that webhooks collide; urls that a locale would put in another order than their bytes. */
+const NETWORKS = [0, 1, 8453, MAX_NETWORK_ID];
+const STORED_EVENTS = [...EVENT_KINDS.slice(0, 3), 'RefundIssued'];
+const URLS = ['a', 'A', 'b', 'B', '_', '-', '~', 'a-b', 'ab', 'a_b', 'aB', 'a%20b', 'a.b', '', '10', '9', '%C3%A9']
+  .map((path) => `https://example.com/${path}`)
+  .concat('https://EXAMPLE.com/a', 'https://example.com:8443/a', 'https://example.com');
+
+const ENTITIES = 3;
+const ADMIN_KEY = 'operator-key-0123456789-abcdefghij';
+
+type Registration = { entity: number; postUrl: string; pairs: NetworkEvent[]; clockStepS: number };
+
+const entityIndex = fc.nat({ max: ENTITIES - 1 });
+
+const registrations: fc.Arbitrary<Registration[]> = fc.array(
+  fc.record({
+    entity: entityIndex,
+    postUrl: fc.constantFrom(...URLS),
+    pairs: fc.uniqueArray(
+      fc.record({ networkId: fc.constantFrom(...NETWORKS), event: fc.constantFrom(...STORED_EVENTS) }),
+      { minLength: 1, maxLength: 5, selector: ({ networkId, event }) => `${networkId} ${event}` },
+    ),
+    clockStepS: fc.integer({ min: -3, max: 3 }),
+  }),
+  { minLength: 1, maxLength: 16 },
+);
+
+type Asked = { entity: number; idOf: number; pick: number; query: Partial<WebhookListQuery> };
+
+const anyQuery = fc.record(
+  {
+    networkId: fc.constantFrom(...NETWORKS, 7),
+    event: fc.constantFrom(...EVENT_KINDS.slice(0, 4)),
+    page: fc.integer({ min: 1, max: 5 }),
+    limit: fc.oneof(fc.integer({ min: 1, max: 9 }), fc.constant(100)),
+    sortBy: fc.constantFrom('dateCreated' as const, 'postUrl' as const),
+    sortDir: fc.constantFrom('asc' as const, 'desc' as const),
+  },
+  { requiredKeys: [] },
+);
+
+/** `idOf` and `pick` choose whose webhook's id to filter by, which may be another entity's, or nobody's: no filter. */
+const questions: fc.Arbitrary<Asked[]> = fc.array(
+  fc.record({ entity: entityIndex, idOf: fc.nat({ max: ENTITIES * 2 }), pick: fc.nat({ max: 20 }), query: anyQuery }),
+  { minLength: 1, maxLength: 8 },
+);
+
+/** A way to a list: what is asked for often comes by another one than what is asked for once. */
+type Road = (entityId: string, query: WebhookListQuery) => Promise<WebhookList>;
+
+onEveryEngine('any list of any webhooks', (store) => {
+  const roads: [string, () => Road][] = [
+    ['from the store', () => fromStore(store.db)],
+    ['from a view in memory', () => fromView(store.db)],
+    ['over HTTP, where answers are kept', () => overHttp(store.db)],
+  ];
+  test.each(roads)('%s equals what a plain array gives, also after more were registered', async (_name, openRoad) => {
+    await fc.assert(
+      fc.asyncProperty(registrations, registrations, questions, async (made, madeLater, asked) => {
+        const road = openRoad();
+        const world = await newWorld(store.db);
+        for (const registered of [made, madeLater]) {
+          await registerAll(store.db, world, registered);
+          for (const { entity, idOf, pick, query: given } of asked) {
+            const webhookId = world.models[idOf]?.[pick]?.webhookId;
+            const query = listQuery({ ...given, ...(webhookId === undefined ? {} : { webhookId }) });
+            await expectAsModel(road, world.entities[entity] ?? '', world.models[entity] ?? [], query);
+          }
+        }
+      }),
+      { numRuns: 30 },
+    );
+    expect(await wrongCounters(store.db)).toEqual([]);
+  });
+});
+
+function fromStore(db: Database): Road {
+  return (entityId, query) => listWebhooks(db, entityId, query);
+}
+
+/** Asked twice, so that the second answer is from the view; the JSON of both is the same to the byte. */
+function fromView(db: Database): Road {
+  const counts = { view: 0, store: 0 };
+  const views = new WebhookViews(db, {
+    fromView: { inc: () => counts.view++ },
+    fromStore: { inc: () => counts.store++ },
+  });
+  return async (entityId, query) => {
+    const revision = (await findRevision(db, entityId)) ?? 0;
+    await views.list(entityId, revision, query);
+    const seen = counts.view;
+    const { json } = await views.list(entityId, revision, query);
+    expect(counts.view).toBe(seen + (query.webhookId === undefined ? 1 : 0));
+    expect(json).toBe(JSON.stringify(await listWebhooks(db, entityId, query)));
+    return JSON.parse(json) as WebhookList;
+  };
+}
+
+/** Asked three times, so that the last answer is a kept one; all three are the same. */
+function overHttp(db: Database): Road {
+  let kept = 0;
+  const app = testApp(db, { ADMIN_KEY }, { answers: new AnswerCache({ inc: () => kept++ }) });
+  return async (entityId, query) => {
+    const search = Object.entries(query).map(([name, value]) => `${name}=${value}`);
+    const ask = async () => {
+      const answer = await call(app, { entityId, apiKey: ADMIN_KEY, keyId: '' }, `${WEBHOOKS}?${search.join('&')}`);
+      expect(answer.status).toBe(200);
+      return answer.text();
+    };
+    const first = await ask();
+    expect(await ask()).toBe(first);
+    const before = kept;
+    expect(await ask()).toBe(first);
+    expect(kept).toBe(before + 1);
+    return JSON.parse(first) as WebhookList;
+  };
+}
+
+onEveryEngine('a list of thousands', (store) => {
+  test('equals what a plain array gives on every page, from either end, with and without filters', async () => {
+    const entityId = await newEntity(store.db);
+    const cells = NETWORKS.flatMap((networkId) => STORED_EVENTS.map((event) => ({ networkId, event })));
+    const seeds = Array.from(
+      { length: 300 },
+      (_, index) => `${URLS[index % URLS.length]}/${index % 7}/${index}`,
+    ).flatMap((postUrl) => cells.map((cell) => ({ ...cell, postUrl })));
+    const model = await seedWebhooks(store.db, entityId, seeds);
+    const filters = [{}, { networkId: 1 }, { event: EVENT_KINDS[1] }, { networkId: 8453, event: EVENT_KINDS[0] }];
+    for (const filter of filters) {
+      for (const sortBy of ['dateCreated', 'postUrl'] as const) {
+        for (const sortDir of ['asc', 'desc'] as const) {
+          await expectAsModel(
+            fromStore(store.db),
+            entityId,
+            model,
+            listQuery({ ...filter, sortBy, sortDir, limit: 97 }),
+          );
+        }
+      }
+    }
+  });
+});
+
+async function expectAsModel(road: Road, entityId: string, model: readonly Webhook[], query: WebhookListQuery) {
+  expect(await road(entityId, query)).toEqual(listFromModel(model, query));
+  expect(await walkPages(road, entityId, query)).toEqual(matchesInModel(model, query));
+}
+
+type World = {
+  readonly entities: readonly string[];
+  /** What each entity has, in order of creation. */
+  readonly models: readonly Webhook[][];
+  nowS: number;
+  /** The newest moment at which an entity was written to, also by a registration that found all of it there. */
+  readonly writtenAt: number[];
+};
+
+async function newWorld(db: Database): Promise<World> {
+  const entities = await Promise.all(Array.from({ length: ENTITIES }, () => newEntity(db)));
+  return { entities, models: entities.map(() => []), nowS: NOW_S, writtenAt: [] };
+}
+
+/** Registers for real and in the model, and holds each answer to the rules on the way. */
+async function registerAll(db: Database, world: World, made: readonly Registration[]) {
+  const { entities, models, writtenAt } = world;
+  for (const { entity, postUrl, pairs, clockStepS } of made) {
+    world.nowS += clockStepS;
+    const { nowS } = world;
+    const model = models[entity] ?? [];
+    const { created, webhooks } = await register(db, entities[entity] ?? '', postUrl, pairs, { nowS });
+    expect(webhooks.map(({ networkId, event }) => ({ networkId, event }))).toEqual(pairs);
+    const fresh = webhooks.filter(({ webhookId }) => !model.some((known) => known.webhookId === webhookId));
+    expect(fresh).toHaveLength(created);
+    const dateCreated = Math.max(nowS, writtenAt[entity] ?? 0);
+    writtenAt[entity] = dateCreated;
+    for (const webhook of fresh) expect(webhook).toMatchObject({ postUrl, dateCreated });
+    model.push(...fresh);
+  }
+}
+
+async function walkPages(road: Road, entityId: string, query: WebhookListQuery): Promise<Webhook[]> {
+  const seen: Webhook[] = [];
+  for (let page = 1; ; page++) {
+    const { webhooks } = await road(entityId, { ...query, page });
+    if (webhooks.length === 0) return seen;
+    seen.push(...webhooks);
+  }
+}
