@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { embedPage } from '../src/api/dashboard/embedding.ts';
+import { embedDashboard } from '../src/api/dashboard/embedding.ts';
 
 const MAIN = resolve(import.meta.dir, '../src/main.ts');
 
@@ -13,7 +13,7 @@ export async function buildExecutable(outfile: string, target?: Bun.Build.Compil
     bytecode: true,
     format: 'esm',
     minify: true,
-    plugins: [await embedPage()],
+    plugins: [await embedDashboard()],
     compile: {
       outfile,
       ...(target === undefined ? {} : { target }),

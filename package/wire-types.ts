@@ -22,7 +22,7 @@ const ANSWERS: Readonly<Record<string, z.ZodType>> = {
   Webhook: webhooks.webhookSchema,
   WebhookList: webhooks.webhookListSchema,
   WebhookHealth: health.healthSchema,
-  TestAnswer: health.testAnswerSchema,
+  TestAnswer: health.testResponseSchema,
   NoticeUrl: health.noticeUrlSchema,
   Coverage: webhooks.coverageSchema,
   Count: webhooks.countSchema,

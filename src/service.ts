@@ -2,35 +2,35 @@ import { createApp } from './api/app.ts';
 import { KeyUsage } from './api/auth/key-usage.ts';
 import { RateLimits } from './api/auth/rate-limits.ts';
 import { SharedLookup } from './api/auth/shared-lookup.ts';
-import { AnswerCache } from './api/http/response-cache.ts';
+import { ResponseCache } from './api/http/response-cache.ts';
 import { listen } from './api/server.ts';
 import type { Config } from './config.ts';
 import { ACTORS } from './contract/audit.ts';
 import type { AttemptTools } from './delivery/attempt.ts';
-import { DeliveryRecord, observeEngine } from './delivery/attempt-metrics.ts';
+import { AttemptMetrics, observeEngine } from './delivery/attempt-metrics.ts';
 import { createAttemptTools } from './delivery/attempt-tools.ts';
 import { Engine } from './delivery/engine.ts';
-import { RedeliveryRunner } from './delivery/jobs/bulk-redelivery.ts';
-import { ClockWatch } from './delivery/jobs/clock-step.ts';
-import { Housekeeping } from './delivery/jobs/retention.ts';
-import { sendTestPost } from './delivery/test-request.ts';
+import { BulkRedeliveryJob } from './delivery/jobs/bulk-redelivery.ts';
+import { ClockStepJob } from './delivery/jobs/clock-step.ts';
+import { RetentionJob } from './delivery/jobs/retention.ts';
+import { sendTestRequest } from './delivery/test-request.ts';
 import type { Logger } from './log.ts';
 import { Metrics } from './metrics/paybell-metrics.ts';
 import { observeProcess } from './metrics/process-metrics.ts';
 import type { Database } from './store/database/database.ts';
-import { MeasuredDatabase } from './store/database/instrumented.ts';
+import { InstrumentedDatabase } from './store/database/instrumented.ts';
 import { type Migration, migrate, pendingMigrations } from './store/database/migrate.ts';
 import { openDatabase } from './store/database/open.ts';
-import { Announcer } from './store/database/postgres/notify.ts';
+import { WorkNotifier } from './store/database/postgres/notify.ts';
 import { Backlog } from './store/deliveries/backlog.ts';
 import { observeQueue, QueueDepth } from './store/deliveries/queue-depth.ts';
-import { EventIntake } from './store/events/accept-queue.ts';
+import { AcceptQueue } from './store/events/accept-queue.ts';
 import { StatsRecorder } from './store/stats/recorder.ts';
 import { findKeyHolders } from './store/tenants/api-keys.ts';
 import { type Provisioned, provisionFirstEntity } from './store/tenants/provision.ts';
 import type { SecretBox } from './store/tenants/secret-box.ts';
 import { openSecretBox } from './store/tenants/secret-key.ts';
-import { WebhookViews } from './store/webhooks/list-cache.ts';
+import { WebhookListCache } from './store/webhooks/list-cache.ts';
 import { version } from './version.ts';
 
 /** Long enough for a load balancer's next look at /readyz, short enough for a person at a terminal. */
@@ -58,13 +58,13 @@ export class PendingMigrationsError extends Error {
 export async function startService(config: Config, log: Logger): Promise<Service> {
   const metrics = new Metrics();
   const { db: store, box } = await openStore(config);
-  const db = new MeasuredDatabase(store, metrics);
+  const db = new InstrumentedDatabase(store, metrics);
   const stats = new StatsRecorder(db, log, Date.now, metrics.statsDropped);
   let engine: Engine | null = null;
   let running: Awaited<ReturnType<typeof startApi>> | null = null;
   try {
     const tools = createAttemptTools(config, db, box);
-    const record = new DeliveryRecord(metrics, stats);
+    const record = new AttemptMetrics(metrics, stats);
     engine = config.ROLE === 'api' ? null : new Engine({ db, config, log, tools, record });
     await engine?.start();
     const clockWatch = engine === null ? null : createClockWatch(config, db, log, engine);
@@ -73,7 +73,7 @@ export async function startService(config: Config, log: Logger): Promise<Service
     // Only now that the port is ours: the key is shown once, and a start that fails would show it to nobody.
     const change = { actor: ACTORS.paybell, nowS: Math.floor(Date.now() / 1000) };
     const firstEntity = await provisionFirstEntity(db, box, change);
-    const housekeeping = engine === null ? null : new Housekeeping({ db, log, retentionMs: config.RETENTION });
+    const housekeeping = engine === null ? null : new RetentionJob({ db, log, retentionMs: config.RETENTION });
     housekeeping?.start();
     clockWatch?.start();
     const stopObserving = observe(config, db, engine, metrics, stats);
@@ -92,9 +92,9 @@ export async function startService(config: Config, log: Logger): Promise<Service
   }
 }
 
-function createClockWatch(config: Config, db: Database, log: Logger, engine: Engine): ClockWatch {
+function createClockWatch(config: Config, db: Database, log: Logger, engine: Engine): ClockStepJob {
   const patience = { schedule: config.RETRY_SCHEDULE, leaseMs: engine.leaseMs };
-  return new ClockWatch({ db, log, patience, onWork: () => engine.wake() });
+  return new ClockStepJob({ db, log, patience, onWork: () => engine.wake() });
 }
 
 /** What is read when somebody scrapes, and what is written every few seconds. Answers how to stop. */
@@ -125,7 +125,7 @@ type ApiParts = {
   log: Logger;
   tools: AttemptTools;
   engine: Engine | null;
-  clockWatch: ClockWatch | null;
+  clockWatch: ClockStepJob | null;
   metrics: Metrics;
   stats: StatsRecorder;
 };
@@ -133,7 +133,7 @@ type ApiParts = {
 function startApi({ config, db, box, log, tools, engine, clockWatch, metrics, stats }: ApiParts) {
   let ready = true;
   const keyUsage = new KeyUsage();
-  const announce = new Announcer(db, log);
+  const announce = new WorkNotifier(db, log);
   const onWork = () => {
     engine?.wake();
     announce.soon();
@@ -147,20 +147,20 @@ function startApi({ config, db, box, log, tools, engine, clockWatch, metrics, st
     clockWatch?.saw(Math.max(...due.values()));
     announce.soon();
   };
-  const intake = new EventIntake(db, onDue, countAccepted, engine);
+  const acceptQueue = new AcceptQueue(db, onDue, countAccepted, engine);
   const backlog = new Backlog(db, config.ENTITY_BACKLOG_LIMIT);
-  const redeliveries = new RedeliveryRunner(db, log, onWork);
+  const redeliveries = new BulkRedeliveryJob(db, log, onWork);
   const app = createApp({
     config,
     db,
     box,
     log,
-    intake,
+    acceptQueue,
     backlog,
     keyUsage,
     keyHolders: new SharedLookup((keyHashes) => findKeyHolders(db, keyHashes, Math.floor(Date.now() / 1000))),
-    answers: new AnswerCache(metrics.listAnswers.of('kept')),
-    views: new WebhookViews(db, {
+    answers: new ResponseCache(metrics.listAnswers.of('kept')),
+    views: new WebhookListCache(db, {
       fromView: metrics.listAnswers.of('view'),
       fromStore: metrics.listAnswers.of('store'),
     }),
@@ -168,7 +168,7 @@ function startApi({ config, db, box, log, tools, engine, clockWatch, metrics, st
     metrics,
     onWork,
     runRedeliveries: () => redeliveries.kick(),
-    sendTest: (...post) => sendTestPost(tools, ...post),
+    sendTest: (...post) => sendTestRequest(tools, ...post),
     nowMs: Date.now,
     isReady: () => ready,
   });

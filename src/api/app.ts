@@ -3,26 +3,26 @@ import type { Config } from '../config.ts';
 import { Problem } from '../contract/problems.ts';
 import { clientAddress, parseAddressRange } from '../domain/client-address.ts';
 import type { ApiContext, RequestState } from './context.ts';
-import { pageFiles } from './dashboard/route.ts';
+import { dashboardFiles } from './dashboard/route.ts';
 import { allowCrossOrigin, isPreflight, preflight } from './http/cross-origin.ts';
 import { asProblem, problemResponse } from './http/problem-response.ts';
 import { pathOf } from './http/request-url.ts';
 import { openApiDocument } from './openapi/document.ts';
-import type { Endpoint } from './operation.ts';
-import { adminEndpoints } from './routes/admin.ts';
-import { auditEndpoints } from './routes/audit.ts';
-import { deliveryEndpoints } from './routes/deliveries.ts';
+import type { Operation } from './operation.ts';
+import { adminOperations } from './routes/admin.ts';
+import { auditOperations } from './routes/audit.ts';
+import { deliveryOperations } from './routes/deliveries.ts';
 import { docsFiles } from './routes/docs.ts';
-import { eventEndpoints } from './routes/events/accept.ts';
-import { acceptedEventEndpoints } from './routes/events/read.ts';
+import { eventOperations } from './routes/events/accept.ts';
+import { acceptedEventOperations } from './routes/events/read.ts';
 import { healthz, readyz } from './routes/health.ts';
 import { metrics } from './routes/metrics.ts';
-import { secretEndpoints } from './routes/secrets.ts';
-import { statsEndpoints } from './routes/stats.ts';
-import { webhookBulkEndpoints } from './routes/webhooks/bulk.ts';
-import { webhookHealthEndpoints } from './routes/webhooks/health.ts';
-import { webhookEndpoints } from './routes/webhooks/list-and-register.ts';
-import { singleWebhookEndpoints } from './routes/webhooks/single.ts';
+import { secretOperations } from './routes/secrets.ts';
+import { statsOperations } from './routes/stats.ts';
+import { webhookBulkOperations } from './routes/webhooks/bulk.ts';
+import { webhookHealthOperations } from './routes/webhooks/health.ts';
+import { webhookOperations } from './routes/webhooks/list-and-register.ts';
+import { singleWebhookOperations } from './routes/webhooks/single.ts';
 
 /** Bun itself refuses what is over 16 KB or so, without a body: this limit is lower, so that our 414 speaks. */
 const MAX_URL_LENGTH = 8_192;
@@ -108,20 +108,20 @@ function checkRequestLine(request: Request): void {
   }
 }
 
-function allEndpoints(config: Config): Endpoint[] {
+function allOperations(config: Config): Operation[] {
   return [
-    ...webhookEndpoints(config),
-    ...singleWebhookEndpoints(config),
-    ...webhookBulkEndpoints(config),
-    ...secretEndpoints,
-    ...webhookHealthEndpoints(config),
-    ...eventEndpoints(config),
-    ...acceptedEventEndpoints,
-    ...deliveryEndpoints,
-    ...statsEndpoints,
-    ...auditEndpoints,
+    ...webhookOperations(config),
+    ...singleWebhookOperations(config),
+    ...webhookBulkOperations(config),
+    ...secretOperations,
+    ...webhookHealthOperations(config),
+    ...eventOperations(config),
+    ...acceptedEventOperations,
+    ...deliveryOperations,
+    ...statsOperations,
+    ...auditOperations,
     // Without an ADMIN_KEY there is no such power, and these paths are as absent as any other.
-    ...(config.ADMIN_KEY === undefined ? [] : adminEndpoints),
+    ...(config.ADMIN_KEY === undefined ? [] : adminOperations),
   ];
 }
 
@@ -132,8 +132,8 @@ type Routes = { readonly exact: Map<string, Respond>; readonly router: Hono<Bind
 
 function createRoutes(context: ApiContext): Routes {
   const { config } = context;
-  const endpoints = config.ROLE === 'delivery' ? [] : allEndpoints(config);
-  const routeOf = ({ permission, path }: Endpoint) =>
+  const operations = config.ROLE === 'delivery' ? [] : allOperations(config);
+  const routeOf = ({ permission, path }: Operation) =>
     permission === 'operator' ? `/admin/v1${path}` : `/api/v1/${config.PROCESSOR}${path}`;
   const router = new Hono<Bindings>();
   router.onError((error, c) => respondTo(error, c.env, context));
@@ -143,19 +143,19 @@ function createRoutes(context: ApiContext): Routes {
       'There is nothing at this path. /docs shows what there is, and /openapi.json lists it.',
     );
   });
-  mountOpenPaths(router, context, () => openApiDocument(routeOf, endpoints));
+  mountOpenPaths(router, context, () => openApiDocument(routeOf, operations));
   const exact = new Map<string, Respond>();
-  for (const endpoint of endpoints) {
-    const route = routeOf(endpoint);
-    const method = endpoint.method.toUpperCase();
+  for (const operation of operations) {
+    const route = routeOf(operation);
+    const method = operation.method.toUpperCase();
     const respond = (state: RequestState, request: Request, id: string) => {
       state.route = route;
-      return endpoint.run(context, state, request, id);
+      return operation.run(context, state, request, id);
     };
     router.on(method, toPattern(route), (c) => respond(c.env, c.req.raw, idIn(c.req.param())));
     if (!route.includes('{')) exact.set(`${method} ${route}`, (state, request) => respond(state, request, ''));
   }
-  refuseOtherMethods(router, methodsByPath(routeOf, endpoints), context);
+  refuseOtherMethods(router, methodsByPath(routeOf, operations), context);
   return { exact, router };
 }
 
@@ -179,7 +179,7 @@ function mountOpenPaths(router: Hono<Bindings>, context: ApiContext, describe: (
     '/openapi.json': openapi,
     ...docsFiles,
     // An instance that only delivers has no API that a page could ask.
-    ...(context.config.ROLE === 'delivery' ? {} : pageFiles(context.config.PROCESSOR)),
+    ...(context.config.ROLE === 'delivery' ? {} : dashboardFiles(context.config.PROCESSOR)),
   };
   for (const [path, respond] of Object.entries(open)) {
     router.get(path, (c) => {
@@ -190,12 +190,15 @@ function mountOpenPaths(router: Hono<Bindings>, context: ApiContext, describe: (
   refuseOtherMethods(router, new Map(Object.keys(open).map((path) => [path, ['GET', 'HEAD']])), context);
 }
 
-function methodsByPath(routeOf: (endpoint: Endpoint) => string, endpoints: readonly Endpoint[]): Map<string, string[]> {
+function methodsByPath(
+  routeOf: (operation: Operation) => string,
+  operations: readonly Operation[],
+): Map<string, string[]> {
   const methods = new Map<string, string[]>();
-  for (const endpoint of endpoints) {
-    const known = methods.get(routeOf(endpoint)) ?? [];
-    known.push(...(endpoint.method === 'get' ? ['GET', 'HEAD'] : [endpoint.method.toUpperCase()]));
-    methods.set(routeOf(endpoint), known);
+  for (const operation of operations) {
+    const known = methods.get(routeOf(operation)) ?? [];
+    known.push(...(operation.method === 'get' ? ['GET', 'HEAD'] : [operation.method.toUpperCase()]));
+    methods.set(routeOf(operation), known);
   }
   return methods;
 }

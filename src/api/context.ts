@@ -4,16 +4,16 @@ import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics/paybell-metrics.ts';
 import type { Database } from '../store/database/database.ts';
 import type { Backlog } from '../store/deliveries/backlog.ts';
-import type { MadeAttempt } from '../store/deliveries/record-attempts.ts';
-import type { EventIntake } from '../store/events/accept-queue.ts';
+import type { AttemptRecord } from '../store/deliveries/record-attempts.ts';
+import type { AcceptQueue } from '../store/events/accept-queue.ts';
 import type { KeyHolder } from '../store/tenants/api-keys.ts';
 import type { Change } from '../store/tenants/audit.ts';
 import type { SecretBox } from '../store/tenants/secret-box.ts';
-import type { WebhookViews } from '../store/webhooks/list-cache.ts';
+import type { WebhookListCache } from '../store/webhooks/list-cache.ts';
 import type { KeyUsage } from './auth/key-usage.ts';
 import type { Measured, RateLimits } from './auth/rate-limits.ts';
 import type { SharedLookup } from './auth/shared-lookup.ts';
-import type { AnswerCache } from './http/response-cache.ts';
+import type { ResponseCache } from './http/response-cache.ts';
 
 /** What the whole app stands on; tests put their own store and clock in. */
 export type ApiContext = {
@@ -21,13 +21,13 @@ export type ApiContext = {
   readonly db: Database;
   readonly box: SecretBox;
   readonly log: Logger;
-  readonly intake: EventIntake;
+  readonly acceptQueue: AcceptQueue;
   readonly backlog: Backlog;
   readonly keyUsage: KeyUsage;
   /** Who holds the key with this hash, asked once for all requests that come together. */
   readonly keyHolders: SharedLookup<KeyHolder>;
-  readonly answers: AnswerCache;
-  readonly views: WebhookViews;
+  readonly answers: ResponseCache;
+  readonly views: WebhookListCache;
   readonly limits: RateLimits;
   readonly metrics: Metrics;
   /** Wakes whoever delivers: something may be due. */
@@ -35,7 +35,7 @@ export type ApiContext = {
   /** Works on the bulk redeliveries that were started. */
   readonly runRedeliveries: () => void;
   /** Posts a body to a webhook now, outside the queue. */
-  readonly sendTest: (caller: Caller, webhook: Webhook, eventId: string, body: string) => Promise<MadeAttempt>;
+  readonly sendTest: (caller: Caller, webhook: Webhook, eventId: string, body: string) => Promise<AttemptRecord>;
   readonly nowMs: () => number;
   /** False while starting and from the first sign of stopping on. */
   readonly isReady: () => boolean;

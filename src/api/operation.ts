@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { type Parsed, parseBody } from '../contract/parse-input.ts';
-import { type Fault, invalidRequest, type ProblemCode } from '../contract/problems.ts';
+import { type InputError, invalidRequest, type ProblemCode } from '../contract/problems.ts';
 import type { Permission } from '../domain/api-keys.ts';
 import { authenticate, authenticateOperator, requirePermission } from './auth/authenticate.ts';
 import type { Limited } from './auth/rate-limits.ts';
@@ -45,7 +45,7 @@ type RawBody = { readonly contentType: string; readonly schema: z.ZodType };
  * One operation, declared once: the OpenAPI document, the permission and the checks all come from here, so none of
  * them can be forgotten or disagree with another.
  */
-export type Endpoint = Documentation & {
+export type Operation = Documentation & {
   /** Which permission of a key opens it, or that only the operator's key does. */
   readonly permission: Permission | 'operator';
   readonly query: z.ZodObject | null;
@@ -64,13 +64,13 @@ type Declaration<Who, Query extends z.ZodObject, Body extends z.ZodType> = Docum
 };
 
 /** An operation of an entity: by one of its keys, or by the operator acting for it. */
-export function endpoint<Query extends z.ZodObject, Body extends z.ZodType>(
+export function operation<Query extends z.ZodObject, Body extends z.ZodType>(
   declaration: Declaration<Caller, Query, Body> & {
     readonly permission: Permission;
     /** Under which rate limit it falls; the one of requests when nothing is said. */
     readonly limited?: Limited;
   },
-): Endpoint {
+): Operation {
   const { permission, limited = 'requests' } = declaration;
   return declare(declaration, permission, authenticate, (context, state, caller) => {
     state.entityId = caller.entityId;
@@ -80,18 +80,18 @@ export function endpoint<Query extends z.ZodObject, Body extends z.ZodType>(
 }
 
 /** An operation over all entities, under `/admin/v1`. */
-export function operatorEndpoint<Query extends z.ZodObject, Body extends z.ZodType>(
+export function adminOperation<Query extends z.ZodObject, Body extends z.ZodType>(
   declaration: Declaration<Operator, Query, Body>,
-): Endpoint {
+): Operation {
   return declare(declaration, 'operator', authenticateOperator, () => undefined);
 }
 
 function declare<Who, Query extends z.ZodObject, Body extends z.ZodType>(
   { handle, reuse, query, body, rawBody, ...documentation }: Declaration<Who, Query, Body>,
-  permission: Endpoint['permission'],
+  permission: Operation['permission'],
   identify: (context: ApiContext, state: RequestState, headers: Headers) => Promise<Who>,
   admit: (context: ApiContext, state: RequestState, caller: Who) => void,
-): Endpoint {
+): Operation {
   // Where every field may be left out, so may the whole body.
   const emptyBody = body?.safeParse({}).success ? {} : undefined;
   const queries = new QueryReader(query);
@@ -125,7 +125,7 @@ function declare<Who, Query extends z.ZodObject, Body extends z.ZodType>(
 }
 
 /** Taken in silence, a filter or a `dryRun` in it would look as if it had counted. */
-const UNWANTED_BODY: Fault = { in: 'body', name: '', message: 'is not taken here; inputs go into the query' };
+const UNWANTED_BODY: InputError = { in: 'body', name: '', message: 'is not taken here; inputs go into the query' };
 
 function hasBody(request: Request): boolean {
   return request.body !== null && request.headers.get('content-length') !== '0';
@@ -133,6 +133,6 @@ function hasBody(request: Request): boolean {
 
 const nothing: Parsed<undefined> = { ok: true, value: undefined };
 
-function faultsIn(parsed: Parsed<unknown>): readonly Fault[] {
+function faultsIn(parsed: Parsed<unknown>): readonly InputError[] {
   return parsed.ok ? [] : parsed.faults;
 }

@@ -1,4 +1,4 @@
-import type { Fault, ProblemCode } from './types.ts';
+import type { InputError, ProblemCode } from './types.ts';
 
 /** Whatever goes wrong between this program and the service; what an abort throws is the caller's own reason. */
 export class PaybellError extends Error {
@@ -15,7 +15,7 @@ type ProblemFields = {
   detail: string;
   code: ErrorCode;
   requestId: string | null;
-  errors?: readonly Fault[];
+  errors?: readonly InputError[];
 };
 
 /** The service refused: the fields of its problem (RFC 9457), or what can be said of an answer that has none. */
@@ -30,7 +30,7 @@ export class ProblemError extends PaybellError {
   /** Name it when you ask for help. */
   readonly requestId: string | null;
   /** Every input that was at fault. */
-  readonly errors: readonly Fault[];
+  readonly errors: readonly InputError[];
   /** How long the service asks to wait before the next try; null when it does not say. */
   readonly retryAfterS: number | null;
 

@@ -27,7 +27,7 @@ import type {
 import type { acceptedSchema, batchResultsSchema } from '../contract/events.ts';
 import type { rotationSchema, secretListSchema, signingSecretSchema } from '../contract/secrets.ts';
 import type { statsQuerySchema, statsSchema } from '../contract/stats.ts';
-import type { healthSchema, noticeUrlSchema, testAnswerSchema } from '../contract/webhook-health.ts';
+import type { healthSchema, noticeUrlSchema, testResponseSchema } from '../contract/webhook-health.ts';
 import type {
   countSchema,
   coverageSchema,
@@ -53,7 +53,7 @@ type Match<Schema extends z.ZodType> = Omit<Query<Schema>, 'dryRun'>;
 type Made<Factory extends (...rules: never[]) => z.ZodType> = z.input<ReturnType<Factory>>;
 
 /** Where an input that was at fault stands, its name, and how to mend it; and what a problem is called. */
-export type { Fault, ProblemCode } from '../contract/problems.ts';
+export type { InputError, ProblemCode } from '../contract/problems.ts';
 
 export type Webhook = z.output<typeof webhookSchema>;
 export type WebhookList = z.output<typeof webhookListSchema>;
@@ -62,7 +62,7 @@ export type WebhookMatch = Match<typeof webhookMatchSchema>;
 export type WebhookUpdate = Made<typeof webhookUpdateSchema>;
 export type Registration = Made<typeof registrationSchema>;
 export type WebhookHealth = z.output<typeof healthSchema>;
-export type TestAnswer = z.output<typeof testAnswerSchema>;
+export type TestAnswer = z.output<typeof testResponseSchema>;
 export type NoticeUrl = z.output<typeof noticeUrlSchema>;
 export type Coverage = z.output<typeof coverageSchema>;
 export type Count = z.output<typeof countSchema>;

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
-import { type Fault, MAX_FAULTS_SHOWN } from './problems.ts';
+import { type InputError, MAX_INPUT_ERRORS_SHOWN } from './problems.ts';
 
 /** Parsed input, or every fault of it at once: a caller should not have to send a request five times to mend it. */
-export type Parsed<Value> = { ok: true; value: Value } | { ok: false; faults: Fault[] };
+export type Parsed<Value> = { ok: true; value: Value } | { ok: false; faults: InputError[] };
 
 const MAX_ECHO = 64;
 
@@ -25,14 +25,14 @@ export function parseBody<Schema extends z.ZodType>(schema: Schema, body: unknow
 }
 
 /** One value can break several rules at once, and the first of them says enough. */
-function firstOfEach(faults: readonly Fault[]): Fault[] {
+function firstOfEach(faults: readonly InputError[]): InputError[] {
   const named = new Set<string>();
   return faults.filter(({ name }) => !named.has(name) && named.add(name));
 }
 
 function readParameters(search: string, known: readonly string[]) {
   const values: Record<string, string> = {};
-  const faults = new Map<string, Fault>();
+  const faults = new Map<string, InputError>();
   const fault = (name: string, message: string) => {
     const shown = clip(name);
     if (!faults.has(shown)) faults.set(shown, { in: 'query', name: shown, message });
@@ -63,7 +63,7 @@ function decode(text: string): string | null {
   }
 }
 
-function faultsOf(error: z.ZodError, where: Fault['in'], known: readonly string[] = []): Fault[] {
+function faultsOf(error: z.ZodError, where: InputError['in'], known: readonly string[] = []): InputError[] {
   return error.issues.flatMap((issue) => {
     const name = issue.path.join('.');
     if (issue.code !== 'unrecognized_keys') return [{ in: where, name, message: issue.message }];
@@ -81,7 +81,7 @@ function fieldsOf(schema: z.ZodType): string[] {
 
 /** Only what is shown gets a hint: looking for the nearest name of twenty thousand would keep everybody else waiting. */
 function unknownName(kind: 'parameter' | 'field', name: string, known: readonly string[], index: number): string {
-  if (index >= MAX_FAULTS_SHOWN) return `is not a known ${kind}`;
+  if (index >= MAX_INPUT_ERRORS_SHOWN) return `is not a known ${kind}`;
   if (known.length === 0) return `is not a known ${kind}; there are none here`;
   const near = nearest(name, known);
   if (near !== null) return `is not a known ${kind}; did you mean ${near}?`;

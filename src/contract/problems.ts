@@ -29,7 +29,7 @@ export const PROBLEMS = {
 export type ProblemCode = keyof typeof PROBLEMS;
 
 /** One fault of one input: where it stands, its name, and how to mend it. */
-export type Fault = { in: 'query' | 'path' | 'header' | 'body'; name: string; message: string };
+export type InputError = { in: 'query' | 'path' | 'header' | 'body'; name: string; message: string };
 
 /** Thrown anywhere below a route and answered as RFC 9457; its texts are public, so nothing internal goes in. */
 export class Problem extends Error {
@@ -38,7 +38,7 @@ export class Problem extends Error {
   constructor(
     readonly code: ProblemCode,
     readonly detail: string,
-    readonly extra: { errors?: readonly Fault[]; headers?: Readonly<Record<string, string>> } = {},
+    readonly extra: { errors?: readonly InputError[]; headers?: Readonly<Record<string, string>> } = {},
   ) {
     super(detail);
   }
@@ -49,12 +49,12 @@ export class Problem extends Error {
 }
 
 /** A body can hold a hundred thousand faults, and an answer many times its size helps nobody. */
-export const MAX_FAULTS_SHOWN = 100;
+export const MAX_INPUT_ERRORS_SHOWN = 100;
 
-export function invalidRequest(errors: readonly Fault[]): Problem {
+export function invalidRequest(errors: readonly InputError[]): Problem {
   const count = errors.length === 1 ? 'One input is' : `${errors.length} inputs are`;
-  const which = errors.length > MAX_FAULTS_SHOWN ? `which the first ${MAX_FAULTS_SHOWN} are` : 'which';
+  const which = errors.length > MAX_INPUT_ERRORS_SHOWN ? `which the first ${MAX_INPUT_ERRORS_SHOWN} are` : 'which';
   return new Problem('invalid_request', `${count} at fault; errors says ${which} and how to mend it.`, {
-    errors: errors.slice(0, MAX_FAULTS_SHOWN),
+    errors: errors.slice(0, MAX_INPUT_ERRORS_SHOWN),
   });
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { exactText, oneOfOr, wholeNumber } from './list-query.ts';
-import type { Fault } from './problems.ts';
+import type { InputError } from './problems.ts';
 
 /** An entity's own view of how its events fare over time. */
 
@@ -89,7 +89,7 @@ export type Figures = Pick<Stats['total'], keyof typeof figures>;
 /** Whole intervals, from `startS` to before `endS`. */
 export type StatsRange = { intervalS: number; startS: number; endS: number };
 
-export function statsRange({ interval, since, until }: StatsQuery, nowS: number): StatsRange | Fault {
+export function statsRange({ interval, since, until }: StatsQuery, nowS: number): StatsRange | InputError {
   const intervalS = INTERVAL_S[interval];
   const endsAtS = until ?? nowS + 1;
   const endS = Math.ceil(endsAtS / intervalS) * intervalS;

@@ -32,7 +32,7 @@ export const healthSchema = z
 
 export type WebhookHealth = z.output<typeof healthSchema>;
 
-export const testAnswerSchema = z
+export const testResponseSchema = z
   .strictObject({
     delivered: z.boolean(),
     statusCode: z.int().nullable(),

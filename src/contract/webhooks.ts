@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { EVENT_KINDS } from '../domain/event-kinds.ts';
 import { MAX_NETWORK_ID } from '../domain/networks.ts';
-import { postUrlFault } from '../domain/post-url.ts';
+import { postUrlError } from '../domain/post-url.ts';
 import { exactText, oneOf, oneOfOr, pagingFields, wholeNumber } from './list-query.ts';
 
 /** More in one request would hold the entity's lock for too long. */
@@ -93,7 +93,7 @@ export function postUrlSchema(rules: Pick<RegistrationRules, 'allowInsecureTarge
   return z
     .string({ error: (issue) => (issue.input === undefined ? 'is required' : 'must be a string') })
     .superRefine((value, context) => {
-      const fault = postUrlFault(value, rules);
+      const fault = postUrlError(value, rules);
       if (fault !== null) context.addIssue({ code: 'custom', message: fault });
     })
     .meta({

@@ -1,5 +1,5 @@
 /** Every address of the page, in the order of its navigation. The server answers each with the same document. */
-export const PAGE_PATHS = {
+export const DASHBOARD_PATHS = {
   overview: '/',
   webhooks: '/webhooks',
   coverage: '/coverage',
@@ -7,7 +7,7 @@ export const PAGE_PATHS = {
   secrets: '/secrets',
 } as const;
 
-export type ViewName = keyof typeof PAGE_PATHS;
+export type ViewName = keyof typeof DASHBOARD_PATHS;
 
 /** Where scripts and styles are served: their names carry a hash of their content. */
 export const ASSET_PATH = '/page';

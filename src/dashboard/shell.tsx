@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { BellMark, Icon } from './components/icon.tsx';
+import { Icon, LogoMark } from './components/icon.tsx';
 import { useStore } from './observable.ts';
-import { PAGE_PATHS, type ViewName } from './paths.ts';
+import { DASHBOARD_PATHS, type ViewName } from './paths.ts';
 import { Link, usePlace } from './router.tsx';
 import { lacking, type Session, signOut } from './session.ts';
 import { VERSION } from './settings.ts';
@@ -10,7 +10,7 @@ import { VIEW_NAMES, VIEWS } from './views.tsx';
 /** Navigation around the view that the address names. */
 export function Shell({ session }: { session: Session }) {
   const { path } = usePlace();
-  const name = VIEW_NAMES.find((view) => PAGE_PATHS[view] === path) ?? 'overview';
+  const name = VIEW_NAMES.find((view) => DASHBOARD_PATHS[view] === path) ?? 'overview';
   const { View } = VIEWS[name];
   const main = useFocusOnNewView(name);
   return (
@@ -19,8 +19,8 @@ export function Shell({ session }: { session: Session }) {
         Skip to the content
       </a>
       <header class="sidebar">
-        <Link to={PAGE_PATHS.overview} class="brand" aria-label="Paybell, overview">
-          <BellMark />
+        <Link to={DASHBOARD_PATHS.overview} class="brand" aria-label="Paybell, overview">
+          <LogoMark />
           <span>Paybell</span>
         </Link>
         <Navigation current={name} />
@@ -66,7 +66,12 @@ function Navigation({ current }: { current: ViewName }) {
   return (
     <nav class="nav" aria-label="Views">
       {VIEW_NAMES.map((name) => (
-        <Link key={name} to={PAGE_PATHS[name]} class="nav-link" aria-current={name === current ? 'page' : undefined}>
+        <Link
+          key={name}
+          to={DASHBOARD_PATHS[name]}
+          class="nav-link"
+          aria-current={name === current ? 'page' : undefined}
+        >
           <Icon name={VIEWS[name].icon} />
           <span>{VIEWS[name].label}</span>
         </Link>

@@ -16,7 +16,7 @@ type State<Data> = { key: string | null; data: Data | null; problem: ApiProblem 
  * Asks when it is first drawn and whenever the key changes. An answer that was overtaken by a newer question is dropped,
  * so that a slow answer never replaces a later one.
  */
-export function useAnswer<Data>(key: string, ask: (signal: AbortSignal) => Promise<Data>): Answer<Data> {
+export function useResponse<Data>(key: string, ask: (signal: AbortSignal) => Promise<Data>): Answer<Data> {
   const [state, setState] = useState<State<Data>>({ key: null, data: null, problem: null, loading: true });
   const latest = useRef(ask);
   latest.current = ask;

@@ -1,6 +1,6 @@
 import type { FunctionComponent } from 'preact';
 import type { IconName } from './components/icon.tsx';
-import { PAGE_PATHS, type ViewName } from './paths.ts';
+import { DASHBOARD_PATHS, type ViewName } from './paths.ts';
 import { Coverage } from './views/coverage/index.tsx';
 import { Deliveries } from './views/deliveries/index.tsx';
 import { Overview } from './views/overview/index.tsx';
@@ -18,4 +18,4 @@ export const VIEWS: Readonly<Record<ViewName, ViewEntry>> = {
   secrets: { label: 'Secrets', icon: 'secrets', View: Secrets },
 };
 
-export const VIEW_NAMES = Object.keys(PAGE_PATHS) as ViewName[];
+export const VIEW_NAMES = Object.keys(DASHBOARD_PATHS) as ViewName[];

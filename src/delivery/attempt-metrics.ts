@@ -2,30 +2,30 @@ import { isSuccess } from '../domain/attempt.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { Metrics } from '../metrics/paybell-metrics.ts';
 import type { Registry } from '../metrics/registry.ts';
-import type { MadeAttempt } from '../store/deliveries/record-attempts.ts';
+import type { AttemptRecord } from '../store/deliveries/record-attempts.ts';
 import { NOTICE } from '../store/events/accept.ts';
 import type { StatsRecorder } from '../store/stats/recorder.ts';
 
 /** Counts what the attempts came to, once it is settled; in memory, so that no delivery waits for it. */
-export class DeliveryRecord {
+export class AttemptMetrics {
   constructor(
     private readonly metrics: Metrics,
     private readonly stats: StatsRecorder,
   ) {}
 
-  note({ claimed, settlement, outcome, startedAtMs }: MadeAttempt): void {
+  note({ claimed, next, outcome, startedAtMs }: AttemptRecord): void {
     const { metrics, stats } = this;
     metrics.attempts.of(claimed.kind, resultOf(outcome)).inc();
     metrics.attemptSeconds.observe(outcome.durationMs / 1000);
     // A redelivery of what was delivered or given up already is no second end of it.
-    if (settlement.status === claimed.status) return;
+    if (next.status === claimed.status) return;
     // Notices are ours and not the entity's: they are no part of what it sees of its own.
     const isOwn = claimed.webhookId !== NOTICE;
-    if (settlement.status === 'failed') {
+    if (next.status === 'failed') {
       metrics.deliveries.of('failed').inc();
       if (isOwn) stats.failed(claimed.destination);
     }
-    if (settlement.status !== 'delivered' || !isSuccess(outcome)) return;
+    if (next.status !== 'delivered' || !isSuccess(outcome)) return;
     const timeToReceiptMs = Math.max(0, startedAtMs + outcome.durationMs - claimed.acceptedAtMs);
     metrics.deliveries.of('delivered').inc();
     metrics.receiptSeconds.observe(timeToReceiptMs / 1000);

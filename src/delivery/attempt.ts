@@ -1,9 +1,9 @@
-import { type AttemptMade, settle } from '../domain/attempt.ts';
+import { type AttemptInput, decideNext } from '../domain/attempt.ts';
 import type { Unanswered } from '../domain/outcome.ts';
 import { bodySignature, type SigningKeys, signWith } from '../domain/signing.ts';
 import { StoreUnavailableError } from '../store/database/database.ts';
 import type { Sendable } from '../store/deliveries/claimed.ts';
-import type { MadeAttempt } from '../store/deliveries/record-attempts.ts';
+import type { AttemptRecord } from '../store/deliveries/record-attempts.ts';
 import { SecretKeyError } from '../store/tenants/secret-box.ts';
 import type { Post, Sender } from './sender.ts';
 import type { SigningKeyCache } from './signing-key-cache.ts';
@@ -21,15 +21,15 @@ export type AttemptTools = {
  * Prepare, send, settle: first try, retry and redelivery take the same road. Rejects only when the fault is ours, the
  * store or its key, and then nothing was sent.
  */
-export async function makeAttempt(tools: AttemptTools, claimed: Sendable): Promise<MadeAttempt> {
+export async function makeAttempt(tools: AttemptTools, claimed: Sendable): Promise<AttemptRecord> {
   const startedAtMs = tools.nowMs();
   const prepared = prepare(tools, claimed, Math.floor(startedAtMs / 1000));
   const post = prepared instanceof Promise ? await prepared : prepared;
   const outcome = 'kind' in post ? post : await tools.sender.send(post);
   const { kind, status, steps } = claimed;
   const { schedule, random } = tools;
-  const made: AttemptMade = { outcome, kind, status, steps, schedule, nowMs: tools.nowMs(), random };
-  return { claimed, settlement: settle(made), postUrl: claimed.postUrl, startedAtMs, outcome };
+  const made: AttemptInput = { outcome, kind, status, steps, schedule, nowMs: tools.nowMs(), random };
+  return { claimed, next: decideNext(made), postUrl: claimed.postUrl, startedAtMs, outcome };
 }
 
 /** The post, or the outcome of what cannot be posted; at once where the keys to sign with are known. */

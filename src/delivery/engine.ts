@@ -2,17 +2,17 @@ import type { Config } from '../config.ts';
 import type { Logger } from '../log.ts';
 import { type Database, type Queries, StoreUnavailableError } from '../store/database/database.ts';
 import { claimDue, releaseAllLeases } from '../store/deliveries/claim.ts';
-import type { HandOver, Sendable } from '../store/deliveries/claimed.ts';
-import { type MadeAttempt, settleAttempts } from '../store/deliveries/record-attempts.ts';
+import type { DirectDispatch, Sendable } from '../store/deliveries/claimed.ts';
+import { type AttemptRecord, recordAttempts } from '../store/deliveries/record-attempts.ts';
 import type { AttemptTools } from './attempt.ts';
-import type { DeliveryRecord } from './attempt-metrics.ts';
-import { HealthBook } from './jobs/health.ts';
-import { WebhookWatch } from './jobs/suspension.ts';
-import { Posting } from './queue/attempt-runner.ts';
+import type { AttemptMetrics } from './attempt-metrics.ts';
+import { HealthRecorder } from './jobs/health.ts';
+import { SuspensionJob } from './jobs/suspension.ts';
+import { AttemptRunner } from './queue/attempt-runner.ts';
 import { placeClaimed } from './queue/claim-check.ts';
 import { ClaimPlanner, type Pick } from './queue/claim-planner.ts';
-import { Bell } from './queue/wake-signal.ts';
-import { settleAlone } from './record-alone.ts';
+import { WakeSignal } from './queue/wake-signal.ts';
+import { recordAlone } from './record-alone.ts';
 
 /** The fallback for a wake-up that got lost, and the longest that a retry may be late for it. */
 const POLL_MS = 1_000;
@@ -31,7 +31,7 @@ export type EngineParts = {
   log: Logger;
   tools: AttemptTools;
   /** Who counts what is settled; where it is absent nobody does. */
-  record?: DeliveryRecord;
+  record?: AttemptMetrics;
 };
 
 /**
@@ -39,15 +39,15 @@ export type EngineParts = {
  * it is at most one transaction: write what has ended, take what is next. Never a transaction across HTTP. What is
  * accepted in this process comes by hand-over, as far as there is room for it.
  */
-export class Engine implements HandOver {
+export class Engine implements DirectDispatch {
   readonly leaseMs: number;
-  readonly #bell = new Bell();
-  readonly #posting: Posting;
+  readonly #bell = new WakeSignal();
+  readonly #posting: AttemptRunner;
   readonly #planner: ClaimPlanner;
-  readonly #watch: WebhookWatch;
-  readonly #health: HealthBook;
+  readonly #watch: SuspensionJob;
+  readonly #health: HealthRecorder;
   #healthTimer: Timer | null = null;
-  #finished: MadeAttempt[] = [];
+  #finished: AttemptRecord[] = [];
   /** By the monotonic clock: a step of the wall clock neither stalls nor hurries the loop. */
   #lookAtMs = 0;
   #stopping = false;
@@ -55,17 +55,17 @@ export class Engine implements HandOver {
 
   constructor(private readonly parts: EngineParts) {
     this.leaseMs = parts.config.DELIVERY_TIMEOUT + LEASE_SLACK_MS;
-    this.#posting = new Posting({
+    this.#posting = new AttemptRunner({
       ...parts,
       cap: parts.config.DESTINATION_CONCURRENCY,
       most: parts.config.DELIVERY_CONCURRENCY,
       onFinished: (made) => this.#finished.push(made),
       onFreed: (destination) => this.#noteFreed(destination),
-      onGivenBack: (destination) => this.expect([destination]),
+      onReturned: (destination) => this.expect([destination]),
     });
     this.#planner = new ClaimPlanner(parts.db, this.#posting.destinations);
-    this.#watch = new WebhookWatch(parts.db, parts.log);
-    this.#health = new HealthBook(parts.db);
+    this.#watch = new SuspensionJob(parts.db, parts.log);
+    this.#health = new HealthRecorder(parts.db);
   }
 
   async start(): Promise<void> {
@@ -109,7 +109,7 @@ export class Engine implements HandOver {
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#bell.ring();
-    await this.#posting.leaveLines();
+    await this.#posting.drain();
     const lastMs = this.parts.config.DELIVERY_TIMEOUT + STOP_SLACK_MS;
     const deadline = Promise.withResolvers<void>();
     const timer = setTimeout(deadline.resolve, lastMs);
@@ -130,7 +130,7 @@ export class Engine implements HandOver {
 
   /** Destinations that are probed by one post at a time until one succeeds. */
   get breakersOpen(): number {
-    return this.#posting.destinations.unwell;
+    return this.#posting.destinations.unhealthy;
   }
 
   get #done(): boolean {
@@ -175,11 +175,11 @@ export class Engine implements HandOver {
     try {
       const picks = await this.#plan();
       if (made.length === 0 && picks.length === 0) return;
-      const patience = picks.length === 0 ? { patienceMs: SETTLE_PATIENCE_MS } : {};
+      const patience = picks.length === 0 ? { maxCommitDelayMs: SETTLE_PATIENCE_MS } : {};
       const { settled, sendable, gaveAll } = await db.transaction(async (queries) => {
         // One destination's long backlog must not make the claims of all others read it.
         for (const sql of db.dialect.planAnew) await queries.run(sql);
-        const settled = await settleAttempts(queries, db.dialect, made);
+        const settled = await recordAttempts(queries, db.dialect, made);
         return { settled, ...(await this.#claim(queries, picks)) };
       }, patience);
       if (picks.length > 0) this.#planner.claimed(gaveAll);
@@ -193,7 +193,7 @@ export class Engine implements HandOver {
         throw error;
       }
       this.parts.log.error({ err: error }, 'a batch of settlements failed; each is tried alone');
-      await this.#settleEachAlone(made);
+      await this.#recordEachAlone(made);
     }
   }
 
@@ -227,7 +227,7 @@ export class Engine implements HandOver {
     return { sendable, gaveAll };
   }
 
-  #noteSettled(made: readonly MadeAttempt[], settled: ReadonlySet<string>): void {
+  #noteSettled(made: readonly AttemptRecord[], settled: ReadonlySet<string>): void {
     for (const { claimed } of made) {
       this.#posting.forget(claimed.deliveryId);
       if (settled.has(claimed.deliveryId)) continue;
@@ -239,9 +239,9 @@ export class Engine implements HandOver {
       this.#health.note(attempt);
       this.parts.record?.note(attempt);
     }
-    for (const { claimed, settlement } of counted) {
+    for (const { claimed, next } of counted) {
       // Somebody may have asked for several redeliveries: the next of them is due at once.
-      const dueInMs = claimed.kind === 'redelivery' ? 0 : (settlement.delayMs ?? POLL_MS);
+      const dueInMs = claimed.kind === 'redelivery' ? 0 : (next.delayMs ?? POLL_MS);
       this.#planner.ask(dueInMs);
       this.#lookAtMs = Math.min(this.#lookAtMs, performance.now() + dueInMs);
     }
@@ -255,10 +255,10 @@ export class Engine implements HandOver {
   }
 
   /** One of them carries something that the store refuses: it ends as failed with its reason, the others as they are. */
-  async #settleEachAlone(made: readonly MadeAttempt[]): Promise<void> {
+  async #recordEachAlone(made: readonly AttemptRecord[]): Promise<void> {
     for (const attempt of made) {
       try {
-        this.#noteSettled([attempt], await settleAlone(this.parts.db, attempt));
+        this.#noteSettled([attempt], await recordAlone(this.parts.db, attempt));
       } catch (error) {
         if (error instanceof StoreUnavailableError) {
           this.#finished.push(attempt);

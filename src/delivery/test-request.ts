@@ -1,17 +1,17 @@
 import type { Webhook } from '../contract/webhooks.ts';
-import type { MadeAttempt } from '../store/deliveries/record-attempts.ts';
+import type { AttemptRecord } from '../store/deliveries/record-attempts.ts';
 import { destinationKey } from '../store/events/accept.ts';
 import { newId } from '../store/new-id.ts';
 import { type AttemptTools, makeAttempt } from './attempt.ts';
 
 /** One post outside the queue, by the road of every other: prepared, signed and sent in the same way. */
-export function sendTestPost(
+export function sendTestRequest(
   tools: AttemptTools,
   { entityId, revision }: { entityId: string; revision: number },
   webhook: Webhook,
   eventId: string,
   body: string,
-): Promise<MadeAttempt> {
+): Promise<AttemptRecord> {
   return makeAttempt(tools, {
     entityId,
     deliveryId: newId('dlv'),

@@ -13,7 +13,7 @@ export type SuspendReason = 'gone' | 'failing';
 /** So long without one success, while attempts are made, and nobody is listening any more. */
 export const SUSPEND_AFTER_MS = 5 * 24 * 3_600_000;
 
-export type AttemptMade = {
+export type AttemptInput = {
   outcome: Outcome;
   kind: AttemptKind;
   /** Where the delivery stood before this attempt. */
@@ -25,7 +25,7 @@ export type AttemptMade = {
   random: () => number;
 };
 
-export type Settlement = {
+export type NextState = {
   status: DeliveryStatus;
   steps: number;
   /** How long until the next attempt; null when there is none to come. */
@@ -34,7 +34,7 @@ export type Settlement = {
 };
 
 /** What becomes of a delivery after an attempt: first try, retry and redelivery alike. */
-export function settle({ outcome, kind, status, steps, schedule, nowMs, random }: AttemptMade): Settlement {
+export function decideNext({ outcome, kind, status, steps, schedule, nowMs, random }: AttemptInput): NextState {
   const used = kind === 'redelivery' ? steps : steps + 1;
   if (isSuccess(outcome)) return { status: 'delivered', steps: used, delayMs: null, suspend: null };
   // The delivery itself waits like any other: suspending holds it, and a crash in between loses nothing.
@@ -52,13 +52,13 @@ export function isSuccess(outcome: Outcome): boolean {
   return statusCode !== null && statusCode >= 200 && statusCode < 300;
 }
 
-const UNWELL_ERRORS: readonly AttemptError[] = ['timeout', 'refused', 'unreachable'];
-const UNWELL_STATUSES: readonly number[] = [429, 502, 503, 504];
+const UNHEALTHY_ERRORS: readonly AttemptError[] = ['timeout', 'refused', 'unreachable'];
+const UNHEALTHY_STATUSES: readonly number[] = [429, 502, 503, 504];
 
 /** Says of the whole destination that it is down or wants less, where another answer speaks of one post only. */
-export function showsDestinationUnwell(outcome: Outcome): boolean {
-  if (outcome.kind === 'error') return UNWELL_ERRORS.includes(outcome.error);
-  return UNWELL_STATUSES.includes(outcome.statusCode);
+export function showsDestinationUnhealthy(outcome: Outcome): boolean {
+  if (outcome.kind === 'error') return UNHEALTHY_ERRORS.includes(outcome.error);
+  return UNHEALTHY_STATUSES.includes(outcome.statusCode);
 }
 
 function isUnprocessable(outcome: Outcome): boolean {

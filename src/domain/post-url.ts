@@ -34,7 +34,7 @@ const LOCAL_ZONES = [
 ];
 
 /** What is wrong with a postUrl and how to mend it, or null when it is fine. */
-export function postUrlFault(raw: string, rules: PostUrlRules): string | null {
+export function postUrlError(raw: string, rules: PostUrlRules): string | null {
   // The raw text comes first: a URL parser drops CR, LF and TAB and turns backslashes into slashes without a word.
   return textFault(raw) ?? parsedFault(raw, rules);
 }

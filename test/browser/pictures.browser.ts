@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
-import { PAGE_PATHS, type ViewName } from '../../src/dashboard/paths.ts';
+import { DASHBOARD_PATHS, type ViewName } from '../../src/dashboard/paths.ts';
 import { accessibilityFaults } from './support/axe.ts';
 import { launchChromium } from './support/chromium.ts';
 import { setScenery } from './support/scenery.ts';
@@ -22,7 +22,7 @@ const LOOKS: Readonly<Record<string, Look>> = {
 const FOLDER = process.env.PICTURES;
 const MINUTES = Number(process.env.PICTURE_MINUTES ?? 0);
 
-const VIEWS = Object.keys(PAGE_PATHS) as ViewName[];
+const VIEWS = Object.keys(DASHBOARD_PATHS) as ViewName[];
 
 let browser: Browser;
 let stage: Stage;
@@ -64,7 +64,7 @@ test.each(Object.keys(LOOKS))('every view is drawn in the look %s, without a fau
   await take(tab.page, `sign-in-${look}`);
   await tab.signIn('/');
   for (const view of VIEWS) {
-    await open(tab.page, PAGE_PATHS[view]);
+    await open(tab.page, DASHBOARD_PATHS[view]);
     await take(tab.page, `${view}-${look}`);
     expect(await accessibilityFaults(tab.page)).toEqual([]);
   }
@@ -82,7 +82,7 @@ test.each(['light', 'dark'])(
     await take(page, `delivery-${look}`);
     expect(await accessibilityFaults(page)).toEqual([]);
 
-    await open(page, PAGE_PATHS.coverage);
+    await open(page, DASHBOARD_PATHS.coverage);
     await page.getByRole('button', { name: /TransferFinalized on Celo/ }).click();
     await page.getByLabel('Post to').fill('https://shop.example.com/hooks/paybell');
     await page.getByRole('dialog').getByLabel('Arbitrum One').check();

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { z } from 'zod';
 import { exactText, oneOf, pagingFields, wholeNumber } from '../../src/contract/list-query.ts';
 import { nearest, parseBody, parseQuery } from '../../src/contract/parse-input.ts';
-import { MAX_FAULTS_SHOWN } from '../../src/contract/problems.ts';
+import { MAX_INPUT_ERRORS_SHOWN } from '../../src/contract/problems.ts';
 
 const schema = z.strictObject({
   name: exactText({ description: 'A text.' }),
@@ -139,7 +139,7 @@ describe('a body', () => {
 
 test('faults beyond those that are shown get no hint, since looking for one would keep everybody else waiting', () => {
   const names = Array.from(
-    { length: MAX_FAULTS_SHOWN + 5 },
+    { length: MAX_INPUT_ERRORS_SHOWN + 5 },
     (_, index) => `amoun${String.fromCharCode(0x100 + index)}`,
   );
   const ofQuery = parseQuery(schema, names.map(encodeURIComponent).join('&'));
@@ -147,7 +147,7 @@ test('faults beyond those that are shown get no hint, since looking for one woul
   for (const parsed of [ofQuery, ofBody]) {
     const unknown = parsed.ok ? [] : parsed.faults.filter(({ name }) => names.includes(name));
     const hinted = unknown.filter(({ message }) => message.endsWith('did you mean amount?'));
-    expect([unknown.length, hinted.length]).toEqual([MAX_FAULTS_SHOWN + 5, MAX_FAULTS_SHOWN]);
+    expect([unknown.length, hinted.length]).toEqual([MAX_INPUT_ERRORS_SHOWN + 5, MAX_INPUT_ERRORS_SHOWN]);
   }
 });
 

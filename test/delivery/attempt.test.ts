@@ -81,7 +81,7 @@ describe('an attempt', () => {
       postUrl: HOOK,
       startedAtMs: NOW_MS,
       outcome: answered(500),
-      settlement: { status: 'retrying', steps: 1, delayMs: 5_000, suspend: null },
+      next: { status: 'retrying', steps: 1, delayMs: 5_000, suspend: null },
     });
   });
 
@@ -95,7 +95,7 @@ describe('an attempt', () => {
     expect(sender.posts).toEqual([]);
     expect(made).toMatchObject({
       outcome: { kind: 'error', error: 'unprocessable' },
-      settlement: { status: 'failed', delayMs: null },
+      next: { status: 'failed', delayMs: null },
     });
   });
 

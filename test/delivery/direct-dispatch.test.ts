@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'bun:test';
 import type { Engine } from '../../src/delivery/engine.ts';
 import { StoreUnavailableError } from '../../src/store/database/database.ts';
-import { EventIntake } from '../../src/store/events/accept-queue.ts';
+import { AcceptQueue } from '../../src/store/events/accept-queue.ts';
 import {
   answered,
   createEngine,
@@ -39,7 +39,7 @@ onEveryEngine('what is accepted where it is delivered', (store) => {
       return free;
     });
     let told = 0;
-    const intake = new EventIntake(
+    const acceptQueue = new AcceptQueue(
       db,
       (due) => {
         told++;
@@ -49,7 +49,7 @@ onEveryEngine('what is accepted where it is delivered', (store) => {
       engine,
     );
     const acceptMany = (entityId: string, count: number) =>
-      Promise.all(Array.from({ length: count }, () => intake.accept(newEvent(entityId))));
+      Promise.all(Array.from({ length: count }, () => acceptQueue.accept(newEvent(entityId))));
     return { engine, acceptMany, told: () => told };
   }
 
@@ -109,11 +109,11 @@ onEveryEngine('what is accepted where it is delivered', (store) => {
       turns.shift()?.();
     }
     const waiting = async () => (await readDeliveries(store.db, entityId)).filter(({ status }) => status === 'pending');
-    const givenBack = async () => {
+    const returnedClaims = async () => {
       const dueBy = await databaseNowMs(store.db);
       return (await waiting()).some(({ dueMs }) => (dueMs ?? 0) <= dueBy);
     };
-    await until('the line is given back', givenBack);
+    await until('the line is given back', returnedClaims);
     works = true;
     for (const turn of turns) turn();
     await until('the rest is delivered', async () => (await waiting()).length === 0);

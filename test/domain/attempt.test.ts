@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import {
   ATTEMPT_KINDS,
-  type AttemptMade,
+  type AttemptInput,
   DELIVERY_STATUSES,
+  decideNext,
   isSuccess,
-  settle,
-  showsDestinationUnwell,
+  showsDestinationUnhealthy,
 } from '../../src/domain/attempt.ts';
 import { ATTEMPT_ERRORS } from '../../src/domain/outcome.ts';
 import { answered, unanswered } from '../support/deliveries.ts';
@@ -14,8 +14,8 @@ const NOW_MS = Date.UTC(2026, 9, 21, 7, 28, 0);
 const HOUR_MS = 3_600_000;
 const SCHEDULE = [0, 5_000, 300_000];
 
-function settled(given: Partial<AttemptMade>) {
-  return settle({
+function settled(given: Partial<AttemptInput>) {
+  return decideNext({
     outcome: answered(500),
     kind: 'first',
     status: 'pending',
@@ -136,7 +136,7 @@ test('only an answer of 2xx is a success', () => {
 
 test('a destination is unwell when it times out, refuses, or says that it is overloaded or down, and only then', () => {
   const codes = [200, 301, 400, 404, 408, 410, 429, 500, 501, 502, 503, 504];
-  expect(codes.filter((code) => showsDestinationUnwell(answered(code)))).toEqual([429, 502, 503, 504]);
-  const unwell = ATTEMPT_ERRORS.filter((error) => showsDestinationUnwell(unanswered(error)));
-  expect(unwell).toEqual(['timeout', 'refused', 'unreachable']);
+  expect(codes.filter((code) => showsDestinationUnhealthy(answered(code)))).toEqual([429, 502, 503, 504]);
+  const unhealthy = ATTEMPT_ERRORS.filter((error) => showsDestinationUnhealthy(unanswered(error)));
+  expect(unhealthy).toEqual(['timeout', 'refused', 'unreachable']);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { destinationOf, postUrlFault } from '../../src/domain/post-url.ts';
+import { destinationOf, postUrlError } from '../../src/domain/post-url.ts';
 
 const STRICT = { allowInsecureTargets: false };
 const DEVELOPMENT = { allowInsecureTargets: true };
@@ -121,25 +121,25 @@ const REFUSED_OUTSIDE_DEVELOPMENT: Record<string, string[]> = {
 
 describe('a postUrl', () => {
   test.each(FINE)('%s is fine', (url) => {
-    expect(postUrlFault(url, STRICT)).toBeNull();
-    expect(postUrlFault(url, DEVELOPMENT)).toBeNull();
+    expect(postUrlError(url, STRICT)).toBeNull();
+    expect(postUrlError(url, DEVELOPMENT)).toBeNull();
   });
 
   test('of 2048 characters is fine', () => {
-    expect(postUrlFault(`https://example.com/${'a'.repeat(2028)}`, STRICT)).toBeNull();
+    expect(postUrlError(`https://example.com/${'a'.repeat(2028)}`, STRICT)).toBeNull();
   });
 
   for (const [fault, urls] of Object.entries(ALWAYS_REFUSED)) {
     test.each(urls)(`%j is refused everywhere, with a message that says "${fault}"`, (url) => {
-      expect(postUrlFault(url, STRICT)).toContain(fault);
-      expect(postUrlFault(url, DEVELOPMENT)).toContain(fault);
+      expect(postUrlError(url, STRICT)).toContain(fault);
+      expect(postUrlError(url, DEVELOPMENT)).toContain(fault);
     });
   }
 
   for (const [fault, urls] of Object.entries(REFUSED_OUTSIDE_DEVELOPMENT)) {
     test.each(urls)(`%j is refused with "${fault}" and fine in development`, (url) => {
-      expect(postUrlFault(url, STRICT)).toContain(fault);
-      expect(postUrlFault(url, DEVELOPMENT)).toBeNull();
+      expect(postUrlError(url, STRICT)).toContain(fault);
+      expect(postUrlError(url, DEVELOPMENT)).toBeNull();
     });
   }
 
@@ -147,7 +147,7 @@ describe('a postUrl', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 0x0a000000, max: 0x0affffff }),
-        (address) => postUrlFault(`https://${address}/`, STRICT)?.includes('not public') === true,
+        (address) => postUrlError(`https://${address}/`, STRICT)?.includes('not public') === true,
       ),
     );
   });
@@ -161,7 +161,7 @@ describe('a postUrl', () => {
           fc.string().map((text) => `https://${text}`),
         ),
         (text) => {
-          const fault = postUrlFault(text, STRICT);
+          const fault = postUrlError(text, STRICT);
           return fault === null ? URL.canParse(text) : fault.length > 0;
         },
       ),

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { loadConfig } from '../../src/config.ts';
 import { createAttemptTools } from '../../src/delivery/attempt-tools.ts';
-import { sendTestPost } from '../../src/delivery/test-request.ts';
+import { sendTestRequest } from '../../src/delivery/test-request.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import type { Database } from '../../src/store/database/database.ts';
 import { createTenant, TEST_BOX, type Tenant, testApp } from '../support/api.ts';
@@ -47,7 +47,7 @@ export class FuzzRun implements AsyncDisposable {
       sender: { send: async () => outcomes.next().value },
     };
     const outcomes = inTurn(OUTCOMES);
-    const app = testApp(db, SETTINGS, { sendTest: (...post) => sendTestPost(tools, ...post) });
+    const app = testApp(db, SETTINGS, { sendTest: (...post) => sendTestRequest(tools, ...post) });
     const document = await readDocument(app);
     const [owner, stranger] = [await createTenant(db), await createTenant(db)];
     return new FuzzRun(document, operationsIn(document), owner, stranger, open(app));

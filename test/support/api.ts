@@ -3,21 +3,21 @@ import { KeyUsage } from '../../src/api/auth/key-usage.ts';
 import { RateLimits } from '../../src/api/auth/rate-limits.ts';
 import { SharedLookup } from '../../src/api/auth/shared-lookup.ts';
 import type { ApiContext } from '../../src/api/context.ts';
-import { AnswerCache } from '../../src/api/http/response-cache.ts';
+import { ResponseCache } from '../../src/api/http/response-cache.ts';
 import { loadConfig } from '../../src/config.ts';
 import { createAttemptTools } from '../../src/delivery/attempt-tools.ts';
-import { sendTestPost } from '../../src/delivery/test-request.ts';
+import { sendTestRequest } from '../../src/delivery/test-request.ts';
 import { PERMISSIONS, type Permission } from '../../src/domain/api-keys.ts';
 import { createLogger } from '../../src/log.ts';
 import { Metrics } from '../../src/metrics/paybell-metrics.ts';
 import type { Database } from '../../src/store/database/database.ts';
 import { Backlog } from '../../src/store/deliveries/backlog.ts';
-import { EventIntake } from '../../src/store/events/accept-queue.ts';
+import { AcceptQueue } from '../../src/store/events/accept-queue.ts';
 import { createApiKey, findKeyHolders } from '../../src/store/tenants/api-keys.ts';
 import type { Change } from '../../src/store/tenants/audit.ts';
 import { createEntity } from '../../src/store/tenants/entities.ts';
 import { SecretBox } from '../../src/store/tenants/secret-box.ts';
-import { WebhookViews } from '../../src/store/webhooks/list-cache.ts';
+import { WebhookListCache } from '../../src/store/webhooks/list-cache.ts';
 
 export type Tenant = { entityId: string; apiKey: string; keyId: string };
 
@@ -43,12 +43,12 @@ export function testApp(db: Database, settings: Record<string, string> = {}, ove
     db,
     box: TEST_BOX,
     log,
-    intake: new EventIntake(db, () => undefined),
+    acceptQueue: new AcceptQueue(db, () => undefined),
     backlog: new Backlog(db, config.ENTITY_BACKLOG_LIMIT),
     keyUsage: new KeyUsage(),
     keyHolders: new SharedLookup((keyHashes) => findKeyHolders(db, keyHashes, Math.floor(nowMs() / 1000))),
-    answers: new AnswerCache(metrics.listAnswers.of('kept')),
-    views: new WebhookViews(db, {
+    answers: new ResponseCache(metrics.listAnswers.of('kept')),
+    views: new WebhookListCache(db, {
       fromView: metrics.listAnswers.of('view'),
       fromStore: metrics.listAnswers.of('store'),
     }),
@@ -56,7 +56,7 @@ export function testApp(db: Database, settings: Record<string, string> = {}, ove
     metrics,
     onWork: () => undefined,
     runRedeliveries: () => undefined,
-    sendTest: (...post) => sendTestPost(createAttemptTools(config, db, TEST_BOX), ...post),
+    sendTest: (...post) => sendTestRequest(createAttemptTools(config, db, TEST_BOX), ...post),
     nowMs,
     isReady: () => true,
     ...overrides,

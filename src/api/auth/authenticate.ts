@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { ACTORS } from '../../contract/audit.ts';
-import { type Fault, Problem } from '../../contract/problems.ts';
+import { type InputError, Problem } from '../../contract/problems.ts';
 import { hashApiKey, isWellFormedApiKey, PERMISSIONS, type Permission } from '../../domain/api-keys.ts';
 import { findRevision } from '../../store/tenants/entities.ts';
 import { type ApiContext, type Caller, nowS, type Operator, type RequestState } from '../context.ts';
@@ -75,7 +75,7 @@ const ALL_PERMISSIONS: ReadonlySet<string> = new Set(PERMISSIONS);
 const CHALLENGE = { 'www-authenticate': 'ApiKey realm="paybell"' };
 
 function missingHeaders(given: Record<string, string | null>): Problem {
-  const errors: Fault[] = Object.entries(given)
+  const errors: InputError[] = Object.entries(given)
     .filter(([, value]) => !value)
     .map(([name]) => ({ in: 'header', name, message: 'is required' }));
   return new Problem(

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 
 /** One file of the page as the bundler made it: its name carries a hash of its content. */
-export type PageFile = { readonly name: string; readonly type: string; readonly text: string };
+export type DashboardFile = { readonly name: string; readonly type: string; readonly text: string };
 
 const ENTRY = join(import.meta.dir, '../../dashboard/main.tsx');
 
@@ -9,7 +9,7 @@ const ENTRY = join(import.meta.dir, '../../dashboard/main.tsx');
  * The page's scripts and styles, bundled in memory in a few dozen milliseconds: a checkout needs no build step. A
  * compiled executable has no sources to bundle; there the build puts the finished files in the place of this module.
  */
-export async function bundlePage(): Promise<PageFile[]> {
+export async function bundleDashboard(): Promise<DashboardFile[]> {
   const { outputs } = await Bun.build({
     entrypoints: [ENTRY],
     target: 'browser',

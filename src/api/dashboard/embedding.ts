@@ -1,17 +1,17 @@
 import type { BunPlugin } from 'bun';
-import { bundlePage } from './bundle.ts';
+import { bundleDashboard } from './bundle.ts';
 
 /**
  * For whoever builds an executable with `Bun.build`: bundles the page now and puts the finished files in the place of the
  * module that would bundle it at the first visit, because an executable carries no sources.
  */
-export async function embedPage(): Promise<BunPlugin> {
-  const files = await bundlePage();
-  const contents = `const files = ${JSON.stringify(files)};\nexport const bundlePage = async () => files;\n`;
+export async function embedDashboard(): Promise<BunPlugin> {
+  const files = await bundleDashboard();
+  const contents = `const files = ${JSON.stringify(files)};\nexport const bundleDashboard = async () => files;\n`;
   return {
     name: 'embed-page',
     setup(build) {
-      build.onLoad({ filter: /[/\\]api[/\\]page-bundle\.ts$/ }, () => ({ contents, loader: 'js' }));
+      build.onLoad({ filter: /[/\\]api[/\\]dashboard[/\\]bundle\.ts$/ }, () => ({ contents, loader: 'js' }));
     },
   };
 }

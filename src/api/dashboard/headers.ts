@@ -34,7 +34,7 @@ const SHARED_HEADERS = {
 } as const;
 
 /** The page for people, all of which is ours. */
-export const PAGE_HEADERS = {
+export const DASHBOARD_HEADERS = {
   ...SHARED_HEADERS,
   'content-security-policy': [...POLICY, ...NO_HTML_FROM_STRINGS].join('; '),
 } as const;

@@ -1,15 +1,15 @@
 import { Problem } from '../../contract/problems.ts';
-import { ASSET_PATH, PAGE_PATHS } from '../../dashboard/paths.ts';
+import { ASSET_PATH, DASHBOARD_PATHS } from '../../dashboard/paths.ts';
 import { version } from '../../version.ts';
 import { pathOf } from '../http/request-url.ts';
-import { bundlePage, type PageFile } from './bundle.ts';
-import { ASSET_HEADERS, PAGE_HEADERS } from './headers.ts';
+import { bundleDashboard, type DashboardFile } from './bundle.ts';
+import { ASSET_HEADERS, DASHBOARD_HEADERS } from './headers.ts';
 
 /** The page for people: one document at every address of it, and its scripts and styles under names that never change
  * their content. A plain client of the public API. */
 
 const DOCUMENT_HEADERS = {
-  ...PAGE_HEADERS,
+  ...DASHBOARD_HEADERS,
   'content-type': 'text/html; charset=utf-8',
   'cache-control': 'no-cache',
 };
@@ -28,7 +28,7 @@ type Packed = {
 type Page = { readonly document: Packed; readonly assets: ReadonlyMap<string, Packed> };
 type Respond = (state: unknown, request: Request) => Promise<Response>;
 
-export function pageFiles(processor: string): Readonly<Record<string, Respond>> {
+export function dashboardFiles(processor: string): Readonly<Record<string, Respond>> {
   let prepared: Promise<Page> | null = null;
   // At the first visit and not at the start, which stays as quick as it is for those who never look.
   const page = () => {
@@ -51,13 +51,13 @@ export function pageFiles(processor: string): Readonly<Record<string, Respond>> 
     return respond(request, asset, { ...ASSET_HEADERS, 'content-type': asset.type, 'cache-control': lasting });
   };
   return {
-    ...Object.fromEntries(Object.values(PAGE_PATHS).map((path) => [path, answerDocument])),
+    ...Object.fromEntries(Object.values(DASHBOARD_PATHS).map((path) => [path, answerDocument])),
     [`${ASSET_PATH}/:file`]: answerAsset,
   };
 }
 
 async function preparePage(processor: string): Promise<Page> {
-  const files = await bundlePage();
+  const files = await bundleDashboard();
   const icon = { name: ICON_NAME, type: 'image/svg+xml', text: ICON };
   return {
     document: pack(documentOf(files, processor), 'text/html'),
@@ -65,7 +65,7 @@ async function preparePage(processor: string): Promise<Page> {
   };
 }
 
-function documentOf(files: readonly PageFile[], processor: string): string {
+function documentOf(files: readonly DashboardFile[], processor: string): string {
   // Chunks are loaded by the script when a view asks for them; only what the entry is made of is named here.
   const entries = files.filter(({ name }) => name.startsWith('main-')).map(({ name }) => `${ASSET_PATH}/${name}`);
   const styles = entries

@@ -20,7 +20,7 @@ type Counter = { inc: () => void };
  * An answer is kept from the second time on that it is asked for: whoever walks through all pages once neither pays for
  * the keeping nor drives out what others ask for again and again.
  */
-export class AnswerCache {
+export class ResponseCache {
   readonly #entries = new Map<string, Entry>();
   /** The hashes of queries asked for lately, each in the one place that it can have. */
   readonly #marks = new Uint32Array(MARKS);

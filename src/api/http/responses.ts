@@ -29,7 +29,7 @@ function hashText(body: string, seed: number): string {
 export type Tagged = { readonly etag: string; readonly body: string | Uint8Array<ArrayBuffer> };
 
 /** What `cacheableJson` can answer to a GET, for the document. */
-export function taggedAnswers(schema: z.ZodType, tag = 'A hash of the body.') {
+export function taggedResponses(schema: z.ZodType, tag = 'A hash of the body.') {
   return {
     200: { description: 'Ok', schema, headers: { ETag: tag } },
     304: { description: 'The body that the client named in If-None-Match is still right.' },

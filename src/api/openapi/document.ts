@@ -3,11 +3,11 @@ import type { z } from 'zod';
 import { PROBLEMS, type ProblemCode } from '../../contract/problems.ts';
 import { version } from '../../version.ts';
 import { PROBLEM_TYPE, problemExample, problemSchema } from '../http/problem-response.ts';
-import type { Endpoint, Tag } from '../operation.ts';
+import type { Operation, Tag } from '../operation.ts';
 import { commonHeaders, HEADER_COMPONENTS } from './headers.ts';
 
 /** The OpenAPI 3.1 document, from the same declarations that serve the requests. */
-export function openApiDocument(routeOf: (endpoint: Endpoint) => string, endpoints: readonly Endpoint[]): object {
+export function openApiDocument(routeOf: (operation: Operation) => string, operations: readonly Operation[]): object {
   const builder = new OpenAPIHono();
   const registry = builder.openAPIRegistry;
   registry.registerComponent('securitySchemes', 'apiKey', {
@@ -23,7 +23,7 @@ export function openApiDocument(routeOf: (endpoint: Endpoint) => string, endpoin
     description: 'The entity that the key belongs to.',
   });
   for (const [name, header] of Object.entries(HEADER_COMPONENTS)) registry.registerComponent('headers', name, header);
-  for (const endpoint of endpoints) registry.registerPath(describe(routeOf(endpoint), endpoint));
+  for (const operation of operations) registry.registerPath(describe(routeOf(operation), operation));
   return builder.getOpenAPI31Document({
     openapi: '3.1.0',
     info: {
@@ -33,7 +33,7 @@ export function openApiDocument(routeOf: (endpoint: Endpoint) => string, endpoin
       license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
     },
     servers: [{ url: '/', description: 'This server' }],
-    tags: [...new Set(endpoints.map(({ tag }) => tag))].map((name) => ({ name, description: TAGS[name] })),
+    tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({ name, description: TAGS[name] })),
   });
 }
 
@@ -46,29 +46,29 @@ const TAGS: Readonly<Record<Tag, string>> = {
   Operator: 'Entities and their keys, for whoever holds `ADMIN_KEY`.',
 };
 
-function describe(path: string, endpoint: Endpoint) {
-  const inPath = [...endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+function describe(path: string, operation: Operation) {
+  const inPath = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
     name,
     in: 'path' as const,
     required: true,
     schema: { type: 'string' as const },
   }));
-  const parameters = endpoint.problems?.includes('precondition_failed') ? [...inPath, IF_MATCH] : inPath;
+  const parameters = operation.problems?.includes('precondition_failed') ? [...inPath, IF_MATCH] : inPath;
   return {
-    method: endpoint.method,
+    method: operation.method,
     path,
-    operationId: endpoint.operationId,
-    tags: [endpoint.tag],
-    summary: endpoint.summary,
-    ...(endpoint.description === undefined ? {} : { description: endpoint.description }),
-    security: [isOperators(endpoint) ? { apiKey: [] } : { apiKey: [], entityId: [] }],
-    'x-permission': endpoint.permission,
+    operationId: operation.operationId,
+    tags: [operation.tag],
+    summary: operation.summary,
+    ...(operation.description === undefined ? {} : { description: operation.description }),
+    security: [isOperators(operation) ? { apiKey: [] } : { apiKey: [], entityId: [] }],
+    'x-permission': operation.permission,
     ...(parameters.length === 0 ? {} : { parameters }),
     request: {
-      ...(endpoint.query === null ? {} : { query: endpoint.query }),
-      ...requestBody(endpoint),
+      ...(operation.query === null ? {} : { query: operation.query }),
+      ...requestBody(operation),
     },
-    responses: { ...answers(endpoint), ...problems(endpoint) },
+    responses: { ...answers(operation), ...problems(operation) },
   };
 }
 
@@ -79,11 +79,11 @@ const IF_MATCH = {
   schema: { type: 'string' as const },
 };
 
-function isOperators({ permission }: Endpoint): boolean {
+function isOperators({ permission }: Operation): boolean {
   return permission === 'operator';
 }
 
-function requestBody({ body, rawBody }: Endpoint) {
+function requestBody({ body, rawBody }: Operation) {
   if (rawBody !== null) {
     return { body: { required: true, content: { [rawBody.contentType]: { schema: rawBody.schema } } } };
   }
@@ -94,14 +94,14 @@ function jsonContent(schema: z.ZodType) {
   return { 'application/json': { schema } };
 }
 
-function answers(endpoint: Endpoint) {
+function answers(operation: Operation) {
   return Object.fromEntries(
-    Object.entries(endpoint.answers).map(([status, { description, schema, headers }]) => [
+    Object.entries(operation.answers).map(([status, { description, schema, headers }]) => [
       status,
       {
         description,
         ...(schema === undefined ? {} : { content: jsonContent(schema) }),
-        headers: { ...describeHeaders(headers ?? {}), ...commonHeaders(Number(status), isOperators(endpoint)) },
+        headers: { ...describeHeaders(headers ?? {}), ...commonHeaders(Number(status), isOperators(operation)) },
       },
     ]),
   );
@@ -134,16 +134,16 @@ const WITH_A_BODY: readonly ProblemCode[] = [
 ];
 
 /** One answer a status, with an example for each code that can come with it. */
-function problems(endpoint: Endpoint) {
-  const hasBody = endpoint.body !== null || endpoint.rawBody !== null;
-  const codes = [...EVERYWHERE, ...(hasBody ? WITH_A_BODY : []), ...(endpoint.problems ?? [])];
+function problems(operation: Operation) {
+  const hasBody = operation.body !== null || operation.rawBody !== null;
+  const codes = [...EVERYWHERE, ...(hasBody ? WITH_A_BODY : []), ...(operation.problems ?? [])];
   const byStatus = Object.groupBy(codes, (code) => PROBLEMS[code].status);
   return Object.fromEntries(
     Object.entries(byStatus).map(([status, same = []]) => [
       status,
       {
         description: same.map((code) => PROBLEMS[code].title).join('; '),
-        headers: commonHeaders(Number(status), isOperators(endpoint)),
+        headers: commonHeaders(Number(status), isOperators(operation)),
         content: {
           [PROBLEM_TYPE]: {
             schema: problemSchema,

@@ -14,25 +14,25 @@ import { createApiKey, listApiKeys, revokeApiKey } from '../../store/tenants/api
 import { entityExists, listEntities } from '../../store/tenants/entities.ts';
 import { provisionEntity } from '../../store/tenants/provision.ts';
 import { changeBy, nowS } from '../context.ts';
-import { cacheableJson, json, taggedAnswers } from '../http/responses.ts';
-import { type Endpoint, operatorEndpoint } from '../operation.ts';
+import { cacheableJson, json, taggedResponses } from '../http/responses.ts';
+import { adminOperation, type Operation } from '../operation.ts';
 
 /** The operator's commands over HTTP, so that a platform can provision entities by program. */
 
 const UNCACHED = { 'cache-control': 'no-store' };
 
-const listAllEntities = operatorEndpoint({
+const listAllEntities = adminOperation({
   method: 'get',
   path: '/entities',
   operationId: 'listEntities',
   tag: 'Operator',
   summary: 'List entities',
   query: entityListQuerySchema,
-  answers: taggedAnswers(entityListSchema),
+  answers: taggedResponses(entityListSchema),
   handle: async ({ context, request, query }) => cacheableJson(request, await listEntities(context.db, query)),
 });
 
-const createEntity = operatorEndpoint({
+const createEntity = adminOperation({
   method: 'post',
   path: '/entities',
   operationId: 'createEntity',
@@ -46,18 +46,18 @@ const createEntity = operatorEndpoint({
   },
 });
 
-const listAllKeys = operatorEndpoint({
+const listAllKeys = adminOperation({
   method: 'get',
   path: '/keys',
   operationId: 'listApiKeys',
   tag: 'Operator',
   summary: 'List api keys, never the keys themselves',
   query: apiKeyListQuerySchema,
-  answers: taggedAnswers(apiKeyListSchema),
+  answers: taggedResponses(apiKeyListSchema),
   handle: async ({ context, request, query }) => cacheableJson(request, await listApiKeys(context.db, query)),
 });
 
-const createKey = operatorEndpoint({
+const createKey = adminOperation({
   method: 'post',
   path: '/keys',
   operationId: 'createApiKey',
@@ -80,7 +80,7 @@ const createKey = operatorEndpoint({
   },
 });
 
-const revokeKey = operatorEndpoint({
+const revokeKey = adminOperation({
   method: 'delete',
   path: '/keys/{keyId}',
   operationId: 'revokeApiKey',
@@ -96,4 +96,4 @@ const revokeKey = operatorEndpoint({
   },
 });
 
-export const adminEndpoints: readonly Endpoint[] = [listAllEntities, createEntity, listAllKeys, createKey, revokeKey];
+export const adminOperations: readonly Operation[] = [listAllEntities, createEntity, listAllKeys, createKey, revokeKey];

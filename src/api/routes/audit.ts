@@ -1,9 +1,9 @@
 import { auditListQuerySchema, auditListSchema } from '../../contract/audit.ts';
 import { listAudit } from '../../store/tenants/audit.ts';
-import { cacheableJson, taggedAnswers } from '../http/responses.ts';
-import { type Endpoint, endpoint } from '../operation.ts';
+import { cacheableJson, taggedResponses } from '../http/responses.ts';
+import { type Operation, operation } from '../operation.ts';
 
-const list = endpoint({
+const list = operation({
   method: 'get',
   path: '/audit',
   operationId: 'listAudit',
@@ -12,9 +12,9 @@ const list = endpoint({
   description: 'Who changed what of the entity, its keys, its secrets and its webhooks, and when.',
   permission: 'audit:read',
   query: auditListQuerySchema,
-  answers: taggedAnswers(auditListSchema),
+  answers: taggedResponses(auditListSchema),
   handle: async ({ context, caller, request, query }) =>
     cacheableJson(request, await listAudit(context.db, caller.entityId, query)),
 });
 
-export const auditEndpoints: readonly Endpoint[] = [list];
+export const auditOperations: readonly Operation[] = [list];

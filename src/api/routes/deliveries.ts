@@ -11,10 +11,10 @@ import { countSchema } from '../../contract/webhooks.ts';
 import { countDeliveries, listDeliveries, readDelivery } from '../../store/deliveries/read.ts';
 import { readRedelivery, redeliver, startRedelivery } from '../../store/deliveries/redeliver.ts';
 import { changeBy } from '../context.ts';
-import { cacheableJson, json, taggedAnswers } from '../http/responses.ts';
-import { type Endpoint, endpoint } from '../operation.ts';
+import { cacheableJson, json, taggedResponses } from '../http/responses.ts';
+import { type Operation, operation } from '../operation.ts';
 
-const list = endpoint({
+const list = operation({
   method: 'get',
   path: '/deliveries',
   operationId: 'listDeliveries',
@@ -23,25 +23,25 @@ const list = endpoint({
   description: 'Where each event stands on its way to each webhook, in the grammar of every list.',
   permission: 'deliveries:read',
   query: deliveryListQuerySchema,
-  answers: taggedAnswers(deliveryListSchema),
+  answers: taggedResponses(deliveryListSchema),
   handle: async ({ context, caller, request, query }) =>
     cacheableJson(request, await listDeliveries(context.db, caller.entityId, query)),
 });
 
-const read = endpoint({
+const read = operation({
   method: 'get',
   path: '/deliveries/{deliveryId}',
   operationId: 'readDelivery',
   tag: 'Deliveries',
   summary: 'Read one delivery with its attempts',
   permission: 'deliveries:read',
-  answers: taggedAnswers(deliveryDetailSchema),
+  answers: taggedResponses(deliveryDetailSchema),
   problems: ['not_found'],
   handle: async ({ context, caller, request, id }) =>
     cacheableJson(request, found(await readDelivery(context.db, caller.entityId, id), 'delivery')),
 });
 
-const redeliverOne = endpoint({
+const redeliverOne = operation({
   method: 'post',
   path: '/deliveries/{deliveryId}/redeliver',
   operationId: 'redeliver',
@@ -61,7 +61,7 @@ const redeliverOne = endpoint({
   },
 });
 
-const redeliverMany = endpoint({
+const redeliverMany = operation({
   method: 'post',
   path: '/deliveries/redeliver',
   operationId: 'redeliverMany',
@@ -86,14 +86,14 @@ const redeliverMany = endpoint({
   },
 });
 
-const readProgress = endpoint({
+const readProgress = operation({
   method: 'get',
   path: '/redeliveries/{redeliveryId}',
   operationId: 'readRedelivery',
   tag: 'Deliveries',
   summary: 'See how far a bulk redelivery has come',
   permission: 'deliveries:read',
-  answers: taggedAnswers(redeliverySchema),
+  answers: taggedResponses(redeliverySchema),
   problems: ['not_found'],
   handle: async ({ context, caller, request, id }) =>
     cacheableJson(request, found(await readRedelivery(context.db, caller.entityId, id), 'redelivery')),
@@ -109,4 +109,4 @@ function found<Value>(value: Value | null, what: string): Value {
   return value;
 }
 
-export const deliveryEndpoints: readonly Endpoint[] = [list, read, redeliverOne, redeliverMany, readProgress];
+export const deliveryOperations: readonly Operation[] = [list, read, redeliverOne, redeliverMany, readProgress];

@@ -2,12 +2,12 @@ import { rotationSchema, secretListSchema } from '../../contract/secrets.ts';
 import { listSecrets, rotateSecret } from '../../store/tenants/secrets.ts';
 import { changeBy, nowS } from '../context.ts';
 import { json } from '../http/responses.ts';
-import { type Endpoint, endpoint } from '../operation.ts';
+import { type Operation, operation } from '../operation.ts';
 
 /** Secrets are for the caller's eyes: no cache on the way keeps them. */
 const UNCACHED = { 'cache-control': 'no-store' };
 
-const list = endpoint({
+const list = operation({
   method: 'get',
   path: '/webhooks/secret',
   operationId: 'listSecrets',
@@ -20,7 +20,7 @@ const list = endpoint({
     json(200, await listSecrets(context.db, context.box, caller.entityId, nowS(context)), UNCACHED),
 });
 
-const rotate = endpoint({
+const rotate = operation({
   method: 'post',
   path: '/webhooks/secret/rotate',
   operationId: 'rotateSecret',
@@ -43,4 +43,4 @@ const rotate = endpoint({
   },
 });
 
-export const secretEndpoints: readonly Endpoint[] = [list, rotate];
+export const secretOperations: readonly Operation[] = [list, rotate];

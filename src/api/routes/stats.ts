@@ -2,10 +2,10 @@ import { invalidRequest } from '../../contract/problems.ts';
 import { statsQuerySchema, statsRange, statsSchema } from '../../contract/stats.ts';
 import { oldestDueAgeMs, readStats } from '../../store/stats/read.ts';
 import { nowS } from '../context.ts';
-import { cacheableJson, taggedAnswers } from '../http/responses.ts';
-import { type Endpoint, endpoint } from '../operation.ts';
+import { cacheableJson, taggedResponses } from '../http/responses.ts';
+import { type Operation, operation } from '../operation.ts';
 
-const read = endpoint({
+const read = operation({
   method: 'get',
   path: '/stats',
   operationId: 'readStats',
@@ -16,7 +16,7 @@ const read = endpoint({
     'destination. Each is counted when it happens: a delivery of today may be of an event of yesterday.',
   permission: 'deliveries:read',
   query: statsQuerySchema,
-  answers: taggedAnswers(statsSchema),
+  answers: taggedResponses(statsSchema),
   handle: async ({ context, caller, request, query }) => {
     const { db, backlog } = context;
     const range = statsRange(query, nowS(context));
@@ -30,4 +30,4 @@ const read = endpoint({
   },
 });
 
-export const statsEndpoints: readonly Endpoint[] = [read];
+export const statsOperations: readonly Operation[] = [read];

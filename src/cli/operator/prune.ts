@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { parseDurationMs } from '../../config.ts';
-import { Pace, REST } from '../../store/database/paced-batches.ts';
+import { PacedBatches, REST } from '../../store/database/paced-batches.ts';
 import { giveBackSpace, storeBytes } from '../../store/database/sqlite/vacuum.ts';
 import { type Pruned, prune } from '../../store/deliveries/retention.ts';
 import { showBytes } from '../formats/amounts.ts';
@@ -24,7 +24,7 @@ async function pruneNow({ olderThan, dryRun = false, json }: PruneOptions): Prom
   const report = await withStore(async ({ db, config }) => {
     const olderThanMs = olderThan ?? config.RETENTION;
     const bytesBefore = await storeBytes(db);
-    const pace = new Pace(db.engine, REST.now);
+    const pace = new PacedBatches(db.engine, REST.now);
     const progress = new Progress();
     const onProgress = ({ deliveries, events }: Readonly<Pruned>) =>
       progress.show(null, `${deliveries} deliveries and ${events} events ${dryRun ? 'found' : 'removed'}`);

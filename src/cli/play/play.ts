@@ -1,12 +1,12 @@
 import { Argument, type Command, InvalidArgumentError } from 'commander';
-import type { StoryEvent } from '../../contract/scenarios/scenario-writer.ts';
+import type { ScenarioEvent } from '../../contract/scenarios/scenario-writer.ts';
 import {
-  STORY_MEANINGS,
-  STORY_NAMES,
-  type StoryName,
-  storyLengthS,
-  sumUpStory,
-  tellStory,
+  SCENARIO_MEANINGS,
+  SCENARIO_NAMES,
+  type ScenarioName,
+  scenarioLengthS,
+  summarizeScenario,
+  writeScenario,
 } from '../../contract/scenarios/scenarios.ts';
 import { DECIMAL_AMOUNT } from '../../domain/decimals.ts';
 import { MAX_NETWORK_ID, networkName } from '../../domain/networks.ts';
@@ -27,13 +27,13 @@ export function addPlay(program: Command): void {
   const play = program
     .command('play')
     .description('send the whole story of an agreement, event by event, in order')
-    .addArgument(new Argument('<story>').choices(STORY_NAMES))
+    .addArgument(new Argument('<story>').choices(SCENARIO_NAMES))
     .option('--speed <times>', 'how many times faster than life; 1 is real time', parseSpeed, DEFAULT_SPEED)
     .option('--periods <n>', 'how many months it has', parsePeriods, 3)
     .option('--amount <decimal>', 'what a month costs', parseAmount, '25.00')
     .option('--network-id <id>', 'network that it happens on', parseNetwork, 8453)
     .option('--dry-run', 'only show it; needs no server');
-  const stories = STORY_NAMES.map((name) => `  ${name.padEnd(16)} ${STORY_MEANINGS[name]}`);
+  const stories = SCENARIO_NAMES.map((name) => `  ${name.padEnd(16)} ${SCENARIO_MEANINGS[name]}`);
   finishRemote(
     play,
     ['play subscription', 'play late-payment --speed 86400', 'play cancelled --dry-run'],
@@ -49,13 +49,13 @@ type Options = ServerOptions & {
   dryRun?: boolean;
 };
 
-async function run(name: StoryName, options: Options): Promise<void> {
+async function run(name: ScenarioName, options: Options): Promise<void> {
   const { speed, periods, amount, networkId, dryRun = false, ...server } = options;
   const client = dryRun ? null : openSession(server).client;
-  const lengthS = storyLengthS(name, periods);
+  const lengthS = scenarioLengthS(name, periods);
   const startMs = Date.now();
   const startS = startSecond(startMs, lengthS, speed);
-  const events = tellStory(name, { networkId, amount, startS, random: randomBytes }, periods);
+  const events = writeScenario(name, { networkId, amount, startS, random: randomBytes }, periods);
   const say = server.json ? () => undefined : printLine;
   const times = sendTimesMs(events, startMs, speed);
   say(heading(name, events, networkId, Math.max(0, (times.at(-1) ?? startMs) - startMs)));
@@ -67,7 +67,7 @@ async function run(name: StoryName, options: Options): Promise<void> {
     if (server.json) printJson({ deliveries, payload: event });
     else printLine(showEvent(event, deliveries));
   }
-  const { transfers, paid, amount: total } = sumUpStory(events);
+  const { transfers, paid, amount: total } = summarizeScenario(events);
   say(`\n${count(transfers, 'transfer')}, ${paid} of them paid, ${total} ${events[0]?.currency} in all.`);
   if (unheard > 0) {
     say(
@@ -79,13 +79,13 @@ async function run(name: StoryName, options: Options): Promise<void> {
   }
 }
 
-function heading(name: StoryName, events: readonly StoryEvent[], networkId: number, lastsMs: number): string {
+function heading(name: ScenarioName, events: readonly ScenarioEvent[], networkId: number, lastsMs: number): string {
   const lengthMs = ((events.at(-1)?.dateCreated ?? 0) - (events[0]?.dateCreated ?? 0)) * 1000;
   const pace = `${showDuration(lengthMs)} in ${showDuration(lastsMs)}`;
   return `${paint(name, 'bold')} of ${events[0]?.agreementId} on ${networkName(networkId)}, ${pace}\n`;
 }
 
-function showEvent(event: StoryEvent, deliveries: number | null): string {
+function showEvent(event: ScenarioEvent, deliveries: number | null): string {
   const when = new Date(event.dateCreated * 1000).toISOString().slice(0, 16).replace('T', ' ');
   const heard = deliveries === null ? '' : `→ ${deliveries}`;
   const about = 'transferId' in event ? `…${event.transferId.slice(-6)} ` : '';

@@ -4,7 +4,7 @@ import type { FieldsOf, Payloads } from '../event-payloads.ts';
 import { isSolana, sampleEvent } from '../event-samples.ts';
 
 /** Time and randomness come in, so that the same story can be told twice. */
-export type StoryTerms = {
+export type ScenarioTerms = {
   readonly networkId: number;
   /** What each period costs, as a decimal text. */
   readonly amount: string;
@@ -12,7 +12,7 @@ export type StoryTerms = {
   readonly random: (count: number) => Uint8Array;
 };
 
-export type StoryEvent = Payloads[EventKind] & { eventId: string };
+export type ScenarioEvent = Payloads[EventKind] & { eventId: string };
 type Transfer = { readonly transferId: string; readonly dueS: number };
 
 const DAY_S = 24 * 3_600;
@@ -26,11 +26,11 @@ const FINAL_AFTER_S = 15 * 60;
 const FINAL_CONFIRMATIONS = 64;
 
 /** Tells what happens to one agreement: each event a sample with the ids, amounts and dates of this story. */
-export class Teller {
-  readonly events: StoryEvent[] = [];
+export class ScenarioWriter {
+  readonly events: ScenarioEvent[] = [];
   readonly #agreementId: string;
 
-  constructor(private readonly terms: StoryTerms) {
+  constructor(private readonly terms: ScenarioTerms) {
     this.#agreementId = this.#newId('agr', terms.startS);
   }
 
@@ -89,7 +89,7 @@ export class Teller {
     const { networkId, amount } = this.terms;
     const sample = sampleEvent(kind, networkId, this.#newId('evt', atS), atS);
     const told = { ...sample, agreementId: this.#agreementId, amount, ...facts };
-    this.events.push(told as unknown as StoryEvent);
+    this.events.push(told as unknown as ScenarioEvent);
   }
 
   #newId(prefix: 'agr' | 'trf' | 'evt', atS: number): string {

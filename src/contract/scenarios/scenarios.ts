@@ -1,23 +1,23 @@
 import { sumAmounts } from '../../domain/decimals.ts';
 import type { EventKind } from '../../domain/event-kinds.ts';
-import { type StoryEvent, type StoryTerms, Teller } from './scenario-writer.ts';
+import { type ScenarioEvent, type ScenarioTerms, ScenarioWriter } from './scenario-writer.ts';
 
 /** Whole stories of one agreement, so that an integrator can see a billing flow through from end to end. */
 
 const HOUR_S = 3_600;
 const DAY_S = 24 * HOUR_S;
 
-export const STORY_MEANINGS = {
+export const SCENARIO_MEANINGS = {
   subscription: 'Signed, and every payment arrives in time.',
   'late-payment': 'One payment is days late, then arrives, and all goes on.',
   cancelled: 'The payer gives notice; it runs to what is paid, and ends.',
   'failed-transfer': 'A transfer is never made final, nobody pays, the payee ends it.',
 } as const;
 
-export type StoryName = keyof typeof STORY_MEANINGS;
-export const STORY_NAMES = Object.keys(STORY_MEANINGS) as StoryName[];
+export type ScenarioName = keyof typeof SCENARIO_MEANINGS;
+export const SCENARIO_NAMES = Object.keys(SCENARIO_MEANINGS) as ScenarioName[];
 
-const TELLINGS: Readonly<Record<StoryName, (teller: Teller, periods: number) => void>> = {
+const TELLINGS: Readonly<Record<ScenarioName, (teller: ScenarioWriter, periods: number) => void>> = {
   subscription(teller, periods) {
     teller.signUp();
     for (let period = 0; period < periods; period++) payInTime(teller, period);
@@ -55,23 +55,27 @@ const TELLINGS: Readonly<Record<StoryName, (teller: Teller, periods: number) => 
 };
 
 /** All events of a story in their order; `dateCreated` is the moment at which each happens. */
-export function tellStory(name: StoryName, terms: StoryTerms, periods: number): readonly StoryEvent[] {
+export function writeScenario(name: ScenarioName, terms: ScenarioTerms, periods: number): readonly ScenarioEvent[] {
   if (!Number.isSafeInteger(periods) || periods < 1) throw new RangeError('a story has at least one period');
-  const teller = new Teller(terms);
+  const teller = new ScenarioWriter(terms);
   TELLINGS[name](teller, periods);
   return teller.events;
 }
 
 /** From its first event to its last. */
-export function storyLengthS(name: StoryName, periods: number): number {
+export function scenarioLengthS(name: ScenarioName, periods: number): number {
   const still = { networkId: 1, amount: '1', startS: 0, random: (count: number) => new Uint8Array(count) };
-  return tellStory(name, still, periods).at(-1)?.dateCreated ?? 0;
+  return writeScenario(name, still, periods).at(-1)?.dateCreated ?? 0;
 }
 
 /** What it comes to: what was due, and what a receiver may take for paid. */
-export function sumUpStory(events: readonly StoryEvent[]): { transfers: number; paid: number; amount: string } {
+export function summarizeScenario(events: readonly ScenarioEvent[]): {
+  transfers: number;
+  paid: number;
+  amount: string;
+} {
   const ofKind = <Kind extends EventKind>(kind: Kind) =>
-    events.filter((event): event is StoryEvent & { event: Kind } => event.event === kind);
+    events.filter((event): event is ScenarioEvent & { event: Kind } => event.event === kind);
   const finalized = ofKind('TransferFinalized');
   return {
     transfers: ofKind('TransferCreated').length,
@@ -80,7 +84,7 @@ export function sumUpStory(events: readonly StoryEvent[]): { transfers: number; 
   };
 }
 
-function payInTime(teller: Teller, period: number): void {
+function payInTime(teller: ScenarioWriter, period: number): void {
   const transfer = teller.createTransfer(period);
   teller.settle(transfer, transfer.dueS);
 }

@@ -45,7 +45,7 @@ export function Icon({ name, size = 16 }: { name: IconName; size?: number }) {
 }
 
 /** The mark of the product, the same as the icon of the browser's tab. */
-export function BellMark({ size = 24 }: { size?: number }) {
+export function LogoMark({ size = 24 }: { size?: number }) {
   return (
     <svg class="bell-mark" width={size} height={size} viewBox="0 0 32 32" aria-hidden="true" focusable="false">
       <rect class="bell-mark-ground" width="32" height="32" rx="8" />

@@ -2,7 +2,7 @@ import { connect as connectPlainly, type Socket } from 'node:net';
 import { connect as connectSecurely, type SecureContext } from 'node:tls';
 import type { Deadline } from './deadline.ts';
 import { AttemptFailure, failureOf } from './errors.ts';
-import { type Answer, AnswerReader } from './response-parser.ts';
+import { type Answer, ResponseParser } from './response-parser.ts';
 
 /** Where a connection leads. */
 export type Peer = {
@@ -75,7 +75,7 @@ function openSocket({ address: host, port, isSecure, serverName }: Peer, context
 export class StaleConnectionError extends Error {}
 
 type Exchange = {
-  readonly reader: AnswerReader;
+  readonly reader: ResponseParser;
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: unknown) => void;
   readonly deadline: Deadline;
@@ -104,7 +104,7 @@ export class Connection {
   post(head: string, body: string | Uint8Array, deadline: Deadline): Promise<Answer> {
     return new Promise((resolve, reject) => {
       this.#posts++;
-      this.#exchange = { reader: new AnswerReader(), resolve, reject, deadline };
+      this.#exchange = { reader: new ResponseParser(), resolve, reject, deadline };
       deadline.watch(this.#onLate);
       if (deadline.isOver) return;
       if (this.socket.destroyed) this.#break(CLOSED);

@@ -25,7 +25,7 @@ const NOTHING = Buffer.alloc(0);
  * died with the receiver behind it. A post sent twice is known by its id; one that is reported received and was not is
  * lost.
  */
-export class AnswerReader {
+export class ResponseParser {
   readonly #kept = new Kept();
   #headBytes = 0;
   #unfinishedHead: Buffer = NOTHING;

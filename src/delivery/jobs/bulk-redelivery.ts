@@ -8,7 +8,7 @@ const LOOK_EVERY_MS = 30_000;
 const PAUSE_MS = 1_000;
 
 /** Queues bulk redeliveries in the background, a share at a time; several instances may take turns at the same one. */
-export class RedeliveryRunner {
+export class BulkRedeliveryJob {
   #running: Promise<void> | null = null;
   #again = false;
   #stopped = false;

@@ -6,7 +6,7 @@ const LOOK_EVERY_MS = 1_000;
 /** Less than this is what clocks do when they are kept right, and makes nothing late that anybody would notice. */
 const TOLERANCE_MS = 2_000;
 
-export type ClockWatchParts = {
+export type ClockStepJobParts = {
   db: Database;
   log: Logger;
   patience: Patience;
@@ -20,7 +20,7 @@ export type ClockWatchParts = {
  * Notices when the database's clock is set back, and then lets nothing wait for the time to come round again. Looks once
  * at the start too: it may have been set while nobody was here to see it.
  */
-export class ClockWatch {
+export class ClockStepJob {
   /** How far the database's clock was ahead of the monotonic one, at the least. */
   #aheadMs = Number.NEGATIVE_INFINITY;
   #owed: Which | null = 'first attempts';
@@ -28,7 +28,7 @@ export class ClockWatch {
   #stopping = false;
   #looking: Promise<void> = Promise.resolve();
 
-  constructor(private readonly parts: ClockWatchParts) {}
+  constructor(private readonly parts: ClockStepJobParts) {}
 
   start(): void {
     this.#looking = this.#lookOn();

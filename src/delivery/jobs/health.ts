@@ -1,15 +1,15 @@
 import { isSuccess } from '../../domain/attempt.ts';
 import type { Database } from '../../store/database/database.ts';
-import type { MadeAttempt } from '../../store/deliveries/record-attempts.ts';
+import type { AttemptRecord } from '../../store/deliveries/record-attempts.ts';
 import { type HealthReport, recordHealth } from '../../store/webhooks/health.ts';
 
 /** How each webhook fares, gathered in memory and written now and then: no settlement pays for it. */
-export class HealthBook {
+export class HealthRecorder {
   #reports = new Map<string, HealthReport>();
 
   constructor(private readonly db: Database) {}
 
-  note({ claimed, outcome, startedAtMs }: MadeAttempt): void {
+  note({ claimed, outcome, startedAtMs }: AttemptRecord): void {
     const { entityId, webhookId } = claimed;
     const report = this.#reportOn(entityId, webhookId);
     const endedAtMs = startedAtMs + Math.round(outcome.durationMs);

@@ -1,6 +1,6 @@
 import type { Logger } from '../../log.ts';
 import type { Database } from '../../store/database/database.ts';
-import { Pace, REST } from '../../store/database/paced-batches.ts';
+import { PacedBatches, REST } from '../../store/database/paced-batches.ts';
 import { giveBackSpace } from '../../store/database/sqlite/vacuum.ts';
 import { prune } from '../../store/deliveries/retention.ts';
 
@@ -11,7 +11,7 @@ const FIRST_AFTER_MS = 20_000;
 /** Instances that started together do not all set to work together. */
 const JITTER_SHARE = 0.5;
 
-export type HousekeepingParts = {
+export type RetentionJobParts = {
   db: Database;
   log: Logger;
   retentionMs: number;
@@ -21,12 +21,12 @@ export type HousekeepingParts = {
 };
 
 /** Removes what is past its retention, shortly after the start and then every hour, for as long as the process runs. */
-export class Housekeeping {
+export class RetentionJob {
   readonly #stopping = new AbortController();
   #timer: Timer | undefined;
   #running: Promise<void> = Promise.resolve();
 
-  constructor(private readonly parts: HousekeepingParts) {}
+  constructor(private readonly parts: RetentionJobParts) {}
 
   start(): void {
     this.#scheduleIn(this.parts.firstAfterMs ?? FIRST_AFTER_MS);
@@ -50,7 +50,7 @@ export class Housekeeping {
   async #run(): Promise<void> {
     const { db, log, retentionMs } = this.parts;
     try {
-      const pace = new Pace(db.engine, REST.background, this.#stopping.signal);
+      const pace = new PacedBatches(db.engine, REST.background, this.#stopping.signal);
       const pruned = await prune(db, { olderThanMs: retentionMs, pace });
       await giveBackSpace(db, pace);
       if (Object.values(pruned).some((rows) => rows > 0)) log.info({ pruned }, 'removed what is past its retention');

@@ -2,7 +2,7 @@ import { ACTORS } from '../../contract/audit.ts';
 import { isSuccess, SUSPEND_AFTER_MS, type SuspendReason } from '../../domain/attempt.ts';
 import type { Logger } from '../../log.ts';
 import type { Database } from '../../store/database/database.ts';
-import type { MadeAttempt } from '../../store/deliveries/record-attempts.ts';
+import type { AttemptRecord } from '../../store/deliveries/record-attempts.ts';
 import { markFailing, suspendWebhook } from '../../store/deliveries/states.ts';
 
 /** Forgetting one costs no more than a success that does not end its time of failures; the next one does. */
@@ -13,9 +13,9 @@ const MAX_FAILING_REMEMBERED = 10_000;
  * in transactions of its own: a crash in between only puts it off to the next attempt. Beside the engine's loop, since
  * holding a backlog of a million takes its time and is nobody else's concern.
  */
-export class WebhookWatch {
+export class SuspensionJob {
   /** One attempt speaks for its webhook: one that suspends before any other, then a success, then the latest. */
-  readonly #telling = new Map<string, MadeAttempt>();
+  readonly #telling = new Map<string, AttemptRecord>();
   /** When each was marked here: an attempt that began before does not know. */
   readonly #failingSince = new Map<string, number>();
   #working: Promise<void> | null = null;
@@ -25,7 +25,7 @@ export class WebhookWatch {
     private readonly log: Logger,
   ) {}
 
-  note(made: readonly MadeAttempt[]): void {
+  note(made: readonly AttemptRecord[]): void {
     for (const attempt of made) {
       const key = keyOf(attempt);
       const known = this.#telling.get(key);
@@ -52,20 +52,20 @@ export class WebhookWatch {
     this.#working = null;
   }
 
-  async #noteOne(attempt: MadeAttempt): Promise<void> {
-    const { claimed, outcome, settlement, startedAtMs } = attempt;
+  async #noteOne(attempt: AttemptRecord): Promise<void> {
+    const { claimed, outcome, next, startedAtMs } = attempt;
     const { entityId, webhookId, failingSinceMs } = claimed;
     if (isSuccess(outcome)) {
       const marked = this.#failingSince.delete(keyOf(attempt));
       if (marked || failingSinceMs !== null) await markFailing(this.db, entityId, webhookId, false);
       return;
     }
-    if (settlement.suspend !== null) await this.#suspend(entityId, webhookId, settlement.suspend);
+    if (next.suspend !== null) await this.#suspend(entityId, webhookId, next.suspend);
     else if (failingSinceMs === null) await this.#markFailing(attempt);
     else if (startedAtMs - failingSinceMs >= SUSPEND_AFTER_MS) await this.#suspend(entityId, webhookId, 'failing');
   }
 
-  async #markFailing(attempt: MadeAttempt): Promise<void> {
+  async #markFailing(attempt: AttemptRecord): Promise<void> {
     const { entityId, webhookId } = attempt.claimed;
     // Written once, though many attempts had begun before it was.
     if (attempt.startedAtMs <= (this.#failingSince.get(keyOf(attempt)) ?? 0)) return;
@@ -82,11 +82,11 @@ export class WebhookWatch {
   }
 }
 
-function keyOf({ claimed }: MadeAttempt): string {
+function keyOf({ claimed }: AttemptRecord): string {
   return `${claimed.entityId} ${claimed.webhookId}`;
 }
 
-function weightOf({ settlement, outcome }: MadeAttempt): number {
-  if (settlement.suspend !== null) return 2;
+function weightOf({ next, outcome }: AttemptRecord): number {
+  if (next.suspend !== null) return 2;
   return isSuccess(outcome) ? 1 : 0;
 }

@@ -1,14 +1,14 @@
-import { isSuccess, showsDestinationUnwell } from '../../domain/attempt.ts';
+import { isSuccess, showsDestinationUnhealthy } from '../../domain/attempt.ts';
 import type { Logger } from '../../log.ts';
 import type { Database } from '../../store/database/database.ts';
-import { giveBack } from '../../store/deliveries/claim.ts';
+import { returnClaims } from '../../store/deliveries/claim.ts';
 import type { Claimed, Sendable } from '../../store/deliveries/claimed.ts';
-import type { MadeAttempt } from '../../store/deliveries/record-attempts.ts';
+import type { AttemptRecord } from '../../store/deliveries/record-attempts.ts';
 import { type AttemptTools, makeAttempt } from '../attempt.ts';
 import { type AttemptResult, Destinations } from './destination-health.ts';
-import { Lines } from './local-queue.ts';
+import { LocalQueue } from './local-queue.ts';
 
-export type PostingParts = {
+export type AttemptRunnerParts = {
   readonly db: Database;
   readonly log: Logger;
   readonly tools: AttemptTools;
@@ -16,23 +16,23 @@ export type PostingParts = {
   readonly cap: number;
   /** How many all of them together may. */
   readonly most: number;
-  readonly onFinished: (made: MadeAttempt) => void;
+  readonly onFinished: (made: AttemptRecord) => void;
   /** A place has become free at the destination. */
   readonly onFreed: (destination: string) => void;
   /** What had been claimed for the destination is due in the store again. */
-  readonly onGivenBack: (destination: string) => void;
+  readonly onReturned: (destination: string) => void;
 };
 
 /** The deliveries that this process holds: in line, under way, or ended and not yet settled. */
-export class Posting {
+export class AttemptRunner {
   readonly destinations: Destinations;
-  readonly #lines: Lines;
+  readonly #lines: LocalQueue;
   readonly #held = new Map<string, Sendable>();
   #inFlight = 0;
 
-  constructor(private readonly parts: PostingParts) {
+  constructor(private readonly parts: AttemptRunnerParts) {
     this.destinations = new Destinations(parts.cap, parts.most);
-    this.#lines = new Lines(this.destinations);
+    this.#lines = new LocalQueue(this.destinations);
   }
 
   get inFlight(): number {
@@ -68,12 +68,12 @@ export class Posting {
   /** Accepted or claimed at the last moment: nothing of it begins here any more. */
   decline(deliveries: readonly Sendable[]): Promise<void> {
     this.cancel(deliveries);
-    return this.#giveBack(deliveries);
+    return this.#returnClaims(deliveries);
   }
 
   /** Whatever has not begun goes back to where anybody finds it. */
-  leaveLines(): Promise<void> {
-    return this.#giveBack(this.#lines.clearAll());
+  drain(): Promise<void> {
+    return this.#returnClaims(this.#lines.clearAll());
   }
 
   #advance(destination: string): void {
@@ -84,7 +84,7 @@ export class Posting {
 
   async #start(claimed: Sendable): Promise<void> {
     this.#inFlight++;
-    let made: MadeAttempt;
+    let made: AttemptRecord;
     try {
       made = await makeAttempt(this.parts.tools, claimed);
     } catch (error) {
@@ -94,10 +94,10 @@ export class Posting {
     this.#finish(made);
   }
 
-  #finish(made: MadeAttempt): void {
+  #finish(made: AttemptRecord): void {
     const { claimed, outcome } = made;
     this.parts.onFinished(made);
-    const result = isSuccess(outcome) ? 'success' : showsDestinationUnwell(outcome) ? 'unwell' : 'other';
+    const result = isSuccess(outcome) ? 'success' : showsDestinationUnhealthy(outcome) ? 'unwell' : 'other';
     this.#end(claimed, result, outcome.durationMs);
   }
 
@@ -114,16 +114,16 @@ export class Posting {
     this.destinations.end(destination, result, durationMs);
     const stuck = this.#lines.stuck(destination);
     if (stuck.length === 0) this.#advance(destination);
-    else void this.#giveBack(stuck).then(() => this.parts.onGivenBack(destination));
+    else void this.#returnClaims(stuck).then(() => this.parts.onReturned(destination));
     this.parts.onFreed(destination);
   }
 
-  async #giveBack(claimed: readonly Sendable[]): Promise<void> {
+  async #returnClaims(claimed: readonly Sendable[]): Promise<void> {
     if (claimed.length === 0) return;
     const { db, log } = this.parts;
     for (const { deliveryId } of claimed) this.forget(deliveryId);
     try {
-      await db.transaction((queries) => giveBack(db, queries, claimed));
+      await db.transaction((queries) => returnClaims(db, queries, claimed));
     } catch (error) {
       log.warn({ err: error }, 'deliveries could not be given back; they are taken up again when their leases run out');
     }

@@ -1,5 +1,5 @@
 /** Five in a row and the destination is taken for unwell: probed by one post at a time until one succeeds. */
-const UNWELL_AFTER = 5;
+const UNHEALTHY_AFTER = 5;
 
 /** Forgetting a destination costs it no more than a few posts to be found out again. */
 const MAX_REMEMBERED = 50_000;
@@ -83,7 +83,7 @@ export class Destinations {
   /** Whether the next post may begin, as one of those under way at the same time. */
   mayBegin(destination: string): boolean {
     const state = this.#stateOf(destination);
-    return state.inFlight < (isUnwell(state) ? 1 : this.cap);
+    return state.inFlight < (isUnhealthy(state) ? 1 : this.cap);
   }
 
   begin(destination: string): void {
@@ -111,14 +111,14 @@ export class Destinations {
     if (this.#states.size > MAX_REMEMBERED) this.#forgetOneIdle();
   }
 
-  isUnwell(destination: string): boolean {
+  isUnhealthy(destination: string): boolean {
     const state = this.#states.get(destination);
-    return state !== undefined && isUnwell(state);
+    return state !== undefined && isUnhealthy(state);
   }
 
   /** How many are being probed at the moment. */
-  get unwell(): number {
-    return [...this.#states.values()].filter(isUnwell).length;
+  get unhealthy(): number {
+    return [...this.#states.values()].filter(isUnhealthy).length;
   }
 
   #stateOf(destination: string): State {
@@ -130,7 +130,7 @@ export class Destinations {
   }
 
   #mostOf(state: State): number {
-    if (isUnwell(state)) return 1;
+    if (isUnhealthy(state)) return 1;
     if (state.typicalMs === null) return this.cap;
     const inTime = Math.floor((this.cap * LINE_MS) / Math.max(1, state.typicalMs));
     return this.cap + Math.min(inTime, this.cap * LINE_CAPS);
@@ -145,6 +145,6 @@ export class Destinations {
   }
 }
 
-function isUnwell(state: State): boolean {
-  return state.failuresInARow >= UNWELL_AFTER;
+function isUnhealthy(state: State): boolean {
+  return state.failuresInARow >= UNHEALTHY_AFTER;
 }

@@ -7,7 +7,7 @@ const MAX_WAIT_MS = 1_000;
 type Waiting = { readonly claimed: Sendable; readonly sinceMs: number };
 
 /** Deliveries that are claimed and wait a moment for a free place at their destination, first come, first served. */
-export class Lines {
+export class LocalQueue {
   readonly #lines = new Map<string, Waiting[]>();
 
   constructor(private readonly destinations: Destinations) {}
@@ -35,7 +35,7 @@ export class Lines {
     const line = this.#lines.get(destination);
     if (line === undefined) return [];
     const waitedMs = performance.now() - (line[0]?.sinceMs ?? 0);
-    const isStuck = this.destinations.isUnwell(destination) || waitedMs > MAX_WAIT_MS;
+    const isStuck = this.destinations.isUnhealthy(destination) || waitedMs > MAX_WAIT_MS;
     return isStuck ? this.#clear(destination, line) : [];
   }
 

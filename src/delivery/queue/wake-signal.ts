@@ -1,5 +1,5 @@
 /** Something that can be waited for and rung; a ring while nobody waits is not lost. */
-export class Bell {
+export class WakeSignal {
   #rung = false;
   #wake: (() => void) | null = null;
 

@@ -34,7 +34,7 @@ export interface Database extends Pick<Queries, 'all' | 'get'> {
 export type CallOptions = {
   deadlineMs?: number;
   /** How long it may wait for another to share the cost of its commit with, where that costs anything. */
-  patienceMs?: number;
+  maxCommitDelayMs?: number;
 };
 
 /** Everything in which the engines must differ, by name. */

@@ -12,7 +12,7 @@ import {
 type Watched = { readonly seconds: Histogram; underWay: number };
 
 /** The same store, with every call of it timed: how long it took, how long it waited for its turn, how many are in it. */
-export class MeasuredDatabase implements Database {
+export class InstrumentedDatabase implements Database {
   readonly engine: Database['engine'];
   readonly dialect: Dialect;
   readonly #watched: Readonly<Record<StoreOperation, Watched>>;

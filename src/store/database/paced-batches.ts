@@ -15,7 +15,7 @@ const PART_MS = { sqlite: 3, postgres: 20 } as const;
 export const REST = { background: 4, now: 1 } as const;
 
 /** Does long work in parts that nobody feels: as many rows at a time as take a few milliseconds, and a rest after each. */
-export class Pace {
+export class PacedBatches {
   readonly #partMs: number;
   #size = LEAST_SIZE;
 

@@ -3,7 +3,7 @@ import { StoreUnavailableError } from './database.ts';
 type Waiter = { admit: () => void };
 
 /** Lets `width` callers in at a time, the others in order of arrival; both the queue and the wait are bounded. */
-export class Gate {
+export class Semaphore {
   readonly #waiting: Waiter[] = [];
   #free: number;
 

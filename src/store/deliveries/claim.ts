@@ -131,7 +131,7 @@ export function dueUnclaimed(dialect: Dialect): string {
 }
 
 /** Gives back what was claimed and not sent, if it is still ours. It was due when it was claimed, and so it is now. */
-export async function giveBack(db: Database, queries: Queries, claimed: readonly Claimed[]): Promise<void> {
+export async function returnClaims(db: Database, queries: Queries, claimed: readonly Claimed[]): Promise<void> {
   for (const { entityId, deliveryId, token } of claimed) {
     await queries.run(
       `update deliveries set claimed = 0, due_ms = ${db.dialect.nowMs}

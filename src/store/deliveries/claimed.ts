@@ -33,7 +33,7 @@ export type Sendable = Claimed & { postUrl: string };
  * Takes deliveries over as they are accepted: they are stored as claimed, and nobody has to look for them and read back
  * what was just written. Whatever it has no room for waits in the store like before.
  */
-export interface HandOver {
+export interface DirectDispatch {
   /** How long a delivery that was handed over is left alone; after that it is due for whoever finds it. */
   readonly leaseMs: number;
   /** How many wait here for the end of another post to their destination. */

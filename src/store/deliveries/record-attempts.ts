@@ -1,13 +1,13 @@
-import type { Settlement } from '../../domain/attempt.ts';
+import type { NextState } from '../../domain/attempt.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import type { Dialect, Queries } from '../database/database.ts';
 import { chunks, textByRows, valuesList } from '../database/sql.ts';
 import type { Claimed } from './claimed.ts';
 
 /** An attempt that was made, and what becomes of its delivery. */
-export type MadeAttempt = {
+export type AttemptRecord = {
   claimed: Claimed;
-  settlement: Settlement;
+  next: NextState;
   postUrl: string;
   startedAtMs: number;
   outcome: Outcome;
@@ -19,10 +19,10 @@ export type MadeAttempt = {
  * Answers the ids that are settled now. A delivery that was cancelled or held meanwhile stays so, unless the receiver has
  * it: that is a fact by now. After a redelivery the schedule goes on where it was.
  */
-export async function settleAttempts(
+export async function recordAttempts(
   queries: Queries,
   dialect: Dialect,
-  made: readonly MadeAttempt[],
+  made: readonly AttemptRecord[],
 ): Promise<Set<string>> {
   const settled = new Set<string>();
   for (const chunk of chunks(made)) {
@@ -65,20 +65,20 @@ const updateText = (nowMs: string) =>
 const updateTexts = new Map<string, (rows: number) => string>();
 
 /** Answers how many took effect: mostly all, and then nobody has to be told which. */
-function updateDeliveries(queries: Queries, { nowMs }: Dialect, made: readonly MadeAttempt[]): Promise<number> {
+function updateDeliveries(queries: Queries, { nowMs }: Dialect, made: readonly AttemptRecord[]): Promise<number> {
   const text = updateTexts.get(nowMs) ?? updateText(nowMs);
   updateTexts.set(nowMs, text);
   return queries.run(
     text(made.length),
-    made.flatMap(({ claimed, settlement, postUrl, outcome }) => [
+    made.flatMap(({ claimed, next, postUrl, outcome }) => [
       claimed.entityId,
       claimed.deliveryId,
       claimed.token,
       claimed.attempts,
       claimed.kind,
-      settlement.status,
-      settlement.steps,
-      settlement.delayMs,
+      next.status,
+      next.steps,
+      next.delayMs,
       postUrl,
       outcome.kind === 'answered' ? outcome.statusCode : null,
       outcome.kind === 'error' ? outcome.error : null,
@@ -87,7 +87,7 @@ function updateDeliveries(queries: Queries, { nowMs }: Dialect, made: readonly M
 }
 
 /** Those whose claim is still ours and whose attempt is counted. */
-async function findSettled(queries: Queries, made: readonly MadeAttempt[]): Promise<MadeAttempt[]> {
+async function findSettled(queries: Queries, made: readonly AttemptRecord[]): Promise<AttemptRecord[]> {
   const rows = await queries.all<{ id: string }>(
     `with made (entity_id, id, token, attempts) as
        (values ${valuesList(made.length, 4, 0, ['text', 'text', 'bigint', 'bigint'])})
@@ -109,7 +109,7 @@ const insertAttemptsText = textByRows(
     values ${valuesList(rows, 10)} ${KEEP_WHAT_IS_LOGGED}`,
 );
 
-export async function insertAttempts(queries: Queries, made: readonly MadeAttempt[]): Promise<void> {
+export async function insertAttempts(queries: Queries, made: readonly AttemptRecord[]): Promise<void> {
   await queries.run(
     insertAttemptsText(made.length),
     made.flatMap(({ claimed, postUrl, startedAtMs, outcome }) => [

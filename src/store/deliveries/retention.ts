@@ -1,5 +1,5 @@
 import type { Database, Dialect, Queries, SqlInteger, SqlValue } from '../database/database.ts';
-import type { Pace } from '../database/paced-batches.ts';
+import type { PacedBatches } from '../database/paced-batches.ts';
 import { chunks, ROWS_PER_STATEMENT } from '../database/sql.ts';
 import { pruneStats } from '../stats/read.ts';
 
@@ -13,7 +13,7 @@ export type Pruned = { deliveries: number; attempts: number; events: number; red
 
 export type PruneOptions = {
   olderThanMs: number;
-  pace: Pace;
+  pace: PacedBatches;
   /** Only counts what would go. */
   dryRun?: boolean;
   onProgress?: (soFar: Readonly<Pruned>) => void;
@@ -23,7 +23,7 @@ export type PruneOptions = {
 
 type Run = {
   db: Database;
-  pace: Pace;
+  pace: PacedBatches;
   dryRun: boolean;
   nowS: number;
   /** Everything from before this moment goes. */

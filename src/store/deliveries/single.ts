@@ -5,7 +5,7 @@ import type { Database, Queries } from '../database/database.ts';
 import { destinationKey, NOTICE } from '../events/accept.ts';
 import { newId } from '../new-id.ts';
 import { readNoticeUrl } from '../webhooks/health.ts';
-import type { MadeAttempt } from './record-attempts.ts';
+import type { AttemptRecord } from './record-attempts.ts';
 import { insertAttempts } from './record-attempts.ts';
 
 /** Events with one delivery of their own, which no registration asked for: tests and notices. */
@@ -27,7 +27,7 @@ async function insertEvent(db: Database, queries: Queries, event: SingleEvent): 
 }
 
 /** A test post that was made: it ends here, whatever came of it. */
-export function recordTest(db: Database, webhook: Webhook, made: MadeAttempt, delivered: boolean): Promise<void> {
+export function recordTest(db: Database, webhook: Webhook, made: AttemptRecord, delivered: boolean): Promise<void> {
   const { entityId, eventId, deliveryId, body } = made.claimed;
   const { nowMs } = db.dialect;
   return db.transaction(async (queries) => {
@@ -57,7 +57,7 @@ export function recordTest(db: Database, webhook: Webhook, made: MadeAttempt, de
 }
 
 /** In the transaction that suspends: whoever set a notice URL is told, by the same engine and as persistently. */
-export async function queueSuspendedNotice(
+export async function queueSuspendedAlert(
   db: Database,
   queries: Queries,
   entityId: string,

@@ -7,7 +7,7 @@ import { forgetFailures } from '../webhooks/health.ts';
 import { lockEntity } from '../webhooks/register.ts';
 import { dueUnclaimed } from './claim.ts';
 import type { Claimed } from './claimed.ts';
-import { queueSuspendedNotice } from './single.ts';
+import { queueSuspendedAlert } from './single.ts';
 
 /**
  * What happens to the deliveries that wait when their webhook is deleted, moved, suspended or resumed. One transaction
@@ -110,7 +110,7 @@ export async function suspendWebhook(
     if (webhook === undefined) return false;
     const { event, post_url: postUrl } = webhook;
     const suspended = { webhookId, networkId: Number(webhook.network_id), event, postUrl };
-    await queueSuspendedNotice(db, queries, entityId, suspended, reason, change.nowS);
+    await queueSuspendedAlert(db, queries, entityId, suspended, reason, change.nowS);
     await recordChange(queries, entityId, change, {
       action: 'webhook.suspended',
       target: webhookId,

@@ -1,6 +1,6 @@
 import { Problem } from '../../contract/problems.ts';
 import { type Database, StoreUnavailableError } from '../database/database.ts';
-import type { HandOver } from '../deliveries/claimed.ts';
+import type { DirectDispatch } from '../deliveries/claimed.ts';
 import { type Acceptance, acceptEvents, type NewEvent, type NoteAccepted, type Reception } from './accept.ts';
 
 /** Enough to share the cost of a commit, few enough not to make the first of them wait for the last. */
@@ -21,7 +21,7 @@ type Waiting = {
  * Group commit: events that arrive together, or while a commit is under way, share the next one. An acceptance resolves
  * only after the commit that holds the event and all of its deliveries.
  */
-export class EventIntake {
+export class AcceptQueue {
   #waiting: Waiting[] = [];
   #committing = false;
 
@@ -32,7 +32,7 @@ export class EventIntake {
     /** Told of what is committed, with the destination of each delivery. */
     private readonly record: NoteAccepted = () => undefined,
     /** Who delivers in this process, if anybody does. */
-    private readonly handOver: HandOver | null = null,
+    private readonly directDispatch: DirectDispatch | null = null,
   ) {}
 
   accept(event: NewEvent): Promise<Acceptance> {
@@ -63,7 +63,7 @@ export class EventIntake {
     let gathered = 0;
     for (let turns = 0; turns < MAX_TURNS && gathered < this.#waiting.length; turns++) {
       gathered = this.#waiting.length;
-      await nextTurn();
+      await nextTick();
     }
     await this.#letLineShrink();
   }
@@ -75,26 +75,26 @@ export class EventIntake {
   async #letLineShrink(): Promise<void> {
     let before = Number.POSITIVE_INFINITY;
     for (let turns = 0; turns < MAX_TURNS_FOR_LINE; turns++) {
-      const inLine = this.handOver?.inLine ?? 0;
+      const inLine = this.directDispatch?.inLine ?? 0;
       if (inLine <= SHORT_LINE || inLine >= before) return;
       before = inLine;
-      await nextTurn();
+      await nextTick();
     }
   }
 
   async #commit(group: readonly Waiting[]): Promise<void> {
-    const { db, handOver } = this;
+    const { db, directDispatch } = this;
     const noted: Parameters<NoteAccepted>[] = [];
-    const reception: Reception = { note: (...one) => noted.push(one), handOver, handed: [], due: new Map() };
+    const reception: Reception = { note: (...one) => noted.push(one), directDispatch, handed: [], due: new Map() };
     try {
       const events = group.map(({ event }) => event);
       const answers = await db.transaction((queries) => acceptEvents(queries, db.dialect, events, reception));
-      handOver?.begin(reception.handed);
+      directDispatch?.begin(reception.handed);
       for (const one of noted) this.record(...one);
       this.#answer(group, answers);
       if (reception.due.size > 0) this.onDue(reception.due);
     } catch (error) {
-      handOver?.cancel(reception.handed);
+      directDispatch?.cancel(reception.handed);
       const unavailable = error instanceof StoreUnavailableError;
       if (unavailable || group.length === 1) for (const { reject } of group) reject(error);
       // Something in one of them broke the group: each on its own, so that only that one fails.
@@ -111,6 +111,6 @@ export class EventIntake {
   }
 }
 
-function nextTurn(): Promise<void> {
+function nextTick(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -2,7 +2,7 @@ import { Problem } from '../../contract/problems.ts';
 import { destinationOf } from '../../domain/post-url.ts';
 import type { Dialect, Queries, SqlInteger, SqlValue } from '../database/database.ts';
 import { chunks, textByRows, valuesList } from '../database/sql.ts';
-import type { Claimed, HandOver, Sendable } from '../deliveries/claimed.ts';
+import type { Claimed, DirectDispatch, Sendable } from '../deliveries/claimed.ts';
 import { newId } from '../new-id.ts';
 
 /** Acceptance: an event and one delivery for each webhook that asked for it, in one transaction. */
@@ -27,7 +27,7 @@ export type NoteAccepted = (entityId: string, destinations: readonly string[]) =
 /** Who is to know of what is accepted, and what came of it. */
 export type Reception = {
   readonly note: NoteAccepted;
-  readonly handOver: HandOver | null;
+  readonly directDispatch: DirectDispatch | null;
   /** Deliveries that `handOver` has a place for; stored as claimed, not committed yet. */
   readonly handed: Sendable[];
   /** Where something is due that somebody has to claim, and since when by the database's clock. */
@@ -57,7 +57,7 @@ export async function acceptEvents(
   queries: Queries,
   dialect: Dialect,
   events: readonly NewEvent[],
-  reception: Reception = { note: () => undefined, handOver: null, handed: [], due: new Map() },
+  reception: Reception = { note: () => undefined, directDispatch: null, handed: [], due: new Map() },
 ): Promise<(Acceptance | Problem)[]> {
   const found = await findReceivers(queries, dialect, events);
   const incoming = events.map((event): Incoming => {
@@ -156,7 +156,7 @@ async function insertDeliveries(queries: Queries, accepted: readonly Incoming[],
 }
 
 /** Its row, as claimed when somebody here has a place for it. */
-function newDelivery(event: NewEvent, receiver: Receiver, { handOver, handed, due }: Reception): SqlValue[] {
+function newDelivery(event: NewEvent, receiver: Receiver, { directDispatch, handed, due }: Reception): SqlValue[] {
   const { destination } = receiver;
   const deliveryId = newId('dlv');
   const held = receiver.suspended_at !== null;
@@ -164,8 +164,8 @@ function newDelivery(event: NewEvent, receiver: Receiver, { handOver, handed, du
   const nextAttemptMs = held ? null : createdAtMs + event.firstDelayMs;
   let dueMs = nextAttemptMs;
   let token = 0;
-  if (!held && event.firstDelayMs === 0 && handOver?.reserve(destination)) {
-    dueMs = createdAtMs + handOver.leaseMs;
+  if (!held && event.firstDelayMs === 0 && directDispatch?.reserve(destination)) {
+    dueMs = createdAtMs + directDispatch.leaseMs;
     token = 1;
     handed.push(firstClaim(event, receiver, { deliveryId, token }));
   } else if (!held) due.set(destination, createdAtMs);

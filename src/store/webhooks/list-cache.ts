@@ -1,7 +1,7 @@
 import type { WebhookListQuery } from '../../contract/webhooks.ts';
 import type { Database } from '../database/database.ts';
 import { countDated, readWebhookList } from './list.ts';
-import { WebhookView } from './list-snapshot.ts';
+import { WebhookListSnapshot } from './list-snapshot.ts';
 
 /** More are read page by page: so many take about a millisecond to read, and nobody should wait longer for a neighbour. */
 const MAX_WEBHOOKS = 1_000;
@@ -24,8 +24,8 @@ export type DatedJson = { readonly revision: number; readonly json: string };
  * whole, and from then on every filter, order and page of it is answered without the store until it changes: the
  * revision, which authentication brings with every request, tells.
  */
-export class WebhookViews {
-  readonly #views = new Map<string, WebhookView>();
+export class WebhookListCache {
+  readonly #views = new Map<string, WebhookListSnapshot>();
   /** At which revision an entity was last asked about, and whether it turned out too large to be kept. */
   readonly #asked = new Map<string, { readonly revision: number; readonly tooLarge: boolean }>();
   #bytes = 0;
@@ -48,7 +48,7 @@ export class WebhookViews {
     return { revision: read.revision, json: JSON.stringify(read.list) };
   }
 
-  #viewOf(entityId: string, revision: number): WebhookView | null | Promise<WebhookView | null> {
+  #viewOf(entityId: string, revision: number): WebhookListSnapshot | null | Promise<WebhookListSnapshot | null> {
     const known = this.#views.get(entityId);
     // One that is newer than the request saw is as good: it was read after the request came.
     if (known !== undefined && known.revision >= revision) return known;
@@ -65,10 +65,10 @@ export class WebhookViews {
     return this.#read(entityId, revision);
   }
 
-  async #read(entityId: string, askedAt: number): Promise<WebhookView | null> {
+  async #read(entityId: string, askedAt: number): Promise<WebhookListSnapshot | null> {
     const view = await this.db.snapshot(async (queries) => {
       const { total, revision } = await countDated(queries, entityId, {});
-      return total > MAX_WEBHOOKS ? null : WebhookView.read(queries, entityId, revision);
+      return total > MAX_WEBHOOKS ? null : WebhookListSnapshot.read(queries, entityId, revision);
     });
     if (view === null) this.#note(entityId, askedAt, true);
     else this.#keep(entityId, view);
@@ -81,7 +81,7 @@ export class WebhookViews {
     if (this.#asked.size > MAX_ASKED) this.#asked.delete(oldest(this.#asked));
   }
 
-  #keep(entityId: string, view: WebhookView): void {
+  #keep(entityId: string, view: WebhookListSnapshot): void {
     const known = this.#views.get(entityId);
     if (known !== undefined) this.#forget(entityId, known);
     this.#views.set(entityId, view);
@@ -95,7 +95,7 @@ export class WebhookViews {
     }
   }
 
-  #forget(entityId: string, view: WebhookView): void {
+  #forget(entityId: string, view: WebhookListSnapshot): void {
     this.#views.delete(entityId);
     this.#bytes -= view.bytes;
   }

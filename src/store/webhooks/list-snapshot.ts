@@ -25,7 +25,7 @@ type Parts = {
  * All webhooks of one entity at one revision, ready to be answered from: their JSON in one text, and beside it only what
  * the filters and the sort orders need. So a view is a handful of objects, however many webhooks it holds.
  */
-export class WebhookView {
+export class WebhookListSnapshot {
   readonly revision: number;
   /** What it takes in memory, near enough to set a limit by. */
   readonly bytes: number;
@@ -38,7 +38,7 @@ export class WebhookView {
     this.bytes = text.length * (WIDE.test(text) ? 2 : 1) + this.#count * 16 + 500;
   }
 
-  static async read(queries: Queries, entityId: string, revision: number): Promise<WebhookView> {
+  static async read(queries: Queries, entityId: string, revision: number): Promise<WebhookListSnapshot> {
     // The store sorts by URL, as its order of texts is not JavaScript's.
     const rows = await queries.all<WebhookRow & { created_seq: SqlInteger }>(
       `select ${WEBHOOK_COLUMNS}, created_seq from webhooks where entity_id = $1 order by post_url, id`,
@@ -59,7 +59,7 @@ export class WebhookView {
       starts[created + 1] = end;
       byUrl[inUrlOrder] = created;
     }
-    return new WebhookView({
+    return new WebhookListSnapshot({
       revision,
       text: texts.join(''),
       starts,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { ASSET_HEADERS, PAGE_HEADERS, REFERENCE_HEADERS } from '../../../src/api/dashboard/headers.ts';
+import { ASSET_HEADERS, DASHBOARD_HEADERS, REFERENCE_HEADERS } from '../../../src/api/dashboard/headers.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { call, testApp } from '../../support/api.ts';
 
@@ -9,7 +9,7 @@ const app = testApp(undefined as unknown as Database);
 const headersOf = async (path: string) => Object.fromEntries((await call(app, null, path)).headers);
 
 describe.each([
-  ['/', PAGE_HEADERS],
+  ['/', DASHBOARD_HEADERS],
   ['/docs', REFERENCE_HEADERS],
 ])('the page at %s', (path, expected) => {
   const policy = expected['content-security-policy'];
@@ -54,5 +54,7 @@ describe.each([
 });
 
 test('the page for people takes no HTML from strings', () => {
-  expect(PAGE_HEADERS['content-security-policy']).toContain("require-trusted-types-for 'script'; trusted-types 'none'");
+  expect(DASHBOARD_HEADERS['content-security-policy']).toContain(
+    "require-trusted-types-for 'script'; trusted-types 'none'",
+  );
 });

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { bundlePage } from '../../../src/api/dashboard/bundle.ts';
-import { embedPage } from '../../../src/api/dashboard/embedding.ts';
-import { PAGE_PATHS } from '../../../src/dashboard/paths.ts';
+import { bundleDashboard } from '../../../src/api/dashboard/bundle.ts';
+import { embedDashboard } from '../../../src/api/dashboard/embedding.ts';
+import { DASHBOARD_PATHS } from '../../../src/dashboard/paths.ts';
 import { call, testApp } from '../../support/api.ts';
 import { tempFolder } from '../../support/paybell.ts';
 import { onEveryEngine } from '../../support/stores.ts';
@@ -17,7 +17,7 @@ function assetsOf(html: string): string[] {
 onEveryEngine('the page', (store) => {
   test('is one document at every address of it', async () => {
     const app = testApp(store.db);
-    const documents = await Promise.all(Object.values(PAGE_PATHS).map(async (path) => call(app, null, path)));
+    const documents = await Promise.all(Object.values(DASHBOARD_PATHS).map(async (path) => call(app, null, path)));
     for (const answer of documents) {
       expect(answer.status).toBe(200);
       expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -87,7 +87,7 @@ onEveryEngine('the page', (store) => {
 });
 
 test('the page carries none of the schemas that the server checks with', async () => {
-  for (const { text } of await bundlePage()) expect(text).not.toMatch(/ZodType|zod/i);
+  for (const { text } of await bundleDashboard()) expect(text).not.toMatch(/ZodType|zod/i);
 });
 
 test('a built program has the finished page in it and needs no sources', async () => {
@@ -97,12 +97,12 @@ test('a built program has the finished page in it and needs no sources', async (
     const module = join(import.meta.dir, '../../../src/api/dashboard/bundle.ts');
     await Bun.write(
       entry,
-      `import { bundlePage } from ${JSON.stringify(module)};\nconsole.log(JSON.stringify(await bundlePage()));\n`,
+      `import { bundleDashboard } from ${JSON.stringify(module)};\nconsole.log(JSON.stringify(await bundleDashboard()));\n`,
     );
-    await Bun.build({ entrypoints: [entry], target: 'bun', outdir: folder.path, plugins: [await embedPage()] });
+    await Bun.build({ entrypoints: [entry], target: 'bun', outdir: folder.path, plugins: [await embedDashboard()] });
     expect(await Bun.file(join(folder.path, 'entry.js')).text()).not.toContain('Bun.build');
     const run = Bun.spawn([process.execPath, join(folder.path, 'entry.js')], { stdout: 'pipe' });
-    expect(JSON.parse(await run.stdout.text())).toEqual(await bundlePage());
+    expect(JSON.parse(await run.stdout.text())).toEqual(await bundleDashboard());
   } finally {
     folder.remove();
   }

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import type { App } from '../../../src/api/app.ts';
-import { MAX_FAULTS_SHOWN } from '../../../src/contract/problems.ts';
+import { MAX_INPUT_ERRORS_SHOWN } from '../../../src/contract/problems.ts';
 import { call, createTenant, type Tenant, testApp, WEBHOOKS } from '../../support/api.ts';
 import { expectProblem, faultsByName } from '../../support/problems.ts';
 import { onEveryEngine } from '../../support/stores.ts';
@@ -179,7 +179,7 @@ onEveryEngine('bad input', (store) => {
       await call(app, tenant, WEBHOOKS, { json: { postUrl, networkIds } }),
       'invalid_request',
     );
-    expect(problem.errors).toHaveLength(MAX_FAULTS_SHOWN);
+    expect(problem.errors).toHaveLength(MAX_INPUT_ERRORS_SHOWN);
     expect(problem.detail).toStartWith('1000 inputs');
   });
 

@@ -3,7 +3,7 @@ import type { App } from '../../../src/api/app.ts';
 import { type Stats, statsSchema } from '../../../src/contract/stats.ts';
 import { createLogger } from '../../../src/log.ts';
 import { Counter } from '../../../src/metrics/registry.ts';
-import { EventIntake } from '../../../src/store/events/accept-queue.ts';
+import { AcceptQueue } from '../../../src/store/events/accept-queue.ts';
 import { StatsRecorder } from '../../../src/store/stats/recorder.ts';
 import { call, createTenant, type Tenant, testApp } from '../../support/api.ts';
 import { addReceiver, LATE_ON_1 } from '../../support/deliveries.ts';
@@ -21,12 +21,12 @@ onEveryEngine('GET /stats', (store) => {
   beforeEach(async () => {
     tenant = await createTenant(store.db);
     recorder = new StatsRecorder(store.db, createLogger('silent'), Date.now, new Counter());
-    const intake = new EventIntake(
+    const acceptQueue = new AcceptQueue(
       store.db,
       () => undefined,
       (...accepted) => recorder.accepted(...accepted),
     );
-    app = testApp(store.db, {}, { intake });
+    app = testApp(store.db, {}, { acceptQueue });
   });
 
   async function read(query = ''): Promise<Stats> {

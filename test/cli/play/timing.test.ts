@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { sendTimesMs, startSecond } from '../../../src/cli/play/timing.ts';
-import { STORY_NAMES, storyLengthS, tellStory } from '../../../src/contract/scenarios/scenarios.ts';
+import { SCENARIO_NAMES, scenarioLengthS, writeScenario } from '../../../src/contract/scenarios/scenarios.ts';
 
 const NOW_MS = 1_763_168_400_000;
 
-function play(name: (typeof STORY_NAMES)[number], speed: number) {
-  const startS = startSecond(NOW_MS, storyLengthS(name, 3), speed);
+function play(name: (typeof SCENARIO_NAMES)[number], speed: number) {
+  const startS = startSecond(NOW_MS, scenarioLengthS(name, 3), speed);
   const random = (count: number) => new Uint8Array(count);
-  const events = tellStory(name, { networkId: 1, amount: '1', startS, random }, 3);
+  const events = writeScenario(name, { networkId: 1, amount: '1', startS, random }, 3);
   return { events, times: sendTimesMs(events, NOW_MS, speed) };
 }
 
-const plays = fc.tuple(fc.constantFrom(...STORY_NAMES), fc.integer({ min: 1, max: 100_000_000 }));
+const plays = fc.tuple(fc.constantFrom(...SCENARIO_NAMES), fc.integer({ min: 1, max: 100_000_000 }));
 
 describe('a story that is played', () => {
   test('has its events sent in order, one after the other, beginning now', () => {

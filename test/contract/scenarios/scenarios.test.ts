@@ -2,13 +2,13 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { sampleEvent } from '../../../src/contract/event-samples.ts';
 import { postedEventSchema } from '../../../src/contract/events.ts';
-import type { StoryEvent } from '../../../src/contract/scenarios/scenario-writer.ts';
+import type { ScenarioEvent } from '../../../src/contract/scenarios/scenario-writer.ts';
 import {
-  STORY_NAMES,
-  type StoryName,
-  storyLengthS,
-  sumUpStory,
-  tellStory,
+  SCENARIO_NAMES,
+  type ScenarioName,
+  scenarioLengthS,
+  summarizeScenario,
+  writeScenario,
 } from '../../../src/contract/scenarios/scenarios.ts';
 import { sumAmounts } from '../../../src/domain/decimals.ts';
 import { EVENT_KINDS, type EventKind } from '../../../src/domain/event-kinds.ts';
@@ -24,7 +24,7 @@ const amounts = fc.tuple(fc.bigInt(1n, 10n ** 20n), fc.integer({ min: 0, max: 18
 );
 
 const tellings = fc.record({
-  name: fc.constantFrom(...STORY_NAMES),
+  name: fc.constantFrom(...SCENARIO_NAMES),
   periods: fc.integer({ min: 1, max: 24 }),
   networkId: fc.constantFrom(1, 8453, 900, 901, 77),
   amount: amounts,
@@ -47,14 +47,14 @@ function randomFrom(seed: number): (count: number) => Uint8Array {
 type Telling = typeof tellings extends fc.Arbitrary<infer Value> ? Value : never;
 
 const tell = ({ name, periods, seed, ...terms }: Telling) =>
-  tellStory(name, { ...terms, random: randomFrom(seed) }, periods);
+  writeScenario(name, { ...terms, random: randomFrom(seed) }, periods);
 
 /** Holds a property of every story, whatever its terms. */
-function everyStory(check: (events: readonly StoryEvent[], telling: Telling) => void): void {
+function everyStory(check: (events: readonly ScenarioEvent[], telling: Telling) => void): void {
   fc.assert(fc.property(tellings, (telling) => check(tell(telling), telling)));
 }
 
-const kindsOf = (events: readonly StoryEvent[]): EventKind[] => events.map(({ event }) => event);
+const kindsOf = (events: readonly ScenarioEvent[]): EventKind[] => events.map(({ event }) => event);
 
 describe('every story', () => {
   test('is of one agreement, one network and one amount, with an id of its own for each event', () => {
@@ -72,7 +72,7 @@ describe('every story', () => {
       for (let index = 1; index < events.length; index++) {
         expect(events[index]?.dateCreated).toBeGreaterThan(events[index - 1]?.dateCreated ?? 0);
       }
-      expect(events.at(-1)?.dateCreated).toBe(startS + storyLengthS(name, periods));
+      expect(events.at(-1)?.dateCreated).toBe(startS + scenarioLengthS(name, periods));
     });
   });
 
@@ -90,7 +90,7 @@ describe('every story', () => {
 
   test('adds up: what is final is the amount times the periods that were paid', () => {
     everyStory((events, { amount, name, periods }) => {
-      const { transfers, paid, amount: total } = sumUpStory(events);
+      const { transfers, paid, amount: total } = summarizeScenario(events);
       expect(transfers).toBe(periods);
       expect(paid).toBe(name === 'failed-transfer' ? periods - 1 : periods);
       expect(total).toBe(sumAmounts(Array.from({ length: paid }, () => amount)));
@@ -150,7 +150,7 @@ describe('every story', () => {
 
 describe('the story', () => {
   const terms = { networkId: 8453, amount: '25.00', startS: 1_763_168_400, random: randomFrom(1) };
-  const told = (name: StoryName) => kindsOf(tellStory(name, terms, 2));
+  const told = (name: ScenarioName) => kindsOf(writeScenario(name, terms, 2));
   const paid = ['TransferCreated', 'TransferProcessed', 'TransferFinalized'] as const;
 
   test.each([
@@ -181,12 +181,12 @@ describe('the story', () => {
         'AgreementCancelled',
       ],
     ],
-  ] as [StoryName, EventKind[]][])('%s goes as its name says', (name, kinds) => {
+  ] as [ScenarioName, EventKind[]][])('%s goes as its name says', (name, kinds) => {
     expect(told(name)).toEqual(kinds);
   });
 
   test('has no less than one period', () => {
-    expect(() => tellStory('subscription', terms, 0)).toThrow(RangeError);
+    expect(() => writeScenario('subscription', terms, 0)).toThrow(RangeError);
   });
 });
 

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { AttemptFailure } from '../../../src/delivery/http/errors.ts';
-import { type Answer, AnswerReader } from '../../../src/delivery/http/response-parser.ts';
+import { type Answer, ResponseParser } from '../../../src/delivery/http/response-parser.ts';
 
 type Seen = { answer: Answer; isReusable: boolean } | { failure: string };
 
 /** As it comes: each part by itself, and then the end of the connection. */
 function read(parts: readonly Buffer[]): Seen {
-  const reader = new AnswerReader();
+  const reader = new ResponseParser();
   try {
     for (const part of parts) {
       const answer = reader.read(part);
@@ -100,7 +100,7 @@ describe('an answer', () => {
   });
 
   test('without an end to its body is complete with its first 16 KiB, of which one is kept', () => {
-    const reader = new AnswerReader();
+    const reader = new ResponseParser();
     expect(reader.read(Buffer.from('HTTP/1.1 200 OK\r\n\r\n'))).toBeNull();
     for (let part = 0; part < 15; part++) expect(reader.read(Buffer.alloc(1_024, 'a'))).toBeNull();
     expect(reader.read(Buffer.alloc(1_024, 'a'))).toMatchObject({ status: 200, body: 'a'.repeat(1_024) });

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'bun:test';
-import { RedeliveryRunner } from '../../../src/delivery/jobs/bulk-redelivery.ts';
+import { BulkRedeliveryJob } from '../../../src/delivery/jobs/bulk-redelivery.ts';
 import { createLogger } from '../../../src/log.ts';
 import { type Database, StoreUnavailableError } from '../../../src/store/database/database.ts';
 import { continueRedelivery, readRedelivery, startRedelivery } from '../../../src/store/deliveries/redeliver.ts';
@@ -20,7 +20,7 @@ onEveryEngine('the runner of redeliveries', (store) => {
   afterEach(() => forgetDeliveries(store.db));
 
   const runner = (db: Database = store.db, onWork: () => void = () => undefined) =>
-    new RedeliveryRunner(db, createLogger('silent'), onWork);
+    new BulkRedeliveryJob(db, createLogger('silent'), onWork);
 
   /** As many deliveries that failed for good, and a redelivery of all of them that was asked for. */
   async function askForMany(count: number) {

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { ClockWatch } from '../../../src/delivery/jobs/clock-step.ts';
+import { ClockStepJob } from '../../../src/delivery/jobs/clock-step.ts';
 import { createLogger } from '../../../src/log.ts';
 import { StoreUnavailableError } from '../../../src/store/database/database.ts';
 import {
@@ -24,7 +24,7 @@ onEveryEngine('the watch over the clock', (store) => {
     await forgetDeliveries(store.db);
     const { entityId } = await newReceiver(store.db);
     const clock = { aheadMs: 0, woken: 0 };
-    const watch = new ClockWatch({
+    const watch = new ClockStepJob({
       db,
       log,
       patience,
@@ -93,7 +93,7 @@ onEveryEngine('the watch over the clock', (store) => {
       },
     });
     let woken = 0;
-    const watch = new ClockWatch({ db, log, patience, onWork: () => woken++ });
+    const watch = new ClockStepJob({ db, log, patience, onWork: () => woken++ });
     watch.start();
     away = false;
     await until('the engine is woken', () => woken > 0);

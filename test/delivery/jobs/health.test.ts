@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
-import { HealthBook } from '../../../src/delivery/jobs/health.ts';
+import { HealthRecorder } from '../../../src/delivery/jobs/health.ts';
 import type { Outcome } from '../../../src/domain/outcome.ts';
 import { StoreUnavailableError } from '../../../src/store/database/database.ts';
-import type { MadeAttempt } from '../../../src/store/deliveries/record-attempts.ts';
+import type { AttemptRecord } from '../../../src/store/deliveries/record-attempts.ts';
 import { readHealth } from '../../../src/store/webhooks/health.ts';
 import { answered, newReceiver, unanswered } from '../../support/deliveries.ts';
 import { rejection } from '../../support/rejection.ts';
@@ -11,19 +11,19 @@ import { alteredStore, onEveryEngine } from '../../support/stores.ts';
 const START_MS = 1_763_168_400_000;
 
 onEveryEngine('the book of health', (store) => {
-  async function oneWebhook(book: HealthBook) {
+  async function oneWebhook(book: HealthRecorder) {
     const { entityId, webhookId } = await newReceiver(store.db);
     const note = (second: number, outcome: Outcome) =>
       book.note({
-        claimed: { entityId, webhookId } as MadeAttempt['claimed'],
+        claimed: { entityId, webhookId } as AttemptRecord['claimed'],
         outcome,
         startedAtMs: START_MS + second * 1000,
-      } as MadeAttempt);
+      } as AttemptRecord);
     return { note, read: () => readHealth(store.db, entityId, webhookId) };
   }
 
   test('writes failures in a row and the last dates, for each webhook its own', async () => {
-    const book = new HealthBook(store.db);
+    const book = new HealthRecorder(store.db);
     const bad = await oneWebhook(book);
     const good = await oneWebhook(book);
     bad.note(1, answered(200));
@@ -47,7 +47,7 @@ onEveryEngine('the book of health', (store) => {
   });
 
   test('dates an attempt by its end', async () => {
-    const book = new HealthBook(store.db);
+    const book = new HealthRecorder(store.db);
     const { note, read } = await oneWebhook(book);
     note(0, { ...answered(500), durationMs: 14_600.4 });
     await book.flush();
@@ -55,7 +55,7 @@ onEveryEngine('the book of health', (store) => {
   });
 
   test('writes each once, and goes on counting from there', async () => {
-    const book = new HealthBook(store.db);
+    const book = new HealthRecorder(store.db);
     const { note, read } = await oneWebhook(book);
     note(1, answered(500));
     await book.flush();
@@ -73,7 +73,7 @@ onEveryEngine('the book of health', (store) => {
         return Promise.reject(new StoreUnavailableError('down'));
       },
     });
-    const book = new HealthBook(down);
+    const book = new HealthRecorder(down);
     await book.flush();
     expect(calls).toBe(0);
     const { note } = await oneWebhook(book);

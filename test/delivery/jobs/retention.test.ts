@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { Housekeeping } from '../../../src/delivery/jobs/retention.ts';
+import { RetentionJob } from '../../../src/delivery/jobs/retention.ts';
 import { createLogger } from '../../../src/log.ts';
 import { StoreUnavailableError } from '../../../src/store/database/database.ts';
 import { seedAged } from '../../support/aged-deliveries.ts';
@@ -26,7 +26,7 @@ onEveryEngine('housekeeping', (store) => {
 
   test('begins by itself soon after the start, and ends when it is stopped', async () => {
     const entityId = await seedOldAndYoung();
-    const housekeeping = new Housekeeping({ db: store.db, log, retentionMs: HOUR_MS, firstAfterMs: 1 });
+    const housekeeping = new RetentionJob({ db: store.db, log, retentionMs: HOUR_MS, firstAfterMs: 1 });
     housekeeping.start();
     for (let look = 0; look < 1_000 && (await idsOf(entityId)).length === 3; look++) await Bun.sleep(10);
     await housekeeping.stop();
@@ -41,7 +41,7 @@ onEveryEngine('housekeeping', (store) => {
       createdAtMs: Date.now() - 2 * HOUR_MS + index,
     }));
     await seedAged(store.db, entityId, many);
-    const housekeeping = new Housekeeping({ db: store.db, log, retentionMs: HOUR_MS, firstAfterMs: 1 });
+    const housekeeping = new RetentionJob({ db: store.db, log, retentionMs: HOUR_MS, firstAfterMs: 1 });
     housekeeping.start();
     for (let look = 0; look < 2_000 && (await idsOf(entityId)).length === 3_000; look++) await Bun.sleep(1);
     await housekeeping.stop();
@@ -54,7 +54,7 @@ onEveryEngine('housekeeping', (store) => {
 
   test('stopped before its time, it never begins', async () => {
     const entityId = await seedOldAndYoung();
-    const housekeeping = new Housekeeping({ db: store.db, log, retentionMs: HOUR_MS, firstAfterMs: 20 });
+    const housekeeping = new RetentionJob({ db: store.db, log, retentionMs: HOUR_MS, firstAfterMs: 20 });
     housekeeping.start();
     await housekeeping.stop();
     await Bun.sleep(60);
@@ -68,7 +68,7 @@ onEveryEngine('housekeeping', (store) => {
       throw new StoreUnavailableError('down');
     };
     const db = alteredStore(store.db, { get });
-    const housekeeping = new Housekeeping({ db, log, retentionMs: HOUR_MS, firstAfterMs: 1 });
+    const housekeeping = new RetentionJob({ db, log, retentionMs: HOUR_MS, firstAfterMs: 1 });
     housekeeping.start();
     for (let look = 0; look < 1_000 && asked === 0; look++) await Bun.sleep(5);
     await housekeeping.stop();

@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test';
 import pino from 'pino';
-import { WebhookWatch } from '../../../src/delivery/jobs/suspension.ts';
+import { SuspensionJob } from '../../../src/delivery/jobs/suspension.ts';
 import { SUSPEND_AFTER_MS } from '../../../src/domain/attempt.ts';
 import type { Outcome } from '../../../src/domain/outcome.ts';
 import type { Claimed } from '../../../src/store/deliveries/claimed.ts';
-import type { MadeAttempt } from '../../../src/store/deliveries/record-attempts.ts';
+import type { AttemptRecord } from '../../../src/store/deliveries/record-attempts.ts';
 import { suspendWebhook } from '../../../src/store/deliveries/states.ts';
 import {
   acceptMany,
@@ -28,8 +28,8 @@ onEveryEngine('the watch over a webhook', (store) => {
     await acceptMany(store.db, receiver.entityId, 1);
     const lines: { msg: string; webhookId?: string; reason?: string }[] = [];
     const log = pino({ level: 'info' }, { write: (line: string) => lines.push(JSON.parse(line)) });
-    const watch = new WebhookWatch(store.db, log);
-    const note = async (...made: MadeAttempt[]) => {
+    const watch = new SuspensionJob(store.db, log);
+    const note = async (...made: AttemptRecord[]) => {
       watch.note(made);
       await watch.idle();
     };
@@ -47,10 +47,10 @@ onEveryEngine('the watch over a webhook', (store) => {
     return { ...receiver, claimed: await reclaim(), lines, note, reclaim, state };
   }
 
-  function made(claimed: Claimed, outcome: Outcome, startedAtMs = Date.now()): MadeAttempt {
+  function made(claimed: Claimed, outcome: Outcome, startedAtMs = Date.now()): AttemptRecord {
     const suspend = outcome === GONE ? 'gone' : null;
-    const settlement = { status: 'retrying', steps: 1, delayMs: 1, suspend } as const;
-    return { claimed, settlement, outcome, postUrl: HOOK, startedAtMs };
+    const next = { status: 'retrying', steps: 1, delayMs: 1, suspend } as const;
+    return { claimed, next, outcome, postUrl: HOOK, startedAtMs };
   }
 
   test('suspends it on 410, holds what waits, and leaves a line in the log and a row in the audit', async () => {
@@ -121,7 +121,7 @@ onEveryEngine('the watch over a webhook', (store) => {
       transaction: (work, options) =>
         refused++ === 0 ? Promise.reject(new Error('refused')) : store.db.transaction(work, options),
     });
-    const watch = new WebhookWatch(flaky, pino({ level: 'silent' }));
+    const watch = new SuspensionJob(flaky, pino({ level: 'silent' }));
     watch.note([made(one.claimed, GONE), made(two.claimed, GONE)]);
     await watch.idle();
     expect([await one.state(), await two.state()]).toMatchObject([

@@ -32,15 +32,15 @@ describe('a destination', () => {
   test('is probed by one post at a time from the fifth failure in a row on, and one success restores it', () => {
     const destinations = new Destinations(16);
     attempt(destinations, 'unwell', 4);
-    expect([destinations.roomAt(HERE), destinations.unwell]).toEqual([16, 0]);
+    expect([destinations.roomAt(HERE), destinations.unhealthy]).toEqual([16, 0]);
     attempt(destinations, 'unwell');
-    expect([destinations.roomAt(HERE), destinations.unwell]).toEqual([1, 1]);
+    expect([destinations.roomAt(HERE), destinations.unhealthy]).toEqual([1, 1]);
     start(destinations, HERE);
     expect(destinations.roomAt(HERE)).toBe(0);
     destinations.end(HERE, 'unwell', SLOW_MS);
     expect(destinations.roomAt(HERE)).toBe(1);
     attempt(destinations, 'success');
-    expect([destinations.roomAt(HERE), destinations.unwell]).toEqual([16, 0]);
+    expect([destinations.roomAt(HERE), destinations.unhealthy]).toEqual([16, 0]);
   });
 
   test('begins its row of failures anew after a success', () => {

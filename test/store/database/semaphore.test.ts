@@ -1,12 +1,12 @@
 import { expect, test } from 'bun:test';
 import { StoreUnavailableError } from '../../../src/store/database/database.ts';
-import { Gate } from '../../../src/store/database/semaphore.ts';
+import { Semaphore } from '../../../src/store/database/semaphore.ts';
 import { rejection } from '../../support/rejection.ts';
 
 const LONG_MS = 60_000;
 
 test('a gate lets in as many as it is wide, and the next when one leaves', async () => {
-  const gate = new Gate(2, 10);
+  const gate = new Semaphore(2, 10);
   const inside: string[] = [];
   const leaveA = await gate.enter(LONG_MS);
   await gate.enter(LONG_MS);
@@ -19,7 +19,7 @@ test('a gate lets in as many as it is wide, and the next when one leaves', async
 });
 
 test('those who wait come in by their order of arrival', async () => {
-  const gate = new Gate(1, 10);
+  const gate = new Semaphore(1, 10);
   const order: number[] = [];
   const leave = await gate.enter(LONG_MS);
   const waiting = [1, 2, 3].map(async (number) => {
@@ -33,7 +33,7 @@ test('those who wait come in by their order of arrival', async () => {
 });
 
 test('one more than may wait is refused at once, and those who wait are not harmed', async () => {
-  const gate = new Gate(1, 1);
+  const gate = new Semaphore(1, 1);
   const leave = await gate.enter(LONG_MS);
   const waiting = gate.enter(LONG_MS);
   expect(await rejection(gate.enter(LONG_MS))).toBeInstanceOf(StoreUnavailableError);
@@ -43,7 +43,7 @@ test('one more than may wait is refused at once, and those who wait are not harm
 });
 
 test('who has waited to the deadline is refused and takes no place afterwards', async () => {
-  const gate = new Gate(1, 10);
+  const gate = new Semaphore(1, 10);
   const leave = await gate.enter(LONG_MS);
   const late = gate.enter(5);
   const patient = gate.enter(LONG_MS);

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { claimDue, giveBack, releaseAllLeases, walkDestinations } from '../../../src/store/deliveries/claim.ts';
+import { claimDue, releaseAllLeases, returnClaims, walkDestinations } from '../../../src/store/deliveries/claim.ts';
 import { destinationKey } from '../../../src/store/events/accept.ts';
 import { deleteWebhook } from '../../../src/store/webhooks/change.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
@@ -185,7 +185,7 @@ onEveryEngine('giving back', (store) => {
     const [lost, ours] = await claim(store.db, entityId);
     if (lost === undefined || ours === undefined) throw new Error('nothing was claimed');
     const stale = { ...lost, token: lost.token - 1 };
-    await store.db.transaction((queries) => giveBack(store.db, queries, [stale, ours]));
+    await store.db.transaction((queries) => returnClaims(store.db, queries, [stale, ours]));
     expect((await claim(store.db, entityId)).map(({ deliveryId, token }) => [deliveryId, token])).toEqual([
       [ours.deliveryId, 2],
     ]);

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
-import type { Settlement } from '../../../src/domain/attempt.ts';
+import type { NextState } from '../../../src/domain/attempt.ts';
 import type { Outcome } from '../../../src/domain/outcome.ts';
 import type { Claimed } from '../../../src/store/deliveries/claimed.ts';
-import { type MadeAttempt, settleAttempts } from '../../../src/store/deliveries/record-attempts.ts';
+import { type AttemptRecord, recordAttempts } from '../../../src/store/deliveries/record-attempts.ts';
 import { resumeWebhook, suspendWebhook } from '../../../src/store/deliveries/states.ts';
 import { deleteWebhook } from '../../../src/store/webhooks/change.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
@@ -21,17 +21,17 @@ import {
 } from '../../support/deliveries.ts';
 import { onEveryEngine } from '../../support/stores.ts';
 
-const DELIVERED: Settlement = { status: 'delivered', steps: 1, delayMs: null, suspend: null };
-const RETRY: Settlement = { status: 'retrying', steps: 1, delayMs: 60_000, suspend: null };
-const FAILED: Settlement = { status: 'failed', steps: 1, delayMs: null, suspend: null };
+const DELIVERED: NextState = { status: 'delivered', steps: 1, delayMs: null, suspend: null };
+const RETRY: NextState = { status: 'retrying', steps: 1, delayMs: 60_000, suspend: null };
+const FAILED: NextState = { status: 'failed', steps: 1, delayMs: null, suspend: null };
 
-function made(claimed: Claimed, settlement: Settlement, outcome: Outcome): MadeAttempt {
-  return { claimed, settlement, outcome, postUrl: HOOK, startedAtMs: 1_700_000_000_000 };
+function made(claimed: Claimed, next: NextState, outcome: Outcome): AttemptRecord {
+  return { claimed, next, outcome, postUrl: HOOK, startedAtMs: 1_700_000_000_000 };
 }
 
 onEveryEngine('settling', (store) => {
-  const settle = (...attempts: MadeAttempt[]) =>
-    store.db.transaction((queries) => settleAttempts(queries, store.db.dialect, attempts));
+  const decideNext = (...attempts: AttemptRecord[]) =>
+    store.db.transaction((queries) => recordAttempts(queries, store.db.dialect, attempts));
 
   async function claimed(count = 1) {
     const receiver = await newReceiver(store.db);
@@ -44,7 +44,7 @@ onEveryEngine('settling', (store) => {
   test('a success ends the delivery and logs the attempt', async () => {
     const { entityId, first } = await claimed();
     const beforeMs = await databaseNowMs(store.db);
-    expect(await settle(made(first, DELIVERED, answered(204, { response: 'thank you' })))).toEqual(
+    expect(await decideNext(made(first, DELIVERED, answered(204, { response: 'thank you' })))).toEqual(
       new Set([first.deliveryId]),
     );
     const [delivery] = await readDeliveries(store.db, entityId);
@@ -76,7 +76,7 @@ onEveryEngine('settling', (store) => {
   test('a failure waits for its next step by the clock of the database, and is then claimed as a retry', async () => {
     const { entityId, first } = await claimed();
     const beforeMs = await databaseNowMs(store.db);
-    await settle(made(first, RETRY, unanswered('timeout')));
+    await decideNext(made(first, RETRY, unanswered('timeout')));
     const afterMs = await databaseNowMs(store.db);
     const [delivery] = await readDeliveries(store.db, entityId);
     expect(delivery).toMatchObject({ status: 'retrying', attempts: 1, lastStatusCode: null, lastError: 'timeout' });
@@ -88,7 +88,7 @@ onEveryEngine('settling', (store) => {
 
   test('the end of the schedule is the end', async () => {
     const { entityId, first } = await claimed();
-    await settle(made(first, FAILED, answered(500, { response: 'no' })));
+    await decideNext(made(first, FAILED, answered(500, { response: 'no' })));
     expect(await readDeliveries(store.db, entityId)).toMatchObject([
       { status: 'failed', dueMs: null, lastStatusCode: 500, deliveredAtMs: null },
     ]);
@@ -99,11 +99,11 @@ onEveryEngine('settling', (store) => {
     await letPass(store.db, entityId, LEASE_MS);
     const [second] = await claim(store.db, entityId);
     if (second === undefined) throw new Error('the lease did not run out');
-    expect(await settle(made(first, FAILED, answered(500)))).toEqual(new Set());
+    expect(await decideNext(made(first, FAILED, answered(500)))).toEqual(new Set());
     expect(await readDeliveries(store.db, entityId)).toMatchObject([{ status: 'pending', attempts: 0 }]);
     expect(await readAttempts(store.db, entityId)).toEqual([]);
-    expect(await settle(made(second, DELIVERED, answered(200)))).toEqual(new Set([second.deliveryId]));
-    expect(await settle(made(first, RETRY, answered(500)))).toEqual(new Set());
+    expect(await decideNext(made(second, DELIVERED, answered(200)))).toEqual(new Set([second.deliveryId]));
+    expect(await decideNext(made(first, RETRY, answered(500)))).toEqual(new Set());
     expect(await readDeliveries(store.db, entityId)).toMatchObject([{ status: 'delivered', attempts: 1 }]);
   });
 
@@ -112,7 +112,7 @@ onEveryEngine('settling', (store) => {
     const attempts = all.map((one, index) =>
       made(index % 3 === 0 ? { ...one, token: one.token + 1 } : one, DELIVERED, answered(200)),
     );
-    const settled = await settle(...attempts);
+    const settled = await decideNext(...attempts);
     expect(settled).toEqual(new Set(all.filter((_, index) => index % 3 !== 0).map(({ deliveryId }) => deliveryId)));
     expect(await readAttempts(store.db, entityId)).toHaveLength(66);
   });
@@ -126,7 +126,7 @@ onEveryEngine('settling', (store) => {
         [entityId, first.deliveryId, HOOK],
       ),
     );
-    await settle(...all.map((one) => made(one, DELIVERED, answered(200))));
+    await decideNext(...all.map((one) => made(one, DELIVERED, answered(200))));
     for (const delivery of await readDeliveries(store.db, entityId)) {
       expect(delivery).toMatchObject({ status: 'delivered', attempts: 1, dueMs: null });
     }
@@ -138,9 +138,9 @@ onEveryEngine('settling', (store) => {
   test('never makes one attempt count twice', async () => {
     const { entityId, first } = await claimed();
     const attempt = made(first, RETRY, answered(500));
-    await settle(attempt);
+    await decideNext(attempt);
     // As after a commit that went unanswered: it is settled, and by this very attempt.
-    expect(await settle(attempt)).toEqual(new Set([first.deliveryId]));
+    expect(await decideNext(attempt)).toEqual(new Set([first.deliveryId]));
     expect(await readDeliveries(store.db, entityId)).toMatchObject([{ attempts: 1 }]);
     expect(await readAttempts(store.db, entityId)).toHaveLength(1);
   });
@@ -150,7 +150,7 @@ onEveryEngine('settling', (store) => {
     const [failed, received] = all;
     if (failed === undefined || received === undefined) throw new Error('nothing was claimed');
     await deleteWebhook(store.db, entityId, webhookId, () => true, TEST_CHANGE);
-    await settle(made(failed, RETRY, answered(500)), made(received, DELIVERED, answered(200)));
+    await decideNext(made(failed, RETRY, answered(500)), made(received, DELIVERED, answered(200)));
     const byId = new Map((await readDeliveries(store.db, entityId)).map((delivery) => [delivery.deliveryId, delivery]));
     expect(byId.get(failed.deliveryId)).toMatchObject({ status: 'cancelled', dueMs: null, attempts: 1 });
     expect(byId.get(received.deliveryId)).toMatchObject({ status: 'delivered', dueMs: null, attempts: 1 });
@@ -159,7 +159,7 @@ onEveryEngine('settling', (store) => {
   test('leaves held what was held in flight, and a resume sends it again', async () => {
     const { entityId, webhookId, first } = await claimed();
     await suspendWebhook(store.db, entityId, webhookId, 'gone', TEST_CHANGE);
-    await settle(made(first, RETRY, answered(410)));
+    await decideNext(made(first, RETRY, answered(410)));
     expect(await readDeliveries(store.db, entityId)).toMatchObject([{ status: 'held', dueMs: null, attempts: 1 }]);
     await resumeWebhook(store.db, entityId, webhookId, TEST_CHANGE);
     expect(await claim(store.db, entityId)).toMatchObject([{ status: 'retrying', steps: 0, kind: 'retry' }]);
@@ -169,7 +169,7 @@ onEveryEngine('settling', (store) => {
     const receiver = await newReceiver(store.db);
     await acceptMany(store.db, receiver.entityId, 250);
     const all = await claim(store.db, receiver.entityId, 250);
-    const settled = await settle(...all.map((one) => made(one, DELIVERED, answered(200))));
+    const settled = await decideNext(...all.map((one) => made(one, DELIVERED, answered(200))));
     expect(settled.size).toBe(250);
     expect(await readAttempts(store.db, receiver.entityId)).toHaveLength(250);
   });

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'bun:test';
 import type { DeliveryFilter } from '../../../src/contract/deliveries.ts';
 import type { Claimed } from '../../../src/store/deliveries/claimed.ts';
 import { readDelivery } from '../../../src/store/deliveries/read.ts';
-import { settleAttempts } from '../../../src/store/deliveries/record-attempts.ts';
+import { recordAttempts } from '../../../src/store/deliveries/record-attempts.ts';
 import {
   continueRedelivery,
   findRunning,
@@ -223,23 +223,23 @@ onEveryEngine('sending one delivery again', (store) => {
     const [lost] = await claim(store.db, entityId);
     await letPass(store.db, entityId, 60_000);
     const [held] = await claim(store.db, entityId);
-    const settle = (claimed: Claimed | undefined, statusCode: number) =>
+    const decideNext = (claimed: Claimed | undefined, statusCode: number) =>
       store.db.transaction((queries) =>
-        settleAttempts(queries, store.db.dialect, [
+        recordAttempts(queries, store.db.dialect, [
           {
             claimed: claimed ?? never(),
-            settlement: { status: 'pending', steps: 0, delayMs: null, suspend: null },
+            next: { status: 'pending', steps: 0, delayMs: null, suspend: null },
             postUrl: HOOK,
             startedAtMs: Date.now(),
             outcome: answered(statusCode),
           },
         ]),
       );
-    expect((await settle(lost, 500)).size).toBe(0);
+    expect((await decideNext(lost, 500)).size).toBe(0);
     expect(await read()).toMatchObject({ attempts: 0, attemptLog: [] });
-    expect((await settle(held, 503)).size).toBe(1);
+    expect((await decideNext(held, 503)).size).toBe(1);
     expect(kinds(await read())).toEqual(['redelivery 503']);
-    expect((await settle(lost, 500)).size).toBe(0);
+    expect((await decideNext(lost, 500)).size).toBe(0);
     expect((await read()).attempts).toBe(1);
   });
 

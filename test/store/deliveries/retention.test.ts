@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from 'bun:test';
 import { SQL } from 'bun';
 import type { DeliveryStatus } from '../../../src/domain/attempt.ts';
 import type { Database, Queries, SqlValue } from '../../../src/store/database/database.ts';
-import { Pace, REST } from '../../../src/store/database/paced-batches.ts';
+import { PacedBatches, REST } from '../../../src/store/database/paced-batches.ts';
 import { giveBackSpace, storeBytes } from '../../../src/store/database/sqlite/vacuum.ts';
 import { type Pruned, prune } from '../../../src/store/deliveries/retention.ts';
 import { acceptEvents } from '../../../src/store/events/accept.ts';
@@ -25,7 +25,7 @@ onEveryEngine('retention of a minute', (store) => {
 
   /** By a clock of the test's own. */
   const pruneAt = (nowMs: number, dryRun = false) =>
-    prune(store.db, { olderThanMs: MINUTE_MS, pace: new Pace(store.engine, REST.now), dryRun, nowMs });
+    prune(store.db, { olderThanMs: MINUTE_MS, pace: new PacedBatches(store.engine, REST.now), dryRun, nowMs });
 
   const idsIn = async (table: string, column = 'id') => {
     const sql = `select distinct ${column} as id from ${table} where entity_id = $1 order by 1`;
@@ -82,7 +82,7 @@ onEveryEngine('retention of a minute', (store) => {
       { id: 'old', status: 'delivered', createdAtMs: hourAgoMs },
       { id: 'young', status: 'delivered', createdAtMs: Date.now() },
     );
-    await prune(store.db, { olderThanMs: 30 * MINUTE_MS, pace: new Pace(store.engine, REST.now) });
+    await prune(store.db, { olderThanMs: 30 * MINUTE_MS, pace: new PacedBatches(store.engine, REST.now) });
     expect(await idsIn('deliveries')).toEqual(['young']);
   });
 
@@ -172,7 +172,7 @@ onEveryEngine('retention of a minute', (store) => {
       { id: 'waiting', status: 'pending', createdAtMs: OLD_MS },
     );
     const plans = await plansOf(store, async (db) => {
-      const pace = new Pace(store.engine, REST.now);
+      const pace = new PacedBatches(store.engine, REST.now);
       await prune(db, { olderThanMs: MINUTE_MS, pace, dryRun: true, nowMs: NOW_MS });
       await prune(db, { olderThanMs: MINUTE_MS, pace, nowMs: NOW_MS });
     });
@@ -198,7 +198,7 @@ onEveryEngine('retention of a minute', (store) => {
     await fill();
     const fullBytes = await storeBytes(store.db);
     await pruneAt(NOW_MS);
-    await giveBackSpace(store.db, new Pace(store.engine, REST.now));
+    await giveBackSpace(store.db, new PacedBatches(store.engine, REST.now));
     if (store.engine === 'sqlite') {
       expect(await storeBytes(store.db)).toBeLessThan(fullBytes / 4);
       return;
@@ -217,7 +217,7 @@ onEveryEngine('retention beside others', (store) => {
       { id: 'taken', status: 'delivered', createdAtMs: OLD_MS },
     ]);
     const run = () =>
-      prune(store.db, { olderThanMs: MINUTE_MS, pace: new Pace(store.engine, REST.now), nowMs: NOW_MS });
+      prune(store.db, { olderThanMs: MINUTE_MS, pace: new PacedBatches(store.engine, REST.now), nowMs: NOW_MS });
     // SQLite has one writer, and a transaction waits for its turn there.
     if (store.engine === 'postgres') {
       const other = new SQL(store.url, { max: 1 });
@@ -264,14 +264,14 @@ onEveryEngine('retention beside others', (store) => {
     }));
     await seedAged(store.db, entityId, many);
     const stopping = new AbortController();
-    const pace = new Pace(store.engine, REST.background, stopping.signal);
+    const pace = new PacedBatches(store.engine, REST.background, stopping.signal);
     const onProgress = () => stopping.abort();
     const first = await prune(store.db, { olderThanMs: MINUTE_MS, pace, nowMs: NOW_MS, onProgress });
     expect(first.deliveries).toBeGreaterThan(0);
     expect(first.deliveries).toBeLessThan(1_200);
     const rest = await prune(store.db, {
       olderThanMs: MINUTE_MS,
-      pace: new Pace(store.engine, REST.now),
+      pace: new PacedBatches(store.engine, REST.now),
       nowMs: NOW_MS,
     });
     expect(first.deliveries + rest.deliveries).toBe(1_200);

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { settleAttempts } from '../../../src/store/deliveries/record-attempts.ts';
+import { recordAttempts } from '../../../src/store/deliveries/record-attempts.ts';
 import {
   markFailing,
   parkClaimed,
@@ -121,10 +121,10 @@ onEveryEngine('what waits', (store) => {
     const [claimed] = await claim(store.db, entityId);
     if (claimed === undefined) throw new Error('nothing was claimed');
     await suspendWebhook(store.db, entityId, webhookId, 'gone', TEST_CHANGE);
-    const settlement = { status: 'retrying', steps: 1, delayMs: 60_000, suspend: null } as const;
-    const attempt = { claimed, settlement, outcome: answered(500), postUrl: '', startedAtMs: 0 };
+    const next = { status: 'retrying', steps: 1, delayMs: 60_000, suspend: null } as const;
+    const attempt = { claimed, next, outcome: answered(500), postUrl: '', startedAtMs: 0 };
     const resuming = await store.db.transaction(async (queries) => {
-      await settleAttempts(queries, store.db.dialect, [attempt]);
+      await recordAttempts(queries, store.db.dialect, [attempt]);
       return resumeDuring(entityId, webhookId);
     });
     await resuming.done;

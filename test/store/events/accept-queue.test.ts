@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { type Database, type Queries, StoreUnavailableError } from '../../../src/store/database/database.ts';
-import type { HandOver } from '../../../src/store/deliveries/claimed.ts';
-import { EventIntake } from '../../../src/store/events/accept-queue.ts';
+import type { DirectDispatch } from '../../../src/store/deliveries/claimed.ts';
+import { AcceptQueue } from '../../../src/store/events/accept-queue.ts';
 import { newEvent, newReceiver, readDeliveries } from '../../support/deliveries.ts';
 import { rejection } from '../../support/rejection.ts';
 import { alteredStore, onEveryEngine } from '../../support/stores.ts';
@@ -35,14 +35,14 @@ function refusingPoison(db: Database): Database {
 }
 
 onEveryEngine('taking events in', (store) => {
-  const settle = (intake: EventIntake, events: readonly ReturnType<typeof newEvent>[]) =>
-    Promise.allSettled(events.map((event) => intake.accept(event)));
+  const decideNext = (acceptQueue: AcceptQueue, events: readonly ReturnType<typeof newEvent>[]) =>
+    Promise.allSettled(events.map((event) => acceptQueue.accept(event)));
 
   test('events that arrive together share a commit', async () => {
     const { entityId } = await newReceiver(store.db);
     const { db, transactions } = counted(store.db);
-    const intake = new EventIntake(db, () => undefined);
-    const answers = await Promise.all(Array.from({ length: 101 }, () => intake.accept(newEvent(entityId))));
+    const acceptQueue = new AcceptQueue(db, () => undefined);
+    const answers = await Promise.all(Array.from({ length: 101 }, () => acceptQueue.accept(newEvent(entityId))));
     expect(answers.every(({ repeated, deliveries }) => !repeated && deliveries === 1)).toBe(true);
     expect(transactions()).toBe(1);
     expect(await readDeliveries(store.db, entityId)).toHaveLength(101);
@@ -56,7 +56,7 @@ onEveryEngine('taking events in', (store) => {
   ])('waits for a line that %s', async (_, lengthAt, turns) => {
     const { entityId } = await newReceiver(store.db);
     let looks = 0;
-    const handOver: HandOver = {
+    const directDispatch: DirectDispatch = {
       leaseMs: 1_000,
       get inLine() {
         return lengthAt(looks++);
@@ -65,7 +65,7 @@ onEveryEngine('taking events in', (store) => {
       cancel: () => undefined,
       begin: () => undefined,
     };
-    await new EventIntake(store.db, () => undefined, undefined, handOver).accept(newEvent(entityId));
+    await new AcceptQueue(store.db, () => undefined, undefined, directDispatch).accept(newEvent(entityId));
     // The last look is the one that ends the waiting, but for the time when all turns are used up.
     expect(looks).toBe(turns === 16 ? 16 : turns + 1);
   });
@@ -82,7 +82,7 @@ onEveryEngine('taking events in', (store) => {
         }),
     });
     let answered = false;
-    const accepting = new EventIntake(slow, () => undefined).accept(newEvent(entityId)).then(() => {
+    const accepting = new AcceptQueue(slow, () => undefined).accept(newEvent(entityId)).then(() => {
       answered = true;
     });
     await Bun.sleep(50);
@@ -94,9 +94,9 @@ onEveryEngine('taking events in', (store) => {
 
   test('one that cannot be stored fails alone, and its neighbours are accepted', async () => {
     const { entityId } = await newReceiver(store.db);
-    const intake = new EventIntake(refusingPoison(store.db), () => undefined);
+    const acceptQueue = new AcceptQueue(refusingPoison(store.db), () => undefined);
     const events = ['1', '2', POISON, '3', '4'].map((body) => newEvent(entityId, { body }));
-    const answers = await settle(intake, events);
+    const answers = await decideNext(acceptQueue, events);
     expect(answers.map(({ status }) => status)).toEqual([
       'fulfilled',
       'fulfilled',
@@ -109,9 +109,9 @@ onEveryEngine('taking events in', (store) => {
 
   test('a conflict is the problem of the one that has it', async () => {
     const { entityId } = await newReceiver(store.db);
-    const intake = new EventIntake(store.db, () => undefined);
+    const acceptQueue = new AcceptQueue(store.db, () => undefined);
     const event = newEvent(entityId);
-    const answers = await settle(intake, [newEvent(entityId), event, { ...event, body: '{}' }, event]);
+    const answers = await decideNext(acceptQueue, [newEvent(entityId), event, { ...event, body: '{}' }, event]);
     expect(answers).toMatchObject([
       { value: { repeated: false } },
       { value: { repeated: false } },
@@ -127,31 +127,31 @@ onEveryEngine('taking events in', (store) => {
       transaction: (work) =>
         down ? Promise.reject(new StoreUnavailableError('down')) : store.db.transaction((queries) => work(queries)),
     });
-    const intake = new EventIntake(flaky, () => undefined);
-    const refused = await settle(intake, [newEvent(entityId), newEvent(entityId), newEvent(entityId)]);
+    const acceptQueue = new AcceptQueue(flaky, () => undefined);
+    const refused = await decideNext(acceptQueue, [newEvent(entityId), newEvent(entityId), newEvent(entityId)]);
     expect(refused.map((answer) => answer.status === 'rejected' && answer.reason)).toEqual(
       Array(3).fill(expect.any(StoreUnavailableError)),
     );
     expect(await readDeliveries(store.db, entityId)).toEqual([]);
     down = false;
-    expect(await intake.accept(newEvent(entityId))).toMatchObject({ deliveries: 1 });
+    expect(await acceptQueue.accept(newEvent(entityId))).toMatchObject({ deliveries: 1 });
   });
 
   test('the engine is woken once for a group, and not by repeats or by events that nobody asked for', async () => {
     const { entityId } = await newReceiver(store.db);
     const unheard = await newEntity(store.db);
     let woken = 0;
-    const intake = new EventIntake(store.db, () => woken++);
+    const acceptQueue = new AcceptQueue(store.db, () => woken++);
     const event = newEvent(entityId);
-    await intake.accept(newEvent(unheard));
+    await acceptQueue.accept(newEvent(unheard));
     expect(woken).toBe(0);
-    await intake.accept(event);
+    await acceptQueue.accept(event);
     expect(woken).toBe(1);
-    await intake.accept(event);
+    await acceptQueue.accept(event);
     expect(woken).toBe(1);
     await Promise.all([
-      intake.accept(newEvent(unheard)),
-      ...Array.from({ length: 9 }, () => intake.accept(newEvent(entityId))),
+      acceptQueue.accept(newEvent(unheard)),
+      ...Array.from({ length: 9 }, () => acceptQueue.accept(newEvent(entityId))),
     ]);
     expect(woken).toBe(2);
   });
@@ -160,12 +160,12 @@ onEveryEngine('taking events in', (store) => {
     const stuck = Promise.withResolvers<never>();
     // It fails before anybody looks, and that alone is no fault.
     stuck.promise.catch(() => undefined);
-    const intake = new EventIntake(alteredStore(store.db, { transaction: () => stuck.promise }), () => undefined);
-    const waiting = settle(
-      intake,
+    const acceptQueue = new AcceptQueue(alteredStore(store.db, { transaction: () => stuck.promise }), () => undefined);
+    const waiting = decideNext(
+      acceptQueue,
       Array.from({ length: 10_000 }, () => newEvent('ent_1')),
     );
-    expect((await rejection(intake.accept(newEvent('ent_1')))).message).toContain('too many events');
+    expect((await rejection(acceptQueue.accept(newEvent('ent_1')))).message).toContain('too many events');
     stuck.reject(new StoreUnavailableError('down'));
     expect((await waiting).every(({ status }) => status === 'rejected')).toBe(true);
   });
@@ -174,9 +174,9 @@ onEveryEngine('taking events in', (store) => {
 onEveryEngine('a body that the engine itself may refuse', (store) => {
   test('harms nobody else in its group', async () => {
     const { entityId } = await newReceiver(store.db);
-    const intake = new EventIntake(store.db, () => undefined);
+    const acceptQueue = new AcceptQueue(store.db, () => undefined);
     const events = ['1', '2', 'a\0b', '3'].map((body) => newEvent(entityId, { body }));
-    const answers = await Promise.allSettled(events.map((event) => intake.accept(event)));
+    const answers = await Promise.allSettled(events.map((event) => acceptQueue.accept(event)));
     const taken = answers.map(({ status }) => status === 'fulfilled');
     expect(taken).toEqual([true, true, store.engine === 'sqlite', true]);
   });

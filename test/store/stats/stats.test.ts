@@ -3,7 +3,7 @@ import type { Stats } from '../../../src/contract/stats.ts';
 import { createLogger } from '../../../src/log.ts';
 import { Counter } from '../../../src/metrics/registry.ts';
 import { type Database, StoreUnavailableError } from '../../../src/store/database/database.ts';
-import { Pace } from '../../../src/store/database/paced-batches.ts';
+import { PacedBatches } from '../../../src/store/database/paced-batches.ts';
 import { prune } from '../../../src/store/deliveries/retention.ts';
 import { newId } from '../../../src/store/new-id.ts';
 import { pruneStats, readStats } from '../../../src/store/stats/read.ts';
@@ -208,7 +208,7 @@ onEveryEngine('statistics', (store) => {
     await recorder.flush();
     const left = async () => (await readStats(store.db, owner, DAY, undefined)).total.accepted;
     const pruneAt = (second: number, dryRun: boolean) => {
-      const pace = new Pace(store.engine, 0);
+      const pace = new PacedBatches(store.engine, 0);
       return prune(store.db, { olderThanMs: 86_400_000, pace, dryRun, nowMs: (MIDNIGHT_S + 86_400 + second) * 1_000 });
     };
     await pruneAt(86_399, false);

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { findRevision } from '../../../src/store/tenants/entities.ts';
-import { WebhookViews } from '../../../src/store/webhooks/list-cache.ts';
+import { WebhookListCache } from '../../../src/store/webhooks/list-cache.ts';
 import { onEveryEngine } from '../../support/stores.ts';
 import { listQuery, newEntity, register, seedWebhooks } from '../../support/webhooks.ts';
 
@@ -12,7 +12,7 @@ onEveryEngine('lists from memory', (store) => {
   function watchedViews(maxBytes?: number) {
     const roads: string[] = [];
     const counted = { fromView: { inc: () => roads.push('view') }, fromStore: { inc: () => roads.push('store') } };
-    const views = new WebhookViews(store.db, counted, maxBytes);
+    const views = new WebhookListCache(store.db, counted, maxBytes);
     const ask = async (entityId: string, given = {}) =>
       views.list(entityId, (await findRevision(store.db, entityId)) ?? 0, listQuery(given));
     return { ask, roads };

@@ -1,13 +1,13 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { AnswerCache } from '../../../src/api/http/response-cache.ts';
+import { ResponseCache } from '../../../src/api/http/response-cache.ts';
 import type { NetworkEvent, Webhook, WebhookList, WebhookListQuery } from '../../../src/contract/webhooks.ts';
 import { EVENT_KINDS } from '../../../src/domain/event-kinds.ts';
 import { MAX_NETWORK_ID } from '../../../src/domain/networks.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { findRevision } from '../../../src/store/tenants/entities.ts';
 import { listWebhooks } from '../../../src/store/webhooks/list.ts';
-import { WebhookViews } from '../../../src/store/webhooks/list-cache.ts';
+import { WebhookListCache } from '../../../src/store/webhooks/list-cache.ts';
 import { call, testApp, WEBHOOKS } from '../../support/api.ts';
 import { onEveryEngine } from '../../support/stores.ts';
 import {
@@ -104,7 +104,7 @@ function fromStore(db: Database): Road {
 /** Asked twice, so that the second answer is from the view; the JSON of both is the same to the byte. */
 function fromView(db: Database): Road {
   const counts = { view: 0, store: 0 };
-  const views = new WebhookViews(db, {
+  const views = new WebhookListCache(db, {
     fromView: { inc: () => counts.view++ },
     fromStore: { inc: () => counts.store++ },
   });
@@ -122,7 +122,7 @@ function fromView(db: Database): Road {
 /** Asked three times, so that the last answer is a kept one; all three are the same. */
 function overHttp(db: Database): Road {
   let kept = 0;
-  const app = testApp(db, { ADMIN_KEY }, { answers: new AnswerCache({ inc: () => kept++ }) });
+  const app = testApp(db, { ADMIN_KEY }, { answers: new ResponseCache({ inc: () => kept++ }) });
   return async (entityId, query) => {
     const search = Object.entries(query).map(([name, value]) => `${name}=${value}`);
     const ask = async () => {

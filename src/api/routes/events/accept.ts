@@ -17,20 +17,20 @@ import { splitLines } from '../../http/ndjson.ts';
 import { asProblem } from '../../http/problem-response.ts';
 import { decodeUtf8, parseJson, readBytes, requireContentType } from '../../http/request-body.ts';
 import { json } from '../../http/responses.ts';
-import { type Endpoint, endpoint } from '../../operation.ts';
+import { type Operation, operation } from '../../operation.ts';
 
 const JSON_TYPE = 'application/json';
 const NDJSON_TYPE = 'application/x-ndjson';
 
 type EventSchema = ReturnType<typeof postedEventSchema>;
 
-export function eventEndpoints(config: Config): Endpoint[] {
+export function eventOperations(config: Config): Operation[] {
   const schema = postedEventSchema(knownEvents(config));
   return [acceptOne(schema), acceptBatch(schema)];
 }
 
-function acceptOne(schema: EventSchema): Endpoint {
-  return endpoint({
+function acceptOne(schema: EventSchema): Operation {
+  return operation({
     method: 'post',
     path: '/events',
     operationId: 'sendEvent',
@@ -57,8 +57,8 @@ function acceptOne(schema: EventSchema): Endpoint {
   });
 }
 
-function acceptBatch(schema: EventSchema): Endpoint {
-  return endpoint({
+function acceptBatch(schema: EventSchema): Operation {
+  return operation({
     method: 'post',
     path: '/events/batch',
     operationId: 'sendEvents',
@@ -114,7 +114,7 @@ function refusedLine({ status, code, detail, extra }: Problem): LineResult {
 
 /** Parsed only to be checked: what is kept and sent is the text as it came. */
 async function accept(
-  { intake, backlog, config, nowMs }: ApiContext,
+  { acceptQueue, backlog, config, nowMs }: ApiContext,
   entityId: string,
   schema: EventSchema,
   bytes: Uint8Array,
@@ -125,7 +125,7 @@ async function accept(
   await backlog.requireRoom(entityId);
   const { event, networkId, eventId = newId('evt') } = parsed.value;
   const firstDelayMs = config.RETRY_SCHEDULE[0] ?? 0;
-  const acceptance = await intake.accept({
+  const acceptance = await acceptQueue.accept({
     entityId,
     eventId,
     event,

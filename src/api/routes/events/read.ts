@@ -1,10 +1,10 @@
 import { eventListQuerySchema, eventListSchema, eventSchema } from '../../../contract/deliveries.ts';
 import { Problem } from '../../../contract/problems.ts';
 import { listEvents, readEvent } from '../../../store/deliveries/read.ts';
-import { cacheableJson, taggedAnswers } from '../../http/responses.ts';
-import { type Endpoint, endpoint } from '../../operation.ts';
+import { cacheableJson, taggedResponses } from '../../http/responses.ts';
+import { type Operation, operation } from '../../operation.ts';
 
-const list = endpoint({
+const list = operation({
   method: 'get',
   path: '/events',
   operationId: 'listEvents',
@@ -14,19 +14,19 @@ const list = endpoint({
     'Each with its body. A page of more than 25 is refused where its bodies are more than 6.25 MiB together: ask for fewer.',
   permission: 'events:read',
   query: eventListQuerySchema,
-  answers: taggedAnswers(eventListSchema),
+  answers: taggedResponses(eventListSchema),
   handle: async ({ context, caller, request, query }) =>
     cacheableJson(request, await listEvents(context.db, caller.entityId, query)),
 });
 
-const read = endpoint({
+const read = operation({
   method: 'get',
   path: '/events/{eventId}',
   operationId: 'readEvent',
   tag: 'Events',
   summary: 'Read one accepted event',
   permission: 'events:read',
-  answers: taggedAnswers(eventSchema),
+  answers: taggedResponses(eventSchema),
   problems: ['not_found'],
   handle: async ({ context, caller, request, id }) => {
     const event = await readEvent(context.db, caller.entityId, id);
@@ -35,4 +35,4 @@ const read = endpoint({
   },
 });
 
-export const acceptedEventEndpoints: readonly Endpoint[] = [list, read];
+export const acceptedEventOperations: readonly Operation[] = [list, read];

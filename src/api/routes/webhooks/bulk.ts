@@ -3,15 +3,15 @@ import { countSchema, webhookMatchSchema, webhookUpdateSchema } from '../../../c
 import { countMatching, deleteMatching, moveMatching } from '../../../store/webhooks/change.ts';
 import { changeBy } from '../../context.ts';
 import { json } from '../../http/responses.ts';
-import { type Endpoint, endpoint } from '../../operation.ts';
+import { type Operation, operation } from '../../operation.ts';
 
 /** The same as on one webhook, for all that match a filter: all or nothing, and never without a filter. */
-export function webhookBulkEndpoints(config: Config): Endpoint[] {
+export function webhookBulkOperations(config: Config): Operation[] {
   return [moveMany({ allowInsecureTargets: config.ALLOW_INSECURE_TARGETS }), deleteMany];
 }
 
-function moveMany(rules: { allowInsecureTargets: boolean }): Endpoint {
-  return endpoint({
+function moveMany(rules: { allowInsecureTargets: boolean }): Operation {
+  return operation({
     method: 'patch',
     path: '/webhooks/classic',
     operationId: 'updateWebhooks',
@@ -33,7 +33,7 @@ function moveMany(rules: { allowInsecureTargets: boolean }): Endpoint {
   });
 }
 
-const deleteMany = endpoint({
+const deleteMany = operation({
   method: 'delete',
   path: '/webhooks/classic',
   operationId: 'deleteWebhooks',

@@ -5,7 +5,7 @@ import {
   healthSchema,
   noticeUrlSchema,
   noticeUrlUpdateSchema,
-  testAnswerSchema,
+  testResponseSchema,
 } from '../../../contract/webhook-health.ts';
 import { webhookSchema } from '../../../contract/webhooks.ts';
 import { isSuccess } from '../../../domain/attempt.ts';
@@ -16,11 +16,11 @@ import { readWebhook } from '../../../store/webhooks/change.ts';
 import { readHealth, readNoticeUrl, setNoticeUrl } from '../../../store/webhooks/health.ts';
 import { changeBy, nowS } from '../../context.ts';
 import { InFlight } from '../../http/concurrency-limit.ts';
-import { cacheableJson, json, taggedAnswers } from '../../http/responses.ts';
-import { type Endpoint, endpoint } from '../../operation.ts';
+import { cacheableJson, json, taggedResponses } from '../../http/responses.ts';
+import { type Operation, operation } from '../../operation.ts';
 
 /** Whether a webhook works: try it, ask how it fares, put it back into service, be told when it is taken out. */
-export function webhookHealthEndpoints(config: Config): Endpoint[] {
+export function webhookHealthOperations(config: Config): Operation[] {
   return [
     test(config.DESTINATION_CONCURRENCY),
     health,
@@ -31,9 +31,9 @@ export function webhookHealthEndpoints(config: Config): Endpoint[] {
 }
 
 /** They go out beside the queue and its bounds, and one to a receiver that hangs takes as long as an attempt may. */
-function test(maxAtOnce: number): Endpoint {
+function test(maxAtOnce: number): Operation {
   const posts = new InFlight('test posts', maxAtOnce);
-  return endpoint({
+  return operation({
     method: 'post',
     path: '/webhooks/classic/{webhookId}/test',
     operationId: 'testWebhook',
@@ -43,7 +43,7 @@ function test(maxAtOnce: number): Endpoint {
       'A realistic sample of the webhook’s event kind with `"test": true`, really signed, sent whether or not the webhook ' +
       'is suspended. It is logged as a delivery with one attempt.',
     permission: 'webhooks:write',
-    answers: { 200: { description: 'What came of it', schema: testAnswerSchema } },
+    answers: { 200: { description: 'What came of it', schema: testResponseSchema } },
     problems: ['not_found'],
     handle: async ({ context, caller, id }) => {
       const webhook = await readWebhook(context.db, caller.entityId, id);
@@ -67,14 +67,14 @@ function test(maxAtOnce: number): Endpoint {
   });
 }
 
-const health = endpoint({
+const health = operation({
   method: 'get',
   path: '/webhooks/classic/{webhookId}/health',
   operationId: 'readWebhookHealth',
   tag: 'Webhooks',
   summary: 'See how a webhook fares',
   permission: 'webhooks:read',
-  answers: taggedAnswers(healthSchema),
+  answers: taggedResponses(healthSchema),
   problems: ['not_found'],
   handle: async ({ context, caller, request, id }) => {
     const found = await readHealth(context.db, caller.entityId, id);
@@ -83,7 +83,7 @@ const health = endpoint({
   },
 });
 
-const resume = endpoint({
+const resume = operation({
   method: 'post',
   path: '/webhooks/classic/{webhookId}/resume',
   operationId: 'resumeWebhook',
@@ -102,20 +102,20 @@ const resume = endpoint({
   },
 });
 
-const readNotice = endpoint({
+const readNotice = operation({
   method: 'get',
   path: '/webhooks/notice-url',
   operationId: 'readNoticeUrl',
   tag: 'Webhooks',
   summary: 'Read where notices go',
   permission: 'webhooks:read',
-  answers: taggedAnswers(noticeUrlSchema),
+  answers: taggedResponses(noticeUrlSchema),
   handle: async ({ context, caller, request }) =>
     cacheableJson(request, { noticeUrl: await readNoticeUrl(context.db, caller.entityId) }),
 });
 
-function setNotice(rules: { allowInsecureTargets: boolean }): Endpoint {
-  return endpoint({
+function setNotice(rules: { allowInsecureTargets: boolean }): Operation {
+  return operation({
     method: 'put',
     path: '/webhooks/notice-url',
     operationId: 'setNoticeUrl',

@@ -8,10 +8,10 @@ import {
 } from '../../../contract/webhooks.ts';
 import { registerWebhooks } from '../../../store/webhooks/register.ts';
 import { changeBy } from '../../context.ts';
-import { json, taggedAnswers } from '../../http/responses.ts';
-import { type Endpoint, endpoint } from '../../operation.ts';
+import { json, taggedResponses } from '../../http/responses.ts';
+import { type Operation, operation } from '../../operation.ts';
 
-export function webhookEndpoints(config: Config): Endpoint[] {
+export function webhookOperations(config: Config): Operation[] {
   const rules: RegistrationRules = {
     allowInsecureTargets: config.ALLOW_INSECURE_TARGETS,
     networks: config.NETWORKS,
@@ -20,7 +20,7 @@ export function webhookEndpoints(config: Config): Endpoint[] {
   return [list, register(rules, config.ENTITY_WEBHOOK_LIMIT)];
 }
 
-const list = endpoint({
+const list = operation({
   method: 'get',
   path: '/webhooks/classic',
   operationId: 'listWebhooks',
@@ -31,14 +31,14 @@ const list = endpoint({
     '`totalResults` counts all matches and is of the same moment as the page. A page past the end is empty.',
   permission: 'webhooks:read',
   query: webhookListQuerySchema,
-  answers: taggedAnswers(webhookListSchema),
+  answers: taggedResponses(webhookListSchema),
   reuse: ({ answers }, { entityId, revision }, request) => answers.find(entityId, revision, request),
   handle: async ({ context: { views, answers }, caller: { entityId, revision }, request, query }) =>
     answers.keep(entityId, await views.list(entityId, revision, query), request),
 });
 
-function register(rules: RegistrationRules, entityWebhookLimit: number): Endpoint {
-  return endpoint({
+function register(rules: RegistrationRules, entityWebhookLimit: number): Operation {
+  return operation({
     method: 'post',
     path: '/webhooks/classic',
     operationId: 'registerWebhooks',

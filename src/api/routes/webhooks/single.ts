@@ -4,31 +4,31 @@ import { coverageSchema, type Webhook, webhookSchema, webhookUpdateSchema } from
 import { deleteWebhook, moveWebhook, readWebhook } from '../../../store/webhooks/change.ts';
 import { readCoverage } from '../../../store/webhooks/coverage.ts';
 import { changeBy } from '../../context.ts';
-import { allows, cacheableJson, etagOf, taggedAnswers } from '../../http/responses.ts';
-import { type Endpoint, endpoint } from '../../operation.ts';
+import { allows, cacheableJson, etagOf, taggedResponses } from '../../http/responses.ts';
+import { type Operation, operation } from '../../operation.ts';
 
 /** One webhook by its id, and the grid of all of them. */
-export function singleWebhookEndpoints(config: Config): Endpoint[] {
+export function singleWebhookOperations(config: Config): Operation[] {
   return [read, move({ allowInsecureTargets: config.ALLOW_INSECURE_TARGETS }), remove, coverage(config)];
 }
 
 const TAG = 'A hash of the body; send it as If-Match to change only what you have seen.';
 
-const read = endpoint({
+const read = operation({
   method: 'get',
   path: '/webhooks/classic/{webhookId}',
   operationId: 'readWebhook',
   tag: 'Webhooks',
   summary: 'Read one webhook',
   permission: 'webhooks:read',
-  answers: taggedAnswers(webhookSchema, TAG),
+  answers: taggedResponses(webhookSchema, TAG),
   problems: ['not_found'],
   handle: async ({ context, caller, request, id }) =>
     cacheableJson(request, found(await readWebhook(context.db, caller.entityId, id))),
 });
 
-function move(rules: { allowInsecureTargets: boolean }): Endpoint {
-  return endpoint({
+function move(rules: { allowInsecureTargets: boolean }): Operation {
+  return operation({
     method: 'patch',
     path: '/webhooks/classic/{webhookId}',
     operationId: 'updateWebhook',
@@ -49,7 +49,7 @@ function move(rules: { allowInsecureTargets: boolean }): Endpoint {
   });
 }
 
-const remove = endpoint({
+const remove = operation({
   method: 'delete',
   path: '/webhooks/classic/{webhookId}',
   operationId: 'deleteWebhook',
@@ -66,9 +66,9 @@ const remove = endpoint({
   },
 });
 
-function coverage(config: Config): Endpoint {
+function coverage(config: Config): Operation {
   const known = { networks: config.NETWORKS, events: knownEvents(config) };
-  return endpoint({
+  return operation({
     method: 'get',
     path: '/webhooks/coverage',
     operationId: 'readCoverage',
@@ -76,7 +76,7 @@ function coverage(config: Config): Endpoint {
     summary: 'See which networks and events are registered',
     description: 'The grid of networks and events with counts, so that a gap is visible at once.',
     permission: 'webhooks:read',
-    answers: taggedAnswers(coverageSchema),
+    answers: taggedResponses(coverageSchema),
     handle: async ({ context, caller, request }) =>
       cacheableJson(request, await readCoverage(context.db, caller.entityId, known)),
   });

@@ -1,7 +1,7 @@
 import { EVENT_KINDS } from '../../../domain/event-kinds.ts';
 import { networkName } from '../../../domain/networks.ts';
 import { Icon, type IconName } from '../../components/icon.tsx';
-import { PAGE_PATHS } from '../../paths.ts';
+import { DASHBOARD_PATHS } from '../../paths.ts';
 import { addressOf, Link } from '../../router.tsx';
 
 export type CellKind = 'empty' | 'covered' | 'doubled' | 'suspended';
@@ -46,7 +46,7 @@ export function Cell({ networkId, event, webhooks, suspended, onRegister }: Cell
   const shown = suspended === 0 ? String(webhooks) : `${suspended}/${webhooks}`;
   const about = `${where}: ${shown} ${suspended > 0 ? 'suspended' : webhooks === 1 ? 'webhook' : 'webhooks'}`;
   return (
-    <Link to={addressOf(PAGE_PATHS.webhooks, filter)} class={`cell cell-${kind}`} aria-label={about} title={about}>
+    <Link to={addressOf(DASHBOARD_PATHS.webhooks, filter)} class={`cell cell-${kind}`} aria-label={about} title={about}>
       {icon}
       <span class="number">{shown}</span>
     </Link>

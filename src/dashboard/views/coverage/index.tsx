@@ -5,7 +5,7 @@ import { Icon } from '../../components/icon.tsx';
 import { Failure, Loading } from '../../components/lists/states.tsx';
 import { ViewHead } from '../../components/lists/view-head.tsx';
 import { useStore } from '../../observable.ts';
-import { useAnswer } from '../../use-response.ts';
+import { useResponse } from '../../use-response.ts';
 import { webhooksChanged } from '../webhooks/changed-signal.ts';
 import type { Chosen } from '../webhooks/dialogs/pairs.tsx';
 import { RegisterDialog } from '../webhooks/dialogs/register-dialog.tsx';
@@ -14,7 +14,7 @@ import { Grid, Legend } from './grid.tsx';
 /** Which networks and events anybody listens to, so that a gap is seen at once and filled with a click. */
 export function Coverage() {
   const change = useStore(webhooksChanged);
-  const { data, problem, loading, again } = useAnswer(`coverage ${change}`, (signal) =>
+  const { data, problem, loading, again } = useResponse(`coverage ${change}`, (signal) =>
     paybell().webhooks.coverage({ signal }),
   );
   const [registering, setRegistering] = useState<Chosen | null>(null);

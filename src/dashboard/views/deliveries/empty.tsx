@@ -1,7 +1,7 @@
 import { PastTheEnd } from '../../components/lists/past-the-end.tsx';
 import { Empty } from '../../components/lists/states.tsx';
 import { Curl } from '../../components/values/copy.tsx';
-import { PAGE_PATHS } from '../../paths.ts';
+import { DASHBOARD_PATHS } from '../../paths.ts';
 import { Link } from '../../router.tsx';
 
 /** A first event to paste: it needs no more than its kind and its network. */
@@ -11,7 +11,7 @@ export function NoneYet() {
   return (
     <Empty icon="deliveries" title="Nothing has been sent yet">
       <p>
-        A delivery is one event on its way to one webhook. With a <Link to={PAGE_PATHS.webhooks}>webhook</Link>{' '}
+        A delivery is one event on its way to one webhook. With a <Link to={DASHBOARD_PATHS.webhooks}>webhook</Link>{' '}
         registered for it, send a first event and watch it arrive here:
       </p>
       <Curl method="POST" path="/events" body={FIRST} />

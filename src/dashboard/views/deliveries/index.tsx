@@ -14,8 +14,8 @@ import { NoneYet, NothingHere } from './empty.tsx';
 import { FILTER_NAMES, type FilterValues } from './filters/filter-fields.tsx';
 import { clearFilters, DeliveryFilters } from './filters/filters.tsx';
 import { closePanel, DeliveryPanel } from './panel/detail.tsx';
-import { RedeliverDialog } from './resend/resend-dialog.tsx';
-import { RedeliveryProgress } from './resend/resend-progress.tsx';
+import { ResendDialog } from './resend/resend-dialog.tsx';
+import { ResendProgress } from './resend/resend-progress.tsx';
 import { DeliveryTable } from './table.tsx';
 import { useDeliveryList } from './use-delivery-list.ts';
 import { useReading } from './use-reading-position.ts';
@@ -56,7 +56,7 @@ export function Deliveries() {
           Send many again
         </ActionButton>
       </ViewHead>
-      {redelivery === null ? null : <RedeliveryProgress redeliveryId={redelivery} />}
+      {redelivery === null ? null : <ResendProgress redeliveryId={redelivery} />}
       <DeliveryFilters query={query} values={filters} problem={problem} />
       <div class={opened === null ? 'split' : 'split split-open'}>
         <div class="split-list" ref={list}>
@@ -83,7 +83,7 @@ export function Deliveries() {
         </div>
         {opened === null ? null : <DeliveryPanel deliveryId={opened} live={on} />}
       </div>
-      {redelivering ? <RedeliverDialog start={filters} onClose={() => setRedelivering(false)} /> : null}
+      {redelivering ? <ResendDialog start={filters} onClose={() => setRedelivering(false)} /> : null}
     </>
   );
 }

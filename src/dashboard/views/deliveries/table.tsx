@@ -4,7 +4,7 @@ import { errorText } from '../../components/values/attempt-error.ts';
 import { Network } from '../../components/values/network.tsx';
 import { Time } from '../../components/values/time.tsx';
 import { Address } from '../../components/values/url.tsx';
-import { PAGE_PATHS } from '../../paths.ts';
+import { DASHBOARD_PATHS } from '../../paths.ts';
 import { addressOf, Link } from '../../router.tsx';
 import { StatusBadge } from './delivery-status.tsx';
 import { useSlots } from './use-slots.ts';
@@ -41,7 +41,7 @@ export function DeliveryTable({ deliveries, busy, query, opened }: TableProps) {
             <DeliveryRow
               key={slots.get(delivery.deliveryId)}
               delivery={delivery}
-              to={addressOf(PAGE_PATHS.deliveries, { ...values, delivery: delivery.deliveryId })}
+              to={addressOf(DASHBOARD_PATHS.deliveries, { ...values, delivery: delivery.deliveryId })}
               opened={delivery.deliveryId === opened}
             />
           ))}

@@ -2,7 +2,7 @@ import type { Stats } from '../../../client/types.ts';
 import { Icon } from '../../components/icon.tsx';
 import { spanText } from '../../components/values/duration-text.ts';
 import { Address } from '../../components/values/url.tsx';
-import { PAGE_PATHS } from '../../paths.ts';
+import { DASHBOARD_PATHS } from '../../paths.ts';
 import { addressOf, Link } from '../../router.tsx';
 import { countText, rateText, successRate } from './figures.ts';
 
@@ -16,7 +16,7 @@ export function Destinations({ stats, interval, chosen }: DestinationsProps) {
       <div class="destinations-head">
         <h2>{chosen === null ? 'By destination' : 'One destination'}</h2>
         {chosen === null ? null : (
-          <Link to={addressOf(PAGE_PATHS.overview, { interval })} class="button button-small">
+          <Link to={addressOf(DASHBOARD_PATHS.overview, { interval })} class="button button-small">
             <Icon name="cross" size={12} />
             Show all destinations
           </Link>
@@ -69,7 +69,7 @@ function Row({ figures, interval }: { figures: Stats['destinations'][number]; in
   return (
     <tr>
       <td>
-        <Link to={addressOf(PAGE_PATHS.overview, { interval, destination })}>
+        <Link to={addressOf(DASHBOARD_PATHS.overview, { interval, destination })}>
           <Address url={destination} />
         </Link>
       </td>

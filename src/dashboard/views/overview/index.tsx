@@ -7,9 +7,9 @@ import { ViewHead } from '../../components/lists/view-head.tsx';
 import { Curl } from '../../components/values/copy.tsx';
 import { live, useTicks } from '../../live.ts';
 import { useStore } from '../../observable.ts';
-import { PAGE_PATHS } from '../../paths.ts';
+import { DASHBOARD_PATHS } from '../../paths.ts';
 import { addressOf, Link, usePlace } from '../../router.tsx';
-import { useAnswer } from '../../use-response.ts';
+import { useResponse } from '../../use-response.ts';
 import { Chart } from './chart.tsx';
 import { Destinations } from './destinations.tsx';
 import { backlogChart, chartsOf } from './series.ts';
@@ -30,7 +30,7 @@ export function Overview() {
   const interval = query.get('interval') ?? 'minute';
   const destination = query.get('destination');
   const asked = { interval, ...(destination === null ? {} : { destination }) } as StatsQuery;
-  const { data, problem, again } = useAnswer(JSON.stringify(asked), (signal) => paybell().stats(asked, { signal }));
+  const { data, problem, again } = useResponse(JSON.stringify(asked), (signal) => paybell().stats(asked, { signal }));
   const on = useStore(live);
   useTicks(on && !willLast(problem), EVERY_MS, async () => {
     await again();
@@ -47,7 +47,7 @@ export function Overview() {
           {RANGES.map((range) => (
             <Link
               key={range.interval}
-              to={addressOf(PAGE_PATHS.overview, { interval: range.interval, destination })}
+              to={addressOf(DASHBOARD_PATHS.overview, { interval: range.interval, destination })}
               aria-current={range.interval === interval ? 'page' : undefined}
             >
               {range.label}
@@ -91,7 +91,7 @@ function Quiet() {
   return (
     <Empty icon="overview" title="Nothing happened in this time">
       <p>
-        Choose a longer time above, or begin: register a <Link to={PAGE_PATHS.webhooks}>webhook</Link> and send an
+        Choose a longer time above, or begin: register a <Link to={DASHBOARD_PATHS.webhooks}>webhook</Link> and send an
         event.
       </p>
       <Curl method="POST" path="/events" body={FIRST} />

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { Stats } from '../../../client/types.ts';
 import { spanText } from '../../components/values/duration-text.ts';
-import { PAGE_PATHS } from '../../paths.ts';
+import { DASHBOARD_PATHS } from '../../paths.ts';
 import { addressOf, Link } from '../../router.tsx';
 import { countText, rateText, successRate } from './figures.ts';
 
@@ -17,7 +17,9 @@ export function Tiles({ stats: { total, backlog } }: { stats: Stats }) {
         {total.failed === 0 ? (
           'none given up'
         ) : (
-          <Link to={addressOf(PAGE_PATHS.deliveries, { status: 'failed' })}>{countText(total.failed)} given up</Link>
+          <Link to={addressOf(DASHBOARD_PATHS.deliveries, { status: 'failed' })}>
+            {countText(total.failed)} given up
+          </Link>
         )}
       </Tile>
       <Tile name="Success rate" value={rateText(successRate(total))}>

@@ -5,7 +5,7 @@ import { Icon } from '../../components/icon.tsx';
 import { Failure, Loading } from '../../components/lists/states.tsx';
 import { ViewHead } from '../../components/lists/view-head.tsx';
 import { Curl } from '../../components/values/copy.tsx';
-import { useAnswer } from '../../use-response.ts';
+import { useResponse } from '../../use-response.ts';
 import { RotateDialog } from './rotate-dialog.tsx';
 import { SecretCards, withoutTexts } from './secret-list.tsx';
 import { SignatureTester } from './tester.tsx';
@@ -13,7 +13,7 @@ import { SignatureTester } from './tester.tsx';
 /** What signs the posts, how to change it without missing one, and why a signature does not hold. */
 export function Secrets() {
   const [rotating, setRotating] = useState(false);
-  const { data, problem, again } = useAnswer('secrets', async (signal) =>
+  const { data, problem, again } = useResponse('secrets', async (signal) =>
     withoutTexts(await paybell().secrets.list({ signal })),
   );
   return (

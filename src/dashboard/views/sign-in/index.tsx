@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { type ApiProblem, asProblem, clientFor, missingPermission } from '../../api.ts';
 import { Field } from '../../components/field.tsx';
-import { BellMark, Icon } from '../../components/icon.tsx';
+import { Icon, LogoMark } from '../../components/icon.tsx';
 import { Notice } from '../../components/lists/states.tsx';
 import { useStore } from '../../observable.ts';
 import { type Session, signedOutBecause, signIn } from '../../session.ts';
@@ -31,7 +31,7 @@ export function SignIn() {
           void submit(event.currentTarget);
         }}
       >
-        <BellMark size={40} />
+        <LogoMark size={40} />
         <h1>Sign in to Paybell</h1>
         <p class="muted">With the two values that every request carries. They stay in this browser.</p>
         {reason === null ? null : (

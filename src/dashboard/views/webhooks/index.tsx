@@ -9,13 +9,13 @@ import { Failure, Loading } from '../../components/lists/states.tsx';
 import { ViewHead } from '../../components/lists/view-head.tsx';
 import { useStore } from '../../observable.ts';
 import { usePlace } from '../../router.tsx';
-import { useAnswer } from '../../use-response.ts';
+import { useResponse } from '../../use-response.ts';
 import { webhooksChanged } from './changed-signal.ts';
 import { EditDialog } from './dialogs/edit-dialog.tsx';
 import { RegisterDialog } from './dialogs/register-dialog.tsx';
 import { NoneYet, NothingHere } from './empty.tsx';
 import { Filters } from './filters.tsx';
-import { SuspendedNotice } from './suspended-banner.tsx';
+import { SuspendedBanner } from './suspended-banner.tsx';
 import { WebhookTable } from './table.tsx';
 import { useHealth } from './use-health.ts';
 
@@ -32,11 +32,11 @@ export function Webhooks() {
   const asked = Object.fromEntries([...query].filter(([name]) => PARAMETERS.includes(name)));
   const page = Number(query.get('page') ?? 1);
   const limit = Number(query.get('limit') ?? DEFAULT_LIMIT);
-  const list = useAnswer(`${change} ${JSON.stringify(asked)}`, async (signal) => ({
+  const list = useResponse(`${change} ${JSON.stringify(asked)}`, async (signal) => ({
     ...(await paybell().webhooks.list(asked as WebhookListQuery, { signal })),
     from: (page - 1) * limit + 1,
   }));
-  const coverage = useAnswer(String(change), (signal) => paybell().webhooks.coverage({ signal }));
+  const coverage = useResponse(String(change), (signal) => paybell().webhooks.coverage({ signal }));
   const health = useHealth(list.data?.webhooks ?? [], coverage.data, change);
   const filtered = FILTERS.some((name) => query.has(name));
   const register = () => setRegistering(true);
@@ -49,7 +49,7 @@ export function Webhooks() {
           Register
         </ActionButton>
       </ViewHead>
-      <SuspendedNotice coverage={coverage.data} />
+      <SuspendedBanner coverage={coverage.data} />
       <Filters query={query} coverage={coverage.data} filtered={filtered} />
       {list.data === null && list.problem !== null ? <Failure problem={list.problem} again={list.again} /> : null}
       {list.data === null && list.problem === null ? <Loading what="webhooks" /> : null}

@@ -1,13 +1,13 @@
 import type { Coverage } from '../../../client/types.ts';
 import { networkName } from '../../../domain/networks.ts';
 import { Icon } from '../../components/icon.tsx';
-import { PAGE_PATHS } from '../../paths.ts';
+import { DASHBOARD_PATHS } from '../../paths.ts';
 import { addressOf, Link } from '../../router.tsx';
 
 const MOST_SHOWN = 4;
 
 /** Says at once that something is out of service, and leads to it however long the list is. */
-export function SuspendedNotice({ coverage }: { coverage: Coverage | null }) {
+export function SuspendedBanner({ coverage }: { coverage: Coverage | null }) {
   const cells = (coverage?.networks ?? []).flatMap(({ networkId, events }) =>
     events.filter(({ suspended }) => suspended > 0).map(({ event, suspended }) => ({ networkId, event, suspended })),
   );
@@ -24,7 +24,7 @@ export function SuspendedNotice({ coverage }: { coverage: Coverage | null }) {
         {cells.slice(0, MOST_SHOWN).map(({ networkId, event, suspended }, index) => (
           <span key={`${networkId} ${event}`}>
             {index === 0 ? '' : ', '}
-            <Link to={addressOf(PAGE_PATHS.webhooks, { networkId, event })}>
+            <Link to={addressOf(DASHBOARD_PATHS.webhooks, { networkId, event })}>
               {event} on {networkName(networkId)}
             </Link>
             {suspended === 1 ? '' : ` (${suspended})`}

@@ -1,6 +1,6 @@
 import type { Coverage, Webhook, WebhookHealth } from '../../../client/types.ts';
 import { paybell } from '../../api.ts';
-import { useAnswer } from '../../use-response.ts';
+import { useResponse } from '../../use-response.ts';
 
 export type HealthById = ReadonlyMap<string, WebhookHealth>;
 
@@ -20,7 +20,7 @@ export function useHealth(webhooks: readonly Webhook[], coverage: Coverage | nul
   const ids = webhooks
     .filter((webhook) => cells.has(`${webhook.networkId} ${webhook.event}`))
     .map((one) => one.webhookId);
-  const answer = useAnswer(`${change} ${ids.join()}`, (signal) => healthOf(ids, signal));
+  const answer = useResponse(`${change} ${ids.join()}`, (signal) => healthOf(ids, signal));
   return answer.data ?? NOTHING;
 }
 

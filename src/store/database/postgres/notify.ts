@@ -5,7 +5,7 @@ import type { Database } from '../database.ts';
 const GATHER_MS = 10;
 
 /** Tells the other instances that there is work, without a statement for every event. */
-export class Announcer {
+export class WorkNotifier {
   #pending = false;
 
   constructor(

@@ -9,7 +9,7 @@ import {
   STORE_DEADLINE_MS,
   StoreUnavailableError,
 } from '../database.ts';
-import { Gate } from '../semaphore.ts';
+import { Semaphore } from '../semaphore.ts';
 
 /**
  * The shared engine, for more than one process. One pool, of which transactions and snapshots each take a bounded
@@ -56,8 +56,8 @@ export async function openPostgres(url: string): Promise<Database> {
 class PostgresDatabase implements Database {
   readonly engine = 'postgres';
   readonly dialect = dialect;
-  readonly #transactionGate = new Gate(TRANSACTIONS, MAX_WAITING);
-  readonly #snapshotGate = new Gate(SNAPSHOTS, MAX_WAITING);
+  readonly #transactionGate = new Semaphore(TRANSACTIONS, MAX_WAITING);
+  readonly #snapshotGate = new Semaphore(SNAPSHOTS, MAX_WAITING);
   #client: SQL;
   #listener: SQL | null = null;
   #reading = 0;
@@ -111,7 +111,7 @@ class PostgresDatabase implements Database {
   }
 
   async #within<Value>(
-    gate: Gate,
+    gate: Semaphore,
     begin: string,
     work: (queries: Queries) => Promise<Value>,
     deadlineMs: number,

@@ -55,7 +55,7 @@ export class SqliteWriter {
   transaction<Value>(
     work: (queries: Queries) => Promise<Value>,
     deadlineMs: number,
-    patienceMs: number,
+    maxCommitDelayMs: number,
   ): Promise<Value> {
     if (this.#waiting.length >= MAX_WAITING) {
       return Promise.reject(new StoreUnavailableError('too many callers are waiting for the store'));
@@ -64,7 +64,7 @@ export class SqliteWriter {
       const timer = setTimeout(() => this.#giveUp(member, deadlineMs), deadlineMs);
       const member = { work, resolve, reject, endsAtMs: performance.now() + deadlineMs, timer };
       this.#waiting.push(member);
-      if (patienceMs > 0) this.#patience ??= setTimeout(() => this.#hurry(), patienceMs);
+      if (maxCommitDelayMs > 0) this.#patience ??= setTimeout(() => this.#hurry(), maxCommitDelayMs);
       else this.#hurry();
     });
   }

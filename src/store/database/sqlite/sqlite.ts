@@ -10,7 +10,7 @@ import {
   type SqlValue,
   STORE_DEADLINE_MS,
 } from '../database.ts';
-import { Gate } from '../semaphore.ts';
+import { Semaphore } from '../semaphore.ts';
 import { SqliteWriter } from './group-commit.ts';
 import { ConnectionQueries, translate } from './statements.ts';
 
@@ -76,7 +76,7 @@ class SqliteDatabase implements Database {
   readonly #writer: SqliteWriter;
   readonly #reader: ConnectionQueries;
   readonly #snapshots: ConnectionQueries;
-  readonly #snapshotGate = new Gate(1, MAX_WAITING);
+  readonly #snapshotGate = new Semaphore(1, MAX_WAITING);
   readonly #turn = new Turn();
 
   constructor(
@@ -111,9 +111,9 @@ class SqliteDatabase implements Database {
 
   transaction<Value>(
     work: (queries: Queries) => Promise<Value>,
-    { deadlineMs = STORE_DEADLINE_MS, patienceMs = 0 }: CallOptions = {},
+    { deadlineMs = STORE_DEADLINE_MS, maxCommitDelayMs = 0 }: CallOptions = {},
   ): Promise<Value> {
-    return this.#writer.transaction(work, deadlineMs, patienceMs);
+    return this.#writer.transaction(work, deadlineMs, maxCommitDelayMs);
   }
 
   /** There is one process, and its own acceptances wake it. */

@@ -1,5 +1,5 @@
 import type { Database, SqlInteger } from '../database.ts';
-import type { Pace } from '../paced-batches.ts';
+import type { PacedBatches } from '../paced-batches.ts';
 
 /** How much the store takes on disk. */
 export async function storeBytes(db: Database): Promise<number> {
@@ -11,7 +11,7 @@ export async function storeBytes(db: Database): Promise<number> {
  * Cuts pages that hold nothing off the SQLite file, a few at a time. PostgreSQL fills what was freed with what comes
  * next, by its autovacuum.
  */
-export async function giveBackSpace(db: Database, pace: Pace): Promise<void> {
+export async function giveBackSpace(db: Database, pace: PacedBatches): Promise<void> {
   if (db.engine !== 'sqlite') return;
   let empty = await emptyPages(db);
   if (empty === 0) return;

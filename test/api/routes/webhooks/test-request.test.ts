@@ -4,10 +4,10 @@ import type { App } from '../../../../src/api/app.ts';
 import { loadConfig } from '../../../../src/config.ts';
 import type { DeliveryView } from '../../../../src/contract/deliveries.ts';
 import { sampleEvent } from '../../../../src/contract/event-samples.ts';
-import { testAnswerSchema } from '../../../../src/contract/webhook-health.ts';
+import { testResponseSchema } from '../../../../src/contract/webhook-health.ts';
 import { createAttemptTools } from '../../../../src/delivery/attempt-tools.ts';
 import { createSender } from '../../../../src/delivery/sender.ts';
-import { sendTestPost } from '../../../../src/delivery/test-request.ts';
+import { sendTestRequest } from '../../../../src/delivery/test-request.ts';
 import { EVENT_KINDS } from '../../../../src/domain/event-kinds.ts';
 import { suspendWebhook } from '../../../../src/store/deliveries/states.ts';
 import { readHealth } from '../../../../src/store/webhooks/health.ts';
@@ -37,7 +37,7 @@ onEveryEngine('a test post', (store) => {
   const tryOut = async (webhookId: string) => {
     const answer = await call(app, tenant, `${WEBHOOKS}/${webhookId}/test`, { method: 'POST' });
     expect(answer.status).toBe(200);
-    return testAnswerSchema.parse(await answer.json());
+    return testResponseSchema.parse(await answer.json());
   };
   const logged = async () => {
     const { deliveries } = (await (await call(app, tenant, `${API}/deliveries`)).json()) as {
@@ -155,7 +155,7 @@ onEveryEngine('a test post', (store) => {
               return { status: 200, retryAfter: null, body: '' };
             },
           });
-          return sendTestPost({ ...tools, sender }, ...post);
+          return sendTestRequest({ ...tools, sender }, ...post);
         },
       },
     );

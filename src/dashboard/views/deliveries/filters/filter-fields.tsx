@@ -3,7 +3,7 @@ import { DEFAULT_NETWORKS } from '../../../../domain/networks.ts';
 import { type ApiProblem, faultOf, paybell } from '../../../api.ts';
 import { Field } from '../../../components/field.tsx';
 import { NetworkOptions } from '../../../components/values/network.tsx';
-import { useAnswer } from '../../../use-response.ts';
+import { useResponse } from '../../../use-response.ts';
 import { fromLocal, toLocal } from './local-date.ts';
 
 /** The filters of the API under its own names, as text, the way an address carries them. */
@@ -57,7 +57,7 @@ export function FilterFields({ values, onChange, problem }: FieldsProps) {
 
 /** Those that the server knows; to a key that may not see webhooks, those that it knows unless it was told otherwise. */
 function useNetworks(): readonly number[] {
-  const { data } = useAnswer('networks', (signal) => paybell().webhooks.coverage({ signal }));
+  const { data } = useResponse('networks', (signal) => paybell().webhooks.coverage({ signal }));
   return data?.networks.map(({ networkId }) => networkId) ?? DEFAULT_NETWORKS;
 }
 

@@ -1,7 +1,7 @@
 import { DELIVERY_STATUSES } from '../../../../domain/attempt.ts';
 import type { ApiProblem } from '../../../api.ts';
 import { Icon } from '../../../components/icon.tsx';
-import { PAGE_PATHS } from '../../../paths.ts';
+import { DASHBOARD_PATHS } from '../../../paths.ts';
 import { addressOf, changeQuery, Link } from '../../../router.tsx';
 import { STATUS_LOOKS } from '../delivery-status.tsx';
 import { FILTER_NAMES, FilterFields, type FilterValues } from './filter-fields.tsx';
@@ -42,7 +42,7 @@ export function DeliveryFilters({ query, values, problem }: FiltersProps) {
 function StatusTabs({ query, chosen }: { query: URLSearchParams; chosen: string }) {
   const values = Object.fromEntries(query);
   const address = (status: string | null) =>
-    addressOf(PAGE_PATHS.deliveries, { ...values, status, page: null, delivery: null });
+    addressOf(DASHBOARD_PATHS.deliveries, { ...values, status, page: null, delivery: null });
   return (
     <nav class="tabs" aria-label="Status">
       <Link to={address(null)} class="tab" aria-current={chosen === '' ? 'page' : undefined}>

@@ -8,7 +8,7 @@ import { CopyButton, Curl } from '../../../components/values/copy.tsx';
 import { JsonText } from '../../../components/values/json-text.tsx';
 import { Network } from '../../../components/values/network.tsx';
 import { Address } from '../../../components/values/url.tsx';
-import { PAGE_PATHS } from '../../../paths.ts';
+import { DASHBOARD_PATHS } from '../../../paths.ts';
 import { addressOf, changeQuery, Link } from '../../../router.tsx';
 import { STATUS_LOOKS, StatusBadge } from '../delivery-status.tsx';
 import { TimeLine } from './timeline.tsx';
@@ -148,8 +148,8 @@ function Facts({ delivery: { deliveryId, eventId, webhookId, networkId, postUrl 
         <Network networkId={networkId} />
       </dd>
       <Id name="Delivery" id={deliveryId} about="also the webhook-id of every post" />
-      <Id name="Event" id={eventId} to={addressOf(PAGE_PATHS.deliveries, { eventId, delivery: deliveryId })} />
-      <Id name="Webhook" id={webhookId} to={addressOf(PAGE_PATHS.webhooks, { webhookId })} />
+      <Id name="Event" id={eventId} to={addressOf(DASHBOARD_PATHS.deliveries, { eventId, delivery: deliveryId })} />
+      <Id name="Webhook" id={webhookId} to={addressOf(DASHBOARD_PATHS.webhooks, { webhookId })} />
     </dl>
   );
 }

@@ -7,7 +7,7 @@ import { Field } from '../../../components/field.tsx';
 import { Notice } from '../../../components/lists/states.tsx';
 import { Curl } from '../../../components/values/copy.tsx';
 import { changeQuery } from '../../../router.tsx';
-import { useAnswer } from '../../../use-response.ts';
+import { useResponse } from '../../../use-response.ts';
 import { STATUS_LOOKS } from '../delivery-status.tsx';
 import { FilterFields, type FilterName, type FilterValues } from '../filters/filter-fields.tsx';
 
@@ -16,13 +16,13 @@ const number = new Intl.NumberFormat();
 type DialogProps = { start: FilterValues; onClose: () => void };
 
 /** Which deliveries are sent again, and how many that are, before anything is sent. */
-export function RedeliverDialog({ start, onClose }: DialogProps) {
+export function ResendDialog({ start, onClose }: DialogProps) {
   const [values, setValues] = useState<FilterValues>(Object.keys(start).length === 0 ? { status: 'failed' } : start);
   const [refusal, setRefusal] = useState<ApiProblem | null>(null);
   const [busy, setBusy] = useState(false);
   const match = Object.fromEntries(Object.entries(values)) as DeliveryMatch;
   const search = new URLSearchParams(values).toString();
-  const count = useAnswer(search, (signal) => paybell().deliveries.countRedelivering(match, { signal }));
+  const count = useResponse(search, (signal) => paybell().deliveries.countRedelivering(match, { signal }));
   const total = count.loading || count.problem !== null ? null : (count.data?.totalResults ?? null);
   const problem = refusal ?? count.problem;
   const change = (name: FilterName, value: string) => {

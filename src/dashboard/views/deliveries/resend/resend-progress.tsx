@@ -4,14 +4,14 @@ import { Icon } from '../../../components/icon.tsx';
 import { Notice } from '../../../components/lists/states.tsx';
 import { useTicks } from '../../../live.ts';
 import { changeQuery } from '../../../router.tsx';
-import { useAnswer } from '../../../use-response.ts';
+import { useResponse } from '../../../use-response.ts';
 
 const number = new Intl.NumberFormat();
 const EVERY_MS = 1_000;
 
 /** How far a bulk redelivery has come. It stands in the address, so that a reload or a colleague sees it too. */
-export function RedeliveryProgress({ redeliveryId }: { redeliveryId: string }) {
-  const { data, problem, again } = useAnswer(redeliveryId, (signal) =>
+export function ResendProgress({ redeliveryId }: { redeliveryId: string }) {
+  const { data, problem, again } = useResponse(redeliveryId, (signal) =>
     paybell().deliveries.redelivery(redeliveryId, { signal }),
   );
   const ended = data !== null && data.status === 'finished' && data.sent >= data.queued;

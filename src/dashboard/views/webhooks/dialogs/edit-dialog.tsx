@@ -6,7 +6,7 @@ import { Field } from '../../../components/field.tsx';
 import { Notice } from '../../../components/lists/states.tsx';
 import { showToast } from '../../../components/toasts.tsx';
 import { Network } from '../../../components/values/network.tsx';
-import { useAnswer } from '../../../use-response.ts';
+import { useResponse } from '../../../use-response.ts';
 import { noteWebhooksChanged } from '../changed-signal.ts';
 
 /** The URL is the one thing about a webhook that can change. */
@@ -14,7 +14,9 @@ export function EditDialog({ webhook, onClose }: { webhook: Webhook; onClose: ()
   const [problem, setProblem] = useState<ApiProblem | null>(null);
   const [busy, setBusy] = useState(false);
   // Its tag lets the server refuse a change to something that somebody else has changed meanwhile.
-  const tagged = useAnswer(webhook.webhookId, (signal) => paybell().webhooks.getTagged(webhook.webhookId, { signal }));
+  const tagged = useResponse(webhook.webhookId, (signal) =>
+    paybell().webhooks.getTagged(webhook.webhookId, { signal }),
+  );
 
   const save = async (postUrl: string) => {
     setBusy(true);

@@ -6,7 +6,7 @@ import { Field } from '../../../components/field.tsx';
 import { Loading, Notice } from '../../../components/lists/states.tsx';
 import { showToast } from '../../../components/toasts.tsx';
 import { Curl } from '../../../components/values/copy.tsx';
-import { useAnswer } from '../../../use-response.ts';
+import { useResponse } from '../../../use-response.ts';
 import { noteWebhooksChanged } from '../changed-signal.ts';
 import { type Chosen, Pairs } from './pairs.tsx';
 
@@ -85,7 +85,7 @@ type UrlFieldProps = { value: string; onInput: (value: string) => void; fault: s
 /** Offers the URLs in use, because a gap is mostly filled with one of them. */
 function UrlField({ value, onInput, fault }: UrlFieldProps) {
   const listId = useId();
-  const known = useAnswer('urls', (signal) => paybell().webhooks.list({ limit: 100 }, { signal }));
+  const known = useResponse('urls', (signal) => paybell().webhooks.list({ limit: 100 }, { signal }));
   const urls = new Set(known.data?.webhooks.map((webhook) => webhook.postUrl));
   return (
     <Field label="Post to" fault={fault} hint="An absolute https URL on a public host. It is kept exactly as given.">
