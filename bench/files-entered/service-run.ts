@@ -1,0 +1,96 @@
+import { Database } from 'bun:sqlite';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { Session } from 'node:inspector/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+/** The files of `src` with a function that ran, sorted, for the first and for the second of two equal requests. */
+export type Entered = { readonly first: readonly string[]; readonly second: readonly string[] };
+export type ServiceRun = { readonly list: Entered; readonly event: Entered };
+
+const ROOT = resolve(import.meta.dir, '../..');
+const API = '/api/v1/crypto';
+const POLL_MS = 2;
+const MAX_POLLS = 2_000;
+/** What runs after the commit, such as freeing the destination's slot, still belongs to the event. */
+const AFTER_COMMIT_MS = 30;
+
+const [settleMs = '500'] = process.argv.slice(2);
+
+const coverage = new Session();
+coverage.connect();
+await coverage.post('Profiler.enable');
+await coverage.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
+
+// Only what is loaded after this point is covered.
+const { loadConfig } = await import('../../src/config.ts');
+const { createLogger } = await import('../../src/log.ts');
+const { startService } = await import('../../src/service.ts');
+
+const folder = mkdtempSync(join(tmpdir(), 'paybell-files-entered-'));
+const databaseFile = join(folder, 'paybell.db');
+const config = loadConfig({
+  PORT: '0',
+  DATABASE_URL: `sqlite:${databaseFile}`,
+  SECRET_KEY: Buffer.alloc(32, 9).toString('base64'),
+  ALLOW_INSECURE_TARGETS: 'true',
+});
+const service = await startService(config, createLogger('silent'));
+const receiver = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
+const database = new Database(databaseFile);
+try {
+  const registration = { postUrl: `http://127.0.0.1:${receiver.port}/`, events: ['LatePayment'], networkIds: [1] };
+  await request('POST', '/webhooks/classic', registration);
+  await Bun.sleep(Number(settleMs));
+  const list = { first: await filesEntered(listWebhooks), second: await filesEntered(listWebhooks) };
+  const event = { first: await filesEntered(deliverEvent), second: await filesEntered(deliverEvent) };
+  process.stdout.write(JSON.stringify({ list, event } satisfies ServiceRun));
+} finally {
+  database.close();
+  await receiver.stop(true);
+  await service.stop();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+async function filesEntered(work: () => Promise<void>): Promise<string[]> {
+  // Taking the coverage sets its counts back to zero.
+  await coverage.post('Profiler.takePreciseCoverage');
+  await work();
+  const { result } = await coverage.post('Profiler.takePreciseCoverage');
+  const source = `file://${ROOT}/src/`;
+  return result
+    .filter(({ url, functions }) => {
+      // The first "function" of a script is the module itself.
+      const [, ...inModule] = functions;
+      return url.startsWith(source) && inModule.some(({ ranges }) => ranges.some(({ count }) => count > 0));
+    })
+    .map(({ url }) => `src/${url.slice(source.length)}`)
+    .sort();
+}
+
+async function listWebhooks(): Promise<void> {
+  await request('GET', '/webhooks/classic?event=LatePayment&sortBy=postUrl');
+}
+
+/** Polls the store directly: a request to the API would add its own files. */
+async function deliverEvent(): Promise<void> {
+  const { eventId } = (await request('POST', '/events', { event: 'LatePayment', networkId: 1 })) as { eventId: string };
+  const statusOf = database.query<{ status: string }, [string]>('select status from deliveries where event_id = ?');
+  for (let polls = 0; statusOf.get(eventId)?.status !== 'delivered'; polls++) {
+    if (polls === MAX_POLLS) throw new Error(`The delivery of ${eventId} was not completed in time.`);
+    await Bun.sleep(POLL_MS);
+  }
+  await Bun.sleep(AFTER_COMMIT_MS);
+}
+
+async function request(method: string, path: string, body?: object): Promise<unknown> {
+  if (service.firstEntity === null) throw new Error('The store was not empty.');
+  const { entityId, apiKey } = service.firstEntity;
+  const response = await fetch(service.url + API + path, {
+    method,
+    headers: { 'api-key': apiKey, 'entity-id': entityId, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+  return response.json();
+}
