@@ -7,9 +7,10 @@ import { clientFor } from '../server/session.ts';
 import { CommandError, EXIT } from '../terminal/command-error.ts';
 import { addExamples } from '../terminal/help.ts';
 import { PAYBELL } from '../terminal/invocation.ts';
+import { listenOn } from '../terminal/listen-on.ts';
 import { paint, printable, printJson, printLine } from '../terminal/output.ts';
 import { nextStopSignal } from '../terminal/stop-signal.ts';
-import { type Answer, type Post, type Receiver, startReceiver } from './receiver.ts';
+import { type Answer, type Post, type Receiver, type ReceiverOptions, startReceiver } from './receiver.ts';
 import { showAnswer, showPost } from './show-request.ts';
 import { createSignatureCheck, type KeySource } from './signature-check.ts';
 
@@ -55,9 +56,7 @@ async function run(options: Options): Promise<void> {
   const enough = Promise.withResolvers<void>();
   const tally = { posts: 0, verified: 0 };
   const show = options.json ? printPostAsJson : createShow();
-  const receiver = listenOn({
-    host: options.host,
-    port: options.port,
+  const receiver = await startOn(options, {
     plan: { fail: options.fail ?? null, status: options.status ?? null },
     delayMs: options.delay ?? 0,
     forwardTo: options.forward ?? null,
@@ -78,15 +77,9 @@ async function run(options: Options): Promise<void> {
   say(paint(`${tally.posts} ${tally.posts === 1 ? 'post' : 'posts'}, ${tally.verified} of them verified.`, 'dim'));
 }
 
-function listenOn(options: Parameters<typeof startReceiver>[0]): Receiver {
-  try {
-    return startReceiver(options);
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    const where = `port ${options.port} on ${options.host}`;
-    if (code === 'EADDRINUSE') throw new CommandError(`${where} is in use; choose another one with --port`);
-    throw new CommandError(`cannot listen on ${where} (${code || error}); check --host and --port`);
-  }
+function startOn({ host, port }: Options, receiver: Omit<ReceiverOptions, 'host' | 'port'>): Promise<Receiver> {
+  const target = { host, port, hostSetting: '--host', portSetting: '--port' };
+  return listenOn(target, (address) => startReceiver({ ...receiver, host: address, port }));
 }
 
 type Keys = { source: KeySource | null; keys: readonly string[]; from: string };

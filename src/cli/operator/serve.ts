@@ -4,8 +4,8 @@ import { createLogger } from '../../log.ts';
 import { startService } from '../../service.ts';
 import type { Provisioned } from '../../store/tenants/provision.ts';
 import { version } from '../../version.ts';
-import { CommandError } from '../terminal/command-error.ts';
 import { PAYBELL } from '../terminal/invocation.ts';
+import { listenOn } from '../terminal/listen-on.ts';
 import { paint, printLine } from '../terminal/output.ts';
 import { nextStopSignal } from '../terminal/stop-signal.ts';
 import { misspeltSettings } from './misspelt-settings.ts';
@@ -21,9 +21,8 @@ async function serve(): Promise<void> {
     log.warn(`${name} is no setting and is not read; if ${meant} is meant, rename it`);
   }
   const stopSignal = nextStopSignal();
-  const service = await startService(config, log).catch((error) => {
-    throw explainListenError(error, config);
-  });
+  const target = { host: config.HOST, port: config.PORT, hostSetting: 'HOST', portSetting: 'PORT' };
+  const service = await listenOn(target, (address) => startService({ ...config, HOST: address }, log));
   // On a terminal the defaults would push the key out of sight: there only what differs from them.
   const settings = process.stdout.isTTY ? summarizeChanges(config) : summarize(config);
   log.info({ version, url: service.url, settings }, 'started');
@@ -32,19 +31,6 @@ async function serve(): Promise<void> {
   log.info({ signal }, 'stopping');
   await service.stop();
   log.info('stopped');
-}
-
-const LISTEN_CODES = ['EADDRNOTAVAIL', 'EACCES', 'EINVAL', 'ENOTFOUND', 'EAI_AGAIN'];
-
-function explainListenError(error: unknown, config: Config): unknown {
-  const code = error instanceof Error && 'code' in error ? error.code : '';
-  if (code === 'EADDRINUSE') {
-    return new CommandError(`port ${config.PORT} on ${config.HOST} is in use; set PORT to another one`);
-  }
-  if (typeof code === 'string' && LISTEN_CODES.includes(code)) {
-    return new CommandError(`cannot listen on ${config.HOST}:${config.PORT} (${code}); check HOST and PORT`);
-  }
-  return error;
 }
 
 /** Straight to the terminal and never through the log: the key is in it. */
