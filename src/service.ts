@@ -14,6 +14,7 @@ import { BulkRedeliveryJob } from './delivery/jobs/bulk-redelivery.ts';
 import { ClockStepJob } from './delivery/jobs/clock-step.ts';
 import { RetentionJob } from './delivery/jobs/retention.ts';
 import { sendTestRequest } from './delivery/test-request.ts';
+import type { DestinationKey } from './domain/destination.ts';
 import type { Logger } from './log.ts';
 import { Metrics } from './metrics/paybell-metrics.ts';
 import { observeProcess } from './metrics/process-metrics.ts';
@@ -138,11 +139,11 @@ function startApi({ config, db, box, log, tools, engine, clockWatch, metrics, st
     engine?.wake();
     announce.soon();
   };
-  const countAccepted = (entityId: string, destinations: readonly string[]) => {
+  const countAccepted = (entityId: string, destinations: readonly DestinationKey[]) => {
     metrics.eventsAccepted.inc();
     stats.accepted(entityId, destinations);
   };
-  const onDue = (due: ReadonlyMap<string, number>) => {
+  const onDue = (due: ReadonlyMap<DestinationKey, number>) => {
     engine?.expect(due.keys());
     clockWatch?.saw(Math.max(...due.values()));
     announce.soon();

@@ -1,4 +1,5 @@
 import type { Config } from '../config.ts';
+import type { DestinationKey } from '../domain/destination.ts';
 import type { Logger } from '../log.ts';
 import { type Database, type Queries, StoreUnavailableError } from '../store/database/database.ts';
 import { claimDue, releaseAllLeases } from '../store/deliveries/claim.ts';
@@ -83,12 +84,12 @@ export class Engine implements DirectDispatch {
   }
 
   /** There is something due at these destinations. */
-  expect(destinations: Iterable<string>): void {
+  expect(destinations: Iterable<DestinationKey>): void {
     this.#planner.expect(destinations);
     this.#lookNow();
   }
 
-  reserve(destination: string): boolean {
+  reserve(destination: DestinationKey): boolean {
     if (this.#stopping || this.#planner.mayBeBehind(destination)) return false;
     const { destinations } = this.#posting;
     const isFree = destinations.roomAt(destination) > 0;
@@ -151,7 +152,7 @@ export class Engine implements DirectDispatch {
     this.#bell.ring();
   }
 
-  #noteFreed(destination: string): void {
+  #noteFreed(destination: DestinationKey): void {
     if (this.#planner.freed(destination)) this.#lookAtMs = 0;
     this.#bell.ring();
   }
@@ -207,10 +208,10 @@ export class Engine implements DirectDispatch {
     return picks;
   }
 
-  async #claim(queries: Queries, picks: readonly Pick[]): Promise<{ sendable: Sendable[]; gaveAll: string[] }> {
+  async #claim(queries: Queries, picks: readonly Pick[]): Promise<{ sendable: Sendable[]; gaveAll: DestinationKey[] }> {
     const { db } = this.parts;
     const sendable: Sendable[] = [];
-    const gaveAll: string[] = [];
+    const gaveAll: DestinationKey[] = [];
     for (const { destination, most } of picks) {
       const claims = await claimDue(db, queries, destination, most, this.leaseMs);
       if (claims.length === most) gaveAll.push(destination);

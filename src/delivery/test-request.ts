@@ -1,6 +1,6 @@
 import type { Webhook } from '../contract/webhooks.ts';
+import { destinationKey } from '../domain/destination.ts';
 import type { AttemptRecord } from '../store/deliveries/record-attempts.ts';
-import { destinationKey } from '../store/events/accept.ts';
 import { newId } from '../store/new-id.ts';
 import { type AttemptTools, makeAttempt } from './attempt.ts';
 

@@ -39,14 +39,6 @@ export function postUrlError(raw: string, rules: PostUrlRules): string | null {
   return textFault(raw) ?? parsedFault(raw, rules);
 }
 
-/** `scheme://host:port` of a valid postUrl: the unit of caps and back-off, the same for all spellings of one place. */
-export function destinationOf(postUrl: string): string {
-  const url = URL.parse(postUrl);
-  // Nothing stores such a URL; were one there all the same, it must stop nobody else's deliveries.
-  if (url === null) return 'invalid:';
-  return `${url.protocol}//${withoutTrailingDot(url.hostname)}:${portOf(url)}`;
-}
-
 /** The port that will be dialled, also where the URL leaves it to the scheme. */
 export function portOf(url: URL): string {
   return url.port || (url.protocol === 'https:' ? '443' : '80');
@@ -113,6 +105,6 @@ function isInLocalZone(name: string): boolean {
   return LOCAL_ZONES.some((zone) => name === zone || name.endsWith(`.${zone}`));
 }
 
-function withoutTrailingDot(hostname: string): string {
+export function withoutTrailingDot(hostname: string): string {
   return hostname.endsWith('.') ? hostname.slice(0, -1) : hostname;
 }

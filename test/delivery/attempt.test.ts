@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto';
 import { type AttemptTools, makeAttempt } from '../../src/delivery/attempt.ts';
 import type { Sender } from '../../src/delivery/sender.ts';
 import type { SigningKeyCache } from '../../src/delivery/signing-key-cache.ts';
+import { destinationKey } from '../../src/domain/destination.ts';
 import { makeSecret, parseKeys, type SigningKeys, verify } from '../../src/domain/signing.ts';
 import { StoreUnavailableError } from '../../src/store/database/database.ts';
 import type { Sendable } from '../../src/store/deliveries/claimed.ts';
@@ -18,7 +19,7 @@ const CLAIMED: Sendable = {
   entityId: 'ent_1',
   deliveryId: 'dlv_1',
   token: 1,
-  destination: 'ent_1 https://hooks.example.com:443',
+  destination: destinationKey('ent_1', 'https://hooks.example.com'),
   eventId: 'evt_1',
   webhookId: 'wh_1',
   kind: 'first',

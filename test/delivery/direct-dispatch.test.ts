@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'bun:test';
 import type { Engine } from '../../src/delivery/engine.ts';
+import { destinationKey } from '../../src/domain/destination.ts';
 import { StoreUnavailableError } from '../../src/store/database/database.ts';
 import { AcceptQueue } from '../../src/store/events/accept-queue.ts';
 import {
@@ -33,9 +34,10 @@ onEveryEngine('what is accepted where it is delivered', (store) => {
     const engine = createEngine(store.db, sender, { settings });
     running.push(engine);
     await engine.start();
+    const elsewhere = destinationKey('ent_other', 'https://elsewhere.example');
     await until('the engine has looked', () => {
-      const free = engine.reserve('ent_nobody https://nowhere.example:443');
-      if (free) engine.cancel([{ destination: 'ent_nobody https://nowhere.example:443' } as never]);
+      const free = engine.reserve(elsewhere);
+      if (free) engine.cancel([{ destination: elsewhere } as never]);
       return free;
     });
     let told = 0;

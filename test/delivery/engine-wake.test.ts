@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'bun:test';
-import { destinationKey } from '../../src/store/events/accept.ts';
+import { destinationKey } from '../../src/domain/destination.ts';
 import {
   acceptMany,
   forgetDeliveries,

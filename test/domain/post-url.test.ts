@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { destinationOf, postUrlError } from '../../src/domain/post-url.ts';
+import { postUrlError } from '../../src/domain/post-url.ts';
 
 const STRICT = { allowInsecureTargets: false };
 const DEVELOPMENT = { allowInsecureTargets: true };
@@ -166,19 +166,5 @@ describe('a postUrl', () => {
         },
       ),
     );
-  });
-});
-
-describe('a destination', () => {
-  test.each([
-    ['https://example.com/a?b', 'https://example.com:443'],
-    ['HTTPS://Example.COM:443/other', 'https://example.com:443'],
-    ['https://example.com.:443', 'https://example.com:443'],
-    ['https://example.com:8443/', 'https://example.com:8443'],
-    ['http://127.1:8080/hook', 'http://127.0.0.1:8080'],
-    ['http://localhost/', 'http://localhost:80'],
-    ['https://[2606:4700:0:0::1111]/', 'https://[2606:4700::1111]:443'],
-  ])('of %s is %s', (postUrl, destination) => {
-    expect(destinationOf(postUrl)).toBe(destination);
   });
 });

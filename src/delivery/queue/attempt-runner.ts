@@ -1,4 +1,5 @@
 import { isSuccess, showsDestinationUnhealthy } from '../../domain/attempt.ts';
+import type { DestinationKey } from '../../domain/destination.ts';
 import type { Logger } from '../../log.ts';
 import type { Database } from '../../store/database/database.ts';
 import { returnClaims } from '../../store/deliveries/claim.ts';
@@ -18,9 +19,9 @@ export type AttemptRunnerParts = {
   readonly most: number;
   readonly onFinished: (made: AttemptRecord) => void;
   /** A place has become free at the destination. */
-  readonly onFreed: (destination: string) => void;
+  readonly onFreed: (destination: DestinationKey) => void;
   /** What had been claimed for the destination is due in the store again. */
-  readonly onReturned: (destination: string) => void;
+  readonly onReturned: (destination: DestinationKey) => void;
 };
 
 /** The deliveries that this process holds: in line, under way, or ended and not yet settled. */
@@ -76,7 +77,7 @@ export class AttemptRunner {
     return this.#returnClaims(this.#lines.clearAll());
   }
 
-  #advance(destination: string): void {
+  #advance(destination: DestinationKey): void {
     for (let next = this.#lines.next(destination); next !== null; next = this.#lines.next(destination)) {
       void this.#start(next);
     }

@@ -1,10 +1,10 @@
+import { type DestinationKey, destinationKey } from '../../domain/destination.ts';
 import type { Database, Queries } from '../../store/database/database.ts';
 import type { Claimed, Sendable } from '../../store/deliveries/claimed.ts';
 import { parkClaimed, redirectClaimed } from '../../store/deliveries/states.ts';
-import { destinationKey } from '../../store/events/accept.ts';
 
 /** What is to become of a claimed delivery. */
-type Place = { readonly send: Sendable } | { readonly movedTo: string } | null;
+type Place = { readonly send: Sendable } | { readonly movedTo: DestinationKey } | null;
 
 /**
  * The webhook decides as it is now: deliveries of one that is gone or suspended are put where they belong, and those of

@@ -1,3 +1,4 @@
+import type { DestinationKey } from '../../domain/destination.ts';
 import type { Database } from '../../store/database/database.ts';
 import { walkDestinations } from '../../store/deliveries/claim.ts';
 import type { Destinations } from './destination-health.ts';
@@ -17,7 +18,7 @@ const MOST_PER_DESTINATION = 256;
 /** With more than these the walk waits, and goes on from where it stands. */
 const MAX_READY = 100_000;
 
-export type Pick = { destination: string; most: number };
+export type Pick = { destination: DestinationKey; most: number };
 
 export type Plan = {
   picks: Pick[];
@@ -38,11 +39,11 @@ type Round = { after: string; windows: number; spentMs: number };
  */
 export class ClaimPlanner {
   /** In the order of their turns. */
-  readonly #ready = new Set<string>();
+  readonly #ready = new Set<DestinationKey>();
   /** Due, but without room until one of their attempts ends. */
-  readonly #full = new Set<string>();
+  readonly #full = new Set<DestinationKey>();
   /** Picked by the last plan: theirs again, should the claim have failed. */
-  #picked: string[] = [];
+  #picked: DestinationKey[] = [];
   #round: Round | null = null;
   #hasLookedAround = false;
   /** By the monotonic clock, like all times here. */
@@ -56,7 +57,7 @@ export class ClaimPlanner {
   ) {}
 
   /** Something is due there. */
-  expect(destinations: Iterable<string>): void {
+  expect(destinations: Iterable<DestinationKey>): void {
     for (const destination of destinations) {
       if (!this.#full.has(destination)) this.#ready.add(destination);
     }
@@ -68,14 +69,14 @@ export class ClaimPlanner {
   }
 
   /** An attempt has ended there. Answers whether that lets something be claimed that had no room. */
-  freed(destination: string): boolean {
+  freed(destination: DestinationKey): boolean {
     if (!this.#full.delete(destination)) return false;
     this.#ready.add(destination);
     return true;
   }
 
   /** The last plan was carried out: these gave as much as they were asked for and may have more. */
-  claimed(gaveAll: Iterable<string>): void {
+  claimed(gaveAll: Iterable<DestinationKey>): void {
     this.#picked = [];
     this.expect(gaveAll);
   }
@@ -85,7 +86,7 @@ export class ClaimPlanner {
   }
 
   /** Whether something may be due there that comes before what is accepted now; before the first round nobody knows. */
-  mayBeBehind(destination: string): boolean {
+  mayBeBehind(destination: DestinationKey): boolean {
     const known = this.#ready.has(destination) || this.#full.has(destination) || this.#picked.includes(destination);
     return known || !this.#hasLookedAround;
   }

@@ -1,3 +1,5 @@
+import type { DestinationKey } from '../../domain/destination.ts';
+
 /** Five in a row and the destination is taken for unwell: probed by one post at a time until one succeeds. */
 const UNHEALTHY_AFTER = 5;
 
@@ -28,7 +30,7 @@ type State = {
 
 /** How many deliveries each destination has here, and how many more it may have. In memory, for this process. */
 export class Destinations {
-  readonly #states = new Map<string, State>();
+  readonly #states = new Map<DestinationKey, State>();
   #taken = 0;
   /** Those of them that are beyond the cap of their destination, and so wait for the end of another. */
   #inLine = 0;
@@ -49,7 +51,7 @@ export class Destinations {
   }
 
   /** How many more may be taken for it. */
-  roomAt(destination: string): number {
+  roomAt(destination: DestinationKey): number {
     const state = this.#states.get(destination);
     const taken = state?.taken ?? 0;
     const most = state === undefined ? this.cap : this.#mostOf(state);
@@ -61,7 +63,7 @@ export class Destinations {
   }
 
   /** How many to claim for it: none while its line is more than half full, so that a claim is worth its commit. */
-  wantedAt(destination: string): number {
+  wantedAt(destination: DestinationKey): number {
     const state = this.#states.get(destination);
     const inLine = (state?.taken ?? 0) - this.cap;
     const isHalfFull = state !== undefined && inLine > 0 && inLine * 2 > this.#mostOf(state) - this.cap;
@@ -69,11 +71,11 @@ export class Destinations {
   }
 
   /** Whether anything of it is here, and so will end. */
-  hasAny(destination: string): boolean {
+  hasAny(destination: DestinationKey): boolean {
     return (this.#states.get(destination)?.taken ?? 0) > 0;
   }
 
-  take(destination: string): void {
+  take(destination: DestinationKey): void {
     const state = this.#stateOf(destination);
     if (state.taken >= this.cap) this.#inLine++;
     state.taken++;
@@ -81,16 +83,16 @@ export class Destinations {
   }
 
   /** Whether the next post may begin, as one of those under way at the same time. */
-  mayBegin(destination: string): boolean {
+  mayBegin(destination: DestinationKey): boolean {
     const state = this.#stateOf(destination);
     return state.inFlight < (isUnhealthy(state) ? 1 : this.cap);
   }
 
-  begin(destination: string): void {
+  begin(destination: DestinationKey): void {
     this.#stateOf(destination).inFlight++;
   }
 
-  end(destination: string, result: AttemptResult, durationMs: number): void {
+  end(destination: DestinationKey, result: AttemptResult, durationMs: number): void {
     const state = this.#stateOf(destination);
     state.inFlight--;
     if (result === 'success') {
@@ -103,7 +105,7 @@ export class Destinations {
   }
 
   /** Gives a place back without a post. */
-  leave(destination: string): void {
+  leave(destination: DestinationKey): void {
     const state = this.#stateOf(destination);
     state.taken--;
     if (state.taken >= this.cap) this.#inLine--;
@@ -111,7 +113,7 @@ export class Destinations {
     if (this.#states.size > MAX_REMEMBERED) this.#forgetOneIdle();
   }
 
-  isUnhealthy(destination: string): boolean {
+  isUnhealthy(destination: DestinationKey): boolean {
     const state = this.#states.get(destination);
     return state !== undefined && isUnhealthy(state);
   }
@@ -121,7 +123,7 @@ export class Destinations {
     return [...this.#states.values()].filter(isUnhealthy).length;
   }
 
-  #stateOf(destination: string): State {
+  #stateOf(destination: DestinationKey): State {
     const known = this.#states.get(destination);
     if (known !== undefined) return known;
     const state = { taken: 0, inFlight: 0, failuresInARow: 0, typicalMs: null };

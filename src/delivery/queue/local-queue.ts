@@ -1,3 +1,4 @@
+import type { DestinationKey } from '../../domain/destination.ts';
 import type { Sendable } from '../../store/deliveries/claimed.ts';
 import type { Destinations } from './destination-health.ts';
 
@@ -8,7 +9,7 @@ type Waiting = { readonly claimed: Sendable; readonly sinceMs: number };
 
 /** Deliveries that are claimed and wait a moment for a free place at their destination, first come, first served. */
 export class LocalQueue {
-  readonly #lines = new Map<string, Waiting[]>();
+  readonly #lines = new Map<DestinationKey, Waiting[]>();
 
   constructor(private readonly destinations: Destinations) {}
 
@@ -20,7 +21,7 @@ export class LocalQueue {
   }
 
   /** The next that may begin; it counts as begun. */
-  next(destination: string): Sendable | null {
+  next(destination: DestinationKey): Sendable | null {
     const line = this.#lines.get(destination);
     if (line === undefined || !this.destinations.mayBegin(destination)) return null;
     const first = line.shift();
@@ -31,7 +32,7 @@ export class LocalQueue {
   }
 
   /** All in line where the first has waited too long, or where a failing destination is only probed: they leave it. */
-  stuck(destination: string): Sendable[] {
+  stuck(destination: DestinationKey): Sendable[] {
     const line = this.#lines.get(destination);
     if (line === undefined) return [];
     const waitedMs = performance.now() - (line[0]?.sinceMs ?? 0);
@@ -43,7 +44,7 @@ export class LocalQueue {
     return [...this.#lines].flatMap(([destination, line]) => this.#clear(destination, line));
   }
 
-  #clear(destination: string, line: readonly Waiting[]): Sendable[] {
+  #clear(destination: DestinationKey, line: readonly Waiting[]): Sendable[] {
     this.#lines.delete(destination);
     return line.map(({ claimed }) => {
       this.destinations.leave(destination);

@@ -1,4 +1,5 @@
 import type { AttemptKind, DeliveryStatus } from '../../domain/attempt.ts';
+import type { DestinationKey } from '../../domain/destination.ts';
 
 /** A delivery that this process holds, with all that an attempt needs. */
 export type Claimed = {
@@ -7,7 +8,7 @@ export type Claimed = {
   /** Counts the claims: with an older one nothing can be settled any more. */
   token: number;
   /** Under which it was claimed; the webhook may have moved since. */
-  destination: string;
+  destination: DestinationKey;
   eventId: string;
   webhookId: string;
   kind: AttemptKind;
@@ -39,7 +40,7 @@ export interface DirectDispatch {
   /** How many wait here for the end of another post to their destination. */
   readonly inLine: number;
   /** Keeps a place at the destination for one more, if there is one. */
-  reserve(destination: string): boolean;
+  reserve(destination: DestinationKey): boolean;
   /** What was reserved for these will not come: their acceptance failed. */
   cancel(deliveries: readonly Sendable[]): void;
   /** They are committed, and each has its place. */

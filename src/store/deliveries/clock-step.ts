@@ -1,3 +1,4 @@
+import type { DestinationKey } from '../../domain/destination.ts';
 import { RETRY_AFTER_MAX_MS } from '../../domain/retry.ts';
 import type { Database } from '../database/database.ts';
 import { walkDestinations } from './claim.ts';
@@ -35,7 +36,7 @@ export async function bringForward(db: Database, patience: Patience, which: Whic
 
 async function bringDestinationForward(
   db: Database,
-  destination: string,
+  destination: DestinationKey,
   patience: Patience,
   which: Which,
 ): Promise<number> {

@@ -1,8 +1,9 @@
 import { SUSPENDED_NOTICE } from '../../contract/webhook-health.ts';
 import type { Webhook } from '../../contract/webhooks.ts';
 import type { SuspendReason } from '../../domain/attempt.ts';
+import { destinationKey } from '../../domain/destination.ts';
 import type { Database, Queries } from '../database/database.ts';
-import { destinationKey, NOTICE } from '../events/accept.ts';
+import { NOTICE } from '../events/accept.ts';
 import { newId } from '../new-id.ts';
 import { readNoticeUrl } from '../webhooks/health.ts';
 import type { AttemptRecord } from './record-attempts.ts';

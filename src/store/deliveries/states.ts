@@ -1,7 +1,7 @@
 import type { SuspendReason } from '../../domain/attempt.ts';
+import { type DestinationKey, destinationKey } from '../../domain/destination.ts';
 import type { Database, Queries, SqlInteger } from '../database/database.ts';
 import { chunks } from '../database/sql.ts';
-import { destinationKey } from '../events/accept.ts';
 import { type Change, recordChange } from '../tenants/audit.ts';
 import { forgetFailures } from '../webhooks/health.ts';
 import { lockEntity } from '../webhooks/register.ts';
@@ -167,7 +167,7 @@ export async function redirectClaimed(
   db: Database,
   queries: Queries,
   claimed: Claimed,
-  destination: string,
+  destination: DestinationKey,
 ): Promise<void> {
   await queries.run(
     `update deliveries set claimed = 0, destination = $4, due_ms = ${dueUnclaimed(db.dialect)}

@@ -1,4 +1,5 @@
 import { Problem } from '../../contract/problems.ts';
+import type { DestinationKey } from '../../domain/destination.ts';
 import { type Database, StoreUnavailableError } from '../database/database.ts';
 import type { DirectDispatch } from '../deliveries/claimed.ts';
 import { type Acceptance, acceptEvents, type NewEvent, type NoteAccepted, type Reception } from './accept.ts';
@@ -28,7 +29,7 @@ export class AcceptQueue {
   constructor(
     private readonly db: Database,
     /** Told where something was accepted that somebody has to claim, and since when by the database's clock. */
-    private readonly onDue: (due: ReadonlyMap<string, number>) => void,
+    private readonly onDue: (due: ReadonlyMap<DestinationKey, number>) => void,
     /** Told of what is committed, with the destination of each delivery. */
     private readonly record: NoteAccepted = () => undefined,
     /** Who delivers in this process, if anybody does. */

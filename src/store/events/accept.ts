@@ -1,5 +1,5 @@
 import { Problem } from '../../contract/problems.ts';
-import { destinationOf } from '../../domain/post-url.ts';
+import { type DestinationKey, destinationKey } from '../../domain/destination.ts';
 import type { Dialect, Queries, SqlInteger, SqlValue } from '../database/database.ts';
 import { chunks, textByRows, valuesList } from '../database/sql.ts';
 import type { Claimed, DirectDispatch, Sendable } from '../deliveries/claimed.ts';
@@ -22,7 +22,7 @@ export type NewEvent = {
 export type Acceptance = { eventId: string; deliveries: number; repeated: boolean };
 
 /** Told of every event that is new, with the destination of each of its deliveries; it is not committed yet. */
-export type NoteAccepted = (entityId: string, destinations: readonly string[]) => void;
+export type NoteAccepted = (entityId: string, destinations: readonly DestinationKey[]) => void;
 
 /** Who is to know of what is accepted, and what came of it. */
 export type Reception = {
@@ -31,12 +31,12 @@ export type Reception = {
   /** Deliveries that `handOver` has a place for; stored as claimed, not committed yet. */
   readonly handed: Sendable[];
   /** Where something is due that somebody has to claim, and since when by the database's clock. */
-  readonly due: Map<string, number>;
+  readonly due: Map<DestinationKey, number>;
 };
 
 type Receiver = {
   /** Worked out once for all events of a group. */
-  destination: string;
+  destination: DestinationKey;
   id: string;
   post_url: string;
   suspended_at: SqlInteger | null;
@@ -232,15 +232,6 @@ async function answerRepeat(queries: Queries, event: NewEvent): Promise<Acceptan
 
 /** Stands for a webhook in a delivery that goes to the entity's notice URL. */
 export const NOTICE = 'notice';
-
-/** The unit of caps, turns and back-off. It begins with the entity, so that no tenant feels another's. */
-export function destinationKey(entityId: string, postUrl: string): string {
-  return `${entityId} ${destinationOf(postUrl)}`;
-}
-
-export function entityOfDestination(destination: string): string {
-  return destination.slice(0, destination.indexOf(' '));
-}
 
 function cellKey(entityId: string, networkId: number, event: string): string {
   return `${entityId} ${networkId} ${event}`;

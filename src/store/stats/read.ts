@@ -8,6 +8,7 @@ import {
   type StatsRange,
   type Tally,
 } from '../../contract/stats.ts';
+import { entityKeyPrefix } from '../../domain/destination.ts';
 import type { Database, Queries, SqlInteger } from '../database/database.ts';
 import { chunks, valuesList } from '../database/sql.ts';
 import { walkDestinations } from '../deliveries/claim.ts';
@@ -126,7 +127,7 @@ const MAX_WINDOWS = 8;
 
 /** How long the first of the entity's deliveries has been due: one seek for each destination, whatever waits there. */
 export async function oldestDueAgeMs(db: Database, entityId: string): Promise<number> {
-  const prefix = `${entityId} `;
+  const prefix = entityKeyPrefix(entityId);
   let after = prefix;
   let oldestMs = 0;
   for (let windows = 0; windows < MAX_WINDOWS; windows++) {

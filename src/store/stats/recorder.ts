@@ -1,8 +1,8 @@
 import { INTERVAL_S, receiptSlot, SLOTS, type Tally } from '../../contract/stats.ts';
+import { type DestinationKey, entityKeyPrefix, entityOfDestination } from '../../domain/destination.ts';
 import type { Logger } from '../../log.ts';
 import type { Counter } from '../../metrics/registry.ts';
 import { type Database, StoreUnavailableError } from '../database/database.ts';
-import { entityOfDestination } from '../events/accept.ts';
 import { addStats, KEPT_SECONDS, type StatsRow } from './read.ts';
 
 /** Beyond this much that the store has not taken yet, what comes is dropped and counted as such. */
@@ -33,17 +33,17 @@ export class StatsRecorder {
   ) {}
 
   /** `destinations` has one for each delivery. */
-  accepted(entityId: string, destinations: readonly string[]): void {
+  accepted(entityId: string, destinations: readonly DestinationKey[]): void {
     const minute = this.#minute();
-    this.#add(`${entityId} `, minute, SLOTS.events);
+    this.#add(entityKeyPrefix(entityId), minute, SLOTS.events);
     for (const destination of destinations) this.#add(destination, minute, SLOTS.accepted);
   }
 
-  delivered(destination: string, timeToReceiptMs: number): void {
+  delivered(destination: DestinationKey, timeToReceiptMs: number): void {
     this.#add(destination, this.#minute(), receiptSlot(timeToReceiptMs));
   }
 
-  failed(destination: string): void {
+  failed(destination: DestinationKey): void {
     this.#add(destination, this.#minute(), SLOTS.failed);
   }
 

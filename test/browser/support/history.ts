@@ -1,7 +1,7 @@
+import { type DestinationKey, destinationKey } from '../../../src/domain/destination.ts';
 import { createLogger } from '../../../src/log.ts';
 import { Counter } from '../../../src/metrics/registry.ts';
 import { openSqlite } from '../../../src/store/database/sqlite/sqlite.ts';
-import { destinationKey } from '../../../src/store/events/accept.ts';
 import { StatsRecorder } from '../../../src/store/stats/recorder.ts';
 import type { Stage } from './stage.ts';
 
@@ -26,7 +26,7 @@ export async function liveThroughAnHour({ databaseFile, credentials: { entityId 
 }
 
 /** Waves without chance, so that every run draws the same picture. */
-function recordMinute(recorder: StatsRecorder, entityId: string, destination: string, minute: number): void {
+function recordMinute(recorder: StatsRecorder, entityId: string, destination: DestinationKey, minute: number): void {
   const events = Math.round(34 + 14 * Math.sin(minute / 6) + 6 * Math.sin(minute * 1.7));
   const isBad = minute >= 22 && minute < 28;
   for (let event = 0; event < events; event++) {

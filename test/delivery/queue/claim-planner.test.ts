@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { ClaimPlanner, type Plan } from '../../../src/delivery/queue/claim-planner.ts';
 import { Destinations } from '../../../src/delivery/queue/destination-health.ts';
-import { destinationKey } from '../../../src/store/events/accept.ts';
+import { destinationKey } from '../../../src/domain/destination.ts';
 import { accept, acceptMany, addReceiver, claim, forgetDeliveries, newEvent } from '../../support/deliveries.ts';
 import { alteredStore, onEveryEngine, type TestStore } from '../../support/stores.ts';
 import { newEntity, seedWebhooks } from '../../support/webhooks.ts';

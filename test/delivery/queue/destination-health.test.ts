@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import { type AttemptResult, Destinations } from '../../../src/delivery/queue/destination-health.ts';
+import { type DestinationKey, destinationKey } from '../../../src/domain/destination.ts';
 
-const HERE = 'ent_1 https://here.example:443';
+const HERE = destinationKey('ent_1', 'https://here.example');
 /** So long that no line is formed for it. */
 const SLOW_MS = 10_000;
-const THERE = 'ent_1 https://there.example:443';
+const THERE = destinationKey('ent_1', 'https://there.example');
 
-function start(destinations: Destinations, destination: string): void {
+function start(destinations: Destinations, destination: DestinationKey): void {
   destinations.take(destination);
   destinations.begin(destination);
 }
@@ -106,11 +107,12 @@ describe('a destination', () => {
     const destinations = new Destinations(2);
     start(destinations, HERE);
     for (let other = 0; other < 50_100; other++) {
-      start(destinations, `ent_1 https://${other}.example:443`);
-      destinations.end(`ent_1 https://${other}.example:443`, 'unwell', SLOW_MS);
+      const destination = destinationKey('ent_1', `https://host${other}.example`);
+      start(destinations, destination);
+      destinations.end(destination, 'unwell', SLOW_MS);
     }
     expect(destinations.roomAt(HERE)).toBe(1);
-    expect(destinations.roomAt('ent_1 https://0.example:443')).toBe(2);
+    expect(destinations.roomAt(destinationKey('ent_1', 'https://host0.example'))).toBe(2);
   });
 
   test('is claimed for again when its line is half empty, and always while it has none', () => {
@@ -129,7 +131,7 @@ describe('a destination', () => {
 
   test('has no more room than all together have, for those under way and for those in line', () => {
     const destinations = new Destinations(4, 6);
-    const isFast = (destination: string) => {
+    const isFast = (destination: DestinationKey) => {
       start(destinations, destination);
       destinations.end(destination, 'success', 1);
     };

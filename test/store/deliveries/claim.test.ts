@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
+import { destinationKey } from '../../../src/domain/destination.ts';
 import { claimDue, releaseAllLeases, returnClaims, walkDestinations } from '../../../src/store/deliveries/claim.ts';
-import { destinationKey } from '../../../src/store/events/accept.ts';
 import { deleteWebhook } from '../../../src/store/webhooks/change.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
 import {

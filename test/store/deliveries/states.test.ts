@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { destinationKey } from '../../../src/domain/destination.ts';
 import { recordAttempts } from '../../../src/store/deliveries/record-attempts.ts';
 import {
   markFailing,
@@ -7,7 +8,7 @@ import {
   resumeWebhook,
   suspendWebhook,
 } from '../../../src/store/deliveries/states.ts';
-import { acceptEvents, destinationKey } from '../../../src/store/events/accept.ts';
+import { acceptEvents } from '../../../src/store/events/accept.ts';
 import { deleteWebhook, moveWebhook } from '../../../src/store/webhooks/change.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
 import {
@@ -168,8 +169,9 @@ onEveryEngine('a claimed delivery', (store) => {
   test('that another has taken over is neither parked nor redirected', async () => {
     const { entityId, claimed } = await claimedOne();
     const stale = { ...claimed, token: claimed.token - 1 };
+    const elsewhere = destinationKey(entityId, NEW_HOME);
     await store.db.transaction((queries) => parkClaimed(queries, stale, 'cancelled'));
-    await store.db.transaction((queries) => redirectClaimed(store.db, queries, stale, 'elsewhere'));
+    await store.db.transaction((queries) => redirectClaimed(store.db, queries, stale, elsewhere));
     expect(await readDeliveries(store.db, entityId)).toMatchObject([
       { status: 'pending', destination: claimed.destination },
     ]);

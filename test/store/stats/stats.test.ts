@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import type { Stats } from '../../../src/contract/stats.ts';
+import { destinationKey } from '../../../src/domain/destination.ts';
 import { createLogger } from '../../../src/log.ts';
 import { Counter } from '../../../src/metrics/registry.ts';
 import { type Database, StoreUnavailableError } from '../../../src/store/database/database.ts';
@@ -30,7 +31,7 @@ onEveryEngine('statistics', (store) => {
   });
 
   const recorderOn = (db: Database) => new StatsRecorder(db, createLogger('silent'), () => nowS * 1_000, dropped);
-  const at = (destination: string) => `${entityId} ${destination}`;
+  const at = (destination: string) => destinationKey(entityId, destination);
   const read = (range = DAY, destination?: string) => readStats(store.db, entityId, range, destination);
   const counts = ({ events, accepted, delivered, failed }: Stats['total']) => [events, accepted, delivered, failed];
 
@@ -99,7 +100,7 @@ onEveryEngine('statistics', (store) => {
 
   test('belong to the entity alone', async () => {
     const other = newId('ent');
-    recorder.accepted(other, [`${other} ${A}`]);
+    recorder.accepted(other, [destinationKey(other, A)]);
     await recorder.flush();
     expect(counts((await read()).total)).toEqual([0, 0, 0, 0]);
   });
@@ -204,7 +205,7 @@ onEveryEngine('statistics', (store) => {
 
   test('go by RETENTION with the rest, once the day is over too', async () => {
     const { entityId: owner } = await createTenant(store.db);
-    recorder.accepted(owner, [`${owner} ${A}`]);
+    recorder.accepted(owner, [destinationKey(owner, A)]);
     await recorder.flush();
     const left = async () => (await readStats(store.db, owner, DAY, undefined)).total.accepted;
     const pruneAt = (second: number, dryRun: boolean) => {
