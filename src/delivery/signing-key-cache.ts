@@ -1,3 +1,4 @@
+import { BoundedMap } from '../domain/bounded-map.ts';
 import { parseKeys, type SigningKeys } from '../domain/signing.ts';
 import type { Database } from '../store/database/database.ts';
 import type { SecretBox } from '../store/tenants/secret-box.ts';
@@ -13,7 +14,7 @@ type Entry = { revision: number; expiresAtS: number; keys: SigningKeys | Promise
  * revision rises, which every rotation does, or until the next of its secrets expires.
  */
 export class SigningKeyCache {
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new BoundedMap<string, Entry>(MAX_ENTITIES);
 
   constructor(
     private readonly db: Database,
@@ -40,7 +41,7 @@ export class SigningKeyCache {
       },
     );
     const entry: Entry = { revision, expiresAtS: Number.POSITIVE_INFINITY, keys };
-    this.#remember(entityId, entry);
+    this.#entries.set(entityId, entry);
     return keys;
   }
 
@@ -50,15 +51,5 @@ export class SigningKeyCache {
     const texts = secrets.map(({ secret }) => secret);
     const keys = parseKeys(texts, this.asymmetric ? signingKey : undefined);
     return { keys, expiresAtS: Math.min(...expiries, Number.POSITIVE_INFINITY) };
-  }
-
-  #remember(entityId: string, entry: Entry): void {
-    this.#entries.delete(entityId);
-    this.#entries.set(entityId, entry);
-    if (this.#entries.size <= MAX_ENTITIES) return;
-    for (const oldest of this.#entries.keys()) {
-      this.#entries.delete(oldest);
-      return;
-    }
   }
 }

@@ -1,6 +1,7 @@
 import type { Config } from '../../config.ts';
 import { ACTORS } from '../../contract/audit.ts';
 import { Problem } from '../../contract/problems.ts';
+import { BoundedMap } from '../../domain/bounded-map.ts';
 import { addressBlock } from '../../domain/client-address.ts';
 import type { Metrics } from '../../metrics/paybell-metrics.ts';
 import type { RequestState } from '../context.ts';
@@ -44,7 +45,7 @@ export class RateLimits {
   readonly #events: Limit | null;
   readonly #failures: TokenBuckets;
   /** Hashes of keys that were right: a neighbour's wrong ones behind the same proxy must not lock them out. */
-  readonly #goodKeys = new Set<string>();
+  readonly #goodKeys = new BoundedMap<string, true>(MAX_GOOD_KEYS);
 
   constructor(
     config: Pick<Config, 'RATE_LIMIT' | 'EVENT_RATE_LIMIT'>,
@@ -95,9 +96,7 @@ export class RateLimits {
   }
 
   noteSuccess(keyHash: string): void {
-    if (this.#goodKeys.has(keyHash)) return;
-    if (this.#goodKeys.size >= MAX_GOOD_KEYS) this.#goodKeys.clear();
-    this.#goodKeys.add(keyHash);
+    if (!this.#goodKeys.has(keyHash)) this.#goodKeys.set(keyHash, true);
   }
 }
 

@@ -1,3 +1,5 @@
+import { BoundedMap } from '../../domain/bounded-map.ts';
+
 export type Rate = { readonly perSecond: number; readonly burst: number };
 
 /** What was granted, and how the bucket stands after it. */
@@ -19,7 +21,8 @@ const SWEEP_EVERY_MS = 1_000;
  * that was never used, so it need not be kept.
  */
 export class TokenBuckets {
-  readonly #fullAtMs = new Map<string, number>();
+  /** Without its entry a bucket counts as full, so an evicted key can only gain by it. */
+  readonly #fullAtMs: BoundedMap<string, number>;
   #sweptAtMs = 0;
   readonly #tokenMs: number;
 
@@ -27,8 +30,9 @@ export class TokenBuckets {
     readonly rate: Rate,
     /** A clock that never steps, or a step back would lock everybody out. */
     private readonly clock: () => number = () => performance.now(),
-    private readonly maxBuckets = MAX_BUCKETS,
+    maxBuckets = MAX_BUCKETS,
   ) {
+    this.#fullAtMs = new BoundedMap(maxBuckets);
     this.#tokenMs = 1_000 / rate.perSecond;
   }
 
@@ -44,7 +48,7 @@ export class TokenBuckets {
     const available = Math.floor(this.rate.burst - missingMs / this.#tokenMs + 1e-6);
     const granted = Math.max(0, Math.min(wanted, available));
     const nowMissingMs = missingMs + granted * this.#tokenMs;
-    if (granted > 0) this.#keep(key, nowMs + nowMissingMs, nowMs);
+    if (granted > 0) this.#fullAtMs.set(key, nowMs + nowMissingMs);
     const nextInMs = nowMissingMs - (this.rate.burst - 1) * this.#tokenMs;
     return {
       granted,
@@ -59,23 +63,8 @@ export class TokenBuckets {
     return this.take(key, 0);
   }
 
-  #keep(key: string, fullAtMs: number, nowMs: number): void {
-    if (this.#fullAtMs.size >= this.maxBuckets && !this.#fullAtMs.has(key)) this.#makeRoom(nowMs);
-    this.#fullAtMs.set(key, fullAtMs);
-  }
-
   #forgetFull(nowMs: number): void {
     this.#sweptAtMs = nowMs;
     for (const [key, fullAtMs] of this.#fullAtMs) if (fullAtMs <= nowMs) this.#fullAtMs.delete(key);
-  }
-
-  /** Full ones first, and of the others the oldest tenth: so it happens seldom, and forgetting one is a favour to it. */
-  #makeRoom(nowMs: number): void {
-    this.#forgetFull(nowMs);
-    const enough = Math.floor(this.maxBuckets * 0.9);
-    for (const key of this.#fullAtMs.keys()) {
-      if (this.#fullAtMs.size <= enough) return;
-      this.#fullAtMs.delete(key);
-    }
   }
 }

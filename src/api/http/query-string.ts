@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Parsed, parseQuery } from '../../contract/parse-input.ts';
+import { BoundedMap } from '../../domain/bounded-map.ts';
 import { searchOf } from './request-url.ts';
 
 const MAX_KNOWN = 1_000;
@@ -12,7 +13,7 @@ const noParameters = z.strictObject({});
  * the same: each is read once, and what came of it is never changed by anybody.
  */
 export class QueryReader<Query extends z.ZodObject> {
-  readonly #known = new Map<string, Parsed<z.output<Query>>>();
+  readonly #known = new BoundedMap<string, Parsed<z.output<Query>>>(MAX_KNOWN);
   readonly #schema: z.ZodObject;
 
   constructor(schema: Query | undefined) {
@@ -26,7 +27,6 @@ export class QueryReader<Query extends z.ZodObject> {
     const parsed = parseQuery(this.#schema, search) as Parsed<z.output<Query>>;
     if (!parsed.ok || search.length > MAX_LENGTH) return parsed;
     Object.freeze(parsed.value);
-    if (this.#known.size >= MAX_KNOWN) this.#known.clear();
     this.#known.set(search, parsed);
     return parsed;
   }

@@ -1,3 +1,5 @@
+import { BoundedMap } from '../../domain/bounded-map.ts';
+
 /** How `listen` answers when it is told to misbehave, so that a sender's retries can be watched. */
 export type AnswerPlan = {
   /** How many posts of each delivery to fail; null fails none, unless a status is given, which then fails all. */
@@ -11,19 +13,12 @@ const MAX_COUNTED = 10_000;
 
 /** Counts the posts of each delivery: a retry carries the same `webhook-id`. */
 export class PostCounts {
-  readonly #counts = new Map<string, number>();
+  readonly #counts = new BoundedMap<string, number>(MAX_COUNTED);
 
   /** Which post of its delivery this is, from 1. */
   next(deliveryId: string): number {
     const count = (this.#counts.get(deliveryId) ?? 0) + 1;
-    this.#counts.delete(deliveryId);
     this.#counts.set(deliveryId, count);
-    if (this.#counts.size > MAX_COUNTED) {
-      for (const oldest of this.#counts.keys()) {
-        this.#counts.delete(oldest);
-        break;
-      }
-    }
     return count;
   }
 }

@@ -1,5 +1,6 @@
 import { ProblemError } from '../../client/errors.ts';
 import type { Delivery, DeliveryDetail, DeliveryList, DeliveryListQuery } from '../../client/types.ts';
+import { BoundedMap } from '../../domain/bounded-map.ts';
 
 /** Of the newest, one page of the largest size is one request. */
 const PAGE = 100;
@@ -7,7 +8,8 @@ const PAGE = 100;
 const MAX_PAGES = 10;
 /** Deliveries that wait for a retry and are no longer on the newest page are looked at when they are due, so many a turn. */
 const MAX_LOOKED_AT = 10;
-const MAX_KNOWN = 5_000;
+/** Beyond this the delivery whose last change is oldest is forgotten, and a later change of it is not shown. */
+const MAX_KNOWN = 20_000;
 
 export type DeliverySource = {
   list(query: DeliveryListQuery): Promise<DeliveryList>;
@@ -18,7 +20,7 @@ type Known = { state: string; dueS: number | null };
 
 /** Which deliveries are new or stand elsewhere than at the last look, by as few requests as that takes. */
 export class DeliveryChanges {
-  readonly #known = new Map<string, Known>();
+  readonly #known = new BoundedMap<string, Known>(MAX_KNOWN);
 
   constructor(
     private readonly source: DeliverySource,
@@ -56,19 +58,9 @@ export class DeliveryChanges {
       const state = `${delivery.status} ${delivery.attempts} ${delivery.dateNextAttempt}`;
       if (this.#known.get(deliveryId)?.state === state) continue;
       changed.push(delivery);
-      this.#known.delete(deliveryId);
       this.#known.set(deliveryId, { state, dueS: delivery.dateNextAttempt });
     }
-    this.#forgetSettled();
     return changed;
-  }
-
-  /** Only so many are kept; what is settled and was seen longest ago goes first. */
-  #forgetSettled(): void {
-    for (const [id, { dueS }] of this.#known) {
-      if (this.#known.size <= MAX_KNOWN) return;
-      if (dueS === null) this.#known.delete(id);
-    }
   }
 }
 

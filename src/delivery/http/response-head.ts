@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../domain/bounded-map.ts';
 import { badResponse } from './errors.ts';
 
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9][0-9]{2})(?: .*)?$/;
@@ -15,8 +16,8 @@ export type Head = {
 };
 
 /** Receivers say the same over and over, but for the date, which changes once a second. */
-const known = new Map<string, Head>();
 const MAX_KNOWN = 256;
+const known = new BoundedMap<string, Head>(MAX_KNOWN);
 const MAX_KNOWN_LENGTH = 1_024;
 
 export function readHead(text: string): Head {
@@ -24,7 +25,6 @@ export function readHead(text: string): Head {
   if (before !== undefined) return before;
   const head = parseHead(text);
   if (text.length > MAX_KNOWN_LENGTH) return head;
-  if (known.size >= MAX_KNOWN) known.clear();
   known.set(text, head);
   return head;
 }

@@ -1,5 +1,6 @@
 import { ACTORS } from '../../contract/audit.ts';
 import { isSuccess, SUSPEND_AFTER_MS, type SuspendReason } from '../../domain/attempt.ts';
+import { BoundedMap } from '../../domain/bounded-map.ts';
 import type { Logger } from '../../log.ts';
 import type { Database } from '../../store/database/database.ts';
 import type { AttemptRecord } from '../../store/deliveries/record-attempts.ts';
@@ -17,7 +18,7 @@ export class SuspensionJob {
   /** One attempt speaks for its webhook: one that suspends before any other, then a success, then the latest. */
   readonly #telling = new Map<string, AttemptRecord>();
   /** When each was marked here: an attempt that began before does not know. */
-  readonly #failingSince = new Map<string, number>();
+  readonly #failingSince = new BoundedMap<string, number>(MAX_FAILING_REMEMBERED);
   #working: Promise<void> | null = null;
 
   constructor(
@@ -70,7 +71,6 @@ export class SuspensionJob {
     // Written once, though many attempts had begun before it was.
     if (attempt.startedAtMs <= (this.#failingSince.get(keyOf(attempt)) ?? 0)) return;
     await markFailing(this.db, entityId, webhookId, true);
-    if (this.#failingSince.size >= MAX_FAILING_REMEMBERED) this.#failingSince.clear();
     this.#failingSince.set(keyOf(attempt), Date.now());
   }
 

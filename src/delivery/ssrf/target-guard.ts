@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../domain/bounded-map.ts';
 import { canonicalAddress, isPublicAddress } from '../../domain/ip-address.ts';
 import { addressLiteralOf } from '../../domain/post-url.ts';
 import { ownAddresses } from './local-addresses.ts';
@@ -36,7 +37,7 @@ interface Lookup {
 /** Resolves names and refuses a host unless every one of its addresses is public and not our own. */
 export function createTargetGuard(options: TargetGuardOptions): TargetGuard {
   const { allowInsecureTargets, resolve = resolveName, nowMs = Date.now, own = ownAddresses(nowMs) } = options;
-  const lookups = new Map<string, Lookup>();
+  const lookups = new BoundedMap<string, Lookup>(CACHE_MAX_ENTRIES);
 
   const isElsewhere = (address: string) => isPublicAddress(address) && !own().has(canonicalAddress(address));
 
@@ -56,10 +57,7 @@ export function createTargetGuard(options: TargetGuardOptions): TargetGuard {
         return found;
       });
     const lookup: Lookup = { target, expiresAtMs: nowMs() + SHARED_LOOKUP_MAX_MS };
-    // Deleted first, since a map keeps the place of a key that it has: the front is always the oldest look-up.
-    lookups.delete(hostname);
     lookups.set(hostname, lookup);
-    dropOldest(lookups);
     return target;
   };
 
@@ -77,10 +75,4 @@ export function createTargetGuard(options: TargetGuardOptions): TargetGuard {
 async function resolveName(hostname: string): Promise<string[]> {
   const records = await Bun.dns.lookup(hostname, { backend: 'c-ares' });
   return records.map((record) => record.address);
-}
-
-function dropOldest(lookups: Map<string, Lookup>): void {
-  if (lookups.size <= CACHE_MAX_ENTRIES) return;
-  const oldest = lookups.keys().next();
-  if (!oldest.done) lookups.delete(oldest.value);
 }

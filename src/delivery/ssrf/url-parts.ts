@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../domain/bounded-map.ts';
 import { addressLiteralOf, portOf } from '../../domain/post-url.ts';
 
 const MAX_REMEMBERED = 10_000;
@@ -19,13 +20,12 @@ export type PostTarget = {
 
 /** Thousands of posts go to the same few URLs: each is taken apart once. */
 export class PostTargets {
-  readonly #known = new Map<string, PostTarget | null>();
+  readonly #known = new BoundedMap<string, PostTarget | null>(MAX_REMEMBERED);
 
   /** Null for what is no URL. */
   find(postUrl: string): PostTarget | null {
     const known = this.#known.get(postUrl);
     if (known !== undefined) return known;
-    if (this.#known.size >= MAX_REMEMBERED) this.#known.clear();
     const target = takeApart(postUrl);
     this.#known.set(postUrl, target);
     return target;

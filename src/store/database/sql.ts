@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../domain/bounded-map.ts';
 import type { SqlValue } from './database.ts';
 
 /** One statement takes at most this many rows: few enough texts to keep prepared, few enough parameters for SQLite. */
@@ -5,14 +6,13 @@ export const ROWS_PER_STATEMENT = 100;
 
 /** There are as many as there are numbers of rows, for each list of columns. */
 const MAX_LISTS = 2_000;
-const lists = new Map<string, string>();
+const lists = new BoundedMap<string, string>(MAX_LISTS);
 
 /** `($1, $2), ($3, $4)` for two rows of two, numbered after the parameters that stand before; each written once. */
 export function valuesList(rows: number, columns: number, before = 0, casts: readonly string[] = []): string {
   const key = `${rows} ${columns} ${before} ${casts}`;
   const known = lists.get(key);
   if (known !== undefined) return known;
-  if (lists.size >= MAX_LISTS) lists.clear();
   const list = writeList(rows, columns, before, casts);
   lists.set(key, list);
   return list;

@@ -1,4 +1,5 @@
 import { Problem } from '../../contract/problems.ts';
+import { BoundedMap } from '../../domain/bounded-map.ts';
 import type { Database, SqlInteger } from '../database/database.ts';
 
 /** A count older than this is taken again. */
@@ -14,7 +15,7 @@ type Count = { waiting: number; goodUntilMs: number };
  * delivery: the rows are counted along their index now and then, and what is accepted in between is added.
  */
 export class Backlog {
-  readonly #counts = new Map<string, Count>();
+  readonly #counts = new BoundedMap<string, Count>(MAX_ENTITIES);
   /** Shared by all who ask meanwhile, such as the thousand lines of a batch. */
   readonly #counting = new Map<string, Promise<Count>>();
 
@@ -63,7 +64,6 @@ export class Backlog {
     const nowMs = performance.now();
     const goodForMs = Math.max(FRESH_MS, (nowMs - startedAtMs) * COST_FACTOR);
     const count = { waiting: Number(row?.total ?? 0), goodUntilMs: nowMs + goodForMs };
-    if (this.#counts.size >= MAX_ENTITIES) this.#counts.clear();
     this.#counts.set(entityId, count);
     return count;
   }

@@ -1,5 +1,6 @@
 import type { ApiKey, ApiKeyListQuery } from '../../contract/admin.ts';
 import { hashApiKey, lastFour, makeApiKey, type Permission } from '../../domain/api-keys.ts';
+import { BoundedMap } from '../../domain/bounded-map.ts';
 import type { Database, Queries, SqlInteger } from '../database/database.ts';
 import { readPage } from '../database/paginate.ts';
 import { chunks, Parameters, valuesList } from '../database/sql.ts';
@@ -64,13 +65,12 @@ export async function findKeyHolders(
 }
 
 /** There are few combinations, and most keys have the same one: a set for each is made once. */
-const permissionSets = new Map<string, ReadonlySet<string>>();
 const MAX_PERMISSION_SETS = 1_000;
+const permissionSets = new BoundedMap<string, ReadonlySet<string>>(MAX_PERMISSION_SETS);
 
 function permissionsIn(text: string): ReadonlySet<string> {
   const known = permissionSets.get(text);
   if (known !== undefined) return known;
-  if (permissionSets.size >= MAX_PERMISSION_SETS) permissionSets.clear();
   const made = new Set(text.split(','));
   permissionSets.set(text, made);
   return made;

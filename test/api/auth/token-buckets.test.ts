@@ -65,7 +65,7 @@ describe('a bucket of 10 a second and 20 at once', () => {
   });
 });
 
-test('no more buckets are kept than were asked for: full ones go first, then the oldest', () => {
+test('no more buckets are kept than were asked for: full ones are swept, then the one taken from longest ago is dropped', () => {
   const buckets = new TokenBuckets({ perSecond: 1, burst: 2 }, clock, 100);
   for (let key = 0; key < 100; key++) buckets.take(`early-${key}`);
   nowMs += 1_000;

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import { BoundedMap } from '../../../domain/bounded-map.ts';
 import { createStore, useStore } from '../../observable.ts';
 
 /** One clock for all times in view: a timer for each of a hundred rows would wake the page a hundred times. */
@@ -33,13 +34,12 @@ export function Time({ seconds }: { seconds: number }) {
 }
 
 const MAX_KEPT = 1_000;
-const exactTexts = new Map<number, string>();
+const exactTexts = new BoundedMap<number, string>(MAX_KEPT);
 
 /** Kept, because it takes the browser long to write it out and the rows of a busy list share their seconds. */
 function exactText(seconds: number): string {
   const kept = exactTexts.get(seconds);
   if (kept !== undefined) return kept;
-  if (exactTexts.size >= MAX_KEPT) exactTexts.clear();
   const text = `${exactly.format(new Date(seconds * 1000))} · Unix ${seconds}`;
   exactTexts.set(seconds, text);
   return text;

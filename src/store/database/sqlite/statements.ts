@@ -1,4 +1,5 @@
 import type { Database as Connection, Statement } from 'bun:sqlite';
+import { BoundedMap } from '../../../domain/bounded-map.ts';
 import { type Queries, type SqlValue, StoreUnavailableError } from '../database.ts';
 
 /** Texts are few, since all but the lists of values are written out; the bound is for what nobody foresaw. */
@@ -8,7 +9,9 @@ const UNAVAILABLE = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|CANTOPEN|NOMEM|PROTOCOL|REA
 
 /** The statements of one connection, each prepared once. */
 export class ConnectionQueries implements Queries {
-  readonly #statements = new Map<string, Statement>();
+  readonly #statements = new BoundedMap<string, Statement>(MAX_STATEMENTS, {
+    onEvict: (statement) => statement.finalize(),
+  });
 
   constructor(private readonly connection: Connection) {}
 
@@ -29,17 +32,8 @@ export class ConnectionQueries implements Queries {
     if (known !== undefined) return known;
     // SQLite takes `$1` for a name and binds by first appearance; `?1` is the number that the text means.
     const statement = this.connection.prepare(sql.replace(/\$(\d+)/g, '?$1'));
-    if (this.#statements.size >= MAX_STATEMENTS) this.#forgetOldest();
     this.#statements.set(sql, statement);
     return statement;
-  }
-
-  #forgetOldest(): void {
-    for (const [sql, statement] of this.#statements) {
-      statement.finalize();
-      this.#statements.delete(sql);
-      return;
-    }
   }
 }
 
