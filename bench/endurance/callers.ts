@@ -16,7 +16,7 @@ const CALLERS = 4;
 const PAUSE_MS = 10;
 
 export function credentialsOf({ greeting }: Server): Credentials {
-  const [, entityId = '', apiKey = ''] = /ENTITY_ID=(\S+) API_KEY=(\S+)/.exec(greeting) ?? [];
+  const [, entityId = '', apiKey = ''] = /PAYBELL_ENTITY_ID=(\S+) PAYBELL_API_KEY=(\S+)/.exec(greeting) ?? [];
   return { 'api-key': apiKey, 'entity-id': entityId };
 }
 

@@ -36,7 +36,7 @@ describe('a reader', () => {
   test('leaves the service running, pastes what it prints, and stops it where the text says so', async () => {
     reader = sitDown();
     await reader.type(block('npm start\n'));
-    const list = block('curl -s --fail-with-body http://127.0.0.1:8080/readyz\necho "$ENTITY_ID"\n');
+    const list = block('curl -s --fail-with-body http://127.0.0.1:8080/readyz\necho "$PAYBELL_ENTITY_ID"\n');
     expect(await reader.type(list)).toMatch(/ent_\w+\n$/);
     expect(reader.isRunning('npm start')).toBe(true);
     expect((await rejection(reader.type({ ...list, prose: 'Now stop the service.' }))).message).toContain(

@@ -147,7 +147,7 @@ describe('serve', () => {
     expect(stderr).not.toContain('    at ');
     // Nobody has seen a key yet, so the next start has to show one.
     const served = await servePaybell(folder);
-    expect(served.stdout()).toMatch(/export ENTITY_ID=ent_\w+ API_KEY=pbk_\w+/);
+    expect(served.stdout()).toMatch(/export PAYBELL_ENTITY_ID=ent_\w+ PAYBELL_API_KEY=pbk_\w+ PAYBELL_URL=http:\S+\n/);
     await served.stop();
   });
 

@@ -4,6 +4,7 @@ import { createLogger } from '../../log.ts';
 import { startService } from '../../service.ts';
 import type { Provisioned } from '../../store/tenants/provision.ts';
 import { version } from '../../version.ts';
+import { DEFAULT_PROCESSOR, DEFAULT_URL } from '../server/connection.ts';
 import { PAYBELL } from '../terminal/invocation.ts';
 import { listenOn } from '../terminal/listen-on.ts';
 import { paint, printLine } from '../terminal/output.ts';
@@ -52,7 +53,7 @@ function printFirstSteps(url: string, processor: string, { entityId, apiKey }: P
     entity-id  ${entityId}
     api-key    ${apiKey}
 
-    export ENTITY_ID=${entityId} API_KEY=${apiKey}
+    ${exportLine(url, processor, { entityId, apiKey })}
 
   Register webhooks:
 
@@ -71,4 +72,12 @@ function printFirstSteps(url: string, processor: string, { entityId, apiKey }: P
       ${PAYBELL} login --server ${url} --entity ${entityId}
 
     ${PAYBELL} webhooks list`);
+}
+
+/** The variables that commands read, so that one line serves `curl` and `paybell`; the server is named where it is not the default. */
+function exportLine(url: string, processor: string, { entityId, apiKey }: Provisioned): string {
+  const variables = [`PAYBELL_ENTITY_ID=${entityId}`, `PAYBELL_API_KEY=${apiKey}`];
+  if (url !== DEFAULT_URL) variables.push(`PAYBELL_URL=${url}`);
+  if (processor !== DEFAULT_PROCESSOR) variables.push(`PAYBELL_PROCESSOR=${processor}`);
+  return `export ${variables.join(' ')}`;
 }

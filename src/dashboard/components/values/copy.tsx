@@ -63,7 +63,7 @@ type Command = { method?: string; path: string; body?: unknown };
 export function curlOf({ method = 'GET', path, body }: Command): string {
   const lines = [
     `curl -s ${method === 'GET' || (method === 'POST' && body !== undefined) ? '' : `-X ${method} `}'${location.origin}${API_PATH}${path}'`,
-    `  -H "api-key: $API_KEY" -H "entity-id: $ENTITY_ID"`,
+    `  -H "api-key: $PAYBELL_API_KEY" -H "entity-id: $PAYBELL_ENTITY_ID"`,
   ];
   if (body !== undefined) {
     lines.push(`  -H 'content-type: application/json'`, `  -d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`);
