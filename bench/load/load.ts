@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { cpuSeconds, removeFolder, runProgram, tempFolder } from '../harness/processes.ts';
 import type { Sample } from '../harness/rounds.ts';
-import type { Caller } from '../store/seed.ts';
+import type { Load, Order } from './order.ts';
 import { wrkScript } from './wrk-script.ts';
 
 /** A load generator in a process of its own: wrk where it is installed, one of ours otherwise. */
@@ -13,20 +13,6 @@ export const CONNECTIONS = 64;
 const MAX_SECONDS = 300;
 /** From its start to its first request: an interrupt before that would end it without a report. */
 const WRK_START_MS = 50;
-
-/** Requests number `from`, `from + 1` …: each another caller, and another query once all callers had their turn. */
-export type Load = {
-  readonly url: string;
-  readonly method?: 'GET' | 'POST';
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
-  readonly callers: readonly Caller[];
-  /** With their question mark, or empty. */
-  readonly queries?: readonly string[];
-  readonly from?: number;
-  readonly seconds: number;
-  readonly connections?: number;
-};
 
 /** `errors` counts refused and broken requests alike. */
 export type LoadResult = {
@@ -41,13 +27,10 @@ export function runLoad(load: Load): Promise<LoadResult> {
   return generate<LoadResult>(load);
 }
 
-/** Ends after so many answers instead of after some time. */
+/** Ends after so many responses instead of after some time. */
 export async function runAmount(load: Omit<Load, 'seconds'>, amount: number): Promise<void> {
   await generate({ ...load, amount, seconds: MAX_SECONDS });
 }
-
-/** What a generator is told. */
-export type Order = Load & { readonly amount?: number };
 
 async function generate<Result extends Pick<LoadResult, 'requests' | 'errors'>>(order: Order): Promise<Result> {
   const folder = tempFolder();

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'bun';
 import { quantile } from '../harness/rounds.ts';
-import type { Order } from './load.ts';
+import type { Order } from './order.ts';
 
 /**
  * A load generator where wrk is not installed: as many connections as asked for, each sending its next request when the one

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Load, Order } from './load.ts';
+import type { Load, Order } from './order.ts';
 
 /** Written for each run: wrk keeps to its fastest road only when a script has no `request` function. */
 export function wrkScript(load: Order, folder: string): string {

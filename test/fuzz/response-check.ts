@@ -1,10 +1,7 @@
 import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020.js';
 import { PROBLEMS, type ProblemCode } from '../../src/contract/problems.ts';
 import type { ApiDocument, FuzzedOperation } from './document.ts';
-import type { OutgoingRequest } from './sequences.ts';
-
-/** What a client saw. Status 0 stands for a connection that was closed without an answer. */
-export type Seen = { readonly status: number; readonly headers: Headers; readonly body: string };
+import type { OutgoingRequest, Seen } from './sequences.ts';
 
 const PROBLEM_TYPE = 'application/problem+json';
 /** The one 5xx that speaks of the request and not of us. */

@@ -3,7 +3,6 @@ import { listen } from '../../src/api/server.ts';
 import { loadConfig } from '../../src/config.ts';
 import { createLogger } from '../../src/log.ts';
 import { connectRaw } from '../support/raw-http.ts';
-import type { Seen } from './response-check.ts';
 
 /** A request as it goes out: everything is text or bytes, nothing has been looked at. */
 export type OutgoingRequest = {
@@ -15,6 +14,9 @@ export type OutgoingRequest = {
   /** How its bytes are broken, where the road has bytes. */
   readonly spoiler: Spoiler | null;
 };
+
+/** What a client receives. Status 0 stands for a connection that was closed without a response. */
+export type Seen = { readonly status: number; readonly headers: Headers; readonly body: string };
 
 /** A way for requests to reach the app; null from `send` for what it cannot carry. */
 export type Road = {
