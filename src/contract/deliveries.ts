@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { ATTEMPT_KINDS, DELIVERY_STATUSES } from '../domain/attempt.ts';
+import { ATTEMPT_ERRORS, ATTEMPT_KINDS, DELIVERY_STATUSES } from '../domain/attempt.ts';
 import { EVENT_KINDS } from '../domain/event-kinds.ts';
 import { MAX_NETWORK_ID } from '../domain/networks.ts';
-import { ATTEMPT_ERRORS } from '../domain/outcome.ts';
 import { exactText, oneOf, oneOfOr, pagingFields, wholeNumber } from './list-query.ts';
 
 /** What callers see of events and deliveries, and how they ask for it. */

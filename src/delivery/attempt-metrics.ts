@@ -1,5 +1,5 @@
+import type { Outcome } from '../domain/attempt.ts';
 import { isSuccess } from '../domain/attempt.ts';
-import type { Outcome } from '../domain/outcome.ts';
 import type { Metrics } from '../metrics/paybell-metrics.ts';
 import type { Registry } from '../metrics/registry.ts';
 import type { AttemptRecord } from '../store/deliveries/record-attempts.ts';
@@ -13,23 +13,23 @@ export class AttemptMetrics {
     private readonly stats: StatsRecorder,
   ) {}
 
-  note({ claimed, next, outcome, startedAtMs }: AttemptRecord): void {
+  note({ delivery, next, outcome, startedAtMs }: AttemptRecord): void {
     const { metrics, stats } = this;
-    metrics.attempts.of(claimed.kind, resultOf(outcome)).inc();
+    metrics.attempts.of(delivery.kind, resultOf(outcome)).inc();
     metrics.attemptSeconds.observe(outcome.durationMs / 1000);
     // A redelivery of what was delivered or given up already is no second end of it.
-    if (next.status === claimed.status) return;
+    if (next.status === delivery.status) return;
     // Notices are ours and not the entity's: they are no part of what it sees of its own.
-    const isOwn = claimed.webhookId !== NOTICE;
+    const isOwn = delivery.webhookId !== NOTICE;
     if (next.status === 'failed') {
       metrics.deliveries.of('failed').inc();
-      if (isOwn) stats.failed(claimed.destination);
+      if (isOwn) stats.failed(delivery.destination);
     }
     if (next.status !== 'delivered' || !isSuccess(outcome)) return;
-    const timeToReceiptMs = Math.max(0, startedAtMs + outcome.durationMs - claimed.acceptedAtMs);
+    const timeToReceiptMs = Math.max(0, startedAtMs + outcome.durationMs - delivery.acceptedAtMs);
     metrics.deliveries.of('delivered').inc();
     metrics.receiptSeconds.observe(timeToReceiptMs / 1000);
-    if (isOwn) stats.delivered(claimed.destination, timeToReceiptMs);
+    if (isOwn) stats.delivered(delivery.destination, timeToReceiptMs);
   }
 }
 

@@ -1,5 +1,4 @@
-import { type AttemptInput, decideNext } from '../domain/attempt.ts';
-import type { Unanswered } from '../domain/outcome.ts';
+import { decideNext, type ErrorOutcome } from '../domain/attempt.ts';
 import { bodySignature, type SigningKeys, signWith } from '../domain/signing.ts';
 import { StoreUnavailableError } from '../store/database/database.ts';
 import type { Sendable } from '../store/deliveries/claimed.ts';
@@ -18,46 +17,48 @@ export type AttemptTools = {
 };
 
 /**
- * Prepare, send, settle: first try, retry and redelivery take the same road. Rejects only when the fault is ours, the
- * store or its key, and then nothing was sent.
+ * Prepares, signs and sends one request: a first attempt, a retry and a redelivery alike. Rejects only for an error on
+ * our side (the store is unavailable or its key was changed), and then nothing was sent.
  */
-export async function makeAttempt(tools: AttemptTools, claimed: Sendable): Promise<AttemptRecord> {
+export async function makeAttempt(tools: AttemptTools, delivery: Sendable): Promise<AttemptRecord> {
   const startedAtMs = tools.nowMs();
-  const prepared = prepare(tools, claimed, Math.floor(startedAtMs / 1000));
-  const post = prepared instanceof Promise ? await prepared : prepared;
-  const outcome = 'kind' in post ? post : await tools.sender.send(post);
-  const { kind, status, steps } = claimed;
+  const prepared = prepare(tools, delivery, Math.floor(startedAtMs / 1000));
+  const request = prepared instanceof Promise ? await prepared : prepared;
+  const outcome = 'kind' in request ? request : await tools.sender.send(request);
+  const { kind, status, steps } = delivery;
   const { schedule, random } = tools;
-  const made: AttemptInput = { outcome, kind, status, steps, schedule, nowMs: tools.nowMs(), random };
-  return { claimed, next: decideNext(made), postUrl: claimed.postUrl, startedAtMs, outcome };
+  const next = decideNext({ outcome, kind, status, steps, schedule, nowMs: tools.nowMs(), random });
+  return { delivery, startedAtMs, outcome, next };
 }
 
-/** The post, or the outcome of what cannot be posted; at once where the keys to sign with are known. */
-function prepare(tools: AttemptTools, claimed: Sendable, nowS: number): Post | Unanswered | Promise<Post | Unanswered> {
-  const keys = tools.keys.keysFor(claimed.entityId, claimed.revision, nowS);
+type Prepared = Post | ErrorOutcome;
+
+/** Synchronous when the signing keys are cached: a promise for each request would cost more than signing it. */
+function prepare(tools: AttemptTools, delivery: Sendable, nowS: number): Prepared | Promise<Prepared> {
+  const keys = tools.keys.keysFor(delivery.entityId, delivery.revision, nowS);
   return keys instanceof Promise
-    ? keys.then((found) => sign(tools, claimed, found, nowS), refuse)
-    : sign(tools, claimed, keys, nowS);
+    ? keys.then((found) => sign(tools, delivery, found, nowS), toUnprocessable)
+    : sign(tools, delivery, keys, nowS);
 }
 
-function sign(tools: AttemptTools, claimed: Sendable, keys: SigningKeys, nowS: number): Post | Unanswered {
-  const { deliveryId, eventId, postUrl, body } = claimed;
+function sign(tools: AttemptTools, delivery: Sendable, keys: SigningKeys, nowS: number): Prepared {
+  const { deliveryId, eventId, postUrl, body } = delivery;
   try {
-    if (body === null) throw new Error('the event is gone');
+    if (body === null) throw new Error('the event no longer exists');
     const headers = headersFor({ deliveryId, eventId, body, keys, nowS });
     if (tools.bodySignatureHeader !== undefined && keys.secrets[0] !== undefined) {
       headers[tools.bodySignatureHeader] = bodySignature(keys.secrets[0], body);
     }
     return { postUrl, headers, body };
   } catch (error) {
-    return refuse(error);
+    return toUnprocessable(error);
   }
 }
 
-function refuse(error: unknown): Unanswered {
-  // An outage of ours, or a key that was changed under us, says nothing about the delivery and must not end it.
+function toUnprocessable(error: unknown): ErrorOutcome {
+  // These say nothing about the delivery, so they must not end it.
   if (error instanceof StoreUnavailableError || error instanceof SecretKeyError) throw error;
-  // Nothing else will be better next time: it ends as failed with its reason, and its neighbours go on.
+  // A retry would fail in the same way, so the delivery fails now and records why.
   const detail = error instanceof Error ? error.name : 'unknown';
   return { kind: 'error', error: 'unprocessable', durationMs: 0, detail };
 }

@@ -125,7 +125,7 @@ export class Engine implements DirectDispatch {
     return this.#posting.inFlight;
   }
 
-  get inLine(): number {
+  get queued(): number {
     return this.#posting.destinations.inLine;
   }
 
@@ -229,20 +229,20 @@ export class Engine implements DirectDispatch {
   }
 
   #noteSettled(made: readonly AttemptRecord[], settled: ReadonlySet<string>): void {
-    for (const { claimed } of made) {
-      this.#posting.forget(claimed.deliveryId);
-      if (settled.has(claimed.deliveryId)) continue;
-      const { entityId, deliveryId } = claimed;
+    for (const { delivery } of made) {
+      this.#posting.forget(delivery.deliveryId);
+      if (settled.has(delivery.deliveryId)) continue;
+      const { entityId, deliveryId } = delivery;
       this.parts.log.warn({ entityId, deliveryId }, 'settlement refused: another instance has taken the delivery over');
     }
-    const counted = made.filter(({ claimed }) => settled.has(claimed.deliveryId));
+    const counted = made.filter(({ delivery }) => settled.has(delivery.deliveryId));
     for (const attempt of counted) {
       this.#health.note(attempt);
       this.parts.record?.note(attempt);
     }
-    for (const { claimed, next } of counted) {
+    for (const { delivery, next } of counted) {
       // Somebody may have asked for several redeliveries: the next of them is due at once.
-      const dueInMs = claimed.kind === 'redelivery' ? 0 : (next.delayMs ?? POLL_MS);
+      const dueInMs = delivery.kind === 'redelivery' ? 0 : (next.delayMs ?? POLL_MS);
       this.#planner.ask(dueInMs);
       this.#lookAtMs = Math.min(this.#lookAtMs, performance.now() + dueInMs);
     }
@@ -265,7 +265,7 @@ export class Engine implements DirectDispatch {
           this.#finished.push(attempt);
           continue;
         }
-        const { entityId, deliveryId } = attempt.claimed;
+        const { entityId, deliveryId } = attempt.delivery;
         this.#posting.forget(deliveryId);
         const message = 'a delivery could not be settled; its lease will run out';
         this.parts.log.error({ err: error, entityId, deliveryId }, message);

@@ -17,7 +17,7 @@ export async function recordAlone(db: Database, attempt: AttemptRecord): Promise
 /** What the receiver has is a fact, and then only its answer is left out; all else ends here, with the reason. */
 function asUnprocessable(attempt: AttemptRecord): AttemptRecord {
   const { outcome, next } = attempt;
-  if (outcome.kind === 'answered' && isSuccess(outcome)) return { ...attempt, outcome: { ...outcome, response: '' } };
+  if (outcome.kind === 'response' && isSuccess(outcome)) return { ...attempt, outcome: { ...outcome, body: '' } };
   const status = next.delayMs === null ? next.status : 'failed';
   return {
     ...attempt,

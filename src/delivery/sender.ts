@@ -1,5 +1,5 @@
 import { getCACertificates } from 'node:tls';
-import type { Outcome } from '../domain/outcome.ts';
+import type { Outcome } from '../domain/attempt.ts';
 import { createDial, type Dial } from './http/client.ts';
 import { type Deadline, Deadlines } from './http/deadline.ts';
 import { AttemptFailure, failureOf, isUnconnected } from './http/errors.ts';
@@ -69,8 +69,8 @@ export function createSender(options: SenderOptions): Sender {
       const startedAtMs = performance.now();
       const deadline = deadlines.start();
       try {
-        const { status: statusCode, retryAfter, body: response } = await reach(post, deadline);
-        return { kind: 'answered', statusCode, retryAfter, response, durationMs: since(startedAtMs) };
+        const { status: statusCode, retryAfter, body } = await reach(post, deadline);
+        return { kind: 'response', statusCode, retryAfter, body, durationMs: since(startedAtMs) };
       } catch (thrown) {
         const { error, detail } = deadline.isOver ? new AttemptFailure('timeout') : failureOf(thrown);
         return { kind: 'error', error, durationMs: since(startedAtMs), ...(detail !== undefined && { detail }) };

@@ -1,4 +1,3 @@
-import type { AttemptError, Outcome } from './outcome.ts';
 import { nextDelayMs, parseRetryAfter } from './retry.ts';
 
 export const DELIVERY_STATUSES = ['pending', 'retrying', 'delivered', 'failed', 'held', 'cancelled'] as const;
@@ -7,18 +6,67 @@ export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 export const ATTEMPT_KINDS = ['first', 'retry', 'redelivery', 'test'] as const;
 export type AttemptKind = (typeof ATTEMPT_KINDS)[number];
 
-/** Why a webhook was taken out of service. */
+/** Why a webhook was suspended. */
 export type SuspendReason = 'gone' | 'failing';
 
-/** So long without one success, while attempts are made, and nobody is listening any more. */
+/** A webhook whose attempts have all failed for this long is suspended. */
 export const SUSPEND_AFTER_MS = 5 * 24 * 3_600_000;
+
+/** Why an attempt got no response: the closed list that is stored, shown and documented. */
+export const ATTEMPT_ERRORS = [
+  /** The attempt (DNS lookup, connection and response together) exceeded its time limit. */
+  'timeout',
+  /** The host name could not be resolved. */
+  'dns',
+  /** The host is, or resolves to, an address that is not public or that belongs to this machine. */
+  'blocked_address',
+  /** The URL no longer meets the rules, such as http after insecure targets were turned off. */
+  'invalid_url',
+  /** Connection refused. */
+  'refused',
+  /** There is no route to the address. */
+  'unreachable',
+  /** The TLS handshake failed: an untrusted certificate, a name mismatch, or no TLS at all. */
+  'tls',
+  /** The connection was closed before the response was complete. */
+  'reset',
+  /** The bytes received are not a valid HTTP response, or exceed the limits. */
+  'bad_response',
+  /** The request could not be prepared, and a retry would not help. */
+  'unprocessable',
+  /** Any other error; the detail carries the runtime's code for it. */
+  'failed',
+] as const;
+
+export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
+
+/** The receiver responded, with any status. */
+export type ResponseOutcome = {
+  kind: 'response';
+  statusCode: number;
+  retryAfter: string | null;
+  /** The first bytes of the response body, as text that can be stored and shown. */
+  body: string;
+  durationMs: number;
+};
+
+/** No complete response was received. */
+export type ErrorOutcome = {
+  kind: 'error';
+  error: AttemptError;
+  durationMs: number;
+  /** For the operator, such as the runtime's error code. */
+  detail?: string;
+};
+
+export type Outcome = ResponseOutcome | ErrorOutcome;
 
 export type AttemptInput = {
   outcome: Outcome;
   kind: AttemptKind;
-  /** Where the delivery stood before this attempt. */
+  /** The status of the delivery before this attempt. */
   status: DeliveryStatus;
-  /** Steps of the schedule used up before this attempt. */
+  /** Steps of the schedule used before this attempt. */
   steps: number;
   schedule: readonly number[];
   nowMs: number;
@@ -28,21 +76,21 @@ export type AttemptInput = {
 export type NextState = {
   status: DeliveryStatus;
   steps: number;
-  /** How long until the next attempt; null when there is none to come. */
+  /** Until the next attempt; null when there is none. */
   delayMs: number | null;
   suspend: SuspendReason | null;
 };
 
-/** What becomes of a delivery after an attempt: first try, retry and redelivery alike. */
+/** What an attempt leads to; the same rule for a first attempt, a retry and a redelivery. */
 export function decideNext({ outcome, kind, status, steps, schedule, nowMs, random }: AttemptInput): NextState {
   const used = kind === 'redelivery' ? steps : steps + 1;
   if (isSuccess(outcome)) return { status: 'delivered', steps: used, delayMs: null, suspend: null };
-  // The delivery itself waits like any other: suspending holds it, and a crash in between loses nothing.
+  // The delivery keeps its place on the schedule until the suspension holds it, so a crash in between loses nothing.
   const suspend = statusOf(outcome) === 410 ? 'gone' : null;
-  // A redelivery that fails undoes nothing, and what was still on the schedule stays on it.
+  // A failed redelivery changes nothing: the delivery keeps its status and what is left of its schedule.
   if (kind === 'redelivery') return { status, steps: used, delayMs: null, suspend };
   if (isUnprocessable(outcome)) return { status: 'failed', steps: used, delayMs: null, suspend };
-  const retryAfterMs = outcome.kind === 'answered' ? parseRetryAfter(outcome.retryAfter, nowMs) : null;
+  const retryAfterMs = outcome.kind === 'response' ? parseRetryAfter(outcome.retryAfter, nowMs) : null;
   const delayMs = nextDelayMs({ schedule, attemptsMade: used, retryAfterMs, random });
   return { status: delayMs === null ? 'failed' : 'retrying', steps: used, delayMs, suspend };
 }
@@ -55,7 +103,7 @@ export function isSuccess(outcome: Outcome): boolean {
 const UNHEALTHY_ERRORS: readonly AttemptError[] = ['timeout', 'refused', 'unreachable'];
 const UNHEALTHY_STATUSES: readonly number[] = [429, 502, 503, 504];
 
-/** Says of the whole destination that it is down or wants less, where another answer speaks of one post only. */
+/** Whether the outcome says that the destination as a whole is down or overloaded; others concern one request only. */
 export function showsDestinationUnhealthy(outcome: Outcome): boolean {
   if (outcome.kind === 'error') return UNHEALTHY_ERRORS.includes(outcome.error);
   return UNHEALTHY_STATUSES.includes(outcome.statusCode);
@@ -66,5 +114,5 @@ function isUnprocessable(outcome: Outcome): boolean {
 }
 
 function statusOf(outcome: Outcome): number | null {
-  return outcome.kind === 'answered' ? outcome.statusCode : null;
+  return outcome.kind === 'response' ? outcome.statusCode : null;
 }

@@ -7,7 +7,7 @@ import { destinationKey } from '../../src/domain/destination.ts';
 import { makeSecret, parseKeys, type SigningKeys, verify } from '../../src/domain/signing.ts';
 import { StoreUnavailableError } from '../../src/store/database/database.ts';
 import type { Sendable } from '../../src/store/deliveries/claimed.ts';
-import { answered, HOOK, ScriptedSender } from '../support/deliveries.ts';
+import { HOOK, respondedWith, ScriptedSender } from '../support/deliveries.ts';
 import { rejection } from '../support/rejection.ts';
 
 const NOW_MS = 1_763_168_400_789;
@@ -76,12 +76,11 @@ describe('an attempt', () => {
   });
 
   test('ends with what the answer means for the delivery', async () => {
-    const made = await makeAttempt(tools(new ScriptedSender(() => answered(500))), CLAIMED);
+    const made = await makeAttempt(tools(new ScriptedSender(() => respondedWith(500))), CLAIMED);
     expect(made).toEqual({
-      claimed: CLAIMED,
-      postUrl: HOOK,
+      delivery: CLAIMED,
       startedAtMs: NOW_MS,
-      outcome: answered(500),
+      outcome: respondedWith(500),
       next: { status: 'retrying', steps: 1, delayMs: 5_000, suspend: null },
     });
   });

@@ -4,16 +4,16 @@ import { destinationKey } from '../../src/domain/destination.ts';
 import { StoreUnavailableError } from '../../src/store/database/database.ts';
 import { AcceptQueue } from '../../src/store/events/accept-queue.ts';
 import {
-  answered,
   createEngine,
   databaseNowMs,
+  failedWith,
   forgetDeliveries,
   newEvent,
   newReceiver,
   readDeliveries,
+  respondedWith,
   ScriptedSender,
   statuses,
-  unanswered,
 } from '../support/deliveries.ts';
 import { rejection } from '../support/rejection.ts';
 import { alteredStore, onEveryEngine } from '../support/stores.ts';
@@ -77,7 +77,7 @@ onEveryEngine('what is accepted where it is delivered', (store) => {
     const open = Promise.withResolvers<void>();
     const sender = new ScriptedSender(async () => {
       await open.promise;
-      return answered(200);
+      return respondedWith(200);
     });
     const { acceptMany, told } = await start(sender);
     const first = await acceptMany(entityId, 5);
@@ -97,7 +97,7 @@ onEveryEngine('what is accepted where it is delivered', (store) => {
     const turns: (() => void)[] = [];
     const sender = new ScriptedSender(async () => {
       if (!works) await new Promise<void>((resolve) => turns.push(resolve));
-      return works ? answered(200) : unanswered('refused');
+      return works ? respondedWith(200) : failedWith('refused');
     });
     const { acceptMany } = await start(sender, { ...TWO_AT_A_TIME, RETRY_SCHEDULE: '0s,1h' });
     await acceptMany(entityId, 2);
@@ -129,7 +129,7 @@ onEveryEngine('what is accepted where it is delivered', (store) => {
     const open = Promise.withResolvers<void>();
     const sender = new ScriptedSender(async () => {
       if (!works) await open.promise;
-      return answered(200);
+      return respondedWith(200);
     });
     const { acceptMany, engine } = await start(sender);
     await acceptMany(entityId, 2);

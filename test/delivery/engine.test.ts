@@ -8,10 +8,10 @@ import {
   accept,
   acceptMany,
   addReceiver,
-  answered,
   claim,
   createEngine,
   databaseNowMs,
+  failedWith,
   forgetDeliveries,
   HOOK,
   LEASE_MS,
@@ -20,9 +20,9 @@ import {
   newReceiver,
   readAttempts,
   readDeliveries,
+  respondedWith,
   ScriptedSender,
   statuses,
-  unanswered,
   withEngine,
 } from '../support/deliveries.ts';
 import { alteredStore, onEveryEngine, type TestStore } from '../support/stores.ts';
@@ -76,11 +76,11 @@ onEveryEngine('the engine', (store) => {
     const { entityId } = await newReceiver(store.db);
     const [event] = await acceptMany(store.db, entityId, 1);
     const answers = [
-      answered(500, { response: 'not yet' }),
-      unanswered('timeout'),
-      answered(200, { response: 'thanks' }),
+      respondedWith(500, { body: 'not yet' }),
+      failedWith('timeout'),
+      respondedWith(200, { body: 'thanks' }),
     ];
-    const sender = new ScriptedSender(() => answers.shift() ?? answered(500));
+    const sender = new ScriptedSender(() => answers.shift() ?? respondedWith(500));
     await withEngine(store.db, sender, () => until('it is delivered', allAre(store, entityId, 'delivered')), {
       settings: THREE_AT_ONCE,
     });
@@ -99,7 +99,7 @@ onEveryEngine('the engine', (store) => {
   test('gives up when the schedule has ended', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 2);
-    const sender = new ScriptedSender(() => answered(500));
+    const sender = new ScriptedSender(() => respondedWith(500));
     await withEngine(store.db, sender, () => until('both have failed', allAre(store, entityId, 'failed')), {
       settings: THREE_AT_ONCE,
     });
@@ -107,10 +107,10 @@ onEveryEngine('the engine', (store) => {
   });
 
   test.each([
-    ['the next step', answered(500), 3_600_000],
-    ['what retry-after asks for, when that is longer', answered(503, { retryAfter: '7200' }), 7_200_000],
-    ['the next step, when retry-after is shorter', answered(503, { retryAfter: '5' }), 3_600_000],
-    ['a day at most', answered(429, { retryAfter: '99999999' }), 86_400_000],
+    ['the next step', respondedWith(500), 3_600_000],
+    ['what retry-after asks for, when that is longer', respondedWith(503, { retryAfter: '7200' }), 7_200_000],
+    ['the next step, when retry-after is shorter', respondedWith(503, { retryAfter: '5' }), 3_600_000],
+    ['a day at most', respondedWith(429, { retryAfter: '99999999' }), 86_400_000],
   ])('waits for %s before it tries again', async (_what, outcome, delayMs) => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 1);
@@ -134,7 +134,7 @@ onEveryEngine('the engine', (store) => {
     await acceptMany(store.db, entityId, 20);
     const sender = new ScriptedSender(async () => {
       await Bun.sleep(3);
-      return answered(200);
+      return respondedWith(200);
     });
     await withEngine(store.db, sender, () => until('all are delivered', allAre(store, entityId, 'delivered')), {
       settings: { DELIVERY_CONCURRENCY: '10', DESTINATION_CONCURRENCY: '4' },
@@ -152,7 +152,7 @@ onEveryEngine('the engine', (store) => {
     const stuck = gate();
     const sender = new ScriptedSender(async ({ postUrl }) => {
       if (postUrl !== HOOK) await stuck.passed;
-      return answered(200);
+      return respondedWith(200);
     });
     await withEngine(
       store.db,
@@ -179,7 +179,7 @@ onEveryEngine('the engine', (store) => {
     const stuck = gate();
     const sender = new ScriptedSender(async () => {
       await stuck.passed;
-      return answered(200);
+      return respondedWith(200);
     });
     await withEngine(
       store.db,
@@ -194,7 +194,7 @@ onEveryEngine('the engine', (store) => {
 
   test('probes a destination one at a time after five failures in a row, until a success', async () => {
     const { entityId } = await newReceiver(store.db);
-    const sender = new ScriptedSender(() => unanswered('refused'));
+    const sender = new ScriptedSender(() => failedWith('refused'));
     await withEngine(
       store.db,
       sender,
@@ -206,7 +206,7 @@ onEveryEngine('the engine', (store) => {
         const stuck = gate();
         sender.answer = async () => {
           await stuck.passed;
-          return unanswered('timeout');
+          return failedWith('timeout');
         };
         await acceptMany(store.db, entityId, 30);
         engine.wake();
@@ -217,7 +217,7 @@ onEveryEngine('the engine', (store) => {
         expect(waiting.map(({ attempts, steps }) => attempts + steps)).toEqual(Array(30).fill(0));
         sender.answer = async () => {
           await Bun.sleep(5);
-          return answered(200);
+          return respondedWith(200);
         };
         stuck.open();
         await until('the rest is delivered', async () => {
@@ -233,7 +233,7 @@ onEveryEngine('the engine', (store) => {
   test('on 410 suspends the webhook and holds what waits, and a resume sends it', async () => {
     const { entityId, webhookId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 3);
-    const sender = new ScriptedSender(() => answered(410));
+    const sender = new ScriptedSender(() => respondedWith(410));
     const settings = { ...SLOW_RETRIES, DESTINATION_CONCURRENCY: '1' };
     await withEngine(
       store.db,
@@ -243,7 +243,7 @@ onEveryEngine('the engine', (store) => {
         await acceptMany(store.db, entityId, 2);
         engine.wake();
         expect(await statuses(store.db, entityId)).toEqual(Array(5).fill('held'));
-        sender.answer = () => answered(200);
+        sender.answer = () => respondedWith(200);
         await resumeWebhook(store.db, entityId, webhookId, TEST_CHANGE);
         engine.wake();
         await until('all are delivered', allAre(store, entityId, 'delivered'));
@@ -277,7 +277,7 @@ onEveryEngine('the engine', (store) => {
     const stuck = gate();
     const sender = new ScriptedSender(async () => {
       await stuck.passed;
-      return answered(500);
+      return respondedWith(500);
     });
     await withEngine(
       store.db,
@@ -300,9 +300,9 @@ onEveryEngine('the engine', (store) => {
     await acceptMany(store.db, entityId, 3);
     const stuck = gate();
     const sender = new ScriptedSender(async ({ postUrl }) => {
-      if (postUrl !== HOOK) return answered(200);
+      if (postUrl !== HOOK) return respondedWith(200);
       await stuck.passed;
-      return answered(500);
+      return respondedWith(500);
     });
     await withEngine(
       store.db,
@@ -327,7 +327,7 @@ onEveryEngine('the engine', (store) => {
     const stuck = gate();
     const sender = new ScriptedSender(async () => {
       await stuck.passed;
-      return answered(200);
+      return respondedWith(200);
     });
     await withEngine(store.db, sender, async (engine) => {
       await until('it is in flight', () => sender.posts.length === 1);
@@ -347,7 +347,7 @@ onEveryEngine('the engine', (store) => {
     const stuck = gate();
     const sender = new ScriptedSender(async () => {
       await stuck.passed;
-      return answered(200);
+      return respondedWith(200);
     });
     const lines: { msg: string }[] = [];
     const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(JSON.parse(line)) });
@@ -409,7 +409,9 @@ onEveryEngine('a delivery that cannot be processed', (store) => {
     const well = await newReceiver(store.db);
     await acceptMany(store.db, poison.entityId, 2);
     await acceptMany(store.db, well.entityId, 2);
-    const sender = new ScriptedSender(({ postUrl }) => (postUrl === HOOK ? answered(200) : unanswered('invalid_url')));
+    const sender = new ScriptedSender(({ postUrl }) =>
+      postUrl === HOOK ? respondedWith(200) : failedWith('invalid_url'),
+    );
     await withEngine(
       store.db,
       sender,
@@ -426,7 +428,7 @@ onEveryEngine('a delivery that cannot be processed', (store) => {
     const events = await acceptMany(store.db, entityId, 6);
     const refused = new Set([events[1]?.eventId, events[4]?.eventId]);
     const sender = new ScriptedSender(({ headers }) =>
-      refused.has(headers['paybell-event-id']) ? answered(500, { response: 'NUL \0 inside' }) : answered(200),
+      refused.has(headers['paybell-event-id']) ? respondedWith(500, { body: 'NUL \0 inside' }) : respondedWith(200),
     );
     await withEngine(
       nulRefusing(store),
@@ -444,7 +446,7 @@ onEveryEngine('a delivery that cannot be processed', (store) => {
   test('because the store refuses the answer is still delivered when the receiver has it', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 2);
-    const sender = new ScriptedSender(() => answered(200, { response: 'NUL \0 inside' }));
+    const sender = new ScriptedSender(() => respondedWith(200, { body: 'NUL \0 inside' }));
     await withEngine(nulRefusing(store), sender, () =>
       until('both are delivered', allAre(store, entityId, 'delivered')),
     );
@@ -485,7 +487,7 @@ onEveryEngine('while the store does not answer', (store) => {
     const stuck = gate();
     const sender = new ScriptedSender(async () => {
       await stuck.passed;
-      return answered(200);
+      return respondedWith(200);
     });
     await withEngine(flaky, sender, async () => {
       await until('all are in flight', () => sender.posts.length === 5);
@@ -533,7 +535,7 @@ onEveryEngine('a stop', (store) => {
     const stuck = gate();
     const sender = new ScriptedSender(async () => {
       await stuck.passed;
-      return answered(200);
+      return respondedWith(200);
     });
     const engine = createEngine(store.db, sender, { settings: { DESTINATION_CONCURRENCY: '3' } });
     await engine.start();
@@ -571,7 +573,7 @@ describe('two engines', () => {
         flying.add(id);
         await Bun.sleep(2);
         flying.delete(id);
-        return answered(200);
+        return respondedWith(200);
       };
       const senders = [new ScriptedSender(answer), new ScriptedSender(answer)];
       const settings = { DESTINATION_CONCURRENCY: '4' };

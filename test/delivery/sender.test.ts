@@ -24,10 +24,10 @@ describe('a post', () => {
   test('arrives with its exact bytes and headers', async () => {
     await using receiver = await startReceiver(answer('200 OK', 'ok'));
     expect(await sendTo(receiver.port)).toEqual({
-      kind: 'answered',
+      kind: 'response',
       statusCode: 200,
       retryAfter: null,
-      response: 'ok',
+      body: 'ok',
       durationMs: expect.any(Number),
     });
     const [head = '', body] = receiver.received.split('\r\n\r\n');
@@ -69,7 +69,7 @@ describe('a post', () => {
     await using receiver = await startReceiver((socket) => socket.write(OK));
     const sender = developmentSender({ resolve: async () => ['::1', '127.0.0.1'] });
     const outcome = await sender.send({ ...POST, postUrl: `http://receiver.test:${receiver.port}/` });
-    expect(outcome).toMatchObject({ kind: 'answered', statusCode: 200 });
+    expect(outcome).toMatchObject({ kind: 'response', statusCode: 200 });
   });
 });
 
@@ -78,18 +78,18 @@ describe('an answer', () => {
     'of %d is reported as it is',
     async (statusCode) => {
       await using receiver = await startReceiver(answer(`${statusCode} Status`));
-      expect(await sendTo(receiver.port)).toMatchObject({ kind: 'answered', statusCode });
+      expect(await sendTo(receiver.port)).toMatchObject({ kind: 'response', statusCode });
     },
   );
 
   test('brings its retry-after along', async () => {
     await using receiver = await startReceiver(answer('429 Slow\r\nretry-after: 120', 'later'));
-    expect(await sendTo(receiver.port)).toMatchObject({ statusCode: 429, retryAfter: '120', response: 'later' });
+    expect(await sendTo(receiver.port)).toMatchObject({ statusCode: 429, retryAfter: '120', body: 'later' });
   });
 
   test('is kept as its first KiB, without a character cut in half', async () => {
     await using receiver = await startReceiver(answer('500 Broken', `a${'é'.repeat(3000)}`));
-    expect(await sendTo(receiver.port)).toMatchObject({ response: `a${'é'.repeat(511)}` });
+    expect(await sendTo(receiver.port)).toMatchObject({ body: `a${'é'.repeat(511)}` });
   });
 
   test('is kept with broken UTF-8 replaced and without NUL', async () => {
@@ -98,7 +98,7 @@ describe('an answer', () => {
       socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${bytes.length}\r\n\r\n`);
       socket.write(bytes);
     });
-    expect(await sendTo(receiver.port)).toMatchObject({ response: 'a\ufffdb\ufffd' });
+    expect(await sendTo(receiver.port)).toMatchObject({ body: 'a\ufffdb\ufffd' });
   });
 });
 
@@ -159,7 +159,7 @@ describe('over TLS', () => {
     const sender = developmentSender(options);
     for (const name of ['a.test', 'b.test', 'a.test']) {
       const outcome = await sender.send({ ...POST, postUrl: `https://${name}:${receiver.port}/` });
-      expect(outcome).toMatchObject({ kind: 'answered', statusCode: 200, response: 'ok' });
+      expect(outcome).toMatchObject({ kind: 'response', statusCode: 200, body: 'ok' });
     }
     expect(names).toEqual(['a.test', 'b.test']);
     expect(receiver.received.match(/host: \S+/gi)?.map((line) => line.toLowerCase())).toEqual([
@@ -170,7 +170,7 @@ describe('over TLS', () => {
   });
 
   test.each([
-    [['127.0.0.1'], { kind: 'answered', statusCode: 200 }],
+    [['127.0.0.1'], { kind: 'response', statusCode: 200 }],
     [['127.0.0.2'], { kind: 'error', error: 'tls' }],
     [['receiver.test'], { kind: 'error', error: 'tls' }],
   ])('a receiver that is asked for by its address, and has a certificate for %j, is %j', async (names, outcome) => {
@@ -184,7 +184,7 @@ describe('over TLS', () => {
     await using receiver = await startTlsReceiver(authority.issue(['receiver.test']), reply);
     const sender = developmentSender(options);
     const send = (host: string) => sender.send({ ...POST, postUrl: `https://${host}:${receiver.port}/` });
-    expect(await send('receiver.test')).toMatchObject({ kind: 'answered', statusCode: 200 });
+    expect(await send('receiver.test')).toMatchObject({ kind: 'response', statusCode: 200 });
     expect(await send('127.0.0.1')).toMatchObject({ kind: 'error', error: 'tls' });
     expect(await send('other.test')).toMatchObject({ kind: 'error', error: 'tls' });
   });
@@ -229,7 +229,7 @@ describe('an environment that', () => {
       [name]: `http://127.0.0.1:${proxy.port}`,
     });
     expect(plain).toBe(502);
-    expect(outcome).toMatchObject({ kind: 'answered', statusCode: 200, response: 'receiver' });
+    expect(outcome).toMatchObject({ kind: 'response', statusCode: 200, body: 'receiver' });
     expect(proxy.connections).toBe(1);
   });
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import {
+  ATTEMPT_ERRORS,
   ATTEMPT_KINDS,
   type AttemptInput,
   DELIVERY_STATUSES,
@@ -7,8 +8,7 @@ import {
   isSuccess,
   showsDestinationUnhealthy,
 } from '../../src/domain/attempt.ts';
-import { ATTEMPT_ERRORS } from '../../src/domain/outcome.ts';
-import { answered, unanswered } from '../support/deliveries.ts';
+import { failedWith, respondedWith } from '../support/deliveries.ts';
 
 const NOW_MS = Date.UTC(2026, 9, 21, 7, 28, 0);
 const HOUR_MS = 3_600_000;
@@ -16,7 +16,7 @@ const SCHEDULE = [0, 5_000, 300_000];
 
 function settled(given: Partial<AttemptInput>) {
   return decideNext({
-    outcome: answered(500),
+    outcome: respondedWith(500),
     kind: 'first',
     status: 'pending',
     steps: 0,
@@ -29,7 +29,7 @@ function settled(given: Partial<AttemptInput>) {
 
 describe('a delivery', () => {
   test.each([200, 201, 202, 204, 299])('is delivered by a %d, and nothing more is to come', (statusCode) => {
-    expect(settled({ outcome: answered(statusCode) })).toEqual({
+    expect(settled({ outcome: respondedWith(statusCode) })).toEqual({
       status: 'delivered',
       steps: 1,
       delayMs: null,
@@ -40,7 +40,7 @@ describe('a delivery', () => {
   test.each([100, 199, 300, 301, 302, 307, 304, 400, 401, 404, 429, 500, 503, 599])(
     'is tried again after a %d',
     (statusCode) => {
-      expect(settled({ outcome: answered(statusCode) })).toEqual({
+      expect(settled({ outcome: respondedWith(statusCode) })).toEqual({
         status: 'retrying',
         steps: 1,
         delayMs: 5_000,
@@ -50,7 +50,7 @@ describe('a delivery', () => {
   );
 
   test.each(ATTEMPT_ERRORS.filter((error) => error !== 'unprocessable'))('is tried again after %s', (error) => {
-    expect(settled({ outcome: unanswered(error) })).toMatchObject({ status: 'retrying', delayMs: 5_000 });
+    expect(settled({ outcome: failedWith(error) })).toMatchObject({ status: 'retrying', delayMs: 5_000 });
   });
 
   test('waits one step of the schedule after another, and fails after the last', () => {
@@ -73,7 +73,7 @@ describe('a delivery', () => {
   });
 
   test('waits as long as retry-after asks, when that is longer and not more than a day', () => {
-    const delay = (retryAfter: string) => settled({ outcome: answered(503, { retryAfter }) }).delayMs;
+    const delay = (retryAfter: string) => settled({ outcome: respondedWith(503, { retryAfter }) }).delayMs;
     expect(delay('60')).toBe(60_000);
     expect(delay('1')).toBe(5_000);
     expect(delay('Wed, 21 Oct 2026 08:28:00 GMT')).toBe(HOUR_MS);
@@ -82,12 +82,12 @@ describe('a delivery', () => {
   });
 
   test('gets no further attempt from retry-after once the schedule has ended', () => {
-    const outcome = answered(503, { retryAfter: '60' });
+    const outcome = respondedWith(503, { retryAfter: '60' });
     expect(settled({ outcome, steps: 2 })).toMatchObject({ status: 'failed', delayMs: null });
   });
 
   test('that is answered 410 suspends its webhook and waits like any other, so that it can be held', () => {
-    expect(settled({ outcome: answered(410) })).toEqual({
+    expect(settled({ outcome: respondedWith(410) })).toEqual({
       status: 'retrying',
       steps: 1,
       delayMs: 5_000,
@@ -96,7 +96,7 @@ describe('a delivery', () => {
   });
 
   test('that cannot be processed fails at once', () => {
-    expect(settled({ outcome: unanswered('unprocessable') })).toEqual({
+    expect(settled({ outcome: failedWith('unprocessable') })).toEqual({
       status: 'failed',
       steps: 1,
       delayMs: null,
@@ -107,19 +107,19 @@ describe('a delivery', () => {
 
 describe('a redelivery', () => {
   test.each(DELIVERY_STATUSES)('that succeeds makes a %s delivery delivered and uses up no step', (status) => {
-    const made = settled({ kind: 'redelivery', status, steps: 2, outcome: answered(200) });
+    const made = settled({ kind: 'redelivery', status, steps: 2, outcome: respondedWith(200) });
     expect(made).toEqual({ status: 'delivered', steps: 2, delayMs: null, suspend: null });
   });
 
   test.each(DELIVERY_STATUSES)('that fails leaves a %s delivery as it was', (status) => {
-    for (const outcome of [answered(500), unanswered('timeout'), unanswered('unprocessable')]) {
+    for (const outcome of [respondedWith(500), failedWith('timeout'), failedWith('unprocessable')]) {
       const made = settled({ kind: 'redelivery', status, steps: 2, outcome });
       expect(made).toEqual({ status, steps: 2, delayMs: null, suspend: null });
     }
   });
 
   test('that is answered 410 suspends the webhook too', () => {
-    const made = settled({ kind: 'redelivery', status: 'delivered', outcome: answered(410) });
+    const made = settled({ kind: 'redelivery', status: 'delivered', outcome: respondedWith(410) });
     expect(made).toMatchObject({ status: 'delivered', suspend: 'gone' });
   });
 });
@@ -130,13 +130,13 @@ test('every kind of attempt but a redelivery uses up a step', () => {
 
 test('only an answer of 2xx is a success', () => {
   const codes = [199, 200, 204, 299, 300, 304, 410, 500];
-  expect(codes.filter((code) => isSuccess(answered(code)))).toEqual([200, 204, 299]);
-  expect(ATTEMPT_ERRORS.filter((error) => isSuccess(unanswered(error)))).toEqual([]);
+  expect(codes.filter((code) => isSuccess(respondedWith(code)))).toEqual([200, 204, 299]);
+  expect(ATTEMPT_ERRORS.filter((error) => isSuccess(failedWith(error)))).toEqual([]);
 });
 
 test('a destination is unwell when it times out, refuses, or says that it is overloaded or down, and only then', () => {
   const codes = [200, 301, 400, 404, 408, 410, 429, 500, 501, 502, 503, 504];
-  expect(codes.filter((code) => showsDestinationUnhealthy(answered(code)))).toEqual([429, 502, 503, 504]);
-  const unhealthy = ATTEMPT_ERRORS.filter((error) => showsDestinationUnhealthy(unanswered(error)));
+  expect(codes.filter((code) => showsDestinationUnhealthy(respondedWith(code)))).toEqual([429, 502, 503, 504]);
+  const unhealthy = ATTEMPT_ERRORS.filter((error) => showsDestinationUnhealthy(failedWith(error)));
   expect(unhealthy).toEqual(['timeout', 'refused', 'unreachable']);
 });

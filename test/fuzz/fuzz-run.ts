@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { loadConfig } from '../../src/config.ts';
 import { createAttemptTools } from '../../src/delivery/attempt-tools.ts';
 import { sendTestRequest } from '../../src/delivery/test-request.ts';
-import type { Outcome } from '../../src/domain/outcome.ts';
+import type { Outcome } from '../../src/domain/attempt.ts';
 import type { Database } from '../../src/store/database/database.ts';
 import { createTenant, TEST_BOX, type Tenant, testApp } from '../support/api.ts';
 import { type ApiDocument, type FuzzedOperation, operationsIn, readDocument } from './document.ts';
@@ -16,8 +16,8 @@ const GIVEN_ID = /\b(?:wh|evt|dlv|rdl|key|ent)_[0-9a-f]{32}\b/g;
 const MAX_IDS = 500;
 
 const OUTCOMES: readonly Outcome[] = [
-  { kind: 'answered', statusCode: 204, retryAfter: null, response: '', durationMs: 0.5 },
-  { kind: 'answered', statusCode: 500, retryAfter: '-1', response: '\ufffd', durationMs: 12 },
+  { kind: 'response', statusCode: 204, retryAfter: null, body: '', durationMs: 0.5 },
+  { kind: 'response', statusCode: 500, retryAfter: '-1', body: '\ufffd', durationMs: 12 },
   { kind: 'error', error: 'blocked_address', durationMs: 0 },
 ];
 

@@ -1,6 +1,5 @@
 import { expect } from 'bun:test';
-import type { DeliveryStatus } from '../../src/domain/attempt.ts';
-import type { AttemptError } from '../../src/domain/outcome.ts';
+import type { AttemptError, DeliveryStatus } from '../../src/domain/attempt.ts';
 import { type Certificate, makeAuthority, makeSelfSigned, pastValidity } from '../delivery/http/certificates.ts';
 import { answers, type Behaviour, bomb, drips, ENDLESS, pours, resetsAfter, says } from './receivers.ts';
 

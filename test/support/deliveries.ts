@@ -4,9 +4,8 @@ import type { AttemptTools } from '../../src/delivery/attempt.ts';
 import { Engine } from '../../src/delivery/engine.ts';
 import type { Post, Sender } from '../../src/delivery/sender.ts';
 import { SigningKeyCache } from '../../src/delivery/signing-key-cache.ts';
-import type { DeliveryStatus } from '../../src/domain/attempt.ts';
+import type { AttemptError, DeliveryStatus, Outcome } from '../../src/domain/attempt.ts';
 import { destinationKey } from '../../src/domain/destination.ts';
-import type { AttemptError, Outcome } from '../../src/domain/outcome.ts';
 import { createLogger, type Logger } from '../../src/log.ts';
 import type { Database, SqlInteger } from '../../src/store/database/database.ts';
 import { claimDue } from '../../src/store/deliveries/claim.ts';
@@ -151,11 +150,11 @@ export async function forgetDeliveries(db: Database): Promise<void> {
   });
 }
 
-export function answered(statusCode: number, given: { retryAfter?: string; response?: string } = {}): Outcome {
-  return { kind: 'answered', statusCode, retryAfter: null, response: '', durationMs: 1, ...given };
+export function respondedWith(statusCode: number, given: { retryAfter?: string; body?: string } = {}): Outcome {
+  return { kind: 'response', statusCode, retryAfter: null, body: '', durationMs: 1, ...given };
 }
 
-export function unanswered(error: AttemptError): Outcome {
+export function failedWith(error: AttemptError): Outcome {
   return { kind: 'error', error, durationMs: 1 };
 }
 
@@ -168,7 +167,7 @@ export class ScriptedSender implements Sender {
   mostInFlight = 0;
   mostPerUrl = new Map<string, number>();
 
-  constructor(public answer: Answer = () => answered(200)) {}
+  constructor(public answer: Answer = () => respondedWith(200)) {}
 
   async send(post: Post): Promise<Outcome> {
     this.posts.push(post);

@@ -1,4 +1,4 @@
-import type { AttemptError } from '../../domain/outcome.ts';
+import type { AttemptError } from '../../domain/attempt.ts';
 
 /** An attempt that ended without an answer, on its way to becoming an outcome. */
 export class AttemptFailure extends Error {

@@ -9,8 +9,8 @@ export class HealthRecorder {
 
   constructor(private readonly db: Database) {}
 
-  note({ claimed, outcome, startedAtMs }: AttemptRecord): void {
-    const { entityId, webhookId } = claimed;
+  note({ delivery, outcome, startedAtMs }: AttemptRecord): void {
+    const { entityId, webhookId } = delivery;
     const report = this.#reportOn(entityId, webhookId);
     const endedAtMs = startedAtMs + Math.round(outcome.durationMs);
     if (isSuccess(outcome)) {

@@ -46,7 +46,7 @@ export class SuspensionJob {
       try {
         await this.#noteOne(attempt);
       } catch (error) {
-        const { entityId, webhookId } = attempt.claimed;
+        const { entityId, webhookId } = attempt.delivery;
         this.log.warn({ err: error, entityId, webhookId }, 'could not note how the webhook fares');
       }
     }
@@ -54,8 +54,8 @@ export class SuspensionJob {
   }
 
   async #noteOne(attempt: AttemptRecord): Promise<void> {
-    const { claimed, outcome, next, startedAtMs } = attempt;
-    const { entityId, webhookId, failingSinceMs } = claimed;
+    const { delivery, outcome, next, startedAtMs } = attempt;
+    const { entityId, webhookId, failingSinceMs } = delivery;
     if (isSuccess(outcome)) {
       const marked = this.#failingSince.delete(keyOf(attempt));
       if (marked || failingSinceMs !== null) await markFailing(this.db, entityId, webhookId, false);
@@ -67,7 +67,7 @@ export class SuspensionJob {
   }
 
   async #markFailing(attempt: AttemptRecord): Promise<void> {
-    const { entityId, webhookId } = attempt.claimed;
+    const { entityId, webhookId } = attempt.delivery;
     // Written once, though many attempts had begun before it was.
     if (attempt.startedAtMs <= (this.#failingSince.get(keyOf(attempt)) ?? 0)) return;
     await markFailing(this.db, entityId, webhookId, true);
@@ -82,8 +82,8 @@ export class SuspensionJob {
   }
 }
 
-function keyOf({ claimed }: AttemptRecord): string {
-  return `${claimed.entityId} ${claimed.webhookId}`;
+function keyOf({ delivery }: AttemptRecord): string {
+  return `${delivery.entityId} ${delivery.webhookId}`;
 }
 
 function weightOf({ next, outcome }: AttemptRecord): number {

@@ -96,10 +96,10 @@ export class AttemptRunner {
   }
 
   #finish(made: AttemptRecord): void {
-    const { claimed, outcome } = made;
+    const { delivery, outcome } = made;
     this.parts.onFinished(made);
     const result = isSuccess(outcome) ? 'success' : showsDestinationUnhealthy(outcome) ? 'unwell' : 'other';
-    this.#end(claimed, result, outcome.durationMs);
+    this.#end(delivery, result, outcome.durationMs);
   }
 
   /** The fault is ours and nothing was sent: that is no attempt, and the end of its lease brings the delivery back. */

@@ -38,7 +38,7 @@ export interface DirectDispatch {
   /** How long a delivery that was handed over is left alone; after that it is due for whoever finds it. */
   readonly leaseMs: number;
   /** How many wait here for the end of another post to their destination. */
-  readonly inLine: number;
+  readonly queued: number;
   /** Keeps a place at the destination for one more, if there is one. */
   reserve(destination: DestinationKey): boolean;
   /** What was reserved for these will not come: their acceptance failed. */

@@ -1,16 +1,14 @@
-import type { NextState } from '../../domain/attempt.ts';
-import type { Outcome } from '../../domain/outcome.ts';
+import type { NextState, Outcome } from '../../domain/attempt.ts';
 import type { Dialect, Queries } from '../database/database.ts';
 import { chunks, textByRows, valuesList } from '../database/sql.ts';
-import type { Claimed } from './claimed.ts';
+import type { Sendable } from './claimed.ts';
 
-/** An attempt that was made, and what becomes of its delivery. */
+/** One attempt: the delivery as it was claimed, what the request came to, and what the delivery does next. */
 export type AttemptRecord = {
-  claimed: Claimed;
-  next: NextState;
-  postUrl: string;
+  delivery: Sendable;
   startedAtMs: number;
   outcome: Outcome;
+  next: NextState;
 };
 
 /**
@@ -28,7 +26,7 @@ export async function recordAttempts(
   for (const chunk of chunks(made)) {
     const changed = await updateDeliveries(queries, dialect, chunk);
     const logged = changed === chunk.length ? chunk : await findSettled(queries, chunk);
-    for (const { claimed } of logged) settled.add(claimed.deliveryId);
+    for (const { delivery } of logged) settled.add(delivery.deliveryId);
     if (logged.length > 0) await insertAttempts(queries, logged);
   }
   return settled;
@@ -70,17 +68,17 @@ function updateDeliveries(queries: Queries, { nowMs }: Dialect, made: readonly A
   updateTexts.set(nowMs, text);
   return queries.run(
     text(made.length),
-    made.flatMap(({ claimed, next, postUrl, outcome }) => [
-      claimed.entityId,
-      claimed.deliveryId,
-      claimed.token,
-      claimed.attempts,
-      claimed.kind,
+    made.flatMap(({ delivery, next, outcome }) => [
+      delivery.entityId,
+      delivery.deliveryId,
+      delivery.token,
+      delivery.attempts,
+      delivery.kind,
       next.status,
       next.steps,
       next.delayMs,
-      postUrl,
-      outcome.kind === 'answered' ? outcome.statusCode : null,
+      delivery.postUrl,
+      outcome.kind === 'response' ? outcome.statusCode : null,
       outcome.kind === 'error' ? outcome.error : null,
     ]),
   );
@@ -94,10 +92,10 @@ async function findSettled(queries: Queries, made: readonly AttemptRecord[]): Pr
      select d.id from made cross join deliveries d
      where d.entity_id = made.entity_id and d.id = made.id and d.claim_token = made.token
        and d.attempts = made.attempts + 1`,
-    made.flatMap(({ claimed }) => [claimed.entityId, claimed.deliveryId, claimed.token, claimed.attempts]),
+    made.flatMap(({ delivery }) => [delivery.entityId, delivery.deliveryId, delivery.token, delivery.attempts]),
   );
   const settled = new Set(rows.map(({ id }) => id));
-  return made.filter(({ claimed }) => settled.has(claimed.deliveryId));
+  return made.filter(({ delivery }) => settled.has(delivery.deliveryId));
 }
 
 /** A log that does not fit its delivery must not keep what the receiver has from being settled: it would be sent for ever. */
@@ -112,17 +110,17 @@ const insertAttemptsText = textByRows(
 export async function insertAttempts(queries: Queries, made: readonly AttemptRecord[]): Promise<void> {
   await queries.run(
     insertAttemptsText(made.length),
-    made.flatMap(({ claimed, postUrl, startedAtMs, outcome }) => [
-      claimed.entityId,
-      claimed.deliveryId,
-      claimed.attempts + 1,
-      claimed.kind,
-      postUrl,
+    made.flatMap(({ delivery, startedAtMs, outcome }) => [
+      delivery.entityId,
+      delivery.deliveryId,
+      delivery.attempts + 1,
+      delivery.kind,
+      delivery.postUrl,
       startedAtMs,
       Math.round(outcome.durationMs),
-      outcome.kind === 'answered' ? outcome.statusCode : null,
+      outcome.kind === 'response' ? outcome.statusCode : null,
       outcome.kind === 'error' ? outcome.error : null,
-      outcome.kind === 'answered' ? outcome.response : null,
+      outcome.kind === 'response' ? outcome.body : null,
     ]),
   );
 }

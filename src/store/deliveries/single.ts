@@ -29,7 +29,7 @@ async function insertEvent(db: Database, queries: Queries, event: SingleEvent): 
 
 /** A test post that was made: it ends here, whatever came of it. */
 export function recordTest(db: Database, webhook: Webhook, made: AttemptRecord, delivered: boolean): Promise<void> {
-  const { entityId, eventId, deliveryId, body } = made.claimed;
+  const { entityId, eventId, deliveryId, body } = made.delivery;
   const { nowMs } = db.dialect;
   return db.transaction(async (queries) => {
     const { event, networkId } = webhook;
@@ -44,13 +44,13 @@ export function recordTest(db: Database, webhook: Webhook, made: AttemptRecord, 
         deliveryId,
         eventId,
         webhook.webhookId,
-        destinationKey(entityId, made.postUrl),
+        made.delivery.destination,
         delivered ? 'delivered' : 'failed',
-        made.outcome.kind === 'answered' ? made.outcome.statusCode : null,
+        made.outcome.kind === 'response' ? made.outcome.statusCode : null,
         made.outcome.kind === 'error' ? made.outcome.error : null,
         event,
         networkId,
-        made.postUrl,
+        made.delivery.postUrl,
       ],
     );
     await insertAttempts(queries, [made]);

@@ -76,9 +76,9 @@ export class AcceptQueue {
   async #letLineShrink(): Promise<void> {
     let before = Number.POSITIVE_INFINITY;
     for (let turns = 0; turns < MAX_TURNS_FOR_LINE; turns++) {
-      const inLine = this.directDispatch?.inLine ?? 0;
-      if (inLine <= SHORT_LINE || inLine >= before) return;
-      before = inLine;
+      const queued = this.directDispatch?.queued ?? 0;
+      if (queued <= SHORT_LINE || queued >= before) return;
+      before = queued;
       await nextTick();
     }
   }

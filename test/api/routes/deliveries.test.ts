@@ -7,11 +7,11 @@ import { suspendWebhook } from '../../../src/store/deliveries/states.ts';
 import { call, createTenant, TEST_CHANGE, type Tenant, testApp, WEBHOOKS } from '../../support/api.ts';
 import {
   addReceiver,
-  answered,
+  failedWith,
   forgetDeliveries,
   LATE_ON_1,
+  respondedWith,
   ScriptedSender,
-  unanswered,
   withEngine,
 } from '../../support/deliveries.ts';
 import { expectProblem, faultsByName } from '../../support/problems.ts';
@@ -162,7 +162,7 @@ onEveryEngine('deliveries', (store) => {
       const { deliveryId } = await only();
       expect(await read(deliveryId)).toMatchObject({ body: BODY, attempts: 0, attemptLog: [] });
       const sender = new ScriptedSender(() =>
-        sender.posts.length === 1 ? answered(503, { response: 'busy\n' }) : unanswered('timeout'),
+        sender.posts.length === 1 ? respondedWith(503, { body: 'busy\n' }) : failedWith('timeout'),
       );
       const settings = { RETRY_SCHEDULE: '0s,0s,2h' };
       await withEngine(

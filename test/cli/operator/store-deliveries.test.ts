@@ -5,10 +5,10 @@ import { TEST_CHANGE } from '../../support/api.ts';
 import { type CommandLine, type CommandOutcome, commandLine, TEST_SECRET_KEY } from '../../support/command-line.ts';
 import {
   acceptMany,
-  answered,
   HOOK,
   newReceiver,
   readDeliveries,
+  respondedWith,
   ScriptedSender,
   withEngine,
 } from '../../support/deliveries.ts';
@@ -34,7 +34,7 @@ onEveryEngine('paybell store deliveries', (store) => {
     const events = await acceptMany(store.db, entityId, 3);
     const bad = events[1]?.eventId;
     const sender = new ScriptedSender(({ headers }) =>
-      headers['paybell-event-id'] === bad ? answered(500, { response: EVIL }) : answered(200, { response: 'ok' }),
+      headers['paybell-event-id'] === bad ? respondedWith(500, { body: EVIL }) : respondedWith(200, { body: 'ok' }),
     );
     await withEngine(
       store.db,

@@ -6,10 +6,10 @@ import { continueRedelivery, readRedelivery, startRedelivery } from '../../../sr
 import { TEST_CHANGE } from '../../support/api.ts';
 import {
   acceptMany,
-  answered,
   forgetDeliveries,
   newReceiver,
   readAttempts,
+  respondedWith,
   ScriptedSender,
   withEngine,
 } from '../../support/deliveries.ts';
@@ -121,7 +121,7 @@ onEveryEngine('the runner of redeliveries', (store) => {
     const { entityId, progress } = await askForMany(60);
     const sender = new ScriptedSender(async () => {
       await Bun.sleep(2);
-      return answered(200);
+      return respondedWith(200);
     });
     const seen: number[] = [];
     await withEngine(

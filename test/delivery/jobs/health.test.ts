@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test';
 import { HealthRecorder } from '../../../src/delivery/jobs/health.ts';
-import type { Outcome } from '../../../src/domain/outcome.ts';
+import type { Outcome } from '../../../src/domain/attempt.ts';
 import { StoreUnavailableError } from '../../../src/store/database/database.ts';
 import type { AttemptRecord } from '../../../src/store/deliveries/record-attempts.ts';
 import { readHealth } from '../../../src/store/webhooks/health.ts';
-import { answered, newReceiver, unanswered } from '../../support/deliveries.ts';
+import { failedWith, newReceiver, respondedWith } from '../../support/deliveries.ts';
 import { rejection } from '../../support/rejection.ts';
 import { alteredStore, onEveryEngine } from '../../support/stores.ts';
 
@@ -15,7 +15,7 @@ onEveryEngine('the book of health', (store) => {
     const { entityId, webhookId } = await newReceiver(store.db);
     const note = (second: number, outcome: Outcome) =>
       book.note({
-        claimed: { entityId, webhookId } as AttemptRecord['claimed'],
+        delivery: { entityId, webhookId } as AttemptRecord['delivery'],
         outcome,
         startedAtMs: START_MS + second * 1000,
       } as AttemptRecord);
@@ -26,11 +26,11 @@ onEveryEngine('the book of health', (store) => {
     const book = new HealthRecorder(store.db);
     const bad = await oneWebhook(book);
     const good = await oneWebhook(book);
-    bad.note(1, answered(200));
-    bad.note(2, answered(500));
-    bad.note(3, unanswered('timeout'));
-    good.note(1, answered(500));
-    good.note(4, answered(204));
+    bad.note(1, respondedWith(200));
+    bad.note(2, respondedWith(500));
+    bad.note(3, failedWith('timeout'));
+    good.note(1, respondedWith(500));
+    good.note(4, respondedWith(204));
     expect(await bad.read()).toMatchObject({ dateLastSuccess: null });
     await book.flush();
     const second = (seconds: number) => START_MS / 1000 + seconds;
@@ -49,7 +49,7 @@ onEveryEngine('the book of health', (store) => {
   test('dates an attempt by its end', async () => {
     const book = new HealthRecorder(store.db);
     const { note, read } = await oneWebhook(book);
-    note(0, { ...answered(500), durationMs: 14_600.4 });
+    note(0, { ...respondedWith(500), durationMs: 14_600.4 });
     await book.flush();
     expect(await read()).toMatchObject({ dateLastFailure: START_MS / 1000 + 14 });
   });
@@ -57,10 +57,10 @@ onEveryEngine('the book of health', (store) => {
   test('writes each once, and goes on counting from there', async () => {
     const book = new HealthRecorder(store.db);
     const { note, read } = await oneWebhook(book);
-    note(1, answered(500));
+    note(1, respondedWith(500));
     await book.flush();
     await book.flush();
-    note(2, answered(500));
+    note(2, respondedWith(500));
     await book.flush();
     expect(await read()).toMatchObject({ failuresInARow: 2 });
   });
@@ -77,7 +77,7 @@ onEveryEngine('the book of health', (store) => {
     await book.flush();
     expect(calls).toBe(0);
     const { note } = await oneWebhook(book);
-    note(1, answered(500));
+    note(1, respondedWith(500));
     expect((await rejection(book.flush())).message).toContain('down');
     await book.flush();
     expect(calls).toBe(1);

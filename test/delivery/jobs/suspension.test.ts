@@ -1,26 +1,25 @@
 import { expect, test } from 'bun:test';
 import pino from 'pino';
 import { SuspensionJob } from '../../../src/delivery/jobs/suspension.ts';
-import { SUSPEND_AFTER_MS } from '../../../src/domain/attempt.ts';
-import type { Outcome } from '../../../src/domain/outcome.ts';
+import { type Outcome, SUSPEND_AFTER_MS } from '../../../src/domain/attempt.ts';
 import type { Claimed } from '../../../src/store/deliveries/claimed.ts';
 import type { AttemptRecord } from '../../../src/store/deliveries/record-attempts.ts';
 import { suspendWebhook } from '../../../src/store/deliveries/states.ts';
 import {
   acceptMany,
-  answered,
   claim,
   HOOK,
   LEASE_MS,
   letPass,
   newReceiver,
+  respondedWith,
   statuses,
 } from '../../support/deliveries.ts';
 import { alteredStore, onEveryEngine } from '../../support/stores.ts';
 
-const OK = answered(200);
-const DOWN = answered(500);
-const GONE = answered(410);
+const OK = respondedWith(200);
+const DOWN = respondedWith(500);
+const GONE = respondedWith(410);
 
 onEveryEngine('the watch over a webhook', (store) => {
   async function begin() {
@@ -50,7 +49,7 @@ onEveryEngine('the watch over a webhook', (store) => {
   function made(claimed: Claimed, outcome: Outcome, startedAtMs = Date.now()): AttemptRecord {
     const suspend = outcome === GONE ? 'gone' : null;
     const next = { status: 'retrying', steps: 1, delayMs: 1, suspend } as const;
-    return { claimed, next, outcome, postUrl: HOOK, startedAtMs };
+    return { delivery: { ...claimed, postUrl: HOOK }, next, outcome, startedAtMs };
   }
 
   test('suspends it on 410, holds what waits, and leaves a line in the log and a row in the audit', async () => {

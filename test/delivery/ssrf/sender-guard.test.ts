@@ -63,7 +63,7 @@ describe('a canary on 127.0.0.1 gets no byte', () => {
     const { dialled, dial } = recordingDial();
     const sender = strictSender(dial, [[PUBLIC], ['127.0.0.1']]);
     const postUrl = `https://rebinding.example.com:${canary.port}/`;
-    expect(await sender.send({ ...POST, postUrl })).toMatchObject({ kind: 'answered', statusCode: 200 });
+    expect(await sender.send({ ...POST, postUrl })).toMatchObject({ kind: 'response', statusCode: 200 });
     setSystemTime(Date.now() + 60_000);
     expect(await sender.send({ ...POST, postUrl })).toMatchObject({ kind: 'error', error: 'blocked_address' });
     expect(dialled).toEqual([`https://${PUBLIC}:${canary.port}/`]);
@@ -77,7 +77,7 @@ describe('a canary on 127.0.0.1 gets no byte', () => {
       await using receiver = await startReceiver((socket) => socket.write(`${head}content-length: 0\r\n\r\n`));
       const sender = createSender({ timeoutMs: 2_000, allowInsecureTargets: true, userAgent: 'Paybell/test' });
       const outcome = await sender.send({ ...POST, postUrl: `http://127.0.0.1:${receiver.port}/` });
-      expect(outcome).toMatchObject({ kind: 'answered', statusCode: Number(status) });
+      expect(outcome).toMatchObject({ kind: 'response', statusCode: Number(status) });
     }
     expect(canary.connections).toBe(0);
   });

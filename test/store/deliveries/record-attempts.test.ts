@@ -1,6 +1,5 @@
 import { expect, test } from 'bun:test';
-import type { NextState } from '../../../src/domain/attempt.ts';
-import type { Outcome } from '../../../src/domain/outcome.ts';
+import type { NextState, Outcome } from '../../../src/domain/attempt.ts';
 import type { Claimed } from '../../../src/store/deliveries/claimed.ts';
 import { type AttemptRecord, recordAttempts } from '../../../src/store/deliveries/record-attempts.ts';
 import { resumeWebhook, suspendWebhook } from '../../../src/store/deliveries/states.ts';
@@ -8,16 +7,16 @@ import { deleteWebhook } from '../../../src/store/webhooks/change.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
 import {
   acceptMany,
-  answered,
   claim,
   databaseNowMs,
+  failedWith,
   HOOK,
   LEASE_MS,
   letPass,
   newReceiver,
   readAttempts,
   readDeliveries,
-  unanswered,
+  respondedWith,
 } from '../../support/deliveries.ts';
 import { onEveryEngine } from '../../support/stores.ts';
 
@@ -26,7 +25,7 @@ const RETRY: NextState = { status: 'retrying', steps: 1, delayMs: 60_000, suspen
 const FAILED: NextState = { status: 'failed', steps: 1, delayMs: null, suspend: null };
 
 function made(claimed: Claimed, next: NextState, outcome: Outcome): AttemptRecord {
-  return { claimed, next, outcome, postUrl: HOOK, startedAtMs: 1_700_000_000_000 };
+  return { delivery: { ...claimed, postUrl: HOOK }, next, outcome, startedAtMs: 1_700_000_000_000 };
 }
 
 onEveryEngine('settling', (store) => {
@@ -44,7 +43,7 @@ onEveryEngine('settling', (store) => {
   test('a success ends the delivery and logs the attempt', async () => {
     const { entityId, first } = await claimed();
     const beforeMs = await databaseNowMs(store.db);
-    expect(await decideNext(made(first, DELIVERED, answered(204, { response: 'thank you' })))).toEqual(
+    expect(await decideNext(made(first, DELIVERED, respondedWith(204, { body: 'thank you' })))).toEqual(
       new Set([first.deliveryId]),
     );
     const [delivery] = await readDeliveries(store.db, entityId);
@@ -76,7 +75,7 @@ onEveryEngine('settling', (store) => {
   test('a failure waits for its next step by the clock of the database, and is then claimed as a retry', async () => {
     const { entityId, first } = await claimed();
     const beforeMs = await databaseNowMs(store.db);
-    await decideNext(made(first, RETRY, unanswered('timeout')));
+    await decideNext(made(first, RETRY, failedWith('timeout')));
     const afterMs = await databaseNowMs(store.db);
     const [delivery] = await readDeliveries(store.db, entityId);
     expect(delivery).toMatchObject({ status: 'retrying', attempts: 1, lastStatusCode: null, lastError: 'timeout' });
@@ -88,7 +87,7 @@ onEveryEngine('settling', (store) => {
 
   test('the end of the schedule is the end', async () => {
     const { entityId, first } = await claimed();
-    await decideNext(made(first, FAILED, answered(500, { response: 'no' })));
+    await decideNext(made(first, FAILED, respondedWith(500, { body: 'no' })));
     expect(await readDeliveries(store.db, entityId)).toMatchObject([
       { status: 'failed', dueMs: null, lastStatusCode: 500, deliveredAtMs: null },
     ]);
@@ -99,18 +98,18 @@ onEveryEngine('settling', (store) => {
     await letPass(store.db, entityId, LEASE_MS);
     const [second] = await claim(store.db, entityId);
     if (second === undefined) throw new Error('the lease did not run out');
-    expect(await decideNext(made(first, FAILED, answered(500)))).toEqual(new Set());
+    expect(await decideNext(made(first, FAILED, respondedWith(500)))).toEqual(new Set());
     expect(await readDeliveries(store.db, entityId)).toMatchObject([{ status: 'pending', attempts: 0 }]);
     expect(await readAttempts(store.db, entityId)).toEqual([]);
-    expect(await decideNext(made(second, DELIVERED, answered(200)))).toEqual(new Set([second.deliveryId]));
-    expect(await decideNext(made(first, RETRY, answered(500)))).toEqual(new Set());
+    expect(await decideNext(made(second, DELIVERED, respondedWith(200)))).toEqual(new Set([second.deliveryId]));
+    expect(await decideNext(made(first, RETRY, respondedWith(500)))).toEqual(new Set());
     expect(await readDeliveries(store.db, entityId)).toMatchObject([{ status: 'delivered', attempts: 1 }]);
   });
 
   test('in one batch is refused for what was taken over and done for the rest', async () => {
     const { entityId, all } = await claimed(100);
     const attempts = all.map((one, index) =>
-      made(index % 3 === 0 ? { ...one, token: one.token + 1 } : one, DELIVERED, answered(200)),
+      made(index % 3 === 0 ? { ...one, token: one.token + 1 } : one, DELIVERED, respondedWith(200)),
     );
     const settled = await decideNext(...attempts);
     expect(settled).toEqual(new Set(all.filter((_, index) => index % 3 !== 0).map(({ deliveryId }) => deliveryId)));
@@ -126,7 +125,7 @@ onEveryEngine('settling', (store) => {
         [entityId, first.deliveryId, HOOK],
       ),
     );
-    await decideNext(...all.map((one) => made(one, DELIVERED, answered(200))));
+    await decideNext(...all.map((one) => made(one, DELIVERED, respondedWith(200))));
     for (const delivery of await readDeliveries(store.db, entityId)) {
       expect(delivery).toMatchObject({ status: 'delivered', attempts: 1, dueMs: null });
     }
@@ -137,7 +136,7 @@ onEveryEngine('settling', (store) => {
 
   test('never makes one attempt count twice', async () => {
     const { entityId, first } = await claimed();
-    const attempt = made(first, RETRY, answered(500));
+    const attempt = made(first, RETRY, respondedWith(500));
     await decideNext(attempt);
     // As after a commit that went unanswered: it is settled, and by this very attempt.
     expect(await decideNext(attempt)).toEqual(new Set([first.deliveryId]));
@@ -150,7 +149,7 @@ onEveryEngine('settling', (store) => {
     const [failed, received] = all;
     if (failed === undefined || received === undefined) throw new Error('nothing was claimed');
     await deleteWebhook(store.db, entityId, webhookId, () => true, TEST_CHANGE);
-    await decideNext(made(failed, RETRY, answered(500)), made(received, DELIVERED, answered(200)));
+    await decideNext(made(failed, RETRY, respondedWith(500)), made(received, DELIVERED, respondedWith(200)));
     const byId = new Map((await readDeliveries(store.db, entityId)).map((delivery) => [delivery.deliveryId, delivery]));
     expect(byId.get(failed.deliveryId)).toMatchObject({ status: 'cancelled', dueMs: null, attempts: 1 });
     expect(byId.get(received.deliveryId)).toMatchObject({ status: 'delivered', dueMs: null, attempts: 1 });
@@ -159,7 +158,7 @@ onEveryEngine('settling', (store) => {
   test('leaves held what was held in flight, and a resume sends it again', async () => {
     const { entityId, webhookId, first } = await claimed();
     await suspendWebhook(store.db, entityId, webhookId, 'gone', TEST_CHANGE);
-    await decideNext(made(first, RETRY, answered(410)));
+    await decideNext(made(first, RETRY, respondedWith(410)));
     expect(await readDeliveries(store.db, entityId)).toMatchObject([{ status: 'held', dueMs: null, attempts: 1 }]);
     await resumeWebhook(store.db, entityId, webhookId, TEST_CHANGE);
     expect(await claim(store.db, entityId)).toMatchObject([{ status: 'retrying', steps: 0, kind: 'retry' }]);
@@ -169,7 +168,7 @@ onEveryEngine('settling', (store) => {
     const receiver = await newReceiver(store.db);
     await acceptMany(store.db, receiver.entityId, 250);
     const all = await claim(store.db, receiver.entityId, 250);
-    const settled = await decideNext(...all.map((one) => made(one, DELIVERED, answered(200))));
+    const settled = await decideNext(...all.map((one) => made(one, DELIVERED, respondedWith(200))));
     expect(settled.size).toBe(250);
     expect(await readAttempts(store.db, receiver.entityId)).toHaveLength(250);
   });

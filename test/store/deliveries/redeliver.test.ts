@@ -18,7 +18,6 @@ import {
   accept,
   acceptMany,
   addReceiver,
-  answered,
   claim,
   forgetDeliveries,
   HOOK,
@@ -26,6 +25,7 @@ import {
   newEvent,
   newReceiver,
   readDeliveries,
+  respondedWith,
   ScriptedSender,
   withEngine,
 } from '../../support/deliveries.ts';
@@ -82,7 +82,7 @@ onEveryEngine('sending one delivery again', (store) => {
     const gate = Promise.withResolvers<void>();
     const sender = new ScriptedSender(async () => {
       if (sender.posts.length === 1) await gate.promise;
-      return answered(200);
+      return respondedWith(200);
     });
     await withEngine(store.db, sender, async (engine) => {
       await until('the first is in flight', () => sender.posts.length === 1);
@@ -100,7 +100,7 @@ onEveryEngine('sending one delivery again', (store) => {
 
   test('that fails leaves a success a success', async () => {
     const { read, again } = await oneDelivery();
-    const sender = new ScriptedSender(() => answered(sender.posts.length === 1 ? 200 : 500));
+    const sender = new ScriptedSender(() => respondedWith(sender.posts.length === 1 ? 200 : 500));
     await withEngine(store.db, sender, async (engine) => {
       await until('it is delivered', async () => (await read()).status === 'delivered');
       const { dateDelivered } = await read();
@@ -119,7 +119,7 @@ onEveryEngine('sending one delivery again', (store) => {
   test('that waits for its first attempt, and fails, uses up no step and moves nothing', async () => {
     const { entityId, read, again } = await oneDelivery(3_600_000);
     const before = (await readDeliveries(store.db, entityId))[0];
-    await withEngine(store.db, new ScriptedSender(() => answered(500)), async (engine) => {
+    await withEngine(store.db, new ScriptedSender(() => respondedWith(500)), async (engine) => {
       await again();
       engine.wake();
       await until('it is sent', async () => (await read()).attempts === 1);
@@ -132,7 +132,7 @@ onEveryEngine('sending one delivery again', (store) => {
 
   test('that is between two retries, and fails, leaves the schedule where it was, and a success ends it', async () => {
     const { entityId, read, again } = await oneDelivery();
-    const sender = new ScriptedSender(() => answered(sender.posts.length < 3 ? 500 : 200));
+    const sender = new ScriptedSender(() => respondedWith(sender.posts.length < 3 ? 500 : 200));
     await withEngine(
       store.db,
       sender,
@@ -162,7 +162,7 @@ onEveryEngine('sending one delivery again', (store) => {
 
   test('that failed for good and fails again stays failed; once it arrives it is delivered', async () => {
     const { read, again } = await oneDelivery();
-    const sender = new ScriptedSender(() => answered(sender.posts.length < 3 ? 500 : 200));
+    const sender = new ScriptedSender(() => respondedWith(sender.posts.length < 3 ? 500 : 200));
     await withEngine(
       store.db,
       sender,
@@ -227,11 +227,10 @@ onEveryEngine('sending one delivery again', (store) => {
       store.db.transaction((queries) =>
         recordAttempts(queries, store.db.dialect, [
           {
-            claimed: claimed ?? never(),
+            delivery: { ...(claimed ?? never()), postUrl: HOOK },
             next: { status: 'pending', steps: 0, delayMs: null, suspend: null },
-            postUrl: HOOK,
             startedAtMs: Date.now(),
-            outcome: answered(statusCode),
+            outcome: respondedWith(statusCode),
           },
         ]),
       );

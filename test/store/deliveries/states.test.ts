@@ -15,11 +15,11 @@ import {
   accept,
   acceptMany,
   addReceiver,
-  answered,
   claim,
   newEvent,
   newReceiver,
   readDeliveries,
+  respondedWith,
   statuses,
 } from '../../support/deliveries.ts';
 import { onEveryEngine } from '../../support/stores.ts';
@@ -123,7 +123,8 @@ onEveryEngine('what waits', (store) => {
     if (claimed === undefined) throw new Error('nothing was claimed');
     await suspendWebhook(store.db, entityId, webhookId, 'gone', TEST_CHANGE);
     const next = { status: 'retrying', steps: 1, delayMs: 60_000, suspend: null } as const;
-    const attempt = { claimed, next, outcome: answered(500), postUrl: '', startedAtMs: 0 };
+    const delivery = { ...claimed, postUrl: 'https://hooks.example.com/paybell' };
+    const attempt = { delivery, next, outcome: respondedWith(500), startedAtMs: 0 };
     const resuming = await store.db.transaction(async (queries) => {
       await recordAttempts(queries, store.db.dialect, [attempt]);
       return resumeDuring(entityId, webhookId);

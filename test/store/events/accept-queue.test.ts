@@ -58,7 +58,7 @@ onEveryEngine('taking events in', (store) => {
     let looks = 0;
     const directDispatch: DirectDispatch = {
       leaseMs: 1_000,
-      get inLine() {
+      get queued() {
         return lengthAt(looks++);
       },
       reserve: () => false,

@@ -5,11 +5,11 @@ import { deleteMatching, deleteWebhook } from '../../../src/store/webhooks/chang
 import { type HealthReport, readHealth, recordHealth, setNoticeUrl } from '../../../src/store/webhooks/health.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
 import {
-  answered,
   forgetDeliveries,
   newReceiver,
   readAttempts,
   readDeliveries,
+  respondedWith,
   ScriptedSender,
   withEngine,
 } from '../../support/deliveries.ts';
@@ -161,7 +161,7 @@ onEveryEngine('the notice of a suspension', (store) => {
     const { entityId, webhookId } = await newReceiver(store.db);
     await setNoticeUrl(store.db, entityId, NOTICE_URL, TEST_CHANGE);
     await suspendWebhook(store.db, entityId, webhookId, 'failing', TEST_CHANGE);
-    const sender = new ScriptedSender(() => answered(sender.posts.length < 3 ? 500 : 200));
+    const sender = new ScriptedSender(() => respondedWith(sender.posts.length < 3 ? 500 : 200));
     await withEngine(
       store.db,
       sender,

@@ -55,13 +55,13 @@ function test(maxAtOnce: number): Operation {
       const { outcome } = made;
       const delivered = isSuccess(outcome);
       await recordTest(context.db, webhook, made, delivered);
-      const answered = outcome.kind === 'answered';
+      const answered = outcome.kind === 'response';
       return json(200, {
         delivered,
         statusCode: answered ? outcome.statusCode : null,
         error: answered ? null : outcome.error,
         durationMs: Math.round(outcome.durationMs),
-        response: answered ? outcome.response : null,
+        response: answered ? outcome.body : null,
       });
     },
   });

@@ -1,4 +1,4 @@
-import type { AttemptError } from '../../../domain/outcome.ts';
+import type { AttemptError } from '../../../domain/attempt.ts';
 
 /** Why an attempt got no answer, in words; the code itself is what the API says. */
 const TEXTS: Readonly<Record<AttemptError, string>> = {
