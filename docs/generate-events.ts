@@ -3,7 +3,7 @@ import { EVENT_MEANINGS, sampleEvent } from '../src/contract/event-samples.ts';
 import { SUSPENDED_NOTICE } from '../src/contract/webhook-health.ts';
 import { EVENT_KINDS, type EventKind } from '../src/domain/event-kinds.ts';
 
-/** Writes docs/events.md from the samples that test posts carry: `npx bun docs/generate-events.ts`. */
+/** Writes docs/events.md from the samples that test requests carry: `npx bun docs/generate-events.ts`. */
 
 const BASE = 8453;
 const SOLANA = 900;
@@ -12,25 +12,26 @@ const NOW_S = 1_763_168_400;
 
 const INTRODUCTION = `# Events and payloads
 
-<!-- Made from src/contract/event-samples.ts by: npx bun docs/generate-events.ts -->
+<!-- Generated from src/contract/event-samples.ts by: npx bun docs/generate-events.ts -->
 
-A post carries the body of \`POST /events\` byte for byte: Paybell adds nothing to it, rounds nothing and moves no key. So what
-your receiver gets is what your payment system sent. The samples below are what it should look like, and what
-\`POST /webhooks/classic/{webhookId}/test\` sends, with \`"test": true\` added.
+A delivery carries the body of \`POST /events\` byte for byte. Paybell adds nothing, rounds nothing and reorders no key, so your
+receiver gets exactly what your payment system sent. The samples below show the recommended fields.
+\`POST /webhooks/classic/{webhookId}/test\` sends the same samples with \`"test": true\` added.
 
-- \`event\` and \`networkId\` are in every payload, \`eventId\` where the sender gave one; the \`paybell-event-id\` header always has it.
-- A retry and a redelivery carry the same bytes and the same \`webhook-id\` header, by which a receiver knows a post again.
-- **Amounts are decimal strings**, because many languages round a JSON number on its way through.
-- \`network\` is the network's [CAIP-2](https://chainagnostic.org/CAIPs/caip-2) name, beside the numeric \`networkId\`.
+- Every payload has \`event\` and \`networkId\`. \`eventId\` is in the payload if the sender set it; the \`paybell-event-id\` header
+  always has it.
+- Retries and redeliveries carry the same bytes and the same \`webhook-id\` header. Use that header to detect duplicates.
+- **Amounts are decimal strings**, because many languages round JSON numbers.
+- \`network\` is the [CAIP-2](https://chainagnostic.org/CAIPs/caip-2) identifier of the network, in addition to the numeric \`networkId\`.
 - Dates are Unix seconds.
-- The order of arrival is not the order of events: a retry may come after a later event. Go by what the payload says.
+- **Delivery order is not event order**: a retry can arrive after a later event. Rely on the contents of the payload.
 `;
 
-const NOTICE = `## When a webhook is suspended
+const ALERT = `## Suspension alerts
 
-Paybell itself has one thing to say. When it takes a webhook out of service, because it answered 410 (\`gone\`) or had no
-success in five days (\`failing\`), it posts a \`${SUSPENDED_NOTICE}\` to the URL set with \`PUT /webhooks/notice-url\`, signed and
-retried like any other.
+Paybell suspends a webhook when its receiver responds with 410 (\`gone\`) or when no delivery has succeeded for five days
+(\`failing\`). It then sends a \`${SUSPENDED_NOTICE}\` alert to the URL set with \`PUT /webhooks/notice-url\`. Alerts are signed and
+retried like any other delivery.
 
 ${json({
   eventId: EVENT_ID,
@@ -47,13 +48,13 @@ ${json({
 `;
 
 export function eventsPage(): string {
-  const solana = `## On Solana
+  const solana = `## Solana
 
-The same fields with the addresses and the transaction signature of that network.
+Payloads on Solana have the same fields, with Solana addresses and transaction signatures.
 
 ${json(sampleEvent('TransferFinalized', SOLANA, EVENT_ID, NOW_S))}
 `;
-  return [INTRODUCTION, ...EVENT_KINDS.map(section), solana, NOTICE].join('\n');
+  return [INTRODUCTION, ...EVENT_KINDS.map(section), solana, ALERT].join('\n');
 }
 
 function section(event: EventKind): string {

@@ -13,14 +13,14 @@ export type Package = {
 
 type Locked = { version?: string; license?: string; dev?: boolean; link?: boolean };
 
-/** What somebody else has written: no link to a folder of ours, and no such folder. */
+/** Third-party packages only: folders of this repository, and links to them, are left out. */
 export async function lockedPackages(): Promise<Package[]> {
   const { packages } = (await Bun.file(resolve(ROOT, 'package-lock.json')).json()) as {
     packages: Record<string, Locked>;
   };
   const all = Object.entries(packages)
     .filter(([path, { link }]) => path.includes('node_modules/') && link !== true)
-    .map(([path, { version = '', license = 'not named', dev = false }]) => ({
+    .map(([path, { version = '', license = 'not declared', dev = false }]) => ({
       name: path.split('node_modules/').at(-1) ?? '',
       version,
       licence: license.replace(/^\((.*)\)$/, '$1'),
@@ -54,19 +54,20 @@ export async function licencesPage(): Promise<string> {
   const development = packages.filter((each) => !each.shipped);
   return `# Licences
 
-<!-- Made from package-lock.json by: npx bun docs/generate-licences.ts -->
+<!-- Generated from package-lock.json by: npx bun docs/generate-licences.ts -->
 
-Paybell is under the MIT licence. This is what it stands on, on every platform, each with the licence that its package names.
+Paybell is released under the MIT licence. This page lists every dependency, for every platform, with the licence that its
+package declares.
 
-## Part of the running service
+## Runtime dependencies
 
 ${shipped.length} packages: ${countsOf(shipped)}.
 
 ${table(shipped)}
 
-## For development and tests alone
+## Development dependencies
 
-${development.length} packages: ${countsOf(development)}. None of them is part of the running service.
+${development.length} packages: ${countsOf(development)}. The running service uses none of them.
 
 ${table(development)}
 `;

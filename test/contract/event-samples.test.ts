@@ -107,7 +107,7 @@ describe('the samples', () => {
 describe('docs/events.md', () => {
   const page = () => Bun.file(resolve(import.meta.dir, '../../docs/events.md')).text();
 
-  test('is what the samples make of it; if not, run: npx bun docs/generate-events.ts', async () => {
+  test('is generated from the samples; if this fails, run: npx bun docs/generate-events.ts', async () => {
     expect(await page()).toBe(eventsPage());
   });
 

@@ -22,8 +22,8 @@ const SEEN: Readonly<Record<string, (outcome: Outcome) => Promise<void>>> = {
   'README.md': async ({ reader, printed }) => {
     const answers = printed.filter((text) => /^\{"(totalResults|eventId)"/.test(text)).map((text) => JSON.parse(text));
     expect(answers).toMatchObject([
-      { totalResults: 0, webhooks: [] },
       { totalResults: 2, webhooks: [{ networkId: 1 }, { networkId: 8453 }] },
+      { totalResults: 1, webhooks: [{ networkId: 8453 }] },
       { eventId: 'transfer-1', deliveries: 1 },
       { totalResults: 1, deliveries: [{ eventId: 'transfer-1', networkId: 8453 }] },
     ]);
