@@ -1,7 +1,7 @@
 import type { DatabaseTarget } from '../../config.ts';
 import { type Database, StoreUnavailableError } from './database.ts';
 import { openPostgres } from './postgres/postgres.ts';
-import { openSqlite } from './sqlite/sqlite.ts';
+import { openSqlite } from './sqlite/open.ts';
 
 export async function openDatabase(target: DatabaseTarget): Promise<Database> {
   if (target.engine === 'postgres') return openPostgres(target.url);

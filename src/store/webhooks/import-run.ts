@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { NumberedWebhook, Refusal } from '../../contract/webhook-import.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { migrate } from '../database/migrate.ts';
-import { openSqlite } from '../database/sqlite/sqlite.ts';
+import { openSqlite } from '../database/sqlite/open.ts';
 import { amendChange, type Change, recordChange } from '../tenants/audit.ts';
 import { type BatchOutcome, importBatch, readStored } from './import.ts';
 

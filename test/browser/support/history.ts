@@ -1,7 +1,7 @@
 import { type DestinationKey, destinationKey } from '../../../src/domain/destination.ts';
 import { createLogger } from '../../../src/log.ts';
 import { Counter } from '../../../src/metrics/registry.ts';
-import { openSqlite } from '../../../src/store/database/sqlite/sqlite.ts';
+import { openSqlite } from '../../../src/store/database/sqlite/open.ts';
 import { StatsRecorder } from '../../../src/store/stats/recorder.ts';
 import type { Stage } from './stage.ts';
 

@@ -1,4 +1,5 @@
 import { type ReservedSQL, SQL } from 'bun';
+import { Semaphore } from '../admission.ts';
 import {
   type CallOptions,
   type Database,
@@ -9,7 +10,6 @@ import {
   STORE_DEADLINE_MS,
   StoreUnavailableError,
 } from '../database.ts';
-import { Semaphore } from '../semaphore.ts';
 
 /**
  * The shared engine, for more than one process. One pool, of which transactions and snapshots each take a bounded

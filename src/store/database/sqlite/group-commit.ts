@@ -1,6 +1,6 @@
 import type { Database as Connection, Statement } from 'bun:sqlite';
 import { MAX_WAITING, type Queries, StoreUnavailableError } from '../database.ts';
-import { ConnectionQueries, translate, translated } from './statements.ts';
+import { ConnectionQueries, translate, translated } from './sqlite.ts';
 
 const BUSY_PAUSE_MS = 10;
 

@@ -1,6 +1,6 @@
-import { Database as Connection } from 'bun:sqlite';
-import { mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
+import type { Database as Connection, Statement } from 'bun:sqlite';
+import { BoundedMap } from '../../../domain/bounded-map.ts';
+import { Semaphore } from '../admission.ts';
 import {
   type CallOptions,
   type Database,
@@ -9,84 +9,38 @@ import {
   type Queries,
   type SqlValue,
   STORE_DEADLINE_MS,
+  StoreUnavailableError,
 } from '../database.ts';
-import { Semaphore } from '../semaphore.ts';
-import { SqliteWriter } from './group-commit.ts';
-import { ConnectionQueries, translate } from './statements.ts';
+
+/** The group commit, which is the only writer. */
+type Writer = Pick<Database, 'checkpoint'> & {
+  transaction<Value>(
+    work: (queries: Queries) => Promise<Value>,
+    deadlineMs: number,
+    maxCommitDelayMs: number,
+  ): Promise<Value>;
+};
+
+type Connections = Readonly<Record<'writer' | 'reader' | 'snapshots', Connection>>;
 
 /**
  * The embedded engine: one connection for all that writes, one connection for single reads, one for snapshots.
  * A single read must not share a connection with an open snapshot, or it would see that older moment.
  */
-
-const dialect: Dialect = {
-  bootstrap: [],
-  // `begin immediate` holds the one write lock that there is.
-  lockStore: [],
-  lockSecrets: [],
-  nowMs: `cast(unixepoch('subsec') * 1000 as integer)`,
-  skipLocked: '',
-  lockWebhooks: '',
-  // SQLite's plans do not depend on how many rows there are, as nobody counts them.
-  planAnew: [],
-  findTable: `select name from sqlite_master where type = 'table' and name = $1`,
-  storeBytes: 'select page_count * page_size as bytes from pragma_page_count(), pragma_page_size()',
-};
-
-/** Waiting inside SQLite stops the whole event loop, so it waits briefly there and the writer tries again from outside. */
-const BUSY_TIMEOUT_MS = 20;
-
-export async function openSqlite(file: string): Promise<Database> {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  const writer = connect(file);
-  makeDurable(writer);
-  const reader = connect(file);
-  const snapshots = connect(file);
-  for (const connection of [reader, snapshots]) connection.exec('pragma query_only = on');
-  return new SqliteDatabase(writer, reader, snapshots);
-}
-
-function connect(file: string): Connection {
-  const connection = new Connection(file, { create: true, readwrite: true });
-  connection.exec('pragma busy_timeout = 5000');
-  // Auto-vacuum can be chosen only before the first page is written, and so before WAL.
-  connection.exec('pragma auto_vacuum = incremental');
-  connection.exec('pragma journal_mode = wal');
-  connection.exec('pragma synchronous = full');
-  connection.exec('pragma foreign_keys = on');
-  connection.exec('pragma temp_store = memory');
-  connection.exec('pragma cache_size = -16000');
-  // In pages: four times the default, since what was written several times meanwhile is brought over once.
-  connection.exec('pragma wal_autocheckpoint = 4000');
-  connection.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`);
-  return connection;
-}
-
-/** With less than FULL, a power cut may take back what was acknowledged, and no test that kills a process shows it. */
-function makeDurable(connection: Connection): void {
-  const journal = connection.query('pragma journal_mode').get() as { journal_mode: string };
-  const synchronous = connection.query('pragma synchronous').get() as { synchronous: number };
-  if (journal.journal_mode === 'wal' && synchronous.synchronous === 2) return;
-  throw new Error('this file system does not let SQLite use WAL with synchronous=FULL; put the store on a local disk');
-}
-
-class SqliteDatabase implements Database {
+export class SqliteDatabase implements Database {
   readonly engine = 'sqlite';
-  readonly dialect = dialect;
-  readonly #writer: SqliteWriter;
   readonly #reader: ConnectionQueries;
   readonly #snapshots: ConnectionQueries;
   readonly #snapshotGate = new Semaphore(1, MAX_WAITING);
   readonly #turn = new Turn();
 
   constructor(
-    private readonly writer: Connection,
-    private readonly reader: Connection,
-    private readonly snapshots: Connection,
+    readonly dialect: Dialect,
+    private readonly writer: Writer,
+    private readonly connections: Connections,
   ) {
-    this.#writer = new SqliteWriter(writer);
-    this.#reader = new ConnectionQueries(reader);
-    this.#snapshots = new ConnectionQueries(snapshots);
+    this.#reader = new ConnectionQueries(connections.reader);
+    this.#snapshots = new ConnectionQueries(connections.snapshots);
   }
 
   async all<Row>(sql: string, params?: readonly SqlValue[]): Promise<Row[]> {
@@ -103,7 +57,7 @@ class SqliteDatabase implements Database {
     if (this.#turn.isLong) await this.#turn.next();
     const leave = await this.#snapshotGate.enter(STORE_DEADLINE_MS);
     try {
-      return await within(this.snapshots, () => work(this.#snapshots));
+      return await within(this.connections.snapshots, () => work(this.#snapshots));
     } finally {
       leave();
     }
@@ -113,7 +67,7 @@ class SqliteDatabase implements Database {
     work: (queries: Queries) => Promise<Value>,
     { deadlineMs = STORE_DEADLINE_MS, maxCommitDelayMs = 0 }: CallOptions = {},
   ): Promise<Value> {
-    return this.#writer.transaction(work, deadlineMs, maxCommitDelayMs);
+    return this.writer.transaction(work, deadlineMs, maxCommitDelayMs);
   }
 
   /** There is one process, and its own acceptances wake it. */
@@ -122,11 +76,12 @@ class SqliteDatabase implements Database {
   async onWork(): Promise<void> {}
 
   checkpoint(): Promise<void> {
-    return this.#writer.checkpoint();
+    return this.writer.checkpoint();
   }
 
   async close(): Promise<void> {
-    for (const connection of [this.snapshots, this.reader, this.writer]) connection.close();
+    const { snapshots, reader, writer } = this.connections;
+    for (const connection of [snapshots, reader, writer]) connection.close();
   }
 }
 
@@ -164,4 +119,54 @@ async function within<Value>(connection: Connection, work: () => Promise<Value>)
     if (connection.inTransaction) connection.exec('rollback');
     throw translate(error);
   }
+}
+
+/** Texts are few, since all but the lists of values are written out; the bound is for what nobody foresaw. */
+const MAX_STATEMENTS = 500;
+
+const UNAVAILABLE = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|CANTOPEN|NOMEM|PROTOCOL|READONLY)/;
+
+/** The statements of one connection, each prepared once. */
+export class ConnectionQueries implements Queries {
+  readonly #statements = new BoundedMap<string, Statement>(MAX_STATEMENTS, {
+    onEvict: (statement) => statement.finalize(),
+  });
+
+  constructor(private readonly connection: Connection) {}
+
+  async all<Row>(sql: string, params: readonly SqlValue[] = []): Promise<Row[]> {
+    return translated(() => this.#prepare(sql).all(...params) as Row[]);
+  }
+
+  async get<Row>(sql: string, params: readonly SqlValue[] = []): Promise<Row | undefined> {
+    return translated(() => (this.#prepare(sql).get(...params) ?? undefined) as Row | undefined);
+  }
+
+  async run(sql: string, params: readonly SqlValue[] = []): Promise<number> {
+    return translated(() => this.#prepare(sql).run(...params).changes);
+  }
+
+  #prepare(sql: string): Statement {
+    const known = this.#statements.get(sql);
+    if (known !== undefined) return known;
+    // SQLite takes `$1` for a name and binds by first appearance; `?1` is the number that the text means.
+    const statement = this.connection.prepare(sql.replace(/\$(\d+)/g, '?$1'));
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+}
+
+/** What the disk or a lock did is told apart from what is wrong with a statement. */
+export function translated<Value>(action: () => Value): Value {
+  try {
+    return action();
+  } catch (error) {
+    throw translate(error);
+  }
+}
+
+export function translate(error: unknown): unknown {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const closed = error instanceof RangeError;
+  return UNAVAILABLE.test(code) || closed ? new StoreUnavailableError(code || 'closed', { cause: error }) : error;
 }

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type Database, StoreUnavailableError } from '../../../../src/store/database/database.ts';
-import { openSqlite } from '../../../../src/store/database/sqlite/sqlite.ts';
+import { openSqlite } from '../../../../src/store/database/sqlite/open.ts';
 import { rejection } from '../../../support/rejection.ts';
 
 describe('a SQLite store', () => {

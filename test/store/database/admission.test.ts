@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
+import { Semaphore } from '../../../src/store/database/admission.ts';
 import { StoreUnavailableError } from '../../../src/store/database/database.ts';
-import { Semaphore } from '../../../src/store/database/semaphore.ts';
 import { rejection } from '../../support/rejection.ts';
 
 const LONG_MS = 60_000;
