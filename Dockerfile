@@ -1,4 +1,4 @@
-# Paybell as one executable on a bare Debian: no Node, no npm, no sources, no root.
+# Paybell as one executable on plain Debian: no Node, no npm, no sources, a non-root user.
 FROM node:24-bookworm-slim AS build
 WORKDIR /paybell
 COPY package.json package-lock.json ./
@@ -17,7 +17,7 @@ VOLUME /var/lib/paybell
 ENV HOST=0.0.0.0 PORT=8080
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=6s --start-period=30s CMD ["paybell", "ready"]
-# Above DELIVERY_TIMEOUT, so that attempts in flight end by themselves: docker stop --timeout 30.
+# Stop with a timeout above DELIVERY_TIMEOUT, so that attempts in flight can complete: docker stop --timeout 30.
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["paybell"]
 CMD ["serve"]
