@@ -1,4 +1,5 @@
-import { verify } from '../src/domain/signing.ts';
+import { VerificationError } from '../src/verify/verification-error.ts';
+import { verify } from '../src/verify/verify.ts';
 
 /** A receiver as an integrator would write it: it checks the signature, and forgets nothing that it has seen. */
 export class DemoReceiver {
@@ -30,17 +31,13 @@ export class DemoReceiver {
 
   async #receive(request: Request): Promise<Response> {
     this.posts++;
-    const headers = {
-      id: request.headers.get('webhook-id'),
-      timestamp: request.headers.get('webhook-timestamp'),
-      signature: request.headers.get('webhook-signature'),
-    };
-    const body = await request.bytes();
     const eventId = request.headers.get('paybell-event-id') ?? '';
-    const nowS = Math.floor(Date.now() / 1000);
-    if (!verify({ headers, body, secrets: [this.secret()], nowS }).ok) {
+    try {
+      await verify(await request.bytes(), request.headers, this.secret());
+    } catch (error) {
+      if (!(error instanceof VerificationError)) throw error;
       this.badSignatures++;
-      return new Response('bad signature', { status: 401 });
+      return new Response(error.message, { status: error.status });
     }
     const isNew = !this.arrived.has(eventId);
     this.arrived.add(eventId);

@@ -12,9 +12,9 @@ import {
   parseSigningKey,
   sign,
   signWith,
-  type VerifyInput,
-  verify,
 } from '../../src/domain/signing.ts';
+import type { RawBody } from '../../src/verify/verify.ts';
+import { checkSignature } from '../support/signatures.ts';
 
 const VECTOR = { id: 'msg_p5jXN8AQM9LWM0D4loKWxJek', timestampS: 1614265330, body: '{"test": 2432232314}' };
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
@@ -24,19 +24,26 @@ const V1A = 'v1a,hnO3f9T8Ytu9HwrXslvumlUpqtNVqkhqw/enGzPCXe5BdqzCInXqYXFymVJaA7A
 const PUBLIC_KEY = makeSigningKey(Buffer.from(SIGNING_KEY.slice(5), 'base64').subarray(0, 32)).publicKey;
 const OTHER_SECRET = makeSecret(new Uint8Array(32).fill(7));
 
-function verifyVector(changes: Partial<VerifyInput['headers']> & Partial<Omit<VerifyInput, 'headers'>> = {}) {
-  const { id, timestamp, signature, ...rest } = changes;
-  return verify({
-    headers: {
-      id: 'id' in changes ? id : VECTOR.id,
-      timestamp: 'timestamp' in changes ? timestamp : String(VECTOR.timestampS),
-      signature: 'signature' in changes ? signature : V1,
-    },
-    body: VECTOR.body,
-    secrets: [SECRET],
-    nowS: VECTOR.timestampS,
-    ...rest,
-  });
+type Received = {
+  id?: string | undefined;
+  timestamp?: string | undefined;
+  signature?: string | undefined;
+  body?: RawBody;
+  keys?: string | readonly string[];
+  nowS?: number;
+  toleranceS?: number;
+};
+
+/** What the verifier says of the vector with these changes. */
+function verifyVector(changes: Received = {}): Promise<string> {
+  const received = { id: VECTOR.id, timestamp: String(VECTOR.timestampS), signature: V1, ...changes };
+  const { body = VECTOR.body, keys = SECRET, nowS = VECTOR.timestampS, toleranceS = 300 } = changes;
+  const headers = {
+    'webhook-id': received.id,
+    'webhook-timestamp': received.timestamp,
+    'webhook-signature': received.signature,
+  };
+  return checkSignature(body, headers, keys, { nowS, toleranceS });
 }
 
 describe('a signature', () => {
@@ -89,69 +96,65 @@ describe('receivers with other libraries', () => {
       expect(() => new Webhook(SECRET).verify(`${body} `, headers)).toThrow();
     });
 
-    test(`${name} makes signatures that we accept`, () => {
+    test(`${name} makes signatures that we accept`, async () => {
       const signature = new Webhook(SECRET).sign('msg_1', new Date(nowS * 1000), body);
-      const given = { id: 'msg_1', timestamp: String(nowS), signature };
-      expect(verify({ headers: given, body, secrets: [SECRET], nowS })).toEqual({ ok: true });
+      const received = { id: 'msg_1', timestamp: String(nowS), signature, body, nowS };
+      expect(await verifyVector(received)).toBe('verified');
     });
   }
 });
 
 describe('verification', () => {
-  test('accepts the vectors, by secret, by public key and by either of both', () => {
-    expect(verifyVector()).toEqual({ ok: true });
-    expect(verifyVector({ signature: V1A, secrets: [], publicKey: PUBLIC_KEY })).toEqual({ ok: true });
-    expect(verifyVector({ signature: `v2,x ${V1A} ${V1}`, secrets: [OTHER_SECRET, SECRET] })).toEqual({ ok: true });
+  test('accepts the vectors, by secret, by public key and by either of both', async () => {
+    expect(await verifyVector()).toBe('verified');
+    expect(await verifyVector({ signature: V1A, keys: PUBLIC_KEY })).toBe('verified');
+    expect(await verifyVector({ signature: `v2,x ${V1A} ${V1}`, keys: [OTHER_SECRET, SECRET] })).toBe('verified');
   });
 
-  test.each(['id', 'timestamp', 'signature'] as const)('names a missing %s header', (name) => {
-    expect(verifyVector({ [name]: null })).toEqual({ ok: false, reason: 'missing_header' });
-    expect(verifyVector({ [name]: undefined })).toEqual({ ok: false, reason: 'missing_header' });
-    expect(verifyVector({ [name]: '' })).toEqual({ ok: false, reason: 'missing_header' });
+  test.each(['id', 'timestamp', 'signature'] as const)('names a missing %s header', async (name) => {
+    expect(await verifyVector({ [name]: undefined })).toBe('missing_header');
+    expect(await verifyVector({ [name]: '' })).toBe('missing_header');
   });
 
   test.each(['abc', '1e9', '-1', '1614265330.0', ' 1614265330', '0x60380d72', '9'.repeat(16)])(
     'calls the timestamp %j malformed',
-    (timestamp) => {
-      expect(verifyVector({ timestamp })).toEqual({ ok: false, reason: 'malformed' });
+    async (timestamp) => {
+      expect(await verifyVector({ timestamp })).toBe('malformed_header');
     },
   );
 
-  test('does not take a message whose id swallows the timestamp', () => {
+  test('does not take a message whose id swallows the timestamp', async () => {
     const signature = sign({ id: 'a', timestampS: 5, body: '7.x', secrets: [SECRET] });
-    expect(verifyVector({ id: 'a.5', timestamp: '7', signature, body: 'x', nowS: 7 })).toEqual({
-      ok: false,
-      reason: 'malformed',
-    });
+    expect(await verifyVector({ id: 'a.5', timestamp: '7', signature, body: 'x', nowS: 7 })).toBe('malformed_header');
   });
 
-  test('refuses a header with more signatures than any rotation lists', () => {
-    expect(verifyVector({ signature: `${'v1,x '.repeat(40)}${V1}` })).toEqual({ ok: false, reason: 'malformed' });
+  test('refuses a header with more signatures than any rotation lists', async () => {
+    expect(await verifyVector({ signature: `${'v1,x '.repeat(40)}${V1}` })).toBe('malformed_header');
   });
 
-  test('holds to the tolerance on both sides', () => {
-    expect(verifyVector({ nowS: VECTOR.timestampS + 300 })).toEqual({ ok: true });
-    expect(verifyVector({ nowS: VECTOR.timestampS + 301 })).toEqual({ ok: false, reason: 'too_old' });
-    expect(verifyVector({ nowS: VECTOR.timestampS - 300 })).toEqual({ ok: true });
-    expect(verifyVector({ nowS: VECTOR.timestampS - 301 })).toEqual({ ok: false, reason: 'too_new' });
-    expect(verifyVector({ nowS: VECTOR.timestampS + 11, toleranceS: 10 })).toEqual({ ok: false, reason: 'too_old' });
+  test('holds to the tolerance on both sides', async () => {
+    expect(await verifyVector({ nowS: VECTOR.timestampS + 300 })).toBe('verified');
+    expect(await verifyVector({ nowS: VECTOR.timestampS + 301 })).toBe('too_old');
+    expect(await verifyVector({ nowS: VECTOR.timestampS - 300 })).toBe('verified');
+    expect(await verifyVector({ nowS: VECTOR.timestampS - 301 })).toBe('too_new');
+    expect(await verifyVector({ nowS: VECTOR.timestampS + 11, toleranceS: 10 })).toBe('too_old');
   });
 
   test.each(['v1,', 'v1', V1.replace('v1,', 'v2,'), V1.slice(3), V1.slice(0, -1), `${V1}=`, V1A, 'v1a,AAAA', 'v1a,!'])(
     'finds no match in %j',
-    (signature) => {
-      expect(verifyVector({ signature })).toEqual({ ok: false, reason: 'no_match' });
+    async (signature) => {
+      expect(await verifyVector({ signature })).toBeOneOf(['no_match', 'no_common_scheme']);
     },
   );
 
-  test('finds no match with another key', () => {
+  test('finds no match with another key', async () => {
     const otherPublicKey = makeSigningKey(new Uint8Array(32).fill(9)).publicKey;
-    expect(verifyVector({ secrets: [OTHER_SECRET] })).toEqual({ ok: false, reason: 'no_match' });
-    expect(verifyVector({ signature: V1A, publicKey: otherPublicKey })).toEqual({ ok: false, reason: 'no_match' });
+    expect(await verifyVector({ keys: OTHER_SECRET })).toBe('no_match');
+    expect(await verifyVector({ signature: V1A, keys: [SECRET, otherPublicKey] })).toBe('no_match');
   });
 
-  test('throws when it is given no key at all', () => {
-    expect(() => verifyVector({ secrets: [] })).toThrow(TypeError);
+  test('calls no key at all malformed', async () => {
+    expect(await verifyVector({ keys: [] })).toBe('malformed_key');
   });
 });
 
@@ -162,38 +165,45 @@ describe('any message', () => {
   const secret = fc.uint8Array({ minLength: 32, maxLength: 32 }).map(makeSecret);
   const seed = fc.uint8Array({ minLength: 32, maxLength: 32 });
 
-  test('is verified with each key that signed it', () => {
-    fc.assert(
-      fc.property(id, timestampS, body, secret, seed, (id, timestampS, body, secret, seed) => {
+  test('is verified with each key that signed it', async () => {
+    await fc.assert(
+      fc.asyncProperty(id, timestampS, body, secret, seed, async (id, timestampS, body, secret, seed) => {
         const { secretKey, publicKey } = makeSigningKey(seed);
         const signature = sign({ id, timestampS, body, secrets: [secret], signingKey: secretKey });
-        const post = { headers: { id, timestamp: String(timestampS), signature }, body, nowS: timestampS };
-        return verify({ ...post, secrets: [secret] }).ok && verify({ ...post, publicKey }).ok;
+        const received = { id, timestamp: String(timestampS), signature, body, nowS: timestampS };
+        for (const keys of [secret, publicKey]) {
+          if ((await verifyVector({ ...received, keys })) !== 'verified') return false;
+        }
+        return true;
       }),
     );
   });
 
-  test('is refused once a bit of its body has changed', () => {
-    fc.assert(
-      fc.property(fc.uint8Array({ minLength: 1, maxLength: 200 }), fc.nat(), fc.nat(7), (body, at, bit) => {
+  test('is refused once a bit of its body has changed', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 200 }), fc.nat(), fc.nat(7), async (body, at, bit) => {
         const signature = sign({ ...VECTOR, body, secrets: [SECRET], signingKey: SIGNING_KEY });
         const changed = body.map((byte, index) => (index === at % body.length ? byte ^ (1 << bit) : byte));
-        return (
-          !verifyVector({ signature, body: changed }).ok &&
-          !verifyVector({ signature, body: changed, secrets: [], publicKey: PUBLIC_KEY }).ok
-        );
+        for (const keys of [SECRET, PUBLIC_KEY]) {
+          if ((await verifyVector({ signature, body: changed, keys })) !== 'no_match') return false;
+        }
+        return true;
       }),
     );
   });
 
-  test('is refused once its id or its timestamp has changed', () => {
+  test('is refused once its id or its timestamp has changed', async () => {
     const signature = sign({ ...VECTOR, secrets: [SECRET], signingKey: SIGNING_KEY });
-    const keys = { signature, publicKey: PUBLIC_KEY, toleranceS: 4_000_000_000 };
-    fc.assert(fc.property(id, (id) => id === VECTOR.id || !verifyVector({ ...keys, id }).ok));
-    fc.assert(
-      fc.property(timestampS, (at) => at === VECTOR.timestampS || !verifyVector({ ...keys, timestamp: String(at) }).ok),
+    const received = { signature, keys: [SECRET, PUBLIC_KEY], toleranceS: 4_000_000_000 };
+    const isRefused = async (changes: Received) => (await verifyVector({ ...received, ...changes })) === 'no_match';
+    await fc.assert(fc.asyncProperty(id, async (id) => id === VECTOR.id || (await isRefused({ id }))));
+    await fc.assert(
+      fc.asyncProperty(
+        timestampS,
+        async (at) => at === VECTOR.timestampS || (await isRefused({ timestamp: String(at) })),
+      ),
     );
-    expect(verifyVector({ ...keys, timestamp: `0${VECTOR.timestampS}` })).toEqual({ ok: false, reason: 'no_match' });
+    expect(await verifyVector({ ...received, timestamp: `0${VECTOR.timestampS}` })).toBe('no_match');
   });
 });
 
@@ -238,9 +248,9 @@ describe('a signing key', () => {
     expect(() => makeSigningKey(new Uint8Array(31))).toThrow(TypeError);
   });
 
-  test('is refused when its halves do not belong together', () => {
+  test('is refused when its public key does not belong to its seed', () => {
     const mixed = Buffer.concat([Buffer.alloc(32, 1), Buffer.alloc(32, 2)]).toString('base64');
-    expect(() => parseSigningKey(`whsk_${mixed}`)).toThrow('do not belong together');
+    expect(() => parseSigningKey(`whsk_${mixed}`)).toThrow('does not belong to its seed');
     expect(() => parseSigningKey('whsk_')).toThrow(TypeError);
     expect(() => parseSigningKey(SECRET)).toThrow(TypeError);
   });

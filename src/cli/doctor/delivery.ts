@@ -2,8 +2,10 @@ import type { Config } from '../../config.ts';
 import { headersFor } from '../../delivery/attempt.ts';
 import { createSender } from '../../delivery/sender.ts';
 import { isSuccess } from '../../domain/attempt.ts';
-import { makeSecret, parseKeys, verify } from '../../domain/signing.ts';
+import { makeSecret, parseKeys } from '../../domain/signing.ts';
 import { randomBytes } from '../../store/new-id.ts';
+import { VerificationError } from '../../verify/verification-error.ts';
+import { verify } from '../../verify/verify.ts';
 import { version } from '../../version.ts';
 import { type Finding, fault, ok } from './finding.ts';
 
@@ -17,7 +19,7 @@ export async function checkLoopbackDelivery(config: Config): Promise<Finding> {
     hostname: '127.0.0.1',
     port: 0,
     async fetch(request) {
-      signature = verifiedAs(request.headers, await request.text(), secret, nowS);
+      signature = await verifiedAs(request.headers, await request.text(), secret, nowS);
       return new Response(null, { status: signature === 'ok' ? 204 : 400 });
     },
   });
@@ -40,16 +42,12 @@ export async function checkLoopbackDelivery(config: Config): Promise<Finding> {
   }
 }
 
-function verifiedAs(headers: Headers, body: string, secret: string, nowS: number): string {
-  const verification = verify({
-    headers: {
-      id: headers.get('webhook-id'),
-      timestamp: headers.get('webhook-timestamp'),
-      signature: headers.get('webhook-signature'),
-    },
-    body,
-    secrets: [secret],
-    nowS,
-  });
-  return verification.ok ? 'ok' : verification.reason;
+async function verifiedAs(headers: Headers, body: string, secret: string, nowS: number): Promise<string> {
+  try {
+    await verify(body, headers, secret, { nowS });
+    return 'ok';
+  } catch (error) {
+    if (error instanceof VerificationError) return error.reason;
+    throw error;
+  }
 }
