@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander';
 import { PaybellError } from '../client/errors.ts';
 import { ConfigError } from '../config.ts';
-import { Problem } from '../contract/problems.ts';
+import { DomainError } from '../domain/errors.ts';
 import { PendingMigrationsError } from '../service.ts';
 import { StoreUnavailableError } from '../store/database/database.ts';
 import { SchemaTooNewError } from '../store/database/migrate.ts';
@@ -11,7 +11,7 @@ import { CommandError, EXIT, ReportedFailure } from './terminal/command-error.ts
 import { PAYBELL } from './terminal/invocation.ts';
 import { printError } from './terminal/output.ts';
 
-const EXPECTED = [Problem, SchemaTooNewError, SecretKeyError];
+const EXPECTED = [DomainError, SchemaTooNewError, SecretKeyError];
 
 /** Says what went wrong and answers the exit code. */
 export function reportFailure(error: unknown): number {

@@ -57,6 +57,7 @@ describe('the check of the arrows', () => {
     ['store/sqlite.ts', `const late = await import('../service.ts');`],
     ['store/sqlite.ts', `import {\n  first,\n  second,\n} from '../cli/output.ts';`],
     ['dashboard/app.tsx', `import { listWebhooks } from '../store/webhooks.ts';`],
+    ['store/webhooks/change.ts', `import { Problem } from '../../contract/problems.ts';`],
     ['utils/helpers.ts', ''],
   ])('finds the wrong arrow in %s: %s', (file, source) => {
     expect(wrongArrows(file, source)).toHaveLength(1);

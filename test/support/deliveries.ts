@@ -1,11 +1,11 @@
 import { loadConfig } from '../../src/config.ts';
-import type { Problem } from '../../src/contract/problems.ts';
 import type { AttemptTools } from '../../src/delivery/attempt.ts';
 import { Engine } from '../../src/delivery/engine.ts';
 import type { Post, Sender } from '../../src/delivery/sender.ts';
 import { SigningKeyCache } from '../../src/delivery/signing-key-cache.ts';
 import type { AttemptError, DeliveryStatus, Outcome } from '../../src/domain/attempt.ts';
 import { destinationKey } from '../../src/domain/destination.ts';
+import type { DomainError } from '../../src/domain/errors.ts';
 import { createLogger, type Logger } from '../../src/log.ts';
 import type { Database, SqlInteger } from '../../src/store/database/database.ts';
 import { claimDue } from '../../src/store/deliveries/claim.ts';
@@ -37,7 +37,7 @@ export function newEvent(entityId: string, given: Partial<NewEvent> = {}): NewEv
   return { entityId, eventId, ...LATE_ON_1, body, createdAtMs: Date.now(), firstDelayMs: 0, ...given };
 }
 
-export function accept(db: Database, ...events: readonly NewEvent[]): Promise<(Acceptance | Problem)[]> {
+export function accept(db: Database, ...events: readonly NewEvent[]): Promise<(Acceptance | DomainError)[]> {
   return db.transaction((queries) => acceptEvents(queries, db.dialect, events));
 }
 

@@ -1,11 +1,8 @@
 import { z } from 'zod';
 import { PROBLEMS, Problem, type ProblemCode } from '../../contract/problems.ts';
-import { StoreUnavailableError } from '../../store/database/database.ts';
-import { SecretKeyError } from '../../store/tenants/secret-box.ts';
+import { storeProblem } from './store-errors.ts';
 
 export const PROBLEM_TYPE = 'application/problem+json';
-
-const RETRY_AFTER_S = 2;
 
 export const problemSchema = z
   .strictObject({
@@ -52,18 +49,10 @@ export function problemResponse(problem: Problem, requestId: string): Response {
 /** Whatever was thrown becomes a public problem; what it was inside goes to the log and nowhere else. */
 export function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
-  if (error instanceof StoreUnavailableError) {
-    // No word on what was changed: it may be the answer to a commit that is missing.
-    return new Problem('unavailable', 'The store does not answer at the moment. Try again.', {
-      headers: { 'retry-after': String(RETRY_AFTER_S) },
-    });
-  }
-  if (error instanceof SecretKeyError) {
-    return new Problem('unavailable', 'The signing secrets cannot be opened at the moment. The operator has to look.', {
-      headers: { 'retry-after': String(RETRY_AFTER_S) },
-    });
-  }
-  return new Problem('internal', 'The request could not be processed. It has been logged under this request id.');
+  return (
+    storeProblem(error) ??
+    new Problem('internal', 'The request could not be processed. It has been logged under this request id.')
+  );
 }
 
 export function problemExample(code: ProblemCode): z.output<typeof problemSchema> {

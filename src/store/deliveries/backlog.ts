@@ -1,5 +1,5 @@
-import { Problem } from '../../contract/problems.ts';
 import { BoundedMap } from '../../domain/bounded-map.ts';
+import { DomainError } from '../../domain/errors.ts';
 import type { Database, SqlInteger } from '../database/database.ts';
 
 /** A count older than this is taken again. */
@@ -33,12 +33,7 @@ export class Backlog {
   async requireRoom(entityId: string): Promise<void> {
     const waiting = await this.waiting(entityId);
     if (waiting < this.limit) return;
-    throw new Problem(
-      'backlog_full',
-      `${waiting} deliveries of this entity are waiting, and the limit is ${this.limit}. ` +
-        'Mend or delete the webhooks that do not take theirs, then send the event again.',
-      { headers: { 'retry-after': '60' } },
-    );
+    throw new DomainError('backlog_full', { waiting, limit: this.limit });
   }
 
   add(entityId: string, deliveries: number): void {

@@ -10,7 +10,7 @@ import {
 } from '../../contract/deliveries.ts';
 import { MAX_EVENT_BYTES } from '../../contract/events.ts';
 import { DEFAULT_LIMIT } from '../../contract/list-query.ts';
-import { invalidRequest } from '../../contract/problems.ts';
+import { DomainError } from '../../domain/errors.ts';
 import type { Database, Queries, SqlInteger } from '../database/database.ts';
 import { countMatches, type ListSource, readPage } from '../database/paginate.ts';
 import { Parameters } from '../database/sql.ts';
@@ -62,9 +62,7 @@ function requireLight(entityId: string) {
       [entityId, ...keys],
     );
     const bytes = Number(row?.bytes ?? 0);
-    if (bytes <= MAX_PAGE_BYTES) return;
-    const message = `must be smaller here: the events of this page have ${bytes} bytes, and ${MAX_PAGE_BYTES} is the most`;
-    throw invalidRequest([{ in: 'query', name: 'limit', message }]);
+    if (bytes > MAX_PAGE_BYTES) throw new DomainError('event_page_too_large', { bytes, limitBytes: MAX_PAGE_BYTES });
   };
 }
 

@@ -1,5 +1,5 @@
 import type { DeliveryFilter, Redelivery } from '../../contract/deliveries.ts';
-import { Problem } from '../../contract/problems.ts';
+import { DomainError } from '../../domain/errors.ts';
 import type { Database, Queries, SqlInteger } from '../database/database.ts';
 import { NOTICE } from '../events/accept.ts';
 import { newId } from '../new-id.ts';
@@ -30,7 +30,7 @@ export function redeliver(db: Database, entityId: string, deliveryId: string): P
       [entityId, deliveryId],
     );
     if (row === undefined) return false;
-    refuseIfNowhere(row);
+    requireTarget(entityId, row);
     await queries.run(`update deliveries set ${askForPost(db)} where entity_id = $1 and id = $2`, [
       entityId,
       deliveryId,
@@ -41,15 +41,10 @@ export function redeliver(db: Database, entityId: string, deliveryId: string): P
 
 type TargetRow = { webhook_id: string; suspended_at: SqlInteger | null; post_url: string | null };
 
-function refuseIfNowhere({ webhook_id: webhookId, suspended_at, post_url }: TargetRow): void {
-  if (post_url === null && webhookId === NOTICE) {
-    throw new Problem('conflict', 'Notices are switched off: set a notice URL, and then send it again.');
-  }
-  if (post_url === null) {
-    throw new Problem('conflict', `The webhook ${webhookId} is gone: there is nowhere to send to.`);
-  }
-  if (suspended_at === null) return;
-  throw new Problem('conflict', `The webhook ${webhookId} is suspended: resume it, and what was held is sent.`);
+function requireTarget(entityId: string, { webhook_id: webhookId, suspended_at, post_url }: TargetRow): void {
+  if (post_url === null && webhookId === NOTICE) throw new DomainError('alerts_off', { entityId });
+  if (post_url === null) throw new DomainError('webhook_deleted', { webhookId });
+  if (suspended_at !== null) throw new DomainError('webhook_suspended', { webhookId });
 }
 
 /** Notes what is to be sent again: all that match now, and nothing that comes later. */

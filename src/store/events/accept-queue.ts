@@ -1,5 +1,5 @@
-import { Problem } from '../../contract/problems.ts';
 import type { DestinationKey } from '../../domain/destination.ts';
+import { DomainError } from '../../domain/errors.ts';
 import { type Database, StoreUnavailableError } from '../database/database.ts';
 import type { DirectDispatch } from '../deliveries/claimed.ts';
 import { type Acceptance, acceptEvents, type NewEvent, type NoteAccepted, type Reception } from './accept.ts';
@@ -103,10 +103,10 @@ export class AcceptQueue {
     }
   }
 
-  #answer(group: readonly Waiting[], answers: readonly (Acceptance | Problem)[]): void {
+  #answer(group: readonly Waiting[], answers: readonly (Acceptance | DomainError)[]): void {
     for (const [index, { resolve, reject }] of group.entries()) {
       const answer = answers[index];
-      if (answer === undefined || answer instanceof Problem) reject(answer);
+      if (answer === undefined || answer instanceof DomainError) reject(answer);
       else resolve(answer);
     }
   }

@@ -1,5 +1,5 @@
-import { Problem } from '../../contract/problems.ts';
 import { type DestinationKey, destinationKey } from '../../domain/destination.ts';
+import { DomainError } from '../../domain/errors.ts';
 import type { Dialect, Queries, SqlInteger, SqlValue } from '../database/database.ts';
 import { chunks, textByRows, valuesList } from '../database/sql.ts';
 import type { Claimed, DirectDispatch, Sendable } from '../deliveries/claimed.ts';
@@ -58,14 +58,14 @@ export async function acceptEvents(
   dialect: Dialect,
   events: readonly NewEvent[],
   reception: Reception = { note: () => undefined, directDispatch: null, handed: [], due: new Map() },
-): Promise<(Acceptance | Problem)[]> {
+): Promise<(Acceptance | DomainError)[]> {
   const found = await findReceivers(queries, dialect, events);
   const incoming = events.map((event): Incoming => {
     const key = `${event.entityId} ${event.eventId}`;
     return { event, key, receivers: found.get(cellKey(event.entityId, event.networkId, event.event)) ?? [] };
   });
   const fresh = await insertEvents(queries, incoming);
-  const answers: (Acceptance | Problem)[] = [];
+  const answers: (Acceptance | DomainError)[] = [];
   const accepted: Incoming[] = [];
   for (const one of incoming) {
     const { event, key, receivers } = one;
@@ -213,21 +213,19 @@ function firstClaim(
 }
 
 /** Same bytes: the first answer again. Other bytes under the same id: never both. */
-async function answerRepeat(queries: Queries, event: NewEvent): Promise<Acceptance | Problem> {
+async function answerRepeat(queries: Queries, event: NewEvent): Promise<Acceptance | DomainError> {
   const stored = await queries.get<{ body: string; deliveries: SqlInteger }>(
     'select body, deliveries from events where entity_id = $1 and id = $2',
     [event.entityId, event.eventId],
   );
   if (stored === undefined) {
     // Retention has removed it since the insert saw it: as good as never accepted, and the next try will be.
-    return new Problem('unavailable', `The event ${event.eventId} was just removed. Nothing was changed; try again.`, {
-      headers: { 'retry-after': '1' },
-    });
+    return new DomainError('event_just_removed', { eventId: event.eventId });
   }
   if (stored.body === event.body) {
     return { eventId: event.eventId, deliveries: Number(stored.deliveries), repeated: true };
   }
-  return new Problem('event_conflict', `The event ${event.eventId} was accepted before with another body.`);
+  return new DomainError('event_conflict', { eventId: event.eventId });
 }
 
 /** Stands for a webhook in a delivery that goes to the entity's notice URL. */

@@ -1,5 +1,5 @@
-import { Problem } from '../../contract/problems.ts';
 import { MAX_SECRETS_IN_FORCE, type SecretList, type SigningSecret } from '../../contract/secrets.ts';
+import { DomainError } from '../../domain/errors.ts';
 import { makeSecret, makeSigningKey } from '../../domain/signing.ts';
 import type { Database, Queries, SqlInteger } from '../database/database.ts';
 import { newId, randomBytes } from '../new-id.ts';
@@ -74,10 +74,7 @@ export function rotateSecret(
     const secretId = await insertSecret(queries, box, entityId, nowS);
     const after = await readSecrets(queries, box, entityId, nowS);
     if (after.totalResults > MAX_SECRETS_IN_FORCE) {
-      throw new Problem(
-        'conflict',
-        `At most ${MAX_SECRETS_IN_FORCE} secrets may be in force. Wait until one expires, or rotate with overlapHours 0.`,
-      );
+      throw new DomainError('secret_limit', { limit: MAX_SECRETS_IN_FORCE });
     }
     const inForce = after.secrets.map((secret) => ({ secretId: secret.secretId, dateExpires: secret.dateExpires }));
     await recordChange(queries, entityId, change, {

@@ -1,6 +1,6 @@
-import { Problem } from '../../contract/problems.ts';
 import type { Webhook, WebhookMatch } from '../../contract/webhooks.ts';
 import { MAX_WEBHOOKS_PER_REQUEST } from '../../contract/webhooks.ts';
+import { DomainError } from '../../domain/errors.ts';
 import type { Database, Queries, SqlInteger } from '../database/database.ts';
 import { chunks, Parameters, valuesList } from '../database/sql.ts';
 import { cancelWaiting, redirectWaiting } from '../deliveries/states.ts';
@@ -41,7 +41,7 @@ export async function moveWebhook(
     await lockEntity(queries, entityId, 0, change.nowS);
     const before = await readWebhook(queries, entityId, webhookId);
     if (before === null) return null;
-    requireExpected(isExpected(before));
+    requireUnchanged(before, isExpected);
     if (before.postUrl === postUrl) return before;
     await moveAll(queries, entityId, [before], postUrl);
     const after = { ...before, postUrl };
@@ -63,7 +63,7 @@ export async function deleteWebhook(
     await lockEntity(queries, entityId, 0, change.nowS);
     const before = await readWebhook(queries, entityId, webhookId);
     if (before === null) return null;
-    requireExpected(isExpected(before));
+    requireUnchanged(before, isExpected);
     await deleteAll(queries, entityId, [before]);
     await recordChange(queries, entityId, change, { action: 'webhook.deleted', target: webhookId, before });
     return before;
@@ -131,7 +131,7 @@ export function countMatching(
     const found = await findMatching(queries, entityId, match);
     if (postUrl === null) return found.length;
     const moving = found.filter((webhook) => webhook.postUrl !== postUrl);
-    await refuseClashes(queries, entityId, moving, postUrl);
+    await rejectDuplicates(queries, entityId, moving, postUrl);
     return moving.length;
   });
 }
@@ -154,14 +154,11 @@ async function findMatching(queries: Queries, entityId: string, match: WebhookMa
     `select count(*) as total from webhooks where ${where}`,
     parameters.values,
   );
-  throw new Problem(
-    'too_many_matches',
-    `${count?.total} webhooks match, and one request changes at most ${MAX_WEBHOOKS_PER_REQUEST}. Narrow the filter.`,
-  );
+  throw new DomainError('too_many_matches', { matches: Number(count?.total ?? 0), limit: MAX_WEBHOOKS_PER_REQUEST });
 }
 
 async function moveAll(queries: Queries, entityId: string, moving: readonly Webhook[], postUrl: string): Promise<void> {
-  await refuseClashes(queries, entityId, moving, postUrl);
+  await rejectDuplicates(queries, entityId, moving, postUrl);
   for (const chunk of chunks(moving)) {
     await queries.run(`update webhooks set post_url = $2 where entity_id = $1 and id in (${idList(chunk, 2)})`, [
       entityId,
@@ -182,7 +179,7 @@ async function deleteAll(queries: Queries, entityId: string, removed: readonly W
 }
 
 /** No two webhooks of an entity are equal in network, event and URL: neither among those moved nor with another. */
-async function refuseClashes(
+async function rejectDuplicates(
   queries: Queries,
   entityId: string,
   moving: readonly Webhook[],
@@ -190,8 +187,8 @@ async function refuseClashes(
 ): Promise<void> {
   const taken = new Map<string, string>();
   for (const { webhookId, networkId, event } of moving) {
-    const other = taken.get(`${networkId} ${event}`);
-    if (other !== undefined) throw clash(webhookId, other);
+    const existingId = taken.get(`${networkId} ${event}`);
+    if (existingId !== undefined) throw new DomainError('duplicate_webhook', { webhookId, existingId });
     taken.set(`${networkId} ${event}`, webhookId);
   }
   for (const chunk of chunks(moving)) {
@@ -201,21 +198,14 @@ async function refuseClashes(
        where w.entity_id = $1 and w.post_url = $2 and w.network_id = p.network_id and w.event = p.event limit 1`,
       [entityId, postUrl, ...chunk.flatMap(({ networkId, event }) => [networkId, event])],
     );
-    if (row !== undefined) throw clash(taken.get(`${row.network_id} ${row.event}`) ?? '', row.id);
+    if (row === undefined) continue;
+    const webhookId = taken.get(`${row.network_id} ${row.event}`) ?? '';
+    throw new DomainError('duplicate_webhook', { webhookId, existingId: row.id });
   }
 }
 
-function clash(webhookId: string, other: string): Problem {
-  return new Problem(
-    'conflict',
-    `With this postUrl ${webhookId} would be equal to ${other}, and an entity has each registration once. ` +
-      'Delete one of them first. Nothing was changed.',
-  );
-}
-
-function requireExpected(expected: boolean): void {
-  if (expected) return;
-  throw new Problem('precondition_failed', 'The webhook is not the one named in If-Match. Read it again first.');
+function requireUnchanged(webhook: Webhook, isExpected: Precondition): void {
+  if (!isExpected(webhook)) throw new DomainError('webhook_changed', { webhookId: webhook.webhookId });
 }
 
 function idList(webhooks: readonly Webhook[], before: number): string {

@@ -1,5 +1,5 @@
-import { Problem } from '../../contract/problems.ts';
 import { MAX_WEBHOOKS_PER_CELL, type NetworkEvent } from '../../contract/webhooks.ts';
+import { DomainError } from '../../domain/errors.ts';
 import type { Queries, SqlInteger } from '../database/database.ts';
 import { chunks, valuesList } from '../database/sql.ts';
 import { countMatches } from './list.ts';
@@ -23,13 +23,15 @@ export async function raiseCounts(queries: Queries, entityId: string, cells: rea
       chunk.flatMap(({ networkId, event, webhooks }) => [entityId, networkId, event, webhooks]),
     );
     const full = rows.find((row) => Number(row.webhooks) > MAX_WEBHOOKS_PER_CELL);
-    if (full !== undefined) throw cellFull(Number(full.network_id), full.event);
+    if (full === undefined) continue;
+    const { network_id, event } = full;
+    throw new DomainError('cell_full', { networkId: Number(network_id), event, limit: MAX_WEBHOOKS_PER_CELL });
   }
 }
 
 export async function checkEntityLimit(queries: Queries, entityId: string, limit: number): Promise<void> {
-  const total = await countMatches(queries, entityId, {});
-  if (total > limit) throw entityFull(limit, total);
+  const webhooks = await countMatches(queries, entityId, {});
+  if (webhooks > limit) throw new DomainError('entity_full', { webhooks, limit });
 }
 
 export async function removeFromCounts(
@@ -47,19 +49,4 @@ export async function removeFromCounts(
     );
   }
   await queries.run('delete from webhook_counts where entity_id = $1 and webhooks = 0', [entityId]);
-}
-
-function cellFull(networkId: number, event: string): Problem {
-  return new Problem(
-    'webhook_limit',
-    `An entity has at most ${MAX_WEBHOOKS_PER_CELL} webhooks for one network and event; ` +
-      `network ${networkId} and ${event} would have more. Nothing was registered.`,
-  );
-}
-
-function entityFull(limit: number, total: number): Problem {
-  return new Problem(
-    'webhook_limit',
-    `An entity has at most ${limit} webhooks and this request would make it ${total}. Nothing was registered.`,
-  );
 }

@@ -1,5 +1,5 @@
-import { Problem } from '../../contract/problems.ts';
 import type { NetworkEvent, Webhook } from '../../contract/webhooks.ts';
+import { DomainError } from '../../domain/errors.ts';
 import type { Database, Queries, SqlInteger } from '../database/database.ts';
 import { chunks, valuesList } from '../database/sql.ts';
 import { newId } from '../new-id.ts';
@@ -46,7 +46,7 @@ export async function lockEntity(queries: Queries, entityId: string, slots: numb
      where id = $1 returning revision, webhooks_dated_at`,
     [entityId, Math.max(slots, 1), nowS],
   );
-  if (row === undefined) throw new Problem('not_found', 'There is no such entity.');
+  if (row === undefined) throw new DomainError('entity_not_found', { entityId });
   return { lastSeq: Number(row.revision), datedAt: Number(row.webhooks_dated_at) };
 }
 

@@ -245,15 +245,15 @@ onEveryEngine('deliveries', (store) => {
       expect(wakes).toBe(1);
     });
 
-    test('is 409 and says what to do when its webhook is suspended or gone', async () => {
+    test('is 409 and says what to do when its webhook is suspended or deleted', async () => {
       await send();
       const { deliveryId } = await only();
       await suspendWebhook(store.db, tenant.entityId, webhookId, 'failing', TEST_CHANGE);
       const suspended = await expectProblem(await post(`${DELIVERIES}/${deliveryId}/redeliver`), 'conflict');
-      expect(suspended.detail).toContain('resume');
+      expect(suspended.detail).toContain('Resume it');
       await call(app, tenant, `${WEBHOOKS}/${webhookId}`, { method: 'DELETE' });
       const gone = await expectProblem(await post(`${DELIVERIES}/${deliveryId}/redeliver`), 'conflict');
-      expect(gone.detail).toContain('gone');
+      expect(gone.detail).toContain('was deleted');
       expect([wakes, (await only()).status]).toEqual([0, 'cancelled']);
     });
 

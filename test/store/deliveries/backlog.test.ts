@@ -13,7 +13,7 @@ onEveryEngine('the backlog of an entity', (store) => {
     await acceptMany(store.db, entityId, 3);
     await new Backlog(store.db, 4).requireRoom(entityId);
     const full = new Backlog(store.db, 3).requireRoom(entityId);
-    expect(await rejection(full)).toMatchObject({ code: 'backlog_full', status: 429 });
+    expect(await rejection(full)).toMatchObject({ kind: 'backlog_full', facts: { waiting: 3, limit: 3 } });
     expect((await rejection(full)).message).toContain('3 deliveries of this entity are waiting, and the limit is 3');
     await full.catch(() => undefined);
   });
@@ -22,7 +22,7 @@ onEveryEngine('the backlog of an entity', (store) => {
     const { entityId, webhookId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 3);
     await suspendWebhook(store.db, entityId, webhookId, 'gone', TEST_CHANGE);
-    expect(await rejection(new Backlog(store.db, 3).requireRoom(entityId))).toMatchObject({ code: 'backlog_full' });
+    expect(await rejection(new Backlog(store.db, 3).requireRoom(entityId))).toMatchObject({ kind: 'backlog_full' });
     await deleteWebhook(store.db, entityId, webhookId, () => true, TEST_CHANGE);
     await new Backlog(store.db, 3).requireRoom(entityId);
   });
@@ -34,14 +34,14 @@ onEveryEngine('the backlog of an entity', (store) => {
     backlog.add(entityId, 9);
     await backlog.requireRoom(entityId);
     backlog.add(entityId, 1);
-    expect(await rejection(backlog.requireRoom(entityId))).toMatchObject({ code: 'backlog_full' });
+    expect(await rejection(backlog.requireRoom(entityId))).toMatchObject({ kind: 'backlog_full' });
   });
 
   test('is its own and not that of another entity', async () => {
     const [one, two] = [await newReceiver(store.db), await newReceiver(store.db)];
     await acceptMany(store.db, one.entityId, 5);
     const backlog = new Backlog(store.db, 5);
-    expect(await rejection(backlog.requireRoom(one.entityId))).toMatchObject({ code: 'backlog_full' });
+    expect(await rejection(backlog.requireRoom(one.entityId))).toMatchObject({ kind: 'backlog_full' });
     await backlog.requireRoom(two.entityId);
   });
 

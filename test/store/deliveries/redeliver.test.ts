@@ -199,10 +199,10 @@ onEveryEngine('sending one delivery again', (store) => {
     const { entityId, webhookId, read, again } = await oneDelivery();
     await suspendWebhook(store.db, entityId, webhookId, 'gone', TEST_CHANGE);
     expect((await read()).status).toBe('held');
-    expect(await rejection(again())).toMatchObject({ code: 'conflict', message: expect.stringContaining('suspended') });
+    expect(await rejection(again())).toMatchObject({ kind: 'webhook_suspended', facts: { webhookId } });
     await deleteWebhook(store.db, entityId, webhookId, () => true, TEST_CHANGE);
     expect((await read()).status).toBe('cancelled');
-    expect(await rejection(again())).toMatchObject({ code: 'conflict', message: expect.stringContaining('gone') });
+    expect(await rejection(again())).toMatchObject({ kind: 'webhook_deleted', facts: { webhookId } });
     expect((await readDeliveries(store.db, entityId))[0]?.dueMs).toBeNull();
   });
 
@@ -257,7 +257,7 @@ onEveryEngine('sending one delivery again', (store) => {
     });
     expect(sender.posts.map(({ postUrl }) => postUrl)).toEqual([noticeUrl, noticeUrl]);
     await setNoticeUrl(store.db, entityId, null, TEST_CHANGE);
-    expect(await rejection(redeliver(store.db, entityId, notice))).toMatchObject({ code: 'conflict' });
+    expect(await rejection(redeliver(store.db, entityId, notice))).toMatchObject({ kind: 'alerts_off' });
   });
 
   test('of another entity, or that never was, is not found', async () => {

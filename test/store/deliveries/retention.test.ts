@@ -252,7 +252,7 @@ onEveryEngine('retention beside others', (store) => {
       const racing = { get, all: queries.all.bind(queries), run: queries.run.bind(queries) };
       return acceptEvents(racing, store.db.dialect, [event]);
     });
-    expect(answers).toMatchObject([{ code: 'unavailable' }]);
+    expect(answers).toMatchObject([{ kind: 'event_just_removed' }]);
   });
 
   test('it ends early when it is stopped, and what is left goes the next time', async () => {

@@ -115,7 +115,7 @@ onEveryEngine('taking events in', (store) => {
     expect(answers).toMatchObject([
       { value: { repeated: false } },
       { value: { repeated: false } },
-      { reason: { code: 'event_conflict' } },
+      { reason: { kind: 'event_conflict' } },
       { value: { repeated: true } },
     ]);
   });

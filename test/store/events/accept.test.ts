@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { Problem } from '../../../src/contract/problems.ts';
+import { DomainError } from '../../../src/domain/errors.ts';
 import type { Queries } from '../../../src/store/database/database.ts';
 import { suspendWebhook } from '../../../src/store/deliveries/states.ts';
 import { acceptEvents } from '../../../src/store/events/accept.ts';
@@ -88,8 +88,8 @@ onEveryEngine('accepting events', (store) => {
     const event = newEvent(entityId);
     await accept(store.db, event);
     const [answer] = await accept(store.db, { ...event, body: `${event.body} ` });
-    expect(answer).toBeInstanceOf(Problem);
-    expect(answer).toMatchObject({ code: 'event_conflict' });
+    expect(answer).toBeInstanceOf(DomainError);
+    expect(answer).toMatchObject({ kind: 'event_conflict' });
     expect(await bodyOf(entityId, event.eventId)).toBe(event.body);
     expect(await readDeliveries(store.db, entityId)).toHaveLength(1);
   });
@@ -102,7 +102,7 @@ onEveryEngine('accepting events', (store) => {
     expect(answers).toMatchObject([
       { repeated: false, deliveries: 1 },
       { repeated: true, deliveries: 1 },
-      { code: 'event_conflict' },
+      { kind: 'event_conflict' },
       { eventId: other.eventId, repeated: false },
     ]);
     expect(await readDeliveries(store.db, entityId)).toHaveLength(2);
@@ -156,7 +156,7 @@ onEveryEngine('accepting events', (store) => {
     await addReceiver(store.db, two.entityId, 'https://second.example.com/');
     const events = Array.from({ length: 250 }, (_, index) => newEvent((index % 2 ? two : one).entityId));
     const answers = await accept(store.db, ...events);
-    expect(answers.map((answer) => (answer instanceof Problem ? answer : answer.deliveries))).toEqual(
+    expect(answers.map((answer) => (answer instanceof DomainError ? answer : answer.deliveries))).toEqual(
       events.map((_, index) => (index % 2 ? 2 : 1)),
     );
     expect(await readDeliveries(store.db, one.entityId)).toHaveLength(125);
@@ -168,7 +168,7 @@ onEveryEngine('accepting events', (store) => {
     for (let round = 0; round < 5; round++) {
       const events = Array.from({ length: 100 }, () => newEvent(entityId));
       const both = await Promise.all([accept(store.db, ...events), accept(store.db, ...events.toReversed())]);
-      const fresh = both.flat().filter((answer) => !(answer instanceof Problem) && !answer.repeated);
+      const fresh = both.flat().filter((answer) => !(answer instanceof DomainError) && !answer.repeated);
       expect(fresh).toHaveLength(100);
     }
     expect(await readDeliveries(store.db, entityId)).toHaveLength(500);

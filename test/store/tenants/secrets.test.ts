@@ -45,7 +45,7 @@ onEveryEngine('signing secrets', (store) => {
     const five = await listSecrets(store.db, TEST_BOX, entityId, NOW_S + 5);
     expect(five.totalResults).toBe(5);
     const sixth = rotateSecret(store.db, TEST_BOX, entityId, 24, at(NOW_S + 5));
-    expect(await rejection(sixth)).toMatchObject({ code: 'conflict' });
+    expect(await rejection(sixth)).toMatchObject({ kind: 'secret_limit', facts: { limit: 5 } });
     expect(await listSecrets(store.db, TEST_BOX, entityId, NOW_S + 5)).toEqual(five);
   });
 

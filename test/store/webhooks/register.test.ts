@@ -79,7 +79,7 @@ onEveryEngine('a registration', (store) => {
     ]);
   });
 
-  test('over the limit of one network and event is refused with 409 and registers nothing', async () => {
+  test('over the limit of one network and event is rejected and registers nothing', async () => {
     const seeds = Array.from({ length: MAX_WEBHOOKS_PER_CELL - 1 }, (_, index) => ({
       ...LATE_ON_1,
       postUrl: `https://example.com/${index}`,
@@ -87,7 +87,10 @@ onEveryEngine('a registration', (store) => {
     await seedWebhooks(store.db, entityId, seeds);
     expect((await register(store.db, entityId, URL_A, [LATE_ON_1])).created).toBe(1);
     const refused = register(store.db, entityId, 'https://example.com/over', [LATE_ON_10, LATE_ON_1]);
-    expect(await rejection(refused)).toMatchObject({ code: 'webhook_limit', status: 409 });
+    expect(await rejection(refused)).toMatchObject({
+      kind: 'cell_full',
+      facts: { ...LATE_ON_1, limit: MAX_WEBHOOKS_PER_CELL },
+    });
     expect((await list()).totalResults).toBe(MAX_WEBHOOKS_PER_CELL);
     expect((await list({ networkId: 10 })).totalResults).toBe(0);
   });
@@ -102,13 +105,13 @@ onEveryEngine('a registration', (store) => {
     expect(again).toMatchObject({ created: 0, webhooks: [{ postUrl: 'https://example.com/7' }] });
   });
 
-  test('over the limit of the entity is refused with 409, says the limit, and registers nothing', async () => {
+  test('over the limit of the entity is rejected with the limit and registers nothing', async () => {
     const limit = { entityWebhookLimit: 2 };
     await register(store.db, entityId, URL_A, [LATE_ON_1], limit);
     const refused = register(store.db, entityId, 'https://example.com/b', [LATE_ON_1, LATE_ON_10], limit);
     expect(await rejection(refused)).toMatchObject({
-      code: 'webhook_limit',
-      detail: expect.stringContaining('at most 2'),
+      kind: 'entity_full',
+      facts: { webhooks: 3, limit: 2 },
     });
     expect((await list()).totalResults).toBe(1);
     expect((await register(store.db, entityId, 'https://example.com/b', [LATE_ON_1], limit)).created).toBe(1);
@@ -127,7 +130,9 @@ onEveryEngine('a registration', (store) => {
   });
 
   test('for an entity that does not exist is refused and leaves nothing behind', async () => {
-    expect(await rejection(register(store.db, 'ent_none', URL_A, [LATE_ON_1]))).toMatchObject({ code: 'not_found' });
+    expect(await rejection(register(store.db, 'ent_none', URL_A, [LATE_ON_1]))).toMatchObject({
+      kind: 'entity_not_found',
+    });
     expect((await listWebhooks(store.db, 'ent_none', listQuery())).totalResults).toBe(0);
   });
 

@@ -1,0 +1,77 @@
+import { type InputError, invalidRequest, Problem, type ProblemCode } from '../../contract/problems.ts';
+import { DomainError, type DomainErrorKind, type FactsOf } from '../../domain/errors.ts';
+import { StoreUnavailableError } from '../../store/database/database.ts';
+import { SecretKeyError } from '../../store/tenants/secret-box.ts';
+
+const STORE_RETRY_AFTER_S = 2;
+const BACKLOG_RETRY_AFTER_S = 60;
+
+type Mapping<Facts> =
+  | {
+      readonly code: ProblemCode;
+      /** Where HTTP has words of its own; the sentence of the error otherwise. */
+      readonly detail?: (facts: Facts) => string;
+      readonly retryAfterS?: number;
+    }
+  | { readonly inputErrors: (facts: Facts) => InputError[] };
+
+const MAPPINGS: { readonly [Kind in DomainErrorKind]: Mapping<FactsOf<Kind>> } = {
+  entity_not_found: { code: 'not_found' },
+  webhook_changed: {
+    code: 'precondition_failed',
+    detail: () => 'The webhook is not the one named in If-Match. Read it again first.',
+  },
+  duplicate_webhook: { code: 'conflict' },
+  too_many_matches: { code: 'too_many_matches' },
+  entity_full: { code: 'webhook_limit' },
+  cell_full: { code: 'webhook_limit' },
+  secret_limit: {
+    code: 'conflict',
+    detail: ({ limit }) =>
+      `At most ${limit} secrets can be in force. Wait until one expires, or rotate with overlapHours 0.`,
+  },
+  backlog_full: { code: 'backlog_full', retryAfterS: BACKLOG_RETRY_AFTER_S },
+  event_conflict: { code: 'event_conflict' },
+  event_just_removed: { code: 'unavailable', retryAfterS: 1 },
+  event_page_too_large: {
+    inputErrors: ({ bytes, limitBytes }) => [
+      {
+        in: 'query',
+        name: 'limit',
+        message: `must be smaller here: the events of this page have ${bytes} bytes, and ${limitBytes} is the most`,
+      },
+    ],
+  },
+  webhook_deleted: { code: 'conflict' },
+  webhook_suspended: { code: 'conflict' },
+  alerts_off: { code: 'conflict' },
+};
+
+/** The problem that an error of the store is to a client, or null for anything else. */
+export function storeProblem(error: unknown): Problem | null {
+  if (error instanceof DomainError) return domainProblem(error);
+  // Says nothing about what was changed: the response to a commit may be what is missing.
+  if (error instanceof StoreUnavailableError) {
+    return unavailable('The store does not respond at the moment. Try again.', STORE_RETRY_AFTER_S);
+  }
+  if (error instanceof SecretKeyError) {
+    const detail = 'The signing secrets cannot be opened at the moment. The operator has to check SECRET_KEY.';
+    return unavailable(detail, STORE_RETRY_AFTER_S);
+  }
+  return null;
+}
+
+function domainProblem<Kind extends DomainErrorKind>(error: DomainError<Kind>): Problem {
+  const mapping: Mapping<FactsOf<Kind>> = MAPPINGS[error.kind];
+  if ('inputErrors' in mapping) return invalidRequest(mapping.inputErrors(error.facts));
+  const { code, detail, retryAfterS } = mapping;
+  return new Problem(code, detail?.(error.facts) ?? error.message, retryAfter(retryAfterS));
+}
+
+function unavailable(detail: string, retryAfterS: number): Problem {
+  return new Problem('unavailable', detail, retryAfter(retryAfterS));
+}
+
+function retryAfter(seconds: number | undefined): { headers?: Record<string, string> } {
+  return seconds === undefined ? {} : { headers: { 'retry-after': String(seconds) } };
+}

@@ -1,0 +1,68 @@
+/**
+ * What the store rejects, with the facts of each case. The sentence is true wherever it is shown: the command line
+ * prints it as it is, and the API adds a code, headers and the names of its own inputs (`api/http/store-errors.ts`).
+ */
+type Facts = {
+  entity_not_found: { entityId: string };
+  /** The webhook is no longer the one that the caller has read. */
+  webhook_changed: { webhookId: string };
+  /** No two webhooks of an entity have the same network, event and URL. */
+  duplicate_webhook: { webhookId: string; existingId: string };
+  too_many_matches: { matches: number; limit: number };
+  entity_full: { webhooks: number; limit: number };
+  /** The limit of one network and event, which bounds the fan-out of an event. */
+  cell_full: { networkId: number; event: string; limit: number };
+  secret_limit: { limit: number };
+  backlog_full: { waiting: number; limit: number };
+  /** One event id stands for one body. */
+  event_conflict: { eventId: string };
+  /** Retention removed the event between the insert that met it and the read that wanted its body. */
+  event_just_removed: { eventId: string };
+  event_page_too_large: { bytes: number; limitBytes: number };
+  webhook_deleted: { webhookId: string };
+  webhook_suspended: { webhookId: string };
+  /** The delivery is an alert, and the entity has no URL for alerts any more. */
+  alerts_off: { entityId: string };
+};
+
+const SENTENCES: { readonly [Kind in keyof Facts]: (facts: Facts[Kind]) => string } = {
+  entity_not_found: () => 'There is no such entity.',
+  webhook_changed: ({ webhookId }) => `The webhook ${webhookId} has changed since you read it. Read it again first.`,
+  duplicate_webhook: ({ webhookId, existingId }) =>
+    `With this postUrl ${webhookId} would equal ${existingId}, and an entity has each registration once. ` +
+    'Delete one of them first. Nothing was changed.',
+  too_many_matches: ({ matches, limit }) =>
+    `${matches} webhooks match, and one request changes at most ${limit}. Narrow the filter.`,
+  entity_full: ({ webhooks, limit }) =>
+    `An entity has at most ${limit} webhooks, and this request would make it ${webhooks}. Nothing was registered.`,
+  cell_full: ({ networkId, event, limit }) =>
+    `An entity has at most ${limit} webhooks for one network and event; network ${networkId} and ${event} would have ` +
+    'more. Nothing was registered.',
+  secret_limit: ({ limit }) =>
+    `At most ${limit} secrets can be in force. Wait until one expires, or rotate with an overlap of 0 hours.`,
+  backlog_full: ({ waiting, limit }) =>
+    `${waiting} deliveries of this entity are waiting, and the limit is ${limit}. ` +
+    'Fix or delete the webhooks that do not accept theirs, then send the event again.',
+  event_conflict: ({ eventId }) => `The event ${eventId} was accepted before with a different body.`,
+  event_just_removed: ({ eventId }) => `The event ${eventId} was just removed. Nothing was changed; send it again.`,
+  event_page_too_large: ({ bytes, limitBytes }) =>
+    `The events of this page have ${bytes} bytes, and ${limitBytes} is the most. Ask for fewer at a time.`,
+  webhook_deleted: ({ webhookId }) => `The webhook ${webhookId} was deleted: there is no URL to send to.`,
+  webhook_suspended: ({ webhookId }) =>
+    `The webhook ${webhookId} is suspended. Resume it, and its held deliveries are sent.`,
+  alerts_off: () => 'Alerts are off: set a notice URL, then send it again.',
+};
+
+export type DomainErrorKind = keyof Facts;
+export type FactsOf<Kind extends DomainErrorKind> = Facts[Kind];
+
+export class DomainError<Kind extends DomainErrorKind = DomainErrorKind> extends Error {
+  override readonly name = 'DomainError';
+
+  constructor(
+    readonly kind: Kind,
+    readonly facts: Facts[Kind],
+  ) {
+    super(SENTENCES[kind](facts));
+  }
+}
