@@ -4,32 +4,32 @@ import { join, resolve } from 'node:path';
 import { loadConfig, SETTING_NAMES } from '../../src/config.ts';
 import { runPaybell, tempFolder } from '../support/paybell.ts';
 
-/** What can be held without a container: the files name only what there is. */
+/** Checks that need no container: the files refer only to files, settings and commands that exist. */
 
 const ROOT = resolve(import.meta.dir, '../..');
 const read = (path: string) => Bun.file(join(ROOT, path)).text();
 
-/** The health check as the image runs it, from its JSON. */
+/** The command of the image's health check. */
 async function healthCheck(): Promise<string[]> {
   return JSON.parse(/^HEALTHCHECK .* CMD (\[.*\])$/m.exec(await read('Dockerfile'))?.[1] ?? '[]') as string[];
 }
 
 describe('the Dockerfile', () => {
-  test('copies only files that there are and that .dockerignore lets through', async () => {
+  test('copies only files that exist and that .dockerignore does not exclude', async () => {
     const text = await read('Dockerfile');
     const copied = [...text.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, files = '']) => files.split(' '));
-    const letThrough = (await read('.dockerignore')).split('\n').filter((line) => line.startsWith('!'));
+    const included = (await read('.dockerignore')).split('\n').filter((line) => line.startsWith('!'));
     expect(copied.length).toBeGreaterThan(4);
     for (const file of copied) expect({ file, exists: existsSync(join(ROOT, file)) }).toEqual({ file, exists: true });
-    expect(copied.sort()).toEqual(letThrough.map((line) => line.slice(1)).sort());
+    expect(copied.sort()).toEqual(included.map((line) => line.slice(1)).sort());
   });
 
-  test('ends as somebody other than root', async () => {
+  test('runs as a user other than root', async () => {
     const [, user = '0'] = /^USER (\S+)(?![\s\S]*^USER)/m.exec(await read('Dockerfile')) ?? [];
     expect(Number(user)).toBeGreaterThan(0);
   });
 
-  test('has a health check that is a command of Paybell, and fails where nothing serves', async () => {
+  test('has a health check that is a command of Paybell and fails when nothing listens', async () => {
     const [program, ...args] = await healthCheck();
     expect(program).toBe('paybell');
     const folder = tempFolder();
@@ -39,7 +39,7 @@ describe('the Dockerfile', () => {
   });
 });
 
-test('compose.yaml gives Paybell only settings that there are, and all that PostgreSQL needs', async () => {
+test('compose.yaml sets only settings that exist, and all that PostgreSQL needs', async () => {
   type Service = { environment: Record<string, string>; stop_grace_period: string };
   const { services } = Bun.YAML.parse(await read('compose.yaml')) as {
     services: Record<'paybell' | 'postgres', Service>;
@@ -57,24 +57,24 @@ test('compose.yaml gives Paybell only settings that there are, and all that Post
   );
 });
 
-/** `${NAME:?}` and `${NAME:-}` as compose fills them in. */
+/** Substitutes `${NAME:?}` and `${NAME:-}` as Docker Compose does. */
 function fill(text: string, given: Readonly<Record<string, string>>): string {
   return text.replace(/\$\{([A-Z_]+):[?-]\}/g, (_all, name: string) => given[name] ?? '');
 }
 
-describe('the unit of systemd', () => {
-  test('gives attempts in flight more time to end than they can take', async () => {
+describe('the systemd unit', () => {
+  test('waits longer for attempts in flight than they can take', async () => {
     const [, seconds] = /^TimeoutStopSec=(\d+)$/m.exec(await read('deploy/paybell.service')) ?? [];
     expect(Number(seconds) * 1000).toBeGreaterThan(loadConfig({}).DELIVERY_TIMEOUT);
   });
 
-  test.skipIf(Bun.which('systemd-analyze') === null)('is without fault to systemd-analyze', async () => {
+  test.skipIf(Bun.which('systemd-analyze') === null)('passes systemd-analyze verify', async () => {
     const folder = tempFolder();
     const unit = join(folder.path, 'paybell.service');
-    // It looks for the program, which is not installed here.
+    // systemd-analyze checks that the program exists, and Paybell is not installed here.
     writeFileSync(unit, (await read('deploy/paybell.service')).replace('/usr/local/bin/paybell', process.execPath));
     const child = Bun.spawn(['systemd-analyze', 'verify', unit], { stdout: 'pipe', stderr: 'pipe' });
-    expect({ said: await child.stderr.text(), exitCode: await child.exited }).toEqual({ said: '', exitCode: 0 });
+    expect({ stderr: await child.stderr.text(), exitCode: await child.exited }).toEqual({ stderr: '', exitCode: 0 });
     folder.remove();
   });
 });

@@ -9,15 +9,15 @@ describe('.env.example', () => {
   const settingsIn = (text: string) =>
     [...text.matchAll(/^# ([A-Z_]+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value]);
 
-  test('holds exactly the settings of the schema, in its order', async () => {
+  test('lists exactly the settings of the schema, in the same order', async () => {
     expect(settingsIn(await read('.env.example')).map(([name]) => name)).toEqual(SETTING_NAMES);
   });
 
-  test('uncommented gives the defaults', async () => {
+  test('shows the default values', async () => {
     expect(loadConfig(Object.fromEntries(settingsIn(await read('.env.example'))))).toEqual(loadConfig({}));
   });
 
-  test('sets nothing by itself, and explains each setting in a line above it', async () => {
+  test('sets nothing, and explains each setting in the line above it', async () => {
     const text = await read('.env.example');
     expect(text.split('\n').filter((line) => line !== '' && !line.startsWith('# '))).toEqual([]);
     expect(text.match(/^# (?![A-Z_]+=).+\n# [A-Z_]+=/gm)).toHaveLength(SETTING_NAMES.length);
@@ -25,7 +25,7 @@ describe('.env.example', () => {
 });
 
 describe('docs/errors.md', () => {
-  test('lists exactly the codes of the catalogue, each with its status, meaning and remedy', async () => {
+  test('lists exactly the codes of the catalogue, each with its status, meaning and fix', async () => {
     const rows = [...(await read('docs/errors.md')).matchAll(/^\| `(\w+)` \| (\d+) \| (.+) \| (.+) \|$/gm)];
     const listed = Object.fromEntries(rows.map(([, code = '', status]) => [code, Number(status)]));
     expect(listed).toEqual(Object.fromEntries(Object.entries(PROBLEMS).map(([code, { status }]) => [code, status])));
@@ -37,13 +37,13 @@ describe('docs/errors.md', () => {
 });
 
 describe('the packages', () => {
-  test('are locked without download addresses, so that every registry serves them', async () => {
+  test('are locked without download URLs, so that any registry can serve them', async () => {
     const addresses = (await read('package-lock.json')).match(/"resolved": ".*"/g) ?? [];
-    // A folder of this project, not an address.
+    // A folder of this repository, not a URL.
     expect(addresses).toEqual(['"resolved": "test/generator"']);
   });
 
-  test('are locked for every platform, since npm ci refuses a lock that leaves one out', async () => {
+  test('are locked for every platform, because npm ci rejects a lock file that omits one', async () => {
     const { packages } = JSON.parse(await read('package-lock.json')) as {
       packages: Record<string, { optionalDependencies?: Record<string, string> }>;
     };
@@ -51,7 +51,7 @@ describe('the packages', () => {
     expect(wanted.filter((name) => !Object.hasOwn(packages, `node_modules/${name}`))).toEqual([]);
   });
 
-  test('are all pinned to one version', async () => {
+  test('are all pinned to an exact version', async () => {
     const { dependencies, devDependencies } = JSON.parse(await read('package.json'));
     const { 'paybell-test-generator': folder, ...others } = devDependencies;
     expect(folder).toBe('file:test/generator');

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
 import { createProgram } from '../../src/cli/program.ts';
 
-/** What a page names is there; test/docs types what a page tells people to type. */
+/** Scripts, commands, options and files that a page mentions exist. test/docs runs the commands. */
 
 const ROOT = resolve(import.meta.dir, '../..');
 const PAGES = [
@@ -16,7 +16,7 @@ const PAGES = [
 
 const read = (page: string) => Bun.file(resolve(ROOT, page)).text();
 
-/** The help of the command that the words name, as far as they are names and not arguments; null where there is none. */
+/** The help text of the command that the words name, arguments left out; null if there is no such command. */
 function helpOf(words: readonly string[]): string | null {
   let command = createProgram();
   for (const word of words) {
@@ -28,7 +28,7 @@ function helpOf(words: readonly string[]): string | null {
 }
 
 describe('every page', () => {
-  test('names only npm scripts that there are', async () => {
+  test('names only npm scripts that exist', async () => {
     for (const page of PAGES) {
       const named = [...(await read(page)).matchAll(/npm (?:run (?:-s )?([\w:-]+)|(start|test))/g)].map(
         (match) => match[1] ?? match[2],
@@ -37,7 +37,7 @@ describe('every page', () => {
     }
   });
 
-  test('names only commands of paybell that there are, with options that they take', async () => {
+  test('names only paybell commands and options that exist', async () => {
     const known = new Set<string>();
     for (const page of PAGES) {
       for (const [, words = ''] of (await read(page)).matchAll(
@@ -54,14 +54,14 @@ describe('every page', () => {
     expect(known.size).toBeGreaterThan(20);
   });
 
-  test('of docs/ is in its index', async () => {
+  test('of docs/ is in the index, once', async () => {
     const index = await read('docs/README.md');
     for (const page of PAGES.filter((name) => /^docs\/(?!README)/.test(name))) {
-      expect(index).toContain(`](${page.slice('docs/'.length)})`);
+      expect([page, index.split(`](${page.slice('docs/'.length)})`).length - 1]).toEqual([page, 1]);
     }
   });
 
-  test('links only to files that there are', async () => {
+  test('links only to files that exist', async () => {
     for (const page of PAGES) {
       for (const [, target = ''] of (await read(page)).matchAll(/\]\((?!https?:|#)([^)#]+)/g)) {
         const file = resolve(ROOT, page, '..', target);

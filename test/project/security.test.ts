@@ -4,10 +4,10 @@ import packageJson from '../../package.json' with { type: 'json' };
 
 const ROOT = resolve(import.meta.dir, '../..');
 
-/** The rows of every table of promises, as cells. */
-async function promises(): Promise<string[][]> {
+/** The rows of every table of guarantees, as cells. */
+async function guarantees(): Promise<string[][]> {
   const page = await Bun.file(resolve(ROOT, 'docs/security.md')).text();
-  const tables = page.split('\n\n').filter((part) => part.startsWith('| promise | tried by | figure |'));
+  const tables = page.split('\n\n').filter((part) => part.startsWith('| Guarantee | Test | Result |'));
   return tables.flatMap((table) =>
     table
       .trim()
@@ -22,26 +22,26 @@ async function promises(): Promise<string[][]> {
   );
 }
 
-describe('every promise of docs/security.md', () => {
-  test('is there, in tables of three columns', async () => {
-    const rows = await promises();
+describe('every guarantee of docs/security.md', () => {
+  test('is a row of three columns', async () => {
+    const rows = await guarantees();
     expect(rows.length).toBeGreaterThan(25);
     for (const row of rows) expect(row).toHaveLength(3);
   });
 
-  test('names what tries to break it, and that exists', async () => {
-    for (const [promise = '', triedBy = ''] of await promises()) {
-      const files = [...triedBy.matchAll(/`([\w./-]+\.ts)`/g)].map(([, file = '']) => file);
-      const scripts = [...triedBy.matchAll(/`npm run ([\w:-]+)`/g)].map(([, script = '']) => script);
-      expect([promise, files.length + scripts.length > 0]).toEqual([promise, true]);
+  test('names the test that tries to break it, and that test exists', async () => {
+    for (const [guarantee = '', testedBy = ''] of await guarantees()) {
+      const files = [...testedBy.matchAll(/`([\w./-]+\.ts)`/g)].map(([, file = '']) => file);
+      const scripts = [...testedBy.matchAll(/`npm run ([\w:-]+)`/g)].map(([, script = '']) => script);
+      expect([guarantee, files.length + scripts.length > 0]).toEqual([guarantee, true]);
       for (const file of files) expect([file, await Bun.file(resolve(ROOT, file)).exists()]).toEqual([file, true]);
       for (const script of scripts) expect(packageJson.scripts).toHaveProperty([script]);
     }
   });
 
-  test('says what came of it in figures, where there is one, and in no placeholder', async () => {
-    for (const [promise, , figure] of await promises()) {
-      expect([promise, figure]).toEqual([promise, expect.not.stringMatching(/[A-Z]+_FIGURE|TODO|\?\?/)]);
+  test('has a result, not a placeholder', async () => {
+    for (const [guarantee, , result] of await guarantees()) {
+      expect([guarantee, result]).toEqual([guarantee, expect.not.stringMatching(/[A-Z]+_FIGURE|TODO|\?\?/)]);
     }
   });
 });
