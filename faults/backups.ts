@@ -13,7 +13,7 @@ import { mustComeTrue } from './waiting.ts';
 /** What was acknowledged before the backup began must be there after the restore; what came later is not in it. */
 export const backupRestored: Fault = {
   name: 'backup-restore',
-  what: 'a backup is taken under load, the store is lost, and the service starts on what was restored',
+  what: 'a backup is taken under load, the database is lost, and the service starts on the restored copy',
   engines: ENGINES,
   tries: { long: 5, short: 1 },
   run: async (trial) => {

@@ -2,7 +2,7 @@ import { backupRestored } from './backups.ts';
 import { clockStepped } from './clock-steps.ts';
 import type { Fault } from './fault.ts';
 import { diskFull } from './full-disk.ts';
-import { killedBeforeSettling, killedWhileAccepting, killedWhileDelivering } from './kills.ts';
+import { killedBeforeRecording, killedWhileAccepting, killedWhileDelivering } from './kills.ts';
 import { oneOfTwoKilled } from './one-of-two.ts';
 import { poisonRow } from './poison.ts';
 import { postgresPaused, postgresRestarted, postgresStopped } from './postgres-outages.ts';
@@ -13,7 +13,7 @@ import { migratingTogether, toldToStop } from './stops.ts';
 export const FAULTS: readonly Fault[] = [
   killedWhileAccepting,
   killedWhileDelivering,
-  killedBeforeSettling,
+  killedBeforeRecording,
   postgresStopped,
   postgresRestarted,
   postgresPaused,

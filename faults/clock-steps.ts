@@ -13,7 +13,7 @@ const UNTIL_SEEN_MS = 4_000;
 
 export const clockStepped: Fault = {
   name: 'clock-stepped',
-  what: 'the clock of the service and of its database jumps by ten minutes, forth and back, under load',
+  what: 'the clocks of the service and of its database jump forward and back by ten minutes, under load',
   engines: ENGINES,
   tries: { long: 5, short: 1 },
   run: async (trial) => {

@@ -16,7 +16,7 @@ type Disk = { fill: () => void; empty: () => void };
 
 export const diskFull: Fault = {
   name: 'disk-full',
-  what: 'the disk of the store fills up under load, and is emptied after a while',
+  what: 'the disk of the database fills up under load, and has space again after a while',
   engines: ENGINES,
   tries: { long: 10, short: 1 },
   run: async (trial) => {

@@ -48,10 +48,10 @@ export const killedWhileDelivering: Fault = {
     }),
 };
 
-/** Stopped before the answer leaves and killed after: whatever the timing, the 200 is given and never settled. */
-export const killedBeforeSettling: Fault = {
-  name: 'kill-before-settling',
-  what: 'SIGKILL between the receiver’s 200 and the settlement',
+/** Paused before the response is sent and killed after: regardless of timing, the 200 is sent and never recorded. */
+export const killedBeforeRecording: Fault = {
+  name: 'kill-before-recording',
+  what: 'SIGKILL after the receiver sent 200 and before the attempt is recorded',
   engines: ENGINES,
   tries: { long: 100, short: 2 },
   run: (trial) =>

@@ -5,7 +5,7 @@ import { mustComeTrue } from './waiting.ts';
 /** Two instances share the work of one PostgreSQL; one is killed, and the other takes over what it held. */
 export const oneOfTwoKilled: Fault = {
   name: 'one-of-two',
-  what: 'of two instances under load one is killed: both had a part, never the same delivery at the same time',
+  what: 'one of two instances is killed under load: both deliver, but never the same delivery at the same time',
   engines: ['postgres'],
   tries: { long: 5, short: 1 },
   run: async (trial) => {

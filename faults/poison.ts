@@ -19,7 +19,7 @@ const MOST_PROCESSOR_TIME_S = 0.25;
  */
 export const poisonRow: Fault = {
   name: 'poison-row',
-  what: 'rows that cannot be processed stand among the others: only they fail, and each ends or stands aside',
+  what: 'some rows cannot be processed: only these fail or are set aside, and all others are delivered',
   engines: ENGINES,
   tries: { long: 10, short: 1 },
   run: async (trial) => {

@@ -18,7 +18,7 @@ const STOPPED_MS = { long: 5_000, short: 1_000 };
 
 export const postgresStopped: Fault = outageFault(
   'postgres-stopped',
-  'PostgreSQL is stopped, and started after a while',
+  'PostgreSQL is stopped and started again after a while',
   {
     mustRefuse: true,
     inflict: async (server, { trial, duringIt }) => {
@@ -35,7 +35,7 @@ export const postgresRestarted: Fault = outageFault('postgres-restarted', 'Postg
   inflict: (server) => server.restartImmediately(),
 });
 
-export const postgresPaused: Fault = outageFault('postgres-paused', 'PostgreSQL stands still (SIGSTOP), and goes on', {
+export const postgresPaused: Fault = outageFault('postgres-paused', 'PostgreSQL is paused (SIGSTOP) and resumed', {
   mustRefuse: true,
   inflict: async (server, { duringIt }) => {
     const resume = await server.pause();

@@ -11,10 +11,10 @@ const PAGE = resolve(import.meta.dir, '../docs/reliability.md');
 
 export function publish(results: readonly Result[], command: string): void {
   const sections: Readonly<Record<string, string>> = {
-    run: `Last whole run: ${new Date().toISOString().slice(0, 10)}, \`${command}\`, on ${describeMachine()}.`,
+    run: `Last complete run: ${new Date().toISOString().slice(0, 10)}, \`${command}\`, on ${describeMachine()}.`,
     table: asMarkdown(HEADINGS, results.map(cellsOf)),
     faults: asMarkdown(
-      ['fault', 'what is done'],
+      ['fault', 'what happens'],
       FAULTS.map(({ name, what }) => [`\`${name}\``, what]),
     ),
   };

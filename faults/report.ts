@@ -3,7 +3,7 @@ import { isKept, lostOf, type Result } from './fault.ts';
 export const HEADINGS = [
   'fault',
   'engine',
-  'tries',
+  'trials',
   'acknowledged',
   'delivered',
   'lost',

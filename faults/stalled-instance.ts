@@ -13,7 +13,7 @@ const REFUSED = /settlement refused/g;
  */
 export const stalledInstance: Fault = {
   name: 'stalled-instance',
-  what: 'an instance stands still (SIGSTOP) past its lease and wakes again: its late settlement is refused by the token',
+  what: 'an instance is paused (SIGSTOP) past its lease and resumed: the fencing token rejects its late result',
   engines: ENGINES,
   tries: { long: 5, short: 1 },
   run: async (trial) => {

@@ -7,7 +7,7 @@ import { mustComeTrue } from './waiting.ts';
 
 export const toldToStop: Fault = {
   name: 'sigterm',
-  what: 'SIGTERM under load: it ends with 0, and nothing is posted twice',
+  what: 'SIGTERM under load: the process exits with 0, and nothing is delivered twice',
   engines: ENGINES,
   tries: { long: 20, short: 1 },
   run: async (trial) => {
@@ -43,7 +43,7 @@ export const toldToStop: Fault = {
 
 export const migratingTogether: Fault = {
   name: 'two-migrating',
-  what: 'two instances start at the same moment on an empty store: the schema is made once, and both serve',
+  what: 'two instances start at the same moment on an empty database: one creates the schema, and both serve',
   engines: ENGINES,
   tries: { long: 20, short: 1 },
   run: async (trial) => {

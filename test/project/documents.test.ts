@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { resolve } from 'node:path';
+import { FAULTS } from '../../faults/catalogue.ts';
 import { loadConfig, SETTING_NAMES } from '../../src/config.ts';
 import { PROBLEMS } from '../../src/contract/problems.ts';
 
@@ -33,6 +34,13 @@ describe('docs/errors.md', () => {
       expect(meaning).toEndWith('.');
       expect(remedy).toEndWith('.');
     }
+  });
+});
+
+describe('docs/reliability.md', () => {
+  test('lists every fault of the catalogue with its description', async () => {
+    const page = await read('docs/reliability.md');
+    for (const { name, what } of FAULTS) expect(page).toContain(`\n| \`${name}\` | ${what} |\n`);
   });
 });
 
