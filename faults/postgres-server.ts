@@ -24,8 +24,8 @@ export class PostgresServer implements AsyncDisposable {
       persistent: true,
       createPostgresUser: process.getuid?.() === 0,
       // Nothing here cuts the power: what a killed server has written is safe with the system.
-      initdbFlags: ['--no-sync'],
-      postgresFlags: ['-c', 'fsync=off'],
+      initdbFlags: ['--no-sync', '--locale=C', '--encoding=UTF8'],
+      postgresFlags: ['-c', 'fsync=off', '-c', 'listen_addresses=127.0.0.1'],
       onLog: () => undefined,
       onError: () => undefined,
     });

@@ -43,8 +43,8 @@ async function startCluster(): Promise<Cluster> {
     persistent: false,
     // PostgreSQL refuses to run as root.
     createPostgresUser: process.getuid?.() === 0,
-    initdbFlags: ['--locale-provider=icu', '--icu-locale=en-US', '--encoding=UTF8'],
-    postgresFlags: ['-c', 'max_connections=300'],
+    initdbFlags: ['--locale=C', '--locale-provider=icu', '--icu-locale=en-US', '--encoding=UTF8'],
+    postgresFlags: ['-c', 'max_connections=300', '-c', 'listen_addresses=127.0.0.1'],
     onLog: () => undefined,
     onError: () => undefined,
   });

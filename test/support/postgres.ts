@@ -45,9 +45,11 @@ async function startCluster(): Promise<Cluster> {
     // PostgreSQL refuses to run as root; this runs it as a user of its own where the tests are root.
     createPostgresUser: process.getuid?.() === 0,
     // Byte order is what a cluster has by default, and it would hide every fault of collation.
-    initdbFlags: ['--locale-provider=icu', '--icu-locale=en-US', '--encoding=UTF8'],
+    // The locale is given, because the one that LANG names need not be installed.
+    initdbFlags: ['--locale=C', '--locale-provider=icu', '--icu-locale=en-US', '--encoding=UTF8'],
     // Nothing here cuts the power, and every commit of every test would wait for the disk.
-    postgresFlags: ['-c', 'max_connections=300', '-c', 'fsync=off'],
+    // The address is given, because `localhost` is another one, or none, on some machines.
+    postgresFlags: ['-c', 'max_connections=300', '-c', 'fsync=off', '-c', 'listen_addresses=127.0.0.1'],
     onLog: () => undefined,
     onError: () => undefined,
   });
