@@ -5,21 +5,21 @@ import { median } from '../harness/rounds.ts';
 import { callerOf, ORDINARY, seedStore } from '../store/seed.ts';
 import { type Span, traced } from './trace.ts';
 
-/** How the page feels: its first load, and a list of 100,000 webhooks paged, sorted and filtered, in a real Chromium. */
+/** Measures the dashboard in Chromium: its first load, and paging, sorting and filtering a list of 100,000 webhooks. */
 
 const WEBHOOKS = 100_000;
 const ROUNDS = 7;
 
-/** Each from where the one before it has led to; the first is the list as it opens. */
+/** Each step starts where the previous one ended; the first starts at the list as it opens. */
 const STEPS: readonly { name: string; act: (page: Page) => Promise<void> }[] = [
   { name: 'next page', act: (page) => page.getByRole('button', { name: 'Next page' }).click() },
   { name: 'last page (4,000)', act: (page) => page.getByRole('button', { name: 'Last page' }).click() },
   { name: 'page 2,000, typed', act: typePage },
-  { name: 'sort by URL', act: (page) => page.getByRole('button', { name: 'Posts to' }).click() },
-  { name: 'turn the order', act: (page) => page.getByRole('button', { name: 'Posts to' }).click() },
+  { name: 'sort by URL', act: (page) => page.getByRole('button', { name: 'Endpoint URL' }).click() },
+  { name: 'reverse the order', act: (page) => page.getByRole('button', { name: 'Endpoint URL' }).click() },
   { name: 'filter by event', act: (page) => choose(page, 'Event', 'LatePayment') },
   { name: 'and by network', act: (page) => choose(page, 'Network', '8453') },
-  { name: '100 rows a page', act: showHundred },
+  { name: '100 rows per page', act: showHundred },
   { name: 'clear the filters', act: (page) => page.getByRole('button', { name: 'Clear' }).click() },
 ];
 
@@ -36,7 +36,7 @@ async function typePage(page: Page): Promise<void> {
   await page.keyboard.press('Enter');
 }
 
-/** Marks the input when it arrives, and the first frame in which the list is another and no longer waits. */
+/** Marks the arrival of the input, and the first frame in which the list has changed and is not loading. */
 const WATCH = `
   window.watchStep = (name) => {
     const shown = () => document.querySelector('.pager')?.textContent + document.querySelector('table tbody')?.textContent;
@@ -55,11 +55,11 @@ const WATCH = `
     });
   };`;
 
-async function signedIn(browser: Browser, url: string, address: string): Promise<Page> {
+async function signedIn(browser: Browser, url: string, path: string): Promise<Page> {
   const context = await browser.newContext({ baseURL: url, viewport: { width: 1280, height: 800 } });
   const page = await context.newPage();
   await page.addInitScript(`sessionStorage.setItem('paybell-session', ${JSON.stringify(JSON.stringify(callerOf(0)))})`);
-  await page.goto(address);
+  await page.goto(path);
   await page.locator('table[aria-busy=false]').waitFor();
   return page;
 }
@@ -80,7 +80,7 @@ async function measureSteps(browser: Browser, url: string): Promise<Span[]> {
 
 type Load = { bytes: number; files: number; firstPaintMs: number; listShownMs: number };
 
-/** With nothing in the browser's cache. */
+/** With an empty browser cache. */
 async function measureLoad(browser: Browser, url: string): Promise<Load> {
   const page = await signedIn(browser, url, '/webhooks');
   const load = await page.evaluate(`(() => {
@@ -103,7 +103,7 @@ async function measure(): Promise<void> {
   const settings = { DATABASE_URL: databaseUrl, SECRET_KEY: BENCH_SECRET_KEY, RATE_LIMIT: 'off' };
   const server = await startPaybell({ settings, place: 'anywhere' });
   const browser = await launchChromium();
-  const bundledMs = await timed(() => fetch(server.url).then((answer) => answer.text()));
+  const bundledMs = await timed(() => fetch(server.url).then((response) => response.text()));
   const loads: Load[] = [];
   const spans: Span[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -123,7 +123,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 
 function report(bundledMs: number, loads: readonly Load[], spans: readonly Span[]): void {
   const of = (values: readonly number[]) => median(values).toFixed(0);
-  console.log(`first visit of a process, page bundled meanwhile: ${bundledMs.toFixed(0)} ms`);
+  console.log(`first request to a new process, which bundles the dashboard: ${bundledMs.toFixed(0)} ms`);
   console.log(
     `first load: ${of(loads.map((load) => load.bytes))} bytes in ${loads[0]?.files} files, first paint after ` +
       `${of(loads.map((load) => load.firstPaintMs))} ms, the first 25 webhooks after ` +

@@ -5,7 +5,7 @@ import { BENCH_SECRET_KEY, cleanUp, startPaybell } from '../harness/processes.ts
 import { callerOf, ORDINARY, seedStore } from '../store/seed.ts';
 import { type Span, traced } from './trace.ts';
 
-/** Whether the page freezes while 10,000 deliveries stream past it, by Chromium's own tracing of its main thread. */
+/** Measures, by Chromium's tracing, how responsive the dashboard is while 10,000 deliveries arrive. */
 
 const DELIVERIES = 10_000;
 const BATCH = 250;
@@ -13,23 +13,23 @@ const EVERY_MS = 500;
 
 type Scene = {
   readonly name: string;
-  readonly address: string;
+  readonly path: string;
   readonly slowdown: number;
   readonly prepare?: (page: Page) => Promise<void>;
 };
 
 const SCENES: readonly Scene[] = [
-  { name: '25 rows, newest on top', address: '/deliveries', slowdown: 1 },
-  { name: '100 rows, newest on top', address: '/deliveries?limit=100', slowdown: 1 },
-  { name: '100 rows, read in the middle', address: '/deliveries?limit=100', slowdown: 1, prepare: scrollDown },
-  { name: '100 rows, newest on top, processor four times slower', address: '/deliveries?limit=100', slowdown: 4 },
+  { name: '25 rows, newest on top', path: '/deliveries', slowdown: 1 },
+  { name: '100 rows, newest on top', path: '/deliveries?limit=100', slowdown: 1 },
+  { name: '100 rows, scrolled to the middle', path: '/deliveries?limit=100', slowdown: 1, prepare: scrollDown },
+  { name: '100 rows, newest on top, CPU four times slower', path: '/deliveries?limit=100', slowdown: 4 },
 ];
 
 async function scrollDown(page: Page): Promise<void> {
   await page.evaluate('scrollTo(0, 1500)');
 }
 
-/** The longest time between two frames that the page was given. */
+/** Records the longest time between two animation frames. */
 const WATCH_FRAMES = `
   window.longestGapMs = 0;
   let last = performance.now();
@@ -43,7 +43,7 @@ async function measureScene(browser: Browser, client: Paybell, url: string, scen
   const context = await browser.newContext({ baseURL: url, viewport: { width: 1280, height: 800 } });
   const page = await context.newPage();
   await page.addInitScript(`sessionStorage.setItem('paybell-session', ${JSON.stringify(JSON.stringify(callerOf(0)))})`);
-  await page.goto(scene.address);
+  await page.goto(scene.path);
   await page.locator('table.deliveries[aria-busy=false] tbody tr').nth(24).waitFor();
   await scene.prepare?.(page);
   const devTools = await context.newCDPSession(page);
@@ -52,7 +52,7 @@ async function measureScene(browser: Browser, client: Paybell, url: string, scen
   const spans = await traced(browser, page, async () => {
     await page.evaluate(`performance.mark('stream start')`);
     await stream(client);
-    await seesAll(page, client);
+    await waitForTotal(page, client);
     await page.evaluate(`performance.mark('stream end')`);
   });
   const [span] = spans;
@@ -73,8 +73,8 @@ async function stream(client: Paybell): Promise<void> {
   }
 }
 
-/** Until the total in the page is the one that the service has. */
-async function seesAll(page: Page, client: Paybell): Promise<void> {
+/** Waits until the dashboard shows the total of the service. */
+async function waitForTotal(page: Page, client: Paybell): Promise<void> {
   const { totalResults } = await client.deliveries.list({ limit: 1 });
   const text = new Intl.NumberFormat('en-US').format(totalResults);
   await page.locator('.pager strong', { hasText: text }).waitFor();
@@ -104,9 +104,9 @@ async function measure(): Promise<void> {
 }
 
 function report(results: readonly Result[]): void {
-  console.log(`${DELIVERIES} deliveries stream past, ${BATCH} each ${EVERY_MS} ms\n`);
+  console.log(`${DELIVERIES} deliveries arrive, ${BATCH} every ${EVERY_MS} ms\n`);
   console.log(
-    '| list | took | main thread busy | longest task | most processor time of one | tasks over 50 ms | longest gap between frames |',
+    '| list | took | main thread busy | longest task | most CPU time of a task | tasks over 50 ms | longest gap between frames |',
   );
   console.log('|---|---|---|---|---|---|---|');
   for (const { name, tookMs, busyMs, longestTaskMs, longestWorkMs, longTasks, gapMs } of results) {

@@ -1,15 +1,15 @@
 import type { Browser, Page } from 'playwright-core';
 
-/** What the browser itself has recorded about its main thread between two marks that the page set. */
+/** What Chromium recorded about its main thread between two marks. */
 export type Span = {
   readonly name: string;
-  /** From the mark before the input to the mark in the frame that shows what was asked for. */
+  /** From the mark at the input to the mark in the frame that shows the result. */
   readonly shownMs: number;
-  /** How long the main thread worked in it, and its longest piece of work: above 50 ms a person feels it. */
+  /** How long the main thread was busy, and its longest task: above 50 ms people notice it. */
   readonly busyMs: number;
   readonly longestTaskMs: number;
   readonly longTasks: number;
-  /** Of processor time alone: what is left of the longest when the machine has other things to do as well. */
+  /** The longest task in CPU time, which other load on the machine does not lengthen. */
   readonly longestWorkMs: number;
 };
 
@@ -19,7 +19,7 @@ const CATEGORIES = ['devtools.timeline', 'disabled-by-default-devtools.timeline'
 
 type TraceEvent = { name: string; ph: string; ts: number; dur?: number; tdur?: number; tid: number; pid: number };
 
-/** Runs the work under Chromium's tracing and answers its spans; marks are named `<span> start` and `<span> end`. */
+/** Runs the work under Chromium's tracing and returns its spans. Marks are named `<span> start` and `<span> end`. */
 export async function traced(browser: Browser, page: Page, work: () => Promise<void>): Promise<Span[]> {
   await browser.startTracing(page, { categories: CATEGORIES });
   await work();

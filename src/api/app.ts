@@ -178,7 +178,7 @@ function mountOpenPaths(router: Hono<Bindings>, context: ApiContext, describe: (
     '/metrics': (state, request) => metrics(context, state, request),
     '/openapi.json': openapi,
     ...docsFiles,
-    // An instance that only delivers has no API that a page could ask.
+    // An instance that only delivers has no API for the dashboard to call.
     ...(context.config.ROLE === 'delivery' ? {} : dashboardFiles(context.config.PROCESSOR)),
   };
   for (const [path, respond] of Object.entries(open)) {

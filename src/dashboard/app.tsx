@@ -1,15 +1,15 @@
 import { Toasts } from './components/toasts.tsx';
-import { useStore } from './observable.ts';
+import { useObservable } from './observable.ts';
 import { session } from './session.ts';
 import { Shell } from './shell.tsx';
 import { SignIn } from './views/sign-in/index.tsx';
 
-/** Whoever is not signed in gets the form at whatever address they came to, and then sees what they came for. */
+/** Signing in keeps the URL, so a shared link opens its view after the form. */
 export function App() {
-  const who = useStore(session);
+  const active = useObservable(session);
   return (
     <>
-      {who === null ? <SignIn /> : <Shell key={who.entityId} session={who} />}
+      {active === null ? <SignIn /> : <Shell key={active.entityId} session={active} />}
       <Toasts />
     </>
   );

@@ -1,25 +1,25 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { createStore } from './observable.ts';
+import { createObservable } from './observable.ts';
 
-/** Whether views keep themselves up to date; one switch for all of them, until the tab is closed. */
-export const live = createStore(true);
+/** Whether views update automatically. One switch controls all views until the tab is closed. */
+export const live = createObservable(true);
 
 const MAX_WAIT_MS = 30_000;
 
 /**
- * Calls again and again while it is active and anybody can see it: one call at a time, each some time after the end of
- * the one before, and later and later while they fail. A tab that comes back into view is brought up to date at once.
+ * Calls `poll` repeatedly while `active` and while the tab is visible: one call at a time, the next one `everyMs` after the
+ * last has finished, and with exponential backoff while calls fail. A tab that becomes visible again polls at once.
  */
-export function useTicks(active: boolean, everyMs: number, tick: (signal: AbortSignal) => Promise<boolean>): void {
-  const latest = useRef(tick);
-  latest.current = tick;
+export function usePolling(active: boolean, everyMs: number, poll: (signal: AbortSignal) => Promise<boolean>): void {
+  const latest = useRef(poll);
+  latest.current = poll;
   useEffect(() => {
     if (!active) return;
     const ended = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     let running = false;
     let failures = 0;
-    const wait = () => {
+    const schedule = () => {
       clearTimeout(timer);
       if (!document.hidden) timer = setTimeout(run, Math.min(MAX_WAIT_MS, everyMs * 2 ** failures));
     };
@@ -28,14 +28,14 @@ export function useTicks(active: boolean, everyMs: number, tick: (signal: AbortS
       running = true;
       failures = (await latest.current(ended.signal)) ? 0 : failures + 1;
       running = false;
-      if (!ended.signal.aborted) wait();
+      if (!ended.signal.aborted) schedule();
     };
     const onVisibility = () => {
       clearTimeout(timer);
       if (!document.hidden) void run();
     };
     document.addEventListener('visibilitychange', onVisibility);
-    wait();
+    schedule();
     return () => {
       ended.abort();
       clearTimeout(timer);

@@ -1,13 +1,13 @@
 import { useEffect, useState } from 'preact/hooks';
 
-/** One value that several components show: set it anywhere, and whoever uses it is drawn again. */
-export type Store<Value> = {
+/** A value shared by components: setting it re-renders every component that uses it. */
+export type Observable<Value> = {
   readonly get: () => Value;
   readonly set: (value: Value) => void;
   readonly subscribe: (listener: () => void) => () => void;
 };
 
-export function createStore<Value>(initial: Value): Store<Value> {
+export function createObservable<Value>(initial: Value): Observable<Value> {
   let value = initial;
   const listeners = new Set<() => void>();
   return {
@@ -24,14 +24,14 @@ export function createStore<Value>(initial: Value): Store<Value> {
   };
 }
 
-export function useStore<Value>(store: Store<Value>): Value {
-  const [, redraw] = useState(0);
+export function useObservable<Value>(observable: Observable<Value>): Value {
+  const [, rerender] = useState(0);
   useEffect(() => {
-    const drawn = store.get();
-    const stop = store.subscribe(() => redraw((count) => count + 1));
-    // It may have changed between the drawing and this effect.
-    if (!Object.is(drawn, store.get())) redraw((count) => count + 1);
-    return stop;
-  }, [store]);
-  return store.get();
+    const rendered = observable.get();
+    const unsubscribe = observable.subscribe(() => rerender((count) => count + 1));
+    // The value may have changed between the render and this effect.
+    if (!Object.is(rendered, observable.get())) rerender((count) => count + 1);
+    return unsubscribe;
+  }, [observable]);
+  return observable.get();
 }

@@ -1,4 +1,4 @@
-/** Every address of the page, in the order of its navigation. The server answers each with the same document. */
+/** The path of every view, in the order of the navigation. The server sends the same document at each of them. */
 export const DASHBOARD_PATHS = {
   overview: '/',
   webhooks: '/webhooks',
@@ -9,5 +9,5 @@ export const DASHBOARD_PATHS = {
 
 export type ViewName = keyof typeof DASHBOARD_PATHS;
 
-/** Where scripts and styles are served: their names carry a hash of their content. */
-export const ASSET_PATH = '/page';
+/** Where scripts and styles are served. Their names contain a hash of their content. */
+export const ASSET_PATH = '/assets';

@@ -1,30 +1,25 @@
 import type { ComponentChildren } from 'preact';
-import { createStore, useStore } from './observable.ts';
+import { createObservable, useObservable } from './observable.ts';
 
-/** The address bar is the state of a view: its path names the view, its query holds the filters. */
-export type Place = { readonly path: string; readonly query: URLSearchParams };
+/** The URL is the state of a view: the path selects the view, the query holds its filters. */
+export type Route = { readonly path: string; readonly query: URLSearchParams };
 
-const place = createStore<Place>(here());
+const route = createObservable<Route>(readLocation());
 
-function here(): Place {
+function readLocation(): Route {
   return { path: location.pathname, query: new URLSearchParams(location.search) };
 }
 
-window.addEventListener('popstate', () => place.set(here()));
+window.addEventListener('popstate', () => route.set(readLocation()));
 
 export type QueryValues = Readonly<Record<string, string | number | null | undefined>>;
 
-export function usePlace(): Place {
-  return useStore(place);
+export function useRoute(): Route {
+  return useObservable(route);
 }
 
-/** Where the view was at the moment of the call, for what happens outside of drawing. */
-export function currentPlace(): Place {
-  return place.get();
-}
-
-/** Empty, absent and null values are left out, so that an address says only what was chosen. */
-export function addressOf(path: string, values: QueryValues = {}): string {
+/** Empty, absent and null values are left out of the URL. */
+export function urlFor(path: string, values: QueryValues = {}): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {
     if (value !== null && value !== undefined && value !== '') query.set(name, String(value));
@@ -32,16 +27,15 @@ export function addressOf(path: string, values: QueryValues = {}): string {
   return query.size === 0 ? path : `${path}?${query}`;
 }
 
-export function go(address: string, { replace = false } = {}): void {
-  if (replace) history.replaceState(null, '', address);
-  else history.pushState(null, '', address);
-  place.set(here());
+function navigate(url: string): void {
+  history.pushState(null, '', url);
+  route.set(readLocation());
 }
 
-/** The same view with some values of its query changed; the rest stays. */
-export function changeQuery(changes: QueryValues, options?: { replace?: boolean }): void {
-  const { path, query } = place.get();
-  go(addressOf(path, { ...Object.fromEntries(query), ...changes }), options);
+/** Navigates to the same view with some query values changed. */
+export function changeQuery(changes: QueryValues): void {
+  const { path, query } = route.get();
+  navigate(urlFor(path, { ...Object.fromEntries(query), ...changes }));
 }
 
 type LinkProps = {
@@ -53,12 +47,12 @@ type LinkProps = {
   children: ComponentChildren;
 };
 
-/** A true link, so that it can be opened in another tab, copied and shared; a plain click stays in the page. */
+/** A real link, so that it can be copied or opened in another tab. A plain click navigates without loading a document. */
 export function Link({ to, children, ...rest }: LinkProps) {
   const onClick = (event: MouseEvent) => {
     if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
-    go(to);
+    navigate(to);
   };
   return (
     <a {...rest} href={to} onClick={onClick}>

@@ -1,48 +1,49 @@
-import { createStore } from './observable.ts';
+import { createObservable } from './observable.ts';
 
-/** Who is signed in, and for how long the browser remembers it: the tab, or until sign-out. */
+/** The credentials of the signed-in entity. The browser keeps them until the tab is closed or, if remembered, until sign-out. */
 export type Session = { readonly entityId: string; readonly apiKey: string };
 
-const KEY = 'paybell-session';
+const STORAGE_KEY = 'paybell-session';
 
-/** Why the sign-in form is shown to somebody who was signed in. */
-export const signedOutBecause = createStore<string | null>(null);
+/** Shown on the sign-in form after the server has ended the session. */
+export const signOutReason = createObservable<string | null>(null);
 
-export const session = createStore<Session | null>(recall());
+export const session = createObservable<Session | null>(restoreSession());
 
-/** Permissions that the server has said this key lacks: it alone knows, and says so when one is needed. */
-export const lacking = createStore<ReadonlySet<string>>(new Set());
+/** Permissions that the API key turned out to lack. The API does not list them; it names one when a request needs it. */
+export const missingPermissions = createObservable<ReadonlySet<string>>(new Set());
 
-export function noteLacking(permission: string): void {
-  if (!lacking.get().has(permission)) lacking.set(new Set([...lacking.get(), permission]));
+export function noteMissingPermission(permission: string): void {
+  const known = missingPermissions.get();
+  if (!known.has(permission)) missingPermissions.set(new Set([...known, permission]));
 }
 
 export function signIn(credentials: Session, remember: boolean): void {
-  forget();
-  (remember ? localStorage : sessionStorage).setItem(KEY, JSON.stringify(credentials));
-  signedOutBecause.set(null);
+  clearStorage();
+  (remember ? localStorage : sessionStorage).setItem(STORAGE_KEY, JSON.stringify(credentials));
+  signOutReason.set(null);
   session.set(credentials);
 }
 
 export function signOut(reason: string | null = null): void {
-  forget();
-  lacking.set(new Set());
-  signedOutBecause.set(reason);
+  clearStorage();
+  missingPermissions.set(new Set());
+  signOutReason.set(reason);
   session.set(null);
 }
 
-// Signing out in one tab signs out the others that share the remembered key.
+// Signing out in one tab signs out every other tab that uses the remembered session.
 window.addEventListener('storage', (change) => {
-  if (change.key === KEY && change.newValue === null && sessionStorage.getItem(KEY) === null) signOut();
+  if (change.key === STORAGE_KEY && change.newValue === null && sessionStorage.getItem(STORAGE_KEY) === null) signOut();
 });
 
-function forget(): void {
-  localStorage.removeItem(KEY);
-  sessionStorage.removeItem(KEY);
+function clearStorage(): void {
+  localStorage.removeItem(STORAGE_KEY);
+  sessionStorage.removeItem(STORAGE_KEY);
 }
 
-function recall(): Session | null {
-  const stored = sessionStorage.getItem(KEY) ?? localStorage.getItem(KEY);
+function restoreSession(): Session | null {
+  const stored = sessionStorage.getItem(STORAGE_KEY) ?? localStorage.getItem(STORAGE_KEY);
   if (stored === null) return null;
   try {
     const { entityId, apiKey } = JSON.parse(stored) as Partial<Session>;

@@ -1,22 +1,22 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { Icon, LogoMark } from './components/icon.tsx';
-import { useStore } from './observable.ts';
+import { useObservable } from './observable.ts';
 import { DASHBOARD_PATHS, type ViewName } from './paths.ts';
-import { Link, usePlace } from './router.tsx';
-import { lacking, type Session, signOut } from './session.ts';
+import { Link, useRoute } from './router.tsx';
+import { missingPermissions, type Session, signOut } from './session.ts';
 import { VERSION } from './settings.ts';
 import { VIEW_NAMES, VIEWS } from './views.tsx';
 
-/** Navigation around the view that the address names. */
+/** The navigation, and the view that the URL selects. */
 export function Shell({ session }: { session: Session }) {
-  const { path } = usePlace();
+  const { path } = useRoute();
   const name = VIEW_NAMES.find((view) => DASHBOARD_PATHS[view] === path) ?? 'overview';
   const { View } = VIEWS[name];
-  const main = useFocusOnNewView(name);
+  const main = useFocusOnViewChange(name);
   return (
     <div class="shell">
       <a class="skip-link" href="#main">
-        Skip to the content
+        Skip to content
       </a>
       <header class="sidebar">
         <Link to={DASHBOARD_PATHS.overview} class="brand" aria-label="Paybell, overview">
@@ -29,7 +29,7 @@ export function Shell({ session }: { session: Session }) {
             <span class="muted small">Entity</span>
             <code>{session.entityId}</code>
           </p>
-          <Lacking />
+          <MissingPermissions />
           <a class="nav-link" href="/docs">
             <Icon name="docs" />
             <span>API reference</span>
@@ -48,15 +48,15 @@ export function Shell({ session }: { session: Session }) {
   );
 }
 
-/** What this key was refused for, so that nobody wonders twice. */
-function Lacking() {
-  const permissions = [...useStore(lacking)];
+/** Explains why some buttons are disabled. */
+function MissingPermissions() {
+  const permissions = [...useObservable(missingPermissions)];
   if (permissions.length === 0) return null;
   return (
-    <p class="lacking small" role="status">
+    <p class="missing-permissions small" role="status">
       <Icon name="lock" size={14} />
       <span>
-        This key lacks <code>{permissions.join(', ')}</code>
+        This API key is missing <code>{permissions.join(', ')}</code>
       </span>
     </p>
   );
@@ -80,8 +80,8 @@ function Navigation({ current }: { current: ViewName }) {
   );
 }
 
-/** A page that changes without loading says nothing to a screen reader unless the focus moves to the new heading. */
-function useFocusOnNewView(name: ViewName) {
+/** A screen reader announces a new view only if the focus moves to its heading, because no document is loaded. */
+function useFocusOnViewChange(name: ViewName) {
   const main = useRef<HTMLElement>(null);
   const shown = useRef(name);
   useEffect(() => {

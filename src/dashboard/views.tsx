@@ -9,7 +9,7 @@ import { Webhooks } from './views/webhooks/index.tsx';
 
 type ViewEntry = { readonly label: string; readonly icon: IconName; readonly View: FunctionComponent };
 
-/** What stands at each address of the page. */
+/** The view at each path of the dashboard. */
 export const VIEWS: Readonly<Record<ViewName, ViewEntry>> = {
   overview: { label: 'Overview', icon: 'overview', View: Overview },
   webhooks: { label: 'Webhooks', icon: 'webhooks', View: Webhooks },

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Browser } from 'playwright-core';
 import { Paybell } from '../../src/client/paybell.ts';
 import type { NewApiKey } from '../../src/client/types.ts';
-import { accessibilityFaults } from './support/axe.ts';
+import { accessibilityViolations } from './support/axe.ts';
 import { launchChromium } from './support/chromium.ts';
-import { type Stage, setStage } from './support/stage.ts';
+import { type Stage, startStage } from './support/stage.ts';
 import { Tab } from './support/tab.ts';
 
 const ADMIN_KEY = 'operator-key-of-the-browser-tests-0002';
@@ -15,7 +15,7 @@ let operator: Paybell;
 
 beforeAll(async () => {
   browser = await launchChromium();
-  stage = await setStage({ ADMIN_KEY });
+  stage = await startStage({ ADMIN_KEY });
   operator = new Paybell({ url: stage.url, apiKey: ADMIN_KEY });
 });
 
@@ -24,50 +24,50 @@ afterAll(async () => {
   await stage?.[Symbol.asyncDispose]();
 });
 
-async function signInWith(tab: Tab, address: string, permissions: NonNullable<NewApiKey['permissions']>) {
+async function signInWith(tab: Tab, path: string, permissions: NonNullable<NewApiKey['permissions']>) {
   const { entityId } = stage.credentials;
   const { keyId, apiKey } = await operator.admin.createKey({ entityId, permissions });
-  await tab.signIn(address, { credentials: { entityId, apiKey } });
+  await tab.signIn(path, { credentials: { entityId, apiKey } });
   return keyId;
 }
 
-test('a server that cannot be reached is named, and asked again on demand', async () => {
+test('an unreachable server is reported, and the request can be repeated', async () => {
   await using tab = await Tab.open(browser, stage);
   const { page } = tab;
   await tab.signIn('/webhooks');
-  await page.getByText('Nobody is told anything yet').waitFor();
+  await page.getByText('No webhooks yet').waitFor();
   await tab.context.setOffline(true);
   await page.getByLabel('Event', { exact: true }).selectOption('LatePayment');
-  await page.getByRole('heading', { name: 'Paybell cannot be reached' }).waitFor();
-  expect(await accessibilityFaults(page)).toEqual([]);
+  await page.getByRole('heading', { name: 'Cannot reach Paybell' }).waitFor();
+  expect(await accessibilityViolations(page)).toEqual([]);
   await tab.context.setOffline(false);
   await page.getByRole('button', { name: 'Try again' }).click();
-  await page.getByText('No webhook matches').waitFor();
-  expect(tab.faultsBut(/ERR_INTERNET_DISCONNECTED/)).toEqual([]);
+  await page.getByText('No matching webhooks').waitFor();
+  expect(tab.errorsExcept(/ERR_INTERNET_DISCONNECTED/)).toEqual([]);
 });
 
-test('a key that may not read a view gets the name of the permission, and the views that it may read', async () => {
+test('a key without a permission sees its name, and the views that it can read', async () => {
   await using tab = await Tab.open(browser, stage);
   const { page } = tab;
   await signInWith(tab, '/webhooks', ['deliveries:read']);
-  await page.getByRole('heading', { name: 'This key may not see this' }).waitFor();
+  await page.getByRole('heading', { name: 'Permission required' }).waitFor();
   expect(await page.locator('main').textContent()).toContain('webhooks:read');
   await page.getByRole('link', { name: 'Coverage' }).click();
-  await page.getByRole('heading', { name: 'This key may not see this' }).waitFor();
+  await page.getByRole('heading', { name: 'Permission required' }).waitFor();
   await page.getByRole('link', { name: 'Deliveries' }).click();
-  await page.getByText('Nothing has been sent yet').waitFor();
-  expect(await page.locator('main').textContent()).not.toContain('may not see');
-  expect(tab.faultsBut(/status of 403/)).toEqual([]);
+  await page.getByText('No deliveries yet').waitFor();
+  expect(await page.locator('main').textContent()).not.toContain('Permission required');
+  expect(tab.errorsExcept(/status of 403/)).toEqual([]);
 });
 
-test('a key that is revoked meanwhile leads back to the form, with the reason', async () => {
+test('a revoked key returns to the sign-in form with the reason', async () => {
   await using tab = await Tab.open(browser, stage);
   const { page } = tab;
   const keyId = await signInWith(tab, '/webhooks', ['webhooks:read']);
-  await page.getByText('Nobody is told anything yet').waitFor();
+  await page.getByText('No webhooks yet').waitFor();
   await operator.admin.revokeKey(keyId);
   await page.getByLabel('Event', { exact: true }).selectOption('LatePayment');
-  await page.getByText('The key is no longer accepted').waitFor();
+  await page.getByText('This API key is no longer valid').waitFor();
   expect(await page.evaluate('sessionStorage.length + localStorage.length')).toBe(0);
-  expect(tab.faultsBut(/status of 401/)).toEqual([]);
+  expect(tab.errorsExcept(/status of 401/)).toEqual([]);
 });

@@ -4,7 +4,7 @@ import { Webhook } from 'standardwebhooks';
 import type { SecretList } from '../../src/client/types.ts';
 import { until } from '../support/until.ts';
 import { launchChromium } from './support/chromium.ts';
-import { type Stage, setStage } from './support/stage.ts';
+import { type Stage, startStage } from './support/stage.ts';
 import { Tab } from './support/tab.ts';
 
 let browser: Browser;
@@ -12,7 +12,7 @@ let stage: Stage;
 
 beforeAll(async () => {
   browser = await launchChromium();
-  stage = await setStage({ RETRY_SCHEDULE: '0s,1s,2s,1h' });
+  stage = await startStage({ RETRY_SCHEDULE: '0s,1s,2s,1h' });
 });
 
 afterAll(async () => {
@@ -20,7 +20,7 @@ afterAll(async () => {
   await stage?.[Symbol.asyncDispose]();
 });
 
-test('the whole road: register, watch an event arrive, break, retry, mend, send again, rotate, leave', async () => {
+test('the whole path: register, deliver, fail, retry, resend, rotate the secret, sign out', async () => {
   await using tab = await Tab.open(browser, stage);
   const { page } = tab;
   const { client, receiver } = stage;
@@ -28,23 +28,23 @@ test('the whole road: register, watch an event arrive, break, retry, mend, send 
   await tab.signIn('/');
 
   await go('Webhooks');
-  await page.getByRole('button', { name: 'Register the first webhook' }).click();
-  await page.getByLabel('Post to').fill(`${receiver.url}/hook`);
+  await page.getByRole('button', { name: 'Register your first webhook' }).click();
+  await page.getByLabel('Endpoint URL').fill(`${receiver.url}/hook`);
   await page.getByLabel('Base').check();
   await page.getByLabel('TransferFinalized').check();
   await page.getByRole('button', { name: 'Register 1 webhook' }).click();
   await page.getByRole('cell', { name: 'TransferFinalized', exact: true }).waitFor();
 
-  // It appears by itself: nobody reloads.
+  // The delivery appears without a reload.
   await go('Deliveries');
   await client.events.publish({ event: 'TransferFinalized', networkId: 8453, eventId: 'transfer-1', amount: '25.00' });
   await page.getByRole('row', { name: /Delivered.*TransferFinalized/ }).waitFor();
   expect(receiver.received).toHaveLength(1);
 
-  receiver.answerWith(503, 'closed');
+  receiver.respondWith(503, 'closed');
   await client.events.publish({ event: 'TransferFinalized', networkId: 8453, eventId: 'transfer-2', amount: '7.50' });
   await page.getByRole('row', { name: /Retrying.*503/ }).waitFor();
-  receiver.answerWith(200, 'open again');
+  receiver.respondWith(200, 'open again');
   await page.getByRole('row', { name: /Retrying/ }).waitFor({ state: 'detached' });
   expect((await client.deliveries.list({ status: 'delivered' })).totalResults).toBe(2);
 
@@ -54,18 +54,18 @@ test('the whole road: register, watch an event arrive, break, retry, mend, send 
     .getByRole('link')
     .first()
     .click();
-  const panel = page.getByRole('complementary', { name: 'The opened delivery' });
+  const panel = page.getByRole('complementary', { name: 'Delivery details' });
   await panel.getByText('503').first().waitFor();
   const before = receiver.received.length;
-  await panel.getByRole('button', { name: 'Send again' }).click();
-  await until('it was posted once more', () => receiver.received.length === before + 1);
+  await panel.getByRole('button', { name: 'Resend' }).click();
+  await until('the receiver got one more request', () => receiver.received.length === before + 1);
   const ids = receiver.received.slice(1).map(({ headers }) => headers.get('webhook-id'));
   expect(new Set(ids).size).toBe(1);
 
   await go('Secrets');
-  await page.getByRole('button', { name: 'Rotate', exact: true }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Make a new secret' }).click();
-  await until('there are two secrets in force', async () => (await client.secrets.list()).totalResults === 2);
+  await page.getByRole('button', { name: 'Rotate secret', exact: true }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Rotate secret' }).click();
+  await until('there are two active secrets', async () => (await client.secrets.list()).totalResults === 2);
   await page.getByRole('dialog').getByRole('button', { name: 'Done' }).click();
   await client.events.publish({ event: 'TransferFinalized', networkId: 8453, eventId: 'transfer-3', amount: '1.00' });
   await until('the last event has arrived', () => receiver.received.some(({ body }) => body.includes('transfer-3')));
@@ -73,11 +73,11 @@ test('the whole road: register, watch an event arrive, break, retry, mend, send 
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByRole('heading', { name: 'Sign in to Paybell' }).waitFor();
   expect(await page.evaluate('sessionStorage.length + localStorage.length')).toBe(0);
-  expect(tab.faults).toEqual([]);
+  expect(tab.errors).toEqual([]);
   expectSignatures(await client.secrets.list());
 });
 
-/** The old secret holds for every post, and the new one for what was sent after the rotation. */
+/** The old secret verifies every request, and the new one those sent after the rotation. */
 function expectSignatures({ secrets: [newest, old] }: SecretList): void {
   for (const { body, headers } of stage.receiver.received) {
     const given = Object.fromEntries(headers);

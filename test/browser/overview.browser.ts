@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Browser, Page } from 'playwright-core';
 import { until } from '../support/until.ts';
-import { accessibilityFaults } from './support/axe.ts';
+import { accessibilityViolations } from './support/axe.ts';
 import { launchChromium } from './support/chromium.ts';
-import { liveThroughAnHour } from './support/history.ts';
-import { type Stage, setStage } from './support/stage.ts';
+import { recordAnHour } from './support/history.ts';
+import { type Stage, startStage } from './support/stage.ts';
 import { Tab } from './support/tab.ts';
 
 let browser: Browser;
@@ -12,7 +12,7 @@ let stage: Stage;
 
 beforeAll(async () => {
   browser = await launchChromium();
-  stage = await setStage();
+  stage = await startStage();
 });
 
 afterAll(async () => {
@@ -26,8 +26,8 @@ async function tile(page: Page, name: string): Promise<string> {
   return (await page.locator('.tile', { hasText: name }).locator('.tile-value').textContent()) ?? '';
 }
 
-/** How many dots of the canvas are not bare. */
-async function inkOf(page: Page, index: number): Promise<number> {
+/** The number of pixels of a chart that are not transparent. */
+async function paintedPixels(page: Page, index: number): Promise<number> {
   return Number(
     await page.evaluate(`(() => {
       const canvas = document.querySelectorAll('.plot canvas')[${index}];
@@ -37,22 +37,22 @@ async function inkOf(page: Page, index: number): Promise<number> {
   );
 }
 
-test('says how to begin while nothing has happened, and shows the first event by itself', async () => {
+test('says how to start while there is no activity, and shows the first event automatically', async () => {
   await using tab = await Tab.open(browser, stage);
   const { page } = tab;
   await tab.signIn('/');
-  await page.getByRole('heading', { name: 'Nothing happened in this time' }).waitFor();
+  await page.getByRole('heading', { name: 'No activity in this period' }).waitFor();
   expect(await page.locator('.state pre').textContent()).toContain(`${stage.url}/api/v1/crypto/events'`);
   const { client, receiver } = stage;
   await client.webhooks.register({ postUrl: `${receiver.url}/hook`, networkIds: [1], events: ['LatePayment'] });
   await client.events.publish({ event: 'LatePayment', networkId: 1 });
-  await until('it is counted', async () => (await tile(page, 'Delivered')) === '1');
+  await until('the delivery is counted', async () => (await tile(page, 'Delivered')) === '1');
   expect(await page.locator('.state').count()).toBe(0);
-  expect(tab.faults).toEqual([]);
+  expect(tab.errors).toEqual([]);
 });
 
-test('shows what the API says, in figures, in charts and in tables, in all and for one destination', async () => {
-  await liveThroughAnHour(stage);
+test('shows the statistics of the API as totals, charts and tables, for all destinations and for one', async () => {
+  await recordAnHour(stage);
   await using tab = await Tab.open(browser, stage);
   const { page } = tab;
   await tab.signIn('/');
@@ -60,59 +60,59 @@ test('shows what the API says, in figures, in charts and in tables, in all and f
   const stats = await stage.client.stats({ interval: 'minute' });
   expect(await tile(page, 'Accepted')).toBe(number.format(stats.total.accepted));
   expect(await tile(page, 'Success rate')).toMatch(/^99\.\d+%$/);
-  for (const index of [0, 1, 2]) expect(await inkOf(page, index)).toBeGreaterThan(2_000);
+  for (const index of [0, 1, 2]) expect(await paintedPixels(page, index)).toBeGreaterThan(2_000);
 
   const chart = page.locator('figure', { hasText: 'Accepted and delivered per minute' });
-  await chart.getByText('As a table').click();
+  await chart.getByText('View as table').click();
   const busy = stats.intervals.filter(({ accepted, delivered }) => accepted + delivered > 0);
   expect(await chart.locator('tbody tr').count()).toBe(busy.length);
   expect(await chart.locator('tbody tr').nth(1).locator('td').first().textContent()).toBe(
     number.format(busy.at(-2)?.accepted ?? -1),
   );
-  expect(await accessibilityFaults(page)).toEqual([]);
+  expect(await accessibilityViolations(page)).toEqual([]);
 
   await chart.locator('.u-over').hover();
-  await until('the legend tells the values there', async () =>
+  await until('the legend shows the values under the pointer', async () =>
     /Delivered \d+/.test((await chart.locator('.chart-legend').textContent()) ?? ''),
   );
 
   await page.getByRole('link', { name: 'https://billing.example.com:443' }).click();
-  await page.getByRole('heading', { name: 'One destination' }).waitFor();
+  await page.getByRole('heading', { name: 'Destination', exact: true }).waitFor();
   expect(page.url()).toEndWith(`/?destination=${encodeURIComponent('https://billing.example.com:443')}`);
   const one = await stage.client.stats({ interval: 'minute', destination: 'https://billing.example.com:443' });
   await until(
-    'the figures are its own',
+    'the statistics are those of the destination',
     async () => (await tile(page, 'Accepted')) === number.format(one.total.accepted),
   );
-  await page.getByRole('link', { name: 'Last day' }).click();
+  await page.getByRole('link', { name: 'Last 24 hours' }).click();
   await page.getByRole('heading', { name: 'Accepted and delivered per hour' }).waitFor();
   await page.getByRole('link', { name: 'Show all destinations' }).click();
   expect(page.url()).toEndWith('/?interval=hour');
-  expect(tab.faults).toEqual([]);
+  expect(tab.errors).toEqual([]);
 });
 
-test('draws the charts in the colours of the theme, and anew when the theme changes', async () => {
+test('draws the charts in the colours of the theme, and again when the theme changes', async () => {
   await using tab = await Tab.open(browser, stage);
   const { page } = tab;
   await tab.signIn('/');
   await page.locator('.plot canvas').nth(3).waitFor();
   const before = await page.locator('.plot').first().screenshot();
   await page.emulateMedia({ colorScheme: 'dark' });
-  await until('it is drawn anew', async () => !before.equals(await page.locator('.plot').first().screenshot()));
+  await until('the chart is drawn again', async () => !before.equals(await page.locator('.plot').first().screenshot()));
   await page.locator('.plot canvas').nth(3).waitFor();
-  expect(await accessibilityFaults(page)).toEqual([]);
-  expect(tab.faults).toEqual([]);
+  expect(await accessibilityViolations(page)).toEqual([]);
+  expect(tab.errors).toEqual([]);
 });
 
-test('loads what draws charts only with the first chart', async () => {
+test('loads the plotting library with the first chart only', async () => {
   await using tab = await Tab.open(browser, stage);
   const { page } = tab;
-  const asked: string[] = [];
-  page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+  const requested: string[] = [];
+  page.on('request', (request) => requested.push(new URL(request.url()).pathname));
   await tab.signIn('/secrets');
   await page.getByRole('button', { name: 'Show' }).waitFor();
-  expect(asked.filter((path) => path.startsWith('/page/plot'))).toEqual([]);
+  expect(requested.filter((path) => path.startsWith('/assets/plot'))).toEqual([]);
   await page.getByRole('link', { name: 'Overview', exact: true }).click();
   await page.locator('.plot canvas').first().waitFor();
-  expect(asked.filter((path) => path.startsWith('/page/plot'))).toHaveLength(1);
+  expect(requested.filter((path) => path.startsWith('/assets/plot'))).toHaveLength(1);
 });

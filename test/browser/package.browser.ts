@@ -9,7 +9,7 @@ import { createTarget } from '../support/stores.ts';
 import { tempBase } from '../support/temp-base.ts';
 import { launchChromium } from './support/chromium.ts';
 
-/** The published package in a page of another origin, as an integrator's own back office would use it. */
+/** The published package on another origin, as the back office of an integration would use it. */
 
 const EVENT = JSON.stringify({ event: 'LatePayment', networkId: 1, note: 'Ünïcödé 💶' });
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
@@ -17,14 +17,14 @@ const SIGNING = makeSigningKey(new Uint8Array(32).fill(3));
 
 let folder: string;
 let browser: Browser;
-let pages: Bun.Server<undefined>;
+let backOffice: Bun.Server<undefined>;
 let service: TestService;
 let removeStore: () => void;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tempBase(), 'paybell-browser-package-'));
   await buildPackage(folder);
-  pages = Bun.serve({
+  backOffice = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
     routes: {
@@ -36,21 +36,21 @@ beforeAll(async () => {
   });
   const { url, remove } = await createTarget('sqlite');
   removeStore = remove;
-  service = await startTestService(url, { CORS_ORIGINS: pages.url.origin });
+  service = await startTestService(url, { CORS_ORIGINS: backOffice.url.origin });
   browser = await launchChromium();
 });
 afterAll(async () => {
   await browser.close();
   await service[Symbol.asyncDispose]();
-  await pages.stop(true);
+  await backOffice.stop(true);
   removeStore();
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Runs the text in a page with both modules at hand, and answers what it answers. */
-async function inPage(text: string, given: object): Promise<unknown> {
+/** Runs the script in a browser with both modules imported, and returns its result. */
+async function runInBrowser(text: string, given: object): Promise<unknown> {
   const page = await browser.newPage();
-  await page.goto(pages.url.href);
+  await page.goto(backOffice.url.href);
   const script = `(async (given) => {
     const { Paybell, ProblemError } = await import('/client.js');
     const { verify } = await import('/verify.js');
@@ -59,8 +59,8 @@ async function inPage(text: string, given: object): Promise<unknown> {
   return page.evaluate(script).finally(() => page.close());
 }
 
-test('the client registers, walks all pages and reads problems with their headers', async () => {
-  const answer = await inPage(
+test('the client registers, lists all pages and reads problems with their headers', async () => {
+  const result = await runInBrowser(
     `const client = new Paybell(given);
      await client.webhooks.register({ postUrl: 'http://127.0.0.1:9/', networkIds: [1, 10], events: ['LatePayment'] });
      const seen = [];
@@ -71,7 +71,7 @@ test('the client registers, walks all pages and reads problems with their header
      return { seen, tagged: etag.length > 10, networkId: webhook.networkId, fields };`,
     { url: service.client().url, ...service.first },
   );
-  expect(answer).toEqual({
+  expect(result).toEqual({
     seen: [1, 10],
     tagged: true,
     networkId: 10,
@@ -79,16 +79,16 @@ test('the client registers, walks all pages and reads problems with their header
   });
 });
 
-test('the verifier checks both kinds of signature, and says what is wrong', async () => {
+test('the verifier checks both kinds of signature and reports what is wrong', async () => {
   const timestampS = Math.floor(Date.now() / 1000);
   const signature = sign({ id: 'dlv_1', timestampS, body: EVENT, secrets: [SECRET], signingKey: SIGNING.secretKey });
   const headers = { 'webhook-id': 'dlv_1', 'webhook-timestamp': String(timestampS), 'webhook-signature': signature };
-  const answer = await inPage(
+  const result = await runInBrowser(
     `const reasonOf = (call) => call.then(() => null, (error) => error.reason);
      const { note } = await verify(given.body, new Headers(given.headers), given.secret);
      const { event } = await verify(new TextEncoder().encode(given.body), given.headers, given.publicKey);
      return { note, event, altered: await reasonOf(verify(given.body + ' ', given.headers, [given.secret, given.publicKey])) };`,
     { body: EVENT, headers, secret: SECRET, publicKey: SIGNING.publicKey },
   );
-  expect(answer).toEqual({ note: 'Ünïcödé 💶', event: 'LatePayment', altered: 'no_match' });
+  expect(result).toEqual({ note: 'Ünïcödé 💶', event: 'LatePayment', altered: 'no_match' });
 });

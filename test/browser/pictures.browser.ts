@@ -2,15 +2,15 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { DASHBOARD_PATHS, type ViewName } from '../../src/dashboard/paths.ts';
-import { accessibilityFaults } from './support/axe.ts';
+import { accessibilityViolations } from './support/axe.ts';
 import { launchChromium } from './support/chromium.ts';
-import { setScenery } from './support/scenery.ts';
-import { type Stage, setStage } from './support/stage.ts';
+import { addDemoData } from './support/demo-data.ts';
+import { type Stage, startStage } from './support/stage.ts';
 import { type Look, Tab } from './support/tab.ts';
 
 /**
- * Every view in every look, full of real data. The pictures are kept only where `PICTURES` names a folder
- * (`npm run pictures`, which lives through a while first), so that an ordinary run is short and leaves the checkout as it is.
+ * Renders every view in every theme and size with realistic data. The screenshots are stored only if `PICTURES` names a
+ * folder, as `npm run pictures` does after it has generated data for some minutes. An ordinary run is short and writes nothing.
  */
 
 const LOOKS: Readonly<Record<string, Look>> = {
@@ -26,13 +26,13 @@ const VIEWS = Object.keys(DASHBOARD_PATHS) as ViewName[];
 
 let browser: Browser;
 let stage: Stage;
-let scenery: AsyncDisposable;
+let demoData: AsyncDisposable;
 
 beforeAll(
   async () => {
     browser = await launchChromium();
-    stage = await setStage();
-    scenery = await setScenery(stage, MINUTES);
+    stage = await startStage();
+    demoData = await addDemoData(stage, MINUTES);
   },
   (MINUTES + 2) * 60_000,
 );
@@ -40,24 +40,24 @@ beforeAll(
 afterAll(async () => {
   await browser?.close();
   await stage?.[Symbol.asyncDispose]();
-  await scenery?.[Symbol.asyncDispose]();
+  await demoData?.[Symbol.asyncDispose]();
 });
 
 async function take(page: Page, name: string): Promise<void> {
-  // Views that poll are never idle for long; this is long enough for what they ask at first.
+  // Views that poll never become idle, so wait for a fixed time instead.
   await page.waitForTimeout(700);
   const picture = await page.screenshot();
   expect(picture.length).toBeGreaterThan(5_000);
-  if (FOLDER !== undefined) await Bun.write(join(FOLDER, `page-${name}.png`), picture);
+  if (FOLDER !== undefined) await Bun.write(join(FOLDER, `dashboard-${name}.png`), picture);
 }
 
-async function open(page: Page, address: string): Promise<void> {
-  await page.goto(address);
+async function open(page: Page, path: string): Promise<void> {
+  await page.goto(path);
   await page.locator('main h1').waitFor();
   await page.locator('.loading').first().waitFor({ state: 'detached' });
 }
 
-test.each(Object.keys(LOOKS))('every view is drawn in the look %s, without a fault', async (look) => {
+test.each(Object.keys(LOOKS))('every view renders without an error or accessibility violation, %s', async (look) => {
   await using tab = await Tab.open(browser, stage, LOOKS[look]);
   await tab.page.goto('/');
   await tab.page.getByRole('heading', { name: 'Sign in to Paybell' }).waitFor();
@@ -66,57 +66,54 @@ test.each(Object.keys(LOOKS))('every view is drawn in the look %s, without a fau
   for (const view of VIEWS) {
     await open(tab.page, DASHBOARD_PATHS[view]);
     await take(tab.page, `${view}-${look}`);
-    expect(await accessibilityFaults(tab.page)).toEqual([]);
+    expect(await accessibilityViolations(tab.page)).toEqual([]);
   }
-  expect(tab.faults).toEqual([]);
+  expect(tab.errors).toEqual([]);
 });
 
-test.each(['light', 'dark'])(
-  'one delivery stands open beside the list, and the form to register in front of it, %s',
-  async (look) => {
-    await using tab = await Tab.open(browser, stage, LOOKS[look]);
-    const { page } = tab;
-    const { deliveries } = await stage.client.deliveries.list({ status: 'retrying', limit: 1 });
-    await tab.signIn(`/deliveries?delivery=${deliveries[0]?.deliveryId}`);
-    await page.getByRole('complementary', { name: 'The opened delivery' }).getByText('503').first().waitFor();
-    await take(page, `delivery-${look}`);
-    expect(await accessibilityFaults(page)).toEqual([]);
+test.each(['light', 'dark'])('an open delivery and the register dialog, %s', async (look) => {
+  await using tab = await Tab.open(browser, stage, LOOKS[look]);
+  const { page } = tab;
+  const { deliveries } = await stage.client.deliveries.list({ status: 'retrying', limit: 1 });
+  await tab.signIn(`/deliveries?delivery=${deliveries[0]?.deliveryId}`);
+  await page.getByRole('complementary', { name: 'Delivery details' }).getByText('503').first().waitFor();
+  await take(page, `delivery-${look}`);
+  expect(await accessibilityViolations(page)).toEqual([]);
 
-    await open(page, DASHBOARD_PATHS.coverage);
-    await page.getByRole('button', { name: /TransferFinalized on Celo/ }).click();
-    await page.getByLabel('Post to').fill('https://shop.example.com/hooks/paybell');
-    await page.getByRole('dialog').getByLabel('Arbitrum One').check();
-    await page.getByRole('dialog').getByLabel('LatePayment').check();
-    await take(page, `register-${look}`);
-    expect(await accessibilityFaults(page)).toEqual([]);
-    expect(tab.faults).toEqual([]);
-  },
-);
+  await open(page, DASHBOARD_PATHS.coverage);
+  await page.getByRole('button', { name: /TransferFinalized on Celo/ }).click();
+  await page.getByLabel('Endpoint URL').fill('https://shop.example.com/hooks/paybell');
+  await page.getByRole('dialog').getByLabel('Arbitrum One').check();
+  await page.getByRole('dialog').getByLabel('LatePayment').check();
+  await take(page, `register-${look}`);
+  expect(await accessibilityViolations(page)).toEqual([]);
+  expect(tab.errors).toEqual([]);
+});
 
-test('one delivery stands open on a phone', async () => {
+test('an open delivery on a phone', async () => {
   await using tab = await Tab.open(browser, stage, LOOKS.phone);
   const { deliveries } = await stage.client.deliveries.list({ status: 'retrying', limit: 1 });
   await tab.signIn(`/deliveries?delivery=${deliveries[0]?.deliveryId}`);
-  await tab.page.getByRole('complementary', { name: 'The opened delivery' }).getByText('503').first().waitFor();
+  await tab.page.getByRole('complementary', { name: 'Delivery details' }).getByText('503').first().waitFor();
   await take(tab.page, 'delivery-phone');
-  expect(await accessibilityFaults(tab.page)).toEqual([]);
-  expect(tab.faults).toEqual([]);
+  expect(await accessibilityViolations(tab.page)).toEqual([]);
+  expect(tab.errors).toEqual([]);
 });
 
-test.each(Object.keys(LOOKS))('the tester finds what was altered in a real post, %s', async (look) => {
+test.each(Object.keys(LOOKS))('the signature verifier finds what was altered in a real request, %s', async (look) => {
   await using tab = await Tab.open(browser, stage, LOOKS[look]);
   const { page } = tab;
-  const post = stage.receiver.received.at(-1);
+  const request = stage.receiver.received.at(-1);
   const { secrets } = await stage.client.secrets.list();
   await tab.signIn('/secrets');
-  const signed = [...(post?.headers ?? [])].filter(([name]) => name.startsWith('webhook-'));
-  await page.getByLabel('Body', { exact: true }).fill(post?.body.replaceAll(',', ', ') ?? '');
+  const signed = [...(request?.headers ?? [])].filter(([name]) => name.startsWith('webhook-'));
+  await page.getByLabel('Body', { exact: true }).fill(request?.body.replaceAll(',', ', ') ?? '');
   await page.getByLabel('Headers', { exact: true }).fill(signed.map(([name, value]) => `${name}: ${value}`).join('\n'));
   await page.getByLabel('Secret', { exact: true }).fill(secrets[0]?.secret ?? '');
-  await page.getByRole('button', { name: 'Check the signature' }).click();
-  await page.getByRole('heading', { name: 'Altered body' }).waitFor();
+  await page.getByRole('button', { name: 'Verify signature' }).click();
+  await page.getByRole('heading', { name: 'Body was altered' }).waitFor();
   await page.locator('.verdict').evaluate((verdict) => verdict.scrollIntoView({ block: 'center' }));
-  await take(page, `tester-${look}`);
-  expect(await accessibilityFaults(page)).toEqual([]);
-  expect(tab.faults).toEqual([]);
+  await take(page, `verifier-${look}`);
+  expect(await accessibilityViolations(page)).toEqual([]);
+  expect(tab.errors).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Browser } from 'playwright-core';
 import { launchChromium } from './support/chromium.ts';
-import { type Stage, setStage } from './support/stage.ts';
+import { type Stage, startStage } from './support/stage.ts';
 import { Tab } from './support/tab.ts';
 
 let browser: Browser;
@@ -9,7 +9,7 @@ let stage: Stage;
 
 beforeAll(async () => {
   browser = await launchChromium();
-  stage = await setStage();
+  stage = await startStage();
 });
 
 afterAll(async () => {
@@ -17,10 +17,10 @@ afterAll(async () => {
   await stage?.[Symbol.asyncDispose]();
 });
 
-/** Browsers ask for it unasked, and the reference has none. */
+/** Browsers request a favicon, and the reference has none. */
 const ICON = /favicon|status of 404/;
 
-test('the reference draws every operation and sends a request under its policy, without a breach of it', async () => {
+test('the reference shows every operation and sends a request without violating its content security policy', async () => {
   await using tab = await Tab.open(browser, stage);
   await tab.page.goto('/docs');
   const operations = tab.page.locator('.opblock');
@@ -30,7 +30,7 @@ test('the reference draws every operation and sends a request under its policy, 
   expect(await operations.count()).toBe(documented);
   await operations.first().click();
   await tab.page.locator('.opblock.is-open .execute').click();
-  // Without a key, so that the answer is the 401 that it should be.
+  // The request has no key, so the response must be 401.
   await tab.page.locator('.opblock.is-open .live-responses-table .response-col_status', { hasText: '401' }).waitFor();
-  expect(tab.faultsBut(ICON).filter((fault) => !fault.includes('status of 401'))).toEqual([]);
+  expect(tab.errorsExcept(ICON).filter((error) => !error.includes('status of 401'))).toEqual([]);
 });

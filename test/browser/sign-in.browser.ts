@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Browser } from 'playwright-core';
-import { accessibilityFaults } from './support/axe.ts';
+import { accessibilityViolations } from './support/axe.ts';
 import { findChromium, launchChromium } from './support/chromium.ts';
-import { type Stage, setStage } from './support/stage.ts';
+import { type Stage, startStage } from './support/stage.ts';
 import { Tab } from './support/tab.ts';
 
 let browser: Browser;
@@ -10,7 +10,7 @@ let stage: Stage;
 
 beforeAll(async () => {
   browser = await launchChromium();
-  stage = await setStage();
+  stage = await startStage();
 });
 
 afterAll(async () => {
@@ -18,33 +18,33 @@ afterAll(async () => {
   await stage?.[Symbol.asyncDispose]();
 });
 
-test('without a Chromium the tests say what to install', () => {
+test('without Chromium the tests say what to install', () => {
   expect(() => findChromium(undefined, () => false)).toThrow(/apt-get install chromium.*CHROMIUM_PATH/);
   expect(() => findChromium('/nowhere/chromium', () => false)).toThrow('/nowhere/chromium');
 });
 
-test('a wrong key is refused with the reason, and nothing of it is kept', async () => {
+test('a wrong key is rejected with the reason and not stored', async () => {
   await using tab = await Tab.open(browser, stage);
   await tab.page.goto('/');
-  await tab.page.getByLabel('Entity id').fill(stage.credentials.entityId);
+  await tab.page.getByLabel('Entity ID').fill(stage.credentials.entityId);
   await tab.page.getByLabel('API key').fill('pbk_wrong');
   await tab.page.getByRole('button', { name: 'Sign in' }).click();
   await tab.page.getByRole('alert').waitFor();
   expect(await tab.page.getByRole('alert').textContent()).toContain('The api-key is not valid');
   expect(await tab.page.evaluate('sessionStorage.length + localStorage.length')).toBe(0);
-  expect(tab.faultsBut(/status of 401/)).toEqual([]);
+  expect(tab.errorsExcept(/status of 401/)).toEqual([]);
 });
 
-test('whoever came to an address sees what stands there after signing in', async () => {
+test('a link to a view opens it after signing in', async () => {
   await using tab = await Tab.open(browser, stage);
   await tab.signIn('/webhooks?networkId=8453&sortBy=postUrl&sortDir=asc');
   expect(new URL(tab.page.url()).search).toBe('?networkId=8453&sortBy=postUrl&sortDir=asc');
   expect(await tab.page.getByLabel('Network', { exact: true }).inputValue()).toBe('8453');
   expect(await tab.page.title()).toBe('Webhooks · Paybell');
-  expect(tab.faults).toEqual([]);
+  expect(tab.errors).toEqual([]);
 });
 
-test('a session lives as long as its tab, and a remembered one until sign-out', async () => {
+test('a session lasts until its tab is closed, and a remembered one until sign-out', async () => {
   await using tab = await Tab.open(browser, stage);
   await tab.signIn();
   await tab.page.reload();
@@ -61,15 +61,15 @@ test('a session lives as long as its tab, and a remembered one until sign-out', 
   await tab.page.getByRole('button', { name: 'Sign out' }).click();
   await other.getByRole('heading', { name: 'Sign in to Paybell' }).waitFor();
   expect(await tab.page.evaluate('sessionStorage.length + localStorage.length')).toBe(0);
-  expect(tab.faults).toEqual([]);
+  expect(tab.errors).toEqual([]);
 });
 
-test('the form can be used by keyboard alone and has no fault that axe knows, in either theme', async () => {
+test('the form works by keyboard alone and has no accessibility violation, in either theme', async () => {
   for (const theme of ['light', 'dark'] as const) {
     await using tab = await Tab.open(browser, stage, { theme });
     await tab.page.goto('/');
-    await tab.page.getByLabel('Entity id').waitFor();
-    expect(await accessibilityFaults(tab.page)).toEqual([]);
+    await tab.page.getByLabel('Entity ID').waitFor();
+    expect(await accessibilityViolations(tab.page)).toEqual([]);
     await tab.page.keyboard.press('Tab');
     await tab.page.keyboard.type(stage.credentials.entityId);
     await tab.page.keyboard.press('Tab');

@@ -2,22 +2,22 @@ import { describe, expect, test } from 'bun:test';
 import type { Browser, Page } from 'playwright-core';
 import { EVENT_KINDS } from '../../src/domain/event-kinds.ts';
 import { until } from '../support/until.ts';
-import { accessibilityFaults } from './support/axe.ts';
-import { ADMIN_KEY, onFreshStage } from './support/fresh-stage.ts';
+import { accessibilityViolations } from './support/axe.ts';
+import { ADMIN_KEY, withFreshStage } from './support/fresh-stage.ts';
 import type { Stage } from './support/stage.ts';
 import { Tab } from './support/tab.ts';
 
 let browser: Browser;
 let stage: Stage;
 
-onFreshStage({}, (newBrowser, newStage) => {
+withFreshStage({}, (newBrowser, newStage) => {
   [browser, stage] = [newBrowser, newStage];
 });
 
 const rows = (page: Page) => page.locator('table.webhooks tbody tr');
 const total = (page: Page) => page.locator('.pager strong').textContent();
 
-/** Thirty webhooks in three groups, to filter and to page through. */
+/** Thirty webhooks to filter, sort and page through. */
 async function registerThirty(): Promise<void> {
   const { client, receiver } = stage;
   await client.webhooks.register({ postUrl: `${receiver.url}/a`, networkIds: [1, 10], events: [...EVENT_KINDS] });
@@ -32,115 +32,115 @@ async function registerThirty(): Promise<void> {
 }
 
 describe('the list', () => {
-  test('filters, sorts and pages with exact totals, and the address carries it all', async () => {
+  test('filters, sorts and paginates with exact totals, and the URL holds it all', async () => {
     await registerThirty();
     await using tab = await Tab.open(browser, stage);
     const { page } = tab;
     await tab.signIn('/webhooks');
-    await until('the first page is there', async () => (await rows(page).count()) === 25);
+    await until('the first page is shown', async () => (await rows(page).count()) === 25);
     expect(await total(page)).toBe('30');
 
     await page.getByRole('button', { name: 'Next page' }).click();
-    await until('the second page is there', async () => (await rows(page).count()) === 5);
+    await until('the second page is shown', async () => (await rows(page).count()) === 5);
     expect(page.url()).toEndWith('/webhooks?page=2');
 
     await page.getByLabel('Event', { exact: true }).selectOption('LatePayment');
-    await until('the filter has worked', async () => (await total(page)) === '10');
+    await until('the list is filtered', async () => (await total(page)) === '10');
     expect(page.url()).toEndWith('/webhooks?event=LatePayment');
 
-    await page.getByRole('button', { name: 'Posts to' }).click();
-    await until('it is sorted', async () => (await rows(page).first().textContent())?.includes('/a') ?? false);
+    await page.getByRole('button', { name: 'Endpoint URL' }).click();
+    await until('the list is sorted', async () => (await rows(page).first().textContent())?.includes('/a') ?? false);
     expect(page.url()).toEndWith('sortBy=postUrl&sortDir=asc');
-    expect(await page.locator('th[aria-sort=ascending]').textContent()).toContain('Posts to');
+    expect(await page.locator('th[aria-sort=ascending]').textContent()).toContain('Endpoint URL');
 
     await page.getByLabel('Network', { exact: true }).selectOption('137');
-    await until('both filters have worked', async () => (await total(page)) === '2');
+    await until('the list is filtered by both', async () => (await total(page)) === '2');
     const shared = page.url();
     await page.goBack();
-    await until('going back undoes the last step', async () => (await total(page)) === '10');
+    await until('going back undoes the last change', async () => (await total(page)) === '10');
 
     await page.goto(shared);
-    await until('the shared address shows the same', async () => (await total(page)) === '2');
+    await until('the shared URL shows the same list', async () => (await total(page)) === '2');
     expect(await page.getByLabel('Event', { exact: true }).inputValue()).toBe('LatePayment');
-    expect(tab.faults).toEqual([]);
+    expect(tab.errors).toEqual([]);
   });
 
-  test('says what is wrong with an address that somebody spoiled', async () => {
+  test('reports an invalid parameter in the URL', async () => {
     await using tab = await Tab.open(browser, stage);
     await tab.signIn('/webhooks?limit=1000');
     await tab.page.getByRole('alert').waitFor();
     expect(await tab.page.getByRole('alert').textContent()).toContain('limit must be a whole number from 1 to 100');
-    expect(tab.faultsBut(/status of 400/)).toEqual([]);
+    expect(tab.errorsExcept(/status of 400/)).toEqual([]);
   });
 
-  test('leads out of an empty result and out of a page past the end', async () => {
+  test('offers a way out of an empty result and of a page past the end', async () => {
     await registerThirty();
     await using tab = await Tab.open(browser, stage);
     await tab.signIn('/webhooks?page=9');
-    await tab.page.getByRole('button', { name: 'Go to the last page' }).click();
-    await until('the last page is there', async () => (await rows(tab.page).count()) === 5);
-    await tab.page.getByLabel('Webhook id').fill('wh_unknown');
+    await tab.page.getByRole('button', { name: 'Go to last page' }).click();
+    await until('the last page is shown', async () => (await rows(tab.page).count()) === 5);
+    await tab.page.getByLabel('Webhook ID').fill('wh_unknown');
     await tab.page.keyboard.press('Enter');
     await tab.page.getByRole('button', { name: 'Show all webhooks' }).click();
-    await until('all are there again', async () => (await total(tab.page)) === '30');
-    expect(tab.faults).toEqual([]);
+    await until('all webhooks are shown', async () => (await total(tab.page)) === '30');
+    expect(tab.errors).toEqual([]);
   });
 });
 
 describe('changing webhooks', () => {
-  test('an empty list says what to do, and registering tells the number before', async () => {
+  test('an empty list says what to do, and the dialog shows how many webhooks it registers', async () => {
     await using tab = await Tab.open(browser, stage);
     const { page } = tab;
     await tab.signIn('/webhooks');
     expect(await page.locator('.state pre').textContent()).toContain(
       `curl -s '${stage.url}/api/v1/crypto/webhooks/classic'`,
     );
-    await page.getByRole('button', { name: 'Register the first webhook' }).click();
+    await page.getByRole('button', { name: 'Register your first webhook' }).click();
     await page.keyboard.type(`${stage.receiver.url}/hook`);
     await page.getByLabel('Ethereum').check();
-    await page.getByLabel('Another network’s id').fill('59144');
+    await page.getByLabel('Other network ID').fill('59144');
     await page.keyboard.press('Enter');
-    await page.getByRole('button', { name: 'All 7 Events' }).click();
+    await page.getByRole('button', { name: 'Select all events' }).click();
     await page.getByLabel('LatePayment').uncheck();
     await page.getByText('2 networks × 6 events = 12 webhooks').waitFor();
-    expect(await accessibilityFaults(page)).toEqual([]);
+    expect(await accessibilityViolations(page)).toEqual([]);
     await page.getByRole('button', { name: 'Register 12 webhooks' }).click();
-    await until('they are in the list', async () => (await rows(page).count()) === 12);
+    await until('the webhooks are listed', async () => (await rows(page).count()) === 12);
     expect((await stage.client.webhooks.list({ networkId: 59144 })).totalResults).toBe(6);
-    expect(tab.faults).toEqual([]);
+    expect(tab.errors).toEqual([]);
   });
 
-  test('a URL that is refused is explained at its field', async () => {
+  test('an invalid URL is explained at its field', async () => {
     await using tab = await Tab.open(browser, stage);
     const { page } = tab;
     await tab.signIn('/webhooks');
-    await page.getByRole('button', { name: 'Register', exact: true }).click();
-    await page.getByLabel('Post to').fill('ftp://example.com');
+    await page.getByRole('button', { name: 'Register webhooks', exact: true }).click();
+    await page.getByLabel('Endpoint URL').fill('ftp://example.com');
     await page.getByLabel('Ethereum').check();
     await page.getByLabel('LatePayment').check();
     await page.getByRole('button', { name: 'Register 1 webhook' }).click();
-    await page.locator('.fault').waitFor();
-    expect(await page.getByLabel('Post to').getAttribute('aria-invalid')).toBe('true');
-    expect(tab.faultsBut(/status of 400/)).toEqual([]);
+    await page.locator('.error-text').waitFor();
+    expect(await page.getByLabel('Endpoint URL').getAttribute('aria-invalid')).toBe('true');
+    expect(tab.errorsExcept(/status of 400/)).toEqual([]);
   });
 
-  test('a webhook is moved to another URL', async () => {
+  test('the URL of a webhook is changed', async () => {
     const { client, receiver } = stage;
     await client.webhooks.register({ postUrl: `${receiver.url}/old`, networkIds: [1], events: ['LatePayment'] });
     await using tab = await Tab.open(browser, stage);
     await tab.signIn('/webhooks');
     await tab.page.getByRole('button', { name: /^Edit LatePayment/ }).click();
-    await tab.page.getByLabel('Post to').fill(`${receiver.url}/new`);
+    await tab.page.getByLabel('Endpoint URL').fill(`${receiver.url}/new`);
     await tab.page.getByRole('button', { name: 'Save' }).click();
     await until(
-      'the row shows it',
+      'the row shows the new URL',
       async () => (await rows(tab.page).first().textContent())?.includes('/new') ?? false,
     );
     expect((await client.webhooks.list()).webhooks[0]?.postUrl).toBe(`${receiver.url}/new`);
-    expect(tab.faults).toEqual([]);
+    expect(tab.errors).toEqual([]);
   });
 
-  test('a deletion can be taken back for a moment, and happens after it', async () => {
+  test('a deletion can be undone for a moment and then happens', async () => {
     const { client, receiver } = stage;
     await client.webhooks.register({ postUrl: `${receiver.url}/x`, networkIds: [1, 10], events: ['LatePayment'] });
     await using tab = await Tab.open(browser, stage);
@@ -148,7 +148,7 @@ describe('changing webhooks', () => {
     await page.clock.install();
     await tab.signIn('/webhooks');
     await page.getByRole('button', { name: /^Delete LatePayment on network 1 / }).click();
-    await page.getByRole('cell', { name: /Deleted in/ }).waitFor();
+    await page.getByRole('cell', { name: /Deleting in/ }).waitFor();
     expect(await page.evaluate('document.activeElement.textContent')).toContain('Undo');
     await page.keyboard.press('Enter');
     await page.clock.runFor(20_000);
@@ -156,58 +156,58 @@ describe('changing webhooks', () => {
 
     await page.getByRole('button', { name: /^Delete LatePayment on network 1 / }).click();
     await page.clock.runFor(9_000);
-    await until('it is deleted', async () => (await client.webhooks.list()).totalResults === 1);
+    await until('the webhook is deleted', async () => (await client.webhooks.list()).totalResults === 1);
     await until('the row is gone', async () => (await rows(page).count()) === 1);
-    expect(tab.faults).toEqual([]);
+    expect(tab.errors).toEqual([]);
   });
 
-  test('a deletion is not forgotten when the tab is closed within its moment', async () => {
+  test('a deletion happens even if the tab is closed before its delay is over', async () => {
     const { client, receiver } = stage;
     await client.webhooks.register({ postUrl: `${receiver.url}/x`, networkIds: [1], events: ['LatePayment'] });
     await using tab = await Tab.open(browser, stage);
     await tab.signIn('/webhooks');
     await tab.page.getByRole('button', { name: /^Delete LatePayment/ }).click();
     await tab.page.goto('about:blank');
-    await until('it is deleted', async () => (await client.webhooks.list()).totalResults === 0);
+    await until('the webhook is deleted', async () => (await client.webhooks.list()).totalResults === 0);
   });
 });
 
-describe('how webhooks fare', () => {
-  test('a test post is sent and its answer stands under the webhook', async () => {
+describe('the health of webhooks', () => {
+  test('a test event is sent and its response is shown under the webhook', async () => {
     const { client, receiver } = stage;
     await client.webhooks.register({ postUrl: `${receiver.url}/x`, networkIds: [1], events: ['LatePayment'] });
     await using tab = await Tab.open(browser, stage);
     await tab.signIn('/webhooks');
-    await tab.page.getByRole('button', { name: /^Send a test/ }).click();
-    await tab.page.getByText('The receiver answered 200').waitFor();
+    await tab.page.getByRole('button', { name: /^Send test event/ }).click();
+    await tab.page.getByText('HTTP 200').waitFor();
     expect(receiver.received.map(({ body }) => JSON.parse(body))).toMatchObject([{ event: 'LatePayment', test: true }]);
-    receiver.answerWith(503, 'closed for today');
-    await tab.page.getByRole('button', { name: /^Send a test/ }).click();
-    await tab.page.getByText('The receiver answered 503').waitFor();
+    receiver.respondWith(503, 'closed for today');
+    await tab.page.getByRole('button', { name: /^Send test event/ }).click();
+    await tab.page.getByText('HTTP 503').waitFor();
     expect(await tab.page.locator('.test-response').textContent()).toBe('closed for today');
-    expect(tab.faults).toEqual([]);
+    expect(tab.errors).toEqual([]);
   });
 
-  test('a suspended webhook stands out with its reason, and is resumed', async () => {
+  test('a suspended webhook is marked with its reason and can be resumed', async () => {
     const { client, receiver } = stage;
     await client.webhooks.register({ postUrl: `${receiver.url}/x`, networkIds: [1, 10], events: ['LatePayment'] });
-    receiver.answerWith(410);
+    receiver.respondWith(410);
     await client.events.publish({ event: 'LatePayment', networkId: 1 });
     const suspended = async () =>
       (await client.webhooks.coverage()).networks[0]?.events.some((cell) => cell.suspended > 0) ?? false;
-    await until('it is suspended', suspended);
-    receiver.answerWith(200);
+    await until('the webhook is suspended', suspended);
+    receiver.respondWith(200);
     await using tab = await Tab.open(browser, stage);
     const { page } = tab;
     await tab.signIn('/webhooks');
     await page.getByText('1 webhook is suspended.').waitFor();
-    await page.getByText('Its receiver answered 410 Gone').waitFor();
+    await page.getByText('The endpoint responded with 410 Gone').waitFor();
     expect(await page.locator('tr.suspended').count()).toBe(1);
-    expect(await accessibilityFaults(page)).toEqual([]);
+    expect(await accessibilityViolations(page)).toEqual([]);
     await page.getByRole('button', { name: /^Resume LatePayment on network 1 / }).click();
-    await until('it is back in service', async () => !(await suspended()));
-    await until('nothing stands out any more', async () => (await page.locator('tr.suspended').count()) === 0);
-    expect(tab.faults).toEqual([]);
+    await until('the webhook is resumed', async () => !(await suspended()));
+    await until('no row is marked', async () => (await page.locator('tr.suspended').count()) === 0);
+    expect(tab.errors).toEqual([]);
   });
 });
 
@@ -220,25 +220,25 @@ test('a webhook is registered, tested and deleted by keyboard alone', async () =
     await page.keyboard.press(key);
   };
   await tab.signIn('/webhooks');
-  await page.getByText('Nobody is told anything yet').waitFor();
-  await press(/^Register the first webhook$/, 'Enter');
+  await page.getByText('No webhooks yet').waitFor();
+  await press(/^Register your first webhook$/, 'Enter');
   await page.locator('input:focus').waitFor();
   await page.keyboard.type(`${receiver.url}/hook`);
   await press(/^Base/, 'Space');
   await press(/^LatePayment$/, 'Space');
   await press(/^Register 1 webhook$/, 'Enter');
-  await page.getByRole('button', { name: /^Send a test/ }).waitFor();
-  await press(/^Send a test/, 'Enter');
-  await page.getByText('The receiver answered 200').waitFor();
+  await page.getByRole('button', { name: /^Send test event/ }).waitFor();
+  await press(/^Send test event/, 'Enter');
+  await page.getByText('HTTP 200').waitFor();
   await press(/^Delete LatePayment/, 'Enter');
   await page.locator('button:focus', { hasText: 'Undo' }).waitFor();
   await page.keyboard.press('Enter');
   await page.getByRole('button', { name: /^Delete LatePayment/ }).waitFor();
   expect((await client.webhooks.list()).totalResults).toBe(1);
-  expect(tab.faults).toEqual([]);
+  expect(tab.errors).toEqual([]);
 });
 
-test('a key that may only read shows what it can and names what it lacks', async () => {
+test('a read-only key shows the list and the name of the missing permission', async () => {
   const { client, receiver, credentials, url } = stage;
   const { Paybell } = await import('../../src/client/paybell.ts');
   await client.webhooks.register({ postUrl: `${receiver.url}/x`, networkIds: [1], events: ['LatePayment'] });
@@ -248,20 +248,20 @@ test('a key that may only read shows what it can and names what it lacks', async
   });
   await using tab = await Tab.open(browser, stage);
   await tab.signIn('/webhooks', { credentials: { entityId: credentials.entityId, apiKey } });
-  await tab.page.getByRole('button', { name: /^Send a test/ }).click();
-  await tab.page.getByText('This key lacks webhooks:write').waitFor();
+  await tab.page.getByRole('button', { name: /^Send test event/ }).click();
+  await tab.page.getByText('This API key is missing webhooks:write').waitFor();
   expect(await tab.page.getByRole('button', { name: /^Delete LatePayment/ }).isDisabled()).toBe(true);
-  expect(tab.faultsBut(/status of 403/)).toEqual([]);
+  expect(tab.errorsExcept(/status of 403/)).toEqual([]);
 });
 
-test('the list has no fault that axe knows, in either theme and on a phone', async () => {
+test('the list has no accessibility violation, in either theme and on a phone', async () => {
   await registerThirty();
   for (const look of [{ theme: 'light' }, { theme: 'dark' }, { theme: 'dark', width: 390, height: 844 }] as const) {
     await using tab = await Tab.open(browser, stage, look);
     await tab.signIn('/webhooks');
-    await until('the list is there', async () => (await rows(tab.page).count()) === 25);
-    expect(await accessibilityFaults(tab.page)).toEqual([]);
+    await until('the list is shown', async () => (await rows(tab.page).count()) === 25);
+    expect(await accessibilityViolations(tab.page)).toEqual([]);
     expect(await tab.page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
-    expect(tab.faults).toEqual([]);
+    expect(tab.errors).toEqual([]);
   }
 });

@@ -61,9 +61,9 @@ describe('the executable, with neither Node nor Bun on its PATH', () => {
     }
   });
 
-  test('has the page for people with its scripts and styles', async () => {
-    const page = await (await get('/')).text();
-    const files = [...page.matchAll(/(?:src|href)="(\/[^"]+\.(?:js|css|svg))"/g)].map(([, path = '']) => path);
+  test('has the dashboard with its scripts and styles', async () => {
+    const html = await (await get('/')).text();
+    const files = [...html.matchAll(/(?:src|href)="(\/[^"]+\.(?:js|css|svg))"/g)].map(([, path = '']) => path);
     expect(files.map((path) => path.replace(/.*\./, '')).sort()).toEqual(['css', 'js', 'svg']);
     for (const path of files) {
       const answer = await get(path);

@@ -4,17 +4,17 @@ import {
   diagnose,
   type Evidence,
   firstDifference,
-  type Post,
   parseHeaders,
+  type SignedRequest,
 } from '../../src/dashboard/views/secrets/diagnose.ts';
 
 const RIGHT = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const OTHER = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD';
 const BODY = '{"event":"TransferFinalized","amount":12345678901234567890.10}';
 const NOW_S = 1_763_168_400;
-const NOTHING: Evidence = { sentBody: null, secrets: [] };
+const NO_EVIDENCE: Evidence = { sentBody: null, secrets: [] };
 
-function signed(body: string, secret: string, timestampS = NOW_S): Post {
+function signed(body: string, secret: string, timestampS = NOW_S): SignedRequest {
   const signature = new Webhook(secret).sign('dlv_1', new Date(timestampS * 1000), body);
   return {
     body,
@@ -22,32 +22,32 @@ function signed(body: string, secret: string, timestampS = NOW_S): Post {
   };
 }
 
-describe('of a post the tester says', () => {
-  test('that it holds', async () => {
-    expect(await diagnose(signed(BODY, RIGHT), RIGHT, NOTHING, NOW_S)).toEqual({ kind: 'holds' });
+describe('a request is diagnosed', () => {
+  test('as valid', async () => {
+    expect(await diagnose(signed(BODY, RIGHT), RIGHT, NO_EVIDENCE, NOW_S)).toEqual({ kind: 'valid' });
   });
 
-  test('that it holds even when the body is no event: that is not what was asked', async () => {
-    expect(await diagnose(signed('plain text', RIGHT), RIGHT, NOTHING, NOW_S)).toEqual({ kind: 'holds' });
+  test('as valid even if the body is not an event, because only the signature is checked', async () => {
+    expect(await diagnose(signed('plain text', RIGHT), RIGHT, NO_EVIDENCE, NOW_S)).toEqual({ kind: 'valid' });
   });
 
-  test('how old it is, where that alone is wrong', async () => {
-    const post = signed(BODY, RIGHT, NOW_S - 900);
-    expect(await diagnose(post, RIGHT, NOTHING, NOW_S)).toEqual({ kind: 'too_old', ageS: 900 });
+  test('as too old, with its age, if only the timestamp is wrong', async () => {
+    const request = signed(BODY, RIGHT, NOW_S - 900);
+    expect(await diagnose(request, RIGHT, NO_EVIDENCE, NOW_S)).toEqual({ kind: 'too_old', ageS: 900 });
   });
 
-  test('that it is from the future', async () => {
-    const post = signed(BODY, RIGHT, NOW_S + 900);
-    expect(await diagnose(post, RIGHT, NOTHING, NOW_S)).toEqual({ kind: 'too_new', ageS: -900 });
+  test('as from the future', async () => {
+    const request = signed(BODY, RIGHT, NOW_S + 900);
+    expect(await diagnose(request, RIGHT, NO_EVIDENCE, NOW_S)).toEqual({ kind: 'too_new', ageS: -900 });
   });
 
-  test('that the body was altered, where the service knows what was sent', async () => {
-    const post = { ...signed(BODY, RIGHT), body: `${BODY}\n` };
+  test('as altered if Paybell knows the body that was sent', async () => {
+    const request = { ...signed(BODY, RIGHT), body: `${BODY}\n` };
     const evidence = { sentBody: BODY, secrets: [] };
-    expect(await diagnose(post, RIGHT, evidence, NOW_S)).toEqual({ kind: 'altered_body', sentBody: BODY });
+    expect(await diagnose(request, RIGHT, evidence, NOW_S)).toEqual({ kind: 'altered_body', sentBody: BODY });
   });
 
-  test('which secret is the right one, where it is in force', async () => {
+  test('as signed with another active secret, which is named', async () => {
     const evidence = { sentBody: BODY, secrets: [{ secretId: 'sec_1', secret: RIGHT }] };
     expect(await diagnose(signed(BODY, RIGHT), OTHER, evidence, NOW_S)).toEqual({
       kind: 'wrong_secret',
@@ -55,7 +55,7 @@ describe('of a post the tester says', () => {
     });
   });
 
-  test('that the secret is wrong, where the body is the one that was sent and no secret in force fits', async () => {
+  test('as signed with an unknown secret if the body is unaltered and no active secret matches', async () => {
     const evidence = { sentBody: BODY, secrets: [] };
     expect(await diagnose(signed(BODY, RIGHT), OTHER, evidence, NOW_S)).toEqual({
       kind: 'wrong_secret',
@@ -63,18 +63,18 @@ describe('of a post the tester says', () => {
     });
   });
 
-  test('no more than it knows, where the service knows nothing of the post', async () => {
-    expect(await diagnose(signed(BODY, RIGHT), OTHER, NOTHING, NOW_S)).toEqual({ kind: 'no_match' });
+  test('as not matching if Paybell knows nothing about the request', async () => {
+    expect(await diagnose(signed(BODY, RIGHT), OTHER, NO_EVIDENCE, NOW_S)).toEqual({ kind: 'no_match' });
   });
 
-  test('which header is missing', async () => {
-    const verdict = await diagnose({ body: BODY, headers: {} }, RIGHT, NOTHING, NOW_S);
-    expect(verdict).toMatchObject({ kind: 'unusable', reason: 'missing_header' });
+  test('as unverifiable if a header is missing', async () => {
+    const verdict = await diagnose({ body: BODY, headers: {} }, RIGHT, NO_EVIDENCE, NOW_S);
+    expect(verdict).toMatchObject({ kind: 'unverifiable', reason: 'missing_header' });
   });
 
-  test('that the secret is none, without repeating it', async () => {
-    const verdict = await diagnose(signed(BODY, RIGHT), 'hunter2', NOTHING, NOW_S);
-    expect(verdict).toMatchObject({ kind: 'unusable', reason: 'malformed_key' });
+  test('as unverifiable if the secret is malformed, without repeating it', async () => {
+    const verdict = await diagnose(signed(BODY, RIGHT), 'hunter2', NO_EVIDENCE, NOW_S);
+    expect(verdict).toMatchObject({ kind: 'unverifiable', reason: 'malformed_key' });
     expect(JSON.stringify(verdict)).not.toContain('hunter2');
   });
 });
@@ -83,11 +83,11 @@ test.each([
   ['as a server prints them', 'webhook-id: dlv_1\nwebhook-signature: v1,a= v1,b='],
   ['as curl -v prints them', '< webhook-id: dlv_1\r\n< webhook-signature: v1,a= v1,b=\r\n'],
   ['as an object', '"webhook-id": "dlv_1",\n  "webhook-signature": "v1,a= v1,b=",'],
-])('headers are taken %s', (_, text) => {
+])('headers are parsed %s', (_, text) => {
   expect(parseHeaders(text)).toEqual({ 'webhook-id': 'dlv_1', 'webhook-signature': 'v1,a= v1,b=' });
 });
 
-test('two texts part at their first difference, or where the shorter one ends', () => {
+test('two texts differ at their first different character, or where the shorter one ends', () => {
   expect(firstDifference('abc', 'abd')).toBe(2);
   expect(firstDifference('abc', 'abcd')).toBe(3);
 });

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 
-/** One file of the page as the bundler made it: its name carries a hash of its content. */
+/** One bundled file of the dashboard. Its name contains a hash of its content. */
 export type DashboardFile = { readonly name: string; readonly type: string; readonly text: string };
 
 const ENTRY = join(import.meta.dir, '../../dashboard/main.tsx');
 
 /**
- * The page's scripts and styles, bundled in memory in a few dozen milliseconds: a checkout needs no build step. A
- * compiled executable has no sources to bundle; there the build puts the finished files in the place of this module.
+ * Bundles the scripts and styles in memory within a few dozen milliseconds, so that a checkout needs no build step. In a
+ * compiled executable, `embedDashboard` replaces this module with the bundled files.
  */
 export async function bundleDashboard(): Promise<DashboardFile[]> {
   const { outputs } = await Bun.build({

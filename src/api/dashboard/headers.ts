@@ -1,8 +1,8 @@
-/** The headers of everything that a browser shows as a page, set in one place so that no page is more open than another. */
+/** The security headers of the dashboard and the API reference, in one place so that neither is less strict by accident. */
 
 /**
- * Nothing from elsewhere, nothing inline, no frame around it, no form that leaves it. Images may be data URLs, as icons in
- * style sheets are.
+ * Only resources of this origin, nothing inline, no embedding in frames, no form submission. Images may be data URLs, which
+ * style sheets use for icons.
  */
 const POLICY = [
   "default-src 'none'",
@@ -15,10 +15,10 @@ const POLICY = [
   "frame-ancestors 'none'",
 ];
 
-/** No HTML made of strings, by any script. Swagger UI makes some; our own page makes none. */
+/** Forbids scripts to create HTML from strings. Swagger UI does; the dashboard does not. */
 const NO_HTML_FROM_STRINGS = ["require-trusted-types-for 'script'", "trusted-types 'none'"];
 
-/** For scripts, styles and images as well: nobody else's page may load them, and their type is what we say it is. */
+/** Also for scripts, styles and images: other origins may not load them, and browsers may not guess their type. */
 export const ASSET_HEADERS = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
@@ -29,15 +29,14 @@ const SHARED_HEADERS = {
   ...ASSET_HEADERS,
   'cross-origin-opener-policy': 'same-origin',
   'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
-  // For browsers that do not know frame-ancestors.
+  // For browsers without support for frame-ancestors.
   'x-frame-options': 'DENY',
 } as const;
 
-/** The page for people, all of which is ours. */
 export const DASHBOARD_HEADERS = {
   ...SHARED_HEADERS,
   'content-security-policy': [...POLICY, ...NO_HTML_FROM_STRINGS].join('; '),
 } as const;
 
-/** The reference, which somebody else's script draws. */
+/** The reference is rendered by Swagger UI, which needs HTML from strings. */
 export const REFERENCE_HEADERS = { ...SHARED_HEADERS, 'content-security-policy': POLICY.join('; ') } as const;

@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact';
-import { useStore } from '../observable.ts';
-import { lacking } from '../session.ts';
+import { useObservable } from '../observable.ts';
+import { missingPermissions } from '../session.ts';
 
 type ActionProps = {
-  /** Without it the server refuses; once it has said so, the button does not invite to try again. */
+  /** The permission that the action requires. The button is disabled once the server has reported it missing. */
   needs: string;
   class?: string;
   title?: string;
@@ -13,24 +13,24 @@ type ActionProps = {
   children: ComponentChildren;
 };
 
-/** A button for what a key may be too weak for. */
+/** A button for an action that requires a permission. */
 export function ActionButton({
   needs,
-  class: look = 'button',
+  class: className = 'button',
   title,
   label,
   disabled,
   onClick,
   children,
 }: ActionProps) {
-  const refused = useStore(lacking).has(needs);
+  const forbidden = useObservable(missingPermissions).has(needs);
   return (
     <button
       type="button"
-      class={look}
+      class={className}
       aria-label={label}
-      title={refused ? `This key lacks the permission ${needs}` : title}
-      disabled={refused || disabled}
+      title={forbidden ? `This API key needs the ${needs} permission` : title}
+      disabled={forbidden || disabled}
       onClick={onClick}
     >
       {children}

@@ -4,14 +4,14 @@ import { Icon } from './icon.tsx';
 
 type DialogProps = { title: string; onClose: () => void; wide?: boolean; children: ComponentChildren };
 
-/** The browser's own dialog: it keeps the focus inside, closes on Escape, and gives the focus back afterwards. */
+/** A native modal dialog: it traps the focus, closes on Escape and returns the focus to its opener. */
 export function Dialog({ title, onClose, wide = false, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const headingId = useId();
   useEffect(() => {
     const opener = document.activeElement;
     dialog.current?.showModal();
-    // The browser would begin with the button that closes it, and nobody opens a form for that.
+    // By default the browser would focus the close button.
     dialog.current?.querySelector<HTMLElement>('.dialog-body :is(input, select, textarea)')?.focus();
     return () => {
       dialog.current?.close();

@@ -5,21 +5,21 @@ type FieldProps = {
   label: string;
   class?: string;
   hint?: ComponentChildren;
-  fault?: string | null;
-  /** Draws the control with what ties it to its label, its hint and its fault. */
+  error?: string | null;
+  /** Renders the control with the attributes that connect it to its label, hint and error. */
   children: (control: { id: string; 'aria-describedby': string; 'aria-invalid': boolean }) => ComponentChildren;
 };
 
-/** A labelled control. Its fault, if the server found one, is read out with it. */
-export function Field({ label, class: extra = '', hint, fault = null, children }: FieldProps) {
+/** A labelled control. An error replaces the hint, and a screen reader announces either with the control. */
+export function Field({ label, class: extra = '', hint, error = null, children }: FieldProps) {
   const id = useId();
-  const aboutId = `${id}-about`;
+  const descriptionId = `${id}-description`;
   return (
     <div class={`field ${extra}`}>
       <label for={id}>{label}</label>
-      {children({ id, 'aria-describedby': aboutId, 'aria-invalid': fault !== null })}
-      <p id={aboutId} class={fault === null ? 'hint' : 'hint fault'}>
-        {fault ?? hint}
+      {children({ id, 'aria-describedby': descriptionId, 'aria-invalid': error !== null })}
+      <p id={descriptionId} class={error === null ? 'hint' : 'hint error-text'}>
+        {error ?? hint}
       </p>
     </div>
   );

@@ -1,6 +1,6 @@
-/** Line icons on a grid of 16, drawn in the colour of the text beside them. Decoration: the text says it all. */
+/** Line icons on a 16×16 grid in the colour of the text. They are decorative: the text next to them carries the meaning. */
 const PATHS = {
-  bell: 'M8 2.2a4 4 0 0 0-4 4v2.6L2.8 11.4h10.4L12 8.8V6.2a4 4 0 0 0-4-4ZM6.6 13.6a1.6 1.6 0 0 0 2.8 0',
+  notification: 'M8 2.2a4 4 0 0 0-4 4v2.6L2.8 11.4h10.4L12 8.8V6.2a4 4 0 0 0-4-4ZM6.6 13.6a1.6 1.6 0 0 0 2.8 0',
   overview: 'M2.5 12.5 6 8l2.6 2.6 4.9-6.1M10 4.5h3.5V8',
   webhooks: 'M6.7 9.3 9.3 6.7M7.4 4.6l1.5-1.5a2.8 2.8 0 0 1 4 4l-1.5 1.5M8.6 11.4l-1.5 1.5a2.8 2.8 0 0 1-4-4l1.5-1.5',
   coverage: 'M2.5 2.5h4.4v4.4H2.5zM9.1 2.5h4.4v4.4H9.1zM2.5 9.1h4.4v4.4H2.5zM9.1 9.1h4.4v4.4H9.1z',
@@ -44,16 +44,16 @@ export function Icon({ name, size = 16 }: { name: IconName; size?: number }) {
   );
 }
 
-/** The mark of the product, the same as the icon of the browser's tab. */
+/** The product's logo, the same as the favicon. */
 export function LogoMark({ size = 24 }: { size?: number }) {
   return (
-    <svg class="bell-mark" width={size} height={size} viewBox="0 0 32 32" aria-hidden="true" focusable="false">
-      <rect class="bell-mark-ground" width="32" height="32" rx="8" />
+    <svg class="logo" width={size} height={size} viewBox="0 0 32 32" aria-hidden="true" focusable="false">
+      <rect class="logo-background" width="32" height="32" rx="8" />
       <path
-        class="bell-mark-bell"
+        class="logo-foreground"
         d="M16 6.5a6.6 6.6 0 0 0-6.6 6.6v4.2l-2 3.6a.9.9 0 0 0 .8 1.3h15.6a.9.9 0 0 0 .8-1.3l-2-3.6v-4.2A6.6 6.6 0 0 0 16 6.5Z"
       />
-      <path class="bell-mark-bell" d="M13.3 24a2.8 2.8 0 0 0 5.4 0z" />
+      <path class="logo-foreground" d="M13.3 24a2.8 2.8 0 0 0 5.4 0z" />
     </svg>
   );
 }

@@ -1,7 +1,7 @@
-import { createStore, useStore } from '../observable.ts';
+import { createObservable, useObservable } from '../observable.ts';
 import { Icon, type IconName } from './icon.tsx';
 
-/** Short news of what was done, with at most one thing to do about it. */
+/** A short message about a finished action, with at most one follow-up action. */
 export type Toast = {
   readonly id: number;
   readonly tone: 'good' | 'bad' | 'neutral';
@@ -12,10 +12,10 @@ export type Toast = {
 const SHOWN_MS = 6_000;
 const ICONS: Readonly<Record<Toast['tone'], IconName>> = { good: 'check', bad: 'alert', neutral: 'info' };
 
-const toasts = createStore<readonly Toast[]>([]);
+const toasts = createObservable<readonly Toast[]>([]);
 let lastId = 0;
 
-/** Answers how to take it away again; by itself it goes after a while, unless it is told to stay longer. */
+/** Shows the toast for `shownMs`. Returns a function that removes it earlier. */
 export function showToast(toast: Omit<Toast, 'id'>, shownMs = SHOWN_MS): () => void {
   lastId += 1;
   const id = lastId;
@@ -28,7 +28,7 @@ export function showToast(toast: Omit<Toast, 'id'>, shownMs = SHOWN_MS): () => v
 export function Toasts() {
   return (
     <div class="toasts" role="status" aria-live="polite">
-      {useStore(toasts).map(({ id, tone, text, action }) => (
+      {useObservable(toasts).map(({ id, tone, text, action }) => (
         <div key={id} class={`toast toast-${tone}`}>
           <Icon name={ICONS[tone]} />
           <span>{text}</span>

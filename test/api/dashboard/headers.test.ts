@@ -3,7 +3,7 @@ import { ASSET_HEADERS, DASHBOARD_HEADERS, REFERENCE_HEADERS } from '../../../sr
 import type { Database } from '../../../src/store/database/database.ts';
 import { call, testApp } from '../../support/api.ts';
 
-/** No page looks into the store. */
+/** Neither document reads from the store. */
 const app = testApp(undefined as unknown as Database);
 
 const headersOf = async (path: string) => Object.fromEntries((await call(app, null, path)).headers);
@@ -11,7 +11,7 @@ const headersOf = async (path: string) => Object.fromEntries((await call(app, nu
 describe.each([
   ['/', DASHBOARD_HEADERS],
   ['/docs', REFERENCE_HEADERS],
-])('the page at %s', (path, expected) => {
+])('the document at %s', (path, expected) => {
   const policy = expected['content-security-policy'];
   const directives = new Map(
     policy.split('; ').map((directive) => {
@@ -28,7 +28,7 @@ describe.each([
     expect(directives.get('default-src')).toBe("'none'");
   });
 
-  test.each(['script-src', 'style-src', 'connect-src'])('takes its %s from this process alone', (name) => {
+  test.each(['script-src', 'style-src', 'connect-src'])('allows only its own origin as %s', (name) => {
     expect(directives.get(name)).toBe("'self'");
   });
 
@@ -41,19 +41,19 @@ describe.each([
   });
 
   test('has nothing inline that the policy would break', async () => {
-    const page = await (await call(app, null, path)).text();
-    expect(page).not.toMatch(/<style|\sstyle=|\son\w+=|<script>|javascript:/i);
+    const html = await (await call(app, null, path)).text();
+    expect(html).not.toMatch(/<style|\sstyle=|\son\w+=|<script>|javascript:/i);
   });
 
-  test('loads only what keeps its type and is no part of anybody else’s page', async () => {
-    const page = await (await call(app, null, path)).text();
-    const assets = [...page.matchAll(/(?:src|<link[^>]*href)="([^"]+)"/g)].map(([, asset = '']) => asset);
+  test('loads only assets that keep their type and cannot be loaded by other origins', async () => {
+    const html = await (await call(app, null, path)).text();
+    const assets = [...html.matchAll(/(?:src|<link[^>]*href)="([^"]+)"/g)].map(([, asset = '']) => asset);
     expect(assets.length).toBeGreaterThan(1);
     for (const asset of assets) expect(await headersOf(asset)).toMatchObject(ASSET_HEADERS);
   });
 });
 
-test('the page for people takes no HTML from strings', () => {
+test('the dashboard takes no HTML from strings', () => {
   expect(DASHBOARD_HEADERS['content-security-policy']).toContain(
     "require-trusted-types-for 'script'; trusted-types 'none'",
   );

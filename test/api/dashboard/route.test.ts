@@ -11,22 +11,22 @@ const MAX_FIRST_LOAD_BYTES = 100_000;
 const GZIP = { headers: { 'accept-encoding': 'gzip, deflate, br' } };
 
 function assetsOf(html: string): string[] {
-  return [...html.matchAll(/(?:src|href)="(\/page\/[^"]+)"/g)].map(([, path = '']) => path);
+  return [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path = '']) => path);
 }
 
-onEveryEngine('the page', (store) => {
-  test('is one document at every address of it', async () => {
+onEveryEngine('the dashboard', (store) => {
+  test('is one document at every path', async () => {
     const app = testApp(store.db);
     const documents = await Promise.all(Object.values(DASHBOARD_PATHS).map(async (path) => call(app, null, path)));
-    for (const answer of documents) {
-      expect(answer.status).toBe(200);
-      expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
-      expect(answer.headers.get('cache-control')).toBe('no-cache');
+    for (const response of documents) {
+      expect(response.status).toBe(200);
+      expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+      expect(response.headers.get('cache-control')).toBe('no-cache');
     }
-    expect(new Set(await Promise.all(documents.map((answer) => answer.text()))).size).toBe(1);
+    expect(new Set(await Promise.all(documents.map((response) => response.text()))).size).toBe(1);
   });
 
-  test('forbids itself every other host, every inline script and style, and every frame', async () => {
+  test('forbids other hosts, inline scripts and styles, and frames', async () => {
     const { headers } = await call(testApp(store.db), null, '/');
     const policy = headers.get('content-security-policy') ?? '';
     expect(policy).toContain("default-src 'none'");
@@ -37,60 +37,63 @@ onEveryEngine('the page', (store) => {
     expect(headers.get('referrer-policy')).toBe('no-referrer');
   });
 
-  test('names no other host and holds nothing inline', async () => {
+  test('names no other host and contains nothing inline', async () => {
     const html = await (await call(testApp(store.db), null, '/')).text();
     expect(html).not.toMatch(/(https?:)?\/\/[\w-]+\./);
     expect(html).not.toMatch(/<style|style=|<script(?![^>]*src=)|\son\w+=/);
     expect(html.match(/<script /g)).toHaveLength(1);
   });
 
-  test('loads under 100 KB at first, compressed, from files that never change under their name', async () => {
+  test('has a first load under 100 KB compressed, from files that are cached forever', async () => {
     const app = testApp(store.db);
     const html = await call(app, null, '/', GZIP);
     const paths = assetsOf(new TextDecoder().decode(Bun.gunzipSync(await html.clone().arrayBuffer())));
-    const answers = await Promise.all(paths.map((path) => call(app, null, path, GZIP)));
+    const responses = await Promise.all(paths.map((path) => call(app, null, path, GZIP)));
     let bytes = (await html.bytes()).length;
-    for (const answer of answers) {
-      expect(answer.status).toBe(200);
-      expect(answer.headers.get('content-encoding')).toBe('gzip');
-      expect(answer.headers.get('vary')).toBe('accept-encoding');
-      bytes += (await answer.bytes()).length;
+    for (const response of responses) {
+      expect(response.status).toBe(200);
+      expect(response.headers.get('content-encoding')).toBe('gzip');
+      expect(response.headers.get('vary')).toBe('accept-encoding');
+      bytes += (await response.bytes()).length;
     }
     expect(paths.filter((path) => /-[a-z0-9]{8}\.(js|css)$/.test(path))).toHaveLength(2);
-    const lasting = answers.filter((answer) => answer.headers.get('cache-control')?.endsWith('immutable'));
-    expect(lasting).toHaveLength(2);
+    const immutable = responses.filter((response) => response.headers.get('cache-control')?.endsWith('immutable'));
+    expect(immutable).toHaveLength(2);
     expect(bytes).toBeLessThan(MAX_FIRST_LOAD_BYTES);
   });
 
-  test.each(['', 'br', 'gzip;q=0', 'deflate, gzip; q=0.0'])('comes plain to whoever accepts %p', async (accepted) => {
-    const answer = await call(testApp(store.db), null, '/', { headers: { 'accept-encoding': accepted } });
-    expect(answer.headers.get('content-encoding')).toBeNull();
-    expect(await answer.text()).toStartWith('<!doctype html>');
-  });
+  test.each(['', 'br', 'gzip;q=0', 'deflate, gzip; q=0.0'])(
+    'is not compressed for accept-encoding %p',
+    async (accepted) => {
+      const response = await call(testApp(store.db), null, '/', { headers: { 'accept-encoding': accepted } });
+      expect(response.headers.get('content-encoding')).toBeNull();
+      expect(await response.text()).toStartWith('<!doctype html>');
+    },
+  );
 
-  test('knows where the API is when the processor has another name', async () => {
+  test('knows the path of the API when the processor has another name', async () => {
     const html = await (await call(testApp(store.db, { PROCESSOR: 'chain' }), null, '/')).text();
     expect(html).toContain('<meta name="paybell-processor" content="chain">');
   });
 
-  test('is 404 for a file that it does not have, and 405 for another method', async () => {
+  test('is 404 for an unknown file, and 405 for another method', async () => {
     const app = testApp(store.db);
-    expect((await call(app, null, '/page/main-00000000.js')).status).toBe(404);
-    expect((await call(app, null, '/page/..%2fmain.tsx')).status).toBe(404);
+    expect((await call(app, null, '/assets/main-00000000.js')).status).toBe(404);
+    expect((await call(app, null, '/assets/..%2fmain.tsx')).status).toBe(404);
     expect((await call(app, null, '/webhooks', { method: 'POST' })).status).toBe(405);
     expect((await call(app, null, '/', { method: 'HEAD' })).status).toBe(200);
   });
 
-  test('is not there where only deliveries run', async () => {
+  test('is absent on an instance that only delivers', async () => {
     expect((await call(testApp(store.db, { ROLE: 'delivery' }), null, '/')).status).toBe(404);
   });
 });
 
-test('the page carries none of the schemas that the server checks with', async () => {
+test('the dashboard bundle contains none of the zod schemas of the server', async () => {
   for (const { text } of await bundleDashboard()) expect(text).not.toMatch(/ZodType|zod/i);
 });
 
-test('a built program has the finished page in it and needs no sources', async () => {
+test('an executable contains the bundled dashboard and needs no sources', async () => {
   const folder = tempFolder();
   try {
     const entry = join(folder.path, 'entry.ts');

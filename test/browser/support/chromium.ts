@@ -1,20 +1,20 @@
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 
-const USUAL_PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const COMMON_PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
-/** The browser that is installed: none is downloaded, so that what runs is what the system keeps up to date. */
+/** Uses the installed browser, which the system keeps up to date, instead of downloading one. */
 export function launchChromium(): Promise<Browser> {
   const args = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
   return chromium.launch({ executablePath: findChromium(process.env.CHROMIUM_PATH), args });
 }
 
 export function findChromium(named: string | undefined, exists = existsSync): string {
-  const found = named === undefined ? USUAL_PLACES.find(exists) : exists(named) ? named : undefined;
+  const found = named === undefined ? COMMON_PATHS.find(exists) : exists(named) ? named : undefined;
   if (found !== undefined) return found;
   throw new Error(
     named === undefined
-      ? 'There is no Chromium for the browser tests. Install it (Debian: apt-get install chromium), or say where it is with CHROMIUM_PATH.'
-      : `CHROMIUM_PATH names ${named}, and there is no such file.`,
+      ? 'The browser tests need Chromium. Install it (Debian: apt-get install chromium), or set CHROMIUM_PATH to its path.'
+      : `CHROMIUM_PATH is ${named}, which does not exist.`,
   );
 }

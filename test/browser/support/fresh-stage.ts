@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, beforeEach } from 'bun:test';
 import type { Browser } from 'playwright-core';
 import { launchChromium } from './chromium.ts';
-import { type Stage, setStage } from './stage.ts';
+import { type Stage, startStage } from './stage.ts';
 
-/** The one that may do everything, for tests that need a key with less. */
+/** The operator's key, for tests that create API keys with fewer permissions. */
 export const ADMIN_KEY = 'operator-key-of-the-browser-tests-0001';
 
-/** One browser for the file, and for each test a service and a receiver that nobody has used. */
-export function onFreshStage(
+/** Starts one browser for the file, and a new service and receiver for each test. */
+export function withFreshStage(
   settings: Record<string, string>,
   take: (browser: Browser, stage: Stage) => void | Promise<void>,
 ): void {
@@ -20,7 +20,7 @@ export function onFreshStage(
 
   beforeEach(async () => {
     await stage?.[Symbol.asyncDispose]();
-    stage = await setStage({ ADMIN_KEY, ...settings });
+    stage = await startStage({ ADMIN_KEY, ...settings });
     if (browser !== undefined) await take(browser, stage);
   });
 

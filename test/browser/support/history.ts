@@ -9,8 +9,8 @@ const MINUTES = 58;
 const MINUTE_MS = 60_000;
 const RECEIVERS = ['https://billing.example.com/paybell', 'https://ledger.example.net/inbound/transfers'];
 
-/** The last hour of a shop with one bad spell, counted by the service's own recorder with its clock put back. */
-export async function liveThroughAnHour({ databaseFile, credentials: { entityId } }: Stage): Promise<void> {
+/** Records the statistics of a past hour with one outage, through the service's own recorder with an injected clock. */
+export async function recordAnHour({ databaseFile, credentials: { entityId } }: Stage): Promise<void> {
   const db = await openSqlite(databaseFile);
   const nowMs = Date.now();
   let clockMs = nowMs;
@@ -25,22 +25,22 @@ export async function liveThroughAnHour({ databaseFile, credentials: { entityId 
   await db.close();
 }
 
-/** Waves without chance, so that every run draws the same picture. */
+/** Deterministic waves, so that every run draws the same charts. */
 function recordMinute(recorder: StatsRecorder, entityId: string, destination: DestinationKey, minute: number): void {
   const events = Math.round(34 + 14 * Math.sin(minute / 6) + 6 * Math.sin(minute * 1.7));
-  const isBad = minute >= 22 && minute < 28;
+  const isOutage = minute >= 22 && minute < 28;
   for (let event = 0; event < events; event++) {
     recorder.accepted(entityId, [destination]);
-    if (isBad && event % 3 !== 0) continue;
-    recorder.delivered(destination, receiptMs(event, events, isBad));
+    if (isOutage && event % 3 !== 0) continue;
+    recorder.delivered(destination, receiptMs(event, events, isOutage));
   }
   if (minute === 27) for (let event = 0; event < 4; event++) recorder.failed(destination);
-  // What was missed comes on the next retries.
+  // The retries deliver what failed during the outage.
   if (minute >= 28 && minute < 31) for (let event = 0; event < 40; event++) recorder.delivered(destination, 240_000);
 }
 
-function receiptMs(event: number, events: number, isBad: boolean): number {
+function receiptMs(event: number, events: number, isOutage: boolean): number {
   const share = event / events;
   const usual = 16 + 12 * share + (share > 0.94 ? 60 : 0) + (share > 0.97 ? 180 : 0);
-  return isBad ? usual * 45 : usual;
+  return isOutage ? usual * 45 : usual;
 }

@@ -1,17 +1,17 @@
-/** A receiver on loopback that remembers what came and answers as it is told. */
+/** A receiver on loopback that stores every request and responds as configured. */
 export type Receiver = AsyncDisposable & {
   readonly url: string;
-  readonly received: readonly Post[];
-  /** From now on it answers with this status. */
-  answerWith: (status: number, body?: string) => void;
+  readonly received: readonly ReceivedRequest[];
+  /** Sets the response to all further requests. */
+  respondWith: (status: number, body?: string) => void;
 };
 
-export type Post = { readonly path: string; readonly headers: Headers; readonly body: string };
+export type ReceivedRequest = { readonly path: string; readonly headers: Headers; readonly body: string };
 
-/** `delayMs` is asked before each answer, with how many came before. */
+/** `delayMs` gives the delay of each response from the number of requests before it. */
 export function startReceiver(delayMs: (count: number) => number = () => 0): Receiver {
-  const received: Post[] = [];
-  let answer = { status: 200, body: '{"received":true}' };
+  const received: ReceivedRequest[] = [];
+  let reply = { status: 200, body: '{"received":true}' };
   const server = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
@@ -19,14 +19,14 @@ export function startReceiver(delayMs: (count: number) => number = () => 0): Rec
       received.push({ path: new URL(request.url).pathname, headers: request.headers, body: await request.text() });
       const waitMs = delayMs(received.length - 1);
       if (waitMs > 0) await Bun.sleep(waitMs);
-      return new Response(answer.body, { status: answer.status });
+      return new Response(reply.body, { status: reply.status });
     },
   });
   return {
     url: `http://127.0.0.1:${server.port}`,
     received,
-    answerWith(status, body = '') {
-      answer = { status, body };
+    respondWith(status, body = '') {
+      reply = { status, body };
     },
     async [Symbol.asyncDispose]() {
       await server.stop(true);

@@ -3,7 +3,7 @@ import { tempFolder } from '../../support/paybell.ts';
 import { type Credentials, startTestService } from '../../support/service.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
 
-/** A service with a store of its own, a receiver, and a client with which a test sets things up as an integrator would. */
+/** A service with its own store, a receiver, and a client that tests use to set up data. */
 export type Stage = AsyncDisposable & {
   readonly url: string;
   readonly credentials: Credentials;
@@ -12,7 +12,7 @@ export type Stage = AsyncDisposable & {
   readonly databaseFile: string;
 };
 
-export async function setStage(settings: Record<string, string> = {}): Promise<Stage> {
+export async function startStage(settings: Record<string, string> = {}): Promise<Stage> {
   const folder = tempFolder();
   const databaseFile = `${folder.path}/paybell.db`;
   const service = await startTestService(`sqlite:${databaseFile}`, settings);

@@ -3,7 +3,7 @@ import type { Stage } from './stage.ts';
 
 export type Look = { theme?: 'light' | 'dark'; width?: number; height?: number; scale?: number };
 
-const MOST_STOPS = 80;
+const MAX_TAB_STOPS = 80;
 
 const NAME_OF_FOCUSED = `(() => {
   const { activeElement: focused } = document;
@@ -11,9 +11,9 @@ const NAME_OF_FOCUSED = `(() => {
   return label.trim();
 })()`;
 
-/** A tab that notes what no visitor should ever cause: errors in the console, and requests to another host. */
+/** A tab that records console errors and requests to other hosts, neither of which the dashboard may cause. */
 export class Tab implements AsyncDisposable {
-  readonly faults: string[] = [];
+  readonly errors: string[] = [];
 
   private constructor(
     readonly context: BrowserContext,
@@ -21,11 +21,11 @@ export class Tab implements AsyncDisposable {
     private readonly stage: Stage,
   ) {
     page.on('console', (message) => {
-      if (message.type() === 'error' || message.type() === 'warning') this.faults.push(message.text());
+      if (message.type() === 'error' || message.type() === 'warning') this.errors.push(message.text());
     });
-    page.on('pageerror', (error) => this.faults.push(error.message));
+    page.on('pageerror', (error) => this.errors.push(error.message));
     page.on('request', (request) => {
-      if (new URL(request.url()).origin !== stage.url) this.faults.push(`asked ${request.url()}`);
+      if (new URL(request.url()).origin !== stage.url) this.errors.push(`request to ${request.url()}`);
     });
   }
 
@@ -43,28 +43,28 @@ export class Tab implements AsyncDisposable {
     return new Tab(context, await context.newPage(), stage);
   }
 
-  /** At an address of the page, through the form like anybody else. */
-  async signIn(address = '/webhooks', { remember = false, credentials = this.stage.credentials } = {}): Promise<void> {
-    await this.page.goto(address);
-    await this.page.getByLabel('Entity id').fill(credentials.entityId);
+  /** Signs in through the form at this path of the dashboard. */
+  async signIn(path = '/webhooks', { remember = false, credentials = this.stage.credentials } = {}): Promise<void> {
+    await this.page.goto(path);
+    await this.page.getByLabel('Entity ID').fill(credentials.entityId);
     await this.page.getByLabel('API key').fill(credentials.apiKey);
     if (remember) await this.page.getByLabel('Remember').check();
     await this.page.getByRole('button', { name: 'Sign in' }).click();
     await this.page.getByRole('navigation', { name: 'Views' }).waitFor();
   }
 
-  /** Presses Tab until the focus is on what bears this name; fails when a round through the page has not met it. */
+  /** Presses Tab until the element with this name has the focus. */
   async tabTo(name: RegExp): Promise<void> {
-    for (let presses = 0; presses < MOST_STOPS; presses += 1) {
+    for (let presses = 0; presses < MAX_TAB_STOPS; presses += 1) {
       await this.page.keyboard.press('Tab');
       if (name.test(String(await this.page.evaluate(NAME_OF_FOCUSED)))) return;
     }
-    throw new Error(`no ${name} could be reached by Tab`);
+    throw new Error(`Tab did not reach an element named ${name}`);
   }
 
-  /** What was noted, but for what the test itself provoked. */
-  faultsBut(expected: RegExp): string[] {
-    return this.faults.filter((fault) => !expected.test(fault));
+  /** The recorded errors, except those that the test provokes on purpose. */
+  errorsExcept(expected: RegExp): string[] {
+    return this.errors.filter((error) => !expected.test(error));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -6,22 +6,22 @@ const number = new Intl.NumberFormat();
 
 type PagerProps = {
   total: number;
-  /** Of the address: where the steps lead from, also while its rows are still on their way. */
+  /** The page in the URL, even while its rows are still loading. */
   page: number;
   limit: number;
-  /** Of what is shown: the number of its first row, and how many there are. */
+  /** The number of the first row shown, and how many rows are shown. */
   from?: number;
   shown: number;
   what: string;
 };
 
-/** Where in the list we are, exactly, and the way to the rest. It changes `page` and `limit` in the address. */
+/** The position in the list, with exact totals. Its controls change `page` and `limit` in the URL. */
 export function Pager({ total, page, limit, from = (page - 1) * limit + 1, shown, what }: PagerProps) {
   const last = Math.max(1, Math.ceil(total / limit));
   return (
-    <nav class="pager" aria-label={`Pages of ${what}`}>
+    <nav class="pager" aria-label={`Pagination of ${what}`}>
       <p class="number" role="status">
-        {shown === 0 ? 'None' : `${number.format(from)}–${number.format(from + shown - 1)}`} of{' '}
+        {shown === 0 ? '0' : `${number.format(from)}–${number.format(from + shown - 1)}`} of{' '}
         <strong>{number.format(total)}</strong> {what}
       </p>
       <label class="pager-size">

@@ -1,13 +1,13 @@
 import { changeQuery } from '../../router.tsx';
-import { Empty } from './states.tsx';
+import { Empty } from '../view/states.tsx';
 
-/** There are some, but none on the page that the address names. */
+/** The list has rows, but not on the page in the URL. */
 export function PastTheEnd({ total, limit }: { total: number; limit: number }) {
   return (
-    <Empty icon="search" title="This page is past the end">
-      <p>The list is shorter than it was, or the address names a page that never was.</p>
+    <Empty icon="search" title="No results on this page">
+      <p>The list has fewer pages than the URL asks for.</p>
       <button type="button" class="button" onClick={() => changeQuery({ page: Math.ceil(total / limit) })}>
-        Go to the last page
+        Go to last page
       </button>
     </Empty>
   );

@@ -1,20 +1,20 @@
 import type { AttemptError } from '../../../domain/attempt.ts';
 
-/** Why an attempt got no answer, in words; the code itself is what the API says. */
+/** The API reports the code; people read the text. */
 const TEXTS: Readonly<Record<AttemptError, string>> = {
-  timeout: 'No whole answer in time',
-  dns: 'The host’s name could not be resolved',
-  blocked_address: 'The host is at an address that is not public',
-  invalid_url: 'The URL is no longer allowed',
-  refused: 'Nobody listens on that port',
-  unreachable: 'There is no way to that address',
-  tls: 'No connection that can be trusted',
-  reset: 'The connection broke off',
-  bad_response: 'What came back was not an HTTP response',
-  unprocessable: 'It could not be prepared',
-  failed: 'It failed for another reason',
+  timeout: 'Timed out',
+  dns: 'DNS lookup failed',
+  blocked_address: 'Blocked: not a public address',
+  invalid_url: 'URL is not allowed',
+  refused: 'Connection refused',
+  unreachable: 'Host unreachable',
+  tls: 'TLS handshake failed',
+  reset: 'Connection reset',
+  bad_response: 'Invalid HTTP response',
+  unprocessable: 'Request could not be prepared',
+  failed: 'Request failed',
 };
 
 export function errorText(error: string | null): string {
-  return error === null ? 'No answer' : ((TEXTS as Readonly<Record<string, string>>)[error] ?? error);
+  return error === null ? 'No response' : ((TEXTS as Readonly<Record<string, string>>)[error] ?? error);
 }

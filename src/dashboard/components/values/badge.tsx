@@ -3,7 +3,7 @@ import { Icon, type IconName } from '../icon.tsx';
 
 export type Tone = 'neutral' | 'info' | 'good' | 'warning' | 'bad';
 
-/** A state in an icon and a word, so that nobody has to know it by its colour. */
+/** A state as icon and word, so that it never depends on colour alone. */
 export function Badge({ tone, icon, children }: { tone: Tone; icon: IconName; children: ComponentChildren }) {
   return (
     <span class={`badge badge-${tone}`}>

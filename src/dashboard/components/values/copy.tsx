@@ -4,11 +4,11 @@ import { Icon } from '../icon.tsx';
 
 const SHOWN_MS = 1_600;
 
-/** A text that is only fetched when it is wanted; null when it could not be had. */
-type LateText = () => Promise<string | null>;
-type CopyProps = { text: string | LateText; label: string; compact?: boolean };
+/** Loads the text when the button is pressed; null if that failed. */
+type LazyText = () => Promise<string | null>;
+type CopyProps = { text: string | LazyText; label: string; compact?: boolean };
 
-/** Copies a text and says so, to the eye and to a screen reader. */
+/** Copies a text and confirms it, visually and to a screen reader. */
 export function CopyButton({ text, label, compact = false }: CopyProps) {
   const [copied, setCopied] = useState(false);
   useEffect(() => {
@@ -17,8 +17,8 @@ export function CopyButton({ text, label, compact = false }: CopyProps) {
     return () => clearTimeout(timer);
   }, [copied]);
   const copy = async () => {
-    const copying = typeof text === 'string' ? text : await text();
-    if (copying !== null) setCopied(await toClipboard(copying));
+    const value = typeof text === 'string' ? text : await text();
+    if (value !== null) setCopied(await writeClipboard(value));
   };
   return (
     <button
@@ -37,8 +37,8 @@ export function CopyButton({ text, label, compact = false }: CopyProps) {
   );
 }
 
-/** The modern way exists on secure origins only, and the page may be served to a private network over plain HTTP. */
-async function toClipboard(text: string): Promise<boolean> {
+/** `navigator.clipboard` exists on secure origins only, and a private network may serve the dashboard over plain HTTP. */
+async function writeClipboard(text: string): Promise<boolean> {
   if (navigator.clipboard !== undefined) {
     const written = await navigator.clipboard.writeText(text).then(
       () => true,
@@ -49,7 +49,7 @@ async function toClipboard(text: string): Promise<boolean> {
   const area = document.createElement('textarea');
   area.value = text;
   area.className = 'visually-hidden';
-  // A dialog in front makes everything outside of it unreachable.
+  // Everything outside an open modal dialog is inert and cannot be selected.
   (document.querySelector('dialog[open]') ?? document.body).append(area);
   area.select();
   const copied = document.execCommand('copy');
@@ -59,7 +59,7 @@ async function toClipboard(text: string): Promise<boolean> {
 
 type Command = { method?: string; path: string; body?: unknown };
 
-/** The same request for a terminal. The key stays a variable: what is copied is often pasted where others read. */
+/** The credentials stay variables, because a copied command is often pasted where others can read it. */
 export function curlOf({ method = 'GET', path, body }: Command): string {
   const lines = [
     `curl -s ${method === 'GET' || (method === 'POST' && body !== undefined) ? '' : `-X ${method} `}'${location.origin}${API_PATH}${path}'`,
@@ -72,7 +72,7 @@ export function curlOf({ method = 'GET', path, body }: Command): string {
 }
 
 export function Curl(command: Command) {
-  return <CodeBlock text={curlOf(command)} label="Copy the command" />;
+  return <CodeBlock text={curlOf(command)} label="Copy command" />;
 }
 
 export function CodeBlock({ text, label }: { text: string; label: string }) {

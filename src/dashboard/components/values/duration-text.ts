@@ -3,15 +3,15 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 
-/** A length of time in the unit that a person would say it in. */
-export function spanText(ms: number): string {
+/** A duration in the unit that fits it best, such as `3.5 min`. */
+export function durationText(ms: number): string {
   if (ms < SECOND_MS) return `${Math.round(ms)} ms`;
   if (ms < MINUTE_MS) return `${rounded(ms / SECOND_MS)} s`;
   if (ms < HOUR_MS) return `${rounded(ms / MINUTE_MS)} min`;
   return ms < DAY_MS ? `${rounded(ms / HOUR_MS)} h` : `${rounded(ms / DAY_MS)} days`;
 }
 
-/** One decimal only where it tells something. */
+/** One decimal below ten, none above. */
 function rounded(value: number): string {
   return value < 10 ? String(Math.round(value * 10) / 10) : String(Math.round(value));
 }

@@ -2,18 +2,18 @@ import { useState } from 'preact/hooks';
 import { layOutJson } from '../../../domain/json-layout.ts';
 import { CopyButton } from './copy.tsx';
 
-/** Beyond this many pieces colour costs more than it helps. */
-const MAX_COLOURED = 2_000;
+/** Above this number of tokens, highlighting takes too long to render. */
+const MAX_HIGHLIGHTED = 2_000;
 
-/** A text of JSON as a person reads it, or byte for byte as it is sent. What is copied is always the latter. */
-export function JsonText({ text, what }: { text: string; what: string }) {
+/** JSON formatted for reading, or exactly as sent. The copy button always copies it as sent. */
+export function JsonText({ text, title }: { text: string; title: string }) {
   const [raw, setRaw] = useState(false);
   return (
     <div class="json-text">
       <div class="json-text-head">
-        <h3>{what}</h3>
+        <h3>{title}</h3>
         <fieldset class="segments">
-          <legend class="visually-hidden">How to show the {what.toLowerCase()}</legend>
+          <legend class="visually-hidden">{title} format</legend>
           <button type="button" aria-pressed={!raw} onClick={() => setRaw(false)}>
             Pretty
           </button>
@@ -27,7 +27,7 @@ export function JsonText({ text, what }: { text: string; what: string }) {
         <pre tabIndex={0} class={raw ? 'wrapped' : ''}>
           <code>{raw ? text : <Pretty text={text} />}</code>
         </pre>
-        <CopyButton text={text} label={`Copy the ${what.toLowerCase()} as it is sent`} compact />
+        <CopyButton text={text} label={`Copy ${title.toLowerCase()} as sent`} compact />
       </div>
     </div>
   );
@@ -36,7 +36,7 @@ export function JsonText({ text, what }: { text: string; what: string }) {
 function Pretty({ text }: { text: string }) {
   const pieces = layOutJson(text);
   if (pieces === null) return <>{text}</>;
-  if (pieces.length > MAX_COLOURED) return <>{pieces.map((piece) => piece.text).join('')}</>;
+  if (pieces.length > MAX_HIGHLIGHTED) return <>{pieces.map((piece) => piece.text).join('')}</>;
   return (
     <>
       {pieces.map(({ kind, text: piece }, index) =>

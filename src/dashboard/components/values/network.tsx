@@ -1,6 +1,6 @@
 import { networkName } from '../../../domain/networks.ts';
 
-/** A network by its name, with the id that the API knows it by. */
+/** A network by its name and its ID in the API. */
 export function Network({ networkId }: { networkId: number }) {
   const name = networkName(networkId);
   return (
@@ -10,7 +10,7 @@ export function Network({ networkId }: { networkId: number }) {
   );
 }
 
-/** The choices of a select; the chosen one is among them even where nothing is known of it. */
+/** The options of a select. They include the chosen network even if the server does not know it. */
 export function NetworkOptions({ networks, chosen }: { networks: readonly number[]; chosen: string }) {
   const known = networks.map(String);
   const values = chosen === '' || known.includes(chosen) ? known : [...known, chosen];

@@ -1,61 +1,61 @@
 import { useEffect, useState } from 'preact/hooks';
 import { BoundedMap } from '../../../domain/bounded-map.ts';
-import { createStore, useStore } from '../../observable.ts';
+import { createObservable, useObservable } from '../../observable.ts';
 
-/** One clock for all times in view: a timer for each of a hundred rows would wake the page a hundred times. */
-const nowMs = createStore(Date.now());
+/** All relative times share one timer instead of running one for each row. */
+const nowMs = createObservable(Date.now());
 const TICK_MS = 10_000;
 setInterval(() => nowMs.set(Date.now()), TICK_MS);
 
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style: 'narrow' });
-const thisYear = new Intl.DateTimeFormat(undefined, {
+const shortDateTime = new Intl.DateTimeFormat(undefined, {
   day: 'numeric',
   month: 'short',
   hour: '2-digit',
   minute: '2-digit',
 });
-const dated = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
-const exactly = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'long' });
+const mediumDate = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
+const fullDateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'long' });
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 
 const MINUTE_S = 60;
 const HOUR_S = 3_600;
 const DAY_S = 86_400;
 
-/** A moment in Unix seconds, near ones by their distance; the exact one, in the viewer's zone, on hover. */
+/** A time in Unix seconds: relative within a day, otherwise a date. The exact time, in the viewer's zone, is the tooltip. */
 export function Time({ seconds }: { seconds: number }) {
-  const now = useStore(nowMs) / 1000;
+  const now = useObservable(nowMs) / 1000;
   const date = new Date(seconds * 1000);
   return (
     <time class="time" dateTime={date.toISOString()} title={exactText(seconds)}>
-      {near(seconds - now) ?? distant(date, now)}
+      {relativeText(seconds - now) ?? dateText(date, now)}
     </time>
   );
 }
 
-const MAX_KEPT = 1_000;
-const exactTexts = new BoundedMap<number, string>(MAX_KEPT);
+const MAX_CACHED = 1_000;
+const exactTexts = new BoundedMap<number, string>(MAX_CACHED);
 
-/** Kept, because it takes the browser long to write it out and the rows of a busy list share their seconds. */
+/** Cached, because `Intl` formatting is slow and rows of a busy list share their seconds. */
 function exactText(seconds: number): string {
-  const kept = exactTexts.get(seconds);
-  if (kept !== undefined) return kept;
-  const text = `${exactly.format(new Date(seconds * 1000))} · Unix ${seconds}`;
+  const cached = exactTexts.get(seconds);
+  if (cached !== undefined) return cached;
+  const text = `${fullDateTime.format(new Date(seconds * 1000))} · Unix ${seconds}`;
   exactTexts.set(seconds, text);
   return text;
 }
 
-/** A moment in Unix milliseconds by the clock, for things that follow each other closely. */
+/** A time in Unix milliseconds to the second, for events close to each other. */
 export function ClockTime({ milliseconds }: { milliseconds: number }) {
   const date = new Date(milliseconds);
   return (
-    <time class="time" dateTime={date.toISOString()} title={`${exactly.format(date)} · Unix ms ${milliseconds}`}>
+    <time class="time" dateTime={date.toISOString()} title={`${fullDateTime.format(date)} · Unix ms ${milliseconds}`}>
       {clock.format(date)}
     </time>
   );
 }
 
-function near(deltaS: number): string | null {
+function relativeText(deltaS: number): string | null {
   const distanceS = Math.abs(deltaS);
   if (distanceS < 5) return 'now';
   if (distanceS < MINUTE_S) return relative.format(Math.round(deltaS), 'second');
@@ -64,11 +64,13 @@ function near(deltaS: number): string | null {
   return null;
 }
 
-function distant(date: Date, nowS: number): string {
-  return date.getFullYear() === new Date(nowS * 1000).getFullYear() ? thisYear.format(date) : dated.format(date);
+function dateText(date: Date, nowS: number): string {
+  return date.getFullYear() === new Date(nowS * 1000).getFullYear()
+    ? shortDateTime.format(date)
+    : mediumDate.format(date);
 }
 
-/** Seconds left until a moment, drawn every second while anybody looks. */
+/** The seconds left until a time. */
 export function Countdown({ untilMs }: { untilMs: number }) {
   const [leftS, setLeftS] = useState(() => secondsUntil(untilMs));
   useEffect(() => {

@@ -46,14 +46,14 @@ export function Grid({ coverage, busy, onRegister }: GridProps) {
   );
 }
 
-/** Long names may break between their words. */
+/** Lets long event names wrap between their words. */
 function breakable(event: string) {
   return event.split(/(?=[A-Z])/).flatMap((word, index) => (index === 0 ? [word] : [<wbr key={index} />, word]));
 }
 
 const KINDS = Object.keys(CELL_KINDS) as CellKind[];
 
-/** What each kind of cell looks like, and how many there are. */
+/** The kinds of cells with their counts. */
 export function Legend({ coverage }: { coverage: Coverage }) {
   const cells = coverage.networks.flatMap(({ events }) => events);
   const count = (kind: CellKind) => cells.filter((cell) => kindOf(cell) === kind).length;

@@ -2,35 +2,38 @@ import { useState } from 'preact/hooks';
 import { paybell } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { Failure, Loading } from '../../components/lists/states.tsx';
-import { ViewHead } from '../../components/lists/view-head.tsx';
-import { useStore } from '../../observable.ts';
+import { Failure, Loading } from '../../components/view/states.tsx';
+import { ViewHead } from '../../components/view/view-head.tsx';
+import { useObservable } from '../../observable.ts';
 import { useResponse } from '../../use-response.ts';
-import { webhooksChanged } from '../webhooks/changed-signal.ts';
 import type { Chosen } from '../webhooks/dialogs/pairs.tsx';
 import { RegisterDialog } from '../webhooks/dialogs/register-dialog.tsx';
+import { webhooksRevision } from '../webhooks/revision.ts';
 import { Grid, Legend } from './grid.tsx';
 
-/** Which networks and events anybody listens to, so that a gap is seen at once and filled with a click. */
+/** Which networks and events have webhooks. A gap is visible at a glance and filled with one click. */
 export function Coverage() {
-  const change = useStore(webhooksChanged);
-  const { data, problem, loading, again } = useResponse(`coverage ${change}`, (signal) =>
+  const revision = useObservable(webhooksRevision);
+  const { data, problem, loading, reload } = useResponse(`coverage ${revision}`, (signal) =>
     paybell().webhooks.coverage({ signal }),
   );
   const [registering, setRegistering] = useState<Chosen | null>(null);
   return (
     <>
-      <ViewHead title="Coverage" about="Every network with every event. An empty cell is something nobody is told.">
+      <ViewHead
+        title="Coverage"
+        description="Webhooks for every network and event. An empty cell has no webhook: click it to register one."
+      >
         <ActionButton
           needs="webhooks:write"
           class="button button-primary"
           onClick={() => setRegistering({ networkIds: [], events: [] })}
         >
           <Icon name="plus" />
-          Register
+          Register webhooks
         </ActionButton>
       </ViewHead>
-      {data === null && problem !== null ? <Failure problem={problem} again={again} /> : null}
+      {data === null && problem !== null ? <Failure problem={problem} reload={reload} /> : null}
       {data === null && problem === null ? <Loading what="coverage" /> : null}
       {data === null ? null : (
         <>

@@ -2,24 +2,44 @@ import type { DeliveryStatus } from '../../../domain/attempt.ts';
 import type { IconName } from '../../components/icon.tsx';
 import { Badge, type Tone } from '../../components/values/badge.tsx';
 
-type Look = { readonly label: string; readonly tone: Tone; readonly icon: IconName; readonly about: string };
+type Display = { readonly label: string; readonly tone: Tone; readonly icon: IconName; readonly description: string };
 
-export const STATUS_LOOKS: Readonly<Record<DeliveryStatus, Look>> = {
-  delivered: { label: 'Delivered', tone: 'good', icon: 'check', about: 'The receiver took it.' },
-  pending: { label: 'Pending', tone: 'info', icon: 'clock', about: 'Its first attempt is about to be made.' },
-  retrying: { label: 'Retrying', tone: 'warning', icon: 'retry', about: 'An attempt failed; it is tried again.' },
-  failed: { label: 'Failed', tone: 'bad', icon: 'cross', about: 'Every attempt failed; it was given up.' },
-  held: { label: 'Held', tone: 'neutral', icon: 'pause', about: 'Its webhook is suspended; it waits for a resume.' },
+export const STATUS_DISPLAY: Readonly<Record<DeliveryStatus, Display>> = {
+  delivered: {
+    label: 'Delivered',
+    tone: 'good',
+    icon: 'check',
+    description: 'The endpoint responded with a 2xx status.',
+  },
+  pending: { label: 'Pending', tone: 'info', icon: 'clock', description: 'Waiting for its first attempt.' },
+  retrying: {
+    label: 'Retrying',
+    tone: 'warning',
+    icon: 'retry',
+    description: 'An attempt failed. Another one is scheduled.',
+  },
+  failed: {
+    label: 'Failed',
+    tone: 'bad',
+    icon: 'cross',
+    description: 'Failed permanently. No more attempts are scheduled.',
+  },
+  held: {
+    label: 'Held',
+    tone: 'neutral',
+    icon: 'pause',
+    description: 'Its webhook is suspended. It is sent when you resume the webhook.',
+  },
   cancelled: {
     label: 'Cancelled',
     tone: 'neutral',
     icon: 'minus',
-    about: 'Its webhook was deleted before it was sent.',
+    description: 'Its webhook was deleted before it was sent.',
   },
 };
 
 export function StatusBadge({ status }: { status: DeliveryStatus }) {
-  const { label, tone, icon } = STATUS_LOOKS[status];
+  const { label, tone, icon } = STATUS_DISPLAY[status];
   return (
     <Badge tone={tone} icon={icon}>
       {label}

@@ -1,32 +1,27 @@
+import { FirstEvent } from '../../components/first-event.tsx';
 import { PastTheEnd } from '../../components/lists/past-the-end.tsx';
-import { Empty } from '../../components/lists/states.tsx';
-import { Curl } from '../../components/values/copy.tsx';
+import { Empty } from '../../components/view/states.tsx';
 import { DASHBOARD_PATHS } from '../../paths.ts';
 import { Link } from '../../router.tsx';
 
-/** A first event to paste: it needs no more than its kind and its network. */
-const FIRST = { event: 'TransferFinalized', networkId: 8453, transferId: 'trf_1', amount: '25.00', currency: 'USDC' };
-
-export function NoneYet() {
+export function NoDeliveries() {
   return (
-    <Empty icon="deliveries" title="Nothing has been sent yet">
+    <Empty icon="deliveries" title="No deliveries yet">
       <p>
-        A delivery is one event on its way to one webhook. With a <Link to={DASHBOARD_PATHS.webhooks}>webhook</Link>{' '}
-        registered for it, send a first event and watch it arrive here:
+        A delivery is one event sent to one webhook. Register a <Link to={DASHBOARD_PATHS.webhooks}>webhook</Link>, then
+        publish an event. Its deliveries appear here automatically.
       </p>
-      <Curl method="POST" path="/events" body={FIRST} />
+      <FirstEvent />
     </Empty>
   );
 }
 
-/** Deliveries there are, but not where the address looks. */
-export function NothingHere({ total, limit, clear }: { total: number; limit: number; clear: () => void }) {
+/** There are deliveries, but none on this page or for these filters. */
+export function NoMatches({ total, limit, clear }: { total: number; limit: number; clear: () => void }) {
   if (total > 0) return <PastTheEnd total={total} limit={limit} />;
   return (
-    <Empty icon="search" title="No delivery matches">
-      <p>
-        None is in this state, or of this event, network, webhook and time. New ones that match appear by themselves.
-      </p>
+    <Empty icon="search" title="No matching deliveries">
+      <p>No delivery matches these filters. New deliveries that do appear here automatically.</p>
       <button type="button" class="button" onClick={clear}>
         Show all deliveries
       </button>

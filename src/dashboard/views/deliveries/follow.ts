@@ -1,44 +1,42 @@
 import type { Delivery, DeliveryList, DeliveryListQuery } from '../../../client/types.ts';
 
-/** What the list shows, and how many newer ones wait above it until the person has finished reading. */
-export type Shown = { readonly list: DeliveryList; readonly waiting: number };
+/** The deliveries on screen, and how many newer ones are not shown so that no row moves while someone is reading. */
+export type Shown = { readonly list: DeliveryList; readonly newer: number };
 
-export type AskList = (query: DeliveryListQuery) => Promise<DeliveryList>;
+export type FetchList = (query: DeliveryListQuery) => Promise<DeliveryList>;
 
-/** The newest page. */
-export async function showNewest(ask: AskList, query: DeliveryListQuery): Promise<Shown> {
-  return { list: await ask(query), waiting: 0 };
+export async function showNewest(fetchList: FetchList, query: DeliveryListQuery): Promise<Shown> {
+  return { list: await fetchList(query), newer: 0 };
 }
 
 /**
- * The page as it stands, each of its deliveries as it is now: what came after its first is counted and not shown, so
- * that nothing moves under the eyes of whoever reads it.
+ * Refreshes the deliveries on screen without moving them: deliveries newer than the first one are counted, not shown.
  */
-export async function keepInPlace(ask: AskList, query: DeliveryListQuery, shown: Shown): Promise<Shown> {
+export async function keepInPlace(fetchList: FetchList, query: DeliveryListQuery, shown: Shown): Promise<Shown> {
   const first = shown.list.deliveries[0];
-  if (first === undefined) return showNewest(ask, query);
+  if (first === undefined) return showNewest(fetchList, query);
   const untilS = Math.min(Number(query.until ?? Number.POSITIVE_INFINITY), first.dateCreated + 1);
-  const [all, now] = await Promise.all([ask({ ...query, limit: 1 }), ask({ ...query, until: untilS })]);
-  return heldBack(shown, all.totalResults, now);
+  const [all, current] = await Promise.all([fetchList({ ...query, limit: 1 }), fetchList({ ...query, until: untilS })]);
+  return mergeInPlace(shown, all.totalResults, current);
 }
 
-/** `now` is the page up to the second of the first one shown, and so may begin with newer ones of that second. */
-export function heldBack(shown: Shown, totalResults: number, now: DeliveryList): Shown {
+/** `current` ends with the second of the first delivery shown, so it may begin with newer ones from that second. */
+function mergeInPlace(shown: Shown, totalResults: number, current: DeliveryList): Shown {
   const before = shown.list.deliveries;
-  const places = new Map(now.deliveries.map(({ deliveryId }, index) => [deliveryId, index]));
-  const known = before.find(({ deliveryId }) => places.has(deliveryId));
+  const positions = new Map(current.deliveries.map(({ deliveryId }, index) => [deliveryId, index]));
+  const known = before.find(({ deliveryId }) => positions.has(deliveryId));
   if (known === undefined) {
-    // More came within that second than a page holds, or all have left the filter: what is shown stays until asked.
-    const seen = shown.list.totalResults - shown.waiting;
-    return { list: { ...shown.list, totalResults }, waiting: Math.max(0, totalResults - seen) };
+    // More arrived within that second than fit on a page, or all have left the filter: keep what is on screen.
+    const seen = shown.list.totalResults - shown.newer;
+    return { list: { ...shown.list, totalResults }, newer: Math.max(0, totalResults - seen) };
   }
-  const newer = places.get(before[0]?.deliveryId ?? '') ?? 0;
-  const kept = now.deliveries.slice(newer);
+  const skipped = positions.get(before[0]?.deliveryId ?? '') ?? 0;
+  const kept = current.deliveries.slice(skipped);
   const deliveries = [...kept, ...pushedOff(before, kept)];
-  return { list: { totalResults, deliveries }, waiting: Math.max(0, totalResults - now.totalResults + newer) };
+  return { list: { totalResults, deliveries }, newer: Math.max(0, totalResults - current.totalResults + skipped) };
 }
 
-/** Those that only stand too deep by now; one that left the filter was shown above the last of the kept and is gone. */
+/** Rows after the last one kept: newer deliveries pushed them off the page. A row missing above it has left the filter. */
 function pushedOff(before: readonly Delivery[], kept: readonly Delivery[]): readonly Delivery[] {
   const last = kept.at(-1);
   if (last === undefined) return [];

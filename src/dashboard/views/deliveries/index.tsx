@@ -3,42 +3,42 @@ import type { DeliveryListQuery } from '../../../client/types.ts';
 import { DEFAULT_LIMIT } from '../../../contract/list-query.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { LiveSwitch } from '../../components/lists/live-switch.tsx';
 import { Pager } from '../../components/lists/pager.tsx';
-import { Failure, Loading, Notice } from '../../components/lists/states.tsx';
-import { ViewHead } from '../../components/lists/view-head.tsx';
+import { LiveSwitch } from '../../components/view/live-switch.tsx';
+import { Failure, Loading, ProblemAlert } from '../../components/view/states.tsx';
+import { ViewHead } from '../../components/view/view-head.tsx';
 import { live } from '../../live.ts';
-import { useStore } from '../../observable.ts';
-import { usePlace } from '../../router.tsx';
-import { NoneYet, NothingHere } from './empty.tsx';
+import { useObservable } from '../../observable.ts';
+import { useRoute } from '../../router.tsx';
+import { BulkResendDialog } from './bulk-resend/dialog.tsx';
+import { BulkResendProgress } from './bulk-resend/progress.tsx';
+import { NoDeliveries, NoMatches } from './empty.tsx';
 import { FILTER_NAMES, type FilterValues } from './filters/filter-fields.tsx';
 import { clearFilters, DeliveryFilters } from './filters/filters.tsx';
-import { closePanel, DeliveryPanel } from './panel/detail.tsx';
-import { ResendDialog } from './resend/resend-dialog.tsx';
-import { ResendProgress } from './resend/resend-progress.tsx';
+import { closePanel, DeliveryPanel } from './panel/index.tsx';
 import { DeliveryTable } from './table.tsx';
 import { useDeliveryList } from './use-delivery-list.ts';
-import { useReading } from './use-reading-position.ts';
+import { useIsReading } from './use-is-reading.ts';
 
 const PAGING = ['page', 'limit', 'sortBy', 'sortDir'];
 
-/** The parameters of the list stand in the address under the API's own names, beside what is opened. */
+/** The URL holds the list's parameters under their API names, and the IDs of the open delivery and bulk resend. */
 export function Deliveries() {
-  const { query } = usePlace();
-  const [redelivering, setRedelivering] = useState(false);
-  const on = useStore(live);
+  const { query } = useRoute();
+  const [resending, setResending] = useState(false);
+  const on = useObservable(live);
   const filters = pick(query, FILTER_NAMES) as FilterValues;
   const page = Number(query.get('page') ?? 1);
   const limit = Number(query.get('limit') ?? DEFAULT_LIMIT);
   const opened = query.get('delivery') || null;
   const redelivery = query.get('redelivery') || null;
-  // Elsewhere every new one would push what stands there on to the next page.
-  const followed =
+  // On any other page or sort order, every new delivery would push rows on to the next page.
+  const canFollow =
     page === 1 && (query.get('sortBy') ?? 'dateCreated') === 'dateCreated' && !query.has('sortDir', 'asc');
-  const { list, isReading } = useReading();
-  // As text, as it stands in the address: the server says what is wrong with it, if anything is.
-  const asked = pick(query, [...FILTER_NAMES, ...PAGING]) as DeliveryListQuery;
-  const { shown, problem, loading, showLatest } = useDeliveryList(asked, on && followed, isReading);
+  const { list, isReading } = useIsReading();
+  // Passed on as text, unchecked: the server reports what is wrong with it.
+  const parameters = pick(query, [...FILTER_NAMES, ...PAGING]) as DeliveryListQuery;
+  const { shown, problem, loading, showLatest } = useDeliveryList(parameters, on && canFollow, isReading);
   const total = shown?.list.totalResults ?? 0;
   useEscape(() => opened !== null && closePanel(opened));
 
@@ -49,27 +49,27 @@ export function Deliveries() {
 
   return (
     <>
-      <ViewHead title="Deliveries" about="Each event on its way to each webhook: what was tried, and what came of it.">
-        <LiveSwitch note={followed ? null : 'first page, newest first'} />
-        <ActionButton needs="deliveries:write" onClick={() => setRedelivering(true)}>
+      <ViewHead title="Deliveries" description="Every event sent to every webhook, with its attempts and responses.">
+        <LiveSwitch note={canFollow ? null : 'only on page 1, newest first'} />
+        <ActionButton needs="deliveries:write" onClick={() => setResending(true)}>
           <Icon name="retry" size={14} />
-          Send many again
+          Bulk resend
         </ActionButton>
       </ViewHead>
-      {redelivery === null ? null : <ResendProgress redeliveryId={redelivery} />}
+      {redelivery === null ? null : <BulkResendProgress redeliveryId={redelivery} />}
       <DeliveryFilters query={query} values={filters} problem={problem} />
       <div class={opened === null ? 'split' : 'split split-open'}>
         <div class="split-list" ref={list}>
-          {shown !== null && problem !== null ? <Notice problem={problem} /> : null}
-          <NewOnes waiting={shown?.waiting ?? 0} show={catchUp} />
-          {shown === null && problem !== null ? <Failure problem={problem} again={showLatest} /> : null}
+          {shown !== null && problem !== null ? <ProblemAlert problem={problem} /> : null}
+          <NewDeliveries count={shown?.newer ?? 0} show={catchUp} />
+          {shown === null && problem !== null ? <Failure problem={problem} reload={showLatest} /> : null}
           {shown === null && problem === null ? <Loading what="deliveries" /> : null}
           {shown === null ? null : shown.list.deliveries.length > 0 ? (
             <DeliveryTable deliveries={shown.list.deliveries} busy={loading} query={query} opened={opened} />
           ) : total === 0 && Object.keys(filters).length === 0 ? (
-            <NoneYet />
+            <NoDeliveries />
           ) : (
-            <NothingHere total={total} limit={limit} clear={clearFilters} />
+            <NoMatches total={total} limit={limit} clear={clearFilters} />
           )}
           {total === 0 ? null : (
             <Pager
@@ -83,7 +83,7 @@ export function Deliveries() {
         </div>
         {opened === null ? null : <DeliveryPanel deliveryId={opened} live={on} />}
       </div>
-      {redelivering ? <ResendDialog start={filters} onClose={() => setRedelivering(false)} /> : null}
+      {resending ? <BulkResendDialog initial={filters} onClose={() => setResending(false)} /> : null}
     </>
   );
 }
@@ -94,21 +94,21 @@ function pick(query: URLSearchParams, names: readonly string[]): Record<string, 
 
 const number = new Intl.NumberFormat();
 
-/** What came while somebody was reading waits here and moves nothing. */
-function NewOnes({ waiting, show }: { waiting: number; show: () => Promise<void> }) {
+/** Offers the deliveries that arrived while someone was reading. It takes no space, so that no row moves. */
+function NewDeliveries({ count, show }: { count: number; show: () => Promise<void> }) {
   return (
-    <div class="new-ones" role="status">
-      {waiting === 0 ? null : (
+    <div class="new-deliveries" role="status">
+      {count === 0 ? null : (
         <button type="button" class="button button-primary button-small" onClick={() => void show()}>
           <Icon name="up" size={12} />
-          {number.format(waiting)} new
+          {number.format(count)} new
         </button>
       )}
     </div>
   );
 }
 
-/** A dialog in front has an Escape of its own. */
+/** An open dialog handles Escape itself. */
 function useEscape(onEscape: () => void): void {
   useEffect(() => {
     const listen = (event: KeyboardEvent) => {

@@ -3,9 +3,9 @@ import { SortHead } from '../../components/lists/sort-head.tsx';
 import { errorText } from '../../components/values/attempt-error.ts';
 import { Network } from '../../components/values/network.tsx';
 import { Time } from '../../components/values/time.tsx';
-import { Address } from '../../components/values/url.tsx';
+import { UrlText } from '../../components/values/url.tsx';
 import { DASHBOARD_PATHS } from '../../paths.ts';
-import { addressOf, Link } from '../../router.tsx';
+import { Link, urlFor } from '../../router.tsx';
 import { StatusBadge } from './delivery-status.tsx';
 import { useSlots } from './use-slots.ts';
 
@@ -26,14 +26,14 @@ export function DeliveryTable({ deliveries, busy, query, opened }: TableProps) {
             <th scope="col" class="column-event">
               Event
             </th>
-            <th scope="col" class="column-answer">
-              Last answer
+            <th scope="col" class="column-response">
+              Last response
             </th>
             <th scope="col" class="column-attempts">
-              Tries
+              Attempts
             </th>
-            <SortHead field="dateNextAttempt" label="Next try" first="asc" query={query} class="column-next" />
-            <SortHead field="dateCreated" label="Accepted" first="desc" query={query} class="column-created" />
+            <SortHead field="dateNextAttempt" label="Next attempt" firstDir="asc" query={query} class="column-next" />
+            <SortHead field="dateCreated" label="Accepted" firstDir="desc" query={query} class="column-created" />
           </tr>
         </thead>
         <tbody>
@@ -41,7 +41,7 @@ export function DeliveryTable({ deliveries, busy, query, opened }: TableProps) {
             <DeliveryRow
               key={slots.get(delivery.deliveryId)}
               delivery={delivery}
-              to={addressOf(DASHBOARD_PATHS.deliveries, { ...values, delivery: delivery.deliveryId })}
+              to={urlFor(DASHBOARD_PATHS.deliveries, { ...values, delivery: delivery.deliveryId })}
               opened={delivery.deliveryId === opened}
             />
           ))}
@@ -53,7 +53,7 @@ export function DeliveryTable({ deliveries, busy, query, opened }: TableProps) {
 
 type RowProps = { delivery: Delivery; to: string; opened: boolean };
 
-/** The link reaches over the whole row. */
+/** The link covers the whole row, see `.row-link` in deliveries.css. */
 function DeliveryRow({ delivery, to, opened }: RowProps) {
   const { event, networkId, postUrl, status, attempts, dateNextAttempt, dateCreated } = delivery;
   return (
@@ -74,11 +74,11 @@ function DeliveryRow({ delivery, to, opened }: RowProps) {
           <StatusBadge status={status} />
         </div>
         <div class="cut small">
-          <Address url={postUrl} />
+          <UrlText url={postUrl} />
         </div>
       </td>
-      <td class="column-answer">
-        <LastAnswer delivery={delivery} />
+      <td class="column-response">
+        <LastResponse delivery={delivery} />
       </td>
       <td class="column-attempts number">{attempts}</td>
       <td class="column-next">
@@ -91,7 +91,7 @@ function DeliveryRow({ delivery, to, opened }: RowProps) {
   );
 }
 
-function LastAnswer({ delivery: { lastStatusCode, lastError } }: { delivery: Delivery }) {
+function LastResponse({ delivery: { lastStatusCode, lastError } }: { delivery: Delivery }) {
   if (lastStatusCode !== null) return <span class="number">{lastStatusCode}</span>;
   if (lastError !== null) return <span class="cut small">{errorText(lastError)}</span>;
   return <span class="muted">–</span>;

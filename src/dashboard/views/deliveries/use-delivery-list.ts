@@ -1,60 +1,63 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import type { DeliveryListQuery } from '../../../client/types.ts';
-import { type ApiProblem, asProblem, paybell, willLast } from '../../api.ts';
-import { useTicks } from '../../live.ts';
+import { type ApiProblem, asProblem, isPermanent, paybell } from '../../api.ts';
+import { usePolling } from '../../live.ts';
 import { keepInPlace, type Shown, showNewest } from './follow.ts';
 
-const EVERY_MS = 2_000;
+const POLL_MS = 2_000;
 
 type State = { key: string; shown: Shown | null; problem: ApiProblem | null; loading: boolean };
 
 type LiveList = Omit<State, 'key'> & {
-  /** Asks for the newest, whatever the person reads. */
+  /** Loads the newest deliveries, even if that moves the rows being read. */
   readonly showLatest: () => Promise<void>;
 };
 
-/** A list of deliveries that brings itself up to date while it is live, without moving what somebody reads. */
+/** The list of deliveries, polled while live. Rows do not move while someone is reading them. */
 export function useDeliveryList(query: DeliveryListQuery, live: boolean, isReading: () => boolean): LiveList {
   const key = JSON.stringify(query);
   const [state, setState] = useState<State>({ key, shown: null, problem: null, loading: true });
   const current = useRef(state);
-  const put = useCallback((next: State) => {
+  const update = useCallback((next: State) => {
     current.current = next;
     setState(next);
   }, []);
 
-  const bring = useCallback(
+  const load = useCallback(
     async (signal: AbortSignal, reading: boolean, retries?: number): Promise<boolean> => {
-      const asked = JSON.parse(key) as DeliveryListQuery;
+      const parameters = JSON.parse(key) as DeliveryListQuery;
       const options = retries === undefined ? { signal } : { signal, retries };
-      const ask = (question: DeliveryListQuery) => paybell().deliveries.list(question, options);
+      const fetchList = (listQuery: DeliveryListQuery) => paybell().deliveries.list(listQuery, options);
       const before = current.current.key === key ? current.current.shown : null;
       try {
-        const shown = before !== null && reading ? await keepInPlace(ask, asked, before) : await showNewest(ask, asked);
-        if (!signal.aborted) put({ key, shown, problem: null, loading: false });
+        const shown =
+          before !== null && reading
+            ? await keepInPlace(fetchList, parameters, before)
+            : await showNewest(fetchList, parameters);
+        if (!signal.aborted) update({ key, shown, problem: null, loading: false });
         return true;
       } catch (error) {
-        if (!signal.aborted) put({ key, shown: before, problem: asProblem(error), loading: false });
+        if (!signal.aborted) update({ key, shown: before, problem: asProblem(error), loading: false });
         return false;
       }
     },
-    [key, put],
+    [key, update],
   );
 
   useEffect(() => {
     const ended = new AbortController();
-    put({ ...current.current, loading: true });
-    void bring(ended.signal, false);
+    update({ ...current.current, loading: true });
+    void load(ended.signal, false);
     return () => ended.abort();
-  }, [bring, put]);
+  }, [load, update]);
 
-  // The next tick is the next try.
-  useTicks(live && state.key === key && !state.loading && !willLast(state.problem), EVERY_MS, (signal) =>
-    bring(signal, isReading(), 0),
+  // Polling does not use the client's retries: the next poll is the retry.
+  usePolling(live && state.key === key && !state.loading && !isPermanent(state.problem), POLL_MS, (signal) =>
+    load(signal, isReading(), 0),
   );
 
   const showLatest = async () => {
-    await bring(new AbortController().signal, false);
+    await load(new AbortController().signal, false);
   };
   const { shown, problem, loading } = state;
   return { shown, problem, loading: loading || state.key !== key, showLatest };

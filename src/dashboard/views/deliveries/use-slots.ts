@@ -3,10 +3,10 @@ import { useRef } from 'preact/hooks';
 export type Slots = ReadonlyMap<string, number>;
 
 /**
- * A number for each id: one that stays keeps its own, one that is new takes the lowest that nobody has. Rows with these as
- * keys are written anew instead of being thrown away and made again when a whole page changes at once.
+ * Assigns a number to each ID: IDs that stay keep theirs, new ones take the lowest that are free. With these numbers as
+ * component keys, rows are updated in place instead of being removed and recreated when a whole page changes.
  */
-export function takeSlots(before: Slots, ids: readonly string[]): Slots {
+export function assignSlots(before: Slots, ids: readonly string[]): Slots {
   const taken = new Set(ids.flatMap((id) => before.get(id) ?? []));
   let next = 0;
   const nextFree = (): number => {
@@ -18,6 +18,6 @@ export function takeSlots(before: Slots, ids: readonly string[]): Slots {
 
 export function useSlots(ids: readonly string[]): Slots {
   const slots = useRef<Slots>(new Map());
-  slots.current = takeSlots(slots.current, ids);
+  slots.current = assignSlots(slots.current, ids);
   return slots.current;
 }

@@ -1,62 +1,69 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Time } from '../../components/values/time.tsx';
-import type { Inks, Plot } from './plot.ts';
-import type { ChartData, Ink, Series } from './series.ts';
+import type { ChartColours, Plot } from './plot.ts';
+import type { ChartData, Series, SeriesColour } from './series.ts';
 
-const moment = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 
-/** A chart with its legend, which tells the values under the pointer, and the same as a table for whoever cannot see it. */
+/** A chart whose legend shows the values under the pointer. The table has the same values for those who cannot see the chart. */
 export function Chart({ chart }: { chart: ChartData }) {
   const figure = useRef<HTMLElement>(null);
   const [point, setPoint] = useState<number | null>(null);
   usePlot(figure, chart, setPoint);
-  const at = point === null ? undefined : chart.moments[point];
+  const pointedS = point === null ? undefined : chart.timestamps[point];
   return (
     <figure class="card chart" ref={figure}>
       <figcaption>
         <h2>{chart.title}</h2>
-        <p class="small muted">{chart.about}</p>
+        <p class="small muted">{chart.description}</p>
       </figcaption>
       <p class="chart-legend number">
-        {chart.series.map(({ label, ink, dash, values }) => (
+        {chart.series.map(({ label, colour, dash, values }) => (
           <span key={label}>
-            <Swatch ink={ink} dash={dash} />
+            <Swatch colour={colour} dash={dash} />
             {label} {point === null ? null : <strong>{chart.text(values[point])}</strong>}
           </span>
         ))}
-        {at === undefined ? null : <span class="muted">{moment.format(new Date(at * 1000))}</span>}
+        {pointedS === undefined ? null : <span class="muted">{dateTime.format(new Date(pointedS * 1000))}</span>}
       </p>
       <div class="plot" aria-hidden="true" />
       <details>
-        <summary>As a table</summary>
+        <summary>View as table</summary>
         <ChartTable chart={chart} />
       </details>
     </figure>
   );
 }
 
-function Swatch({ ink, dash }: { ink: Ink; dash: Series['dash'] | undefined }) {
+function Swatch({ colour, dash }: { colour: SeriesColour; dash: Series['dash'] | undefined }) {
   return (
-    <svg class={`swatch ink-${ink}`} width="20" height="8" viewBox="0 0 20 8" aria-hidden="true" focusable="false">
+    <svg
+      class={`swatch series-${colour}`}
+      width="20"
+      height="8"
+      viewBox="0 0 20 8"
+      aria-hidden="true"
+      focusable="false"
+    >
       <path d="M0 4h20" stroke-dasharray={dash?.join(' ')} />
     </svg>
   );
 }
 
-/** Newest first, since that is what is asked about; moments at which nothing happened are left out. */
+/** Newest first, without the rows in which nothing happened. */
 function ChartTable({ chart }: { chart: ChartData }) {
-  const rows = chart.moments
+  const rows = chart.timestamps
     .map((seconds, index) => ({ seconds, values: chart.series.map(({ values }) => values[index] ?? null) }))
     .filter(({ values }) => values.some((value) => value !== null && value !== 0))
     .reverse();
-  if (rows.length === 0) return <p class="small muted">Nothing happened in this time.</p>;
+  if (rows.length === 0) return <p class="small muted">No activity in this period.</p>;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
     <section class="chart-table" tabIndex={0} aria-label={chart.title}>
       <table class="table">
         <thead>
           <tr>
-            <th scope="col">From</th>
+            <th scope="col">Time</th>
             {chart.series.map(({ label }) => (
               <th key={label} scope="col">
                 {label}
@@ -83,7 +90,7 @@ function ChartTable({ chart }: { chart: ChartData }) {
 
 type Ref = { readonly current: HTMLElement | null };
 
-/** Drawn once for each theme; new figures are put into what is drawn. */
+/** Creates the plot once for each theme; new data updates the existing plot. */
 function usePlot(figure: Ref, chart: ChartData, onPoint: (index: number | null) => void): void {
   const plot = useRef<Plot | null>(null);
   const latest = useRef(chart);
@@ -92,12 +99,12 @@ function usePlot(figure: Ref, chart: ChartData, onPoint: (index: number | null) 
   useEffect(() => {
     const frame = figure.current?.querySelector<HTMLElement>('.plot');
     if (figure.current === null || frame === null || frame === undefined) return;
-    const whole = figure.current;
+    const element = figure.current;
     let ended = false;
     const observer = new ResizeObserver(() => plot.current?.resize(frame.clientWidth));
     void import('./plot.ts').then(({ drawPlot }) => {
       if (ended) return;
-      plot.current = drawPlot(frame, latest.current, inksOf(whole), onPoint);
+      plot.current = drawPlot(frame, latest.current, coloursOf(element), onPoint);
       observer.observe(frame);
     });
     return () => {
@@ -110,8 +117,8 @@ function usePlot(figure: Ref, chart: ChartData, onPoint: (index: number | null) 
   useEffect(() => plot.current?.show(chart), [chart]);
 }
 
-/** A canvas knows no custom properties: the colours are read from what is drawn beside it. */
-function inksOf(figure: HTMLElement): Inks {
+/** A canvas cannot use CSS custom properties, so the colours are read from the elements around it. */
+function coloursOf(figure: HTMLElement): ChartColours {
   const colour = (selector: string, property: 'color' | 'borderTopColor' = 'color') => {
     const element = figure.querySelector(selector);
     return element === null ? '' : getComputedStyle(element)[property];
@@ -119,7 +126,7 @@ function inksOf(figure: HTMLElement): Inks {
   return {
     series: [...figure.querySelectorAll('.swatch')].map((swatch) => getComputedStyle(swatch).color),
     text: colour('figcaption p'),
-    line: colour('.plot', 'borderTopColor'),
+    grid: colour('.plot', 'borderTopColor'),
   };
 }
 

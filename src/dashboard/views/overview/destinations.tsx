@@ -1,22 +1,22 @@
 import type { Stats } from '../../../client/types.ts';
 import { Icon } from '../../components/icon.tsx';
-import { spanText } from '../../components/values/duration-text.ts';
-import { Address } from '../../components/values/url.tsx';
+import { durationText } from '../../components/values/duration-text.ts';
+import { UrlText } from '../../components/values/url.tsx';
 import { DASHBOARD_PATHS } from '../../paths.ts';
-import { addressOf, Link } from '../../router.tsx';
+import { Link, urlFor } from '../../router.tsx';
 import { countText, rateText, successRate } from './figures.ts';
 
 type DestinationsProps = { stats: Stats; interval: string | null; chosen: string | null };
 
-/** How each receiver fares; one of them can be looked at alone. */
+/** Statistics by destination. Each row links to the overview of that destination alone. */
 export function Destinations({ stats, interval, chosen }: DestinationsProps) {
   if (stats.destinations.length === 0 && chosen === null) return null;
   return (
     <section class="destinations">
       <div class="destinations-head">
-        <h2>{chosen === null ? 'By destination' : 'One destination'}</h2>
+        <h2>{chosen === null ? 'By destination' : 'Destination'}</h2>
         {chosen === null ? null : (
-          <Link to={addressOf(DASHBOARD_PATHS.overview, { interval })} class="button button-small">
+          <Link to={urlFor(DASHBOARD_PATHS.overview, { interval })} class="button button-small">
             <Icon name="cross" size={12} />
             Show all destinations
           </Link>
@@ -24,7 +24,7 @@ export function Destinations({ stats, interval, chosen }: DestinationsProps) {
       </div>
       <div class="table-frame">
         <table class="table">
-          <caption class="visually-hidden">How each destination fares</caption>
+          <caption class="visually-hidden">Statistics by destination</caption>
           <thead>
             <tr>
               <th scope="col">Destination</th>
@@ -54,7 +54,7 @@ export function Destinations({ stats, interval, chosen }: DestinationsProps) {
       </div>
       {stats.totalDestinations > stats.destinations.length ? (
         <p class="small muted">
-          The {stats.destinations.length} with the most traffic, of {countText(stats.totalDestinations)}.
+          Showing the {stats.destinations.length} busiest of {countText(stats.totalDestinations)} destinations.
         </p>
       ) : null}
     </section>
@@ -65,12 +65,12 @@ function Row({ figures, interval }: { figures: Stats['destinations'][number]; in
   const { destination, accepted, delivered, failed, timeToReceiptMs } = figures;
   const { p50, p95, p99 } = timeToReceiptMs;
   const rate = successRate(figures);
-  const time = (ms: number | null) => (ms === null ? '–' : spanText(ms));
+  const latency = (ms: number | null) => (ms === null ? '–' : durationText(ms));
   return (
     <tr>
       <td>
-        <Link to={addressOf(DASHBOARD_PATHS.overview, { interval, destination })}>
-          <Address url={destination} />
+        <Link to={urlFor(DASHBOARD_PATHS.overview, { interval, destination })}>
+          <UrlText url={destination} />
         </Link>
       </td>
       <td>
@@ -81,10 +81,10 @@ function Row({ figures, interval }: { figures: Stats['destinations'][number]; in
       </td>
       <td class="not-phone">{countText(accepted)}</td>
       <td>{countText(delivered)}</td>
-      <td class={failed === 0 ? 'not-phone muted' : 'not-phone fault'}>{countText(failed)}</td>
-      <td class="not-phone">{time(p50)}</td>
-      <td>{time(p95)}</td>
-      <td class="not-phone">{time(p99)}</td>
+      <td class={failed === 0 ? 'not-phone muted' : 'not-phone error-text'}>{countText(failed)}</td>
+      <td class="not-phone">{latency(p50)}</td>
+      <td>{latency(p95)}</td>
+      <td class="not-phone">{latency(p99)}</td>
     </tr>
   );
 }

@@ -2,7 +2,7 @@ import type { Stats } from '../../../client/types.ts';
 
 type Counts = Pick<Stats['total'], 'delivered' | 'failed'>;
 
-/** Of those that came to an end, the share that their receiver took; null while none did. */
+/** The share of completed deliveries that succeeded; null if none has completed. */
 export function successRate({ delivered, failed }: Counts): number | null {
   return delivered + failed === 0 ? null : delivered / (delivered + failed);
 }
@@ -14,7 +14,7 @@ export function countText(count: number | null | undefined): string {
   return count === null || count === undefined ? '–' : number.format(count);
 }
 
-/** Never rounded up to a hundred: one failure in a million is one failure. */
+/** Never rounds up to 100 %, so that a single failure stays visible. */
 export function rateText(rate: number | null | undefined): string {
   if (rate === null || rate === undefined) return '–';
   return percent.format(rate === 1 ? 1 : Math.min(rate, 0.9999));

@@ -1,14 +1,14 @@
 import { useMemo } from 'preact/hooks';
 import type { Stats, StatsQuery } from '../../../client/types.ts';
-import { paybell, willLast } from '../../api.ts';
-import { LiveSwitch } from '../../components/lists/live-switch.tsx';
-import { Empty, Failure, Loading, Notice } from '../../components/lists/states.tsx';
-import { ViewHead } from '../../components/lists/view-head.tsx';
-import { Curl } from '../../components/values/copy.tsx';
-import { live, useTicks } from '../../live.ts';
-import { useStore } from '../../observable.ts';
+import { isPermanent, paybell } from '../../api.ts';
+import { FirstEvent } from '../../components/first-event.tsx';
+import { LiveSwitch } from '../../components/view/live-switch.tsx';
+import { Empty, Failure, Loading, ProblemAlert } from '../../components/view/states.tsx';
+import { ViewHead } from '../../components/view/view-head.tsx';
+import { live, usePolling } from '../../live.ts';
+import { useObservable } from '../../observable.ts';
 import { DASHBOARD_PATHS } from '../../paths.ts';
-import { addressOf, Link, usePlace } from '../../router.tsx';
+import { Link, urlFor, useRoute } from '../../router.tsx';
 import { useResponse } from '../../use-response.ts';
 import { Chart } from './chart.tsx';
 import { Destinations } from './destinations.tsx';
@@ -16,38 +16,40 @@ import { backlogChart, chartsOf } from './series.ts';
 import { Tiles } from './tiles.tsx';
 import { useBacklog } from './use-backlog.ts';
 
-/** Longer than it takes until figures are written. */
-const EVERY_MS = 5_000;
+/** Longer than the two seconds after which the server writes new statistics. */
+const POLL_MS = 5_000;
 
 const RANGES = [
   { interval: 'minute', label: 'Last hour' },
-  { interval: 'hour', label: 'Last day' },
+  { interval: 'hour', label: 'Last 24 hours' },
   { interval: 'day', label: 'Last 30 days' },
 ] as const;
 
 export function Overview() {
-  const { query } = usePlace();
+  const { query } = useRoute();
   const interval = query.get('interval') ?? 'minute';
   const destination = query.get('destination');
-  const asked = { interval, ...(destination === null ? {} : { destination }) } as StatsQuery;
-  const { data, problem, again } = useResponse(JSON.stringify(asked), (signal) => paybell().stats(asked, { signal }));
-  const on = useStore(live);
-  useTicks(on && !willLast(problem), EVERY_MS, async () => {
-    await again();
+  const statsQuery = { interval, ...(destination === null ? {} : { destination }) } as StatsQuery;
+  const { data, problem, reload } = useResponse(JSON.stringify(statsQuery), (signal) =>
+    paybell().stats(statsQuery, { signal }),
+  );
+  const on = useObservable(live);
+  usePolling(on && !isPermanent(problem), POLL_MS, async () => {
+    await reload();
     return true;
   });
   return (
     <>
       <ViewHead
         title="Overview"
-        about={destination === null ? 'How events and deliveries fare.' : `How ${destination} fares.`}
+        description={`Delivery volume, success rate and latency for ${destination ?? 'all destinations'}.`}
       >
         <LiveSwitch />
-        <nav class="segments" aria-label="Range of time">
+        <nav class="segments" aria-label="Time range">
           {RANGES.map((range) => (
             <Link
               key={range.interval}
-              to={addressOf(DASHBOARD_PATHS.overview, { interval: range.interval, destination })}
+              to={urlFor(DASHBOARD_PATHS.overview, { interval: range.interval, destination })}
               aria-current={range.interval === interval ? 'page' : undefined}
             >
               {range.label}
@@ -55,24 +57,24 @@ export function Overview() {
           ))}
         </nav>
       </ViewHead>
-      {data === null && problem !== null ? <Failure problem={problem} again={again} /> : null}
-      {data === null && problem === null ? <Loading what="figures" /> : null}
-      {data !== null && problem !== null ? <Notice problem={problem} /> : null}
-      {data === null ? null : <Figures stats={data} interval={query.get('interval')} destination={destination} />}
+      {data === null && problem !== null ? <Failure problem={problem} reload={reload} /> : null}
+      {data === null && problem === null ? <Loading what="statistics" /> : null}
+      {data !== null && problem !== null ? <ProblemAlert problem={problem} /> : null}
+      {data === null ? null : <Statistics stats={data} interval={query.get('interval')} destination={destination} />}
     </>
   );
 }
 
-type FiguresProps = { stats: Stats; interval: string | null; destination: string | null };
+type StatisticsProps = { stats: Stats; interval: string | null; destination: string | null };
 
-function Figures({ stats, interval, destination }: FiguresProps) {
+function Statistics({ stats, interval, destination }: StatisticsProps) {
   const samples = useBacklog(stats);
   const charts = useMemo(() => [...chartsOf(stats), backlogChart(samples)], [stats, samples]);
   const { accepted, delivered, events } = stats.total;
-  const nothing = accepted === 0 && delivered === 0 && (events ?? 0) === 0 && stats.backlog.waiting === 0;
+  const inactive = accepted === 0 && delivered === 0 && (events ?? 0) === 0 && stats.backlog.waiting === 0;
   return (
     <>
-      {nothing && destination === null ? <Quiet /> : null}
+      {inactive && destination === null ? <NoActivity /> : null}
       <Tiles stats={stats} />
       <div class="charts">
         {charts.map((chart) => (
@@ -84,17 +86,14 @@ function Figures({ stats, interval, destination }: FiguresProps) {
   );
 }
 
-/** A first event to paste: it needs no more than its kind and its network. */
-const FIRST = { event: 'TransferFinalized', networkId: 8453, transferId: 'trf_1', amount: '25.00', currency: 'USDC' };
-
-function Quiet() {
+function NoActivity() {
   return (
-    <Empty icon="overview" title="Nothing happened in this time">
+    <Empty icon="overview" title="No activity in this period">
       <p>
-        Choose a longer time above, or begin: register a <Link to={DASHBOARD_PATHS.webhooks}>webhook</Link> and send an
-        event.
+        Choose a longer time range, or get started: register a <Link to={DASHBOARD_PATHS.webhooks}>webhook</Link> and
+        send an event.
       </p>
-      <Curl method="POST" path="/events" body={FIRST} />
+      <FirstEvent />
     </Empty>
   );
 }

@@ -1,9 +1,9 @@
 import uPlot from 'uplot';
 import type { ChartData, Series } from './series.ts';
 
-/** Loaded with the first chart: the rest of the page needs no plotting. */
+/** Loaded with the first chart, because no other view needs the plotting library. */
 
-export type Inks = { readonly series: readonly string[]; readonly text: string; readonly line: string };
+export type ChartColours = { readonly series: readonly string[]; readonly text: string; readonly grid: string };
 
 export type Plot = {
   readonly show: (chart: ChartData) => void;
@@ -12,15 +12,15 @@ export type Plot = {
 };
 
 const HEIGHT = 190;
-/** A single moment has no length that an axis could show. */
-const SHORTEST_S = 60;
+/** A range with a single timestamp would have no width. */
+const MIN_RANGE_S = 60;
 const AXIS_FONT = '11px ui-sans-serif, -apple-system, "Segoe UI", Roboto, "Liberation Sans", Arial, sans-serif';
 
-/** Draws into the frame; `onPoint` is told which moment the pointer is at, or null. */
+/** Draws into the frame. `onPoint` receives the index of the timestamp under the pointer, or null. */
 export function drawPlot(
   frame: HTMLElement,
   chart: ChartData,
-  inks: Inks,
+  colours: ChartColours,
   onPoint: (index: number | null) => void,
 ): Plot {
   const options: uPlot.Options = {
@@ -30,21 +30,21 @@ export function drawPlot(
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 } },
     padding: [10, 22, 0, 0],
     scales: {
-      x: { time: true, range: (_plot, min, max) => [Math.min(min, max - SHORTEST_S), max] },
+      x: { time: true, range: (_plot, min, max) => [Math.min(min, max - MIN_RANGE_S), max] },
       y: scaleOf(chart),
     },
-    axes: axesOf(chart, inks),
+    axes: axesOf(chart, colours),
     series: [
       {},
       ...chart.series.map(({ label, dash, fill = false }, index): uPlot.Series => {
-        const stroke = inks.series[index] ?? inks.text;
+        const stroke = colours.series[index] ?? colours.text;
         return {
           label,
           stroke,
           width: 2,
           ...(dash === undefined ? {} : { dash: [...dash] }),
           ...(fill ? { fill: transparent(stroke) } : {}),
-          points: { show: true, size: 5, fill: stroke, filter: lonelyPoints },
+          points: { show: true, size: 5, fill: stroke, filter: isolatedPoints },
         };
       }),
     ],
@@ -58,55 +58,55 @@ export function drawPlot(
   };
 }
 
-function dataOf({ moments, series }: ChartData): uPlot.AlignedData {
-  const drawn = ({ values, quietAtZero = false }: Series) =>
-    values.map((value) => (quietAtZero && value === 0 ? null : value));
-  return [[...moments], ...series.map(drawn)];
+function dataOf({ timestamps, series }: ChartData): uPlot.AlignedData {
+  const drawn = ({ values, hideZeros = false }: Series) =>
+    values.map((value) => (hideZeros && value === 0 ? null : value));
+  return [[...timestamps], ...series.map(drawn)];
 }
 
-/** Alone between gaps, a value has no line to be seen by. */
-function lonelyPoints(plot: uPlot, series: number): number[] {
+/** A value between two gaps has no line, so it needs a visible point. */
+function isolatedPoints(plot: uPlot, series: number): number[] {
   const values = plot.data[series] ?? [];
   return [...values.keys()].filter(
     (index) => values[index] != null && values[index - 1] == null && values[index + 1] == null,
   );
 }
 
-function scaleOf({ top, logarithmic = false }: ChartData): uPlot.Scale {
-  if (logarithmic) return { distr: 3, range: (_plot, min, max) => betweenMarks(min, max) };
-  return { range: (_plot, _min, max) => [0, Math.max(top ?? 0, top === 1 ? 1 : (max ?? 0) * 1.1)] };
+function scaleOf({ minTop, logarithmic = false }: ChartData): uPlot.Scale {
+  if (logarithmic) return { distr: 3, range: (_plot, min, max) => tickRange(min, max) };
+  return { range: (_plot, _min, max) => [0, Math.max(minTop ?? 0, minTop === 1 ? 1 : (max ?? 0) * 1.1)] };
 }
 
-/** Milliseconds that people have round words for, from one to a hundred days. */
-const MARKS = [1, 10, 100, 1e3, 1e4, 6e4, 6e5, 3.6e6, 3.6e7, 8.64e7, 8.64e8, 8.64e9];
+/** Milliseconds with a round label, from 1 ms to 100 days. */
+const TICKS = [1, 10, 100, 1e3, 1e4, 6e4, 6e5, 3.6e6, 3.6e7, 8.64e7, 8.64e8, 8.64e9];
 
-/** From mark to mark, so that the axis does not jump about with each new value, and over three of them at least. */
-function betweenMarks(min: number | null, max: number | null): [number, number] {
+/** Snaps to ticks, so that the axis does not move with every new value, and spans at least three of them. */
+function tickRange(min: number | null, max: number | null): [number, number] {
   const low = Math.max(
     0,
-    MARKS.findLastIndex((mark) => mark <= (min ?? 1)),
+    TICKS.findLastIndex((tick) => tick <= (min ?? 1)),
   );
-  const high = MARKS.findIndex((mark) => mark >= (max ?? 1));
-  return [MARKS[low] ?? 1, MARKS[Math.max(high, low + 2)] ?? 8.64e9];
+  const high = TICKS.findIndex((tick) => tick >= (max ?? 1));
+  return [TICKS[low] ?? 1, TICKS[Math.max(high, low + 2)] ?? 8.64e9];
 }
 
-function axesOf({ text, logarithmic = false }: ChartData, { text: stroke, line }: Inks): uPlot.Axis[] {
+function axesOf({ text, logarithmic = false }: ChartData, { text: stroke, grid }: ChartColours): uPlot.Axis[] {
   const common = { stroke, font: AXIS_FONT, ticks: { show: false } };
   return [
     { ...common, grid: { show: false }, size: 28, values: clockValues },
     {
       ...common,
-      grid: { stroke: line, width: 1 },
+      grid: { stroke: grid, width: 1 },
       size: 58,
       space: 36,
-      ...(logarithmic ? { splits: marksBetween, filter: (_plot: uPlot, splits: number[]) => splits } : {}),
+      ...(logarithmic ? { splits: ticksBetween, filter: (_plot: uPlot, splits: number[]) => splits } : {}),
       values: (_plot, splits) => splits.map(text),
     },
   ];
 }
 
-function marksBetween(_plot: uPlot, _axis: number, min: number, max: number): number[] {
-  return MARKS.filter((mark) => mark >= min && mark <= max);
+function ticksBetween(_plot: uPlot, _axis: number, min: number, max: number): number[] {
+  return TICKS.filter((tick) => tick >= min && tick <= max);
 }
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
@@ -115,13 +115,13 @@ const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' 
 const DAY_S = 86_400;
 const MINUTE_S = 60;
 
-/** In the words of the viewer's own locale and zone. */
+/** Formatted for the viewer's locale and time zone. */
 function clockValues(_plot: uPlot, splits: number[], _axis: number, _space: number, stepS: number): string[] {
   const format = stepS >= DAY_S ? day : stepS < MINUTE_S ? clockWithSeconds : clock;
   return splits.map((seconds) => format.format(new Date(seconds * 1000)));
 }
 
-/** The colour comes as `rgb(…)`, because the browser has worked it out from the theme. */
+/** Computed styles are always `rgb(…)`, whatever the style sheet says. */
 function transparent(colour: string): string {
   return colour.replace(/^rgb\((.+)\)$/, 'rgb($1 / 0.12)').replaceAll(',', ' ');
 }

@@ -1,31 +1,31 @@
 import type { Stats } from '../../../client/types.ts';
-import { spanText } from '../../components/values/duration-text.ts';
+import { durationText } from '../../components/values/duration-text.ts';
 import { countText, rateText, successRate } from './figures.ts';
 
-export type Ink = 'accent' | 'good' | 'bad' | 'warning' | 'muted';
+export type SeriesColour = 'accent' | 'good' | 'bad' | 'warning' | 'muted';
 
-/** One line of a chart. Lines of one chart differ in dash as well as in colour. */
+/** One line of a chart. Lines differ in dash as well as in colour, so that colour is never the only cue. */
 export type Series = {
   readonly label: string;
-  readonly ink: Ink;
+  readonly colour: SeriesColour;
   readonly dash?: readonly number[];
   readonly fill?: boolean;
-  /** Drawn only where there is any, since none of it is what one hopes for. */
-  readonly quietAtZero?: boolean;
-  /** One for each moment; null where there is nothing to say. */
+  /** Draws nothing at zero, which keeps a chart without failures free of a flat line. */
+  readonly hideZeros?: boolean;
+  /** One for each timestamp; null where there is no value. */
   readonly values: readonly (number | null)[];
 };
 
 export type ChartData = {
   readonly title: string;
-  readonly about: string;
+  readonly description: string;
   /** Unix seconds, ascending. */
-  readonly moments: readonly number[];
+  readonly timestamps: readonly number[];
   readonly series: readonly Series[];
   readonly text: (value: number | null | undefined) => string;
-  /** What the axis reaches at least. */
-  readonly top?: number;
-  /** Long waits are thousands of times the short ones: on an even axis only one of them would be seen. */
+  /** The top of the axis is never below this. */
+  readonly minTop?: number;
+  /** Latencies differ by factors of thousands; on a linear axis the small ones would all be at zero. */
   readonly logarithmic?: boolean;
 };
 
@@ -35,54 +35,54 @@ const DASHED = [7, 4];
 type Interval = Stats['intervals'][number];
 
 export function chartsOf(stats: Stats): ChartData[] {
-  const moments = stats.intervals.map(({ dateStart }) => dateStart);
+  const timestamps = stats.intervals.map(({ dateStart }) => dateStart);
   const pick = (value: (interval: Interval) => number | null) => stats.intervals.map(value);
   return [
     {
       title: `Accepted and delivered per ${stats.interval}`,
-      about: `Where the lines part, deliveries wait or fail. The last ${stats.interval} is not over yet.`,
-      moments,
+      description: `A gap between the lines means that deliveries wait, retry or fail. The last ${stats.interval} is still in progress.`,
+      timestamps,
       text: countText,
-      top: 4,
+      minTop: 4,
       series: [
-        { label: 'Accepted', ink: 'muted', dash: DASHED, values: pick(({ accepted }) => accepted) },
-        { label: 'Delivered', ink: 'accent', fill: true, values: pick(({ delivered }) => delivered) },
-        { label: 'Failed', ink: 'bad', dash: DOTTED, quietAtZero: true, values: pick(({ failed }) => failed) },
+        { label: 'Accepted', colour: 'muted', dash: DASHED, values: pick(({ accepted }) => accepted) },
+        { label: 'Delivered', colour: 'accent', fill: true, values: pick(({ delivered }) => delivered) },
+        { label: 'Failed', colour: 'bad', dash: DOTTED, hideZeros: true, values: pick(({ failed }) => failed) },
       ],
     },
     {
-      title: 'Time to receipt',
-      about: 'What 50, 95 and 99 of 100 deliveries took at most.',
-      moments,
-      text: (ms) => (ms === null || ms === undefined ? '–' : spanText(ms)),
+      title: 'Delivery latency',
+      description: 'Time from accepting an event to its delivery: 50th, 95th and 99th percentile.',
+      timestamps,
+      text: (ms) => (ms === null || ms === undefined ? '–' : durationText(ms)),
       logarithmic: true,
       series: [
-        { label: 'p50', ink: 'accent', values: pick(({ timeToReceiptMs }) => timeToReceiptMs.p50) },
-        { label: 'p95', ink: 'warning', dash: DASHED, values: pick(({ timeToReceiptMs }) => timeToReceiptMs.p95) },
-        { label: 'p99', ink: 'bad', dash: DOTTED, values: pick(({ timeToReceiptMs }) => timeToReceiptMs.p99) },
+        { label: 'p50', colour: 'accent', values: pick(({ timeToReceiptMs }) => timeToReceiptMs.p50) },
+        { label: 'p95', colour: 'warning', dash: DASHED, values: pick(({ timeToReceiptMs }) => timeToReceiptMs.p95) },
+        { label: 'p99', colour: 'bad', dash: DOTTED, values: pick(({ timeToReceiptMs }) => timeToReceiptMs.p99) },
       ],
     },
     {
       title: 'Success rate',
-      about: 'Of the deliveries that came to an end, those that were taken.',
-      moments,
+      description: 'Share of completed deliveries that succeeded.',
+      timestamps,
       text: rateText,
-      top: 1,
-      series: [{ label: 'Delivered', ink: 'good', fill: true, values: pick(successRate) }],
+      minTop: 1,
+      series: [{ label: 'Delivered', colour: 'good', fill: true, values: pick(successRate) }],
     },
   ];
 }
 
-/** The API says how the backlog is; how it was, only whoever has looked meanwhile knows. */
+/** The API reports only the current backlog, so the dashboard collects samples while it is open. */
 export type BacklogSample = { readonly atS: number; readonly waiting: number; readonly ageMs: number };
 
 export function backlogChart(samples: readonly BacklogSample[]): ChartData {
   return {
-    title: 'Age of the backlog',
-    about: 'How long the first of those that wait has been due, since this page was opened.',
-    moments: samples.map(({ atS }) => atS),
-    text: (ms) => (ms === null || ms === undefined ? '–' : spanText(ms)),
-    top: 1_000,
-    series: [{ label: 'Oldest', ink: 'warning', fill: true, values: samples.map(({ ageMs }) => ageMs) }],
+    title: 'Backlog age',
+    description: 'How long the oldest waiting delivery has been overdue, since you opened the dashboard.',
+    timestamps: samples.map(({ atS }) => atS),
+    text: (ms) => (ms === null || ms === undefined ? '–' : durationText(ms)),
+    minTop: 1_000,
+    series: [{ label: 'Oldest', colour: 'warning', fill: true, values: samples.map(({ ageMs }) => ageMs) }],
   };
 }

@@ -2,20 +2,20 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Stats } from '../../../client/types.ts';
 import type { BacklogSample } from './series.ts';
 
-/** An hour of looks at five seconds each. */
-const MOST = 720;
+/** One hour at one sample every five seconds. */
+const MAX_SAMPLES = 720;
 
-/** Kept while another view is open. */
+/** Module state, so that the samples survive a change of view. */
 let samples: readonly BacklogSample[] = [];
 
-/** Every look at the backlog since the page was opened. */
+/** The backlog of every poll since the dashboard was opened. */
 export function useBacklog(stats: Stats | null): readonly BacklogSample[] {
   const [shown, setShown] = useState(samples);
   useEffect(() => {
     if (stats === null) return;
     const { waiting, oldestDueAgeMs } = stats.backlog;
     const sample = { atS: Math.round(Date.now() / 1000), waiting, ageMs: oldestDueAgeMs };
-    samples = [...samples.filter(({ atS }) => atS < sample.atS), sample].slice(-MOST);
+    samples = [...samples.filter(({ atS }) => atS < sample.atS), sample].slice(-MAX_SAMPLES);
     setShown(samples);
   }, [stats]);
   return shown;

@@ -1,58 +1,63 @@
 import { VerificationError, type VerificationFault } from '../../../verify/verification-error.ts';
 import { verify } from '../../../verify/verify.ts';
 
-export type Post = { readonly body: string; readonly headers: Readonly<Record<string, string>> };
+export type SignedRequest = { readonly body: string; readonly headers: Readonly<Record<string, string>> };
 
-/** What the service knows about the post and a receiver does not. */
+/** What Paybell knows about the request and a receiver does not. */
 export type Evidence = {
-  /** The bytes of the delivery that `webhook-id` names, or null where there is none or it may not be seen. */
+  /** The body of the delivery with this `webhook-id`; null if there is none or the API key may not read it. */
   readonly sentBody: string | null;
-  /** The secrets in force, or none where they may not be seen. */
+  /** The active secrets; empty if the API key may not read them. */
   readonly secrets: readonly { readonly secretId: string; readonly secret: string }[];
 };
 
 export type Verdict =
-  | { readonly kind: 'holds' }
+  | { readonly kind: 'valid' }
   | { readonly kind: 'too_old' | 'too_new'; readonly ageS: number }
   | { readonly kind: 'wrong_secret'; readonly rightSecretId: string | null }
   | { readonly kind: 'altered_body'; readonly sentBody: string }
   | { readonly kind: 'no_match' }
-  | { readonly kind: 'unusable'; readonly reason: VerificationFault; readonly text: string };
+  | { readonly kind: 'unverifiable'; readonly reason: VerificationFault; readonly text: string };
 
-/** Any time will do, so that the signature is judged by itself. */
+/** Accepts every timestamp, so that the signature is judged on its own. */
 const ANY_AGE_S = Number.MAX_SAFE_INTEGER;
 
-/** What a receiver with this secret would say of the post, and why. */
-export async function diagnose(post: Post, secret: string, evidence: Evidence, nowS: number): Promise<Verdict> {
-  const fault = await faultOf(post, secret, ANY_AGE_S, nowS);
-  if (fault === null) return judgeAge(post, secret, nowS);
-  if (fault.reason !== 'no_match') return { kind: 'unusable', reason: fault.reason, text: fault.message };
+/** Whether a receiver with this secret would accept the request, and why not. */
+export async function diagnose(
+  request: SignedRequest,
+  secret: string,
+  evidence: Evidence,
+  nowS: number,
+): Promise<Verdict> {
+  const error = await verificationError(request, secret, ANY_AGE_S, nowS);
+  if (error === null) return judgeAge(request, secret, nowS);
+  if (error.reason !== 'no_match') return { kind: 'unverifiable', reason: error.reason, text: error.message };
   const { sentBody, secrets } = evidence;
-  const sent = sentBody === null ? null : { ...post, body: sentBody };
-  if (sent !== null && (await faultOf(sent, secret, ANY_AGE_S, nowS)) === null) {
+  const sent = sentBody === null ? null : { ...request, body: sentBody };
+  if (sent !== null && (await verificationError(sent, secret, ANY_AGE_S, nowS)) === null) {
     return { kind: 'altered_body', sentBody: sent.body };
   }
-  for (const known of secrets) {
-    for (const candidate of sent === null ? [post] : [post, sent]) {
-      if ((await faultOf(candidate, known.secret, ANY_AGE_S, nowS)) === null) {
-        return { kind: 'wrong_secret', rightSecretId: known.secretId };
+  for (const active of secrets) {
+    for (const candidate of sent === null ? [request] : [request, sent]) {
+      if ((await verificationError(candidate, active.secret, ANY_AGE_S, nowS)) === null) {
+        return { kind: 'wrong_secret', rightSecretId: active.secretId };
       }
     }
   }
-  // The very bytes that were sent do not match: only the secret is left to be wrong.
-  return sentBody === post.body ? { kind: 'wrong_secret', rightSecretId: null } : { kind: 'no_match' };
+  // The body is exactly what was sent, so only the secret can be wrong.
+  return sentBody === request.body ? { kind: 'wrong_secret', rightSecretId: null } : { kind: 'no_match' };
 }
 
-async function judgeAge(post: Post, secret: string, nowS: number): Promise<Verdict> {
-  const fault = await faultOf(post, secret, undefined, nowS);
-  if (fault === null) return { kind: 'holds' };
-  const ageS = Math.floor(nowS) - Number(headerOf(post, 'webhook-timestamp'));
-  return { kind: fault.reason === 'too_new' ? 'too_new' : 'too_old', ageS };
+async function judgeAge(request: SignedRequest, secret: string, nowS: number): Promise<Verdict> {
+  const error = await verificationError(request, secret, undefined, nowS);
+  if (error === null) return { kind: 'valid' };
+  const ageS = Math.floor(nowS) - Number(headerOf(request, 'webhook-timestamp'));
+  return { kind: error.reason === 'too_new' ? 'too_new' : 'too_old', ageS };
 }
 
-/** A body that is no event was still signed, and that is all that is asked here. */
-async function faultOf(
-  { body, headers }: Post,
+/** A signed body that is not an event counts as valid: only the signature is checked here. */
+async function verificationError(
+  { body, headers }: SignedRequest,
   secret: string,
   toleranceS: number | undefined,
   nowS: number,
@@ -66,11 +71,11 @@ async function faultOf(
   }
 }
 
-export function headerOf({ headers }: Post, name: string): string | null {
+export function headerOf({ headers }: SignedRequest, name: string): string | null {
   return Object.entries(headers).find(([given]) => given.toLowerCase() === name)?.[1] ?? null;
 }
 
-/** Lines of `name: value` as servers, proxies and `curl -v` print them; what is no such line is left out. */
+/** Reads `name: value` lines as servers, proxies and `curl -v` print them, and ignores all other lines. */
 export function parseHeaders(text: string): Record<string, string> {
   const lines = text
     .split(/\r?\n/)
@@ -78,7 +83,7 @@ export function parseHeaders(text: string): Record<string, string> {
   return Object.fromEntries(lines.flatMap((line) => (line === null ? [] : [[line[1] ?? '', line[2] ?? '']])));
 }
 
-/** Where two texts part. */
+/** The index at which two texts begin to differ. */
 export function firstDifference(one: string, other: string): number {
   const shorter = Math.min(one.length, other.length);
   for (let index = 0; index < shorter; index++) if (one[index] !== other[index]) return index;

@@ -1,44 +1,44 @@
 import { useState } from 'preact/hooks';
 import type { SecretList } from '../../../client/types.ts';
 import { DEFAULT_OVERLAP_HOURS, MAX_OVERLAP_HOURS } from '../../../domain/secret-overlap.ts';
-import { type ApiProblem, asProblem, faultOf, paybell } from '../../api.ts';
+import { type ApiProblem, asProblem, inputError, paybell } from '../../api.ts';
 import { Dialog } from '../../components/dialog.tsx';
 import { Field } from '../../components/field.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { Notice } from '../../components/lists/states.tsx';
 import { CopyButton, Curl } from '../../components/values/copy.tsx';
-import { OverlapPicture } from './overlap-picture.tsx';
+import { ProblemAlert } from '../../components/view/states.tsx';
+import { OverlapTimeline } from './overlap-timeline.tsx';
 
 const HOUR_MS = 3_600_000;
-const exactly = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 
 type RotateProps = { onRotated: (list: SecretList) => void; onClose: () => void };
 
-/** A new secret, with what the overlap means for receivers said before it is made. */
+/** Explains what the overlap means for receivers before the rotation. */
 export function RotateDialog({ onRotated, onClose }: RotateProps) {
   const [hours, setHours] = useState(String(DEFAULT_OVERLAP_HOURS));
   const [problem, setProblem] = useState<ApiProblem | null>(null);
-  const [made, setMade] = useState<string | null>(null);
+  const [created, setCreated] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
   const overlapHours = Number(hours);
-  const fault = faultOf(problem, 'overlapHours');
+  const error = inputError(problem, 'overlapHours');
 
   const rotate = async () => {
     setBusy(true);
     setProblem(null);
     try {
       const list = await paybell().secrets.rotate({ overlapHours });
-      setMade(list.secrets[0]?.secret ?? null);
+      setCreated(list.secrets[0]?.secret ?? null);
       onRotated(list);
-    } catch (error) {
-      setProblem(asProblem(error));
+    } catch (failure) {
+      setProblem(asProblem(failure));
     }
     setBusy(false);
   };
 
-  if (made !== null) return <Made secret={made} overlapHours={overlapHours} onClose={onClose} />;
+  if (created !== null) return <NewSecret secret={created} overlapHours={overlapHours} onClose={onClose} />;
   return (
-    <Dialog title="Rotate the signing secret" onClose={onClose}>
+    <Dialog title="Rotate signing secret" onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -46,11 +46,11 @@ export function RotateDialog({ onRotated, onClose }: RotateProps) {
         }}
       >
         <div class="dialog-body">
-          {problem !== null && fault === null ? <Notice problem={problem} /> : null}
+          {problem !== null && error === null ? <ProblemAlert problem={problem} /> : null}
           <Field
-            label="The old secret goes on signing for"
-            fault={fault}
-            hint={`0 to ${MAX_OVERLAP_HOURS} hours. 0 ends it at once: for a secret that has leaked.`}
+            label="Keep the old secret active for"
+            error={error}
+            hint={`0 to ${MAX_OVERLAP_HOURS} hours. If the secret has leaked, use 0 to expire it immediately.`}
           >
             {(control) => (
               <span class="with-unit">
@@ -68,10 +68,10 @@ export function RotateDialog({ onRotated, onClose }: RotateProps) {
               </span>
             )}
           </Field>
-          <OverlapPicture overlap={overlapHours > 0} end={endText(overlapHours)} />
-          <Meaning overlapHours={overlapHours} />
+          <OverlapTimeline overlap={overlapHours > 0} end={endText(overlapHours)} />
+          <Consequences overlapHours={overlapHours} />
           <details>
-            <summary>The same from a terminal</summary>
+            <summary>Equivalent API request</summary>
             <Curl method="POST" path="/webhooks/secret/rotate" body={{ overlapHours }} />
           </details>
         </div>
@@ -80,7 +80,7 @@ export function RotateDialog({ onRotated, onClose }: RotateProps) {
             Cancel
           </button>
           <button type="submit" class="button button-primary" disabled={busy}>
-            {busy ? 'Rotating…' : 'Make a new secret'}
+            {busy ? 'Rotating…' : 'Rotate secret'}
           </button>
         </footer>
       </form>
@@ -90,42 +90,40 @@ export function RotateDialog({ onRotated, onClose }: RotateProps) {
 
 function endText(overlapHours: number): string {
   const endsAt = new Date(Date.now() + overlapHours * HOUR_MS);
-  return Number.isNaN(endsAt.getTime()) ? '' : exactly.format(endsAt);
+  return Number.isNaN(endsAt.getTime()) ? '' : dateTime.format(endsAt);
 }
 
-function Meaning({ overlapHours }: { overlapHours: number }) {
+function Consequences({ overlapHours }: { overlapHours: number }) {
   if (overlapHours > 0) {
     return (
       <p class="muted">
-        Until then every post carries both signatures, so receivers with either secret take it. Give them the new one
-        before it ends, and no post is missed.
+        Until then, every request carries both signatures, so receivers can verify it with either secret. Update them
+        before the old secret expires.
       </p>
     );
   }
   return (
-    <p class="notice notice-warning">
+    <p class="alert alert-warning">
       <Icon name="alert" />
       <span>
-        Receivers that know only the old secret refuse every post from now on until you give them the new one. What they
-        refuse is tried again on the schedule.
+        Receivers that still use the old secret will reject every request until you update them. Rejected deliveries are
+        retried on schedule.
       </span>
     </p>
   );
 }
 
-function Made({ secret, overlapHours, onClose }: { secret: string; overlapHours: number; onClose: () => void }) {
+function NewSecret({ secret, overlapHours, onClose }: { secret: string; overlapHours: number; onClose: () => void }) {
   return (
-    <Dialog title="The new secret signs now" onClose={onClose}>
+    <Dialog title="New secret is active" onClose={onClose}>
       <div class="dialog-body">
         <p>
-          Give it to your receivers
           {overlapHours > 0 ? (
             <>
-              {' '}
-              before <strong>{endText(overlapHours)}</strong>, when the old one ends.
+              Update your receivers before <strong>{endText(overlapHours)}</strong>, when the old secret expires.
             </>
           ) : (
-            ' now: the old one has ended.'
+            'Update your receivers now. The old secret has expired.'
           )}
         </p>
         <div class="secret-text">

@@ -6,48 +6,43 @@ import { Badge } from '../../components/values/badge.tsx';
 import { CopyButton } from '../../components/values/copy.tsx';
 import { Countdown, Time } from '../../components/values/time.tsx';
 
-/** A secret without its text: nothing of it is in the page before somebody asks to see it. */
-export type KnownSecret = Omit<SigningSecret, 'secret'>;
-export type KnownSecrets = { readonly secrets: readonly KnownSecret[]; readonly publicKey: string };
+/** The text of a secret is not kept in memory until someone asks to see it. */
+type SecretMetadata = Omit<SigningSecret, 'secret'>;
+type SecretMetadataList = { readonly secrets: readonly SecretMetadata[]; readonly publicKey: string };
 
-export function withoutTexts({ secrets, publicKey }: SecretList): KnownSecrets {
-  return { secrets: secrets.map(({ secret: _, ...known }) => known), publicKey };
+export function withoutSecretText({ secrets, publicKey }: SecretList): SecretMetadataList {
+  return { secrets: secrets.map(({ secret: _, ...metadata }) => metadata), publicKey };
 }
 
 const SHOWN_MS = 30_000;
 
-export function SecretCards({ known }: { known: KnownSecrets }) {
+export function SecretCards({ list }: { list: SecretMetadataList }) {
   return (
     <ul class="secrets">
-      {known.secrets.map((secret) => (
-        <SecretCard key={secret.secretId} secret={secret} alone={known.secrets.length === 1} />
+      {list.secrets.map((secret) => (
+        <SecretCard key={secret.secretId} secret={secret} only={list.secrets.length === 1} />
       ))}
-      <PublicKey text={known.publicKey} />
+      <PublicKey text={list.publicKey} />
     </ul>
   );
 }
 
-function SecretCard({
-  secret: { secretId, dateCreated, dateExpires },
-  alone,
-}: {
-  secret: KnownSecret;
-  alone: boolean;
-}) {
+function SecretCard({ secret, only }: { secret: SecretMetadata; only: boolean }) {
+  const { secretId, dateCreated, dateExpires } = secret;
   return (
     <li class="card secret">
       <div class="secret-head">
         {dateExpires === null ? (
           <Badge tone="good" icon="check">
-            {alone ? 'Signs every post' : 'Newest'}
+            {only ? 'Active' : 'Newest'}
           </Badge>
         ) : (
           <Badge tone="warning" icon="clock">
-            Ends <Time seconds={dateExpires} />
+            Expires <Time seconds={dateExpires} />
           </Badge>
         )}
         <span class="small muted">
-          made <Time seconds={dateCreated} />
+          created <Time seconds={dateCreated} />
         </span>
         <code class="small muted secret-id">{secretId}</code>
       </div>
@@ -56,7 +51,7 @@ function SecretCard({
   );
 }
 
-/** Fetched when it is asked for, and gone again after a while or when the tab goes out of view. */
+/** Loads the text on demand. It is hidden after a while, or when the tab is no longer visible. */
 function SecretText({ secretId }: { secretId: string }) {
   const [shown, setShown] = useState<{ text: string; untilMs: number } | null>(null);
   useEffect(() => {
@@ -90,7 +85,7 @@ function SecretText({ secretId }: { secretId: string }) {
       </span>
       {shown === null ? null : (
         <p class="small muted">
-          Hidden again in <Countdown untilMs={shown.untilMs} />. Keep it where your receiver reads it, and nowhere else.
+          Hidden in <Countdown untilMs={shown.untilMs} />. Store it securely in your receiver’s configuration.
         </p>
       )}
     </div>
@@ -102,14 +97,14 @@ async function readSecret(secretId: string): Promise<string | null> {
     const { secrets } = await paybell().secrets.list();
     const found = secrets.find((secret) => secret.secretId === secretId);
     if (found !== undefined) return found.secret;
-    showToast({ tone: 'bad', text: 'This secret has ended meanwhile.' });
+    showToast({ tone: 'bad', text: 'This secret has expired.' });
   } catch (error) {
     showToast({ tone: 'bad', text: asProblem(error).detail });
   }
   return null;
 }
 
-/** No secret: anybody may know it. */
+/** Not a secret, so it is always shown. */
 function PublicKey({ text }: { text: string }) {
   return (
     <li class="card secret">
@@ -118,7 +113,7 @@ function PublicKey({ text }: { text: string }) {
           Public key
         </Badge>
         <span class="small muted">
-          checks <code>v1a</code> signatures without any secret, where the operator has switched them on
+          verifies <code>v1a</code> signatures without a shared secret, if the operator has enabled them
         </span>
       </div>
       <div class="secret-text">

@@ -1,14 +1,14 @@
 import type { ComponentChildren } from 'preact';
 import { Icon, type IconName } from '../../components/icon.tsx';
 import type { Tone } from '../../components/values/badge.tsx';
-import { spanText } from '../../components/values/duration-text.ts';
-import { firstDifference, type Post, type Verdict } from './diagnose.ts';
+import { durationText } from '../../components/values/duration-text.ts';
+import { firstDifference, type SignedRequest, type Verdict } from './diagnose.ts';
 
-type Words = { tone: Tone; icon: IconName; title: string; text: ComponentChildren };
+type Explanation = { tone: Tone; icon: IconName; title: string; text: ComponentChildren };
 
-/** Whether the signature holds, and if not, what is wrong and where to look. */
-export function VerdictCard({ post, verdict }: { post: Post; verdict: Verdict }) {
-  const { tone, icon, title, text } = wordsFor(post, verdict);
+/** Whether the signature is valid and, if not, what is wrong and where to look. */
+export function VerdictCard({ request, verdict }: { request: SignedRequest; verdict: Verdict }) {
+  const { tone, icon, title, text } = explain(request, verdict);
   return (
     <div class={`verdict verdict-${tone}`}>
       <Icon name={icon} size={20} />
@@ -20,44 +20,44 @@ export function VerdictCard({ post, verdict }: { post: Post; verdict: Verdict })
   );
 }
 
-function wordsFor(post: Post, verdict: Verdict): Words {
+function explain(request: SignedRequest, verdict: Verdict): Explanation {
   switch (verdict.kind) {
-    case 'holds':
+    case 'valid':
       return {
         tone: 'good',
         icon: 'check',
-        title: 'The signature holds',
-        text: <p>The body is as Paybell sent it, the secret is right, and the post is fresh.</p>,
+        title: 'Signature is valid',
+        text: <p>The body is unaltered, the secret is correct and the timestamp is recent.</p>,
       };
     case 'too_old':
-      return agedWords('Too old', 'clock', verdict.ageS, 'This is a replay, or the receiver’s clock is fast.');
+      return explainAge('Timestamp is too old', verdict.ageS, 'This is a replay, or the receiver’s clock is fast.');
     case 'too_new':
-      return agedWords('From the future', 'clock', -verdict.ageS, 'The clock of this machine is slow.');
+      return explainAge('Timestamp is in the future', -verdict.ageS, 'The clock of this device is slow.');
     case 'wrong_secret':
       return { tone: 'bad', icon: 'cross', title: 'Wrong secret', text: <WrongSecret id={verdict.rightSecretId} /> };
     case 'altered_body':
       return {
         tone: 'bad',
         icon: 'cross',
-        title: 'Altered body',
-        text: <AlteredBody given={post.body} sent={verdict.sentBody} />,
+        title: 'Body was altered',
+        text: <AlteredBody received={request.body} sent={verdict.sentBody} />,
       };
     case 'no_match':
-      return { tone: 'bad', icon: 'cross', title: 'The signature does not match', text: <NoMatch /> };
-    case 'unusable':
-      return { tone: 'warning', icon: 'alert', title: 'It cannot be checked', text: <p>{verdict.text}.</p> };
+      return { tone: 'bad', icon: 'cross', title: 'Signature does not match', text: <NoMatch /> };
+    case 'unverifiable':
+      return { tone: 'warning', icon: 'alert', title: 'Cannot verify the signature', text: <p>{verdict.text}.</p> };
   }
 }
 
-function agedWords(title: string, icon: IconName, ageS: number, why: string): Words {
+function explainAge(title: string, ageS: number, cause: string): Explanation {
   return {
     tone: 'warning',
-    icon,
+    icon: 'clock',
     title,
     text: (
       <p>
-        The secret is right and the body is unaltered, but the timestamp is {spanText(ageS * 1000)} off; receivers allow
-        5 min. {why} A post that you paste later than that is always too old.
+        The secret is correct and the body is unaltered, but the timestamp is {durationText(ageS * 1000)} off. Receivers
+        allow 5 min. {cause} A request that you paste later than that is always too old.
       </p>
     ),
   };
@@ -67,43 +67,43 @@ function WrongSecret({ id }: { id: string | null }) {
   if (id === null) {
     return (
       <p>
-        The body is byte for byte what Paybell sent, but neither this secret nor one that is in force has signed it. The
-        secret that did may have ended with a rotation.
+        The body is exactly what Paybell sent, but neither this secret nor any active secret has signed it. The secret
+        that did may have expired after a rotation.
       </p>
     );
   }
   return (
     <p>
-      The post is signed with another secret, <code>{id}</code>, which is in force: give that one to your receiver.
+      The request is signed with another active secret, <code>{id}</code>. Configure your receiver with that one.
     </p>
   );
 }
 
-const AROUND = 24;
+const EXCERPT_CHARS = 24;
 
-/** With the place where the two part, since a blank or a line break is hard to see. */
-function AlteredBody({ given, sent }: { given: string; sent: string }) {
-  const place = firstDifference(given, sent);
-  const from = Math.max(0, place - AROUND);
+/** Marks the first difference and makes white space visible, because a stray line break is hard to see. */
+function AlteredBody({ received, sent }: { received: string; sent: string }) {
+  const position = firstDifference(received, sent);
+  const from = Math.max(0, position - EXCERPT_CHARS);
   const excerpt = (text: string) => (
     <dd>
       {from > 0 ? '…' : ''}
-      {visible(text.slice(from, place))}
-      <mark>{visible(text.charAt(place)) || 'the end'}</mark>
-      {visible(text.slice(place + 1, place + AROUND))}
+      {visible(text.slice(from, position))}
+      <mark>{visible(text.charAt(position)) || 'end of body'}</mark>
+      {visible(text.slice(position + 1, position + EXCERPT_CHARS))}
     </dd>
   );
   return (
     <>
       <p>
-        The secret is right, but these are not the bytes that were sent: they part at character {place + 1}. Check the
-        signature before anything parses the body.
+        The secret is correct, but the body is not what Paybell sent: it differs from character {position + 1} on.
+        Verify the signature before anything parses the body.
       </p>
       <dl class="facts mono">
         <dt>Sent</dt>
         {excerpt(sent)}
-        <dt>Given</dt>
-        {excerpt(given)}
+        <dt>Received</dt>
+        {excerpt(received)}
       </dl>
     </>
   );
@@ -116,8 +116,8 @@ function visible(text: string): string {
 function NoMatch() {
   return (
     <p>
-      The secret is another one, or the body is not the bytes that were signed. Which of the two cannot be told: Paybell
-      has no delivery with this <code>webhook-id</code>, or this key may not see it.
+      Either the secret is wrong or the body was altered. Paybell cannot tell which, because there is no delivery with
+      this <code>webhook-id</code> or this API key may not read it.
     </p>
   );
 }

@@ -2,13 +2,13 @@ import { useState } from 'preact/hooks';
 import { type ApiProblem, asProblem, clientFor, missingPermission } from '../../api.ts';
 import { Field } from '../../components/field.tsx';
 import { Icon, LogoMark } from '../../components/icon.tsx';
-import { Notice } from '../../components/lists/states.tsx';
-import { useStore } from '../../observable.ts';
-import { type Session, signedOutBecause, signIn } from '../../session.ts';
+import { ProblemAlert } from '../../components/view/states.tsx';
+import { useObservable } from '../../observable.ts';
+import { type Session, signIn, signOutReason } from '../../session.ts';
 
-/** The two values that every request of the API carries, tried once before they are kept. */
+/** Takes the two credentials of the API and verifies them before they are stored. */
 export function SignIn() {
-  const reason = useStore(signedOutBecause);
+  const reason = useObservable(signOutReason);
   const [problem, setProblem] = useState<ApiProblem | null>(null);
   const [busy, setBusy] = useState(false);
 
@@ -16,10 +16,10 @@ export function SignIn() {
     const given = new FormData(form);
     const credentials = { entityId: textIn(given, 'entityId'), apiKey: textIn(given, 'apiKey') };
     setBusy(true);
-    const refused = await refusalOf(credentials);
+    const rejection = await verifyCredentials(credentials);
     setBusy(false);
-    setProblem(refused);
-    if (refused === null) signIn(credentials, given.has('remember'));
+    setProblem(rejection);
+    if (rejection === null) signIn(credentials, given.has('remember'));
   };
 
   return (
@@ -33,15 +33,15 @@ export function SignIn() {
       >
         <LogoMark size={40} />
         <h1>Sign in to Paybell</h1>
-        <p class="muted">With the two values that every request carries. They stay in this browser.</p>
+        <p class="muted">Your credentials stay in this browser.</p>
         {reason === null ? null : (
-          <p class="notice" role="status">
+          <p class="alert" role="status">
             <Icon name="info" />
             <span>{reason}</span>
           </p>
         )}
-        {problem === null ? null : <Notice problem={problem} />}
-        <Field label="Entity id">
+        {problem === null ? null : <ProblemAlert problem={problem} />}
+        <Field label="Entity ID" hint="An entity is a tenant: it owns its webhooks, events, API keys and secrets.">
           {(control) => (
             <input {...control} name="entityId" class="mono" required placeholder="ent_…" autocomplete="username" />
           )}
@@ -62,14 +62,15 @@ export function SignIn() {
         <label class="check">
           <input type="checkbox" name="remember" />
           <span>
-            Remember on this device <span class="muted">– otherwise until this tab is closed</span>
+            Remember me on this device <span class="muted">(otherwise until you close this tab)</span>
           </span>
         </label>
         <button type="submit" class="button button-primary button-wide" disabled={busy}>
-          {busy ? 'Checking…' : 'Sign in'}
+          {busy ? 'Signing in…' : 'Sign in'}
         </button>
         <p class="muted small">
-          The first start prints both. For another key: <code>paybell keys create --entity &lt;id&gt;</code>
+          Paybell prints both on its first start. To create another key, run{' '}
+          <code>paybell keys create --entity &lt;id&gt;</code>.
         </p>
       </form>
     </main>
@@ -80,8 +81,8 @@ function textIn(form: FormData, name: string): string {
   return String(form.get(name) ?? '').trim();
 }
 
-/** A good key that may not list webhooks is still a good key: it shows what it can. */
-async function refusalOf(credentials: Session): Promise<ApiProblem | null> {
+/** A key without the permission to list webhooks is still valid. Null if the credentials are. */
+async function verifyCredentials(credentials: Session): Promise<ApiProblem | null> {
   try {
     await clientFor(credentials).webhooks.list({ limit: 1 });
     return null;

@@ -1,32 +1,35 @@
 import { Icon } from '../../components/icon.tsx';
 import { PastTheEnd } from '../../components/lists/past-the-end.tsx';
-import { Empty } from '../../components/lists/states.tsx';
 import { Curl } from '../../components/values/copy.tsx';
+import { Empty } from '../../components/view/states.tsx';
 import { changeQuery } from '../../router.tsx';
 
-/** A first registration to paste; what is left out means all that are known. */
-const FIRST = { postUrl: 'https://example.com/hooks/paybell', networkIds: [8453], events: ['TransferFinalized'] };
+const FIRST_REGISTRATION = {
+  postUrl: 'https://example.com/hooks/paybell',
+  networkIds: [8453],
+  events: ['TransferFinalized'],
+};
 
-export function NoneYet({ register }: { register: () => void }) {
+export function NoWebhooks({ register }: { register: () => void }) {
   return (
-    <Empty icon="bell" title="Nobody is told anything yet">
-      <p>Register a URL for some networks and events. Paybell then posts every such event to it, signed.</p>
+    <Empty icon="notification" title="No webhooks yet">
+      <p>Register a URL for the networks and events you need. Paybell sends every matching event to it, signed.</p>
       <button type="button" class="button button-primary" onClick={register}>
         <Icon name="plus" />
-        Register the first webhook
+        Register your first webhook
       </button>
-      <p>Or from a terminal:</p>
-      <Curl method="POST" path="/webhooks/classic" body={FIRST} />
+      <p>Or use the API:</p>
+      <Curl method="POST" path="/webhooks/classic" body={FIRST_REGISTRATION} />
     </Empty>
   );
 }
 
-/** Webhooks there are, but not where the address looks. */
-export function NothingHere({ total, limit }: { total: number; limit: number }) {
+/** There are webhooks, but none on this page or for these filters. */
+export function NoMatches({ total, limit }: { total: number; limit: number }) {
   if (total > 0) return <PastTheEnd total={total} limit={limit} />;
   return (
-    <Empty icon="search" title="No webhook matches">
-      <p>Nothing is registered for this choice of network, event and id.</p>
+    <Empty icon="search" title="No matching webhooks">
+      <p>No webhook matches these filters.</p>
       <button
         type="button"
         class="button"

@@ -7,7 +7,7 @@ import { changeQuery } from '../../router.tsx';
 
 type FiltersProps = { query: URLSearchParams; coverage: Coverage | null; filtered: boolean };
 
-/** A change of a filter begins at the first page again: the page of another list means nothing. */
+/** Changing a filter returns to the first page, because the page number belongs to the previous results. */
 function filterBy(name: string, value: string): void {
   changeQuery({ [name]: value.trim(), page: null });
 }
@@ -41,7 +41,7 @@ export function Filters({ query, coverage, filtered }: FiltersProps) {
           </select>
         )}
       </Field>
-      <Field label="Webhook id" class="field-grow">
+      <Field label="Webhook ID" class="field-grow">
         {(control) => (
           <input
             {...control}
@@ -68,7 +68,7 @@ export function Filters({ query, coverage, filtered }: FiltersProps) {
   );
 }
 
-/** On a phone, where the table has no room for the column that sorts by creation. */
+/** On a phone, where the table has no room for the sortable columns. */
 function SortField({ query }: { query: URLSearchParams }) {
   const chosen = `${query.get('sortBy') ?? 'dateCreated'} ${query.get('sortDir') ?? 'desc'}`;
   const sort = (value: string) => {
@@ -76,13 +76,13 @@ function SortField({ query }: { query: URLSearchParams }) {
     changeQuery({ sortBy, sortDir, page: null });
   };
   return (
-    <Field label="Order" class="only-phone">
+    <Field label="Sort by" class="only-phone">
       {(control) => (
         <select {...control} value={chosen} onChange={(event) => sort(event.currentTarget.value)}>
           <option value="dateCreated desc">Newest first</option>
           <option value="dateCreated asc">Oldest first</option>
-          <option value="postUrl asc">By URL, A to Z</option>
-          <option value="postUrl desc">By URL, Z to A</option>
+          <option value="postUrl asc">URL, A to Z</option>
+          <option value="postUrl desc">URL, Z to A</option>
         </select>
       )}
     </Field>

@@ -5,53 +5,53 @@ import { paybell } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { Pager } from '../../components/lists/pager.tsx';
-import { Failure, Loading } from '../../components/lists/states.tsx';
-import { ViewHead } from '../../components/lists/view-head.tsx';
-import { useStore } from '../../observable.ts';
-import { usePlace } from '../../router.tsx';
+import { Failure, Loading } from '../../components/view/states.tsx';
+import { ViewHead } from '../../components/view/view-head.tsx';
+import { useObservable } from '../../observable.ts';
+import { useRoute } from '../../router.tsx';
 import { useResponse } from '../../use-response.ts';
-import { webhooksChanged } from './changed-signal.ts';
 import { EditDialog } from './dialogs/edit-dialog.tsx';
 import { RegisterDialog } from './dialogs/register-dialog.tsx';
-import { NoneYet, NothingHere } from './empty.tsx';
+import { NoMatches, NoWebhooks } from './empty.tsx';
 import { Filters } from './filters.tsx';
+import { webhooksRevision } from './revision.ts';
 import { SuspendedBanner } from './suspended-banner.tsx';
 import { WebhookTable } from './table.tsx';
 import { useHealth } from './use-health.ts';
 
-/** The address carries the parameters of the list under the API's own names; another value in it is not for the API. */
+/** The URL holds the list's parameters under their API names. Other values are not sent to the API. */
 const PARAMETERS = ['webhookId', 'networkId', 'event', 'page', 'limit', 'sortBy', 'sortDir'];
 const FILTERS = ['webhookId', 'networkId', 'event'];
 
 export function Webhooks() {
-  const { query } = usePlace();
-  const change = useStore(webhooksChanged);
+  const { query } = useRoute();
+  const revision = useObservable(webhooksRevision);
   const [registering, setRegistering] = useState(false);
   const [editing, setEditing] = useState<Webhook | null>(null);
-  // As text, as it stands in the address: the server says what is wrong with it, if anything is.
-  const asked = Object.fromEntries([...query].filter(([name]) => PARAMETERS.includes(name)));
+  // Passed on as text, unchecked: the server reports what is wrong with it.
+  const parameters = Object.fromEntries([...query].filter(([name]) => PARAMETERS.includes(name)));
   const page = Number(query.get('page') ?? 1);
   const limit = Number(query.get('limit') ?? DEFAULT_LIMIT);
-  const list = useResponse(`${change} ${JSON.stringify(asked)}`, async (signal) => ({
-    ...(await paybell().webhooks.list(asked as WebhookListQuery, { signal })),
+  const list = useResponse(`${revision} ${JSON.stringify(parameters)}`, async (signal) => ({
+    ...(await paybell().webhooks.list(parameters as WebhookListQuery, { signal })),
     from: (page - 1) * limit + 1,
   }));
-  const coverage = useResponse(String(change), (signal) => paybell().webhooks.coverage({ signal }));
-  const health = useHealth(list.data?.webhooks ?? [], coverage.data, change);
+  const coverage = useResponse(String(revision), (signal) => paybell().webhooks.coverage({ signal }));
+  const health = useHealth(list.data?.webhooks ?? [], coverage.data, revision);
   const filtered = FILTERS.some((name) => query.has(name));
   const register = () => setRegistering(true);
 
   return (
     <>
-      <ViewHead title="Webhooks" about="Who is told what: an event on a network, and the URL that it is posted to.">
+      <ViewHead title="Webhooks" description="Each webhook sends one kind of event on one network to one URL.">
         <ActionButton needs="webhooks:write" class="button button-primary" onClick={register}>
           <Icon name="plus" />
-          Register
+          Register webhooks
         </ActionButton>
       </ViewHead>
       <SuspendedBanner coverage={coverage.data} />
       <Filters query={query} coverage={coverage.data} filtered={filtered} />
-      {list.data === null && list.problem !== null ? <Failure problem={list.problem} again={list.again} /> : null}
+      {list.data === null && list.problem !== null ? <Failure problem={list.problem} reload={list.reload} /> : null}
       {list.data === null && list.problem === null ? <Loading what="webhooks" /> : null}
       {list.data === null ? null : list.data.webhooks.length > 0 ? (
         <WebhookTable
@@ -62,9 +62,9 @@ export function Webhooks() {
           onEdit={setEditing}
         />
       ) : list.data.totalResults === 0 && !filtered ? (
-        <NoneYet register={register} />
+        <NoWebhooks register={register} />
       ) : (
-        <NothingHere total={list.data.totalResults} limit={limit} />
+        <NoMatches total={list.data.totalResults} limit={limit} />
       )}
       {list.data === null || list.data.totalResults === 0 ? null : (
         <Pager

@@ -5,14 +5,14 @@ import { Badge } from '../../components/values/badge.tsx';
 import { CopyButton } from '../../components/values/copy.tsx';
 import { Network } from '../../components/values/network.tsx';
 import { Countdown, Time } from '../../components/values/time.tsx';
-import { Address } from '../../components/values/url.tsx';
-import { type Deletion, deleteLater } from './deletions.ts';
+import { UrlText } from '../../components/values/url.tsx';
+import { type Deletion, scheduleDeletion } from './pending-deletions.ts';
 
 type RowProps = {
   webhook: Webhook;
-  /** Null where nothing speaks against it. */
+  /** Null unless the webhook may be suspended. */
   health: WebhookHealth | null;
-  /** Not null while it is about to be deleted. */
+  /** Not null while the deletion can still be undone. */
   deletion: Deletion | null;
   onEdit: () => void;
   onTest: () => void;
@@ -22,25 +22,25 @@ type RowProps = {
 const WRITE = 'webhooks:write';
 
 const REASONS: Readonly<Record<string, string>> = {
-  gone: 'Its receiver answered 410 Gone',
-  failing: 'Five days without one success',
+  gone: 'The endpoint responded with 410 Gone',
+  failing: 'No successful delivery for 5 days',
 };
 
 export function WebhookRow({ webhook, health, deletion, onEdit, onTest, onResume }: RowProps) {
   const suspended = health?.state === 'suspended';
-  const look = deletion !== null ? 'going' : suspended ? 'suspended' : '';
+  const className = deletion !== null ? 'deleting' : suspended ? 'suspended' : '';
   return (
-    <tr class={look}>
+    <tr class={className}>
       <td>
         <div class="cut">
-          <Address url={webhook.postUrl} />
+          <UrlText url={webhook.postUrl} />
         </div>
         <div class="only-phone small">
           {webhook.event} · <Network networkId={webhook.networkId} /> · <Time seconds={webhook.dateCreated} />
         </div>
         <div class="webhook-id">
           <code class="muted">{webhook.webhookId}</code>
-          <CopyButton text={webhook.webhookId} label={`Copy the id of ${nameOf(webhook)}`} compact />
+          <CopyButton text={webhook.webhookId} label={`Copy the ID of ${nameOf(webhook)}`} compact />
         </div>
         {suspended ? <Suspended health={health} onResume={onResume} name={nameOf(webhook)} /> : null}
       </td>
@@ -53,10 +53,10 @@ export function WebhookRow({ webhook, health, deletion, onEdit, onTest, onResume
       </td>
       <td class="row-actions">
         {deletion === null ? (
-          <Actions name={nameOf(webhook)} onEdit={onEdit} onTest={onTest} onDelete={() => deleteLater(webhook)} />
+          <Actions name={nameOf(webhook)} onEdit={onEdit} onTest={onTest} onDelete={() => scheduleDeletion(webhook)} />
         ) : (
-          <span class="going-note">
-            Deleted in <Countdown untilMs={deletion.untilMs} />
+          <span class="deletion-note">
+            Deleting in <Countdown untilMs={deletion.untilMs} />
             <button type="button" class="button button-small" onClick={deletion.undo} ref={takeFocus}>
               <Icon name="undo" size={14} />
               Undo
@@ -68,7 +68,7 @@ export function WebhookRow({ webhook, health, deletion, onEdit, onTest, onResume
   );
 }
 
-/** The button that was pressed is gone; whoever works by keyboard goes on from the one in its place. */
+/** The delete button, which had the focus, is gone. Keyboard users continue on the undo button in its place. */
 function takeFocus(button: HTMLButtonElement | null): void {
   if (document.activeElement === document.body) button?.focus();
 }
@@ -82,17 +82,11 @@ type ActionsProps = { name: string; onEdit: () => void; onTest: () => void; onDe
 function Actions({ name, onEdit, onTest, onDelete }: ActionsProps) {
   return (
     <div class="row-buttons">
-      <ActionButton needs={WRITE} class="button button-small" label={`Send a test: ${name}`} onClick={onTest}>
+      <ActionButton needs={WRITE} class="button button-small" label={`Send test event: ${name}`} onClick={onTest}>
         <Icon name="deliveries" size={14} />
         <span class="not-phone">Test</span>
       </ActionButton>
-      <ActionButton
-        needs={WRITE}
-        class="button button-icon"
-        title="Change the URL"
-        label={`Edit ${name}`}
-        onClick={onEdit}
-      >
+      <ActionButton needs={WRITE} class="button button-icon" title="Edit URL" label={`Edit ${name}`} onClick={onEdit}>
         <Icon name="edit" />
       </ActionButton>
       <ActionButton needs={WRITE} class="button button-icon" title="Delete" label={`Delete ${name}`} onClick={onDelete}>
@@ -113,7 +107,7 @@ function Suspended({ health, onResume, name }: { health: WebhookHealth; onResume
         Resume
       </ActionButton>
       <p class="small">
-        {REASONS[health.reason ?? ''] ?? 'Taken out of service'}
+        {REASONS[health.reason ?? ''] ?? 'Suspended'}
         {health.dateLastFailure === null ? null : (
           <span class="muted">
             {' '}

@@ -2,11 +2,11 @@ import type { Coverage } from '../../../client/types.ts';
 import { networkName } from '../../../domain/networks.ts';
 import { Icon } from '../../components/icon.tsx';
 import { DASHBOARD_PATHS } from '../../paths.ts';
-import { addressOf, Link } from '../../router.tsx';
+import { Link, urlFor } from '../../router.tsx';
 
-const MOST_SHOWN = 4;
+const MAX_SHOWN = 4;
 
-/** Says at once that something is out of service, and leads to it however long the list is. */
+/** Links to every suspended webhook, also to those on other pages of the list. */
 export function SuspendedBanner({ coverage }: { coverage: Coverage | null }) {
   const cells = (coverage?.networks ?? []).flatMap(({ networkId, events }) =>
     events.filter(({ suspended }) => suspended > 0).map(({ event, suspended }) => ({ networkId, event, suspended })),
@@ -14,23 +14,26 @@ export function SuspendedBanner({ coverage }: { coverage: Coverage | null }) {
   if (cells.length === 0) return null;
   const total = cells.reduce((sum, { suspended }) => sum + suspended, 0);
   return (
-    <p class="notice notice-warning">
+    <p class="alert alert-warning">
       <Icon name="pause" />
       <span>
         <strong>
           {total} {total === 1 ? 'webhook is' : 'webhooks are'} suspended.
         </strong>{' '}
-        Events for {total === 1 ? 'it are held until it is' : 'them are held until they are'} resumed:{' '}
-        {cells.slice(0, MOST_SHOWN).map(({ networkId, event, suspended }, index) => (
+        {total === 1
+          ? 'Its deliveries are held until you resume it'
+          : 'Their deliveries are held until you resume them'}
+        :{' '}
+        {cells.slice(0, MAX_SHOWN).map(({ networkId, event, suspended }, index) => (
           <span key={`${networkId} ${event}`}>
             {index === 0 ? '' : ', '}
-            <Link to={addressOf(DASHBOARD_PATHS.webhooks, { networkId, event })}>
+            <Link to={urlFor(DASHBOARD_PATHS.webhooks, { networkId, event })}>
               {event} on {networkName(networkId)}
             </Link>
             {suspended === 1 ? '' : ` (${suspended})`}
           </span>
         ))}
-        {cells.length > MOST_SHOWN ? `, and ${cells.length - MOST_SHOWN} more` : ''}.
+        {cells.length > MAX_SHOWN ? `, and ${cells.length - MAX_SHOWN} more` : ''}.
       </span>
     </p>
   );

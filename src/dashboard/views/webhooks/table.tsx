@@ -1,13 +1,13 @@
 import { useRef, useState } from 'preact/hooks';
 import type { Webhook } from '../../../client/types.ts';
-import { type ApiProblem, asProblem, paybell } from '../../api.ts';
+import { asProblem, paybell } from '../../api.ts';
 import { SortHead } from '../../components/lists/sort-head.tsx';
 import { showToast } from '../../components/toasts.tsx';
-import { useStore } from '../../observable.ts';
-import { noteWebhooksChanged } from './changed-signal.ts';
-import { deletions } from './deletions.ts';
+import { useObservable } from '../../observable.ts';
+import { pendingDeletions } from './pending-deletions.ts';
+import { bumpWebhooksRevision } from './revision.ts';
 import { WebhookRow } from './row.tsx';
-import { type Tested, TestResult } from './test-result.tsx';
+import { TestResult, type TestState } from './test-result.tsx';
 import type { HealthById } from './use-health.ts';
 
 type TableProps = {
@@ -19,30 +19,30 @@ type TableProps = {
 };
 
 export function WebhookTable({ webhooks, health, busy, query, onEdit }: TableProps) {
-  const { tested, sendTest, dismiss } = useTests();
-  const pending = useStore(deletions);
+  const { tests, sendTest, dismiss } = useTests();
+  const pending = useObservable(pendingDeletions);
   return (
     <div class="table-frame">
       <table class="table webhooks" aria-busy={busy}>
         <caption class="visually-hidden">Registered webhooks</caption>
         <thead>
           <tr>
-            <SortHead field="postUrl" label="Posts to" first="asc" query={query} />
+            <SortHead field="postUrl" label="Endpoint URL" firstDir="asc" query={query} />
             <th scope="col" class="not-phone">
               Event
             </th>
             <th scope="col" class="not-phone">
               Network
             </th>
-            <SortHead field="dateCreated" label="Created" first="desc" query={query} class="not-phone" />
+            <SortHead field="dateCreated" label="Created" firstDir="desc" query={query} class="not-phone" />
             <th scope="col">
-              <span class="visually-hidden">What can be done</span>
+              <span class="visually-hidden">Actions</span>
             </th>
           </tr>
         </thead>
         <tbody>
           {webhooks.map((webhook) => {
-            const result = tested.get(webhook.webhookId);
+            const test = tests.get(webhook.webhookId);
             return [
               <WebhookRow
                 key={webhook.webhookId}
@@ -53,10 +53,10 @@ export function WebhookTable({ webhooks, health, busy, query, onEdit }: TablePro
                 onTest={() => void sendTest(webhook.webhookId)}
                 onResume={() => void resume(webhook.webhookId)}
               />,
-              result === undefined ? null : (
+              test === undefined ? null : (
                 <TestResult
                   key={`${webhook.webhookId} test`}
-                  tested={result}
+                  test={test}
                   onDismiss={() => dismiss(webhook.webhookId)}
                 />
               ),
@@ -68,35 +68,34 @@ export function WebhookTable({ webhooks, health, busy, query, onEdit }: TablePro
   );
 }
 
-/** What came of the tests that were sent from this view, by webhook. */
+/** The test events sent from this view, by webhook. */
 function useTests() {
-  const [tested, setTested] = useState<ReadonlyMap<string, Tested>>(new Map());
-  const current = useRef(tested);
-  const put = (webhookId: string, result: Tested | null) => {
+  const [tests, setTests] = useState<ReadonlyMap<string, TestState>>(new Map());
+  const current = useRef(tests);
+  const put = (webhookId: string, test: TestState | null) => {
     const next = new Map(current.current);
-    if (result === null) next.delete(webhookId);
-    else next.set(webhookId, result);
+    if (test === null) next.delete(webhookId);
+    else next.set(webhookId, test);
     current.current = next;
-    setTested(next);
+    setTests(next);
   };
   const sendTest = async (webhookId: string) => {
     put(webhookId, { state: 'sending' });
     try {
-      put(webhookId, { state: 'answered', answer: await paybell().webhooks.sendTest(webhookId) });
+      put(webhookId, { state: 'sent', result: await paybell().webhooks.sendTest(webhookId) });
     } catch (error) {
-      put(webhookId, { state: 'refused', problem: asProblem(error) });
+      put(webhookId, { state: 'rejected', problem: asProblem(error) });
     }
   };
-  return { tested, sendTest, dismiss: (webhookId: string) => put(webhookId, null) };
+  return { tests, sendTest, dismiss: (webhookId: string) => put(webhookId, null) };
 }
 
 async function resume(webhookId: string): Promise<void> {
   try {
     await paybell().webhooks.resume(webhookId);
-    showToast({ tone: 'good', text: 'Back in service. What was held for it is sent now.' });
-    noteWebhooksChanged();
+    showToast({ tone: 'good', text: 'Webhook resumed. Held deliveries are being sent.' });
+    bumpWebhooksRevision();
   } catch (error) {
-    const problem: ApiProblem = asProblem(error);
-    showToast({ tone: 'bad', text: problem.detail });
+    showToast({ tone: 'bad', text: `Webhook not resumed. ${asProblem(error).detail}` });
   }
 }

@@ -3,33 +3,34 @@ import type { ApiProblem } from '../../api.ts';
 import { Icon } from '../../components/icon.tsx';
 import { errorText } from '../../components/values/attempt-error.ts';
 import { Badge } from '../../components/values/badge.tsx';
+import { durationText } from '../../components/values/duration-text.ts';
 
-export type Tested =
+export type TestState =
   | { readonly state: 'sending' }
-  | { readonly state: 'answered'; readonly answer: TestAnswer }
-  | { readonly state: 'refused'; readonly problem: ApiProblem };
+  | { readonly state: 'sent'; readonly result: TestAnswer }
+  | { readonly state: 'rejected'; readonly problem: ApiProblem };
 
-/** What came of a test, in a row of its own right under the webhook. */
-export function TestResult({ tested, onDismiss }: { tested: Tested; onDismiss: () => void }) {
+/** The result of a test event, in a row under its webhook. */
+export function TestResult({ test, onDismiss }: { test: TestState; onDismiss: () => void }) {
   return (
     <tr class="test-result">
       <td colSpan={5}>
-        <div class="test-line" role="status">
-          {tested.state === 'sending' ? (
+        <div class="test-summary" role="status">
+          {test.state === 'sending' ? (
             <Badge tone="info" icon="clock">
-              Sending a test…
+              Sending test event…
             </Badge>
-          ) : tested.state === 'refused' ? (
+          ) : test.state === 'rejected' ? (
             <>
               <Badge tone="bad" icon="cross">
                 Not sent
               </Badge>
-              <span>{tested.problem.detail}</span>
+              <span>{test.problem.detail}</span>
             </>
           ) : (
-            <Answered answer={tested.answer} />
+            <SentResult result={test.result} />
           )}
-          <button type="button" class="button button-icon" aria-label="Put the result away" onClick={onDismiss}>
+          <button type="button" class="button button-icon" aria-label="Dismiss test result" onClick={onDismiss}>
             <Icon name="cross" size={14} />
           </button>
         </div>
@@ -38,7 +39,7 @@ export function TestResult({ tested, onDismiss }: { tested: Tested; onDismiss: (
   );
 }
 
-function Answered({ answer: { delivered, statusCode, error, durationMs, response } }: { answer: TestAnswer }) {
+function SentResult({ result: { delivered, statusCode, error, durationMs, response } }: { result: TestAnswer }) {
   return (
     <>
       {delivered ? (
@@ -51,7 +52,7 @@ function Answered({ answer: { delivered, statusCode, error, durationMs, response
         </Badge>
       )}
       <span class="number">
-        {statusCode === null ? errorText(error) : `The receiver answered ${statusCode}`} after {durationMs} ms
+        {statusCode === null ? errorText(error) : `HTTP ${statusCode}`} after {durationText(durationMs)}
       </span>
       {response === null || response === '' ? null : <code class="test-response">{response}</code>}
     </>

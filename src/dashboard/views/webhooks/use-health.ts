@@ -4,14 +4,14 @@ import { useResponse } from '../../use-response.ts';
 
 export type HealthById = ReadonlyMap<string, WebhookHealth>;
 
-const NOTHING: HealthById = new Map();
-const AT_ONCE = 6;
+const NO_HEALTH: HealthById = new Map();
+const MAX_CONCURRENT = 6;
 
 /**
- * How the webhooks in view fare. The list does not say, and asking for each of a hundred would be a hundred requests:
- * the coverage tells in which cells anything is suspended, and only those are asked about.
+ * The health of the suspended webhooks on screen. The list does not include it, and one request for each row would be too
+ * many, so only webhooks in coverage cells with suspensions are requested.
  */
-export function useHealth(webhooks: readonly Webhook[], coverage: Coverage | null, change: number): HealthById {
+export function useHealth(webhooks: readonly Webhook[], coverage: Coverage | null, revision: number): HealthById {
   const cells = new Set(
     (coverage?.networks ?? []).flatMap(({ networkId, events }) =>
       events.filter(({ suspended }) => suspended > 0).map(({ event }) => `${networkId} ${event}`),
@@ -19,20 +19,20 @@ export function useHealth(webhooks: readonly Webhook[], coverage: Coverage | nul
   );
   const ids = webhooks
     .filter((webhook) => cells.has(`${webhook.networkId} ${webhook.event}`))
-    .map((one) => one.webhookId);
-  const answer = useResponse(`${change} ${ids.join()}`, (signal) => healthOf(ids, signal));
-  return answer.data ?? NOTHING;
+    .map(({ webhookId }) => webhookId);
+  const response = useResponse(`${revision} ${ids.join()}`, (signal) => fetchHealth(ids, signal));
+  return response.data ?? NO_HEALTH;
 }
 
-async function healthOf(ids: readonly string[], signal: AbortSignal): Promise<HealthById> {
+async function fetchHealth(ids: readonly string[], signal: AbortSignal): Promise<HealthById> {
   const found = new Map<string, WebhookHealth>();
-  const waiting = [...ids];
-  const next = async () => {
-    for (let id = waiting.shift(); id !== undefined; id = waiting.shift()) {
+  const remaining = [...ids];
+  const worker = async () => {
+    for (let id = remaining.shift(); id !== undefined; id = remaining.shift()) {
       const health = await paybell().webhooks.health(id, { signal });
       found.set(id, health);
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, next));
+  await Promise.all(Array.from({ length: MAX_CONCURRENT }, worker));
   return found;
 }

@@ -1,12 +1,12 @@
 import { EVENT_KINDS } from '../../../../domain/event-kinds.ts';
 import { DEFAULT_NETWORKS } from '../../../../domain/networks.ts';
-import { type ApiProblem, faultOf, paybell } from '../../../api.ts';
+import { type ApiProblem, inputError, paybell } from '../../../api.ts';
 import { Field } from '../../../components/field.tsx';
 import { NetworkOptions } from '../../../components/values/network.tsx';
 import { useResponse } from '../../../use-response.ts';
 import { fromLocal, toLocal } from './local-date.ts';
 
-/** The filters of the API under its own names, as text, the way an address carries them. */
+/** The filters of the list operation under their API names, as text, the way the URL holds them. */
 export const FILTER_NAMES = ['status', 'event', 'networkId', 'webhookId', 'eventId', 'since', 'until'] as const;
 export type FilterName = (typeof FILTER_NAMES)[number];
 export type FilterValues = Readonly<Partial<Record<FilterName, string>>>;
@@ -17,13 +17,13 @@ type FieldsProps = {
   problem: ApiProblem | null;
 };
 
-/** Every filter but the status, which each place shows in its own way. */
+/** All filters except the status, for which the list has tabs and the dialog a select. */
 export function FilterFields({ values, onChange, problem }: FieldsProps) {
   const networkId = values.networkId ?? '';
   const networks = useNetworks();
   return (
     <>
-      <Field label="Event" fault={faultOf(problem, 'event')}>
+      <Field label="Event" error={inputError(problem, 'event')}>
         {(control) => (
           <select
             {...control}
@@ -39,7 +39,7 @@ export function FilterFields({ values, onChange, problem }: FieldsProps) {
           </select>
         )}
       </Field>
-      <Field label="Network" fault={faultOf(problem, 'networkId')}>
+      <Field label="Network" error={inputError(problem, 'networkId')}>
         {(control) => (
           <select {...control} value={networkId} onChange={(event) => onChange('networkId', event.currentTarget.value)}>
             <option value="">All networks</option>
@@ -47,23 +47,23 @@ export function FilterFields({ values, onChange, problem }: FieldsProps) {
           </select>
         )}
       </Field>
-      <IdField label="Webhook id" name="webhookId" start="wh_" {...{ values, onChange }} />
-      <IdField label="Event id" name="eventId" start="evt_" {...{ values, onChange }} />
-      <MomentField label="From" name="since" {...{ values, onChange, problem }} />
-      <MomentField label="Until" name="until" {...{ values, onChange, problem }} />
+      <IdField label="Webhook ID" name="webhookId" prefix="wh_" {...{ values, onChange }} />
+      <IdField label="Event ID" name="eventId" prefix="evt_" {...{ values, onChange }} />
+      <DateTimeField label="From" name="since" {...{ values, onChange, problem }} />
+      <DateTimeField label="Until" name="until" {...{ values, onChange, problem }} />
     </>
   );
 }
 
-/** Those that the server knows; to a key that may not see webhooks, those that it knows unless it was told otherwise. */
+/** The networks that the server knows. Without the permission to read webhooks, the default networks. */
 function useNetworks(): readonly number[] {
   const { data } = useResponse('networks', (signal) => paybell().webhooks.coverage({ signal }));
   return data?.networks.map(({ networkId }) => networkId) ?? DEFAULT_NETWORKS;
 }
 
-type IdFieldProps = Omit<FieldsProps, 'problem'> & { label: string; name: FilterName; start: string };
+type IdFieldProps = Omit<FieldsProps, 'problem'> & { label: string; name: FilterName; prefix: string };
 
-function IdField({ label, name, start, values, onChange }: IdFieldProps) {
+function IdField({ label, name, prefix, values, onChange }: IdFieldProps) {
   return (
     <Field label={label}>
       {(control) => (
@@ -71,7 +71,7 @@ function IdField({ label, name, start, values, onChange }: IdFieldProps) {
           {...control}
           type="search"
           class="mono"
-          placeholder={`${start}…`}
+          placeholder={`${prefix}…`}
           spellcheck={false}
           value={values[name] ?? ''}
           onChange={(event) => onChange(name, event.currentTarget.value.trim())}
@@ -81,9 +81,9 @@ function IdField({ label, name, start, values, onChange }: IdFieldProps) {
   );
 }
 
-function MomentField({ label, name, values, onChange, problem }: FieldsProps & { label: string; name: FilterName }) {
+function DateTimeField({ label, name, values, onChange, problem }: FieldsProps & { label: string; name: FilterName }) {
   return (
-    <Field label={label} fault={faultOf(problem, name)}>
+    <Field label={label} error={inputError(problem, name)}>
       {(control) => (
         <input
           {...control}

@@ -1,4 +1,4 @@
-/** The browser's field for a moment speaks in the viewer's zone, the API in Unix seconds. */
+/** A `datetime-local` field uses the viewer's time zone, the API Unix seconds. */
 
 export function toLocal(seconds: string | undefined): string {
   if (seconds === undefined || !/^\d{1,11}$/.test(seconds)) return '';

@@ -1,23 +1,23 @@
 import type { Attempt, DeliveryDetail } from '../../../../client/types.ts';
 import { Icon } from '../../../components/icon.tsx';
 import { errorText } from '../../../components/values/attempt-error.ts';
-import { spanText } from '../../../components/values/duration-text.ts';
+import { durationText } from '../../../components/values/duration-text.ts';
 import { ClockTime, Countdown, Time } from '../../../components/values/time.tsx';
 
 const KINDS: Readonly<Record<Attempt['kind'], string>> = {
-  first: 'First try',
+  first: 'First attempt',
   retry: 'Retry',
-  redelivery: 'Sent again',
+  redelivery: 'Resent',
   test: 'Test',
 };
 
-/** Every attempt in its order with the time between them, and at the end what comes next. */
-export function TimeLine({ delivery }: { delivery: DeliveryDetail }) {
+/** The attempts in order, with the time between them, and the next scheduled attempt. */
+export function Timeline({ delivery }: { delivery: DeliveryDetail }) {
   const { attemptLog, dateCreated, dateNextAttempt } = delivery;
   return (
-    <ol class="time-line" aria-label="Attempts">
-      <li class="moment">
-        <span class="moment-mark moment-neutral">
+    <ol class="timeline" aria-label="Attempts">
+      <li class="timeline-entry">
+        <span class="timeline-mark timeline-neutral">
           <Icon name="dot" size={12} />
         </span>
         <p>
@@ -25,63 +25,65 @@ export function TimeLine({ delivery }: { delivery: DeliveryDetail }) {
         </p>
       </li>
       {attemptLog.map((attempt, index) => (
-        <AttemptMoment key={attempt.attempt} attempt={attempt} before={attemptLog[index - 1] ?? null} />
+        <AttemptEntry key={attempt.attempt} attempt={attempt} previous={attemptLog[index - 1] ?? null} />
       ))}
-      {dateNextAttempt === null ? null : <NextTry dateS={dateNextAttempt} made={attemptLog.length} />}
+      {dateNextAttempt === null ? null : <NextAttempt dateS={dateNextAttempt} attempts={attemptLog.length} />}
     </ol>
   );
 }
 
-function AttemptMoment({ attempt, before }: { attempt: Attempt; before: Attempt | null }) {
+function AttemptEntry({ attempt, previous }: { attempt: Attempt; previous: Attempt | null }) {
   const { kind, startedAtMs, durationMs, statusCode, error, response, postUrl } = attempt;
-  const took = statusCode !== null && statusCode >= 200 && statusCode < 300;
+  const succeeded = statusCode !== null && statusCode >= 200 && statusCode < 300;
   return (
-    <li class="moment">
-      <span class={`moment-mark moment-${took ? 'good' : 'bad'}`}>
-        <Icon name={took ? 'check' : 'cross'} size={12} />
+    <li class="timeline-entry">
+      <span class={`timeline-mark timeline-${succeeded ? 'good' : 'bad'}`}>
+        <Icon name={succeeded ? 'check' : 'cross'} size={12} />
       </span>
       <p>
         <strong>{KINDS[kind]}</strong> <ClockTime milliseconds={startedAtMs} />
-        {before === null ? null : <span class="muted"> · {spanText(startedAtMs - before.startedAtMs)} later</span>}
+        {previous === null ? null : (
+          <span class="muted"> · {durationText(startedAtMs - previous.startedAtMs)} later</span>
+        )}
       </p>
-      <p class={took ? 'moment-outcome' : 'moment-outcome fault'}>
-        {statusCode === null ? errorText(error) : `Answered ${statusCode}`}{' '}
-        <span class="muted">after {spanText(durationMs)}</span>
+      <p class={succeeded ? 'timeline-outcome' : 'timeline-outcome error-text'}>
+        {statusCode === null ? errorText(error) : `HTTP ${statusCode}`}{' '}
+        <span class="muted">after {durationText(durationMs)}</span>
       </p>
-      {before === null || before.postUrl === postUrl ? null : <p class="small muted">To {postUrl}</p>}
-      {response === null || response === '' ? null : <Response text={response} />}
+      {previous === null || previous.postUrl === postUrl ? null : <p class="small muted">Sent to {postUrl}</p>}
+      {response === null || response === '' ? null : <ResponseBody text={response} />}
     </li>
   );
 }
 
-const SHORT = 120;
+const MAX_INLINE_CHARS = 120;
 
-/** A short answer is shown; a long one, mostly a page of HTML, on demand. */
-function Response({ text }: { text: string }) {
-  if (text.length <= SHORT && !text.includes('\n')) return <code class="moment-response">{text}</code>;
+/** Shows a short response inline. A long one, often an HTML error page, is collapsed. */
+function ResponseBody({ text }: { text: string }) {
+  if (text.length <= MAX_INLINE_CHARS && !text.includes('\n')) return <code class="timeline-response">{text}</code>;
   return (
     <details>
-      <summary>The answer’s body</summary>
+      <summary>Response body</summary>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-      <pre class="moment-response" tabIndex={0}>
+      <pre class="timeline-response" tabIndex={0}>
         {text}
       </pre>
     </details>
   );
 }
 
-const SOON_S = 90;
+const COUNTDOWN_BELOW_S = 90;
 
-function NextTry({ dateS, made }: { dateS: number; made: number }) {
+function NextAttempt({ dateS, attempts }: { dateS: number; attempts: number }) {
   const leftS = dateS - Date.now() / 1000;
   return (
-    <li class="moment">
-      <span class="moment-mark moment-next">
+    <li class="timeline-entry">
+      <span class="timeline-mark timeline-next">
         <Icon name="clock" size={12} />
       </span>
       <p>
-        <strong>{made === 0 ? 'First try' : 'Next try'}</strong>{' '}
-        {leftS < SOON_S ? (
+        <strong>{attempts === 0 ? 'First attempt' : 'Next attempt'}</strong>{' '}
+        {leftS < COUNTDOWN_BELOW_S ? (
           <>
             in <Countdown untilMs={dateS * 1000} />
           </>

@@ -1,18 +1,18 @@
 import type { DeliveryDetail } from '../../../../client/types.ts';
 import { paybell } from '../../../api.ts';
-import { useTicks } from '../../../live.ts';
-import { type Answer, useResponse } from '../../../use-response.ts';
+import { usePolling } from '../../../live.ts';
+import { type ResponseState, useResponse } from '../../../use-response.ts';
 
-const EVERY_MS = 2_000;
+const POLL_MS = 2_000;
 
-/** One delivery, kept up to date while live: unchanged, it costs the server a comparison and the line some headers. */
-export function useDelivery(deliveryId: string, live: boolean): Answer<DeliveryDetail> {
-  const answer = useResponse(deliveryId, (signal) => paybell().deliveries.get(deliveryId, { signal }));
-  // What was opened before must not be seen under the new one's name.
-  const data = answer.data?.deliveryId === deliveryId ? answer.data : null;
-  useTicks(live && data !== null, EVERY_MS, async () => {
-    await answer.again();
+/** One delivery, polled while live. The browser revalidates by ETag, so an unchanged delivery is a 304 without a body. */
+export function useDelivery(deliveryId: string, live: boolean): ResponseState<DeliveryDetail> {
+  const response = useResponse(deliveryId, (signal) => paybell().deliveries.get(deliveryId, { signal }));
+  // While the next delivery loads, the previous one must not be shown as if it were it.
+  const data = response.data?.deliveryId === deliveryId ? response.data : null;
+  usePolling(live && data !== null, POLL_MS, async () => {
+    await response.reload();
     return true;
   });
-  return { ...answer, data };
+  return { ...response, data };
 }

@@ -7,11 +7,13 @@ type ChoicesProps<Value> = {
   onChange: (chosen: readonly Value[]) => void;
 };
 
-/** Any number of several, with all of them at one press. */
+/** Checkboxes with a button that selects or clears all of them. */
 export function Choices<Value extends string | number>({ legend, options, chosen, onChange }: ChoicesProps<Value>) {
   const all = chosen.length === options.length;
   const toggle = (value: Value, checked: boolean) =>
-    onChange(options.map((option) => option.value).filter((one) => (one === value ? checked : chosen.includes(one))));
+    onChange(
+      options.map((option) => option.value).filter((other) => (other === value ? checked : chosen.includes(other))),
+    );
   return (
     <fieldset class="choices">
       <legend>{legend}</legend>
@@ -20,8 +22,8 @@ export function Choices<Value extends string | number>({ legend, options, chosen
         class="button button-small"
         onClick={() => onChange(all ? [] : options.map((option) => option.value))}
       >
-        {all ? 'None' : `All ${options.length}`}
-        <span class="visually-hidden"> {legend}</span>
+        {all ? 'Clear all' : 'Select all'}
+        <span class="visually-hidden"> {legend.toLowerCase()}</span>
       </button>
       <div class="choice-list">
         {options.map(({ value, label, note }) => (

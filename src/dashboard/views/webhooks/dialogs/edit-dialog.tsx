@@ -1,19 +1,19 @@
 import { useState } from 'preact/hooks';
 import type { Webhook } from '../../../../client/types.ts';
-import { type ApiProblem, asProblem, faultOf, paybell } from '../../../api.ts';
+import { type ApiProblem, asProblem, inputError, paybell } from '../../../api.ts';
 import { Dialog } from '../../../components/dialog.tsx';
 import { Field } from '../../../components/field.tsx';
-import { Notice } from '../../../components/lists/states.tsx';
 import { showToast } from '../../../components/toasts.tsx';
 import { Network } from '../../../components/values/network.tsx';
+import { ProblemAlert } from '../../../components/view/states.tsx';
 import { useResponse } from '../../../use-response.ts';
-import { noteWebhooksChanged } from '../changed-signal.ts';
+import { bumpWebhooksRevision } from '../revision.ts';
 
-/** The URL is the one thing about a webhook that can change. */
+/** Only the URL of a webhook can change. */
 export function EditDialog({ webhook, onClose }: { webhook: Webhook; onClose: () => void }) {
   const [problem, setProblem] = useState<ApiProblem | null>(null);
   const [busy, setBusy] = useState(false);
-  // Its tag lets the server refuse a change to something that somebody else has changed meanwhile.
+  // With the ETag, the server rejects the change if the webhook was changed in the meantime.
   const tagged = useResponse(webhook.webhookId, (signal) =>
     paybell().webhooks.getTagged(webhook.webhookId, { signal }),
   );
@@ -21,10 +21,10 @@ export function EditDialog({ webhook, onClose }: { webhook: Webhook; onClose: ()
   const save = async (postUrl: string) => {
     setBusy(true);
     try {
-      const unchanged = tagged.data === null ? {} : { ifMatch: tagged.data.etag };
-      await paybell().webhooks.change(webhook.webhookId, { postUrl }, unchanged);
-      showToast({ tone: 'good', text: 'The webhook was moved. Posts that wait for it go to the new URL.' });
-      noteWebhooksChanged();
+      const precondition = tagged.data === null ? {} : { ifMatch: tagged.data.etag };
+      await paybell().webhooks.change(webhook.webhookId, { postUrl }, precondition);
+      showToast({ tone: 'good', text: 'Webhook updated. Pending deliveries will be sent to the new URL.' });
+      bumpWebhooksRevision();
       onClose();
     } catch (error) {
       setProblem(asProblem(error));
@@ -32,9 +32,9 @@ export function EditDialog({ webhook, onClose }: { webhook: Webhook; onClose: ()
     }
   };
 
-  const fault = faultOf(problem, 'postUrl');
+  const urlError = inputError(problem, 'postUrl');
   return (
-    <Dialog title="Move a webhook" onClose={onClose}>
+    <Dialog title="Edit webhook" onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -42,11 +42,11 @@ export function EditDialog({ webhook, onClose }: { webhook: Webhook; onClose: ()
         }}
       >
         <div class="dialog-body">
-          {problem !== null && fault === null ? <Notice problem={problem} /> : null}
+          {problem !== null && urlError === null ? <ProblemAlert problem={problem} /> : null}
           <p>
             <strong>{webhook.event}</strong> on <Network networkId={webhook.networkId} />
           </p>
-          <Field label="Post to" fault={fault} hint="Posts that wait for this webhook go to the new URL.">
+          <Field label="Endpoint URL" error={urlError} hint="Pending deliveries will be sent to the new URL.">
             {(control) => (
               <input
                 {...control}

@@ -3,12 +3,12 @@ import type { Coverage } from '../../../../client/types.ts';
 import { networkName } from '../../../../domain/networks.ts';
 import { Choices } from './choices.tsx';
 
-/** One webhook is registered for each pair of these. */
+/** One webhook is registered for each pair of a network and an event. */
 export type Chosen = { readonly networkIds: readonly number[]; readonly events: readonly string[] };
 
 type PairsProps = { coverage: Coverage; chosen: Chosen; setChosen: (chosen: Chosen) => void };
 
-/** Offers what the server knows of, and any other network by its id. */
+/** Offers the networks and events that the server knows, and any other network by its ID. */
 export function Pairs({ coverage, chosen, setChosen }: PairsProps) {
   const networks = new Set([...coverage.networks.map(({ networkId }) => networkId), ...chosen.networkIds]);
   const events = new Set([...(coverage.networks[0]?.events.map(({ event }) => event) ?? []), ...chosen.events]);
@@ -48,11 +48,11 @@ function OtherNetwork({ onAdd }: { onAdd: (networkId: number) => void }) {
         ref={input}
         class="number"
         inputmode="numeric"
-        placeholder="Another network’s id"
-        aria-label="Another network’s id"
+        placeholder="Other network ID"
+        aria-label="Other network ID"
         onKeyDown={(event) => {
           if (event.key !== 'Enter') return;
-          // It adds the network; the form is sent by its own button.
+          // Enter adds the network instead of submitting the form.
           event.preventDefault();
           add();
         }}

@@ -1,26 +1,26 @@
 import { useId, useState } from 'preact/hooks';
 import type { Coverage } from '../../../../client/types.ts';
-import { type ApiProblem, asProblem, faultOf, paybell } from '../../../api.ts';
+import { type ApiProblem, asProblem, inputError, paybell } from '../../../api.ts';
 import { Dialog } from '../../../components/dialog.tsx';
 import { Field } from '../../../components/field.tsx';
-import { Loading, Notice } from '../../../components/lists/states.tsx';
 import { showToast } from '../../../components/toasts.tsx';
 import { Curl } from '../../../components/values/copy.tsx';
+import { Loading, ProblemAlert } from '../../../components/view/states.tsx';
 import { useResponse } from '../../../use-response.ts';
-import { noteWebhooksChanged } from '../changed-signal.ts';
+import { bumpWebhooksRevision } from '../revision.ts';
 import { type Chosen, Pairs } from './pairs.tsx';
 
 type RegisterProps = {
-  /** Names every network and event that the server knows. */
+  /** Lists the networks and events that the server knows. */
   coverage: Coverage | null;
   preset?: Chosen;
   onClose: () => void;
 };
 
-const NOTHING: Chosen = { networkIds: [], events: [] };
+const NOTHING_CHOSEN: Chosen = { networkIds: [], events: [] };
 
-/** One URL for several networks and events at once; how many webhooks that makes is said before. */
-export function RegisterDialog({ coverage, preset = NOTHING, onClose }: RegisterProps) {
+/** Registers one URL for any number of networks and events, and shows how many webhooks that creates. */
+export function RegisterDialog({ coverage, preset = NOTHING_CHOSEN, onClose }: RegisterProps) {
   const [chosen, setChosen] = useState(preset);
   const [postUrl, setPostUrl] = useState('');
   const [problem, setProblem] = useState<ApiProblem | null>(null);
@@ -33,7 +33,7 @@ export function RegisterDialog({ coverage, preset = NOTHING, onClose }: Register
     try {
       const { totalResults } = await paybell().webhooks.register(registration);
       showToast({ tone: 'good', text: `${webhooks(totalResults)} registered for ${postUrl}` });
-      noteWebhooksChanged();
+      bumpWebhooksRevision();
       onClose();
     } catch (error) {
       setProblem(asProblem(error));
@@ -50,11 +50,11 @@ export function RegisterDialog({ coverage, preset = NOTHING, onClose }: Register
         }}
       >
         <div class="dialog-body">
-          {problem !== null && faultOf(problem, 'postUrl') === null ? <Notice problem={problem} /> : null}
-          <UrlField value={postUrl} onInput={setPostUrl} fault={faultOf(problem, 'postUrl')} />
+          {problem !== null && inputError(problem, 'postUrl') === null ? <ProblemAlert problem={problem} /> : null}
+          <UrlField value={postUrl} onInput={setPostUrl} error={inputError(problem, 'postUrl')} />
           {coverage === null ? <Loading what="networks and events" /> : <Pairs {...{ coverage, chosen, setChosen }} />}
           <details>
-            <summary>The same from a terminal</summary>
+            <summary>Equivalent API request</summary>
             <Curl method="POST" path="/webhooks/classic" body={registration} />
           </details>
         </div>
@@ -80,15 +80,19 @@ function webhooks(count: number): string {
   return `${count} ${count === 1 ? 'webhook' : 'webhooks'}`;
 }
 
-type UrlFieldProps = { value: string; onInput: (value: string) => void; fault: string | null };
+type UrlFieldProps = { value: string; onInput: (value: string) => void; error: string | null };
 
-/** Offers the URLs in use, because a gap is mostly filled with one of them. */
-function UrlField({ value, onInput, fault }: UrlFieldProps) {
+/** Suggests the URLs already in use. */
+function UrlField({ value, onInput, error }: UrlFieldProps) {
   const listId = useId();
-  const known = useResponse('urls', (signal) => paybell().webhooks.list({ limit: 100 }, { signal }));
-  const urls = new Set(known.data?.webhooks.map((webhook) => webhook.postUrl));
+  const registered = useResponse('urls', (signal) => paybell().webhooks.list({ limit: 100 }, { signal }));
+  const urls = new Set(registered.data?.webhooks.map((webhook) => webhook.postUrl));
   return (
-    <Field label="Post to" fault={fault} hint="An absolute https URL on a public host. It is kept exactly as given.">
+    <Field
+      label="Endpoint URL"
+      error={error}
+      hint="An absolute https URL on a public host. It is stored exactly as entered."
+    >
       {(control) => (
         <>
           <input

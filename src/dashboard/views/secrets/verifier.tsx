@@ -3,53 +3,53 @@ import { type ApiProblem, asProblem, paybell } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { Field } from '../../components/field.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { Notice } from '../../components/lists/states.tsx';
-import { diagnose, type Evidence, headerOf, type Post, parseHeaders, type Verdict } from './diagnose.ts';
+import { ProblemAlert } from '../../components/view/states.tsx';
+import { diagnose, type Evidence, headerOf, parseHeaders, type SignedRequest, type Verdict } from './diagnose.ts';
 import { VerdictCard } from './verdict.tsx';
 
-type Tested = { readonly post: Post; readonly verdict: Verdict };
+type Result = { readonly request: SignedRequest; readonly verdict: Verdict };
 
-/** Checks a post as a receiver would, in this browser: of what is typed here, only the webhook-id is sent. */
-export function SignatureTester() {
-  const [tested, setTested] = useState<Tested | null>(null);
+/** Verifies a request in the browser, as a receiver would. Only its webhook-id is sent to the server. */
+export function SignatureVerifier() {
+  const [result, setResult] = useState<Result | null>(null);
   const [problem, setProblem] = useState<ApiProblem | null>(null);
   const [secret, setSecret] = useState('');
   const [busy, setBusy] = useState(false);
 
-  const test = async (form: FormData) => {
-    const post = { body: textIn(form, 'body'), headers: parseHeaders(textIn(form, 'headers')) };
+  const verify = async (form: FormData) => {
+    const request = { body: textIn(form, 'body'), headers: parseHeaders(textIn(form, 'headers')) };
     setBusy(true);
     try {
-      const verdict = await diagnose(post, secret.trim(), await evidenceFor(post), Date.now() / 1000);
-      setTested({ post, verdict });
+      const verdict = await diagnose(request, secret.trim(), await loadEvidence(request), Date.now() / 1000);
+      setResult({ request, verdict });
       setProblem(null);
     } catch (error) {
-      setTested(null);
+      setResult(null);
       setProblem(asProblem(error));
     }
     setBusy(false);
   };
 
   return (
-    <section class="card tester">
-      <h2>Test a signature</h2>
+    <section class="card verifier">
+      <h2>Verify a signature</h2>
       <p class="muted">
-        Paste a post as your receiver got it. It is checked in this browser with the verifier that receivers use. Body,
-        signature and secret stay here; only the <code>webhook-id</code> is looked up.
+        Paste a request as your receiver got it. Your browser verifies it with the library that receivers use: the body,
+        signature and secret are not sent to the server, only the <code>webhook-id</code> is.
       </p>
       {crypto.subtle === undefined ? <NoCrypto /> : null}
       <form
         class="stack"
         onSubmit={(event) => {
           event.preventDefault();
-          void test(new FormData(event.currentTarget));
+          void verify(new FormData(event.currentTarget));
         }}
       >
-        <div class="tester-fields">
-          <Field label="Body" hint="The raw bytes: not parsed and written again, no line break added.">
+        <div class="verifier-fields">
+          <Field label="Body" hint="The raw body exactly as received, neither parsed nor reformatted.">
             {(control) => <textarea {...control} name="body" class="mono" rows={8} spellcheck={false} />}
           </Field>
-          <Field label="Headers" hint="webhook-id, webhook-timestamp and webhook-signature; others do no harm.">
+          <Field label="Headers" hint="webhook-id, webhook-timestamp and webhook-signature. Others are ignored.">
             {(control) => (
               <textarea
                 {...control}
@@ -66,12 +66,12 @@ export function SignatureTester() {
         <SecretField value={secret} onInput={setSecret} onProblem={setProblem} />
         <div>
           <button type="submit" class="button button-primary" disabled={busy}>
-            {busy ? 'Checking…' : 'Check the signature'}
+            {busy ? 'Verifying…' : 'Verify signature'}
           </button>
         </div>
         <div role="status">
-          {problem === null ? null : <Notice problem={problem} />}
-          {tested === null ? null : <VerdictCard {...tested} />}
+          {problem === null ? null : <ProblemAlert problem={problem} />}
+          {result === null ? null : <VerdictCard {...result} />}
         </div>
       </form>
     </section>
@@ -79,7 +79,7 @@ export function SignatureTester() {
 }
 
 function textIn(form: FormData, name: string): string {
-  // Browsers send the line breaks of a text area as CR LF; nobody typed the CR.
+  // Browsers submit the line breaks of a text area as CR LF, which the sender did not write.
   return String(form.get(name) ?? '').replaceAll('\r\n', '\n');
 }
 
@@ -98,7 +98,7 @@ function SecretField({ value, onInput, onProblem }: SecretFieldProps) {
     }
   };
   return (
-    <div class="tester-secret">
+    <div class="verifier-secret">
       <Field label="Secret" class="field-grow">
         {(control) => (
           <input
@@ -115,15 +115,15 @@ function SecretField({ value, onInput, onProblem }: SecretFieldProps) {
       </Field>
       <ActionButton needs="secrets:read" onClick={() => void fill()}>
         <Icon name="secrets" size={14} />
-        Use the newest
+        Use newest secret
       </ActionButton>
     </div>
   );
 }
 
-/** Whatever this key may not see is no evidence, and the verdict is the less certain. */
-async function evidenceFor(post: Post): Promise<Evidence> {
-  const deliveryId = headerOf(post, 'webhook-id') ?? '';
+/** Without the permission to read the delivery or the secrets, the verdict is less specific. */
+async function loadEvidence(request: SignedRequest): Promise<Evidence> {
+  const deliveryId = headerOf(request, 'webhook-id') ?? '';
   const client = paybell();
   const [delivery, list] = await Promise.allSettled([
     deliveryId === '' ? Promise.reject() : client.deliveries.get(deliveryId),
@@ -137,10 +137,10 @@ async function evidenceFor(post: Post): Promise<Evidence> {
 
 function NoCrypto() {
   return (
-    <p class="notice notice-warning">
+    <p class="alert alert-warning">
       <Icon name="alert" />
       <span>
-        This browser checks signatures only on pages that came over <code>https</code> or from this machine.
+        Browsers can verify signatures only on pages served over <code>https</code> or from localhost.
       </span>
     </p>
   );

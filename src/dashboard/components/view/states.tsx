@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { type ApiProblem, missingPermission } from '../../api.ts';
 import { Icon, type IconName } from '../icon.tsx';
 
-/** What a view shows instead of its content: that it waits, that it failed, that there is nothing yet. */
+/** What a view shows in place of its content: loading, empty or failed. */
 
 export function Loading({ what }: { what: string }) {
   return (
@@ -17,7 +17,7 @@ export function Loading({ what }: { what: string }) {
 
 type EmptyProps = { icon: IconName; title: string; children: ComponentChildren };
 
-/** Says what to do next: children hold the sentence, the button and the command to copy. */
+/** The children say what to do next. */
 export function Empty({ icon, title, children }: EmptyProps) {
   return (
     <section class="state">
@@ -30,7 +30,7 @@ export function Empty({ icon, title, children }: EmptyProps) {
   );
 }
 
-export function Failure({ problem, again }: { problem: ApiProblem; again?: () => Promise<void> }) {
+export function Failure({ problem, reload }: { problem: ApiProblem; reload?: () => Promise<void> }) {
   const missing = missingPermission(problem);
   if (missing !== null) return <MissingPermission permission={missing} />;
   return (
@@ -40,8 +40,8 @@ export function Failure({ problem, again }: { problem: ApiProblem; again?: () =>
       </span>
       <h2>{problem.title}</h2>
       <FailureText problem={problem} />
-      {again === undefined ? null : (
-        <button type="button" class="button" onClick={() => void again()}>
+      {reload === undefined ? null : (
+        <button type="button" class="button" onClick={() => void reload()}>
           <Icon name="retry" />
           Try again
         </button>
@@ -61,7 +61,7 @@ function FailureText({ problem }: { problem: ApiProblem }) {
       ))}
       {problem.requestId === null ? null : (
         <p class="muted small">
-          Request <code>{problem.requestId}</code>
+          Request ID <code>{problem.requestId}</code>
         </p>
       )}
     </>
@@ -74,18 +74,19 @@ function MissingPermission({ permission }: { permission: string }) {
       <span class="state-icon">
         <Icon name="lock" size={20} />
       </span>
-      <h2>This key may not see this</h2>
+      <h2>Permission required</h2>
       <p>
-        It lacks the permission <code>{permission}</code>. Sign in with a key that has it, or let the operator make one.
+        This API key is missing the <code>{permission}</code> permission. Sign in with a key that has it, or ask your
+        operator for one.
       </p>
     </section>
   );
 }
 
-/** A failure beside content that is still worth showing. */
-export function Notice({ problem }: { problem: ApiProblem }) {
+/** A problem shown above content that is still valid. */
+export function ProblemAlert({ problem }: { problem: ApiProblem }) {
   return (
-    <p class="notice notice-bad" role="alert">
+    <p class="alert alert-bad" role="alert">
       <Icon name="alert" />
       <span>
         <strong>{problem.title}.</strong> {problem.detail}{' '}

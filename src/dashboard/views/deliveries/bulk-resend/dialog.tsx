@@ -1,67 +1,69 @@
 import { useState } from 'preact/hooks';
 import type { DeliveryMatch } from '../../../../client/types.ts';
 import { DELIVERY_STATUSES } from '../../../../domain/attempt.ts';
-import { type ApiProblem, asProblem, faultOf, paybell } from '../../../api.ts';
+import { type ApiProblem, asProblem, inputError, paybell } from '../../../api.ts';
 import { Dialog } from '../../../components/dialog.tsx';
 import { Field } from '../../../components/field.tsx';
-import { Notice } from '../../../components/lists/states.tsx';
 import { Curl } from '../../../components/values/copy.tsx';
+import { ProblemAlert } from '../../../components/view/states.tsx';
 import { changeQuery } from '../../../router.tsx';
 import { useResponse } from '../../../use-response.ts';
-import { STATUS_LOOKS } from '../delivery-status.tsx';
+import { STATUS_DISPLAY } from '../delivery-status.tsx';
 import { FilterFields, type FilterName, type FilterValues } from '../filters/filter-fields.tsx';
 
 const number = new Intl.NumberFormat();
 
-type DialogProps = { start: FilterValues; onClose: () => void };
+type DialogProps = { initial: FilterValues; onClose: () => void };
 
-/** Which deliveries are sent again, and how many that are, before anything is sent. */
-export function ResendDialog({ start, onClose }: DialogProps) {
-  const [values, setValues] = useState<FilterValues>(Object.keys(start).length === 0 ? { status: 'failed' } : start);
-  const [refusal, setRefusal] = useState<ApiProblem | null>(null);
+/** Selects the deliveries to resend and shows how many match before anything is sent. */
+export function BulkResendDialog({ initial, onClose }: DialogProps) {
+  const [values, setValues] = useState<FilterValues>(
+    Object.keys(initial).length === 0 ? { status: 'failed' } : initial,
+  );
+  const [rejection, setRejection] = useState<ApiProblem | null>(null);
   const [busy, setBusy] = useState(false);
   const match = Object.fromEntries(Object.entries(values)) as DeliveryMatch;
   const search = new URLSearchParams(values).toString();
   const count = useResponse(search, (signal) => paybell().deliveries.countRedelivering(match, { signal }));
   const total = count.loading || count.problem !== null ? null : (count.data?.totalResults ?? null);
-  const problem = refusal ?? count.problem;
+  const problem = rejection ?? count.problem;
   const change = (name: FilterName, value: string) => {
-    setRefusal(null);
+    setRejection(null);
     setValues(Object.fromEntries(Object.entries({ ...values, [name]: value }).filter(([, text]) => text !== '')));
   };
 
-  const redeliver = async () => {
+  const resend = async () => {
     setBusy(true);
     try {
       const { redeliveryId } = await paybell().deliveries.redeliverMatching(match);
       onClose();
       changeQuery({ redelivery: redeliveryId });
     } catch (error) {
-      setRefusal(asProblem(error));
+      setRejection(asProblem(error));
       setBusy(false);
     }
   };
 
   return (
-    <Dialog title="Send many again" onClose={onClose} wide>
+    <Dialog title="Bulk resend" onClose={onClose} wide>
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          void redeliver();
+          void resend();
         }}
       >
         <div class="dialog-body">
           <p class="muted">
-            One more post for each delivery that matches, with the same id and the same bytes, never faster than its
-            receiver’s limits. At least one filter is needed.
+            Resends every matching delivery once, with the same ID and body, within the rate limits of its endpoint.
+            Choose at least one filter.
           </p>
           <div class="field-grid">
             <StatusField value={values.status ?? ''} onChange={change} problem={problem} />
             <FilterFields values={values} onChange={change} problem={problem} />
           </div>
-          {problem === null ? null : <Notice problem={problem} />}
+          {problem === null ? null : <ProblemAlert problem={problem} />}
           <details>
-            <summary>The same from a terminal</summary>
+            <summary>Equivalent API request</summary>
             <Curl method="POST" path={`/deliveries/redeliver?${search}`} />
           </details>
         </div>
@@ -73,7 +75,7 @@ export function ResendDialog({ start, onClose }: DialogProps) {
             Cancel
           </button>
           <button type="submit" class="button button-primary" disabled={busy || total === null || total === 0}>
-            {total === null || total === 0 ? 'Send again' : `Send ${number.format(total)} again`}
+            {total === null || total === 0 ? 'Resend' : `Resend ${number.format(total)}`}
           </button>
         </footer>
       </form>
@@ -97,13 +99,13 @@ type StatusFieldProps = {
 
 function StatusField({ value, onChange, problem }: StatusFieldProps) {
   return (
-    <Field label="Status" fault={faultOf(problem, 'status')}>
+    <Field label="Status" error={inputError(problem, 'status')}>
       {(control) => (
         <select {...control} value={value} onChange={(event) => onChange('status', event.currentTarget.value)}>
           <option value="">Any status</option>
           {DELIVERY_STATUSES.map((status) => (
             <option key={status} value={status}>
-              {STATUS_LOOKS[status].label}
+              {STATUS_DISPLAY[status].label}
             </option>
           ))}
         </select>

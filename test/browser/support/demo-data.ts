@@ -3,24 +3,24 @@ import { type Receiver, startReceiver } from './receiver.ts';
 import type { Stage } from './stage.ts';
 
 /**
- * A small shop's life, all of it through the API: enough of everything for every view to show something. It takes as many
- * minutes as it is told to, because a chart of minutes needs minutes.
+ * Creates data for every view through the API, like a small shop would. It takes as many minutes as given, because the
+ * overview charts activity by the minute.
  */
-export async function setScenery(stage: Stage, minutes: number): Promise<AsyncDisposable> {
+export async function addDemoData(stage: Stage, minutes: number): Promise<AsyncDisposable> {
   const { client, receiver } = stage;
   const billing = startReceiver((count) => 20 + ((count * 13) % 70));
   await registerAll(stage, billing);
-  receiver.answerWith(410, 'this endpoint was removed');
+  receiver.respondWith(410, 'this endpoint was removed');
   await client.events.publish({ event: 'LatePayment', networkId: 56, agreementId: 'agr_7012' });
-  await until('the answer 410 has suspended it', async () => (await suspendedIn(client)) === 1);
-  receiver.answerWith(200, '{"received":true}');
-  for (let minute = 0; minute < minutes; minute += 1) await liveOneMinute(stage, minute);
+  await until('the response 410 has suspended the webhook', async () => (await countSuspended(client)) === 1);
+  receiver.respondWith(200, '{"received":true}');
+  for (let minute = 0; minute < minutes; minute += 1) await publishForOneMinute(stage, minute);
   await sendEvents(client, 60);
-  // It stays down, so that something is being retried for as long as anybody looks.
-  billing.answerWith(503, 'down for maintenance');
+  // The receiver stays down, so that there are retrying deliveries in every picture.
+  billing.respondWith(503, 'down for maintenance');
   await sendEvents(client, 40);
   const retrying = async () => (await client.deliveries.list({ status: 'retrying' })).totalResults;
-  await until('some are being retried', async () => (await retrying()) >= 3);
+  await until('some deliveries are retrying', async () => (await retrying()) >= 3);
   return billing;
 }
 
@@ -38,20 +38,20 @@ async function registerAll({ client, receiver }: Stage, billing: Receiver): Prom
   await register('https://ledger.example.net/inbound/transfers', [137, 42161], ['LatePayment', 'AgreementSignedUp']);
 }
 
-const STEPS_A_MINUTE = 12;
+const STEPS_PER_MINUTE = 12;
 
-/** More and less in waves, and once in a while the receiver has a bad quarter of a minute. */
-async function liveOneMinute({ client, receiver }: Stage, minute: number): Promise<void> {
+/** Publishes events in waves. Every ninth minute the receiver fails for 15 seconds. */
+async function publishForOneMinute({ client, receiver }: Stage, minute: number): Promise<void> {
   const events = Math.round(8 + 5 * Math.sin(minute / 2.5) + (minute % 3));
-  for (let step = 0; step < STEPS_A_MINUTE; step += 1) {
-    const bad = minute % 9 === 6 && step < STEPS_A_MINUTE / 4;
-    receiver.answerWith(bad ? 500 : 200, bad ? 'the database is locked' : '{"received":true}');
+  for (let step = 0; step < STEPS_PER_MINUTE; step += 1) {
+    const failing = minute % 9 === 6 && step < STEPS_PER_MINUTE / 4;
+    receiver.respondWith(failing ? 500 : 200, failing ? 'the database is locked' : '{"received":true}');
     await sendEvents(client, events);
-    await Bun.sleep(60_000 / STEPS_A_MINUTE);
+    await Bun.sleep(60_000 / STEPS_PER_MINUTE);
   }
 }
 
-async function suspendedIn(client: Stage['client']): Promise<number> {
+async function countSuspended(client: Stage['client']): Promise<number> {
   const { networks } = await client.webhooks.coverage();
   return networks.flatMap(({ events }) => events).reduce((sum, { suspended }) => sum + suspended, 0);
 }

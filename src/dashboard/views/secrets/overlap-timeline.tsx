@@ -1,5 +1,5 @@
-/** Which secret signs when: the old one up to its end, the new one from now on, and both in between. */
-export function OverlapPicture({ overlap, end }: { overlap: boolean; end: string }) {
+/** A timeline of which secret signs when. During the overlap, both do. */
+export function OverlapTimeline({ overlap, end }: { overlap: boolean; end: string }) {
   return (
     <figure class="overlap">
       <svg viewBox="0 0 400 84" aria-hidden="true" focusable="false">
@@ -26,8 +26,8 @@ export function OverlapPicture({ overlap, end }: { overlap: boolean; end: string
       </svg>
       <figcaption class="visually-hidden">
         {overlap
-          ? `From now on both secrets sign every post; the old one ends ${end}.`
-          : 'From now on only the new secret signs; the old one ends at once.'}
+          ? `Both secrets sign every request until the old one expires on ${end}.`
+          : 'Only the new secret signs from now on. The old one expires immediately.'}
       </figcaption>
     </figure>
   );

@@ -1,10 +1,10 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 
-type ViewHeadProps = { title: string; about?: ComponentChildren; children?: ComponentChildren };
+type ViewHeadProps = { title: string; description?: string; children?: ComponentChildren };
 
-/** The head of a view: its name, a sentence, and on the right what can be done. */
-export function ViewHead({ title, about, children }: ViewHeadProps) {
+/** The header of a view: title, description and actions. It also sets the title of the document. */
+export function ViewHead({ title, description, children }: ViewHeadProps) {
   useEffect(() => {
     document.title = `${title} · Paybell`;
   }, [title]);
@@ -12,7 +12,7 @@ export function ViewHead({ title, about, children }: ViewHeadProps) {
     <header class="view-head">
       <div>
         <h1 tabIndex={-1}>{title}</h1>
-        {about === undefined ? null : <p class="muted">{about}</p>}
+        {description === undefined ? null : <p class="muted">{description}</p>}
       </div>
       {children === undefined ? null : <div class="actions">{children}</div>}
     </header>

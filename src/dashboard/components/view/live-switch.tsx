@@ -1,9 +1,9 @@
 import { live } from '../../live.ts';
-import { useStore } from '../../observable.ts';
+import { useObservable } from '../../observable.ts';
 
-/** Says whether the view keeps itself up to date, and lets a person who wants to read in peace stop it. */
+/** Turns automatic updates on and off. `note` says why the current list is not updated even though the switch is on. */
 export function LiveSwitch({ note = null }: { note?: string | null }) {
-  const on = useStore(live);
+  const on = useObservable(live);
   const running = on && note === null;
   return (
     <button
@@ -11,7 +11,7 @@ export function LiveSwitch({ note = null }: { note?: string | null }) {
       role="switch"
       aria-checked={on}
       class={running ? 'live live-on' : 'live'}
-      title={note ?? (on ? 'Keeps itself up to date; press to stop it' : 'Stands still; press to keep it up to date')}
+      title={on ? 'Updates automatically. Click to pause.' : 'Paused. Click to update automatically.'}
       onClick={() => live.set(!on)}
     >
       <span class="live-track" aria-hidden="true" />
