@@ -22,8 +22,8 @@ import {
 } from './report/report.ts';
 
 /**
- * `npm run bench` measures everything, `npm run bench -- list growth` only these parts; `--quick` takes under a minute
- * and `--profile` leaves a processor profile of each Paybell that was measured. Exits 1 when a floor is missed.
+ * `npm run bench` measures everything, `npm run bench -- list growth` only these parts. `--quick` takes under a minute,
+ * `--profile` writes a CPU profile of each Paybell that was measured. Exits with 1 when a floor is missed.
  */
 
 const PARTS: Readonly<Record<string, (tools: Tools) => Promise<PartResult>>> = {
@@ -36,14 +36,14 @@ const PARTS: Readonly<Record<string, (tools: Tools) => Promise<PartResult>>> = {
   cache: benchCache,
 };
 
-/** No floor depends on these, and they take their time. */
+/** Slow parts without a floor. */
 const FULL_ONLY = new Set(['latency', 'instances', 'cache']);
 
-const words = process.argv.slice(2);
-const options = new Set(words.filter((word) => word.startsWith('--')));
-const asked = words.filter((word) => !word.startsWith('--'));
-const unknown = [...asked.filter((word) => !(word in PARTS)), ...options].filter(
-  (word) => !['--quick', '--profile'].includes(word),
+const args = process.argv.slice(2);
+const options = new Set(args.filter((arg) => arg.startsWith('--')));
+const chosen = args.filter((arg) => !arg.startsWith('--'));
+const unknown = [...chosen.filter((part) => !(part in PARTS)), ...options].filter(
+  (arg) => !['--quick', '--profile'].includes(arg),
 );
 
 function progress(doing: string): void {
@@ -53,14 +53,16 @@ function progress(doing: string): void {
 async function main(): Promise<number> {
   if (unknown.length > 0) {
     console.error(
-      `unknown: ${unknown.join(', ')}. Parts: ${Object.keys(PARTS).join(', ')}; options: --quick, --profile`,
+      `Unknown: ${unknown.join(', ')}. Parts: ${Object.keys(PARTS).join(', ')}; options: --quick, --profile`,
     );
     return 2;
   }
   const mode = modeOf(options.has('--quick'));
   const profile = (name: string) => (options.has('--profile') ? resolve(import.meta.dir, 'profiles', name) : null);
-  const parts = asked.length > 0 ? asked : Object.keys(PARTS).filter((part) => !mode.quick || !FULL_ONLY.has(part));
-  console.log(`load from ${generator}, ${canPin ? 'a core each for it and the server' : 'not pinned to cores'}`);
+  const parts = chosen.length > 0 ? chosen : Object.keys(PARTS).filter((part) => !mode.quick || !FULL_ONLY.has(part));
+  console.log(
+    `Load generator: ${generator}; ${canPin ? 'it and the server are pinned to a core each' : 'not pinned to cores'}`,
+  );
   const results: PartResult[] = [];
   for (const part of parts) {
     const startedAtMs = performance.now();
@@ -79,26 +81,26 @@ async function main(): Promise<number> {
     raw: Object.assign({}, ...results.map(({ raw }) => raw)),
   };
   console.log(`\n${tableAsText(all.rows)}\n`);
-  const whole = asked.length === 0;
-  console.log(`every round is in ${saveResults(all, whole)}`);
+  const whole = chosen.length === 0;
+  console.log(`Every round is in ${saveResults(all, whole)}`);
   if (whole && !mode.quick) publish(all);
-  return all.rows.some(({ check }) => check !== null && verdictOf(check) === 'BELOW') ? 1 : 0;
+  return all.rows.some(({ check }) => check !== null && verdictOf(check) === 'below floor') ? 1 : 0;
 }
 
-async function endAll(): Promise<void> {
+async function stopAll(): Promise<void> {
   await stopPostgres();
   await cleanUp();
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.on(signal, () => void endAll().then(() => process.exit(130)));
+  process.on(signal, () => void stopAll().then(() => process.exit(130)));
 }
 
 let exitCode = 1;
 try {
   exitCode = await main();
 } finally {
-  await endAll();
+  await stopAll();
 }
-// Said aloud, since the hook that stops PostgreSQL with the process would end it with 0.
+// Explicit, since the exit hook of the embedded PostgreSQL would otherwise end the process with 0.
 process.exit(exitCode);

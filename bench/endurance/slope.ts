@@ -1,4 +1,4 @@
-/** The straight line nearest to samples over time, and how sure its slope is. */
+/** Linear regression of samples over time, with the uncertainty of the slope. */
 
 export type Point = { readonly atS: number; readonly value: number };
 
@@ -7,7 +7,7 @@ export type Slope = {
   readonly last: number;
   readonly mean: number;
   readonly perMinute: number;
-  /** Twice the standard error of the slope: what is within it may as well be noise. */
+  /** Twice the standard error of the slope; a smaller slope may be noise. */
   readonly uncertaintyPerMinute: number;
 };
 

@@ -1,17 +1,19 @@
+import { API, type Caller, credentials } from '../harness/paybell-api.ts';
 import type { Server } from '../harness/processes.ts';
-import type { Credentials } from './callers.ts';
 
-/** Everything that clients and receivers do to the service in a day, again and again, at a pace that leaves it air. */
+/** Everything that clients and receivers do to a service, repeated at a rate well below its limit. */
 
-const EVENTS_EACH_TURN = 20;
-const TURN_MS = 400;
+const EVENTS_EACH_ROUND = 20;
+const ROUND_MS = 400;
 const SEEDED_BATCHES = 60;
 
-export type Load = { readonly done: Map<string, number>; readonly stop: () => Promise<void> };
+/** The number of responses by class, such as `2xx`. */
+export type Load = { readonly responses: ReadonlyMap<string, number>; readonly stop: () => Promise<void> };
+type Activity = (round: number) => Promise<unknown>;
 
-type Ask = (path: string, init?: RequestInit) => Promise<Response>;
+type Send = (path: string, init?: RequestInit) => Promise<Response>;
 
-/** A receiver of each temper; what it answers depends on the path alone. */
+/** One receiver for all behaviours: the path of the request selects the response. */
 function startReceiver() {
   return Bun.serve({
     hostname: '127.0.0.1',
@@ -26,63 +28,63 @@ function startReceiver() {
   });
 }
 
-const TEMPERS = ['good', 'slow', 'large', 'broken'];
+const BEHAVIOURS = ['good', 'slow', 'large', 'broken'];
 
-function turns(ask: Ask, origin: string, url: string): Readonly<Record<string, (turn: number) => Promise<unknown>>> {
+function activities(send: Send, origin: string, url: string): Readonly<Record<string, Activity>> {
   const json = { 'content-type': 'application/json' };
-  const send = (path: string, body: unknown, method = 'POST') =>
-    ask(path, { method, headers: json, body: JSON.stringify(body) });
+  const post = (path: string, body: unknown) =>
+    send(path, { method: 'POST', headers: json, body: JSON.stringify(body) });
   return {
     events: () =>
       Promise.all(
-        Array.from({ length: EVENTS_EACH_TURN }, (_, index) =>
-          send('/events', { event: 'LatePayment', networkId: index % 4, note: 'x'.repeat(500) }),
+        Array.from({ length: EVENTS_EACH_ROUND }, (_, index) =>
+          post('/events', { event: 'LatePayment', networkId: index % 4, note: 'x'.repeat(500) }),
         ),
       ),
-    lists: (turn) =>
+    lists: (round) =>
       Promise.all([
         ...['/webhooks/classic', '/events', '/deliveries', '/audit'].map((path) =>
-          ask(`${path}?page=${1 + (turn % 50)}`),
+          send(`${path}?page=${1 + (round % 50)}`),
         ),
-        ...['/stats', '/webhooks/coverage'].map((path) => ask(path)),
+        ...['/stats', '/webhooks/coverage'].map((path) => send(path)),
       ]),
-    registrations: async (turn) => {
-      await send('/webhooks/classic', {
-        postUrl: `${origin}/good?${turn}`,
+    registrations: async (round) => {
+      await post('/webhooks/classic', {
+        postUrl: `${origin}/good?${round}`,
         networkIds: [9],
         events: ['TransferCreated'],
       });
-      await ask('/webhooks/classic?networkId=9', { method: 'DELETE' });
+      await send('/webhooks/classic?networkId=9', { method: 'DELETE' });
     },
-    // Only the latest: all that ever failed would be more each time, and the load has to be the same from first to last.
-    redeliveries: (turn) => {
+    // Only the latest: the number of all that failed grows, and the load has to stay the same.
+    redeliveries: (round) => {
       const since = Math.trunc(Date.now() / 1_000) - 10;
-      const path = `/deliveries/redeliver?status=failed&networkId=${TEMPERS.indexOf('broken')}&since=${since}`;
-      return turn % 25 === 0 ? ask(path, { method: 'POST' }) : Promise.resolve();
+      const path = `/deliveries/redeliver?status=failed&networkId=${BEHAVIOURS.indexOf('broken')}&since=${since}`;
+      return round % 25 === 0 ? send(path, { method: 'POST' }) : Promise.resolve();
     },
     mistakes: () =>
       Promise.all([
-        ask('/webhooks/classic?limit=0'),
-        ask('/nothing'),
-        send('/events', { event: 'Nope' }),
-        ask('/webhooks/classic', { headers: { 'api-key': 'wrong' } }),
+        send('/webhooks/classic?limit=0'),
+        send('/nothing'),
+        post('/events', { event: 'Nope' }),
+        send('/webhooks/classic', { headers: { 'api-key': 'wrong' } }),
       ]),
-    hangUps: async () => {
+    abortedRequests: async () => {
       const socket = await Bun.connect({
         hostname: new URL(url).hostname,
         port: Number(new URL(url).port),
         socket: { data: () => undefined },
       });
-      socket.write('POST /api/v1/crypto/events HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\n{');
+      socket.write(`POST ${API}/events HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\n{`);
       await Bun.sleep(50);
       socket.terminate();
     },
-    scrapes: () => fetch(`${url}/metrics`).then((answer) => answer.text()),
+    scrapes: () => fetch(`${url}/metrics`).then((response) => response.text()),
   };
 }
 
-/** Fills the caches of the store, which are bounded: until they are full, a process grows whatever it does. */
-async function fillCaches(ask: Ask): Promise<void> {
+/** Fills the bounded caches of the store first, because memory grows until they are full. */
+async function fillCaches(send: Send): Promise<void> {
   const line = JSON.stringify({ event: 'LatePayment', networkId: 77, note: 'x'.repeat(1_000) });
   const batch = {
     method: 'POST',
@@ -90,37 +92,38 @@ async function fillCaches(ask: Ask): Promise<void> {
     body: `${line}\n`.repeat(1_000),
   };
   for (let count = 0; count < SEEDED_BATCHES; count++) {
-    await ask('/events/batch', batch);
-    await ask(`/events?limit=100&page=${1 + count * 10}`);
+    await send('/events/batch', batch);
+    await send(`/events?limit=100&page=${1 + count * 10}`);
   }
 }
 
-export async function startLoad({ url }: Server, credentials: Credentials): Promise<Load> {
+export async function startLoad({ url }: Server, caller: Caller): Promise<Load> {
   const receiver = startReceiver();
-  const done = new Map<string, number>();
+  const responses = new Map<string, number>();
   let running = true;
-  const ask: Ask = async (path, init = {}) => {
-    const answer = await fetch(`${url}/api/v1/crypto${path}`, {
-      ...init,
-      headers: { ...credentials, ...init.headers },
-    });
-    const text = await answer.text();
-    const kind = `${Math.trunc(answer.status / 100)}xx`;
-    done.set(kind, (done.get(kind) ?? 0) + 1);
-    if (answer.status >= 500)
-      console.log(`${init.method ?? 'GET'} ${path} was answered with ${answer.status}: ${text}`);
-    return answer;
+  const count = (kind: string) => responses.set(kind, (responses.get(kind) ?? 0) + 1);
+  const send: Send = async (path, init = {}) => {
+    const headers = { ...credentials(caller), ...init.headers };
+    const response = await fetch(url + API + path, { ...init, headers });
+    const text = await response.text();
+    count(`${Math.trunc(response.status / 100)}xx`);
+    if (response.status >= 500) console.log(`${init.method ?? 'GET'} ${path} returned ${response.status}: ${text}`);
+    return response;
   };
   const origin = receiver.url.origin;
-  for (const [networkId, temper] of TEMPERS.entries()) {
-    const body = JSON.stringify({ postUrl: `${origin}/${temper}`, networkIds: [networkId], events: ['LatePayment'] });
-    await ask('/webhooks/classic', { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+  for (const [networkId, behaviour] of BEHAVIOURS.entries()) {
+    const body = JSON.stringify({
+      postUrl: `${origin}/${behaviour}`,
+      networkIds: [networkId],
+      events: ['LatePayment'],
+    });
+    await send('/webhooks/classic', { method: 'POST', headers: { 'content-type': 'application/json' }, body });
   }
-  await fillCaches(ask);
-  const loops = Object.values(turns(ask, origin, url)).map(async (doTurn) => {
-    for (let turn = 1; running; turn++) {
-      await doTurn(turn).catch(() => done.set('broken off', (done.get('broken off') ?? 0) + 1));
-      await Bun.sleep(TURN_MS);
+  await fillCaches(send);
+  const loops = Object.values(activities(send, origin, url)).map(async (activity) => {
+    for (let round = 1; running; round++) {
+      await activity(round).catch(() => count('failed connections'));
+      await Bun.sleep(ROUND_MS);
     }
   });
   const stop = async () => {
@@ -128,5 +131,5 @@ export async function startLoad({ url }: Server, credentials: Credentials): Prom
     await Promise.all(loops);
     await receiver.stop(true);
   };
-  return { done, stop };
+  return { responses, stop };
 }

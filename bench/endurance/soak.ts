@@ -1,15 +1,15 @@
 import { parseArgs } from 'node:util';
+import { firstCaller } from '../harness/paybell-api.ts';
 import { createPostgresDatabase, stopPostgres } from '../harness/postgres.ts';
 import { cleanUp, type Server, startPaybell } from '../harness/processes.ts';
-import { credentialsOf } from './callers.ts';
 import { type Point, type Slope, slopeOf } from './slope.ts';
 import { startLoad } from './soak-load.ts';
 
 /**
- * Whether memory and descriptors stay where they are under all that clients and receivers do:
- * `npm run soak -- --minutes 30 [--engine postgres]`. The first three tenths are the warm-up; the rest is sampled every few
- * seconds, and the slope printed with what of it may be noise. Exits 1 when the run would grow by more than a fifth an hour
- * or loses more than ten descriptors an hour, beyond noise, or when anything is answered with 5xx.
+ * Whether memory and file descriptors stay constant under long load: `npm run soak -- --minutes 30 [--engine postgres]`.
+ * The first 30 % of the time are the warm-up; the rest is sampled every few seconds, and the slope is printed with its
+ * uncertainty. Exits with 1 when memory grows by more than a fifth an hour or descriptors by more than ten an hour, beyond
+ * the uncertainty, or when a request returns 5xx.
  */
 
 const SAMPLE_EVERY_MS = 5_000;
@@ -22,7 +22,7 @@ const { values } = parseArgs({
 });
 const minutes = Number(values.minutes);
 
-/** By the service's own account. */
+/** From the service's own metrics. */
 async function sample({ url }: Server): Promise<{ bytes: number; descriptors: number }> {
   const text = await (await fetch(`${url}/metrics`)).text();
   const value = (name: string) => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
@@ -31,10 +31,10 @@ async function sample({ url }: Server): Promise<{ bytes: number; descriptors: nu
 
 function describe(name: string, slope: Slope, digits: number): string {
   const text = (value: number) => value.toFixed(digits);
-  return `${name}: ${text(slope.first)} at first, ${text(slope.last)} at last, ${text(slope.mean)} on average; slope ${slope.perMinute.toFixed(3)} ± ${slope.uncertaintyPerMinute.toFixed(3)} a minute`;
+  return `${name}: ${text(slope.first)} at the start, ${text(slope.last)} at the end, ${text(slope.mean)} on average; slope ${slope.perMinute.toFixed(3)} ± ${slope.uncertaintyPerMinute.toFixed(3)} a minute`;
 }
 
-/** Sure to grow by more than is allowed: the whole of the uncertainty is given to the service. */
+/** True only when the growth exceeds the limit by more than the uncertainty. */
 function growsBeyond(slope: Slope, allowedAnHour: number): boolean {
   return (slope.perMinute - slope.uncertaintyPerMinute) * 60 > allowedAnHour;
 }
@@ -44,7 +44,7 @@ async function main(): Promise<number> {
     values.engine === 'postgres' ? { DATABASE_URL: await createPostgresDatabase() } : {};
   const settings = { ...store, ALLOW_INSECURE_TARGETS: 'true', RETRY_SCHEDULE: '0s,1s,5s' };
   const server = await startPaybell({ settings, place: 'anywhere' });
-  const load = await startLoad(server, credentialsOf(server));
+  const load = await startLoad(server, firstCaller(server));
   const startedAtMs = performance.now();
   const memory: Point[] = [];
   const descriptors: Point[] = [];
@@ -61,14 +61,14 @@ async function main(): Promise<number> {
   await server.stop();
   const [memorySlope, descriptorSlope] = [slopeOf(memory), slopeOf(descriptors)];
   console.log(
-    `\n${minutes} minutes on ${values.engine}; answers: ${[...load.done].map(([kind, count]) => `${kind} ${count}`).join(', ')}`,
+    `\n${minutes} minutes on ${values.engine}; responses: ${[...load.responses].map(([kind, count]) => `${kind} ${count}`).join(', ')}`,
   );
-  console.log(describe('memory in MiB', memorySlope, 1));
-  console.log(describe('descriptors', descriptorSlope, 1));
+  console.log(describe('Memory in MiB', memorySlope, 1));
+  console.log(describe('Descriptors', descriptorSlope, 1));
   const grows = growsBeyond(memorySlope, MAX_GROWTH_AN_HOUR * memorySlope.mean);
   const leaks = growsBeyond(descriptorSlope, MAX_DESCRIPTORS_AN_HOUR);
-  const broken = (load.done.get('5xx') ?? 0) > 0;
-  console.log(grows || leaks || broken ? 'NOT FLAT' : 'flat');
+  const broken = (load.responses.get('5xx') ?? 0) > 0;
+  console.log(grows || leaks || broken ? 'NOT CONSTANT' : 'constant');
   return grows || leaks || broken ? 1 : 0;
 }
 

@@ -1,19 +1,19 @@
 /** How much is measured. Quick mode prints the same table from fewer rounds and smaller stores. */
 export type Mode = {
   readonly quick: boolean;
-  /** Many and short: the speed of a shared machine changes within seconds, and a ratio is of one round. */
+  /** Many and short: the speed of a shared machine changes within seconds, and each ratio is taken within one round. */
   readonly rounds: number;
   readonly roundSeconds: number;
-  /** Entities of a hundred webhooks each; the first is what the others are compared with. */
+  /** Entities of a hundred webhooks each; the last size is compared with the first. */
   readonly growthEntities: readonly number[];
   readonly growthRequests: number;
   readonly bigEntityWebhooks: number;
-  /** Of two hundred webhooks each. Those of the first number fit into memory, those of the second do not. */
+  /** Of two hundred webhooks each. The caches have room for the first number of entities, but not for the second. */
   readonly coldEntities: number;
   readonly manyColdEntities: number;
-  /** In rounds, like the next. */
+  /** Rounds before the measurement. */
   readonly warmUps: number;
-  /** Their code is compiled, and their entities are read, over the first fifty thousand requests. */
+  /** More of them for cold requests: the code is compiled and the entities are read in the first fifty thousand requests. */
   readonly coldWarmUps: number;
   readonly deliveryRounds: number;
   readonly deliverySeconds: number;

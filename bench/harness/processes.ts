@@ -3,14 +3,14 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Subprocess } from 'bun';
 
-/** Everything that is measured is a process of its own, on a core of its own where the machine lets us choose. */
+/** Everything that is measured runs as a process of its own, pinned to a core of its own where `taskset` is there. */
 
 const MAIN = resolve(import.meta.dir, '../../src/main.ts');
 const START_TIMEOUT_MS = 60_000;
 
 export const canPin = Bun.which('taskset') !== null && availableParallelism() > 1;
 
-/** What is measured has one core, whoever asks it has another. */
+/** One core for what is measured, another for the load generator. */
 const CORES = { subject: '0', load: '1' } as const;
 export type Place = keyof typeof CORES | 'anywhere';
 
@@ -18,7 +18,7 @@ export function placed(place: Place, command: readonly string[]): string[] {
   return canPin && place !== 'anywhere' ? ['taskset', '-c', CORES[place], ...command] : [...command];
 }
 
-/** For what somebody else started: it and all that it starts leave the core to what is measured. */
+/** Moves a running process, and those that it starts, off the core of what is measured. */
 export function keepOffSubject(pid: number): void {
   if (canPin) Bun.spawnSync(['taskset', '--cpu-list', '--pid', `1-${availableParallelism() - 1}`, String(pid)]);
 }
@@ -38,7 +38,7 @@ export function removeFolder(folder: string): void {
   folders.delete(folder);
 }
 
-/** Ends whatever was started here and removes what it left, also after a failure or Ctrl-C. */
+/** Ends every process that was started here and removes its files, also after a failure or Ctrl-C. */
 export async function cleanUp(): Promise<void> {
   for (const child of running) child.kill('SIGKILL');
   await Promise.all([...running].map((child) => child.exited));
@@ -48,7 +48,7 @@ export async function cleanUp(): Promise<void> {
 export type Server = {
   readonly url: string;
   readonly pid: number;
-  /** What it printed until it listened. */
+  /** What it printed until it was listening. */
   readonly greeting: string;
   readonly stop: () => Promise<void>;
 };
@@ -58,7 +58,7 @@ type StartOptions = {
   readonly command: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
   readonly folder?: string;
-  /** Its first group is the URL. */
+  /** Matches the output once the server listens; the first group is the URL. */
   readonly listening: RegExp;
 };
 
@@ -74,9 +74,9 @@ export async function startServer(options: StartOptions): Promise<Server> {
   void child.exited.then(() => running.delete(child));
   const listening = Promise.withResolvers<{ url: string; greeting: string }>();
   void follow(child.stdout, options.listening, listening.resolve);
-  const complaint = child.stderr.text();
+  const errors = child.stderr.text();
   void child.exited.then(async (code) =>
-    listening.reject(new Error(`${options.command.join(' ')} ended with ${code}: ${await complaint}`)),
+    listening.reject(new Error(`${options.command.join(' ')} ended with ${code}: ${await errors}`)),
   );
   const timer = setTimeout(
     () => listening.reject(new Error(`${options.command.join(' ')} did not listen in time`)),
@@ -90,11 +90,11 @@ export async function startServer(options: StartOptions): Promise<Server> {
   return { url, pid: child.pid, greeting, stop };
 }
 
-/** Reads to the end whatever comes, or the child would block on a full pipe. */
+/** Reads until the end of the stream, since the child would block on a full pipe. */
 async function follow(
   stream: ReadableStream<Uint8Array>,
   listening: RegExp,
-  found: (where: { url: string; greeting: string }) => void,
+  listens: (where: { url: string; greeting: string }) => void,
 ): Promise<void> {
   const decoder = new TextDecoder();
   let greeting: string | null = '';
@@ -103,17 +103,17 @@ async function follow(
     greeting += decoder.decode(chunk, { stream: true });
     const url = listening.exec(greeting)?.[1];
     if (url === undefined) continue;
-    found({ url, greeting });
+    listens({ url, greeting });
     greeting = null;
   }
 }
 
 export type Settings = Readonly<Record<string, string>>;
 
-/** Nothing that is measured depends on it; every instance on one store has to be given the same. */
+/** A fixed key, because instances on the same store need the same one. */
 export const BENCH_SECRET_KEY = Buffer.alloc(32, 9).toString('base64');
 
-/** One command to its end. */
+/** Runs one command and waits for its end. */
 export async function runPaybell(args: readonly string[], settings: Settings): Promise<void> {
   const child = Bun.spawn([process.execPath, MAIN, ...args], {
     env: { PATH: process.env.PATH ?? '', HOME: tmpdir(), ...settings },
@@ -125,11 +125,11 @@ export async function runPaybell(args: readonly string[], settings: Settings): P
 type PaybellOptions = {
   readonly settings: Settings;
   readonly place?: Place;
-  /** Where its processor profile goes when it stops. */
+  /** The folder of the CPU profile that is written at its end. */
   readonly profile?: string | null;
 };
 
-/** `paybell serve` with its default settings, but for the rate limit, which would be all that is measured. */
+/** `paybell serve` with default settings, except for the rate limit, which would limit the measurement. */
 export function startPaybell({ settings, place = 'subject', profile = null }: PaybellOptions): Promise<Server> {
   const profiling = profile === null ? [] : ['--cpu-prof', '--cpu-prof-md', `--cpu-prof-dir=${profile}`];
   return startServer({
@@ -146,7 +146,7 @@ export function startPaybell({ settings, place = 'subject', profile = null }: Pa
   });
 }
 
-/** A program of ours under bench/, which prints the URL that it listens on. */
+/** Starts a program of bench/ that prints the URL it listens on. */
 export function startProgram(file: string, input: unknown, place: Place, runtime = process.execPath): Promise<Server> {
   return startServer({
     place,
@@ -155,7 +155,7 @@ export function startProgram(file: string, input: unknown, place: Place, runtime
   });
 }
 
-/** Runs to its end, or until it is interrupted, and answers what it printed, as JSON. */
+/** Runs a program to its end, or interrupts it, and returns the JSON that it printed. */
 export async function runProgram<Output>(
   command: readonly string[],
   place: Place,
@@ -175,7 +175,7 @@ export async function runProgram<Output>(
 
 const CLOCK_TICKS_PER_SECOND = 100;
 
-/** Processor time that a process has used so far; null where there is no /proc. */
+/** The processor time that a process has used so far; null where there is no /proc. */
 export function cpuSeconds(pid: number): number | null {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')

@@ -1,15 +1,15 @@
-/** What one measurement in one round gave. */
+/** The figures of one measurement. */
 export type Sample = Readonly<Record<string, number>>;
 
 export type Subject = { readonly name: string; readonly measure: (round: number) => Promise<Sample> };
 
 export type Rounds = Readonly<Record<string, readonly Sample[]>>;
 
-/** Subject, limit, subject, limit …: whatever else the machine does hits all of them alike. One may be there twice. */
+/** Measures the subjects in alternation, so that other work on the machine affects all alike. A subject may be listed twice. */
 export async function interleave(
   subjects: readonly Subject[],
   rounds: number,
-  progress: (done: string) => void,
+  progress: (doing: string) => void,
 ): Promise<Rounds> {
   const samples = new Map<string, Sample[]>(subjects.map(({ name }) => [name, []]));
   for (let round = 0; round < rounds; round++) {
@@ -37,7 +37,7 @@ export function medianOf(rounds: Rounds, name: string, figure: string): number {
   return median((rounds[name] ?? []).map((sample) => sample[figure] ?? Number.NaN));
 }
 
-/** The median of the ratios within each round, so that a slow moment of the machine divides out. */
+/** The median of the ratios within each round, in which a slow moment of the machine cancels out. */
 export function medianRatio(rounds: Rounds, subject: string, limit: string, figure: string): number {
   const limits = rounds[limit] ?? [];
   const ratios = (rounds[subject] ?? []).map(

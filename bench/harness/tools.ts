@@ -1,9 +1,9 @@
 import type { Mode } from './mode.ts';
 
-/** What every part is given. */
+/** The input of every part. */
 export type Tools = {
   readonly mode: Mode;
   readonly progress: (doing: string) => void;
-  /** A folder for the processor profile of the Paybell of that name, or null when none is wanted. */
+  /** The folder for the CPU profile of the Paybell of that name, or null without `--profile`. */
   readonly profile: (name: string) => string | null;
 };

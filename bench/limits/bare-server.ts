@@ -1,20 +1,10 @@
-/**
- * The limit of a list request: Bun's server, which looks at the URL and at the two headers and answers always the same
- * bytes under the same headers. `bun bare-server.ts '{"body": …, "headers": …}'`
- */
+import { type Caller, credentials, LIST_PATH } from '../harness/paybell-api.ts';
+import { type Server, startProgram } from '../harness/processes.ts';
 
-const { body, headers } = JSON.parse(process.argv[2] ?? '{}') as { body: string; headers: Record<string, string> };
-const bytes = new TextEncoder().encode(body);
-
-const server = Bun.serve({
-  hostname: '127.0.0.1',
-  port: 0,
-  development: false,
-  fetch(request) {
-    const known = request.url.includes('/webhooks/classic');
-    const allowed = request.headers.get('api-key') !== null && request.headers.get('entity-id') !== null;
-    return known && allowed ? new Response(bytes, { headers }) : new Response(null, { status: 404 });
-  },
-});
-
-console.log(`listening on http://127.0.0.1:${server.port}`);
+/** Starts a server that returns to every list request what Paybell returned to this one, with the same headers. */
+export async function startBareServer(paybell: Server, caller: Caller): Promise<Server> {
+  const response = await fetch(paybell.url + LIST_PATH, { headers: credentials(caller) });
+  const body = await response.text();
+  const headers = Object.fromEntries([...response.headers].filter(([name]) => !/^(date|content-length)$/.test(name)));
+  return startProgram('limits/bare-server-process.ts', { body, headers }, 'subject');
+}

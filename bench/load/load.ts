@@ -5,16 +5,16 @@ import type { Sample } from '../harness/rounds.ts';
 import type { Load, Order } from './order.ts';
 import { wrkScript } from './wrk-script.ts';
 
-/** A load generator in a process of its own: wrk where it is installed, one of ours otherwise. */
+/** A load generator in a process of its own: wrk where it is installed, `sockets-process.ts` otherwise. */
 
 const hasWrk = Bun.which('wrk') !== null;
-export const generator = hasWrk ? 'wrk' : 'our own over sockets';
+export const generator = hasWrk ? 'wrk' : 'bench/load/sockets-process.ts';
 export const CONNECTIONS = 64;
 const MAX_SECONDS = 300;
-/** From its start to its first request: an interrupt before that would end it without a report. */
+/** wrk sends its first request within this time; an interrupt before that would end it without a report. */
 const WRK_START_MS = 50;
 
-/** `errors` counts refused and broken requests alike. */
+/** `errors` counts responses of 4xx and 5xx and failed connections. */
 export type LoadResult = {
   readonly requests: number;
   readonly errors: number;
@@ -43,7 +43,7 @@ async function generate<Result extends Pick<LoadResult, 'requests' | 'errors'>>(
   }
 }
 
-/** With the processor's part in it, see `withCpu`. */
+/** Includes the processor time of the server, see `withCpu`. */
 export function loadServer(server: Measured, load: Omit<Load, 'url'>, path: string): Promise<Sample> {
   return withCpu(server, async () => {
     const result = await runLoad({ ...load, url: server.url + path });
@@ -54,8 +54,8 @@ export function loadServer(server: Measured, load: Omit<Load, 'url'>, path: stri
 type Measured = { readonly url: string; readonly pid: number };
 
 /**
- * `busy` is the share of a core that the server used: well under 1 means that something else was the limit. The time of
- * the processor for each operation hardly changes when the machine is busy with other things.
+ * `busy` is the share of a core that the server used: well under 1 means that something else was the limit. The processor
+ * time of an operation hardly changes when the machine is busy with other work.
  */
 export async function withCpu(
   server: Measured,
@@ -74,7 +74,7 @@ export async function withCpu(
   };
 }
 
-/** wrk knows whole seconds only; interrupted, it reports on as much as it did. */
+/** wrk takes whole seconds only, so it is interrupted earlier; it reports what it did until then. */
 function runWrk<Result>(load: Order, folder: string): Promise<Result> {
   const script = join(folder, 'script.lua');
   writeFileSync(script, wrkScript(load, folder));
@@ -95,5 +95,5 @@ function runWrk<Result>(load: Order, folder: string): Promise<Result> {
 function runSockets<Result>(load: Order, folder: string): Promise<Result> {
   const file = join(folder, 'order.json');
   writeFileSync(file, JSON.stringify({ connections: CONNECTIONS, ...load }));
-  return runProgram([process.execPath, resolve(import.meta.dir, 'sockets.ts'), file], 'load');
+  return runProgram([process.execPath, resolve(import.meta.dir, 'sockets-process.ts'), file], 'load');
 }

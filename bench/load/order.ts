@@ -1,4 +1,4 @@
-import type { Caller } from '../store/seed.ts';
+import type { Caller } from '../harness/paybell-api.ts';
 
 /** Requests number `from`, `from + 1` …: each by another caller, and with another query after each round of callers. */
 export type Load = {

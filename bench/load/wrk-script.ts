@@ -2,13 +2,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Load, Order } from './order.ts';
 
-/** Written for each run: wrk keeps to its fastest road only when a script has no `request` function. */
+/** Written for each run: wrk is fastest when its script has no `request` function. */
 export function wrkScript(load: Order, folder: string): string {
   const queries = load.queries ?? [''];
   const lines = [`wrk.method = ${quoted(load.method ?? 'GET')}`];
   for (const [name, value] of Object.entries(load.headers ?? {})) lines.push(header(quoted(name), quoted(value)));
   if (load.body !== undefined) lines.push(`wrk.body = ${quoted(load.body)}`);
-  if (load.callers.length * queries.length > 1) lines.push(...stream(load, queries, folder));
+  if (load.callers.length * queries.length > 1) lines.push(...requestFunction(load, queries, folder));
   else {
     const { entityId = '', apiKey = '' } = load.callers[0] ?? {};
     lines.push(header('"api-key"', quoted(apiKey)), header('"entity-id"', quoted(entityId)));
@@ -17,8 +17,8 @@ export function wrkScript(load: Order, folder: string): string {
   return [...lines, REPORT].join('\n');
 }
 
-/** The path and query of one, the headers of another: two joins of strings for each request, and no table of them all. */
-function stream(load: Load, queries: readonly string[], folder: string): string[] {
+/** Joins a path with its query and a caller's headers for each request, instead of keeping a table of all pairs. */
+function requestFunction(load: Load, queries: readonly string[], folder: string): string[] {
   const { pathname, host } = new URL(load.url);
   const queriesFile = join(folder, 'queries.txt');
   const callersFile = join(folder, 'callers.txt');
@@ -43,15 +43,15 @@ function stream(load: Load, queries: readonly string[], folder: string): string[
   ];
 }
 
-/** wrk itself runs for a time and not for a number, and sleeps to the end of it unless the process ends. */
+/** wrk runs for a time and not for a number of requests, so the script ends the process. */
 function stopAfter(amount: number): string {
   return `
-local answered, errors = 0, 0
+local responses, errors = 0, 0
 function response(status)
-  answered = answered + 1
+  responses = responses + 1
   if status >= 400 then errors = errors + 1 end
-  if answered == ${amount} then
-    print(string.format('{"requests":%d,"errors":%d}', answered, errors))
+  if responses == ${amount} then
+    print(string.format('{"requests":%d,"errors":%d}', responses, errors))
     io.stdout:flush()
     os.exit(0)
   end
@@ -70,7 +70,7 @@ function header(name: string, value: string): string {
   return `wrk.headers[${name}] = ${value}`;
 }
 
-/** JSON's escapes are Lua's, for the plain ASCII that stands in keys, paths and bodies. */
+/** JSON and Lua escape plain ASCII alike, and keys, paths and bodies hold nothing else. */
 function quoted(text: string): string {
   return JSON.stringify(text);
 }

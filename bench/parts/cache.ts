@@ -1,14 +1,11 @@
 import { residentBytes, startPaybell } from '../harness/processes.ts';
 import type { Sample } from '../harness/rounds.ts';
 import type { Tools } from '../harness/tools.ts';
+import { coldRequests } from '../load/cold-requests.ts';
 import { amount, type PartResult } from '../report/report.ts';
 import { ORDINARY, seedStore } from '../store/seed.ts';
-import { coldStream } from '../store/streams.ts';
 
-/**
- * A million requests of which no two ask for the same, from more entities than memory has room for: what is kept of them
- * has a bound.
- */
+/** A million different list requests, for more entities than the caches have room for: the caches have to be bounded. */
 
 const WEBHOOKS_EACH = 200;
 const MEGABYTE = 1024 ** 2;
@@ -18,12 +15,12 @@ export async function benchCache({ mode, progress, profile }: Tools): Promise<Pa
   const plan = { entities: mode.manyColdEntities, webhooksEach: WEBHOOKS_EACH, rule: ORDINARY };
   const store = await seedStore('sqlite', plan, progress);
   const server = await startPaybell({ settings: { DATABASE_URL: store.databaseUrl }, profile: profile('cache') });
-  const stream = coldStream(mode.manyColdEntities, WEBHOOKS_EACH);
+  const requests = coldRequests(mode.manyColdEntities, WEBHOOKS_EACH);
   const samples: Sample[] = [{ requests: 0, bytes: await residentBytes(server.pid) }];
-  while (stream.used() < wanted) {
-    progress(`${stream.used().toLocaleString('en')} of ${wanted.toLocaleString('en')} different requests`);
-    await stream.load(server, mode.quick ? 1 : 3);
-    samples.push({ requests: stream.used(), bytes: await residentBytes(server.pid) });
+  while (requests.sent() < wanted) {
+    progress(`${requests.sent().toLocaleString('en')} of ${wanted.toLocaleString('en')} different requests`);
+    await requests.load(server, mode.quick ? 1 : 3);
+    samples.push({ requests: requests.sent(), bytes: await residentBytes(server.pid) });
   }
   await server.stop();
   const at = (share: number) =>
@@ -33,7 +30,7 @@ export async function benchCache({ mode, progress, profile }: Tools): Promise<Pa
     return `${(bytes / MEGABYTE).toFixed(0)} MB after ${amount(requests)}`;
   });
   return {
-    rows: [{ what: 'resident memory along different list requests', figures: shown.join(', '), check: null }],
+    rows: [{ what: 'resident memory during different list requests', figures: shown.join(', '), check: null }],
     charts: [],
     raw: { cache: { cache: samples } },
   };

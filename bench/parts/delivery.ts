@@ -1,87 +1,91 @@
+import { type CountingReceiver, type Received, startCountingReceiver } from '../delivery/counting-receiver.ts';
+import { API, type Caller, deliverySettings, eventBody, firstCaller, register } from '../harness/paybell-api.ts';
 import { type Server, startPaybell, startProgram, tempFolder } from '../harness/processes.ts';
-import { interleave, medianOf, medianRatio, type Sample, type Subject } from '../harness/rounds.ts';
+import { interleave, medianOf, medianRatio, type Rounds, type Sample, type Subject } from '../harness/rounds.ts';
 import type { Tools } from '../harness/tools.ts';
 import { runAmount, withCpu } from '../load/load.ts';
-import { credentials } from '../load/measure-one-by-one.ts';
 import { amount, higher, type PartResult } from '../report/report.ts';
-import type { Caller } from '../store/seed.ts';
 
-/** Events accepted and delivered, durable on SQLite, beside a loop that only signs and posts. */
+/** Events accepted and delivered, durable on SQLite, compared with a loop that only signs and sends. */
 
-export const API = '/api/v1/crypto';
-const NETWORK = 8453;
 const FAN_OUT = 10;
-/** How many send events at the same time; with ten webhooks for each, fewer keep as much under way. */
-const SENDERS = { one: 128, ten: 32 };
-/** What is compiled while it runs gets faster over its first twenty-five thousand events. */
+/** A kind of event, the webhooks that are registered for it, and the requests that send such events at the same time. */
+type Route = { readonly event: string; readonly webhooks: number; readonly senders: number };
+const TO_ONE: Route = { event: 'TransferCreated', webhooks: 1, senders: 128 };
+/** With ten webhooks for each event, fewer senders keep as many deliveries in flight. */
+const TO_TEN: Route = { event: 'TransferFinalized', webhooks: FAN_OUT, senders: 32 };
+/** The just-in-time compiler makes Paybell faster over its first twenty-five thousand events. */
 const WARM_UP = { one: 25_000, ten: 1_000, bareSeconds: 0.5 };
-/** The default of DESTINATION_CONCURRENCY: the loop may have no more in flight at a receiver than Paybell may. */
+/** The default of DESTINATION_CONCURRENCY: the loop has no more requests in flight at a receiver than Paybell. */
 const PER_DESTINATION = 16;
 const QUIET_MS = 40;
 const MAX_WAIT_MS = 120_000;
 
-export type Received = { received: number; firstAtMs: number; lastAtMs: number; delaysMs: number[]; ports: number[] };
+type Setup = {
+  readonly paybell: Server;
+  readonly caller: Caller;
+  readonly receiver: CountingReceiver;
+  /** The loop that only signs and sends. */
+  readonly bare: Server;
+};
 
 export async function benchDelivery({ mode, progress, profile }: Tools): Promise<PartResult> {
-  const receiver = await startProgram('limits/receiver.ts', { ports: FAN_OUT }, 'load');
-  const { ports } = await readReceiver(receiver);
-  const urls = ports.map((port) => `http://127.0.0.1:${port}/hook`);
-  const paybell = await startPaybell({
-    settings: deliverySettings(`sqlite:${tempFolder()}/paybell.db`),
-    profile: profile('delivery'),
-  });
-  const caller = firstCaller(paybell);
-  await register(paybell, caller, 'TransferCreated', urls.slice(0, 1));
-  await register(paybell, caller, 'TransferFinalized', urls);
-  const input = { urls, concurrency: PER_DESTINATION, body: eventBody('TransferCreated') };
-  const loop = await startProgram('limits/signed-requests.ts', input, 'subject');
-  const amounts = mode.quick ? { one: 2_500, ten: 250 } : { one: 10_000, ten: 1_000 };
-
+  const setup = await start(profile('delivery'));
   const bare = (name: string, receivers: number): Subject => ({
     name,
-    measure: () => postBare(loop, receivers, mode.deliverySeconds),
+    measure: () => sendBare(setup.bare, receivers, mode.deliverySeconds),
   });
-  const deliverOne = (events: number) =>
-    acceptAndDeliver({ paybell, receiver, caller, event: 'TransferCreated', events, webhooks: 1 });
-  const deliverTen = (events: number) =>
-    acceptAndDeliver({ paybell, receiver, caller, event: 'TransferFinalized', events, webhooks: FAN_OUT });
-  const one = [
-    bare('bare, one receiver', 1),
-    { name: 'one webhook', measure: () => withCpu(paybell, () => deliverOne(amounts.one)) },
-  ];
-  const ten = [
-    bare('bare, ten receivers', FAN_OUT),
-    { name: 'ten webhooks', measure: () => withCpu(paybell, () => deliverTen(amounts.ten)) },
-  ];
-  // The first twice in every round: it is the nearest to its floor, and needs the surest figure.
+  const delivered = (name: string, route: Route, events: number): Subject => ({
+    name,
+    measure: () => withCpu(setup.paybell, () => acceptAndDeliver(setup, route, events)),
+  });
+  const events = mode.quick ? { one: 2_500, ten: 250 } : { one: 10_000, ten: 1_000 };
+  const one = [bare('bare, one receiver', 1), delivered('one webhook', TO_ONE, events.one)];
+  const ten = [bare('bare, ten receivers', FAN_OUT), delivered('ten webhooks', TO_TEN, events.ten)];
+  // The first pair twice in every round: its ratio is the nearest to its floor and has to be the most exact.
   const subjects = [...one, ...ten, ...one];
   progress('warm-up');
-  await deliverOne(WARM_UP.one);
-  await deliverTen(WARM_UP.ten);
-  for (const receivers of [1, FAN_OUT]) await postBare(loop, receivers, WARM_UP.bareSeconds);
+  await acceptAndDeliver(setup, TO_ONE, WARM_UP.one);
+  await acceptAndDeliver(setup, TO_TEN, WARM_UP.ten);
+  for (const receivers of [1, FAN_OUT]) await sendBare(setup.bare, receivers, WARM_UP.bareSeconds);
   const rounds = await interleave(subjects, mode.deliveryRounds, progress);
-  for (const server of [paybell, loop, receiver]) await server.stop();
+  for (const server of [setup.paybell, setup.bare, setup.receiver]) await server.stop();
+  return report(rounds);
+}
 
+async function start(profile: string | null): Promise<Setup> {
+  const receiver = await startCountingReceiver(FAN_OUT);
+  const settings = deliverySettings(`sqlite:${tempFolder()}/paybell.db`);
+  const paybell = await startPaybell({ settings, profile });
+  const caller = firstCaller(paybell);
+  await register(paybell, caller, TO_ONE.event, receiver.urls.slice(0, 1));
+  await register(paybell, caller, TO_TEN.event, receiver.urls);
+  const input = { urls: receiver.urls, concurrency: PER_DESTINATION, body: eventBody(TO_ONE.event) };
+  const bare = await startProgram('limits/signed-requests-process.ts', input, 'subject');
+  return { paybell, caller, receiver, bare };
+}
+
+function report(rounds: Rounds): PartResult {
   const rate = (name: string) => medianOf(rounds, name, 'perSecond');
   const row = (what: string, subject: string, limit: string, floor: number, target: number) => ({
     what,
-    figures: `${amount(rate(subject))} ÷ ${amount(rate(limit))} posts/s`,
+    figures: `${amount(rate(subject))} ÷ ${amount(rate(limit))} requests/s`,
     check: higher(medianRatio(rounds, subject, limit, 'perSecond'), floor, target),
   });
   return {
     rows: [
-      row('1 event to 1 webhook, SQLite, durable ÷ bare posts', 'one webhook', 'bare, one receiver', 0.2, 0.35),
-      row('1 event to 10 webhooks, SQLite, durable ÷ bare posts', 'ten webhooks', 'bare, ten receivers', 0.4, 0.6),
+      row('1 event to 1 webhook, SQLite, durable ÷ bare requests', 'one webhook', 'bare, one receiver', 0.2, 0.35),
+      row('1 event to 10 webhooks, SQLite, durable ÷ bare requests', 'ten webhooks', 'bare, ten receivers', 0.4, 0.6),
     ],
     charts: [
       {
         name: 'delivery',
         title: 'Events accepted and delivered, durable, on SQLite',
-        unit: 'posts a second on one core, from the first receipt to the last; longer is better',
+        unit: 'requests a second on one core, from the first received to the last; longer is better',
         bars: [
-          { label: 'bare signed posts, 1 receiver', value: rate('bare, one receiver'), note: 'the limit' },
+          { label: 'bare signed requests, 1 receiver', value: rate('bare, one receiver'), note: 'the limit' },
           { label: 'Paybell, 1 event to 1 webhook', value: rate('one webhook') },
-          { label: 'bare signed posts, 10 receivers', value: rate('bare, ten receivers'), note: 'the limit' },
+          { label: 'bare signed requests, 10 receivers', value: rate('bare, ten receivers'), note: 'the limit' },
           { label: 'Paybell, 1 event to 10 webhooks', value: rate('ten webhooks') },
         ],
       },
@@ -90,80 +94,42 @@ export async function benchDelivery({ mode, progress, profile }: Tools): Promise
   };
 }
 
-/** Receivers on this machine are neither https nor public. */
-export function deliverySettings(databaseUrl: string): Record<string, string> {
-  return { DATABASE_URL: databaseUrl, ALLOW_INSECURE_TARGETS: 'true' };
-}
-
-export function firstCaller({ greeting }: Server): Caller {
-  const entityId = /entity-id\s+(ent_\w+)/.exec(greeting)?.[1];
-  const apiKey = /api-key\s+(pbk_\w+)/.exec(greeting)?.[1];
-  if (entityId === undefined || apiKey === undefined) throw new Error('Paybell printed no first entity and key');
-  return { entityId, apiKey };
-}
-
-export async function register(paybell: Server, caller: Caller, event: string, urls: readonly string[]): Promise<void> {
-  for (const postUrl of urls) {
-    const answer = await fetch(`${paybell.url}${API}/webhooks/classic`, {
-      method: 'POST',
-      headers: { ...credentials(caller), 'content-type': 'application/json' },
-      body: JSON.stringify({ postUrl, networkIds: [NETWORK], events: [event] }),
-    });
-    if (answer.status !== 201) throw new Error(`registering ${postUrl} was answered with ${answer.status}`);
-  }
-}
-
-/** As a payment system would send it; Paybell makes the id. */
-export function eventBody(event: string): string {
-  return JSON.stringify({
-    event,
-    networkId: NETWORK,
-    sentAtMs: 0,
-    transferId: 'trf_8412',
-    amount: '25.00',
-    currency: 'USDC',
-  });
-}
-
-export async function readReceiver(receiver: Server, path = ''): Promise<Received> {
-  return (await fetch(`${receiver.url}/${path}`)).json() as Promise<Received>;
-}
-
-async function postBare(loop: Server, receivers: number, seconds: number): Promise<Sample> {
-  const answer = await fetch(`${loop.url}/?urls=${receivers}&seconds=${seconds}`);
-  const result = (await answer.json()) as { perSecond: number; errors: number };
-  if (result.errors > 0) throw new Error(`${result.errors} bare posts failed`);
+async function sendBare(loop: Server, receivers: number, seconds: number): Promise<Sample> {
+  const response = await fetch(`${loop.url}/?urls=${receivers}&seconds=${seconds}`);
+  const result = (await response.json()) as { perSecond: number; errors: number };
+  if (result.errors > 0) throw new Error(`${result.errors} bare requests failed`);
   return result;
 }
 
-type Course = { paybell: Server; receiver: Server; caller: Caller; event: string; events: number; webhooks: number };
-
-/** What counts is the time from the first receipt to the last, without the start of the load, and every post has to arrive once. */
-async function acceptAndDeliver({ paybell, receiver, caller, event, events, webhooks }: Course) {
-  const senders = webhooks === 1 ? SENDERS.one : SENDERS.ten;
-  await readReceiver(receiver, 'reset');
-  const startedAtMs = performance.timeOrigin + performance.now();
+/** The rate is from the first delivery to the last, without the start of the load; each delivery has to arrive once. */
+async function acceptAndDeliver(
+  { paybell, receiver, caller }: Setup,
+  { event, webhooks, senders }: Route,
+  events: number,
+) {
+  await receiver.reset();
+  const startedAtMs = performance.now();
   const body = eventBody(event);
   const headers = { 'content-type': 'application/json' };
   const url = `${paybell.url}${API}/events`;
   await runAmount({ url, method: 'POST', headers, body, callers: [caller], connections: senders }, events);
-  const acceptedS = (performance.timeOrigin + performance.now() - startedAtMs) / 1_000;
+  const acceptedS = (performance.now() - startedAtMs) / 1_000;
   const { received, firstAtMs, lastAtMs } = await untilQuiet(receiver, events * webhooks);
-  // Requests that were under way at the end may have been accepted without anybody counting them.
+  // The generator does not count the requests in flight at its end, but Paybell may have accepted them.
   const most = (events + senders) * webhooks;
-  if (received > most) throw new Error(`${received} posts arrived of at most ${most}`);
+  if (received > most) throw new Error(`${received} deliveries arrived of at most ${most}`);
   const perSecond = (received - 1) / ((lastAtMs - firstAtMs) / 1_000);
   return { perSecond, acceptedPerSecond: events / acceptedS, operations: received };
 }
 
-async function untilQuiet(receiver: Server, expected: number): Promise<Received> {
+async function untilQuiet(receiver: CountingReceiver, expected: number): Promise<Received> {
   const deadlineMs = performance.now() + MAX_WAIT_MS;
-  let before = await readReceiver(receiver);
+  let before = await receiver.read();
   while (performance.now() < deadlineMs) {
     await Bun.sleep(QUIET_MS);
-    const now = await readReceiver(receiver);
+    const now = await receiver.read();
     if (now.received >= expected && now.received === before.received) return now;
     before = now;
   }
-  throw new Error(`${before.received} of ${expected} posts arrived in time`);
+  throw new Error(`${before.received} of ${expected} deliveries arrived in time`);
 }

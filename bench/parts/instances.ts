@@ -1,12 +1,12 @@
+import { LIST_PATH } from '../harness/paybell-api.ts';
 import { freePort, startPaybell } from '../harness/processes.ts';
 import { interleave, medianOf } from '../harness/rounds.ts';
 import type { Tools } from '../harness/tools.ts';
 import { runLoad } from '../load/load.ts';
-import { LIST_PATH } from '../peers/conformance.ts';
 import { amount, type PartResult } from '../report/report.ts';
 import { callerOf, ORDINARY, seedStore, WEBHOOKS_EACH } from '../store/seed.ts';
 
-/** One, two and three instances behind one port, on one PostgreSQL, wherever the system puts them. */
+/** One, two and three instances on one port and one PostgreSQL, on any core that the system gives them. */
 
 const COUNTS = [1, 2, 3];
 
@@ -30,7 +30,7 @@ export async function benchInstances({ mode, progress }: Tools): Promise<PartRes
   return {
     rows: [
       {
-        what: 'list, PostgreSQL, 1, 2 and 3 instances behind one port',
+        what: 'list, PostgreSQL, 1, 2 and 3 instances on one port',
         figures: `${COUNTS.map((count) => amount(rate(count))).join(', ')} requests/s`,
         check: null,
       },
@@ -38,7 +38,7 @@ export async function benchInstances({ mode, progress }: Tools): Promise<PartRes
     charts: [
       {
         name: 'instances',
-        title: 'Instances behind one port (REUSE_PORT=true), PostgreSQL',
+        title: 'Instances on one port (REUSE_PORT=true), PostgreSQL',
         unit: 'list requests a second, with the load generator and PostgreSQL on the same cores; longer is better',
         bars: COUNTS.map((count) => ({
           label: count === 1 ? 'one instance' : `${count} instances`,

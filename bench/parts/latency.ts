@@ -1,58 +1,68 @@
+import { type CountingReceiver, startCountingReceiver } from '../delivery/counting-receiver.ts';
+import {
+  API,
+  type Caller,
+  credentials,
+  deliverySettings,
+  eventBody,
+  firstCaller,
+  LIST_PATH,
+  register,
+} from '../harness/paybell-api.ts';
 import { createPostgresDatabase } from '../harness/postgres.ts';
-import { type Server, startPaybell, startProgram, tempFolder } from '../harness/processes.ts';
+import { type Server, startPaybell, tempFolder } from '../harness/processes.ts';
 import { interleave, medianOf, quantile, type Rounds, type Sample, type Subject } from '../harness/rounds.ts';
 import type { Tools } from '../harness/tools.ts';
-import { credentials, type Request, timeEach } from '../load/measure-one-by-one.ts';
-import { LIST_PATH } from '../peers/conformance.ts';
+import { startBareServer } from '../limits/bare-server.ts';
+import { type TimedRequest, timeEach } from '../load/sequential.ts';
 import type { PartResult, Row } from '../report/report.ts';
-import { API, deliverySettings, eventBody, firstCaller, readReceiver, register } from './delivery.ts';
-import { startBareServer } from './list.ts';
 
-/** What one caller waits for when nobody else asks: an answer, an acceptance, and the post at the receiver. */
+/** The latency for one caller without other load: of a list, of an acceptance, and until the delivery arrives. */
 
 const PAUSE_MS = 2;
 const WEBHOOKS = 100;
+const STORES = ['SQLite', 'PostgreSQL'] as const;
 
 export async function benchLatency({ mode, progress, profile }: Tools): Promise<PartResult> {
-  const receiver = await startProgram('limits/receiver.ts', { ports: 1 }, 'load');
-  const stores = { SQLite: `sqlite:${tempFolder()}/paybell.db`, PostgreSQL: await createPostgresDatabase() };
-  const servers: Server[] = [receiver];
+  const receiver = await startCountingReceiver(1);
+  const databaseUrls = { SQLite: `sqlite:${tempFolder()}/paybell.db`, PostgreSQL: await createPostgresDatabase() };
+  const servers: Pick<Server, 'stop'>[] = [receiver];
   const subjects: Subject[] = [];
-  for (const [store, databaseUrl] of Object.entries(stores)) {
-    const paybell = await startPaybell({
-      settings: deliverySettings(databaseUrl),
-      profile: profile(`latency-${store}`),
-    });
+  for (const store of STORES) {
+    const settings = deliverySettings(databaseUrls[store]);
+    const paybell = await startPaybell({ settings, profile: profile(`latency-${store}`) });
+    servers.push(paybell);
     const caller = firstCaller(paybell);
-    await register(paybell, caller, 'TransferCreated', [`${receiver.url}/hook`]);
+    await register(paybell, caller, 'TransferCreated', receiver.urls);
     const others = Array.from({ length: WEBHOOKS }, (_, index) => `https://example.com/hooks/${index}`);
     await register(paybell, caller, 'LatePayment', others);
-    const list = { url: paybell.url + LIST_PATH, headers: credentials(caller) };
-    if (servers.length === 1) {
+    if (store === 'SQLite') {
       const bare = await startBareServer(paybell, caller);
       servers.push(bare);
-      subjects.push(listSubject('bare server', { ...list, url: bare.url + LIST_PATH }, mode.latencyRequests));
+      subjects.push(listSubject('bare server', bare, caller, mode.latencyRequests));
     }
-    servers.push(paybell);
-    subjects.push(listSubject(`list, ${store}`, list, mode.latencyRequests));
+    subjects.push(listSubject(`list, ${store}`, paybell, caller, mode.latencyRequests));
     subjects.push(eventSubject(`event, ${store}`, paybell, receiver, mode.latencyRequests));
   }
   progress('warm-up');
   for (const { measure } of subjects) await measure(0);
   const rounds = await interleave(subjects, mode.quick ? 1 : mode.rounds, progress);
   await Promise.all(servers.map((server) => server.stop()));
+  return report(rounds);
+}
+
+function report(rounds: Rounds): PartResult {
   const rows = [
-    ...['bare server', 'list, SQLite', 'list, PostgreSQL'].map((name) =>
-      row(rounds, name === 'bare server' ? 'one list request, bare server' : `one ${name}`, name, 'answer'),
-    ),
-    ...['SQLite', 'PostgreSQL'].flatMap((store) => [
-      row(rounds, `one event accepted, durable, ${store}`, `event, ${store}`, 'answer'),
-      row(rounds, `one event, from sent to received, ${store}`, `event, ${store}`, 'receipt'),
+    row(rounds, 'one list request, bare server', 'bare server', 'response'),
+    ...STORES.map((store) => row(rounds, `one list, ${store}`, `list, ${store}`, 'response')),
+    ...STORES.flatMap((store) => [
+      row(rounds, `one event accepted, durable, ${store}`, `event, ${store}`, 'response'),
+      row(rounds, `one event, from sent to received, ${store}`, `event, ${store}`, 'delivery'),
     ]),
   ];
-  const bars = ['answer', 'receipt'].flatMap((figure) =>
-    ['SQLite', 'PostgreSQL'].map((store) => ({
-      label: `${figure === 'answer' ? 'accepted' : 'received'}, ${store}`,
+  const bars = (['response', 'delivery'] as const).flatMap((figure) =>
+    STORES.map((store) => ({
+      label: `${figure === 'response' ? 'accepted' : 'received'}, ${store}`,
       value: medianOf(rounds, `event, ${store}`, `${figure}P50Ms`),
       note: `p99 ${medianOf(rounds, `event, ${store}`, `${figure}P99Ms`).toFixed(1)}`,
     })),
@@ -61,15 +71,16 @@ export async function benchLatency({ mode, progress, profile }: Tools): Promise<
   return { rows, charts: [{ name: 'latency', title: 'One event', unit, bars }], raw: { latency: rounds } };
 }
 
-function listSubject(name: string, request: Request, count: number): Subject {
+function listSubject(name: string, server: Server, caller: Caller, count: number): Subject {
+  const request: TimedRequest = { url: server.url + LIST_PATH, headers: credentials(caller) };
   return {
     name,
-    measure: async () => percentiles('answer', await timeEach(Array.from({ length: count }, () => request))),
+    measure: async () => percentiles('response', await timeEach(Array.from({ length: count }, () => request))),
   };
 }
 
-function eventSubject(name: string, paybell: Server, receiver: Server, count: number): Subject {
-  const request: Request = {
+function eventSubject(name: string, paybell: Server, receiver: CountingReceiver, count: number): Subject {
+  const request: TimedRequest = {
     url: `${paybell.url}${API}/events`,
     method: 'POST',
     headers: { ...credentials(firstCaller(paybell)), 'content-type': 'application/json' },
@@ -78,24 +89,26 @@ function eventSubject(name: string, paybell: Server, receiver: Server, count: nu
   return {
     name,
     async measure() {
-      await readReceiver(receiver, 'reset');
+      await receiver.reset();
       const ms = await timeEach(
         Array.from({ length: count }, () => request),
         PAUSE_MS,
       );
       await Bun.sleep(200);
-      const { delaysMs } = await readReceiver(receiver);
+      const { delaysMs } = await receiver.read();
       if (delaysMs.length !== count) throw new Error(`${delaysMs.length} of ${count} events arrived`);
-      return { ...percentiles('answer', ms), ...percentiles('receipt', delaysMs) };
+      return { ...percentiles('response', ms), ...percentiles('delivery', delaysMs) };
     },
   };
 }
 
-function percentiles(figure: string, ms: readonly number[]): Sample {
+type Figure = 'response' | 'delivery';
+
+function percentiles(figure: Figure, ms: readonly number[]): Sample {
   return { [`${figure}P50Ms`]: quantile(ms, 0.5), [`${figure}P99Ms`]: quantile(ms, 0.99) };
 }
 
-function row(rounds: Rounds, what: string, name: string, figure: string): Row {
+function row(rounds: Rounds, what: string, name: string, figure: Figure): Row {
   const ms = (percentile: string) => medianOf(rounds, name, `${figure}${percentile}Ms`).toFixed(2);
   return { what, figures: `median ${ms('P50')} ms, p99 ${ms('P99')} ms`, check: null };
 }

@@ -1,89 +1,102 @@
+import { type Caller, LIST_PATH } from '../harness/paybell-api.ts';
 import { type Server, startPaybell, startProgram } from '../harness/processes.ts';
-import { interleave, medianOf, medianRatio, type Subject } from '../harness/rounds.ts';
+import { interleave, medianOf, medianRatio, type Rounds, type Subject } from '../harness/rounds.ts';
 import type { Tools } from '../harness/tools.ts';
+import { startBareServer } from '../limits/bare-server.ts';
+import { coldRequests } from '../load/cold-requests.ts';
 import { loadServer } from '../load/load.ts';
-import { LIST_PATH, requireConformance } from '../peers/conformance.ts';
+import { requireConformance } from '../peers/conformance.ts';
 import { amount, higher, type PartResult } from '../report/report.ts';
-import { type Caller, callerOf, type Engine, ORDINARY, type Store, seedStore, WEBHOOKS_EACH } from '../store/seed.ts';
-import { coldStream } from '../store/streams.ts';
+import { callerOf, type Engine, ORDINARY, type Store, seedStore, WEBHOOKS_EACH } from '../store/seed.ts';
 
-/** The list request: warm on both engines, cold, beside the bare server and beside the peer. */
+/** The list request: warm on both engines and cold, compared with the bare server and with the peer. */
 
 const COLD_WEBHOOKS_EACH = 200;
 
-export async function benchList({ mode, progress, profile }: Tools): Promise<PartResult> {
+export async function benchList(tools: Tools): Promise<PartResult> {
+  const { mode, progress } = tools;
   const caller = callerOf(0);
-  const seed = (engine: Engine, entities: number, webhooksEach = WEBHOOKS_EACH) =>
-    seedStore(engine, { entities, webhooksEach, rule: ORDINARY }, progress);
-  const entities = mode.quick ? 100 : 1_000;
-  const [postgres, sqlite, large] = await Promise.all([
-    seed('postgres', entities),
-    seed('sqlite', entities),
-    seed('sqlite', mode.coldEntities, COLD_WEBHOOKS_EACH),
-  ]);
-  // More than memory has room for; it has no floor, and quick mode no time for it.
-  const beyond = mode.quick ? null : await seed('sqlite', mode.manyColdEntities, COLD_WEBHOOKS_EACH);
-  const start = ({ databaseUrl }: Store, name: string) =>
-    startPaybell({ settings: { DATABASE_URL: databaseUrl }, profile: profile(`list-${name}`) });
-  const [sqliteServer, postgresServer, coldServer, peer] = await Promise.all([
-    start(sqlite, 'sqlite'),
-    start(postgres, 'postgres'),
-    start(large, 'cold'),
-    startProgram('peers/fastify-pg.js', postgres, 'subject', 'node'),
-  ]);
-  const beyondServer = beyond === null ? null : await start(beyond, 'beyond');
-  progress('conformance');
-  await requireConformance('Paybell on SQLite', sqliteServer.url, caller);
-  await requireConformance('Paybell on PostgreSQL', postgresServer.url, caller);
-  await requireConformance('the peer', peer.url, caller);
-  const bare = await startBareServer(sqliteServer, caller);
-
+  const servers = await start(tools, caller);
   const warm = (name: string, server: Server): Subject => ({
     name,
     measure: () => loadServer(server, { callers: [caller], seconds: mode.roundSeconds }, LIST_PATH),
   });
-  const coldSubject = (name: string, server: Server, entities: number): Subject => {
-    const stream = coldStream(entities, COLD_WEBHOOKS_EACH);
-    return { name, measure: () => stream.load(server, mode.roundSeconds) };
+  const cold = (name: string, server: Server, entities: number): Subject => {
+    const requests = coldRequests(entities, COLD_WEBHOOKS_EACH);
+    return { name, measure: () => requests.load(server, mode.roundSeconds) };
   };
   const subjects = [
-    warm('bare', bare),
-    warm('sqlite', sqliteServer),
-    coldSubject('cold', coldServer, mode.coldEntities),
-    ...(beyondServer === null ? [] : [coldSubject('beyond', beyondServer, mode.manyColdEntities)]),
-    warm('postgres', postgresServer),
-    warm('peer', peer),
+    warm('bare', servers.bare),
+    warm('sqlite', servers.sqlite),
+    cold('cold', servers.cold, mode.coldEntities),
+    ...(servers.uncacheable === null ? [] : [cold('uncacheable', servers.uncacheable, mode.manyColdEntities)]),
+    warm('postgres', servers.postgres),
+    warm('peer', servers.peer),
   ];
+  const warmUps: Readonly<Record<string, number>> = {
+    bare: 1,
+    cold: mode.coldWarmUps,
+    uncacheable: mode.coldWarmUps,
+  };
   progress('warm-up');
   for (const { name, measure } of subjects) {
-    const times = name === 'cold' || name === 'beyond' ? mode.coldWarmUps : name === 'bare' ? 1 : mode.warmUps;
-    for (let time = 0; time < times; time++) await measure(0);
+    for (let round = 0; round < (warmUps[name] ?? mode.warmUps); round++) await measure(round);
   }
   const rounds = await interleave(subjects, mode.rounds, progress);
-  const servers = [bare, sqliteServer, coldServer, postgresServer, peer, beyondServer];
-  await Promise.all(servers.map((server) => server?.stop()));
+  await Promise.all(Object.values(servers).map((server) => server?.stop()));
+  return report(rounds, servers.uncacheable === null ? null : mode.manyColdEntities);
+}
 
+async function start({ mode, progress, profile }: Tools, caller: Caller) {
+  const seed = (engine: Engine, entities: number, webhooksEach = WEBHOOKS_EACH) =>
+    seedStore(engine, { entities, webhooksEach, rule: ORDINARY }, progress);
+  const startOn = ({ databaseUrl }: Store, name: string) =>
+    startPaybell({ settings: { DATABASE_URL: databaseUrl }, profile: profile(`list-${name}`) });
+  const entities = mode.quick ? 100 : 1_000;
+  const [postgresStore, sqliteStore, coldStore] = await Promise.all([
+    seed('postgres', entities),
+    seed('sqlite', entities),
+    seed('sqlite', mode.coldEntities, COLD_WEBHOOKS_EACH),
+  ]);
+  const [sqlite, postgres, cold, peer] = await Promise.all([
+    startOn(sqliteStore, 'sqlite'),
+    startOn(postgresStore, 'postgres'),
+    startOn(coldStore, 'cold'),
+    startProgram('peers/fastify-pg.js', postgresStore, 'subject', 'node'),
+  ]);
+  // More entities than the caches have room for. It has no floor, and quick mode leaves it out.
+  const uncacheable = mode.quick
+    ? null
+    : await startOn(await seed('sqlite', mode.manyColdEntities, COLD_WEBHOOKS_EACH), 'uncacheable');
+  progress('conformance');
+  await requireConformance('Paybell on SQLite', sqlite.url, caller);
+  await requireConformance('Paybell on PostgreSQL', postgres.url, caller);
+  await requireConformance('the peer', peer.url, caller);
+  return { sqlite, postgres, cold, peer, uncacheable, bare: await startBareServer(sqlite, caller) };
+}
+
+function report(rounds: Rounds, uncacheableEntities: number | null): PartResult {
   const rate = (name: string) => medianOf(rounds, name, 'perSecond');
+  const figures = (subject: string, limit: string) => `${amount(rate(subject))} ÷ ${amount(rate(limit))} requests/s`;
   const row = (what: string, subject: string, limit: string, floor: number, target: number) => ({
     what,
-    figures: `${amount(rate(subject))} ÷ ${amount(rate(limit))} requests/s`,
+    figures: figures(subject, limit),
     check: higher(medianRatio(rounds, subject, limit, 'perSecond'), floor, target),
   });
+  const uncacheableRow = {
+    what: `the same with ${amount(uncacheableEntities ?? 0)} entities, more than the caches hold`,
+    figures: figures('uncacheable', 'bare'),
+    check: null,
+  };
+  const uncacheableBar = { label: 'the same, more than the caches hold', value: rate('uncacheable') };
+  const measured = <Shown>(shown: Shown) => (uncacheableEntities === null ? [] : [shown]);
   return {
     rows: [
       row('list, 25 rows, warm, SQLite ÷ bare server', 'sqlite', 'bare', 0.6, 0.85),
       row('list, 25 rows, warm, PostgreSQL ÷ bare server', 'postgres', 'bare', 0.4, 0.65),
       row('list, PostgreSQL ÷ Fastify + pg', 'postgres', 'peer', 2, 5),
       row('list, each another entity and query, SQLite ÷ bare server', 'cold', 'bare', 0.25, 0.4),
-      ...(beyond === null
-        ? []
-        : [
-            {
-              what: `the same with ${amount(mode.manyColdEntities)} entities, more than memory holds`,
-              figures: `${amount(rate('beyond'))} ÷ ${amount(rate('bare'))} requests/s`,
-              check: null,
-            },
-          ]),
+      ...measured(uncacheableRow),
     ],
     charts: [
       {
@@ -94,20 +107,12 @@ export async function benchList({ mode, progress, profile }: Tools): Promise<Par
           { label: 'bare Bun server', value: rate('bare'), note: 'the limit' },
           { label: 'Paybell, SQLite', value: rate('sqlite') },
           { label: 'Paybell, PostgreSQL', value: rate('postgres') },
-          { label: 'Paybell, SQLite, never asked before', value: rate('cold') },
-          ...(beyond === null ? [] : [{ label: 'the same, more than memory holds', value: rate('beyond') }]),
+          { label: 'Paybell, SQLite, not cached', value: rate('cold') },
+          ...measured(uncacheableBar),
           { label: 'Fastify + pg, PostgreSQL', value: rate('peer') },
         ],
       },
     ],
     raw: { list: rounds },
   };
-}
-
-/** Answers what Paybell answers, byte for byte, under the same headers. */
-export async function startBareServer(paybell: Server, { apiKey, entityId }: Caller): Promise<Server> {
-  const answer = await fetch(paybell.url + LIST_PATH, { headers: { 'api-key': apiKey, 'entity-id': entityId } });
-  const body = await answer.text();
-  const headers = Object.fromEntries([...answer.headers].filter(([name]) => !/^(date|content-length)$/.test(name)));
-  return startProgram('limits/bare-server.ts', { body, headers }, 'subject');
 }

@@ -3,7 +3,7 @@ import { interleave, medianOf } from '../harness/rounds.ts';
 import type { Tools } from '../harness/tools.ts';
 import { lower, type PartResult } from '../report/report.ts';
 
-/** From the command to the first answer, on a store that does not exist yet. */
+/** From the command to the first response, with a store that does not exist yet. */
 
 const MAX_WAIT_MS = 30_000;
 
@@ -29,17 +29,17 @@ async function startOnce(): Promise<{ seconds: number }> {
   const starting = startPaybell({
     settings: { DATABASE_URL: `sqlite:${tempFolder()}/paybell.db`, PORT: String(port) },
   });
-  await firstAnswer(`http://127.0.0.1:${port}/readyz`, startedAtMs + MAX_WAIT_MS);
+  await firstResponse(`http://127.0.0.1:${port}/readyz`, startedAtMs + MAX_WAIT_MS);
   const seconds = (performance.now() - startedAtMs) / 1_000;
   await (await starting).stop();
   return { seconds };
 }
 
-async function firstAnswer(url: string, deadlineMs: number): Promise<void> {
+async function firstResponse(url: string, deadlineMs: number): Promise<void> {
   while (performance.now() < deadlineMs) {
-    const answer = await fetch(url).catch(() => null);
-    if (answer?.status === 200) return;
+    const response = await fetch(url).catch(() => null);
+    if (response?.status === 200) return;
     await Bun.sleep(2);
   }
-  throw new Error(`${url} did not answer in time`);
+  throw new Error(`${url} did not respond in time`);
 }

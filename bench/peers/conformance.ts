@@ -1,15 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { WebhookList } from '../../src/contract/webhooks.ts';
-import type { Caller } from '../store/seed.ts';
+import { type Caller, credentials, LIST_PATH } from '../harness/paybell-api.ts';
 
-/** The list operation as a client sees it. What is measured has to pass these before it is measured. */
+/** Cases of the list operation that a server has to pass before it is measured, so that all measured servers do the same work. */
 
-export const LIST_PATH = '/api/v1/crypto/webhooks/classic';
+type Get = (query: string, headers?: Record<string, string>) => Promise<Response>;
+type Case = (get: Get) => Promise<boolean>;
 
-type Ask = (query: string, headers?: Record<string, string>) => Promise<Response>;
-type Case = (ask: Ask) => Promise<boolean>;
-
-const REFUSED = [
+const INVALID_QUERIES = [
   '?limit=0',
   '?limit=101',
   '?page=0',
@@ -29,72 +27,72 @@ const REFUSED = [
   '?colour=red',
 ];
 
-async function read(answer: Response): Promise<WebhookList> {
-  return (await answer.json()) as WebhookList;
+async function read(response: Response): Promise<WebhookList> {
+  return (await response.json()) as WebhookList;
 }
 
 const hasStatus =
   (status: number, query: string, headers?: Record<string, string>): Case =>
-  async (ask) =>
-    (await ask(query, headers)).status === status;
+  async (get) =>
+    (await get(query, headers)).status === status;
 
-/** Webhooks of the seeded entity: a hundred, over eight networks and seven events. */
+/** The seeded entity has a hundred webhooks on eight networks and seven events. */
 const CASES: Readonly<Record<string, Case>> = {
-  'a page has 25 webhooks of five fields, and the total counts all': async (ask) => {
-    const { totalResults, webhooks } = await read(await ask(''));
+  'a page has 25 webhooks of five fields, and the total counts all': async (get) => {
+    const { totalResults, webhooks } = await read(await get(''));
     const fields = ['dateCreated', 'event', 'networkId', 'postUrl', 'webhookId'];
     const whole = webhooks.every((webhook) => isDeepStrictEqual(Object.keys(webhook).sort(), fields));
     return totalResults === 100 && webhooks.length === 25 && whole;
   },
-  'the newest come first': async (ask) => {
-    const ids = (await read(await ask('?limit=100'))).webhooks.map(({ webhookId }) => webhookId);
+  'the newest come first': async (get) => {
+    const ids = (await read(await get('?limit=100'))).webhooks.map(({ webhookId }) => webhookId);
     return isDeepStrictEqual(ids, ids.toSorted().reverse());
   },
-  'URLs sort by bytes': async (ask) => {
-    const urls = (await read(await ask('?limit=100&sortBy=postUrl&sortDir=asc'))).webhooks.map((w) => w.postUrl);
+  'URLs sort by bytes': async (get) => {
+    const urls = (await read(await get('?limit=100&sortBy=postUrl&sortDir=asc'))).webhooks.map((w) => w.postUrl);
     return isDeepStrictEqual(urls, urls.toSorted());
   },
-  'walking the pages shows each once': async (ask) => {
+  'the pages together hold each webhook once': async (get) => {
     const ids = new Set<string>();
     for (let page = 1; page <= 4; page++) {
-      const { webhooks } = await read(await ask(`?page=${page}&sortBy=postUrl`));
+      const { webhooks } = await read(await get(`?page=${page}&sortBy=postUrl`));
       for (const { webhookId } of webhooks) ids.add(webhookId);
     }
     return ids.size === 100;
   },
-  'filters narrow the page and the total': async (ask) => {
-    const { totalResults, webhooks } = await read(await ask('?networkId=8453&event=LatePayment&limit=100'));
+  'filters apply to the page and to the total': async (get) => {
+    const { totalResults, webhooks } = await read(await get('?networkId=8453&event=LatePayment&limit=100'));
     const right = webhooks.every(({ networkId, event }) => networkId === 8453 && event === 'LatePayment');
     return totalResults === webhooks.length && totalResults > 0 && right;
   },
-  'one id finds one': async (ask) => {
-    const wanted = (await read(await ask('?limit=1'))).webhooks;
-    const found = await read(await ask(`?webhookId=${wanted[0]?.webhookId}`));
+  'an id finds its webhook': async (get) => {
+    const wanted = (await read(await get('?limit=1'))).webhooks;
+    const found = await read(await get(`?webhookId=${wanted[0]?.webhookId}`));
     return isDeepStrictEqual(found, { totalResults: 1, webhooks: wanted });
   },
-  'an unknown id is an empty list': async (ask) =>
-    isDeepStrictEqual(await read(await ask('?webhookId=nobody')), { totalResults: 0, webhooks: [] }),
-  'a page past the end is empty and knows the total': async (ask) =>
-    isDeepStrictEqual(await read(await ask('?page=9')), { totalResults: 100, webhooks: [] }),
-  'an ETag is answered with 304': async (ask) => {
-    const etag = (await ask('')).headers.get('etag') ?? '';
-    return (await ask('', { 'if-none-match': etag })).status === 304;
+  'an unknown id is an empty list': async (get) =>
+    isDeepStrictEqual(await read(await get('?webhookId=wh_unknown')), { totalResults: 0, webhooks: [] }),
+  'a page past the end is empty and has the total': async (get) =>
+    isDeepStrictEqual(await read(await get('?page=9')), { totalResults: 100, webhooks: [] }),
+  'a request with the current ETag returns 304': async (get) => {
+    const etag = (await get('')).headers.get('etag') ?? '';
+    return (await get('', { 'if-none-match': etag })).status === 304;
   },
-  'a wrong key is refused': hasStatus(401, '', { 'api-key': 'pbk_nobody' }),
-  'another entity is refused': hasStatus(403, '', { 'entity-id': 'ent_nobody' }),
-  ...Object.fromEntries(REFUSED.map((query) => [`${query} is refused`, hasStatus(400, query)])),
+  'a wrong key is rejected': hasStatus(401, '', { 'api-key': 'pbk_unknown' }),
+  'the id of another entity is rejected': hasStatus(403, '', { 'entity-id': 'ent_unknown' }),
+  ...Object.fromEntries(INVALID_QUERIES.map((query) => [`${query} is rejected`, hasStatus(400, query)])),
 };
 
 /** The names of the cases that failed. */
-export async function failedCases(url: string, { apiKey, entityId }: Caller): Promise<string[]> {
-  const ask: Ask = (query, headers) =>
-    fetch(`${url}${LIST_PATH}${query}`, { headers: { 'api-key': apiKey, 'entity-id': entityId, ...headers } });
+async function failedCases(url: string, caller: Caller): Promise<string[]> {
+  const get: Get = (query, headers) =>
+    fetch(`${url}${LIST_PATH}${query}`, { headers: { ...credentials(caller), ...headers } });
   const failed: string[] = [];
-  for (const [name, holds] of Object.entries(CASES)) if (!(await holds(ask))) failed.push(name);
+  for (const [name, holds] of Object.entries(CASES)) if (!(await holds(get))) failed.push(name);
   return failed;
 }
 
 export async function requireConformance(name: string, url: string, caller: Caller): Promise<void> {
   const failed = await failedCases(url, caller);
-  if (failed.length > 0) throw new Error(`${name} fails the list's conformance cases: ${failed.join('; ')}`);
+  if (failed.length > 0) throw new Error(`${name} fails conformance cases of the list: ${failed.join('; ')}`);
 }

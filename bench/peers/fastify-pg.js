@@ -3,13 +3,13 @@ import Fastify from 'fastify';
 import pg from 'pg';
 
 /**
- * What a competent team would write in an afternoon: the list operation with Fastify and pg on Node, on the tables that
- * Paybell fills. `node fastify-pg.js '{"databaseUrl": "postgres://…"}'`
+ * What a competent team would write in an afternoon: the list operation with Fastify and pg on Node, on Paybell's own
+ * tables. `node fastify-pg.js '{"databaseUrl": "postgres://…"}'`
  */
 
 const { databaseUrl } = JSON.parse(process.argv[2] ?? '{}');
 const pool = new pg.Pool({ connectionString: databaseUrl, max: 16 });
-// 64-bit integers come as text by default; all of ours fit a number.
+// pg returns 64-bit integers as text by default; all of these fit a number.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 
 const EVENTS = [
@@ -37,7 +37,7 @@ const querystring = {
   },
 };
 
-const answer = {
+const listResponse = {
   type: 'object',
   properties: {
     totalResults: { type: 'integer' },
@@ -79,26 +79,26 @@ app.addHook('onRequest', async (request, reply) => {
   reply.header('x-request-id', request.id);
 });
 
-function refuse(statusCode, message) {
+function reject(statusCode, message) {
   throw Object.assign(new Error(message), { statusCode });
 }
 
-/** A name makes pg prepare a statement once on each connection; names end at 63 characters. */
+/** A name makes pg prepare the statement once on each connection; PostgreSQL cuts names at 63 characters. */
 function prepared(text, values) {
   return pool.query({ name: createHash('md5').update(text).digest('hex'), text, values });
 }
 
 async function authenticate(request) {
   const { 'api-key': apiKey, 'entity-id': entityId } = request.headers;
-  if (!apiKey || !entityId) refuse(401, 'Send api-key and entity-id.');
+  if (!apiKey || !entityId) reject(401, 'Send api-key and entity-id.');
   const { rows } = await prepared(
     `select entity_id, permissions from api_keys
      where key_hash = $1 and revoked_at is null and (expires_at is null or expires_at > $2)`,
     [createHash('sha256').update(apiKey).digest('hex'), Math.floor(Date.now() / 1000)],
   );
-  if (rows.length === 0) refuse(401, 'The api-key is not valid.');
-  if (rows[0].entity_id !== entityId) refuse(403, 'The api-key does not belong to this entity.');
-  if (!rows[0].permissions.split(',').includes('webhooks:read')) refuse(403, 'webhooks:read is missing.');
+  if (rows.length === 0) reject(401, 'The api-key is not valid.');
+  if (rows[0].entity_id !== entityId) reject(403, 'The api-key does not belong to this entity.');
+  if (!rows[0].permissions.split(',').includes('webhooks:read')) reject(403, 'webhooks:read is missing.');
   request.entityId = entityId;
 }
 
@@ -127,7 +127,7 @@ async function list(entityId, query) {
 }
 
 app.get('/api/v1/crypto/webhooks/classic', {
-  schema: { querystring, response: { 200: answer } },
+  schema: { querystring, response: { 200: listResponse } },
   preValidation: authenticate,
   handler: (request) => list(request.entityId, request.query),
   onSend: async (request, reply, body) => {
@@ -146,7 +146,7 @@ app.route({
   url: '/api/v1/crypto/webhooks/classic',
   handler: (_request, reply) => {
     reply.header('allow', 'GET, HEAD');
-    refuse(405, 'This path takes GET, HEAD.');
+    reject(405, 'This path takes GET, HEAD.');
   },
 });
 

@@ -1,10 +1,10 @@
 import type { Chart } from './report.ts';
 import { amount } from './report.ts';
 
-/** Small bar charts as SVG, readable on a light page and on a dark one. */
+/** Small bar charts as SVG, readable on light and dark backgrounds. */
 
 const WIDTH = 720;
-/** Of a letter at this size, on average; a label too wide would be cut off at the left. */
+/** The average width of a letter at this size: the column of labels is as wide as its longest one. */
 const LETTER_WIDTH = 6.8;
 const VALUE_WIDTH = 120;
 const BAR_HEIGHT = 22;

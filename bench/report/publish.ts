@@ -4,11 +4,11 @@ import { drawChart } from './charts.ts';
 import { type Results, tableAsMarkdown } from './report.ts';
 
 /**
- * Puts the table and the charts of a whole run into docs/performance.md, between its markers. A run that measured
- * everything does so by itself; `npx bun bench/report/publish.ts bench/results/<date>.json` does it again.
+ * Writes the table and the charts of a full run into docs/performance.md, between its markers. A full run publishes its
+ * results itself; `npx bun bench/report/publish.ts bench/results/<date>.json` repeats it.
  */
 
-const PAGE = resolve(import.meta.dir, '../../docs/performance.md');
+const DOCUMENT = resolve(import.meta.dir, '../../docs/performance.md');
 const IMAGES = resolve(import.meta.dir, '../../docs/images');
 
 export function publish(results: Results): void {
@@ -18,9 +18,9 @@ export function publish(results: Results): void {
     charts: results.charts.map(({ name, title }) => `![${title}](images/bench-${name}.svg)`).join('\n\n'),
     machine: machineAsMarkdown(results),
   };
-  let page = readFileSync(PAGE, 'utf8');
-  for (const [name, text] of Object.entries(sections)) page = replaceSection(page, name, text);
-  writeFileSync(PAGE, page);
+  let document = readFileSync(DOCUMENT, 'utf8');
+  for (const [name, text] of Object.entries(sections)) document = replaceSection(document, name, text);
+  writeFileSync(DOCUMENT, document);
 }
 
 function machineAsMarkdown({ date, machine }: Results): string {
@@ -28,11 +28,11 @@ function machineAsMarkdown({ date, machine }: Results): string {
   return [`- date: ${date.slice(0, 10)}`, ...facts].join('\n');
 }
 
-function replaceSection(page: string, name: string, text: string): string {
+function replaceSection(document: string, name: string, text: string): string {
   const [begin, end] = [`<!-- bench:${name} -->`, `<!-- /bench:${name} -->`];
-  const [from, to] = [page.indexOf(begin), page.indexOf(end)];
-  if (from < 0 || to < from) throw new Error(`docs/performance.md has no section ${name}`);
-  return `${page.slice(0, from + begin.length)}\n\n${text}\n\n${page.slice(to)}`;
+  const [from, to] = [document.indexOf(begin), document.indexOf(end)];
+  if (from < 0 || to < from) throw new Error(`docs/performance.md has no section ${name}: add ${begin} and ${end}`);
+  return `${document.slice(0, from + begin.length)}\n\n${text}\n\n${document.slice(to)}`;
 }
 
 if (import.meta.main) publish(JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as Results);

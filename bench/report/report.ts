@@ -8,11 +8,11 @@ import { canPin } from '../harness/processes.ts';
 import type { Rounds } from '../harness/rounds.ts';
 import { CONNECTIONS, generator } from '../load/load.ts';
 
-/** A line of the table. `figures` says what the ratio was made of, or what there is without a ratio. */
+/** A row of the table. `figures` are the two sides of the ratio, or the measurement itself where there is no ratio. */
 export type Row = {
   readonly what: string;
   readonly figures: string;
-  /** Null for what is shown for its context and has nothing to reach. */
+  /** Null for a measurement without a floor, which is shown as context. */
   readonly check: Check | null;
 };
 
@@ -32,7 +32,7 @@ export type Chart = {
   readonly bars: readonly Bar[];
 };
 
-/** What a part hands over: lines, pictures, and every single measurement behind them. */
+/** Rows of the table, charts, and every single measurement that they come from. */
 export type PartResult = {
   readonly rows: readonly Row[];
   readonly charts: readonly Chart[];
@@ -57,11 +57,16 @@ export function lower(value: number, floor: number, target: number, unit: Check[
   return { value, unit, better: 'lower', floor, target };
 }
 
-export type Verdict = 'target' | 'floor' | 'BELOW';
+export type Verdict = 'target met' | 'floor met' | 'below floor';
 
 export function verdictOf({ value, better, floor, target }: Check): Verdict {
-  const reaches = (bound: number) => (better === 'higher' ? value >= bound : value <= bound);
-  return reaches(target) ? 'target' : reaches(floor) ? 'floor' : 'BELOW';
+  const meets = (bound: number) => (better === 'higher' ? value >= bound : value <= bound);
+  return meets(target) ? 'target met' : meets(floor) ? 'floor met' : 'below floor';
+}
+
+/** `10 k`, `1 M`. */
+export function shortCount(count: number): string {
+  return count >= 1_000_000 ? `${count / 1_000_000} M` : `${count / 1_000} k`;
 }
 
 export function amount(value: number): string {
@@ -69,7 +74,7 @@ export function amount(value: number): string {
   return value >= 100 ? value.toFixed(0) : value >= 1 ? value.toFixed(1) : value.toPrecision(2);
 }
 
-const HEADINGS = ['measured', 'figures', 'ratio', 'floor', 'target', 'reached'];
+const HEADINGS = ['measured', 'figures', 'ratio', 'floor', 'target', 'result'];
 
 function cells({ what, figures, check }: Row): string[] {
   if (check === null) return [what, figures, '', '', '', ''];
@@ -108,7 +113,7 @@ export async function describeMachine(mode: Mode): Promise<Record<string, string
   };
 }
 
-/** A file for each day; what is quick or partial says so in its name, and is not kept in the repository. */
+/** One file a day. Quick and partial runs have a suffix and are not kept in the repository. */
 export function saveResults(results: Results, allParts: boolean): string {
   const suffix = [...(results.quick ? ['quick'] : []), ...(allParts ? [] : results.parts)].map((word) => `-${word}`);
   const path = join('bench/results', `${results.date.slice(0, 10)}${suffix.join('')}.json`);

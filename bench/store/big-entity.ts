@@ -1,7 +1,7 @@
 import { EVENT_KINDS } from '../../src/domain/event-kinds.ts';
 import type { RowRule } from './seed.ts';
 
-/** One entity with a million webhooks, laid out so that every road through the list has its worst case in it. */
+/** One entity with a million webhooks, laid out so that every query plan of the list meets its worst case. */
 
 const CLUSTER = 1_500;
 const SPREAD = 5_000;
@@ -14,7 +14,7 @@ export const SPREAD_NETWORK = 9_003;
 export const FEW_NETWORK = 9_004;
 export const ORDINARY_NETWORK = 10_000;
 
-/** Too many matches to sort them all, too few to meet them soon: in a cluster at the far end, in the middle, or spread. */
+/** Networks and events with too many matches to sort all and too few to find soon: clustered at the end or in the middle, or spread. */
 export function bigEntityRule(webhooks: number): RowRule {
   const middle = Math.floor(webhooks / 2);
   const quarter = Math.floor(webhooks / 4);
@@ -37,17 +37,17 @@ const FILTERS: Readonly<Record<string, string>> = {
   'a common event': `&event=${COMMON_EVENTS[0]}`,
   'a rare event': `&event=${RARE_EVENT}`,
   'an ordinary network': `&networkId=${ORDINARY_NETWORK}`,
-  'a network of the oldest': `&networkId=${OLDEST_NETWORK}`,
+  'a network of the oldest webhooks': `&networkId=${OLDEST_NETWORK}`,
   'a network in the middle': `&networkId=${MIDDLE_NETWORK}`,
-  'a network here and there': `&networkId=${SPREAD_NETWORK}`,
-  'a network of three': `&networkId=${FEW_NETWORK}`,
+  'a spread network': `&networkId=${SPREAD_NETWORK}`,
+  'a network with three webhooks': `&networkId=${FEW_NETWORK}`,
   'a network and an event': `&networkId=${ORDINARY_NETWORK}&event=${COMMON_EVENTS[0]}`,
-  'a network of nobody': '&networkId=77',
+  'a network without webhooks': '&networkId=77',
 };
 
 export type PageCase = { readonly name: string; readonly query: string };
 
-/** Every filter with every sort, at its first page, its last, its middle, a quarter in, and past its end. */
+/** Every filter with every sort, at the first page, a quarter in, in the middle, at the last page and past the end. */
 export async function pageCases(total: (filter: string) => Promise<number>): Promise<PageCase[]> {
   const cases: PageCase[] = [];
   for (const [filter, query] of Object.entries(FILTERS)) {

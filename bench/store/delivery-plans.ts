@@ -1,5 +1,4 @@
 import { deliveryListQuerySchema } from '../../src/contract/deliveries.ts';
-import type { Database, Queries, SqlValue } from '../../src/store/database/database.ts';
 import { migrate } from '../../src/store/database/migrate.ts';
 import { openDatabase } from '../../src/store/database/open.ts';
 import { listDeliveries } from '../../src/store/deliveries/read.ts';
@@ -7,17 +6,19 @@ import { type DeliverySeed, seedDeliveryRows } from '../../test/support/delivery
 import { stopPostgres } from '../../test/support/postgres.ts';
 import { createTarget, ENGINES } from '../../test/support/stores.ts';
 import { newEntity } from '../../test/support/webhooks.ts';
+import { median } from '../harness/rounds.ts';
+import { explaining } from './explaining.ts';
 
 /**
- * How each engine reads the list of deliveries of an entity that has 100,000 of them: `npx bun bench/store/delivery-plans.ts`,
- * with `plans` behind it for the plans themselves.
+ * Times the list of deliveries of an entity with 100,000 of them on each engine: `npx bun bench/store/delivery-plans.ts`.
+ * With the argument `plans` it also prints the query plans.
  */
 
 const DELIVERIES = 100_000;
 const FIRST_S = 1_763_168_400;
 const ROUNDS = 7;
 
-/** One in a hundred failed, one in two hundred waits. */
+/** One in a hundred deliveries failed, one in two hundred is pending. */
 const CASES: Record<string, Record<string, string>> = {
   'first page': {},
   'page 2,000': { page: '2000' },
@@ -66,41 +67,13 @@ function deliveries(): DeliverySeed[] {
   });
 }
 
-const PREFIX = {
-  sqlite: 'explain query plan',
-  postgres: 'explain (costs off, analyze, timing off, summary off, buffers off)',
-};
-
-async function explain(db: Database, queries: Queries, sql: string, params: readonly SqlValue[] = []): Promise<void> {
-  const rows = await queries.all<Record<string, string>>(`${PREFIX[db.engine]} ${sql}`, params);
-  for (const row of rows) console.log(`    ${row.detail ?? row['QUERY PLAN']}`);
-}
-
-async function printPlans(db: Database, work: (explaining: Database) => Promise<unknown>): Promise<void> {
-  const snapshot = <Value>(read: (queries: Queries) => Promise<Value>) =>
-    db.snapshot((queries) =>
-      read({
-        run: (sql, params) => queries.run(sql, params),
-        async all(sql, params) {
-          await explain(db, queries, sql, params);
-          return queries.all(sql, params);
-        },
-        async get(sql, params) {
-          await explain(db, queries, sql, params);
-          return queries.get(sql, params);
-        },
-      }),
-    );
-  await work({ ...db, snapshot } as Database);
-}
-
 for (const engine of ENGINES) {
   const { target, remove } = await createTarget(engine);
   const db = await openDatabase(target);
   await migrate(db);
   const entityId = await newEntity(db);
   await seedDeliveryRows(db, entityId, deliveries());
-  // Another entity as large, so that a planner cannot take the table for the entity.
+  // A second entity of the same size, so that a scan of the table is not a scan of the entity.
   await seedDeliveryRows(db, await newEntity(db), deliveries());
   if (engine === 'postgres') await db.transaction((queries) => queries.run('analyze deliveries'));
   for (const [name, given] of Object.entries(CASES)) {
@@ -112,10 +85,15 @@ for (const engine of ENGINES) {
       tookMs.push(performance.now() - startedAtMs);
     }
     const { totalResults } = await listDeliveries(db, entityId, query);
-    const medianMs = tookMs.sort((a, b) => a - b)[ROUNDS >> 1] ?? 0;
-    console.log(`${engine.padEnd(9)} ${name.padEnd(30)} ${medianMs.toFixed(1).padStart(7)} ms  of ${totalResults}`);
-    if (process.argv.includes('plans'))
-      await printPlans(db, (explaining) => listDeliveries(explaining, entityId, query));
+    const ms = median(tookMs).toFixed(1).padStart(7);
+    console.log(`${engine.padEnd(9)} ${name.padEnd(30)} ${ms} ms, ${totalResults} in total`);
+    if (process.argv.includes('plans')) {
+      await listDeliveries(
+        explaining(db, (line) => console.log(`    ${line}`)),
+        entityId,
+        query,
+      );
+    }
   }
   await db.close();
   remove();

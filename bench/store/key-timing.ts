@@ -6,10 +6,10 @@ import { call, createTenant, testApp, WEBHOOKS } from '../../test/support/api.ts
 import { createTarget } from '../../test/support/stores.ts';
 
 /**
- * Whether the time of a refusal tells how near a wrong key was: `npx bun bench/store/key-timing.ts [pairs]`. No socket and no limit
- * of wrong keys stand in between, so an attacker sees less than this. Tests whether two kinds of keys differ by Welch's t on
- * times cut at their common 90th percentile, as dudect does, where 4.5 is taken for a difference. A malformed key, which no
- * store is asked for, shows that a difference would be seen.
+ * Whether the time of a rejection shows how close a wrong key is to a valid one: `npx bun bench/store/key-timing.ts [pairs]`.
+ * There is no socket and no rate limit here, so an attacker can measure less than this. Two kinds of keys are compared by
+ * Welch's t-test on times cut at their common 90th percentile, as dudect does it, where t above 4.5 counts as a difference.
+ * A malformed key, which is rejected without a query, shows that the test detects a difference.
  */
 
 const PAIRS = Number(process.argv[2] ?? 20_000);
@@ -23,7 +23,7 @@ await migrate(db);
 const tenant = await createTenant(db);
 const app = testApp(db, { ADMIN_KEY });
 
-/** Another last character of the random part, with the checksum that goes with it: one right but for 6 of 178 bits. */
+/** A key that differs from the valid one in the last character of its random part, with the checksum that belongs to it. */
 function nearMiss(): string {
   const right = tenant.apiKey.slice('pbk_'.length, -6);
   const bytes = [...right].map((character) => ALPHABET.indexOf(character));
@@ -37,28 +37,28 @@ const KINDS = {
   'a random key': () => makeApiKey(randomBytes),
   'a random key again': () => makeApiKey(randomBytes),
   'a key wrong in its last character': nearMiss,
-  'the operator’s key but for its last character': () => ADMIN_KEY.slice(0, -1) + letter().toUpperCase(),
-  'as long a text that shares nothing with it': () => Array.from(ADMIN_KEY, letter).join(''),
+  'the operator’s key with another last character': () => ADMIN_KEY.slice(0, -1) + letter().toUpperCase(),
+  'a random text of the same length': () => Array.from(ADMIN_KEY, letter).join(''),
   'a malformed key': () => `${makeApiKey(randomBytes).slice(0, -1)}!`,
 } as const;
 type Kind = keyof typeof KINDS;
 
-async function refusalUs(kind: Kind): Promise<number> {
-  // Copied, since a text that was put together from parts takes longer to read the first time.
-  const who = { ...tenant, apiKey: Buffer.from(KINDS[kind](), 'latin1').toString('latin1') };
+async function rejectionUs(kind: Kind): Promise<number> {
+  // Copied, since the first read of a concatenated string takes longer.
+  const caller = { ...tenant, apiKey: Buffer.from(KINDS[kind](), 'latin1').toString('latin1') };
   const startedAt = Bun.nanoseconds();
-  const { status } = await call(app, who, WEBHOOKS);
+  const { status } = await call(app, caller, WEBHOOKS);
   const tookUs = (Bun.nanoseconds() - startedAt) / 1_000;
-  if (status !== 401) throw new Error(`${kind} got ${status}`);
+  if (status !== 401) throw new Error(`${kind} returned ${status}`);
   return tookUs;
 }
 
-/** Both kinds in the same moments, in an order of chance: whatever else the machine does hits both alike. */
+/** Alternates between both kinds in random order, so that other work on the machine affects both alike. */
 async function measure(one: Kind, two: Kind): Promise<[number[], number[]]> {
   const times: [number[], number[]] = [[], []];
   for (let pair = -WARM_UP; pair < PAIRS; pair++) {
     for (const which of Math.random() < 0.5 ? ([0, 1] as const) : ([1, 0] as const)) {
-      const tookUs = await refusalUs(which === 0 ? one : two);
+      const tookUs = await rejectionUs(which === 0 ? one : two);
       if (pair >= 0) times[which].push(tookUs);
     }
   }
@@ -90,10 +90,10 @@ async function compare(one: Kind, two: Kind): Promise<boolean> {
 
 const found = [
   await compare('a key wrong in its last character', 'a random key'),
-  await compare('the operator’s key but for its last character', 'as long a text that shares nothing with it'),
+  await compare('the operator’s key with another last character', 'a random text of the same length'),
   await compare('a random key', 'a random key again'),
 ];
-const wouldBeSeen = await compare('a malformed key', 'a random key');
+const detectsDifference = await compare('a malformed key', 'a random key');
 await db.close();
 remove();
-process.exit(found.includes(true) || !wouldBeSeen ? 1 : 0);
+process.exit(found.includes(true) || !detectsDifference ? 1 : 0);

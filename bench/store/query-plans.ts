@@ -1,5 +1,5 @@
 import { webhookListQuerySchema } from '../../src/contract/webhooks.ts';
-import type { Database, Queries, SqlValue } from '../../src/store/database/database.ts';
+import type { Database } from '../../src/store/database/database.ts';
 import { migrate } from '../../src/store/database/migrate.ts';
 import { openDatabase } from '../../src/store/database/open.ts';
 import { listWebhooks } from '../../src/store/webhooks/list.ts';
@@ -7,8 +7,9 @@ import { registerWebhooks } from '../../src/store/webhooks/register.ts';
 import { createTenant, TEST_CHANGE } from '../../test/support/api.ts';
 import { stopPostgres } from '../../test/support/postgres.ts';
 import { createTarget, ENGINES } from '../../test/support/stores.ts';
+import { explaining } from './explaining.ts';
 
-/** Prints how each engine reads the pages of an entity with 100,000 webhooks: `npx bun bench/store/query-plans.ts`. */
+/** Prints the query plans for pages of an entity with 100,000 webhooks on each engine: `npx bun bench/store/query-plans.ts`. */
 
 const URLS = 100;
 const NETWORKS = 200;
@@ -23,33 +24,6 @@ const CASES = {
   'many matches (one event)': { event: 'LatePayment' },
   'no match': { networkId: '999999' },
 };
-
-/** Explains every statement of a snapshot before running it. */
-function explaining(db: Database, print: (plan: string) => void): Database {
-  const prefix =
-    db.engine === 'sqlite' ? 'explain query plan' : 'explain (costs off, analyze, timing off, summary off)';
-  const explain = async (queries: Queries, sql: string, params: readonly SqlValue[] = []) => {
-    const rows = await queries.all<Record<string, string>>(`${prefix} ${sql}`, params);
-    for (const row of rows) print(row.detail ?? row['QUERY PLAN'] ?? '');
-  };
-  return {
-    ...db,
-    snapshot: (work) =>
-      db.snapshot((queries) =>
-        work({
-          run: (sql, params) => queries.run(sql, params),
-          async all(sql, params) {
-            await explain(queries, sql, params);
-            return queries.all(sql, params);
-          },
-          async get(sql, params) {
-            await explain(queries, sql, params);
-            return queries.get(sql, params);
-          },
-        }),
-      ),
-  } as Database;
-}
 
 async function seed(db: Database): Promise<string> {
   const { entityId } = await createTenant(db);

@@ -9,14 +9,15 @@ import { TEST_SECRET_KEY } from '../../test/support/command-line.ts';
 import { servePaybell, tempFolder } from '../../test/support/paybell.ts';
 import { stopPostgres } from '../../test/support/postgres.ts';
 import { createTarget, ENGINES, type Engine } from '../../test/support/stores.ts';
+import { quantile } from '../harness/rounds.ts';
 
 /**
- * A service with RETENTION=1m on a store of 100,000 old deliveries: what lists cost before, while and after it removes
- * them, and what becomes of the space. `npx bun bench/store/retention.ts [sqlite|postgres]`, about two minutes an engine.
+ * A service with RETENTION=1m on a store of 100,000 old deliveries: the latency of lists before, during and after their
+ * removal, and the size of the store. `npx bun bench/store/retention.ts [sqlite|postgres]` takes about two minutes an engine.
  */
 
 const DELIVERIES = 100_000;
-/** One in twenty is still on its way and stays, as an outage leaves them: a thousand of them in a row. */
+/** One in twenty is not completed and stays, a thousand in a row, as an outage leaves them. */
 const STAY_EVERY = 20;
 const IN_A_ROW = 1_000;
 const STAYING = DELIVERIES / STAY_EVERY;
@@ -31,18 +32,19 @@ const LISTS = {
 
 type List = keyof typeof LISTS;
 type Sample = { list: List; phase: Phase; ms: number };
-type Phase = 'quiet before' | 'while removing' | 'quiet after';
+/** Of the removal. */
+type Phase = 'before' | 'during' | 'after';
 
 function agedDeliveries(generation: number): AgedDelivery[] {
   const body = JSON.stringify({ event: 'LatePayment', networkId: 1, filler: 'x'.repeat(600) });
-  const bornAtMs = Date.now() - DAY_MS + generation * DELIVERIES;
+  const firstAtMs = Date.now() - DAY_MS + generation * DELIVERIES;
   return Array.from({ length: DELIVERIES }, (_, index) => {
     const stays = Math.floor(index / IN_A_ROW) % STAY_EVERY === 0;
     const held = index % 2 === 0;
     return {
       id: `dlv_${generation}_${String(index).padStart(8, '0')}`,
       status: stays ? (held ? ('held' as const) : ('retrying' as const)) : ('delivered' as const),
-      createdAtMs: bornAtMs + index,
+      createdAtMs: firstAtMs + index,
       dueMs: stays && !held ? Date.now() + DAY_MS : null,
       attempts: stays ? 1 : 2,
       body,
@@ -50,7 +52,7 @@ function agedDeliveries(generation: number): AgedDelivery[] {
   });
 }
 
-/** Requests at a steady rate, whatever they take, as independent clients send them. */
+/** Requests at a fixed rate, independent of the responses, as independent clients send them. */
 function startRequests(url: string, tenant: Tenant, phase: () => Phase | null) {
   const samples: Sample[] = [];
   const headers = { 'api-key': tenant.apiKey, 'entity-id': tenant.entityId };
@@ -60,26 +62,26 @@ function startRequests(url: string, tenant: Tenant, phase: () => Phase | null) {
     const [list, path] = lists[sent++ % lists.length] ?? ['GET /deliveries', ''];
     const during = phase();
     const startedAtMs = performance.now();
-    const answer = await fetch(`${url}/api/v1/crypto${path}`, { headers });
-    await answer.arrayBuffer();
-    if (answer.status !== 200) throw new Error(`${list} answered ${answer.status}`);
+    const response = await fetch(`${url}/api/v1/crypto${path}`, { headers });
+    await response.arrayBuffer();
+    if (response.status !== 200) throw new Error(`${list} returned ${response.status}`);
     if (during !== null) samples.push({ list, phase: during, ms: performance.now() - startedAtMs });
   }, 1_000 / REQUESTS_PER_SECOND);
   return { samples, stop: () => clearInterval(timer) };
 }
 
-function quantile(samples: readonly Sample[], share: number): string {
-  const sorted = samples.map(({ ms }) => ms).sort((a, b) => a - b);
-  return (sorted[Math.min(Math.floor(sorted.length * share), sorted.length - 1)] ?? 0).toFixed(2);
+function latency(samples: readonly Sample[]): string {
+  const ms = samples.map((sample) => sample.ms);
+  const at = (share: number) => quantile(ms, share).toFixed(2);
+  return `p50 ${at(0.5)}  p99 ${at(0.99)}  max ${at(1)} ms`;
 }
 
 function printSamples(samples: readonly Sample[]): void {
   for (const list of Object.keys(LISTS)) {
-    for (const phase of ['quiet before', 'while removing', 'quiet after'] as const) {
+    for (const phase of ['before', 'during', 'after'] as const) {
       const some = samples.filter((sample) => sample.list === list && sample.phase === phase);
       console.log(
-        `${list.padEnd(22)} ${phase.padEnd(15)} ${String(some.length).padStart(5)} requests` +
-          `  p50 ${quantile(some, 0.5)}  p99 ${quantile(some, 0.99)}  max ${quantile(some, 1)} ms`,
+        `${list.padEnd(22)} ${phase.padEnd(7)} ${String(some.length).padStart(5)} requests  ${latency(some)}`,
       );
     }
   }
@@ -105,13 +107,13 @@ function printSizes(when: string, bytes: Record<string, number>): void {
   console.log(`${when.padEnd(38)} ${parts.join(', ')}`);
 }
 
-/** A first generation for a new tenant; for one that has had it the settled ones of a second. */
+/** A first generation for a new tenant; for a tenant that has one, the completed deliveries of a second. */
 async function seed(url: string, target: Parameters<typeof openDatabase>[0], tenant: Tenant | null): Promise<Tenant> {
   const db = await openDatabase(target);
   await migrate(db);
   const owner = tenant ?? (await createTenant(db));
-  const settledOnly = ({ status }: AgedDelivery) => tenant === null || status === 'delivered';
-  await seedAged(db, owner.entityId, agedDeliveries(tenant === null ? 1 : 2).filter(settledOnly));
+  const seeded = ({ status }: AgedDelivery) => tenant === null || status === 'delivered';
+  await seedAged(db, owner.entityId, agedDeliveries(tenant === null ? 1 : 2).filter(seeded));
   await db.checkpoint();
   await db.close();
   if (url.startsWith('postgres')) await runOnPostgres(url, 'analyze');
@@ -138,28 +140,28 @@ async function bench(engine: Engine): Promise<void> {
   const count = async (table: string) =>
     Number((await watcher.get<{ total: number }>(`select count(*) as total from ${table}`))?.total ?? 0);
   await Bun.sleep(2_000);
-  phase = 'quiet before';
+  phase = 'before';
   for (let second = 0; second < MAX_SECONDS && (await count('deliveries')) === DELIVERIES; second++)
     await Bun.sleep(250);
-  phase = 'while removing';
+  phase = 'during';
   const startedAtMs = performance.now();
   for (let second = 0; second < MAX_SECONDS && (await count('events')) > STAYING; second++) await Bun.sleep(1_000);
-  console.log(`removed in ${((performance.now() - startedAtMs) / 1_000).toFixed(1)} s`);
+  console.log(`Removed in ${((performance.now() - startedAtMs) / 1_000).toFixed(1)} s`);
   for (let second = 0; engine === 'sqlite' && second < MAX_SECONDS && (await emptyPages(watcher)) > 0; second++) {
     await Bun.sleep(1_000);
   }
-  console.log(`done in ${((performance.now() - startedAtMs) / 1_000).toFixed(1)} s, with the space`);
+  console.log(`Space returned after ${((performance.now() - startedAtMs) / 1_000).toFixed(1)} s`);
   phase = null;
-  console.log(`left: ${await count('deliveries')} deliveries, ${await count('attempts')} attempts`);
-  phase = 'quiet after';
+  console.log(`Remaining: ${await count('deliveries')} deliveries, ${await count('attempts')} attempts`);
+  phase = 'after';
   await Bun.sleep(10_000);
   requests.stop();
   printSamples(requests.samples);
   await watcher.close();
   await served.stop();
-  // Autovacuum comes again and again: the second time frees the index pages that the first one emptied.
+  // Twice, as autovacuum would: the second run frees the index pages that the first one emptied.
   if (engine === 'postgres') for (const sql of ['vacuum', 'vacuum']) await runOnPostgres(url, sql);
-  printSizes('after it', await sizes(engine, url));
+  printSizes('after the removal', await sizes(engine, url));
   await seed(url, target, tenant);
   printSizes(`with ${DELIVERIES} deliveries again`, await sizes(engine, url));
   remove();

@@ -6,13 +6,13 @@ import { hashApiKey, lastFour, makeApiKey, PERMISSIONS } from '../../src/domain/
 import { EVENT_KINDS } from '../../src/domain/event-kinds.ts';
 import { DEFAULT_NETWORKS } from '../../src/domain/networks.ts';
 import { chunks, valuesList } from '../../src/store/database/sql.ts';
+import type { Caller } from '../harness/paybell-api.ts';
 import { createPostgresDatabase } from '../harness/postgres.ts';
 import { BENCH_SECRET_KEY, runPaybell, tempFolder } from '../harness/processes.ts';
 
-/** Stores of any size, made by the engine itself from a series of numbers: millions of rows in seconds. */
+/** Fills stores of any size by SQL that generates the rows from a series of numbers: millions of rows in seconds. */
 
-export type Caller = { readonly entityId: string; readonly apiKey: string };
-/** The folder is empty where the store is not a file. */
+/** The folder is an empty text on PostgreSQL. */
 export type Store = { readonly databaseUrl: string; readonly folder: string };
 export type Engine = DatabaseTarget['engine'];
 
@@ -20,7 +20,7 @@ const CREATED_AT = 1_763_168_400;
 const ROWS_PER_INSERT = 200_000;
 export const WEBHOOKS_EACH = 100;
 
-/** The same number gives the same entity and key, so that nobody has to keep a hundred thousand of them. */
+/** The same index always gives the same entity and key, so that no list of a hundred thousand has to be kept. */
 export function callerOf(index: number): Caller {
   let drawn = 0;
   const bytes = (count: number) =>
@@ -36,7 +36,7 @@ function pick(values: readonly (string | number)[], index: string): string {
   return `case (${index}) % ${values.length} ${cases.join(' ')} end`;
 }
 
-/** An entity like any other: every known network and event, each under several URLs. */
+/** An ordinary entity: every known network and event, each under several URLs. */
 export const ORDINARY: RowRule = {
   network: pick(DEFAULT_NETWORKS, 'w'),
   event: pick(EVENT_KINDS, `w / ${DEFAULT_NETWORKS.length}`),
@@ -71,7 +71,7 @@ async function newTarget(engine: Engine): Promise<DatabaseTarget> {
   return { engine, file: join(tempFolder(), 'paybell.db') };
 }
 
-/** Unsafe on purpose while the rows go in; Paybell sets its own, durable, pragmas when it opens the file. */
+/** Not durable, for speed: Paybell sets its own, durable pragmas when it opens the file. */
 function openSqlite(file: string): Connection {
   const connection = new SqliteConnection(file);
   const pragmas = ['journal_mode = delete', 'journal_mode = off', 'synchronous = off', 'cache_size = -500000'];
@@ -90,7 +90,7 @@ function openPostgres(url: string): Connection {
     run,
     number: async (sql) => Number(Object.values((await run(sql))[0] as Record<string, string>)[0]),
     finish: async () => {
-      // What autovacuum would have done by the time that anybody asks.
+      // Autovacuum would have done this by the time of the first request.
       await client.unsafe('vacuum analyze');
       await client.close();
     },
@@ -161,6 +161,7 @@ async function fillCounters({ run, number }: Connection, rows: number): Promise<
      select entity_id, network_id, event, count(*) from webhooks group by entity_id, network_id, event`,
   );
   const counted = await number('select sum(webhooks) from webhook_counts');
-  const kept = await number('select count(*) from webhooks');
-  if (counted !== rows || kept !== rows) throw new Error(`seeded ${kept} webhooks and counted ${counted} of ${rows}`);
+  const inserted = await number('select count(*) from webhooks');
+  if (counted !== rows || inserted !== rows)
+    throw new Error(`Inserted ${inserted} and counted ${counted} of ${rows} webhooks`);
 }

@@ -1,6 +1,7 @@
 /**
- * Takes posts on as many ports as asked for, each a destination of its own: `bun receiver.ts '{"ports": 10}'`. GET on
- * the first port tells how many came and how long they took since the `sentAtMs` in their body, and starts anew.
+ * Receives deliveries on as many ports as asked for, each a destination of its own:
+ * `bun counting-receiver-process.ts '{"ports": 10}'`. GET on the first port returns how many arrived and how long they
+ * took since the `sentAtMs` in their body; `GET /reset` also sets the counts to zero.
  */
 
 const { ports } = JSON.parse(process.argv[2] ?? '{}') as { ports: number };

@@ -4,8 +4,9 @@ import { quantile } from '../harness/rounds.ts';
 import type { Order } from './order.ts';
 
 /**
- * A load generator where wrk is not installed: as many connections as asked for, each sending its next request when the one
- * before is answered. `bun sockets.ts order.json` prints one line of JSON. It reads no more of an answer than it has to.
+ * The load generator where wrk is not installed: each connection sends its next request after the response to the one
+ * before. `bun sockets-process.ts order.json` prints one line of JSON. It parses only the status and the length of a
+ * response, so that its own work stays small.
  */
 
 const order = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as Required<Pick<Order, 'connections'>> & Order;
@@ -23,7 +24,7 @@ const closings = callers.map(
 );
 let number = order.from ?? 0;
 
-/** Another caller each time, and another query once all callers had their turn. */
+/** Another caller each time, and another query after each round of callers. */
 function nextRequest(): string {
   const opening = openings[Math.floor(number / callers.length) % queries.length] ?? '';
   const closing = closings[number % callers.length] ?? '';
@@ -31,8 +32,8 @@ function nextRequest(): string {
   return opening + closing;
 }
 
-/** What a connection still waits for: so many bytes of a body, or the head of an answer, of which this came already. */
-type State = { missing: number; begun: Buffer | null; sentAtMs: number };
+/** `missing` bytes of a body, or a head of which `received` is the part that arrived so far. */
+type State = { missing: number; received: Buffer | null; sentAtMs: number };
 
 const latenciesMs: number[] = [];
 let requests = 0;
@@ -48,9 +49,9 @@ function read(socket: Socket<State>, chunk: Buffer): void {
   const { data } = socket;
   if (data.missing > 0) data.missing -= chunk.length;
   else {
-    const bytes = data.begun === null ? chunk : Buffer.concat([data.begun, chunk]);
+    const bytes = data.received === null ? chunk : Buffer.concat([data.received, chunk]);
     const end = bytes.indexOf(END_OF_HEAD);
-    data.begun = end === -1 ? Buffer.from(bytes) : null;
+    data.received = end === -1 ? Buffer.from(bytes) : null;
     if (end === -1) return;
     const head = bytes.toString('latin1', 0, end);
     if (head.charCodeAt(STATUS_AT) >= '4'.charCodeAt(0)) errors++;
@@ -84,7 +85,7 @@ const opened = await Promise.all(
     Bun.connect<State>({
       hostname,
       port: Number(port),
-      data: { missing: 0, begun: null, sentAtMs: 0 },
+      data: { missing: 0, received: null, sentAtMs: 0 },
       socket,
     }),
   ),

@@ -3,35 +3,36 @@ import { makeSecret, parseKeys } from '../../src/domain/signing.ts';
 import { newId, randomBytes } from '../../src/store/new-id.ts';
 
 /**
- * The limit of a delivery: sign, post, read the answer, in a loop, with no store and no retries.
- * `bun signed-posts.ts '{"urls": […], "concurrency": 16, "body": "…"}'`, concurrency for each URL. `GET /?urls=1&seconds=3`
- * runs the loop against the first of them and answers how many it made: it stays as warm between rounds as Paybell does.
+ * The limit of a delivery: sign, send, read the response, in a loop, with no store and no retries.
+ * `bun signed-requests-process.ts '{"urls": […], "concurrency": 16, "body": "…"}'`, with that concurrency for each URL.
+ * `GET /?urls=1&seconds=3` runs the loop against the first of them and returns its rate. The process stays alive between
+ * rounds, so that its code stays compiled as that of Paybell does.
  */
 
 type Input = { urls: string[]; concurrency: number; body: string };
 
 const { urls, concurrency, body } = JSON.parse(process.argv[2] ?? '{}') as Input;
 const keys = parseKeys([makeSecret(randomBytes(32))]);
-let posts = 0;
+let sent = 0;
 let errors = 0;
 
-async function postUntil(url: string, endsAtMs: number): Promise<void> {
+async function sendUntil(url: string, endsAtMs: number): Promise<void> {
   while (performance.now() < endsAtMs) {
     const nowS = Math.floor(Date.now() / 1_000);
     const headers = headersFor({ deliveryId: newId('dlv'), eventId: newId('evt'), body, keys, nowS });
-    const answer = await fetch(url, { method: 'POST', headers, body, redirect: 'manual' });
-    await answer.text();
-    if (answer.status === 200) posts++;
+    const response = await fetch(url, { method: 'POST', headers, body, redirect: 'manual' });
+    await response.text();
+    if (response.status === 200) sent++;
     else errors++;
   }
 }
 
 async function run(targets: readonly string[], seconds: number): Promise<{ perSecond: number; errors: number }> {
-  posts = 0;
+  sent = 0;
   const startedAtMs = performance.now();
   const endsAtMs = startedAtMs + seconds * 1_000;
-  await Promise.all(targets.flatMap((url) => Array.from({ length: concurrency }, () => postUntil(url, endsAtMs))));
-  return { perSecond: posts / ((performance.now() - startedAtMs) / 1_000), errors };
+  await Promise.all(targets.flatMap((url) => Array.from({ length: concurrency }, () => sendUntil(url, endsAtMs))));
+  return { perSecond: sent / ((performance.now() - startedAtMs) / 1_000), errors };
 }
 
 const server = Bun.serve({
@@ -41,8 +42,8 @@ const server = Bun.serve({
   idleTimeout: 0,
   async fetch(request) {
     const { searchParams } = new URL(request.url);
-    const asked = (name: string) => Number(searchParams.get(name));
-    return Response.json(await run(urls.slice(0, asked('urls')), asked('seconds')));
+    const parameter = (name: string) => Number(searchParams.get(name));
+    return Response.json(await run(urls.slice(0, parameter('urls')), parameter('seconds')));
   },
 });
 

@@ -1,8 +1,8 @@
 import type { Socket } from 'bun';
 
 /**
- * Holds connections that never finish what they began to say, a byte a second each, and opens another for each that the
- * server closes: `bun slow-sockets.ts '{"url":…,"sockets":5000,"beginnings":[…]}'`. Prints every second how many it holds.
+ * Holds connections that send a byte a second and never finish their request, and opens another for each that the server
+ * closes: `bun slow-sockets-process.ts '{"url":…,"sockets":5000,"beginnings":[…]}'`. Prints its counts every second.
  */
 
 type Input = { url: string; sockets: number; beginnings: string[] };

@@ -1,0 +1,38 @@
+import type { LedgerEntry } from './ledger-receivers.ts';
+
+/**
+ * Receivers in a process of their own, one port each, so that they share no event loop with what is measured:
+ * `bun ledger-receivers-process.ts <receivers> <index of the one that hangs>`. Prints its ports as JSON; the first port
+ * also serves `GET /ledger` and `GET /count`.
+ */
+
+const [receivers = '1', hangingIndex = '-1'] = process.argv.slice(2);
+
+const ledger: LedgerEntry[] = [];
+let hanging = 0;
+
+async function receive(request: Request, receiver: number): Promise<Response> {
+  const receivedAtMs = performance.timeOrigin + performance.now();
+  const { pathname } = new URL(request.url);
+  if (pathname === '/ledger') return Response.json(ledger);
+  if (pathname === '/count') return Response.json({ received: ledger.length, hanging });
+  if (receiver === Number(hangingIndex)) {
+    hanging++;
+    return new Promise(() => undefined);
+  }
+  ledger.push({ eventId: request.headers.get('paybell-event-id') ?? '', receivedAtMs });
+  await request.bytes();
+  return new Response('ok');
+}
+
+const ports = Array.from({ length: Number(receivers) }, (_, receiver) => {
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    idleTimeout: 0,
+    fetch: (request) => receive(request, receiver),
+  });
+  return server.port;
+});
+
+process.stdout.write(`${JSON.stringify(ports)}\n`);

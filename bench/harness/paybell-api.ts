@@ -1,0 +1,50 @@
+import type { Server } from './processes.ts';
+
+/** The requests to Paybell that more than one bench makes. */
+
+export const API = '/api/v1/crypto';
+export const LIST_PATH = `${API}/webhooks/classic`;
+/** The network of every event that is sent. */
+const NETWORK = 8453;
+
+export type Caller = { readonly entityId: string; readonly apiKey: string };
+
+export function credentials({ apiKey, entityId }: Caller): { 'api-key': string; 'entity-id': string } {
+  return { 'api-key': apiKey, 'entity-id': entityId };
+}
+
+/** The entity that Paybell makes in an empty store, and its key, as they are printed at the start. */
+export function firstCaller({ greeting }: Server): Caller {
+  const entityId = /entity-id\s+(ent_\w+)/.exec(greeting)?.[1];
+  const apiKey = /api-key\s+(pbk_\w+)/.exec(greeting)?.[1];
+  if (entityId === undefined || apiKey === undefined) throw new Error('Paybell printed no first entity and key');
+  return { entityId, apiKey };
+}
+
+/** Receivers on this machine are neither https nor public. */
+export function deliverySettings(databaseUrl: string): Record<string, string> {
+  return { DATABASE_URL: databaseUrl, ALLOW_INSECURE_TARGETS: 'true' };
+}
+
+export async function register(paybell: Server, caller: Caller, event: string, urls: readonly string[]): Promise<void> {
+  for (const postUrl of urls) {
+    const response = await fetch(paybell.url + LIST_PATH, {
+      method: 'POST',
+      headers: { ...credentials(caller), 'content-type': 'application/json' },
+      body: JSON.stringify({ postUrl, networkIds: [NETWORK], events: [event] }),
+    });
+    if (response.status !== 201) throw new Error(`The registration of ${postUrl} returned ${response.status}`);
+  }
+}
+
+/** As a payment system would send it, without an id: Paybell makes one. */
+export function eventBody(event: string): string {
+  return JSON.stringify({
+    event,
+    networkId: NETWORK,
+    sentAtMs: 0,
+    transferId: 'trf_8412',
+    amount: '25.00',
+    currency: 'USDC',
+  });
+}
