@@ -1,11 +1,13 @@
+import type { Config } from '../config.ts';
 import { decideNext, type ErrorOutcome } from '../domain/attempt.ts';
 import { bodySignature, type SigningKeys, signWith } from '../domain/signing.ts';
-import { StoreUnavailableError } from '../store/database/database.ts';
+import { type Database, StoreUnavailableError } from '../store/database/database.ts';
 import type { Sendable } from '../store/deliveries/claimed.ts';
 import type { AttemptRecord } from '../store/deliveries/record-attempts.ts';
-import { SecretKeyError } from '../store/tenants/secret-box.ts';
-import type { Post, Sender } from './sender.ts';
-import type { SigningKeyCache } from './signing-key-cache.ts';
+import { type SecretBox, SecretKeyError } from '../store/tenants/secret-box.ts';
+import { version } from '../version.ts';
+import { createSender, type Post, type Sender } from './sender.ts';
+import { SigningKeyCache } from './signing-key-cache.ts';
 
 export type AttemptTools = {
   readonly sender: Sender;
@@ -15,6 +17,22 @@ export type AttemptTools = {
   readonly nowMs: () => number;
   readonly random: () => number;
 };
+
+export function createAttemptTools(config: Config, db: Database, box: SecretBox): AttemptTools {
+  return {
+    sender: createSender({
+      timeoutMs: config.DELIVERY_TIMEOUT,
+      allowInsecureTargets: config.ALLOW_INSECURE_TARGETS,
+      userAgent: `Paybell/${version}`,
+      ...(config.EXTRA_CA_FILE !== undefined && { extraCa: config.EXTRA_CA_FILE }),
+    }),
+    keys: new SigningKeyCache(db, box, config.SIGN_ASYMMETRIC),
+    schedule: config.RETRY_SCHEDULE,
+    bodySignatureHeader: config.BODY_SIGNATURE_HEADER,
+    nowMs: Date.now,
+    random: Math.random,
+  };
+}
 
 /**
  * Prepares, signs and sends one request: a first attempt, a retry and a redelivery alike. Rejects only for an error on

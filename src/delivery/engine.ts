@@ -6,8 +6,6 @@ import { claimDue, releaseAllLeases } from '../store/deliveries/claim.ts';
 import type { DirectDispatch, Sendable } from '../store/deliveries/claimed.ts';
 import { type AttemptRecord, recordAttempts } from '../store/deliveries/record-attempts.ts';
 import type { AttemptTools } from './attempt.ts';
-import type { AttemptMetrics } from './attempt-metrics.ts';
-import { HealthRecorder } from './jobs/health.ts';
 import { SuspensionJob } from './jobs/suspension.ts';
 import { AttemptRunner } from './queue/attempt-runner.ts';
 import { placeClaimed } from './queue/claim-check.ts';
@@ -23,16 +21,17 @@ const SETTLE_AT_MOST = 500;
 /** What has ended is in nobody's way: its settlement waits so long for a commit that is made anyway. */
 const SETTLE_PATIENCE_MS = 30;
 const OUTAGE_PAUSE_MS = 500;
-const HEALTH_INTERVAL_MS = 2_000;
 const STOP_SLACK_MS = 5_000;
+
+export type AttemptObserver = { note(record: AttemptRecord): void };
 
 export type EngineParts = {
   db: Database;
   config: Config;
   log: Logger;
   tools: AttemptTools;
-  /** Who counts what is settled; where it is absent nobody does. */
-  record?: AttemptMetrics;
+  /** Told of every recorded attempt. */
+  observers?: readonly AttemptObserver[];
 };
 
 /**
@@ -46,8 +45,6 @@ export class Engine implements DirectDispatch {
   readonly #posting: AttemptRunner;
   readonly #planner: ClaimPlanner;
   readonly #watch: SuspensionJob;
-  readonly #health: HealthRecorder;
-  #healthTimer: Timer | null = null;
   #finished: AttemptRecord[] = [];
   /** By the monotonic clock: a step of the wall clock neither stalls nor hurries the loop. */
   #lookAtMs = 0;
@@ -66,7 +63,6 @@ export class Engine implements DirectDispatch {
     });
     this.#planner = new ClaimPlanner(parts.db, this.#posting.destinations);
     this.#watch = new SuspensionJob(parts.db, parts.log);
-    this.#health = new HealthRecorder(parts.db);
   }
 
   async start(): Promise<void> {
@@ -74,7 +70,6 @@ export class Engine implements DirectDispatch {
     if (db.engine === 'sqlite') await releaseAllLeases(db);
     await db.onWork(() => this.wake());
     this.#running = this.#run();
-    this.#healthTimer = setInterval(() => void this.#saveHealth(), HEALTH_INTERVAL_MS);
   }
 
   /** There may be something due, and nobody knows where. */
@@ -117,8 +112,6 @@ export class Engine implements DirectDispatch {
     await Promise.race([this.#running.then(() => this.#watch.idle()), deadline.promise]);
     // Left alone it would hold the process to the end of that time.
     clearTimeout(timer);
-    if (this.#healthTimer !== null) clearInterval(this.#healthTimer);
-    await this.#saveHealth();
   }
 
   get inFlight(): number {
@@ -237,8 +230,7 @@ export class Engine implements DirectDispatch {
     }
     const counted = made.filter(({ delivery }) => settled.has(delivery.deliveryId));
     for (const attempt of counted) {
-      this.#health.note(attempt);
-      this.parts.record?.note(attempt);
+      for (const observer of this.parts.observers ?? []) observer.note(attempt);
     }
     for (const { delivery, next } of counted) {
       // Somebody may have asked for several redeliveries: the next of them is due at once.
@@ -247,12 +239,6 @@ export class Engine implements DirectDispatch {
       this.#lookAtMs = Math.min(this.#lookAtMs, performance.now() + dueInMs);
     }
     this.#watch.note(counted);
-  }
-
-  #saveHealth(): Promise<void> {
-    return this.#health
-      .flush()
-      .catch((error) => this.parts.log.warn({ err: error }, 'could not note how the webhooks fare'));
   }
 
   /** One of them carries something that the store refuses: it ends as failed with its reason, the others as they are. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { loadConfig } from '../../src/config.ts';
-import { createAttemptTools } from '../../src/delivery/attempt-tools.ts';
+import { createAttemptTools } from '../../src/delivery/attempt.ts';
 import { sendTestRequest } from '../../src/delivery/test-request.ts';
 import type { Outcome } from '../../src/domain/attempt.ts';
 import type { Database } from '../../src/store/database/database.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadConfig } from '../../src/config.ts';
-import { createAttemptTools } from '../../src/delivery/attempt-tools.ts';
+import { createAttemptTools } from '../../src/delivery/attempt.ts';
 import { OK, type Receiver, startReceiver, startTlsReceiver } from '../delivery/receivers.ts';
 import { TEST_BOX } from '../support/api.ts';
 import {

@@ -5,7 +5,7 @@ import { SharedLookup } from '../../src/api/auth/shared-lookup.ts';
 import type { ApiContext } from '../../src/api/context.ts';
 import { ResponseCache } from '../../src/api/http/response-cache.ts';
 import { loadConfig } from '../../src/config.ts';
-import { createAttemptTools } from '../../src/delivery/attempt-tools.ts';
+import { createAttemptTools } from '../../src/delivery/attempt.ts';
 import { sendTestRequest } from '../../src/delivery/test-request.ts';
 import { PERMISSIONS, type Permission } from '../../src/domain/api-keys.ts';
 import { createLogger } from '../../src/log.ts';

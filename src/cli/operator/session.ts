@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { type Config, type DatabaseTarget, loadConfig } from '../../config.ts';
 import { ACTORS } from '../../contract/audit.ts';
-import { openStore } from '../../service.ts';
 import type { Database } from '../../store/database/database.ts';
+import { openStore } from '../../store/open-store.ts';
 import type { Change } from '../../store/tenants/audit.ts';
 import { entityExists } from '../../store/tenants/entities.ts';
 import type { SecretBox } from '../../store/tenants/secret-box.ts';

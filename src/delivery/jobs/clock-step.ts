@@ -1,76 +1,58 @@
 import type { Logger } from '../../log.ts';
 import type { Database, SqlInteger } from '../../store/database/database.ts';
 import { bringForward, type Patience, type Which } from '../../store/deliveries/clock-step.ts';
+import { Job } from './job.ts';
 
-const LOOK_EVERY_MS = 1_000;
-/** Less than this is what clocks do when they are kept right, and makes nothing late that anybody would notice. */
+const EVERY_MS = 1_000;
+/** Ordinary clock adjustments are smaller than this, and delay no delivery noticeably. */
 const TOLERANCE_MS = 2_000;
 
-export type ClockStepJobParts = {
+export type ClockStepOptions = {
   db: Database;
   log: Logger;
   patience: Patience;
-  /** Something may be due now that was not before. */
+  /** Called when deliveries have become due. */
   onWork: () => void;
-  /** Never set by anybody, unlike the clock of the day. */
   monotonicMs?: () => number;
 };
 
 /**
- * Notices when the database's clock is set back, and then lets nothing wait for the time to come round again. Looks once
- * at the start too: it may have been set while nobody was here to see it.
+ * Detects that the database's clock was set back, and brings forward the due times that would otherwise be reached only
+ * when the clock has caught up. The first check also covers a step that happened while no instance was running.
  */
-export class ClockStepJob {
-  /** How far the database's clock was ahead of the monotonic one, at the least. */
+export class ClockStepDetector {
+  readonly #monotonicMs: () => number;
+  /** A lower bound of how far the database's clock is ahead of the monotonic clock. */
   #aheadMs = Number.NEGATIVE_INFINITY;
-  #owed: Which | null = 'first attempts';
-  #timer: Timer | undefined;
-  #stopping = false;
-  #looking: Promise<void> = Promise.resolve();
+  #toBringForward: Which | null = 'first attempts';
 
-  constructor(private readonly parts: ClockStepJobParts) {}
-
-  start(): void {
-    this.#looking = this.#lookOn();
+  constructor(private readonly options: ClockStepOptions) {
+    this.#monotonicMs = options.monotonicMs ?? (() => performance.now());
   }
 
-  async stop(): Promise<void> {
-    this.#stopping = true;
-    clearTimeout(this.#timer);
-    await this.#looking;
+  /** Takes a time that a statement read from the database's clock, since a step may come before the next check. */
+  noteDatabaseTime(nowMs: number): void {
+    this.#aheadMs = Math.max(this.#aheadMs, nowMs - this.#monotonicMs());
   }
 
-  /** What it showed to somebody else just now: it may be set back before the next look. */
-  saw(nowMs: number): void {
-    const { monotonicMs = () => performance.now() } = this.parts;
-    this.#aheadMs = Math.max(this.#aheadMs, nowMs - monotonicMs());
-  }
-
-  async look(): Promise<void> {
-    const { db, log, patience, onWork, monotonicMs = () => performance.now() } = this.parts;
-    const beforeMs = monotonicMs();
+  async check(): Promise<void> {
+    const { db, log, patience, onWork } = this.options;
+    const beforeMs = this.#monotonicMs();
     const row = await db.get<{ now_ms: SqlInteger }>(`select ${db.dialect.nowMs} as now_ms`);
     const nowMs = Number(row?.now_ms);
-    // The least and the most that it can be ahead, however long the answer took: a slow store is no step of its clock.
-    if (nowMs - beforeMs < this.#aheadMs - TOLERANCE_MS) this.#owed = 'all';
-    this.#aheadMs = nowMs - monotonicMs();
-    if (this.#owed === null) return;
-    const brought = await bringForward(db, patience, this.#owed);
-    this.#owed = null;
-    if (brought === 0) return;
-    log.warn({ deliveries: brought }, 'the clock of the store was set back; what waited for it is sent in its turn');
+    // Measured from before the query for the upper bound and from after it for the lower, so that a slow response of the
+    // store is never taken for a step.
+    if (nowMs - beforeMs < this.#aheadMs - TOLERANCE_MS) this.#toBringForward = 'all';
+    this.#aheadMs = nowMs - this.#monotonicMs();
+    if (this.#toBringForward === null) return;
+    const deliveries = await bringForward(db, patience, this.#toBringForward);
+    this.#toBringForward = null;
+    if (deliveries === 0) return;
+    log.warn({ deliveries }, 'the clock of the database was set back; the affected deliveries were brought forward');
     onWork();
   }
+}
 
-  async #lookOn(): Promise<void> {
-    try {
-      await this.look();
-    } catch (error) {
-      this.parts.log.warn({ err: error }, 'could not compare the clocks; tried again in a moment');
-    }
-    if (this.#stopping) return;
-    this.#timer = setTimeout(() => {
-      this.#looking = this.#lookOn();
-    }, LOOK_EVERY_MS);
-  }
+export function clockStepJob(detector: ClockStepDetector, log: Logger): Job {
+  return new Job({ name: 'clock step', log, everyMs: EVERY_MS, firstAfterMs: 0, run: () => detector.check() });
 }

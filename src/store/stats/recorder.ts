@@ -23,7 +23,6 @@ export class StatsRecorder {
   #size = 0;
   /** Taken out of the cells and not yet written. */
   #rows: StatsRow[] = [];
-  #flushing: Promise<void> | null = null;
 
   constructor(
     private readonly db: Database,
@@ -47,14 +46,6 @@ export class StatsRecorder {
     this.#add(destination, this.#minute(), SLOTS.failed);
   }
 
-  /** Never fails: what the store does not take now it gets next time. */
-  flush(): Promise<void> {
-    this.#flushing ??= this.#flush().finally(() => {
-      this.#flushing = null;
-    });
-    return this.#flushing;
-  }
-
   #minute(): number {
     return Math.floor(this.nowMs() / 60_000);
   }
@@ -71,8 +62,9 @@ export class StatsRecorder {
     }
   }
 
-  async #flush(): Promise<void> {
-    // What is left of the last time goes first, and only when that is done is more taken out.
+  /** Must not run twice at a time. Does not throw: rows that the store could not take are written next time. */
+  async flush(): Promise<void> {
+    // Rows left over from the last flush are written before new ones are taken out.
     if (this.#rows.length === 0) this.#rows = this.#takeRows();
     while (this.#rows.length > 0) {
       const part = this.#rows.slice(0, ROWS_PER_TRANSACTION);

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'bun:test';
-import { BulkRedeliveryJob } from '../../../src/delivery/jobs/bulk-redelivery.ts';
+import { bulkRedeliveryJob } from '../../../src/delivery/jobs/bulk-redelivery.ts';
 import { createLogger } from '../../../src/log.ts';
 import { type Database, StoreUnavailableError } from '../../../src/store/database/database.ts';
 import { continueRedelivery, readRedelivery, startRedelivery } from '../../../src/store/deliveries/redeliver.ts';
@@ -16,11 +16,11 @@ import {
 import { alteredStore, onEveryEngine } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
 
-onEveryEngine('the runner of redeliveries', (store) => {
+onEveryEngine('the bulk redelivery job', (store) => {
   afterEach(() => forgetDeliveries(store.db));
 
   const runner = (db: Database = store.db, onWork: () => void = () => undefined) =>
-    new BulkRedeliveryJob(db, createLogger('silent'), onWork);
+    bulkRedeliveryJob(db, createLogger('silent'), onWork);
 
   /** As many deliveries that failed for good, and a redelivery of all of them that was asked for. */
   async function askForMany(count: number) {
@@ -44,23 +44,23 @@ onEveryEngine('the runner of redeliveries', (store) => {
       ),
     );
 
-  test('works through what it is kicked for, and tells whoever delivers', async () => {
+  test('queues what it is woken for, and wakes the engine after every batch', async () => {
     const { progress } = await askForMany(1_100);
     let wakes = 0;
     const running = runner(store.db, () => wakes++);
-    running.kick();
+    running.wake();
     await until('it is finished', async () => (await progress()).status === 'finished');
     await running.stop();
     expect(await progress()).toMatchObject({ totalResults: 1_100, queued: 1_100, skipped: 0 });
     expect(wakes).toBe(3);
   });
 
-  test('works through all that one entity has asked for at one kick, one after the other', async () => {
+  test('queues all redeliveries of one entity when woken once, one after the other', async () => {
     const { entityId, progress } = await askForMany(3);
     const others = [await startRedelivery(store.db, entityId, { networkId: 1 }, TEST_CHANGE)];
     others.push(await startRedelivery(store.db, entityId, { status: 'failed' }, TEST_CHANGE));
     const running = runner();
-    running.kick();
+    running.wake();
     for (const id of others) {
       await until('it is finished', async () => (await readRedelivery(store.db, entityId, id))?.status === 'finished');
     }
@@ -84,14 +84,14 @@ onEveryEngine('the runner of redeliveries', (store) => {
   test('finishes several of several entities', async () => {
     const asked = await Promise.all([askForMany(700), askForMany(3), askForMany(0)]);
     const running = runner();
-    running.kick();
+    running.wake();
     await until('all are finished', async () =>
       (await Promise.all(asked.map(({ progress }) => progress()))).every(({ status }) => status === 'finished'),
     );
     await running.stop();
   });
 
-  test('tries again by itself after a share that failed', async () => {
+  test('runs again by itself after a batch that failed', async () => {
     const { progress } = await askForMany(2);
     let failures = 0;
     const shaky = alteredStore(store.db, {
@@ -101,7 +101,7 @@ onEveryEngine('the runner of redeliveries', (store) => {
       },
     });
     const running = runner(shaky);
-    running.kick();
+    running.wake();
     await until('it is finished', async () => (await progress()).status === 'finished');
     await running.stop();
     expect(await progress()).toMatchObject({ queued: 2 });
@@ -110,9 +110,9 @@ onEveryEngine('the runner of redeliveries', (store) => {
   test('begins nothing more once it is stopped', async () => {
     const { progress } = await askForMany(1_100);
     const running = runner();
-    running.kick();
+    running.wake();
     await running.stop();
-    running.kick();
+    running.wake();
     await Bun.sleep(20);
     expect((await progress()).status).toBe('running');
   });
@@ -129,7 +129,7 @@ onEveryEngine('the runner of redeliveries', (store) => {
       sender,
       async (engine) => {
         const running = runner(store.db, () => engine.wake());
-        running.kick();
+        running.wake();
         await until('all are delivered', async () => {
           const { sent, delivered } = await progress();
           seen.push(sent);
@@ -159,7 +159,7 @@ onEveryEngine('the runner of redeliveries', (store) => {
     await withEngine(store.db, sender, async (engine) => {
       const running = runner(store.db, () => engine.wake());
       const redeliveryId = await startRedelivery(store.db, entityId, { webhookId }, TEST_CHANGE);
-      running.kick();
+      running.wake();
       await until('all are sent again', async () => {
         const progress = await readRedelivery(store.db, entityId, redeliveryId);
         return progress?.status === 'finished' && progress.sent === 1_500;

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { ClockStepJob } from '../../../src/delivery/jobs/clock-step.ts';
+import { ClockStepDetector, clockStepJob } from '../../../src/delivery/jobs/clock-step.ts';
 import { createLogger } from '../../../src/log.ts';
 import { StoreUnavailableError } from '../../../src/store/database/database.ts';
 import {
@@ -18,52 +18,52 @@ const TEN_MINUTES_MS = 600_000;
 const log = createLogger('silent');
 const patience = { schedule: [0], leaseMs: LEASE_MS };
 
-onEveryEngine('the watch over the clock', (store) => {
-  /** One that waits for ten minutes, as after a step; and a watch whose monotonic clock can be hurried. */
+onEveryEngine('the detector of clock steps', (store) => {
+  /** One that waits for ten minutes, as after a step; and a detector whose monotonic clock can be moved on. */
   async function scene(db = store.db) {
     await forgetDeliveries(store.db);
     const { entityId } = await newReceiver(store.db);
     const clock = { aheadMs: 0, woken: 0 };
-    const watch = new ClockStepJob({
+    const detector = new ClockStepDetector({
       db,
       log,
       patience,
       onWork: () => clock.woken++,
       monotonicMs: () => performance.now() + clock.aheadMs,
     });
-    await watch.look();
+    await detector.check();
     await acceptMany(store.db, entityId, 1);
     await letPass(store.db, entityId, -TEN_MINUTES_MS);
-    return { entityId, clock, watch };
+    return { entityId, clock, detector };
   }
 
-  test('lets what waits be, while the clock goes as clocks go', async () => {
-    const { entityId, clock, watch } = await scene();
-    await watch.look();
+  test('changes nothing while both clocks run alike', async () => {
+    const { entityId, clock, detector } = await scene();
+    await detector.check();
     clock.aheadMs += 1_000;
-    await watch.look();
+    await detector.check();
     expect(clock.woken).toBe(0);
     expect(await claim(store.db, entityId)).toHaveLength(0);
   });
 
   test('brings forward what waits and wakes the engine when the clock was set back', async () => {
-    const { entityId, clock, watch } = await scene();
-    // To the watch it is the same whether the one clock goes back or the other forward.
+    const { entityId, clock, detector } = await scene();
+    // To the detector it is the same whether the one clock goes back or the other forward.
     clock.aheadMs += TEN_MINUTES_MS;
-    await watch.look();
+    await detector.check();
     expect(clock.woken).toBe(1);
     expect(await claim(store.db, entityId)).toHaveLength(1);
   });
 
-  test('knows also what the clock showed to others between two looks', async () => {
-    const { entityId, clock, watch } = await scene();
-    watch.saw((await databaseNowMs(store.db)) + TEN_MINUTES_MS);
-    await watch.look();
+  test('knows the times that others read from the clock between two checks', async () => {
+    const { entityId, clock, detector } = await scene();
+    detector.noteDatabaseTime((await databaseNowMs(store.db)) + TEN_MINUTES_MS);
+    await detector.check();
     expect(clock.woken).toBe(1);
     expect(await claim(store.db, entityId)).toHaveLength(1);
   });
 
-  test('takes a slow store for no step', async () => {
+  test('does not take a slow store for a step', async () => {
     let slower = () => undefined as unknown;
     const slow = alteredStore(store.db, {
       get: async (...query) => {
@@ -72,16 +72,16 @@ onEveryEngine('the watch over the clock', (store) => {
         return answer as never;
       },
     });
-    const { clock, watch } = await scene(slow);
+    const { clock, detector } = await scene(slow);
     slower = () => {
       clock.aheadMs += 5_000;
     };
-    await watch.look();
-    await watch.look();
+    await detector.check();
+    await detector.check();
     expect(clock.woken).toBe(0);
   });
 
-  test('looks by itself from its start on, and again when the store was away', async () => {
+  test('runs at its start, and again after the store was unavailable', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 1);
     await letPass(store.db, entityId, -TEN_MINUTES_MS);
@@ -93,11 +93,11 @@ onEveryEngine('the watch over the clock', (store) => {
       },
     });
     let woken = 0;
-    const watch = new ClockStepJob({ db, log, patience, onWork: () => woken++ });
-    watch.start();
+    const job = clockStepJob(new ClockStepDetector({ db, log, patience, onWork: () => woken++ }), log);
+    job.start();
     away = false;
     await until('the engine is woken', () => woken > 0);
-    await watch.stop();
+    await job.stop();
     expect(await claim(store.db, entityId)).toHaveLength(1);
   });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { RetentionJob } from '../../../src/delivery/jobs/retention.ts';
+import { retentionJob } from '../../../src/delivery/jobs/retention.ts';
 import { createLogger } from '../../../src/log.ts';
 import { StoreUnavailableError } from '../../../src/store/database/database.ts';
 import { seedAged } from '../../support/aged-deliveries.ts';
@@ -9,7 +9,7 @@ import { newEntity } from '../../support/webhooks.ts';
 const log = createLogger('silent');
 const HOUR_MS = 3_600_000;
 
-onEveryEngine('housekeeping', (store) => {
+onEveryEngine('the retention job', (store) => {
   const seedOldAndYoung = async () => {
     const entityId = await newEntity(store.db);
     await seedAged(store.db, entityId, [
@@ -24,16 +24,16 @@ onEveryEngine('housekeeping', (store) => {
       ({ id }) => id,
     );
 
-  test('begins by itself soon after the start, and ends when it is stopped', async () => {
+  test('deletes what is past the retention period soon after its start', async () => {
     const entityId = await seedOldAndYoung();
-    const housekeeping = new RetentionJob({ db: store.db, log, retentionMs: HOUR_MS, firstAfterMs: 1 });
-    housekeeping.start();
+    const job = retentionJob({ db: store.db, log, retentionMs: HOUR_MS, firstAfterMs: 1 });
+    job.start();
     for (let look = 0; look < 1_000 && (await idsOf(entityId)).length === 3; look++) await Bun.sleep(10);
-    await housekeeping.stop();
+    await job.stop();
     expect(await idsOf(entityId)).toEqual(['old_and_held', 'young']);
   });
 
-  test('stopped in the middle, it ends with the part under way and leaves the rest for later', async () => {
+  test('stopped in the middle, ends with the batch in progress and leaves the rest for later', async () => {
     const entityId = await newEntity(store.db);
     const many = Array.from({ length: 3_000 }, (_, index) => ({
       id: `dlv_${index}`,
@@ -41,10 +41,10 @@ onEveryEngine('housekeeping', (store) => {
       createdAtMs: Date.now() - 2 * HOUR_MS + index,
     }));
     await seedAged(store.db, entityId, many);
-    const housekeeping = new RetentionJob({ db: store.db, log, retentionMs: HOUR_MS, firstAfterMs: 1 });
-    housekeeping.start();
+    const job = retentionJob({ db: store.db, log, retentionMs: HOUR_MS, firstAfterMs: 1 });
+    job.start();
     for (let look = 0; look < 2_000 && (await idsOf(entityId)).length === 3_000; look++) await Bun.sleep(1);
-    await housekeeping.stop();
+    await job.stop();
     const left = (await idsOf(entityId)).length;
     expect(left).toBeGreaterThan(0);
     expect(left).toBeLessThan(3_000);
@@ -52,26 +52,26 @@ onEveryEngine('housekeeping', (store) => {
     expect(await idsOf(entityId)).toHaveLength(left);
   });
 
-  test('stopped before its time, it never begins', async () => {
+  test('stopped before its first run, deletes nothing', async () => {
     const entityId = await seedOldAndYoung();
-    const housekeeping = new RetentionJob({ db: store.db, log, retentionMs: HOUR_MS, firstAfterMs: 20 });
-    housekeeping.start();
-    await housekeeping.stop();
+    const job = retentionJob({ db: store.db, log, retentionMs: HOUR_MS, firstAfterMs: 20 });
+    job.start();
+    await job.stop();
     await Bun.sleep(60);
     expect(await idsOf(entityId)).toHaveLength(3);
   });
 
-  test('a store that does not answer costs a round and nothing else', async () => {
+  test('survives a run in which the store is unavailable', async () => {
     let asked = 0;
     const get = async () => {
       asked++;
       throw new StoreUnavailableError('down');
     };
     const db = alteredStore(store.db, { get });
-    const housekeeping = new RetentionJob({ db, log, retentionMs: HOUR_MS, firstAfterMs: 1 });
-    housekeeping.start();
+    const job = retentionJob({ db, log, retentionMs: HOUR_MS, firstAfterMs: 1 });
+    job.start();
     for (let look = 0; look < 1_000 && asked === 0; look++) await Bun.sleep(5);
-    await housekeeping.stop();
+    await job.stop();
     expect(asked).toBe(1);
   });
 });

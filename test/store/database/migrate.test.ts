@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import { type DatabaseTarget, loadConfig } from '../../../src/config.ts';
-import { openStore, PendingMigrationsError } from '../../../src/service.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { MIGRATIONS, migrate, pendingMigrations, SchemaTooNewError } from '../../../src/store/database/migrate.ts';
 import { openDatabase } from '../../../src/store/database/open.ts';
+import { openStore, PendingMigrationsError } from '../../../src/store/open-store.ts';
 import { createTenant } from '../../support/api.ts';
 import { rejection } from '../../support/rejection.ts';
 import { createTarget, ENGINES } from '../../support/stores.ts';

@@ -5,7 +5,7 @@ import { loadConfig } from '../../../../src/config.ts';
 import type { DeliveryView } from '../../../../src/contract/deliveries.ts';
 import { sampleEvent } from '../../../../src/contract/event-samples.ts';
 import { testResponseSchema } from '../../../../src/contract/webhook-health.ts';
-import { createAttemptTools } from '../../../../src/delivery/attempt-tools.ts';
+import { createAttemptTools } from '../../../../src/delivery/attempt.ts';
 import { createSender } from '../../../../src/delivery/sender.ts';
 import { sendTestRequest } from '../../../../src/delivery/test-request.ts';
 import { EVENT_KINDS } from '../../../../src/domain/event-kinds.ts';

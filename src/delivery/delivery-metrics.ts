@@ -1,0 +1,43 @@
+import { isSuccess, type Outcome } from '../domain/attempt.ts';
+import type { DestinationKey } from '../domain/destination.ts';
+import type { Metrics } from '../metrics/paybell-metrics.ts';
+import type { AttemptRecord } from '../store/deliveries/record-attempts.ts';
+import { NOTICE } from '../store/events/accept.ts';
+import type { StatsRecorder } from '../store/stats/recorder.ts';
+
+/** Counts accepted events and recorded attempts, for operators in the metrics and for each entity in its stats. */
+export class DeliveryMetrics {
+  constructor(
+    private readonly metrics: Metrics,
+    private readonly stats: StatsRecorder,
+  ) {}
+
+  /** `destinations` has one for each delivery of the event. */
+  readonly noteAccepted = (entityId: string, destinations: readonly DestinationKey[]): void => {
+    this.metrics.eventsAccepted.inc();
+    this.stats.accepted(entityId, destinations);
+  };
+
+  note({ delivery, startedAtMs, outcome, next }: AttemptRecord): void {
+    const { metrics, stats } = this;
+    metrics.attempts.of(delivery.kind, resultOf(outcome)).inc();
+    metrics.attemptSeconds.observe(outcome.durationMs / 1000);
+    // Redelivering a completed delivery does not complete it a second time.
+    if (next.status === delivery.status) return;
+    // Alerts are sent by Paybell itself and are not part of the entity's traffic.
+    const isTraffic = delivery.webhookId !== NOTICE;
+    if (next.status === 'failed') {
+      metrics.deliveries.of('failed').inc();
+      if (isTraffic) stats.failed(delivery.destination);
+    }
+    if (next.status !== 'delivered' || !isSuccess(outcome)) return;
+    const latencyMs = Math.max(0, startedAtMs + outcome.durationMs - delivery.acceptedAtMs);
+    metrics.deliveries.of('delivered').inc();
+    metrics.receiptSeconds.observe(latencyMs / 1000);
+    if (isTraffic) stats.delivered(delivery.destination, latencyMs);
+  }
+}
+
+function resultOf(outcome: Outcome): string {
+  return outcome.kind === 'error' ? outcome.error : `${Math.floor(outcome.statusCode / 100)}xx`;
+}

@@ -1,0 +1,57 @@
+import type { Config } from '../config.ts';
+import type { Logger } from '../log.ts';
+import type { Metrics } from '../metrics/paybell-metrics.ts';
+import type { Database } from '../store/database/database.ts';
+import type { AttemptTools } from './attempt.ts';
+import type { DeliveryMetrics } from './delivery-metrics.ts';
+import { Engine } from './engine.ts';
+import { ClockStepDetector, clockStepJob } from './jobs/clock-step.ts';
+import { HealthRecorder } from './jobs/health.ts';
+import { Job } from './jobs/job.ts';
+import { retentionJob } from './jobs/retention.ts';
+
+const HEALTH_INTERVAL_MS = 2_000;
+
+export type DeliveryOptions = {
+  readonly config: Config;
+  readonly db: Database;
+  readonly log: Logger;
+  readonly tools: AttemptTools;
+  readonly metrics: Metrics;
+  readonly counts: DeliveryMetrics;
+};
+
+/** What an instance runs that delivers: the engine, and the background jobs beside it. */
+export type Delivery = {
+  readonly engine: Engine;
+  readonly clock: ClockStepDetector;
+  readonly jobs: readonly Job[];
+};
+
+export function createDelivery({ config, db, log, tools, metrics, counts }: DeliveryOptions): Delivery {
+  const health = new HealthRecorder(db);
+  const engine = new Engine({ db, config, log, tools, observers: [counts, health] });
+  metrics.registry.read('paybell_attempts_in_flight', 'Requests to receivers in progress.', () => engine.inFlight);
+  metrics.registry.read(
+    'paybell_breakers_open',
+    'Unhealthy destinations, which get one request at a time until one succeeds.',
+    () => engine.breakersOpen,
+  );
+  const patience = { schedule: config.RETRY_SCHEDULE, leaseMs: engine.leaseMs };
+  const clock = new ClockStepDetector({ db, log, patience, onWork: () => engine.wake() });
+  return {
+    engine,
+    clock,
+    jobs: [
+      retentionJob({ db, log, retentionMs: config.RETENTION }),
+      clockStepJob(clock, log),
+      new Job({
+        name: 'webhook health',
+        log,
+        everyMs: HEALTH_INTERVAL_MS,
+        runAtStop: true,
+        run: () => health.flush(),
+      }),
+    ],
+  };
+}

@@ -1,0 +1,33 @@
+import type { Config } from '../config.ts';
+import type { Database } from './database/database.ts';
+import { type Migration, migrate, pendingMigrations } from './database/migrate.ts';
+import { openDatabase } from './database/open.ts';
+import type { SecretBox } from './tenants/secret-box.ts';
+import { openSecretBox } from './tenants/secret-key.ts';
+
+export type Store = { readonly db: Database; readonly box: SecretBox };
+
+export class PendingMigrationsError extends Error {
+  override readonly name = 'PendingMigrationsError';
+
+  constructor(pending: readonly Migration[]) {
+    const names = pending.map(({ version, name }) => `${version} (${name})`).join(', ');
+    super(`AUTO_MIGRATE is false and the store lacks migrations: ${names}`);
+  }
+}
+
+/** The store with its schema up to date and its secrets readable, or an error that says what to fix. */
+export async function openStore(config: Config): Promise<Store> {
+  const db = await openDatabase(config.DATABASE_URL);
+  try {
+    if (config.AUTO_MIGRATE) await migrate(db);
+    else {
+      const pending = await pendingMigrations(db);
+      if (pending.length > 0) throw new PendingMigrationsError(pending);
+    }
+    return { db, box: await openSecretBox(db, config) };
+  } catch (error) {
+    await db.close();
+    throw error;
+  }
+}
