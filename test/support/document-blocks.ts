@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 
 export const ROOT = resolve(import.meta.dir, '../..');
 
-/** Pages whose commands are run, every one of them. */
+/** Pages whose commands are run. */
 export const COMMAND_PAGES = [
   'README.md',
   ...readdirSync(resolve(ROOT, 'docs'))
@@ -14,9 +14,9 @@ export const COMMAND_PAGES = [
 export type Block = {
   readonly language: string;
   readonly text: string;
-  /** `docs/deploy.md:12`, where the text begins. */
+  /** Where the block begins, as `docs/deploy.md:12`. */
   readonly place: string;
-  /** What is written between it and the block before. */
+  /** The text between the previous block and this one. */
   readonly prose: string;
 };
 
@@ -24,7 +24,7 @@ const FENCE = /^```(\w*)\n([\s\S]*?)^```$/gm;
 
 export const readPage = (page: string) => Bun.file(resolve(ROOT, page)).text();
 
-/** Every fenced block of a page, or of one of its sections. */
+/** Every fenced block of a page or of one section. */
 export async function blocksOf(page: string, heading?: string): Promise<Block[]> {
   const text = await readPage(page);
   const [from, to] = heading === undefined ? [0, text.length] : rangeOf(text, heading);
@@ -47,17 +47,17 @@ function rangeOf(text: string, heading: string): [number, number] {
   return [from, next < 0 ? text.length : next];
 }
 
-/** The commands that a section of a page tells people to type, block by block. */
+/** The shell blocks of a section. */
 export async function shellBlocksUnder(page: string, heading: string): Promise<Block[]> {
   return (await blocksOf(page, heading)).filter(({ language }) => language === 'sh');
 }
 
-/** The reason that a reader is given where a block is not run, in the line above it. */
+/** Why a block is not run, from the line above it. */
 export function reasonNotToRun({ prose }: Block): string | null {
   return /\*Not run in our tests: ([^*]+)\*\s*$/.exec(prose)?.[1]?.replace(/\s+/g, ' ') ?? null;
 }
 
-/** The name under which a reader is told to save a block: its first line is a comment that begins with it. */
+/** The file name in the comment on the first line of a block, under which the block is saved. */
 export function fileNameOf({ language, text }: Block): string | null {
   return language === 'sh' ? null : (/^(?:\/\/|#) ([\w/-]+\.[a-z]+)\b/.exec(text)?.[1] ?? null);
 }

@@ -6,12 +6,12 @@ import { type Settings, tempFolder } from './paybell.ts';
 import { until } from './until.ts';
 
 /**
- * A reader at a machine: types the blocks of a page into shells of one folder, pastes the line that the first start
- * prints, leaves running what does not end, and stops the service where the text says so.
+ * Simulates a reader of a page: runs its blocks in shells that share one folder, pastes the line that the first start
+ * prints, keeps commands running that do not end, and stops the service where the text says so.
  */
 
-/** Ports as the pages write them: others take their place, since these may be in use. */
-const WRITTEN_PORTS = /\b(8080|8081|3000|3001|3002)\b/g;
+/** Ports that the pages use. They are replaced by free ones. */
+const PAGE_PORTS = /\b(8080|8081|3000|3001|3002)\b/g;
 const DOES_NOT_END =
   /(?:npm start|npm run -s paybell -- (?:listen|tail)\b.*|paybell serve|(?:node|python) [\w-]+\.\w+|\.\/receiver)\s*(?:#.*)?$/;
 
@@ -24,28 +24,28 @@ type Running = {
 
 export type Reader = {
   readonly folder: string;
-  /** Types one block, and answers what came on standard output; what does not end is left running once it is up. */
-  type(block: Block): Promise<string>;
+  /** Runs one block and returns its standard output. A command that does not end keeps running once it is up. */
+  run(block: Block): Promise<string>;
   save(name: string, text: string): void;
-  /** Everything that was printed by what is or was left running with the given words. */
+  /** All output of the background commands that contain the given words. */
   outputOf(words: string): string;
   isRunning(words: string): boolean;
-  leave(): Promise<void>;
+  close(): Promise<void>;
 };
 
-/** In a folder of its own, or in one that is there already. */
-export function sitDown(settings: Settings = {}, given?: string): Reader {
+/** Uses a temporary folder unless one is given. */
+export function createReader(settings: Settings = {}, given?: string): Reader {
   const folder = given === undefined ? tempFolder() : { path: given, remove: () => undefined };
   const state = join(folder.path, '.state');
   const ports = new Map<string, number>();
   const running: Running[] = [];
   const withPorts = (text: string) =>
-    text.replace(WRITTEN_PORTS, (port) => {
-      if (!ports.has(port)) ports.set(port, quietPort());
+    text.replace(PAGE_PORTS, (port) => {
+      if (!ports.has(port)) ports.set(port, findPort());
       return String(ports.get(port));
     });
   const environment = {
-    PATH: `${layOutTools(folder.path)}:${process.env.PATH ?? ''}`,
+    PATH: `${createTools(folder.path)}:${process.env.PATH ?? ''}`,
     HOME: folder.path,
     STATE: state,
     PORT: withPorts('8080'),
@@ -65,14 +65,14 @@ export function sitDown(settings: Settings = {}, given?: string): Reader {
     });
 
   async function runToEnd(text: string, place: string): Promise<string> {
-    // What a reader exported and where a reader went holds for the next block.
+    // The next block starts with the exported variables and in the same folder.
     const child = start(`${text}\nexport -p > "$STATE"; printf "cd '%s'\\n" "$PWD" >> "$STATE"`);
     const [stdout, stderr, exitCode] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
     if (exitCode !== 0) throw new Error(`${place} ended with ${exitCode}:\n${text}\n${stderr}${stdout}`);
     return stdout;
   }
 
-  async function leaveRunning(text: string, place: string): Promise<string> {
+  async function runInBackground(text: string, place: string): Promise<string> {
     const child = start(text);
     let output = '';
     const collect = async (stream: ReadableStream<Uint8Array>) => {
@@ -94,7 +94,7 @@ export function sitDown(settings: Settings = {}, given?: string): Reader {
 
   async function stop(which: (text: string) => boolean): Promise<void> {
     for (const { child, ended } of running.filter(({ text }) => which(text))) {
-      // As Ctrl-C does: to all that the shell started. They have ended when nobody holds their output any more.
+      // Like Ctrl-C, the signal goes to every process that the shell started. They have all ended when their output is closed.
       if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid, 'SIGINT');
       await ended.catch(() => undefined);
     }
@@ -102,10 +102,10 @@ export function sitDown(settings: Settings = {}, given?: string): Reader {
 
   return {
     folder: folder.path,
-    async type({ text, place, prose }) {
+    async run({ text, place, prose }) {
       if (/\bstop the service\b/i.test(prose)) await stop((command) => /npm start|paybell serve/.test(command));
       return DOES_NOT_END.test(text.trimEnd())
-        ? leaveRunning(withPorts(text), place)
+        ? runInBackground(withPorts(text), place)
         : runToEnd(withPorts(text), place);
     },
     save(name, text) {
@@ -118,34 +118,34 @@ export function sitDown(settings: Settings = {}, given?: string): Reader {
         .map(({ output }) => output())
         .join('\n'),
     isRunning: (words) => running.some(({ text, child }) => text.includes(words) && child.exitCode === null),
-    async leave() {
+    async close() {
       await stop(() => true);
       folder.remove();
     },
   };
 }
 
-/** Taken by nobody by chance before a reader comes to it: below those that systems give to connections. */
-function quietPort(): number {
-  for (let tries = 0; tries < 100; tries++) {
+/** A free port below the ephemeral range, so that no outgoing connection takes it before it is used. */
+function findPort(): number {
+  for (let attempt = 0; attempt < 100; attempt++) {
     const port = 20_000 + Math.floor(Math.random() * 12_000);
     try {
       void Bun.serve({ port, hostname: '127.0.0.1', fetch: () => new Response() }).stop(true);
       return port;
     } catch {
-      // In use: another one.
+      // In use: try another one.
     }
   }
   throw new Error('no port is free');
 }
 
-/** The service prints more after that it listens, and the key is in it. */
+/** After the line that says it is listening, the service prints the key; wait for the last line. */
 function isUp(output: string): boolean {
   return /listening|following/i.test(output) && (!/is listening/.test(output) || /API reference/.test(output));
 }
 
-/** npm without the network: what it would install is installed, and what it would run is this checkout's Paybell. */
-function layOutTools(folder: string): string {
+/** A replacement of npm that needs no network: it links the installed packages and runs this checkout's Paybell. */
+function createTools(folder: string): string {
   const tools = join(folder, '.tools');
   const bun = process.execPath;
   mkdirSync(tools, { recursive: true });
@@ -169,7 +169,7 @@ esac
   return tools;
 }
 
-/** All that the pages want of openssl, for machines that have none: `rand -base64 32`. */
+/** Replaces `openssl rand -base64 32`, the only use of openssl on the pages, on machines without openssl. */
 const RANDOM_KEY = `#!/bin/sh
 head -c 32 /dev/urandom | base64
 `;
@@ -179,7 +179,7 @@ function addTool(tools: string, name: string, script: string): void {
   chmodSync(join(tools, name), 0o755);
 }
 
-/** Caches and addresses of other tool chains stay as they are, so that nothing is fetched twice. */
+/** Keeps the caches and proxies of other tool chains, so that nothing is downloaded twice. */
 function toolSettings(): Record<string, string> {
   const home = process.env.HOME ?? '';
   const caches = { GOPATH: `${home}/go`, GOCACHE: `${home}/.cache/go-build`, PIP_CACHE_DIR: `${home}/.cache/pip` };

@@ -1,4 +1,4 @@
-/** Tool chains that a machine need not have, and libraries that it need not reach: what needs them is left out, out loud. */
+/** Optional tool chains. Blocks that need a missing one, or a library that cannot be downloaded, are skipped with a message. */
 
 const TOOL_CHAINS = [
   { tool: 'python3', uses: /^(?:python3 |\.venv\/)/m, fetches: /\bpip install\b/ },
@@ -6,13 +6,13 @@ const TOOL_CHAINS = [
 ] as const;
 
 export type ToolChains = {
-  /** Why the commands cannot be run here, or null. */
+  /** Why the commands cannot be run on this machine, or null. */
   readonly reasonNotToRun: (commands: string) => string | null;
-  /** Whether the failure means that a library is out of reach; then its tool chain counts as missing from now on. */
-  readonly isOutOfReach: (commands: string) => boolean;
+  /** Whether a library could not be downloaded. Its tool chain then counts as missing. */
+  readonly isDownloadFailure: (commands: string) => boolean;
 };
 
-export function lookForToolChains(): ToolChains {
+export function findToolChains(): ToolChains {
   const missing = new Map<string, string>();
   for (const { tool } of TOOL_CHAINS) {
     if (Bun.which(tool) === null) missing.set(tool, `there is no ${tool} on this machine`);
@@ -22,10 +22,10 @@ export function lookForToolChains(): ToolChains {
       const tool = TOOL_CHAINS.find(({ uses }) => uses.test(commands))?.tool;
       return tool === undefined ? null : (missing.get(tool) ?? null);
     },
-    isOutOfReach: (commands) => {
+    isDownloadFailure: (commands) => {
       const tool = TOOL_CHAINS.find(({ fetches }) => fetches.test(commands))?.tool;
       if (tool === undefined) return false;
-      missing.set(tool, `a library for ${tool} is out of reach here`);
+      missing.set(tool, `a library for ${tool} cannot be downloaded`);
       return true;
     },
   };

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type CommandLine, commandLine, OTHER_SECRET_KEY, TEST_SECRET_KEY } from '../../support/command-line.ts';
 import { shellBlocksUnder } from '../../support/document-blocks.ts';
 import { servePaybell, tempFolder } from '../../support/paybell.ts';
-import { sitDown } from '../../support/reader.ts';
+import { createReader } from '../../support/reader.ts';
 import { eventIds, sendAll } from '../../support/sending.ts';
 import { Client } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
@@ -140,7 +140,7 @@ describe('a backup taken under load', () => {
     const sending = sendAll([client], eventIds(2_000));
     await until('some were accepted', () => sending.acknowledged.size >= 200);
     const before = [...sending.acknowledged];
-    await sitDown({}, serving.path).type(backUp);
+    await createReader({}, serving.path).run(backUp);
     const during = sending.acknowledged.size;
     await sending.done;
     await first.stop();
@@ -148,7 +148,7 @@ describe('a backup taken under load', () => {
     expect(sending.acknowledged.size).toBe(2_000);
 
     cpSync(join(serving.path, 'backups'), join(elsewhere.path, 'backups'), { recursive: true });
-    expect(await sitDown({}, elsewhere.path).type(restore)).toContain('ok       secret key');
+    expect(await createReader({}, elsewhere.path).run(restore)).toContain('ok       secret key');
     const copy = contentsOf(join(elsewhere.path, 'backups/paybell.db'));
     expect(copy.eventsWithoutAllDeliveries).toBe(0);
     expect(before.filter((id) => !copy.events.has(id))).toEqual([]);
