@@ -48,7 +48,7 @@ export class Tab implements AsyncDisposable {
     await this.page.goto(path);
     await this.page.getByLabel('Entity ID').fill(credentials.entityId);
     await this.page.getByLabel('API key').fill(credentials.apiKey);
-    if (remember) await this.page.getByLabel('Remember').check();
+    if (remember) await this.page.getByLabel('Stay signed in').check();
     await this.page.getByRole('button', { name: 'Sign in' }).click();
     await this.page.getByRole('navigation', { name: 'Views' }).waitFor();
   }

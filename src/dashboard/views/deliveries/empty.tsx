@@ -3,6 +3,7 @@ import { PastTheEnd } from '../../components/lists/past-the-end.tsx';
 import { Empty } from '../../components/view/states.tsx';
 import { DASHBOARD_PATHS } from '../../paths.ts';
 import { Link } from '../../router.tsx';
+import { clearFilters } from './filters/filters.tsx';
 
 export function NoDeliveries() {
   return (
@@ -17,12 +18,12 @@ export function NoDeliveries() {
 }
 
 /** There are deliveries, but none on this page or for these filters. */
-export function NoMatches({ total, limit, clear }: { total: number; limit: number; clear: () => void }) {
+export function NoMatches({ total, limit }: { total: number; limit: number }) {
   if (total > 0) return <PastTheEnd total={total} limit={limit} />;
   return (
     <Empty icon="search" title="No matching deliveries">
       <p>No delivery matches these filters. New deliveries that do appear here automatically.</p>
-      <button type="button" class="button" onClick={clear}>
+      <button type="button" class="button" onClick={clearFilters}>
         Show all deliveries
       </button>
     </Empty>

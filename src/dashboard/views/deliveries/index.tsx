@@ -14,7 +14,7 @@ import { BulkResendDialog } from './bulk-resend/dialog.tsx';
 import { BulkResendProgress } from './bulk-resend/progress.tsx';
 import { NoDeliveries, NoMatches } from './empty.tsx';
 import { FILTER_NAMES, type FilterValues } from './filters/filter-fields.tsx';
-import { clearFilters, DeliveryFilters } from './filters/filters.tsx';
+import { DeliveryFilters } from './filters/filters.tsx';
 import { closePanel, DeliveryPanel } from './panel/index.tsx';
 import { DeliveryTable } from './table.tsx';
 import { useDeliveryList } from './use-delivery-list.ts';
@@ -69,7 +69,7 @@ export function Deliveries() {
           ) : total === 0 && Object.keys(filters).length === 0 ? (
             <NoDeliveries />
           ) : (
-            <NoMatches total={total} limit={limit} clear={clearFilters} />
+            <NoMatches total={total} limit={limit} />
           )}
           {total === 0 ? null : (
             <Pager

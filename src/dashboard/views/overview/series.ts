@@ -40,7 +40,7 @@ export function chartsOf(stats: Stats): ChartData[] {
   return [
     {
       title: `Accepted and delivered per ${stats.interval}`,
-      description: `A gap between the lines means that deliveries wait, retry or fail. The last ${stats.interval} is still in progress.`,
+      description: `A gap means that deliveries wait or fail. The last ${stats.interval} is still in progress.`,
       timestamps,
       text: countText,
       minTop: 4,
@@ -79,7 +79,7 @@ export type BacklogSample = { readonly atS: number; readonly waiting: number; re
 export function backlogChart(samples: readonly BacklogSample[]): ChartData {
   return {
     title: 'Backlog age',
-    description: 'How long the oldest waiting delivery has been overdue, since you opened the dashboard.',
+    description: 'How long the oldest delivery is overdue, since you opened the dashboard.',
     timestamps: samples.map(({ atS }) => atS),
     text: (ms) => (ms === null || ms === undefined ? '–' : durationText(ms)),
     minTop: 1_000,

@@ -20,7 +20,7 @@ export function Secrets() {
     <>
       <ViewHead
         title="Secrets"
-        description="Every request is signed with each active secret, so that receivers can verify who sent it and that it was not altered."
+        description="Every request is signed with each active secret, so that receivers can verify it."
       >
         <ActionButton needs="secrets:write" onClick={() => setRotating(true)}>
           <Icon name="retry" size={14} />

@@ -34,8 +34,8 @@ export function SignatureVerifier() {
     <section class="card verifier">
       <h2>Verify a signature</h2>
       <p class="muted">
-        Paste a request as your receiver got it. Your browser verifies it with the library that receivers use: the body,
-        signature and secret are not sent to the server, only the <code>webhook-id</code> is.
+        Paste a request as your receiver got it. Your browser verifies it with the library that receivers use. Only the{' '}
+        <code>webhook-id</code> is sent to the server; the body, signature and secret are not.
       </p>
       {crypto.subtle === undefined ? <NoCrypto /> : null}
       <form

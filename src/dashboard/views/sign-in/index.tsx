@@ -41,7 +41,7 @@ export function SignIn() {
           </p>
         )}
         {problem === null ? null : <ProblemAlert problem={problem} />}
-        <Field label="Entity ID" hint="An entity is a tenant: it owns its webhooks, events, API keys and secrets.">
+        <Field label="Entity ID" hint="An entity is a tenant: it owns webhooks, events and API keys.">
           {(control) => (
             <input {...control} name="entityId" class="mono" required placeholder="ent_…" autocomplete="username" />
           )}
@@ -61,9 +61,7 @@ export function SignIn() {
         </Field>
         <label class="check">
           <input type="checkbox" name="remember" />
-          <span>
-            Remember me on this device <span class="muted">(otherwise until you close this tab)</span>
-          </span>
+          <span>Stay signed in after this tab is closed</span>
         </label>
         <button type="submit" class="button button-primary button-wide" disabled={busy}>
           {busy ? 'Signing in…' : 'Sign in'}

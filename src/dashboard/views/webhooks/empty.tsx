@@ -2,7 +2,7 @@ import { Icon } from '../../components/icon.tsx';
 import { PastTheEnd } from '../../components/lists/past-the-end.tsx';
 import { Curl } from '../../components/values/copy.tsx';
 import { Empty } from '../../components/view/states.tsx';
-import { changeQuery } from '../../router.tsx';
+import { clearFilters } from './filters.tsx';
 
 const FIRST_REGISTRATION = {
   postUrl: 'https://example.com/hooks/paybell',
@@ -30,11 +30,7 @@ export function NoMatches({ total, limit }: { total: number; limit: number }) {
   return (
     <Empty icon="search" title="No matching webhooks">
       <p>No webhook matches these filters.</p>
-      <button
-        type="button"
-        class="button"
-        onClick={() => changeQuery({ networkId: null, event: null, webhookId: null, page: null })}
-      >
+      <button type="button" class="button" onClick={clearFilters}>
         Show all webhooks
       </button>
     </Empty>

@@ -12,6 +12,10 @@ function filterBy(name: string, value: string): void {
   changeQuery({ [name]: value.trim(), page: null });
 }
 
+export function clearFilters(): void {
+  changeQuery({ networkId: null, event: null, webhookId: null, page: null });
+}
+
 export function Filters({ query, coverage, filtered }: FiltersProps) {
   const networkId = query.get('networkId') ?? '';
   const networks = coverage?.networks.map((network) => network.networkId) ?? [];
@@ -55,12 +59,7 @@ export function Filters({ query, coverage, filtered }: FiltersProps) {
         )}
       </Field>
       <SortField query={query} />
-      <button
-        type="button"
-        class="button"
-        disabled={!filtered}
-        onClick={() => changeQuery({ networkId: null, event: null, webhookId: null, page: null })}
-      >
+      <button type="button" class="button" disabled={!filtered} onClick={clearFilters}>
         <Icon name="cross" size={14} />
         Clear
       </button>

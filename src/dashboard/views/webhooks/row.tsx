@@ -23,7 +23,7 @@ const WRITE = 'webhooks:write';
 
 const REASONS: Readonly<Record<string, string>> = {
   gone: 'The endpoint responded with 410 Gone',
-  failing: 'No successful delivery for 5 days',
+  failing: 'All attempts have failed for 5 days',
 };
 
 export function WebhookRow({ webhook, health, deletion, onEdit, onTest, onResume }: RowProps) {

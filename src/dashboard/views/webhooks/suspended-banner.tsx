@@ -6,7 +6,7 @@ import { Link, urlFor } from '../../router.tsx';
 
 const MAX_SHOWN = 4;
 
-/** Links to every suspended webhook, also to those on other pages of the list. */
+/** Links to the suspended webhooks, which may be on other pages of the list. */
 export function SuspendedBanner({ coverage }: { coverage: Coverage | null }) {
   const cells = (coverage?.networks ?? []).flatMap(({ networkId, events }) =>
     events.filter(({ suspended }) => suspended > 0).map(({ event, suspended }) => ({ networkId, event, suspended })),

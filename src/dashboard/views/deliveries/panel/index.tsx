@@ -48,7 +48,7 @@ export function closePanel(deliveryId: string): void {
   document.getElementById(`row-${deliveryId}`)?.querySelector('a')?.focus({ preventScroll: true });
 }
 
-/** The same width as in panel.css, below which the panel is under the list instead of next to it. */
+/** The same width as in deliveries.css, below which the panel is under the list instead of next to it. */
 const STACKED = matchMedia('(max-width: 64rem)');
 
 /** Moves the focus for screen readers and, on a phone, scrolls to the panel. */
