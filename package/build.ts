@@ -1,13 +1,13 @@
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import root from '../package.json' with { type: 'json' };
 import { bundleDeclarations } from './declarations.ts';
-import { wireTypes } from './wire-types.ts';
+import { writeOutAliases } from './schema-aliases.ts';
 
 /**
- * Makes the package that integrators install, in dist/package: the client and the verifier, each one module with its
- * declarations, and no dependencies. `npm run build:package && npm pack ./dist/package`; another folder may be named.
+ * Builds the package that integrators install: the client and the verifier, each as one module with its declarations
+ * and without dependencies. `npm run build:package` writes it to dist/package, or to the folder given as an argument.
  */
 
 const ROOT = resolve(import.meta.dir, '..');
@@ -18,9 +18,9 @@ export async function buildPackage(outDir: string): Promise<void> {
   const declarations = await mkdtemp(join(tmpdir(), 'paybell-declarations-'));
   try {
     await emitDeclarations(declarations);
+    const read = async (path: string) =>
+      writeOutAliases(await Bun.file(path).text(), join(ROOT, 'src', relative(declarations, path)));
     for (const entry of ENTRIES) {
-      const read = (path: string) =>
-        path === join(declarations, 'client/types.d.ts') ? Promise.resolve(wireTypes()) : Bun.file(path).text();
       const text = await bundleDeclarations(join(declarations, entry, 'package.d.ts'), read);
       await Promise.all([
         Bun.write(join(outDir, `${entry}.d.ts`), text),
@@ -42,10 +42,10 @@ async function emitDeclarations(outDir: string): Promise<void> {
   const project = join(import.meta.dir, 'tsconfig.json');
   const child = Bun.spawn([compiler, '-p', project, '--outDir', outDir], { stdout: 'pipe', stderr: 'inherit' });
   const output = await new Response(child.stdout).text();
-  if ((await child.exited) !== 0) throw new Error(`the declarations could not be made:\n${output}`);
+  if ((await child.exited) !== 0) throw new Error(`tsc could not emit the declarations:\n${output}`);
 }
 
-/** One file each: nothing to resolve, and nothing to import that was not meant to be. */
+/** One file for each entry, so that users can import nothing but the two entries. */
 async function bundleModule(entry: string, format: 'esm' | 'cjs'): Promise<string> {
   const { outputs } = await Bun.build({
     entrypoints: [join(ROOT, 'src', entry, 'package.ts')],
@@ -73,7 +73,7 @@ function manifest() {
   };
 }
 
-/** Receivers are often older than ES modules: both kinds, each with declarations of its own kind. */
+/** Many receivers still use CommonJS, so the package has both formats, each with its own declarations. */
 function conditions(entry: string) {
   return {
     import: { types: `./${entry}.d.ts`, default: `./${entry}.js` },

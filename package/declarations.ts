@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path';
 
-/** One declaration file out of those that the compiler made of each module. */
+/** Bundles the declarations that the compiler emits for each module into one file. */
 
 const RELATIVE_IMPORT = /^import (?:type )?\{[^}]*\} from '(\.[^']+)';\n/gm;
 const RELATIVE_EXPORT = /^export (?:type )?(?:\{([^}]*)\}|\*) from '(\.[^']+)';\n/gm;
@@ -9,24 +9,24 @@ const DECLARED = /^export (?=(?:declare (?:class|function|const) |type |interfac
 export type ReadDeclaration = (path: string) => Promise<string>;
 
 /**
- * Every module that the entry reaches, one after the other, each once. What the entry does not show loses its `export`,
- * so that a user sees what is meant for users and nothing else.
+ * The declarations of every module that the entry imports, directly or not, each once. Only what the entry exports
+ * keeps its `export`, so that users see nothing internal.
  */
 export async function bundleDeclarations(entry: string, read: ReadDeclaration): Promise<string> {
   const texts = new Map<string, string>();
   await collect(entry, read, texts);
-  const shown = await namesShown(entry, read);
+  const exported = await exportedNames(entry, read);
   const own = [...texts.values()].map((text) =>
     text
       .replace(RELATIVE_IMPORT, '')
       .replace(RELATIVE_EXPORT, '')
-      .replace(DECLARED, (match, name: string) => (shown.has(name) ? match : ''))
+      .replace(DECLARED, (match, name: string) => (exported.has(name) ? match : ''))
       .replace(/^export \{\};\n/gm, '')
       .trim(),
   );
-  const leftOut = own.flatMap((text) => text.match(/^import .*$|^export .* from .*$/gm) ?? []);
-  if (leftOut.length > 0) throw new Error(`declarations reach outside the package: ${leftOut.join(' ')}`);
-  // Without this line every declaration of the file would count as exported.
+  const external = own.flatMap((text) => text.match(/^import .*$|^export .* from .*$/gm) ?? []);
+  if (external.length > 0) throw new Error(`declarations reach outside the package: ${external.join(' ')}`);
+  // Without this line TypeScript would treat every declaration of the file as exported.
   return `${own.filter((text) => text !== '').join('\n\n')}\n\nexport {};\n`;
 }
 
@@ -45,18 +45,19 @@ function targetsOf(path: string, text: string): string[] {
   return specifiers.map((specifier) => resolve(dirname(path), specifier).replace(/\.ts$/, '.d.ts'));
 }
 
-/** The names in the entry's export lists, and all of a module that it shows whole. */
-async function namesShown(entry: string, read: ReadDeclaration): Promise<Set<string>> {
+/** The names in the entry's export lists, and all types of a module that it exports with `export type *`. */
+async function exportedNames(entry: string, read: ReadDeclaration): Promise<Set<string>> {
   const text = await read(entry);
-  const shown = new Set<string>();
+  const exported = new Set<string>();
   for (const [, list, specifier = ''] of text.matchAll(RELATIVE_EXPORT)) {
     const target = resolve(dirname(entry), specifier).replace(/\.ts$/, '.d.ts');
-    const names = list?.split(',') ?? (await namesDeclared(await read(target)));
-    for (const name of names) shown.add(name.replace(/^\s*type /, '').trim());
+    const names = list?.split(',') ?? typesDeclared(await read(target));
+    for (const name of names) exported.add(name.replace(/^\s*type /, '').trim());
   }
-  return shown;
+  return exported;
 }
 
-async function namesDeclared(text: string): Promise<string[]> {
-  return [...text.matchAll(DECLARED)].map((match) => match[1] ?? '');
+/** Without the classes: as types alone they could not be told from values that the module does not have. */
+function typesDeclared(text: string): string[] {
+  return [...text.matchAll(/^export (?:type|interface) (\w+)/gm)].map((match) => match[1] ?? '');
 }

@@ -1,20 +1,35 @@
-import { OPERATIONS } from './operations.ts';
-import { allPages } from './pages.ts';
-import type { CallOptions, Transport } from './transport.ts';
+import type { z } from 'zod';
 import type {
-  ApiKey,
-  ApiKeyList,
-  ApiKeyListQuery,
-  CreatedApiKey,
-  Entity,
-  EntityList,
-  EntityListQuery,
-  NewApiKey,
-  NewEntity,
-  ProvisionedEntity,
-} from './types.ts';
+  apiKeyListQuerySchema,
+  apiKeyListSchema,
+  apiKeySchema,
+  createdApiKeySchema,
+  entityListQuerySchema,
+  entityListSchema,
+  entitySchema,
+  newApiKeySchema,
+  newEntitySchema,
+  provisionedSchema,
+} from '../contract/admin.ts';
+import { allPages } from './pages.ts';
+import type { Query } from './schema-types.ts';
+import type { CallOptions, Transport } from './transport.ts';
 
-/** What only the operator's key opens. What makes something is not tried again after a lost answer: look first. */
+export type Entity = z.output<typeof entitySchema>;
+export type EntityList = z.output<typeof entityListSchema>;
+export type EntityListQuery = Query<typeof entityListQuerySchema>;
+export type NewEntity = z.input<typeof newEntitySchema>;
+export type ProvisionedEntity = z.output<typeof provisionedSchema>;
+export type ApiKey = z.output<typeof apiKeySchema>;
+export type ApiKeyList = z.output<typeof apiKeyListSchema>;
+export type ApiKeyListQuery = Query<typeof apiKeyListQuerySchema>;
+export type NewApiKey = z.input<typeof newApiKeySchema>;
+export type CreatedApiKey = z.output<typeof createdApiKeySchema>;
+
+/**
+ * What only the operator's key may do. `createEntity` and `createKey` are not repeated after a lost response: list
+ * first, to see whether the entity or key exists.
+ */
 export class Admin {
   readonly #transport: Transport;
 
@@ -23,40 +38,46 @@ export class Admin {
   }
 
   listEntities(query: EntityListQuery = {}, options?: CallOptions): Promise<EntityList> {
-    return this.#transport.call(OPERATIONS.listEntities, { query }, options);
+    return this.#transport.call({ method: 'GET', path: '/entities', isAdmin: true, query }, options);
   }
 
   listAllEntities(query: EntityListQuery = {}, options?: CallOptions): AsyncGenerator<Entity, void, undefined> {
-    const read = async (asked: EntityListQuery, given: CallOptions) => {
-      const { totalResults, entities } = await this.listEntities(asked, given);
+    const readPage = async (page: EntityListQuery, pageOptions: CallOptions) => {
+      const { totalResults, entities } = await this.listEntities(page, pageOptions);
       return { totalResults, items: entities };
     };
-    return allPages(read, ({ entityId }) => entityId, query, options);
+    return allPages(readPage, ({ entityId }) => entityId, query, options);
   }
 
-  /** An entity and its first key, which is shown only this once. */
+  /** Creates an entity and its first key, which is returned only this once. */
   createEntity(entity: NewEntity, options?: CallOptions): Promise<ProvisionedEntity> {
-    return this.#transport.call(OPERATIONS.createEntity, { json: entity }, options);
+    return this.#transport.call(
+      { method: 'POST', path: '/entities', isAdmin: true, json: entity, isIdempotent: false },
+      options,
+    );
   }
 
   listKeys(query: ApiKeyListQuery = {}, options?: CallOptions): Promise<ApiKeyList> {
-    return this.#transport.call(OPERATIONS.listApiKeys, { query }, options);
+    return this.#transport.call({ method: 'GET', path: '/keys', isAdmin: true, query }, options);
   }
 
   listAllKeys(query: ApiKeyListQuery = {}, options?: CallOptions): AsyncGenerator<ApiKey, void, undefined> {
-    const read = async (asked: ApiKeyListQuery, given: CallOptions) => {
-      const { totalResults, keys } = await this.listKeys(asked, given);
+    const readPage = async (page: ApiKeyListQuery, pageOptions: CallOptions) => {
+      const { totalResults, keys } = await this.listKeys(page, pageOptions);
       return { totalResults, items: keys };
     };
-    return allPages(read, ({ keyId }) => keyId, query, options);
+    return allPages(readPage, ({ keyId }) => keyId, query, options);
   }
 
-  /** A key, which is shown only this once. */
+  /** Creates a key, which is returned only this once. */
   createKey(key: NewApiKey, options?: CallOptions): Promise<CreatedApiKey> {
-    return this.#transport.call(OPERATIONS.createApiKey, { json: key }, options);
+    return this.#transport.call(
+      { method: 'POST', path: '/keys', isAdmin: true, json: key, isIdempotent: false },
+      options,
+    );
   }
 
   revokeKey(keyId: string, options?: CallOptions): Promise<ApiKey> {
-    return this.#transport.call(OPERATIONS.revokeApiKey, { id: keyId }, options);
+    return this.#transport.call({ method: 'DELETE', path: '/keys/{keyId}', isAdmin: true, id: keyId }, options);
   }
 }

@@ -1,9 +1,14 @@
-import { OPERATIONS } from './operations.ts';
+import type { z } from 'zod';
+import type { auditEntrySchema, auditListQuerySchema, auditListSchema } from '../contract/audit.ts';
 import { allPages } from './pages.ts';
+import type { Query } from './schema-types.ts';
 import type { CallOptions, Transport } from './transport.ts';
-import type { AuditEntry, AuditList, AuditListQuery } from './types.ts';
 
-/** Who changed what. */
+export type AuditEntry = z.output<typeof auditEntrySchema>;
+export type AuditList = z.output<typeof auditListSchema>;
+export type AuditListQuery = Query<typeof auditListQuerySchema>;
+
+/** The log of who changed what. */
 export class Audit {
   readonly #transport: Transport;
 
@@ -12,14 +17,14 @@ export class Audit {
   }
 
   list(query: AuditListQuery = {}, options?: CallOptions): Promise<AuditList> {
-    return this.#transport.call(OPERATIONS.listAudit, { query }, options);
+    return this.#transport.call({ method: 'GET', path: '/audit', query }, options);
   }
 
   listAll(query: AuditListQuery = {}, options?: CallOptions): AsyncGenerator<AuditEntry, void, undefined> {
-    const read = async (asked: AuditListQuery, given: CallOptions) => {
-      const { totalResults, audit } = await this.list(asked, given);
+    const readPage = async (page: AuditListQuery, pageOptions: CallOptions) => {
+      const { totalResults, audit } = await this.list(page, pageOptions);
       return { totalResults, items: audit };
     };
-    return allPages(read, ({ auditId }) => auditId, query, options);
+    return allPages(readPage, ({ auditId }) => auditId, query, options);
   }
 }

@@ -1,15 +1,25 @@
-import { OPERATIONS } from './operations.ts';
-import { allPages } from './pages.ts';
-import type { CallOptions, Transport } from './transport.ts';
+import type { z } from 'zod';
 import type {
-  Count,
-  Delivery,
-  DeliveryDetail,
-  DeliveryList,
-  DeliveryListQuery,
-  DeliveryMatch,
-  Redelivery,
-} from './types.ts';
+  attemptSchema,
+  deliveryDetailSchema,
+  deliveryListQuerySchema,
+  deliveryListSchema,
+  deliverySchema,
+  redeliverQuerySchema,
+  redeliverySchema,
+} from '../contract/deliveries.ts';
+import { allPages } from './pages.ts';
+import type { Match, Query } from './schema-types.ts';
+import type { CallOptions, Transport } from './transport.ts';
+import type { Count } from './webhooks.ts';
+
+export type Attempt = z.output<typeof attemptSchema>;
+export type Delivery = z.output<typeof deliverySchema>;
+export type DeliveryDetail = z.output<typeof deliveryDetailSchema>;
+export type DeliveryList = z.output<typeof deliveryListSchema>;
+export type DeliveryListQuery = Query<typeof deliveryListQuerySchema>;
+export type DeliveryMatch = Match<typeof redeliverQuerySchema>;
+export type Redelivery = z.output<typeof redeliverySchema>;
 
 export class Deliveries {
   readonly #transport: Transport;
@@ -19,41 +29,46 @@ export class Deliveries {
   }
 
   list(query: DeliveryListQuery = {}, options?: CallOptions): Promise<DeliveryList> {
-    return this.#transport.call(OPERATIONS.listDeliveries, { query }, options);
+    return this.#transport.call({ method: 'GET', path: '/deliveries', query }, options);
   }
 
-  /** Every delivery that matches, page after page. */
+  /** Every matching delivery, page after page. */
   listAll(query: DeliveryListQuery = {}, options?: CallOptions): AsyncGenerator<Delivery, void, undefined> {
-    const read = async (asked: DeliveryListQuery, given: CallOptions) => {
-      const { totalResults, deliveries } = await this.list(asked, given);
+    const readPage = async (page: DeliveryListQuery, pageOptions: CallOptions) => {
+      const { totalResults, deliveries } = await this.list(page, pageOptions);
       return { totalResults, items: deliveries };
     };
-    return allPages(read, ({ deliveryId }) => deliveryId, query, options);
+    return allPages(readPage, ({ deliveryId }) => deliveryId, query, options);
   }
 
-  /** With its body and every attempt. */
+  /** A delivery with its body and its attempts. */
   get(deliveryId: string, options?: CallOptions): Promise<DeliveryDetail> {
-    return this.#transport.call(OPERATIONS.readDelivery, { id: deliveryId }, options);
+    return this.#transport.call({ method: 'GET', path: '/deliveries/{deliveryId}', id: deliveryId }, options);
   }
 
-  /** One more post, whatever the delivery's state. */
+  /**
+   * Sends the delivery again, whatever its status. A repeated call sends it once more with the same `webhook-id`, which
+   * the receiver knows already.
+   */
   redeliver(deliveryId: string, options?: CallOptions): Promise<Delivery> {
-    return this.#transport.call(OPERATIONS.redeliver, { id: deliveryId }, options);
+    const path = '/deliveries/{deliveryId}/redeliver';
+    return this.#transport.call({ method: 'POST', path, id: deliveryId }, options);
   }
 
-  /** One more post for all that match, in the background; at least one filter is needed. */
+  /** Sends all matching deliveries again, in the background. At least one filter is required. */
   redeliverMatching(match: DeliveryMatch, options?: CallOptions): Promise<Redelivery> {
-    return this.#transport.call(OPERATIONS.redeliverMany, { query: match }, options);
+    const path = '/deliveries/redeliver';
+    return this.#transport.call({ method: 'POST', path, query: match, isIdempotent: false }, options);
   }
 
-  /** How many `redeliverMatching` would send again. */
+  /** How many deliveries `redeliverMatching` would send again. */
   countRedelivering(match: DeliveryMatch, options?: CallOptions): Promise<Count> {
-    const sent = { query: { ...match, dryRun: true }, once: false };
-    return this.#transport.call(OPERATIONS.redeliverMany, sent, options);
+    const query = { ...match, dryRun: true };
+    return this.#transport.call({ method: 'POST', path: '/deliveries/redeliver', query }, options);
   }
 
-  /** How far a `redeliverMatching` has come. */
+  /** The progress of a `redeliverMatching`. */
   redelivery(redeliveryId: string, options?: CallOptions): Promise<Redelivery> {
-    return this.#transport.call(OPERATIONS.readRedelivery, { id: redeliveryId }, options);
+    return this.#transport.call({ method: 'GET', path: '/redeliveries/{redeliveryId}', id: redeliveryId }, options);
   }
 }

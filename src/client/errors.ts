@@ -1,12 +1,18 @@
-import type { InputError, ProblemCode } from './types.ts';
+import type { PROBLEMS } from '../contract/problems.ts';
 
-/** Whatever goes wrong between this program and the service; what an abort throws is the caller's own reason. */
+/** Every error of the client, except that an aborted call throws the reason of the caller's own signal. */
 export class PaybellError extends Error {
   override readonly name: string = 'PaybellError';
 }
 
+/** The kind of problem, for programs; stable. */
+export type ProblemCode = keyof typeof PROBLEMS;
+
 /** A code of the catalogue, or one that a newer service has added. */
 export type ErrorCode = ProblemCode | 'unexpected_answer' | (string & {});
+
+/** One invalid input: where it is, its name, and how to fix it. */
+export type Fault = { in: 'query' | 'path' | 'header' | 'body'; name: string; message: string };
 
 type ProblemFields = {
   type: string;
@@ -15,31 +21,31 @@ type ProblemFields = {
   detail: string;
   code: ErrorCode;
   requestId: string | null;
-  errors?: readonly InputError[];
+  errors?: readonly Fault[];
 };
 
-/** The service refused: the fields of its problem (RFC 9457), or what can be said of an answer that has none. */
+/** The service refused the request: the fields of its problem (RFC 9457). */
 export class ProblemError extends PaybellError {
   override readonly name = 'ProblemError';
   readonly type: string;
   readonly title: string;
   readonly status: number;
   readonly detail: string;
-  /** Stable, for programs; `unexpected_answer` when something other than Paybell answered. */
+  /** Stable, for programs; `unexpected_answer` when the response did not come from Paybell. */
   readonly code: ErrorCode;
-  /** Name it when you ask for help. */
+  /** Include it when you ask for help. */
   readonly requestId: string | null;
-  /** Every input that was at fault. */
-  readonly errors: readonly InputError[];
-  /** How long the service asks to wait before the next try; null when it does not say. */
+  /** Every invalid input. */
+  readonly errors: readonly Fault[];
+  /** How long the service asks to wait before the next attempt; null when it does not say. */
   readonly retryAfterS: number | null;
 
   constructor(
     { type, title, status, detail, code, requestId, errors = [] }: ProblemFields,
     retryAfterS: number | null,
   ) {
-    const faults = errors.map((fault) => ` ${fault.in} ${fault.name} ${fault.message}.`).join('');
-    super(`${status} ${code}: ${detail}${faults}`);
+    const inputs = errors.map((error) => ` ${error.in} ${error.name} ${error.message}.`).join('');
+    super(`${status} ${code}: ${detail}${inputs}`);
     this.type = type;
     this.title = title;
     this.status = status;
@@ -51,22 +57,22 @@ export class ProblemError extends PaybellError {
   }
 }
 
-/** No answer came: refused, cut, no such host. `cause` is what `fetch` said. */
+/** No response came: connection refused, connection reset, unknown host. `cause` is the error of `fetch`. */
 export class ConnectionError extends PaybellError {
   override readonly name = 'ConnectionError';
 }
 
-/** No whole answer came within the time limit. */
+/** No complete response came within the time limit. */
 export class TimeLimitError extends PaybellError {
   override readonly name = 'TimeLimitError';
 }
 
-/** Reads the body once; what is no problem of Paybell's (a proxy's page, say) still becomes an error with a status. */
-export async function problemIn(response: Response): Promise<ProblemError> {
+/** The problem in a response. One that is not Paybell's, such as the error page of a proxy, keeps its status. */
+export async function readProblem(response: Response): Promise<ProblemError> {
   const text = await response.text();
-  const retryAfterS = retryAfterOf(response.headers.get('retry-after'));
-  const fields = response.headers.get('content-type')?.startsWith('application/problem+json') ? asFields(text) : null;
-  return new ProblemError(fields ?? unexpected(response, text), retryAfterS);
+  const retryAfterS = parseRetryAfter(response.headers.get('retry-after'));
+  const isProblem = response.headers.get('content-type')?.startsWith('application/problem+json') ?? false;
+  return new ProblemError((isProblem ? parseProblem(text) : null) ?? unexpected(response, text), retryAfterS);
 }
 
 const MAX_SHOWN = 200;
@@ -77,22 +83,36 @@ function unexpected(response: Response, text: string): ProblemFields {
     type: 'about:blank',
     title: response.statusText,
     status: response.status,
-    detail: `The answer is not one of Paybell's; is the URL right?${shown === '' ? '' : ` It begins: ${shown}`}`,
+    detail: `The response did not come from Paybell; check the URL.${shown === '' ? '' : ` It begins: ${shown}`}`,
     code: 'unexpected_answer',
     requestId: response.headers.get('x-request-id'),
   };
 }
 
-function asFields(text: string): ProblemFields | null {
+function parseProblem(text: string): ProblemFields | null {
   try {
-    return JSON.parse(text) as ProblemFields;
+    const value: unknown = JSON.parse(text);
+    return isProblem(value) ? value : null;
   } catch {
     return null;
   }
 }
 
-/** Seconds or a date, as RFC 9110 has it. */
-function retryAfterOf(header: string | null): number | null {
+/** A proxy may answer with a problem of its own, which has other members. */
+function isProblem(value: unknown): value is ProblemFields {
+  if (typeof value !== 'object' || value === null) return false;
+  const problem: Partial<Record<keyof ProblemFields, unknown>> = value;
+  const texts = [problem.type, problem.title, problem.detail, problem.code];
+  return (
+    texts.every((text) => typeof text === 'string') &&
+    typeof problem.status === 'number' &&
+    (problem.requestId === null || typeof problem.requestId === 'string') &&
+    (problem.errors === undefined || Array.isArray(problem.errors))
+  );
+}
+
+/** Seconds or a date (RFC 9110). */
+function parseRetryAfter(header: string | null): number | null {
   if (header === null) return null;
   if (/^\d{1,9}$/.test(header)) return Number(header);
   const untilMs = Date.parse(header) - Date.now();

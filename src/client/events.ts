@@ -1,15 +1,22 @@
-import { OPERATIONS } from './operations.ts';
+import type { z } from 'zod';
+import type { eventListQuerySchema, eventListSchema, eventSchema } from '../contract/deliveries.ts';
+import type { acceptedSchema, batchResultsSchema } from '../contract/events.ts';
 import { allPages } from './pages.ts';
+import type { Query } from './schema-types.ts';
 import type { CallOptions, Transport } from './transport.ts';
-import type { AcceptedEvent, BatchResults, Event, EventList, EventListQuery } from './types.ts';
 
-/** Whatever fields the event has. `eventId` makes it known again: without one, the client chooses one. */
+/** An event with any fields. `eventId` identifies it across attempts: the client chooses one where none is given. */
 export type NewEvent = { event: string; networkId: number; eventId?: string; [field: string]: unknown };
+export type AcceptedEvent = z.output<typeof acceptedSchema>;
+export type BatchResults = z.output<typeof batchResultsSchema>;
+export type Event = z.output<typeof eventSchema>;
+export type EventList = z.output<typeof eventListSchema>;
+export type EventListQuery = Query<typeof eventListQuerySchema>;
 
 const JSON_TYPE = 'application/json';
 const NDJSON_TYPE = 'application/x-ndjson';
 
-/** What the service takes in one batch. */
+/** The service's limits on one batch. */
 const MAX_BATCH_EVENTS = 1_000;
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 
@@ -20,59 +27,58 @@ export class Events {
     this.#transport = transport;
   }
 
-  /** Answered once the event and all its deliveries are stored. */
+  /** Returns once the event and all its deliveries are stored. */
   publish(event: NewEvent, options?: CallOptions): Promise<AcceptedEvent> {
-    const body = JSON.stringify(withId(event));
-    return this.#transport.call(OPERATIONS.sendEvent, { text: { type: JSON_TYPE, body } }, options);
+    const text = { type: JSON_TYPE, body: JSON.stringify(withId(event)) };
+    return this.#transport.call({ method: 'POST', path: '/events', text }, options);
   }
 
   /**
-   * The exact text, for whoever has it already: the same bytes go to every receiver. Without an `eventId` in it a lost
-   * answer cannot be told from a lost request, and it is not tried again.
+   * Publishes an event that is JSON text already; every receiver gets the same bytes. It is not repeated after a lost
+   * response unless it has an `eventId`, because the service could not tell a repetition from a new event.
    */
   publishText(body: string, options?: CallOptions): Promise<AcceptedEvent> {
-    const sent = { text: { type: JSON_TYPE, body }, once: !hasId(body) };
-    return this.#transport.call(OPERATIONS.sendEvent, sent, options);
+    const text = { type: JSON_TYPE, body };
+    return this.#transport.call({ method: 'POST', path: '/events', text, isIdempotent: hasId(body) }, options);
   }
 
-  /** Any number, in as few requests as the service's limits allow; one result for each, in their order. */
+  /** Publishes any number of events, in batches of the size that the service allows; one result each, in their order. */
   async publishBatch(events: Iterable<NewEvent>, options?: CallOptions): Promise<BatchResults> {
     const results: BatchResults['results'] = [];
-    for (const body of batchesOf(events)) {
-      const sent = { text: { type: NDJSON_TYPE, body } };
-      results.push(...(await this.#transport.call<BatchResults>(OPERATIONS.sendEvents, sent, options)).results);
+    for (const body of toBatches(events)) {
+      const request = { method: 'POST', path: '/events/batch', text: { type: NDJSON_TYPE, body } } as const;
+      results.push(...(await this.#transport.call<BatchResults>(request, options)).results);
     }
     return { results };
   }
 
   list(query: EventListQuery = {}, options?: CallOptions): Promise<EventList> {
-    return this.#transport.call(OPERATIONS.listEvents, { query }, options);
+    return this.#transport.call({ method: 'GET', path: '/events', query }, options);
   }
 
-  /** Every event that matches, page after page. */
+  /** Every matching event, page after page. */
   listAll(query: EventListQuery = {}, options?: CallOptions): AsyncGenerator<Event, void, undefined> {
-    const read = async (asked: EventListQuery, given: CallOptions) => {
-      const { totalResults, events } = await this.list(asked, given);
+    const readPage = async (page: EventListQuery, pageOptions: CallOptions) => {
+      const { totalResults, events } = await this.list(page, pageOptions);
       return { totalResults, items: events };
     };
-    return allPages(read, ({ eventId }) => eventId, query, options);
+    return allPages(readPage, ({ eventId }) => eventId, query, options);
   }
 
   get(eventId: string, options?: CallOptions): Promise<Event> {
-    return this.#transport.call(OPERATIONS.readEvent, { id: eventId }, options);
+    return this.#transport.call({ method: 'GET', path: '/events/{eventId}', id: eventId }, options);
   }
 }
 
-/** Chosen before the first try, so that every try is the same event. */
+/** Chosen before the first attempt, so that every attempt publishes the same event. */
 function withId(event: NewEvent): NewEvent {
   return event.eventId === undefined ? { ...event, eventId: `evt_${randomHex(16)}` } : event;
 }
 
-/** Not `crypto.randomUUID`, which browsers keep from pages that came without TLS. */
-function randomHex(bytes: number): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(bytes)), (byte) => byte.toString(16).padStart(2, '0')).join(
-    '',
-  );
+/** Browsers offer `crypto.randomUUID` only to pages loaded over TLS. */
+function randomHex(byteCount: number): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(byteCount));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 function hasId(body: string): boolean {
@@ -84,7 +90,7 @@ function hasId(body: string): boolean {
   }
 }
 
-function* batchesOf(events: Iterable<NewEvent>): Generator<string, void, undefined> {
+function* toBatches(events: Iterable<NewEvent>): Generator<string, void, undefined> {
   const encoder = new TextEncoder();
   let lines: string[] = [];
   let bytes = 0;

@@ -1,9 +1,20 @@
-/** What `paybell/client` shows. */
+/** The exports of `paybell/client`. */
 
-// biome-ignore lint/performance/noBarrelFile: a package has one front door
-export { ConnectionError, type ErrorCode, PaybellError, ProblemError, TimeLimitError } from './errors.ts';
-export type { NewEvent } from './events.ts';
-export { Paybell } from './paybell.ts';
+export type * from './admin.ts';
+export type * from './audit.ts';
+export type * from './deliveries.ts';
+// biome-ignore lint/performance/noBarrelFile: a package has one entry point
+export {
+  ConnectionError,
+  type ErrorCode,
+  type Fault,
+  PaybellError,
+  type ProblemCode,
+  ProblemError,
+  TimeLimitError,
+} from './errors.ts';
+export type * from './events.ts';
+export { Paybell, type Stats, type StatsQuery } from './paybell.ts';
+export type * from './secrets.ts';
 export type { CallOptions, ClientOptions, Fetch } from './transport.ts';
-export type * from './types.ts';
-export type { TaggedWebhook } from './webhooks.ts';
+export type * from './webhooks.ts';

@@ -1,14 +1,18 @@
+import type { z } from 'zod';
+import type { statsQuerySchema, statsSchema } from '../contract/stats.ts';
 import { Admin } from './admin.ts';
 import { Audit } from './audit.ts';
 import { Deliveries } from './deliveries.ts';
 import { Events } from './events.ts';
-import { OPERATIONS } from './operations.ts';
+import type { Query } from './schema-types.ts';
 import { Secrets } from './secrets.ts';
 import { type CallOptions, type ClientOptions, Transport } from './transport.ts';
-import type { Stats, StatsQuery } from './types.ts';
 import { Webhooks } from './webhooks.ts';
 
-/** A client of one service, for one entity: every operation, over plain `fetch`. */
+export type Stats = z.output<typeof statsSchema>;
+export type StatsQuery = Query<typeof statsQuerySchema>;
+
+/** A client of one service, for one entity. It has a method for every operation and needs nothing but `fetch`. */
 export class Paybell {
   readonly webhooks: Webhooks;
   readonly events: Events;
@@ -29,12 +33,12 @@ export class Paybell {
     this.admin = new Admin(transport);
   }
 
-  /** How events and deliveries fare over time. */
+  /** Counts of events, deliveries and attempts over time, and delivery latency. */
   stats(query: StatsQuery = {}, options?: CallOptions): Promise<Stats> {
-    return this.#transport.call(OPERATIONS.readStats, { query }, options);
+    return this.#transport.call({ method: 'GET', path: '/stats', query }, options);
   }
 
-  /** The same client acting for another entity, which the operator's key may. */
+  /** A client with the same settings for another entity; it takes the operator's key. */
   forEntity(entityId: string): Paybell {
     return new Paybell({ ...this.#transport.options, entityId });
   }

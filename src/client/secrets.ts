@@ -1,6 +1,10 @@
-import { OPERATIONS } from './operations.ts';
+import type { z } from 'zod';
+import type { rotationSchema, secretListSchema, signingSecretSchema } from '../contract/secrets.ts';
 import type { CallOptions, Transport } from './transport.ts';
-import type { Rotation, SecretList } from './types.ts';
+
+export type SigningSecret = z.output<typeof signingSecretSchema>;
+export type SecretList = z.output<typeof secretListSchema>;
+export type Rotation = z.input<typeof rotationSchema>;
 
 export class Secrets {
   readonly #transport: Transport;
@@ -11,11 +15,15 @@ export class Secrets {
 
   /** The signing secrets in force, newest first, and the public key. */
   list(options?: CallOptions): Promise<SecretList> {
-    return this.#transport.call(OPERATIONS.listSecrets, {}, options);
+    return this.#transport.call({ method: 'GET', path: '/webhooks/secret' }, options);
   }
 
-  /** A new secret, the older ones signing beside it for `overlapHours`. Not tried again after a lost answer: read first. */
+  /**
+   * Creates a new secret; the current ones keep signing beside it for `overlapHours`. Not repeated after a lost
+   * response: list first, to see whether the new secret exists.
+   */
   rotate(rotation: Rotation = {}, options?: CallOptions): Promise<SecretList> {
-    return this.#transport.call(OPERATIONS.rotateSecret, { json: rotation }, options);
+    const path = '/webhooks/secret/rotate';
+    return this.#transport.call({ method: 'POST', path, json: rotation, isIdempotent: false }, options);
   }
 }

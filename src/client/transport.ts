@@ -1,73 +1,69 @@
-import { ConnectionError, PaybellError, ProblemError, problemIn, TimeLimitError } from './errors.ts';
-
-export type Operation = {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  readonly path: string;
-  /** Under `/admin/v1`, with the operator's key. */
-  readonly admin?: boolean;
-  /** Each request makes one more: after a lost answer the caller has to look before it asks again. */
-  readonly once?: boolean;
-  /** What is not there after a lost answer is what was asked for. */
-  readonly removes?: boolean;
-};
+import { sleep, startDeadline } from './deadline.ts';
+import { ConnectionError, PaybellError, ProblemError, readProblem, TimeLimitError } from './errors.ts';
+import { isRefusal, waitBeforeRetryMs } from './retry.ts';
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 export type ClientOptions = {
-  /** Where the service is, such as `https://paybell.example.com`. */
+  /** The URL of the service, such as `https://paybell.example.com`. */
   readonly url: string;
   /** A key of the entity, or the operator's. */
   readonly apiKey: string;
-  /** The entity that the key belongs to, or for which the operator acts; only `admin` goes without it. */
+  /** The entity that the key belongs to, or that the operator acts for. Only the methods of `admin` need none. */
   readonly entityId?: string;
-  /** The segment of the path that the service's setting `PROCESSOR` names. */
+  /** The path segment that the service's setting `PROCESSOR` names. */
   readonly processor?: string;
   readonly fetch?: Fetch;
-  /** Time limit of each try, its answer included. */
+  /** The time limit of each attempt, up to the end of its response. */
   readonly timeoutMs?: number;
-  /** How often a call is tried again after a network fault, 429 or 503. */
+  /** How often a call is repeated after a network error, 429, 502, 503 or 504. */
   readonly retries?: number;
 };
 
 export type CallOptions = {
-  /** Ends the call, also while it waits for the next try. */
+  /** Aborts the call, also while it waits for the next attempt. */
   readonly signal?: AbortSignal;
   readonly timeoutMs?: number;
   readonly retries?: number;
 };
 
-/** What one call sends. Made once before the first try, so that every try sends the same bytes. */
-export type Sent = {
+/** One request to one operation of the service. */
+export type ApiRequest = {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Under the base path, with the parameter in braces that `id` fills. */
+  readonly path: string;
   readonly id?: string;
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
   readonly json?: unknown;
   /** A body that is text already. */
   readonly text?: { readonly type: string; readonly body: string };
   readonly ifMatch?: string | undefined;
-  /** That a lost answer must not be followed by another try, though the operation would allow it. */
-  readonly once?: boolean;
+  /** The operation is under `/admin/v1` and takes the operator's key. */
+  readonly isAdmin?: boolean;
+  /** False where each request has an effect of its own: after a lost response the caller has to look before it repeats. */
+  readonly isIdempotent?: boolean;
+  /** After a lost response, 404 means that the first attempt has deleted it. */
+  readonly isDeletion?: boolean;
 };
 
-export type Answered<Data> = { readonly data: Data; readonly headers: Headers };
+type Exchange<Data> = { readonly data: Data; readonly headers: Headers };
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 const DEFAULT_RETRIES = 3;
-const FIRST_WAIT_MS = 250;
-/** Whoever asks for a longer wait is asked again by the caller, who may have better things to do meanwhile. */
-const MAX_WAIT_MS = 30_000;
 
-/** One call: sent, tried again where that is safe and may help, and its answer parsed once. */
+/** Sends requests, repeats them where that is safe, and turns responses into data or errors. */
 export class Transport {
   readonly #options: ClientOptions;
   readonly #fetch: Fetch;
   readonly #base: string;
 
   constructor(options: ClientOptions) {
-    if (!URL.canParse(options.url))
-      throw new TypeError('url must be where the service is, such as https://example.com');
+    if (!URL.canParse(options.url)) {
+      throw new TypeError('url must be the URL of the service, such as https://paybell.example.com');
+    }
     if (options.apiKey === '') throw new TypeError('apiKey must not be empty');
     this.#options = options;
-    // Called through the global object at each use: browsers refuse a detached fetch, and tests replace it.
+    // Read from the global object at each call: browsers refuse a detached fetch, and tests replace it.
     this.#fetch = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
     this.#base = options.url.replace(/\/+$/, '');
   }
@@ -76,131 +72,89 @@ export class Transport {
     return this.#options;
   }
 
-  async call<Data>(operation: Operation, sent: Sent = {}, options: CallOptions = {}): Promise<Data> {
-    return (await this.callWithHeaders<Data>(operation, sent, options)).data;
+  async call<Data>(request: ApiRequest, options?: CallOptions): Promise<Data> {
+    return (await this.exchange<Data>(request, options)).data;
   }
 
-  async callWithHeaders<Data>(operation: Operation, sent: Sent, options: CallOptions): Promise<Answered<Data>> {
-    const url = this.#urlOf(operation, sent);
-    const init = this.#requestOf(operation, sent);
-    const once = sent.once ?? operation.once ?? false;
+  async exchange<Data>(request: ApiRequest, options: CallOptions = {}): Promise<Exchange<Data>> {
+    // The only cast of a response: the service has validated what it sends, and the client carries no schema.
+    return (await this.#exchange(request, options)) as Exchange<Data>;
+  }
+
+  /** URL and body are built once, so that every attempt sends the same bytes. */
+  async #exchange(request: ApiRequest, options: CallOptions): Promise<Exchange<unknown>> {
+    const url = this.#urlOf(request);
+    const init = this.#initOf(request);
+    const { isIdempotent = true, isDeletion = false } = request;
     const retries = options.retries ?? this.#options.retries ?? DEFAULT_RETRIES;
-    for (let attempt = 0, wasLost = false; ; attempt++) {
+    for (let attempt = 0, responseWasLost = false; ; attempt++) {
       try {
-        return await this.#tryOnce<Data>(url, init, options);
+        return await this.#attempt(url, init, options);
       } catch (error) {
-        if (wasLost && operation.removes && error instanceof ProblemError && error.code === 'not_found') {
-          return { data: undefined as Data, headers: new Headers() };
+        if (isDeletion && responseWasLost && error instanceof ProblemError && error.code === 'not_found') {
+          return { data: undefined, headers: new Headers() };
         }
-        wasLost ||= !isRefusal(error);
-        const waitMs = attempt < retries ? waitBefore(error, attempt, once) : null;
+        responseWasLost ||= !isRefusal(error);
+        const waitMs = attempt < retries ? waitBeforeRetryMs(error, attempt, isIdempotent) : null;
         if (waitMs === null) throw error;
         await sleep(waitMs, options.signal);
       }
     }
   }
 
-  #urlOf({ path, admin = false }: Operation, { id = '', query = {} }: Sent): string {
-    const prefix = admin ? '/admin/v1' : `/api/v1/${this.#options.processor ?? 'crypto'}`;
+  #urlOf({ path, id = '', query = {}, isAdmin = false }: ApiRequest): string {
+    const prefix = isAdmin ? '/admin/v1' : `/api/v1/${this.#options.processor ?? 'crypto'}`;
     const parameters = Object.entries(query).flatMap(([name, value]) =>
       value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`],
     );
-    // None of these names anything, and as a part of a path each would mean another path.
+    // As a path segment, each of these would turn the path into another one.
     if (path.includes('{') && ['', '.', '..'].includes(id)) throw new TypeError('the id must not be empty or dots');
     const search = parameters.length === 0 ? '' : `?${parameters.join('&')}`;
     return this.#base + prefix + path.replace(/\{\w+\}/, encodeURIComponent(id)) + search;
   }
 
-  #requestOf({ method, admin = false }: Operation, { json, text, ifMatch }: Sent): RequestInit {
+  #initOf({ method, json, text, ifMatch, isAdmin = false }: ApiRequest): RequestInit {
     const { apiKey, entityId } = this.#options;
-    if (!admin && entityId === undefined) throw new TypeError('entityId is needed for all but the operator’s calls');
+    if (!isAdmin && entityId === undefined) throw new TypeError('entityId is required, except by the methods of admin');
     const body = json === undefined ? text?.body : JSON.stringify(json);
     const type = json === undefined ? text?.type : 'application/json';
     return {
       method,
       headers: {
         'api-key': apiKey,
-        ...(admin || entityId === undefined ? {} : { 'entity-id': entityId }),
+        ...(isAdmin || entityId === undefined ? {} : { 'entity-id': entityId }),
         ...(type === undefined ? {} : { 'content-type': type }),
         ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }),
       },
-      // A key must not follow a redirect to another host.
+      // The key must not follow a redirect to another host.
       redirect: 'manual',
       ...(body === undefined ? {} : { body }),
     };
   }
 
-  async #tryOnce<Data>(url: string, init: RequestInit, options: CallOptions): Promise<Answered<Data>> {
+  async #attempt(url: string, init: RequestInit, options: CallOptions): Promise<Exchange<unknown>> {
     const timeoutMs = options.timeoutMs ?? this.#options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     options.signal?.throwIfAborted();
-    const limit = limited(timeoutMs, options.signal);
+    const deadline = startDeadline(timeoutMs, options.signal);
     try {
-      const response = await this.#fetch(url, { ...init, signal: limit.signal });
-      if (response.status === 204) return { data: undefined as Data, headers: response.headers };
-      if (!isAnswer(response)) throw await problemIn(response);
-      return { data: (await response.json()) as Data, headers: response.headers };
+      const response = await this.#fetch(url, { ...init, signal: deadline.signal });
+      if (response.status === 204) return { data: undefined, headers: response.headers };
+      if (!isJsonSuccess(response)) throw await readProblem(response);
+      return { data: await response.json(), headers: response.headers };
     } catch (error) {
       options.signal?.throwIfAborted();
       if (error instanceof PaybellError) throw error;
-      if (limit.signal.aborted) throw new TimeLimitError(`no answer within ${timeoutMs} ms`, { cause: error });
-      throw new ConnectionError(`no answer from ${this.#base}: ${messageOf(error)}`, { cause: error });
+      if (deadline.signal.aborted) throw new TimeLimitError(`no response within ${timeoutMs} ms`, { cause: error });
+      throw new ConnectionError(`no response from ${this.#base}: ${messageOf(error)}`, { cause: error });
     } finally {
-      limit.end();
+      deadline.clear();
     }
   }
 }
 
-/** A web page with status 200, say, comes from somewhere else. */
-function isAnswer(response: Response): boolean {
+/** A web page with status 200, for example, does not come from Paybell. */
+function isJsonSuccess(response: Response): boolean {
   return response.ok && (response.headers.get('content-type') ?? '').startsWith('application/json');
-}
-
-/** How long to wait before the next try; null when there should be none. */
-function waitBefore(error: unknown, attempt: number, once: boolean): number | null {
-  if (!(error instanceof PaybellError)) return null;
-  if (!(error instanceof ProblemError)) return once ? null : backOffMs(attempt);
-  // Behind any of these the request may have been done: they say as little as a cut connection.
-  const mayBeLost = [502, 503, 504].includes(error.status) && !once;
-  if (!isRefusal(error) && !mayBeLost) return null;
-  const waitMs = error.retryAfterS === null ? backOffMs(attempt) : error.retryAfterS * 1000;
-  return waitMs > MAX_WAIT_MS ? null : waitMs;
-}
-
-/** Nothing was done, so that even what must not happen twice may be tried again. */
-function isRefusal(error: unknown): boolean {
-  return error instanceof ProblemError && error.status === 429;
-}
-
-/** Doubled each time and spread by half, so that many clients do not come back at one moment. */
-function backOffMs(attempt: number): number {
-  return FIRST_WAIT_MS * 2 ** attempt * (0.5 + Math.random());
-}
-
-/** A signal that aborts with the caller's or after the time; `AbortSignal.any` is missing in browsers still in use. */
-function limited(timeoutMs: number, outer: AbortSignal | undefined): { signal: AbortSignal; end: () => void } {
-  const controller = new AbortController();
-  const abort = () => controller.abort(outer?.reason);
-  outer?.addEventListener('abort', abort, { once: true });
-  const timer = setTimeout(() => controller.abort(), timeoutMs);
-  return {
-    signal: controller.signal,
-    end: () => {
-      clearTimeout(timer);
-      outer?.removeEventListener('abort', abort);
-    },
-  };
-}
-
-async function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const wake = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', wake);
-      resolve();
-    };
-    const timer = setTimeout(wake, ms);
-    signal?.addEventListener('abort', wake);
-  });
 }
 
 function messageOf(error: unknown): string {

@@ -1,22 +1,38 @@
-import { OPERATIONS } from './operations.ts';
-import { allPages } from './pages.ts';
-import type { CallOptions, Transport } from './transport.ts';
+import type { z } from 'zod';
+import type { healthSchema, noticeUrlSchema, testResponseSchema } from '../contract/webhook-health.ts';
 import type {
-  Count,
-  Coverage,
-  NoticeUrl,
-  Registration,
-  TestAnswer,
-  Webhook,
-  WebhookHealth,
-  WebhookList,
-  WebhookListQuery,
-  WebhookMatch,
-  WebhookUpdate,
-} from './types.ts';
+  countSchema,
+  coverageSchema,
+  registrationSchema,
+  webhookListQuerySchema,
+  webhookListSchema,
+  webhookMatchSchema,
+  webhookSchema,
+  webhookUpdateSchema,
+} from '../contract/webhooks.ts';
+import { allPages } from './pages.ts';
+import type { Body, Match, Query } from './schema-types.ts';
+import type { CallOptions, Transport } from './transport.ts';
 
-/** With the tag of what was read, to change it only if nobody else has meanwhile. */
+export type Webhook = z.output<typeof webhookSchema>;
+export type WebhookList = z.output<typeof webhookListSchema>;
+export type WebhookListQuery = Query<typeof webhookListQuerySchema>;
+export type WebhookMatch = Match<typeof webhookMatchSchema>;
+export type WebhookUpdate = Body<typeof webhookUpdateSchema>;
+export type Registration = Body<typeof registrationSchema>;
+export type WebhookHealth = z.output<typeof healthSchema>;
+export type TestAnswer = z.output<typeof testResponseSchema>;
+export type NoticeUrl = z.output<typeof noticeUrlSchema>;
+export type Coverage = z.output<typeof coverageSchema>;
+export type Count = z.output<typeof countSchema>;
+
+/** A webhook with its entity tag: given as `ifMatch`, the tag makes a change fail if another one came first. */
 export type TaggedWebhook = { webhook: Webhook; etag: string };
+
+type IfMatch = { ifMatch?: string };
+
+const ALL = '/webhooks/classic';
+const ONE = '/webhooks/classic/{webhookId}';
 
 export class Webhooks {
   readonly #transport: Transport;
@@ -26,90 +42,91 @@ export class Webhooks {
   }
 
   list(query: WebhookListQuery = {}, options?: CallOptions): Promise<WebhookList> {
-    return this.#transport.call(OPERATIONS.listWebhooks, { query }, options);
+    return this.#transport.call({ method: 'GET', path: ALL, query }, options);
   }
 
-  /** Every webhook that matches, page after page: `for await (const webhook of client.webhooks.listAll())`. */
+  /** Every matching webhook, page after page: `for await (const webhook of client.webhooks.listAll())`. */
   listAll(query: WebhookListQuery = {}, options?: CallOptions): AsyncGenerator<Webhook, void, undefined> {
-    const read = async (asked: WebhookListQuery, given: CallOptions) => {
-      const { totalResults, webhooks } = await this.list(asked, given);
+    const readPage = async (page: WebhookListQuery, pageOptions: CallOptions) => {
+      const { totalResults, webhooks } = await this.list(page, pageOptions);
       return { totalResults, items: webhooks };
     };
-    return allPages(read, ({ webhookId }) => webhookId, query, options);
+    return allPages(readPage, ({ webhookId }) => webhookId, query, options);
   }
 
-  /** One for each pair of network and event; what is registered already comes back as it is. */
+  /** Registers one webhook for each pair of network and event. Idempotent: existing webhooks are returned unchanged. */
   register(registration: Registration, options?: CallOptions): Promise<WebhookList> {
-    return this.#transport.call(OPERATIONS.registerWebhooks, { json: registration }, options);
+    return this.#transport.call({ method: 'POST', path: ALL, json: registration }, options);
   }
 
   get(webhookId: string, options?: CallOptions): Promise<Webhook> {
-    return this.#transport.call(OPERATIONS.readWebhook, { id: webhookId }, options);
+    return this.#transport.call({ method: 'GET', path: ONE, id: webhookId }, options);
   }
 
-  /** With its tag for `ifMatch`. */
-  async getTagged(webhookId: string, options: CallOptions = {}): Promise<TaggedWebhook> {
-    const sent = { id: webhookId };
-    const { data, headers } = await this.#transport.callWithHeaders<Webhook>(OPERATIONS.readWebhook, sent, options);
+  /** A webhook with the tag that `ifMatch` takes. */
+  async getTagged(webhookId: string, options?: CallOptions): Promise<TaggedWebhook> {
+    const request = { method: 'GET', path: ONE, id: webhookId } as const;
+    const { data, headers } = await this.#transport.exchange<Webhook>(request, options);
     return { webhook: data, etag: headers.get('etag') ?? '*' };
   }
 
-  change(webhookId: string, update: WebhookUpdate, options?: CallOptions & { ifMatch?: string }): Promise<Webhook> {
-    const sent = { id: webhookId, json: update, ifMatch: options?.ifMatch };
-    return this.#transport.call(OPERATIONS.updateWebhook, sent, options);
+  change(webhookId: string, update: WebhookUpdate, options?: CallOptions & IfMatch): Promise<Webhook> {
+    const { ifMatch } = options ?? {};
+    return this.#transport.call({ method: 'PATCH', path: ONE, id: webhookId, json: update, ifMatch }, options);
   }
 
-  /** Final, and it cancels every post that was not sent yet. */
-  delete(webhookId: string, options?: CallOptions & { ifMatch?: string }): Promise<void> {
-    return this.#transport.call(OPERATIONS.deleteWebhook, { id: webhookId, ifMatch: options?.ifMatch }, options);
+  /** Deletes the webhook for good and cancels its deliveries that were not sent yet. */
+  delete(webhookId: string, options?: CallOptions & IfMatch): Promise<void> {
+    const { ifMatch } = options ?? {};
+    return this.#transport.call({ method: 'DELETE', path: ONE, id: webhookId, ifMatch, isDeletion: true }, options);
   }
 
-  /** Moves all that match, all or none; at least one filter is needed. */
+  /** Changes all matching webhooks, or none. At least one filter is required. */
   changeMatching(match: WebhookMatch, update: WebhookUpdate, options?: CallOptions): Promise<Count> {
-    return this.#transport.call(OPERATIONS.updateWebhooks, { query: match, json: update }, options);
+    return this.#transport.call({ method: 'PATCH', path: ALL, query: match, json: update }, options);
   }
 
-  /** How many `changeMatching` would move. */
+  /** How many webhooks `changeMatching` would change. */
   countChanging(match: WebhookMatch, update: WebhookUpdate, options?: CallOptions): Promise<Count> {
     const query = { ...match, dryRun: true };
-    return this.#transport.call(OPERATIONS.updateWebhooks, { query, json: update }, options);
+    return this.#transport.call({ method: 'PATCH', path: ALL, query, json: update }, options);
   }
 
-  /** Deletes all that match, all or none; at least one filter is needed. */
+  /** Deletes all matching webhooks, or none. At least one filter is required. */
   deleteMatching(match: WebhookMatch, options?: CallOptions): Promise<Count> {
-    return this.#transport.call(OPERATIONS.deleteWebhooks, { query: match }, options);
+    return this.#transport.call({ method: 'DELETE', path: ALL, query: match }, options);
   }
 
-  /** How many `deleteMatching` would delete. */
+  /** How many webhooks `deleteMatching` would delete. */
   countDeleting(match: WebhookMatch, options?: CallOptions): Promise<Count> {
-    return this.#transport.call(OPERATIONS.deleteWebhooks, { query: { ...match, dryRun: true } }, options);
+    return this.#transport.call({ method: 'DELETE', path: ALL, query: { ...match, dryRun: true } }, options);
   }
 
-  /** One marked sample post, now; the answer says what came of it. */
+  /** Sends one request with a sample event, marked as a test, and returns its outcome. */
   sendTest(webhookId: string, options?: CallOptions): Promise<TestAnswer> {
-    return this.#transport.call(OPERATIONS.testWebhook, { id: webhookId }, options);
+    return this.#transport.call({ method: 'POST', path: `${ONE}/test`, id: webhookId }, options);
   }
 
   health(webhookId: string, options?: CallOptions): Promise<WebhookHealth> {
-    return this.#transport.call(OPERATIONS.readWebhookHealth, { id: webhookId }, options);
+    return this.#transport.call({ method: 'GET', path: `${ONE}/health`, id: webhookId }, options);
   }
 
-  /** Back into service; what was held for it is sent. */
+  /** Resumes a suspended webhook and sends the deliveries that were held for it. */
   resume(webhookId: string, options?: CallOptions): Promise<Webhook> {
-    return this.#transport.call(OPERATIONS.resumeWebhook, { id: webhookId }, options);
+    return this.#transport.call({ method: 'POST', path: `${ONE}/resume`, id: webhookId }, options);
   }
 
-  /** Every network with every event, and how many are registered for each. */
+  /** The number of webhooks for each event of each network. */
   coverage(options?: CallOptions): Promise<Coverage> {
-    return this.#transport.call(OPERATIONS.readCoverage, {}, options);
+    return this.#transport.call({ method: 'GET', path: '/webhooks/coverage' }, options);
   }
 
   noticeUrl(options?: CallOptions): Promise<NoticeUrl> {
-    return this.#transport.call(OPERATIONS.readNoticeUrl, {}, options);
+    return this.#transport.call({ method: 'GET', path: '/webhooks/notice-url' }, options);
   }
 
-  /** Where a notice goes when a webhook is suspended; null for nowhere. */
+  /** Sets the URL that receives an alert when a webhook is suspended; null turns alerts off. */
   setNoticeUrl(noticeUrl: string | null, options?: CallOptions): Promise<NoticeUrl> {
-    return this.#transport.call(OPERATIONS.setNoticeUrl, { json: { noticeUrl } }, options);
+    return this.#transport.call({ method: 'PUT', path: '/webhooks/notice-url', json: { noticeUrl } }, options);
   }
 }

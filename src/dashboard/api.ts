@@ -1,6 +1,6 @@
+import type { ProblemCode } from '../client/errors.ts';
 import { ConnectionError, PaybellError, ProblemError, TimeLimitError } from '../client/errors.ts';
 import { Paybell } from '../client/paybell.ts';
-import type { ProblemCode } from '../client/types.ts';
 import { noteMissingPermission, type Session, session, signOut } from './session.ts';
 import { PROCESSOR } from './settings.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Browser } from 'playwright-core';
+import type { NewApiKey } from '../../src/client/admin.ts';
 import { Paybell } from '../../src/client/paybell.ts';
-import type { NewApiKey } from '../../src/client/types.ts';
 import { accessibilityViolations } from './support/axe.ts';
 import { launchChromium } from './support/chromium.ts';
 import { type Stage, startStage } from './support/stage.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Browser } from 'playwright-core';
 import { Webhook } from 'standardwebhooks';
-import type { SecretList } from '../../src/client/types.ts';
+import type { SecretList } from '../../src/client/secrets.ts';
 import { until } from '../support/until.ts';
 import { launchChromium } from './support/chromium.ts';
 import { type Stage, startStage } from './support/stage.ts';

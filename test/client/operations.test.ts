@@ -1,29 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { ProblemError } from '../../src/client/errors.ts';
-import { OPERATIONS } from '../../src/client/operations.ts';
 import { Paybell } from '../../src/client/paybell.ts';
-import type { Operation } from '../../src/client/transport.ts';
-import { call, testApp } from '../support/api.ts';
 import type { Client, TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
 import { onEveryEngine } from '../support/stores.ts';
 
 const ADMIN_KEY = 'an-operator-key-of-at-least-32-characters';
-
-type Document = { paths: Record<string, Record<string, { operationId: string }>> };
-
-test('the client has every operation of the OpenAPI document, and no other', async () => {
-  const answer = await call(testApp(undefined as never, { ADMIN_KEY }), null, '/openapi.json');
-  const { paths } = (await answer.json()) as Document;
-  const described = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, { operationId }]) => [operationId, `${method.toUpperCase()} ${path}`]),
-  );
-  const ours = Object.entries(OPERATIONS).map(([name, { method, path, admin = false }]: [string, Operation]) => [
-    name,
-    `${method} ${admin ? '/admin/v1' : '/api/v1/crypto'}${path}`,
-  ]);
-  expect(Object.fromEntries(ours)).toEqual(Object.fromEntries(described));
-});
 
 /** Everything that a client has been asked to do, by the method and path that went over the wire. */
 function recording(service: Client, used: Set<string>, entityId?: string, apiKey = ADMIN_KEY): Paybell {
@@ -148,13 +130,19 @@ onEveryEngine('every method of the client', (store) => {
     expect(await acting.webhooks.list()).toEqual({ totalResults: 0, webhooks: [] });
   });
 
-  test('and no operation was left out of these tests', () => {
-    const patterns = Object.values(OPERATIONS).map(({ method, path }) => ({
-      name: `${method} ${path}`,
-      pattern: new RegExp(`^${method} /(api/v1/crypto|admin/v1)${path.replace(/\{\w+\}/, '[^/]+')}$`),
-    }));
-    const unused = patterns.filter(({ pattern }) => ![...used].some((call) => pattern.test(call)));
-    expect(unused.map(({ name }) => name)).toEqual([]);
+  test('together send every operation of the OpenAPI document, and no other', async () => {
+    const response = await fetch(`${service.client().url}/openapi.json`);
+    const { paths } = (await response.json()) as { paths: Record<string, Record<string, unknown>> };
+    const operations = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => ({
+        name: `${method.toUpperCase()} ${path}`,
+        pattern: new RegExp(`^${method.toUpperCase()} ${path.replace(/\{\w+\}/, '[^/]+')}$`),
+      })),
+    );
+    expect(operations.length).toBeGreaterThan(30);
+    const notSent = operations.filter(({ pattern }) => ![...used].some((call) => pattern.test(call)));
+    const notDescribed = [...used].filter((call) => !operations.some(({ pattern }) => pattern.test(call)));
+    expect({ notSent: notSent.map(({ name }) => name), notDescribed }).toEqual({ notSent: [], notDescribed: [] });
   });
 });
 

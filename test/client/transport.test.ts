@@ -126,11 +126,19 @@ describe('a problem', () => {
       new Response('{', { status: 400, headers: { 'content-type': 'application/problem+json' } }),
       400,
     ],
+    [
+      'a problem of a proxy, which has other members',
+      new Response('{"title":"Bad Request","status":400}', {
+        status: 400,
+        headers: { 'content-type': 'application/problem+json' },
+      }),
+      400,
+    ],
   ])('that is not of the service says so: %s', async (_, answer, status) => {
     const { client, seen } = scripted([answer]);
     const error = await caught(client.webhooks.list());
     expect(error).toMatchObject({ status, code: 'unexpected_answer' });
-    expect((error as Error).message).toContain('is the URL right?');
+    expect((error as Error).message).toContain('did not come from Paybell; check the URL');
     expect(seen).toHaveLength(1);
   });
 });
@@ -231,7 +239,7 @@ describe('time', () => {
     const { client, seen } = scripted(['never', 'never'], { timeoutMs: 5, retries: 1 });
     const error = await caught(client.webhooks.list());
     expect(error).toBeInstanceOf(TimeLimitError);
-    expect((error as Error).message).toBe('no answer within 5 ms');
+    expect((error as Error).message).toBe('no response within 5 ms');
     expect(seen).toHaveLength(2);
   });
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { Delivery, DeliveryList, DeliveryListQuery } from '../../src/client/types.ts';
+import type { Delivery, DeliveryList, DeliveryListQuery } from '../../src/client/deliveries.ts';
 import { keepInPlace, type Shown, showNewest } from '../../src/dashboard/views/deliveries/follow.ts';
 
 /** A model of the list operation: newest first, `until` in whole seconds, pages of at most `limit`. */

@@ -44,15 +44,22 @@ describe('the package', () => {
   });
 
   test('declares for the wire exactly what the schemas say', async () => {
-    const types = await Bun.file(join(ROOT, 'src/client/types.ts')).text();
-    const names = [...types.matchAll(/^export type (\w+) =/gm)].map((match) => match[1] ?? '');
+    const sources = [...new Bun.Glob('src/client/*.ts').scanSync(ROOT)].filter((file) => !/schema-types/.test(file));
+    const texts = await Promise.all(sources.map((file) => Bun.file(join(ROOT, file)).text()));
+    const names = texts.flatMap((text) =>
+      [...text.matchAll(/^export type (\w+) = (?:\w+\.)?\w+<typeof|^export type (\w+) = keyof/gm)].map(
+        (match) => match[1] ?? match[2] ?? '',
+      ),
+    );
     expect(names.length).toBeGreaterThan(35);
     const check = [
-      `import type * as Inferred from '${join(ROOT, 'src/client/types.ts')}';`,
+      `import type * as Inferred from '${join(ROOT, 'src/client/package.ts')}';`,
+      `import type { InputError } from '${join(ROOT, 'src/contract/problems.ts')}';`,
       `import type * as Declared from './package/client.js';`,
       'type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;',
       'declare function same<A, B>(is: Same<A, B>): void;',
-      ...[...names, 'Fault', 'ProblemCode'].map((name) => `same<Inferred.${name}, Declared.${name}>(true);`),
+      ...names.map((name) => `same<Inferred.${name}, Declared.${name}>(true);`),
+      'same<InputError, Declared.Fault>(true);',
       // What shows that the check can fail.
       'same<Inferred.Webhook, Declared.Event>(false);',
     ].join('\n');

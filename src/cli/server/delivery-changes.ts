@@ -1,5 +1,5 @@
+import type { Delivery, DeliveryDetail, DeliveryList, DeliveryListQuery } from '../../client/deliveries.ts';
 import { ProblemError } from '../../client/errors.ts';
-import type { Delivery, DeliveryDetail, DeliveryList, DeliveryListQuery } from '../../client/types.ts';
 import { BoundedMap } from '../../domain/bounded-map.ts';
 
 /** Of the newest, one page of the largest size is one request. */

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { SecretList } from '../../client/types.ts';
+import type { SecretList } from '../../client/secrets.ts';
 import { DEFAULT_OVERLAP_HOURS } from '../../domain/secret-overlap.ts';
 import { parseOverlapHours, printSecrets } from '../formats/secret-table.ts';
 import { PAYBELL } from '../terminal/invocation.ts';

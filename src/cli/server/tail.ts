@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import type { Delivery } from '../../client/deliveries.ts';
 import { ConnectionError, ProblemError, TimeLimitError } from '../../client/errors.ts';
-import type { Delivery } from '../../client/types.ts';
 import { deliveryListQuerySchema } from '../../contract/deliveries.ts';
 import { answerOf, paintStatus } from '../formats/delivery-tables.ts';
 import { parseOptions } from '../formats/list-options.ts';

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Paybell } from '../../client/paybell.ts';
-import type { WebhookList } from '../../client/types.ts';
+import type { WebhookList } from '../../client/webhooks.ts';
 import { webhookListQuerySchema, webhookMatchSchema } from '../../contract/webhooks.ts';
 import { networkName } from '../../domain/networks.ts';
 import { addListOptions, parseOptions } from '../formats/list-options.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { DeliveryChanges, type DeliverySource } from '../../../src/cli/server/delivery-changes.ts';
+import type { Delivery, DeliveryListQuery } from '../../../src/client/deliveries.ts';
 import { ProblemError } from '../../../src/client/errors.ts';
-import type { Delivery, DeliveryListQuery } from '../../../src/client/types.ts';
 
 /** A server that holds deliveries, newest first, and counts what it is asked. */
 class Server implements DeliverySource {

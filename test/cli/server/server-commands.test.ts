@@ -200,7 +200,7 @@ describe('a server that refuses', () => {
 
   test('nobody there is told with what to check', async () => {
     const { stderr } = await refused({ PAYBELL_URL: 'http://127.0.0.1:1' }, ['secrets', 'show']);
-    expect(stderr).toMatch(/no answer from http:\/\/127\.0\.0\.1:1.*\n.*PAYBELL_URL.*paybell serve/);
+    expect(stderr).toMatch(/no response from http:\/\/127\.0\.0\.1:1.*\n.*PAYBELL_URL.*paybell serve/);
   });
 });
 

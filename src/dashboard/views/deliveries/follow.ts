@@ -1,4 +1,4 @@
-import type { Delivery, DeliveryList, DeliveryListQuery } from '../../../client/types.ts';
+import type { Delivery, DeliveryList, DeliveryListQuery } from '../../../client/deliveries.ts';
 
 /** The deliveries on screen, and how many newer ones are not shown so that no row moves while someone is reading. */
 export type Shown = { readonly list: DeliveryList; readonly newer: number };

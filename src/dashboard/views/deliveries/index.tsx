@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { DeliveryListQuery } from '../../../client/types.ts';
+import type { DeliveryListQuery } from '../../../client/deliveries.ts';
 import { DEFAULT_LIMIT } from '../../../contract/list-query.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { Icon } from '../../components/icon.tsx';

@@ -1,4 +1,4 @@
-import type { Delivery } from '../../../client/types.ts';
+import type { Delivery } from '../../../client/deliveries.ts';
 import { SortHead } from '../../components/lists/sort-head.tsx';
 import { errorText } from '../../components/values/attempt-error.ts';
 import { Network } from '../../components/values/network.tsx';

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import type { DeliveryListQuery } from '../../../client/types.ts';
+import type { DeliveryListQuery } from '../../../client/deliveries.ts';
 import { type ApiProblem, asProblem, isPermanent, paybell } from '../../api.ts';
 import { usePolling } from '../../live.ts';
 import { keepInPlace, type Shown, showNewest } from './follow.ts';

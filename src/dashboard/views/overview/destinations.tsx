@@ -1,4 +1,4 @@
-import type { Stats } from '../../../client/types.ts';
+import type { Stats } from '../../../client/paybell.ts';
 import { Icon } from '../../components/icon.tsx';
 import { durationText } from '../../components/values/duration-text.ts';
 import { UrlText } from '../../components/values/url.tsx';

@@ -1,4 +1,4 @@
-import type { Stats } from '../../../client/types.ts';
+import type { Stats } from '../../../client/paybell.ts';
 
 type Counts = Pick<Stats['total'], 'delivered' | 'failed'>;
 

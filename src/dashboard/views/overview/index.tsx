@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks';
-import type { Stats, StatsQuery } from '../../../client/types.ts';
+import type { Stats, StatsQuery } from '../../../client/paybell.ts';
 import { isPermanent, paybell } from '../../api.ts';
 import { FirstEvent } from '../../components/first-event.tsx';
 import { LiveSwitch } from '../../components/view/live-switch.tsx';

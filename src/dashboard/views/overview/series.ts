@@ -1,4 +1,4 @@
-import type { Stats } from '../../../client/types.ts';
+import type { Stats } from '../../../client/paybell.ts';
 import { durationText } from '../../components/values/duration-text.ts';
 import { countText, rateText, successRate } from './figures.ts';
 

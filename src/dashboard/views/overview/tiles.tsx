@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { Stats } from '../../../client/types.ts';
+import type { Stats } from '../../../client/paybell.ts';
 import { durationText } from '../../components/values/duration-text.ts';
 import { DASHBOARD_PATHS } from '../../paths.ts';
 import { Link, urlFor } from '../../router.tsx';

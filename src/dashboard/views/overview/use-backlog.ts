@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { Stats } from '../../../client/types.ts';
+import type { Stats } from '../../../client/paybell.ts';
 import type { BacklogSample } from './series.ts';
 
 /** One hour at one sample every five seconds. */

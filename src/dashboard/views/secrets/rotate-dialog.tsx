@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { SecretList } from '../../../client/types.ts';
+import type { SecretList } from '../../../client/secrets.ts';
 import { DEFAULT_OVERLAP_HOURS, MAX_OVERLAP_HOURS } from '../../../domain/secret-overlap.ts';
 import { type ApiProblem, asProblem, inputError, paybell } from '../../api.ts';
 import { Dialog } from '../../components/dialog.tsx';

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { SecretList, SigningSecret } from '../../../client/types.ts';
+import type { SecretList, SigningSecret } from '../../../client/secrets.ts';
 import { asProblem, paybell } from '../../api.ts';
 import { showToast } from '../../components/toasts.tsx';
 import { Badge } from '../../components/values/badge.tsx';

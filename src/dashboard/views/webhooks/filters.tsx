@@ -1,4 +1,4 @@
-import type { Coverage } from '../../../client/types.ts';
+import type { Coverage } from '../../../client/webhooks.ts';
 import { EVENT_KINDS } from '../../../domain/event-kinds.ts';
 import { Field } from '../../components/field.tsx';
 import { Icon } from '../../components/icon.tsx';

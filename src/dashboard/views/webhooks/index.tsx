@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { Webhook, WebhookListQuery } from '../../../client/types.ts';
+import type { Webhook, WebhookListQuery } from '../../../client/webhooks.ts';
 import { DEFAULT_LIMIT } from '../../../contract/list-query.ts';
 import { paybell } from '../../api.ts';
 import { ActionButton } from '../../components/action-button.tsx';

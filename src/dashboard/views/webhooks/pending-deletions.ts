@@ -1,4 +1,4 @@
-import type { Webhook } from '../../../client/types.ts';
+import type { Webhook } from '../../../client/webhooks.ts';
 import { asProblem, paybell } from '../../api.ts';
 import { showToast } from '../../components/toasts.tsx';
 import { createObservable } from '../../observable.ts';

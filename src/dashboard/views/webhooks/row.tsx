@@ -1,4 +1,4 @@
-import type { Webhook, WebhookHealth } from '../../../client/types.ts';
+import type { Webhook, WebhookHealth } from '../../../client/webhooks.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { Badge } from '../../components/values/badge.tsx';

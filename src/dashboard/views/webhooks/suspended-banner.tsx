@@ -1,4 +1,4 @@
-import type { Coverage } from '../../../client/types.ts';
+import type { Coverage } from '../../../client/webhooks.ts';
 import { networkName } from '../../../domain/networks.ts';
 import { Icon } from '../../components/icon.tsx';
 import { DASHBOARD_PATHS } from '../../paths.ts';

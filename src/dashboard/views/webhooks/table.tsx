@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks';
-import type { Webhook } from '../../../client/types.ts';
+import type { Webhook } from '../../../client/webhooks.ts';
 import { asProblem, paybell } from '../../api.ts';
 import { SortHead } from '../../components/lists/sort-head.tsx';
 import { showToast } from '../../components/toasts.tsx';

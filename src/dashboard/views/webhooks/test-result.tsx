@@ -1,4 +1,4 @@
-import type { TestAnswer } from '../../../client/types.ts';
+import type { TestAnswer } from '../../../client/webhooks.ts';
 import type { ApiProblem } from '../../api.ts';
 import { Icon } from '../../components/icon.tsx';
 import { errorText } from '../../components/values/attempt-error.ts';

@@ -1,4 +1,4 @@
-import type { Coverage, Webhook, WebhookHealth } from '../../../client/types.ts';
+import type { Coverage, Webhook, WebhookHealth } from '../../../client/webhooks.ts';
 import { paybell } from '../../api.ts';
 import { useResponse } from '../../use-response.ts';
 

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { DeliveryMatch } from '../../../../client/types.ts';
+import type { DeliveryMatch } from '../../../../client/deliveries.ts';
 import { DELIVERY_STATUSES } from '../../../../domain/attempt.ts';
 import { type ApiProblem, asProblem, inputError, paybell } from '../../../api.ts';
 import { Dialog } from '../../../components/dialog.tsx';

@@ -1,4 +1,4 @@
-import type { Redelivery } from '../../../../client/types.ts';
+import type { Redelivery } from '../../../../client/deliveries.ts';
 import { paybell } from '../../../api.ts';
 import { Icon } from '../../../components/icon.tsx';
 import { ProblemAlert } from '../../../components/view/states.tsx';

@@ -1,4 +1,4 @@
-import type { DeliveryDetail } from '../../../../client/types.ts';
+import type { DeliveryDetail } from '../../../../client/deliveries.ts';
 import { CopyButton } from '../../../components/values/copy.tsx';
 import { Network } from '../../../components/values/network.tsx';
 import { UrlText } from '../../../components/values/url.tsx';

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
-import type { DeliveryDetail } from '../../../../client/types.ts';
+import type { DeliveryDetail } from '../../../../client/deliveries.ts';
 import { Icon } from '../../../components/icon.tsx';
 import { Curl } from '../../../components/values/copy.tsx';
 import { JsonText } from '../../../components/values/json-text.tsx';

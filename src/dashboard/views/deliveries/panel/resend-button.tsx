@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { DeliveryDetail } from '../../../../client/types.ts';
+import type { DeliveryDetail } from '../../../../client/deliveries.ts';
 import { type ApiProblem, asProblem, paybell } from '../../../api.ts';
 import { ActionButton } from '../../../components/action-button.tsx';
 import { Icon } from '../../../components/icon.tsx';

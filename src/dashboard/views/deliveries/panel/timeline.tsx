@@ -1,4 +1,4 @@
-import type { Attempt, DeliveryDetail } from '../../../../client/types.ts';
+import type { Attempt, DeliveryDetail } from '../../../../client/deliveries.ts';
 import { Icon } from '../../../components/icon.tsx';
 import { errorText } from '../../../components/values/attempt-error.ts';
 import { durationText } from '../../../components/values/duration-text.ts';

@@ -1,4 +1,4 @@
-import type { DeliveryDetail } from '../../../../client/types.ts';
+import type { DeliveryDetail } from '../../../../client/deliveries.ts';
 import { paybell } from '../../../api.ts';
 import { usePolling } from '../../../live.ts';
 import { type ResponseState, useResponse } from '../../../use-response.ts';

@@ -1,5 +1,5 @@
 import { useRef } from 'preact/hooks';
-import type { Coverage } from '../../../../client/types.ts';
+import type { Coverage } from '../../../../client/webhooks.ts';
 import { networkName } from '../../../../domain/networks.ts';
 import { Choices } from './choices.tsx';
 

@@ -1,5 +1,5 @@
 import { useId, useState } from 'preact/hooks';
-import type { Coverage } from '../../../../client/types.ts';
+import type { Coverage } from '../../../../client/webhooks.ts';
 import { type ApiProblem, asProblem, inputError, paybell } from '../../../api.ts';
 import { Dialog } from '../../../components/dialog.tsx';
 import { Field } from '../../../components/field.tsx';

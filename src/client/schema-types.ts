@@ -1,0 +1,15 @@
+import type { z } from 'zod';
+
+/**
+ * The client's types are inferred from the schemas that the service validates with. The client imports only types, so no
+ * schema is shipped with it; the package build writes the inferred types out.
+ */
+
+/** The parameters of a query: every one may be left out. */
+export type Query<Schema extends z.ZodType> = { [Name in keyof z.output<Schema>]?: z.output<Schema>[Name] | undefined };
+
+/** The filters of a bulk operation. `dryRun` is a method of its own, so that a count cannot be mistaken for a change. */
+export type Match<Schema extends z.ZodType> = Omit<Query<Schema>, 'dryRun'>;
+
+/** A request body whose schema depends on the settings of the service. */
+export type Body<Factory extends (...rules: never[]) => z.ZodType> = z.input<ReturnType<Factory>>;
