@@ -1,13 +1,4 @@
 import { Argument, type Command, InvalidArgumentError } from 'commander';
-import type { ScenarioEvent } from '../../contract/scenarios/scenario-writer.ts';
-import {
-  SCENARIO_MEANINGS,
-  SCENARIO_NAMES,
-  type ScenarioName,
-  scenarioLengthS,
-  summarizeScenario,
-  writeScenario,
-} from '../../contract/scenarios/scenarios.ts';
 import { DECIMAL_AMOUNT } from '../../domain/decimals.ts';
 import { MAX_NETWORK_ID, networkName } from '../../domain/networks.ts';
 import { randomBytes } from '../../store/new-id.ts';
@@ -15,6 +6,15 @@ import { showDuration } from '../formats/amounts.ts';
 import { finishRemote, openSession, type ServerOptions } from '../server/session.ts';
 import { PAYBELL } from '../terminal/invocation.ts';
 import { paint, printJson, printLine } from '../terminal/output.ts';
+import type { ScenarioEvent } from './scenario-writer.ts';
+import {
+  SCENARIO_MEANINGS,
+  SCENARIO_NAMES,
+  type ScenarioName,
+  scenarioLengthS,
+  summarizeScenario,
+  writeScenario,
+} from './scenarios.ts';
 import { sendTimesMs, sleepUntil, startSecond } from './timing.ts';
 
 /** A day in a tenth of a second: three months in nine. */

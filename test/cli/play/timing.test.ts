@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { SCENARIO_NAMES, scenarioLengthS, writeScenario } from '../../../src/cli/play/scenarios.ts';
 import { sendTimesMs, startSecond } from '../../../src/cli/play/timing.ts';
-import { SCENARIO_NAMES, scenarioLengthS, writeScenario } from '../../../src/contract/scenarios/scenarios.ts';
 
 const NOW_MS = 1_763_168_400_000;
 

@@ -1,7 +1,7 @@
+import type { FieldsOf, Payloads } from '../../contract/event-payloads.ts';
+import { isSolana, sampleEvent } from '../../contract/event-samples.ts';
 import type { EventKind } from '../../domain/event-kinds.ts';
 import { makeId } from '../../domain/ids.ts';
-import type { FieldsOf, Payloads } from '../event-payloads.ts';
-import { isSolana, sampleEvent } from '../event-samples.ts';
 
 /** Time and randomness come in, so that the same story can be told twice. */
 export type ScenarioTerms = {

@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { sampleEvent } from '../../../src/contract/event-samples.ts';
-import { postedEventSchema } from '../../../src/contract/events.ts';
-import type { ScenarioEvent } from '../../../src/contract/scenarios/scenario-writer.ts';
+import type { ScenarioEvent } from '../../../src/cli/play/scenario-writer.ts';
 import {
   SCENARIO_NAMES,
   type ScenarioName,
   scenarioLengthS,
   summarizeScenario,
   writeScenario,
-} from '../../../src/contract/scenarios/scenarios.ts';
+} from '../../../src/cli/play/scenarios.ts';
+import { sampleEvent } from '../../../src/contract/event-samples.ts';
+import { postedEventSchema } from '../../../src/contract/events.ts';
 import { sumAmounts } from '../../../src/domain/decimals.ts';
 import { EVENT_KINDS, type EventKind } from '../../../src/domain/event-kinds.ts';
 
