@@ -69,4 +69,12 @@ describe('every page', () => {
       }
     }
   });
+
+  test('names only files of this repository that exist', async () => {
+    for (const page of PAGES) {
+      for (const [, file = ''] of (await read(page)).matchAll(/`((?:bench|src|test|faults|docs)\/[\w./-]+\.\w+)`/g)) {
+        expect(await Bun.file(resolve(ROOT, file)).exists(), `${page}: ${file}`).toBe(true);
+      }
+    }
+  });
 });
