@@ -1,15 +1,15 @@
-import { backupRestored } from './backups.ts';
-import { clockStepped } from './clock-steps.ts';
 import type { Fault } from './fault.ts';
-import { diskFull } from './full-disk.ts';
-import { killedBeforeRecording, killedWhileAccepting, killedWhileDelivering } from './kills.ts';
-import { oneOfTwoKilled } from './one-of-two.ts';
-import { poisonRow } from './poison.ts';
-import { postgresPaused, postgresRestarted, postgresStopped } from './postgres-outages.ts';
-import { stalledInstance } from './stalled-instance.ts';
-import { migratingTogether, toldToStop } from './stops.ts';
+import { backupRestored } from './trials/backups.ts';
+import { clockStepped } from './trials/clock-steps.ts';
+import { diskFull } from './trials/full-disk.ts';
+import { killedBeforeRecording, killedWhileAccepting, killedWhileDelivering } from './trials/kills.ts';
+import { oneOfTwoKilled } from './trials/one-of-two.ts';
+import { rowsPoisoned } from './trials/poison-rows.ts';
+import { postgresPaused, postgresRestarted, postgresStopped } from './trials/postgres-outages.ts';
+import { instanceStalled } from './trials/stalled-instance.ts';
+import { migratedByTwo, stoppedBySigterm } from './trials/stops.ts';
 
-/** Everything that is done to Paybell, in the order of the table. */
+/** In the order of the table in docs/reliability.md. */
 export const FAULTS: readonly Fault[] = [
   killedWhileAccepting,
   killedWhileDelivering,
@@ -18,11 +18,11 @@ export const FAULTS: readonly Fault[] = [
   postgresRestarted,
   postgresPaused,
   diskFull,
-  stalledInstance,
+  instanceStalled,
   oneOfTwoKilled,
   clockStepped,
-  toldToStop,
-  migratingTogether,
-  poisonRow,
+  stoppedBySigterm,
+  migratedByTwo,
+  rowsPoisoned,
   backupRestored,
 ];

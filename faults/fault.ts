@@ -1,60 +1,59 @@
 import type { Engine } from '../test/support/stores.ts';
 
-/** What a fault is given to run with. */
-export type Trial = {
+export type RunOptions = {
   readonly engine: Engine;
-  readonly tries: number;
-  /** Leases end at once instead of by the clock, and outages are as short as they can be: for the short form. */
-  readonly hurry: boolean;
-  readonly note: (doing: string) => void;
+  readonly trials: number;
+  /** Leases expire at once and outages are as short as possible: for the tests. */
+  readonly fast: boolean;
+  readonly progress: (doing: string) => void;
 };
 
-/** What a fault has done to the service, counted at the receiver. */
+/** The effect of a fault on the service, measured at the receiver. */
 export type Finding = {
-  /** Events that were answered with 2xx. */
+  /** Events with a 2xx response. */
   readonly acknowledged: number;
-  /** Of these, how many reached every webhook that had asked for them, byte for byte. */
+  /** Acknowledged events that every webhook registered for them received, byte for byte. */
   readonly delivered: number;
-  /** Posts of a delivery beyond its first. */
+  /** Requests of a delivery after its first. */
   readonly duplicated: number;
-  /** The longest that it took, from the end of the fault until everything acknowledged had arrived. */
+  /** The longest time from the end of the fault until every acknowledged event had arrived. */
   readonly recoveredInMs: number;
-  /** Every promise that was not kept, as a sentence; empty when all is well. */
-  readonly broken: readonly string[];
+  /** Every guarantee that did not hold, as a sentence. */
+  readonly violations: readonly string[];
 };
 
 export type Fault = {
   readonly name: string;
-  /** What is done, for the table's readers. */
+  /** What happens, for the table in the documentation. */
   readonly what: string;
   readonly engines: readonly Engine[];
-  /** How often in the long form and in the short one. */
-  readonly tries: { readonly long: number; readonly short: number };
-  /** Null where this machine does not allow what it takes: then nothing is known, and nothing is claimed. */
-  readonly run: (trial: Trial) => Promise<Finding | null>;
+  /** The number of trials in `npm run faults` and in the tests. */
+  readonly trials: { readonly long: number; readonly short: number };
+  /** Resolves to null where this machine cannot inject the fault. */
+  readonly run: (options: RunOptions) => Promise<Finding | null>;
 };
 
-/** Longer than this after the end of a fault is not recovered. */
+/** The service has to recover within this time after the end of a fault. */
 export const RECOVERY_LIMIT_MS = 60_000;
 
-export type Result = Finding & { readonly fault: string; readonly engine: Engine; readonly tries: number };
+export type Result = Finding & { readonly fault: string; readonly engine: Engine; readonly trials: number };
 
 export function lostOf({ acknowledged, delivered }: Finding): number {
   return acknowledged - delivered;
 }
 
-export function isKept(finding: Finding): boolean {
-  return lostOf(finding) === 0 && finding.broken.length === 0 && finding.recoveredInMs <= RECOVERY_LIMIT_MS;
+export function passes(finding: Finding): boolean {
+  return lostOf(finding) === 0 && finding.violations.length === 0 && finding.recoveredInMs <= RECOVERY_LIMIT_MS;
 }
 
-/** Of tries that each had a store of their own. */
-export function addUp(findings: readonly Finding[]): Finding {
+/** For trials that each have a store of their own. */
+export function sumFindings(findings: readonly Finding[]): Finding {
   const sum = (count: (finding: Finding) => number) => findings.reduce((total, finding) => total + count(finding), 0);
   return {
     acknowledged: sum(({ acknowledged }) => acknowledged),
     delivered: sum(({ delivered }) => delivered),
     duplicated: sum(({ duplicated }) => duplicated),
     recoveredInMs: Math.max(...findings.map(({ recoveredInMs }) => recoveredInMs)),
-    broken: [...new Set(findings.flatMap(({ broken }) => broken))],
+    violations: [...new Set(findings.flatMap(({ violations }) => violations))],
   };
 }

@@ -4,65 +4,72 @@ import { Progress } from '../src/cli/terminal/progress.ts';
 import { stopPostgres } from '../test/support/postgres.ts';
 import { ENGINES, type Engine } from '../test/support/stores.ts';
 import { FAULTS } from './catalogue.ts';
-import { type Fault, isKept, type Result } from './fault.ts';
-import { closeAll } from './left-open.ts';
+import { type Fault, passes, type Result } from './fault.ts';
+import { cleanUpAll } from './harness/cleanup.ts';
 import { publish } from './publish.ts';
 import { asJson, cellsOf, HEADINGS } from './report.ts';
 
 /**
- * `npm run faults` does everything to Paybell that it has to survive, on both engines; `npm run faults -- <name>` one
- * of it. Ends with 1 when anything acknowledged was lost, a promise was broken, or it had not recovered within 60 s.
+ * `npm run faults` injects every fault of the catalogue, on both engines; `npm run faults -- <name>` one of them. Exits
+ * with 1 when an acknowledged event was lost, a guarantee was violated, or the service did not recover within 60 s.
  */
 
-const USAGE = `npm run faults -- [<name> …] [--engine sqlite|postgres] [--tries n] [--at-once n] [--json] [--publish]
+const USAGE = `npm run faults -- [<name> …] [--engine sqlite|postgres] [--trials n] [--at-once n] [--json] [--publish]
   names: ${FAULTS.map(({ name }) => name).join(', ')}`;
 
 const COUNT = /^[1-9][0-9]{0,5}$/;
 
-type Asked = {
+type Arguments = {
   faults: readonly Fault[];
   engines: readonly Engine[];
-  tries: number | null;
+  trials: number | null;
   atOnce: number;
   json: boolean;
   publish: boolean;
 };
 
-function readArguments(): Asked | null {
+function readArguments(): Arguments | null {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: {
       engine: { type: 'string' },
-      tries: { type: 'string' },
+      trials: { type: 'string' },
       'at-once': { type: 'string', default: '1' },
       json: { type: 'boolean', default: false },
       publish: { type: 'boolean', default: false },
     },
   });
-  const { engine, tries, json } = values;
+  const { engine, trials, json } = values;
   const faults = FAULTS.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
   const engines = ENGINES.filter((known) => engine === undefined || known === engine);
   const fits =
     engines.length > 0 &&
     positionals.every((name) => FAULTS.some((fault) => fault.name === name)) &&
-    (tries === undefined || COUNT.test(tries)) &&
+    (trials === undefined || COUNT.test(trials)) &&
     COUNT.test(values['at-once']);
-  // A page that shows less than everything would hide what was left out.
-  const whole = positionals.length === 0 && engine === undefined && tries === undefined;
+  // The published table has to be complete.
+  const whole = positionals.length === 0 && engine === undefined && trials === undefined;
   if (!fits || (values.publish && !whole)) return null;
   const atOnce = Number(values['at-once']);
-  return { faults, engines, tries: tries === undefined ? null : Number(tries), atOnce, json, publish: values.publish };
+  return {
+    faults,
+    engines,
+    trials: trials === undefined ? null : Number(trials),
+    atOnce,
+    json,
+    publish: values.publish,
+  };
 }
 
-type Planned = { fault: Fault; engine: Engine; tries: number };
+type Planned = { fault: Fault; engine: Engine; trials: number };
 
-/** In the order of the table, so many at the same time; the trials share nothing but the machine. */
-async function runAll({ faults, engines, tries, atOnce, json }: Asked): Promise<Result[]> {
+/** Results are in the order of the table. Runs at the same time share nothing but the machine. */
+async function runAll({ faults, engines, trials, atOnce, json }: Arguments): Promise<Result[]> {
   const progress = new Progress();
   const planned: Planned[] = faults.flatMap((fault) =>
     fault.engines
       .filter((engine) => engines.includes(engine))
-      .map((engine) => ({ fault, engine, tries: tries ?? fault.tries.long })),
+      .map((engine) => ({ fault, engine, trials: trials ?? fault.trials.long })),
   );
   const results: (Result | null)[] = [];
   let next = 0;
@@ -70,60 +77,60 @@ async function runAll({ faults, engines, tries, atOnce, json }: Asked): Promise<
   const work = async () => {
     while (next < planned.length) {
       const index = next++;
-      const trial = planned[index];
-      if (trial === undefined) return;
+      const run = planned[index];
+      if (run === undefined) return;
       const startedAtMs = performance.now();
-      const result = await runOne(trial, (doing) => progress.show(done / planned.length, doing));
+      const result = await runOne(run, (doing) => progress.show(done / planned.length, doing));
       results[index] = result;
       done++;
       progress.clear();
       if (json) continue;
       if (result !== null) printResult(result, performance.now() - startedAtMs);
-      else printLine(`not tried on this machine  ${trial.fault.name} on ${trial.engine}`);
+      else printLine(`skipped  ${run.fault.name} on ${run.engine}: this machine cannot inject it`);
     }
   };
   await Promise.all(Array.from({ length: atOnce }, work));
   return results.filter((result) => result !== null);
 }
 
-async function runOne({ fault, engine, tries }: Planned, show: (doing: string) => void): Promise<Result | null> {
-  const note = (doing: string) => show(`${fault.name} on ${engine}: ${doing}`);
-  const finding = await fault.run({ engine, tries, hurry: false, note }).catch(asBroken);
-  return finding === null ? null : { fault: fault.name, engine, tries, ...finding };
+async function runOne({ fault, engine, trials }: Planned, show: (doing: string) => void): Promise<Result | null> {
+  const progress = (doing: string) => show(`${fault.name} on ${engine}: ${doing}`);
+  const finding = await fault.run({ engine, trials, fast: false, progress }).catch(failedRun);
+  return finding === null ? null : { fault: fault.name, engine, trials, ...finding };
 }
 
 function printResult(result: Result, tookMs: number): void {
-  const { fault, engine, broken } = result;
-  printLine(`${isKept(result) ? 'kept  ' : 'BROKEN'}  ${fault} on ${engine}, ${(tookMs / 1_000).toFixed(0)} s`);
-  for (const sentence of broken) printLine(`        ${sentence}`);
+  const { fault, engine, violations } = result;
+  printLine(`${passes(result) ? 'passed ' : 'FAILED '}  ${fault} on ${engine}, ${(tookMs / 1_000).toFixed(0)} s`);
+  for (const sentence of violations) printLine(`        ${sentence}`);
 }
 
-/** A trial that could not be carried out proves nothing, and that counts as broken. */
-function asBroken(error: unknown) {
-  const sentence = `the trial did not come to its end: ${error instanceof Error ? error.message : error}`;
-  return { acknowledged: 0, delivered: 0, duplicated: 0, recoveredInMs: 0, broken: [sentence] };
+/** A run that could not be completed counts as failed. */
+function failedRun(error: unknown) {
+  const sentence = `the run was not completed: ${error instanceof Error ? error.message : error}`;
+  return { acknowledged: 0, delivered: 0, duplicated: 0, recoveredInMs: 0, violations: [sentence] };
 }
 
 async function main(): Promise<number> {
-  const asked = readArguments();
-  if (asked === null) {
-    printError(`wrong usage\n${USAGE}`);
+  const given = readArguments();
+  if (given === null) {
+    printError(`Invalid arguments.\n${USAGE}`);
     return 2;
   }
-  const results = await runAll(asked);
-  if (asked.json) printJson(asJson(results));
+  const results = await runAll(given);
+  if (given.json) printJson(asJson(results));
   else {
     printLine();
-    printTable(HEADINGS, results.map(cellsOf), 'nothing was tried');
+    printTable(HEADINGS, results.map(cellsOf), 'No fault was injected.');
   }
-  const kept = results.every(isKept);
-  if (asked.publish && kept) publish(results, `npm run faults -- ${process.argv.slice(2).join(' ')}`);
-  return kept ? 0 : 1;
+  const passed = results.every(passes);
+  if (given.publish && passed) publish(results, `npm run faults -- ${process.argv.slice(2).join(' ')}`);
+  return passed ? 0 : 1;
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
-    void closeAll()
+    void cleanUpAll()
       .then(stopPostgres)
       .finally(() => process.exit(130));
   });
@@ -138,5 +145,5 @@ try {
 } finally {
   await stopPostgres();
 }
-// Said aloud, since the hook that stops PostgreSQL with the process would end it with 0.
+// Explicit, since the exit hook of the embedded PostgreSQL would otherwise end the process with 0.
 process.exit(exitCode);

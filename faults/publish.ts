@@ -5,9 +5,9 @@ import { FAULTS } from './catalogue.ts';
 import type { Result } from './fault.ts';
 import { cellsOf, HEADINGS } from './report.ts';
 
-/** Puts the table of a whole run into docs/reliability.md, between its markers. */
+/** Writes the table of a complete run into docs/reliability.md, between its markers. */
 
-const PAGE = resolve(import.meta.dir, '../docs/reliability.md');
+const DOCUMENT = resolve(import.meta.dir, '../docs/reliability.md');
 
 export function publish(results: readonly Result[], command: string): void {
   const sections: Readonly<Record<string, string>> = {
@@ -18,9 +18,9 @@ export function publish(results: readonly Result[], command: string): void {
       FAULTS.map(({ name, what }) => [`\`${name}\``, what]),
     ),
   };
-  let page = readFileSync(PAGE, 'utf8');
-  for (const [name, text] of Object.entries(sections)) page = replaceSection(page, name, text);
-  writeFileSync(PAGE, page);
+  let document = readFileSync(DOCUMENT, 'utf8');
+  for (const [name, text] of Object.entries(sections)) document = replaceSection(document, name, text);
+  writeFileSync(DOCUMENT, document);
 }
 
 function describeMachine(): string {
@@ -32,9 +32,9 @@ function asMarkdown(headings: readonly string[], rows: readonly (readonly string
   return [line(headings), line(headings.map(() => '---')), ...rows.map(line)].join('\n');
 }
 
-function replaceSection(page: string, name: string, text: string): string {
+function replaceSection(document: string, name: string, text: string): string {
   const [begin, end] = [`<!-- faults:${name} -->`, `<!-- /faults:${name} -->`];
-  const [from, to] = [page.indexOf(begin), page.indexOf(end)];
-  if (from < 0 || to < from) throw new Error(`docs/reliability.md has no section ${name}`);
-  return `${page.slice(0, from + begin.length)}\n\n${text}\n\n${page.slice(to)}`;
+  const [from, to] = [document.indexOf(begin), document.indexOf(end)];
+  if (from < 0 || to < from) throw new Error(`docs/reliability.md has no section ${name}: add ${begin} and ${end}`);
+  return `${document.slice(0, from + begin.length)}\n\n${text}\n\n${document.slice(to)}`;
 }

@@ -1,4 +1,4 @@
-import { isKept, lostOf, type Result } from './fault.ts';
+import { lostOf, passes, type Result } from './fault.ts';
 
 export const HEADINGS = [
   'fault',
@@ -12,25 +12,25 @@ export const HEADINGS = [
 ] as const;
 
 export function cellsOf(result: Result): string[] {
-  const { fault, engine, tries, acknowledged, delivered, duplicated, recoveredInMs } = result;
-  const counts = [tries, acknowledged, delivered, lostOf(result), duplicated].map(String);
-  return [fault, engine, ...counts, isKept(result) ? `${(recoveredInMs / 1_000).toFixed(1)} s` : 'NOT RECOVERED'];
+  const { fault, engine, trials, acknowledged, delivered, duplicated, recoveredInMs } = result;
+  const counts = [trials, acknowledged, delivered, lostOf(result), duplicated].map(String);
+  return [fault, engine, ...counts, passes(result) ? `${(recoveredInMs / 1_000).toFixed(1)} s` : 'NOT RECOVERED'];
 }
 
-/** For programs: every figure of the table, and what was not kept. */
+/** For programs: every figure of the table, and the violations. */
 export function asJson(results: readonly Result[]): unknown {
   return {
-    kept: results.every(isKept),
+    passed: results.every(passes),
     results: results.map((result) => ({
       fault: result.fault,
       engine: result.engine,
-      tries: result.tries,
+      trials: result.trials,
       acknowledged: result.acknowledged,
       delivered: result.delivered,
       lost: lostOf(result),
       duplicated: result.duplicated,
       recoveredInMs: Math.round(result.recoveredInMs),
-      broken: result.broken,
+      violations: result.violations,
     })),
   };
 }

@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { Webhook as SvixWebhook } from 'svix';
 import { version } from '../../src/version.ts';
-import { Ledger, type ReceivedPost } from '../support/ledger.ts';
+import { Ledger, type ReceivedRequest } from '../support/ledger.ts';
 import { type Client, startTestService, type TestService } from '../support/service.ts';
 import { checkSignature } from '../support/signatures.ts';
 import { createTarget, ENGINES } from '../support/stores.ts';
@@ -11,7 +11,7 @@ import { until } from '../support/until.ts';
 
 /** From the request that brings an event in to the post that a receiver gets, over real sockets. */
 
-async function isSignedWith(post: ReceivedPost, key: string): Promise<boolean> {
+async function isSignedWith(post: ReceivedRequest, key: string): Promise<boolean> {
   return (await checkSignature(post.body, post.headers, key)) === 'verified';
 }
 
@@ -49,16 +49,16 @@ for (const engine of ENGINES) {
         `{"event":"LatePayment","networkId":1,"note":"${'x'.repeat(250_000)}"}`,
       ];
       for (const body of bodies) await client.send(body);
-      await until('all have arrived', () => ledger.posts.length === bodies.length);
-      const received = ledger.posts.map(({ body }) => Buffer.from(body).toString('base64')).sort();
+      await until('all have arrived', () => ledger.requests.length === bodies.length);
+      const received = ledger.requests.map(({ body }) => Buffer.from(body).toString('base64')).sort();
       expect(received).toEqual(bodies.map((body) => Buffer.from(body).toString('base64')).sort());
     });
 
     test('has the documented headers and no others but those of HTTP itself', async () => {
       const { client, ledger } = await start();
       const { eventId } = await client.send({ eventId: 'transfer-8412' });
-      await until('it has arrived', () => ledger.posts.length === 1);
-      const { headers, path } = ledger.posts[0] ?? { headers: {}, path: '' };
+      await until('it has arrived', () => ledger.requests.length === 1);
+      const { headers, path } = ledger.requests[0] ?? { headers: {}, path: '' };
       expect(path).toBe('/hook');
       expect(headers).toMatchObject({
         'content-type': 'application/json',
@@ -83,14 +83,14 @@ for (const engine of ENGINES) {
       };
       const body = '{ "event": "LatePayment", "networkId": 1, "2": 0, "1": 1 }';
       await client.send(body);
-      await until('it was tried three times', () => ledger.posts.length === 3);
-      expect(new Set(ledger.posts.map(({ deliveryId }) => deliveryId)).size).toBe(1);
-      expect(ledger.posts.map((post) => Buffer.from(post.body).toString())).toEqual([body, body, body]);
-      const times = ledger.posts.map(({ headers }) => Number(headers['webhook-timestamp']));
+      await until('it was tried three times', () => ledger.requests.length === 3);
+      expect(new Set(ledger.requests.map(({ deliveryId }) => deliveryId)).size).toBe(1);
+      expect(ledger.requests.map((post) => Buffer.from(post.body).toString())).toEqual([body, body, body]);
+      const times = ledger.requests.map(({ headers }) => Number(headers['webhook-timestamp']));
       expect(times[1]).toBeGreaterThan(times[0] ?? 0);
       expect(times).toEqual(times.toSorted());
       const [{ secret } = { secret: '' }] = (await client.secrets()).secrets;
-      for (const post of ledger.posts) {
+      for (const post of ledger.requests) {
         expect(await isSignedWith(post, secret)).toBe(true);
         for (const Webhook of [StandardWebhook, SvixWebhook]) {
           expect(new Webhook(secret).verify(Buffer.from(post.body).toString(), post.headers)).toBeDefined();
@@ -102,16 +102,16 @@ for (const engine of ENGINES) {
       const { client, ledger } = await start();
       const [{ secret: first } = { secret: '' }] = (await client.secrets()).secrets;
       await client.send({ eventId: 'before' });
-      await until('the first has arrived', () => ledger.posts.length === 1);
+      await until('the first has arrived', () => ledger.requests.length === 1);
       await client.request('POST', '/webhooks/secret/rotate', '{"overlapHours":1}');
       const [{ secret: second } = { secret: '' }] = (await client.secrets()).secrets;
       await client.send({ eventId: 'during' });
-      await until('the second has arrived', () => ledger.posts.length === 2);
+      await until('the second has arrived', () => ledger.requests.length === 2);
       await client.request('POST', '/webhooks/secret/rotate', '{"overlapHours":0}');
       const [{ secret: third } = { secret: '' }] = (await client.secrets()).secrets;
       await client.send({ eventId: 'after' });
-      await until('the third has arrived', () => ledger.posts.length === 3);
-      const signedBy = ledger.posts.map((post) =>
+      await until('the third has arrived', () => ledger.requests.length === 3);
+      const signedBy = ledger.requests.map((post) =>
         Promise.all([first, second, third].map((secret) => isSignedWith(post, secret))),
       );
       expect(await Promise.all(signedBy)).toEqual([
@@ -124,8 +124,8 @@ for (const engine of ENGINES) {
     test('bears the Ed25519 signature and the older one of the body where these are asked for', async () => {
       const { client, ledger } = await start({ SIGN_ASYMMETRIC: 'true', BODY_SIGNATURE_HEADER: 'x-hook-hmac' });
       await client.send({ note: 'Ünïcödé' });
-      await until('it has arrived', () => ledger.posts.length === 1);
-      const [post] = ledger.posts;
+      await until('it has arrived', () => ledger.requests.length === 1);
+      const [post] = ledger.requests;
       if (post === undefined) throw new Error('nothing has arrived');
       const { secrets, publicKey } = await client.secrets();
       const secret = secrets[0]?.secret ?? '';
@@ -148,10 +148,10 @@ for (const engine of ENGINES) {
       await client.request('PATCH', `/webhooks/classic/${webhookId}`, JSON.stringify({ postUrl: ledger.url('/new') }));
       await client.send({ eventId: 'also-held' });
       await client.request('POST', `/webhooks/classic/${webhookId}/resume`);
-      await until('both have arrived', () => ledger.posts.filter(({ path }) => path === '/new').length === 2);
+      await until('both have arrived', () => ledger.requests.filter(({ path }) => path === '/new').length === 2);
       expect((await client.request('DELETE', `/webhooks/classic/${webhookId}`)).status).toBe(204);
       expect(await client.send({ eventId: 'unheard' })).toEqual({ eventId: 'unheard', deliveries: 0 });
-      expect(ledger.posts.map(({ path, eventId }) => `${path} ${eventId}`).sort()).toEqual([
+      expect(ledger.requests.map(({ path, eventId }) => `${path} ${eventId}`).sort()).toEqual([
         '/hook held',
         '/new also-held',
         '/new held',

@@ -134,9 +134,9 @@ export class WholeLife {
       method: 'POST',
       headers: { 'content-type': '' },
     });
-    await until('it was sent again', () => broken.posts.length > 2);
+    await until('it was sent again', () => broken.requests.length > 2);
     await this.#ask(served, `${API}/webhooks/classic/${webhookId}/test`, { method: 'POST' });
-    for (const { headers, body } of [...good.posts, ...broken.posts]) {
+    for (const { headers, body } of [...good.requests, ...broken.requests]) {
       this.#keep('posts', JSON.stringify(headers) + new TextDecoder().decode(body));
     }
   }

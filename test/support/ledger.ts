@@ -1,19 +1,20 @@
-/** A receiver on loopback that keeps a ledger of every post, and answers as it is told to. */
+/** A receiver on loopback that records every request, and responds as `reply` says. */
 
-export type ReceivedPost = {
+export type ReceivedRequest = {
   path: string;
   deliveryId: string;
   eventId: string;
   headers: Record<string, string>;
   body: Uint8Array;
-  /** When its head had come, in Unix milliseconds. */
+  /** When its head had arrived, in Unix milliseconds. */
   receivedAtMs: number;
 };
 
-export type Reply = (post: ReceivedPost, earlier: number) => Response | Promise<Response>;
+/** `earlier` is the number of requests of the same delivery before this one. */
+export type Reply = (request: ReceivedRequest, earlier: number) => Response | Promise<Response>;
 
 export class Ledger implements AsyncDisposable {
-  readonly posts: ReceivedPost[] = [];
+  readonly requests: ReceivedRequest[] = [];
   readonly #earlier = new Map<string, number>();
   readonly #server;
 
@@ -31,7 +32,7 @@ export class Ledger implements AsyncDisposable {
   }
 
   eventIds(): Set<string> {
-    return new Set(this.posts.map(({ eventId }) => eventId));
+    return new Set(this.requests.map(({ eventId }) => eventId));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -40,7 +41,7 @@ export class Ledger implements AsyncDisposable {
 
   async #receive(request: Request): Promise<Response> {
     const receivedAtMs = performance.timeOrigin + performance.now();
-    const post: ReceivedPost = {
+    const received: ReceivedRequest = {
       path: new URL(request.url).pathname,
       deliveryId: request.headers.get('webhook-id') ?? '',
       eventId: request.headers.get('paybell-event-id') ?? '',
@@ -48,9 +49,9 @@ export class Ledger implements AsyncDisposable {
       body: await request.bytes(),
       receivedAtMs,
     };
-    this.posts.push(post);
-    const earlier = this.#earlier.get(post.deliveryId) ?? 0;
-    this.#earlier.set(post.deliveryId, earlier + 1);
-    return this.reply(post, earlier);
+    this.requests.push(received);
+    const earlier = this.#earlier.get(received.deliveryId) ?? 0;
+    this.#earlier.set(received.deliveryId, earlier + 1);
+    return this.reply(received, earlier);
   }
 }

@@ -128,9 +128,9 @@ describe('paybell listen', () => {
     const headers = signedHeaders('other bytes');
     const answer = await send(receiver, headers);
     expect([answer.status, answer.headers.get('x-app'), await answer.text()]).toEqual([201, 'yes', 'made']);
-    expect(app.posts).toHaveLength(1);
-    expect(new TextDecoder().decode(app.posts[0]?.body)).toBe(BODY);
-    expect(app.posts[0]).toMatchObject({ path: '/app/hook', headers });
+    expect(app.requests).toHaveLength(1);
+    expect(new TextDecoder().decode(app.requests[0]?.body)).toBe(BODY);
+    expect(app.requests[0]).toMatchObject({ path: '/app/hook', headers });
   });
 
   test('--forward to nobody answers 502 and says why', async () => {
@@ -145,7 +145,7 @@ describe('paybell listen', () => {
     await using app = new Ledger();
     const { receiver } = listen({ forwardTo: app.url(), plan: { fail: 1, status: null } });
     expect([(await send(receiver)).status, (await send(receiver)).status]).toEqual([500, 200]);
-    expect(app.posts).toHaveLength(1);
+    expect(app.requests).toHaveLength(1);
   });
 
   test('what others wrote does not steer the terminal', async () => {

@@ -175,7 +175,7 @@ onEveryEngine('a receiver that was broken', (store) => {
 
     receiver.reply = () => new Response('ok');
     expect((await deliveries('redeliver', '--dry-run')).stdout).toBe('{"totalResults":30}\n');
-    expect(receiver.posts).toHaveLength(30);
+    expect(receiver.requests).toHaveLength(30);
     const { exitCode, stdout } = await deliveries('redeliver');
     expect([exitCode, redeliverySchema.parse(JSON.parse(stdout))]).toEqual([
       0,
@@ -191,8 +191,8 @@ onEveryEngine('a receiver that was broken', (store) => {
         dateFinished: expect.any(Number),
       },
     ]);
-    expect(receiver.posts).toHaveLength(60);
-    expect(new Set(receiver.posts.slice(30).map(({ eventId }) => eventId))).toEqual(
+    expect(receiver.requests).toHaveLength(60);
+    expect(new Set(receiver.requests.slice(30).map(({ eventId }) => eventId))).toEqual(
       new Set(events.map(({ eventId }) => eventId)),
     );
     expect((await failed()).totalResults).toBe(0);

@@ -122,7 +122,7 @@ describe('paybell events, deliveries and secrets', () => {
       '{"event":"LatePayment",  "networkId":10,"eventId":"exact-1","amount":123456789012345678901234567890}\n';
     expect(await answer(['events', 'send', '-'], text)).toEqual({ eventId: 'exact-1', deliveries: 1 });
     await until('it has arrived', () => receiver.eventIds().has('exact-1'));
-    expect(new TextDecoder().decode(receiver.posts.find(({ eventId }) => eventId === 'exact-1')?.body)).toBe(text);
+    expect(new TextDecoder().decode(receiver.requests.find(({ eventId }) => eventId === 'exact-1')?.body)).toBe(text);
 
     const events = eventListSchema.parse(await answer(['events', 'list', '--event-id', 'exact-1']));
     expect(events.events[0]?.body).toBe(text);
@@ -132,9 +132,9 @@ describe('paybell events, deliveries and secrets', () => {
     await until('it is settled', async () => (await delivered()).includes('delivered'));
     const [id = ''] = /dlv_\w+/.exec(await delivered()) ?? [];
     expect((await paybell(['deliveries', 'show', id])).stdout).toMatch(/^1 +first +\S+Z +\d+ +200/m);
-    const before = receiver.posts.length;
+    const before = receiver.requests.length;
     expect((await paybell(['deliveries', 'redeliver', id])).stdout).toBe(`${id} is on its way again.\n`);
-    await until('it came again', () => receiver.posts.length > before);
+    await until('it came again', () => receiver.requests.length > before);
     const all = ['deliveries', 'redeliver', '--event-id', 'exact-1'];
     expect((await paybell([...all, '--dry-run'])).stdout).toBe('1 delivery would be sent again.\n');
     expect((await paybell(all)).stdout).toBe('1 queued, 1 sent, 1 delivered, 0 skipped.\n');
@@ -332,8 +332,8 @@ describe('paybell play and tail', () => {
       expect(stdout).toContain('1 transfer, 1 of them paid, 9.99 USDC in all.');
       expect(stdout).not.toContain('Nobody asked');
       for (const line of stdout.split('\n')) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(80);
-      await until('all six have arrived', () => app.posts.length === 6);
-      const bodies = app.posts.map(({ body }) => JSON.parse(new TextDecoder().decode(body)));
+      await until('all six have arrived', () => app.requests.length === 6);
+      const bodies = app.requests.map(({ body }) => JSON.parse(new TextDecoder().decode(body)));
       const told = [
         'AgreementSignedUp',
         'TransferCreated',

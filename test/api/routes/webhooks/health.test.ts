@@ -134,13 +134,13 @@ onEveryEngine('a receiver that is gone', (store) => {
     const read = async (path: string) => (await client.request('GET', path)).json() as Promise<Record<string, unknown>>;
     const health = () => read(`/webhooks/classic/${webhookId}/health`);
     const held = async () => (await read('/deliveries?status=held')).totalResults;
-    await until('the notice is delivered', () => notices.posts.length === 2);
+    await until('the notice is delivered', () => notices.requests.length === 2);
     await until('all are held', async () => (await held()) === 5);
     await until('its health is written', async () => Number((await health()).failuresInARow) > 0);
     expect(await health()).toMatchObject({ state: 'suspended', reason: 'gone', dateLastSuccess: null });
 
     const { secrets } = await client.secrets();
-    const [first, second] = notices.posts;
+    const [first, second] = notices.requests;
     const body = new TextDecoder().decode(first?.body);
     expect(new Verifier(secrets[0]?.secret ?? '').verify(body, first?.headers ?? {})).toMatchObject({
       event: 'webhook.suspended',
@@ -155,6 +155,6 @@ onEveryEngine('a receiver that is gone', (store) => {
     expect(receiver.eventIds()).toEqual(new Set(events.map(({ eventId }) => eventId)));
     await until('the success is noted', async () => (await health()).dateLastSuccess !== null);
     expect(await health()).toMatchObject({ state: 'active', reason: null, failuresInARow: 0 });
-    expect(notices.posts).toHaveLength(2);
+    expect(notices.requests).toHaveLength(2);
   });
 });

@@ -64,20 +64,20 @@ onEveryEngine('a test post', (store) => {
           durationMs: expect.any(Number),
           response: 'thanks',
         });
-        const post = receiver.posts.at(-1);
+        const post = receiver.requests.at(-1);
         const body = new TextDecoder().decode(post?.body);
         expect(JSON.parse(body)).toEqual({ ...sampleEvent(event, networkId, post?.eventId ?? '', NOW_S), test: true });
         expect(verifier.verify(body, post?.headers ?? {})).toMatchObject({ event, networkId, test: true });
       }
     }
-    expect(receiver.posts).toHaveLength(16);
+    expect(receiver.requests).toHaveLength(16);
   });
 
   test('leaves a delivery with one attempt of its own kind, with the body as it was sent', async () => {
     await using receiver = new Ledger(() => new Response('ok'));
     const webhookId = await registered(receiver.url('/path?query=1'));
     await tryOut(webhookId);
-    const post = receiver.posts[0];
+    const post = receiver.requests[0];
     expect(await logged()).toEqual([
       {
         deliveryId: post?.deliveryId,
@@ -168,7 +168,7 @@ onEveryEngine('a test post', (store) => {
       durationMs: expect.any(Number),
       response: null,
     });
-    expect([dialled, receiver.posts]).toEqual([[], []]);
+    expect([dialled, receiver.requests]).toEqual([[], []]);
     expect(await logged()).toMatchObject([
       { status: 'failed', lastError: 'blocked_address', attemptLog: [{ kind: 'test', response: null }] },
     ]);
@@ -213,7 +213,7 @@ onEveryEngine('a test post', (store) => {
     for (const id of [webhookId, 'wh_none']) {
       await expectProblem(await call(app, tenant, `${WEBHOOKS}/${id}/test`, { method: 'POST' }), 'not_found');
     }
-    expect(receiver.posts).toEqual([]);
+    expect(receiver.requests).toEqual([]);
   });
 
   test('is one of sixteen at a time at most: an entity with a receiver that hangs cannot hold thousands open', async () => {
@@ -233,12 +233,12 @@ onEveryEngine('a test post', (store) => {
       await register(store.db, other.entityId, receiver.url('/other'), [{ networkId: 1, event: 'LatePayment' }])
     ).webhooks;
     const fromOther = call(patient, other, `${WEBHOOKS}/${theirs[0]?.webhookId}/test`, { method: 'POST' });
-    await until('all that may be are on their way', () => receiver.posts.length === 17);
+    await until('all that may be are on their way', () => receiver.requests.length === 17);
     released.resolve();
     const statuses = (await Promise.all(tries)).map(({ status }) => status).toSorted();
     expect(statuses).toEqual([...Array(16).fill(200), ...Array(24).fill(429)]);
     expect((await fromOther).status).toBe(200);
-    expect(receiver.posts).toHaveLength(17);
+    expect(receiver.requests).toHaveLength(17);
     expect((await tryOut(webhookId)).delivered).toBe(true);
   });
 });

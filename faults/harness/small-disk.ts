@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { noteClosed, noteOpened } from './left-open.ts';
+import { registerCleanup, unregisterCleanup } from './cleanup.ts';
 
-/** A file system of a few megabytes, in memory, that a trial can fill and empty. Only root may mount one. */
+/** A file system of a few megabytes in memory that a trial can fill and empty. Only root may mount it. */
 export class SmallDisk implements AsyncDisposable {
   private constructor(readonly path: string) {}
 
-  /** Null where mounting is not allowed. */
+  /** Resolves to null where mounting is not allowed. */
   static async mount(megabytes: number): Promise<SmallDisk | null> {
     const path = mkdtempSync(join(tmpdir(), 'paybell-disk-'));
     const { exitCode } = await Bun.$`mount -t tmpfs -o size=${megabytes}m,mode=755 tmpfs ${path}`.quiet().nothrow();
@@ -16,17 +16,17 @@ export class SmallDisk implements AsyncDisposable {
       return null;
     }
     const disk = new SmallDisk(path);
-    noteOpened(disk);
+    registerCleanup(disk);
     return disk;
   }
 
-  /** Takes all that is free, but for so many bytes. */
+  /** Leaves only this many bytes free. */
   fill(leaveBytes: number): void {
     const { bavail, bsize } = statfsSync(this.path);
     try {
       writeFileSync(this.#filler, Buffer.alloc(Math.max(bavail * bsize - leaveBytes, 0)));
     } catch (error) {
-      // The store has grown in between, and then the disk is as full as it was meant to be.
+      // The store has grown in the meantime and the disk is full already.
       if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error;
     }
   }
@@ -36,11 +36,11 @@ export class SmallDisk implements AsyncDisposable {
   }
 
   get #filler(): string {
-    return join(this.path, 'somebody-elses-file');
+    return join(this.path, 'filler');
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    noteClosed(this);
+    unregisterCleanup(this);
     await Bun.$`umount -l ${this.path}`.quiet().nothrow();
     rmSync(this.path, { recursive: true, force: true });
   }

