@@ -1,8 +1,6 @@
 import { createApp } from './api/app.ts';
-import { KeyUsage } from './api/auth/key-usage.ts';
 import { RateLimits } from './api/auth/rate-limits.ts';
-import { SharedLookup } from './api/auth/shared-lookup.ts';
-import { ResponseCache } from './api/http/response-cache.ts';
+import { WebhookListCache } from './api/routes/webhooks/list-cache.ts';
 import { type ListeningServer, listen } from './api/server.ts';
 import type { Config } from './config.ts';
 import { ACTORS } from './contract/audit.ts';
@@ -23,9 +21,8 @@ import { observeQueue, QueueDepth } from './store/deliveries/queue-depth.ts';
 import { AcceptQueue } from './store/events/accept-queue.ts';
 import { openStore, type Store } from './store/open-store.ts';
 import { StatsRecorder } from './store/stats/recorder.ts';
-import { findKeyHolders } from './store/tenants/api-keys.ts';
+import { KeyLookup } from './store/tenants/key-lookup.ts';
 import { type Provisioned, provisionFirstEntity } from './store/tenants/provision.ts';
-import { WebhookListCache } from './store/webhooks/list-cache.ts';
 import { version } from './version.ts';
 
 /** Long enough for a load balancer to see /readyz fail, short enough for a person at a terminal. */
@@ -125,7 +122,7 @@ function createApi({ config, log, db, box, tools, metrics, counts }: Core, deliv
     delivery?.clock.noteDatabaseTime(Math.max(...due.values()));
     notifier.soon();
   };
-  const keyUsage = new KeyUsage();
+  const keys = new KeyLookup(db, Date.now);
   const redeliveries = bulkRedeliveryJob(db, log, onWork);
   const app = createApp({
     config,
@@ -134,13 +131,8 @@ function createApi({ config, log, db, box, tools, metrics, counts }: Core, deliv
     log,
     acceptQueue: new AcceptQueue(db, onDue, counts.noteAccepted, delivery?.engine ?? null),
     backlog: new Backlog(db, config.ENTITY_BACKLOG_LIMIT),
-    keyUsage,
-    keyHolders: new SharedLookup((keyHashes) => findKeyHolders(db, keyHashes, Math.floor(Date.now() / 1000))),
-    answers: new ResponseCache(metrics.listAnswers.of('kept')),
-    views: new WebhookListCache(db, {
-      fromView: metrics.listAnswers.of('view'),
-      fromStore: metrics.listAnswers.of('store'),
-    }),
+    keys,
+    webhookLists: new WebhookListCache(db, metrics.listAnswers),
     limits: new RateLimits(config, metrics),
     metrics,
     onWork,
@@ -167,7 +159,7 @@ function createApi({ config, log, db, box, tools, metrics, counts }: Core, deliv
         log,
         everyMs: KEY_USAGE_INTERVAL_MS,
         runAtStop: true,
-        run: () => keyUsage.flush(db),
+        run: () => keys.saveUses(),
       }),
     ],
   };

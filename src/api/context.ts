@@ -6,16 +6,13 @@ import type { Database } from '../store/database/database.ts';
 import type { Backlog } from '../store/deliveries/backlog.ts';
 import type { AttemptRecord } from '../store/deliveries/record-attempts.ts';
 import type { AcceptQueue } from '../store/events/accept-queue.ts';
-import type { KeyHolder } from '../store/tenants/api-keys.ts';
 import type { Change } from '../store/tenants/audit.ts';
+import type { KeyLookup } from '../store/tenants/key-lookup.ts';
 import type { SecretBox } from '../store/tenants/secret-box.ts';
-import type { WebhookListCache } from '../store/webhooks/list-cache.ts';
-import type { KeyUsage } from './auth/key-usage.ts';
-import type { Measured, RateLimits } from './auth/rate-limits.ts';
-import type { SharedLookup } from './auth/shared-lookup.ts';
-import type { ResponseCache } from './http/response-cache.ts';
+import type { Counted, RateLimits } from './auth/rate-limits.ts';
+import type { WebhookListCache } from './routes/webhooks/list-cache.ts';
 
-/** What the whole app stands on; tests put their own store and clock in. */
+/** Everything that the app depends on; tests pass their own store and clock. */
 export type ApiContext = {
   readonly config: Config;
   readonly db: Database;
@@ -23,45 +20,44 @@ export type ApiContext = {
   readonly log: Logger;
   readonly acceptQueue: AcceptQueue;
   readonly backlog: Backlog;
-  readonly keyUsage: KeyUsage;
-  /** Who holds the key with this hash, asked once for all requests that come together. */
-  readonly keyHolders: SharedLookup<KeyHolder>;
-  readonly answers: ResponseCache;
-  readonly views: WebhookListCache;
+  readonly keys: KeyLookup;
+  readonly webhookLists: WebhookListCache;
   readonly limits: RateLimits;
   readonly metrics: Metrics;
-  /** Wakes whoever delivers: something may be due. */
+  /** Wakes the dispatcher: something may be due. */
   readonly onWork: () => void;
-  /** Works on the bulk redeliveries that were started. */
+  /** Starts work on the bulk redeliveries that were requested. */
   readonly runRedeliveries: () => void;
-  /** Posts a body to a webhook now, outside the queue. */
+  /** Sends a body to a webhook now, outside the queue. */
   readonly sendTest: (caller: Caller, webhook: Webhook, eventId: string, body: string) => Promise<AttemptRecord>;
   readonly nowMs: () => number;
-  /** False while starting and from the first sign of stopping on. */
+  /** False while the service starts, and from the moment it begins to stop. */
   readonly isReady: () => boolean;
 };
 
-/** What is known of a request on its way through, for its log line and its answer. */
-export type RequestState = {
+/** What becomes known of a request while it is processed, for its log line and its response. */
+export type RequestState = Counted & {
   readonly requestId: string;
+  /** Of the URL, as it was sent. */
+  readonly path: string;
+  /** The query string of the URL, as it was sent and without the `?`. */
+  readonly search: string;
   route: string | null;
   entityId: string | null;
-  /** Who sent it, past the proxies that are trusted; asked for only where it matters. */
+  /** The address of the client, past the trusted proxies. A function, because few requests need it. */
   readonly clientAddress: () => string | null;
-  /** By which limit it was measured; null under none. */
-  measured: Measured | null;
 };
 
-/** Whoever passed authentication: a key of the entity, or the operator acting for it. */
+/** An authenticated client: the holder of one of the entity's keys, or the operator acting for the entity. */
 export type Caller = {
-  /** The audit's name for whoever it is: the id of the key, or `operator`. */
+  /** The actor in the audit log: the id of the key, or `operator`. */
   readonly keyId: string;
   readonly entityId: string;
   readonly revision: number;
   readonly permissions: ReadonlySet<string>;
 };
 
-/** Whoever holds ADMIN_KEY, where no entity is named. */
+/** The holder of ADMIN_KEY, on paths that belong to no entity. */
 export type Operator = { readonly keyId: string };
 
 export function changeBy(context: ApiContext, caller: Pick<Caller, 'keyId'>): Change {

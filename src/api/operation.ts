@@ -1,138 +1,161 @@
-import type { z } from 'zod';
-import { type Parsed, parseBody } from '../contract/parse-input.ts';
+import { z } from 'zod';
+import { type Parsed, parseBody, parseQuery } from '../contract/parse-input.ts';
 import { type InputError, invalidRequest, type ProblemCode } from '../contract/problems.ts';
 import type { Permission } from '../domain/api-keys.ts';
+import { BoundedMap } from '../domain/bounded-map.ts';
 import { authenticate, authenticateOperator, requirePermission } from './auth/authenticate.ts';
 import type { Limited } from './auth/rate-limits.ts';
 import type { ApiContext, Caller, Operator, RequestState } from './context.ts';
-import { QueryReader } from './http/query-string.ts';
 import { readJson } from './http/request-body.ts';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
-type Answers = Readonly<Record<number, { description: string; schema?: z.ZodType; headers?: Record<string, string> }>>;
+type Responses = Readonly<
+  Record<number, { description: string; schema?: z.ZodType; headers?: Record<string, string> }>
+>;
 
-/** Under which heading an operation is documented. */
+/** The section of the API reference that an operation is in. */
 export type Tag = 'Webhooks' | 'Secrets' | 'Events' | 'Deliveries' | 'Audit' | 'Operator';
 
 type Documentation = {
   readonly method: Method;
-  /** Under the base path, with parameters in braces. */
+  /** Below the base path, with at most one parameter in braces. */
   readonly path: string;
   readonly operationId: string;
   readonly tag: Tag;
   readonly summary: string;
   readonly description?: string;
-  readonly answers: Answers;
-  /** What can go wrong here beyond what can go wrong everywhere. */
+  readonly responses: Responses;
+  /** The problems of this operation besides those that every operation has. */
   readonly problems?: readonly ProblemCode[];
 };
 
-type Input<Who, Query, Body> = {
+type Input<Client, Query, Body> = {
   readonly context: ApiContext;
-  readonly caller: Who;
+  readonly caller: Client;
   readonly request: Request;
-  /** What stands in the path's braces; no path has more than one. */
+  /** The value of the path's parameter; empty when the path has none. */
   readonly id: string;
   readonly query: Query;
+  /** The query string as it was sent. */
+  readonly search: string;
   readonly body: Body;
 };
 
-/** A body that the handler reads by itself, because its bytes matter and not only what they say. */
+/** A body that the handler reads itself, because it needs the exact bytes. */
 type RawBody = { readonly contentType: string; readonly schema: z.ZodType };
 
+type Respond = (context: ApiContext, state: RequestState, request: Request, id: string) => Response | Promise<Response>;
+
 /**
- * One operation, declared once: the OpenAPI document, the permission and the checks all come from here, so none of
- * them can be forgotten or disagree with another.
+ * One operation, declared once. Its route, its documentation, its permission and all checks of its inputs come from
+ * this declaration, so none of them can be missing or disagree with another.
  */
 export type Operation = Documentation & {
-  /** Which permission of a key opens it, or that only the operator's key does. */
+  /** The permission that a key needs, or `operator` when only ADMIN_KEY may call it. */
   readonly permission: Permission | 'operator';
   readonly query: z.ZodObject | null;
   readonly body: z.ZodType | null;
   readonly rawBody: RawBody | null;
-  readonly run: (context: ApiContext, state: RequestState, request: Request, id: string) => Promise<Response>;
+  readonly respond: Respond;
 };
 
-type Declaration<Who, Query extends z.ZodObject, Body extends z.ZodType> = Documentation & {
+type Declaration<Client, Query extends z.ZodObject, Body extends z.ZodType> = Documentation & {
   readonly query?: Query;
   readonly body?: Body;
   readonly rawBody?: RawBody;
-  /** An answer that is known to hold still; asked for before the inputs are even parsed. */
-  readonly reuse?: (context: ApiContext, caller: Who, request: Request) => Response | null;
-  readonly handle: (input: Input<Who, z.output<Query>, z.output<Body>>) => Promise<Response>;
+  readonly handle: (input: Input<Client, z.output<Query>, z.output<Body>>) => Response | Promise<Response>;
 };
 
-/** An operation of an entity: by one of its keys, or by the operator acting for it. */
+/** An operation of an entity, called with one of its keys or by the operator acting for it. */
 export function operation<Query extends z.ZodObject, Body extends z.ZodType>(
   declaration: Declaration<Caller, Query, Body> & {
     readonly permission: Permission;
-    /** Under which rate limit it falls; the one of requests when nothing is said. */
+    /** The rate limit that applies; the one for requests by default. */
     readonly limited?: Limited;
   },
 ): Operation {
   const { permission, limited = 'requests' } = declaration;
-  return declare(declaration, permission, authenticate, (context, state, caller) => {
+  return declare(declaration, permission, async (context, state, headers) => {
+    const caller = await authenticate(context, state, headers);
     state.entityId = caller.entityId;
     requirePermission(caller, permission);
     context.limits.admit(state, caller.keyId, limited);
+    return caller;
   });
 }
 
-/** An operation over all entities, under `/admin/v1`. */
+/** An operation across all entities, under `/admin/v1`. */
 export function adminOperation<Query extends z.ZodObject, Body extends z.ZodType>(
   declaration: Declaration<Operator, Query, Body>,
 ): Operation {
-  return declare(declaration, 'operator', authenticateOperator, () => undefined);
+  return declare(declaration, 'operator', authenticateOperator);
 }
 
-function declare<Who, Query extends z.ZodObject, Body extends z.ZodType>(
-  { handle, reuse, query, body, rawBody, ...documentation }: Declaration<Who, Query, Body>,
+function declare<Client, Query extends z.ZodObject, Body extends z.ZodType>(
+  { handle, query, body, rawBody, ...documentation }: Declaration<Client, Query, Body>,
   permission: Operation['permission'],
-  identify: (context: ApiContext, state: RequestState, headers: Headers) => Promise<Who>,
-  admit: (context: ApiContext, state: RequestState, caller: Who) => void,
+  admit: (context: ApiContext, state: RequestState, headers: Headers) => Promise<Client>,
 ): Operation {
-  // Where every field may be left out, so may the whole body.
+  // When every field is optional, the whole body is.
   const emptyBody = body?.safeParse({}).success ? {} : undefined;
-  const queries = new QueryReader(query);
+  const queries = new QueryParser(query);
   return {
     ...documentation,
     permission,
     query: query ?? null,
     body: body ?? null,
     rawBody: rawBody ?? null,
-    async run(context, state, request, id) {
-      const caller = await identify(context, state, request.headers);
-      admit(context, state, caller);
-      const known = reuse?.(context, caller, request);
-      if (known != null) return known;
-      // Type and size of the body come before any fault in what the inputs say.
+    async respond(context, state, request, id) {
+      const caller = await admit(context, state, request.headers);
+      // The type and size of the body are checked before the values of any input.
       const json = body === undefined ? undefined : await readJson(request, emptyBody);
-      const parsedQuery = queries.read(request.url);
-      if (body === undefined && rawBody === undefined && hasBody(request)) throw invalidRequest([UNWANTED_BODY]);
-      const parsedBody = body === undefined ? nothing : parseBody(body, json);
-      if (!parsedQuery.ok || !parsedBody.ok) throw invalidRequest([...faultsIn(parsedQuery), ...faultsIn(parsedBody)]);
-      return handle({
-        context,
-        caller,
-        request,
-        id,
-        query: parsedQuery.value,
-        body: parsedBody.value as z.output<Body>,
-      });
+      const { search } = state;
+      const parsedQuery = queries.parse(search);
+      if (body === undefined && rawBody === undefined && hasBody(request)) throw invalidRequest([UNEXPECTED_BODY]);
+      const parsedBody = body === undefined ? NO_BODY : parseBody(body, json);
+      if (!parsedQuery.ok || !parsedBody.ok) throw invalidRequest([...errorsIn(parsedQuery), ...errorsIn(parsedBody)]);
+      const values = { query: parsedQuery.value, body: parsedBody.value as z.output<Body> };
+      return handle({ context, caller, request, id, search, ...values });
     },
   };
 }
 
-/** Taken in silence, a filter or a `dryRun` in it would look as if it had counted. */
-const UNWANTED_BODY: InputError = { in: 'body', name: '', message: 'is not taken here; inputs go into the query' };
+/** If it were ignored, a filter or a `dryRun` in the body would seem to have been applied. */
+const UNEXPECTED_BODY: InputError = { in: 'body', name: '', message: 'must be empty; send inputs in the query string' };
 
 function hasBody(request: Request): boolean {
   return request.body !== null && request.headers.get('content-length') !== '0';
 }
 
-const nothing: Parsed<undefined> = { ok: true, value: undefined };
+const NO_BODY: Parsed<undefined> = { ok: true, value: undefined };
 
-function faultsIn(parsed: Parsed<unknown>): readonly InputError[] {
-  return parsed.ok ? [] : parsed.faults;
+function errorsIn(parsed: Parsed<unknown>): readonly InputError[] {
+  return parsed.ok ? [] : parsed.errors;
+}
+
+const MAX_PARSED_QUERIES = 1_000;
+const MAX_REMEMBERED_LENGTH = 256;
+
+const noParameters = z.strictObject({});
+
+/** Parses the query strings of one operation. Most requests repeat a few of them, so valid results are remembered. */
+export class QueryParser<Query extends z.ZodObject> {
+  readonly #parsed = new BoundedMap<string, Parsed<z.output<Query>>>(MAX_PARSED_QUERIES);
+  readonly #schema: z.ZodObject;
+
+  constructor(schema: Query | undefined) {
+    this.#schema = schema ?? noParameters;
+  }
+
+  parse(search: string): Parsed<z.output<Query>> {
+    const known = this.#parsed.get(search);
+    if (known !== undefined) return known;
+    const parsed = parseQuery(this.#schema, search) as Parsed<z.output<Query>>;
+    if (!parsed.ok || search.length > MAX_REMEMBERED_LENGTH) return parsed;
+    // Many requests share the value.
+    Object.freeze(parsed.value);
+    this.#parsed.set(search, parsed);
+    return parsed;
+  }
 }

@@ -3,18 +3,18 @@ import type { Config } from '../config.ts';
 import type { Logger } from '../log.ts';
 import type { App } from './app.ts';
 
-/** Above every limit of our own, so that our own 413 speaks. */
+/** Above every limit of the app, so that a client that exceeds one gets the app's problem. */
 const MAX_REQUEST_BYTES = 8 * 1024 * 1024;
 const IDLE_TIMEOUT_S = 30;
 const DRAIN_MS = 10_000;
 
 export type ListeningServer = {
   readonly url: string;
-  /** Takes no new request, lets those in flight finish, and cuts whatever still hangs after that. */
+  /** Accepts no new request, lets those in flight finish, and closes what is still open after that. */
   readonly stop: () => Promise<void>;
 };
 
-/** Listening is apart from the app, and has a limit on everything a client can make it hold. */
+/** Serves the app on the configured host and port, with a limit on everything that a client can make it hold. */
 export function listen(app: App, config: Config, log: Logger): ListeningServer {
   const server = Bun.serve({
     hostname: config.HOST,
@@ -23,7 +23,7 @@ export function listen(app: App, config: Config, log: Logger): ListeningServer {
     maxRequestBodySize: MAX_REQUEST_BYTES,
     idleTimeout: IDLE_TIMEOUT_S,
     development: false,
-    fetch: (request, server) => app.fetch(request, () => server.requestIP(request)?.address ?? null),
+    fetch: app.fetch,
     error: (error) => {
       log.error({ err: error }, 'request failed outside the app');
       return new Response(null, { status: 500 });

@@ -1,56 +1,56 @@
 import type { z } from 'zod';
 import { type InputError, MAX_INPUT_ERRORS_SHOWN } from './problems.ts';
 
-/** Parsed input, or every fault of it at once: a caller should not have to send a request five times to mend it. */
-export type Parsed<Value> = { ok: true; value: Value } | { ok: false; faults: InputError[] };
+/** Parsed input, or all of its errors at once, so that a client can fix its request in one go. */
+export type Parsed<Value> = { ok: true; value: Value } | { ok: false; errors: InputError[] };
 
 const MAX_ECHO = 64;
 
-/** Reads a query string (without the `?`) by a schema that names every known parameter. */
+/** Parses a query string (without the `?`) with a schema that has every known parameter. */
 export function parseQuery<Schema extends z.ZodObject>(schema: Schema, search: string): Parsed<z.output<Schema>> {
   const known = Object.keys(schema.shape);
-  const { values, faults } = readParameters(search, known);
-  const faulty = new Set(faults.map((fault) => fault.name));
+  const { values, errors } = readParameters(search, known);
+  const reported = new Set(errors.map(({ name }) => name));
   const result = schema.safeParse(values);
-  if (result.success && faults.length === 0) return { ok: true, value: result.data };
-  const refused = result.success ? [] : faultsOf(result.error, 'query').filter((fault) => !faulty.has(fault.name));
-  return { ok: false, faults: [...faults, ...refused] };
+  if (result.success && errors.length === 0) return { ok: true, value: result.data };
+  const invalid = result.success ? [] : inputErrors(result.error, 'query').filter(({ name }) => !reported.has(name));
+  return { ok: false, errors: [...errors, ...invalid] };
 }
 
-/** Reads a parsed JSON body by a strict schema; an unknown field gets the nearest known name as a hint. */
+/** Parses a JSON value with a strict schema. The error of an unknown field suggests the closest known name. */
 export function parseBody<Schema extends z.ZodType>(schema: Schema, body: unknown): Parsed<z.output<Schema>> {
   const result = schema.safeParse(body);
   if (result.success) return { ok: true, value: result.data };
-  return { ok: false, faults: firstOfEach(faultsOf(result.error, 'body', fieldsOf(schema))) };
+  return { ok: false, errors: firstOfEach(inputErrors(result.error, 'body', fieldsOf(schema))) };
 }
 
-/** One value can break several rules at once, and the first of them says enough. */
-function firstOfEach(faults: readonly InputError[]): InputError[] {
+/** One value can break several rules, and the first of them is enough to report. */
+function firstOfEach(errors: readonly InputError[]): InputError[] {
   const named = new Set<string>();
-  return faults.filter(({ name }) => !named.has(name) && named.add(name));
+  return errors.filter(({ name }) => !named.has(name) && named.add(name));
 }
 
 function readParameters(search: string, known: readonly string[]) {
   const values: Record<string, string> = {};
-  const faults = new Map<string, InputError>();
-  const fault = (name: string, message: string) => {
+  const errors = new Map<string, InputError>();
+  const report = (name: string, message: string) => {
     const shown = clip(name);
-    if (!faults.has(shown)) faults.set(shown, { in: 'query', name: shown, message });
+    if (!errors.has(shown)) errors.set(shown, { in: 'query', name: shown, message });
   };
-  // Most queries have nothing to decode, and then the decoder need not look at each part.
+  // Most query strings contain nothing to decode.
   const read = ENCODED.test(search) ? decode : (text: string) => text;
   for (const pair of search.split('&')) {
     if (pair === '') continue;
     const equals = pair.indexOf('=');
     const name = read(equals < 0 ? pair : pair.slice(0, equals));
     const value = read(equals < 0 ? '' : pair.slice(equals + 1));
-    if (name === null) fault(pair, 'is not valid percent-encoded UTF-8');
-    else if (!known.includes(name)) fault(name, unknownName('parameter', name, known, faults.size));
-    else if (value === null) fault(name, 'is not valid percent-encoded UTF-8');
-    else if (Object.hasOwn(values, name)) fault(name, 'is given more than once; give it once');
+    if (name === null) report(pair, 'is not valid percent-encoded UTF-8');
+    else if (!known.includes(name)) report(name, unknownName('parameter', name, known, errors.size));
+    else if (value === null) report(name, 'is not valid percent-encoded UTF-8');
+    else if (Object.hasOwn(values, name)) report(name, 'is given more than once; give it once');
     else values[name] = value;
   }
-  return { values, faults: [...faults.values()] };
+  return { values, errors: [...errors.values()] };
 }
 
 const ENCODED = /[%+]/;
@@ -63,7 +63,7 @@ function decode(text: string): string | null {
   }
 }
 
-function faultsOf(error: z.ZodError, where: InputError['in'], known: readonly string[] = []): InputError[] {
+function inputErrors(error: z.ZodError, where: InputError['in'], known: readonly string[] = []): InputError[] {
   return error.issues.flatMap((issue) => {
     const name = issue.path.join('.');
     if (issue.code !== 'unrecognized_keys') return [{ in: where, name, message: issue.message }];
@@ -79,16 +79,16 @@ function fieldsOf(schema: z.ZodType): string[] {
   return 'shape' in schema && typeof schema.shape === 'object' ? Object.keys(schema.shape ?? {}) : [];
 }
 
-/** Only what is shown gets a hint: looking for the nearest name of twenty thousand would keep everybody else waiting. */
+/** Only the errors that are shown get a suggestion: finding one for each of 20,000 names would block the event loop. */
 function unknownName(kind: 'parameter' | 'field', name: string, known: readonly string[], index: number): string {
   if (index >= MAX_INPUT_ERRORS_SHOWN) return `is not a known ${kind}`;
-  if (known.length === 0) return `is not a known ${kind}; there are none here`;
+  if (known.length === 0) return `is not a known ${kind}; this request has none`;
   const near = nearest(name, known);
   if (near !== null) return `is not a known ${kind}; did you mean ${near}?`;
-  return `is not a known ${kind}; known are ${known.join(', ')}`;
+  return `is not a known ${kind}; known ${kind}s are ${known.join(', ')}`;
 }
 
-/** The known name within two edits, upper and lower case aside; long names are not worth the comparison. */
+/** The closest known name within two edits, ignoring case. Long names are not compared. */
 export function nearest(name: string, known: readonly string[]): string | null {
   if (name.length > MAX_ECHO) return null;
   let best: { candidate: string; distance: number } | null = null;

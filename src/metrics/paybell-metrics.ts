@@ -17,8 +17,8 @@ export type StoreOperation = 'read' | 'snapshot' | 'transaction';
  */
 export class Metrics {
   readonly registry = new Registry();
-  readonly #requests: Family<Counter>;
-  readonly #requestSeconds: Family<Histogram>;
+  readonly requests: Family<Counter>;
+  readonly requestSeconds: Family<Histogram>;
   readonly listAnswers: Family<Counter>;
   readonly rateLimited: Family<Counter>;
   readonly eventsAccepted: Counter;
@@ -33,12 +33,12 @@ export class Metrics {
 
   constructor() {
     const { registry } = this;
-    this.#requests = registry.counters('paybell_http_requests_total', 'Requests answered.', [
+    this.requests = registry.counters('paybell_http_requests_total', 'Requests answered.', [
       'method',
       'route',
       'status',
     ]);
-    this.#requestSeconds = registry.histograms(
+    this.requestSeconds = registry.histograms(
       'paybell_http_request_duration_seconds',
       'Time from a request to its answer.',
       REQUEST_SECONDS,
@@ -81,12 +81,5 @@ export class Metrics {
       'paybell_stats_dropped_total',
       'Figures for /stats lost because the store did not take them in time.',
     );
-  }
-
-  request(method: string, route: string | null, status: number, seconds: number): void {
-    // A path that is none of ours may be anything, and so never becomes a label.
-    const known = route ?? 'none';
-    this.#requests.of(method, known, status).inc();
-    this.#requestSeconds.of(known).observe(seconds);
   }
 }

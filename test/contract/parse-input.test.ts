@@ -16,7 +16,7 @@ const defaults = { page: 1, limit: 25, sortBy: 'date', sortDir: 'desc' };
 
 function faultsOf(search: string): Record<string, string> {
   const result = parseQuery(schema, search);
-  return result.ok ? {} : Object.fromEntries(result.faults.map(({ name, message }) => [name, message]));
+  return result.ok ? {} : Object.fromEntries(result.errors.map(({ name, message }) => [name, message]));
 }
 
 describe('a query', () => {
@@ -42,7 +42,7 @@ describe('a query', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (search) => {
         const result = parseQuery(schema, search);
-        if (!result.ok) expect(result.faults.length).toBeGreaterThan(0);
+        if (!result.ok) expect(result.errors.length).toBeGreaterThan(0);
       }),
     );
   });
@@ -99,7 +99,9 @@ describe('a query', () => {
   });
 
   test('with an unknown parameter far from any name is told all the known ones', () => {
-    expect(faultsOf('colour=red').colour).toContain('known are name, amount, kind, page, limit, sortBy, sortDir');
+    expect(faultsOf('colour=red').colour).toContain(
+      'known parameters are name, amount, kind, page, limit, sortBy, sortDir',
+    );
   });
 
   test('with a name that every object has is refused like any unknown one', () => {
@@ -124,16 +126,16 @@ describe('a body', () => {
 
   test('with an unknown field is refused, with the nearest known name as a hint', () => {
     const result = parseBody(bodySchema, { posturl: 'x', colour: 1 });
-    expect(result.ok ? [] : result.faults.map(({ name, message }) => [name, message.split(';')[1]])).toEqual([
+    expect(result.ok ? [] : result.errors.map(({ name, message }) => [name, message.split(';')[1]])).toEqual([
       ['postUrl', undefined],
       ['posturl', ' did you mean postUrl?'],
-      ['colour', ' known are postUrl, events'],
+      ['colour', ' known fields are postUrl, events'],
     ] as never);
   });
 
   test('names a fault inside an array by its position', () => {
     const result = parseBody(bodySchema, { postUrl: 'x', events: ['a', 1] });
-    expect(result.ok ? [] : result.faults.map(({ name }) => name)).toEqual(['events.1']);
+    expect(result.ok ? [] : result.errors.map(({ name }) => name)).toEqual(['events.1']);
   });
 });
 
@@ -145,7 +147,7 @@ test('faults beyond those that are shown get no hint, since looking for one woul
   const ofQuery = parseQuery(schema, names.map(encodeURIComponent).join('&'));
   const ofBody = parseBody(schema, Object.fromEntries(names.map((name) => [name, 0])));
   for (const parsed of [ofQuery, ofBody]) {
-    const unknown = parsed.ok ? [] : parsed.faults.filter(({ name }) => names.includes(name));
+    const unknown = parsed.ok ? [] : parsed.errors.filter(({ name }) => names.includes(name));
     const hinted = unknown.filter(({ message }) => message.endsWith('did you mean amount?'));
     expect([unknown.length, hinted.length]).toEqual([MAX_INPUT_ERRORS_SHOWN + 5, MAX_INPUT_ERRORS_SHOWN]);
   }

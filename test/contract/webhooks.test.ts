@@ -18,7 +18,7 @@ const postUrl = 'https://example.com/hook';
 
 function faultsOf(body: unknown): [string, string][] {
   const result = parseBody(schema, body);
-  return result.ok ? [] : result.faults.map(({ name, message }) => [name, message]);
+  return result.ok ? [] : result.errors.map(({ name, message }) => [name, message]);
 }
 
 describe('a registration', () => {

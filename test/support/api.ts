@@ -1,9 +1,7 @@
 import { type App, createApp } from '../../src/api/app.ts';
-import { KeyUsage } from '../../src/api/auth/key-usage.ts';
 import { RateLimits } from '../../src/api/auth/rate-limits.ts';
-import { SharedLookup } from '../../src/api/auth/shared-lookup.ts';
 import type { ApiContext } from '../../src/api/context.ts';
-import { ResponseCache } from '../../src/api/http/response-cache.ts';
+import { WebhookListCache } from '../../src/api/routes/webhooks/list-cache.ts';
 import { loadConfig } from '../../src/config.ts';
 import { createAttemptTools } from '../../src/delivery/attempt.ts';
 import { sendTestRequest } from '../../src/delivery/test-request.ts';
@@ -13,11 +11,11 @@ import { Metrics } from '../../src/metrics/paybell-metrics.ts';
 import type { Database } from '../../src/store/database/database.ts';
 import { Backlog } from '../../src/store/deliveries/backlog.ts';
 import { AcceptQueue } from '../../src/store/events/accept-queue.ts';
-import { createApiKey, findKeyHolders } from '../../src/store/tenants/api-keys.ts';
+import { createApiKey } from '../../src/store/tenants/api-keys.ts';
 import type { Change } from '../../src/store/tenants/audit.ts';
 import { createEntity } from '../../src/store/tenants/entities.ts';
+import { KeyLookup } from '../../src/store/tenants/key-lookup.ts';
 import { SecretBox } from '../../src/store/tenants/secret-box.ts';
-import { WebhookListCache } from '../../src/store/webhooks/list-cache.ts';
 
 export type Tenant = { entityId: string; apiKey: string; keyId: string };
 
@@ -45,13 +43,8 @@ export function testApp(db: Database, settings: Record<string, string> = {}, ove
     log,
     acceptQueue: new AcceptQueue(db, () => undefined),
     backlog: new Backlog(db, config.ENTITY_BACKLOG_LIMIT),
-    keyUsage: new KeyUsage(),
-    keyHolders: new SharedLookup((keyHashes) => findKeyHolders(db, keyHashes, Math.floor(nowMs() / 1000))),
-    answers: new ResponseCache(metrics.listAnswers.of('kept')),
-    views: new WebhookListCache(db, {
-      fromView: metrics.listAnswers.of('view'),
-      fromStore: metrics.listAnswers.of('store'),
-    }),
+    keys: new KeyLookup(db, nowMs),
+    webhookLists: new WebhookListCache(db, metrics.listAnswers),
     limits: new RateLimits(config, metrics),
     metrics,
     onWork: () => undefined,
@@ -80,7 +73,7 @@ export type CallOptions = {
   headers?: Record<string, string>;
   json?: unknown;
   body?: string | Uint8Array<ArrayBuffer>;
-  /** Who is at the other end; nobody knows when absent. */
+  /** The address of the client; unknown when absent. */
   from?: string;
 };
 
@@ -98,6 +91,6 @@ export function call(app: App, tenant: Tenant | null, path: string, options: Cal
       },
       ...(body === undefined ? {} : { body }),
     }),
-    () => options.from ?? null,
+    { requestIP: () => (options.from === undefined ? null : { address: options.from }) },
   );
 }

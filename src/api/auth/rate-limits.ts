@@ -4,48 +4,39 @@ import { Problem } from '../../contract/problems.ts';
 import { BoundedMap } from '../../domain/bounded-map.ts';
 import { addressBlock } from '../../domain/client-address.ts';
 import type { Metrics } from '../../metrics/paybell-metrics.ts';
-import type { RequestState } from '../context.ts';
-import { type Grant, TokenBuckets } from './token-buckets.ts';
 
-/** Ten tries a second are more than a typing error needs, and far too few to find a key. */
-const FAILED_LOGINS = { perSecond: 10, burst: 50 };
-const MAX_GOOD_KEYS = 10_000;
+/** Ten failures a second are more than a typing error causes, and far too few to find a key. */
+const FAILED_LOGINS: Rate = { perSecond: 10, burst: 50 };
+const MAX_VALID_KEYS = 10_000;
+const MAX_BUCKETS = 50_000;
+/** Once no address has failed lately, checking costs nothing, because the map is empty. */
+const SWEEP_EVERY_MS = 1_000;
 
-/** Which limit a request falls under: events have their own, and a batch counts as many as it holds. */
+/** Which limit a request falls under. Events have their own, and a batch counts as many as it contains. */
 export type Limited = 'requests' | 'event' | 'batch';
 
-/** The limit that a request was measured by, for the headers of its answer. */
-export type Measured = { readonly limit: Limit; readonly keyId: string };
+type Rate = { readonly perSecond: number; readonly burst: number };
 
-class Limit {
-  readonly #policy: string;
-  readonly buckets: TokenBuckets;
+/** What was granted, and the state of the bucket after it. */
+type Grant = {
+  granted: number;
+  remaining: number;
+  /** Seconds until the next token; 0 when there is one. */
+  retryAfterS: number;
+  /** Seconds until the bucket is full again. */
+  fullInS: number;
+};
 
-  constructor(
-    private readonly name: 'default' | 'events',
-    rate: { perSecond: number; burst: number },
-    clock?: () => number,
-  ) {
-    this.buckets = new TokenBuckets(rate, clock);
-    // The whole bucket and the time in which it fills up: so that what remains is never more than the quota.
-    this.#policy = `"${name}";q=${rate.burst};w=${Math.ceil(rate.burst / rate.perSecond)}`;
-  }
+/** The limit that a request was counted against, for the headers of its response; null for none. */
+export type Counted = { counted: { readonly limit: Limit; readonly keyId: string } | null };
 
-  /** As in draft-ietf-httpapi-ratelimit-headers-10. */
-  setHeaders(headers: Headers, keyId: string): void {
-    const { remaining, fullInS } = this.buckets.look(keyId);
-    headers.set('ratelimit-policy', this.#policy);
-    headers.set('ratelimit', `"${this.name}";r=${remaining};t=${fullInS}`);
-  }
-}
-
-/** The limits of this process: in memory, since a limit is there to save work and not to make some. */
+/** The limits of this process. They are in memory: a limit is there to save work, not to cause it. */
 export class RateLimits {
   readonly #requests: Limit | null;
   readonly #events: Limit | null;
   readonly #failures: TokenBuckets;
-  /** Hashes of keys that were right: a neighbour's wrong ones behind the same proxy must not lock them out. */
-  readonly #goodKeys = new BoundedMap<string, true>(MAX_GOOD_KEYS);
+  /** Hashes of keys that were valid: another client's failures behind the same proxy must not lock them out. */
+  readonly #validKeys = new BoundedMap<string, true>(MAX_VALID_KEYS);
 
   constructor(
     config: Pick<Config, 'RATE_LIMIT' | 'EVENT_RATE_LIMIT'>,
@@ -58,11 +49,12 @@ export class RateLimits {
     this.#failures = new TokenBuckets(FAILED_LOGINS, clock);
   }
 
-  admit(state: RequestState, keyId: string, limited: Limited): void {
+  /** Counts the request, and throws when its limit is used up. */
+  admit(request: Counted, keyId: string, limited: Limited): void {
     const limit = limited === 'requests' ? this.#requests : this.#events;
     if (limit === null || isExempt(keyId)) return;
-    state.measured = { limit, keyId };
-    // How many a batch holds is known only after it was read: here it needs room for one.
+    request.counted = { limit, keyId };
+    // The size of a batch is known only after it was read. At this point it needs room for one event.
     const grant = limited === 'batch' ? limit.buckets.look(keyId) : limit.buckets.take(keyId);
     if (grant.granted > 0 || (limited === 'batch' && grant.remaining > 0)) return;
     const what = limited === 'requests' ? 'requests' : 'events';
@@ -70,37 +62,111 @@ export class RateLimits {
     throw tooMany(`This key has used up its ${what}.`, grant);
   }
 
-  /** How many of the events of a batch there is room for; each beyond is refused on its own. */
-  admitEvents(keyId: string, wanted: number): { admitted: number; refusal: Problem } {
+  /** How many events of a batch are within the limit; each of the others is rejected with `rejection`. */
+  admitEvents(keyId: string, wanted: number): { admitted: number; rejection: Problem } {
     const limit = isExempt(keyId) ? null : this.#events;
     const grant = limit?.buckets.take(keyId, wanted) ?? { granted: wanted, retryAfterS: 0 };
     if (grant.granted < wanted) this.metrics.rateLimited.of('events').inc(wanted - grant.granted);
-    return { admitted: grant.granted, refusal: tooMany('This key has used up its events.', grant) };
+    return { admitted: grant.granted, rejection: tooMany('This key has used up its events.', grant) };
   }
 
-  /** Before a key is looked up: an address that has tried too many wrong ones has to wait, unless this one was right. */
-  requirePatience(clientAddress: () => string | null, keyHash: string): void {
-    // Most processes never see a wrong key, and then nobody has to know where a request comes from.
+  /** Throws for an address that has sent too many invalid keys lately, unless this key was valid before. */
+  checkFailures(clientAddress: () => string | null, keyHash: string): void {
+    // Most processes never see an invalid key, and then the address need not be looked up.
     if (this.#failures.size === 0) return;
     const address = clientAddress();
     if (address === null) return;
-    const stands = this.#failures.look(addressBlock(address));
-    if (stands.remaining > 0 || this.#goodKeys.has(keyHash)) return;
+    const failures = this.#failures.look(addressBlock(address));
+    if (failures.remaining > 0 || this.#validKeys.has(keyHash)) return;
     this.metrics.rateLimited.of('authentication').inc();
-    throw tooMany('Too many requests from this address came without a valid key.', stands);
+    throw tooMany('Too many requests from this address came without a valid key.', failures);
   }
 
-  noteFailure(clientAddress: () => string | null): void {
+  recordFailure(clientAddress: () => string | null): void {
     const address = clientAddress();
     if (address !== null) this.#failures.take(addressBlock(address));
   }
 
-  noteSuccess(keyHash: string): void {
-    if (!this.#goodKeys.has(keyHash)) this.#goodKeys.set(keyHash, true);
+  recordValidKey(keyHash: string): void {
+    if (!this.#validKeys.has(keyHash)) this.#validKeys.set(keyHash, true);
   }
 }
 
-/** Whoever holds ADMIN_KEY sets the limits, and speaks with one key for all entities. */
+class Limit {
+  readonly #policy: string;
+  readonly buckets: TokenBuckets;
+
+  constructor(
+    private readonly name: 'default' | 'events',
+    rate: Rate,
+    clock?: () => number,
+  ) {
+    this.buckets = new TokenBuckets(rate, clock);
+    // The whole bucket and the time in which it fills up, so that `r` is never more than `q`.
+    this.#policy = `"${name}";q=${rate.burst};w=${Math.ceil(rate.burst / rate.perSecond)}`;
+  }
+
+  /** The headers of draft-ietf-httpapi-ratelimit-headers-10. */
+  setHeaders(headers: Headers, keyId: string): void {
+    const { remaining, fullInS } = this.buckets.look(keyId);
+    headers.set('ratelimit-policy', this.#policy);
+    headers.set('ratelimit', `"${this.name}";r=${remaining};t=${fullInS}`);
+  }
+}
+
+/**
+ * A token bucket for each key, stored as one number: the time at which it will be full again. A full bucket equals one
+ * that was never used, so it need not be stored.
+ */
+export class TokenBuckets {
+  readonly #fullAtMs: BoundedMap<string, number>;
+  #sweptAtMs = 0;
+  readonly #tokenMs: number;
+
+  constructor(
+    readonly rate: Rate,
+    /** A monotonic clock: with any other, a step back would lock every caller out. */
+    private readonly clock: () => number = () => performance.now(),
+    maxBuckets = MAX_BUCKETS,
+  ) {
+    this.#fullAtMs = new BoundedMap(maxBuckets);
+    this.#tokenMs = 1_000 / rate.perSecond;
+  }
+
+  get size(): number {
+    return this.#fullAtMs.size;
+  }
+
+  /** As many of the wanted tokens as there are. */
+  take(key: string, wanted = 1): Grant {
+    const nowMs = this.clock();
+    if (nowMs - this.#sweptAtMs >= SWEEP_EVERY_MS) this.#deleteFull(nowMs);
+    const missingMs = Math.max(0, (this.#fullAtMs.get(key) ?? 0) - nowMs);
+    const available = Math.floor(this.rate.burst - missingMs / this.#tokenMs + 1e-6);
+    const granted = Math.max(0, Math.min(wanted, available));
+    const nowMissingMs = missingMs + granted * this.#tokenMs;
+    if (granted > 0) this.#fullAtMs.set(key, nowMs + nowMissingMs);
+    const nextInMs = nowMissingMs - (this.rate.burst - 1) * this.#tokenMs;
+    return {
+      granted,
+      remaining: Math.max(0, available - granted),
+      retryAfterS: nextInMs > 1e-3 ? Math.ceil(nextInMs / 1_000) : 0,
+      fullInS: Math.ceil(nowMissingMs / 1_000),
+    };
+  }
+
+  /** The state of the bucket, without taking anything. */
+  look(key: string): Grant {
+    return this.take(key, 0);
+  }
+
+  #deleteFull(nowMs: number): void {
+    this.#sweptAtMs = nowMs;
+    for (const [key, fullAtMs] of this.#fullAtMs) if (fullAtMs <= nowMs) this.#fullAtMs.delete(key);
+  }
+}
+
+/** The operator sets the limits, and calls for all entities with one key. */
 function isExempt(keyId: string): boolean {
   return keyId === ACTORS.operator;
 }

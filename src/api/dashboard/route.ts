@@ -1,7 +1,6 @@
 import { Problem } from '../../contract/problems.ts';
 import { ASSET_PATH, DASHBOARD_PATHS } from '../../dashboard/paths.ts';
 import { version } from '../../version.ts';
-import { pathOf } from '../http/request-url.ts';
 import { bundleDashboard, type DashboardFile } from './bundle.ts';
 import { ASSET_HEADERS, DASHBOARD_HEADERS } from './headers.ts';
 
@@ -28,7 +27,7 @@ type Compressed = {
   readonly gzip: Uint8Array<ArrayBuffer>;
 };
 type PreparedDashboard = { readonly document: Compressed; readonly assets: ReadonlyMap<string, Compressed> };
-type Respond = (state: unknown, request: Request) => Promise<Response>;
+type Respond = (context: unknown, state: unknown, request: Request, id: string) => Promise<Response>;
 
 export function dashboardFiles(processor: string): Readonly<Record<string, Respond>> {
   let prepared: Promise<PreparedDashboard> | null = null;
@@ -41,12 +40,11 @@ export function dashboardFiles(processor: string): Readonly<Record<string, Respo
     });
     return prepared;
   };
-  const sendDocument: Respond = async (_state, request) => {
+  const sendDocument: Respond = async (_context, _state, request) => {
     if (WATCHED) prepared = null;
     return respond(request, (await dashboard()).document, DOCUMENT_HEADERS);
   };
-  const sendAsset: Respond = async (_state, request) => {
-    const name = pathOf(request.url).slice(ASSET_PATH.length + 1);
+  const sendAsset: Respond = async (_context, _state, request, name) => {
     const asset = (await dashboard()).assets.get(name);
     if (asset === undefined) throw new Problem('not_found', 'The dashboard has no such file. Reload the dashboard.');
     const caching = name === ICON_NAME ? 'public, max-age=86400' : 'public, max-age=31536000, immutable';
@@ -54,7 +52,7 @@ export function dashboardFiles(processor: string): Readonly<Record<string, Respo
   };
   return {
     ...Object.fromEntries(Object.values(DASHBOARD_PATHS).map((path) => [path, sendDocument])),
-    [`${ASSET_PATH}/:file`]: sendAsset,
+    [`${ASSET_PATH}/{file}`]: sendAsset,
   };
 }
 

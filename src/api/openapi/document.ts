@@ -68,7 +68,7 @@ function describe(path: string, operation: Operation) {
       ...(operation.query === null ? {} : { query: operation.query }),
       ...requestBody(operation),
     },
-    responses: { ...answers(operation), ...problems(operation) },
+    responses: { ...successes(operation), ...problems(operation) },
   };
 }
 
@@ -94,9 +94,9 @@ function jsonContent(schema: z.ZodType) {
   return { 'application/json': { schema } };
 }
 
-function answers(operation: Operation) {
+function successes(operation: Operation) {
   return Object.fromEntries(
-    Object.entries(operation.answers).map(([status, { description, schema, headers }]) => [
+    Object.entries(operation.responses).map(([status, { description, schema, headers }]) => [
       status,
       {
         description,

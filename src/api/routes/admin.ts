@@ -28,7 +28,7 @@ const listAllEntities = adminOperation({
   tag: 'Operator',
   summary: 'List entities',
   query: entityListQuerySchema,
-  answers: taggedResponses(entityListSchema),
+  responses: taggedResponses(entityListSchema),
   handle: async ({ context, request, query }) => cacheableJson(request, await listEntities(context.db, query)),
 });
 
@@ -39,7 +39,7 @@ const createEntity = adminOperation({
   tag: 'Operator',
   summary: 'Make an entity and its first key',
   body: newEntitySchema,
-  answers: { 201: { description: 'Made', schema: provisionedSchema } },
+  responses: { 201: { description: 'Made', schema: provisionedSchema } },
   handle: async ({ context, caller, body }) => {
     const made = await provisionEntity(context.db, context.box, body.name, changeBy(context, caller));
     return json(201, made, UNCACHED);
@@ -53,7 +53,7 @@ const listAllKeys = adminOperation({
   tag: 'Operator',
   summary: 'List api keys, never the keys themselves',
   query: apiKeyListQuerySchema,
-  answers: taggedResponses(apiKeyListSchema),
+  responses: taggedResponses(apiKeyListSchema),
   handle: async ({ context, request, query }) => cacheableJson(request, await listApiKeys(context.db, query)),
 });
 
@@ -64,7 +64,7 @@ const createKey = adminOperation({
   tag: 'Operator',
   summary: 'Make an api key; it is shown once',
   body: newApiKeySchema,
-  answers: { 201: { description: 'Made', schema: createdApiKeySchema } },
+  responses: { 201: { description: 'Made', schema: createdApiKeySchema } },
   handle: async ({ context, caller, body }) => {
     const { entityId, name, permissions, dateExpires } = body;
     if (dateExpires !== null && dateExpires <= nowS(context)) {
@@ -87,7 +87,7 @@ const revokeKey = adminOperation({
   tag: 'Operator',
   summary: 'Revoke an api key',
   description: 'It is refused from the next request on, on every instance. The key stays in the list, as revoked.',
-  answers: { 200: { description: 'Revoked', schema: apiKeySchema } },
+  responses: { 200: { description: 'Revoked', schema: apiKeySchema } },
   problems: ['not_found'],
   handle: async ({ context, caller, id }) => {
     const key = await revokeApiKey(context.db, id, changeBy(context, caller));

@@ -12,7 +12,7 @@ const list = operation({
   description: 'Who changed what of the entity, its keys, its secrets and its webhooks, and when.',
   permission: 'audit:read',
   query: auditListQuerySchema,
-  answers: taggedResponses(auditListSchema),
+  responses: taggedResponses(auditListSchema),
   handle: async ({ context, caller, request, query }) =>
     cacheableJson(request, await listAudit(context.db, caller.entityId, query)),
 });

@@ -23,7 +23,7 @@ const list = operation({
   description: 'Where each event stands on its way to each webhook, in the grammar of every list.',
   permission: 'deliveries:read',
   query: deliveryListQuerySchema,
-  answers: taggedResponses(deliveryListSchema),
+  responses: taggedResponses(deliveryListSchema),
   handle: async ({ context, caller, request, query }) =>
     cacheableJson(request, await listDeliveries(context.db, caller.entityId, query)),
 });
@@ -35,7 +35,7 @@ const read = operation({
   tag: 'Deliveries',
   summary: 'Read one delivery with its attempts',
   permission: 'deliveries:read',
-  answers: taggedResponses(deliveryDetailSchema),
+  responses: taggedResponses(deliveryDetailSchema),
   problems: ['not_found'],
   handle: async ({ context, caller, request, id }) =>
     cacheableJson(request, found(await readDelivery(context.db, caller.entityId, id), 'delivery')),
@@ -51,7 +51,7 @@ const redeliverOne = operation({
     'Whatever its state, as often as you ask: each request is one more post, with the same id and the same bytes, and ' +
     'is logged as an attempt of its own kind. One that fails does not undo an earlier success.',
   permission: 'deliveries:write',
-  answers: { 202: { description: 'It is on its way', schema: deliverySchema } },
+  responses: { 202: { description: 'It is on its way', schema: deliverySchema } },
   problems: ['not_found', 'conflict'],
   handle: async ({ context, caller, id }) => {
     if (!(await redeliver(context.db, caller.entityId, id))) throw missing('delivery');
@@ -72,7 +72,7 @@ const redeliverMany = operation({
     '`GET /redeliveries/{redeliveryId}` tells how far it has come.',
   permission: 'deliveries:write',
   query: redeliverQuerySchema,
-  answers: {
+  responses: {
     200: { description: 'How many would be sent again', schema: countSchema },
     202: { description: 'Started', schema: redeliverySchema },
   },
@@ -93,7 +93,7 @@ const readProgress = operation({
   tag: 'Deliveries',
   summary: 'See how far a bulk redelivery has come',
   permission: 'deliveries:read',
-  answers: taggedResponses(redeliverySchema),
+  responses: taggedResponses(redeliverySchema),
   problems: ['not_found'],
   handle: async ({ context, caller, request, id }) =>
     cacheableJson(request, found(await readRedelivery(context.db, caller.entityId, id), 'redelivery')),

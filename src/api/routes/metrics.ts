@@ -3,7 +3,7 @@ import { Problem } from '../../contract/problems.ts';
 import { hashApiKey } from '../../domain/api-keys.ts';
 import { isLoopbackAddress } from '../../domain/client-address.ts';
 import { METRICS_CONTENT_TYPE } from '../../metrics/registry.ts';
-import { failed, hashPatiently } from '../auth/authenticate.ts';
+import { failed, hashUnlessBlocked } from '../auth/authenticate.ts';
 import type { ApiContext, RequestState } from '../context.ts';
 
 /** By these a proxy says that it asks for somebody else. */
@@ -25,11 +25,11 @@ function isLocal({ clientAddress }: RequestState, headers: Headers): boolean {
 
 function requireToken(context: ApiContext, state: RequestState, headers: Headers): void {
   const token = /^Bearer ([\x21-\x7e]+)$/i.exec(headers.get('authorization') ?? '')?.[1] ?? '';
-  const tokenHash = hashPatiently(context, state, token);
+  const tokenHash = hashUnlessBlocked(context, state, token);
   const { METRICS_TOKEN } = context.config;
   const expected = METRICS_TOKEN === undefined ? null : Buffer.from(hashApiKey(METRICS_TOKEN));
   if (expected !== null && timingSafeEqual(Buffer.from(tokenHash), expected)) {
-    context.limits.noteSuccess(tokenHash);
+    context.limits.recordValidKey(tokenHash);
     return;
   }
   const detail = 'Send METRICS_TOKEN as authorization: Bearer, or ask from the same machine.';

@@ -15,7 +15,7 @@ const list = operation({
   summary: 'Read the signing secrets in force',
   description: 'Every post is signed with each of them. The public key checks `v1a` signatures without any secret.',
   permission: 'secrets:read',
-  answers: { 200: { description: 'Ok', schema: secretListSchema } },
+  responses: { 200: { description: 'Ok', schema: secretListSchema } },
   handle: async ({ context, caller }) =>
     json(200, await listSecrets(context.db, context.box, caller.entityId, nowS(context)), UNCACHED),
 });
@@ -31,7 +31,7 @@ const rotate = operation({
     'missing a post. 0 ends them at once: for a secret that has leaked.',
   permission: 'secrets:write',
   body: rotationSchema,
-  answers: { 201: { description: 'The secrets now in force, newest first', schema: secretListSchema } },
+  responses: { 201: { description: 'The secrets now in force, newest first', schema: secretListSchema } },
   problems: ['conflict'],
   handle: async ({ context, caller, body }) => {
     const { db, box } = context;

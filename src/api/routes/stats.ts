@@ -16,7 +16,7 @@ const read = operation({
     'destination. Each is counted when it happens: a delivery of today may be of an event of yesterday.',
   permission: 'deliveries:read',
   query: statsQuerySchema,
-  answers: taggedResponses(statsSchema),
+  responses: taggedResponses(statsSchema),
   handle: async ({ context, caller, request, query }) => {
     const { db, backlog } = context;
     const range = statsRange(query, nowS(context));

@@ -84,5 +84,5 @@ function checkColumns(cells: readonly string[] | null): readonly string[] {
 function check(schema: Schema, value: unknown): ReadWebhook {
   const parsed = parseBody(schema, value);
   if (parsed.ok) return { ok: true, webhook: parsed.value };
-  return { ok: false, reason: parsed.faults.map(({ name, message }) => `${name} ${message}`.trim()).join('; ') };
+  return { ok: false, reason: parsed.errors.map(({ name, message }) => `${name} ${message}`.trim()).join('; ') };
 }

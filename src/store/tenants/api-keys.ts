@@ -1,16 +1,12 @@
 import type { ApiKey, ApiKeyListQuery } from '../../contract/admin.ts';
 import { hashApiKey, lastFour, makeApiKey, type Permission } from '../../domain/api-keys.ts';
-import { BoundedMap } from '../../domain/bounded-map.ts';
 import type { Database, Queries, SqlInteger } from '../database/database.ts';
 import { readPage } from '../database/paginate.ts';
-import { chunks, Parameters, valuesList } from '../database/sql.ts';
+import { Parameters } from '../database/sql.ts';
 import { newId, randomBytes } from '../new-id.ts';
 import { type Change, recordChange } from './audit.ts';
 
 export type ApiKeyOptions = { name: string; permissions: readonly Permission[]; expiresAt: number | null };
-
-/** Who is calling, and the revision of its entity at the moment of the question. */
-export type KeyHolder = { keyId: string; entityId: string; permissions: ReadonlySet<string>; revision: number };
 
 /** The key itself is in the answer and nowhere else: the store keeps its hash. */
 export async function createApiKey(
@@ -33,61 +29,6 @@ export async function createApiKey(
     after: { name, permissions, dateExpires: expiresAt },
   });
   return { keyId, apiKey };
-}
-
-type HolderRow = { key_hash: string; id: string; entity_id: string; permissions: string; revision: SqlInteger };
-
-/** Who holds which of these keys, by their hashes; one of the few queries without an entity: it is what tells the entity. */
-export async function findKeyHolders(
-  db: Database,
-  keyHashes: readonly string[],
-  nowS: number,
-): Promise<Map<string, KeyHolder>> {
-  const holders = new Map<string, KeyHolder>();
-  for (const chunk of chunks(keyHashes)) {
-    const rows = await db.all<HolderRow>(
-      `select k.key_hash, k.id, k.entity_id, k.permissions, e.revision
-       from api_keys k join entities e on e.id = k.entity_id
-       where k.key_hash in ${valuesList(1, chunk.length, 1)} and k.revoked_at is null
-         and (k.expires_at is null or k.expires_at > $1)`,
-      [nowS, ...chunk],
-    );
-    for (const row of rows) {
-      holders.set(row.key_hash, {
-        keyId: row.id,
-        entityId: row.entity_id,
-        permissions: permissionsIn(row.permissions),
-        revision: Number(row.revision),
-      });
-    }
-  }
-  return holders;
-}
-
-/** There are few combinations, and most keys have the same one: a set for each is made once. */
-const MAX_PERMISSION_SETS = 1_000;
-const permissionSets = new BoundedMap<string, ReadonlySet<string>>(MAX_PERMISSION_SETS);
-
-function permissionsIn(text: string): ReadonlySet<string> {
-  const known = permissionSets.get(text);
-  if (known !== undefined) return known;
-  const made = new Set(text.split(','));
-  permissionSets.set(text, made);
-  return made;
-}
-
-export type KeyUse = { entityId: string; keyId: string; usedAt: number };
-
-export function recordKeyUses(db: Database, uses: readonly KeyUse[]): Promise<void> {
-  return db.transaction(async (queries) => {
-    for (const { entityId, keyId, usedAt } of uses) {
-      await queries.run(
-        `update api_keys set last_used_at = $3
-         where entity_id = $1 and id = $2 and (last_used_at is null or last_used_at < $3)`,
-        [entityId, keyId, usedAt],
-      );
-    }
-  });
 }
 
 type ApiKeyRow = {

@@ -2,32 +2,32 @@ import type { WebhookListQuery } from '../../contract/webhooks.ts';
 import type { Queries, SqlInteger } from '../database/database.ts';
 import { toWebhook, WEBHOOK_COLUMNS, type WebhookRow } from './list.ts';
 
-/** What a list asks of a view; a single webhook is found faster by its id in the store. */
-export type ViewQuery = Omit<WebhookListQuery, 'webhookId'>;
+/** Every filter but the id: a single webhook is found faster in the store. */
+type SnapshotQuery = Omit<WebhookListQuery, 'webhookId'>;
 
-/** One such character makes every other of the text take two bytes. */
+/** One such character makes the engine store the whole text with two bytes a character. */
 const WIDE = /[^\0-\xff]/;
 
 type Parts = {
   readonly revision: number;
-  /** The JSON of all webhooks, one after the other in order of creation. */
+  /** The JSON of all webhooks, concatenated in order of creation. */
   readonly text: string;
-  /** Where each begins in the text, and where the last one ends. */
+  /** The position of each webhook in the text, and where the last one ends. */
   readonly starts: Uint32Array;
   readonly networkIds: Float64Array;
   readonly eventIndexes: Uint16Array;
   readonly events: readonly string[];
-  /** Which one, by creation, stands where in the order of URLs. */
+  /** In order of URL, the index of each webhook in order of creation. */
   readonly byUrl: Uint16Array;
 };
 
 /**
- * All webhooks of one entity at one revision, ready to be answered from: their JSON in one text, and beside it only what
- * the filters and the sort orders need. So a view is a handful of objects, however many webhooks it holds.
+ * All webhooks of one entity at one revision: their JSON in one text, and beside it only what the filters and the sort
+ * orders need. A snapshot is a handful of objects, however many webhooks it holds.
  */
 export class WebhookListSnapshot {
   readonly revision: number;
-  /** What it takes in memory, near enough to set a limit by. */
+  /** Its approximate size in memory. */
   readonly bytes: number;
   readonly #count: number;
 
@@ -39,7 +39,7 @@ export class WebhookListSnapshot {
   }
 
   static async read(queries: Queries, entityId: string, revision: number): Promise<WebhookListSnapshot> {
-    // The store sorts by URL, as its order of texts is not JavaScript's.
+    // The database sorts by URL, because its collation is not JavaScript's order of strings.
     const rows = await queries.all<WebhookRow & { created_seq: SqlInteger }>(
       `select ${WEBHOOK_COLUMNS}, created_seq from webhooks where entity_id = $1 order by post_url, id`,
       [entityId],
@@ -70,8 +70,8 @@ export class WebhookListSnapshot {
     });
   }
 
-  /** The list as JSON, byte for byte as from the store. */
-  list(query: ViewQuery): string {
+  /** The same JSON, byte for byte, as a list read from the store. */
+  list(query: SnapshotQuery): string {
     const filtered = query.networkId !== undefined || query.event !== undefined;
     const { total, found } = filtered ? this.#filter(query) : this.#slice(query);
     const { text, starts } = this.parts;
@@ -79,14 +79,14 @@ export class WebhookListSnapshot {
     return `{"totalResults":${total},"webhooks":[${webhooks.join(',')}]}`;
   }
 
-  #slice({ page, limit, sortBy, sortDir }: ViewQuery): { total: number; found: number[] } {
+  #slice({ page, limit, sortBy, sortDir }: SnapshotQuery): { total: number; found: number[] } {
     const first = (page - 1) * limit;
     const found: number[] = [];
     for (let at = first; at < this.#count && at < first + limit; at++) found.push(this.#indexAt(at, sortBy, sortDir));
     return { total: this.#count, found };
   }
 
-  #filter({ networkId, event, page, limit, sortBy, sortDir }: ViewQuery): { total: number; found: number[] } {
+  #filter({ networkId, event, page, limit, sortBy, sortDir }: SnapshotQuery): { total: number; found: number[] } {
     const { networkIds, eventIndexes, events } = this.parts;
     const wanted = event === undefined ? null : events.indexOf(event);
     const first = (page - 1) * limit;
@@ -102,7 +102,7 @@ export class WebhookListSnapshot {
     return { total, found };
   }
 
-  #indexAt(position: number, sortBy: ViewQuery['sortBy'], sortDir: ViewQuery['sortDir']): number {
+  #indexAt(position: number, sortBy: SnapshotQuery['sortBy'], sortDir: SnapshotQuery['sortDir']): number {
     const ascending = sortDir === 'asc' ? position : this.#count - 1 - position;
     return sortBy === 'postUrl' ? (this.parts.byUrl[ascending] ?? 0) : ascending;
   }

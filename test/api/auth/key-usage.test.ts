@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import { KeyUsage } from '../../../src/api/auth/key-usage.ts';
 import { listApiKeys } from '../../../src/store/tenants/api-keys.ts';
+import { KeyLookup } from '../../../src/store/tenants/key-lookup.ts';
 import { call, createTenant, testApp, WEBHOOKS } from '../../support/api.ts';
 import { alteredStore, onEveryEngine } from '../../support/stores.ts';
 
@@ -14,7 +14,6 @@ onEveryEngine('when a key was last used', (store) => {
 
   test('is written in one go now and then, and never by a request', async () => {
     const [tenant, idle] = [await createTenant(store.db), await createTenant(store.db)];
-    const keyUsage = new KeyUsage();
     let nowS = NOW_S;
     let writes = 0;
     const db = alteredStore(store.db, {
@@ -23,7 +22,8 @@ onEveryEngine('when a key was last used', (store) => {
         return store.db.transaction(work);
       },
     });
-    const app = testApp(db, {}, { keyUsage, nowMs: () => nowS * 1000 });
+    const keys = new KeyLookup(db, () => nowS * 1000);
+    const app = testApp(db, {}, { keys });
     for (let request = 0; request < 20; request++) {
       expect((await call(app, tenant, WEBHOOKS)).status).toBe(200);
       nowS += 1;
@@ -31,31 +31,30 @@ onEveryEngine('when a key was last used', (store) => {
     expect(writes).toBe(0);
     expect(await lastUsed(tenant.keyId)).toBeNull();
 
-    await keyUsage.flush(db);
+    await keys.saveUses();
     expect(writes).toBe(1);
     expect(await lastUsed(tenant.keyId)).toBe(NOW_S + 19);
     expect(await lastUsed(idle.keyId)).toBeNull();
 
-    await keyUsage.flush(db);
+    await keys.saveUses();
     expect(writes).toBe(1);
   });
 
   test('is not moved by requests that were refused', async () => {
     const tenant = await createTenant(store.db);
-    const keyUsage = new KeyUsage();
-    const app = testApp(store.db, {}, { keyUsage });
+    const keys = new KeyLookup(store.db, Date.now);
+    const app = testApp(store.db, {}, { keys });
     await call(app, { ...tenant, entityId: 'ent_none' }, WEBHOOKS);
-    await keyUsage.flush(store.db);
+    await keys.saveUses();
     expect(await lastUsed(tenant.keyId)).toBeNull();
   });
 
   test('never goes back, whichever of two instances writes last', async () => {
     const tenant = await createTenant(store.db);
-    const [early, late] = [new KeyUsage(), new KeyUsage()];
-    early.note(tenant.entityId, tenant.keyId, NOW_S);
-    late.note(tenant.entityId, tenant.keyId, NOW_S + 60);
-    await late.flush(store.db);
-    await early.flush(store.db);
+    const [early, late] = [NOW_S, NOW_S + 60].map((nowS) => new KeyLookup(store.db, () => nowS * 1000));
+    for (const keys of [early, late]) keys?.recordUse({ ...tenant, permissions: new Set(), revision: 1 });
+    await late?.saveUses();
+    await early?.saveUses();
     expect(await lastUsed(tenant.keyId)).toBe(NOW_S + 60);
   });
 });

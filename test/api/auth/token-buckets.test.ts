@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { TokenBuckets } from '../../../src/api/auth/token-buckets.ts';
+import { TokenBuckets } from '../../../src/api/auth/rate-limits.ts';
 
 let nowMs = 0;
 const clock = () => nowMs;

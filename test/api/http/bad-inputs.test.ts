@@ -51,7 +51,7 @@ const BAD_QUERIES: [query: string, faults: Record<string, RegExp>][] = [
   ['sortby=postUrl', { sortby: /did you mean sortBy\?/ }],
   ['networkid=1', { networkid: /did you mean networkId\?/ }],
   ['Limit=1', { Limit: /did you mean limit\?/ }],
-  ['colour=red', { colour: /known are webhookId, networkId, event, page, limit, sortBy, sortDir/ }],
+  ['colour=red', { colour: /known parameters are webhookId, networkId, event, page, limit, sortBy, sortDir/ }],
   ['__proto__=1', { ['__proto__']: /not a known parameter/ }],
   ['constructor=1', { constructor: /not a known parameter/ }],
   ['page[]=1', { 'page[]': /did you mean page\?/ }],
@@ -75,7 +75,7 @@ const BAD_BODIES: [body: unknown, faults: Record<string, RegExp>][] = [
   [{ postUrl, events: 'LatePayment' }, { events: /array of event kinds/ }],
   [{ postUrl, events: ['Nope'] }, { 'events.0': /one of AgreementSignedUp/ }],
   [{ postUrl, networkID: [1] }, { networkID: /did you mean networkIds\?/ }],
-  [{ postUrl, colour: 'red' }, { colour: /known are postUrl, networkIds, events/ }],
+  [{ postUrl, colour: 'red' }, { colour: /known fields are postUrl, networkIds, events/ }],
   [
     { posturl: postUrl, events: ['x'] },
     { postUrl: /is required/, posturl: /postUrl\?/, 'events.0': /one of/ },

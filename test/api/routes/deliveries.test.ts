@@ -43,7 +43,7 @@ const BAD_FILTERS: [query: string, faults: Record<string, RegExp>][] = [
   ['since=9007199254740992', { since: /9007199254740991/ }],
   ['until=1e9', { until: /plain decimal digits/ }],
   ['eventID=a', { eventID: /did you mean eventId\?/ }],
-  ['outcome=failed', { outcome: /known are eventId, event, networkId, since, until, webhookId, status/ }],
+  ['outcome=failed', { outcome: /known parameters are eventId, event, networkId, since, until, webhookId, status/ }],
   ['until=&status=x&webhookid=a', { until: /digits/, status: /one of/, webhookid: /webhookId\?/ }],
 ];
 

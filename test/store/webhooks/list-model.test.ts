@@ -1,13 +1,12 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { ResponseCache } from '../../../src/api/http/response-cache.ts';
+import { WebhookListCache } from '../../../src/api/routes/webhooks/list-cache.ts';
 import type { NetworkEvent, Webhook, WebhookList, WebhookListQuery } from '../../../src/contract/webhooks.ts';
 import { EVENT_KINDS } from '../../../src/domain/event-kinds.ts';
 import { MAX_NETWORK_ID } from '../../../src/domain/networks.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { findRevision } from '../../../src/store/tenants/entities.ts';
 import { listWebhooks } from '../../../src/store/webhooks/list.ts';
-import { WebhookListCache } from '../../../src/store/webhooks/list-cache.ts';
 import { call, testApp, WEBHOOKS } from '../../support/api.ts';
 import { onEveryEngine } from '../../support/stores.ts';
 import {
@@ -68,26 +67,26 @@ const questions: fc.Arbitrary<Asked[]> = fc.array(
   { minLength: 1, maxLength: 8 },
 );
 
-/** A way to a list: what is asked for often comes by another one than what is asked for once. */
-type Road = (entityId: string, query: WebhookListQuery) => Promise<WebhookList>;
+/** A path to a list: repeated requests take another one than the first. */
+type Path = (entityId: string, query: WebhookListQuery) => Promise<WebhookList>;
 
 onEveryEngine('any list of any webhooks', (store) => {
-  const roads: [string, () => Road][] = [
+  const paths: [string, () => Path][] = [
     ['from the store', () => fromStore(store.db)],
-    ['from a view in memory', () => fromView(store.db)],
-    ['over HTTP, where answers are kept', () => overHttp(store.db)],
+    ['from a snapshot in memory', () => fromSnapshot(store.db)],
+    ['over HTTP, where responses are kept', () => overHttp(store.db)],
   ];
-  test.each(roads)('%s equals what a plain array gives, also after more were registered', async (_name, openRoad) => {
+  test.each(paths)('%s equals what a plain array gives, also after more were registered', async (_name, openPath) => {
     await fc.assert(
       fc.asyncProperty(registrations, registrations, questions, async (made, madeLater, asked) => {
-        const road = openRoad();
+        const path = openPath();
         const world = await newWorld(store.db);
         for (const registered of [made, madeLater]) {
           await registerAll(store.db, world, registered);
           for (const { entity, idOf, pick, query: given } of asked) {
             const webhookId = world.models[idOf]?.[pick]?.webhookId;
             const query = listQuery({ ...given, ...(webhookId === undefined ? {} : { webhookId }) });
-            await expectAsModel(road, world.entities[entity] ?? '', world.models[entity] ?? [], query);
+            await expectAsModel(path, world.entities[entity] ?? '', world.models[entity] ?? [], query);
           }
         }
       }),
@@ -97,46 +96,53 @@ onEveryEngine('any list of any webhooks', (store) => {
   });
 });
 
-function fromStore(db: Database): Road {
+function fromStore(db: Database): Path {
   return (entityId, query) => listWebhooks(db, entityId, query);
 }
 
-/** Asked twice, so that the second answer is from the view; the JSON of both is the same to the byte. */
-function fromView(db: Database): Road {
-  const counts = { view: 0, store: 0 };
-  const views = new WebhookListCache(db, {
-    fromView: { inc: () => counts.view++ },
-    fromStore: { inc: () => counts.store++ },
-  });
+/** Requested twice with different query strings, so that the second comes from the snapshot; its JSON is the same. */
+function fromSnapshot(db: Database): Path {
+  const { cache, counts } = countedCache(db);
+  let requests = 0;
   return async (entityId, query) => {
-    const revision = (await findRevision(db, entityId)) ?? 0;
-    await views.list(entityId, revision, query);
-    const seen = counts.view;
-    const { json } = await views.list(entityId, revision, query);
-    expect(counts.view).toBe(seen + (query.webhookId === undefined ? 1 : 0));
+    const caller = { entityId, revision: (await findRevision(db, entityId)) ?? 0 };
+    const request = () => cache.respond(new Request('http://localhost/'), caller, query, `request=${++requests}`);
+    await request();
+    const before = counts.view ?? 0;
+    const json = await (await request()).text();
+    expect(counts.view ?? 0).toBe(before + (query.webhookId === undefined ? 1 : 0));
     expect(json).toBe(JSON.stringify(await listWebhooks(db, entityId, query)));
     return JSON.parse(json) as WebhookList;
   };
 }
 
-/** Asked three times, so that the last answer is a kept one; all three are the same. */
-function overHttp(db: Database): Road {
-  let kept = 0;
-  const app = testApp(db, { ADMIN_KEY }, { answers: new ResponseCache({ inc: () => kept++ }) });
+/** Requested three times, so that the last response is a kept one; all three are the same. */
+function overHttp(db: Database): Path {
+  const { cache, counts } = countedCache(db);
+  const app = testApp(db, { ADMIN_KEY }, { webhookLists: cache });
   return async (entityId, query) => {
     const search = Object.entries(query).map(([name, value]) => `${name}=${value}`);
-    const ask = async () => {
-      const answer = await call(app, { entityId, apiKey: ADMIN_KEY, keyId: '' }, `${WEBHOOKS}?${search.join('&')}`);
-      expect(answer.status).toBe(200);
-      return answer.text();
+    const request = async () => {
+      const response = await call(app, { entityId, apiKey: ADMIN_KEY, keyId: '' }, `${WEBHOOKS}?${search.join('&')}`);
+      expect(response.status).toBe(200);
+      return response.text();
     };
-    const first = await ask();
-    expect(await ask()).toBe(first);
-    const before = kept;
-    expect(await ask()).toBe(first);
-    expect(kept).toBe(before + 1);
+    const first = await request();
+    expect(await request()).toBe(first);
+    const before = counts.kept ?? 0;
+    expect(await request()).toBe(first);
+    expect(counts.kept).toBe(before + 1);
     return JSON.parse(first) as WebhookList;
   };
+}
+
+function countedCache(db: Database) {
+  const counts: Record<string, number> = {};
+  const count = (source: string) => {
+    counts[source] = (counts[source] ?? 0) + 1;
+  };
+  const cache = new WebhookListCache(db, { of: (source) => ({ value: 0, inc: () => count(String(source)) }) });
+  return { cache, counts };
 }
 
 onEveryEngine('a list of thousands', (store) => {
@@ -164,9 +170,9 @@ onEveryEngine('a list of thousands', (store) => {
   });
 });
 
-async function expectAsModel(road: Road, entityId: string, model: readonly Webhook[], query: WebhookListQuery) {
-  expect(await road(entityId, query)).toEqual(listFromModel(model, query));
-  expect(await walkPages(road, entityId, query)).toEqual(matchesInModel(model, query));
+async function expectAsModel(path: Path, entityId: string, model: readonly Webhook[], query: WebhookListQuery) {
+  expect(await path(entityId, query)).toEqual(listFromModel(model, query));
+  expect(await walkPages(path, entityId, query)).toEqual(matchesInModel(model, query));
 }
 
 type World = {
@@ -201,10 +207,10 @@ async function registerAll(db: Database, world: World, made: readonly Registrati
   }
 }
 
-async function walkPages(road: Road, entityId: string, query: WebhookListQuery): Promise<Webhook[]> {
+async function walkPages(path: Path, entityId: string, query: WebhookListQuery): Promise<Webhook[]> {
   const seen: Webhook[] = [];
   for (let page = 1; ; page++) {
-    const { webhooks } = await road(entityId, { ...query, page });
+    const { webhooks } = await path(entityId, { ...query, page });
     if (webhooks.length === 0) return seen;
     seen.push(...webhooks);
   }

@@ -43,7 +43,7 @@ function acceptOne(schema: EventSchema): Operation {
     permission: 'events:write',
     limited: 'event',
     rawBody: { contentType: JSON_TYPE, schema },
-    answers: {
+    responses: {
       200: { description: 'Accepted before, with the same bytes', schema: acceptedSchema },
       202: { description: 'Accepted', schema: acceptedSchema },
     },
@@ -68,17 +68,17 @@ function acceptBatch(schema: EventSchema): Operation {
     permission: 'events:write',
     limited: 'batch',
     rawBody: { contentType: NDJSON_TYPE, schema },
-    answers: { 200: { description: 'One result for each line', schema: batchResultsSchema } },
+    responses: { 200: { description: 'One result for each line', schema: batchResultsSchema } },
     handle: async ({ context, caller, request }) => {
       requireContentType(request, NDJSON_TYPE);
       const lines = splitLines(await readBytes(request, MAX_BATCH_BYTES), MAX_BATCH_EVENTS + 1);
       if (lines.length > MAX_BATCH_EVENTS) {
         throw new Problem('body_too_large', `A batch has at most ${MAX_BATCH_EVENTS} events; this one has more.`);
       }
-      const { admitted, refusal } = context.limits.admitEvents(caller.keyId, lines.length);
+      const { admitted, rejection } = context.limits.admitEvents(caller.keyId, lines.length);
       const results = await Promise.all(
         lines.map((line, index) =>
-          index < admitted ? acceptLine(context, caller.entityId, schema, line) : refusedLine(refusal),
+          index < admitted ? acceptLine(context, caller.entityId, schema, line) : rejectedLine(rejection),
         ),
       );
       return json(200, { results });
@@ -103,13 +103,13 @@ async function acceptLine(
   } catch (error) {
     const problem = asProblem(error);
     if (problem.status === 500) context.log.error({ err: error, entityId }, 'a line of a batch failed inside');
-    return refusedLine(problem);
+    return rejectedLine(problem);
   }
 }
 
-function refusedLine({ status, code, detail, extra }: Problem): LineResult {
-  const faults = extra.errors?.map(({ name, message }) => `${name} ${message}`).join('; ');
-  return { status, eventId: null, deliveries: null, code, detail: faults ?? detail };
+function rejectedLine({ status, code, detail, extra }: Problem): LineResult {
+  const errors = extra.errors?.map(({ name, message }) => `${name} ${message}`).join('; ');
+  return { status, eventId: null, deliveries: null, code, detail: errors ?? detail };
 }
 
 /** Parsed only to be checked: what is kept and sent is the text as it came. */
@@ -121,7 +121,7 @@ async function accept(
 ): Promise<Acceptance> {
   const body = decodeUtf8(bytes);
   const parsed = parseBody(schema, parseJson(body));
-  if (!parsed.ok) throw invalidRequest(parsed.faults);
+  if (!parsed.ok) throw invalidRequest(parsed.errors);
   await backlog.requireRoom(entityId);
   const { event, networkId, eventId = newId('evt') } = parsed.value;
   const firstDelayMs = config.RETRY_SCHEDULE[0] ?? 0;

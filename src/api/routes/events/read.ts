@@ -14,7 +14,7 @@ const list = operation({
     'Each with its body. A page of more than 25 is refused where its bodies are more than 6.25 MiB together: ask for fewer.',
   permission: 'events:read',
   query: eventListQuerySchema,
-  answers: taggedResponses(eventListSchema),
+  responses: taggedResponses(eventListSchema),
   handle: async ({ context, caller, request, query }) =>
     cacheableJson(request, await listEvents(context.db, caller.entityId, query)),
 });
@@ -26,7 +26,7 @@ const read = operation({
   tag: 'Events',
   summary: 'Read one accepted event',
   permission: 'events:read',
-  answers: taggedResponses(eventSchema),
+  responses: taggedResponses(eventSchema),
   problems: ['not_found'],
   handle: async ({ context, caller, request, id }) => {
     const event = await readEvent(context.db, caller.entityId, id);

@@ -20,7 +20,7 @@ function moveMany(rules: { allowInsecureTargets: boolean }): Operation {
     permission: 'webhooks:write',
     query: webhookMatchSchema,
     body: webhookUpdateSchema(rules),
-    answers: { 200: { description: 'How many changed, or would change', schema: countSchema } },
+    responses: { 200: { description: 'How many changed, or would change', schema: countSchema } },
     problems: ['conflict', 'too_many_matches'],
     handle: async ({ context, caller, query: { dryRun, ...match }, body: { postUrl } }) => {
       const { db } = context;
@@ -41,7 +41,7 @@ const deleteMany = operation({
   summary: 'Delete all matching webhooks',
   permission: 'webhooks:write',
   query: webhookMatchSchema,
-  answers: { 200: { description: 'How many were deleted, or would be', schema: countSchema } },
+  responses: { 200: { description: 'How many were deleted, or would be', schema: countSchema } },
   problems: ['too_many_matches'],
   handle: async ({ context, caller, query: { dryRun, ...match } }) => {
     const { db } = context;

@@ -43,7 +43,7 @@ function test(maxAtOnce: number): Operation {
       'A realistic sample of the webhook’s event kind with `"test": true`, really signed, sent whether or not the webhook ' +
       'is suspended. It is logged as a delivery with one attempt.',
     permission: 'webhooks:write',
-    answers: { 200: { description: 'What came of it', schema: testResponseSchema } },
+    responses: { 200: { description: 'What came of it', schema: testResponseSchema } },
     problems: ['not_found'],
     handle: async ({ context, caller, id }) => {
       const webhook = await readWebhook(context.db, caller.entityId, id);
@@ -74,7 +74,7 @@ const health = operation({
   tag: 'Webhooks',
   summary: 'See how a webhook fares',
   permission: 'webhooks:read',
-  answers: taggedResponses(healthSchema),
+  responses: taggedResponses(healthSchema),
   problems: ['not_found'],
   handle: async ({ context, caller, request, id }) => {
     const found = await readHealth(context.db, caller.entityId, id);
@@ -91,7 +91,7 @@ const resume = operation({
   summary: 'Put a suspended webhook back into service',
   description: 'What was held for it is sent now. On one that is not suspended it changes nothing.',
   permission: 'webhooks:write',
-  answers: { 200: { description: 'The webhook, in service', schema: webhookSchema } },
+  responses: { 200: { description: 'The webhook, in service', schema: webhookSchema } },
   problems: ['not_found'],
   handle: async ({ context, caller, id }) => {
     await resumeWebhook(context.db, caller.entityId, id, changeBy(context, caller));
@@ -109,7 +109,7 @@ const readNotice = operation({
   tag: 'Webhooks',
   summary: 'Read where notices go',
   permission: 'webhooks:read',
-  answers: taggedResponses(noticeUrlSchema),
+  responses: taggedResponses(noticeUrlSchema),
   handle: async ({ context, caller, request }) =>
     cacheableJson(request, { noticeUrl: await readNoticeUrl(context.db, caller.entityId) }),
 });
@@ -126,7 +126,7 @@ function setNotice(rules: { allowInsecureTargets: boolean }): Operation {
       'Null switches notices off.',
     permission: 'webhooks:write',
     body: noticeUrlUpdateSchema(rules),
-    answers: { 200: { description: 'Set', schema: noticeUrlSchema } },
+    responses: { 200: { description: 'Set', schema: noticeUrlSchema } },
     handle: async ({ context, caller, body }) => {
       await setNoticeUrl(context.db, caller.entityId, body.noticeUrl, changeBy(context, caller));
       return json(200, { noticeUrl: body.noticeUrl });

@@ -31,10 +31,8 @@ const list = operation({
     '`totalResults` counts all matches and is of the same moment as the page. A page past the end is empty.',
   permission: 'webhooks:read',
   query: webhookListQuerySchema,
-  answers: taggedResponses(webhookListSchema),
-  reuse: ({ answers }, { entityId, revision }, request) => answers.find(entityId, revision, request),
-  handle: async ({ context: { views, answers }, caller: { entityId, revision }, request, query }) =>
-    answers.keep(entityId, await views.list(entityId, revision, query), request),
+  responses: taggedResponses(webhookListSchema),
+  handle: ({ context, caller, request, query, search }) => context.webhookLists.respond(request, caller, query, search),
 });
 
 function register(rules: RegistrationRules, entityWebhookLimit: number): Operation {
@@ -49,7 +47,7 @@ function register(rules: RegistrationRules, entityWebhookLimit: number): Operati
       'already is returned as it is, so the request is safe to repeat.',
     permission: 'webhooks:write',
     body: registrationSchema(rules),
-    answers: {
+    responses: {
       200: { description: 'All were registered already', schema: webhookListSchema },
       201: { description: 'Registered', schema: webhookListSchema },
     },

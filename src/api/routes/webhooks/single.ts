@@ -21,7 +21,7 @@ const read = operation({
   tag: 'Webhooks',
   summary: 'Read one webhook',
   permission: 'webhooks:read',
-  answers: taggedResponses(webhookSchema, TAG),
+  responses: taggedResponses(webhookSchema, TAG),
   problems: ['not_found'],
   handle: async ({ context, caller, request, id }) =>
     cacheableJson(request, found(await readWebhook(context.db, caller.entityId, id))),
@@ -38,7 +38,7 @@ function move(rules: { allowInsecureTargets: boolean }): Operation {
       'Posts that wait for it go to the new URL. `If-Match` with its ETag changes it only if it is unchanged.',
     permission: 'webhooks:write',
     body: webhookUpdateSchema(rules),
-    answers: { 200: { description: 'The webhook as it is now', schema: webhookSchema, headers: { ETag: TAG } } },
+    responses: { 200: { description: 'The webhook as it is now', schema: webhookSchema, headers: { ETag: TAG } } },
     problems: ['not_found', 'conflict', 'precondition_failed'],
     handle: async ({ context, caller, request, id, body }) => {
       const { db } = context;
@@ -57,7 +57,7 @@ const remove = operation({
   summary: 'Delete one webhook',
   description: 'Final, and it cancels every post that was not sent yet.',
   permission: 'webhooks:write',
-  answers: { 204: { description: 'Deleted' } },
+  responses: { 204: { description: 'Deleted' } },
   problems: ['not_found', 'precondition_failed'],
   handle: async ({ context, caller, request, id }) => {
     const change = changeBy(context, caller);
@@ -76,7 +76,7 @@ function coverage(config: Config): Operation {
     summary: 'See which networks and events are registered',
     description: 'The grid of networks and events with counts, so that a gap is visible at once.',
     permission: 'webhooks:read',
-    answers: taggedResponses(coverageSchema),
+    responses: taggedResponses(coverageSchema),
     handle: async ({ context, caller, request }) =>
       cacheableJson(request, await readCoverage(context.db, caller.entityId, known)),
   });

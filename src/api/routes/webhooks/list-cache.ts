@@ -1,0 +1,143 @@
+import type { WebhookListQuery } from '../../../contract/webhooks.ts';
+import { BoundedMap } from '../../../domain/bounded-map.ts';
+import type { Counter, Family } from '../../../metrics/registry.ts';
+import type { Database } from '../../../store/database/database.ts';
+import { countDated, readWebhookList } from '../../../store/webhooks/list.ts';
+import { WebhookListSnapshot } from '../../../store/webhooks/list-snapshot.ts';
+import type { Caller } from '../../context.ts';
+import { etagOf, respondTagged, type Tagged } from '../../http/responses.ts';
+
+const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
+/** Of an entry besides its body: the key, the tag and the objects. */
+const RESPONSE_OVERHEAD_BYTES = 500;
+
+const MAX_SNAPSHOT_BYTES = 64 * 1024 * 1024;
+/** An entity with more webhooks is read page by page: reading this many takes about a millisecond. */
+const MAX_SNAPSHOT_WEBHOOKS = 1_000;
+
+/**
+ * Once memory is full, one in so many new snapshots is let in. When more entities are in use than fit, most snapshots
+ * stay long enough to be useful; if all were let in, each would be evicted before its second use.
+ */
+const ADMIT_ONE_IN = 16;
+
+const MAX_SEEN_ENTITIES = 20_000;
+/** Well over the number of responses that fit, so that few queries share a position. */
+const SEEN_QUERIES = 65_536;
+
+type KeptResponse = Tagged & { readonly revision: number; readonly body: Uint8Array<ArrayBuffer> };
+type DatedJson = { readonly revision: number; readonly json: string };
+
+/**
+ * Responds to list requests from memory where possible: with the response to the same query, or from a snapshot of all
+ * webhooks of the entity, which serves every filter, order and page.
+ *
+ * Both are stored with the revision of the entity that they were read at. Every write to the entity's webhooks raises
+ * the revision, and authentication reads the current one for each request. So nothing stale is ever served, on any
+ * instance, and nothing has to be invalidated.
+ *
+ * Both are kept only from the second request on: a client that walks through all pages once neither pays for keeping
+ * them nor evicts what other clients use repeatedly.
+ */
+export class WebhookListCache {
+  readonly #responses = new BoundedMap<string, KeptResponse>(MAX_RESPONSE_BYTES, {
+    weigh: ({ body }) => body.byteLength + RESPONSE_OVERHEAD_BYTES,
+  });
+  readonly #snapshots: BoundedMap<string, WebhookListSnapshot>;
+  #snapshotsAreFull = false;
+  /** The revision at which an entity was last listed, and whether the entity was too large for a snapshot. */
+  readonly #seenEntities = new BoundedMap<string, { readonly revision: number; readonly tooLarge: boolean }>(
+    MAX_SEEN_ENTITIES,
+  );
+  /** Hashes of recent queries, each at the one position that it can have. */
+  readonly #seenQueries = new Uint32Array(SEEN_QUERIES);
+  readonly #served: Readonly<Record<'response' | 'snapshot' | 'store', Counter>>;
+
+  constructor(
+    private readonly db: Database,
+    served: Pick<Family<Counter>, 'of'>,
+    maxSnapshotBytes = MAX_SNAPSHOT_BYTES,
+  ) {
+    this.#served = { response: served.of('kept'), snapshot: served.of('view'), store: served.of('store') };
+    this.#snapshots = new BoundedMap(maxSnapshotBytes, {
+      weigh: ({ bytes }) => bytes,
+      onEvict: () => {
+        this.#snapshotsAreFull = true;
+      },
+    });
+  }
+
+  /** `search` is the query as it was sent. As a key it costs nothing to build; another spelling is another entry. */
+  respond(
+    request: Request,
+    { entityId, revision }: Pick<Caller, 'entityId' | 'revision'>,
+    query: WebhookListQuery,
+    search: string,
+  ): Response | Promise<Response> {
+    const key = `${entityId} ${search}`;
+    const kept = this.#responses.get(key);
+    if (kept?.revision !== revision) return this.#readAndRespond(request, { key, entityId, revision }, query);
+    this.#served.response.inc();
+    return respondTagged(request, kept);
+  }
+
+  async #readAndRespond(
+    request: Request,
+    { key, entityId, revision }: { key: string; entityId: string; revision: number },
+    query: WebhookListQuery,
+  ): Promise<Response> {
+    const list = await this.#read(entityId, revision, query);
+    const etag = etagOf(list.json);
+    if (!this.#wasSeen(key)) return respondTagged(request, { etag, body: list.json });
+    const kept = { etag, body: Buffer.from(list.json), revision: list.revision };
+    this.#responses.set(key, kept);
+    return respondTagged(request, kept);
+  }
+
+  async #read(entityId: string, revision: number, query: WebhookListQuery): Promise<DatedJson> {
+    // One webhook is found faster by its id in the store.
+    const snapshot = query.webhookId === undefined ? await this.#snapshotOf(entityId, revision) : null;
+    if (snapshot !== null) {
+      this.#served.snapshot.inc();
+      return { revision: snapshot.revision, json: snapshot.list(query) };
+    }
+    this.#served.store.inc();
+    const read = await readWebhookList(this.db, entityId, query);
+    return { revision: read.revision, json: JSON.stringify(read.list) };
+  }
+
+  #snapshotOf(entityId: string, revision: number): WebhookListSnapshot | null | Promise<WebhookListSnapshot | null> {
+    const known = this.#snapshots.get(entityId);
+    // A newer revision than the request's is fine: that snapshot was read after the request arrived.
+    if (known !== undefined && known.revision >= revision) return known;
+    if (known !== undefined) {
+      this.#snapshots.delete(entityId);
+      this.#snapshotsAreFull = false;
+    }
+    const seen = this.#seenEntities.get(entityId);
+    if (seen?.revision !== revision) {
+      this.#seenEntities.set(entityId, { revision, tooLarge: false });
+      return null;
+    }
+    if (seen.tooLarge || (this.#snapshotsAreFull && Math.random() * ADMIT_ONE_IN >= 1)) return null;
+    return this.#readSnapshot(entityId, revision);
+  }
+
+  async #readSnapshot(entityId: string, seenAtRevision: number): Promise<WebhookListSnapshot | null> {
+    const snapshot = await this.db.snapshot(async (queries) => {
+      const { total, revision } = await countDated(queries, entityId, {});
+      return total > MAX_SNAPSHOT_WEBHOOKS ? null : WebhookListSnapshot.read(queries, entityId, revision);
+    });
+    if (snapshot === null) this.#seenEntities.set(entityId, { revision: seenAtRevision, tooLarge: true });
+    else this.#snapshots.set(entityId, snapshot);
+    return snapshot;
+  }
+
+  #wasSeen(key: string): boolean {
+    const hash = Bun.hash.xxHash32(key);
+    const position = hash % SEEN_QUERIES;
+    if (this.#seenQueries[position] === hash) return true;
+    this.#seenQueries[position] = hash;
+    return false;
+  }
+}

@@ -1,0 +1,115 @@
+import { BoundedMap } from '../../domain/bounded-map.ts';
+import type { Database, SqlInteger } from '../database/database.ts';
+import { chunks, valuesList } from '../database/sql.ts';
+
+/** The entity and permissions of a valid key, with the entity's revision at the time of the lookup. */
+export type KeyHolder = { keyId: string; entityId: string; permissions: ReadonlySet<string>; revision: number };
+
+type KeyUse = { entityId: string; keyId: string; usedAt: number };
+
+/** With more keys in one interval, those used longest ago go unrecorded: the date is a hint for people. */
+const MAX_USES = 10_000;
+
+/**
+ * Finds the holder of an API key by the key's hash, and records when keys were last used.
+ *
+ * Lookups requested in the same tick of the event loop share one query, and equal ones share its result. The query is
+ * sent after the last of them arrived, so every request sees what was committed before it came: a revoked key is
+ * refused, and the revision is current.
+ */
+export class KeyLookup {
+  #waiting = new Map<string, PromiseWithResolvers<KeyHolder | null>>();
+  #uses = new BoundedMap<string, KeyUse>(MAX_USES);
+
+  constructor(
+    private readonly db: Database,
+    private readonly nowMs: () => number,
+  ) {}
+
+  /** Null when the key is unknown, expired or revoked. */
+  find(keyHash: string): Promise<KeyHolder | null> {
+    const known = this.#waiting.get(keyHash);
+    if (known !== undefined) return known.promise;
+    const lookup = Promise.withResolvers<KeyHolder | null>();
+    if (this.#waiting.size === 0) setImmediate(() => void this.#findAll());
+    this.#waiting.set(keyHash, lookup);
+    return lookup.promise;
+  }
+
+  /** Kept in memory until `saveUses`, so that no request pays for a write. */
+  recordUse({ entityId, keyId }: KeyHolder): void {
+    this.#uses.set(keyId, { entityId, keyId, usedAt: this.#nowS() });
+  }
+
+  async saveUses(): Promise<void> {
+    if (this.#uses.size === 0) return;
+    const uses = [...this.#uses.values()];
+    this.#uses = new BoundedMap(MAX_USES);
+    await this.db.transaction(async (queries) => {
+      for (const { entityId, keyId, usedAt } of uses) {
+        await queries.run(
+          `update api_keys set last_used_at = $3
+           where entity_id = $1 and id = $2 and (last_used_at is null or last_used_at < $3)`,
+          [entityId, keyId, usedAt],
+        );
+      }
+    });
+  }
+
+  async #findAll(): Promise<void> {
+    const waiting = this.#waiting;
+    // A request that arrives from here on needs a query of its own.
+    this.#waiting = new Map();
+    try {
+      const found = await findKeyHolders(this.db, [...waiting.keys()], this.#nowS());
+      for (const [keyHash, { resolve }] of waiting) resolve(found.get(keyHash) ?? null);
+    } catch (error) {
+      for (const { reject } of waiting.values()) reject(error);
+    }
+  }
+
+  #nowS(): number {
+    return Math.floor(this.nowMs() / 1000);
+  }
+}
+
+type HolderRow = { key_hash: string; id: string; entity_id: string; permissions: string; revision: SqlInteger };
+
+/** One of the few queries that is not limited to an entity, because its result names the entity. */
+async function findKeyHolders(
+  db: Database,
+  keyHashes: readonly string[],
+  nowS: number,
+): Promise<Map<string, KeyHolder>> {
+  const holders = new Map<string, KeyHolder>();
+  for (const chunk of chunks(keyHashes)) {
+    const rows = await db.all<HolderRow>(
+      `select k.key_hash, k.id, k.entity_id, k.permissions, e.revision
+       from api_keys k join entities e on e.id = k.entity_id
+       where k.key_hash in ${valuesList(1, chunk.length, 1)} and k.revoked_at is null
+         and (k.expires_at is null or k.expires_at > $1)`,
+      [nowS, ...chunk],
+    );
+    for (const row of rows) {
+      holders.set(row.key_hash, {
+        keyId: row.id,
+        entityId: row.entity_id,
+        permissions: permissionsIn(row.permissions),
+        revision: Number(row.revision),
+      });
+    }
+  }
+  return holders;
+}
+
+/** There are few combinations, and most keys have the same one, so each set is built once. */
+const MAX_PERMISSION_SETS = 1_000;
+const permissionSets = new BoundedMap<string, ReadonlySet<string>>(MAX_PERMISSION_SETS);
+
+function permissionsIn(text: string): ReadonlySet<string> {
+  const known = permissionSets.get(text);
+  if (known !== undefined) return known;
+  const permissions = new Set(text.split(','));
+  permissionSets.set(text, permissions);
+  return permissions;
+}

@@ -1,0 +1,73 @@
+import { expect, test } from 'bun:test';
+import { WebhookListCache } from '../../../../src/api/routes/webhooks/list-cache.ts';
+import { findRevision } from '../../../../src/store/tenants/entities.ts';
+import { onEveryEngine } from '../../../support/stores.ts';
+import { listQuery, newEntity, register, seedWebhooks } from '../../../support/webhooks.ts';
+
+onEveryEngine('lists from memory', (store) => {
+  const cells = (networks: number) =>
+    Array.from({ length: networks }, (_, networkId) => ({ networkId, event: 'LatePayment' }));
+
+  /** A cache that records what each list was served from, and a client that never repeats a query. */
+  function recordedLists(maxSnapshotBytes?: number) {
+    const sources: string[] = [];
+    const counters = { of: (source: unknown) => ({ value: 0, inc: () => void sources.push(String(source)) }) };
+    const cache = new WebhookListCache(store.db, counters, maxSnapshotBytes);
+    let requests = 0;
+    const list = async (entityId: string, given = {}) => {
+      const caller = { entityId, revision: (await findRevision(store.db, entityId)) ?? 0 };
+      const request = new Request('http://localhost/');
+      const response = await cache.respond(request, caller, listQuery(given), `request=${++requests}`);
+      return response.text();
+    };
+    return { list, sources };
+  }
+
+  test('begin with the second request, whatever its query, and begin again after every change', async () => {
+    const entityId = await newEntity(store.db);
+    await register(store.db, entityId, 'https://example.com/a', cells(3));
+    const { list, sources } = recordedLists();
+    await list(entityId);
+    await list(entityId, { networkId: 1 });
+    await list(entityId, { sortBy: 'postUrl' });
+    expect(sources).toEqual(['store', 'view', 'view']);
+    await register(store.db, entityId, 'https://example.com/b', cells(1));
+    expect(JSON.parse(await list(entityId))).toMatchObject({ totalResults: 4 });
+    expect(sources.at(-1)).toBe('store');
+  });
+
+  test('come from the store for one webhook by its id and for entities that are too large', async () => {
+    const [small, large] = [await newEntity(store.db), await newEntity(store.db)];
+    const seeds = cells(1_001).map((cell) => ({ ...cell, postUrl: 'https://example.com/' }));
+    await seedWebhooks(store.db, large, seeds);
+    await seedWebhooks(store.db, small, seeds.slice(0, 1_000));
+    const { list, sources } = recordedLists();
+    for (const entityId of [small, large]) for (let i = 0; i < 3; i++) await list(entityId);
+    expect(sources).toEqual(['store', 'view', 'view', 'store', 'store', 'store']);
+    await list(small, { webhookId: 'wh_1' });
+    expect(sources.at(-1)).toBe('store');
+  });
+
+  test('stay within their memory: most snapshots stay, and the rest comes from the store', async () => {
+    const { list, sources } = recordedLists(10_000);
+    const entities = await Promise.all(Array.from({ length: 12 }, () => newEntity(store.db)));
+    for (const entityId of entities) await register(store.db, entityId, 'https://example.com/a', cells(10));
+    for (let round = 0; round < 6; round++) for (const entityId of entities) await list(entityId, { page: round + 1 });
+    const last = sources.slice(-entities.length);
+    expect(last).toContain('view');
+    expect(last).toContain('store');
+  });
+
+  test('contain texts of every alphabet, and are empty for an event without a registration', async () => {
+    const entityId = await newEntity(store.db);
+    await register(store.db, entityId, 'https://example.com/é/漢/🔔"\\', cells(2));
+    const { list, sources } = recordedLists();
+    const first = await list(entityId);
+    expect(await list(entityId)).toEqual(first);
+    expect(JSON.parse(await list(entityId, { event: 'TransferCreated' }))).toEqual({
+      totalResults: 0,
+      webhooks: [],
+    });
+    expect(sources).toEqual(['store', 'view', 'view']);
+  });
+});
