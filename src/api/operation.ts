@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { BoundedMap } from '../bounded-map.ts';
 import { type Parsed, parseBody, parseQuery } from '../contract/parse-input.ts';
 import { type InputError, invalidRequest, type ProblemCode } from '../contract/problems.ts';
 import type { Permission } from '../domain/api-keys.ts';
-import { BoundedMap } from '../domain/bounded-map.ts';
 import { authenticate, authenticateOperator, requirePermission } from './auth/authenticate.ts';
 import type { Limited } from './auth/rate-limits.ts';
 import type { ApiContext, Caller, Operator, RequestState } from './context.ts';

@@ -40,7 +40,10 @@ type Pattern = { readonly prefix: string; readonly suffix: string; readonly rout
 
 export type Routes = { readonly exact: ReadonlyMap<string, Route>; readonly patterns: readonly Pattern[] };
 
-/** All routes of this instance. A router library would do more, and serves a list request 10 % slower. */
+/**
+ * All routes of this instance: paths by name, and the few that end in an id or have one in the middle. With Hono in
+ * place of these two lookups, a list request took 12 to 20 % longer.
+ */
 export function createRoutes(config: Config): Routes {
   const operations = config.ROLE === 'delivery' ? [] : allOperations(config);
   const routeOf = ({ permission, path }: Operation) =>

@@ -1,4 +1,4 @@
-import { BoundedMap } from '../domain/bounded-map.ts';
+import { BoundedMap } from '../bounded-map.ts';
 import { parseKeys, type SigningKeys } from '../domain/signing.ts';
 import type { Database } from '../store/database/database.ts';
 import type { SecretBox } from '../store/tenants/secret-box.ts';

@@ -1,7 +1,7 @@
 /** Imports run in one direction: main ─► cli ─► service ─► { api, delivery } ─► store ─► { contract, domain }. */
 
 /** Read by everything above the domain, and reading nothing of the project but its rules. */
-const LEAVES = ['config', 'log', 'metrics', 'version'];
+const LEAVES = ['bounded-map', 'config', 'log', 'metrics', 'version'];
 
 const BELOW_STORE = ['contract', 'domain', ...LEAVES];
 const BELOW_API = ['store', ...BELOW_STORE];
@@ -17,6 +17,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   store: BELOW_STORE,
   contract: ['domain'],
   domain: [],
+  'bounded-map': [],
   config: ['contract', 'domain'],
   log: [],
   metrics: [],
@@ -24,7 +25,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   client: ['contract', 'domain'],
   verify: ['contract', 'domain'],
   /** A client like any other: it asks over HTTP, and shares only names and lists with the server. */
-  dashboard: ['client', 'contract', 'domain', 'verify'],
+  dashboard: ['bounded-map', 'client', 'contract', 'domain', 'verify'],
 };
 
 /** Files of an allowed layer that a layer still must not import. */

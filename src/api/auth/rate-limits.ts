@@ -1,7 +1,7 @@
+import { BoundedMap } from '../../bounded-map.ts';
 import type { Config } from '../../config.ts';
 import { ACTORS } from '../../contract/audit.ts';
 import { Problem } from '../../contract/problems.ts';
-import { BoundedMap } from '../../domain/bounded-map.ts';
 import { addressBlock } from '../../domain/client-address.ts';
 import type { Metrics } from '../../metrics/paybell-metrics.ts';
 

@@ -1,4 +1,4 @@
-import { BoundedMap } from '../../domain/bounded-map.ts';
+import { BoundedMap } from '../../bounded-map.ts';
 
 /** How `listen` answers when it is told to misbehave, so that a sender's retries can be watched. */
 export type AnswerPlan = {

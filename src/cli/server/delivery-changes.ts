@@ -1,6 +1,6 @@
+import { BoundedMap } from '../../bounded-map.ts';
 import type { Delivery, DeliveryDetail, DeliveryList, DeliveryListQuery } from '../../client/deliveries.ts';
 import { ProblemError } from '../../client/errors.ts';
-import { BoundedMap } from '../../domain/bounded-map.ts';
 
 /** Of the newest, one page of the largest size is one request. */
 const PAGE = 100;

@@ -1,6 +1,6 @@
+import { BoundedMap } from '../../bounded-map.ts';
 import { ACTORS } from '../../contract/audit.ts';
 import { isSuccess, SUSPEND_AFTER_MS, type SuspendReason } from '../../domain/attempt.ts';
-import { BoundedMap } from '../../domain/bounded-map.ts';
 import type { Logger } from '../../log.ts';
 import type { Database } from '../../store/database/database.ts';
 import type { AttemptRecord } from '../../store/deliveries/record-attempts.ts';

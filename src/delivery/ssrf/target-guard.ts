@@ -1,4 +1,4 @@
-import { BoundedMap } from '../../domain/bounded-map.ts';
+import { BoundedMap } from '../../bounded-map.ts';
 import { canonicalAddress, isPublicAddress } from '../../domain/ip-address.ts';
 import { addressLiteralOf } from '../../domain/post-url.ts';
 import { ownAddresses } from './local-addresses.ts';

@@ -1,4 +1,4 @@
-import { BoundedMap } from '../../domain/bounded-map.ts';
+import { BoundedMap } from '../../bounded-map.ts';
 import { addressLiteralOf, portOf } from '../../domain/post-url.ts';
 
 const MAX_REMEMBERED = 10_000;

@@ -1,4 +1,4 @@
-import { BoundedMap } from '../../domain/bounded-map.ts';
+import { BoundedMap } from '../../bounded-map.ts';
 import type { SqlValue } from './database.ts';
 
 /** One statement takes at most this many rows: few enough texts to keep prepared, few enough parameters for SQLite. */

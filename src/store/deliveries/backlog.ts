@@ -1,4 +1,4 @@
-import { BoundedMap } from '../../domain/bounded-map.ts';
+import { BoundedMap } from '../../bounded-map.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { Database, SqlInteger } from '../database/database.ts';
 

@@ -1,4 +1,4 @@
-import { BoundedMap } from '../../domain/bounded-map.ts';
+import { BoundedMap } from '../../bounded-map.ts';
 import type { Database, SqlInteger } from '../database/database.ts';
 import { chunks, valuesList } from '../database/sql.ts';
 

@@ -1,5 +1,5 @@
+import { BoundedMap } from '../../../bounded-map.ts';
 import type { WebhookListQuery } from '../../../contract/webhooks.ts';
-import { BoundedMap } from '../../../domain/bounded-map.ts';
 import type { Counter, Family } from '../../../metrics/registry.ts';
 import type { Database } from '../../../store/database/database.ts';
 import { countDated, readWebhookList } from '../../../store/webhooks/list.ts';

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { BoundedMap } from '../../../domain/bounded-map.ts';
+import { BoundedMap } from '../../../bounded-map.ts';
 import { createObservable, useObservable } from '../../observable.ts';
 
 /** All relative times share one timer instead of running one for each row. */

@@ -1,5 +1,5 @@
 import type { Database as Connection, Statement } from 'bun:sqlite';
-import { BoundedMap } from '../../../domain/bounded-map.ts';
+import { BoundedMap } from '../../../bounded-map.ts';
 import { Semaphore } from '../admission.ts';
 import {
   type CallOptions,

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { BoundedMap } from '../../src/domain/bounded-map.ts';
+import { BoundedMap } from '../../src/bounded-map.ts';
 
 test('drops the entry that was set longest ago when it exceeds its limit', () => {
   const map = new BoundedMap<string, number>(2);
