@@ -115,12 +115,12 @@ function createApi({ config, log, db, box, tools, metrics, counts }: Core, deliv
   const notifier = new WorkNotifier(db, log);
   const onWork = () => {
     delivery?.engine.wake();
-    notifier.soon();
+    notifier.notify();
   };
   const onDue = (due: ReadonlyMap<DestinationKey, number>) => {
-    delivery?.engine.expect(due.keys());
+    delivery?.engine.wake(due.keys());
     delivery?.clock.noteDatabaseTime(Math.max(...due.values()));
-    notifier.soon();
+    notifier.notify();
   };
   const keys = new KeyLookup(db, Date.now);
   const redeliveries = bulkRedeliveryJob(db, log, onWork);

@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts';
-import { decideNext, type ErrorOutcome } from '../domain/attempt.ts';
+import { decideNext, type ErrorOutcome, isSuccess } from '../domain/attempt.ts';
 import { bodySignature, type SigningKeys, signWith } from '../domain/signing.ts';
 import { type Database, StoreUnavailableError } from '../store/database/database.ts';
 import type { Sendable } from '../store/deliveries/claimed.ts';
@@ -79,6 +79,18 @@ function toUnprocessable(error: unknown): ErrorOutcome {
   // A retry would fail in the same way, so the delivery fails now and records why.
   const detail = error instanceof Error ? error.name : 'unknown';
   return { kind: 'error', error: 'unprocessable', durationMs: 0, detail };
+}
+
+/** For a record that the store rejects: a success stays one without its response body, anything else fails for good. */
+export function withoutRejectedParts(record: AttemptRecord): AttemptRecord {
+  const { outcome, next } = record;
+  if (outcome.kind === 'response' && isSuccess(outcome)) return { ...record, outcome: { ...outcome, body: '' } };
+  const status = next.delayMs === null ? next.status : 'failed';
+  return {
+    ...record,
+    outcome: { kind: 'error', error: 'unprocessable', durationMs: outcome.durationMs },
+    next: { ...next, status, delayMs: null },
+  };
 }
 
 type Signed = { deliveryId: string; eventId: string; body: string; keys: SigningKeys; nowS: number };

@@ -6,11 +6,9 @@ import type { AttemptTools } from './attempt.ts';
 import type { DeliveryMetrics } from './delivery-metrics.ts';
 import { Engine } from './engine.ts';
 import { ClockStepDetector, clockStepJob } from './jobs/clock-step.ts';
-import { HealthRecorder } from './jobs/health.ts';
-import { Job } from './jobs/job.ts';
+import type { Job } from './jobs/job.ts';
 import { retentionJob } from './jobs/retention.ts';
-
-const HEALTH_INTERVAL_MS = 2_000;
+import { HealthRecorder, webhookHealthJob } from './jobs/webhook-health.ts';
 
 export type DeliveryOptions = {
   readonly config: Config;
@@ -45,13 +43,7 @@ export function createDelivery({ config, db, log, tools, metrics, counts }: Deli
     jobs: [
       retentionJob({ db, log, retentionMs: config.RETENTION }),
       clockStepJob(clock, log),
-      new Job({
-        name: 'webhook health',
-        log,
-        everyMs: HEALTH_INTERVAL_MS,
-        runAtStop: true,
-        run: () => health.flush(),
-      }),
+      webhookHealthJob(health, log),
     ],
   };
 }

@@ -1,261 +1,244 @@
 import type { Config } from '../config.ts';
 import type { DestinationKey } from '../domain/destination.ts';
 import type { Logger } from '../log.ts';
-import { type Database, type Queries, StoreUnavailableError } from '../store/database/database.ts';
-import { claimDue, releaseAllLeases } from '../store/deliveries/claim.ts';
+import { type Database, StoreUnavailableError } from '../store/database/database.ts';
+import { releaseAllLeases } from '../store/deliveries/claim.ts';
 import type { DirectDispatch, Sendable } from '../store/deliveries/claimed.ts';
 import { type AttemptRecord, recordAttempts } from '../store/deliveries/record-attempts.ts';
-import type { AttemptTools } from './attempt.ts';
-import { SuspensionJob } from './jobs/suspension.ts';
-import { AttemptRunner } from './queue/attempt-runner.ts';
-import { placeClaimed } from './queue/claim-check.ts';
-import { ClaimPlanner, type Pick } from './queue/claim-planner.ts';
+import { type AttemptTools, withoutRejectedParts } from './attempt.ts';
+import { SuspensionMonitor } from './jobs/webhook-health.ts';
+import { ClaimPlanner, type PlannedClaim } from './queue/claim-planner.ts';
+import { makeClaims } from './queue/claims.ts';
+import { LocalQueue } from './queue/local-queue.ts';
 import { WakeSignal } from './queue/wake-signal.ts';
-import { recordAlone } from './record-alone.ts';
 
-/** The fallback for a wake-up that got lost, and the longest that a retry may be late for it. */
+/** Finds work whose wake-up was lost, and bounds how late a retry can be because of that. */
 const POLL_MS = 1_000;
-/** A lease outlives the attempt by this much: time to settle, and for a stall. */
+/** A lease outlives its attempt by this much: time to record the outcome, and for a stall. */
 const LEASE_SLACK_MS = 15_000;
-const SETTLE_AT_MOST = 500;
-/** What has ended is in nobody's way: its settlement waits so long for a commit that is made anyway. */
-const SETTLE_PATIENCE_MS = 30;
+const MAX_RECORDS_PER_TRANSACTION = 500;
+/** No delivery waits for an outcome to be recorded, so recording may wait this long to share another commit. */
+const RECORD_MAX_COMMIT_DELAY_MS = 30;
 const OUTAGE_PAUSE_MS = 500;
 const STOP_SLACK_MS = 5_000;
 
 export type AttemptObserver = { note(record: AttemptRecord): void };
 
-export type EngineParts = {
-  db: Database;
-  config: Config;
-  log: Logger;
-  tools: AttemptTools;
+export type EngineOptions = {
+  readonly db: Database;
+  readonly config: Config;
+  readonly log: Logger;
+  readonly tools: AttemptTools;
   /** Told of every recorded attempt. */
-  observers?: readonly AttemptObserver[];
+  readonly observers?: readonly AttemptObserver[];
 };
 
 /**
- * Claims due deliveries, runs their attempts within the caps, and settles them in batches. One loop, and each turn of
- * it is at most one transaction: write what has ended, take what is next. Never a transaction across HTTP. What is
- * accepted in this process comes by hand-over, as far as there is room for it.
+ * Claims due deliveries, runs their attempts within the caps, and records the outcomes in batches. One loop, in which
+ * each tick is at most one transaction: record what has finished, claim what is next. No transaction is open during a
+ * request. Events accepted in this process are dispatched directly, as far as their destinations have free slots.
  */
 export class Engine implements DirectDispatch {
   readonly leaseMs: number;
-  readonly #bell = new WakeSignal();
-  readonly #posting: AttemptRunner;
+  readonly #wakeSignal = new WakeSignal();
+  readonly #queue: LocalQueue;
   readonly #planner: ClaimPlanner;
-  readonly #watch: SuspensionJob;
+  readonly #suspensions: SuspensionMonitor;
   #finished: AttemptRecord[] = [];
-  /** By the monotonic clock: a step of the wall clock neither stalls nor hurries the loop. */
-  #lookAtMs = 0;
-  #stopping = false;
+  /** By the monotonic clock, so that a step of the wall clock neither stalls nor hurries the loop. */
+  #planAtMs = 0;
+  #isStopping = false;
   #running: Promise<void> = Promise.resolve();
 
-  constructor(private readonly parts: EngineParts) {
-    this.leaseMs = parts.config.DELIVERY_TIMEOUT + LEASE_SLACK_MS;
-    this.#posting = new AttemptRunner({
-      ...parts,
-      cap: parts.config.DESTINATION_CONCURRENCY,
-      most: parts.config.DELIVERY_CONCURRENCY,
-      onFinished: (made) => this.#finished.push(made),
-      onFreed: (destination) => this.#noteFreed(destination),
-      onReturned: (destination) => this.expect([destination]),
+  constructor(private readonly options: EngineOptions) {
+    const { db, config, log, tools } = options;
+    this.leaseMs = config.DELIVERY_TIMEOUT + LEASE_SLACK_MS;
+    this.#queue = new LocalQueue({
+      db,
+      log,
+      tools,
+      destinationCap: config.DESTINATION_CONCURRENCY,
+      totalCap: config.DELIVERY_CONCURRENCY,
+      onFinished: (record) => this.#finished.push(record),
+      onReleased: (destination) => this.#noteReleased(destination),
+      onReturned: (destination) => this.wake([destination]),
     });
-    this.#planner = new ClaimPlanner(parts.db, this.#posting.destinations);
-    this.#watch = new SuspensionJob(parts.db, parts.log);
+    this.#planner = new ClaimPlanner(db, this.#queue.destinations);
+    this.#suspensions = new SuspensionMonitor(db, log);
   }
 
   async start(): Promise<void> {
-    const { db } = this.parts;
+    const { db } = this.options;
     if (db.engine === 'sqlite') await releaseAllLeases(db);
     await db.onWork(() => this.wake());
     this.#running = this.#run();
   }
 
-  /** There may be something due, and nobody knows where. */
-  wake(): void {
-    this.#planner.ask(0);
-    this.#lookNow();
-  }
-
-  /** There is something due at these destinations. */
-  expect(destinations: Iterable<DestinationKey>): void {
-    this.#planner.expect(destinations);
-    this.#lookNow();
+  /** Deliveries are due, at these destinations or anywhere. */
+  wake(destinations?: Iterable<DestinationKey>): void {
+    if (destinations === undefined) this.#planner.scheduleScan(0);
+    else this.#planner.wake(destinations);
+    this.#planAtMs = 0;
+    this.#wakeSignal.wake();
   }
 
   reserve(destination: DestinationKey): boolean {
-    if (this.#stopping || this.#planner.mayBeBehind(destination)) return false;
-    const { destinations } = this.#posting;
-    const isFree = destinations.roomAt(destination) > 0;
-    if (isFree) destinations.take(destination);
-    return isFree;
+    return !this.#isStopping && !this.#planner.mayHaveOlder(destination) && this.#queue.reserve(destination);
   }
 
   cancel(deliveries: readonly Sendable[]): void {
-    this.#posting.cancel(deliveries);
+    this.#queue.cancel(deliveries);
   }
 
   begin(deliveries: readonly Sendable[]): void {
-    if (this.#stopping) void this.#posting.decline(deliveries);
-    else this.#posting.begin(deliveries);
+    if (this.#isStopping) void this.#queue.reject(deliveries);
+    else this.#queue.enqueue(deliveries);
   }
 
-  /** Claims nothing more, lets the attempts in flight end by their own deadline, and settles them. */
+  /** Claims nothing more, lets the attempts in flight end by their own deadline, and records them. */
   async stop(): Promise<void> {
-    this.#stopping = true;
-    this.#bell.ring();
-    await this.#posting.drain();
-    const lastMs = this.parts.config.DELIVERY_TIMEOUT + STOP_SLACK_MS;
+    this.#isStopping = true;
+    this.#wakeSignal.wake();
+    await this.#queue.drain();
     const deadline = Promise.withResolvers<void>();
-    const timer = setTimeout(deadline.resolve, lastMs);
-    await Promise.race([this.#running.then(() => this.#watch.idle()), deadline.promise]);
-    // Left alone it would hold the process to the end of that time.
+    const timer = setTimeout(deadline.resolve, this.options.config.DELIVERY_TIMEOUT + STOP_SLACK_MS);
+    await Promise.race([this.#running.then(() => this.#suspensions.idle()), deadline.promise]);
+    // The timer would keep the process alive.
     clearTimeout(timer);
   }
 
   get inFlight(): number {
-    return this.#posting.inFlight;
+    return this.#queue.inFlight;
   }
 
   get queued(): number {
-    return this.#posting.destinations.inLine;
+    return this.#queue.destinations.queued;
   }
 
-  /** Destinations that are probed by one post at a time until one succeeds. */
+  /** Unhealthy destinations, which get one request at a time until one succeeds. */
   get breakersOpen(): number {
-    return this.#posting.destinations.unhealthy;
+    return this.#queue.destinations.unhealthy;
   }
 
-  get #done(): boolean {
-    return this.#stopping && this.inFlight === 0 && this.#finished.length === 0;
+  get #isDone(): boolean {
+    return this.#isStopping && this.inFlight === 0 && this.#finished.length === 0;
   }
 
-  get #room(): number {
-    return this.#stopping ? 0 : this.#posting.destinations.room;
+  get #freeSlots(): number {
+    return this.#isStopping ? 0 : this.#queue.destinations.freeSlots;
   }
 
-  /** Without room there is nothing to look for: the end of an attempt rings. */
+  /** Without a free slot there is nothing to plan, and the end of an attempt wakes the loop. */
   get #idleMs(): number {
-    return this.#room > 0 ? this.#lookAtMs - performance.now() : POLL_MS;
+    return this.#freeSlots > 0 ? this.#planAtMs - performance.now() : POLL_MS;
   }
 
-  #lookNow(): void {
-    this.#lookAtMs = 0;
-    this.#bell.ring();
-  }
-
-  #noteFreed(destination: DestinationKey): void {
-    if (this.#planner.freed(destination)) this.#lookAtMs = 0;
-    this.#bell.ring();
+  #noteReleased(destination: DestinationKey): void {
+    if (this.#planner.noteReleased(destination)) this.#planAtMs = 0;
+    this.#wakeSignal.wake();
   }
 
   async #run(): Promise<void> {
-    while (!this.#done) {
+    while (!this.#isDone) {
       try {
-        await this.#turn();
-        if (this.#finished.length === 0 && !this.#done) await this.#bell.wait(this.#idleMs);
+        await this.#tick();
+        if (this.#finished.length === 0 && !this.#isDone) await this.#wakeSignal.wait(this.#idleMs);
       } catch (error) {
-        this.parts.log.error({ err: error }, 'delivery pauses: the store does not answer');
-        if (this.#stopping) return;
+        this.options.log.error({ err: error }, 'delivery is paused: the store is unavailable');
+        if (this.#isStopping) return;
         await Bun.sleep(OUTAGE_PAUSE_MS);
       }
     }
   }
 
-  async #turn(): Promise<void> {
-    const { db } = this.parts;
-    const made = this.#finished.splice(0, SETTLE_AT_MOST);
+  async #tick(): Promise<void> {
+    const records = this.#finished.splice(0, MAX_RECORDS_PER_TRANSACTION);
     try {
-      const picks = await this.#plan();
-      if (made.length === 0 && picks.length === 0) return;
-      const patience = picks.length === 0 ? { maxCommitDelayMs: SETTLE_PATIENCE_MS } : {};
-      const { settled, sendable, gaveAll } = await db.transaction(async (queries) => {
-        // One destination's long backlog must not make the claims of all others read it.
-        for (const sql of db.dialect.planAnew) await queries.run(sql);
-        const settled = await recordAttempts(queries, db.dialect, made);
-        return { settled, ...(await this.#claim(queries, picks)) };
-      }, patience);
-      if (picks.length > 0) this.#planner.claimed(gaveAll);
-      for (const { destination } of sendable) this.#posting.destinations.take(destination);
-      this.begin(sendable);
-      if (this.#planner.isReady) this.#lookAtMs = 0;
-      this.#noteSettled(made, settled);
+      const planned = await this.#plan();
+      if (records.length > 0 || planned.length > 0) await this.#recordAndClaim(records, planned);
     } catch (error) {
       if (error instanceof StoreUnavailableError) {
-        this.#finished.unshift(...made);
+        this.#finished.unshift(...records);
         throw error;
       }
-      this.parts.log.error({ err: error }, 'a batch of settlements failed; each is tried alone');
-      await this.#recordEachAlone(made);
+      this.options.log.error({ err: error }, 'a batch of attempts could not be recorded; each is recorded on its own');
+      await this.#recordEach(records);
     }
   }
 
-  async #plan(): Promise<Pick[]> {
-    const room = this.#room;
-    if (room <= 0 || performance.now() < this.#lookAtMs) return [];
-    // Set before the look, so that a wake-up during it counts for the next one.
-    this.#lookAtMs = performance.now() + POLL_MS;
-    const { picks, lookAgainInMs } = await this.#planner.plan(room);
-    this.#lookAtMs = Math.min(this.#lookAtMs, performance.now() + lookAgainInMs);
-    return picks;
+  async #plan(): Promise<readonly PlannedClaim[]> {
+    const freeSlots = this.#freeSlots;
+    if (freeSlots <= 0 || performance.now() < this.#planAtMs) return [];
+    // Set before planning, so that a wake-up meanwhile leads to another plan.
+    this.#planAtMs = performance.now() + POLL_MS;
+    const { claims, nextPlanInMs } = await this.#planner.plan(freeSlots);
+    this.#planAtMs = Math.min(this.#planAtMs, performance.now() + nextPlanInMs);
+    return claims;
   }
 
-  async #claim(queries: Queries, picks: readonly Pick[]): Promise<{ sendable: Sendable[]; gaveAll: DestinationKey[] }> {
-    const { db } = this.parts;
-    const sendable: Sendable[] = [];
-    const gaveAll: DestinationKey[] = [];
-    for (const { destination, most } of picks) {
-      const claims = await claimDue(db, queries, destination, most, this.leaseMs);
-      if (claims.length === most) gaveAll.push(destination);
-      for (const claimed of claims) {
-        const held = this.#posting.find(claimed.deliveryId);
-        // Our own, its lease run out while we were stalled: the new token is ours too, and one attempt is enough.
-        if (held !== undefined) held.token = claimed.token;
-        const place = held === undefined ? await placeClaimed(db, queries, claimed) : null;
-        if (place === null) continue;
-        if ('send' in place) sendable.push(place.send);
-        else this.#planner.expect([place.movedTo]);
-      }
-    }
-    return { sendable, gaveAll };
+  async #recordAndClaim(records: readonly AttemptRecord[], planned: readonly PlannedClaim[]): Promise<void> {
+    const { db } = this.options;
+    const { recorded, claims } = await db.transaction(
+      async (queries) => {
+        // A plan cached for an empty store would make each claim read the long backlog of another destination.
+        for (const sql of db.dialect.planAnew) await queries.run(sql);
+        const recorded = await recordAttempts(queries, db.dialect, records);
+        return { recorded, claims: await makeClaims(db, queries, this.#queue, planned, this.leaseMs) };
+      },
+      planned.length === 0 ? { maxCommitDelayMs: RECORD_MAX_COMMIT_DELAY_MS } : {},
+    );
+    if (planned.length > 0) this.#planner.noteClaimed(claims.mayHaveMore);
+    for (const { destination } of claims.sendable) this.#queue.destinations.reserve(destination);
+    this.begin(claims.sendable);
+    if (this.#planner.isReady) this.#planAtMs = 0;
+    this.#noteRecorded(records, recorded);
   }
 
-  #noteSettled(made: readonly AttemptRecord[], settled: ReadonlySet<string>): void {
-    for (const { delivery } of made) {
-      this.#posting.forget(delivery.deliveryId);
-      if (settled.has(delivery.deliveryId)) continue;
+  #noteRecorded(records: readonly AttemptRecord[], recorded: ReadonlySet<string>): void {
+    for (const { delivery } of records) {
       const { entityId, deliveryId } = delivery;
-      this.parts.log.warn({ entityId, deliveryId }, 'settlement refused: another instance has taken the delivery over');
+      this.#queue.forget(deliveryId);
+      if (recorded.has(deliveryId)) continue;
+      const message = 'an attempt was not recorded: another instance has claimed the delivery';
+      this.options.log.warn({ entityId, deliveryId }, message);
     }
-    const counted = made.filter(({ delivery }) => settled.has(delivery.deliveryId));
-    for (const attempt of counted) {
-      for (const observer of this.parts.observers ?? []) observer.note(attempt);
+    const kept = records.filter(({ delivery }) => recorded.has(delivery.deliveryId));
+    for (const record of kept) {
+      for (const observer of this.options.observers ?? []) observer.note(record);
+      // Several redeliveries of one delivery may have been requested, and then the next one is due now.
+      const dueInMs = record.delivery.kind === 'redelivery' ? 0 : (record.next.delayMs ?? POLL_MS);
+      this.#planner.scheduleScan(dueInMs);
+      this.#planAtMs = Math.min(this.#planAtMs, performance.now() + dueInMs);
     }
-    for (const { delivery, next } of counted) {
-      // Somebody may have asked for several redeliveries: the next of them is due at once.
-      const dueInMs = delivery.kind === 'redelivery' ? 0 : (next.delayMs ?? POLL_MS);
-      this.#planner.ask(dueInMs);
-      this.#lookAtMs = Math.min(this.#lookAtMs, performance.now() + dueInMs);
-    }
-    this.#watch.note(counted);
+    this.#suspensions.note(kept);
   }
 
-  /** One of them carries something that the store refuses: it ends as failed with its reason, the others as they are. */
-  async #recordEachAlone(made: readonly AttemptRecord[]): Promise<void> {
-    for (const attempt of made) {
+  /** The store rejects something in one of them. That one fails with its reason, and the others are recorded as they are. */
+  async #recordEach(records: readonly AttemptRecord[]): Promise<void> {
+    for (const record of records) {
       try {
-        this.#noteSettled([attempt], await recordAlone(this.parts.db, attempt));
+        this.#noteRecorded([record], await this.#recordOne(record));
       } catch (error) {
         if (error instanceof StoreUnavailableError) {
-          this.#finished.push(attempt);
+          this.#finished.push(record);
           continue;
         }
-        const { entityId, deliveryId } = attempt.delivery;
-        this.#posting.forget(deliveryId);
-        const message = 'a delivery could not be settled; its lease will run out';
-        this.parts.log.error({ err: error, entityId, deliveryId }, message);
+        const { entityId, deliveryId } = record.delivery;
+        this.#queue.forget(deliveryId);
+        const message = 'an attempt could not be recorded; the delivery is due again when its lease expires';
+        this.options.log.error({ err: error, entityId, deliveryId }, message);
       }
+    }
+  }
+
+  async #recordOne(record: AttemptRecord): Promise<Set<string>> {
+    const { db } = this.options;
+    const write = (one: AttemptRecord) => db.transaction((queries) => recordAttempts(queries, db.dialect, [one]));
+    try {
+      return await write(record);
+    } catch (error) {
+      if (error instanceof StoreUnavailableError) throw error;
+      return write(withoutRejectedParts(record));
     }
   }
 }

@@ -45,7 +45,7 @@ onEveryEngine('what is accepted where it is delivered', (store) => {
       db,
       (due) => {
         told++;
-        engine.expect(due.keys());
+        engine.wake(due.keys());
       },
       undefined,
       engine,

@@ -30,7 +30,7 @@ onEveryEngine('an engine that is told where something is due', (store) => {
     const sender = new ScriptedSender();
     await withEngine(withoutWalk(store), sender, async (engine) => {
       await acceptMany(store.db, entityId, 100);
-      engine.expect([destinationKey(entityId, HOOK)]);
+      engine.wake([destinationKey(entityId, HOOK)]);
       await until('all are delivered', allDelivered(store, entityId));
     });
     expect(sender.posts).toHaveLength(100);
@@ -47,7 +47,7 @@ onEveryEngine('an engine that is told where something is due', (store) => {
     });
     await withEngine(db, new ScriptedSender(), async (engine) => {
       failures = 2;
-      engine.expect([destinationKey(entityId, HOOK)]);
+      engine.wake([destinationKey(entityId, HOOK)]);
       await until('it is delivered', allDelivered(store, entityId));
     });
   });

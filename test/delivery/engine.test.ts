@@ -364,7 +364,7 @@ onEveryEngine('the engine', (store) => {
       },
       { log },
     );
-    expect(lines).toMatchObject([{ msg: expect.stringContaining('settlement refused') }]);
+    expect(lines).toMatchObject([{ msg: expect.stringContaining('another instance has claimed') }]);
     expect(await readDeliveries(store.db, entityId)).toMatchObject([{ status: 'pending', attempts: 0 }]);
     expect(await readAttempts(store.db, entityId)).toEqual([]);
   });

@@ -1,98 +1,108 @@
 import type { DestinationKey } from '../../domain/destination.ts';
 
-/** Five in a row and the destination is taken for unwell: probed by one post at a time until one succeeds. */
+/** After this many failures in a row a destination is unhealthy and gets one request at a time until one succeeds. */
 const UNHEALTHY_AFTER = 5;
 
-/** Forgetting a destination costs it no more than a few posts to be found out again. */
+/** A destination that is forgotten counts as healthy again, until a few requests have shown otherwise. */
 const MAX_REMEMBERED = 50_000;
 
 /**
- * One that answers fast may have a line of deliveries ready here, so that it is never idle while the next ones are
- * claimed: as many as it takes in this time, and no more than so many times its cap.
+ * A destination that responds fast may have deliveries queued here, so that it does not idle while more are claimed: as
+ * many as it takes in this time, and no more than this many times its cap.
  */
-const LINE_MS = 100;
-const LINE_CAPS = 31;
+const QUEUE_MS = 100;
+const QUEUE_CAPS = 31;
 
-/** How much the latest post counts in what is typical. */
+/** The weight of the latest request in the moving average of durations. */
 const WEIGHT_OF_LATEST = 0.2;
 
-/** What an attempt says about the destination as a whole. */
-export type AttemptResult = 'success' | 'unwell' | 'other';
+/** What an attempt shows about the destination as a whole. */
+export type AttemptResult = 'success' | 'unhealthy' | 'other';
 
 type State = {
-  /** Posts under way, those in line for it, and places that are kept. */
-  taken: number;
+  /** Reserved, queued and in flight together. */
+  slots: number;
   inFlight: number;
   failuresInARow: number;
-  /** How long a post that succeeds takes; null before the first. */
+  /** Moving average over successful requests; null before the first. */
   typicalMs: number | null;
 };
 
-/** How many deliveries each destination has here, and how many more it may have. In memory, for this process. */
+/**
+ * The slots and the health of each destination, in the memory of this process. A slot counts as in flight up to the
+ * destination's cap, and as queued beyond it.
+ */
 export class Destinations {
   readonly #states = new Map<DestinationKey, State>();
-  #taken = 0;
-  /** Those of them that are beyond the cap of their destination, and so wait for the end of another. */
-  #inLine = 0;
+  #slots = 0;
+  #queued = 0;
 
   constructor(
+    /** Requests in flight to one destination. */
     private readonly cap: number,
-    /** Of all destinations together: how many may be under way, and how many in line at the same time. */
-    private readonly most = Number.POSITIVE_INFINITY,
+    /** Requests in flight to all destinations together; as many more may be queued. */
+    private readonly totalCap = Number.POSITIVE_INFINITY,
   ) {}
 
-  /** How many more may be under way, of all destinations together. */
-  get room(): number {
-    return this.most - (this.#taken - this.#inLine);
+  /** How many more requests may be in flight to all destinations together. */
+  get freeSlots(): number {
+    return this.totalCap - (this.#slots - this.#queued);
   }
 
-  get inLine(): number {
-    return this.#inLine;
+  get queued(): number {
+    return this.#queued;
   }
 
-  /** How many more may be taken for it. */
-  roomAt(destination: DestinationKey): number {
+  /** How many more slots may be reserved at the destination. */
+  freeSlotsAt(destination: DestinationKey): number {
     const state = this.#states.get(destination);
-    const taken = state?.taken ?? 0;
-    const most = state === undefined ? this.cap : this.#mostOf(state);
-    const underWay = Math.max(0, Math.min(most, this.cap) - taken);
-    if (underWay > this.room) return Math.max(0, this.room);
-    // Whoever is beyond the cap stands in line.
-    const inLine = Math.min(most - Math.max(this.cap, taken), this.most - this.#inLine);
-    return underWay + Math.max(0, inLine);
+    const slots = state?.slots ?? 0;
+    const limit = state === undefined ? this.cap : this.#limitOf(state);
+    const inFlight = Math.max(0, Math.min(limit, this.cap) - slots);
+    if (inFlight > this.freeSlots) return Math.max(0, this.freeSlots);
+    const queued = Math.min(limit - Math.max(this.cap, slots), this.totalCap - this.#queued);
+    return inFlight + Math.max(0, queued);
   }
 
-  /** How many to claim for it: none while its line is more than half full, so that a claim is worth its commit. */
-  wantedAt(destination: DestinationKey): number {
+  /** How many to claim: none while its queue is more than half full, so that a claim is worth its commit. */
+  claimableAt(destination: DestinationKey): number {
     const state = this.#states.get(destination);
-    const inLine = (state?.taken ?? 0) - this.cap;
-    const isHalfFull = state !== undefined && inLine > 0 && inLine * 2 > this.#mostOf(state) - this.cap;
-    return isHalfFull ? 0 : this.roomAt(destination);
+    const queued = (state?.slots ?? 0) - this.cap;
+    const isHalfFull = state !== undefined && queued > 0 && queued * 2 > this.#limitOf(state) - this.cap;
+    return isHalfFull ? 0 : this.freeSlotsAt(destination);
   }
 
-  /** Whether anything of it is here, and so will end. */
-  hasAny(destination: DestinationKey): boolean {
-    return (this.#states.get(destination)?.taken ?? 0) > 0;
+  /** Whether a slot is in use here, and so will be released. */
+  holdsAny(destination: DestinationKey): boolean {
+    return (this.#states.get(destination)?.slots ?? 0) > 0;
   }
 
-  take(destination: DestinationKey): void {
+  reserve(destination: DestinationKey): void {
     const state = this.#stateOf(destination);
-    if (state.taken >= this.cap) this.#inLine++;
-    state.taken++;
-    this.#taken++;
+    if (state.slots >= this.cap) this.#queued++;
+    state.slots++;
+    this.#slots++;
   }
 
-  /** Whether the next post may begin, as one of those under way at the same time. */
-  mayBegin(destination: DestinationKey): boolean {
+  release(destination: DestinationKey): void {
+    const state = this.#stateOf(destination);
+    state.slots--;
+    if (state.slots >= this.cap) this.#queued--;
+    this.#slots--;
+    if (this.#states.size > MAX_REMEMBERED) this.#forgetOneIdle();
+  }
+
+  mayStart(destination: DestinationKey): boolean {
     const state = this.#stateOf(destination);
     return state.inFlight < (isUnhealthy(state) ? 1 : this.cap);
   }
 
-  begin(destination: DestinationKey): void {
+  start(destination: DestinationKey): void {
     this.#stateOf(destination).inFlight++;
   }
 
-  end(destination: DestinationKey, result: AttemptResult, durationMs: number): void {
+  /** Releases the slot of a request that has ended. */
+  finish(destination: DestinationKey, result: AttemptResult, durationMs: number): void {
     const state = this.#stateOf(destination);
     state.inFlight--;
     if (result === 'success') {
@@ -100,17 +110,8 @@ export class Destinations {
       const before = state.typicalMs ?? durationMs;
       state.typicalMs = before + (durationMs - before) * WEIGHT_OF_LATEST;
     }
-    if (result === 'unwell') state.failuresInARow++;
-    this.leave(destination);
-  }
-
-  /** Gives a place back without a post. */
-  leave(destination: DestinationKey): void {
-    const state = this.#stateOf(destination);
-    state.taken--;
-    if (state.taken >= this.cap) this.#inLine--;
-    this.#taken--;
-    if (this.#states.size > MAX_REMEMBERED) this.#forgetOneIdle();
+    if (result === 'unhealthy') state.failuresInARow++;
+    this.release(destination);
   }
 
   isUnhealthy(destination: DestinationKey): boolean {
@@ -118,7 +119,6 @@ export class Destinations {
     return state !== undefined && isUnhealthy(state);
   }
 
-  /** How many are being probed at the moment. */
   get unhealthy(): number {
     return [...this.#states.values()].filter(isUnhealthy).length;
   }
@@ -126,21 +126,22 @@ export class Destinations {
   #stateOf(destination: DestinationKey): State {
     const known = this.#states.get(destination);
     if (known !== undefined) return known;
-    const state = { taken: 0, inFlight: 0, failuresInARow: 0, typicalMs: null };
+    const state = { slots: 0, inFlight: 0, failuresInARow: 0, typicalMs: null };
     this.#states.set(destination, state);
     return state;
   }
 
-  #mostOf(state: State): number {
+  /** The most slots that it may have, in flight and queued. */
+  #limitOf(state: State): number {
     if (isUnhealthy(state)) return 1;
     if (state.typicalMs === null) return this.cap;
-    const inTime = Math.floor((this.cap * LINE_MS) / Math.max(1, state.typicalMs));
-    return this.cap + Math.min(inTime, this.cap * LINE_CAPS);
+    const inTime = Math.floor((this.cap * QUEUE_MS) / Math.max(1, state.typicalMs));
+    return this.cap + Math.min(inTime, this.cap * QUEUE_CAPS);
   }
 
   #forgetOneIdle(): void {
     for (const [destination, state] of this.#states) {
-      if (state.taken > 0) continue;
+      if (state.slots > 0) continue;
       this.#states.delete(destination);
       return;
     }

@@ -1,54 +1,194 @@
+import { isSuccess, type Outcome, showsDestinationUnhealthy } from '../../domain/attempt.ts';
 import type { DestinationKey } from '../../domain/destination.ts';
+import type { Logger } from '../../log.ts';
+import type { Database } from '../../store/database/database.ts';
+import { returnClaims } from '../../store/deliveries/claim.ts';
 import type { Sendable } from '../../store/deliveries/claimed.ts';
-import type { Destinations } from './destination-health.ts';
+import type { AttemptRecord } from '../../store/deliveries/record-attempts.ts';
+import { type AttemptTools, makeAttempt } from '../attempt.ts';
+import { type AttemptResult, Destinations } from './destination-health.ts';
 
-/** Much longer than a line should take: the destination has become slow, and others may know better by now. */
+/*
+ * States of a delivery in this process:
+ *
+ *   reserved    has a slot at its destination; its acceptance is not committed yet
+ *   queued      committed as claimed by this process; has a slot and waits for its destination
+ *   in flight   its request is being made
+ *   finished    its outcome waits to be recorded; the slot is free again
+ *
+ * Transitions:
+ *
+ *   –         → reserved    `reserve`        an event is being accepted and its destination has a free slot
+ *   reserved  → –           `cancel`         the acceptance failed
+ *   reserved  → queued      `enqueue`        the acceptance is committed
+ *   –         → queued      `reserve`, `enqueue`   the engine has claimed it from the store
+ *   queued    → in flight   `#startNext`     the destination may have one more request in flight
+ *   queued    → –           `#returnOverdue` the destination is unhealthy or has become slow; the claim is returned
+ *   queued    → –           `reject`, `drain`      the process stops; the claim is returned
+ *   in flight → finished    `#finish`        there is an outcome
+ *   in flight → –           `#abandon`       the request could not be prepared; the end of the lease makes it due again
+ *   finished  → –           `forget`         the outcome is recorded, or another instance holds the delivery
+ */
+
+/** Far longer than a queue takes: the destination has become slow, and another instance may reach it. */
 const MAX_WAIT_MS = 1_000;
 
-type Waiting = { readonly claimed: Sendable; readonly sinceMs: number };
+export type LocalQueueOptions = {
+  readonly db: Database;
+  readonly log: Logger;
+  readonly tools: AttemptTools;
+  /** Requests in flight to one destination. */
+  readonly destinationCap: number;
+  /** Requests in flight to all destinations together. */
+  readonly totalCap: number;
+  readonly onFinished: (record: AttemptRecord) => void;
+  /** A slot was released at the destination. */
+  readonly onReleased: (destination: DestinationKey) => void;
+  /** Claims were returned: deliveries to the destination are due in the store. */
+  readonly onReturned: (destination: DestinationKey) => void;
+};
 
-/** Deliveries that are claimed and wait a moment for a free place at their destination, first come, first served. */
+type Queued = { readonly delivery: Sendable; readonly sinceMs: number };
+
+/** The deliveries that this process holds: first come, first served at each destination. */
 export class LocalQueue {
-  readonly #lines = new Map<DestinationKey, Waiting[]>();
+  readonly destinations: Destinations;
+  readonly #queues = new Map<DestinationKey, Queued[]>();
+  /** By delivery id, from `enqueue` to `forget`. */
+  readonly #held = new Map<string, Sendable>();
+  #inFlight = 0;
 
-  constructor(private readonly destinations: Destinations) {}
-
-  add(claimed: Sendable): void {
-    const waiting = { claimed, sinceMs: performance.now() };
-    const line = this.#lines.get(claimed.destination);
-    if (line !== undefined) line.push(waiting);
-    else this.#lines.set(claimed.destination, [waiting]);
+  constructor(private readonly options: LocalQueueOptions) {
+    this.destinations = new Destinations(options.destinationCap, options.totalCap);
   }
 
-  /** The next that may begin; it counts as begun. */
-  next(destination: DestinationKey): Sendable | null {
-    const line = this.#lines.get(destination);
-    if (line === undefined || !this.destinations.mayBegin(destination)) return null;
-    const first = line.shift();
-    if (line.length === 0) this.#lines.delete(destination);
-    if (first === undefined) return null;
-    this.destinations.begin(destination);
-    return first.claimed;
+  get inFlight(): number {
+    return this.#inFlight;
   }
 
-  /** All in line where the first has waited too long, or where a failing destination is only probed: they leave it. */
-  stuck(destination: DestinationKey): Sendable[] {
-    const line = this.#lines.get(destination);
-    if (line === undefined) return [];
-    const waitedMs = performance.now() - (line[0]?.sinceMs ?? 0);
-    const isStuck = this.destinations.isUnhealthy(destination) || waitedMs > MAX_WAIT_MS;
-    return isStuck ? this.#clear(destination, line) : [];
+  find(deliveryId: string): Sendable | undefined {
+    return this.#held.get(deliveryId);
   }
 
-  clearAll(): Sendable[] {
-    return [...this.#lines].flatMap(([destination, line]) => this.#clear(destination, line));
+  forget(deliveryId: string): void {
+    this.#held.delete(deliveryId);
   }
 
-  #clear(destination: DestinationKey, line: readonly Waiting[]): Sendable[] {
-    this.#lines.delete(destination);
-    return line.map(({ claimed }) => {
-      this.destinations.leave(destination);
-      return claimed;
-    });
+  /** Takes a slot at the destination, if one is free. */
+  reserve(destination: DestinationKey): boolean {
+    if (this.destinations.freeSlotsAt(destination) <= 0) return false;
+    this.destinations.reserve(destination);
+    return true;
   }
+
+  cancel(deliveries: readonly Sendable[]): void {
+    for (const { destination } of deliveries) {
+      this.destinations.release(destination);
+      this.options.onReleased(destination);
+    }
+  }
+
+  /** Each delivery has its slot already. */
+  enqueue(deliveries: readonly Sendable[]): void {
+    const sinceMs = performance.now();
+    for (const delivery of deliveries) {
+      this.#held.set(delivery.deliveryId, delivery);
+      const queue = this.#queues.get(delivery.destination);
+      if (queue !== undefined) queue.push({ delivery, sinceMs });
+      else this.#queues.set(delivery.destination, [{ delivery, sinceMs }]);
+    }
+    for (const { destination } of deliveries) this.#startNext(destination);
+  }
+
+  /** For deliveries that were accepted or claimed while the process was already stopping. */
+  reject(deliveries: readonly Sendable[]): Promise<void> {
+    this.cancel(deliveries);
+    return this.#returnClaims(deliveries);
+  }
+
+  /** Returns the claims of everything that is not in flight. */
+  drain(): Promise<void> {
+    return this.#returnClaims([...this.#queues.keys()].flatMap((destination) => this.#dequeueAll(destination)));
+  }
+
+  #startNext(destination: DestinationKey): void {
+    const queue = this.#queues.get(destination);
+    if (queue === undefined) return;
+    while (this.destinations.mayStart(destination)) {
+      const next = queue.shift();
+      if (next === undefined) break;
+      this.destinations.start(destination);
+      void this.#attempt(next.delivery);
+    }
+    if (queue.length === 0) this.#queues.delete(destination);
+  }
+
+  async #attempt(delivery: Sendable): Promise<void> {
+    this.#inFlight++;
+    let record: AttemptRecord;
+    try {
+      record = await makeAttempt(this.options.tools, delivery);
+    } catch (error) {
+      this.#abandon(delivery, error);
+      return;
+    }
+    this.#finish(record);
+  }
+
+  #finish(record: AttemptRecord): void {
+    const { delivery, outcome } = record;
+    this.options.onFinished(record);
+    this.#release(delivery.destination, resultOf(outcome), outcome.durationMs);
+  }
+
+  /** Nothing was sent, so this is no attempt. */
+  #abandon(delivery: Sendable, error: unknown): void {
+    const { entityId, deliveryId, destination } = delivery;
+    this.forget(deliveryId);
+    const message = 'a delivery could not be prepared; it is retried when its lease expires';
+    this.options.log.warn({ err: error, entityId, deliveryId }, message);
+    this.#release(destination, 'other', 0);
+  }
+
+  #release(destination: DestinationKey, result: AttemptResult, durationMs: number): void {
+    this.#inFlight--;
+    this.destinations.finish(destination, result, durationMs);
+    if (this.#isOverdue(destination)) this.#returnOverdue(destination);
+    else this.#startNext(destination);
+    this.options.onReleased(destination);
+  }
+
+  #isOverdue(destination: DestinationKey): boolean {
+    const first = this.#queues.get(destination)?.[0];
+    if (first === undefined) return false;
+    return this.destinations.isUnhealthy(destination) || performance.now() - first.sinceMs > MAX_WAIT_MS;
+  }
+
+  #returnOverdue(destination: DestinationKey): void {
+    const { onReturned } = this.options;
+    void this.#returnClaims(this.#dequeueAll(destination)).then(() => onReturned(destination));
+  }
+
+  #dequeueAll(destination: DestinationKey): Sendable[] {
+    const queue = this.#queues.get(destination) ?? [];
+    this.#queues.delete(destination);
+    for (let released = 0; released < queue.length; released++) this.destinations.release(destination);
+    return queue.map(({ delivery }) => delivery);
+  }
+
+  async #returnClaims(deliveries: readonly Sendable[]): Promise<void> {
+    if (deliveries.length === 0) return;
+    const { db, log } = this.options;
+    for (const { deliveryId } of deliveries) this.forget(deliveryId);
+    try {
+      await db.transaction((queries) => returnClaims(db, queries, deliveries));
+    } catch (error) {
+      log.warn({ err: error }, 'claims could not be returned; the deliveries are due again when their leases expire');
+    }
+  }
+}
+
+function resultOf(outcome: Outcome): AttemptResult {
+  if (isSuccess(outcome)) return 'success';
+  return showsDestinationUnhealthy(outcome) ? 'unhealthy' : 'other';
 }

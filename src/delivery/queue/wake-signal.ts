@@ -1,27 +1,27 @@
-/** Something that can be waited for and rung; a ring while nobody waits is not lost. */
+/** Lets a loop sleep until it is woken. A wake-up while nothing waits is kept for the next wait. */
 export class WakeSignal {
-  #rung = false;
-  #wake: (() => void) | null = null;
+  #isWoken = false;
+  #resolve: (() => void) | null = null;
 
-  ring(): void {
-    this.#rung = true;
-    this.#wake?.();
+  wake(): void {
+    this.#isWoken = true;
+    this.#resolve?.();
   }
 
-  /** Resolves after the next ring, after one since the last wait, or when the time is up. */
+  /** Resolves at the next wake-up, at once if there was one since the last wait, or after the time-out. */
   async wait(timeoutMs: number): Promise<void> {
-    if (!this.#rung && timeoutMs > 0) {
+    if (!this.#isWoken && timeoutMs > 0) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, timeoutMs);
-        this.#wake = () => {
+        this.#resolve = () => {
           clearTimeout(timer);
           resolve();
         };
       });
     }
-    // Everything else that stands ready gets its turn first, so that whoever was woken finds all of it.
+    // Everything else that is ready runs first, so that the loop finds all of it in one go.
     await new Promise((resolve) => setImmediate(resolve));
-    this.#wake = null;
-    this.#rung = false;
+    this.#resolve = null;
+    this.#isWoken = false;
   }
 }

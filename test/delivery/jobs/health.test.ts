@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { HealthRecorder } from '../../../src/delivery/jobs/health.ts';
+import { HealthRecorder } from '../../../src/delivery/jobs/webhook-health.ts';
 import type { Outcome } from '../../../src/domain/attempt.ts';
 import { StoreUnavailableError } from '../../../src/store/database/database.ts';
 import type { AttemptRecord } from '../../../src/store/deliveries/record-attempts.ts';
@@ -10,11 +10,11 @@ import { alteredStore, onEveryEngine } from '../../support/stores.ts';
 
 const START_MS = 1_763_168_400_000;
 
-onEveryEngine('the book of health', (store) => {
-  async function oneWebhook(book: HealthRecorder) {
+onEveryEngine('the health recorder', (store) => {
+  async function oneWebhook(recorder: HealthRecorder) {
     const { entityId, webhookId } = await newReceiver(store.db);
     const note = (second: number, outcome: Outcome) =>
-      book.note({
+      recorder.note({
         delivery: { entityId, webhookId } as AttemptRecord['delivery'],
         outcome,
         startedAtMs: START_MS + second * 1000,
@@ -23,16 +23,16 @@ onEveryEngine('the book of health', (store) => {
   }
 
   test('writes failures in a row and the last dates, for each webhook its own', async () => {
-    const book = new HealthRecorder(store.db);
-    const bad = await oneWebhook(book);
-    const good = await oneWebhook(book);
+    const recorder = new HealthRecorder(store.db);
+    const bad = await oneWebhook(recorder);
+    const good = await oneWebhook(recorder);
     bad.note(1, respondedWith(200));
     bad.note(2, respondedWith(500));
     bad.note(3, failedWith('timeout'));
     good.note(1, respondedWith(500));
     good.note(4, respondedWith(204));
     expect(await bad.read()).toMatchObject({ dateLastSuccess: null });
-    await book.flush();
+    await recorder.flush();
     const second = (seconds: number) => START_MS / 1000 + seconds;
     expect(await bad.read()).toMatchObject({
       failuresInARow: 2,
@@ -47,21 +47,21 @@ onEveryEngine('the book of health', (store) => {
   });
 
   test('dates an attempt by its end', async () => {
-    const book = new HealthRecorder(store.db);
-    const { note, read } = await oneWebhook(book);
+    const recorder = new HealthRecorder(store.db);
+    const { note, read } = await oneWebhook(recorder);
     note(0, { ...respondedWith(500), durationMs: 14_600.4 });
-    await book.flush();
+    await recorder.flush();
     expect(await read()).toMatchObject({ dateLastFailure: START_MS / 1000 + 14 });
   });
 
   test('writes each once, and goes on counting from there', async () => {
-    const book = new HealthRecorder(store.db);
-    const { note, read } = await oneWebhook(book);
+    const recorder = new HealthRecorder(store.db);
+    const { note, read } = await oneWebhook(recorder);
     note(1, respondedWith(500));
-    await book.flush();
-    await book.flush();
+    await recorder.flush();
+    await recorder.flush();
     note(2, respondedWith(500));
-    await book.flush();
+    await recorder.flush();
     expect(await read()).toMatchObject({ failuresInARow: 2 });
   });
 
@@ -73,13 +73,13 @@ onEveryEngine('the book of health', (store) => {
         return Promise.reject(new StoreUnavailableError('down'));
       },
     });
-    const book = new HealthRecorder(down);
-    await book.flush();
+    const recorder = new HealthRecorder(down);
+    await recorder.flush();
     expect(calls).toBe(0);
-    const { note } = await oneWebhook(book);
+    const { note } = await oneWebhook(recorder);
     note(1, respondedWith(500));
-    expect((await rejection(book.flush())).message).toContain('down');
-    await book.flush();
+    expect((await rejection(recorder.flush())).message).toContain('down');
+    await recorder.flush();
     expect(calls).toBe(1);
   });
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import pino from 'pino';
-import { SuspensionJob } from '../../../src/delivery/jobs/suspension.ts';
+import { SuspensionMonitor } from '../../../src/delivery/jobs/webhook-health.ts';
 import { type Outcome, SUSPEND_AFTER_MS } from '../../../src/domain/attempt.ts';
 import type { Claimed } from '../../../src/store/deliveries/claimed.ts';
 import type { AttemptRecord } from '../../../src/store/deliveries/record-attempts.ts';
@@ -21,16 +21,16 @@ const OK = respondedWith(200);
 const DOWN = respondedWith(500);
 const GONE = respondedWith(410);
 
-onEveryEngine('the watch over a webhook', (store) => {
+onEveryEngine('the suspension monitor', (store) => {
   async function begin() {
     const receiver = await newReceiver(store.db);
     await acceptMany(store.db, receiver.entityId, 1);
     const lines: { msg: string; webhookId?: string; reason?: string }[] = [];
     const log = pino({ level: 'info' }, { write: (line: string) => lines.push(JSON.parse(line)) });
-    const watch = new SuspensionJob(store.db, log);
-    const note = async (...made: AttemptRecord[]) => {
-      watch.note(made);
-      await watch.idle();
+    const monitor = new SuspensionMonitor(store.db, log);
+    const note = async (...record: AttemptRecord[]) => {
+      monitor.note(record);
+      await monitor.idle();
     };
     const state = () =>
       store.db.get<{ suspended_reason: string | null; failing_since_ms: number | null }>(
@@ -46,7 +46,7 @@ onEveryEngine('the watch over a webhook', (store) => {
     return { ...receiver, claimed: await reclaim(), lines, note, reclaim, state };
   }
 
-  function made(claimed: Claimed, outcome: Outcome, startedAtMs = Date.now()): AttemptRecord {
+  function record(claimed: Claimed, outcome: Outcome, startedAtMs = Date.now()): AttemptRecord {
     const suspend = outcome === GONE ? 'gone' : null;
     const next = { status: 'retrying', steps: 1, delayMs: 1, suspend } as const;
     return { delivery: { ...claimed, postUrl: HOOK }, next, outcome, startedAtMs };
@@ -54,7 +54,7 @@ onEveryEngine('the watch over a webhook', (store) => {
 
   test('suspends it on 410, holds what waits, and leaves a line in the log and a row in the audit', async () => {
     const { entityId, webhookId, claimed, lines, note, state } = await begin();
-    await note(made(claimed, GONE));
+    await note(record(claimed, GONE));
     expect(await state()).toMatchObject({ suspended_reason: 'gone' });
     expect(await statuses(store.db, entityId)).toEqual(['held']);
     expect(lines).toMatchObject([{ msg: 'webhook suspended', webhookId, reason: 'gone' }]);
@@ -66,13 +66,13 @@ onEveryEngine('the watch over a webhook', (store) => {
 
   test('suspends it after five days without one success, and not a millisecond before', async () => {
     const { entityId, claimed, lines, note, reclaim, state } = await begin();
-    await note(made(claimed, DOWN));
+    await note(record(claimed, DOWN));
     const failing = await reclaim();
     const sinceMs = failing.failingSinceMs ?? 0;
     expect(sinceMs).toBeGreaterThan(0);
-    await note(made(failing, DOWN, sinceMs + SUSPEND_AFTER_MS - 1));
+    await note(record(failing, DOWN, sinceMs + SUSPEND_AFTER_MS - 1));
     expect(await state()).toMatchObject({ suspended_reason: null });
-    await note(made(failing, DOWN, sinceMs + SUSPEND_AFTER_MS));
+    await note(record(failing, DOWN, sinceMs + SUSPEND_AFTER_MS));
     expect(await state()).toMatchObject({ suspended_reason: 'failing' });
     expect(await statuses(store.db, entityId)).toEqual(['held']);
     expect(lines).toMatchObject([{ msg: 'webhook suspended', reason: 'failing' }]);
@@ -80,35 +80,35 @@ onEveryEngine('the watch over a webhook', (store) => {
 
   test('counts the five days anew after a success', async () => {
     const { claimed, note, reclaim, state } = await begin();
-    await note(made(claimed, DOWN));
-    await note(made(await reclaim(), OK));
+    await note(record(claimed, DOWN));
+    await note(record(await reclaim(), OK));
     expect(await state()).toMatchObject({ failing_since_ms: null });
-    await note(made(await reclaim(), DOWN, Date.now() + SUSPEND_AFTER_MS));
+    await note(record(await reclaim(), DOWN, Date.now() + SUSPEND_AFTER_MS));
     expect(await state()).toMatchObject({ suspended_reason: null, failing_since_ms: expect.anything() });
   });
 
   test('lets a success count that was claimed before the first failure was noted', async () => {
     const { claimed, note, state } = await begin();
-    await note(made(claimed, DOWN));
-    await note(made(claimed, OK));
+    await note(record(claimed, DOWN));
+    await note(record(claimed, OK));
     expect(await state()).toMatchObject({ failing_since_ms: null });
   });
 
   test('lets a success speak before a failure of the same batch, and a 410 before both', async () => {
     const { claimed, note, reclaim, state } = await begin();
-    await note(made(claimed, DOWN));
+    await note(record(claimed, DOWN));
     const failing = await reclaim();
     const lateMs = (failing.failingSinceMs ?? 0) + SUSPEND_AFTER_MS;
-    await note(made(failing, OK), made(failing, DOWN, lateMs));
+    await note(record(failing, OK), record(failing, DOWN, lateMs));
     expect(await state()).toMatchObject({ suspended_reason: null, failing_since_ms: null });
-    await note(made(failing, GONE), made(failing, OK));
+    await note(record(failing, GONE), record(failing, OK));
     expect(await state()).toMatchObject({ suspended_reason: 'gone' });
   });
 
   test('says it once, also when many attempts end in 410', async () => {
     const { entityId, webhookId, claimed, lines, note } = await begin();
-    await note(made(claimed, GONE));
-    await note(made(claimed, GONE), made(claimed, GONE));
+    await note(record(claimed, GONE));
+    await note(record(claimed, GONE), record(claimed, GONE));
     expect(lines).toHaveLength(1);
     expect(await suspendWebhook(store.db, entityId, webhookId, 'gone', { actor: 'test', nowS: 1 })).toBe(false);
   });
@@ -120,15 +120,15 @@ onEveryEngine('the watch over a webhook', (store) => {
       transaction: (work, options) =>
         refused++ === 0 ? Promise.reject(new Error('refused')) : store.db.transaction(work, options),
     });
-    const watch = new SuspensionJob(flaky, pino({ level: 'silent' }));
-    watch.note([made(one.claimed, GONE), made(two.claimed, GONE)]);
-    await watch.idle();
+    const monitor = new SuspensionMonitor(flaky, pino({ level: 'silent' }));
+    monitor.note([record(one.claimed, GONE), record(two.claimed, GONE)]);
+    await monitor.idle();
     expect([await one.state(), await two.state()]).toMatchObject([
       { suspended_reason: null },
       { suspended_reason: 'gone' },
     ]);
-    watch.note([made(one.claimed, GONE)]);
-    await watch.idle();
+    monitor.note([record(one.claimed, GONE)]);
+    await monitor.idle();
     expect(await one.state()).toMatchObject({ suspended_reason: 'gone' });
   });
 });

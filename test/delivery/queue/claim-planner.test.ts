@@ -16,7 +16,7 @@ async function seed(store: TestStore, names: readonly string[], events: number) 
   await acceptMany(store.db, entityId, events);
   const key = (name: string) => destinationKey(entityId, urlOf(name));
   const nameOf = (destination: string) => names.find((name) => key(name) === destination) ?? destination;
-  const named = ({ picks }: Plan) => picks.map(({ destination, most }) => nameOf(destination) + most).join(' ');
+  const named = ({ claims }: Plan) => claims.map(({ destination, limit }) => nameOf(destination) + limit).join(' ');
   return { entityId, key, nameOf, named };
 }
 
@@ -34,7 +34,7 @@ onEveryEngine('a plan of what to claim', (store) => {
   test('gives each destination in turn as much as it has room for', async () => {
     const { key, named } = await seed(store, ['a', 'b', 'c'], 2);
     const destinations = new Destinations(4);
-    destinations.take(key('b'));
+    destinations.reserve(key('b'));
     expect(named(await new ClaimPlanner(store.db, destinations).plan(100))).toBe('a4 b3 c4');
   });
 
@@ -45,7 +45,7 @@ onEveryEngine('a plan of what to claim', (store) => {
     for (let turn = 0; turn < 5; turn++) {
       const plan = await planner.plan(8);
       turns.push(named(plan));
-      planner.claimed(plan.picks.map(({ destination }) => destination));
+      planner.noteClaimed(plan.claims.map(({ destination }) => destination));
     }
     expect(turns).toEqual(['a4 b4', 'c4 d4', 'e4 a4', 'b4 c4', 'd4 e4']);
   });
@@ -61,10 +61,10 @@ onEveryEngine('a plan of what to claim', (store) => {
     const { key, named } = await seed(store, ['a', 'b'], 2);
     const destinations = new Destinations(4, 4);
     const planner = new ClaimPlanner(store.db, destinations);
-    for (let taken = 0; taken < 4; taken++) destinations.take(key('a'));
+    for (let taken = 0; taken < 4; taken++) destinations.reserve(key('a'));
     // There had been room when it was asked for.
     expect(named(await planner.plan(4))).toBe('');
-    for (let left = 0; left < 4; left++) destinations.leave(key('a'));
+    for (let left = 0; left < 4; left++) destinations.release(key('a'));
     expect(named(await planner.plan(4))).toContain('b');
   });
 
@@ -72,10 +72,10 @@ onEveryEngine('a plan of what to claim', (store) => {
     const { key, named } = await seed(store, ['a', 'b'], 20);
     const planner = new ClaimPlanner(store.db, new Destinations(4));
     await planner.plan(100);
-    planner.claimed([key('b')]);
+    planner.noteClaimed([key('b')]);
     expect(named(await planner.plan(100))).toBe('b4');
-    planner.claimed([]);
-    expect(await planner.plan(100)).toMatchObject({ picks: [] });
+    planner.noteClaimed([]);
+    expect(await planner.plan(100)).toMatchObject({ claims: [] });
   });
 
   test('names again what could not be claimed', async () => {
@@ -88,15 +88,15 @@ onEveryEngine('a plan of what to claim', (store) => {
   test('passes over a destination without room until one of its attempts has ended', async () => {
     const { key, named } = await seed(store, ['dead', 'well'], 5);
     const destinations = new Destinations(1);
-    destinations.take(key('dead'));
+    destinations.reserve(key('dead'));
     const planner = new ClaimPlanner(store.db, destinations);
     expect(named(await planner.plan(100))).toBe('well1');
-    planner.claimed([]);
-    planner.expect([key('dead')]);
+    planner.noteClaimed([]);
+    planner.wake([key('dead')]);
     expect(planner.isReady).toBe(false);
-    expect(planner.freed(key('well'))).toBe(false);
-    destinations.leave(key('dead'));
-    expect(planner.freed(key('dead'))).toBe(true);
+    expect(planner.noteReleased(key('well'))).toBe(false);
+    destinations.release(key('dead'));
+    expect(planner.noteReleased(key('dead'))).toBe(true);
     expect(named(await planner.plan(100))).toBe('dead1');
   });
 
@@ -104,9 +104,9 @@ onEveryEngine('a plan of what to claim', (store) => {
     const { entityId } = await seed(store, ['a'], 0);
     const planner = new ClaimPlanner(store.db, new Destinations(4));
     await accept(store.db, newEvent(entityId, { firstDelayMs: 90_000 }), newEvent(entityId, { firstDelayMs: 600 }));
-    const { picks, lookAgainInMs } = await planner.plan(10);
-    expect(picks).toEqual([]);
-    expect(lookAgainInMs).toBeWithin(0, 601);
+    const { claims, nextPlanInMs } = await planner.plan(10);
+    expect(claims).toEqual([]);
+    expect(nextPlanInMs).toBeWithin(0, 601);
   });
 
   test('takes nothing that is leased', async () => {
@@ -121,14 +121,14 @@ onEveryEngine('a plan of what to claim', (store) => {
     let nowMs = 1_000;
     const planner = new ClaimPlanner(db, new Destinations(4), () => nowMs);
     await planner.plan(100);
-    planner.claimed([]);
-    planner.expect([key('b'), key('b')]);
+    planner.noteClaimed([]);
+    planner.wake([key('b'), key('b')]);
     const plan = await planner.plan(100);
-    expect([named(plan), counts.reads, plan.lookAgainInMs]).toEqual(['b4', 1, 1_000]);
-    planner.claimed([]);
-    planner.ask(0);
+    expect([named(plan), counts.reads, plan.nextPlanInMs]).toEqual(['b4', 1, 1_000]);
+    planner.noteClaimed([]);
+    planner.scheduleScan(0);
     expect(named(await planner.plan(100))).toBe('a4 b4');
-    planner.claimed([]);
+    planner.noteClaimed([]);
     nowMs += 1_000;
     expect(named(await planner.plan(100))).toBe('a4 b4');
     expect(counts.reads).toBe(3);
@@ -156,12 +156,12 @@ onEveryEngine('a plan of what to claim', (store) => {
     const planner = new ClaimPlanner(slow, new Destinations(1), () => nowMs);
     const lookAgain = [];
     for (let plans = 0; plans < 3; plans++) {
-      planner.ask(0);
-      lookAgain.push((await planner.plan(500)).lookAgainInMs);
+      planner.scheduleScan(0);
+      lookAgain.push((await planner.plan(500)).nextPlanInMs);
     }
     expect([counts.reads, lookAgain]).toEqual([3, [0, 0, 270]]);
-    planner.expect([destinationKey(entityId, urlOf('n0599'))]);
-    expect((await planner.plan(500)).picks).toHaveLength(1);
+    planner.wake([destinationKey(entityId, urlOf('n0599'))]);
+    expect((await planner.plan(500)).claims).toHaveLength(1);
     expect(counts.reads).toBe(3);
     nowMs += 270;
     await planner.plan(500);
@@ -174,9 +174,9 @@ onEveryEngine('a plan of what to claim', (store) => {
     const planner = new ClaimPlanner(store.db, new Destinations(1));
     const seen: string[] = [];
     for (let plans = 0; plans < 3; plans++) {
-      const { picks } = await planner.plan(500);
-      planner.claimed([]);
-      seen.push(...picks.map(({ destination }) => nameOf(destination)));
+      const { claims } = await planner.plan(500);
+      planner.noteClaimed([]);
+      seen.push(...claims.map(({ destination }) => nameOf(destination)));
     }
     expect(seen).toEqual(names);
   });

@@ -13,7 +13,7 @@ export class WorkNotifier {
     private readonly log: Logger,
   ) {}
 
-  soon(): void {
+  notify(): void {
     if (this.#pending || this.db.engine === 'sqlite') return;
     this.#pending = true;
     setTimeout(() => {

@@ -1,0 +1,139 @@
+import { BoundedMap } from '../../bounded-map.ts';
+import { ACTORS } from '../../contract/audit.ts';
+import { isSuccess, SUSPEND_AFTER_MS, type SuspendReason } from '../../domain/attempt.ts';
+import type { Logger } from '../../log.ts';
+import type { Database } from '../../store/database/database.ts';
+import type { AttemptRecord } from '../../store/deliveries/record-attempts.ts';
+import { markFailing, suspendWebhook } from '../../store/deliveries/states.ts';
+import { type HealthReport, recordHealth } from '../../store/webhooks/health.ts';
+import { Job } from './job.ts';
+
+const HEALTH_EVERY_MS = 2_000;
+
+/** Collects the health of each webhook in memory and writes it every few seconds, so that no attempt pays for it. */
+export class HealthRecorder {
+  #reports = new Map<string, HealthReport>();
+
+  constructor(private readonly db: Database) {}
+
+  note(record: AttemptRecord): void {
+    const { delivery, outcome, startedAtMs } = record;
+    const key = webhookKey(record);
+    const { entityId, webhookId } = delivery;
+    const report: HealthReport = this.#reports.get(key) ?? {
+      entityId,
+      webhookId,
+      failuresInARow: 0,
+      lastSuccessMs: null,
+      lastFailureMs: null,
+    };
+    this.#reports.set(key, report);
+    const endedAtMs = startedAtMs + Math.round(outcome.durationMs);
+    if (isSuccess(outcome)) {
+      report.lastSuccessMs = endedAtMs;
+      report.failuresInARow = 0;
+    } else {
+      report.lastFailureMs = endedAtMs;
+      report.failuresInARow++;
+    }
+  }
+
+  /** Reports that cannot be written are lost. They inform people only, and the next attempt brings them up to date. */
+  async flush(): Promise<void> {
+    if (this.#reports.size === 0) return;
+    const reports = [...this.#reports.values()];
+    this.#reports = new Map();
+    await recordHealth(this.db, reports);
+  }
+}
+
+export function webhookHealthJob(recorder: HealthRecorder, log: Logger): Job {
+  const run = () => recorder.flush();
+  return new Job({ name: 'webhook health', log, everyMs: HEALTH_EVERY_MS, runAtStop: true, run });
+}
+
+/** If a webhook is forgotten, one success may fail to end its failing period; the next one ends it. */
+const MAX_FAILING_REMEMBERED = 10_000;
+
+/**
+ * Suspends a webhook that is gone or has failed for days. It works after the attempts are recorded and in its own
+ * transactions, so that a crash in between only puts the suspension off to the next attempt; and beside the engine's
+ * loop, because holding a backlog of a million deliveries takes time.
+ */
+export class SuspensionMonitor {
+  /** One record for each webhook: one that suspends it if there is any, else a success, else the latest. */
+  readonly #pending = new Map<string, AttemptRecord>();
+  /** When this process marked each webhook as failing. An attempt claimed before that does not know. */
+  readonly #failingSince = new BoundedMap<string, number>(MAX_FAILING_REMEMBERED);
+  #working: Promise<void> | null = null;
+
+  constructor(
+    private readonly db: Database,
+    private readonly log: Logger,
+  ) {}
+
+  note(records: readonly AttemptRecord[]): void {
+    for (const record of records) {
+      const key = webhookKey(record);
+      const known = this.#pending.get(key);
+      if (known === undefined || weightOf(record) >= weightOf(known)) this.#pending.set(key, record);
+    }
+    if (this.#pending.size > 0) this.#working ??= this.#work();
+  }
+
+  /** Resolves when everything noted so far is handled. */
+  async idle(): Promise<void> {
+    await this.#working;
+  }
+
+  async #work(): Promise<void> {
+    for (const [key, record] of this.#pending) {
+      this.#pending.delete(key);
+      try {
+        await this.#handle(record);
+      } catch (error) {
+        const { entityId, webhookId } = record.delivery;
+        this.log.warn({ err: error, entityId, webhookId }, 'the health of a webhook could not be updated');
+      }
+    }
+    this.#working = null;
+  }
+
+  async #handle(record: AttemptRecord): Promise<void> {
+    const { delivery, outcome, next, startedAtMs } = record;
+    const { entityId, webhookId, failingSinceMs } = delivery;
+    if (isSuccess(outcome)) {
+      const wasMarked = this.#failingSince.delete(webhookKey(record));
+      if (wasMarked || failingSinceMs !== null) await markFailing(this.db, entityId, webhookId, false);
+      return;
+    }
+    if (next.suspend !== null) await this.#suspend(entityId, webhookId, next.suspend);
+    else if (failingSinceMs === null) await this.#markFailing(record);
+    else if (startedAtMs - failingSinceMs >= SUSPEND_AFTER_MS) await this.#suspend(entityId, webhookId, 'failing');
+  }
+
+  async #markFailing(record: AttemptRecord): Promise<void> {
+    const { entityId, webhookId } = record.delivery;
+    const key = webhookKey(record);
+    // Marked once, although many attempts may have started before that.
+    if (record.startedAtMs <= (this.#failingSince.get(key) ?? 0)) return;
+    await markFailing(this.db, entityId, webhookId, true);
+    this.#failingSince.set(key, Date.now());
+  }
+
+  async #suspend(entityId: string, webhookId: string, reason: SuspendReason): Promise<void> {
+    const change = { actor: ACTORS.paybell, nowS: Math.floor(Date.now() / 1000) };
+    if (await suspendWebhook(this.db, entityId, webhookId, reason, change)) {
+      this.log.warn({ entityId, webhookId, reason }, 'webhook suspended');
+    }
+  }
+}
+
+function webhookKey({ delivery }: AttemptRecord): string {
+  return `${delivery.entityId} ${delivery.webhookId}`;
+}
+
+function weightOf({ next, outcome }: AttemptRecord): number {
+  if (next.suspend !== null) return 2;
+  return isSuccess(outcome) ? 1 : 0;
+}
