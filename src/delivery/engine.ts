@@ -188,6 +188,10 @@ export class Engine implements DirectDispatch {
       planned.length === 0 ? { maxCommitDelayMs: RECORD_MAX_COMMIT_DELAY_MS } : {},
     );
     if (planned.length > 0) this.#planner.noteClaimed(claims.mayHaveMore);
+    for (const { deliveryId, token } of claims.renewed) {
+      const held = this.#queue.find(deliveryId);
+      if (held !== undefined) held.token = token;
+    }
     for (const { destination } of claims.sendable) this.#queue.destinations.reserve(destination);
     this.begin(claims.sendable);
     if (this.#planner.isReady) this.#planAtMs = 0;

@@ -341,6 +341,35 @@ onEveryEngine('the engine', (store) => {
     expect(await readAttempts(store.db, entityId)).toHaveLength(1);
   });
 
+  test('records what it holds also when the claim that would have renewed its lease is rolled back', async () => {
+    const { entityId } = await newReceiver(store.db);
+    await acceptMany(store.db, entityId, 1);
+    const stuck = gate();
+    const sender = new ScriptedSender(async () => {
+      await stuck.passed;
+      return respondedWith(200);
+    });
+    let rollBacks = 0;
+    const db = alteredStore(store.db, {
+      transaction: (work, options) =>
+        store.db.transaction(async (queries) => {
+          const value = await work(queries);
+          if (rollBacks-- > 0) throw new StoreUnavailableError('at the commit');
+          return value;
+        }, options),
+    });
+    await withEngine(db, sender, async (engine) => {
+      await until('it is in flight', () => sender.posts.length === 1);
+      await letPass(store.db, entityId, LEASE_MS * 2);
+      rollBacks = 1;
+      engine.wake();
+      await until('the claim is rolled back', () => rollBacks <= 0);
+      stuck.open();
+      await until('it is delivered', allAre(store, entityId, 'delivered'));
+    });
+    expect(sender.posts).toHaveLength(1);
+  });
+
   test('takes back its word when another has taken the delivery over', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 1);

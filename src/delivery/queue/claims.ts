@@ -8,6 +8,8 @@ import type { LocalQueue } from './local-queue.ts';
 
 export type Claims = {
   readonly sendable: Sendable[];
+  /** Claims of deliveries that this process holds already: its lease had expired while it was stalled. */
+  readonly renewed: Claimed[];
   /** Destinations that filled their claim or got redirected deliveries. */
   readonly mayHaveMore: DestinationKey[];
 };
@@ -20,14 +22,12 @@ export async function makeClaims(
   planned: readonly PlannedClaim[],
   leaseMs: number,
 ): Promise<Claims> {
-  const claims: Claims = { sendable: [], mayHaveMore: [] };
+  const claims: Claims = { sendable: [], renewed: [], mayHaveMore: [] };
   for (const { destination, limit } of planned) {
     const claimed = await claimDue(db, queries, destination, limit, leaseMs);
     if (claimed.length === limit) claims.mayHaveMore.push(destination);
     for (const delivery of claimed) {
-      // Held already: its lease had expired while this process was stalled. The new token is ours, and one attempt is enough.
-      const held = queue.find(delivery.deliveryId);
-      if (held !== undefined) held.token = delivery.token;
+      if (queue.find(delivery.deliveryId) !== undefined) claims.renewed.push(delivery);
       else await sort(db, queries, delivery, claims);
     }
   }
