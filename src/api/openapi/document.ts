@@ -1,4 +1,4 @@
-import { OpenAPIHono } from '@hono/zod-openapi';
+import { OpenAPIRegistry, OpenApiGeneratorV31 } from '@asteasolutions/zod-to-openapi';
 import type { z } from 'zod';
 import { PROBLEMS, type ProblemCode } from '../../contract/problems.ts';
 import { version } from '../../version.ts';
@@ -8,8 +8,7 @@ import { commonHeaders, HEADER_COMPONENTS } from './headers.ts';
 
 /** The OpenAPI 3.1 document, from the same declarations that serve the requests. */
 export function openApiDocument(routeOf: (operation: Operation) => string, operations: readonly Operation[]): object {
-  const builder = new OpenAPIHono();
-  const registry = builder.openAPIRegistry;
+  const registry = new OpenAPIRegistry();
   registry.registerComponent('securitySchemes', 'apiKey', {
     type: 'apiKey',
     in: 'header',
@@ -24,7 +23,7 @@ export function openApiDocument(routeOf: (operation: Operation) => string, opera
   });
   for (const [name, header] of Object.entries(HEADER_COMPONENTS)) registry.registerComponent('headers', name, header);
   for (const operation of operations) registry.registerPath(describe(routeOf(operation), operation));
-  return builder.getOpenAPI31Document({
+  return new OpenApiGeneratorV31(registry.definitions).generateDocument({
     openapi: '3.1.0',
     info: {
       title: 'Paybell',
