@@ -132,7 +132,7 @@ export class Testbed implements AsyncDisposable {
 
   /** Ends the service, and reads the result from the ledger and the store. */
   async finding(): Promise<Finding> {
-    await this.instances.endAll();
+    await this.instances.killAll();
     this.violations.push(...this.#wrongRequests(), ...(await auditAtRest(this.url)));
     const deliveries = new Set(this.ledger.requests.map(({ deliveryId }) => deliveryId));
     return {

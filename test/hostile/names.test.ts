@@ -150,7 +150,7 @@ onEveryEngine('a name', (store) => {
     const attempts = await deliverTo(['alias.example.com', 'good.example.com'], 8443, dial);
     expect(dialled).toEqual([`https://${PUBLIC}:8443/`, `https://${PUBLIC}:8443/`]);
     expect([...attempts.values()].map(({ statusCode }) => statusCode)).toEqual([200, 200]);
-    expect(server.asked.filter((question) => question.startsWith('A ')).sort()).toEqual([
+    expect(server.questions.filter((question) => question.startsWith('A ')).sort()).toEqual([
       'A alias.example.com',
       'A good.example.com',
     ]);
@@ -158,7 +158,7 @@ onEveryEngine('a name', (store) => {
 
   test('that is public when it is checked and private ever after gets its canary no byte', async () => {
     await using canary = await startReceiver((socket) => socket.end(OK));
-    await using server = await DnsServer.start({ 'turning.example.com': { inTurn: [[PUBLIC], ['127.0.0.1']] } });
+    await using server = await DnsServer.start({ 'turning.example.com': { sequence: [[PUBLIC], ['127.0.0.1']] } });
     const entityId = await newEntity(store.db);
     await addReceiver(store.db, entityId, `https://turning.example.com:${canary.port}/`);
     await acceptMany(store.db, entityId, 1);
@@ -171,7 +171,7 @@ onEveryEngine('a name', (store) => {
       await until('the retry has failed', haveAllEnded(entityId));
     };
     await withEngine(store.db, strictSender(dial), retried, { settings: { RETRY_SCHEDULE: '0s,1h' } });
-    expect(server.asked.filter((question) => question === 'A turning.example.com')).toHaveLength(2);
+    expect(server.questions.filter((question) => question === 'A turning.example.com')).toHaveLength(2);
     expect(dialled).toEqual([`https://${PUBLIC}:${canary.port}/`]);
     expect(canary.connections).toBe(0);
     expect(await readAttempts(store.db, entityId)).toMatchObject([

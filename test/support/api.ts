@@ -19,17 +19,17 @@ import { SecretBox } from '../../src/store/tenants/secret-box.ts';
 
 export type Tenant = { entityId: string; apiKey: string; keyId: string };
 
-/** The one SECRET_KEY of all tests. */
+/** Seals with the SECRET_KEY of all tests. */
 export const TEST_BOX = new SecretBox(new Uint8Array(32).fill(7));
 
-/** Who and when, where a test does not care. */
+/** The actor and time of changes, for tests that do not check them. */
 export const TEST_CHANGE: Change = { actor: 'test', nowS: 1_700_000_000 };
 
 export const WEBHOOKS = '/api/v1/crypto/webhooks/classic';
 
 /**
- * The app without a port, on the given store; settings are those of the environment given here and no other, but for the
- * rate limit, which most tests would run into.
+ * The app without a port, on the given store. It has the given settings and otherwise the defaults, except for the rate
+ * limit, which most tests would exceed.
  */
 export function testApp(db: Database, settings: Record<string, string> = {}, overrides: Partial<ApiContext> = {}): App {
   const config = loadConfig({ RATE_LIMIT: 'off', ...settings });
@@ -77,7 +77,7 @@ export type CallOptions = {
   from?: string;
 };
 
-/** One request as the tenant; no tenant, no credentials. */
+/** One request as the tenant, or without credentials when there is none. */
 export function call(app: App, tenant: Tenant | null, path: string, options: CallOptions = {}): Promise<Response> {
   const credentials = tenant === null ? {} : { 'api-key': tenant.apiKey, 'entity-id': tenant.entityId };
   const body = options.json === undefined ? options.body : JSON.stringify(options.json);

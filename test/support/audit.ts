@@ -8,12 +8,12 @@ export const AUDIT = '/api/v1/crypto/audit';
 export type AuditList = { totalResults: number; audit: AuditEntry[] };
 
 export async function listAudit(app: App, tenant: Tenant, query = ''): Promise<AuditList> {
-  const answer = await call(app, tenant, `${AUDIT}${query}`);
-  expect(answer.status).toBe(200);
-  return (await answer.json()) as AuditList;
+  const response = await call(app, tenant, `${AUDIT}${query}`);
+  expect(response.status).toBe(200);
+  return (await response.json()) as AuditList;
 }
 
-/** Without its id, which no test can know. */
+/** Without its id, which is random. */
 export function shown({ auditId: _id, ...entry }: AuditEntry): Omit<AuditEntry, 'auditId'> {
   return entry;
 }

@@ -9,7 +9,7 @@ export const OTHER_SECRET_KEY = Buffer.alloc(32, 8).toString('base64');
 export type CommandOutcome = { exitCode: number; stdout: string; stderr: string };
 export type CommandLine = (args: readonly string[], input?: string | Uint8Array) => Promise<CommandOutcome>;
 
-/** `paybell` as a process of its own, with the given settings and no others. */
+/** Runs `paybell` as a separate process, with the given settings and no others. */
 export function commandLine(settings: Readonly<Record<string, string>>): CommandLine {
   return async (args, input = '') => {
     const child = Bun.spawn([process.execPath, MAIN, ...args], {

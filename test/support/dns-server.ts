@@ -3,14 +3,14 @@ import { getServers, setServers } from 'node:dns';
 import { isIPv4, isIPv6 } from 'node:net';
 import { type Answer, decode, encode, type Question, RECURSION_AVAILABLE, RECURSION_DESIRED } from 'dns-packet';
 
-/** Addresses, and names with a trailing dot for a CNAME; or how the server misbehaves. */
+/** Addresses, and names with a trailing dot for a CNAME; or a failure of the server. */
 export type Reply = readonly string[] | 'NXDOMAIN' | 'SERVFAIL' | 'garbage' | 'silence';
 
-/** What a name has: one reply for always, or one for each look-up in turn, of which the last stays. */
-export type Zone = Readonly<Record<string, Reply | { inTurn: readonly Reply[] }>>;
+/** For each name one reply, or a sequence with one for each lookup, whose last reply repeats. */
+export type Zone = Readonly<Record<string, Reply | { sequence: readonly Reply[] }>>;
 
 type Options = {
-  /** For every name that the zone does not have. */
+  /** For every name that is not in the zone. */
   otherwise?: Reply;
   ttlS?: number;
 };
@@ -19,12 +19,12 @@ const RCODE = { NXDOMAIN: 3, SERVFAIL: 2 } as const;
 const MAX_CHAIN = 8;
 
 /**
- * A real name server on loopback, and while it stands the resolver of this process asks it and no other: what is tested
- * is the look-up as the product makes it, down to the datagram.
+ * A name server on loopback. While it runs, the resolver of this process uses only this server, so that tests cover the
+ * lookup of the service down to the datagram.
  */
 export class DnsServer implements AsyncDisposable {
   /** Every question, as `A name`. */
-  readonly asked: string[] = [];
+  readonly questions: string[] = [];
   readonly #before = getServers();
   readonly #unanswered = new Map<number, { question: Question; id: number; from: RemoteInfo }>();
 
@@ -47,7 +47,7 @@ export class DnsServer implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // The resolver would carry an open question on to the next server, and that may be one of the world outside.
+    // The resolver would send an open question to the next server, which may be outside of this machine.
     for (const { question, id, from } of this.#unanswered.values()) this.#send(question, id, from, RCODE.NXDOMAIN, []);
     await Bun.sleep(20);
     setServers(this.#before);
@@ -59,8 +59,8 @@ export class DnsServer implements AsyncDisposable {
     const [question] = questions;
     if (question === undefined) return;
     const asked = `${question.type} ${question.name}`;
-    this.asked.push(asked);
-    const reply = this.#replyFor(question.name, this.asked.filter((one) => one === asked).length);
+    this.questions.push(asked);
+    const reply = this.#replyFor(question.name, this.questions.filter((question) => question === asked).length);
     if (reply === 'silence') {
       this.#unanswered.set(id, { question, id, from });
     } else if (reply === 'garbage') {
@@ -79,11 +79,11 @@ export class DnsServer implements AsyncDisposable {
 
   #replyFor(name: string, times: number): Reply {
     const held = this.zone[name.toLowerCase()] ?? this.options.otherwise ?? 'NXDOMAIN';
-    if (typeof held === 'string' || !('inTurn' in held)) return held;
-    return held.inTurn[Math.min(times, held.inTurn.length) - 1] ?? 'NXDOMAIN';
+    if (typeof held === 'string' || !('sequence' in held)) return held;
+    return held.sequence[Math.min(times, held.sequence.length) - 1] ?? 'NXDOMAIN';
   }
 
-  /** As a recursive server answers: the chain of names and the addresses at its end. */
+  /** The answer of a recursive server: the chain of names and the addresses at its end. */
   #records(name: string, type: string, reply: readonly string[], depth = 0): Answer[] {
     const { ttlS: ttl = 0 } = this.options;
     return reply.flatMap((value): Answer[] => {

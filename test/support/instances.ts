@@ -6,7 +6,7 @@ import type { Engine } from './stores.ts';
 
 export type Instance = { readonly served: Served; readonly client: Client };
 
-/** Paybell as it is run, on a new store, as often as asked: started, killed and started again. */
+/** Processes of `paybell serve` on one new store, for tests that kill and restart them. */
 export class Instances {
   readonly #folder = tempFolder();
   readonly #served: Served[] = [];
@@ -14,7 +14,7 @@ export class Instances {
 
   private constructor(private settings: Record<string, string>) {}
 
-  /** On a new store of that engine, or on the one that the settings name. */
+  /** Uses a new store of that engine, or the one in the settings. */
   static async on(engine: Engine, settings: Record<string, string> = {}): Promise<Instances> {
     const common = { ALLOW_INSECURE_TARGETS: 'true', RATE_LIMIT: 'off', ...settings };
     if (engine === 'sqlite') return new Instances(common);
@@ -26,12 +26,12 @@ export class Instances {
     return this.#folder.path;
   }
 
-  /** As given to every instance; a store of its own in the folder goes without a DATABASE_URL. */
+  /** Without a DATABASE_URL in the settings, Paybell creates the SQLite file in the folder. */
   get databaseUrl(): string {
     return this.settings.DATABASE_URL ?? `sqlite:${this.folder}/data/paybell.db`;
   }
 
-  /** Every further one runs on that store. */
+  /** Instances started from now on use that store. */
   moveTo(databaseUrl: string): void {
     this.settings = { ...this.settings, DATABASE_URL: databaseUrl };
   }
@@ -43,7 +43,7 @@ export class Instances {
     return { served, client: new Client(served.url, this.credentials) };
   }
 
-  /** Several at the same moment: only one of them prints the credentials. */
+  /** Starts several at the same time. Only one of them prints the credentials. */
   async startTogether(count: number): Promise<Instance[]> {
     const all = await Promise.all(Array.from({ length: count }, () => servePaybell(this.folder, this.settings)));
     this.#served.push(...all);
@@ -52,18 +52,18 @@ export class Instances {
   }
 
   get credentials(): Credentials {
-    if (this.#credentials === null) throw new Error('no instance has printed a first entity and key');
+    if (this.#credentials === null) throw new Error('No instance printed a first entity and key');
     return this.#credentials;
   }
 
-  /** Kills whatever still runs; the store stays. */
-  async endAll(): Promise<void> {
+  /** Kills every instance that runs. The store remains. */
+  async killAll(): Promise<void> {
     for (const { child } of this.#served) child.kill('SIGKILL');
     await Promise.all(this.#served.map(({ child }) => child.exited));
   }
 
   async stop(): Promise<void> {
-    await this.endAll();
+    await this.killAll();
     this.#folder.remove();
   }
 }

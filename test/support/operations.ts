@@ -1,7 +1,7 @@
 import type { App } from '../../src/api/app.ts';
 import { type CallOptions, call } from './api.ts';
 
-/** The operations of an app as its own OpenAPI document lists them, so that tests find new routes by themselves. */
+/** The operations in the OpenAPI document of an app, so that tests include new routes automatically. */
 
 export type Operation = {
   name: string;
@@ -12,7 +12,7 @@ export type Operation = {
   parameter: string | null;
   /** The names of its query parameters. */
   query: string[];
-  /** A request that passes every check of its inputs. */
+  /** A request with valid inputs. */
   example: CallOptions;
 };
 
@@ -27,7 +27,7 @@ type Document = {
   components: { schemas: Record<string, Schema> };
 };
 
-/** Bulk changes refuse to run without a filter, which no schema can say. */
+/** Bulk changes require a filter, which the schema does not express. */
 const QUERIES: Readonly<Record<string, string>> = { '/webhooks/classic': '?networkId=999999' };
 
 export async function operationsOf(app: App): Promise<Operation[]> {
@@ -45,7 +45,7 @@ export async function operationsOf(app: App): Promise<Operation[]> {
   );
 }
 
-/** The path with this id in its braces, and with a query where the operation does not go without one. */
+/** The path with this id as its parameter, and with a query where the operation requires one. */
 export function pathWith(operation: Pick<Operation, 'path'>, id: string): string {
   const path = operation.path.replace(/\{\w+\}/, id);
   const query = Object.entries(QUERIES).find(([end]) => path.endsWith(end))?.[1];

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import type { Subprocess } from 'bun';
 import { tempBase } from './temp-base.ts';
 
-/** Paybell as people run it: a process of its own, in a folder of its own, with no settings but those given. */
+/** Paybell as a separate process in a folder of its own, with the given settings and no others. */
 
 const MAIN = resolve(import.meta.dir, '../../src/main.ts');
 const FROM_SOURCE = [process.execPath, MAIN];
@@ -26,12 +26,12 @@ function spawn(command: readonly string[], folder: string, settings: Settings) {
   });
 }
 
-/** One command to its end. */
+/** Runs one command and waits for its end. */
 export function runPaybell(args: readonly string[], folder: string, settings: Settings = {}): Promise<Finished> {
   return runProgram(FROM_SOURCE, args, folder, settings);
 }
 
-/** The same of Paybell in another form, such as an executable. */
+/** The same for another form of Paybell, such as an executable. */
 export async function runProgram(
   program: readonly string[],
   args: readonly string[],
@@ -48,11 +48,11 @@ export type Served = {
   readonly child: Subprocess;
   /** Everything printed so far. */
   readonly stdout: () => string;
-  /** Sends the signal and waits for the end. */
+  /** Sends the signal and waits for the exit. */
   readonly stop: (signal?: NodeJS.Signals) => Promise<Finished>;
 };
 
-/** `paybell serve` on a free port, once it listens. */
+/** Starts `paybell serve` on a free port and waits until it listens. */
 export function servePaybell(folder: string, settings: Settings = {}): Promise<Served> {
   return serveProgram(FROM_SOURCE, folder, settings);
 }
@@ -78,11 +78,11 @@ export async function serveProgram(
     await reading;
     return { exitCode: await child.exited, stdout, stderr: await stderr };
   };
-  const died = finish().then((end): never => {
-    throw new Error(`serve ended with ${end.exitCode} before it listened: ${end.stderr || end.stdout}`);
+  const exited = finish().then((end): never => {
+    throw new Error(`paybell serve exited with ${end.exitCode} before it listened: ${end.stderr || end.stdout}`);
   });
-  const url = await Promise.race([started.promise, died]);
-  died.catch(() => undefined);
+  const url = await Promise.race([started.promise, exited]);
+  exited.catch(() => undefined);
   return {
     url,
     child,

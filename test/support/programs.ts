@@ -1,4 +1,4 @@
-/** To its end, with its output; fails when the program does. */
+/** Runs the program to its end and returns its output. Throws if the program fails. */
 export async function run(
   command: readonly string[],
   folder: string,

@@ -9,8 +9,8 @@ const LINE = /^([a-z_]+)(?:\{(.*)\})? (\S+)$/;
 const LABEL = /([a-z_]+)="((?:[^"\\]|\\.)*)"/g;
 
 /**
- * Read by somebody else's parser, which throws at wrong syntax, and held to what `promtool check metrics` asks for beyond
- * that. The parser drops the labels of histograms, so their lines are looked at here.
+ * Parses with a third-party parser, which throws on invalid syntax, and checks what `promtool check metrics` requires
+ * beyond that. The parser drops the labels of histograms, so the lines are also parsed here.
  */
 export function parseMetrics(text: string): Scraped {
   expect(text).toEndWith('\n');
@@ -36,7 +36,7 @@ function readLine(line: string): Sample {
   return { name, labels: Object.fromEntries(pairs), value };
 }
 
-/** Each series of buckets only grows, and its last is its count. */
+/** The buckets of each series never decrease, and the last one is the count. */
 function expectCumulative(name: string, samples: readonly Sample[]): void {
   const buckets = samples.filter((sample) => sample.name === `${name}_bucket`);
   const series = Object.groupBy(buckets, ({ labels: { le, ...labels } }) => JSON.stringify(labels));

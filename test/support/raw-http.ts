@@ -1,9 +1,9 @@
 import type { Socket } from 'bun';
 
-/** A connection on which a test writes whatever bytes it likes. */
+/** A connection on which a test can write any bytes. */
 export type RawConnection = {
   write: (text: string) => void;
-  /** Everything that has come back, once it contains `text` or the other side has closed. */
+  /** Everything received, as soon as it contains `text` or the connection is closed. */
   received: (text?: string) => Promise<string>;
   end: () => void;
 };
@@ -11,16 +11,16 @@ export type RawConnection = {
 export async function connectRaw(url: string): Promise<RawConnection> {
   const { hostname, port } = new URL(url);
   const decoder = new TextDecoder();
-  let answer = '';
+  let received = '';
   let closed = false;
   let changed = Promise.withResolvers<void>();
-  const note = () => {
+  const notify = () => {
     changed.resolve();
     changed = Promise.withResolvers();
   };
   const close = () => {
     closed = true;
-    note();
+    notify();
   };
   let rest = Buffer.alloc(0);
   const flush = (socket: Socket) => {
@@ -31,8 +31,8 @@ export async function connectRaw(url: string): Promise<RawConnection> {
     port: Number(port),
     socket: {
       data(_, bytes) {
-        answer += decoder.decode(bytes, { stream: true });
-        note();
+        received += decoder.decode(bytes, { stream: true });
+        notify();
       },
       drain: flush,
       close,
@@ -45,21 +45,21 @@ export async function connectRaw(url: string): Promise<RawConnection> {
       flush(socket);
     },
     async received(text) {
-      while (!closed && (text === undefined || !answer.includes(text))) await changed.promise;
-      return answer;
+      while (!closed && (text === undefined || !received.includes(text))) await changed.promise;
+      return received;
     },
     end: () => socket.end(),
   };
 }
 
-/** One request as text, and all of the answer: the server is asked to close, or closes by itself. */
+/** Sends one request as text and returns the whole response. The connection has to be closed by the server. */
 export async function sendRaw(
   url: string,
   request: string,
 ): Promise<{ status: number; headers: string; body: string }> {
   const connection = await connectRaw(url);
   connection.write(request);
-  const answer = await connection.received();
-  const [headers = '', ...body] = answer.split('\r\n\r\n');
-  return { status: Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1] ?? 0), headers, body: body.join('\r\n\r\n') };
+  const response = await connection.received();
+  const [headers = '', ...body] = response.split('\r\n\r\n');
+  return { status: Number(/^HTTP\/1\.1 (\d{3})/.exec(response)?.[1] ?? 0), headers, body: body.join('\r\n\r\n') };
 }

@@ -1,17 +1,17 @@
 import type { Client } from './service.ts';
 
 export type Sending = {
-  /** Ids that were answered with 2xx. */
+  /** Ids with a 2xx response. */
   readonly acknowledged: Set<string>;
-  /** Resolves when every id was sent once, whatever was answered. */
+  /** Resolves when every id was sent once, with any response. */
   readonly done: Promise<void>;
 };
 
-type SendOptions = { atATime?: number; networkOf?: (index: number) => number };
+type SendOptions = { concurrency?: number; networkOf?: (index: number) => number };
 
-/** Sends an event for each id, that many at a time, and notes those that were acknowledged. */
+/** Sends an event for each id and records those that are acknowledged. */
 export function sendAll(clients: readonly Client[], ids: readonly string[], options: SendOptions = {}): Sending {
-  const { atATime = 16, networkOf = () => 1 } = options;
+  const { concurrency = 16, networkOf = () => 1 } = options;
   const acknowledged = new Set<string>();
   let next = 0;
   const work = async () => {
@@ -19,12 +19,12 @@ export function sendAll(clients: readonly Client[], ids: readonly string[], opti
       const index = next++;
       const eventId = ids[index] ?? '';
       const body = JSON.stringify({ eventId, event: 'LatePayment', networkId: networkOf(index), amount: '25.00' });
-      // A process that dies in the middle answers nothing, and what was not answered was not promised.
-      const answer = await clients[index % clients.length]?.request('POST', '/events', body).catch(() => null);
-      if (answer?.ok === true) acknowledged.add(eventId);
+      // A process that is killed sends no response; such an event is not acknowledged.
+      const response = await clients[index % clients.length]?.request('POST', '/events', body).catch(() => null);
+      if (response?.ok === true) acknowledged.add(eventId);
     }
   };
-  const done = Promise.all(Array.from({ length: atATime }, work)).then(() => undefined);
+  const done = Promise.all(Array.from({ length: concurrency }, work)).then(() => undefined);
   return { acknowledged, done };
 }
 

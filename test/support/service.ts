@@ -5,7 +5,7 @@ import { TEST_SECRET_KEY } from './command-line.ts';
 
 const API = '/api/v1/crypto';
 
-/** The whole service in this process, on a port of its own, and a client with the key of its first entity. */
+/** The whole service in this process, on a free port, and a client with the key of its first entity. */
 export async function startTestService(
   databaseUrl: string,
   settings: Record<string, string> = {},
@@ -21,13 +21,14 @@ export async function startTestService(
   return new TestService(await startService(config, createLogger('silent')));
 }
 
+type Secrets = { secrets: { secret: string }[]; publicKey: string };
 export type Credentials = { entityId: string; apiKey: string };
 
 export class TestService implements AsyncDisposable {
   constructor(private readonly service: Service) {}
 
   get first(): Credentials {
-    if (this.service.firstEntity === null) throw new Error('the store was not empty');
+    if (this.service.firstEntity === null) throw new Error('The store was not empty');
     return this.service.firstEntity;
   }
 
@@ -63,21 +64,21 @@ export class Client {
   }
 
   async register(postUrl: string, events = ['LatePayment'], networkIds = [1]): Promise<string> {
-    const answer = await this.request('POST', '/webhooks/classic', JSON.stringify({ postUrl, events, networkIds }));
-    if (!answer.ok) throw new Error(await answer.text());
-    const { webhooks } = (await answer.json()) as { webhooks: { webhookId: string }[] };
+    const response = await this.request('POST', '/webhooks/classic', JSON.stringify({ postUrl, events, networkIds }));
+    if (!response.ok) throw new Error(await response.text());
+    const { webhooks } = (await response.json()) as { webhooks: { webhookId: string }[] };
     return webhooks[0]?.webhookId ?? '';
   }
 
-  /** The body as it is; answers the id under which it was accepted. */
+  /** Sends a text unchanged, or an object with defaults; returns the id of the accepted event. */
   async send(body: string | object): Promise<{ eventId: string; deliveries: number }> {
     const text = typeof body === 'string' ? body : JSON.stringify({ event: 'LatePayment', networkId: 1, ...body });
-    const answer = await this.request('POST', '/events', text);
-    if (!answer.ok) throw new Error(await answer.text());
-    return (await answer.json()) as { eventId: string; deliveries: number };
+    const response = await this.request('POST', '/events', text);
+    if (!response.ok) throw new Error(await response.text());
+    return (await response.json()) as { eventId: string; deliveries: number };
   }
 
-  async secrets(): Promise<{ secrets: { secret: string }[]; publicKey: string }> {
-    return (await (await this.request('GET', '/webhooks/secret')).json()) as never;
+  async secrets(): Promise<Secrets> {
+    return (await (await this.request('GET', '/webhooks/secret')).json()) as Secrets;
   }
 }

@@ -1,35 +1,35 @@
 import type { Socket, TCPSocketListener } from 'bun';
 
-/** A wire that a test can pause: connections stay open and are accepted, but no byte passes, as with a frozen server. */
+/** A proxy that a test can pause: it accepts and keeps connections but forwards no bytes, like a frozen server. */
 export type TcpProxy = {
   readonly port: number;
   pause: () => void;
   resume: () => void;
-  /** Cuts every connection, as a server that restarts does. */
+  /** Closes every connection, as a restarting server does. */
   cut: () => void;
   stop: () => void;
 };
 
-type Side = { peer: Socket<Side> | null; kept: Buffer[] };
+type Side = { peer: Socket<Side> | null; pending: Buffer[] };
 
 export function startTcpProxy(targetHost: string, targetPort: number): TcpProxy {
   const sides = new Set<Socket<Side>>();
   let paused = false;
 
   const flush = (socket: Socket<Side>) => {
-    const { peer, kept } = socket.data;
-    while (!paused && peer !== null && kept.length > 0) {
-      const bytes = kept.shift() ?? Buffer.alloc(0);
+    const { peer, pending } = socket.data;
+    while (!paused && peer !== null && pending.length > 0) {
+      const bytes = pending.shift() ?? Buffer.alloc(0);
       const sent = peer.write(bytes);
       if (sent < bytes.length) {
-        kept.unshift(bytes.subarray(Math.max(sent, 0)));
+        pending.unshift(bytes.subarray(Math.max(sent, 0)));
         return;
       }
     }
   };
   const handlers = {
     data(socket: Socket<Side>, bytes: Buffer) {
-      socket.data.kept.push(Buffer.from(bytes));
+      socket.data.pending.push(Buffer.from(bytes));
       flush(socket);
     },
     drain(socket: Socket<Side>) {
@@ -47,9 +47,9 @@ export function startTcpProxy(targetHost: string, targetPort: number): TcpProxy 
     socket: {
       ...handlers,
       async open(socket) {
-        socket.data = { peer: null, kept: [] };
+        socket.data = { peer: null, pending: [] };
         sides.add(socket);
-        const data: Side = { peer: socket, kept: [] };
+        const data: Side = { peer: socket, pending: [] };
         const peer = await Bun.connect<Side>({ hostname: targetHost, port: targetPort, data, socket: handlers });
         sides.add(peer);
         socket.data.peer = peer;

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 const MEMORY = '/dev/shm';
 
 /**
- * Where tests put their stores: in memory where there is such a place. What they prove does not depend on the disk, and
- * waiting for it took most of their time.
+ * The folder for the stores of tests, in memory where possible: the tests do not depend on the disk, and waiting for it
+ * took most of their time.
  */
 export function tempBase(): string {
   try {

@@ -1,10 +1,10 @@
-const PATIENCE_MS = 30_000;
+const MAX_WAIT_MS = 30_000;
 
-/** Waits until the check holds; gives up with the name of what was waited for, so that a lost event fails by name. */
+/** Polls until the check holds. After half a minute it throws an error that names the condition. */
 export async function until(what: string, check: () => boolean | Promise<boolean>): Promise<void> {
-  const endsAtMs = performance.now() + PATIENCE_MS;
+  const endsAtMs = performance.now() + MAX_WAIT_MS;
   while (!(await check())) {
-    if (performance.now() > endsAtMs) throw new Error(`waited in vain until ${what}`);
+    if (performance.now() > endsAtMs) throw new Error(`Timed out waiting until ${what}`);
     await Bun.sleep(5);
   }
 }

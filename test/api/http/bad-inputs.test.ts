@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import type { App } from '../../../src/api/app.ts';
 import { MAX_INPUT_ERRORS_SHOWN } from '../../../src/contract/problems.ts';
 import { call, createTenant, type Tenant, testApp, WEBHOOKS } from '../../support/api.ts';
-import { expectProblem, faultsByName } from '../../support/problems.ts';
+import { expectProblem, messagesByName } from '../../support/problems.ts';
 import { onEveryEngine } from '../../support/stores.ts';
 
 const postUrl = 'https://example.com/hook';
@@ -141,7 +141,7 @@ onEveryEngine('bad input', (store) => {
     const body = await expectProblem(answer, 'invalid_request');
     expect(new Set(body.errors?.map((fault) => fault.in))).toEqual(new Set([where]));
     expect(body.errors?.map(({ name }) => name).sort()).toEqual(Object.keys(expected).sort());
-    for (const [name, message] of Object.entries(expected)) expect(faultsByName(body)[name]).toMatch(message);
+    for (const [name, message] of Object.entries(expected)) expect(messagesByName(body)[name]).toMatch(message);
   }
 
   test.each(BAD_QUERIES)('GET ?%s is 400 and names every fault', async (query, faults) => {

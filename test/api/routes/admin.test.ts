@@ -5,7 +5,7 @@ import type { WebhookList } from '../../../src/contract/webhooks.ts';
 import { PERMISSIONS } from '../../../src/domain/api-keys.ts';
 import { type CallOptions, call, createTenant, type Tenant, testApp, WEBHOOKS } from '../../support/api.ts';
 import { listAudit, shown } from '../../support/audit.ts';
-import { expectProblem, faultsByName } from '../../support/problems.ts';
+import { expectProblem, messagesByName } from '../../support/problems.ts';
 import { onEveryEngine } from '../../support/stores.ts';
 
 const ADMIN_KEY = 'operator-key-0123456789-abcdefghij';
@@ -149,7 +149,7 @@ onEveryEngine('the operator', (store) => {
     [[], ['']],
   ])('an entity of %j is 400 that names the faults', async (json, names) => {
     const problem = await expectProblem(await operate(ENTITIES, { json }), 'invalid_request');
-    expect(Object.keys(faultsByName(problem)).toSorted()).toEqual(names);
+    expect(Object.keys(messagesByName(problem)).toSorted()).toEqual(names);
   });
 
   test.each([
@@ -167,7 +167,7 @@ onEveryEngine('the operator', (store) => {
   ])('a key of %j is 400 that names the faults in words of ours', async (given, names) => {
     const json = 'entityId' in given && given.entityId === 'own' ? { ...given, entityId: tenant.entityId } : given;
     const problem = await expectProblem(await operate(KEYS, { json }), 'invalid_request');
-    const faults = faultsByName(problem);
+    const faults = messagesByName(problem);
     expect(Object.keys(faults).toSorted()).toEqual(names);
     for (const message of Object.values(faults)) expect(message).toMatch(/^(must|is|names) /);
   });
@@ -184,7 +184,7 @@ onEveryEngine('the operator', (store) => {
   ])('both lists refuse %s like every other list', async (query, name) => {
     for (const path of [ENTITIES, KEYS]) {
       const problem = await expectProblem(await operate(path + query), 'invalid_request');
-      expect(Object.keys(faultsByName(problem))).toEqual([name]);
+      expect(Object.keys(messagesByName(problem))).toEqual([name]);
     }
   });
 

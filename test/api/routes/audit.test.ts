@@ -4,7 +4,7 @@ import type { AuditEntry } from '../../../src/contract/audit.ts';
 import { recordChange } from '../../../src/store/tenants/audit.ts';
 import { call, createTenant, TEST_CHANGE, type Tenant, testApp } from '../../support/api.ts';
 import { AUDIT, listAudit } from '../../support/audit.ts';
-import { expectProblem, faultsByName } from '../../support/problems.ts';
+import { expectProblem, messagesByName } from '../../support/problems.ts';
 import { onEveryEngine } from '../../support/stores.ts';
 
 const FIRST_S = 1_763_168_400;
@@ -112,6 +112,6 @@ onEveryEngine('the audit', (store) => {
     ['?limit=0&page=0&until=x', ['limit', 'page', 'until']],
   ])('%s is 400 that names every fault', async (query, names) => {
     const problem = await expectProblem(await call(app, tenant, `${AUDIT}${query}`), 'invalid_request');
-    expect(Object.keys(faultsByName(problem)).toSorted()).toEqual(names);
+    expect(Object.keys(messagesByName(problem)).toSorted()).toEqual(names);
   });
 });

@@ -14,7 +14,7 @@ import {
   ScriptedSender,
   withEngine,
 } from '../../support/deliveries.ts';
-import { expectProblem, faultsByName } from '../../support/problems.ts';
+import { expectProblem, messagesByName } from '../../support/problems.ts';
 import { onEveryEngine } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
 
@@ -151,7 +151,7 @@ onEveryEngine('deliveries', (store) => {
     });
 
     test.each([...BAD_FILTERS, ...BAD_PAGING])('?%s is 400 and names every fault', async (query, faults) => {
-      const named = faultsByName(await expectProblem(await get(`${DELIVERIES}?${query}`), 'invalid_request'));
+      const named = messagesByName(await expectProblem(await get(`${DELIVERIES}?${query}`), 'invalid_request'));
       expectFaults(named, faults);
     });
   });
@@ -317,7 +317,7 @@ onEveryEngine('deliveries', (store) => {
     test.each([...BAD_FILTERS.slice(0, 13), ...BAD_REDELIVERIES])(
       '?%s is 400 and starts nothing',
       async (query, faults) => {
-        const named = faultsByName(
+        const named = messagesByName(
           await expectProblem(await post(`${DELIVERIES}/redeliver?${query}`), 'invalid_request'),
         );
         expectFaults(named, faults);

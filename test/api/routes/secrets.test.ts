@@ -13,7 +13,7 @@ import {
   testApp,
 } from '../../support/api.ts';
 import { listAudit, shown } from '../../support/audit.ts';
-import { expectProblem, faultsByName } from '../../support/problems.ts';
+import { expectProblem, messagesByName } from '../../support/problems.ts';
 import { checkSignature, signatureHeaders } from '../../support/signatures.ts';
 import { onEveryEngine } from '../../support/stores.ts';
 
@@ -105,7 +105,7 @@ onEveryEngine('the signing secrets', (store) => {
     async (value) => {
       const before = await list();
       const answer = await call(app, tenant, ROTATE, { json: { overlapHours: value } });
-      const faults = faultsByName(await expectProblem(answer, 'invalid_request'));
+      const faults = messagesByName(await expectProblem(answer, 'invalid_request'));
       expect(faults).toEqual({ overlapHours: 'must be a whole number of hours from 0 to 168' });
       expect(await list()).toEqual(before);
     },
@@ -125,7 +125,7 @@ onEveryEngine('the signing secrets', (store) => {
     const broken = { body: '{', headers: { 'content-type': 'application/json' } };
     await expectProblem(await call(app, tenant, ROTATE, broken), 'invalid_json');
     const unknown = await call(app, tenant, ROTATE, { json: { overlaphours: 0 } });
-    expect(faultsByName(await expectProblem(unknown, 'invalid_request'))).toEqual({
+    expect(messagesByName(await expectProblem(unknown, 'invalid_request'))).toEqual({
       overlaphours: expect.stringContaining('did you mean overlapHours?'),
     });
     await expectProblem(await call(app, tenant, ROTATE, { json: [] }), 'invalid_request');

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { suspendWebhook } from '../../../../src/store/deliveries/states.ts';
 import { type CallOptions, call, createTenant, TEST_CHANGE, type Tenant, testApp } from '../../../support/api.ts';
 import { acceptMany, addReceiver, readDeliveries } from '../../../support/deliveries.ts';
-import { expectProblem, faultsByName } from '../../../support/problems.ts';
+import { expectProblem, messagesByName } from '../../../support/problems.ts';
 import { onEveryEngine, type TestStore } from '../../../support/stores.ts';
 
 const EVENTS = '/api/v1/crypto/events';
@@ -65,7 +65,7 @@ onEveryEngine('POST /events', (store) => {
     const tenant = await createTenant(store.db);
     const json = { event: 'latepayment', networkId: -1, eventId: 'no spaces', amount: 5 };
     const problem = await expectProblem(await call(testApp(store.db), tenant, EVENTS, { json }), 'invalid_request');
-    expect(Object.keys(faultsByName(problem)).sort()).toEqual(['event', 'eventId', 'networkId']);
+    expect(Object.keys(messagesByName(problem)).sort()).toEqual(['event', 'eventId', 'networkId']);
     expect(await countEvents(store, tenant)).toBe(0);
   });
 
@@ -90,7 +90,7 @@ onEveryEngine('POST /events', (store) => {
   ])('refuses %s', async (_name, json, faulty) => {
     const tenant = await createTenant(store.db);
     const problem = await expectProblem(await call(testApp(store.db), tenant, EVENTS, { json }), 'invalid_request');
-    expect(Object.keys(faultsByName(problem))).toEqual(faulty);
+    expect(Object.keys(messagesByName(problem))).toEqual(faulty);
     expect(await countEvents(store, tenant)).toBe(0);
   });
 

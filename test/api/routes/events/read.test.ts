@@ -3,7 +3,7 @@ import type { App } from '../../../../src/api/app.ts';
 import { eventListSchema, eventSchema } from '../../../../src/contract/deliveries.ts';
 import { call, createTenant, type Tenant, testApp } from '../../../support/api.ts';
 import { addReceiver } from '../../../support/deliveries.ts';
-import { expectProblem, faultsByName } from '../../../support/problems.ts';
+import { expectProblem, messagesByName } from '../../../support/problems.ts';
 import { onEveryEngine } from '../../../support/stores.ts';
 
 const EVENTS = '/api/v1/crypto/events';
@@ -92,7 +92,7 @@ onEveryEngine('accepted events', (store) => {
   });
 
   test.each(BAD_QUERIES)('?%s is 400 and names every fault', async (query, faults) => {
-    const named = faultsByName(await expectProblem(await call(app, tenant, `${EVENTS}?${query}`), 'invalid_request'));
+    const named = messagesByName(await expectProblem(await call(app, tenant, `${EVENTS}?${query}`), 'invalid_request'));
     expect(Object.keys(named).toSorted()).toEqual(Object.keys(faults).toSorted());
     for (const [name, message] of Object.entries(faults)) expect(named[name]).toMatch(message);
   });

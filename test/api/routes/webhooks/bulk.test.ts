@@ -3,7 +3,7 @@ import type { App } from '../../../../src/api/app.ts';
 import type { Webhook, WebhookList } from '../../../../src/contract/webhooks.ts';
 import { call, createTenant, type Tenant, testApp, WEBHOOKS } from '../../../support/api.ts';
 import { listAudit, shown } from '../../../support/audit.ts';
-import { expectProblem, faultsByName } from '../../../support/problems.ts';
+import { expectProblem, messagesByName } from '../../../support/problems.ts';
 import { onEveryEngine } from '../../../support/stores.ts';
 import { register, seedWebhooks, wrongCounters } from '../../../support/webhooks.ts';
 
@@ -43,7 +43,7 @@ onEveryEngine('a bulk change', (store) => {
   test.each(METHODS)('%s without a filter is 400, also with dryRun alone, and changes nothing', async (method) => {
     const before = await all();
     for (const query of ['', '?', '?dryRun=true', '?dryRun=false']) {
-      const faults = faultsByName(await expectProblem(await change(method, query), 'invalid_request'));
+      const faults = messagesByName(await expectProblem(await change(method, query), 'invalid_request'));
       expect(faults).toEqual({ 'webhookId, networkId, event, postUrl': expect.stringContaining('at least one') });
     }
     expect(await all()).toEqual(before);
@@ -61,7 +61,7 @@ onEveryEngine('a bulk change', (store) => {
   ])('%s is 400 that names every fault', async (query, names) => {
     for (const method of METHODS) {
       const problem = await expectProblem(await change(method, query), 'invalid_request');
-      expect(Object.keys(faultsByName(problem)).toSorted()).toEqual(names);
+      expect(Object.keys(messagesByName(problem)).toSorted()).toEqual(names);
     }
     expect(await all()).toHaveLength(5);
   });

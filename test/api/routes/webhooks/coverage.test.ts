@@ -4,7 +4,7 @@ import type { Coverage, Webhook, WebhookList } from '../../../../src/contract/we
 import { EVENT_KINDS } from '../../../../src/domain/event-kinds.ts';
 import { suspendWebhook } from '../../../../src/store/deliveries/states.ts';
 import { call, createTenant, TEST_CHANGE, type Tenant, testApp, WEBHOOKS } from '../../../support/api.ts';
-import { expectProblem, faultsByName } from '../../../support/problems.ts';
+import { expectProblem, messagesByName } from '../../../support/problems.ts';
 import { onEveryEngine } from '../../../support/stores.ts';
 
 const COVERAGE = '/api/v1/crypto/webhooks/coverage';
@@ -96,6 +96,6 @@ onEveryEngine('the grid of networks and events', (store) => {
 
   test('takes no parameters', async () => {
     const problem = await expectProblem(await call(app, tenant, `${COVERAGE}?networkId=1`), 'invalid_request');
-    expect(Object.keys(faultsByName(problem))).toEqual(['networkId']);
+    expect(Object.keys(messagesByName(problem))).toEqual(['networkId']);
   });
 });

@@ -7,7 +7,7 @@ import { call, createTenant, TEST_CHANGE, type Tenant, testApp, WEBHOOKS } from 
 import { listAudit, shown } from '../../../support/audit.ts';
 import { addReceiver } from '../../../support/deliveries.ts';
 import { Ledger } from '../../../support/ledger.ts';
-import { expectProblem, faultsByName } from '../../../support/problems.ts';
+import { expectProblem, messagesByName } from '../../../support/problems.ts';
 import { startTestService } from '../../../support/service.ts';
 import { onEveryEngine } from '../../../support/stores.ts';
 import { until } from '../../../support/until.ts';
@@ -108,7 +108,7 @@ onEveryEngine('the health of a webhook', (store) => {
     });
 
     test.each(BAD_NOTICE_URLS)('%j is 400 and changes nothing', async (body, faults) => {
-      const named = faultsByName(await expectProblem(await put(body), 'invalid_request'));
+      const named = messagesByName(await expectProblem(await put(body), 'invalid_request'));
       expect(Object.keys(named).toSorted()).toEqual(Object.keys(faults).toSorted());
       for (const [name, message] of Object.entries(faults)) expect(named[name]).toMatch(message);
       expect(await read()).toEqual({ noticeUrl: null });

@@ -3,7 +3,7 @@ import type { App } from '../../../../src/api/app.ts';
 import type { Coverage, Webhook, WebhookList } from '../../../../src/contract/webhooks.ts';
 import { call, createTenant, type Tenant, testApp, WEBHOOKS } from '../../../support/api.ts';
 import { listAudit, shown } from '../../../support/audit.ts';
-import { expectProblem, faultsByName } from '../../../support/problems.ts';
+import { expectProblem, messagesByName } from '../../../support/problems.ts';
 import { onEveryEngine } from '../../../support/stores.ts';
 import { wrongCounters } from '../../../support/webhooks.ts';
 
@@ -166,8 +166,8 @@ onEveryEngine('the life of a registration', (store) => {
   ])('moved to %p is refused like a registration for it', async (postUrl, name) => {
     const patch = call(app, tenant, at(first), { method: 'PATCH', json: { postUrl } });
     const post = call(app, tenant, WEBHOOKS, { json: { postUrl } });
-    const refused = faultsByName(await expectProblem(await patch, 'invalid_request'));
-    expect(refused).toEqual(faultsByName(await expectProblem(await post, 'invalid_request')));
+    const refused = messagesByName(await expectProblem(await patch, 'invalid_request'));
+    expect(refused).toEqual(messagesByName(await expectProblem(await post, 'invalid_request')));
     expect(Object.keys(refused)).toEqual([name]);
   });
 
@@ -179,7 +179,7 @@ onEveryEngine('the life of a registration', (store) => {
     [null, ['']],
   ])('changed by %j is 400 that names every fault, and changes nothing', async (json, names) => {
     const answer = await call(app, tenant, at(first), { method: 'PATCH', json });
-    expect(Object.keys(faultsByName(await expectProblem(answer, 'invalid_request'))).toSorted()).toEqual(names);
+    expect(Object.keys(messagesByName(await expectProblem(answer, 'invalid_request'))).toSorted()).toEqual(names);
     expect(await (await read(first)).json()).toEqual(first);
   });
 
