@@ -1,6 +1,7 @@
 import type { Config } from '../config.ts';
 import type { Database } from './database/database.ts';
-import { type Migration, migrate, pendingMigrations } from './database/migrate.ts';
+import { migrate, pendingMigrations } from './database/migrate.ts';
+import type { Migration } from './database/migrations/migration.ts';
 import { openDatabase } from './database/open.ts';
 import type { SecretBox } from './tenants/secret-box.ts';
 import { openSecretBox } from './tenants/secret-key.ts';

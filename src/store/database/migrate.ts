@@ -4,8 +4,7 @@ import { secretsAndAudit } from './migrations/0002-secrets-and-audit.ts';
 import { deliveries } from './migrations/0003-deliveries.ts';
 import { seeingDeliveries } from './migrations/0004-seeing-deliveries.ts';
 import { stats } from './migrations/0005-stats.ts';
-
-export type Migration = { version: number; name: string; statements: readonly string[] };
+import type { Migration } from './migrations/migration.ts';
 
 /** Forward only: a migration that was ever released is never edited, the next one mends it. */
 export const MIGRATIONS: readonly Migration[] = [webhooks, secretsAndAudit, deliveries, seeingDeliveries, stats];

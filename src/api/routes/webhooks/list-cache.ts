@@ -4,7 +4,6 @@ import type { Counter, Family } from '../../../metrics/registry.ts';
 import type { Database } from '../../../store/database/database.ts';
 import { countDated, readWebhookList } from '../../../store/webhooks/list.ts';
 import { WebhookListSnapshot } from '../../../store/webhooks/list-snapshot.ts';
-import type { Caller } from '../../context.ts';
 import { etagOf, respondTagged, type Tagged } from '../../http/responses.ts';
 
 const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
@@ -70,7 +69,7 @@ export class WebhookListCache {
   /** `search` is the query as it was sent. As a key it costs nothing to build; another spelling is another entry. */
   respond(
     request: Request,
-    { entityId, revision }: Pick<Caller, 'entityId' | 'revision'>,
+    { entityId, revision }: { readonly entityId: string; readonly revision: number },
     query: WebhookListQuery,
     search: string,
   ): Response | Promise<Response> {
