@@ -1,32 +1,56 @@
 import { describe, expect, test } from 'bun:test';
 import { resolve } from 'node:path';
-import { importsOf, wrongArrows } from './import-arrows.ts';
+import { wrongArrows } from './import-arrows.ts';
+import { importCycles, importersOf, importGraph, importsOf, packagesImported } from './import-graph.ts';
 
-const SRC = resolve(import.meta.dir, '../../src');
+const ROOT = resolve(import.meta.dir, '../..');
 
-/** Declarations for the compiler alone, which import nothing. */
-const files = [...new Bun.Glob('**/*.{ts,tsx}').scanSync(SRC)].filter((file) => !file.endsWith('.d.ts'));
-const read = (file: string) => Bun.file(`${SRC}/${file}`).text();
+const sources = await readSources('{src,bench,faults,test,build,demo,package}/**/*.{ts,tsx}');
+const graph = importGraph(sources);
+const sourcesIn = (folder: string) => [...sources].filter(([file]) => file.startsWith(folder));
 
-test('every import runs in the direction of the architecture', async () => {
-  expect(files.length).toBeGreaterThan(40);
-  const wrong = await Promise.all(files.map(async (file) => wrongArrows(file, await read(file))));
-  expect(wrong.flat()).toEqual([]);
+async function readSources(pattern: string): Promise<Map<string, string>> {
+  const files = [...new Bun.Glob(pattern).scanSync(ROOT)]
+    // A declaration file imports nothing and is read by the compiler alone.
+    .filter((file) => !file.endsWith('.d.ts') && !file.includes('node_modules'));
+  return new Map(
+    await Promise.all(files.map(async (file) => [file, await Bun.file(resolve(ROOT, file)).text()] as const)),
+  );
+}
+
+test('every import runs in the direction of the architecture', () => {
+  expect(sourcesIn('src/').length).toBeGreaterThan(200);
+  expect(sourcesIn('src/').flatMap(([file, source]) => wrongArrows(file, source))).toEqual([]);
 });
 
-test('the domain knows no clock, no chance, no network, no file and no environment', async () => {
+test('no files import each other in a cycle', () => {
+  expect(graph.size).toBeGreaterThan(500);
+  expect(importCycles(graph)).toEqual([]);
+});
+
+test('the HTTP client of deliveries is imported by the sender alone', () => {
+  const importers = importersOf(graph, 'src/delivery/http/').filter((file) => file.startsWith('src/'));
+  expect(importers).toEqual(['src/delivery/sender.ts']);
+});
+
+test('the domain imports no schema library: schemas are part of the contract', () => {
+  const packages = new Set(sourcesIn('src/domain/').flatMap(([, source]) => packagesImported(source)));
+  expect([...packages].sort()).toEqual(['ipaddr.js', 'node:crypto']);
+  expect(sourcesIn('src/contract/').flatMap(([, source]) => packagesImported(source))).toContain('zod');
+});
+
+test('the domain knows no clock, no randomness, no network, no file and no environment', () => {
   const impure =
     /\bDate\.now\(|\bnew Date\(\)|\bperformance\.|\bMath\.random\(|getRandomValues|randomUUID|\bfetch\(|node:fs|node:net|\bprocess\.|Bun\.(file|env|sql|serve)/;
-  for (const file of files.filter((name) => name.startsWith('domain/'))) {
-    expect({ file, impure: impure.exec(await read(file))?.[0] }).toEqual({ file, impure: undefined });
+  for (const [file, source] of sourcesIn('src/domain/')) {
+    expect({ file, impure: impure.exec(source)?.[0] }).toEqual({ file, impure: undefined });
   }
 });
 
-test('commands that speak to a server or receive open no store and read no setting of the service', async () => {
-  const ofOthers = files.filter((name) => /^cli\/(server|play|listen)\//.test(name));
-  expect(ofOthers.length).toBeGreaterThan(10);
-  for (const file of ofOthers) {
-    const source = await read(file);
+test('commands that speak to a server or receive open no store and read no setting of the service', () => {
+  const commands = [...sources].filter(([file]) => /^src\/cli\/(server|play|listen)\//.test(file));
+  expect(commands.length).toBeGreaterThan(10);
+  for (const [file, source] of commands) {
     const opened = importsOf(source).filter((name) =>
       /\/(service|(?:store|delivery|api)\/(?!new-id\.ts).+)/.test(name),
     );
@@ -34,43 +58,43 @@ test('commands that speak to a server or receive open no store and read no setti
   }
 });
 
-test('the client and the verifier take types alone from the domain, so that no schema is shipped with them', async () => {
-  const shipped = files.filter((file) => /^(client|verify)\//.test(file));
+test('the client and the verifier take types alone from the domain, so that no schema is shipped with them', () => {
+  const shipped = [...sources].filter(([file]) => /^src\/(client|verify)\//.test(file));
   expect(shipped.length).toBeGreaterThan(15);
-  for (const file of shipped) {
-    const values = (await read(file)).match(/^(?:import|export) (?!type )[^;]*?from '(?!\.\/)[^']+';/gm);
+  for (const [file, source] of shipped) {
+    const values = source.match(/^(?:import|export) (?!type )[^;]*?from '(?!\.\/)[^']+';/gm);
     expect({ file, values }).toEqual({ file, values: null });
   }
 });
 
 describe('the check of the arrows', () => {
   test.each([
-    ['domain/webhooks.ts', `import { listWebhooks } from '../store/webhooks.ts';`],
-    ['domain/webhooks.ts', `import type { Config } from '../config.ts';`],
-    ['store/webhooks.ts', `export { json } from '../api/answers.ts';`],
-    ['api/app.ts', `import { send } from '../delivery/sender.ts';`],
-    ['delivery/engine.ts', `import type { App } from '../api/app.ts';`],
-    ['api/routes/webhooks.ts', `import { startService } from '../../service.ts';`],
-    ['service.ts', `import { run } from './cli/program.ts';`],
-    ['cli/serve.ts', `import '../main.ts';`],
-    ['config.ts', `import { createLogger } from './log.ts';`],
-    ['store/sqlite.ts', `const late = await import('../service.ts');`],
-    ['store/sqlite.ts', `import {\n  first,\n  second,\n} from '../cli/output.ts';`],
-    ['dashboard/app.tsx', `import { listWebhooks } from '../store/webhooks.ts';`],
-    ['store/webhooks/change.ts', `import { Problem } from '../../contract/problems.ts';`],
-    ['utils/helpers.ts', ''],
+    ['src/domain/webhooks.ts', `import { listWebhooks } from '../store/webhooks.ts';`],
+    ['src/domain/webhooks.ts', `import type { Config } from '../config.ts';`],
+    ['src/store/webhooks.ts', `export { json } from '../api/responses.ts';`],
+    ['src/api/app.ts', `import { send } from '../delivery/sender.ts';`],
+    ['src/delivery/engine.ts', `import type { App } from '../api/app.ts';`],
+    ['src/api/routes/webhooks.ts', `import { startService } from '../../service.ts';`],
+    ['src/service.ts', `import { run } from './cli/program.ts';`],
+    ['src/cli/serve.ts', `import '../main.ts';`],
+    ['src/config.ts', `import { createLogger } from './log.ts';`],
+    ['src/store/sqlite.ts', `const late = await import('../service.ts');`],
+    ['src/store/sqlite.ts', `import {\n  first,\n  second,\n} from '../cli/output.ts';`],
+    ['src/dashboard/app.tsx', `import { listWebhooks } from '../store/webhooks.ts';`],
+    ['src/store/webhooks/change.ts', `import { Problem } from '../../contract/problems.ts';`],
+    ['src/utils/helpers.ts', ''],
   ])('finds the wrong arrow in %s: %s', (file, source) => {
     expect(wrongArrows(file, source)).toHaveLength(1);
   });
 
   test.each([
-    ['cli/serve.ts', `import { startService } from '../service.ts';`],
-    ['service.ts', `import { createApp } from './api/app.ts';\nimport { run } from './delivery/engine.ts';`],
-    ['api/routes/webhooks.ts', `import { json } from '../answers.ts';\nimport { z } from 'zod';`],
-    ['store/database.ts', `import type { DatabaseTarget } from '../config.ts';`],
-    ['version.ts', `import packageJson from '../package.json' with { type: 'json' };`],
+    ['src/cli/serve.ts', `import { startService } from '../service.ts';`],
+    ['src/service.ts', `import { createApp } from './api/app.ts';\nimport { run } from './delivery/engine.ts';`],
+    ['src/api/routes/webhooks.ts', `import { json } from '../responses.ts';\nimport { z } from 'zod';`],
+    ['src/store/database.ts', `import type { DatabaseTarget } from '../config.ts';`],
+    ['src/version.ts', `import packageJson from '../package.json' with { type: 'json' };`],
     [
-      'domain/webhooks.ts',
+      'src/domain/webhooks.ts',
       `// import { x } from '../store/x.ts';\n/* import '../api/app.ts' */ import { y } from './y.ts';`,
     ],
   ])('takes the right arrow in %s: %s', (file, source) => {
@@ -82,4 +106,54 @@ describe('the check of the arrows', () => {
       import 'e'; const f = import('f'); import * as g from 'g'; const text = 'import h';`;
     expect(importsOf(source).sort()).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'g']);
   });
+});
+
+describe('the check of cycles', () => {
+  const graphOf = (sources: Record<string, string>) => importGraph(new Map(Object.entries(sources)));
+
+  test('names each cycle once, whether it imports values or types', () => {
+    const cycles = importCycles(
+      graphOf({
+        'src/store/migrate.ts': `import { migrations } from './migrations/all.ts';`,
+        'src/store/migrations/all.ts': `import { first } from './first.ts';`,
+        'src/store/migrations/first.ts': `import type { Migration } from '../migrate.ts';`,
+        'src/store/open.ts': `import { migrate } from './migrate.ts';`,
+        'bench/load.ts': `import { script } from './script.ts';`,
+        'bench/script.ts': `import type { Load } from './load.ts';`,
+        'src/api/itself.ts': `export * from './itself.ts';`,
+      }),
+    );
+    expect(cycles).toEqual([
+      'bench/load.ts → bench/script.ts → bench/load.ts',
+      'src/api/itself.ts → src/api/itself.ts',
+      'src/store/migrate.ts → src/store/migrations/all.ts → src/store/migrations/first.ts → src/store/migrate.ts',
+    ]);
+  });
+
+  test('accepts files that are imported by many', () => {
+    const diamond = graphOf({
+      'a.ts': `import './b.ts'; import './c.ts';`,
+      'b.ts': `import './d.ts';`,
+      'c.ts': `import './d.ts';`,
+      'd.ts': `import 'zod';`,
+    });
+    expect(importCycles(diamond)).toEqual([]);
+  });
+});
+
+test('the check of a folder finds each file outside that imports from it', () => {
+  const graph = importGraph(
+    new Map([
+      ['src/delivery/http/client.ts', `import { connect } from './connection.ts';`],
+      ['src/delivery/sender.ts', `import { createClient } from './http/client.ts';`],
+      ['src/delivery/engine.ts', `import type { Client } from './http/client.ts';`],
+      ['src/api/app.ts', `import { asProblem } from './http/problem-response.ts';`],
+    ]),
+  );
+  expect(importersOf(graph, 'src/delivery/http/')).toEqual(['src/delivery/sender.ts', 'src/delivery/engine.ts']);
+});
+
+test('the check of packages finds a schema library', () => {
+  const source = `import { z } from 'zod';\nimport { createHmac } from 'node:crypto';\nimport { x } from './x.ts';`;
+  expect(packagesImported(source)).toEqual(['zod', 'node:crypto']);
 });
