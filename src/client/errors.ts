@@ -22,6 +22,7 @@ type ProblemFields = {
   code: ErrorCode;
   requestId: string | null;
   errors?: readonly Fault[];
+  permission?: string;
 };
 
 /** The service refused the request: the fields of its problem (RFC 9457). */
@@ -37,11 +38,13 @@ export class ProblemError extends PaybellError {
   readonly requestId: string | null;
   /** Every invalid input. */
   readonly errors: readonly Fault[];
+  /** The permission that the key needs; null unless the code is `missing_permission`. */
+  readonly permission: string | null;
   /** How long the service asks to wait before the next attempt; null when it does not say. */
   readonly retryAfterS: number | null;
 
   constructor(
-    { type, title, status, detail, code, requestId, errors = [] }: ProblemFields,
+    { type, title, status, detail, code, requestId, errors = [], permission }: ProblemFields,
     retryAfterS: number | null,
   ) {
     const inputs = errors.map((error) => ` ${error.in} ${error.name} ${error.message}.`).join('');
@@ -53,6 +56,7 @@ export class ProblemError extends PaybellError {
     this.code = code;
     this.requestId = requestId;
     this.errors = errors;
+    this.permission = permission ?? null;
     this.retryAfterS = retryAfterS;
   }
 }
@@ -107,7 +111,8 @@ function isProblem(value: unknown): value is ProblemFields {
     texts.every((text) => typeof text === 'string') &&
     typeof problem.status === 'number' &&
     (problem.requestId === null || typeof problem.requestId === 'string') &&
-    (problem.errors === undefined || Array.isArray(problem.errors))
+    (problem.errors === undefined || Array.isArray(problem.errors)) &&
+    (problem.permission === undefined || typeof problem.permission === 'string')
   );
 }
 

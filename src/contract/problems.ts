@@ -1,44 +1,53 @@
+import type { Permission } from '../domain/api-keys.ts';
+
 /**
- * The catalogue of everything that can go wrong in an answer. A code is a promise to programs and never changes its
- * meaning; the title is for people. `docs/errors.md` lists the same codes, and a test holds it to this file.
+ * Every error that a response can contain. Programs rely on the codes, so a code never changes its meaning; titles are
+ * for people. `docs/errors.md` lists the same codes, and a test compares the two.
  */
 export const PROBLEMS = {
-  invalid_request: { status: 400, title: 'The request has faults' },
-  malformed_host: { status: 400, title: 'The Host header is malformed' },
-  invalid_json: { status: 400, title: 'The body is not valid JSON' },
-  incomplete_body: { status: 400, title: 'The body is not complete' },
+  invalid_request: { status: 400, title: 'Invalid request' },
+  malformed_host: { status: 400, title: 'Malformed Host header' },
+  invalid_json: { status: 400, title: 'Invalid JSON' },
+  incomplete_body: { status: 400, title: 'Incomplete body' },
   unauthenticated: { status: 401, title: 'Authentication failed' },
-  wrong_entity: { status: 403, title: 'The key does not belong to this entity' },
-  missing_permission: { status: 403, title: 'The key lacks a permission' },
+  wrong_entity: { status: 403, title: 'The key belongs to another entity' },
+  missing_permission: { status: 403, title: 'Missing permission' },
   not_found: { status: 404, title: 'Not found' },
   method_not_allowed: { status: 405, title: 'Method not allowed' },
-  conflict: { status: 409, title: 'Conflict with what is stored' },
+  conflict: { status: 409, title: 'Conflict' },
   webhook_limit: { status: 409, title: 'Too many webhooks' },
-  too_many_matches: { status: 409, title: 'Too many matches for one request' },
-  event_conflict: { status: 409, title: 'The event id is taken by another body' },
-  precondition_failed: { status: 412, title: 'The resource has changed' },
-  body_too_large: { status: 413, title: 'The body is too large' },
-  url_too_long: { status: 414, title: 'The URL is too long' },
+  too_many_matches: { status: 409, title: 'Too many matches' },
+  event_conflict: { status: 409, title: 'Event id already used' },
+  precondition_failed: { status: 412, title: 'Precondition failed' },
+  body_too_large: { status: 413, title: 'Body too large' },
+  url_too_long: { status: 414, title: 'URL too long' },
   unsupported_media_type: { status: 415, title: 'Unsupported content type' },
   rate_limited: { status: 429, title: 'Too many requests' },
-  backlog_full: { status: 429, title: 'Too much is waiting to be delivered' },
-  internal: { status: 500, title: 'Something went wrong on our side' },
+  backlog_full: { status: 429, title: 'Too many waiting deliveries' },
+  internal: { status: 500, title: 'Internal error' },
   unavailable: { status: 503, title: 'Temporarily unavailable' },
 } as const satisfies Record<string, { status: number; title: string }>;
 
 export type ProblemCode = keyof typeof PROBLEMS;
 
-/** One fault of one input: where it stands, its name, and how to mend it. */
+/** One invalid input: where it is, its name, and how to fix it. */
 export type InputError = { in: 'query' | 'path' | 'header' | 'body'; name: string; message: string };
 
-/** Thrown anywhere below a route and answered as RFC 9457; its texts are public, so nothing internal goes in. */
+type Extra = {
+  readonly errors?: readonly InputError[];
+  /** The permission that the key does not have. */
+  readonly permission?: Permission;
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+/** Thrown by a route or below it, and sent as RFC 9457. Its texts are public, so they contain nothing internal. */
 export class Problem extends Error {
   override readonly name = 'Problem';
 
   constructor(
     readonly code: ProblemCode,
     readonly detail: string,
-    readonly extra: { errors?: readonly InputError[]; headers?: Readonly<Record<string, string>> } = {},
+    readonly extra: Extra = {},
   ) {
     super(detail);
   }
@@ -48,13 +57,13 @@ export class Problem extends Error {
   }
 }
 
-/** A body can hold a hundred thousand faults, and an answer many times its size helps nobody. */
+/** A body can have 100,000 invalid fields. A response many times its size would help no client. */
 export const MAX_INPUT_ERRORS_SHOWN = 100;
 
 export function invalidRequest(errors: readonly InputError[]): Problem {
   const count = errors.length === 1 ? 'One input is' : `${errors.length} inputs are`;
-  const which = errors.length > MAX_INPUT_ERRORS_SHOWN ? `which the first ${MAX_INPUT_ERRORS_SHOWN} are` : 'which';
-  return new Problem('invalid_request', `${count} at fault; errors says ${which} and how to mend it.`, {
+  const shown = errors.length > MAX_INPUT_ERRORS_SHOWN ? `the first ${MAX_INPUT_ERRORS_SHOWN}` : 'each';
+  return new Problem('invalid_request', `${count} invalid; errors names ${shown} and says how to fix it.`, {
     errors: errors.slice(0, MAX_INPUT_ERRORS_SHOWN),
   });
 }

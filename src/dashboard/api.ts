@@ -35,20 +35,21 @@ async function fetchForSession(url: string, init: RequestInit): Promise<Response
 }
 
 /** An error as views show it. */
-export type ApiProblem = Pick<ProblemError, 'code' | 'title' | 'detail' | 'errors' | 'requestId'>;
+export type ApiProblem = Pick<ProblemError, 'code' | 'title' | 'detail' | 'errors' | 'permission' | 'requestId'>;
+
+const NO_DETAILS = { errors: [], permission: null, requestId: null };
 
 export function asProblem(error: unknown): ApiProblem {
   if (error instanceof ProblemError) {
-    const missing = missingPermission(error);
-    if (missing !== null && session.get() !== null) noteMissingPermission(missing);
+    if (error.permission !== null && session.get() !== null) noteMissingPermission(error.permission);
     return error;
   }
   if (error instanceof ConnectionError || error instanceof TimeLimitError) {
     const detail = 'The server did not respond. Check that Paybell is running and that you are online.';
-    return { code: 'unreachable', title: 'Cannot reach Paybell', detail, errors: [], requestId: null };
+    return { code: 'unreachable', title: 'Cannot reach Paybell', detail, ...NO_DETAILS };
   }
   const detail = error instanceof Error ? error.message : String(error);
-  return { code: 'dashboard_error', title: 'Something went wrong', detail, errors: [], requestId: null };
+  return { code: 'dashboard_error', title: 'Something went wrong', detail, ...NO_DETAILS };
 }
 
 const PERMANENT: readonly string[] = ['missing_permission', 'invalid_request', 'not_found'] satisfies ProblemCode[];
@@ -62,10 +63,4 @@ export function isPermanent(problem: ApiProblem | null): boolean {
 export function inputError(problem: ApiProblem | null, name: string): string | null {
   const found = problem?.errors.find((error) => error.name === name || error.name.startsWith(`${name}.`));
   return found?.message ?? null;
-}
-
-/** The permission that the API key needs, or null if the request failed for another reason. */
-export function missingPermission(problem: ApiProblem): string | null {
-  if (problem.code !== 'missing_permission') return null;
-  return /[a-z]+:[a-z]+/.exec(problem.detail)?.[0] ?? 'a permission';
 }

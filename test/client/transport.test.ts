@@ -114,8 +114,14 @@ describe('a problem', () => {
       detail: 'Why.',
       requestId: 'r-1',
       errors,
+      permission: null,
       message: '400 invalid_request: Why. query limit must be at most 100.',
     } as never);
+  });
+
+  test('names the permission that the key needs', async () => {
+    const { client } = scripted([problem(403, 'missing_permission', {}, { permission: 'webhooks:read' })]);
+    expect(await caught(client.webhooks.list())).toMatchObject({ permission: 'webhooks:read' });
   });
 
   test.each([

@@ -9,6 +9,7 @@ export type ProblemBody = {
   code: ProblemCode;
   requestId: string;
   errors?: { in: string; name: string; message: string }[];
+  permission?: string;
 };
 
 /** Internals that must not leak: stack traces, SQL, file names, keys. */
@@ -30,6 +31,7 @@ export async function expectProblem(response: Response, code: ProblemCode): Prom
     code,
     requestId: response.headers.get('x-request-id') ?? 'missing',
     ...(body.errors === undefined ? {} : { errors: expect.any(Array) }),
+    ...(code === 'missing_permission' ? { permission: expect.stringMatching(/^[a-z]+:[a-z]+$/) } : {}),
   });
   for (const error of body.errors ?? []) {
     expect(error).toEqual({

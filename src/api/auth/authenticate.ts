@@ -67,6 +67,7 @@ export function requirePermission(caller: Caller, permission: Permission): void 
   if (caller.permissions.has(permission)) return;
   throw new Problem('missing_permission', `This key does not have the permission ${permission}.`, {
     errors: [{ in: 'header', name: 'api-key', message: `needs the permission ${permission}` }],
+    permission,
   });
 }
 

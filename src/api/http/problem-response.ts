@@ -1,17 +1,21 @@
 import { z } from 'zod';
 import { PROBLEMS, Problem, type ProblemCode } from '../../contract/problems.ts';
+import { PERMISSIONS } from '../../domain/api-keys.ts';
 import { storeProblem } from './store-errors.ts';
 
 export const PROBLEM_TYPE = 'application/problem+json';
 
 export const problemSchema = z
   .strictObject({
-    type: z.string().meta({ description: 'A URN that names the kind of problem.' }),
-    title: z.string().meta({ description: 'The kind of problem, for people.' }),
-    status: z.int().meta({ description: 'The HTTP status, repeated.' }),
-    detail: z.string().meta({ description: 'What happened here and how to mend it.' }),
-    code: z.enum(Object.keys(PROBLEMS)).meta({ description: 'The kind of problem, for programs; stable.' }),
-    requestId: z.string().meta({ description: 'Also in the x-request-id header; name it when you ask for help.' }),
+    type: z.string().meta({ description: 'A URN that identifies the type of the problem.' }),
+    title: z.string().meta({ description: 'The type of the problem, for people.' }),
+    status: z.int().meta({ description: 'The HTTP status code.' }),
+    detail: z.string().meta({ description: 'What is wrong with this request and how to fix it.' }),
+    code: z.enum(Object.keys(PROBLEMS)).meta({ description: 'The type of the problem, for programs. Stable.' }),
+    requestId: z.string().meta({
+      description:
+        'Identifies the request in the logs. Also in the `x-request-id` header. Include it when you ask for help.',
+    }),
     errors: z
       .array(
         z.strictObject({
@@ -21,13 +25,17 @@ export const problemSchema = z
         }),
       )
       .optional()
-      .meta({ description: 'Every input that was at fault.' }),
+      .meta({ description: 'Every invalid input, with how to fix it. Present when inputs are invalid or missing.' }),
+    permission: z
+      .enum(PERMISSIONS)
+      .optional()
+      .meta({ description: 'The permission that the key needs. Present with the code `missing_permission`.' }),
   })
-  .meta({ id: 'Problem', description: 'An error, as RFC 9457 has it.' });
+  .meta({ id: 'Problem', description: 'An error, in the format of RFC 9457.' });
 
 export function problemBody(problem: Problem, requestId: string): z.output<typeof problemSchema> {
   const { status, title } = PROBLEMS[problem.code];
-  const { errors } = problem.extra;
+  const { errors, permission } = problem.extra;
   return {
     type: `urn:paybell:problem:${problem.code}`,
     title,
@@ -36,6 +44,7 @@ export function problemBody(problem: Problem, requestId: string): z.output<typeo
     code: problem.code,
     requestId,
     ...(errors === undefined ? {} : { errors: [...errors] }),
+    ...(permission === undefined ? {} : { permission }),
   };
 }
 
@@ -46,15 +55,16 @@ export function problemResponse(problem: Problem, requestId: string): Response {
   });
 }
 
-/** Whatever was thrown becomes a public problem; what it was inside goes to the log and nowhere else. */
+/** Turns anything thrown into a public problem. Internal details go to the log and nowhere else. */
 export function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
   return (
     storeProblem(error) ??
-    new Problem('internal', 'The request could not be processed. It has been logged under this request id.')
+    new Problem('internal', 'The request could not be processed. The log has the details under this request id.')
   );
 }
 
 export function problemExample(code: ProblemCode): z.output<typeof problemSchema> {
-  return problemBody(new Problem(code, `${PROBLEMS[code].title}.`), '0199c2a6-e0b1-7d3c-8a54-f1e2d3c4b5a6');
+  const extra: Problem['extra'] = code === 'missing_permission' ? { permission: 'webhooks:write' } : {};
+  return problemBody(new Problem(code, `${PROBLEMS[code].title}.`, extra), '0199c2a6-e0b1-7d3c-8a54-f1e2d3c4b5a6');
 }

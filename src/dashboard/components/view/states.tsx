@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { type ApiProblem, missingPermission } from '../../api.ts';
+import type { ApiProblem } from '../../api.ts';
 import { Icon, type IconName } from '../icon.tsx';
 
 /** What a view shows in place of its content: loading, empty or failed. */
@@ -31,8 +31,7 @@ export function Empty({ icon, title, children }: EmptyProps) {
 }
 
 export function Failure({ problem, reload }: { problem: ApiProblem; reload?: () => Promise<void> }) {
-  const missing = missingPermission(problem);
-  if (missing !== null) return <MissingPermission permission={missing} />;
+  if (problem.permission !== null) return <MissingPermission permission={problem.permission} />;
   return (
     <section class="state state-bad" role="alert">
       <span class="state-icon">

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { type ApiProblem, asProblem, clientFor, missingPermission } from '../../api.ts';
+import { type ApiProblem, asProblem, clientFor } from '../../api.ts';
 import { Field } from '../../components/field.tsx';
 import { Icon, LogoMark } from '../../components/icon.tsx';
 import { ProblemAlert } from '../../components/view/states.tsx';
@@ -86,6 +86,6 @@ async function verifyCredentials(credentials: Session): Promise<ApiProblem | nul
     return null;
   } catch (error) {
     const problem = asProblem(error);
-    return missingPermission(problem) === null ? problem : null;
+    return problem.permission === null ? problem : null;
   }
 }
