@@ -2,9 +2,6 @@ import { z } from 'zod';
 import { MAX_NETWORK_ID } from '../domain/networks.ts';
 import { MAX_WEBHOOKS_PER_CELL, postUrlSchema, type RegistrationRules, type Webhook } from './webhooks.ts';
 
-/** The fields of a webhook, in the order in which a file has them. */
-export const WEBHOOK_FIELDS = ['webhookId', 'networkId', 'event', 'postUrl', 'dateCreated'] as const;
-
 /** The clock of the store that a file comes from may be ahead of ours by this much. */
 const CLOCK_TOLERANCE_S = 3_600;
 

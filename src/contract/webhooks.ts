@@ -35,6 +35,9 @@ export const webhookSchema = z
 
 export type Webhook = z.output<typeof webhookSchema>;
 
+/** In the order in which responses and files have them. */
+export const WEBHOOK_FIELDS = webhookSchema.keyof().options;
+
 export const webhookListSchema = z
   .strictObject({
     totalResults: z.int().min(0).meta({ description: 'Count of all matches, whatever the page.' }),

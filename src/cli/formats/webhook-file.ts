@@ -1,6 +1,7 @@
 import { parseBody } from '../../contract/parse-input.ts';
-import { type ImportedWebhook, type importedWebhookSchema, WEBHOOK_FIELDS } from '../../contract/webhook-import.ts';
+import type { ImportedWebhook, importedWebhookSchema } from '../../contract/webhook-import.ts';
 import type { Webhook } from '../../contract/webhooks.ts';
+import { WEBHOOK_FIELDS } from '../../contract/webhooks.ts';
 import { CommandError } from '../terminal/command-error.ts';
 import { parseCsvLine, toCsvLine } from './csv.ts';
 

@@ -1,14 +1,18 @@
 import { BoundedMap } from '../../bounded-map.ts';
-import type { SqlValue } from './database.ts';
+import type { Queries, SqlValue } from './database.ts';
 
 /** One statement takes at most this many rows: few enough texts to keep prepared, few enough parameters for SQLite. */
 export const ROWS_PER_STATEMENT = 100;
+
+export function* chunks<Item>(items: readonly Item[], size = ROWS_PER_STATEMENT): Generator<readonly Item[]> {
+  for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size);
+}
 
 /** There are as many as there are numbers of rows, for each list of columns. */
 const MAX_LISTS = 2_000;
 const lists = new BoundedMap<string, string>(MAX_LISTS);
 
-/** `($1, $2), ($3, $4)` for two rows of two, numbered after the parameters that stand before; each written once. */
+/** `($1, $2), ($3, $4)` for two rows of two columns, numbered after the parameters `before` them. */
 export function valuesList(rows: number, columns: number, before = 0, casts: readonly string[] = []): string {
   const key = `${rows} ${columns} ${before} ${casts}`;
   const known = lists.get(key);
@@ -28,7 +32,7 @@ function writeList(rows: number, columns: number, before: number, casts: readonl
   return Array.from({ length: rows }, (_, index) => `(${row(index)})`).join(', ');
 }
 
-/** A text that differs by its number of rows alone: written once for each, and so found among the prepared at once. */
+/** For a statement that differs only by its number of rows: each text is written once, and its hash is known. */
 export function textByRows(write: (rows: number) => string): (rows: number) => string {
   const texts: (string | undefined)[] = [];
   return (rows) => {
@@ -38,15 +42,176 @@ export function textByRows(write: (rows: number) => string): (rows: number) => s
   };
 }
 
-export function* chunks<Item>(items: readonly Item[], size = ROWS_PER_STATEMENT): Generator<readonly Item[]> {
-  for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size);
-}
-
-/** A growing list of parameters: `bind(value)` gives the `$n` to write into the text. */
+/** A growing list of parameters: `bind(value)` returns the `$n` to write into the text. */
 export class Parameters {
-  readonly values: SqlValue[] = [];
+  readonly values: SqlValue[];
+
+  constructor(...values: SqlValue[]) {
+    this.values = values;
+  }
 
   bind(value: SqlValue): string {
     return `$${this.values.push(value)}`;
   }
+
+  /** `($2, $3, $4)`, to be written after `in`. */
+  list(values: readonly SqlValue[]): string {
+    const list = valuesList(1, values.length, this.values.length);
+    this.values.push(...values);
+    return list;
+  }
+}
+
+/** A property of a row. PostgreSQL returns its 64-bit integers as text and SQLite as numbers, so integers are decoded. */
+export type Column<Value, Stored extends boolean = boolean> = {
+  /** A column or an expression; null where the statement selects the property itself, `… as "name"`. */
+  readonly sql: string | null;
+  readonly decode: ((stored: string | number) => Value) | null;
+  /** Whether the value is what the column holds, so that conditions and inserts can use it. */
+  readonly isStored: Stored;
+};
+
+export function text<Value extends string = string>(sql: string | null = null): Column<Value, true> {
+  return { sql, decode: null, isStored: true };
+}
+
+export function integer(sql: string | null = null): Column<number, true> {
+  return { sql, decode: Number, isStored: true };
+}
+
+/** Milliseconds in the column, whole seconds in the row. */
+export function seconds(sql: string): Column<number, false> {
+  return { sql, decode: (stored) => Math.floor(Number(stored) / 1000), isStored: false };
+}
+
+/** JSON in the column, its value in the row. */
+export function json(sql: string): Column<unknown, false> {
+  return { sql, decode: (stored) => JSON.parse(String(stored)), isStored: false };
+}
+
+export function nullable<Value, Stored extends boolean>(column: Column<Value, Stored>): Column<Value | null, Stored> {
+  return column;
+}
+
+type Shape = Readonly<Record<string, Column<unknown>>>;
+
+export type RowOf<Of> = Of extends Columns<infer S> ? Values<S> : never;
+type Values<S extends Shape> = { [Name in keyof S]: S[Name] extends Column<infer Value> ? Value : never };
+
+/**
+ * What a statement selects: the list to write into its text, and its rows with the names and types of the shape. The
+ * statement itself names the properties, and rows are decoded in place: as fast as a mapper written by hand.
+ */
+export class Columns<S extends Shape> {
+  /** `id as "webhookId", network_id as "networkId"` */
+  readonly list: string;
+  /** `id, network_id`: for a select within a select, where rows still have the names of the table. */
+  readonly names: string;
+  readonly #decoded: readonly { readonly name: string; readonly decode: (stored: string | number) => unknown }[];
+
+  constructor(readonly shape: S) {
+    this.list = this.of('');
+    this.names = Object.values(shape)
+      .flatMap(({ sql }) => sql ?? [])
+      .join(', ');
+    this.#decoded = Object.entries(shape).flatMap(([name, { decode }]) => (decode === null ? [] : { name, decode }));
+  }
+
+  /** The list for a table with an alias: `of('w.')` is `w.id as "webhookId", …`. */
+  of(prefix: string): string {
+    return Object.entries(this.shape)
+      .flatMap(([name, { sql }]) => (sql === null ? [] : `${prefix}${sql} as "${name}"`))
+      .join(', ');
+  }
+
+  async all(queries: Pick<Queries, 'all'>, sql: string, params?: readonly SqlValue[]): Promise<Values<S>[]> {
+    const rows = await queries.all<Record<string, SqlValue>>(sql, params);
+    for (const row of rows) this.#decode(row);
+    return rows as Values<S>[];
+  }
+
+  async get(queries: Pick<Queries, 'get'>, sql: string, params?: readonly SqlValue[]): Promise<Values<S> | undefined> {
+    const row = await queries.get<Record<string, SqlValue>>(sql, params);
+    if (row !== undefined) this.#decode(row);
+    return row as Values<S> | undefined;
+  }
+
+  #decode(row: Record<string, unknown>): void {
+    for (const { name, decode } of this.#decoded) {
+      const stored = row[name];
+      // SQLite returns integers as they are, and writing them again is what costs time.
+      if (stored === null || (decode === Number && typeof stored === 'number')) continue;
+      row[name] = decode(stored as string | number);
+    }
+  }
+}
+
+type Range = { readonly from?: number | undefined; readonly before?: number | undefined };
+/** Equal to a value, one of several, within a range; null for `is null`. */
+type Condition<Value> = Value | readonly Value[] | ([Value] extends [number | null] ? Range : never) | undefined;
+type StoredName<S extends Shape> = { [Name in keyof S]: S[Name] extends Column<unknown, true> ? Name : never }[keyof S];
+type Conditions<S extends Shape> = { readonly [Name in StoredName<S>]?: Condition<Values<S>[Name]> };
+
+/** The columns of a table, declared once: what is selected, compared with and inserted is taken from here. */
+export class Table<S extends Shape> extends Columns<S> {
+  constructor(
+    readonly name: string,
+    shape: S,
+  ) {
+    super(shape);
+  }
+
+  pick<Name extends keyof S>(names: readonly Name[]): Columns<Pick<S, Name>> {
+    return new Columns(Object.fromEntries(names.map((name) => [name, this.shape[name]])) as Pick<S, Name>);
+  }
+
+  /** The conditions that are given, joined by `and`; what is undefined is no condition. */
+  where(parameters: Parameters, conditions: Conditions<S>): string {
+    const given: Readonly<Record<string, unknown>> = conditions;
+    let written = '';
+    for (const name in given) {
+      const condition = given[name];
+      if (condition === undefined) continue;
+      written += `${written === '' ? '' : ' and '}${writeCondition(this.columnOf(name), parameters, condition)}`;
+    }
+    return written === '' ? '1 = 1' : written;
+  }
+
+  /** `insert into webhooks (id, …) values …`, for rows that have these properties. */
+  insertion<Name extends StoredName<S>>(names: readonly Name[]): Insertion<Pick<Values<S>, Name>> {
+    const columns = names.map((name) => this.columnOf(name)).join(', ');
+    return {
+      text: textByRows((rows) => `insert into ${this.name} (${columns}) values ${valuesList(rows, names.length)}`),
+      parameters: (rows) => rows.flatMap((row) => names.map((name) => row[name] as SqlValue)),
+    };
+  }
+
+  columnOf(name: keyof S): string {
+    return this.shape[name]?.sql ?? '';
+  }
+}
+
+export type Insertion<Row> = {
+  readonly text: (rows: number) => string;
+  readonly parameters: (rows: readonly Row[]) => SqlValue[];
+};
+
+function writeCondition(column: string, parameters: Parameters, condition: unknown): string {
+  if (condition === null) return `${column} is null`;
+  if (Array.isArray(condition)) return `${column} in ${parameters.list(condition)}`;
+  if (typeof condition !== 'object') return `${column} = ${parameters.bind(condition as SqlValue)}`;
+  const { from, before } = condition as Range;
+  const lower = from === undefined ? '1 = 1' : `${column} >= ${parameters.bind(from)}`;
+  return before === undefined ? lower : `${lower} and ${column} < ${parameters.bind(before)}`;
+}
+
+/** The one number that a statement returns; 0 where it finds none. */
+export async function readInteger(
+  queries: Pick<Queries, 'get'>,
+  expression: string,
+  from = '',
+  params?: readonly SqlValue[],
+): Promise<number> {
+  const row = await queries.get<{ value: number | string | null }>(`select ${expression} as value ${from}`, params);
+  return Number(row?.value ?? 0);
 }

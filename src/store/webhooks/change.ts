@@ -1,17 +1,18 @@
 import type { Webhook, WebhookMatch } from '../../contract/webhooks.ts';
 import { MAX_WEBHOOKS_PER_REQUEST } from '../../contract/webhooks.ts';
 import { DomainError } from '../../domain/errors.ts';
-import type { Database, Queries, SqlInteger } from '../database/database.ts';
-import { chunks, Parameters, valuesList } from '../database/sql.ts';
+import type { Database, Queries } from '../database/database.ts';
+import { chunks, Parameters, readInteger, valuesList } from '../database/sql.ts';
 import { cancelWaiting, redirectWaiting } from '../deliveries/states.ts';
+import { webhookTable } from '../tables.ts';
 import { type Change, recordChange } from '../tenants/audit.ts';
 import { removeFromCounts } from './counts.ts';
-import { toWebhook, WEBHOOK_COLUMNS, type WebhookRow } from './list.ts';
+import { SHOWN_WEBHOOK } from './list.ts';
 import { lockEntity } from './register.ts';
 
 /**
- * Reading, moving and removing webhooks that exist: one by its id, or all that match a filter. The deliveries that wait
- * follow after the commit; whatever is claimed before that finds the webhook as it is.
+ * Reading, moving and deleting webhooks that exist: one by its id, or all that match a filter. Waiting deliveries are
+ * changed after the commit; one that is claimed before that is sent by the webhook as it then is.
  */
 
 export async function readWebhook(
@@ -19,14 +20,11 @@ export async function readWebhook(
   entityId: string,
   webhookId: string,
 ): Promise<Webhook | null> {
-  const row = await queries.get<WebhookRow>(
-    `select ${WEBHOOK_COLUMNS} from webhooks where entity_id = $1 and id = $2`,
-    [entityId, webhookId],
-  );
-  return row === undefined ? null : toWebhook(row);
+  const sql = `select ${SHOWN_WEBHOOK.list} from webhooks where entity_id = $1 and id = $2`;
+  return (await SHOWN_WEBHOOK.get(queries, sql, [entityId, webhookId])) ?? null;
 }
 
-/** Asked under the entity's lock: whether the webhook is still the one that the caller has seen. */
+/** Called under the entity lock: whether the webhook is still the one that the caller has read. */
 type Precondition = (webhook: Webhook) => boolean;
 
 export async function moveWebhook(
@@ -72,7 +70,7 @@ export async function deleteWebhook(
   return removed;
 }
 
-/** All or nothing; answers how many changed. Those that have the URL already are not changed and not counted. */
+/** All or nothing; returns how many changed. Webhooks that have the URL already are neither changed nor counted. */
 export async function moveMatching(
   db: Database,
   entityId: string,
@@ -120,7 +118,7 @@ export async function deleteMatching(
   return removed.length;
 }
 
-/** What a move or a removal would change, under the same limits and conflicts, without changing it. */
+/** How many a move or a deletion would change, under the same limits and conflicts, without changing them. */
 export function countMatching(
   db: Database,
   entityId: string,
@@ -137,48 +135,39 @@ export function countMatching(
 }
 
 async function findMatching(queries: Queries, entityId: string, match: WebhookMatch): Promise<Webhook[]> {
+  const { webhookId, networkId, event, postUrl } = match;
   const parameters = new Parameters();
-  const where = [
-    `entity_id = ${parameters.bind(entityId)}`,
-    ...(match.webhookId === undefined ? [] : [`id = ${parameters.bind(match.webhookId)}`]),
-    ...(match.networkId === undefined ? [] : [`network_id = ${parameters.bind(match.networkId)}`]),
-    ...(match.event === undefined ? [] : [`event = ${parameters.bind(match.event)}`]),
-    ...(match.postUrl === undefined ? [] : [`post_url = ${parameters.bind(match.postUrl)}`]),
-  ].join(' and ');
-  const rows = await queries.all<WebhookRow>(
-    `select ${WEBHOOK_COLUMNS} from webhooks where ${where} limit ${MAX_WEBHOOKS_PER_REQUEST + 1}`,
+  const from = `from webhooks where ${webhookTable.where(parameters, { entityId, webhookId, networkId, event, postUrl })}`;
+  const found = await SHOWN_WEBHOOK.all(
+    queries,
+    `select ${SHOWN_WEBHOOK.list} ${from} limit ${MAX_WEBHOOKS_PER_REQUEST + 1}`,
     parameters.values,
   );
-  if (rows.length <= MAX_WEBHOOKS_PER_REQUEST) return rows.map(toWebhook);
-  const count = await queries.get<{ total: SqlInteger }>(
-    `select count(*) as total from webhooks where ${where}`,
-    parameters.values,
-  );
-  throw new DomainError('too_many_matches', { matches: Number(count?.total ?? 0), limit: MAX_WEBHOOKS_PER_REQUEST });
+  if (found.length <= MAX_WEBHOOKS_PER_REQUEST) return found;
+  const matches = await readInteger(queries, 'count(*)', from, parameters.values);
+  throw new DomainError('too_many_matches', { matches, limit: MAX_WEBHOOKS_PER_REQUEST });
 }
 
 async function moveAll(queries: Queries, entityId: string, moving: readonly Webhook[], postUrl: string): Promise<void> {
   await rejectDuplicates(queries, entityId, moving, postUrl);
   for (const chunk of chunks(moving)) {
-    await queries.run(`update webhooks set post_url = $2 where entity_id = $1 and id in (${idList(chunk, 2)})`, [
-      entityId,
-      postUrl,
-      ...idsOf(chunk),
-    ]);
+    const parameters = new Parameters(postUrl);
+    const where = webhookTable.where(parameters, { entityId, webhookId: idsOf(chunk) });
+    await queries.run(`update webhooks set post_url = $1 where ${where}`, parameters.values);
   }
 }
 
 async function deleteAll(queries: Queries, entityId: string, removed: readonly Webhook[]): Promise<void> {
   for (const chunk of chunks(removed)) {
-    const which = `where entity_id = $1 and`;
-    const parameters = [entityId, ...idsOf(chunk)];
-    await queries.run(`delete from webhooks ${which} id in (${idList(chunk, 1)})`, parameters);
-    await queries.run(`delete from webhook_health ${which} webhook_id in (${idList(chunk, 1)})`, parameters);
+    const parameters = new Parameters(entityId);
+    const ids = parameters.list(idsOf(chunk));
+    await queries.run(`delete from webhooks where entity_id = $1 and id in ${ids}`, parameters.values);
+    await queries.run(`delete from webhook_health where entity_id = $1 and webhook_id in ${ids}`, parameters.values);
   }
   await removeFromCounts(queries, entityId, removed);
 }
 
-/** No two webhooks of an entity are equal in network, event and URL: neither among those moved nor with another. */
+/** No two webhooks of an entity have the same network, event and URL: not two that move, nor one of them and another. */
 async function rejectDuplicates(
   queries: Queries,
   entityId: string,
@@ -192,24 +181,21 @@ async function rejectDuplicates(
     taken.set(`${networkId} ${event}`, webhookId);
   }
   for (const chunk of chunks(moving)) {
-    const row = await queries.get<WebhookRow>(
+    const existing = await SHOWN_WEBHOOK.get(
+      queries,
       `with wanted (network_id, event) as (values ${valuesList(chunk.length, 2, 2, ['bigint', 'text'])})
-       select w.id, w.network_id, w.event, w.post_url, w.created_at from wanted p cross join webhooks w
+       select ${SHOWN_WEBHOOK.of('w.')} from wanted p cross join webhooks w
        where w.entity_id = $1 and w.post_url = $2 and w.network_id = p.network_id and w.event = p.event limit 1`,
       [entityId, postUrl, ...chunk.flatMap(({ networkId, event }) => [networkId, event])],
     );
-    if (row === undefined) continue;
-    const webhookId = taken.get(`${row.network_id} ${row.event}`) ?? '';
-    throw new DomainError('duplicate_webhook', { webhookId, existingId: row.id });
+    if (existing === undefined) continue;
+    const webhookId = taken.get(`${existing.networkId} ${existing.event}`) ?? '';
+    throw new DomainError('duplicate_webhook', { webhookId, existingId: existing.webhookId });
   }
 }
 
 function requireUnchanged(webhook: Webhook, isExpected: Precondition): void {
   if (!isExpected(webhook)) throw new DomainError('webhook_changed', { webhookId: webhook.webhookId });
-}
-
-function idList(webhooks: readonly Webhook[], before: number): string {
-  return webhooks.map((_, index) => `$${before + index + 1}`).join(', ');
 }
 
 function idsOf(webhooks: readonly Webhook[]): string[] {

@@ -1,31 +1,37 @@
 import { MAX_WEBHOOKS_PER_CELL, type NetworkEvent } from '../../contract/webhooks.ts';
 import { DomainError } from '../../domain/errors.ts';
-import type { Queries, SqlInteger } from '../database/database.ts';
-import { chunks, valuesList } from '../database/sql.ts';
+import type { Queries } from '../database/database.ts';
+import { chunks, type RowOf } from '../database/sql.ts';
+import { webhookCountTable } from '../tables.ts';
 import { countMatches } from './list.ts';
 
-/** The counters behind every total, kept in the transaction that changes the webhooks, under the entity's lock. */
+/** The counters behind every total, kept in the transaction that changes the webhooks, under the entity lock. */
 
 export type Limits = { entityWebhookLimit: number };
-export type CellCount = NetworkEvent & { webhooks: number };
+
+const CELL = webhookCountTable.pick(['networkId', 'event', 'webhooks']);
+export type CellCount = RowOf<typeof CELL>;
+
+const NEW_COUNT = webhookCountTable.insertion(['entityId', 'networkId', 'event', 'webhooks']);
 
 export function once(cell: NetworkEvent): CellCount {
   return { ...cell, webhooks: 1 };
 }
 
-/** Each cell may be named only once: PostgreSQL refuses an upsert that meets one row twice. */
+/** Each cell may be named only once: PostgreSQL rejects an upsert that meets one row twice. */
 export async function raiseCounts(queries: Queries, entityId: string, cells: readonly CellCount[]): Promise<void> {
   for (const chunk of chunks(cells)) {
-    const rows = await queries.all<{ network_id: SqlInteger; event: string; webhooks: SqlInteger }>(
-      `insert into webhook_counts (entity_id, network_id, event, webhooks) values ${valuesList(chunk.length, 4)}
+    const raised = await CELL.all(
+      queries,
+      `${NEW_COUNT.text(chunk.length)}
        on conflict (entity_id, network_id, event) do update set webhooks = webhook_counts.webhooks + excluded.webhooks
-       returning network_id, event, webhooks`,
-      chunk.flatMap(({ networkId, event, webhooks }) => [entityId, networkId, event, webhooks]),
+       returning ${CELL.list}`,
+      NEW_COUNT.parameters(chunk.map((cell) => ({ entityId, ...cell }))),
     );
-    const full = rows.find((row) => Number(row.webhooks) > MAX_WEBHOOKS_PER_CELL);
+    const full = raised.find(({ webhooks }) => webhooks > MAX_WEBHOOKS_PER_CELL);
     if (full === undefined) continue;
-    const { network_id, event } = full;
-    throw new DomainError('cell_full', { networkId: Number(network_id), event, limit: MAX_WEBHOOKS_PER_CELL });
+    const { networkId, event } = full;
+    throw new DomainError('cell_full', { networkId, event, limit: MAX_WEBHOOKS_PER_CELL });
   }
 }
 

@@ -1,28 +1,30 @@
 import type { Coverage } from '../../contract/webhooks.ts';
-import type { Database, SqlInteger } from '../database/database.ts';
+import type { Database } from '../database/database.ts';
+import { Columns, integer, type RowOf, text } from '../database/sql.ts';
 
-type Cell = { network_id: SqlInteger; event: string; total: SqlInteger };
+const CELL = new Columns({ networkId: integer('network_id'), event: text('event'), total: integer() });
 
-/** Every known network with every known event, and whatever else is registered, each with its counts. */
+/** Every known network with every known event, and any other that is registered, each with its counts. */
 export async function readCoverage(
   db: Database,
   entityId: string,
   known: { networks: readonly number[]; events: readonly string[] },
 ): Promise<Coverage> {
   const [registered, suspended] = await db.snapshot(async (queries) => [
-    await queries.all<Cell>('select network_id, event, webhooks as total from webhook_counts where entity_id = $1', [
+    await CELL.all(queries, `select ${CELL.list}, webhooks as total from webhook_counts where entity_id = $1`, [
       entityId,
     ]),
-    await queries.all<Cell>(
-      `select network_id, event, count(*) as total from webhooks
+    await CELL.all(
+      queries,
+      `select ${CELL.list}, count(*) as total from webhooks
        where entity_id = $1 and suspended_at is not null group by network_id, event`,
       [entityId],
     ),
   ]);
   const webhooksIn = totals(registered);
   const suspendedIn = totals(suspended);
-  const networks = new Set([...known.networks, ...registered.map((cell) => Number(cell.network_id))]);
-  const events = new Set([...known.events, ...registered.map((cell) => cell.event)]);
+  const networks = new Set([...known.networks, ...registered.map(({ networkId }) => networkId)]);
+  const events = new Set([...known.events, ...registered.map(({ event }) => event)]);
   return {
     networks: [...networks]
       .sort((a, b) => a - b)
@@ -37,6 +39,6 @@ export async function readCoverage(
   };
 }
 
-function totals(cells: readonly Cell[]): Map<string, number> {
-  return new Map(cells.map(({ network_id, event, total }) => [`${network_id} ${event}`, Number(total)]));
+function totals(cells: readonly RowOf<typeof CELL>[]): Map<string, number> {
+  return new Map(cells.map(({ networkId, event, total }) => [`${networkId} ${event}`, total]));
 }

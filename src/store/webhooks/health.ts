@@ -1,9 +1,9 @@
 import type { WebhookHealth } from '../../contract/webhook-health.ts';
-import type { Database, Queries, SqlInteger } from '../database/database.ts';
-import { chunks, valuesList } from '../database/sql.ts';
+import type { Database, Queries } from '../database/database.ts';
+import { Columns, chunks, integer, nullable, seconds, text, valuesList } from '../database/sql.ts';
 import { type Change, recordChange } from '../tenants/audit.ts';
 
-/** What a process has seen of a webhook since it last wrote it down. */
+/** What a process has seen of a webhook since its last report. */
 export type HealthReport = {
   entityId: string;
   webhookId: string;
@@ -20,11 +20,11 @@ const later = (column: string) =>
      then webhook_health.${column} else excluded.${column} end`;
 
 /**
- * Adds reports to what is known. Those of two instances overlap and come in any order: a date never goes back, and
- * failures from before the other's success do not count. A webhook that is gone meanwhile gets no row.
+ * Adds reports to what is stored. The reports of two instances overlap and arrive in any order: a date never goes back,
+ * and failures from before the other's success do not count. A webhook that was deleted meanwhile gets no row.
  */
 export async function recordHealth(db: Database, reports: readonly HealthReport[]): Promise<void> {
-  // Sorted, so that two instances which report on the same webhooks take the rows in the same order.
+  // Sorted, so that two instances which report on the same webhooks lock the rows in the same order.
   const sorted = [...reports].sort((a, b) =>
     `${a.entityId} ${a.webhookId}` < `${b.entityId} ${b.webhookId}` ? -1 : 1,
   );
@@ -56,7 +56,7 @@ export async function recordHealth(db: Database, reports: readonly HealthReport[
   }
 }
 
-/** A webhook that is put back into service starts with a clean slate. */
+/** A webhook that is resumed starts without failures. */
 export async function forgetFailures(queries: Queries, entityId: string, webhookId: string): Promise<void> {
   await queries.run('update webhook_health set failures_in_a_row = 0 where entity_id = $1 and webhook_id = $2', [
     entityId,
@@ -64,33 +64,25 @@ export async function forgetFailures(queries: Queries, entityId: string, webhook
   ]);
 }
 
-type HealthRow = {
-  suspended_reason: WebhookHealth['reason'];
-  failures_in_a_row: SqlInteger | null;
-  last_success_ms: SqlInteger | null;
-  last_failure_ms: SqlInteger | null;
-};
+const HEALTH = new Columns({
+  reason: nullable(text<NonNullable<WebhookHealth['reason']>>('w.suspended_reason')),
+  failuresInARow: nullable(integer('h.failures_in_a_row')),
+  dateLastSuccess: nullable(seconds('h.last_success_ms')),
+  dateLastFailure: nullable(seconds('h.last_failure_ms')),
+});
 
 export async function readHealth(db: Database, entityId: string, webhookId: string): Promise<WebhookHealth | null> {
-  const row = await db.get<HealthRow>(
-    `select w.suspended_reason, h.failures_in_a_row, h.last_success_ms, h.last_failure_ms
+  const row = await HEALTH.get(
+    db,
+    `select ${HEALTH.list}
      from webhooks w left join webhook_health h on h.entity_id = w.entity_id and h.webhook_id = w.id
      where w.entity_id = $1 and w.id = $2`,
     [entityId, webhookId],
   );
   if (row === undefined) return null;
-  return {
-    webhookId,
-    state: row.suspended_reason === null ? 'active' : 'suspended',
-    reason: row.suspended_reason,
-    failuresInARow: Number(row.failures_in_a_row ?? 0),
-    dateLastSuccess: toSeconds(row.last_success_ms),
-    dateLastFailure: toSeconds(row.last_failure_ms),
-  };
-}
-
-function toSeconds(ms: SqlInteger | null): number | null {
-  return ms === null ? null : Math.floor(Number(ms) / 1000);
+  const { reason, failuresInARow, dateLastSuccess, dateLastFailure } = row;
+  const state = reason === null ? 'active' : 'suspended';
+  return { webhookId, state, reason, failuresInARow: failuresInARow ?? 0, dateLastSuccess, dateLastFailure };
 }
 
 export async function readNoticeUrl(queries: Pick<Queries, 'get'>, entityId: string): Promise<string | null> {

@@ -10,23 +10,23 @@ import { type BatchOutcome, importBatch, readStored } from './import.ts';
 
 export type ImportCounts = { lines: number; created: number; existing: number; refused: number };
 
-/** Up to a thousand lines: the webhooks they hold, and those that could not even be read as one. */
+/** Up to a thousand lines: the webhooks that they hold, and the lines that hold none. */
 export type ImportBatch = { webhooks: readonly NumberedWebhook[]; unreadable: readonly Refusal[] };
 
-/** One import, batch by batch; each is committed when `add` resolves. */
+/** One import, batch by batch; a batch is committed when `add` resolves. */
 export type ImportRun = {
   readonly counts: Readonly<ImportCounts>;
-  /** Answers every refused line of the batch, in order. */
+  /** Returns every rejected line of the batch, in order. */
   add(batch: ImportBatch): Promise<Refusal[]>;
   /** After the last batch. */
   finish(): Promise<void>;
-  /** Whether it came to its end or broke off. */
+  /** In any case, also after an error. */
   close(): Promise<void>;
 };
 
 export type ImportSettings = { entityWebhookLimit: number; change: Change };
 
-/** The audit has one row for the whole import, true after every batch: an import that breaks off is in it too. */
+/** The audit has one row for the whole import, updated with every batch, so that an interrupted import is in it too. */
 export function startImport(db: Database, entityId: string, settings: ImportSettings): ImportRun {
   let counts = noLines();
   let auditId: string | null = null;
@@ -60,8 +60,8 @@ export function startImport(db: Database, entityId: string, settings: ImportSett
 }
 
 /**
- * The same import into a store of its own that is thrown away, with the real one seen beneath it: so it reports what
- * the import would, keeps no lock on the real store, and holds nothing in memory.
+ * A dry run: the same import into a scratch store that is deleted afterwards, counting what the real store holds. So it
+ * reports what the import would, takes no lock on the real store, and needs no memory for the whole file.
  */
 export async function rehearseImport(db: Database, entityId: string, settings: ImportSettings): Promise<ImportRun> {
   const folder = await mkdtemp(join(tmpdir(), 'paybell-dry-run-'));
@@ -72,8 +72,8 @@ export async function rehearseImport(db: Database, entityId: string, settings: I
       return counts;
     },
     async add(batch) {
-      const beneath = await db.snapshot((queries) => readStored(queries, entityId, batch.webhooks));
-      const outcome = await importWhatIsReadable(scratch, entityId, batch, { ...settings, beneath });
+      const alsoStored = await db.snapshot((queries) => readStored(queries, entityId, batch.webhooks));
+      const outcome = await importWhatIsReadable(scratch, entityId, batch, { ...settings, alsoStored });
       counts = addUp(counts, batch, outcome);
       return refusalsOf(batch, outcome);
     },

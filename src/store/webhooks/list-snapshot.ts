@@ -1,6 +1,6 @@
 import type { WebhookListQuery } from '../../contract/webhooks.ts';
-import type { Queries, SqlInteger } from '../database/database.ts';
-import { toWebhook, WEBHOOK_COLUMNS, type WebhookRow } from './list.ts';
+import type { Queries } from '../database/database.ts';
+import { SEQUENCED_WEBHOOK, withoutSequence } from './list.ts';
 
 /** Every filter but the id: a single webhook is found faster in the store. */
 type SnapshotQuery = Omit<WebhookListQuery, 'webhookId'>;
@@ -40,12 +40,13 @@ export class WebhookListSnapshot {
 
   static async read(queries: Queries, entityId: string, revision: number): Promise<WebhookListSnapshot> {
     // The database sorts by URL, because its collation is not JavaScript's order of strings.
-    const rows = await queries.all<WebhookRow & { created_seq: SqlInteger }>(
-      `select ${WEBHOOK_COLUMNS}, created_seq from webhooks where entity_id = $1 order by post_url, id`,
+    const rows = await SEQUENCED_WEBHOOK.all(
+      queries,
+      `select ${SEQUENCED_WEBHOOK.list} from webhooks where entity_id = $1 order by post_url, id`,
       [entityId],
     );
-    const sorted = rows.map((row, inUrlOrder) => ({ row, inUrlOrder, sequence: Number(row.created_seq) }));
-    sorted.sort((a, b) => a.sequence - b.sequence);
+    const sorted = rows.map((row, inUrlOrder) => ({ row, inUrlOrder }));
+    sorted.sort((a, b) => a.row.createdSeq - b.row.createdSeq);
     const byUrl = new Uint16Array(rows.length);
     const starts = new Uint32Array(rows.length + 1);
     const events = new Map<string, number>();
@@ -53,7 +54,7 @@ export class WebhookListSnapshot {
     let end = 0;
     for (const [created, { row, inUrlOrder }] of sorted.entries()) {
       if (!events.has(row.event)) events.set(row.event, events.size);
-      const text = JSON.stringify(toWebhook(row));
+      const text = JSON.stringify(withoutSequence(row));
       texts.push(text);
       end += text.length;
       starts[created + 1] = end;
@@ -63,7 +64,7 @@ export class WebhookListSnapshot {
       revision,
       text: texts.join(''),
       starts,
-      networkIds: Float64Array.from(sorted, ({ row }) => Number(row.network_id)),
+      networkIds: Float64Array.from(sorted, ({ row }) => row.networkId),
       eventIndexes: Uint16Array.from(sorted, ({ row }) => events.get(row.event) ?? 0),
       events: [...events.keys()],
       byUrl,

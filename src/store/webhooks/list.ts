@@ -1,97 +1,86 @@
-import type { Webhook, WebhookList, WebhookListQuery } from '../../contract/webhooks.ts';
-import type { Database, Queries, SqlInteger } from '../database/database.ts';
-import { Parameters } from '../database/sql.ts';
+import { WEBHOOK_FIELDS, type Webhook, type WebhookList, type WebhookListQuery } from '../../contract/webhooks.ts';
+import type { Database, Queries } from '../database/database.ts';
+import { Columns, integer, nullable, Parameters, type RowOf } from '../database/sql.ts';
+import { webhookCountTable, webhookTable } from '../tables.ts';
 
 /**
- * The list operation. The total comes from the counters, and it decides how the page is read:
- * nothing at all past the end, few matches fetched by (entity, network, event) and sorted, many walked along the index
- * of the sort order, from whichever end is nearer. `docs/decisions.md` has the query plans of each on both engines.
+ * The list operation. The total comes from the counters, and it decides how the page is read: not at all past the end,
+ * few matches fetched by (entity, network, event) and sorted, many walked along the index of the sort order, from the
+ * nearer end. `docs/query-plans.md` has the plan of each on both engines.
  */
 
-/** So few are always fetched and sorted: it takes about a millisecond. */
+/** Up to this many matches are always fetched and sorted: it takes about a millisecond. */
 const FEW_MATCHES = 1_000;
 
-/** What it costs to fetch one row, in entries of an index walked past: about 1 µs against 0.05 on SQLite. */
+/** What it costs to fetch one row, in index entries walked past: about 1 µs against 0.05 µs on SQLite. */
 const ENTRIES_PER_ROW = 20;
 
-export const WEBHOOK_COLUMNS = 'id, network_id, event, post_url, created_at';
+/** What the API shows of a webhook. */
+export const SHOWN_WEBHOOK = webhookTable.pick(WEBHOOK_FIELDS);
 
-export type WebhookRow = {
-  id: string;
-  network_id: SqlInteger;
-  event: string;
-  post_url: string;
-  created_at: SqlInteger;
-};
+/** The same with its place in the order of creation, which the API does not show. */
+export const SEQUENCED_WEBHOOK = webhookTable.pick([...WEBHOOK_FIELDS, 'createdSeq']);
 
-export function toWebhook(row: WebhookRow): Webhook {
-  return {
-    webhookId: row.id,
-    networkId: Number(row.network_id),
-    event: row.event,
-    postUrl: row.post_url,
-    dateCreated: Number(row.created_at),
-  };
+export function withoutSequence({ createdSeq: _, ...webhook }: RowOf<typeof SEQUENCED_WEBHOOK>): Webhook {
+  return webhook;
 }
 
 export async function listWebhooks(db: Database, entityId: string, query: WebhookListQuery): Promise<WebhookList> {
   return (await readWebhookList(db, entityId, query)).list;
 }
 
-/** A list and the revision of the entity that it is of. */
-export type DatedList = { revision: number; list: WebhookList };
+/** A list and the revision of the entity at which it was read. */
+export type ListAtRevision = { revision: number; list: WebhookList };
 
-/** Total, page and revision are of one moment. */
-export function readWebhookList(db: Database, entityId: string, query: WebhookListQuery): Promise<DatedList> {
+/** Total, page and revision are read in one snapshot. */
+export function readWebhookList(db: Database, entityId: string, query: WebhookListQuery): Promise<ListAtRevision> {
   return db.snapshot(async (queries) => {
-    const { revision, total: totalResults } = await countDated(queries, entityId, query);
+    const { revision, total: totalResults } = await countAtRevision(queries, entityId, query);
     if (query.webhookId !== undefined) return { revision, list: await findOne(queries, entityId, query) };
     const offset = (query.page - 1) * query.limit;
     if (offset >= totalResults) return { revision, list: { totalResults, webhooks: [] } };
     const window = { offset, count: Math.min(query.limit, totalResults - offset), totalResults };
-    const rows = await readPage(queries, entityId, query, window);
-    return { revision, list: { totalResults, webhooks: rows.map(toWebhook) } };
+    return { revision, list: { totalResults, webhooks: await readPage(queries, entityId, query, window) } };
   });
 }
 
 type Filter = Pick<WebhookListQuery, 'networkId' | 'event'>;
 type Window = { offset: number; count: number; totalResults: number };
 
-/** At most one webhook has the id: the row itself is the total. */
-async function findOne(queries: Queries, entityId: string, query: WebhookListQuery): Promise<WebhookList> {
+/** At most one webhook has the id, so the row itself is the total. */
+async function findOne(
+  queries: Queries,
+  entityId: string,
+  { webhookId, networkId, event, page }: WebhookListQuery,
+): Promise<WebhookList> {
   const parameters = new Parameters();
-  const where = `entity_id = ${parameters.bind(entityId)} and id = ${parameters.bind(query.webhookId ?? '')}`;
-  const rows = await queries.all<WebhookRow>(
-    `select ${WEBHOOK_COLUMNS} from webhooks where ${where}${andFilter(parameters, query)}`,
-    parameters.values,
-  );
-  return { totalResults: rows.length, webhooks: query.page === 1 ? rows.map(toWebhook) : [] };
+  const where = webhookTable.where(parameters, { entityId, webhookId, networkId, event });
+  const sql = `select ${SHOWN_WEBHOOK.list} from webhooks where ${where}`;
+  const webhooks = await SHOWN_WEBHOOK.all(queries, sql, parameters.values);
+  return { totalResults: webhooks.length, webhooks: page === 1 ? webhooks : [] };
 }
 
 export async function countMatches(queries: Pick<Queries, 'get'>, entityId: string, filter: Filter): Promise<number> {
-  return (await countDated(queries, entityId, filter)).total;
+  return (await countAtRevision(queries, entityId, filter)).total;
 }
 
-/** How many match, and the revision of the entity that they are of. */
-export async function countDated(
+const COUNT = new Columns({ total: nullable(integer('sum(webhooks)')), revision: nullable(integer()) });
+
+/** How many webhooks match, and the revision of the entity at that moment. */
+export async function countAtRevision(
   queries: Pick<Queries, 'get'>,
   entityId: string,
-  filter: Filter,
+  { networkId, event }: Filter,
 ): Promise<{ total: number; revision: number }> {
   const parameters = new Parameters();
-  const entity = parameters.bind(entityId);
-  const row = await queries.get<{ total: SqlInteger | null; revision: SqlInteger | null }>(
-    `select sum(webhooks) as total, (select revision from entities where id = ${entity}) as revision
-     from webhook_counts where entity_id = ${entity}${andFilter(parameters, filter)}`,
+  const where = webhookCountTable.where(parameters, { entityId, networkId, event });
+  const row = await COUNT.get(
+    queries,
+    `select ${COUNT.list}, (select revision from entities where id = $1) as revision
+     from webhook_counts where ${where}`,
     parameters.values,
   );
-  return { total: Number(row?.total ?? 0), revision: Number(row?.revision ?? 0) };
-}
-
-function andFilter(parameters: Parameters, filter: Filter): string {
-  const network = filter.networkId === undefined ? '' : ` and network_id = ${parameters.bind(filter.networkId)}`;
-  const event = filter.event === undefined ? '' : ` and event = ${parameters.bind(filter.event)}`;
-  return network + event;
+  return { total: row?.total ?? 0, revision: row?.revision ?? 0 };
 }
 
 async function readPage(
@@ -99,7 +88,7 @@ async function readPage(
   entityId: string,
   query: WebhookListQuery,
   window: Window,
-): Promise<WebhookRow[]> {
+): Promise<Webhook[]> {
   const filtered = query.networkId !== undefined || query.event !== undefined;
   if (filtered && (await areFew(queries, entityId, window))) return fetchAndSort(queries, entityId, query, window);
   return walk(queries, entityId, query, window);
@@ -113,67 +102,74 @@ async function areFew(queries: Queries, entityId: string, { offset, count, total
   return totalResults * ENTRIES_PER_ROW < matchesBefore * entriesPerMatch;
 }
 
-const KEYS = { dateCreated: ['created_seq'], postUrl: ['post_url', 'id'] } as const;
+/** The columns of each sort order, and the one that identifies a row along its index. */
+const ORDERS = {
+  dateCreated: { columns: ['created_seq'], key: 'createdSeq' },
+  postUrl: { columns: ['post_url', 'id'], key: 'webhookId' },
+} as const;
+
+type Direction = WebhookListQuery['sortDir'];
+
+function orderBy(sortBy: WebhookListQuery['sortBy'], direction: Direction): string {
+  return ORDERS[sortBy].columns.map((column) => `${column} ${direction}`).join(', ');
+}
 
 function fetchAndSort(
   queries: Queries,
   entityId: string,
-  query: WebhookListQuery,
+  { networkId, event, sortBy, sortDir }: WebhookListQuery,
   window: Window,
-): Promise<WebhookRow[]> {
+): Promise<Webhook[]> {
   const parameters = new Parameters();
-  const entity = parameters.bind(entityId);
-  const filter = andFilter(parameters, query);
-  // Without a network the index (entity, network, event) serves only when the networks are named.
+  const where = webhookTable.where(parameters, { entityId, networkId, event });
+  // Without a network, the index (entity, network, event) is of use only when the networks are named.
   const networks =
-    query.networkId === undefined
-      ? ` and network_id in (select network_id from webhook_counts where entity_id = ${entity}${filter})`
-      : '';
-  const order = KEYS[query.sortBy].map((key) => `${key} ${query.sortDir}`).join(', ');
-  return queries.all<WebhookRow>(
-    // Apart from the sort by a limit that it never reaches: otherwise SQLite takes the index of the sort order and
-    // reads every row of the entity.
-    `select ${WEBHOOK_COLUMNS} from (
-       select ${WEBHOOK_COLUMNS}, created_seq from webhooks where entity_id = ${entity}${networks}${filter}
+    networkId === undefined ? ` and network_id in (select network_id from webhook_counts where ${where})` : '';
+  return SHOWN_WEBHOOK.all(
+    queries,
+    // The limit of the inner select is never reached. It keeps SQLite from choosing the index of the sort order and
+    // reading every row of the entity.
+    `select ${SHOWN_WEBHOOK.list} from (
+       select ${SEQUENCED_WEBHOOK.names} from webhooks where ${where}${networks}
        limit ${parameters.bind(window.totalResults)}) matches
-     order by ${order} limit ${parameters.bind(window.count)} offset ${parameters.bind(window.offset)}`,
+     order by ${orderBy(sortBy, sortDir)} limit ${parameters.bind(window.count)} offset ${parameters.bind(window.offset)}`,
     parameters.values,
   );
 }
 
-/** Up to here the rows that a page skips cost less than reading its keys apart from its rows. */
+/** Up to here, reading the rows that a page skips costs less than reading keys and rows in two statements. */
 const SHALLOW = 200;
 
-/** Along the index of the sort order, from whichever end is nearer. */
+/** Along the index of the sort order, from the nearer end. */
 async function walk(
   queries: Queries,
   entityId: string,
   query: WebhookListQuery,
   { offset, count, totalResults }: Window,
-): Promise<WebhookRow[]> {
+): Promise<Webhook[]> {
   const behind = totalResults - offset - count;
   const backwards = behind < offset;
   const direction = (query.sortDir === 'asc') !== backwards ? 'asc' : 'desc';
   const skip = backwards ? behind : offset;
   const read = skip <= SHALLOW ? walkRows : walkKeys;
-  const rows = await read(queries, entityId, query, { direction, skip, count });
-  return backwards ? rows.reverse() : rows;
+  const webhooks = await read(queries, entityId, query, { direction, skip, count });
+  return backwards ? webhooks.reverse() : webhooks;
 }
 
-type Walk = { direction: 'asc' | 'desc'; skip: number; count: number };
+type Walk = { direction: Direction; skip: number; count: number };
 
 function walkRows(
   queries: Queries,
   entityId: string,
-  query: WebhookListQuery,
+  { networkId, event, sortBy }: WebhookListQuery,
   { direction, skip, count }: Walk,
-): Promise<WebhookRow[]> {
+): Promise<Webhook[]> {
   const parameters = new Parameters();
-  const where = `entity_id = ${parameters.bind(entityId)}${andFilter(parameters, query)}`;
-  const order = KEYS[query.sortBy].map((key) => `${key} ${direction}`).join(', ');
-  return queries.all<WebhookRow>(
-    `select ${WEBHOOK_COLUMNS} from webhooks where ${where}
-     order by ${order} limit ${parameters.bind(count)} offset ${parameters.bind(skip)}`,
+  const where = webhookTable.where(parameters, { entityId, networkId, event });
+  return SHOWN_WEBHOOK.all(
+    queries,
+    `select ${SHOWN_WEBHOOK.list} from webhooks where ${where}
+     order by ${orderBy(sortBy, direction)} limit ${parameters.bind(count)} offset ${parameters.bind(skip)}`,
     parameters.values,
   );
 }
@@ -186,24 +182,27 @@ function walkRows(
 async function walkKeys(
   queries: Queries,
   entityId: string,
-  query: WebhookListQuery,
+  { networkId, event, sortBy }: WebhookListQuery,
   { direction, skip, count }: Walk,
-): Promise<WebhookRow[]> {
-  const key = query.sortBy === 'dateCreated' ? 'created_seq' : 'id';
-  const parameters = new Parameters();
-  const where = `entity_id = ${parameters.bind(entityId)}${andFilter(parameters, query)}`;
-  const found = await queries.all<{ key: SqlInteger }>(
-    `select ${key} as key from webhooks where ${where}
-     order by ${KEYS[query.sortBy].map((column) => `${column} ${direction}`).join(', ')}
-     limit ${parameters.bind(count)} offset ${parameters.bind(skip)}`,
+): Promise<Webhook[]> {
+  const { key } = ORDERS[sortBy];
+  const keyColumn = webhookTable.pick([key]);
+  const along = new Parameters();
+  const where = webhookTable.where(along, { entityId, networkId, event });
+  const found = await keyColumn.all(
+    queries,
+    `select ${keyColumn.list} from webhooks where ${where}
+     order by ${orderBy(sortBy, direction)} limit ${along.bind(count)} offset ${along.bind(skip)}`,
+    along.values,
+  );
+  const keys = found.map((row) => row[key]);
+  const parameters = new Parameters(entityId);
+  const rows = await SEQUENCED_WEBHOOK.all(
+    queries,
+    `select ${SEQUENCED_WEBHOOK.list} from webhooks
+     where entity_id = $1 and ${webhookTable.columnOf(key)} in ${parameters.list(keys)}`,
     parameters.values,
   );
-  const keys = found.map((row) => row.key);
-  const rows = await queries.all<WebhookRow & { key: SqlInteger }>(
-    `select ${WEBHOOK_COLUMNS}, ${key} as key from webhooks
-     where entity_id = $1 and ${key} in (${keys.map((_, index) => `$${index + 2}`).join(', ')})`,
-    [entityId, ...keys],
-  );
-  const byKey = new Map(rows.map((row) => [row.key, row]));
-  return keys.flatMap((each) => byKey.get(each) ?? []);
+  const byKey = new Map<string | number, RowOf<typeof SEQUENCED_WEBHOOK>>(rows.map((row) => [row[key], row]));
+  return keys.flatMap((each) => byKey.get(each) ?? []).map(withoutSequence);
 }

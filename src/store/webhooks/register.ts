@@ -1,15 +1,16 @@
-import type { NetworkEvent, Webhook } from '../../contract/webhooks.ts';
+import { type NetworkEvent, WEBHOOK_FIELDS, type Webhook } from '../../contract/webhooks.ts';
 import { DomainError } from '../../domain/errors.ts';
-import type { Database, Queries, SqlInteger } from '../database/database.ts';
+import type { Database, Queries } from '../database/database.ts';
 import { chunks, valuesList } from '../database/sql.ts';
 import { newId } from '../new-id.ts';
+import { entityTable, webhookTable } from '../tables.ts';
 import { type Change, recordChange } from '../tenants/audit.ts';
 import { checkEntityLimit, type Limits, once, raiseCounts } from './counts.ts';
-import { toWebhook, WEBHOOK_COLUMNS, type WebhookRow } from './list.ts';
+import { SHOWN_WEBHOOK } from './list.ts';
 
 export type RegisterOptions = { postUrl: string; pairs: readonly NetworkEvent[] } & Limits;
 
-/** One webhook for each pair, all or none; those that were there already come back as they are. */
+/** One webhook for each pair, all or none; those that exist already are returned as they are. */
 export function registerWebhooks(
   db: Database,
   entityId: string,
@@ -17,8 +18,8 @@ export function registerWebhooks(
   change: Change,
 ): Promise<{ created: number; webhooks: Webhook[] }> {
   return db.transaction(async (queries) => {
-    const turn = await lockEntity(queries, entityId, options.pairs.length, change.nowS);
-    const inserted = await insertMissing(queries, entityId, options, turn);
+    const lock = await lockEntity(queries, entityId, options.pairs.length, change.nowS);
+    const inserted = await insertMissing(queries, entityId, options, lock);
     if (inserted.length > 0) {
       await raiseCounts(queries, entityId, inserted.map(once));
       await checkEntityLimit(queries, entityId, options.entityWebhookLimit);
@@ -32,85 +33,85 @@ export function registerWebhooks(
   });
 }
 
-export type Turn = { lastSeq: number; datedAt: number };
+/** The last of the sequence numbers that were reserved, and the date that new webhooks get. */
+export type EntityLock = { lastSeq: number; datedAt: number };
+
+const LOCKED_ENTITY = entityTable.pick(['revision', 'webhooksDatedAt']);
 
 /**
- * Raising the revision comes first in every write to an entity's webhooks. It is the entity's lock, so writers queue
- * instead of dead-locking over counters; it reserves `slots` numbers of the creation sequence; and it makes every
- * answer cached under the old revision out of date at the moment of the commit.
+ * Raising the revision comes first in every write to an entity's webhooks. It is the entity lock, so writers queue
+ * instead of deadlocking over counters; it reserves `slots` numbers of the creation sequence; and from the moment of the
+ * commit, everything cached under the old revision is out of date.
  */
-export async function lockEntity(queries: Queries, entityId: string, slots: number, nowS: number): Promise<Turn> {
-  const row = await queries.get<{ revision: SqlInteger; webhooks_dated_at: SqlInteger }>(
+export async function lockEntity(queries: Queries, entityId: string, slots: number, nowS: number): Promise<EntityLock> {
+  const entity = await LOCKED_ENTITY.get(
+    queries,
     `update entities set revision = revision + $2,
        webhooks_dated_at = case when webhooks_dated_at < $3 then $3 else webhooks_dated_at end
-     where id = $1 returning revision, webhooks_dated_at`,
+     where id = $1 returning ${LOCKED_ENTITY.list}`,
     [entityId, Math.max(slots, 1), nowS],
   );
-  if (row === undefined) throw new DomainError('entity_not_found', { entityId });
-  return { lastSeq: Number(row.revision), datedAt: Number(row.webhooks_dated_at) };
+  if (entity === undefined) throw new DomainError('entity_not_found', { entityId });
+  return { lastSeq: entity.revision, datedAt: entity.webhooksDatedAt };
 }
 
 function insertMissing(
   queries: Queries,
   entityId: string,
   { postUrl, pairs }: RegisterOptions,
-  { lastSeq, datedAt }: Turn,
+  { lastSeq, datedAt }: EntityLock,
 ): Promise<NetworkEvent[]> {
   const firstSeq = lastSeq - pairs.length + 1;
-  const rows = pairs.map((pair, index) => ({
-    ...pair,
+  const rows = pairs.map(({ networkId, event }, index) => ({
+    entityId,
     webhookId: newId('wh'),
+    networkId,
+    event,
     postUrl,
     createdSeq: firstSeq + index,
     dateCreated: datedAt,
   }));
-  return insertWebhooks(queries, entityId, rows);
+  return insertWebhooks(queries, rows);
 }
 
-export type NewWebhook = Webhook & { createdSeq: number };
+const NEW_WEBHOOK = webhookTable.insertion(['entityId', 'createdSeq', ...WEBHOOK_FIELDS]);
 
-/** Under the entity's lock. Answers what was not registered yet, and so is new. */
-export async function insertWebhooks(
-  queries: Queries,
-  entityId: string,
-  webhooks: readonly NewWebhook[],
-): Promise<NetworkEvent[]> {
+const CELL = webhookTable.pick(['networkId', 'event']);
+
+export type NewWebhook = Webhook & { entityId: string; createdSeq: number };
+
+/** Under the entity lock. Returns what was not registered before. */
+export async function insertWebhooks(queries: Queries, webhooks: readonly NewWebhook[]): Promise<NetworkEvent[]> {
   const inserted: NetworkEvent[] = [];
   for (const chunk of chunks(webhooks)) {
-    const rows = await queries.all<{ network_id: SqlInteger; event: string }>(
-      `insert into webhooks (entity_id, id, network_id, event, post_url, created_seq, created_at)
-       values ${valuesList(chunk.length, 7)}
-       on conflict (entity_id, network_id, event, post_url) do nothing returning network_id, event`,
-      chunk.flatMap((row) => [
-        entityId,
-        row.webhookId,
-        row.networkId,
-        row.event,
-        row.postUrl,
-        row.createdSeq,
-        row.dateCreated,
-      ]),
+    const cells = await CELL.all(
+      queries,
+      `${NEW_WEBHOOK.text(chunk.length)}
+       on conflict (entity_id, network_id, event, post_url) do nothing returning ${CELL.list}`,
+      NEW_WEBHOOK.parameters(chunk),
     );
-    for (const row of rows) inserted.push({ networkId: Number(row.network_id), event: row.event });
+    inserted.push(...cells);
   }
   return inserted;
 }
 
+const SHOWN_OF_W = SHOWN_WEBHOOK.of('w.');
+
 async function readPairs(queries: Queries, entityId: string, options: RegisterOptions): Promise<Webhook[]> {
   const found = new Map<string, Webhook>();
   for (const chunk of chunks(options.pairs)) {
-    const rows = await queries.all<WebhookRow>(
+    const webhooks = await SHOWN_WEBHOOK.all(
+      queries,
       `with wanted (network_id, event) as (values ${valuesList(chunk.length, 2, 2, ['bigint', 'text'])})
-       select ${WEBHOOK_COLUMNS.split(', ').map((column) => `w.${column}`)}
-       from wanted p cross join webhooks w
+       select ${SHOWN_OF_W} from wanted p cross join webhooks w
        where w.entity_id = $1 and w.post_url = $2 and w.network_id = p.network_id and w.event = p.event`,
       [entityId, options.postUrl, ...chunk.flatMap(({ networkId, event }) => [networkId, event])],
     );
-    for (const row of rows) found.set(pairKey(Number(row.network_id), row.event), toWebhook(row));
+    for (const webhook of webhooks) found.set(pairKey(webhook), webhook);
   }
-  return options.pairs.flatMap(({ networkId, event }) => found.get(pairKey(networkId, event)) ?? []);
+  return options.pairs.flatMap((pair) => found.get(pairKey(pair)) ?? []);
 }
 
-function pairKey(networkId: number, event: string): string {
+function pairKey({ networkId, event }: NetworkEvent): string {
   return `${networkId} ${event}`;
 }

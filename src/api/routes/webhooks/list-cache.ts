@@ -2,7 +2,7 @@ import { BoundedMap } from '../../../bounded-map.ts';
 import type { WebhookListQuery } from '../../../contract/webhooks.ts';
 import type { Counter, Family } from '../../../metrics/registry.ts';
 import type { Database } from '../../../store/database/database.ts';
-import { countDated, readWebhookList } from '../../../store/webhooks/list.ts';
+import { countAtRevision, readWebhookList } from '../../../store/webhooks/list.ts';
 import { WebhookListSnapshot } from '../../../store/webhooks/list-snapshot.ts';
 import { etagOf, respondTagged, type Tagged } from '../../http/responses.ts';
 
@@ -124,7 +124,7 @@ export class WebhookListCache {
 
   async #readSnapshot(entityId: string, seenAtRevision: number): Promise<WebhookListSnapshot | null> {
     const snapshot = await this.db.snapshot(async (queries) => {
-      const { total, revision } = await countDated(queries, entityId, {});
+      const { total, revision } = await countAtRevision(queries, entityId, {});
       return total > MAX_SNAPSHOT_WEBHOOKS ? null : WebhookListSnapshot.read(queries, entityId, revision);
     });
     if (snapshot === null) this.#seenEntities.set(entityId, { revision: seenAtRevision, tooLarge: true });

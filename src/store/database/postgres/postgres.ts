@@ -204,7 +204,8 @@ class ConnectionQueries implements Queries {
 }
 
 async function statement<Row>(client: SQL, sql: string, params: readonly SqlValue[]): Promise<Row[]> {
-  return (await client.unsafe(sql, [...params])) as Row[];
+  // A plain array: Bun's own has the command and the count of rows as further properties.
+  return Array.from<Row>(await client.unsafe(sql, [...params]));
 }
 
 /** Classes of SQLSTATE in which the server, not the statement, is at fault; among them deadlock and serialization. */

@@ -1,0 +1,156 @@
+import type { AuditAction } from '../contract/audit.ts';
+import type { Redelivery } from '../contract/deliveries.ts';
+import type { AttemptError, AttemptKind, DeliveryStatus, SuspendReason } from '../domain/attempt.ts';
+import type { DestinationKey } from '../domain/destination.ts';
+import { integer, json, nullable, seconds, Table, text } from './database/sql.ts';
+
+/**
+ * Every table with its columns, each under the name that the code uses. The migrations say what a column is for.
+ * Dates of the API are Unix seconds; where a column holds milliseconds, it is declared a second time with `seconds`.
+ */
+
+export const entityTable = new Table('entities', {
+  entityId: text('id'),
+  name: text('name'),
+  revision: integer('revision'),
+  webhooksDatedAt: integer('webhooks_dated_at'),
+  noticeUrl: nullable(text('notice_url')),
+  dateCreated: integer('created_at'),
+});
+
+export const apiKeyTable = new Table('api_keys', {
+  keyId: text('id'),
+  entityId: text('entity_id'),
+  keyHash: text('key_hash'),
+  name: text('name'),
+  lastFour: text('last_four'),
+  permissions: text('permissions'),
+  dateCreated: integer('created_at'),
+  dateExpires: nullable(integer('expires_at')),
+  dateRevoked: nullable(integer('revoked_at')),
+  dateLastUsed: nullable(integer('last_used_at')),
+});
+
+export const auditTable = new Table('audit', {
+  entityId: text('entity_id'),
+  auditId: text('id'),
+  actor: text('actor'),
+  action: text<AuditAction>('action'),
+  target: text('target'),
+  before: nullable(json('before')),
+  after: nullable(json('after')),
+  dateCreated: integer('created_at'),
+});
+
+export const secretTable = new Table('signing_secrets', {
+  entityId: text('entity_id'),
+  secretId: text('id'),
+  sealed: text('sealed'),
+  dateCreated: integer('created_at'),
+  dateExpires: nullable(integer('expires_at')),
+});
+
+export const webhookTable = new Table('webhooks', {
+  entityId: text('entity_id'),
+  webhookId: text('id'),
+  networkId: integer('network_id'),
+  event: text('event'),
+  postUrl: text('post_url'),
+  createdSeq: integer('created_seq'),
+  dateCreated: integer('created_at'),
+  suspendedAt: nullable(integer('suspended_at')),
+  suspendedReason: nullable(text<SuspendReason>('suspended_reason')),
+  failingSinceMs: nullable(integer('failing_since_ms')),
+});
+
+export const webhookCountTable = new Table('webhook_counts', {
+  entityId: text('entity_id'),
+  networkId: integer('network_id'),
+  event: text('event'),
+  webhooks: integer('webhooks'),
+});
+
+export const eventTable = new Table('events', {
+  entityId: text('entity_id'),
+  eventId: text('id'),
+  event: text('event'),
+  networkId: integer('network_id'),
+  body: text('body'),
+  deliveries: integer('deliveries'),
+  createdAtMs: integer('created_at_ms'),
+  dateCreated: seconds('created_at_ms'),
+});
+
+export const deliveryTable = new Table('deliveries', {
+  entityId: text('entity_id'),
+  deliveryId: text('id'),
+  eventId: text('event_id'),
+  webhookId: text('webhook_id'),
+  event: text('event'),
+  networkId: integer('network_id'),
+  postUrl: text('post_url'),
+  destination: text<DestinationKey>('destination'),
+  status: text<DeliveryStatus>('status'),
+  attempts: integer('attempts'),
+  steps: integer('steps'),
+  dueMs: nullable(integer('due_ms')),
+  nextAttemptMs: nullable(integer('next_attempt_ms')),
+  dateNextAttempt: nullable(seconds('next_attempt_ms')),
+  claimed: integer('claimed'),
+  claimToken: integer('claim_token'),
+  redeliver: integer('redeliver'),
+  redeliveryId: nullable(text('redelivery_id')),
+  createdAtMs: integer('created_at_ms'),
+  dateCreated: seconds('created_at_ms'),
+  deliveredAtMs: nullable(integer('delivered_at_ms')),
+  dateDelivered: nullable(seconds('delivered_at_ms')),
+  lastStatusCode: nullable(integer('last_status_code')),
+  lastError: nullable(text<AttemptError>('last_error')),
+});
+
+export const attemptTable = new Table('attempts', {
+  entityId: text('entity_id'),
+  deliveryId: text('delivery_id'),
+  attempt: integer('attempt'),
+  kind: text<AttemptKind>('kind'),
+  postUrl: text('post_url'),
+  startedAtMs: integer('started_at_ms'),
+  durationMs: integer('duration_ms'),
+  statusCode: nullable(integer('status_code')),
+  error: nullable(text<AttemptError>('error')),
+  response: nullable(text('response')),
+});
+
+export const redeliveryTable = new Table('redeliveries', {
+  entityId: text('entity_id'),
+  redeliveryId: text('id'),
+  filter: json('filter'),
+  status: text<Redelivery['status']>('status'),
+  total: integer('total'),
+  seen: integer('seen'),
+  queued: integer('queued'),
+  cursorCreatedAtMs: integer('cursor_created_at_ms'),
+  cursorId: text('cursor_id'),
+  untilMs: integer('until_ms'),
+  dateCreated: integer('created_at'),
+  dateFinished: nullable(integer('finished_at')),
+});
+
+export const healthTable = new Table('webhook_health', {
+  entityId: text('entity_id'),
+  webhookId: text('webhook_id'),
+  failuresInARow: integer('failures_in_a_row'),
+  lastSuccessMs: nullable(integer('last_success_ms')),
+  dateLastSuccess: nullable(seconds('last_success_ms')),
+  lastFailureMs: nullable(integer('last_failure_ms')),
+  dateLastFailure: nullable(seconds('last_failure_ms')),
+});
+
+export const statsTable = new Table('stats', {
+  entityId: text('entity_id'),
+  seconds: integer('seconds'),
+  destination: text('destination'),
+  startS: integer('start_s'),
+  slot: integer('slot'),
+  total: integer('total'),
+});
