@@ -1,7 +1,7 @@
 import type { App } from '../../src/api/app.ts';
 import { call } from '../support/api.ts';
 
-/** The parts of the OpenAPI document that requests are made from and answers are held to. */
+/** The parts of the OpenAPI document that requests are generated from and responses are checked against. */
 
 export type Schema = {
   $ref?: string;
@@ -20,13 +20,13 @@ export type Schema = {
 };
 
 type Content = Record<string, { schema: Schema; examples?: Record<string, unknown> }>;
-export type DocumentedAnswer = { content?: Content };
+export type DocumentedResponse = { content?: Content };
 
 type Described = {
   'x-permission'?: string;
   parameters?: { name: string; in: string; schema: Schema }[];
   requestBody?: { content: Content };
-  responses: Record<string, DocumentedAnswer>;
+  responses: Record<string, DocumentedResponse>;
 };
 
 export type ApiDocument = {
@@ -41,7 +41,7 @@ export type FuzzedOperation = {
   readonly isForOperator: boolean;
   readonly query: readonly { name: string; schema: Schema }[];
   readonly body: { readonly contentType: string; readonly schema: Schema } | null;
-  readonly answers: Readonly<Record<string, DocumentedAnswer>>;
+  readonly responses: Readonly<Record<string, DocumentedResponse>>;
 };
 
 export async function readDocument(app: App): Promise<ApiDocument> {
@@ -59,7 +59,7 @@ export function operationsIn(document: ApiDocument): FuzzedOperation[] {
         isForOperator: described['x-permission'] === 'operator',
         query: (described.parameters ?? []).filter((parameter) => parameter.in === 'query'),
         body: contentType === undefined || content === undefined ? null : { contentType, schema: content.schema },
-        answers: described.responses,
+        responses: described.responses,
       };
     }),
   );

@@ -7,8 +7,8 @@ import type { Database } from '../../src/store/database/database.ts';
 import { createTenant, TEST_BOX, type Tenant, testApp } from '../support/api.ts';
 import { type ApiDocument, type FuzzedOperation, operationsIn, readDocument } from './document.ts';
 import { type Credentials, type FuzzedId, type FuzzedRequest, fuzzedRequests } from './request-arbitrary.ts';
-import { AnswerCheck } from './response-check.ts';
-import type { OpenRoad, OutgoingRequest, Road } from './sequences.ts';
+import { ResponseCheck } from './response-check.ts';
+import type { OpenTransport, OutgoingRequest, Transport } from './transports.ts';
 
 const ADMIN_KEY = 'operator-key-0123456789-abcdefghij';
 const SETTINGS = { ADMIN_KEY, EXTRA_EVENTS: 'RefundIssued', ENTITY_WEBHOOK_LIMIT: '1000' };
@@ -21,64 +21,64 @@ const OUTCOMES: readonly Outcome[] = [
   { kind: 'error', error: 'blocked_address', durationMs: 0 },
 ];
 
-/** One service under fire: what is sent, what came back, and which ids the service has given out so far. */
+/** A service that receives fuzzed requests, with counts of its responses and the ids that it has returned so far. */
 export class FuzzRun implements AsyncDisposable {
-  /** By operation and status: whoever reads it sees whether anything got past the door. */
+  /** Counts by operation and status, which show whether requests get past authentication. */
   readonly statuses = new Map<string, number>();
   sent = 0;
   unsendable = 0;
   readonly #ids: string[] = [];
-  readonly #check: AnswerCheck;
+  readonly #check: ResponseCheck;
 
   private constructor(
     private readonly document: ApiDocument,
     private readonly operations: readonly FuzzedOperation[],
     private readonly owner: Tenant,
     private readonly stranger: Tenant,
-    private readonly road: Road,
+    private readonly transport: Transport,
   ) {
-    this.#check = new AnswerCheck(document);
+    this.#check = new ResponseCheck(document);
   }
 
-  static async start(db: Database, open: OpenRoad): Promise<FuzzRun> {
-    // Nothing leaves the process: whatever a test post is sent to answers from here.
+  static async start(db: Database, open: OpenTransport): Promise<FuzzRun> {
+    // No test request leaves the process: the outcomes are made up here.
     const tools = {
       ...createAttemptTools(loadConfig(SETTINGS), db, TEST_BOX),
       sender: { send: async () => outcomes.next().value },
     };
-    const outcomes = inTurn(OUTCOMES);
+    const outcomes = cycle(OUTCOMES);
     const app = testApp(db, SETTINGS, { sendTest: (...post) => sendTestRequest(tools, ...post) });
     const document = await readDocument(app);
     const [owner, stranger] = [await createTenant(db), await createTenant(db)];
     return new FuzzRun(document, operationsIn(document), owner, stranger, open(app));
   }
 
-  /** Throws with the smallest request that was answered wrongly, and the seed that finds it again. */
+  /** Throws an error with the smallest request that has a wrong response, and the seed that repeats it. */
   async fire(requests: number, seed: number): Promise<void> {
     const property = fc.asyncProperty(fuzzedRequests(this.document, this.operations), async (request) => {
-      const faults = await this.try(request);
-      if (faults.length > 0) throw new Error(`${show(this.outgoing(request))}: ${faults.join('; ')}`);
+      const violations = await this.try(request);
+      if (violations.length > 0) throw new Error(`${show(this.outgoing(request))}: ${violations.join('; ')}`);
     });
     await fc.assert(property, { numRuns: requests, seed, endOnFailure: false });
   }
 
   async try(request: FuzzedRequest): Promise<string[]> {
     const outgoing = this.outgoing(request);
-    const seen = await this.road.send(outgoing);
-    if (seen === null) {
+    const response = await this.transport.send(outgoing);
+    if (response === null) {
       this.unsendable++;
       return [];
     }
     this.sent++;
     const operation = this.operationAt(outgoing);
-    const key = `${operation?.name ?? 'nothing'} ${seen.status}`;
+    const key = `${operation?.name ?? 'nothing'} ${response.status}`;
     this.statuses.set(key, (this.statuses.get(key) ?? 0) + 1);
-    this.#learn(seen.body);
-    return this.#check.faultsOf(operation, outgoing, seen);
+    this.#learn(response.body);
+    return this.#check.violationsOf(operation, outgoing, response);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.road.close();
+    await this.transport.close();
   }
 
   outgoing({
@@ -91,7 +91,7 @@ export class FuzzRun implements AsyncDisposable {
     contentType,
     headers,
     body,
-    spoiler,
+    malformation,
   }: FuzzedRequest): OutgoingRequest {
     const { path: pattern = '' } = this.operations.find(({ name }) => name === operation) ?? {};
     const path = pattern.replace(/\{(\w+)\}/, (_, name) => encode(this.#idFor(name, id)));
@@ -105,12 +105,12 @@ export class FuzzRun implements AsyncDisposable {
         ...(contentType === null ? [] : [['content-type', contentType] as const]),
         ...headers,
       ],
-      spoiler,
+      malformation,
       body: method === 'GET' || method === 'HEAD' ? null : body,
     };
   }
 
-  /** Null where the target is of no operation, or spelt so that only the router can say of which. */
+  /** Null where the target belongs to no operation, or is written so that only the router can tell to which. */
   operationAt({ method, target }: OutgoingRequest): FuzzedOperation | null {
     const segments = (target.split(/[?#]/)[0] ?? '').split('/');
     if (segments.some((segment) => /^(\.|%2e)*$/i.test(segment) && segment !== '')) return null;
@@ -129,27 +129,27 @@ export class FuzzRun implements AsyncDisposable {
     return known[id.nth % (known.length || 1)] ?? 'wh_00000000000000000000000000000000';
   }
 
-  #credentials(who: Credentials): [string, string][] {
-    if (who === 'none') return [];
-    if (typeof who === 'object')
+  #credentials(caller: Credentials): [string, string][] {
+    if (caller === 'none') return [];
+    if (typeof caller === 'object')
       return [
-        ['api-key', who.key],
-        ['entity-id', who.entity],
+        ['api-key', caller.key],
+        ['entity-id', caller.entity],
       ];
     const key = {
       owner: this.owner.apiKey,
       operator: ADMIN_KEY,
       stranger: this.stranger.apiKey,
       mixed: this.owner.apiKey,
-    }[who];
-    const entity = who === 'owner' || who === 'operator' ? this.owner.entityId : this.stranger.entityId;
+    }[caller];
+    const entity = caller === 'owner' || caller === 'operator' ? this.owner.entityId : this.stranger.entityId;
     return [
       ['api-key', key],
       ['entity-id', entity],
     ];
   }
 
-  /** The newest ids, without the keys of the run itself: revoking them would end the run at the door. */
+  /** Keeps the newest ids, except for the keys of this run: with those revoked, every request would be rejected. */
   #learn(body: string): void {
     for (const [id] of body.matchAll(GIVEN_ID)) {
       if (id === this.owner.keyId || id === this.stranger.keyId || this.#ids.includes(id)) continue;
@@ -159,7 +159,7 @@ export class FuzzRun implements AsyncDisposable {
   }
 }
 
-function* inTurn<Value>(values: readonly Value[]): Generator<Value, never> {
+function* cycle<Value>(values: readonly Value[]): Generator<Value, never> {
   while (true) yield* values;
 }
 
@@ -170,12 +170,12 @@ function matches(pattern: readonly string[], segments: readonly string[]): boole
   );
 }
 
-function show({ method, target, body, spoiler }: OutgoingRequest): string {
+function show({ method, target, body, malformation }: OutgoingRequest): string {
   const what = body === null ? 'no body' : String(body).slice(0, 200);
-  return `${method} ${target.slice(0, 200)} with ${what} and ${spoiler ?? 'nothing broken'}`;
+  return `${method} ${target.slice(0, 200)} with ${what} and ${malformation ?? 'no malformation'}`;
 }
 
-/** As it stands where it is percent-encoded already, so that `%zz` and `%00` arrive as such. */
+/** Leaves text unchanged that may be percent-encoded already, so that `%zz` and `%00` are sent as such. */
 function encode(text: string): string {
   if (/^[\w.~%-]+$/.test(text)) return text;
   return encodeURIComponent(text.toWellFormed());

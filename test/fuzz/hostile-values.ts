@@ -1,6 +1,6 @@
-/** Values that have broken parsers, stores and routers before. None looks like a leak of our own insides when it is echoed. */
+/** Values that are known to break parsers, stores and routers. None matches the pattern for leaks when it is echoed. */
 
-/** What `Number()` takes or makes of itself, and the edges of what a number can hold. */
+/** Texts that `Number()` converts in surprising ways, and the limits of numbers. */
 export const HOSTILE_NUMBERS: readonly string[] = [
   '',
   ' ',
@@ -41,7 +41,7 @@ export const HOSTILE_NUMBERS: readonly string[] = [
   '1'.repeat(400),
 ];
 
-/** Names that every object has, whether or not somebody put them there. */
+/** Names that every object inherits. */
 export const PROTOTYPE_KEYS: readonly string[] = [
   '__proto__',
   'constructor',
@@ -106,7 +106,7 @@ export const HOSTILE_STRINGS: readonly string[] = [
   'ä'.repeat(1_000),
 ];
 
-/** What a URL parser makes a private address of, or drops in silence. */
+/** URLs that a parser turns into a private address, or accepts with parts dropped. */
 export const HOSTILE_URLS: readonly string[] = [
   'https://2130706433/',
   'https://0x7f.1/',
@@ -130,7 +130,7 @@ export const HOSTILE_URLS: readonly string[] = [
   `https://example.com/${'x'.repeat(2_100)}`,
 ];
 
-/** Texts for the place of a body: JSON that is not quite, or that is too much of it. */
+/** Texts for bodies: invalid JSON, and JSON that is too large or too deep. */
 export const HOSTILE_JSON: readonly string[] = [
   '',
   ' ',
@@ -177,7 +177,7 @@ export const HOSTILE_JSON: readonly string[] = [
   `{${Array.from({ length: 10_000 }, (_, index) => `"k${index}":0`).join(',')}}`,
 ];
 
-/** Bytes that are no text at all. */
+/** Bytes that are not valid UTF-8. */
 export const HOSTILE_BYTES: readonly Uint8Array<ArrayBuffer>[] = [
   new Uint8Array([0xff]),
   new Uint8Array([0xc3]),
@@ -203,7 +203,7 @@ export const HOSTILE_TYPES: readonly string[] = [
   ';'.repeat(1_000),
 ];
 
-/** Header values that can be sent: what cannot be is for the sockets alone. */
+/** Header values that `fetch` can send. Others are sent over a socket only. */
 export const HOSTILE_HEADERS: readonly string[] = [
   '',
   ',',

@@ -4,11 +4,11 @@ import { openDatabase } from '../../src/store/database/open.ts';
 import { stopPostgres } from '../support/postgres.ts';
 import { createTarget, ENGINES, type Engine } from '../support/stores.ts';
 import { FuzzRun } from './fuzz-run.ts';
-import { intoTheApp, throughASocket } from './sequences.ts';
+import { inProcess, overSocket } from './transports.ts';
 
 /**
- * The long form: `npm run fuzz -- --requests 50000 --seed 7`. A quarter of the requests each goes into the app and through
- * a socket, on SQLite and on PostgreSQL. Exits 1 at the first answer that is not what the document says.
+ * `npm run fuzz -- --requests 50000 --seed 7` sends a quarter of the requests each in process and over a socket, on SQLite
+ * and on PostgreSQL. Exits with 1 at the first response that differs from the OpenAPI document.
  */
 
 const { values } = parseArgs({
@@ -16,21 +16,21 @@ const { values } = parseArgs({
 });
 const requests = Number(values.requests);
 const seed = Number(values.seed ?? Math.trunc(Math.random() * 0x7fffffff));
-const ROADS = { 'into the app': intoTheApp, 'through a socket': throughASocket };
+const TRANSPORTS = { 'in process': inProcess, 'over a socket': overSocket };
 
 async function fuzz(engine: Engine): Promise<void> {
   const { target, remove } = await createTarget(engine);
   const db = await openDatabase(target);
   await migrate(db);
-  for (const [name, road] of Object.entries(ROADS)) {
-    await using run = await FuzzRun.start(db, road);
+  for (const [name, transport] of Object.entries(TRANSPORTS)) {
+    await using run = await FuzzRun.start(db, transport);
     await run.fire(Math.ceil(requests / ENGINES.length / 2), seed);
     const byStatus = Object.groupBy(run.statuses, ([key]) => key.split(' ').at(-1) ?? '');
     const counts = Object.entries(byStatus).map(
       ([status, all = []]) => `${status}: ${all.reduce((sum, [, count]) => sum + count, 0)}`,
     );
     console.log(
-      `${engine}, ${name}: ${run.sent} sent, ${run.unsendable} not sendable, none answered wrongly (${counts.join(', ')})`,
+      `${engine}, ${name}: ${run.sent} sent, ${run.unsendable} not sendable, no wrong response (${counts.join(', ')})`,
     );
   }
   await db.close();

@@ -10,9 +10,9 @@ import {
   HOSTILE_URLS,
   PROTOTYPE_KEYS,
 } from './hostile-values.ts';
-import { SPOILERS, type Spoiler } from './sequences.ts';
+import { MALFORMATIONS, type Malformation } from './transports.ts';
 
-/** Where an id belongs: one that the service gave out, chosen when the request is sent, or whatever text. */
+/** An id that the service has returned, chosen when the request is sent, or any text. */
 export type FuzzedId = { readonly nth: number } | { readonly text: string };
 
 export type Credentials =
@@ -23,7 +23,7 @@ export type Credentials =
   | 'mixed'
   | { readonly key: string; readonly entity: string };
 
-/** A request before anything of it is known to be sendable: ids and credentials are filled in when it is sent. */
+/** A request without its ids and credentials, which are filled in when it is sent. */
 export type FuzzedRequest = {
   /** Its name, so that a counterexample can be read. */
   readonly operation: string;
@@ -35,7 +35,7 @@ export type FuzzedRequest = {
   readonly contentType: string | null;
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: string | Uint8Array<ArrayBuffer> | null;
-  readonly spoiler: Spoiler | null;
+  readonly malformation: Malformation | null;
 };
 
 const anyText = fc.oneof(
@@ -75,7 +75,7 @@ const RAW_QUERIES = [
 
 const OTHER_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
-const spoilers = Object.keys(SPOILERS) as Spoiler[];
+const malformations = Object.keys(MALFORMATIONS) as Malformation[];
 
 const HEADER_NAMES = [
   'if-match',
@@ -90,7 +90,7 @@ const HEADER_NAMES = [
   'access-control-request-method',
 ];
 
-/** Values that the schema allows, as far as a schema can say. */
+/** Values that the schema allows. */
 function valid(document: ApiDocument, given: Schema): fc.Arbitrary<unknown> {
   const schema = resolveSchema(document, given);
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
@@ -133,8 +133,8 @@ function validObject(document: ApiDocument, { properties = {}, required = [] }: 
   return fc.record(fields, { requiredKeys: required });
 }
 
-/** A body that was right, with one thing wrong. */
-function spoilt(right: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
+/** A valid body with one error. */
+function withOneError(right: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   return fc
     .tuple(right, fc.constantFrom('replace', 'add', 'remove', 'wrap'), fc.nat(), anyText, anyJson)
     .map(([value, how, at, name, junk]) => {
@@ -143,7 +143,7 @@ function spoilt(right: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
       if (how === 'add') entries.push([name, junk]);
       else if (how === 'remove') entries.splice(at % (entries.length || 1), 1);
       else if (entries.length > 0) entries[at % entries.length] = [entries[at % entries.length]?.[0] ?? '', junk];
-      // Not an assignment, which would set the prototype instead of a field that is called so.
+      // Not an assignment, since that would set the prototype for the name `__proto__`.
       return Object.fromEntries(entries);
     });
 }
@@ -157,7 +157,7 @@ function bodies(document: ApiDocument, { body }: FuzzedOperation): fc.Arbitrary<
   const right = valid(document, body.schema);
   const one = fc.oneof(
     { weight: 5, arbitrary: right },
-    { weight: 4, arbitrary: spoilt(right) },
+    { weight: 4, arbitrary: withOneError(right) },
     { weight: 1, arbitrary: anyJson },
   );
   const text = body.contentType.includes('ndjson')
@@ -197,7 +197,7 @@ function credentials({ isForOperator }: FuzzedOperation): fc.Arbitrary<Credentia
   );
 }
 
-/** Mostly requests that get past the checks at the door, since what is behind them is what can break. */
+/** Mostly requests that pass authentication and routing, since the code after them is more likely to fail. */
 export function fuzzedRequests(
   document: ApiDocument,
   operations: readonly FuzzedOperation[],
@@ -215,7 +215,7 @@ export function fuzzedRequests(
         maxLength: 2,
       }),
       body: bodies(document, operation),
-      spoiler: mostly(null, fc.constantFrom(...spoilers)),
+      malformation: mostly(null, fc.constantFrom(...malformations)),
     }),
   );
 }

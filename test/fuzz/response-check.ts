@@ -1,19 +1,19 @@
 import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020.js';
 import { PROBLEMS, type ProblemCode } from '../../src/contract/problems.ts';
 import type { ApiDocument, FuzzedOperation } from './document.ts';
-import type { OutgoingRequest, Seen } from './sequences.ts';
+import type { OutgoingRequest, ReceivedResponse } from './transports.ts';
 
 const PROBLEM_TYPE = 'application/problem+json';
-/** The one 5xx that speaks of the request and not of us. */
+/** The only 5xx that is caused by the request. */
 const VERSION_NOT_SUPPORTED = 505;
-/** A hundred faults of a hundred characters or two: more than that is an answer that somebody else has paid for. */
+/** Enough for a hundred input errors: a larger response would let a client amplify its request. */
 const MAX_PROBLEM_CHARACTERS = 64_000;
-/** Nothing of the inside: stacks, SQL, files, keys. */
+/** Internals that must not leak: stack traces, SQL, file names, keys. */
 const LEAK =
   /\bat .+:\d+|\b(select|insert into|update|delete from) .+\b(from|values|set|where)\b|\.ts\b|\/src\/|node_modules|pbk_|SQLITE_|ERR_POSTGRES|\bundefined\b|\[object/i;
 
-/** Holds answers to what the document says of them; answers are validated by its own schemas and nothing else. */
-export class AnswerCheck {
+/** Checks responses against the OpenAPI document and its schemas. */
+export class ResponseCheck {
   readonly #ajv: Ajv2020;
   readonly #compiled = new Map<string, ValidateFunction>();
 
@@ -22,25 +22,34 @@ export class AnswerCheck {
     this.#ajv.addSchema(document, 'document');
   }
 
-  /** Every way in which the answer is not what was promised; none when all is well. */
-  faultsOf(operation: FuzzedOperation | null, { method, spoiler }: OutgoingRequest, seen: Seen): string[] {
-    if (isBare(seen)) return spoiler !== null || seen.status === 431 ? [] : [`${seen.status} without a word`];
-    // What a broken request asked for is for the parser to say.
-    if (spoiler !== null) operation = null;
-    const faults: string[] = [];
-    if (seen.status >= 500) faults.push(`status ${seen.status}`);
-    if (!/^[0-9a-f-]{36}$/.test(seen.headers.get('x-request-id') ?? '')) faults.push('no x-request-id');
-    if (method === 'HEAD' && seen.body !== '') faults.push('HEAD with a body');
-    if (seen.status >= 400) faults.push(...this.#faultsOfProblem(operation, method, seen));
-    else if (operation !== null) faults.push(...this.#faultsOfSuccess(operation, method, seen));
-    return faults;
+  /** Every way in which the response differs from the document. */
+  violationsOf(
+    operation: FuzzedOperation | null,
+    { method, malformation }: OutgoingRequest,
+    received: ReceivedResponse,
+  ): string[] {
+    if (isBare(received))
+      return malformation !== null || received.status === 431 ? [] : [`${received.status} without a problem`];
+    // Only the parser can tell which operation a malformed request is for.
+    if (malformation !== null) operation = null;
+    const violations: string[] = [];
+    if (received.status >= 500) violations.push(`status ${received.status}`);
+    if (!/^[0-9a-f-]{36}$/.test(received.headers.get('x-request-id') ?? '')) violations.push('no x-request-id');
+    if (method === 'HEAD' && received.body !== '') violations.push('HEAD with a body');
+    if (received.status >= 400) violations.push(...this.#violationsOfProblem(operation, method, received));
+    else if (operation !== null) violations.push(...this.#violationsOfSuccess(operation, method, received));
+    return violations;
   }
 
-  #faultsOfProblem(operation: FuzzedOperation | null, method: string, { status, headers, body }: Seen): string[] {
+  #violationsOfProblem(
+    operation: FuzzedOperation | null,
+    method: string,
+    { status, headers, body }: ReceivedResponse,
+  ): string[] {
     if (headers.get('content-type') !== PROBLEM_TYPE) return [`${status} as ${headers.get('content-type')}`];
     if (method === 'HEAD') return [];
-    const faults = this.#invalid('#/components/schemas/Problem', body);
-    if (faults.length > 0) return faults;
+    const violations = this.#invalid('#/components/schemas/Problem', body);
+    if (violations.length > 0) return violations;
     const problem = JSON.parse(body) as {
       code: ProblemCode;
       status: number;
@@ -48,19 +57,23 @@ export class AnswerCheck {
       errors?: { message: string }[];
     };
     if (problem.status !== status || PROBLEMS[problem.code].status !== status)
-      faults.push(`${problem.code} with ${status}`);
-    if (body.length > MAX_PROBLEM_CHARACTERS) faults.push(`a problem of ${body.length} characters`);
-    // Names are echoed from the request, so only our own words are searched.
-    const said = [problem.detail, ...(problem.errors ?? []).map(({ message }) => message)].join('\n');
-    if (LEAK.test(said)) faults.push(`says ${LEAK.exec(said)?.[0]}`);
-    const documented = operation?.answers[status]?.content?.[PROBLEM_TYPE]?.examples ?? {};
+      violations.push(`${problem.code} with ${status}`);
+    if (body.length > MAX_PROBLEM_CHARACTERS) violations.push(`a problem of ${body.length} characters`);
+    // The names of inputs are echoed from the request, so only the messages are searched.
+    const messages = [problem.detail, ...(problem.errors ?? []).map(({ message }) => message)].join('\n');
+    if (LEAK.test(messages)) violations.push(`leaks ${LEAK.exec(messages)?.[0]}`);
+    const documented = operation?.responses[status]?.content?.[PROBLEM_TYPE]?.examples ?? {};
     if (operation !== null && !Object.hasOwn(documented, problem.code))
-      faults.push(`${status} ${problem.code} is not documented`);
-    return faults;
+      violations.push(`${status} ${problem.code} is not documented`);
+    return violations;
   }
 
-  #faultsOfSuccess(operation: FuzzedOperation, method: string, { status, headers, body }: Seen): string[] {
-    const documented = operation.answers[status];
+  #violationsOfSuccess(
+    operation: FuzzedOperation,
+    method: string,
+    { status, headers, body }: ReceivedResponse,
+  ): string[] {
+    const documented = operation.responses[status];
     if (documented === undefined) return [`${status} is not documented`];
     const [type] = Object.keys(documented.content ?? {});
     if (type === undefined) return body === '' ? [] : [`${status} with a body`];
@@ -93,10 +106,10 @@ export class AnswerCheck {
   }
 }
 
-/** Refused by the HTTP parser itself, which knows no problems; nothing of ours comes without the id of its request. */
-function isBare({ status, headers, body }: Seen): boolean {
-  const refused = status === 0 || (status >= 400 && status < 500) || status === VERSION_NOT_SUPPORTED;
-  return refused && body === '' && !headers.has('x-request-id');
+/** From the HTTP parser itself, which sends no problems. Every response of the app has a request id. */
+function isBare({ status, headers, body }: ReceivedResponse): boolean {
+  const rejected = status === 0 || (status >= 400 && status < 500) || status === VERSION_NOT_SUPPORTED;
+  return rejected && body === '' && !headers.has('x-request-id');
 }
 
 function toPointer(part: string): string {

@@ -4,31 +4,31 @@ import { loadConfig } from '../../src/config.ts';
 import { createLogger } from '../../src/log.ts';
 import { connectRaw } from '../support/raw-http.ts';
 
-/** A request as it goes out: everything is text or bytes, nothing has been looked at. */
+/** A request as it is sent, without any validation. */
 export type OutgoingRequest = {
   readonly method: string;
   /** Path and query. */
   readonly target: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: string | Uint8Array<ArrayBuffer> | null;
-  /** How its bytes are broken, where the road has bytes. */
-  readonly spoiler: Spoiler | null;
+  /** How its bytes violate HTTP, for a transport that sends bytes. */
+  readonly malformation: Malformation | null;
 };
 
 /** What a client receives. Status 0 stands for a connection that was closed without a response. */
-export type Seen = { readonly status: number; readonly headers: Headers; readonly body: string };
+export type ReceivedResponse = { readonly status: number; readonly headers: Headers; readonly body: string };
 
-/** A way for requests to reach the app; null from `send` for what it cannot carry. */
-export type Road = {
-  readonly send: (request: OutgoingRequest) => Promise<Seen | null>;
+/** A way to send requests to the app. `send` resolves to null for requests that it cannot send. */
+export type Transport = {
+  readonly send: (request: OutgoingRequest) => Promise<ReceivedResponse | null>;
   readonly close: () => Promise<void>;
 };
-export type OpenRoad = (app: App) => Road;
+export type OpenTransport = (app: App) => Transport;
 
-/** Straight into the app, without a socket. */
-export const intoTheApp: OpenRoad = (app) => ({
-  async send({ method, target, headers, body, spoiler }) {
-    if (spoiler !== null) return null;
+/** Calls the app directly, without a socket. */
+export const inProcess: OpenTransport = (app) => ({
+  async send({ method, target, headers, body, malformation }) {
+    if (malformation !== null) return null;
     let request: Request;
     try {
       const all = new Headers();
@@ -38,22 +38,22 @@ export const intoTheApp: OpenRoad = (app) => ({
     } catch {
       return null;
     }
-    const answer = await app.fetch(request);
-    return { status: answer.status, headers: answer.headers, body: await answer.text() };
+    const response = await app.fetch(request);
+    return { status: response.status, headers: response.headers, body: await response.text() };
   },
   close: async () => undefined,
 });
 
-/** Through the server that listens in production, byte by byte. */
-export const throughASocket: OpenRoad = (app) => {
+/** Sends bytes to the server that is used in production. */
+export const overSocket: OpenTransport = (app) => {
   const server = listen(app, loadConfig({ PORT: '0' }), createLogger('silent'));
   return { send: (request) => exchange(server.url, request), close: server.stop };
 };
 
 type Message = { line: string; headers: string[]; body: string };
 
-/** Each breaks one rule of HTTP. The answer may be bare or missing then, but never 5xx and never a success of something else. */
-export const SPOILERS = {
+/** Each violates one rule of HTTP. The response may then have no body or be missing, but must not be a 5xx or a success. */
+export const MALFORMATIONS = {
   'a header line without a colon': (message) => withHeader(message, 'nonsense'),
   'a space before the colon': (message) => withHeader(message, 'x-one : 1'),
   'a folded header': (message) => withHeader(message, 'x-one: 1\r\n two'),
@@ -63,11 +63,11 @@ export const SPOILERS = {
   'a header with an empty name': (message) => withHeader(message, ': 1'),
   'a second, larger content-length': (message) => withHeader(message, 'content-length: 999'),
   'a negative content-length': (message) => withHeader(message, 'content-length: -1'),
-  'a content-length that is no number': (message) => withHeader(message, 'content-length: 0x2'),
+  'a content-length that is not a number': (message) => withHeader(message, 'content-length: 0x2'),
   'both framings': (message) => withHeader(message, 'content-length: 4\r\ntransfer-encoding: chunked'),
   'an unknown framing': (message) => withHeader(message, 'transfer-encoding: cow'),
   'a framing given twice': (message) => withHeader(message, 'transfer-encoding: chunked, chunked'),
-  'a chunk of no number': (message) => ({ ...chunked(message), body: 'zz\r\nab\r\n0\r\n\r\n' }),
+  'a chunk without a valid length': (message) => ({ ...chunked(message), body: 'zz\r\nab\r\n0\r\n\r\n' }),
   'a chunk of 2^64 bytes': (message) => ({ ...chunked(message), body: '10000000000000000\r\nab\r\n0\r\n\r\n' }),
   'chunks that end early': (message) => ({ ...chunked(message), body: '5\r\nab' }),
   'a method in lower case': (message) => ({
@@ -84,16 +84,16 @@ export const SPOILERS = {
     line: message.line.replace(' /', ' http://other.example/'),
   }),
   'a target that is a star': (message) => ({ ...message, line: message.line.replace(/ \S+ /, ' * ') }),
-  'a version of its own': (message) => ({ ...message, line: message.line.replace('HTTP/1.1', 'HTTP/9.9') }),
+  'an unknown version': (message) => ({ ...message, line: message.line.replace('HTTP/1.1', 'HTTP/9.9') }),
   'no version': (message) => ({ ...message, line: message.line.replace(' HTTP/1.1', '') }),
   'a second Host': (message) => withHeader(message, 'host: other.example'),
-  'a wish to speak WebSocket': (message) =>
+  'an upgrade to WebSocket': (message) =>
     withHeader(
       message,
       'connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-key: eA==\r\nsec-websocket-version: 13',
     ),
-  'a wish to continue': (message) => withHeader(message, 'expect: 100-continue'),
-  'a second request behind it': (message) => ({
+  'an expectation of 100-continue': (message) => withHeader(message, 'expect: 100-continue'),
+  'a second request after it': (message) => ({
     ...message,
     body: `${message.body}GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n`,
   }),
@@ -101,7 +101,7 @@ export const SPOILERS = {
     withHeader(message, Array.from({ length: 20_000 }, (_, index) => `x-${index}: 1`).join('\r\n')),
 } as const satisfies Record<string, (message: Message) => Message>;
 
-export type Spoiler = keyof typeof SPOILERS;
+export type Malformation = keyof typeof MALFORMATIONS;
 
 function withHeader(message: Message, line: string): Message {
   return { ...message, headers: [...message.headers, line] };
@@ -112,10 +112,13 @@ function chunked(message: Message): Message {
   return { ...message, headers: [...headers, 'transfer-encoding: chunked'] };
 }
 
-/** A broken request may leave the server waiting for the rest: then the client gives up, as a broken client does. */
-const PATIENCE_MS = 300;
+/** The server may wait for the rest of a malformed request; the client closes the connection after this time. */
+const CLOSE_AFTER_MS = 300;
 
-async function exchange(url: string, { method, target, headers, body, spoiler }: OutgoingRequest): Promise<Seen> {
+async function exchange(
+  url: string,
+  { method, target, headers, body, malformation }: OutgoingRequest,
+): Promise<ReceivedResponse> {
   const bytes = Buffer.from(body ?? '').toString('latin1');
   const plain: Message = {
     line: `${method} ${target} HTTP/1.1`,
@@ -127,24 +130,24 @@ async function exchange(url: string, { method, target, headers, body, spoiler }:
     ],
     body: bytes,
   };
-  const message = spoiler === null ? plain : SPOILERS[spoiler](plain);
+  const message = malformation === null ? plain : MALFORMATIONS[malformation](plain);
   const connection = await connectRaw(url);
   connection.write(`${message.line}\r\n${message.headers.join('\r\n')}\r\n\r\n${message.body}`);
-  const timer = spoiler === null ? null : setTimeout(() => connection.end(), PATIENCE_MS);
-  const answer = await connection.received();
+  const timer = malformation === null ? null : setTimeout(() => connection.end(), CLOSE_AFTER_MS);
+  const response = await connection.received();
   if (timer !== null) clearTimeout(timer);
   connection.end();
-  return parseAnswer(answer);
+  return parseResponse(response);
 }
 
-function parseAnswer(text: string): Seen {
+function parseResponse(text: string): ReceivedResponse {
   const [head = '', ...body] = text.replace(/^HTTP\/1\.1 100 [^\r]*\r\n\r\n/, '').split('\r\n\r\n');
   const [line = '', ...lines] = head.split('\r\n');
   const headers = new Headers(
     lines.map((header) => [header.slice(0, header.indexOf(':')), header.slice(header.indexOf(':') + 1).trim()]),
   );
   const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(line)?.[1] ?? 0);
-  // The length counts bytes, and what comes after it is of another answer.
+  // The length counts bytes. What follows belongs to another response.
   const bytes = Buffer.from(body.join('\r\n\r\n')).subarray(0, Number(headers.get('content-length') ?? 0));
   return { status, headers, body: bytes.toString() };
 }
