@@ -8,10 +8,10 @@ import type { Entered, ServiceRun } from './service-run.ts';
 
 const LIMITS = { list: 16, event: 48 } as const;
 /** Waits before the first request. They differ so that a timer of the service falls into at most one of the runs. */
-const SETTLE_MS = [300, 700, 1_150];
+const IDLE_MS = [300, 700, 1_150];
 
 const runs: ServiceRun[] = [];
-for (const settleMs of SETTLE_MS) runs.push(await runService(settleMs));
+for (const idleMs of IDLE_MS) runs.push(await runService(idleMs));
 
 let withinLimits = true;
 for (const subject of ['list', 'event'] as const) {
@@ -22,8 +22,8 @@ for (const subject of ['list', 'event'] as const) {
 }
 process.exitCode = withinLimits ? 0 : 1;
 
-async function runService(settleMs: number): Promise<ServiceRun> {
-  const child = Bun.spawn([process.execPath, resolve(import.meta.dir, 'service-run.ts'), String(settleMs)], {
+async function runService(idleMs: number): Promise<ServiceRun> {
+  const child = Bun.spawn([process.execPath, resolve(import.meta.dir, 'service-run.ts'), String(idleMs)], {
     env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' },
     stdout: 'pipe',
     stderr: 'inherit',

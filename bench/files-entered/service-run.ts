@@ -15,7 +15,7 @@ const MAX_POLLS = 2_000;
 /** What runs after the commit, such as freeing the destination's slot, still belongs to the event. */
 const AFTER_COMMIT_MS = 30;
 
-const [settleMs = '500'] = process.argv.slice(2);
+const [idleMs = '500'] = process.argv.slice(2);
 
 const coverage = new Session();
 coverage.connect();
@@ -41,7 +41,7 @@ const database = new Database(databaseFile);
 try {
   const registration = { postUrl: `http://127.0.0.1:${receiver.port}/`, events: ['LatePayment'], networkIds: [1] };
   await request('POST', '/webhooks/classic', registration);
-  await Bun.sleep(Number(settleMs));
+  await Bun.sleep(Number(idleMs));
   const list = { first: await filesEntered(listWebhooks), second: await filesEntered(listWebhooks) };
   const event = { first: await filesEntered(deliverEvent), second: await filesEntered(deliverEvent) };
   process.stdout.write(JSON.stringify({ list, event } satisfies ServiceRun));

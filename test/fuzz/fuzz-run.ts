@@ -47,7 +47,7 @@ export class FuzzRun implements AsyncDisposable {
       sender: { send: async () => outcomes.next().value },
     };
     const outcomes = cycle(OUTCOMES);
-    const app = testApp(db, SETTINGS, { sendTest: (...post) => sendTestRequest(tools, ...post) });
+    const app = testApp(db, SETTINGS, { sendTest: (...request) => sendTestRequest(tools, ...request) });
     const document = await readDocument(app);
     const [owner, stranger] = [await createTenant(db), await createTenant(db)];
     return new FuzzRun(document, operationsIn(document), owner, stranger, open(app));

@@ -49,7 +49,7 @@ export function testApp(db: Database, settings: Record<string, string> = {}, ove
     metrics,
     onWork: () => undefined,
     runRedeliveries: () => undefined,
-    sendTest: (...post) => sendTestRequest(createAttemptTools(config, db, TEST_BOX), ...post),
+    sendTest: (...request) => sendTestRequest(createAttemptTools(config, db, TEST_BOX), ...request),
     nowMs,
     isReady: () => true,
     ...overrides,
