@@ -6,7 +6,7 @@ import type { Sendable } from '../store/deliveries/claimed.ts';
 import type { AttemptRecord } from '../store/deliveries/record-attempts.ts';
 import { type SecretBox, SecretKeyError } from '../store/tenants/secret-box.ts';
 import { version } from '../version.ts';
-import { createSender, type Post, type Sender } from './sender.ts';
+import { createSender, type OutgoingRequest, type Sender } from './sender.ts';
 import { SigningKeyCache } from './signing-key-cache.ts';
 
 export type AttemptTools = {
@@ -49,7 +49,7 @@ export async function makeAttempt(tools: AttemptTools, delivery: Sendable): Prom
   return { delivery, startedAtMs, outcome, next };
 }
 
-type Prepared = Post | ErrorOutcome;
+type Prepared = OutgoingRequest | ErrorOutcome;
 
 /** Synchronous when the signing keys are cached: a promise for each request would cost more than signing it. */
 function prepare(tools: AttemptTools, delivery: Sendable, nowS: number): Prepared | Promise<Prepared> {

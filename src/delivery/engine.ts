@@ -8,7 +8,7 @@ import { type AttemptRecord, recordAttempts } from '../store/deliveries/record-a
 import { type AttemptTools, withoutRejectedParts } from './attempt.ts';
 import { SuspensionMonitor } from './jobs/webhook-health.ts';
 import { ClaimPlanner, type PlannedClaim } from './queue/claim-planner.ts';
-import { makeClaims } from './queue/claims.ts';
+import { type Claims, makeClaims } from './queue/claims.ts';
 import { LocalQueue } from './queue/local-queue.ts';
 import { WakeSignal } from './queue/wake-signal.ts';
 
@@ -183,19 +183,24 @@ export class Engine implements DirectDispatch {
         // A plan cached for an empty store would make each claim read the long backlog of another destination.
         for (const sql of db.dialect.planAnew) await queries.run(sql);
         const recorded = await recordAttempts(queries, db.dialect, records);
-        return { recorded, claims: await makeClaims(db, queries, this.#queue, planned, this.leaseMs) };
+        const claims = planned.length === 0 ? null : await makeClaims(db, queries, this.#queue, planned, this.leaseMs);
+        return { recorded, claims };
       },
       planned.length === 0 ? { maxCommitDelayMs: RECORD_MAX_COMMIT_DELAY_MS } : {},
     );
-    if (planned.length > 0) this.#planner.noteClaimed(claims.mayHaveMore);
-    for (const { deliveryId, token } of claims.renewed) {
+    if (claims !== null) this.#noteClaimed(claims);
+    if (this.#planner.isReady) this.#planAtMs = 0;
+    this.#noteRecorded(records, recorded);
+  }
+
+  #noteClaimed({ sendable, renewed, mayHaveMore }: Claims): void {
+    this.#planner.noteClaimed(mayHaveMore);
+    for (const { deliveryId, token } of renewed) {
       const held = this.#queue.find(deliveryId);
       if (held !== undefined) held.token = token;
     }
-    for (const { destination } of claims.sendable) this.#queue.destinations.reserve(destination);
-    this.begin(claims.sendable);
-    if (this.#planner.isReady) this.#planAtMs = 0;
-    this.#noteRecorded(records, recorded);
+    for (const { destination } of sendable) this.#queue.destinations.reserve(destination);
+    this.begin(sendable);
   }
 
   #noteRecorded(records: readonly AttemptRecord[], recorded: ReadonlySet<string>): void {

@@ -1,63 +1,72 @@
 import { getCACertificates } from 'node:tls';
+import { BoundedMap } from '../bounded-map.ts';
 import type { Outcome } from '../domain/attempt.ts';
-import { createDial, type Dial } from './http/client.ts';
+import { addressLiteralOf, portOf } from '../domain/post-url.ts';
+import { createHttpClient, type HttpClient } from './http/client.ts';
 import { type Deadline, Deadlines } from './http/deadline.ts';
-import { AttemptFailure, failureOf, isUnconnected } from './http/errors.ts';
-import type { Answer } from './http/response-parser.ts';
+import { AttemptFailure, failureOf, isNotConnected } from './http/errors.ts';
+import type { HttpResponse } from './http/response-parser.ts';
 import { createTargetGuard, type Resolve } from './ssrf/target-guard.ts';
-import { type PostTarget, PostTargets } from './ssrf/url-parts.ts';
 
 export interface SenderOptions {
-  /** For the whole attempt: look-up, connection, headers and body. */
+  /** For the whole attempt: DNS lookup, connection, headers and body. */
   timeoutMs: number;
   allowInsecureTargets: boolean;
   userAgent: string;
-  /** PEM certificates to trust beside the usual ones. */
+  /** PEM certificates to trust in addition to the default ones. */
   extraCa?: string;
   resolve?: Resolve;
-  dial?: Dial;
+  /** Replaced by tests, which so see what would be sent. */
+  client?: HttpClient;
 }
 
-export interface Post {
+export interface OutgoingRequest {
   postUrl: string;
   headers: Record<string, string>;
   body: string | Uint8Array;
 }
 
 export interface Sender {
-  /** Never rejects: whatever happens is an outcome. */
-  send(post: Post): Promise<Outcome>;
+  /** Never rejects: every failure is an outcome. */
+  send(request: OutgoingRequest): Promise<Outcome>;
 }
 
-/** More would only spend the attempt's time on a host that is down. */
+/** More addresses would only spend the attempt's time on a host that is down. */
 const MAX_ADDRESSES_TRIED = 3;
+const MAX_REMEMBERED_URLS = 10_000;
 
 export function createSender(options: SenderOptions): Sender {
-  const { timeoutMs, allowInsecureTargets, userAgent, extraCa, resolve } = options;
+  const { timeoutMs, allowInsecureTargets, userAgent, resolve } = options;
   const guard = createTargetGuard({ allowInsecureTargets, ...(resolve && { resolve }) });
-  const dial =
-    options.dial ?? createDial(extraCa === undefined ? undefined : [...getCACertificates('default'), extraCa]);
-  const targets = new PostTargets();
-
+  const client = options.client ?? createHttpClient(trustedCaWith(options.extraCa));
+  const targets = new BoundedMap<string, Target | null>(MAX_REMEMBERED_URLS);
   const deadlines = new Deadlines(timeoutMs);
 
-  const reach = async (post: Post, deadline: Deadline): Promise<Answer> => {
-    const target = targets.find(post.postUrl);
-    // Also checked when it was registered, but the settings may have changed since.
+  const targetOf = (postUrl: string): Target | null => {
+    const known = targets.get(postUrl);
+    if (known !== undefined) return known;
+    const target = parseTarget(postUrl);
+    targets.set(postUrl, target);
+    return target;
+  };
+
+  const exchange = async (request: OutgoingRequest, deadline: Deadline): Promise<HttpResponse> => {
+    const target = targetOf(request.postUrl);
+    // Also checked at registration, but the setting may have changed since.
     if (target === null || !(target.isSecure || allowInsecureTargets)) throw new AttemptFailure('invalid_url');
-    const known = guard(target);
-    const checked = known instanceof Promise ? await deadline.within(known) : known;
+    const guarded = guard(target);
+    const checked = guarded instanceof Promise ? await deadline.within(guarded) : guarded;
     if (!checked.ok) throw new AttemptFailure(checked.error);
     const { port, isSecure, serverName } = target;
-    const { body } = post;
-    const head = headOf(target, post, userAgent);
+    const { body } = request;
+    const head = headOf(target, request, userAgent);
     let failure: unknown = null;
     for (const address of checked.addresses.slice(0, MAX_ADDRESSES_TRIED)) {
       try {
-        return await dial({ peer: { address, port, isSecure, serverName }, head, body }, deadline);
+        return await client({ peer: { address, port, isSecure, serverName }, head, body }, deadline);
       } catch (thrown) {
-        // A host with an IPv6 address that we have no route to is still there under its IPv4 one.
-        if (!isUnconnected(thrown)) throw thrown;
+        // Without a route to a host's IPv6 address, its IPv4 address may still be reachable.
+        if (!isNotConnected(thrown)) throw thrown;
         failure = thrown;
       }
     }
@@ -65,14 +74,14 @@ export function createSender(options: SenderOptions): Sender {
   };
 
   return {
-    async send(post) {
+    async send(request) {
       const startedAtMs = performance.now();
       const deadline = deadlines.start();
       try {
-        const { status: statusCode, retryAfter, body } = await reach(post, deadline);
+        const { status: statusCode, retryAfter, body } = await exchange(request, deadline);
         return { kind: 'response', statusCode, retryAfter, body, durationMs: since(startedAtMs) };
       } catch (thrown) {
-        const { error, detail } = deadline.isOver ? new AttemptFailure('timeout') : failureOf(thrown);
+        const { error, detail } = deadline.isReached ? new AttemptFailure('timeout') : failureOf(thrown);
         return { kind: 'error', error, durationMs: since(startedAtMs), ...(detail !== undefined && { detail }) };
       } finally {
         deadlines.clear(deadline);
@@ -81,20 +90,55 @@ export function createSender(options: SenderOptions): Sender {
   };
 }
 
+function trustedCaWith(extraCa: string | undefined): string[] | undefined {
+  return extraCa === undefined ? undefined : [...getCACertificates('default'), extraCa];
+}
+
 function since(startedAtMs: number): number {
   return Math.round(performance.now() - startedAtMs);
 }
 
-/** Set by the sender alone: two of a kind would be taken by one receiver and refused by another. */
+/** The parts of a URL that a request needs, parsed once for all requests to it. */
+type Target = {
+  readonly hostname: string;
+  /** The address, if the host is one and not a name. */
+  readonly literal: string | null;
+  readonly port: number;
+  readonly isSecure: boolean;
+  /** Null for an address. SNI does not allow a trailing dot. */
+  readonly serverName: string | null;
+  /** For the Host header. */
+  readonly host: string;
+  /** With the query. */
+  readonly path: string;
+};
+
+/** Null if the text is not an http or https URL. */
+function parseTarget(postUrl: string): Target | null {
+  const url = URL.parse(postUrl);
+  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) return null;
+  const literal = addressLiteralOf(url.hostname);
+  return {
+    hostname: url.hostname,
+    literal,
+    port: Number(portOf(url)),
+    isSecure: url.protocol === 'https:',
+    serverName: literal === null ? url.hostname.replace(/\.$/, '') : null,
+    host: url.host,
+    path: `${url.pathname}${url.search}`,
+  };
+}
+
+/** Set by the sender only, because receivers differ in which of two equal headers they take. */
 const OWN_HEADERS = new Set(['host', 'user-agent', 'content-length', 'transfer-encoding', 'connection']);
 const HEADER_LINE = /^[\w!#$%&'*+.^`|~-]+: [\x20-\x7e]*$/;
 
-/** Neither compression nor a range is asked for: what comes back is read as it is. */
-function headOf({ host, path }: PostTarget, { headers, body }: Post, userAgent: string): string {
+/** Asks for no compression, since the response is stored as it is read. */
+function headOf({ host, path }: Target, { headers, body }: OutgoingRequest, userAgent: string): string {
   let lines = '';
   for (const name in headers) {
     const line = `${name}: ${headers[name]}`;
-    if (!HEADER_LINE.test(line)) throw new TypeError(`the header ${name} cannot be sent`);
+    if (!HEADER_LINE.test(line)) throw new TypeError(`the header ${name} has a name or a value that cannot be sent`);
     if (!OWN_HEADERS.has(name.toLowerCase())) lines += `${line}\r\n`;
   }
   const own = `host: ${host}\r\nuser-agent: ${userAgent}\r\naccept: */*\r\n`;

@@ -52,7 +52,7 @@ describe('an attempt', () => {
   test('posts the body as it came, with its ids, the time of this attempt and a signature for every secret', async () => {
     const sender = new ScriptedSender();
     await makeAttempt(tools(sender), CLAIMED);
-    const [post] = sender.posts;
+    const [post] = sender.requests;
     expect(post).toMatchObject({ postUrl: HOOK, body: BODY });
     expect(post?.headers).toEqual({
       'content-type': 'application/json',
@@ -71,7 +71,7 @@ describe('an attempt', () => {
     await makeAttempt(tools(sender, { bodySignatureHeader: 'x-body-signature' }), CLAIMED);
     const key = Buffer.from(NEW_SECRET.slice('whsec_'.length), 'base64');
     const expected = createHmac('sha256', key).update(BODY).digest('base64');
-    expect(sender.posts[0]?.headers['x-body-signature']).toBe(expected);
+    expect(sender.requests[0]?.headers['x-body-signature']).toBe(expected);
   });
 
   test('ends with what the answer means for the delivery', async () => {
@@ -91,7 +91,7 @@ describe('an attempt', () => {
   ])('is not sent when %s, and ends the delivery as failed with the reason', async (_reason, claimed, keysFor) => {
     const sender = new ScriptedSender();
     const made = await makeAttempt(tools(sender, {}, keysFor), claimed);
-    expect(sender.posts).toEqual([]);
+    expect(sender.requests).toEqual([]);
     expect(made).toMatchObject({
       outcome: { kind: 'error', error: 'unprocessable' },
       next: { status: 'failed', delayMs: null },
@@ -102,6 +102,6 @@ describe('an attempt', () => {
     const sender = new ScriptedSender();
     const down = () => Promise.reject(new StoreUnavailableError('down'));
     expect(await rejection(makeAttempt(tools(sender, {}, down), CLAIMED))).toBeInstanceOf(StoreUnavailableError);
-    expect(sender.posts).toEqual([]);
+    expect(sender.requests).toEqual([]);
   });
 });

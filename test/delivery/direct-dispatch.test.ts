@@ -83,10 +83,10 @@ onEveryEngine('what is accepted where it is delivered', (store) => {
     const first = await acceptMany(entityId, 5);
     expect(told()).toBe(1);
     const later = await acceptMany(entityId, 3);
-    await until('two are under way', () => sender.posts.length === 2);
+    await until('two are under way', () => sender.requests.length === 2);
     open.resolve();
     await allDelivered(entityId);
-    const order = sender.posts.map(({ headers }) => headers['paybell-event-id']);
+    const order = sender.requests.map(({ headers }) => headers['paybell-event-id']);
     expect(order.slice(0, 5).toSorted()).toEqual(first.map(({ eventId }) => eventId).toSorted());
     expect(order.slice(5).toSorted()).toEqual(later.map(({ eventId }) => eventId).toSorted());
   });

@@ -33,7 +33,7 @@ onEveryEngine('an engine that is told where something is due', (store) => {
       engine.wake([destinationKey(entityId, HOOK)]);
       await until('all are delivered', allDelivered(store, entityId));
     });
-    expect(sender.posts).toHaveLength(100);
+    expect(sender.requests).toHaveLength(100);
     // The cap of one destination, so that the rest had to wait for the end of those before.
     expect(sender.mostInFlight).toBeLessThanOrEqual(16);
   });

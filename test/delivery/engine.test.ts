@@ -55,12 +55,12 @@ onEveryEngine('the engine', (store) => {
       engine.wake();
       await until('all are delivered', allAre(store, entityId, 'delivered'));
       for (const url of [HOOK, second]) {
-        const there = sender.posts.filter(({ postUrl }) => postUrl === url);
+        const there = sender.requests.filter(({ postUrl }) => postUrl === url);
         const ids = there.map(({ headers }) => headers['paybell-event-id']).sort();
         expect(ids).toEqual(events.map(({ eventId }) => eventId).sort());
       }
     });
-    expect(sender.posts).toHaveLength(120);
+    expect(sender.requests).toHaveLength(120);
   });
 
   test('finds by its own poll what nobody told it of', async () => {
@@ -85,7 +85,7 @@ onEveryEngine('the engine', (store) => {
       settings: THREE_AT_ONCE,
     });
     const [delivery] = await readDeliveries(store.db, entityId);
-    expect(sender.posts.map(({ headers, body }) => [headers['webhook-id'], body])).toEqual(
+    expect(sender.requests.map(({ headers, body }) => [headers['webhook-id'], body])).toEqual(
       Array(3).fill([delivery?.deliveryId, event?.body]),
     );
     expect(await readAttempts(store.db, entityId)).toMatchObject([
@@ -103,7 +103,7 @@ onEveryEngine('the engine', (store) => {
     await withEngine(store.db, sender, () => until('both have failed', allAre(store, entityId, 'failed')), {
       settings: THREE_AT_ONCE,
     });
-    expect(sender.posts).toHaveLength(6);
+    expect(sender.requests).toHaveLength(6);
   });
 
   test.each([
@@ -139,7 +139,7 @@ onEveryEngine('the engine', (store) => {
     await withEngine(store.db, sender, () => until('all are delivered', allAre(store, entityId, 'delivered')), {
       settings: { DELIVERY_CONCURRENCY: '10', DESTINATION_CONCURRENCY: '4' },
     });
-    expect(sender.posts).toHaveLength(120);
+    expect(sender.requests).toHaveLength(120);
     expect(sender.mostInFlight).toBeLessThanOrEqual(10);
     expect(Math.max(...sender.mostPerUrl.values())).toBeLessThanOrEqual(4);
     expect(Math.max(...sender.mostPerUrl.values())).toBeGreaterThan(1);
@@ -185,7 +185,7 @@ onEveryEngine('the engine', (store) => {
       store.db,
       sender,
       async () => {
-        await until('all forty are in flight though none has ended', () => sender.posts.length === 40);
+        await until('all forty are in flight though none has ended', () => sender.requests.length === 40);
         stuck.open();
       },
       { settings: { DELIVERY_CONCURRENCY: '48', DESTINATION_CONCURRENCY: '16' } },
@@ -204,7 +204,7 @@ onEveryEngine('the engine', (store) => {
         await until('five have failed', allAre(store, entityId, 'retrying'));
         sender.mostPerUrl.clear();
         const stuck = gate();
-        sender.answer = async () => {
+        sender.respond = async () => {
           await stuck.passed;
           return failedWith('timeout');
         };
@@ -215,7 +215,7 @@ onEveryEngine('the engine', (store) => {
         expect(sender.inFlightAt(HOOK)).toBe(1);
         const waiting = (await readDeliveries(store.db, entityId)).filter(({ status }) => status === 'pending');
         expect(waiting.map(({ attempts, steps }) => attempts + steps)).toEqual(Array(30).fill(0));
-        sender.answer = async () => {
+        sender.respond = async () => {
           await Bun.sleep(5);
           return respondedWith(200);
         };
@@ -243,7 +243,7 @@ onEveryEngine('the engine', (store) => {
         await acceptMany(store.db, entityId, 2);
         engine.wake();
         expect(await statuses(store.db, entityId)).toEqual(Array(5).fill('held'));
-        sender.answer = () => respondedWith(200);
+        sender.respond = () => respondedWith(200);
         await resumeWebhook(store.db, entityId, webhookId, TEST_CHANGE);
         engine.wake();
         await until('all are delivered', allAre(store, entityId, 'delivered'));
@@ -268,7 +268,7 @@ onEveryEngine('the engine', (store) => {
       await until('the one is cancelled', allAre(store, gone.entityId, 'cancelled'));
       await until('the other is held', allAre(store, suspended.entityId, 'held'));
     });
-    expect(sender.posts).toEqual([]);
+    expect(sender.requests).toEqual([]);
   });
 
   test('sends nothing more for a webhook that is deleted while its posts wait and fly', async () => {
@@ -283,13 +283,13 @@ onEveryEngine('the engine', (store) => {
       store.db,
       sender,
       async () => {
-        await until('two are in flight', () => sender.posts.length === 2);
+        await until('two are in flight', () => sender.requests.length === 2);
         await deleteWebhook(store.db, entityId, webhookId, () => true, TEST_CHANGE);
         stuck.open();
       },
       { settings: { ...THREE_AT_ONCE, DESTINATION_CONCURRENCY: '2' } },
     );
-    expect(sender.posts).toHaveLength(2);
+    expect(sender.requests).toHaveLength(2);
     expect(await statuses(store.db, entityId)).toEqual(Array(10).fill('cancelled'));
     expect(await readAttempts(store.db, entityId)).toHaveLength(2);
   });
@@ -308,7 +308,7 @@ onEveryEngine('the engine', (store) => {
       store.db,
       sender,
       async (engine) => {
-        await until('one is in flight', () => sender.posts.length === 1);
+        await until('one is in flight', () => sender.requests.length === 1);
         await moveWebhook(store.db, entityId, webhookId, newHome, () => true, TEST_CHANGE);
         stuck.open();
         engine.wake();
@@ -316,7 +316,7 @@ onEveryEngine('the engine', (store) => {
       },
       { settings: { ...THREE_AT_ONCE, DESTINATION_CONCURRENCY: '1' } },
     );
-    expect(sender.posts.map(({ postUrl }) => postUrl)).toEqual([HOOK, newHome, newHome, newHome]);
+    expect(sender.requests.map(({ postUrl }) => postUrl)).toEqual([HOOK, newHome, newHome, newHome]);
     const urls = (await readAttempts(store.db, entityId)).map(({ postUrl }) => postUrl);
     expect(urls.sort()).toEqual([HOOK, newHome, newHome, newHome]);
   });
@@ -330,14 +330,14 @@ onEveryEngine('the engine', (store) => {
       return respondedWith(200);
     });
     await withEngine(store.db, sender, async (engine) => {
-      await until('it is in flight', () => sender.posts.length === 1);
+      await until('it is in flight', () => sender.requests.length === 1);
       await letPass(store.db, entityId, LEASE_MS * 2);
       engine.wake();
       await until('it is claimed again', async () => (await readDeliveries(store.db, entityId))[0]?.token === 2);
       stuck.open();
       await until('it is delivered', allAre(store, entityId, 'delivered'));
     });
-    expect(sender.posts).toHaveLength(1);
+    expect(sender.requests).toHaveLength(1);
     expect(await readAttempts(store.db, entityId)).toHaveLength(1);
   });
 
@@ -359,7 +359,7 @@ onEveryEngine('the engine', (store) => {
         }, options),
     });
     await withEngine(db, sender, async (engine) => {
-      await until('it is in flight', () => sender.posts.length === 1);
+      await until('it is in flight', () => sender.requests.length === 1);
       await letPass(store.db, entityId, LEASE_MS * 2);
       rollBacks = 1;
       engine.wake();
@@ -367,7 +367,7 @@ onEveryEngine('the engine', (store) => {
       stuck.open();
       await until('it is delivered', allAre(store, entityId, 'delivered'));
     });
-    expect(sender.posts).toHaveLength(1);
+    expect(sender.requests).toHaveLength(1);
   });
 
   test('takes back its word when another has taken the delivery over', async () => {
@@ -384,7 +384,7 @@ onEveryEngine('the engine', (store) => {
       store.db,
       sender,
       async () => {
-        await until('it is in flight', () => sender.posts.length === 1);
+        await until('it is in flight', () => sender.requests.length === 1);
         await store.db.transaction((queries) =>
           queries.run('update deliveries set claim_token = claim_token + 1 where entity_id = $1', [entityId]),
         );
@@ -406,7 +406,7 @@ onEveryEngine('the engine', (store) => {
     if (store.engine === 'postgres') await letPass(store.db, entityId, LEASE_MS);
     const sender = new ScriptedSender();
     await withEngine(store.db, sender, () => until('all are delivered', allAre(store, entityId, 'delivered')));
-    expect(sender.posts).toHaveLength(3);
+    expect(sender.requests).toHaveLength(3);
   });
 });
 
@@ -427,7 +427,7 @@ onEveryEngine('a delivery that cannot be processed', (store) => {
         isPoison ? { status: 'failed', lastError: 'unprocessable' } : { status: 'delivered', lastError: null },
       );
     }
-    expect(sender.posts).toHaveLength(4);
+    expect(sender.requests).toHaveLength(4);
   });
 
   test('because its URL is none ends as any other that fails, and its neighbours go on', async () => {
@@ -519,7 +519,7 @@ onEveryEngine('while the store does not answer', (store) => {
       return respondedWith(200);
     });
     await withEngine(flaky, sender, async () => {
-      await until('all are in flight', () => sender.posts.length === 5);
+      await until('all are in flight', () => sender.requests.length === 5);
       down = true;
       stuck.open();
       await Bun.sleep(100);
@@ -527,7 +527,7 @@ onEveryEngine('while the store does not answer', (store) => {
       down = false;
       await until('all are delivered', allAre(store, entityId, 'delivered'));
     });
-    expect(sender.posts).toHaveLength(5);
+    expect(sender.requests).toHaveLength(5);
   });
 
   test('no delivery ends because its secrets could not be read', async () => {
@@ -568,12 +568,12 @@ onEveryEngine('a stop', (store) => {
     });
     const engine = createEngine(store.db, sender, { settings: { DESTINATION_CONCURRENCY: '3' } });
     await engine.start();
-    await until('three are in flight', () => sender.posts.length === 3);
+    await until('three are in flight', () => sender.requests.length === 3);
     const stopping = engine.stop();
     await Bun.sleep(30);
     stuck.open();
     await stopping;
-    expect(sender.posts).toHaveLength(3);
+    expect(sender.requests).toHaveLength(3);
     expect((await statuses(store.db, entityId)).sort()).toEqual([
       ...Array(3).fill('delivered'),
       ...Array(7).fill('pending'),
@@ -613,8 +613,8 @@ describe('two engines', () => {
       await until('all are delivered', allAre(store, entityId, 'delivered'));
       for (const engine of engines) await engine.stop();
       expect(twice).toBe(0);
-      expect(senders.map(({ posts }) => posts.length).reduce((sum, count) => sum + count)).toBe(600);
-      for (const { posts } of senders) expect(posts.length).toBeGreaterThan(0);
+      expect(senders.map(({ requests }) => requests.length).reduce((sum, count) => sum + count)).toBe(600);
+      for (const { requests } of senders) expect(requests.length).toBeGreaterThan(0);
     });
 
     test('wake each other through the database', async () => {

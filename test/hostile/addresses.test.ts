@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'bun:test';
-import type { Dial } from '../../src/delivery/http/client.ts';
+import type { HttpClient } from '../../src/delivery/http/client.ts';
 import { createSender } from '../../src/delivery/sender.ts';
 import type { Database } from '../../src/store/database/database.ts';
 import { OK, type Receiver, startReceiver } from '../delivery/receivers.ts';
@@ -17,7 +17,7 @@ import { DnsServer } from '../support/dns-server.ts';
 import { onEveryEngine } from '../support/stores.ts';
 import { until } from '../support/until.ts';
 import { newEntity, seedWebhooks } from '../support/webhooks.ts';
-import { recordingDial } from './recording-client.ts';
+import { recordingClient } from './recording-client.ts';
 import { ADDRESS_HOSTS, LOCAL_NAMES, URL_TRICKS } from './spellings.ts';
 
 /** Every spelling twice: at the door, and as if it had come past it. The canary on loopback must get no byte. */
@@ -79,8 +79,8 @@ onEveryEngine('an address that is not public', (store) => {
   test('gets no byte though it stands in the store in every spelling', async () => {
     await using canary = await startReceiver((socket) => socket.end(OK));
     await using _names = await DnsServer.start({}, { otherwise: ['127.0.0.1'] });
-    const { dialled, dial } = recordingDial();
-    const entityId = await sendToAll(store.db, canary, dial);
+    const { dialled, client } = recordingClient();
+    const entityId = await sendToAll(store.db, canary, client);
     expect(dialled).toEqual([]);
     expect(canary.connections).toBe(0);
     const attempts = await readAttempts(store.db, entityId);
@@ -95,8 +95,8 @@ onEveryEngine('an address that is not public', (store) => {
 test('the canary would have been reached without the guard, which keeps the spellings honest', async () => {
   await using canary = await startReceiver((socket) => socket.end(OK));
   await using _names = await DnsServer.start({}, { otherwise: ['127.0.0.1'] });
-  const { dialled, dial } = recordingDial();
-  const sender = createSender({ ...LIMITS, dial, allowInsecureTargets: true });
+  const { dialled, client } = recordingClient();
+  const sender = createSender({ ...LIMITS, client, allowInsecureTargets: true });
   const posts = STORED_HOSTS.map((host) => ({ postUrl: `http://${host}:${canary.port}/`, headers: {}, body: '{}' }));
   await Promise.all(posts.map((post) => sender.send(post)));
   expect(dialled.length).toBeGreaterThan(300);
@@ -104,7 +104,7 @@ test('the canary would have been reached without the guard, which keeps the spel
 });
 
 /** One delivery to each of the URLs, by the engine with the guard on; answers for which entity. */
-async function sendToAll(db: Database, canary: Receiver, dial: Dial): Promise<string> {
+async function sendToAll(db: Database, canary: Receiver, client: HttpClient): Promise<string> {
   const entityId = await newEntity(db);
   // PostgreSQL holds no NUL, so that one could not even have come past the door.
   const urls = new Set(urlsAt(canary.port).map((url) => url.replaceAll('\0', '')));
@@ -114,7 +114,7 @@ async function sendToAll(db: Database, canary: Receiver, dial: Dial): Promise<st
     [...urls].map((postUrl) => ({ ...LATE_ON_1, postUrl })),
   );
   await acceptMany(db, entityId, 1);
-  const sender = createSender({ ...LIMITS, dial, allowInsecureTargets: false });
+  const sender = createSender({ ...LIMITS, client, allowInsecureTargets: false });
   const ended = async () => (await statuses(db, entityId)).every((status) => status !== 'pending');
   await withEngine(db, sender, () => until('every delivery has ended', ended), ONE_STEP);
   return entityId;

@@ -1,5 +1,5 @@
 import { afterEach, expect, setSystemTime, test } from 'bun:test';
-import type { Dial } from '../../src/delivery/http/client.ts';
+import type { HttpClient } from '../../src/delivery/http/client.ts';
 import { createSender } from '../../src/delivery/sender.ts';
 import { OK, startReceiver } from '../delivery/receivers.ts';
 import { call, createTenant, testApp, WEBHOOKS } from '../support/api.ts';
@@ -16,7 +16,7 @@ import { DnsServer, type Reply, type Zone } from '../support/dns-server.ts';
 import { onEveryEngine } from '../support/stores.ts';
 import { until } from '../support/until.ts';
 import { newEntity } from '../support/webhooks.ts';
-import { PUBLIC, PUBLIC_V6, recordingDial } from './recording-client.ts';
+import { PUBLIC, PUBLIC_V6, recordingClient } from './recording-client.ts';
 
 /** Names that may well be registered, since nothing is wrong with them until somebody asks what they point to. */
 
@@ -82,8 +82,8 @@ const zoneOf = (replies: Record<string, Reply>): Zone => ({
   ...Object.fromEntries(Object.entries(replies).map(([what, reply]) => [nameOf(what), reply])),
 });
 
-function strictSender(dial: Dial) {
-  return createSender({ timeoutMs: 5_000, allowInsecureTargets: false, userAgent: 'Paybell/test', dial });
+function strictSender(client: HttpClient) {
+  return createSender({ timeoutMs: 5_000, allowInsecureTargets: false, userAgent: 'Paybell/test', client });
 }
 
 onEveryEngine('a name', (store) => {
@@ -96,12 +96,14 @@ onEveryEngine('a name', (store) => {
     (await statuses(store.db, entityId)).every((status) => status === 'failed' || status === 'delivered');
 
   /** One delivery to each of the names, and what was recorded of it, by name. */
-  async function deliverTo(names: readonly string[], port: number, dial: Dial) {
+  async function deliverTo(names: readonly string[], port: number, client: HttpClient) {
     const entityId = await newEntity(store.db);
     for (const name of names) await addReceiver(store.db, entityId, `https://${name}:${port}/`);
     await acceptMany(store.db, entityId, 1);
     const settings = { RETRY_SCHEDULE: '0s' };
-    await withEngine(store.db, strictSender(dial), () => until('all have ended', haveAllEnded(entityId)), { settings });
+    await withEngine(store.db, strictSender(client), () => until('all have ended', haveAllEnded(entityId)), {
+      settings,
+    });
     const attempts = await readAttempts(store.db, entityId);
     return new Map(attempts.map((attempt) => [new URL(attempt.postUrl).hostname, attempt]));
   }
@@ -109,8 +111,8 @@ onEveryEngine('a name', (store) => {
   test('that points where nobody may go is blocked, whatever it points with', async () => {
     await using canary = await startReceiver((socket) => socket.end(OK));
     await using _server = await DnsServer.start(zoneOf(BLOCKED));
-    const { dialled, dial } = recordingDial();
-    const attempts = await deliverTo(Object.keys(BLOCKED).map(nameOf), canary.port, dial);
+    const { dialled, client } = recordingClient();
+    const attempts = await deliverTo(Object.keys(BLOCKED).map(nameOf), canary.port, client);
     for (const what of Object.keys(BLOCKED)) {
       const attempt = attempts.get(nameOf(what));
       expect({ what, error: attempt?.error, response: attempt?.response }).toEqual({
@@ -125,8 +127,8 @@ onEveryEngine('a name', (store) => {
 
   test('that leads nowhere is a dns error', async () => {
     await using _server = await DnsServer.start(zoneOf(NO_ANSWER));
-    const { dialled, dial } = recordingDial();
-    const attempts = await deliverTo(Object.keys(NO_ANSWER).map(nameOf), 443, dial);
+    const { dialled, client } = recordingClient();
+    const attempts = await deliverTo(Object.keys(NO_ANSWER).map(nameOf), 443, client);
     for (const what of Object.keys(NO_ANSWER)) {
       expect({ what, error: attempts.get(nameOf(what))?.error }).toEqual({ what, error: 'dns' });
     }
@@ -135,8 +137,8 @@ onEveryEngine('a name', (store) => {
 
   test('whose server is silent ends by the deadline', async () => {
     await using _server = await DnsServer.start({ 'silent.example.com': 'silence' });
-    const { dial } = recordingDial();
-    const sender = createSender({ timeoutMs: 300, allowInsecureTargets: false, userAgent: 'Paybell/test', dial });
+    const { client } = recordingClient();
+    const sender = createSender({ timeoutMs: 300, allowInsecureTargets: false, userAgent: 'Paybell/test', client });
     const outcome = await sender.send({ postUrl: 'https://silent.example.com/', headers: {}, body: '{}' });
     expect(outcome).toMatchObject({ kind: 'error', error: 'timeout' });
   });
@@ -146,8 +148,8 @@ onEveryEngine('a name', (store) => {
       'alias.example.com': ['good.example.com.'],
       'good.example.com': [PUBLIC],
     });
-    const { dialled, dial } = recordingDial();
-    const attempts = await deliverTo(['alias.example.com', 'good.example.com'], 8443, dial);
+    const { dialled, client } = recordingClient();
+    const attempts = await deliverTo(['alias.example.com', 'good.example.com'], 8443, client);
     expect(dialled).toEqual([`https://${PUBLIC}:8443/`, `https://${PUBLIC}:8443/`]);
     expect([...attempts.values()].map(({ statusCode }) => statusCode)).toEqual([200, 200]);
     expect(server.questions.filter((question) => question.startsWith('A ')).sort()).toEqual([
@@ -162,7 +164,7 @@ onEveryEngine('a name', (store) => {
     const entityId = await newEntity(store.db);
     await addReceiver(store.db, entityId, `https://turning.example.com:${canary.port}/`);
     await acceptMany(store.db, entityId, 1);
-    const { dialled, dial } = recordingDial(() => ({ status: 500, retryAfter: null, body: '' }));
+    const { dialled, client } = recordingClient(() => ({ status: 500, retryAfter: null, body: '' }));
     const retried = async (engine: { wake: () => void }) => {
       await until('the first attempt has failed', async () => (await statuses(store.db, entityId))[0] === 'retrying');
       setSystemTime(Date.now() + 60_000);
@@ -170,7 +172,7 @@ onEveryEngine('a name', (store) => {
       engine.wake();
       await until('the retry has failed', haveAllEnded(entityId));
     };
-    await withEngine(store.db, strictSender(dial), retried, { settings: { RETRY_SCHEDULE: '0s,1h' } });
+    await withEngine(store.db, strictSender(client), retried, { settings: { RETRY_SCHEDULE: '0s,1h' } });
     expect(server.questions.filter((question) => question === 'A turning.example.com')).toHaveLength(2);
     expect(dialled).toEqual([`https://${PUBLIC}:${canary.port}/`]);
     expect(canary.connections).toBe(0);
@@ -186,8 +188,8 @@ onEveryEngine('a name', (store) => {
     const names = codes.map((code) => `redirect-${code}.example.com`);
     await using _server = await DnsServer.start({}, { otherwise: [PUBLIC] });
     const left = [...codes];
-    const { dialled, dial } = recordingDial(() => ({ status: left.pop() ?? 302, retryAfter: null, body: '' }));
-    const attempts = await deliverTo(names, canary.port, dial);
+    const { dialled, client } = recordingClient(() => ({ status: left.pop() ?? 302, retryAfter: null, body: '' }));
+    const attempts = await deliverTo(names, canary.port, client);
     const answered = [...attempts.values()].map(({ statusCode }) => Number(statusCode));
     expect(answered.sort()).toEqual(codes);
     expect(dialled).toEqual(names.map(() => `https://${PUBLIC}:${canary.port}/`));

@@ -1,7 +1,7 @@
 import { loadConfig } from '../../src/config.ts';
 import type { AttemptTools } from '../../src/delivery/attempt.ts';
 import { Engine } from '../../src/delivery/engine.ts';
-import type { Post, Sender } from '../../src/delivery/sender.ts';
+import type { OutgoingRequest, Sender } from '../../src/delivery/sender.ts';
 import { SigningKeyCache } from '../../src/delivery/signing-key-cache.ts';
 import type { AttemptError, DeliveryStatus, Outcome } from '../../src/domain/attempt.ts';
 import { destinationKey } from '../../src/domain/destination.ts';
@@ -158,24 +158,24 @@ export function failedWith(error: AttemptError): Outcome {
   return { kind: 'error', error, durationMs: 1 };
 }
 
-export type Answer = (post: Post) => Outcome | Promise<Outcome>;
+export type Respond = (request: OutgoingRequest) => Outcome | Promise<Outcome>;
 
-/** Posts nothing: notes what would be posted, and how much of it at a time. */
+/** Sends nothing: notes each request, and how many there are at a time. */
 export class ScriptedSender implements Sender {
-  readonly posts: Post[] = [];
+  readonly requests: OutgoingRequest[] = [];
   readonly #inFlight = new Map<string, number>();
   mostInFlight = 0;
   mostPerUrl = new Map<string, number>();
 
-  constructor(public answer: Answer = () => respondedWith(200)) {}
+  constructor(public respond: Respond = () => respondedWith(200)) {}
 
-  async send(post: Post): Promise<Outcome> {
-    this.posts.push(post);
-    this.#count(post.postUrl, 1);
+  async send(request: OutgoingRequest): Promise<Outcome> {
+    this.requests.push(request);
+    this.#count(request.postUrl, 1);
     try {
-      return await this.answer(post);
+      return await this.respond(request);
     } finally {
-      this.#count(post.postUrl, -1);
+      this.#count(request.postUrl, -1);
     }
   }
 
@@ -184,7 +184,7 @@ export class ScriptedSender implements Sender {
   }
 
   get eventIds(): string[] {
-    return this.posts.map(({ headers }) => headers['paybell-event-id'] ?? '');
+    return this.requests.map(({ headers }) => headers['paybell-event-id'] ?? '');
   }
 
   #count(postUrl: string, change: number): void {

@@ -1,36 +1,111 @@
-import { type Peer, StaleConnectionError } from './connection.ts';
-import { Connections } from './connection-pool.ts';
+import { createSecureContext, type SecureContext } from 'node:tls';
+import { type Connection, openConnection, type Peer, StaleConnectionError } from './connection.ts';
 import type { Deadline } from './deadline.ts';
-import type { Answer } from './response-parser.ts';
+import type { HttpResponse } from './response-parser.ts';
 
-/** One post, all that goes over the wire: nothing is looked up, followed or added any more. */
-export type Call = {
+/** One request as it goes over the wire: nothing is resolved, followed or added any more. */
+export type HttpRequest = {
   readonly peer: Peer;
   /** From the request line to the empty line. */
   readonly head: string;
   readonly body: string | Uint8Array;
 };
 
-/** Posts and reads the answer. A test puts a recorder in its place, and so sees what would be dialled. */
-export type Dial = (call: Call, deadline: Deadline) => Promise<Answer>;
+/** Sends a request and reads its response. */
+export type HttpClient = (request: HttpRequest, deadline: Deadline) => Promise<HttpResponse>;
 
 /**
- * HTTP/1.1 over sockets of our own. Bun's `fetch` keeps 64 idle connections and no more, so that a post to the
- * sixty-fifth opens a new one, and wakes a second thread for each: together that cost more than all else of a delivery.
+ * An HTTP/1.1 client over plain sockets. Bun's `fetch` keeps at most 64 idle connections, so that a request to the 65th
+ * destination opens a new one, and it wakes a second thread for every request. Together these cost more than the rest of
+ * a delivery.
  */
-export function createDial(trustedCa?: readonly string[]): Dial {
-  const connections = new Connections(trustedCa);
+export function createHttpClient(trustedCa?: readonly string[]): HttpClient {
+  const pool = new ConnectionPool(trustedCa);
   return async ({ peer, head, body }, deadline) => {
-    const known = connections.reuse(peer);
-    if (known !== null) {
+    const idle = pool.take(peer);
+    if (idle !== null) {
       try {
-        return await known.post(head, body, deadline);
+        return await idle.send(head, body, deadline);
       } catch (error) {
-        // Sent again at once, and with the same id: the receiver had closed the connection without a word.
+        // The receiver had closed the idle connection. The request is sent again at once, with the same id.
         if (!(error instanceof StaleConnectionError)) throw error;
       }
     }
-    const connection = await connections.open(peer, deadline);
-    return connection.post(head, body, deadline);
+    const connection = await pool.open(peer, deadline);
+    return connection.send(head, body, deadline);
   };
+}
+
+/** Most receivers close connections that are idle for five seconds or more, so ours are closed before that. */
+const MAX_IDLE_MS = 4_000;
+const MAX_IDLE = 1_024;
+const SWEEP_EVERY_MS = 1_000;
+
+/** Connections that are kept open between requests. */
+class ConnectionPool {
+  readonly #idle = new Map<string, Connection[]>();
+  #idleCount = 0;
+  #sweeper: Timer | null = null;
+  readonly #context: SecureContext | undefined;
+
+  /** PEM certificates to trust instead of the default ones. */
+  constructor(trustedCa: readonly string[] | undefined) {
+    this.#context = trustedCa === undefined ? undefined : createSecureContext({ ca: [...trustedCa] });
+  }
+
+  /** The idle connection that was used last, because it is the most likely to be still open. */
+  take(peer: Peer): Connection | null {
+    const connection = this.#idle.get(keyOf(peer))?.pop();
+    if (connection === undefined) return null;
+    this.#idleCount--;
+    return connection;
+  }
+
+  /** Rejects if no connection can be made, or none that can be trusted. */
+  open(peer: Peer, deadline: Deadline): Promise<Connection> {
+    const key = keyOf(peer);
+    const owner = {
+      onFree: (connection: Connection) => this.#keep(key, connection),
+      onClosed: (connection: Connection) => this.#forget(key, connection),
+    };
+    return openConnection(peer, this.#context, owner, deadline);
+  }
+
+  #keep(key: string, connection: Connection): void {
+    if (this.#idleCount >= MAX_IDLE) {
+      connection.close();
+      return;
+    }
+    const idle = this.#idle.get(key);
+    if (idle === undefined) this.#idle.set(key, [connection]);
+    else idle.push(connection);
+    this.#idleCount++;
+    this.#sweeper ??= setInterval(() => this.#sweep(), SWEEP_EVERY_MS).unref();
+  }
+
+  #forget(key: string, connection: Connection): void {
+    const idle = this.#idle.get(key);
+    const index = idle?.indexOf(connection) ?? -1;
+    if (index === -1) return;
+    idle?.splice(index, 1);
+    this.#idleCount--;
+  }
+
+  #sweep(): void {
+    const idleBeforeMs = performance.now() - MAX_IDLE_MS;
+    for (const [key, idle] of this.#idle) {
+      const firstToKeep = idle.findIndex(({ freeSinceMs }) => freeSinceMs > idleBeforeMs);
+      const closing = idle.splice(0, firstToKeep === -1 ? idle.length : firstToKeep);
+      this.#idleCount -= closing.length;
+      for (const connection of closing) connection.close();
+      if (idle.length === 0) this.#idle.delete(key);
+    }
+    if (this.#idleCount > 0 || this.#sweeper === null) return;
+    clearInterval(this.#sweeper);
+    this.#sweeper = null;
+  }
+}
+
+function keyOf({ address, port, isSecure, serverName }: Peer): string {
+  return `${isSecure ? 'tls' : 'tcp'} ${address} ${port} ${serverName ?? ''}`;
 }

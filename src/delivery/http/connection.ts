@@ -1,33 +1,32 @@
-import { connect as connectPlainly, type Socket } from 'node:net';
-import { connect as connectSecurely, type SecureContext } from 'node:tls';
+import { connect as connectTcp, type Socket } from 'node:net';
+import { connect as connectTls, type SecureContext } from 'node:tls';
 import type { Deadline } from './deadline.ts';
 import { AttemptFailure, failureOf } from './errors.ts';
-import { type Answer, ResponseParser } from './response-parser.ts';
+import { type HttpResponse, ResponseParser } from './response-parser.ts';
 
-/** Where a connection leads. */
+/** The other end of a connection. */
 export type Peer = {
-  /** Already checked: nothing is looked up here. */
+  /** An address that passed the SSRF guard: nothing is resolved here. */
   readonly address: string;
   readonly port: number;
   readonly isSecure: boolean;
-  /** The name to ask for and to verify over TLS; null where the address itself is what was asked for. */
+  /** The name for SNI and for the certificate; null if the URL has an address in place of a name. */
   readonly serverName: string | null;
 };
 
 const CLOSED = new AttemptFailure('reset', 'ECONNRESET');
 
-/** Who is told what becomes of a connection. */
-export type Owner = {
-  /** Ready for another post. */
+export type ConnectionOwner = {
+  /** The connection is ready for another request. */
   readonly onFree: (connection: Connection) => void;
   readonly onClosed: (connection: Connection) => void;
 };
 
-/** Rejects when there is no connection to be had, or none that can be trusted: then not a byte of a post was sent. */
+/** Rejects if no connection can be made, or none that can be trusted. Nothing of a request was sent in that case. */
 export function openConnection(
   peer: Peer,
   context: SecureContext | undefined,
-  owner: Owner,
+  owner: ConnectionOwner,
   deadline: Deadline,
 ): Promise<Connection> {
   const { promise, resolve, reject } = Promise.withResolvers<Connection>();
@@ -39,13 +38,13 @@ export function openConnection(
   };
   const fail = (error: unknown) => {
     stopListening();
-    // Whatever else it may have to say.
+    // Further errors of the socket do not matter, but one without a listener would end the process.
     socket.on('error', () => undefined).destroy();
     reject(error);
   };
   const onReady = () => {
     stopListening();
-    // At once: an error that nobody listens to would end the process.
+    // Created here, so that the socket is never without a listener for its errors.
     resolve(new Connection(socket, owner));
   };
   const onError = (error: Error) => fail(error);
@@ -57,40 +56,40 @@ export function openConnection(
 
 function openSocket({ address: host, port, isSecure, serverName }: Peer, context: SecureContext | undefined): Socket {
   const socket = isSecure
-    ? connectSecurely({
+    ? connectTls({
         host,
         port,
         servername: serverName ?? '',
-        // Said aloud, since NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment would switch verification off.
+        // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment would turn verification off.
         rejectUnauthorized: true,
         ...(context && { secureContext: context }),
       })
-    : connectPlainly({ host, port });
+    : connectTcp({ host, port });
   socket.setNoDelay(true);
-  // The deadline of the post keeps the process, and nothing else has to.
+  // The deadline of the request keeps the process alive; an idle connection must not.
   return socket.unref();
 }
 
-/** The receiver closed a connection that had been idle before it saw the post, or at least before it said a word. */
+/** The receiver closed a reused connection before it responded, and may never have seen the request. */
 export class StaleConnectionError extends Error {}
 
 type Exchange = {
-  readonly reader: ResponseParser;
-  readonly resolve: (answer: Answer) => void;
+  readonly parser: ResponseParser;
+  readonly resolve: (response: HttpResponse) => void;
   readonly reject: (error: unknown) => void;
   readonly deadline: Deadline;
 };
 
-/** One post at a time, and each answer read to its end. */
+/** Serves one request at a time and reads each response to its end. */
 export class Connection {
   #exchange: Exchange | null = null;
-  #posts = 0;
+  #requests = 0;
   freeSinceMs = 0;
-  readonly #onLate = (failure: AttemptFailure) => this.#fail(failure);
+  readonly #onTimeout = (failure: AttemptFailure) => this.#fail(failure);
 
   constructor(
     private readonly socket: Socket,
-    private readonly owner: Owner,
+    private readonly owner: ConnectionOwner,
   ) {
     socket.on('data', (bytes: Buffer) => this.#read(bytes));
     socket.on('end', () => this.#end());
@@ -101,15 +100,19 @@ export class Connection {
     });
   }
 
-  post(head: string, body: string | Uint8Array, deadline: Deadline): Promise<Answer> {
+  send(head: string, body: string | Uint8Array, deadline: Deadline): Promise<HttpResponse> {
     return new Promise((resolve, reject) => {
-      this.#posts++;
-      this.#exchange = { reader: new ResponseParser(), resolve, reject, deadline };
-      deadline.watch(this.#onLate);
-      if (deadline.isOver) return;
+      this.#requests++;
+      this.#exchange = { parser: new ResponseParser(), resolve, reject, deadline };
+      deadline.watch(this.#onTimeout);
+      if (deadline.isReached) return;
       if (this.socket.destroyed) this.#break(CLOSED);
       else this.#write(head, body);
     });
+  }
+
+  close(): void {
+    this.socket.destroy();
   }
 
   #write(head: string, body: string | Uint8Array): void {
@@ -123,18 +126,14 @@ export class Connection {
     this.socket.uncork();
   }
 
-  close(): void {
-    this.socket.destroy();
-  }
-
   #read(bytes: Buffer): void {
-    // Without a post under way nobody has asked for anything, and what comes next cannot be trusted either.
+    // Bytes that answer no request make everything that follows on this connection untrustworthy.
     if (this.#exchange === null) {
       this.close();
       return;
     }
     try {
-      this.#finish(this.#exchange.reader.read(bytes));
+      this.#finish(this.#exchange.parser.read(bytes));
     } catch (error) {
       this.#fail(error);
     }
@@ -142,19 +141,20 @@ export class Connection {
 
   #end(): void {
     if (this.#exchange === null) this.close();
-    else if (!this.#exchange.reader.hasBegun) this.#break(CLOSED);
+    else if (!this.#exchange.parser.hasBegun) this.#break(CLOSED);
     else {
       try {
-        this.#finish(this.#exchange.reader.end());
+        this.#finish(this.#exchange.parser.end());
       } catch (error) {
         this.#fail(error);
       }
     }
   }
 
-  /** It was broken off: where that happened to one that had been idle, the receiver may never have seen the post. */
+  /** The connection broke. If it had been used before, the receiver may have closed it before the request arrived. */
   #break(error: unknown): void {
-    const isStale = this.#posts > 1 && this.#exchange?.reader.hasBegun === false && failureOf(error).error === 'reset';
+    const isReused = this.#requests > 1;
+    const isStale = isReused && this.#exchange?.parser.hasBegun === false && failureOf(error).error === 'reset';
     this.#fail(isStale ? new StaleConnectionError() : error);
   }
 
@@ -164,15 +164,15 @@ export class Connection {
     exchange?.reject(error);
   }
 
-  #finish(answer: Answer | null): void {
-    if (answer === null) return;
+  #finish(response: HttpResponse | null): void {
+    if (response === null) return;
     const exchange = this.#release();
-    // An answer may come before all of the post is sent, and then the rest of it is still in the way.
-    if (exchange?.reader.isReusable && this.socket.writableLength === 0) {
+    // A response may come before the request is completely sent, and the rest of that would precede the next request.
+    if (exchange?.parser.isReusable && this.socket.writableLength === 0) {
       this.freeSinceMs = performance.now();
       this.owner.onFree(this);
     } else this.close();
-    exchange?.resolve(answer);
+    exchange?.resolve(response);
   }
 
   #release(): Exchange | null {

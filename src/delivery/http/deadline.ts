@@ -3,30 +3,30 @@ import { AttemptFailure } from './errors.ts';
 const TIMED_OUT = new AttemptFailure('timeout');
 
 /**
- * The time that one attempt has. Whatever the attempt waits for at the moment is told when that time is over. An
- * AbortSignal would say the same; to make one, to listen to it and to let it go takes a twentieth of a whole delivery.
+ * The time limit of one attempt, which tells whatever the attempt waits for when it is reached. An AbortSignal would do
+ * the same, but creating it, listening to it and releasing it takes 5 % of the time of a delivery.
  */
 export class Deadline {
-  #onOver: ((failure: AttemptFailure) => void) | null = null;
-  #isOver = false;
+  #onReached: ((failure: AttemptFailure) => void) | null = null;
+  #isReached = false;
 
   constructor(readonly endsAtMs: number) {}
 
-  get isOver(): boolean {
-    return this.#isOver;
+  get isReached(): boolean {
+    return this.#isReached;
   }
 
-  /** In the place of whoever was told before: an attempt waits for one thing at a time. Told at once where it is over. */
-  watch(onOver: (failure: AttemptFailure) => void): void {
-    if (this.#isOver) onOver(TIMED_OUT);
-    else this.#onOver = onOver;
+  /** Replaces the callback before, since an attempt waits for one thing at a time. Called at once if already reached. */
+  watch(onReached: (failure: AttemptFailure) => void): void {
+    if (this.#isReached) onReached(TIMED_OUT);
+    else this.#onReached = onReached;
   }
 
   unwatch(): void {
-    this.#onOver = null;
+    this.#onReached = null;
   }
 
-  /** For what is shared with others and cannot be stopped: whoever runs out of time leaves it to them. */
+  /** For work that is shared with other attempts and goes on for them when this one times out. */
   within<Value>(promise: Promise<Value>): Promise<Value> {
     return new Promise((resolve, reject) => {
       this.watch(reject);
@@ -34,13 +34,13 @@ export class Deadline {
     });
   }
 
-  end(): void {
-    this.#isOver = true;
-    this.#onOver?.(TIMED_OUT);
+  expire(): void {
+    this.#isReached = true;
+    this.#onReached?.(TIMED_OUT);
   }
 }
 
-/** All of one length, so that they end in the order in which they began and one timer is enough for them. */
+/** Deadlines of one length, which end in the order in which they started, so that one timer serves all of them. */
 export class Deadlines {
   readonly #running = new Set<Deadline>();
   #timer: Timer | null = null;
@@ -50,29 +50,29 @@ export class Deadlines {
   start(): Deadline {
     const deadline = new Deadline(performance.now() + this.timeoutMs);
     this.#running.add(deadline);
-    this.#timer ??= setTimeout(() => this.#endDue(), this.timeoutMs);
+    this.#timer ??= setTimeout(() => this.#expireDue(), this.timeoutMs);
     return deadline;
   }
 
-  /** The attempt has ended in time. */
+  /** For an attempt that has ended in time. */
   clear(deadline: Deadline): void {
     this.#running.delete(deadline);
     if (this.#running.size > 0 || this.#timer === null) return;
-    // Left alone it would hold the process to the end of that time.
+    // The timer would keep the process alive.
     clearTimeout(this.#timer);
     this.#timer = null;
   }
 
-  #endDue(): void {
+  #expireDue(): void {
     this.#timer = null;
     for (const deadline of this.#running) {
       const leftMs = deadline.endsAtMs - performance.now();
       if (leftMs > 0) {
-        this.#timer ??= setTimeout(() => this.#endDue(), Math.ceil(leftMs));
+        this.#timer ??= setTimeout(() => this.#expireDue(), Math.ceil(leftMs));
         return;
       }
       this.#running.delete(deadline);
-      deadline.end();
+      deadline.expire();
     }
   }
 }

@@ -1,6 +1,6 @@
 import type { AttemptError } from '../../domain/attempt.ts';
 
-/** An attempt that ended without an answer, on its way to becoming an outcome. */
+/** Thrown when an attempt ends without a response, and turned into its outcome by the sender. */
 export class AttemptFailure extends Error {
   constructor(
     readonly error: AttemptError,
@@ -10,12 +10,11 @@ export class AttemptFailure extends Error {
   }
 }
 
-/** Something came, and it is no answer. */
 export function badResponse(detail: string): AttemptFailure {
   return new AttemptFailure('bad_response', detail);
 }
 
-/** The codes that connections were seen to fail with, and their neighbours. */
+/** The codes that connections were seen to fail with, and codes like them. */
 const ERROR_OF_CODE = new Map<string, AttemptError>([
   ['ECONNREFUSED', 'refused'],
   ['ENETUNREACH', 'unreachable'],
@@ -30,11 +29,11 @@ const ERROR_OF_CODE = new Map<string, AttemptError>([
   ['EPROTO', 'tls'],
 ]);
 
-/** OpenSSL has some forty codes for a certificate that does not hold, so these are told by their shape. */
+/** OpenSSL has about forty codes for certificates that cannot be trusted, so they are recognised by their form. */
 const CERTIFICATE_CODE =
   /CERT|CRL|^ERR_(TLS|SSL)_|^UNABLE_TO_VERIFY|^(INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|HOSTNAME_MISMATCH)$/;
 
-/** What a thrown value means, by its code alone: the message is for people and changes between releases. */
+/** Classifies a thrown value by its code alone, because messages change between releases of the runtime. */
 export function failureOf(thrown: unknown): AttemptFailure {
   if (thrown instanceof AttemptFailure) return thrown;
   const code = codeOf(thrown);
@@ -42,8 +41,8 @@ export function failureOf(thrown: unknown): AttemptFailure {
   return new AttemptFailure(ERROR_OF_CODE.get(code) ?? (CERTIFICATE_CODE.test(code) ? 'tls' : 'failed'), code);
 }
 
-/** Whether no connection was made, so that another address can be tried without posting twice. */
-export function isUnconnected(thrown: unknown): boolean {
+/** Whether no connection was made, so that the next address can be tried without sending the request twice. */
+export function isNotConnected(thrown: unknown): boolean {
   const { error } = failureOf(thrown);
   return error === 'refused' || error === 'unreachable';
 }

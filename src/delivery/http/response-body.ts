@@ -1,35 +1,33 @@
 import { badResponse } from './errors.ts';
 
-/** Kept for the log: what a person needs to see why a post was turned down. */
-const KEPT_MAX_BYTES = 1024;
-
 const NOTHING = Buffer.alloc(0);
 
 export interface BodyReader {
-  /** What came after the body, once that is complete. */
+  /** The bytes after the body, once the body is complete. */
   read(bytes: Buffer): Buffer | null;
 }
 
+/** A body that ends after a number of bytes, or when the receiver closes the connection. */
 export class PlainBody implements BodyReader {
   #left: number;
 
   constructor(
-    private readonly kept: Kept,
-    end: number | 'until the end',
+    private readonly stored: StoredBody,
+    end: number | 'until close',
   ) {
-    this.#left = end === 'until the end' ? Number.POSITIVE_INFINITY : end;
+    this.#left = end === 'until close' ? Number.POSITIVE_INFINITY : end;
   }
 
   read(bytes: Buffer): Buffer | null {
-    const mine = bytes.length > this.#left ? bytes.subarray(0, this.#left) : bytes;
-    this.kept.add(mine);
-    this.#left -= mine.length;
+    const ours = bytes.length > this.#left ? bytes.subarray(0, this.#left) : bytes;
+    this.stored.add(ours);
+    this.#left -= ours.length;
     if (this.#left > 0) return null;
-    return mine === bytes ? NOTHING : bytes.subarray(mine.length);
+    return ours === bytes ? NOTHING : bytes.subarray(ours.length);
   }
 }
 
-/** With whatever may stand behind the number: extensions that nobody uses. */
+/** The size, and chunk extensions, which are ignored. */
 const CHUNK_LINE = /^([0-9a-f]{1,12})[ \t]*(?:;.*)?$/i;
 /** For the line before a chunk, and for all trailers together. */
 const CHUNK_LINES_MAX_BYTES = 4 * 1024;
@@ -40,7 +38,7 @@ export class ChunkedBody implements BodyReader {
   #left = 0;
   #expects: 'size' | 'data' | 'end of data' | 'trailer' = 'size';
 
-  constructor(private readonly kept: Kept) {}
+  constructor(private readonly stored: StoredBody) {}
 
   read(bytes: Buffer): Buffer | null {
     let rest = bytes;
@@ -60,7 +58,7 @@ export class ChunkedBody implements BodyReader {
 
   #readData(bytes: Buffer): Buffer {
     const data = bytes.length > this.#left ? bytes.subarray(0, this.#left) : bytes;
-    this.kept.add(data);
+    this.stored.add(data);
     this.#left -= data.length;
     if (this.#left === 0) this.#expects = 'end of data';
     return bytes.subarray(data.length);
@@ -72,7 +70,7 @@ export class ChunkedBody implements BodyReader {
     if (this.#lineBytes > CHUNK_LINES_MAX_BYTES) throw badResponse('chunk line too long');
   }
 
-  /** Answers whether that was the last line of all. */
+  /** Returns whether that was the last line of the body. */
   #endLine(): boolean {
     const line = this.#line.endsWith('\r') ? this.#line.slice(0, -1) : this.#line;
     this.#line = '';
@@ -91,34 +89,38 @@ export class ChunkedBody implements BodyReader {
   }
 }
 
+/** Enough for a person to see why a request was refused. */
+const STORED_MAX_BYTES = 1024;
+
 const decoder = new TextDecoder();
 
-/** The beginning of a body. */
-export class Kept {
-  /** Of the whole body as far as it came. */
+/** The beginning of a body, which is stored with the attempt. */
+export class StoredBody {
+  /** Of the whole body so far. */
   bytes = 0;
   readonly #parts: Buffer[] = [];
-  /** How many of them are copies of our own. */
-  #held = 0;
+  /** How many of the parts are copies. */
+  #copied = 0;
 
   add(part: Buffer): void {
-    const room = KEPT_MAX_BYTES - this.bytes;
+    const room = STORED_MAX_BYTES - this.bytes;
     this.bytes += part.length;
     if (room > 0 && part.length > 0) this.#parts.push(part.length > room ? part.subarray(0, room) : part);
   }
 
-  /** More is to come, and the runtime may use the memory of what it handed out for what it reads next. */
-  hold(): void {
-    for (let at = this.#held; at < this.#parts.length; at++) this.#parts[at] = Buffer.from(this.#parts[at] ?? NOTHING);
-    this.#held = this.#parts.length;
+  /** Called while more is to come, because the runtime reuses the memory of its buffers for the next read. */
+  copy(): void {
+    for (let at = this.#copied; at < this.#parts.length; at++)
+      this.#parts[at] = Buffer.from(this.#parts[at] ?? NOTHING);
+    this.#copied = this.#parts.length;
   }
 
-  /** PostgreSQL takes neither broken UTF-8 nor NUL, and one such answer would fail a whole batch of writes. */
+  /** PostgreSQL accepts neither invalid UTF-8 nor NUL, and one such response would fail a whole batch of records. */
   text(): string {
-    const kept = this.#parts.length === 1 ? this.#parts[0] : Buffer.concat(this.#parts);
-    const wasCut = this.bytes > KEPT_MAX_BYTES;
-    // As a stream, so that a character split by our own cut is left out and not marked as broken.
-    const text = wasCut ? new TextDecoder().decode(kept, { stream: true }) : decoder.decode(kept);
+    const stored = this.#parts.length === 1 ? this.#parts[0] : Buffer.concat(this.#parts);
+    const wasCut = this.bytes > STORED_MAX_BYTES;
+    // As a stream, so that a character split by the cut is left out instead of replaced.
+    const text = wasCut ? new TextDecoder().decode(stored, { stream: true }) : decoder.decode(stored);
     return text.replaceAll('\0', '');
   }
 }

@@ -1,14 +1,14 @@
 import os from 'node:os';
 import { canonicalAddress } from '../../domain/ip-address.ts';
 
-/** Interfaces come and go with containers and leases; reading them takes some 25 µs, so that this costs nothing. */
+/** Interfaces come and go with containers and DHCP leases. Reading them takes about 25 µs. */
 const READ_EVERY_MS = 5_000;
 
 /**
- * The addresses of this machine itself. A public one among them is as good as loopback: what is sent there never passes
- * the firewall that keeps others off the ports behind it.
+ * The addresses of this machine. A public one among them is as dangerous as loopback, because a request to it does not
+ * pass the firewall that protects the ports behind it.
  */
-export function ownAddresses(nowMs: () => number): () => ReadonlySet<string> {
+export function localAddresses(nowMs: () => number): () => ReadonlySet<string> {
   let addresses: ReadonlySet<string> = new Set();
   let readAtMs = Number.NEGATIVE_INFINITY;
   return () => {

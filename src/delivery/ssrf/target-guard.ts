@@ -1,56 +1,60 @@
 import { BoundedMap } from '../../bounded-map.ts';
 import { canonicalAddress, isPublicAddress } from '../../domain/ip-address.ts';
 import { addressLiteralOf } from '../../domain/post-url.ts';
-import { ownAddresses } from './local-addresses.ts';
+import { localAddresses } from './local-addresses.ts';
 
-/** All addresses of a name; rejects or comes back empty when there are none. */
+/** All addresses of a name; rejects or returns none if the name does not resolve. */
 export type Resolve = (hostname: string) => Promise<string[]>;
 
-/** The addresses that passed the check, to be dialled as they are: a second look-up could be answered differently. */
-export type Target = { ok: true; addresses: readonly string[] } | { ok: false; error: 'dns' | 'blocked_address' };
+/**
+ * The addresses that passed the check. The connection must go to one of these, because a second lookup of the name could
+ * return others.
+ */
+export type GuardedTarget =
+  | { ok: true; addresses: readonly string[] }
+  | { ok: false; error: 'dns' | 'blocked_address' };
 
-/** A host as the URL parser writes it; `literal` where whoever asks knows already whether it is an address. */
+/** A host as the URL parser writes it; `literal` if the caller knows already whether it is an address. */
 export type Host = { readonly hostname: string; readonly literal?: string | null };
 
-/** At once where nothing has to be looked up. */
-export type TargetGuard = (host: Host) => Target | Promise<Target>;
+/** Synchronous if no lookup is needed. */
+export type TargetGuard = (host: Host) => GuardedTarget | Promise<GuardedTarget>;
 
 export interface TargetGuardOptions {
   allowInsecureTargets: boolean;
   resolve?: Resolve;
   nowMs?: () => number;
-  /** In their canonical form; those of this machine's interfaces when absent. */
-  own?: () => ReadonlySet<string>;
 }
 
-/** Thousands of deliveries a second to one host make one look-up in this time, and a changed record is soon seen. */
+/** Short, so that a changed DNS record is soon seen; still one lookup for thousands of requests a second to one host. */
 const CACHE_TTL_MS = 3_000;
 const CACHE_MAX_ENTRIES = 10_000;
-/** After this a look-up that never ended is no longer shared, so that it cannot hold its name for ever. */
+/** A lookup that takes longer is not shared any more, so that one that never ends does not block its name for ever. */
 const SHARED_LOOKUP_MAX_MS = 10_000;
 
 interface Lookup {
-  target: Target | Promise<Target>;
+  target: GuardedTarget | Promise<GuardedTarget>;
   expiresAtMs: number;
 }
 
-/** Resolves names and refuses a host unless every one of its addresses is public and not our own. */
+/** Protects against SSRF: resolves a host, and blocks it unless all its addresses are public and none is our own. */
 export function createTargetGuard(options: TargetGuardOptions): TargetGuard {
-  const { allowInsecureTargets, resolve = resolveName, nowMs = Date.now, own = ownAddresses(nowMs) } = options;
+  const { allowInsecureTargets, resolve = resolveName, nowMs = Date.now } = options;
+  const ours = localAddresses(nowMs);
   const lookups = new BoundedMap<string, Lookup>(CACHE_MAX_ENTRIES);
 
-  const isElsewhere = (address: string) => isPublicAddress(address) && !own().has(canonicalAddress(address));
+  const isAllowed = (address: string) => isPublicAddress(address) && !ours().has(canonicalAddress(address));
 
-  const check = (addresses: readonly string[]): Target => {
+  const check = (addresses: readonly string[]): GuardedTarget => {
     if (addresses.length === 0) return { ok: false, error: 'dns' };
-    // One private address among public ones is how a name is made to look harmless, so all of them must pass.
-    const allowed = allowInsecureTargets || addresses.every(isElsewhere);
-    return allowed ? { ok: true, addresses } : { ok: false, error: 'blocked_address' };
+    // All of them, because a name that also has a public address would otherwise lead to a private one.
+    const areAllowed = allowInsecureTargets || addresses.every(isAllowed);
+    return areAllowed ? { ok: true, addresses } : { ok: false, error: 'blocked_address' };
   };
 
-  const startLookup = (hostname: string): Promise<Target> => {
+  const startLookup = (hostname: string): Promise<GuardedTarget> => {
     const target = resolve(hostname)
-      .then(check, (): Target => ({ ok: false, error: 'dns' }))
+      .then(check, (): GuardedTarget => ({ ok: false, error: 'dns' }))
       .then((found) => {
         lookup.target = found;
         lookup.expiresAtMs = nowMs() + CACHE_TTL_MS;
@@ -69,8 +73,8 @@ export function createTargetGuard(options: TargetGuardOptions): TargetGuard {
 }
 
 /**
- * c-ares, because it waits for answers without a thread: node:dns takes one of a few threads for each look-up, and
- * behind 200 names whose servers never answered a good name got nothing for 6 s there, and its address in 1 ms here.
+ * By c-ares, which needs no thread while it waits. `node:dns` blocks one of a few threads for each lookup: behind 200
+ * names whose servers did not respond, a healthy name took more than 6 s with it, and 1 ms with c-ares.
  */
 async function resolveName(hostname: string): Promise<string[]> {
   const records = await Bun.dns.lookup(hostname, { backend: 'c-ares' });

@@ -162,7 +162,7 @@ onEveryEngine('deliveries', (store) => {
       const { deliveryId } = await only();
       expect(await read(deliveryId)).toMatchObject({ body: BODY, attempts: 0, attemptLog: [] });
       const sender = new ScriptedSender(() =>
-        sender.posts.length === 1 ? respondedWith(503, { body: 'busy\n' }) : failedWith('timeout'),
+        sender.requests.length === 1 ? respondedWith(503, { body: 'busy\n' }) : failedWith('timeout'),
       );
       const settings = { RETRY_SCHEDULE: '0s,0s,2h' };
       await withEngine(

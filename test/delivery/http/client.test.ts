@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { Socket } from 'node:net';
-import { createDial, type Dial } from '../../../src/delivery/http/client.ts';
+import { createHttpClient, type HttpClient } from '../../../src/delivery/http/client.ts';
 import { Deadline } from '../../../src/delivery/http/deadline.ts';
 import { rejection } from '../../support/rejection.ts';
 import { until } from '../../support/until.ts';
@@ -8,10 +8,10 @@ import { OK, type Receiver, startReceiver } from '../receivers.ts';
 
 const BODY = '{"a":"é"}';
 
-function post(dial: Dial, { port }: Receiver, deadline = new Deadline(0)) {
+function post(client: HttpClient, { port }: Receiver, deadline = new Deadline(0)) {
   const peer = { address: '127.0.0.1', port, isSecure: false, serverName: null };
   const head = `POST / HTTP/1.1\r\nhost: test\r\ncontent-length: ${Buffer.byteLength(BODY)}\r\n\r\n`;
-  return dial({ peer, head, body: BODY }, deadline);
+  return client({ peer, head, body: BODY }, deadline);
 }
 
 const answersWith = (text: string) => (socket: Socket) => void socket.write(text);
@@ -20,9 +20,9 @@ describe('a connection', () => {
   test('is kept for every post that was under way at the same time, however many', async () => {
     const waiting: Socket[] = [];
     await using receiver = await startReceiver((socket) => void waiting.push(socket));
-    const dial = createDial();
+    const client = createHttpClient();
     for (let round = 0; round < 3; round++) {
-      const posts = Array.from({ length: 200 }, () => post(dial, receiver));
+      const posts = Array.from({ length: 200 }, () => post(client, receiver));
       await until('all have arrived', () => waiting.length === 200);
       for (const socket of waiting.splice(0)) socket.write(OK);
       expect((await Promise.all(posts)).every(({ status }) => status === 200)).toBe(true);
@@ -36,9 +36,9 @@ describe('a connection', () => {
     ['speaks HTTP/1.0', OK.replace('1.1', '1.0')],
   ])('is not used again when the receiver %s', async (_what, text) => {
     await using receiver = await startReceiver(answersWith(text));
-    const dial = createDial();
+    const client = createHttpClient();
     for (let posts = 1; posts <= 3; posts++) {
-      expect(await post(dial, receiver)).toMatchObject({ status: 200, body: 'ok' });
+      expect(await post(client, receiver)).toMatchObject({ status: 200, body: 'ok' });
       expect(receiver.connections).toBe(posts);
     }
     await receiver.closed(3);
@@ -50,17 +50,17 @@ describe('a connection', () => {
       sockets.push(socket);
       socket.write(OK);
     });
-    const dial = createDial();
-    await post(dial, receiver);
+    const client = createHttpClient();
+    await post(client, receiver);
     sockets[0]?.write(OK.replace('200', '500'));
     await receiver.closed(1);
-    expect(await post(dial, receiver)).toMatchObject({ status: 200 });
+    expect(await post(client, receiver)).toMatchObject({ status: 200 });
     expect(receiver.connections).toBe(2);
   });
 
   test('that was idle for some seconds is closed', async () => {
     await using receiver = await startReceiver(answersWith(OK));
-    await post(createDial(), receiver);
+    await post(createHttpClient(), receiver);
     await receiver.closed(1);
   });
 });
@@ -81,28 +81,28 @@ describe('a post on a connection that was used before', () => {
     ['reset', (socket) => void socket.resetAndDestroy()],
   ])('and is %s without a word goes out again, the same bytes on a new one', async (_how, end) => {
     await using receiver = await startReceiver(answersOnce(end));
-    const dial = createDial();
-    for (let posts = 0; posts < 3; posts++) expect(await post(dial, receiver)).toMatchObject({ status: 200 });
+    const client = createHttpClient();
+    for (let posts = 0; posts < 3; posts++) expect(await post(client, receiver)).toMatchObject({ status: 200 });
     expect(receiver.connections).toBe(3);
     expect(receiver.received.match(/POST \/ HTTP\/1\.1/g)).toHaveLength(5);
   });
 
   test('and ends within its answer fails, and does not go out again', async () => {
     await using receiver = await startReceiver(answersOnce((socket) => void socket.end('HTTP/1.1 200 OK\r\nx: ')));
-    const dial = createDial();
-    await post(dial, receiver);
-    expect(await rejection(post(dial, receiver))).toMatchObject({ error: 'reset' });
+    const client = createHttpClient();
+    await post(client, receiver);
+    expect(await rejection(post(client, receiver))).toMatchObject({ error: 'reset' });
     expect(receiver.connections).toBe(1);
   });
 
   test('and runs out of time fails and takes its connection along', async () => {
     await using receiver = await startReceiver(answersOnce(() => undefined));
-    const dial = createDial();
-    await post(dial, receiver);
+    const client = createHttpClient();
+    await post(client, receiver);
     const deadline = new Deadline(0);
-    const late = post(dial, receiver, deadline);
+    const late = post(client, receiver, deadline);
     await until('it has arrived', () => receiver.received.split('POST').length === 3);
-    deadline.end();
+    deadline.expire();
     expect(await rejection(late)).toMatchObject({ error: 'timeout' });
     await receiver.closed(1);
   });
@@ -111,8 +111,8 @@ describe('a post on a connection that was used before', () => {
 test('a post that runs out of time before it is connected leaves no connection behind', async () => {
   await using receiver = await startReceiver(answersWith(OK));
   const deadline = new Deadline(0);
-  const late = post(createDial(), receiver, deadline);
-  deadline.end();
+  const late = post(createHttpClient(), receiver, deadline);
+  deadline.expire();
   expect(await rejection(late)).toMatchObject({ error: 'timeout' });
   if (receiver.connections > 0) await receiver.closed(receiver.connections);
   expect(receiver.received).toBe('');
@@ -129,9 +129,9 @@ test('a connection whose post was answered before it was sent to its end is not 
   const body = 'a'.repeat(32 * 2 ** 20);
   const peer = { address: '127.0.0.1', port: receiver.port, isSecure: false, serverName: null };
   const head = `POST / HTTP/1.1\r\nhost: test\r\ncontent-length: ${body.length}\r\n\r\n`;
-  const dial = createDial();
-  expect(await dial({ peer, head, body }, new Deadline(0))).toMatchObject({ status: 200 });
-  expect(await post(dial, receiver)).toMatchObject({ status: 200 });
+  const client = createHttpClient();
+  expect(await client({ peer, head, body }, new Deadline(0))).toMatchObject({ status: 200 });
+  expect(await post(client, receiver)).toMatchObject({ status: 200 });
   expect(receiver.connections).toBe(2);
 });
 
@@ -144,5 +144,5 @@ test('a body of bytes and one of a megabyte arrive whole', async () => {
     if (received >= head.length + body.length) socket.write(OK);
   });
   const peer = { address: '127.0.0.1', port: receiver.port, isSecure: false, serverName: null };
-  expect(await createDial()({ peer, head, body }, new Deadline(0))).toMatchObject({ status: 200 });
+  expect(await createHttpClient()({ peer, head, body }, new Deadline(0))).toMatchObject({ status: 200 });
 });

@@ -10,20 +10,20 @@ test('a deadline tells whoever waits last, and nobody after that', () => {
   const [first, second] = [jest.fn(), jest.fn()];
   deadline.watch(first);
   deadline.watch(second);
-  deadline.end();
+  deadline.expire();
   expect(first).not.toHaveBeenCalled();
   expect(second.mock.calls).toMatchObject([[TIMEOUT]]);
 
   const left = new Deadline(0);
   left.watch(first);
   left.unwatch();
-  left.end();
+  left.expire();
   expect(first).not.toHaveBeenCalled();
 });
 
 test('whoever begins to wait when it is over is told at once', async () => {
   const deadline = new Deadline(0);
-  deadline.end();
+  deadline.expire();
   const told = jest.fn();
   deadline.watch(told);
   expect(told.mock.calls).toMatchObject([[TIMEOUT]]);
@@ -34,7 +34,7 @@ test('what is shared with others is left to them when the time is over', async (
   const shared = Promise.withResolvers<string>();
   const [late, patient] = [new Deadline(0), new Deadline(0)];
   const [leaving, staying] = [late.within(shared.promise), patient.within(shared.promise)];
-  late.end();
+  late.expire();
   expect(await rejection(leaving)).toMatchObject(TIMEOUT);
   shared.resolve('found');
   expect(await staying).toBe('found');
@@ -57,7 +57,7 @@ test('deadlines of one length end in turn by one timer, and those that are clear
   expect(ended).toEqual([]);
   await until('both are over', () => ended.length === 2);
   expect(ended).toEqual(['one', 'two']);
-  expect(inTime.isOver).toBe(false);
+  expect(inTime.isReached).toBe(false);
 });
 
 test('a deadline that begins while others end has its own time', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { AttemptFailure, failureOf, isUnconnected } from '../../../src/delivery/http/errors.ts';
+import { AttemptFailure, failureOf, isNotConnected } from '../../../src/delivery/http/errors.ts';
 
 function thrownWith(code: unknown): Error {
   return Object.assign(new TypeError('a text that must not matter: ECONNREFUSED'), { code });
@@ -37,9 +37,9 @@ describe('a thrown value', () => {
   });
 
   test('means that nothing was sent only when no connection was made', () => {
-    expect(['ECONNREFUSED', 'ENETUNREACH', 'EADDRNOTAVAIL'].every((code) => isUnconnected(thrownWith(code)))).toBe(
+    expect(['ECONNREFUSED', 'ENETUNREACH', 'EADDRNOTAVAIL'].every((code) => isNotConnected(thrownWith(code)))).toBe(
       true,
     );
-    expect(['ECONNRESET', 'EPROTO', 'EPIPE', 'X'].some((code) => isUnconnected(thrownWith(code)))).toBe(false);
+    expect(['ECONNRESET', 'EPROTO', 'EPIPE', 'X'].some((code) => isNotConnected(thrownWith(code)))).toBe(false);
   });
 });

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { AttemptFailure } from '../../../src/delivery/http/errors.ts';
-import { type Answer, ResponseParser } from '../../../src/delivery/http/response-parser.ts';
+import { type HttpResponse, ResponseParser } from '../../../src/delivery/http/response-parser.ts';
 
-type Seen = { answer: Answer; isReusable: boolean } | { failure: string };
+type Seen = { answer: HttpResponse; isReusable: boolean } | { failure: string };
 
 /** As it comes: each part by itself, and then the end of the connection. */
 function read(parts: readonly Buffer[]): Seen {

@@ -168,6 +168,6 @@ onEveryEngine('the bulk redelivery job', (store) => {
     });
     const attempts = await readAttempts(store.db, entityId);
     expect(attempts.filter(({ kind }) => kind === 'redelivery')).toHaveLength(1_500);
-    expect(sender.posts).toHaveLength(attempts.length);
+    expect(sender.requests).toHaveLength(attempts.length);
   });
 });

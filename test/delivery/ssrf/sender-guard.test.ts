@@ -1,15 +1,15 @@
 import { afterEach, describe, expect, setSystemTime, test } from 'bun:test';
-import type { Dial } from '../../../src/delivery/http/client.ts';
+import type { HttpClient } from '../../../src/delivery/http/client.ts';
 import { createSender } from '../../../src/delivery/sender.ts';
-import { PUBLIC, recordingDial, urlOf } from '../../hostile/recording-client.ts';
+import { PUBLIC, recordingClient, urlOf } from '../../hostile/recording-client.ts';
 import { OK, startReceiver } from '../receivers.ts';
 
 const POST = { headers: { 'content-type': 'application/json' }, body: '{}' };
 
-function strictSender(dial: Dial, answers: string[][]) {
+function strictSender(client: HttpClient, answers: string[][]) {
   let asked = 0;
   const resolve = async () => answers[Math.min(asked++, answers.length - 1)] ?? [];
-  return createSender({ timeoutMs: 2_000, allowInsecureTargets: false, userAgent: 'Paybell/test', resolve, dial });
+  return createSender({ timeoutMs: 2_000, allowInsecureTargets: false, userAgent: 'Paybell/test', resolve, client });
 }
 
 afterEach(() => {
@@ -35,8 +35,8 @@ describe('a canary on 127.0.0.1 gets no byte', () => {
     '[2002:7f00:1::]',
   ])('when it is written as %s', async (host) => {
     await using canary = await startReceiver((socket) => socket.end(OK));
-    const { dialled, dial } = recordingDial();
-    const sender = strictSender(dial, [[PUBLIC]]);
+    const { dialled, client } = recordingClient();
+    const sender = strictSender(client, [[PUBLIC]]);
     for (const scheme of ['https', 'http']) {
       const outcome = await sender.send({ ...POST, postUrl: `${scheme}://${host}:${canary.port}/hook` });
       expect(outcome).toMatchObject({ kind: 'error', error: scheme === 'https' ? 'blocked_address' : 'invalid_url' });
@@ -49,8 +49,8 @@ describe('a canary on 127.0.0.1 gets no byte', () => {
     'when a name resolves to %j',
     async (addresses) => {
       await using canary = await startReceiver((socket) => socket.end(OK));
-      const { dialled, dial } = recordingDial();
-      const sender = strictSender(dial, [addresses]);
+      const { dialled, client } = recordingClient();
+      const sender = strictSender(client, [addresses]);
       const outcome = await sender.send({ ...POST, postUrl: `https://innocent.example.com:${canary.port}/` });
       expect(outcome).toEqual({ kind: 'error', error: 'blocked_address', durationMs: expect.any(Number) });
       expect(dialled).toEqual([]);
@@ -60,8 +60,8 @@ describe('a canary on 127.0.0.1 gets no byte', () => {
 
   test('when a name is public at the check and turns to it right after', async () => {
     await using canary = await startReceiver((socket) => socket.end(OK));
-    const { dialled, dial } = recordingDial();
-    const sender = strictSender(dial, [[PUBLIC], ['127.0.0.1']]);
+    const { dialled, client } = recordingClient();
+    const sender = strictSender(client, [[PUBLIC], ['127.0.0.1']]);
     const postUrl = `https://rebinding.example.com:${canary.port}/`;
     expect(await sender.send({ ...POST, postUrl })).toMatchObject({ kind: 'response', statusCode: 200 });
     setSystemTime(Date.now() + 60_000);
@@ -92,8 +92,8 @@ describe('what is dialled', () => {
     [`https://${PUBLIC}/`, '', `https://${PUBLIC}:443/`, PUBLIC, null],
     ['https://[2606:4700::1111]:8443/', '', 'https://[2606:4700::1111]:8443/', '[2606:4700::1111]:8443', null],
   ])('for %s at %j is %s, with the name in Host and SNI', async (postUrl, address, url, host, serverName) => {
-    const { calls, dialled, dial } = recordingDial();
-    await strictSender(dial, [[address]]).send({
+    const { calls, dialled, client } = recordingClient();
+    await strictSender(client, [[address]]).send({
       ...POST,
       headers: { Host: 'forged.example', ...POST.headers },
       postUrl,
@@ -106,7 +106,7 @@ describe('what is dialled', () => {
   test('is the next address when one cannot be connected to, three at most', async () => {
     const addresses = ['2606:4700::1', '2606:4700::2', PUBLIC, '93.184.216.35'];
     const dialled: string[] = [];
-    const refuse: Dial = async (call) => {
+    const refuse: HttpClient = async (call) => {
       dialled.push(new URL(urlOf(call)).hostname);
       throw Object.assign(new TypeError(), { code: dialled.length === 1 ? 'ENETUNREACH' : 'ECONNREFUSED' });
     };
@@ -117,7 +117,7 @@ describe('what is dialled', () => {
 
   test('is no second address once the post may have been received', async () => {
     let dials = 0;
-    const reset: Dial = async () => {
+    const reset: HttpClient = async () => {
       dials += 1;
       throw Object.assign(new TypeError(), { code: 'ECONNRESET' });
     };
@@ -127,8 +127,8 @@ describe('what is dialled', () => {
   });
 
   test('is nothing for http or a broken URL', async () => {
-    const { dialled, dial } = recordingDial();
-    const sender = strictSender(dial, [[PUBLIC]]);
+    const { dialled, client } = recordingClient();
+    const sender = strictSender(client, [[PUBLIC]]);
     for (const postUrl of ['http://example.com/', 'ftp://example.com/', 'example.com', '']) {
       expect(await sender.send({ ...POST, postUrl })).toMatchObject({ kind: 'error', error: 'invalid_url' });
     }

@@ -73,24 +73,24 @@ onEveryEngine('sending one delivery again', (store) => {
         dateNextAttempt: null,
       });
     });
-    expect(new Set(sender.posts.map(({ body }) => body)).size).toBe(1);
-    expect(sender.posts.map(({ headers }) => headers['webhook-id'])).toEqual(Array(4).fill(deliveryId));
+    expect(new Set(sender.requests.map(({ body }) => body)).size).toBe(1);
+    expect(sender.requests.map(({ headers }) => headers['webhook-id'])).toEqual(Array(4).fill(deliveryId));
   });
 
   test('while it is in flight sends it afterwards and not at the same time', async () => {
     const { read, again } = await oneDelivery();
     const gate = Promise.withResolvers<void>();
     const sender = new ScriptedSender(async () => {
-      if (sender.posts.length === 1) await gate.promise;
+      if (sender.requests.length === 1) await gate.promise;
       return respondedWith(200);
     });
     await withEngine(store.db, sender, async (engine) => {
-      await until('the first is in flight', () => sender.posts.length === 1);
+      await until('the first is in flight', () => sender.requests.length === 1);
       await again();
       await again();
       engine.wake();
       await Bun.sleep(50);
-      expect(sender.posts).toHaveLength(1);
+      expect(sender.requests).toHaveLength(1);
       gate.resolve();
       await until('all are sent', async () => (await read()).attempts === 3);
     });
@@ -100,7 +100,7 @@ onEveryEngine('sending one delivery again', (store) => {
 
   test('that fails leaves a success a success', async () => {
     const { read, again } = await oneDelivery();
-    const sender = new ScriptedSender(() => respondedWith(sender.posts.length === 1 ? 200 : 500));
+    const sender = new ScriptedSender(() => respondedWith(sender.requests.length === 1 ? 200 : 500));
     await withEngine(store.db, sender, async (engine) => {
       await until('it is delivered', async () => (await read()).status === 'delivered');
       const { dateDelivered } = await read();
@@ -132,7 +132,7 @@ onEveryEngine('sending one delivery again', (store) => {
 
   test('that is between two retries, and fails, leaves the schedule where it was, and a success ends it', async () => {
     const { entityId, read, again } = await oneDelivery();
-    const sender = new ScriptedSender(() => respondedWith(sender.posts.length < 3 ? 500 : 200));
+    const sender = new ScriptedSender(() => respondedWith(sender.requests.length < 3 ? 500 : 200));
     await withEngine(
       store.db,
       sender,
@@ -162,7 +162,7 @@ onEveryEngine('sending one delivery again', (store) => {
 
   test('that failed for good and fails again stays failed; once it arrives it is delivered', async () => {
     const { read, again } = await oneDelivery();
-    const sender = new ScriptedSender(() => respondedWith(sender.posts.length < 3 ? 500 : 200));
+    const sender = new ScriptedSender(() => respondedWith(sender.requests.length < 3 ? 500 : 200));
     await withEngine(
       store.db,
       sender,
@@ -250,12 +250,12 @@ onEveryEngine('sending one delivery again', (store) => {
     const notice = (await readDeliveries(store.db, entityId))[0]?.deliveryId ?? '';
     const sender = new ScriptedSender();
     await withEngine(store.db, sender, async (engine) => {
-      await until('the notice is sent', () => sender.posts.length === 1);
+      await until('the notice is sent', () => sender.requests.length === 1);
       await redeliver(store.db, entityId, notice);
       engine.wake();
-      await until('it is sent again', () => sender.posts.length === 2);
+      await until('it is sent again', () => sender.requests.length === 2);
     });
-    expect(sender.posts.map(({ postUrl }) => postUrl)).toEqual([noticeUrl, noticeUrl]);
+    expect(sender.requests.map(({ postUrl }) => postUrl)).toEqual([noticeUrl, noticeUrl]);
     await setNoticeUrl(store.db, entityId, null, TEST_CHANGE);
     expect(await rejection(redeliver(store.db, entityId, notice))).toMatchObject({ kind: 'alerts_off' });
   });

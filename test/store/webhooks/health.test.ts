@@ -161,7 +161,7 @@ onEveryEngine('the notice of a suspension', (store) => {
     const { entityId, webhookId } = await newReceiver(store.db);
     await setNoticeUrl(store.db, entityId, NOTICE_URL, TEST_CHANGE);
     await suspendWebhook(store.db, entityId, webhookId, 'failing', TEST_CHANGE);
-    const sender = new ScriptedSender(() => respondedWith(sender.posts.length < 3 ? 500 : 200));
+    const sender = new ScriptedSender(() => respondedWith(sender.requests.length < 3 ? 500 : 200));
     await withEngine(
       store.db,
       sender,
@@ -170,8 +170,8 @@ onEveryEngine('the notice of a suspension', (store) => {
     );
     const kinds = (await readAttempts(store.db, entityId)).map(({ kind, statusCode }) => `${kind} ${statusCode}`);
     expect(kinds).toEqual(['first 500', 'retry 500', 'retry 200']);
-    expect(sender.posts.map(({ postUrl }) => postUrl)).toEqual(Array(3).fill(NOTICE_URL));
-    const body = JSON.parse(String(sender.posts[0]?.body));
+    expect(sender.requests.map(({ postUrl }) => postUrl)).toEqual(Array(3).fill(NOTICE_URL));
+    const body = JSON.parse(String(sender.requests[0]?.body));
     expect(body).toEqual({
       eventId: sender.eventIds[0],
       event: 'webhook.suspended',
@@ -199,6 +199,6 @@ onEveryEngine('the notice of a suspension', (store) => {
         return (await statusOf(moved)) === 'delivered' && (await statusOf(off)) === 'cancelled';
       }),
     );
-    expect(sender.posts.map(({ postUrl }) => postUrl)).toEqual(['https://elsewhere.example.com/']);
+    expect(sender.requests.map(({ postUrl }) => postUrl)).toEqual(['https://elsewhere.example.com/']);
   });
 });

@@ -150,7 +150,7 @@ onEveryEngine('a test post', (store) => {
             allowInsecureTargets: false,
             userAgent: 'test',
             resolve: async () => ['127.0.0.1'],
-            dial: async ({ peer }) => {
+            client: async ({ peer }) => {
               dialled.push(peer.address);
               return { status: 200, retryAfter: null, body: '' };
             },
