@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { parseAddressRange } from './domain/client-address.ts';
 import { EVENT_KINDS, EVENT_NAME } from './domain/event-kinds.ts';
+import { parseAddressRange } from './domain/ip-address.ts';
 import { DEFAULT_NETWORKS, MAX_NETWORK_ID } from './domain/networks.ts';
 
 /** One schema over the environment. The order is that of `.env.example`, and a test holds the two together. */

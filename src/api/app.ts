@@ -1,6 +1,7 @@
 import { Problem } from '../contract/problems.ts';
-import { clientAddress, parseAddressRange } from '../domain/client-address.ts';
+import { parseAddressRange } from '../domain/ip-address.ts';
 import type { ApiContext, RequestState } from './context.ts';
+import { clientAddress } from './http/client-address.ts';
 import { allowCrossOrigin, isPreflight, preflight } from './http/cross-origin.ts';
 import { asProblem, problemResponse } from './http/problem-response.ts';
 import { createRoutes, type Route, type Routes } from './routes.ts';

@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { isPublicAddress } from '../../src/domain/ip-address.ts';
+import {
+  addressBlock,
+  isInRange,
+  isLoopbackAddress,
+  isPublicAddress,
+  parseAddress,
+  parseAddressRange,
+} from '../../src/domain/ip-address.ts';
 
 const PUBLIC = [
   '8.8.8.8',
@@ -65,4 +72,56 @@ describe('a public address', () => {
   test('is never one that carries an IPv4 address inside an IPv6 one', () => {
     fc.assert(fc.property(fc.ipV4(), (v4) => !isPublicAddress(`::ffff:${v4}`) && !isPublicAddress(`64:ff9b::${v4}`)));
   });
+});
+
+describe('a range', () => {
+  test.each(['10.0.0.0/8', '127.0.0.1', '::1', '2001:db8::/32', '0.0.0.0/0'])('is %s', (text) => {
+    expect(parseAddressRange(text)).not.toBeNull();
+  });
+
+  test.each([
+    '',
+    '10.0.0.0/33',
+    '::/129',
+    '10.0.0',
+    '10.0.0.0/8/8',
+    '10.0.0.0/',
+    '10.0.0.0/-1',
+    'localhost',
+    '999.0.0.1',
+  ])('is not "%s"', (text) => {
+    expect(parseAddressRange(text)).toBeNull();
+  });
+
+  test.each([
+    ['10.1.2.3', '10.0.0.0/8', true],
+    ['::ffff:10.1.2.3', '10.0.0.0/8', true],
+    ['11.0.0.1', '10.0.0.0/8', false],
+    ['2001:db8:1::5', '2001:db8:1::/48', true],
+    ['2001:db8:2::5', '2001:db8:1::/48', false],
+    ['10.1.2.3', '::/0', false],
+    ['::1', '0.0.0.0/0', false],
+  ])('with %s in %s: %p', (address, range, expected) => {
+    const [parsed, parsedRange] = [parseAddress(address), parseAddressRange(range)];
+    if (parsed === null || parsedRange === null) throw new Error('the case is not valid');
+    expect(isInRange(parsed, parsedRange)).toBe(expected);
+  });
+});
+
+test.each([
+  ['203.0.113.7', '203.0.113.7'],
+  ['::ffff:203.0.113.7', '203.0.113.7'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2'],
+  ['2001:db8:1:2::', '2001:db8:1:2'],
+])('%s is of the block %s', (address, block) => {
+  expect(addressBlock(address)).toBe(block);
+});
+
+test('loopback is loopback in every spelling, and nothing else is', () => {
+  for (const address of ['127.0.0.1', '127.8.8.8', '::1', '::ffff:127.0.0.1']) {
+    expect([address, isLoopbackAddress(address)]).toEqual([address, true]);
+  }
+  for (const address of ['10.0.0.1', '::', '0.0.0.0', '::2', '203.0.113.7', 'localhost', '']) {
+    expect([address, isLoopbackAddress(address)]).toEqual([address, false]);
+  }
 });

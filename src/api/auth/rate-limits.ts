@@ -2,7 +2,7 @@ import { BoundedMap } from '../../bounded-map.ts';
 import type { Config } from '../../config.ts';
 import { ACTORS } from '../../contract/audit.ts';
 import { Problem } from '../../contract/problems.ts';
-import { addressBlock } from '../../domain/client-address.ts';
+import { addressBlock } from '../../domain/ip-address.ts';
 import type { Metrics } from '../../metrics/paybell-metrics.ts';
 
 /** Ten failures a second are more than a typing error causes, and far too few to find a key. */

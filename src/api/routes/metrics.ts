@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { Problem } from '../../contract/problems.ts';
 import { hashApiKey } from '../../domain/api-keys.ts';
-import { isLoopbackAddress } from '../../domain/client-address.ts';
+import { isLoopbackAddress } from '../../domain/ip-address.ts';
 import { METRICS_CONTENT_TYPE } from '../../metrics/registry.ts';
 import { failed, hashUnlessBlocked } from '../auth/authenticate.ts';
 import type { ApiContext, RequestState } from '../context.ts';

@@ -1,7 +1,8 @@
 import { parseBody } from '../../contract/parse-input.ts';
-import type { ImportedWebhook, importedWebhookSchema } from '../../contract/webhook-import.ts';
+import type { importedWebhookSchema } from '../../contract/webhook-import.ts';
 import type { Webhook } from '../../contract/webhooks.ts';
 import { WEBHOOK_FIELDS } from '../../contract/webhooks.ts';
+import type { ImportedWebhook } from '../../domain/webhook-import.ts';
 import { CommandError } from '../terminal/command-error.ts';
 import { parseCsvLine, toCsvLine } from './csv.ts';
 

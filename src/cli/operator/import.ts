@@ -1,7 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
 import { type Config, knownEvents } from '../../config.ts';
-import { importedWebhookSchema, type Refusal } from '../../contract/webhook-import.ts';
+import { importedWebhookSchema } from '../../contract/webhook-import.ts';
+import type { Refusal } from '../../domain/webhook-import.ts';
 import type { Database } from '../../store/database/database.ts';
 import { LINES_PER_BATCH } from '../../store/webhooks/import.ts';
 import {

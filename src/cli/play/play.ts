@@ -1,11 +1,11 @@
 import { Argument, type Command, InvalidArgumentError } from 'commander';
-import { DECIMAL_AMOUNT } from '../../domain/decimals.ts';
 import { MAX_NETWORK_ID, networkName } from '../../domain/networks.ts';
 import { randomBytes } from '../../store/new-id.ts';
 import { showDuration } from '../formats/amounts.ts';
 import { finishRemote, openSession, type ServerOptions } from '../server/session.ts';
 import { PAYBELL } from '../terminal/invocation.ts';
 import { paint, printJson, printLine } from '../terminal/output.ts';
+import { DECIMAL_AMOUNT } from './decimals.ts';
 import type { ScenarioEvent } from './scenario-writer.ts';
 import {
   SCENARIO_MEANINGS,

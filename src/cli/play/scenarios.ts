@@ -1,5 +1,5 @@
-import { sumAmounts } from '../../domain/decimals.ts';
 import type { EventKind } from '../../domain/event-kinds.ts';
+import { sumAmounts } from './decimals.ts';
 import { type ScenarioEvent, type ScenarioTerms, ScenarioWriter } from './scenario-writer.ts';
 
 /** Whole stories of one agreement, so that an integrator can see a billing flow through from end to end. */

@@ -1,14 +1,6 @@
-import {
-  figuresOf,
-  INTERVAL_S,
-  longestSums,
-  MAX_DESTINATIONS_SHOWN,
-  SLOTS,
-  type Stats,
-  type StatsRange,
-  type Tally,
-} from '../../contract/stats.ts';
+import { MAX_DESTINATIONS_SHOWN, type Stats } from '../../contract/stats.ts';
 import { entityKeyPrefix } from '../../domain/destination.ts';
+import { figuresOf, INTERVAL_S, longestSums, SLOTS, type StatsRange, type Tally } from '../../domain/stats.ts';
 import type { Database, Queries, SqlInteger } from '../database/database.ts';
 import { chunks, valuesList } from '../database/sql.ts';
 import { walkDestinations } from '../deliveries/claim.ts';

@@ -1,5 +1,5 @@
-import { INTERVAL_S, receiptSlot, SLOTS, type Tally } from '../../contract/stats.ts';
 import { type DestinationKey, entityKeyPrefix, entityOfDestination } from '../../domain/destination.ts';
+import { INTERVAL_S, latencySlot, SLOTS, type Tally } from '../../domain/stats.ts';
 import type { Logger } from '../../log.ts';
 import type { Counter } from '../../metrics/registry.ts';
 import { type Database, StoreUnavailableError } from '../database/database.ts';
@@ -39,7 +39,7 @@ export class StatsRecorder {
   }
 
   delivered(destination: DestinationKey, timeToReceiptMs: number): void {
-    this.#add(destination, this.#minute(), receiptSlot(timeToReceiptMs));
+    this.#add(destination, this.#minute(), latencySlot(timeToReceiptMs));
   }
 
   failed(destination: DestinationKey): void {

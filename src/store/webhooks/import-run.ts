@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { NumberedWebhook, Refusal } from '../../contract/webhook-import.ts';
+import type { NumberedWebhook, Refusal } from '../../domain/webhook-import.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { migrate } from '../database/migrate.ts';
 import { openSqlite } from '../database/sqlite/open.ts';

@@ -1,3 +1,4 @@
+import { MAX_WEBHOOKS_PER_CELL, type NetworkEvent } from '../../contract/webhooks.ts';
 import {
   type AcceptedWebhook,
   cellKey,
@@ -8,8 +9,7 @@ import {
   registrationKey,
   type Stored,
   sortBatch,
-} from '../../contract/webhook-import.ts';
-import type { NetworkEvent } from '../../contract/webhooks.ts';
+} from '../../domain/webhook-import.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { Columns, chunks, integer, nullable, Parameters, readInteger, text, valuesList } from '../database/sql.ts';
 import { newId } from '../new-id.ts';
@@ -48,7 +48,11 @@ export function importBatch(
       const newest = Math.max(...batch.map(({ dateCreated }) => dateCreated ?? nowS));
       const lock = await lockEntity(queries, entityId, batch.length, newest);
       const stored = mergeStored(alsoStored, await readStored(queries, entityId, batch));
-      const { accepted, existing, refused } = sortBatch(batch, stored, { entityWebhookLimit, nowS });
+      const { accepted, existing, refused } = sortBatch(batch, stored, {
+        entityWebhookLimit,
+        cellLimit: MAX_WEBHOOKS_PER_CELL,
+        nowS,
+      });
       const created = await insertAccepted(queries, entityId, accepted, lock);
       const outcome = { created, existing, refused };
       await audit?.(queries, outcome);

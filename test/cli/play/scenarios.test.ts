@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { sumAmounts } from '../../../src/cli/play/decimals.ts';
 import type { ScenarioEvent } from '../../../src/cli/play/scenario-writer.ts';
 import {
   SCENARIO_NAMES,
@@ -10,7 +11,6 @@ import {
 } from '../../../src/cli/play/scenarios.ts';
 import { sampleEvent } from '../../../src/contract/event-samples.ts';
 import { postedEventSchema } from '../../../src/contract/events.ts';
-import { sumAmounts } from '../../../src/domain/decimals.ts';
 import { EVENT_KINDS, type EventKind } from '../../../src/domain/event-kinds.ts';
 
 const MAX_S = 4_000_000_000;

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
-import { NOTHING_STORED, type NumberedWebhook, sortBatch } from '../../src/contract/webhook-import.ts';
+import { NOTHING_STORED, type NumberedWebhook, sortBatch } from '../../src/domain/webhook-import.ts';
 
-const rules = { entityWebhookLimit: 10, nowS: 2_000 };
+const rules = { entityWebhookLimit: 10, cellLimit: 10, nowS: 2_000 };
 
 function lines(...webhooks: Partial<NumberedWebhook>[]): NumberedWebhook[] {
   return webhooks.map((webhook, index) => ({
@@ -45,4 +45,11 @@ test('what exists already still counts as existing when the limit is reached', (
   const { existing, refused } = sortBatch(lines({}, {}), stored, rules);
   expect(existing).toBe(1);
   expect(refused).toEqual([{ line: 2, reason: expect.stringContaining('ENTITY_WEBHOOK_LIMIT') }]);
+});
+
+test('no more webhooks than the limit are accepted for one network and event', () => {
+  const stored = { ...NOTHING_STORED, total: 1, cells: new Map([['1 LatePayment', 1]]) };
+  const { accepted, refused } = sortBatch(lines({}, {}, { networkId: 10 }), stored, { ...rules, cellLimit: 2 });
+  expect(accepted.map(({ networkId }) => networkId)).toEqual([1, 10]);
+  expect(refused).toEqual([{ line: 2, reason: expect.stringContaining('network 1 and LatePayment have 2 webhooks') }]);
 });
