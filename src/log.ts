@@ -3,10 +3,10 @@ import pretty from 'pino-pretty';
 
 export type { Logger };
 
-/** Belt and braces: nothing below should log these at all, and if it does they are not in the line. */
+/** A second line of defence: no code should log these, and if it does, the values are masked. */
 const REDACTED = ['apiKey', 'secret', 'headers["api-key"]', '*.apiKey', '*.secret', '*.headers["api-key"]'];
 
-/** JSON lines for machines, readable lines on a terminal; always on standard output. */
+/** Writes to standard output: JSON lines, or readable lines on a terminal. */
 export function createLogger(level: string): Logger {
   const options = { level, base: null, redact: { paths: REDACTED, censor: '(hidden)' } };
   if (!process.stdout.isTTY) return pino(options, pino.destination({ fd: 1, sync: true }));

@@ -132,7 +132,7 @@ function createApi({ config, log, db, box, tools, metrics, counts }: Core, deliv
     acceptQueue: new AcceptQueue(db, onDue, counts.noteAccepted, delivery?.engine ?? null),
     backlog: new Backlog(db, config.ENTITY_BACKLOG_LIMIT),
     keys,
-    webhookLists: new WebhookListCache(db, metrics.listAnswers),
+    webhookLists: new WebhookListCache(db, metrics.listResponses),
     limits: new RateLimits(config, metrics),
     metrics,
     onWork,

@@ -51,7 +51,7 @@ export async function makeAttempt(tools: AttemptTools, delivery: Sendable): Prom
 
 type Prepared = OutgoingRequest | ErrorOutcome;
 
-/** Synchronous when the signing keys are cached: a promise for each request would cost more than signing it. */
+/** Synchronous when the signing keys are cached, which they nearly always are. */
 function prepare(tools: AttemptTools, delivery: Sendable, nowS: number): Prepared | Promise<Prepared> {
   const keys = tools.keys.keysFor(delivery.entityId, delivery.revision, nowS);
   return keys instanceof Promise
@@ -81,7 +81,7 @@ function toUnprocessable(error: unknown): ErrorOutcome {
   return { kind: 'error', error: 'unprocessable', durationMs: 0, detail };
 }
 
-/** For a record that the store rejects: a success stays one without its response body, anything else fails for good. */
+/** For a record that the store rejects: a success loses its response body, and anything else fails permanently. */
 export function withoutRejectedParts(record: AttemptRecord): AttemptRecord {
   const { outcome, next } = record;
   if (outcome.kind === 'response' && isSuccess(outcome)) return { ...record, outcome: { ...outcome, body: '' } };

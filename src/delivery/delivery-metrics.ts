@@ -33,7 +33,7 @@ export class DeliveryMetrics {
     if (next.status !== 'delivered' || !isSuccess(outcome)) return;
     const latencyMs = Math.max(0, startedAtMs + outcome.durationMs - delivery.acceptedAtMs);
     metrics.deliveries.of('delivered').inc();
-    metrics.receiptSeconds.observe(latencyMs / 1000);
+    metrics.latencySeconds.observe(latencyMs / 1000);
     if (isTraffic) stats.delivered(delivery.destination, latencyMs);
   }
 }

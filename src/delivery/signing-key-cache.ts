@@ -6,12 +6,12 @@ import { readSigningMaterial } from '../store/tenants/secrets.ts';
 
 const MAX_ENTITIES = 10_000;
 
-/** `keys` is a promise until they are read. */
+/** `keys` is a promise while they are being read. */
 type Entry = { revision: number; expiresAtS: number; keys: SigningKeys | Promise<SigningKeys> };
 
 /**
- * The parsed keys of each entity: opening and parsing them costs more than signing. An entry holds until the entity's
- * revision rises, which every rotation does, or until the next of its secrets expires.
+ * The parsed signing keys of each entity, because decrypting and parsing them costs more than signing. An entry is valid
+ * until the revision of its entity increases, which every rotation does, or until one of its secrets expires.
  */
 export class SigningKeyCache {
   readonly #entries = new BoundedMap<string, Entry>(MAX_ENTITIES);
@@ -22,7 +22,7 @@ export class SigningKeyCache {
     private readonly asymmetric: boolean,
   ) {}
 
-  /** At once where they are known. */
+  /** Synchronous when the keys are cached. */
   keysFor(entityId: string, revision: number, nowS: number): SigningKeys | Promise<SigningKeys> {
     const known = this.#entries.get(entityId);
     if (known !== undefined && known.revision >= revision && nowS < known.expiresAtS) return known.keys;

@@ -4,7 +4,7 @@ import type { AttemptRecord } from '../store/deliveries/record-attempts.ts';
 import { newId } from '../store/new-id.ts';
 import { type AttemptTools, makeAttempt } from './attempt.ts';
 
-/** One post outside the queue, by the road of every other: prepared, signed and sent in the same way. */
+/** Makes one attempt outside the queue, prepared, signed and sent like any other. */
 export function sendTestRequest(
   tools: AttemptTools,
   { entityId, revision }: { entityId: string; revision: number },

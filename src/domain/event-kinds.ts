@@ -1,4 +1,4 @@
-/** The seven event kinds of the contract, in its order: the only values the list takes as a filter. */
+/** The seven event kinds of the contract, in its order. The list accepts only these as a filter. */
 export const EVENT_KINDS = [
   'AgreementSignedUp',
   'AgreementCancelled',
@@ -11,5 +11,5 @@ export const EVENT_KINDS = [
 
 export type EventKind = (typeof EVENT_KINDS)[number];
 
-/** What an operator may name in `EXTRA_EVENTS`: the same alphabet as the contract's own names. */
+/** The form of a name in `EXTRA_EVENTS`. */
 export const EVENT_NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;

@@ -1,7 +1,7 @@
-/** A network id is any whole number that a JSON number carries exactly. */
+/** A network id is any integer that a JSON number represents exactly. */
 export const MAX_NETWORK_ID = Number.MAX_SAFE_INTEGER;
 
-/** Registered for when a request names no network, unless the setting `NETWORKS` says otherwise. */
+/** The networks of a registration that names none, unless the setting `NETWORKS` overrides them. */
 export const DEFAULT_NETWORKS = [1, 10, 56, 137, 900, 8453, 42161, 42220] as const;
 
 const NAMES: ReadonlyMap<number, string> = new Map([

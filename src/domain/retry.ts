@@ -1,9 +1,9 @@
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** A receiver may ask for patience, but not for longer than the longest step we take by ourselves. */
+/** A receiver may ask for a longer wait, but not for more than a day. */
 export const RETRY_AFTER_MAX_MS = DAY_MS;
 
-/** Enough to spread a herd; full jitter would let a day-long step collapse to nothing. */
+/** Enough to spread retries that would coincide. Full jitter could turn a wait of a day into none. */
 const JITTER_SHARE = 0.2;
 
 const IMF_FIXDATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
@@ -11,7 +11,7 @@ const RFC_850_DATE = /^[A-Z][a-z]{5,8}, \d{2}-[A-Z][a-z]{2}-\d{2} \d{2}:\d{2}:\d
 const ASCTIME_DATE = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/;
 
 export interface NextDelayInput {
-  /** Milliseconds to wait before each attempt; the first entry is the wait before the first. */
+  /** Milliseconds to wait before each attempt, the first included. */
   schedule: readonly number[];
   attemptsMade: number;
   retryAfterMs: number | null;
@@ -19,16 +19,16 @@ export interface NextDelayInput {
   random: () => number;
 }
 
-/** How long to wait before the next attempt, or null when the schedule has no more. */
+/** How long to wait before the next attempt, or null at the end of the schedule. */
 export function nextDelayMs({ schedule, attemptsMade, retryAfterMs, random }: NextDelayInput): number | null {
   const stepMs = schedule[attemptsMade];
   if (stepMs === undefined) return null;
   const jitteredMs = Math.round(stepMs * (1 - JITTER_SHARE + 2 * JITTER_SHARE * random()));
-  // A receiver can slow us down but never hurry us: its wish counts only when it is the longer one.
+  // `Retry-After` can only make the wait longer.
   return Math.max(jitteredMs, Math.min(retryAfterMs ?? 0, RETRY_AFTER_MAX_MS));
 }
 
-/** What a `retry-after` header asks for, from 0 to a day, or null when it says nothing that can be understood. */
+/** The wait that a `Retry-After` header asks for, from none to a day; null if the header is missing or malformed. */
 export function parseRetryAfter(header: string | null, nowMs: number): number | null {
   const text = header?.trim() ?? '';
   if (/^\d+$/.test(text)) return Math.min(Number(text) * 1000, RETRY_AFTER_MAX_MS);
@@ -36,7 +36,7 @@ export function parseRetryAfter(header: string | null, nowMs: number): number | 
   return dateMs === null ? null : Math.min(Math.max(dateMs - nowMs, 0), RETRY_AFTER_MAX_MS);
 }
 
-/** The three forms of RFC 9110 and no other: Date.parse alone takes `2`, `May` and much else for a date. */
+/** Only the three formats of RFC 9110, because `Date.parse` also accepts `2`, `May` and much else. */
 function parseHttpDate(text: string): number | null {
   const inUtc = ASCTIME_DATE.test(text) ? `${text} GMT` : text;
   if (inUtc === text && !IMF_FIXDATE.test(text) && !RFC_850_DATE.test(text)) return null;

@@ -44,7 +44,7 @@ export function testApp(db: Database, settings: Record<string, string> = {}, ove
     acceptQueue: new AcceptQueue(db, () => undefined),
     backlog: new Backlog(db, config.ENTITY_BACKLOG_LIMIT),
     keys: new KeyLookup(db, nowMs),
-    webhookLists: new WebhookListCache(db, metrics.listAnswers),
+    webhookLists: new WebhookListCache(db, metrics.listResponses),
     limits: new RateLimits(config, metrics),
     metrics,
     onWork: () => undefined,
