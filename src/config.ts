@@ -4,7 +4,7 @@ import { EVENT_KINDS, EVENT_NAME } from './domain/event-kinds.ts';
 import { parseAddressRange } from './domain/ip-address.ts';
 import { DEFAULT_NETWORKS, MAX_NETWORK_ID } from './domain/networks.ts';
 
-/** One schema over the environment. The order is that of `.env.example`, and a test holds the two together. */
+/** All settings, in one schema over the environment. `.env.example` has the same order, and a test compares the two. */
 
 const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const DURATION = /^([0-9]{1,9})(ms|s|m|h|d)$/;
@@ -17,7 +17,7 @@ export function parseDurationMs(text: string): number | null {
   return value <= MAX_DURATION_MS ? value : null;
 }
 
-/** Turns a text into a value by a function that answers null for what it cannot read. */
+/** A setting whose text `parse` turns into a value, or into null when the text is invalid. */
 function parsed<Value>(parse: (text: string) => Value | null, rule: string) {
   return z.string().transform((text, context): Value => {
     const value = parse(text);
@@ -38,7 +38,7 @@ const flag = parsed((text) => (text === 'true' ? true : text === 'false' ? false
 
 const duration = parsed(
   (text) => parseDurationMs(text) || null,
-  'must be a duration above zero such as 15s, 5m, 2h or 30d',
+  'must be a duration greater than zero, such as 15s, 5m, 2h or 30d',
 );
 
 const items = (text: string) => text.split(',').map((item) => item.trim());
@@ -60,7 +60,7 @@ function networkId(text: string): number | null {
   return value <= MAX_NETWORK_ID ? value : null;
 }
 
-/** `100/s` allows bursts of twice the rate; `100/s:500` names the burst; `off` is no limit. */
+/** `100/s` allows bursts of twice the rate, `100/s:500` sets the burst, and `off` means no limit. */
 function rateLimit(text: string): { perSecond: number; burst: number } | 'off' | null {
   if (text === 'off') return 'off';
   const match = /^([1-9][0-9]{0,6})\/s(?::([1-9][0-9]{0,6}))?$/.exec(text);
@@ -97,33 +97,34 @@ const origin = (text: string) => (URL.canParse(text) && new URL(text).origin ===
 const addressRange = (text: string) => (parseAddressRange(text) === null ? null : text);
 const text = (shape: RegExp, rule: string) => parsed((value) => (shape.test(value) ? value : null), rule);
 
-const rateRule = 'must be off, or a rate such as 100/s, or a rate and its burst such as 100/s:200';
+const rateRule = 'must be off, a rate such as 100/s, or a rate with a burst such as 100/s:200';
+
+/** How the log shows the settings that it must not show as they are. */
+const shown = z.registry<{ inLog: (value: z.$output) => string }>();
+const MASKED = { inLog: () => '(set)' };
 
 const schema = z
   .object({
     HOST: text(/^[A-Za-z0-9.:_-]{1,253}$/, 'must be a host name or an address to listen on').default('127.0.0.1'),
     PORT: integer(0, 65_535).default(8080),
-    DATABASE_URL: parsed(
-      databaseTarget,
-      'must be sqlite:<file> or postgres://user:password@host:port/database',
-    ).default({
-      engine: 'sqlite',
-      file: './data/paybell.db',
-    }),
+    DATABASE_URL: parsed(databaseTarget, 'must be sqlite:<file> or postgres://user:password@host:port/database')
+      .default({ engine: 'sqlite', file: './data/paybell.db' })
+      .register(shown, { inLog: describeTarget }),
     AUTO_MIGRATE: flag.default(true),
     PROCESSOR: text(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, - or _').default('crypto'),
-    NETWORKS: list(networkId, 'must be a comma list of network ids, such as 1,8453').default([...DEFAULT_NETWORKS]),
+    NETWORKS: list(networkId, 'must be a comma-separated list of network ids, such as 1,8453').default([
+      ...DEFAULT_NETWORKS,
+    ]),
     EXTRA_EVENTS: list(
       (name) => (EVENT_NAME.test(name) && !(EVENT_KINDS as readonly string[]).includes(name) ? name : null),
-      'must be a comma list of event names other than the seven of the contract',
+      'must be a comma-separated list of event names other than the built-in ones',
     ).default([]),
-    SECRET_KEY: parsed(parseSecretKey, SECRET_KEY_RULE).optional(),
-    ADMIN_KEY: text(
-      /^[\x21-\x2b\x2d-\x7e]{32,256}$/,
-      'must be 32 to 256 printable characters without spaces or commas',
-    ).optional(),
+    SECRET_KEY: parsed(parseSecretKey, SECRET_KEY_RULE).optional().register(shown, MASKED),
+    ADMIN_KEY: text(/^[\x21-\x2b\x2d-\x7e]{32,256}$/, 'must be 32 to 256 printable characters without spaces or commas')
+      .optional()
+      .register(shown, MASKED),
     ALLOW_INSECURE_TARGETS: flag.default(false),
-    RETRY_SCHEDULE: list(parseDurationMs, 'must be a comma list of durations, such as 0s,5s,5m')
+    RETRY_SCHEDULE: list(parseDurationMs, 'must be a comma-separated list of durations, such as 0s,5s,5m')
       .refine((steps) => steps.length <= 50, { error: 'must have at most 50 steps' })
       .default([0, 5_000, 300_000, ...[0.5, 2, 5, 10, 14, 20, 24].map((hours) => hours * UNIT_MS.h)]),
     DELIVERY_TIMEOUT: duration.refine((ms) => ms <= 300_000, { error: 'must be at most 5m' }).default(15_000),
@@ -134,10 +135,19 @@ const schema = z
     ENTITY_BACKLOG_LIMIT: integer(1, 1_000_000_000).default(1_000_000),
     RATE_LIMIT: parsed(rateLimit, rateRule).default({ perSecond: 100, burst: 200 }),
     EVENT_RATE_LIMIT: parsed(rateLimit, rateRule).default('off'),
-    TRUST_PROXY: list(addressRange, 'must be a comma list of addresses or ranges, such as 10.0.0.0/8').default([]),
-    CORS_ORIGINS: list(origin, 'must be a comma list of origins, such as https://app.example.com').default([]),
-    METRICS_TOKEN: text(/^[\x21-\x7e]{16,256}$/, 'must be 16 to 256 printable characters').optional(),
-    EXTRA_CA_FILE: parsed(readablePem, 'must name a readable file of PEM certificates').optional(),
+    TRUST_PROXY: list(
+      addressRange,
+      'must be a comma-separated list of addresses or ranges, such as 10.0.0.0/8',
+    ).default([]),
+    CORS_ORIGINS: list(origin, 'must be a comma-separated list of origins, such as https://app.example.com').default(
+      [],
+    ),
+    METRICS_TOKEN: text(/^[\x21-\x7e]{16,256}$/, 'must be 16 to 256 printable characters without spaces')
+      .optional()
+      .register(shown, MASKED),
+    EXTRA_CA_FILE: parsed(readablePem, 'must be the path of a readable file with PEM certificates')
+      .optional()
+      .register(shown, MASKED),
     BODY_SIGNATURE_HEADER: text(/^[a-z][a-z0-9-]{0,63}$/, 'must be a header name in lower case').optional(),
     SIGN_ASYMMETRIC: flag.default(false),
     REUSE_PORT: flag.default(false),
@@ -148,8 +158,8 @@ const schema = z
   })
   .refine((settings) => settings.DATABASE_URL?.engine !== 'postgres' || settings.SECRET_KEY !== undefined, {
     path: ['SECRET_KEY'],
-    error: 'must be given with PostgreSQL, the same for every instance: openssl rand -base64 32',
-    // Asked even when another setting is wrong, so that it is named along with it.
+    error: 'must be set when DATABASE_URL is PostgreSQL, to the same value on every instance: openssl rand -base64 32',
+    // Checked even when other settings are invalid, so that all errors are reported together.
     when: () => true,
   });
 
@@ -157,47 +167,46 @@ export const SETTING_NAMES = Object.keys(schema.shape) as (keyof typeof schema.s
 
 export type Config = Readonly<z.output<typeof schema>>;
 
-/** Every wrong setting at once, so that mending them takes one look. */
+/** Reports all invalid settings at once. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 
-  constructor(readonly faults: readonly { setting: string; message: string }[]) {
-    super(faults.map(({ setting, message }) => `${setting} ${message}`).join('\n'));
+  constructor(readonly errors: readonly { setting: string; message: string }[]) {
+    super(errors.map(({ setting, message }) => `${setting} ${message}`).join('\n'));
   }
 }
 
-/** A variable set to nothing counts as not set: that is what an empty line in an env file means. */
+/** An empty variable counts as not set, which is what `NAME=` in an env file means. */
 export function loadConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   const given = Object.fromEntries(
     SETTING_NAMES.map((name) => [name, environment[name]]).filter(([, value]) => value !== undefined && value !== ''),
   );
   const result = schema.safeParse(given);
   if (!result.success) {
-    const faults = new Map<string, string>();
+    const errors = new Map<string, string>();
     for (const issue of result.error.issues) {
       const setting = String(issue.path[0]);
-      if (!faults.has(setting)) faults.set(setting, issue.message);
+      if (!errors.has(setting)) errors.set(setting, issue.message);
     }
-    throw new ConfigError([...faults].map(([setting, message]) => ({ setting, message })));
+    throw new ConfigError([...errors].map(([setting, message]) => ({ setting, message })));
   }
   return Object.freeze(result.data);
 }
 
-const MASKED = '(set)';
-
-/** What the log may show of the settings: everything but the secrets in them. */
+/** All settings without the secrets in them, for the log. */
 export function summarize(config: Config): Record<string, unknown> {
-  return {
-    ...config,
-    DATABASE_URL: describeTarget(config.DATABASE_URL),
-    SECRET_KEY: config.SECRET_KEY && MASKED,
-    ADMIN_KEY: config.ADMIN_KEY && MASKED,
-    METRICS_TOKEN: config.METRICS_TOKEN && MASKED,
-    EXTRA_CA_FILE: config.EXTRA_CA_FILE && MASKED,
-  };
+  return Object.fromEntries(
+    Object.entries(config).map(([name, value]) => [name, value === undefined ? value : shownInLog(name, value)]),
+  );
 }
 
-/** The same, of what differs from the defaults. */
+function shownInLog(name: string, value: unknown): unknown {
+  const setting: z.ZodType | undefined = schema.shape[name as keyof Config];
+  const inLog = setting === undefined ? undefined : shown.get(setting)?.inLog;
+  return inLog === undefined ? value : inLog(value);
+}
+
+/** The settings that differ from their defaults, for the log. */
 export function summarizeChanges(config: Config): Record<string, unknown> {
   const defaults = summarize(loadConfig({}));
   const differs = ([name, value]: [string, unknown]) => JSON.stringify(value) !== JSON.stringify(defaults[name]);
@@ -210,7 +219,7 @@ export function describeTarget(target: DatabaseTarget): string {
   return `postgres://${url.host}${url.pathname}`;
 }
 
-/** Every event kind that may be registered for and sent. */
+/** All event kinds that webhooks can be registered for. */
 export function knownEvents(config: Config): string[] {
   return [...EVENT_KINDS, ...config.EXTRA_EVENTS];
 }

@@ -23,9 +23,9 @@ export function reportFailure(error: unknown): number {
     return error.exitCode;
   }
   if (error instanceof ConfigError) {
-    const count = error.faults.length === 1 ? 'one setting is' : `${error.faults.length} settings are`;
-    printError(`${count} wrong:`);
-    for (const { setting, message } of error.faults) process.stderr.write(`  ${setting} ${message}\n`);
+    const count = error.errors.length === 1 ? 'one setting is' : `${error.errors.length} settings are`;
+    printError(`${count} invalid:`);
+    for (const { setting, message } of error.errors) process.stderr.write(`  ${setting} ${message}\n`);
     return EXIT.usage;
   }
   printError(wordsFor(error));

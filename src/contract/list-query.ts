@@ -1,18 +1,17 @@
 import { z } from 'zod';
 
 /**
- * The grammar that every list of the service shares: `page`, `limit`, `sortBy`, `sortDir`, filters by name.
- * Parameters arrive as text. Each schema here turns the text into its value, and its `meta` tells the OpenAPI document
- * the true type, because the text is only how the value travels.
+ * The grammar that all lists share: `page`, `limit`, `sortBy`, `sortDir`, and filters by name. Parameters arrive as
+ * text. Each schema here turns the text into its value, and its `meta` gives the OpenAPI document the type of the value.
  */
 
 export const DEFAULT_LIMIT = 25;
 export const MAX_LIMIT = 100;
 
-/** Beyond this an offset would no longer be an exact integer: page times the largest limit stays under 2^53. */
+/** Keeps offsets exact: this page times the largest limit is still below 2^53. */
 const MAX_PAGE = 90_000_000_000_000;
 
-/** Plain digits first, then the number: `Number()` alone takes `0x10`, ` 5 `, `1e2` and `Infinity`. */
+/** Checked before the conversion, because `Number()` also accepts `0x10`, ` 5 `, `1e2` and `Infinity`. */
 const DIGITS = /^[0-9]{1,16}$/;
 
 type Documentation = { description: string; example?: string | number };
@@ -57,11 +56,12 @@ export function oneOfOr<const Values extends readonly [string, ...string[]]>(
   documentation: Documentation,
 ) {
   return choice(values)
-    .default(fallback as never)
+    .optional()
+    .transform((value) => value ?? fallback)
     .meta({ type: 'string', enum: [...values], default: fallback, ...documentation });
 }
 
-/** A filter by id or by any other exact text: an unknown one is an empty list, not an error. */
+/** A filter by an id or another exact text. An unknown value is not an error: its list is empty. */
 export function exactText(documentation: Documentation) {
   return z
     .string()
@@ -70,11 +70,11 @@ export function exactText(documentation: Documentation) {
     .meta({ type: 'string', minLength: 1, ...documentation });
 }
 
-/** The four parameters of every list; the first field is what it sorts by when nobody says. */
+/** The four parameters of every list. The first field is the default for `sortBy`. */
 export function pagingFields<const Fields extends readonly [string, ...string[]]>(sortFields: Fields) {
   return {
-    page: wholeNumberOr(1, 1, MAX_PAGE, { description: 'Page number of the results to return, from 1.' }),
-    limit: wholeNumberOr(DEFAULT_LIMIT, 1, MAX_LIMIT, { description: 'Results per page.' }),
+    page: wholeNumberOr(1, 1, MAX_PAGE, { description: 'Page number, starting at 1.' }),
+    limit: wholeNumberOr(DEFAULT_LIMIT, 1, MAX_LIMIT, { description: 'Number of results per page.' }),
     sortBy: oneOfOr(sortFields[0], sortFields, { description: 'Field to sort by.' }),
     sortDir: oneOfOr('desc', ['asc', 'desc'], { description: 'Sort direction.' }),
   };

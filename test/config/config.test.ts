@@ -7,18 +7,18 @@ import { ConfigError, knownEvents, loadConfig, parseDurationMs, SETTING_NAMES, s
 const SECRET_KEY = Buffer.alloc(32, 9).toString('base64');
 const HOUR_MS = 3_600_000;
 
-function faultsOf(environment: Record<string, string>): Record<string, string> {
+function errorsOf(environment: Record<string, string>): Record<string, string> {
   try {
     loadConfig(environment);
     return {};
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    return Object.fromEntries(error.faults.map(({ setting, message }) => [setting, message]));
+    return Object.fromEntries(error.errors.map(({ setting, message }) => [setting, message]));
   }
 }
 
 describe('the settings', () => {
-  test('have the defaults that the interface names', () => {
+  test('have the documented defaults', () => {
     expect(loadConfig({})).toEqual({
       HOST: '127.0.0.1',
       PORT: 8080,
@@ -46,11 +46,11 @@ describe('the settings', () => {
     });
   });
 
-  test('that are set to nothing count as not set', () => {
+  test('that are empty count as not set', () => {
     expect(loadConfig(Object.fromEntries(SETTING_NAMES.map((name) => [name, ''])))).toEqual(loadConfig({}));
   });
 
-  test('of other programs in the environment do no harm', () => {
+  test('of other programs in the environment are ignored', () => {
     expect(loadConfig({ PATH: '/bin', Port: '1', port: '2' })).toEqual(loadConfig({}));
   });
 
@@ -58,8 +58,8 @@ describe('the settings', () => {
     expect(() => Object.assign(loadConfig({}), { PORT: 1 })).toThrow(TypeError);
   });
 
-  test('that are wrong are all named at once, each with how to mend it', () => {
-    const faults = faultsOf({
+  test('that are invalid are all reported at once, each with how to fix it', () => {
+    const errors = errorsOf({
       HOST: 'a b',
       PORT: '65536',
       DATABASE_URL: 'mysql://x',
@@ -89,11 +89,11 @@ describe('the settings', () => {
       ROLE: 'worker',
       LOG_LEVEL: 'loud',
     });
-    expect(Object.keys(faults).sort()).toEqual([...SETTING_NAMES].sort());
-    for (const message of Object.values(faults)) expect(message).toStartWith('must ');
+    expect(Object.keys(errors).sort()).toEqual([...SETTING_NAMES].sort());
+    for (const message of Object.values(errors)) expect(message).toStartWith('must ');
   });
 
-  test('never repeat a wrong secret in the error', () => {
+  test('never repeat an invalid secret in the error', () => {
     const secret = 'hunter2-hunter2';
     const wrong = {
       ADMIN_KEY: secret,
@@ -147,28 +147,28 @@ describe('the settings', () => {
     ['CORS_ORIGINS', 'https://a.example/'],
     ['RETENTION', '99999d'],
     ['RETRY_SCHEDULE', Array(51).fill('1s').join(',')],
-  ])('refuse %s=%j', (name, text) => {
-    expect(Object.keys(faultsOf({ [name]: text }))).toEqual([name]);
+  ])('reject %s=%j', (name, text) => {
+    expect(Object.keys(errorsOf({ [name]: text }))).toEqual([name]);
   });
 
-  test('for PostgreSQL need SECRET_KEY, and say so along with what else is wrong', () => {
+  test('for PostgreSQL require SECRET_KEY, and report it along with other errors', () => {
     const postgres = { DATABASE_URL: 'postgres://u:p@db/paybell' };
-    expect(faultsOf(postgres).SECRET_KEY).toContain('must be given with PostgreSQL');
-    expect(Object.keys(faultsOf({ ...postgres, PORT: 'x' })).sort()).toEqual(['PORT', 'SECRET_KEY']);
-    expect(faultsOf({ ...postgres, SECRET_KEY })).toEqual({});
+    expect(errorsOf(postgres).SECRET_KEY).toContain('must be set when DATABASE_URL is PostgreSQL');
+    expect(Object.keys(errorsOf({ ...postgres, PORT: 'x' })).sort()).toEqual(['PORT', 'SECRET_KEY']);
+    expect(errorsOf({ ...postgres, SECRET_KEY })).toEqual({});
   });
 
-  test('read EXTRA_CA_FILE at the start, and only if it holds certificates', () => {
+  test('read EXTRA_CA_FILE at the start, and reject it without certificates', () => {
     const folder = mkdtempSync(join(tmpdir(), 'paybell-ca-'));
     const file = join(folder, 'ca.pem');
     writeFileSync(file, 'not a certificate');
-    expect(faultsOf({ EXTRA_CA_FILE: file }).EXTRA_CA_FILE).toContain('PEM');
+    expect(errorsOf({ EXTRA_CA_FILE: file }).EXTRA_CA_FILE).toContain('PEM');
     writeFileSync(file, '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n');
     expect(loadConfig({ EXTRA_CA_FILE: file }).EXTRA_CA_FILE).toContain('BEGIN CERTIFICATE');
     rmSync(folder, { recursive: true });
   });
 
-  test('name the events that may be registered for: the seven and the extra ones', () => {
+  test('list the events that can be registered for: the built-in and the extra ones', () => {
     expect(knownEvents(loadConfig({ EXTRA_EVENTS: 'Refund' }))).toHaveLength(8);
   });
 });

@@ -33,7 +33,7 @@ export const docsFiles: Readonly<Record<string, () => Response>> = {
   '/docs': () => answer(PAGE, 'text/html; charset=utf-8', REFERENCE_HEADERS),
   '/docs/start.js': () => answer(START, 'text/javascript; charset=utf-8'),
   '/docs/swagger-ui.css': () => answer(Bun.file(styles), 'text/css; charset=utf-8'),
-  '/docs/swagger-ui-bundle.js': () => answer(Bun.file(bundle as unknown as string), 'text/javascript; charset=utf-8'),
+  '/docs/swagger-ui-bundle.js': () => answer(Bun.file(bundle), 'text/javascript; charset=utf-8'),
 };
 
 function answer(body: string | Blob, type: string, headers: Record<string, string> = ASSET_HEADERS): Response {

@@ -13,7 +13,7 @@ export function checkSettings(environment: Environment): { config: Config | null
     return { config, findings: [known, ...doubtful(config, environment)] };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    const findings = error.faults.map(({ setting, message }) =>
+    const findings = error.errors.map(({ setting, message }) =>
       fault('settings', `${setting} is not usable`, `${setting} ${message}`),
     );
     return { config: null, findings };

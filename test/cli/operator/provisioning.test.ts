@@ -152,7 +152,7 @@ describe('the command line', () => {
 
   test('with wrong settings ends with 2 in every command', async () => {
     for (const args of [['migrate'], ['entities', 'list'], ['keys', 'list']]) {
-      expectFailure(await runPaybell(args, folder.path, { PORT: 'x', ROLE: 'y' }), 2, '2 settings are wrong');
+      expectFailure(await runPaybell(args, folder.path, { PORT: 'x', ROLE: 'y' }), 2, '2 settings are invalid');
     }
   });
 
