@@ -98,7 +98,7 @@ describe('paybell doctor', () => {
     expect(exitCode).toBe(1);
     expect(stdout).toContain('fault    settings           PORT is not usable\n');
     expect(stdout).toContain('→ PORT must be a whole number from 0 to 65535');
-    expect(stdout).toContain('→ RETENTION must be a duration above zero');
+    expect(stdout).toContain('→ RETENTION must be a duration greater than zero');
     expect(existsSync(join(folder.path, 'data'))).toBe(false);
     expect(await examine(withSettings({ PORT: '99999' }))).toMatchObject({ exitCode: 1, checks: [{ state: 'fault' }] });
   });
