@@ -86,7 +86,7 @@ export class Engine implements DirectDispatch {
     return !this.#isStopping && !this.#planner.mayHaveOlder(destination) && this.#queue.reserve(destination);
   }
 
-  cancel(deliveries: readonly Sendable[]): void {
+  cancel(deliveries: readonly Pick<Sendable, 'destination'>[]): void {
     this.#queue.cancel(deliveries);
   }
 

@@ -49,12 +49,12 @@ function tools(sender: Sender, given: Partial<AttemptTools> = {}, keysFor?: () =
 }
 
 describe('an attempt', () => {
-  test('posts the body as it came, with its ids, the time of this attempt and a signature for every secret', async () => {
+  test('sends the body unchanged, with its ids, the time of this attempt and a signature for every secret', async () => {
     const sender = new ScriptedSender();
     await makeAttempt(tools(sender), CLAIMED);
-    const [post] = sender.requests;
-    expect(post).toMatchObject({ postUrl: HOOK, body: BODY });
-    expect(post?.headers).toEqual({
+    const [request] = sender.requests;
+    expect(request).toMatchObject({ postUrl: HOOK, body: BODY });
+    expect(request?.headers).toEqual({
       'content-type': 'application/json',
       'webhook-id': 'dlv_1',
       'webhook-timestamp': '1763168400',
@@ -62,11 +62,11 @@ describe('an attempt', () => {
       'paybell-event-id': 'evt_1',
     });
     for (const secret of [NEW_SECRET, OLD_SECRET]) {
-      expect(await checkSignature(BODY, post?.headers ?? {}, secret, { nowS: 1_763_168_400 })).toBe('verified');
+      expect(await checkSignature(BODY, request?.headers ?? {}, secret, { nowS: 1_763_168_400 })).toBe('verified');
     }
   });
 
-  test('adds the older signature of the body alone, by the newest secret, where that is asked for', async () => {
+  test('adds the older signature of the body alone, by the newest secret, if the setting asks for it', async () => {
     const sender = new ScriptedSender();
     await makeAttempt(tools(sender, { bodySignatureHeader: 'x-body-signature' }), CLAIMED);
     const key = Buffer.from(NEW_SECRET.slice('whsec_'.length), 'base64');
@@ -74,9 +74,9 @@ describe('an attempt', () => {
     expect(sender.requests[0]?.headers['x-body-signature']).toBe(expected);
   });
 
-  test('ends with what the answer means for the delivery', async () => {
-    const made = await makeAttempt(tools(new ScriptedSender(() => respondedWith(500))), CLAIMED);
-    expect(made).toEqual({
+  test('decides what the response means for the delivery', async () => {
+    const record = await makeAttempt(tools(new ScriptedSender(() => respondedWith(500))), CLAIMED);
+    expect(record).toEqual({
       delivery: CLAIMED,
       startedAtMs: NOW_MS,
       outcome: respondedWith(500),
@@ -88,17 +88,17 @@ describe('an attempt', () => {
     ['the event is gone', { ...CLAIMED, body: null }, undefined],
     ['the id cannot be signed', { ...CLAIMED, deliveryId: 'dlv.1' }, undefined],
     ['the secrets cannot be opened', CLAIMED, () => Promise.reject(new Error('sealed under another key'))],
-  ])('is not sent when %s, and ends the delivery as failed with the reason', async (_reason, claimed, keysFor) => {
+  ])('is not sent when %s, and fails the delivery with the reason', async (_reason, claimed, keysFor) => {
     const sender = new ScriptedSender();
-    const made = await makeAttempt(tools(sender, {}, keysFor), claimed);
+    const record = await makeAttempt(tools(sender, {}, keysFor), claimed);
     expect(sender.requests).toEqual([]);
-    expect(made).toMatchObject({
+    expect(record).toMatchObject({
       outcome: { kind: 'error', error: 'unprocessable' },
       next: { status: 'failed', delayMs: null },
     });
   });
 
-  test('is not sent and does not count when the store fails to bring the secrets', async () => {
+  test('is not sent and does not count when the secrets cannot be read', async () => {
     const sender = new ScriptedSender();
     const down = () => Promise.reject(new StoreUnavailableError('down'));
     expect(await rejection(makeAttempt(tools(sender, {}, down), CLAIMED))).toBeInstanceOf(StoreUnavailableError);

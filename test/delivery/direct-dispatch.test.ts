@@ -21,7 +21,7 @@ import { until } from '../support/until.ts';
 
 const TWO_AT_A_TIME = { DESTINATION_CONCURRENCY: '2' };
 
-onEveryEngine('what is accepted where it is delivered', (store) => {
+onEveryEngine('an event accepted where it is delivered', (store) => {
   const running: Engine[] = [];
 
   afterEach(async () => {
@@ -29,22 +29,22 @@ onEveryEngine('what is accepted where it is delivered', (store) => {
     await forgetDeliveries(store.db);
   });
 
-  /** An engine that has looked at the store, and an intake that hands over to it. */
+  /** An engine after its first scan, and an accept queue that dispatches to it. */
   async function start(sender: ScriptedSender, settings: Record<string, string> = TWO_AT_A_TIME, db = store.db) {
     const engine = createEngine(store.db, sender, { settings });
     running.push(engine);
     await engine.start();
     const elsewhere = destinationKey('ent_other', 'https://elsewhere.example');
-    await until('the engine has looked', () => {
+    await until('the engine has scanned', () => {
       const free = engine.reserve(elsewhere);
-      if (free) engine.cancel([{ destination: elsewhere } as never]);
+      if (free) engine.cancel([{ destination: elsewhere }]);
       return free;
     });
-    let told = 0;
+    let wakeUps = 0;
     const acceptQueue = new AcceptQueue(
       db,
       (due) => {
-        told++;
+        wakeUps++;
         engine.wake(due.keys());
       },
       undefined,
@@ -52,16 +52,16 @@ onEveryEngine('what is accepted where it is delivered', (store) => {
     );
     const acceptMany = (entityId: string, count: number) =>
       Promise.all(Array.from({ length: count }, () => acceptQueue.accept(newEvent(entityId))));
-    return { engine, acceptMany, told: () => told };
+    return { engine, acceptMany, wakeUps: () => wakeUps };
   }
 
   const allDelivered = (entityId: string) =>
     until('all are delivered', async () => (await statuses(store.db, entityId)).every((one) => one === 'delivered'));
 
-  test('is sent at once, claimed by its acceptance, and nobody is told to look for it', async () => {
+  test('is sent at once, claimed by its acceptance, without a wake-up', async () => {
     const { entityId } = await newReceiver(store.db);
     const sender = new ScriptedSender();
-    const { acceptMany, told } = await start(sender);
+    const { acceptMany, wakeUps } = await start(sender);
     await acceptMany(entityId, 2);
     await allDelivered(entityId);
     const deliveries = await readDeliveries(store.db, entityId);
@@ -69,21 +69,21 @@ onEveryEngine('what is accepted where it is delivered', (store) => {
       [1, 1, null],
       [1, 1, null],
     ]);
-    expect(told()).toBe(0);
+    expect(wakeUps()).toBe(0);
   });
 
-  test('waits in the store when there is no room for it, and goes before whatever comes later', async () => {
+  test('waits in the store when its destination has no free slot, and goes before later ones', async () => {
     const { entityId } = await newReceiver(store.db);
     const open = Promise.withResolvers<void>();
     const sender = new ScriptedSender(async () => {
       await open.promise;
       return respondedWith(200);
     });
-    const { acceptMany, told } = await start(sender);
+    const { acceptMany, wakeUps } = await start(sender);
     const first = await acceptMany(entityId, 5);
-    expect(told()).toBe(1);
+    expect(wakeUps()).toBe(1);
     const later = await acceptMany(entityId, 3);
-    await until('two are under way', () => sender.requests.length === 2);
+    await until('two are in flight', () => sender.requests.length === 2);
     open.resolve();
     await allDelivered(entityId);
     const order = sender.requests.map(({ headers }) => headers['paybell-event-id']);
@@ -91,12 +91,12 @@ onEveryEngine('what is accepted where it is delivered', (store) => {
     expect(order.slice(5).toSorted()).toEqual(later.map(({ eventId }) => eventId).toSorted());
   });
 
-  test('stands in line where posts are fast, and leaves the line when the destination turns out to be unwell', async () => {
+  test('is queued at a fast destination, and its claim is returned when the destination becomes unhealthy', async () => {
     const { entityId } = await newReceiver(store.db);
     let works = true;
-    const turns: (() => void)[] = [];
+    const pending: (() => void)[] = [];
     const sender = new ScriptedSender(async () => {
-      if (!works) await new Promise<void>((resolve) => turns.push(resolve));
+      if (!works) await new Promise<void>((resolve) => pending.push(resolve));
       return works ? respondedWith(200) : failedWith('refused');
     });
     const { acceptMany } = await start(sender, { ...TWO_AT_A_TIME, RETRY_SCHEDULE: '0s,1h' });
@@ -107,23 +107,23 @@ onEveryEngine('what is accepted where it is delivered', (store) => {
     const all = await readDeliveries(store.db, entityId);
     expect(all.slice(2).map(({ token }) => token)).toEqual(Array(8).fill(1));
     for (let failed = 0; failed < 5; failed++) {
-      await until('a post is under way', () => turns.length > 0);
-      turns.shift()?.();
+      await until('a request is in flight', () => pending.length > 0);
+      pending.shift()?.();
     }
     const waiting = async () => (await readDeliveries(store.db, entityId)).filter(({ status }) => status === 'pending');
     const returnedClaims = async () => {
       const dueBy = await databaseNowMs(store.db);
       return (await waiting()).some(({ dueMs }) => (dueMs ?? 0) <= dueBy);
     };
-    await until('the line is given back', returnedClaims);
+    await until('the claims are returned', returnedClaims);
     works = true;
-    for (const turn of turns) turn();
+    for (const proceed of pending) proceed();
     await until('the rest is delivered', async () => (await waiting()).length === 0);
     const counts = (await readDeliveries(store.db, entityId)).map(({ attempts }) => attempts);
     expect(counts).toEqual(Array(10).fill(1));
   });
 
-  test('leaves the line when the process stops: another may take it up at once', async () => {
+  test('is returned from the queue when the process stops, so that another can deliver it at once', async () => {
     const { entityId } = await newReceiver(store.db);
     let works = true;
     const open = Promise.withResolvers<void>();
@@ -142,13 +142,13 @@ onEveryEngine('what is accepted where it is delivered', (store) => {
       const nowMs = await databaseNowMs(store.db);
       return all.filter(({ status, dueMs }) => status === 'pending' && (dueMs ?? 0) <= nowMs);
     };
-    await until('four are given back', async () => (await due()).length === 4);
+    await until('four claims are returned', async () => (await due()).length === 4);
     open.resolve();
     await stopped;
     expect(await statuses(store.db, entityId)).toEqual([...Array(4).fill('delivered'), ...Array(4).fill('pending')]);
   });
 
-  test('keeps no place when its acceptance fails', async () => {
+  test('keeps no slot when its acceptance fails', async () => {
     const { entityId } = await newReceiver(store.db);
     let fails = true;
     const flaky = alteredStore(store.db, {
@@ -159,11 +159,11 @@ onEveryEngine('what is accepted where it is delivered', (store) => {
           return value;
         }, options),
     });
-    const { acceptMany, told } = await start(new ScriptedSender(), TWO_AT_A_TIME, flaky);
+    const { acceptMany, wakeUps } = await start(new ScriptedSender(), TWO_AT_A_TIME, flaky);
     for (let i = 0; i < 3; i++) expect(await rejection(acceptMany(entityId, 2))).toBeInstanceOf(StoreUnavailableError);
     fails = false;
     await acceptMany(entityId, 2);
     await allDelivered(entityId);
-    expect(told()).toBe(0);
+    expect(wakeUps()).toBe(0);
   });
 });

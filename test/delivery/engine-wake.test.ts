@@ -12,8 +12,8 @@ import {
 import { alteredStore, onEveryEngine, type TestStore } from '../support/stores.ts';
 import { until } from '../support/until.ts';
 
-/** A store on which the walk over the destinations finds nothing any more. */
-function withoutWalk(store: TestStore) {
+/** A store on which a scan finds nothing. */
+function withoutScan(store: TestStore) {
   const all: typeof store.db.all = (sql, ...rest) =>
     sql.includes('with recursive walk') ? Promise.resolve([]) : store.db.all(sql, ...rest);
   return alteredStore(store.db, { all });
@@ -22,27 +22,27 @@ function withoutWalk(store: TestStore) {
 const allDelivered = (store: TestStore, entityId: string) => async () =>
   (await statuses(store.db, entityId)).every((status) => status === 'delivered');
 
-onEveryEngine('an engine that is told where something is due', (store) => {
+onEveryEngine('an engine that is woken for a destination', (store) => {
   afterEach(() => forgetDeliveries(store.db));
 
-  test('delivers all of it without looking at any other destination', async () => {
+  test('delivers everything due there without a scan', async () => {
     const { entityId } = await newReceiver(store.db);
     const sender = new ScriptedSender();
-    await withEngine(withoutWalk(store), sender, async (engine) => {
+    await withEngine(withoutScan(store), sender, async (engine) => {
       await acceptMany(store.db, entityId, 100);
       engine.wake([destinationKey(entityId, HOOK)]);
       await until('all are delivered', allDelivered(store, entityId));
     });
     expect(sender.requests).toHaveLength(100);
-    // The cap of one destination, so that the rest had to wait for the end of those before.
+    // The cap of one destination, so that the rest waited for those before.
     expect(sender.mostInFlight).toBeLessThanOrEqual(16);
   });
 
-  test('takes it up again when the claim could not be made', async () => {
+  test('claims again when the claim failed', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 1);
     let failures = 0;
-    const db = alteredStore(withoutWalk(store), {
+    const db = alteredStore(withoutScan(store), {
       transaction: (work) => (failures-- > 0 ? Promise.reject(new Error('broken')) : store.db.transaction(work)),
     });
     await withEngine(db, new ScriptedSender(), async (engine) => {

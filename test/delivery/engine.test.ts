@@ -31,7 +31,7 @@ import { until } from '../support/until.ts';
 const THREE_AT_ONCE = { RETRY_SCHEDULE: '0s,0s,0s' };
 const SLOW_RETRIES = { RETRY_SCHEDULE: '0s,1h,2h' };
 
-/** An answer that is given when the test says so. */
+/** A response that waits until the test releases it. */
 function gate() {
   const opened = Promise.withResolvers<void>();
   return { open: () => opened.resolve(), passed: opened.promise };
@@ -63,7 +63,7 @@ onEveryEngine('the engine', (store) => {
     expect(sender.requests).toHaveLength(120);
   });
 
-  test('finds by its own poll what nobody told it of', async () => {
+  test('finds by polling what no wake-up announced', async () => {
     const { entityId } = await newReceiver(store.db);
     await withEngine(store.db, new ScriptedSender(), async () => {
       await Bun.sleep(50);
@@ -72,15 +72,15 @@ onEveryEngine('the engine', (store) => {
     });
   });
 
-  test('tries again with the same id and bytes until it is received, and logs each attempt', async () => {
+  test('retries with the same id and bytes until a success, and logs each attempt', async () => {
     const { entityId } = await newReceiver(store.db);
     const [event] = await acceptMany(store.db, entityId, 1);
-    const answers = [
+    const responses = [
       respondedWith(500, { body: 'not yet' }),
       failedWith('timeout'),
       respondedWith(200, { body: 'thanks' }),
     ];
-    const sender = new ScriptedSender(() => answers.shift() ?? respondedWith(500));
+    const sender = new ScriptedSender(() => responses.shift() ?? respondedWith(500));
     await withEngine(store.db, sender, () => until('it is delivered', allAre(store, entityId, 'delivered')), {
       settings: THREE_AT_ONCE,
     });
@@ -96,7 +96,7 @@ onEveryEngine('the engine', (store) => {
     expect(delivery).toMatchObject({ attempts: 3, steps: 3, lastStatusCode: 200, lastError: null, dueMs: null });
   });
 
-  test('gives up when the schedule has ended', async () => {
+  test('fails a delivery at the end of the schedule', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 2);
     const sender = new ScriptedSender(() => respondedWith(500));
@@ -111,7 +111,7 @@ onEveryEngine('the engine', (store) => {
     ['what retry-after asks for, when that is longer', respondedWith(503, { retryAfter: '7200' }), 7_200_000],
     ['the next step, when retry-after is shorter', respondedWith(503, { retryAfter: '5' }), 3_600_000],
     ['a day at most', respondedWith(429, { retryAfter: '99999999' }), 86_400_000],
-  ])('waits for %s before it tries again', async (_what, outcome, delayMs) => {
+  ])('waits for %s before the retry', async (_what, outcome, delayMs) => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 1);
     const beforeMs = await databaseNowMs(store.db);
@@ -145,13 +145,13 @@ onEveryEngine('the engine', (store) => {
     expect(Math.max(...sender.mostPerUrl.values())).toBeGreaterThan(1);
   });
 
-  test('lets a destination that never answers hold up nobody else', async () => {
+  test('does not let a destination that never responds delay the others', async () => {
     const hanging = await newReceiver(store.db, 'https://hanging.example.com/');
     await acceptMany(store.db, hanging.entityId, 200);
     const well = await newReceiver(store.db);
-    const stuck = gate();
+    const held = gate();
     const sender = new ScriptedSender(async ({ postUrl }) => {
-      if (postUrl !== HOOK) await stuck.passed;
+      if (postUrl !== HOOK) await held.passed;
       return respondedWith(200);
     });
     await withEngine(
@@ -165,20 +165,20 @@ onEveryEngine('the engine', (store) => {
           await until('the others are delivered', allAre(store, well.entityId, 'delivered'));
         }
         expect(sender.mostPerUrl.get('https://hanging.example.com/')).toBe(16);
-        stuck.open();
+        held.open();
         await until('it is done too', allAre(store, hanging.entityId, 'delivered'));
       },
       { settings: { DELIVERY_CONCURRENCY: '20' } },
     );
   });
 
-  test('serves every destination at once though each might take all the room there is', async () => {
+  test('serves every destination at once although each could take all slots', async () => {
     const { entityId } = await newReceiver(store.db, 'https://0.example.com/');
     for (let host = 1; host < 40; host++) await addReceiver(store.db, entityId, `https://${host}.example.com/`);
     await acceptMany(store.db, entityId, 1);
-    const stuck = gate();
+    const held = gate();
     const sender = new ScriptedSender(async () => {
-      await stuck.passed;
+      await held.passed;
       return respondedWith(200);
     });
     await withEngine(
@@ -186,13 +186,13 @@ onEveryEngine('the engine', (store) => {
       sender,
       async () => {
         await until('all forty are in flight though none has ended', () => sender.requests.length === 40);
-        stuck.open();
+        held.open();
       },
       { settings: { DELIVERY_CONCURRENCY: '48', DESTINATION_CONCURRENCY: '16' } },
     );
   });
 
-  test('probes a destination one at a time after five failures in a row, until a success', async () => {
+  test('sends one request at a time after five failures in a row, until a success', async () => {
     const { entityId } = await newReceiver(store.db);
     const sender = new ScriptedSender(() => failedWith('refused'));
     await withEngine(
@@ -203,9 +203,9 @@ onEveryEngine('the engine', (store) => {
         engine.wake();
         await until('five have failed', allAre(store, entityId, 'retrying'));
         sender.mostPerUrl.clear();
-        const stuck = gate();
+        const held = gate();
         sender.respond = async () => {
-          await stuck.passed;
+          await held.passed;
           return failedWith('timeout');
         };
         await acceptMany(store.db, entityId, 30);
@@ -219,7 +219,7 @@ onEveryEngine('the engine', (store) => {
           await Bun.sleep(5);
           return respondedWith(200);
         };
-        stuck.open();
+        held.open();
         await until('the rest is delivered', async () => {
           const all = await statuses(store.db, entityId);
           return all.filter((status) => status === 'delivered').length === 29;
@@ -271,12 +271,12 @@ onEveryEngine('the engine', (store) => {
     expect(sender.requests).toEqual([]);
   });
 
-  test('sends nothing more for a webhook that is deleted while its posts wait and fly', async () => {
+  test('sends nothing more for a webhook that is deleted while its deliveries are queued and in flight', async () => {
     const { entityId, webhookId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 10);
-    const stuck = gate();
+    const held = gate();
     const sender = new ScriptedSender(async () => {
-      await stuck.passed;
+      await held.passed;
       return respondedWith(500);
     });
     await withEngine(
@@ -285,7 +285,7 @@ onEveryEngine('the engine', (store) => {
       async () => {
         await until('two are in flight', () => sender.requests.length === 2);
         await deleteWebhook(store.db, entityId, webhookId, () => true, TEST_CHANGE);
-        stuck.open();
+        held.open();
       },
       { settings: { ...THREE_AT_ONCE, DESTINATION_CONCURRENCY: '2' } },
     );
@@ -298,10 +298,10 @@ onEveryEngine('the engine', (store) => {
     const { entityId, webhookId } = await newReceiver(store.db);
     const newHome = 'https://new-home.example.com/hook';
     await acceptMany(store.db, entityId, 3);
-    const stuck = gate();
+    const held = gate();
     const sender = new ScriptedSender(async ({ postUrl }) => {
       if (postUrl !== HOOK) return respondedWith(200);
-      await stuck.passed;
+      await held.passed;
       return respondedWith(500);
     });
     await withEngine(
@@ -310,7 +310,7 @@ onEveryEngine('the engine', (store) => {
       async (engine) => {
         await until('one is in flight', () => sender.requests.length === 1);
         await moveWebhook(store.db, entityId, webhookId, newHome, () => true, TEST_CHANGE);
-        stuck.open();
+        held.open();
         engine.wake();
         await until('all are delivered', allAre(store, entityId, 'delivered'));
       },
@@ -321,12 +321,12 @@ onEveryEngine('the engine', (store) => {
     expect(urls.sort()).toEqual([HOOK, newHome, newHome, newHome]);
   });
 
-  test('does not send again what it holds itself, though its lease has run out, and settles it', async () => {
+  test('does not resend what it holds when its lease has expired, and records it', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 1);
-    const stuck = gate();
+    const held = gate();
     const sender = new ScriptedSender(async () => {
-      await stuck.passed;
+      await held.passed;
       return respondedWith(200);
     });
     await withEngine(store.db, sender, async (engine) => {
@@ -334,19 +334,19 @@ onEveryEngine('the engine', (store) => {
       await letPass(store.db, entityId, LEASE_MS * 2);
       engine.wake();
       await until('it is claimed again', async () => (await readDeliveries(store.db, entityId))[0]?.token === 2);
-      stuck.open();
+      held.open();
       await until('it is delivered', allAre(store, entityId, 'delivered'));
     });
     expect(sender.requests).toHaveLength(1);
     expect(await readAttempts(store.db, entityId)).toHaveLength(1);
   });
 
-  test('records what it holds also when the claim that would have renewed its lease is rolled back', async () => {
+  test('records what it holds even if the claim that renewed its lease was rolled back', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 1);
-    const stuck = gate();
+    const held = gate();
     const sender = new ScriptedSender(async () => {
-      await stuck.passed;
+      await held.passed;
       return respondedWith(200);
     });
     let rollBacks = 0;
@@ -364,18 +364,18 @@ onEveryEngine('the engine', (store) => {
       rollBacks = 1;
       engine.wake();
       await until('the claim is rolled back', () => rollBacks <= 0);
-      stuck.open();
+      held.open();
       await until('it is delivered', allAre(store, entityId, 'delivered'));
     });
     expect(sender.requests).toHaveLength(1);
   });
 
-  test('takes back its word when another has taken the delivery over', async () => {
+  test('records nothing when another instance has claimed the delivery', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 1);
-    const stuck = gate();
+    const held = gate();
     const sender = new ScriptedSender(async () => {
-      await stuck.passed;
+      await held.passed;
       return respondedWith(200);
     });
     const lines: { msg: string }[] = [];
@@ -388,7 +388,7 @@ onEveryEngine('the engine', (store) => {
         await store.db.transaction((queries) =>
           queries.run('update deliveries set claim_token = claim_token + 1 where entity_id = $1', [entityId]),
         );
-        stuck.open();
+        held.open();
         await until('the refusal is logged', () => lines.length > 0);
       },
       { log },
@@ -398,7 +398,7 @@ onEveryEngine('the engine', (store) => {
     expect(await readAttempts(store.db, entityId)).toEqual([]);
   });
 
-  test('takes up what a dead process had claimed', async () => {
+  test('delivers what a dead process had claimed', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 3);
     expect(await claim(store.db, entityId)).toHaveLength(3);
@@ -413,13 +413,13 @@ onEveryEngine('the engine', (store) => {
 onEveryEngine('a delivery that cannot be processed', (store) => {
   afterEach(() => forgetDeliveries(store.db));
 
-  test('because its event is gone ends as failed with its reason, and its neighbours go on', async () => {
+  test('because its event is gone fails with its reason, and the others are delivered', async () => {
     const { entityId } = await newReceiver(store.db);
     const [poison] = await acceptMany(store.db, entityId, 5);
     await store.db.transaction((queries) => queries.run('delete from events where id = $1', [poison?.eventId ?? '']));
     const sender = new ScriptedSender();
     await withEngine(store.db, sender, () =>
-      until('all are settled', async () => !(await statuses(store.db, entityId)).includes('pending')),
+      until('all are recorded', async () => !(await statuses(store.db, entityId)).includes('pending')),
     );
     for (const delivery of await readDeliveries(store.db, entityId)) {
       const isPoison = delivery.eventId === poison?.eventId;
@@ -430,7 +430,7 @@ onEveryEngine('a delivery that cannot be processed', (store) => {
     expect(sender.requests).toHaveLength(4);
   });
 
-  test('because its URL is none ends as any other that fails, and its neighbours go on', async () => {
+  test('because its URL is invalid fails like any other, and the others are delivered', async () => {
     const poison = await newReceiver(store.db);
     await store.db.transaction((queries) =>
       queries.run(`update webhooks set post_url = 'not a url' where id = $1`, [poison.webhookId]),
@@ -452,7 +452,7 @@ onEveryEngine('a delivery that cannot be processed', (store) => {
     );
   });
 
-  test('because the store refuses its settlement ends as failed with its reason, and its neighbours go on', async () => {
+  test('because the store rejects its record fails with its reason, and the others are delivered', async () => {
     const { entityId } = await newReceiver(store.db);
     const events = await acceptMany(store.db, entityId, 6);
     const refused = new Set([events[1]?.eventId, events[4]?.eventId]);
@@ -462,7 +462,7 @@ onEveryEngine('a delivery that cannot be processed', (store) => {
     await withEngine(
       nulRefusing(store),
       sender,
-      () => until('all are settled', async () => !(await statuses(store.db, entityId)).includes('pending')),
+      () => until('all are recorded', async () => !(await statuses(store.db, entityId)).includes('pending')),
       { settings: SLOW_RETRIES },
     );
     for (const { eventId, status, lastError } of await readDeliveries(store.db, entityId)) {
@@ -472,7 +472,7 @@ onEveryEngine('a delivery that cannot be processed', (store) => {
     expect(await readAttempts(store.db, entityId)).toHaveLength(6);
   });
 
-  test('because the store refuses the answer is still delivered when the receiver has it', async () => {
+  test('because the store rejects the response body is still delivered if the receiver accepted it', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 2);
     const sender = new ScriptedSender(() => respondedWith(200, { body: 'NUL \0 inside' }));
@@ -502,10 +502,10 @@ function nulRefusing(store: TestStore) {
   });
 }
 
-onEveryEngine('while the store does not answer', (store) => {
+onEveryEngine('while the store is unavailable', (store) => {
   afterEach(() => forgetDeliveries(store.db));
 
-  test('the engine pauses, loses no outcome, and goes on by itself', async () => {
+  test('the engine pauses, loses no outcome, and resumes by itself', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 5);
     let down = false;
@@ -513,15 +513,15 @@ onEveryEngine('while the store does not answer', (store) => {
       transaction: (work, options) =>
         down ? Promise.reject(new StoreUnavailableError('down')) : store.db.transaction(work, options),
     });
-    const stuck = gate();
+    const held = gate();
     const sender = new ScriptedSender(async () => {
-      await stuck.passed;
+      await held.passed;
       return respondedWith(200);
     });
     await withEngine(flaky, sender, async () => {
       await until('all are in flight', () => sender.requests.length === 5);
       down = true;
-      stuck.open();
+      held.open();
       await Bun.sleep(100);
       expect(await statuses(store.db, entityId)).toEqual(Array(5).fill('pending'));
       down = false;
@@ -558,12 +558,12 @@ onEveryEngine('while the store does not answer', (store) => {
 onEveryEngine('a stop', (store) => {
   afterEach(() => forgetDeliveries(store.db));
 
-  test('claims nothing more, and settles what is in flight before it ends', async () => {
+  test('claims nothing more, and records what is in flight before it ends', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 10);
-    const stuck = gate();
+    const held = gate();
     const sender = new ScriptedSender(async () => {
-      await stuck.passed;
+      await held.passed;
       return respondedWith(200);
     });
     const engine = createEngine(store.db, sender, { settings: { DESTINATION_CONCURRENCY: '3' } });
@@ -571,7 +571,7 @@ onEveryEngine('a stop', (store) => {
     await until('three are in flight', () => sender.requests.length === 3);
     const stopping = engine.stop();
     await Bun.sleep(30);
-    stuck.open();
+    held.open();
     await stopping;
     expect(sender.requests).toHaveLength(3);
     expect((await statuses(store.db, entityId)).sort()).toEqual([
@@ -596,7 +596,7 @@ describe('two engines', () => {
       for (let host = 0; host < 5; host++) await addReceiver(store.db, entityId, `https://${host}.example.com/`);
       const flying = new Set<string>();
       let twice = 0;
-      const answer = async ({ headers }: { headers: Record<string, string> }) => {
+      const respond = async ({ headers }: { headers: Record<string, string> }) => {
         const id = headers['webhook-id'] ?? '';
         if (flying.has(id)) twice++;
         flying.add(id);
@@ -604,7 +604,7 @@ describe('two engines', () => {
         flying.delete(id);
         return respondedWith(200);
       };
-      const senders = [new ScriptedSender(answer), new ScriptedSender(answer)];
+      const senders = [new ScriptedSender(respond), new ScriptedSender(respond)];
       const settings = { DESTINATION_CONCURRENCY: '4' };
       const engines = senders.map((sender) => createEngine(store.db, sender, { settings }));
       for (const engine of engines) await engine.start();
@@ -620,11 +620,11 @@ describe('two engines', () => {
     test('wake each other through the database', async () => {
       if (store.engine === 'sqlite') return;
       const { entityId } = await newReceiver(store.db);
-      let rung = 0;
-      await store.db.onWork(() => rung++);
+      let wakeUps = 0;
+      await store.db.onWork(() => wakeUps++);
       await accept(store.db, newEvent(entityId));
       await store.db.announceWork();
-      await until('the announcement has come', () => rung > 0);
+      await until('the announcement has come', () => wakeUps > 0);
     });
   });
 });

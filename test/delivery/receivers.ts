@@ -14,17 +14,17 @@ export interface Receiver extends AsyncDisposable {
   closed: (count: number) => Promise<void>;
 }
 
-type Answer = (socket: Socket, request: string) => void;
+type Respond = (socket: Socket, request: string) => void;
 
 export const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
 
-export function startReceiver(answer: Answer, hostname = '127.0.0.1'): Promise<Receiver> {
-  return listen((onConnection) => createServer(onConnection), answer, hostname);
+export function startReceiver(respond: Respond, hostname = '127.0.0.1'): Promise<Receiver> {
+  return listen((onConnection) => createServer(onConnection), respond, hostname);
 }
 
 export function startTlsReceiver(
   certificate: Certificate,
-  answer: Answer,
+  respond: Respond,
   onServerName: (name: string) => void = () => {},
 ): Promise<Receiver> {
   const options = {
@@ -34,12 +34,12 @@ export function startTlsReceiver(
       done(null);
     },
   };
-  return listen((onConnection) => createTlsServer(options, onConnection), answer, '127.0.0.1');
+  return listen((onConnection) => createTlsServer(options, onConnection), respond, '127.0.0.1');
 }
 
 async function listen(
   create: (onConnection: (socket: Socket) => void) => Server,
-  answer: Answer,
+  respond: Respond,
   hostname: string,
 ): Promise<Receiver> {
   const sockets = new Set<Socket>();
@@ -54,7 +54,7 @@ async function listen(
     });
     socket.on('data', (data) => {
       receiver.received += data.toString();
-      answer(socket, data.toString());
+      respond(socket, data.toString());
     });
   });
   await new Promise<void>((resolve, reject) => {

@@ -9,14 +9,14 @@ import { checkSignature } from '../support/signatures.ts';
 import { createTarget, ENGINES } from '../support/stores.ts';
 import { until } from '../support/until.ts';
 
-/** From the request that brings an event in to the post that a receiver gets, over real sockets. */
+/** From the request with an event to the request that a receiver gets, over real sockets. */
 
-async function isSignedWith(post: ReceivedRequest, key: string): Promise<boolean> {
-  return (await checkSignature(post.body, post.headers, key)) === 'verified';
+async function isSignedWith(request: ReceivedRequest, key: string): Promise<boolean> {
+  return (await checkSignature(request.body, request.headers, key)) === 'verified';
 }
 
 for (const engine of ENGINES) {
-  describe(`a post on ${engine}`, () => {
+  describe(`a request to a receiver on ${engine}`, () => {
     const cleanUp: (() => unknown)[] = [];
 
     afterEach(async () => {
@@ -37,7 +37,7 @@ for (const engine of ENGINES) {
       return { service, client, ledger };
     }
 
-    test('carries the bytes that came in, whatever they are', async () => {
+    test('carries the bytes of the event unchanged', async () => {
       const { client, ledger } = await start();
       const bodies = [
         '{"event":"LatePayment","networkId":1,"amount":123456789012345678901234567890}',
@@ -77,28 +77,28 @@ for (const engine of ENGINES) {
     test('that fails twice and then succeeds is the same id and bytes three times, each signed afresh', async () => {
       const { client, ledger } = await start();
       ledger.reply = async (_post, earlier) => {
-        // Across the turn of a second, so that the timestamps can differ.
+        // Across the boundary of a second, so that the timestamps can differ.
         if (earlier === 0) await Bun.sleep(1_000);
         return new Response('', { status: earlier < 2 ? 500 : 200 });
       };
       const body = '{ "event": "LatePayment", "networkId": 1, "2": 0, "1": 1 }';
       await client.send(body);
-      await until('it was tried three times', () => ledger.requests.length === 3);
+      await until('it was sent three times', () => ledger.requests.length === 3);
       expect(new Set(ledger.requests.map(({ deliveryId }) => deliveryId)).size).toBe(1);
-      expect(ledger.requests.map((post) => Buffer.from(post.body).toString())).toEqual([body, body, body]);
+      expect(ledger.requests.map((request) => Buffer.from(request.body).toString())).toEqual([body, body, body]);
       const times = ledger.requests.map(({ headers }) => Number(headers['webhook-timestamp']));
       expect(times[1]).toBeGreaterThan(times[0] ?? 0);
       expect(times).toEqual(times.toSorted());
       const [{ secret } = { secret: '' }] = (await client.secrets()).secrets;
-      for (const post of ledger.requests) {
-        expect(await isSignedWith(post, secret)).toBe(true);
+      for (const request of ledger.requests) {
+        expect(await isSignedWith(request, secret)).toBe(true);
         for (const Webhook of [StandardWebhook, SvixWebhook]) {
-          expect(new Webhook(secret).verify(Buffer.from(post.body).toString(), post.headers)).toBeDefined();
+          expect(new Webhook(secret).verify(Buffer.from(request.body).toString(), request.headers)).toBeDefined();
         }
       }
     });
 
-    test('is signed with both secrets after a rotation, and with the new one alone when the old has ended', async () => {
+    test('is signed with both secrets after a rotation, and with the new one alone when the old one has expired', async () => {
       const { client, ledger } = await start();
       const [{ secret: first } = { secret: '' }] = (await client.secrets()).secrets;
       await client.send({ eventId: 'before' });
@@ -111,8 +111,8 @@ for (const engine of ENGINES) {
       const [{ secret: third } = { secret: '' }] = (await client.secrets()).secrets;
       await client.send({ eventId: 'after' });
       await until('the third has arrived', () => ledger.requests.length === 3);
-      const signedBy = ledger.requests.map((post) =>
-        Promise.all([first, second, third].map((secret) => isSignedWith(post, secret))),
+      const signedBy = ledger.requests.map((request) =>
+        Promise.all([first, second, third].map((secret) => isSignedWith(request, secret))),
       );
       expect(await Promise.all(signedBy)).toEqual([
         [true, false, false],
@@ -121,19 +121,19 @@ for (const engine of ENGINES) {
       ]);
     });
 
-    test('bears the Ed25519 signature and the older one of the body where these are asked for', async () => {
+    test('has the Ed25519 signature and the older one of the body if the settings ask for them', async () => {
       const { client, ledger } = await start({ SIGN_ASYMMETRIC: 'true', BODY_SIGNATURE_HEADER: 'x-hook-hmac' });
       await client.send({ note: 'Ünïcödé' });
       await until('it has arrived', () => ledger.requests.length === 1);
-      const [post] = ledger.requests;
-      if (post === undefined) throw new Error('nothing has arrived');
+      const [request] = ledger.requests;
+      if (request === undefined) throw new Error('nothing has arrived');
       const { secrets, publicKey } = await client.secrets();
       const secret = secrets[0]?.secret ?? '';
-      expect(post.headers['webhook-signature']).toMatch(/^v1,\S+ v1a,\S+$/);
-      expect([await isSignedWith(post, publicKey), await isSignedWith(post, secret)]).toEqual([true, true]);
-      expect(new StandardWebhook(secret).verify(Buffer.from(post.body).toString(), post.headers)).toBeDefined();
+      expect(request.headers['webhook-signature']).toMatch(/^v1,\S+ v1a,\S+$/);
+      expect([await isSignedWith(request, publicKey), await isSignedWith(request, secret)]).toEqual([true, true]);
+      expect(new StandardWebhook(secret).verify(Buffer.from(request.body).toString(), request.headers)).toBeDefined();
       const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
-      expect(post.headers['x-hook-hmac']).toBe(createHmac('sha256', key).update(post.body).digest('base64'));
+      expect(request.headers['x-hook-hmac']).toBe(createHmac('sha256', key).update(request.body).digest('base64'));
     });
 
     test('goes to the new URL after a move, to none after a removal, and out again after a resume', async () => {

@@ -5,7 +5,7 @@ import { makeAuthority, makeSelfSigned } from './http/certificates.ts';
 import { OK, startReceiver, startTlsReceiver } from './receivers.ts';
 
 const POST = { headers: { 'content-type': 'application/json', 'webhook-id': 'dlv_1' }, body: '{"a":"é"}' };
-/** Generous: it only has to tell an attempt that its deadline ended from one that nothing did. */
+/** Generous: it only has to distinguish an attempt that its deadline ended from one that never ends. */
 const SOON_MS = 3_000;
 
 function developmentSender(options: Partial<SenderOptions> = {}) {
@@ -20,7 +20,7 @@ async function sendTo(port: number, options: Partial<SenderOptions> = {}) {
   return developmentSender(options).send({ ...POST, postUrl: `http://127.0.0.1:${port}/hook` });
 }
 
-describe('a post', () => {
+describe('a request', () => {
   test('arrives with its exact bytes and headers', async () => {
     await using receiver = await startReceiver(answer('200 OK', 'ok'));
     expect(await sendTo(receiver.port)).toEqual({
@@ -73,7 +73,7 @@ describe('a post', () => {
   });
 });
 
-describe('an answer', () => {
+describe('a response', () => {
   test.each([200, 204, 301, 302, 307, 400, 410, 429, 500, 503, 999])(
     'of %d is reported as it is',
     async (statusCode) => {
@@ -82,17 +82,17 @@ describe('an answer', () => {
     },
   );
 
-  test('brings its retry-after along', async () => {
+  test('includes its retry-after', async () => {
     await using receiver = await startReceiver(answer('429 Slow\r\nretry-after: 120', 'later'));
     expect(await sendTo(receiver.port)).toMatchObject({ statusCode: 429, retryAfter: '120', body: 'later' });
   });
 
-  test('is kept as its first KiB, without a character cut in half', async () => {
+  test('is stored as its first KiB, without half a character', async () => {
     await using receiver = await startReceiver(answer('500 Broken', `a${'é'.repeat(3000)}`));
     expect(await sendTo(receiver.port)).toMatchObject({ body: `a${'é'.repeat(511)}` });
   });
 
-  test('is kept with broken UTF-8 replaced and without NUL', async () => {
+  test('is stored with invalid UTF-8 replaced and without NUL', async () => {
     const bytes = Buffer.from([0x61, 0x00, 0xff, 0x62, 0xc3]);
     await using receiver = await startReceiver((socket) => {
       socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${bytes.length}\r\n\r\n`);
@@ -109,7 +109,7 @@ describe('within its deadline', () => {
     expect(await developmentSender({ timeoutMs: 300 }).send({ ...POST, postUrl })).toMatchObject({ error: 'timeout' });
   });
 
-  test('a look-up that never ends is a timeout', async () => {
+  test('a DNS lookup that never ends is a timeout', async () => {
     const sender = developmentSender({ timeoutMs: 300, resolve: () => new Promise(() => {}) });
     const outcome = await sender.send({ ...POST, postUrl: 'http://receiver.test/' });
     expect(outcome).toMatchObject({ kind: 'error', error: 'timeout' });
@@ -117,7 +117,7 @@ describe('within its deadline', () => {
   });
 });
 
-describe('a failure has its true code', () => {
+describe('a failure is classified as', () => {
   test('and the code that the runtime gave as its detail', async () => {
     await using receiver = await startReceiver((socket) => socket.destroy());
     expect(await sendTo(receiver.port)).toMatchObject({ kind: 'error', error: 'reset', detail: 'ECONNRESET' });
@@ -128,7 +128,7 @@ describe('a failure has its true code', () => {
     expect(await sendTo(receiver.port)).toMatchObject({ kind: 'error', error: 'bad_response' });
   });
 
-  test('refused when nobody listens', async () => {
+  test('refused when no one listens on the port', async () => {
     const receiver = await startReceiver(() => {});
     await receiver[Symbol.asyncDispose]();
     expect(await sendTo(receiver.port)).toMatchObject({ kind: 'error', error: 'refused' });

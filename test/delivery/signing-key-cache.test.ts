@@ -31,7 +31,7 @@ onEveryEngine('the signing keys of an entity', (store) => {
   const secretsOf = async (entityId: string, nowS = NOW_S) =>
     (await listSecrets(store.db, TEST_BOX, entityId, nowS)).secrets.map(({ secret }) => secret);
 
-  test('are read once for all attempts, also for those that ask at the same time', async () => {
+  test('are read once for all attempts, even for simultaneous ones', async () => {
     const entityId = await newEntity(store.db);
     const { db, reads } = counted(store.db);
     const cache = new SigningKeyCache(db, TEST_BOX, false);
@@ -41,7 +41,7 @@ onEveryEngine('the signing keys of an entity', (store) => {
     expect(await signs(keys, (await secretsOf(entityId))[0] ?? '')).toBe(true);
   });
 
-  test('are read again when the revision has risen: both secrets sign after a rotation', async () => {
+  test('are read again when the revision has increased: both secrets sign after a rotation', async () => {
     const entityId = await newEntity(store.db);
     const cache = new SigningKeyCache(store.db, TEST_BOX, false);
     await cache.keysFor(entityId, 1, NOW_S);
@@ -63,7 +63,7 @@ onEveryEngine('the signing keys of an entity', (store) => {
     expect([await signs(after, newest), await signs(after, old)]).toEqual([true, false]);
   });
 
-  test('hold the Ed25519 key only where it is asked for', async () => {
+  test('include the Ed25519 key only if the setting asks for it', async () => {
     const entityId = await newEntity(store.db);
     const { publicKey } = await listSecrets(store.db, TEST_BOX, entityId, NOW_S);
     for (const asymmetric of [false, true]) {
@@ -73,7 +73,7 @@ onEveryEngine('the signing keys of an entity', (store) => {
     }
   });
 
-  test('are asked for again after the store has failed', async () => {
+  test('are read again after the store has failed', async () => {
     const entityId = await newEntity(store.db);
     let down = true;
     const flaky = alteredStore(store.db, {

@@ -81,7 +81,7 @@ describe('retry-after', () => {
     'May',
     'Wed, 32 Oct 2026 07:29:00 GMT',
     'Wed, 21 Oct 2026 07:29:00 +0200',
-  ])('%j says nothing', (header) => {
+  ])('%j is ignored', (header) => {
     expect(parseRetryAfter(header, nowMs)).toBeNull();
   });
 });

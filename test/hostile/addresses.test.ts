@@ -20,9 +20,9 @@ import { newEntity, seedWebhooks } from '../support/webhooks.ts';
 import { recordingClient } from './recording-client.ts';
 import { ADDRESS_HOSTS, LOCAL_NAMES, URL_TRICKS } from './spellings.ts';
 
-/** Every spelling twice: at the door, and as if it had come past it. The canary on loopback must get no byte. */
+/** Every spelling twice: at registration, and as if it had passed it. The canary on loopback must get no byte. */
 
-/** Nobody asks a name server for these: the runtime leaves `.local` to the system and c-ares refuses `.onion`. */
+/** These never reach a name server: the runtime leaves `.local` to the system and c-ares refuses `.onion`. */
 const BEYOND_DNS = /\.(local|onion)$/;
 const STORED_HOSTS = [...Object.values(ADDRESS_HOSTS).flat(), ...LOCAL_NAMES.filter((name) => !BEYOND_DNS.test(name))];
 const NOTICE_URL = '/api/v1/crypto/webhooks/notice-url';
@@ -46,8 +46,8 @@ onEveryEngine('an address that is not public', (store) => {
     const tenant = await createTenant(store.db);
     const app = testApp(store.db);
     for (const host of hosts) {
-      const answer = await call(app, tenant, WEBHOOKS, { json: { postUrl: `https://${host}:8443/hook` } });
-      expect({ host, status: answer.status }).toEqual({ host, status: 400 });
+      const response = await call(app, tenant, WEBHOOKS, { json: { postUrl: `https://${host}:8443/hook` } });
+      expect({ host, status: response.status }).toEqual({ host, status: 400 });
     }
   });
 
@@ -57,26 +57,26 @@ onEveryEngine('an address that is not public', (store) => {
     expect((await call(testApp(store.db), tenant, WEBHOOKS, { json: { postUrl } })).status).toBe(400);
   });
 
-  test('is refused at every other door that takes a URL', async () => {
+  test('is refused by every other operation that takes a URL', async () => {
     const tenant = await createTenant(store.db);
     const webhookId = await addReceiver(store.db, tenant.entityId, 'https://hooks.example.com/');
     const app = testApp(store.db);
-    // The door of registration has seen every spelling: here one of each kind tells whether there is a door at all.
+    // Registration is tested with every spelling: one of each kind shows that the others check at all.
     for (const [host] of Object.values(KINDS)) {
       const url = `https://${host}/hook`;
-      const doors = [
+      const operations = [
         { path: `${WEBHOOKS}/${webhookId}`, method: 'PATCH', json: { postUrl: url } },
         { path: `${WEBHOOKS}?networkId=1`, method: 'PATCH', json: { postUrl: url } },
         { path: NOTICE_URL, method: 'PUT', json: { noticeUrl: url } },
       ];
-      for (const { path, method, json } of doors) {
-        const answer = await call(app, tenant, path, { method, json });
-        expect({ path, url, status: answer.status }).toEqual({ path, url, status: 400 });
+      for (const { path, method, json } of operations) {
+        const response = await call(app, tenant, path, { method, json });
+        expect({ path, url, status: response.status }).toEqual({ path, url, status: 400 });
       }
     }
   });
 
-  test('gets no byte though it stands in the store in every spelling', async () => {
+  test('gets no byte even if it is in the store in every spelling', async () => {
     await using canary = await startReceiver((socket) => socket.end(OK));
     await using _names = await DnsServer.start({}, { otherwise: ['127.0.0.1'] });
     const { dialled, client } = recordingClient();
@@ -97,16 +97,16 @@ test('the canary would have been reached without the guard, which keeps the spel
   await using _names = await DnsServer.start({}, { otherwise: ['127.0.0.1'] });
   const { dialled, client } = recordingClient();
   const sender = createSender({ ...LIMITS, client, allowInsecureTargets: true });
-  const posts = STORED_HOSTS.map((host) => ({ postUrl: `http://${host}:${canary.port}/`, headers: {}, body: '{}' }));
-  await Promise.all(posts.map((post) => sender.send(post)));
+  const requests = STORED_HOSTS.map((host) => ({ postUrl: `http://${host}:${canary.port}/`, headers: {}, body: '{}' }));
+  await Promise.all(requests.map((request) => sender.send(request)));
   expect(dialled.length).toBeGreaterThan(300);
   expect(canary.connections).toBeGreaterThan(50);
 });
 
-/** One delivery to each of the URLs, by the engine with the guard on; answers for which entity. */
+/** One delivery to each of the URLs, by the engine with the guard on; returns the entity. */
 async function sendToAll(db: Database, canary: Receiver, client: HttpClient): Promise<string> {
   const entityId = await newEntity(db);
-  // PostgreSQL holds no NUL, so that one could not even have come past the door.
+  // PostgreSQL stores no NUL, so these could not be in the store.
   const urls = new Set(urlsAt(canary.port).map((url) => url.replaceAll('\0', '')));
   await seedWebhooks(
     db,

@@ -17,16 +17,16 @@ const COSTLY: Record<string, Behaviour> = { ...ENDLESS, 'a gzip bomb': bomb('gzi
 
 setDefaultTimeout(120_000);
 
-describe('posts to a receiver that sends', () => {
+describe('requests to a receiver that sends', () => {
   test.each(Object.entries(COSTLY))('%s cost bounded memory', async (_what, does) => {
     await using receiver = await startReceiver(does);
     const args = [join(import.meta.dir, 'memory-child.ts'), `http://127.0.0.1:${receiver.port}/`, ROUNDS, DEADLINE_MS];
     const child = Bun.spawn([process.execPath, ...args], { stdout: 'pipe' });
-    const { grownBytes, posts } = JSON.parse(await new Response(child.stdout).text()) as {
+    const { grownBytes, requests } = JSON.parse(await new Response(child.stdout).text()) as {
       grownBytes: number;
-      posts: number;
+      requests: number;
     };
-    expect(posts).toBe(24);
+    expect(requests).toBe(24);
     expect(grownBytes).toBeLessThan(GROWTH_MAX_BYTES);
   });
 });

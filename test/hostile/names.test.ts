@@ -18,7 +18,7 @@ import { until } from '../support/until.ts';
 import { newEntity } from '../support/webhooks.ts';
 import { PUBLIC, PUBLIC_V6, recordingClient } from './recording-client.ts';
 
-/** Names that may well be registered, since nothing is wrong with them until somebody asks what they point to. */
+/** Names that can be registered, because nothing is wrong with them until they are resolved. */
 
 const BLOCKED: Record<string, readonly string[]> = {
   'this network': ['0.0.0.0'],
@@ -63,7 +63,7 @@ const NO_ANSWER: Record<string, Reply> = {
   'does not exist': 'NXDOMAIN',
   'has no address': [],
   'has a server that fails': 'SERVFAIL',
-  'has a server that answers garbage': 'garbage',
+  'has a server that sends garbage': 'garbage',
   'is an alias of itself': ['circle.example.com.'],
 };
 
@@ -108,7 +108,7 @@ onEveryEngine('a name', (store) => {
     return new Map(attempts.map((attempt) => [new URL(attempt.postUrl).hostname, attempt]));
   }
 
-  test('that points where nobody may go is blocked, whatever it points with', async () => {
+  test('that resolves to a blocked address is blocked, whatever the record', async () => {
     await using canary = await startReceiver((socket) => socket.end(OK));
     await using _server = await DnsServer.start(zoneOf(BLOCKED));
     const { dialled, client } = recordingClient();
@@ -125,7 +125,7 @@ onEveryEngine('a name', (store) => {
     expect(canary.connections).toBe(0);
   });
 
-  test('that leads nowhere is a dns error', async () => {
+  test('that does not resolve is a dns error', async () => {
     await using _server = await DnsServer.start(zoneOf(NO_ANSWER));
     const { dialled, client } = recordingClient();
     const attempts = await deliverTo(Object.keys(NO_ANSWER).map(nameOf), 443, client);
@@ -135,7 +135,7 @@ onEveryEngine('a name', (store) => {
     expect(dialled).toEqual([]);
   });
 
-  test('whose server is silent ends by the deadline', async () => {
+  test('whose server is silent times out', async () => {
     await using _server = await DnsServer.start({ 'silent.example.com': 'silence' });
     const { client } = recordingClient();
     const sender = createSender({ timeoutMs: 300, allowInsecureTargets: false, userAgent: 'Paybell/test', client });
@@ -143,7 +143,7 @@ onEveryEngine('a name', (store) => {
     expect(outcome).toMatchObject({ kind: 'error', error: 'timeout' });
   });
 
-  test('with public addresses is dialled at the very addresses that were checked, without a second look-up', async () => {
+  test('with public addresses is connected at the very addresses that were checked, without a second lookup', async () => {
     await using server = await DnsServer.start({
       'alias.example.com': ['good.example.com.'],
       'good.example.com': [PUBLIC],
@@ -158,7 +158,7 @@ onEveryEngine('a name', (store) => {
     ]);
   });
 
-  test('that is public when it is checked and private ever after gets its canary no byte', async () => {
+  test('that is public at its check and private ever after sends no byte to the canary', async () => {
     await using canary = await startReceiver((socket) => socket.end(OK));
     await using server = await DnsServer.start({ 'turning.example.com': { sequence: [[PUBLIC], ['127.0.0.1']] } });
     const entityId = await newEntity(store.db);
@@ -182,7 +182,7 @@ onEveryEngine('a name', (store) => {
     ]);
   });
 
-  test('with a public address whose receiver points back here is followed nowhere', async () => {
+  test('with a public address whose receiver redirects to this machine is not followed', async () => {
     await using canary = await startReceiver((socket) => socket.end(OK));
     const codes = [300, 301, 302, 303, 305, 307, 308];
     const names = codes.map((code) => `redirect-${code}.example.com`);
@@ -190,13 +190,13 @@ onEveryEngine('a name', (store) => {
     const left = [...codes];
     const { dialled, client } = recordingClient(() => ({ status: left.pop() ?? 302, retryAfter: null, body: '' }));
     const attempts = await deliverTo(names, canary.port, client);
-    const answered = [...attempts.values()].map(({ statusCode }) => Number(statusCode));
-    expect(answered.sort()).toEqual(codes);
+    const received = [...attempts.values()].map(({ statusCode }) => Number(statusCode));
+    expect(received.sort()).toEqual(codes);
     expect(dialled).toEqual(names.map(() => `https://${PUBLIC}:${canary.port}/`));
     expect(canary.connections).toBe(0);
   });
 
-  test('may be registered while it is public and is still blocked when a test post is asked for later', async () => {
+  test('may be registered while it is public and is still blocked when a test request is sent later', async () => {
     await using canary = await startReceiver((socket) => socket.end(OK));
     await using _server = await DnsServer.start({ 'later.example.com': ['127.0.0.1'] });
     const tenant = await createTenant(store.db);
@@ -206,8 +206,8 @@ onEveryEngine('a name', (store) => {
       json: { postUrl, events: ['LatePayment'], networkIds: [1] },
     });
     const { webhooks } = (await registered.json()) as { webhooks: { webhookId: string }[] };
-    const answer = await call(app, tenant, `${WEBHOOKS}/${webhooks[0]?.webhookId}/test`, { method: 'POST' });
-    expect(await answer.json()).toMatchObject({ delivered: false, error: 'blocked_address' });
+    const response = await call(app, tenant, `${WEBHOOKS}/${webhooks[0]?.webhookId}/test`, { method: 'POST' });
+    expect(await response.json()).toMatchObject({ delivered: false, error: 'blocked_address' });
     expect(canary.connections).toBe(0);
   });
 });

@@ -1,7 +1,7 @@
 import { expect } from 'bun:test';
 import type { AttemptError, DeliveryStatus } from '../../src/domain/attempt.ts';
 import { type Certificate, makeAuthority, makeSelfSigned, pastValidity } from '../delivery/http/certificates.ts';
-import { answers, type Behaviour, bomb, drips, ENDLESS, pours, resetsAfter, says } from './receivers.ts';
+import { type Behaviour, bomb, drips, ENDLESS, pours, resetsAfter, responds, says } from './receivers.ts';
 
 /** A receiver, what is to be recorded of the attempt at it, and what becomes of the delivery. */
 export type Hell = {
@@ -32,9 +32,9 @@ function isTurnedDown(statusCode: number, does: Behaviour, response: unknown = '
   return { does, recorded: { statusCode, error: null, response }, becomes: statusCode === 410 ? 'held' : 'retrying' };
 }
 
-const redirect = (code: number, to: string) => isTurnedDown(code, answers(`${code} Elsewhere`, [`location: ${to}`]));
+const redirect = (code: number, to: string) => isTurnedDown(code, responds(`${code} Elsewhere`, [`location: ${to}`]));
 const withLength = (length: string) => says(`HTTP/1.1 200 OK\r\ncontent-length: ${length}\r\n\r\nok`);
-const OK_REPLY = answers('200 OK', [], 'ok');
+const OK_REPLY = responds('200 OK', [], 'ok');
 /** As it came: inflated it would be nothing but one letter. */
 const NOT_INFLATED = expect.not.stringMatching(/a{500}/);
 
@@ -67,7 +67,7 @@ export const RECEIVERS_FROM_HELL: Readonly<Record<string, Hell>> = {
   'sends a deflate bomb': isTaken(NOT_INFLATED, bomb('deflate')),
   'sends a brotli bomb': isTaken(NOT_INFLATED, bomb('br')),
   'sends a zstd bomb': isTaken(NOT_INFLATED, bomb('zstd')),
-  'sends as much as is read and not a byte more': isTaken('c'.repeat(KEPT), answers('200 OK', [], 'c'.repeat(KIB_16))),
+  'sends as much as is read and not a byte more': isTaken('c'.repeat(KEPT), responds('200 OK', [], 'c'.repeat(KIB_16))),
 
   // Breaking off
   'closes instead of answering': fails('reset', (socket) => socket.destroy()),
@@ -88,13 +88,13 @@ export const RECEIVERS_FROM_HELL: Readonly<Record<string, Hell>> = {
   'has a certificate that it signed itself': fails('tls', OK_REPLY, makeSelfSigned(HELL_NAME)),
   'has a certificate of an unknown authority': fails('tls', OK_REPLY, makeAuthority('Unknown').issue([HELL_NAME])),
 
-  // Wishes
-  'is gone': isTurnedDown(410, answers('410 Gone', [], 'moved away'), 'moved away'),
-  'wants patience for a second': isTurnedDown(429, answers('429 Slow', ['retry-after: 1'])),
-  'wants patience for 31,000 years': isTurnedDown(429, answers('429 Slow', ['retry-after: 1000000000000'])),
+  // Retry-After
+  'is gone': isTurnedDown(410, responds('410 Gone', [], 'moved away'), 'moved away'),
+  'wants patience for a second': isTurnedDown(429, responds('429 Slow', ['retry-after: 1'])),
+  'wants patience for 31,000 years': isTurnedDown(429, responds('429 Slow', ['retry-after: 1000000000000'])),
   'wants patience for longer than any number': isTurnedDown(
     503,
-    answers('503 Slow', [`retry-after: ${'9'.repeat(400)}`]),
+    responds('503 Slow', [`retry-after: ${'9'.repeat(400)}`]),
   ),
   'wants patience in bytes that are no text': isTurnedDown(
     503,
@@ -104,24 +104,24 @@ export const RECEIVERS_FROM_HELL: Readonly<Record<string, Hell>> = {
   // Not quite HTTP
   'floods with 100 Continue': fails('bad_response', ENDLESS['a flood of 100 Continue']),
   'floods with 103 Early Hints': fails('bad_response', ENDLESS['a flood of 103 Early Hints']),
-  'sends some 1xx and then its answer': isTaken(
+  'sends some 1xx and then its response': isTaken(
     'ok',
     says(
       'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: <a>\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok',
     ),
   ),
   'switches protocols unasked': fails('bad_response', says('HTTP/1.1 101 Switching\r\n\r\n')),
-  'answers with status 000': fails('bad_response', answers('000 Nothing')),
-  'answers with status 099': fails('bad_response', answers('099 Less')),
-  'answers with status 999': isTurnedDown(999, answers('999 More')),
-  'answers with a status of four digits': fails('bad_response', answers('2000 Much more')),
+  'responds with status 000': fails('bad_response', responds('000 Nothing')),
+  'responds with status 099': fails('bad_response', responds('099 Less')),
+  'responds with status 999': isTurnedDown(999, responds('999 More')),
+  'responds with a status of four digits': fails('bad_response', responds('2000 Much more')),
   'puts NUL and broken UTF-8 into its body': isTaken(
     'a\ufffdb\ufffd',
-    answers('200 OK', [], Buffer.from([0x61, 0x00, 0xff, 0x62, 0xc3])),
+    responds('200 OK', [], Buffer.from([0x61, 0x00, 0xff, 0x62, 0xc3])),
   ),
-  'puts nothing but NUL into its body': isTurnedDown(500, answers('500 No', [], Buffer.alloc(KIB_16))),
-  'puts NUL into a header': fails('bad_response', answers('200 OK', ['x: a\0b'])),
-  'puts NUL into its status line': fails('bad_response', answers('200 \0')),
+  'puts nothing but NUL into its body': isTurnedDown(500, responds('500 No', [], Buffer.alloc(KIB_16))),
+  'puts NUL into a header': fails('bad_response', responds('200 OK', ['x: a\0b'])),
+  'puts NUL into its status line': fails('bad_response', responds('200 \0')),
   'sends broken chunks': fails(
     'bad_response',
     says('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\nok\r\n'),
@@ -135,7 +135,7 @@ export const RECEIVERS_FROM_HELL: Readonly<Record<string, Hell>> = {
   ),
   'does not speak HTTP': fails('bad_response', says('SSH-2.0-OpenSSH\r\n\r\n\r\n')),
   'speaks HTTP/0.9': fails('bad_response', (socket) => socket.end('ok')),
-  'answers in HTTP/2': fails('bad_response', says('', Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]))),
+  'responds in HTTP/2': fails('bad_response', says('', Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]))),
 };
 
 /** Those that point to a private address. */
@@ -145,7 +145,7 @@ export function redirectsTo(canary: string): Record<string, Hell> {
     ...Object.fromEntries(codes.map((code) => [`redirects to a private address by ${code}`, redirect(code, canary)])),
     'succeeds and names a private address': isTaken(
       '',
-      answers('200 OK', [`location: ${canary}`, `refresh: 0; url=${canary}`]),
+      responds('200 OK', [`location: ${canary}`, `refresh: 0; url=${canary}`]),
     ),
   };
 }

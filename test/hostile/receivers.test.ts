@@ -20,12 +20,12 @@ import { tempBase } from '../support/temp-base.ts';
 import { until } from '../support/until.ts';
 import { newEntity, seedWebhooks } from '../support/webhooks.ts';
 import { AUTHORITY, HELL_NAME, type Hell, RECEIVERS_FROM_HELL, redirectsTo } from './receiver-list.ts';
-import { answers } from './receivers.ts';
+import { responds } from './receivers.ts';
 
-/** All of them at once, on one engine with the sender as the settings make it: none may spoil another's record. */
+/** All of them at once, on one engine with the sender of the settings: none may affect another's record. */
 
 const DEADLINE_MS = 2_000;
-/** Generous: it only has to tell an attempt that its deadline ended from one that nothing did. */
+/** Generous: it only has to distinguish an attempt that its deadline ended from one that never ends. */
 const SOON_MS = 15_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -79,7 +79,8 @@ onEveryEngine('a receiver from hell', (store) => {
     await withEngine(
       store.db,
       sender(),
-      () => until('each has been tried', async () => (await readAttempts(store.db, entityId)).length >= started.length),
+      () =>
+        until('each has been attempted', async () => (await readAttempts(store.db, entityId)).length >= started.length),
       { settings: SETTINGS },
     );
     const attempts = await readAttempts(store.db, entityId);
@@ -105,7 +106,7 @@ onEveryEngine('a receiver from hell', (store) => {
     for (const [name, { attempt, receiver }] of seen) {
       const inTime = attempt !== undefined && attempt.durationMs < SOON_MS;
       expect({ name, inTime }).toEqual({ name, inTime: true });
-      // What was answered to its end may serve the next post; everything else has to go.
+      // A connection with a complete response may serve the next request; every other one has to be closed.
       const isUnfinished = attempt?.error === 'timeout' || name.includes('without end') || name.includes('10 GB');
       if (isUnfinished) await receiver.closed(receiver.connections);
     }
@@ -119,13 +120,13 @@ onEveryEngine('a receiver from hell', (store) => {
     }
   });
 
-  test('gets no byte of the post where its certificate does not hold', () => {
+  test('gets no byte of the request if its certificate is not trusted', () => {
     for (const [name, { attempt, receiver }] of seen) {
       if (attempt?.error === 'tls') expect({ name, received: receiver.received }).toEqual({ name, received: '' });
     }
   });
 
-  test('sends nobody to a private address', () => {
+  test('leads to no request to a private address', () => {
     expect(canary.connections).toBe(0);
   });
 
@@ -142,7 +143,7 @@ onEveryEngine('a receiver from hell', (store) => {
   });
 
   test('that wants a second gets it where the schedule would be quicker', async () => {
-    const replies = [answers('429 Slow', ['retry-after: 1']), answers('200 OK')];
+    const replies = [responds('429 Slow', ['retry-after: 1']), responds('200 OK')];
     await using receiver = await startReceiver((socket) => replies.shift()?.(socket));
     const entityId = await newEntity(store.db);
     await seedWebhooks(store.db, entityId, [{ ...LATE_ON_1, postUrl: `http://127.0.0.1:${receiver.port}/` }]);

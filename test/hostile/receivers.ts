@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 
-/** What a receiver does with a connection on which a post has come. */
+/** What a receiver does with a connection on which a request has arrived. */
 export type Behaviour = (socket: Socket) => void;
 
 const KIB_64 = 64 * 1024;
@@ -16,8 +16,8 @@ export function says(head: string, body: string | Buffer = ''): Behaviour {
   };
 }
 
-/** A well-formed answer. */
-export function answers(status: string, headers: readonly string[] = [], body: string | Buffer = ''): Behaviour {
+/** A well-formed response. */
+export function responds(status: string, headers: readonly string[] = [], body: string | Buffer = ''): Behaviour {
   const lines = [`HTTP/1.1 ${status}`, ...headers, `content-length: ${Buffer.byteLength(body)}`, '', ''];
   return says(lines.join('\r\n'), body);
 }
@@ -56,7 +56,7 @@ export function resetsAfter(head: string): Behaviour {
 export function bomb(encoding: 'gzip' | 'deflate' | 'br' | 'zstd'): Behaviour {
   const letters = Buffer.alloc(BOMB_BYTES, 'a');
   const compress = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync, zstd: zstdCompressSync }[encoding];
-  return answers('200 OK', [`content-encoding: ${encoding}`], compress(letters));
+  return responds('200 OK', [`content-encoding: ${encoding}`], compress(letters));
 }
 
 const CHUNKED = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';

@@ -6,26 +6,26 @@ export const PUBLIC_V6 = '2606:4700:4700::1111';
 
 const LOOPBACK = /^(127\.|0\.0\.0\.0$|::1?$|::ffff:(127\.|7f)|::7f)/;
 
-const TAKEN: HttpResponse = { status: 200, retryAfter: null, body: 'public' };
+const ACCEPTED: HttpResponse = { status: 200, retryAfter: null, body: 'public' };
 
-/** The URL that a call stands for, with the address in the place of the name. */
+/** The URL of a request, with the address in place of the name. */
 export function urlOf({ peer: { address, port, isSecure }, head }: HttpRequest): string {
   const host = address.includes(':') ? `[${address}]` : address;
   return `${isSecure ? 'https' : 'http'}://${host}:${port}${head.split(' ')[1]}`;
 }
 
 /**
- * Stands in the place of dialling: dials loopback for real, where a canary listens, and answers for everything else by
- * itself, so that even a broken guard reaches no other machine.
+ * Replaces the HTTP client: sends to loopback, where a canary listens, and responds for everything else by itself, so
+ * that even a broken guard reaches no other machine.
  */
-export function recordingClient(answer: () => HttpResponse = () => TAKEN) {
-  const calls: HttpRequest[] = [];
+export function recordingClient(respond: () => HttpResponse = () => ACCEPTED) {
+  const requests: HttpRequest[] = [];
   const dialled: string[] = [];
-  const clientForReal = createHttpClient();
-  const client: HttpClient = async (call, deadline) => {
-    calls.push(call);
-    dialled.push(urlOf(call));
-    return LOOPBACK.test(call.peer.address) ? clientForReal(call, deadline) : answer();
+  const realClient = createHttpClient();
+  const client: HttpClient = async (request, deadline) => {
+    requests.push(request);
+    dialled.push(urlOf(request));
+    return LOOPBACK.test(request.peer.address) ? realClient(request, deadline) : respond();
   };
-  return { calls, dialled, client };
+  return { requests, dialled, client };
 }

@@ -1,4 +1,4 @@
-/** Ways to write an address that nobody outside may reach, as the host of a URL. */
+/** Notations of addresses that must not be reachable from outside, as the host of a URL. */
 
 type Bytes = readonly [number, number, number, number];
 

@@ -5,17 +5,17 @@ import { parseMetrics, sampleOf } from '../support/prometheus.ts';
 describe('the text', () => {
   test('has each metric with its help and type, and each series with its labels', async () => {
     const registry = new Registry();
-    registry.counter('posts_total', 'Posts.').inc(3);
-    registry.counters('answers_total', 'Answers.', ['method', 'status']).of('GET', 200).inc();
+    registry.counter('requests_total', 'Requests.').inc(3);
+    registry.counters('responses_total', 'Responses.', ['method', 'status']).of('GET', 200).inc();
     registry.read('depth', 'Depth.', () => 1.5);
     expect(await registry.text()).toBe(
       [
-        '# HELP posts_total Posts.',
-        '# TYPE posts_total counter',
-        'posts_total 3',
-        '# HELP answers_total Answers.',
-        '# TYPE answers_total counter',
-        'answers_total{method="GET",status="200"} 1',
+        '# HELP requests_total Requests.',
+        '# TYPE requests_total counter',
+        'requests_total 3',
+        '# HELP responses_total Responses.',
+        '# TYPE responses_total counter',
+        'responses_total{method="GET",status="200"} 1',
         '# HELP depth Depth.',
         '# TYPE depth gauge',
         'depth 1.5',
@@ -37,14 +37,14 @@ describe('the text', () => {
     ]);
   });
 
-  test('gives label values back as they were, whatever is in them', async () => {
+  test('escapes label values', async () => {
     const registry = new Registry();
     const value = 'a "quoted" \\ back\nslash';
     registry.counters('odd_total', 'Odd.', ['name']).of(value).inc();
     expect(sampleOf(parseMetrics(await registry.text()), 'odd_total', { name: value })).toBe(1);
   });
 
-  test('leaves a series out that has nothing to tell, and writes infinities as Prometheus reads them', async () => {
+  test('leaves out a series without a value, and writes infinities as Prometheus reads them', async () => {
     const registry = new Registry();
     registry.read('unknown', 'Unknown.', () => null);
     registry.read('endless', 'Endless.', () => Number.POSITIVE_INFINITY);
@@ -53,7 +53,7 @@ describe('the text', () => {
     expect(text).toContain('\nendless +Inf\n');
   });
 
-  test('waits for what has to be looked up first', async () => {
+  test('waits for values that have to be prepared', async () => {
     const registry = new Registry();
     let depth = 0;
     registry.beforeScrape(async () => {
@@ -71,7 +71,7 @@ test('the same labels are the same series, and others are others', () => {
   expect(family.of('1', 2)).not.toBe(family.of('2', 2));
 });
 
-test('a label that nobody bounded ends in one series named other', async () => {
+test('a label without a bound ends in one series named other', async () => {
   const registry = new Registry();
   const family = registry.counters('a_total', 'A.', ['id', 'kind']);
   for (let id = 0; id < 2_500; id++) family.of(`id-${id}`, 'x').inc();
@@ -80,7 +80,7 @@ test('a label that nobody bounded ends in one series named other', async () => {
   expect(sampleOf(metrics, 'a_total', { id: 'other', kind: 'other' })).toBe(500);
 });
 
-test('two metrics of one name are refused', () => {
+test('two metrics of one name are rejected', () => {
   const registry = new Registry();
   registry.counter('a_total', 'A.');
   expect(() => registry.read('a_total', 'A.', () => 1)).toThrow('a_total');

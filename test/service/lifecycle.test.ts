@@ -7,7 +7,7 @@ import { createPostgresDatabase } from '../support/postgres.ts';
 import { connectRaw } from '../support/raw-http.ts';
 import { ENGINES, type Engine } from '../support/stores.ts';
 
-// Real processes take their time where others share the machine.
+// Real processes are slow on a machine that is shared.
 setDefaultTimeout(120_000);
 
 const SECRET_KEY = Buffer.alloc(32, 3).toString('base64');
@@ -51,13 +51,13 @@ for (const engine of ENGINES) {
       const served = await serve(newFolder(), await settingsFor(engine));
       const { commands, headers } = printed(served.stdout());
       expect(commands).toHaveLength(2);
-      const answers = [];
+      const outputs = [];
       for (const command of commands) {
         const shell = Bun.spawn(['sh', '-c', command], { stdout: 'pipe', stderr: 'pipe' });
         expect(await shell.exited).toBe(0);
-        answers.push(JSON.parse(await shell.stdout.text()));
+        outputs.push(JSON.parse(await shell.stdout.text()));
       }
-      expect(answers).toMatchObject([{ totalResults: 2 }, { totalResults: 2 }]);
+      expect(outputs).toMatchObject([{ totalResults: 2 }, { totalResults: 2 }]);
       expect((await fetch(served.url + WEBHOOKS, { headers })).status).toBe(200);
     });
 
@@ -145,7 +145,7 @@ describe('serve', () => {
     expect(exitCode).toBe(1);
     expect(stderr).toContain(`port ${other.port} on 127.0.0.1 is in use`);
     expect(stderr).not.toContain('    at ');
-    // Nobody has seen a key yet, so the next start has to show one.
+    // No key was shown yet, so the next start has to show one.
     const served = await servePaybell(folder);
     expect(served.stdout()).toMatch(/export PAYBELL_ENTITY_ID=ent_\w+ PAYBELL_API_KEY=pbk_\w+ PAYBELL_URL=http:\S+\n/);
     await served.stop();

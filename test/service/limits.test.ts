@@ -30,10 +30,10 @@ describe('a listening server', () => {
     sendRaw(service.url, `${line} HTTP/1.1\r\nconnection: close\r\n${headers}\r\n${body}`);
   const list = (headers: string, query = '') => send(`GET ${WEBHOOKS}${query}`, headers);
 
-  test('answers a plain request', async () => {
-    const answer = await list(`host: localhost\r\n${credentials}`);
-    expect(answer.status).toBe(200);
-    expect(JSON.parse(answer.body)).toEqual({ totalResults: 0, webhooks: [] });
+  test('responds to a plain request', async () => {
+    const response = await list(`host: localhost\r\n${credentials}`);
+    expect(response.status).toBe(200);
+    expect(JSON.parse(response.body)).toEqual({ totalResults: 0, webhooks: [] });
   });
 
   test.each([
@@ -45,18 +45,18 @@ describe('a listening server', () => {
     'host: <script>',
     'host: [::1',
     'host: a\r\nhost: b',
-  ])('answers %j with 400 and a problem', async (host) => {
-    const answer = await list(`${host}\r\n${credentials}`);
-    expect(answer.status).toBe(400);
-    expect(answer.headers).toMatch(/content-type: application\/problem\+json/i);
-    expect(answer.headers).toMatch(/x-request-id: /i);
-    expect(JSON.parse(answer.body)).toMatchObject({ code: 'malformed_host', errors: [{ name: 'host' }] });
+  ])('responds to %j with 400 and a problem', async (host) => {
+    const response = await list(`${host}\r\n${credentials}`);
+    expect(response.status).toBe(400);
+    expect(response.headers).toMatch(/content-type: application\/problem\+json/i);
+    expect(response.headers).toMatch(/x-request-id: /i);
+    expect(JSON.parse(response.body)).toMatchObject({ code: 'malformed_host', errors: [{ name: 'host' }] });
   });
 
-  test('answers HTTP/1.0 without a Host like any other request, since simple health checks send it', async () => {
+  test('serves HTTP/1.0 without a Host like any other request, since simple health checks send it', async () => {
     for (const path of ['/healthz', `${WEBHOOKS}?limit=1`]) {
-      const answer = await sendRaw(service.url, `GET ${path} HTTP/1.0\r\n${credentials}\r\n`);
-      expect(answer.status).toBe(200);
+      const response = await sendRaw(service.url, `GET ${path} HTTP/1.0\r\n${credentials}\r\n`);
+      expect(response.status).toBe(200);
     }
   });
 
@@ -64,10 +64,10 @@ describe('a listening server', () => {
     expect((await list(credentials)).status).toBe(400);
   });
 
-  test('answers a URL of more than 8,192 characters with 414 and a problem', async () => {
-    const answer = await list(`host: localhost\r\n${credentials}`, `?webhookId=${'x'.repeat(9_000)}`);
-    expect(answer.status).toBe(414);
-    expect(JSON.parse(answer.body)).toMatchObject({ code: 'url_too_long' });
+  test('rejects a URL of more than 8,192 characters with 414 and a problem', async () => {
+    const response = await list(`host: localhost\r\n${credentials}`, `?webhookId=${'x'.repeat(9_000)}`);
+    expect(response.status).toBe(414);
+    expect(JSON.parse(response.body)).toMatchObject({ code: 'url_too_long' });
   });
 
   test('refuses a URL of 100,000 characters and a header as long with 431', async () => {
@@ -76,31 +76,31 @@ describe('a listening server', () => {
     expect((await list(`host: localhost\r\n${credentials}x-long: ${long}\r\n`)).status).toBe(431);
   });
 
-  test('refuses more headers than anybody sends', async () => {
+  test('rejects more headers than any client sends', async () => {
     const many = Array.from({ length: 5_000 }, (_, index) => `x-${index}: 1\r\n`).join('');
     expect((await list(`host: localhost\r\n${credentials}${many}`)).status).toBe(431);
   });
 
-  test.each(['api-key', 'entity-id'])('answers %s given twice with 401, also when both are equal', async (name) => {
+  test.each(['api-key', 'entity-id'])('rejects %s given twice with 401, even if both are equal', async (name) => {
     const again = credentials.split('\r\n').find((line) => line.startsWith(name));
-    const answer = await list(`host: localhost\r\n${credentials}${again}\r\n`);
-    expect(answer.status).toBe(401);
-    expect(JSON.parse(answer.body)).toMatchObject({ code: 'unauthenticated' });
+    const response = await list(`host: localhost\r\n${credentials}${again}\r\n`);
+    expect(response.status).toBe(401);
+    expect(JSON.parse(response.body)).toMatchObject({ code: 'unauthenticated' });
   });
 
   test('cuts a chunked body off at the limit, with 413 and a problem', async () => {
     const chunk = `10000\r\n${' '.repeat(0x10000)}\r\n`;
     const headers = `host: localhost\r\n${credentials}content-type: application/json\r\ntransfer-encoding: chunked\r\n`;
-    const answer = await send(`POST ${WEBHOOKS}`, headers, `${chunk.repeat(6)}0\r\n\r\n`);
-    expect(answer.status).toBe(413);
-    expect(JSON.parse(answer.body)).toMatchObject({ code: 'body_too_large' });
+    const response = await send(`POST ${WEBHOOKS}`, headers, `${chunk.repeat(6)}0\r\n\r\n`);
+    expect(response.status).toBe(413);
+    expect(JSON.parse(response.body)).toMatchObject({ code: 'body_too_large' });
   });
 
-  test('answers a body whose stated length is over the limit with 413 before reading it', async () => {
+  test('rejects a body whose stated length is over the limit with 413 before reading it', async () => {
     const headers = `host: localhost\r\n${credentials}content-type: application/json\r\ncontent-length: 300000\r\n`;
-    const answer = await send(`POST ${WEBHOOKS}`, headers);
-    expect(answer.status).toBe(413);
-    expect(JSON.parse(answer.body)).toMatchObject({ code: 'body_too_large' });
+    const response = await send(`POST ${WEBHOOKS}`, headers);
+    expect(response.status).toBe(413);
+    expect(JSON.parse(response.body)).toMatchObject({ code: 'body_too_large' });
   });
 
   test('refuses a body of many megabytes', async () => {
@@ -115,7 +115,7 @@ describe('a listening server', () => {
   });
 
   test.each(['GARBAGE', 'GET', '\x16\x03\x01\x02', 'GET / HTTP/9.9', 'BREW /'])(
-    'never answers %j with 2xx or 5xx, and lives on',
+    'never responds to %j with 2xx or 5xx, and keeps running',
     async (line) => {
       const { status } = await sendRaw(service.url, `${line} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`);
       expect(status).toBeOneOf([0, 400, 404, 405, 505]);
@@ -123,7 +123,7 @@ describe('a listening server', () => {
     },
   );
 
-  test('answers HEAD like GET, with the length and without the body', async () => {
+  test('responds to HEAD like GET, with the length and without the body', async () => {
     const headers = `host: localhost\r\n${credentials}`;
     const [get, head] = await Promise.all([list(headers), send(`HEAD ${WEBHOOKS}`, headers)]);
     expect(head.status).toBe(200);
@@ -134,7 +134,7 @@ describe('a listening server', () => {
     expect(/etag: .+/i.exec(head.headers)?.[0]).toBe(/etag: .+/i.exec(get.headers)?.[0] ?? '');
   });
 
-  test('answers several requests on one connection, one after the other', async () => {
+  test('serves several requests on one connection, one after the other', async () => {
     const headers = `host: localhost\r\n${credentials}`;
     const connection = await connectRaw(service.url);
     connection.write(`GET ${WEBHOOKS}?limit=1 HTTP/1.1\r\n${headers}\r\n`);

@@ -97,7 +97,7 @@ describe.each(ENGINES)('a service on %s that has delivered', (engine) => {
     expect(sampleOf(scraped, 'process_cpu_seconds_total')).toBeGreaterThan(0);
   });
 
-  test('names no entity, no webhook and no address of anybody in a label', () => {
+  test('names no entity, no webhook and no address in a label', () => {
     for (const { name, labels } of scraped.samples) {
       expect([name, Object.values(labels).join(' ')]).toEqual([
         name,
@@ -107,8 +107,8 @@ describe.each(ENGINES)('a service on %s that has delivered', (engine) => {
   });
 
   test('shows its queue empty once it is', async () => {
-    const settled = (metrics: Scraped) => sampleOf(metrics, 'paybell_deliveries_waiting') === 0;
-    const metrics = await until(scrape, settled);
+    const isIdle = (metrics: Scraped) => sampleOf(metrics, 'paybell_deliveries_waiting') === 0;
+    const metrics = await until(scrape, isIdle);
     expect(sampleOf(metrics, 'paybell_deliveries_waiting')).toBe(0);
     expect(sampleOf(metrics, 'paybell_oldest_due_age_seconds')).toBe(0);
     expect(metrics.samples.map(({ name }) => name)).toContain('paybell_deliveries_due');

@@ -17,7 +17,7 @@ describe.each(ENGINES)('a whole life on %s', (engine) => {
 
   test('has left traces of every kind, and knows what to look for', () => {
     const kinds = engine === 'sqlite' ? ['file paybell.db', 'file copy.db'] : ['tables'];
-    for (const where of ['standard output', 'posts', ...kinds])
+    for (const where of ['standard output', 'requests', ...kinds])
       expect(life.traces.get(where)?.length).toBeGreaterThan(500);
     expect(tracesWith('"request"').length).toBeGreaterThan(0);
     expect([...life.traces.keys()].filter((where) => /→ 4\d\d$/.test(where)).length).toBeGreaterThan(10);
@@ -27,10 +27,10 @@ describe.each(ENGINES)('a whole life on %s', (engine) => {
     expect([...life.secrets.values()].filter((secret) => secret.startsWith('whsec_'))).toHaveLength(2);
     expect([...life.secrets.values()].filter((secret) => secret.startsWith('pbk_'))).toHaveLength(3);
     // It is searched for where it must be found, so that finding it nowhere else means something.
-    expect(tracesWith('webhook-signature')).toContain('posts');
+    expect(tracesWith('webhook-signature')).toContain('requests');
   });
 
-  test('shows no key, secret or token in any answer, log, metric, error, list, export, backup or table', () => {
+  test('shows no key, secret or token in any response, log, metric, error, list, export, backup or table', () => {
     const found = [...life.secrets].flatMap(([name, secret]) => {
       expect(secret.length).toBeGreaterThan(20);
       return tracesWith(secret).map((where) => `${name} in ${where}`);

@@ -47,7 +47,7 @@ describe('clients that send a few bytes and then nothing', () => {
     return matching.reduce<number>((sum, { value }) => sum + Number(value), 0);
   };
 
-  test('keep nobody else waiting', async () => {
+  test('do not delay other clients', async () => {
     for (let times = 0; times < 50; times++)
       expect((await client.request('GET', '/webhooks/classic')).status).toBe(200);
   });

@@ -19,9 +19,9 @@ const OPERATOR_KEY = 'operator-key-0123456789-abcdefghij';
 const METRICS_TOKEN = 'metrics-token-0123456789-abcdefgh';
 const SECRET_KEY = Buffer.from('a key that is nowhere to be seen').toString('base64');
 
-type Answered = { readonly status: number; readonly text: string };
+type Received = { readonly status: number; readonly text: string };
 
-/** One entity from its provisioning to the backup, on a real process that tells as much as it ever does. */
+/** One entity from its provisioning to the backup, on a real process that logs everything. */
 export class WholeLife {
   readonly secrets: Secrets = new Map([
     ['ADMIN_KEY', OPERATOR_KEY],
@@ -69,24 +69,24 @@ export class WholeLife {
     this.#folder.remove();
   }
 
-  async #ask(served: Served, path: string, init: RequestInit = {}): Promise<Answered> {
+  async #ask(served: Served, path: string, init: RequestInit = {}): Promise<Received> {
     const headers = { 'content-type': 'application/json', ...this.#credentials, ...init.headers };
-    const answer = await fetch(served.url + path, { ...init, headers });
-    const told = JSON.stringify([...answer.headers]);
-    const text = await answer.text();
-    this.#keep(`${init.method ?? 'GET'} ${path} → ${answer.status}`, told + text);
-    return { status: answer.status, text };
+    const response = await fetch(served.url + path, { ...init, headers });
+    const headerText = JSON.stringify([...response.headers]);
+    const text = await response.text();
+    this.#keep(`${init.method ?? 'GET'} ${path} → ${response.status}`, headerText + text);
+    return { status: response.status, text };
   }
 
-  /** An answer that shows a secret by right: what it shows is noted, and the answer is no trace. */
+  /** A response that is meant to show a secret: the secret is noted, and the response is no trace. */
   async #askForSecrets(served: Served, path: string, body: unknown): Promise<Record<string, string>> {
-    const answer = await fetch(served.url + path, {
+    const response = await fetch(served.url + path, {
       method: body === undefined ? 'GET' : 'POST',
       headers: { 'content-type': 'application/json', ...this.#credentials },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    if (!answer.ok) throw new Error(await answer.text());
-    const text = await answer.text();
+    if (!response.ok) throw new Error(await response.text());
+    const text = await response.text();
     for (const [secret] of text.matchAll(/\bpbk_\w+|\bwhsec_[\w+/=]+/g)) this.#noteSecret(secret);
     return JSON.parse(text) as Record<string, string>;
   }
@@ -137,11 +137,11 @@ export class WholeLife {
     await until('it was sent again', () => broken.requests.length > 2);
     await this.#ask(served, `${API}/webhooks/classic/${webhookId}/test`, { method: 'POST' });
     for (const { headers, body } of [...good.requests, ...broken.requests]) {
-      this.#keep('posts', JSON.stringify(headers) + new TextDecoder().decode(body));
+      this.#keep('requests', JSON.stringify(headers) + new TextDecoder().decode(body));
     }
   }
 
-  /** What people do with a key by mistake: it comes back from nowhere, not even in the error. */
+  /** Keys sent in the wrong place by mistake: none comes back, not even in the error. */
   async #blunder(served: Served): Promise<void> {
     const key = this.#credentials['api-key'] ?? '';
     const secret = [...this.secrets.values()].find((value) => value.startsWith('whsec_')) ?? '';
@@ -215,7 +215,7 @@ export class WholeLife {
   }
 }
 
-/** The first key is printed once, for whoever started the service; every other line is a trace. */
+/** The first key is printed once for the operator; every other line is a trace. */
 function withoutWelcome(stdout: string): string {
   const welcome = /The store was empty[\s\S]*API reference/.exec(stdout)?.[0] ?? '';
   return stdout.replace(welcome, '');

@@ -81,7 +81,7 @@ export class LocalQueue {
     return true;
   }
 
-  cancel(deliveries: readonly Sendable[]): void {
+  cancel(deliveries: readonly Pick<Sendable, 'destination'>[]): void {
     for (const { destination } of deliveries) {
       this.destinations.release(destination);
       this.options.onReleased(destination);

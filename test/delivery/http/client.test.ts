@@ -8,24 +8,24 @@ import { OK, type Receiver, startReceiver } from '../receivers.ts';
 
 const BODY = '{"a":"é"}';
 
-function post(client: HttpClient, { port }: Receiver, deadline = new Deadline(0)) {
+function send(client: HttpClient, { port }: Receiver, deadline = new Deadline(0)) {
   const peer = { address: '127.0.0.1', port, isSecure: false, serverName: null };
   const head = `POST / HTTP/1.1\r\nhost: test\r\ncontent-length: ${Buffer.byteLength(BODY)}\r\n\r\n`;
   return client({ peer, head, body: BODY }, deadline);
 }
 
-const answersWith = (text: string) => (socket: Socket) => void socket.write(text);
+const respondsWith = (text: string) => (socket: Socket) => void socket.write(text);
 
 describe('a connection', () => {
-  test('is kept for every post that was under way at the same time, however many', async () => {
+  test('is kept for every request that was in flight at the same time, however many', async () => {
     const waiting: Socket[] = [];
     await using receiver = await startReceiver((socket) => void waiting.push(socket));
     const client = createHttpClient();
     for (let round = 0; round < 3; round++) {
-      const posts = Array.from({ length: 200 }, () => post(client, receiver));
+      const requests = Array.from({ length: 200 }, () => send(client, receiver));
       await until('all have arrived', () => waiting.length === 200);
       for (const socket of waiting.splice(0)) socket.write(OK);
-      expect((await Promise.all(posts)).every(({ status }) => status === 200)).toBe(true);
+      expect((await Promise.all(requests)).every(({ status }) => status === 200)).toBe(true);
     }
     expect(receiver.connections).toBe(200);
   });
@@ -35,39 +35,39 @@ describe('a connection', () => {
     ['says more than it was asked', `${OK}and more`],
     ['speaks HTTP/1.0', OK.replace('1.1', '1.0')],
   ])('is not used again when the receiver %s', async (_what, text) => {
-    await using receiver = await startReceiver(answersWith(text));
+    await using receiver = await startReceiver(respondsWith(text));
     const client = createHttpClient();
-    for (let posts = 1; posts <= 3; posts++) {
-      expect(await post(client, receiver)).toMatchObject({ status: 200, body: 'ok' });
-      expect(receiver.connections).toBe(posts);
+    for (let requests = 1; requests <= 3; requests++) {
+      expect(await send(client, receiver)).toMatchObject({ status: 200, body: 'ok' });
+      expect(receiver.connections).toBe(requests);
     }
     await receiver.closed(3);
   });
 
-  test('on which something comes unasked is closed, and nobody takes it for an answer', async () => {
+  test('with unrequested bytes is closed, and they are not taken for a response', async () => {
     const sockets: Socket[] = [];
     await using receiver = await startReceiver((socket) => {
       sockets.push(socket);
       socket.write(OK);
     });
     const client = createHttpClient();
-    await post(client, receiver);
+    await send(client, receiver);
     sockets[0]?.write(OK.replace('200', '500'));
     await receiver.closed(1);
-    expect(await post(client, receiver)).toMatchObject({ status: 200 });
+    expect(await send(client, receiver)).toMatchObject({ status: 200 });
     expect(receiver.connections).toBe(2);
   });
 
   test('that was idle for some seconds is closed', async () => {
-    await using receiver = await startReceiver(answersWith(OK));
-    await post(createHttpClient(), receiver);
+    await using receiver = await startReceiver(respondsWith(OK));
+    await send(createHttpClient(), receiver);
     await receiver.closed(1);
   });
 });
 
-describe('a post on a connection that was used before', () => {
-  /** Answers the first post on each connection and does something else with the next. */
-  function answersOnce(next: (socket: Socket) => void) {
+describe('a request on a reused connection', () => {
+  /** Responds to the first request on each connection and does something else with the next. */
+  function respondsOnce(next: (socket: Socket) => void) {
     const seen = new Set<Socket>();
     return (socket: Socket) => {
       if (seen.has(socket)) return next(socket);
@@ -79,28 +79,29 @@ describe('a post on a connection that was used before', () => {
   test.each<[string, (socket: Socket) => void]>([
     ['closed', (socket) => void socket.end()],
     ['reset', (socket) => void socket.resetAndDestroy()],
-  ])('and is %s without a word goes out again, the same bytes on a new one', async (_how, end) => {
-    await using receiver = await startReceiver(answersOnce(end));
+  ])('that is %s without a response is sent again, the same bytes on a new one', async (_how, end) => {
+    await using receiver = await startReceiver(respondsOnce(end));
     const client = createHttpClient();
-    for (let posts = 0; posts < 3; posts++) expect(await post(client, receiver)).toMatchObject({ status: 200 });
+    for (let requests = 0; requests < 3; requests++)
+      expect(await send(client, receiver)).toMatchObject({ status: 200 });
     expect(receiver.connections).toBe(3);
     expect(receiver.received.match(/POST \/ HTTP\/1\.1/g)).toHaveLength(5);
   });
 
-  test('and ends within its answer fails, and does not go out again', async () => {
-    await using receiver = await startReceiver(answersOnce((socket) => void socket.end('HTTP/1.1 200 OK\r\nx: ')));
+  test('that ends within the response fails, and is not sent again', async () => {
+    await using receiver = await startReceiver(respondsOnce((socket) => void socket.end('HTTP/1.1 200 OK\r\nx: ')));
     const client = createHttpClient();
-    await post(client, receiver);
-    expect(await rejection(post(client, receiver))).toMatchObject({ error: 'reset' });
+    await send(client, receiver);
+    expect(await rejection(send(client, receiver))).toMatchObject({ error: 'reset' });
     expect(receiver.connections).toBe(1);
   });
 
-  test('and runs out of time fails and takes its connection along', async () => {
-    await using receiver = await startReceiver(answersOnce(() => undefined));
+  test('that times out fails and closes the connection', async () => {
+    await using receiver = await startReceiver(respondsOnce(() => undefined));
     const client = createHttpClient();
-    await post(client, receiver);
+    await send(client, receiver);
     const deadline = new Deadline(0);
-    const late = post(client, receiver, deadline);
+    const late = send(client, receiver, deadline);
     await until('it has arrived', () => receiver.received.split('POST').length === 3);
     deadline.expire();
     expect(await rejection(late)).toMatchObject({ error: 'timeout' });
@@ -108,17 +109,17 @@ describe('a post on a connection that was used before', () => {
   });
 });
 
-test('a post that runs out of time before it is connected leaves no connection behind', async () => {
-  await using receiver = await startReceiver(answersWith(OK));
+test('a request that times out before it is connected leaves no connection behind', async () => {
+  await using receiver = await startReceiver(respondsWith(OK));
   const deadline = new Deadline(0);
-  const late = post(createHttpClient(), receiver, deadline);
+  const late = send(createHttpClient(), receiver, deadline);
   deadline.expire();
   expect(await rejection(late)).toMatchObject({ error: 'timeout' });
   if (receiver.connections > 0) await receiver.closed(receiver.connections);
   expect(receiver.received).toBe('');
 });
 
-test('a connection whose post was answered before it was sent to its end is not used again', async () => {
+test('a connection whose request got its response before it was completely sent is not reused', async () => {
   const sockets = new Set<Socket>();
   await using receiver = await startReceiver((socket) => {
     if (sockets.has(socket)) return;
@@ -131,11 +132,11 @@ test('a connection whose post was answered before it was sent to its end is not 
   const head = `POST / HTTP/1.1\r\nhost: test\r\ncontent-length: ${body.length}\r\n\r\n`;
   const client = createHttpClient();
   expect(await client({ peer, head, body }, new Deadline(0))).toMatchObject({ status: 200 });
-  expect(await post(client, receiver)).toMatchObject({ status: 200 });
+  expect(await send(client, receiver)).toMatchObject({ status: 200 });
   expect(receiver.connections).toBe(2);
 });
 
-test('a body of bytes and one of a megabyte arrive whole', async () => {
+test('a body of bytes and one of a megabyte arrive completely', async () => {
   let received = 0;
   const body = Buffer.alloc(2 ** 20, 'é');
   const head = `POST / HTTP/1.1\r\nhost: test\r\ncontent-length: ${body.length}\r\n\r\n`;

@@ -5,7 +5,7 @@ import { until } from '../../support/until.ts';
 
 const TIMEOUT = { error: 'timeout' };
 
-test('a deadline tells whoever waits last, and nobody after that', () => {
+test('a deadline calls the last watcher only, and none after unwatch', () => {
   const deadline = new Deadline(0);
   const [first, second] = [jest.fn(), jest.fn()];
   deadline.watch(first);
@@ -21,16 +21,16 @@ test('a deadline tells whoever waits last, and nobody after that', () => {
   expect(first).not.toHaveBeenCalled();
 });
 
-test('whoever begins to wait when it is over is told at once', async () => {
+test('a watcher of a deadline that is reached is called at once', async () => {
   const deadline = new Deadline(0);
   deadline.expire();
-  const told = jest.fn();
-  deadline.watch(told);
-  expect(told.mock.calls).toMatchObject([[TIMEOUT]]);
+  const called = jest.fn();
+  deadline.watch(called);
+  expect(called.mock.calls).toMatchObject([[TIMEOUT]]);
   expect(await rejection(deadline.within(new Promise(() => undefined)))).toMatchObject(TIMEOUT);
 });
 
-test('what is shared with others is left to them when the time is over', async () => {
+test('shared work goes on for the others when one deadline is reached', async () => {
   const shared = Promise.withResolvers<string>();
   const [late, patient] = [new Deadline(0), new Deadline(0)];
   const [leaving, staying] = [late.within(shared.promise), patient.within(shared.promise)];
@@ -41,7 +41,7 @@ test('what is shared with others is left to them when the time is over', async (
   expect(await rejection(patient.within(Promise.reject(new Error('broken'))))).toMatchObject({ message: 'broken' });
 });
 
-test('deadlines of one length end in turn by one timer, and those that are cleared do not', async () => {
+test('deadlines of one length expire in their order, and those that are cleared do not', async () => {
   const deadlines = new Deadlines(20);
   const ended: string[] = [];
   const start = (name: string) => {
@@ -60,7 +60,7 @@ test('deadlines of one length end in turn by one timer, and those that are clear
   expect(inTime.isReached).toBe(false);
 });
 
-test('a deadline that begins while others end has its own time', async () => {
+test('a deadline that starts while others expire has its own time', async () => {
   const deadlines = new Deadlines(20);
   const chained = Promise.withResolvers<number>();
   const startedAtMs = performance.now();

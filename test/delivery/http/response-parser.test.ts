@@ -3,17 +3,17 @@ import fc from 'fast-check';
 import { AttemptFailure } from '../../../src/delivery/http/errors.ts';
 import { type HttpResponse, ResponseParser } from '../../../src/delivery/http/response-parser.ts';
 
-type Seen = { answer: HttpResponse; isReusable: boolean } | { failure: string };
+type Seen = { response: HttpResponse; isReusable: boolean } | { failure: string };
 
 /** As it comes: each part by itself, and then the end of the connection. */
 function read(parts: readonly Buffer[]): Seen {
-  const reader = new ResponseParser();
+  const parser = new ResponseParser();
   try {
     for (const part of parts) {
-      const answer = reader.read(part);
-      if (answer !== null) return { answer, isReusable: reader.isReusable };
+      const response = parser.read(part);
+      if (response !== null) return { response, isReusable: parser.isReusable };
     }
-    return { answer: reader.end(), isReusable: reader.isReusable };
+    return { response: parser.end(), isReusable: parser.isReusable };
   } catch (error) {
     if (error instanceof AttemptFailure) return { failure: error.error };
     throw error;
@@ -23,14 +23,14 @@ function read(parts: readonly Buffer[]): Seen {
 const whole = (text: string) => read([Buffer.from(text, 'latin1')]);
 const byteByByte = (text: string) => read([...Buffer.from(text, 'latin1')].map((byte) => Buffer.from([byte])));
 const ok = (body: string, { isReusable = true, status = 200 } = {}): Seen => ({
-  answer: { status, retryAfter: null, body },
+  response: { status, retryAfter: null, body },
   isReusable,
 });
 const bad = { failure: 'bad_response' };
 const broken = { failure: 'reset' };
 const CHUNKED = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
 
-const ANSWERS: [name: string, text: string, seen: Seen][] = [
+const RESPONSES: [name: string, text: string, seen: Seen][] = [
   ['with a length', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok', ok('ok')],
   ['without a reason', 'HTTP/1.1 204\r\n\r\n', ok('', { status: 204 })],
   ['without a body, whatever its head says', 'HTTP/1.1 304 Same\r\ncontent-length: 5\r\n\r\n', ok('', { status: 304 })],
@@ -70,8 +70,8 @@ const ANSWERS: [name: string, text: string, seen: Seen][] = [
   ['with a chunk longer than it says', `${CHUNKED}2\r\noke\r\n`, bad],
 ];
 
-describe('an answer', () => {
-  test.each(ANSWERS)('%s is read as what it is, in one piece and byte by byte', (_name, text, seen) => {
+describe('a response', () => {
+  test.each(RESPONSES)('%s is parsed alike in one piece and byte by byte', (_name, text, seen) => {
     expect(whole(text)).toEqual(seen);
     expect(byteByByte(text)).toEqual(seen);
   });
@@ -86,7 +86,7 @@ describe('an answer', () => {
   test('keeps its retry-after, under any spelling of the name', () => {
     for (const name of ['retry-after', 'Retry-After', 'RETRY-AFTER']) {
       const text = `HTTP/1.1 503 Slow\r\n${name}:  120 \r\ncontent-length: 0\r\n\r\n`;
-      expect(whole(text)).toMatchObject({ answer: { status: 503, retryAfter: '120' } });
+      expect(whole(text)).toMatchObject({ response: { status: 503, retryAfter: '120' } });
     }
   });
 
@@ -95,20 +95,20 @@ describe('an answer', () => {
     ['heads that are informational', (line: string) => `HTTP/1.1 103 Hints\r\n${line}\r\n`.repeat(1_000)],
     ['trailers', (line: string) => `${CHUNKED}0\r\n${line.repeat(2_000)}`],
     ['the line before a chunk', (line: string) => `${CHUNKED}2;${line.trim().repeat(2_000)}`],
-  ])('without an end to %s is given up', (_what, write) => {
+  ])('without an end to %s is rejected', (_what, write) => {
     expect(whole(write('x: 0123456789\r\n'))).toEqual(bad);
   });
 
   test('without an end to its body is complete with its first 16 KiB, of which one is kept', () => {
-    const reader = new ResponseParser();
-    expect(reader.read(Buffer.from('HTTP/1.1 200 OK\r\n\r\n'))).toBeNull();
-    for (let part = 0; part < 15; part++) expect(reader.read(Buffer.alloc(1_024, 'a'))).toBeNull();
-    expect(reader.read(Buffer.alloc(1_024, 'a'))).toMatchObject({ status: 200, body: 'a'.repeat(1_024) });
-    expect(reader.isReusable).toBe(false);
+    const parser = new ResponseParser();
+    expect(parser.read(Buffer.from('HTTP/1.1 200 OK\r\n\r\n'))).toBeNull();
+    for (let part = 0; part < 15; part++) expect(parser.read(Buffer.alloc(1_024, 'a'))).toBeNull();
+    expect(parser.read(Buffer.alloc(1_024, 'a'))).toMatchObject({ status: 200, body: 'a'.repeat(1_024) });
+    expect(parser.isReusable).toBe(false);
   });
 });
 
-test('where the bytes of an answer are parted makes no difference', () => {
+test('where the bytes of a response are split makes no difference', () => {
   const body = fc.string({ unit: 'binary', maxLength: 3_000 });
   const sizes = fc.array(fc.integer({ min: 1, max: 700 }), { minLength: 1, maxLength: 20 });
   const way = fc.constantFrom('length', 'chunks', 'end');
@@ -133,7 +133,7 @@ test('where the bytes of an answer are parted makes no difference', () => {
         const hasBody = status !== 204 && status !== 304;
         const isCut = bytes.length > 1_024;
         const kept = new TextDecoder().decode(bytes.subarray(0, 1_024), { stream: isCut }).replaceAll('\0', '');
-        expect(seen).toMatchObject({ answer: { status, body: hasBody ? kept : '' } });
+        expect(seen).toMatchObject({ response: { status, body: hasBody ? kept : '' } });
       },
     ),
   );
@@ -148,8 +148,8 @@ const CRLF = Buffer.from('\r\n');
 
 function split(bytes: Buffer, sizes: readonly number[]): Buffer[] {
   const parts: Buffer[] = [];
-  for (let at = 0, turn = 0; at < bytes.length; turn++) {
-    const size = sizes[turn % sizes.length] ?? 1;
+  for (let at = 0, index = 0; at < bytes.length; index++) {
+    const size = sizes[index % sizes.length] ?? 1;
     parts.push(bytes.subarray(at, at + size));
     at += size;
   }

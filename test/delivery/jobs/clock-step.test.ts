@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { ClockStepDetector, clockStepJob } from '../../../src/delivery/jobs/clock-step.ts';
 import { createLogger } from '../../../src/log.ts';
-import { StoreUnavailableError } from '../../../src/store/database/database.ts';
+import { type Database, StoreUnavailableError } from '../../../src/store/database/database.ts';
 import {
   acceptMany,
   claim,
@@ -66,10 +66,10 @@ onEveryEngine('the detector of clock steps', (store) => {
   test('does not take a slow store for a step', async () => {
     let slower = () => undefined as unknown;
     const slow = alteredStore(store.db, {
-      get: async (...query) => {
-        const answer = await store.db.get(...query);
+      get: async <Row>(...query: Parameters<Database['get']>) => {
+        const row = await store.db.get<Row>(...query);
         slower();
-        return answer as never;
+        return row;
       },
     });
     const { clock, detector } = await scene(slow);
@@ -87,10 +87,8 @@ onEveryEngine('the detector of clock steps', (store) => {
     await letPass(store.db, entityId, -TEN_MINUTES_MS);
     let away = true;
     const db = alteredStore(store.db, {
-      get: (...query) => {
-        if (away) return Promise.reject(new StoreUnavailableError('away'));
-        return store.db.get(...query) as never;
-      },
+      get: <Row>(...query: Parameters<Database['get']>) =>
+        away ? Promise.reject(new StoreUnavailableError('away')) : store.db.get<Row>(...query),
     });
     let woken = 0;
     const job = clockStepJob(new ClockStepDetector({ db, log, patience, onWork: () => woken++ }), log);

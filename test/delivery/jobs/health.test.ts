@@ -22,7 +22,7 @@ onEveryEngine('the health recorder', (store) => {
     return { note, read: () => readHealth(store.db, entityId, webhookId) };
   }
 
-  test('writes failures in a row and the last dates, for each webhook its own', async () => {
+  test('writes failures in a row and the last dates of each webhook', async () => {
     const recorder = new HealthRecorder(store.db);
     const bad = await oneWebhook(recorder);
     const good = await oneWebhook(recorder);
@@ -54,7 +54,7 @@ onEveryEngine('the health recorder', (store) => {
     expect(await read()).toMatchObject({ dateLastFailure: START_MS / 1000 + 14 });
   });
 
-  test('writes each once, and goes on counting from there', async () => {
+  test('writes each report once, and counts on from there', async () => {
     const recorder = new HealthRecorder(store.db);
     const { note, read } = await oneWebhook(recorder);
     note(1, respondedWith(500));
@@ -65,7 +65,7 @@ onEveryEngine('the health recorder', (store) => {
     expect(await read()).toMatchObject({ failuresInARow: 2 });
   });
 
-  test('touches the store only when there is something to write, and outlives an outage', async () => {
+  test('uses the store only when there is something to write, and survives an outage', async () => {
     let calls = 0;
     const down = alteredStore(store.db, {
       transaction: () => {

@@ -52,7 +52,7 @@ onEveryEngine('the suspension monitor', (store) => {
     return { delivery: { ...claimed, postUrl: HOOK }, next, outcome, startedAtMs };
   }
 
-  test('suspends it on 410, holds what waits, and leaves a line in the log and a row in the audit', async () => {
+  test('suspends a webhook on 410, holds its deliveries, and writes to the log and the audit', async () => {
     const { entityId, webhookId, claimed, lines, note, state } = await begin();
     await note(record(claimed, GONE));
     expect(await state()).toMatchObject({ suspended_reason: 'gone' });
@@ -64,7 +64,7 @@ onEveryEngine('the suspension monitor', (store) => {
     ]);
   });
 
-  test('suspends it after five days without one success, and not a millisecond before', async () => {
+  test('suspends a webhook after five days without a success, and not a millisecond before', async () => {
     const { entityId, claimed, lines, note, reclaim, state } = await begin();
     await note(record(claimed, DOWN));
     const failing = await reclaim();
@@ -78,7 +78,7 @@ onEveryEngine('the suspension monitor', (store) => {
     expect(lines).toMatchObject([{ msg: 'webhook suspended', reason: 'failing' }]);
   });
 
-  test('counts the five days anew after a success', async () => {
+  test('counts the five days from the beginning after a success', async () => {
     const { claimed, note, reclaim, state } = await begin();
     await note(record(claimed, DOWN));
     await note(record(await reclaim(), OK));
@@ -87,14 +87,14 @@ onEveryEngine('the suspension monitor', (store) => {
     expect(await state()).toMatchObject({ suspended_reason: null, failing_since_ms: expect.anything() });
   });
 
-  test('lets a success count that was claimed before the first failure was noted', async () => {
+  test('takes a success into account that was claimed before the first failure was noted', async () => {
     const { claimed, note, state } = await begin();
     await note(record(claimed, DOWN));
     await note(record(claimed, OK));
     expect(await state()).toMatchObject({ failing_since_ms: null });
   });
 
-  test('lets a success speak before a failure of the same batch, and a 410 before both', async () => {
+  test('prefers a success to a failure of the same batch, and a 410 to both', async () => {
     const { claimed, note, reclaim, state } = await begin();
     await note(record(claimed, DOWN));
     const failing = await reclaim();
@@ -105,7 +105,7 @@ onEveryEngine('the suspension monitor', (store) => {
     expect(await state()).toMatchObject({ suspended_reason: 'gone' });
   });
 
-  test('says it once, also when many attempts end in 410', async () => {
+  test('suspends once when many attempts end in 410', async () => {
     const { entityId, webhookId, claimed, lines, note } = await begin();
     await note(record(claimed, GONE));
     await note(record(claimed, GONE), record(claimed, GONE));
@@ -113,7 +113,7 @@ onEveryEngine('the suspension monitor', (store) => {
     expect(await suspendWebhook(store.db, entityId, webhookId, 'gone', { actor: 'test', nowS: 1 })).toBe(false);
   });
 
-  test('goes on with the others when the store refuses one', async () => {
+  test('handles the others when the store rejects one', async () => {
     const [one, two] = [await begin(), await begin()];
     let refused = 0;
     const flaky = alteredStore(store.db, {

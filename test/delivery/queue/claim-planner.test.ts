@@ -31,44 +31,44 @@ function countingReads(store: TestStore) {
 }
 
 onEveryEngine('a plan of what to claim', (store) => {
-  test('gives each destination in turn as much as it has room for', async () => {
+  test('claims for each destination as many as it has free slots for', async () => {
     const { key, named } = await seed(store, ['a', 'b', 'c'], 2);
     const destinations = new Destinations(4);
     destinations.reserve(key('b'));
     expect(named(await new ClaimPlanner(store.db, destinations).plan(100))).toBe('a4 b3 c4');
   });
 
-  test('goes on where the last one ended, so that none takes all and every one gets its turn', async () => {
+  test('continues round-robin where the last one ended', async () => {
     const { named } = await seed(store, ['a', 'b', 'c', 'd', 'e'], 20);
     const planner = new ClaimPlanner(store.db, new Destinations(4));
-    const turns = [];
-    for (let turn = 0; turn < 5; turn++) {
+    const plans = [];
+    for (let round = 0; round < 5; round++) {
       const plan = await planner.plan(8);
-      turns.push(named(plan));
+      plans.push(named(plan));
       planner.noteClaimed(plan.claims.map(({ destination }) => destination));
     }
-    expect(turns).toEqual(['a4 b4', 'c4 d4', 'e4 a4', 'b4 c4', 'd4 e4']);
+    expect(plans).toEqual(['a4 b4', 'c4 d4', 'e4 a4', 'b4 c4', 'd4 e4']);
   });
 
-  test('never reserves more than the room there is, and says that there is more', async () => {
+  test('never claims more than the free slots, and is ready again if there is more', async () => {
     const { named } = await seed(store, ['a', 'b', 'c'], 20);
     const planner = new ClaimPlanner(store.db, new Destinations(16));
     expect(named(await planner.plan(20))).toBe('a16 b4');
     expect(planner.isReady).toBe(true);
   });
 
-  test('keeps a destination whose turn came when others had just taken all the room', async () => {
+  test('keeps a destination that came up when others had just taken all slots', async () => {
     const { key, named } = await seed(store, ['a', 'b'], 2);
     const destinations = new Destinations(4, 4);
     const planner = new ClaimPlanner(store.db, destinations);
     for (let taken = 0; taken < 4; taken++) destinations.reserve(key('a'));
-    // There had been room when it was asked for.
+    // There were free slots when the plan was asked for.
     expect(named(await planner.plan(4))).toBe('');
     for (let left = 0; left < 4; left++) destinations.release(key('a'));
     expect(named(await planner.plan(4))).toContain('b');
   });
 
-  test('names a destination that gave all it was asked for again, and no other', async () => {
+  test('claims again for a destination whose claim was filled, and for no other', async () => {
     const { key, named } = await seed(store, ['a', 'b'], 20);
     const planner = new ClaimPlanner(store.db, new Destinations(4));
     await planner.plan(100);
@@ -78,14 +78,14 @@ onEveryEngine('a plan of what to claim', (store) => {
     expect(await planner.plan(100)).toMatchObject({ claims: [] });
   });
 
-  test('names again what could not be claimed', async () => {
+  test('claims again what could not be claimed', async () => {
     const { named } = await seed(store, ['a', 'b'], 1);
     const planner = new ClaimPlanner(store.db, new Destinations(4));
     expect(named(await planner.plan(100))).toBe('a4 b4');
     expect(named(await planner.plan(100))).toBe('a4 b4');
   });
 
-  test('passes over a destination without room until one of its attempts has ended', async () => {
+  test('skips a destination without a free slot until one of its attempts has ended', async () => {
     const { key, named } = await seed(store, ['dead', 'well'], 5);
     const destinations = new Destinations(1);
     destinations.reserve(key('dead'));
@@ -100,7 +100,7 @@ onEveryEngine('a plan of what to claim', (store) => {
     expect(named(await planner.plan(100))).toBe('dead1');
   });
 
-  test('takes nothing that is due later, and says how long until the first of it is', async () => {
+  test('claims nothing that is due later, and says when the first of it is due', async () => {
     const { entityId } = await seed(store, ['a'], 0);
     const planner = new ClaimPlanner(store.db, new Destinations(4));
     await accept(store.db, newEvent(entityId, { firstDelayMs: 90_000 }), newEvent(entityId, { firstDelayMs: 600 }));
@@ -109,13 +109,13 @@ onEveryEngine('a plan of what to claim', (store) => {
     expect(nextPlanInMs).toBeWithin(0, 601);
   });
 
-  test('takes nothing that is leased', async () => {
+  test('claims nothing that is leased', async () => {
     const { entityId, named } = await seed(store, ['a', 'b'], 3);
     await claim(store.db, entityId, 100, urlOf('a'));
     expect(named(await new ClaimPlanner(store.db, new Destinations(4)).plan(10))).toBe('b4');
   });
 
-  test('reads nothing for what is expected, and looks around when asked or when a second has passed', async () => {
+  test('reads nothing when woken for a destination, and scans when scheduled or after a second', async () => {
     const { key, named } = await seed(store, ['a', 'b'], 1);
     const { db, counts } = countingReads(store);
     let nowMs = 1_000;
@@ -134,7 +134,7 @@ onEveryEngine('a plan of what to claim', (store) => {
     expect(counts.reads).toBe(3);
   });
 
-  test('over many destinations is a window each time, with a rest after the last that no asking shortens', async () => {
+  test('scans many destinations a window at a time, with a rest after the last that no schedule shortens', async () => {
     await forgetDeliveries(store.db);
     const entityId = await newEntity(store.db);
     const names = Array.from({ length: 600 }, (_, index) => `n${String(index).padStart(4, '0')}`);
@@ -154,12 +154,12 @@ onEveryEngine('a plan of what to claim', (store) => {
       },
     });
     const planner = new ClaimPlanner(slow, new Destinations(1), () => nowMs);
-    const lookAgain = [];
+    const nextPlans = [];
     for (let plans = 0; plans < 3; plans++) {
       planner.scheduleScan(0);
-      lookAgain.push((await planner.plan(500)).nextPlanInMs);
+      nextPlans.push((await planner.plan(500)).nextPlanInMs);
     }
-    expect([counts.reads, lookAgain]).toEqual([3, [0, 0, 270]]);
+    expect([counts.reads, nextPlans]).toEqual([3, [0, 0, 270]]);
     planner.wake([destinationKey(entityId, urlOf('n0599'))]);
     expect((await planner.plan(500)).claims).toHaveLength(1);
     expect(counts.reads).toBe(3);

@@ -3,7 +3,7 @@ import { type AttemptResult, Destinations } from '../../../src/delivery/queue/de
 import { type DestinationKey, destinationKey } from '../../../src/domain/destination.ts';
 
 const HERE = destinationKey('ent_1', 'https://here.example');
-/** So long that no line is formed for it. */
+/** So long that nothing is queued for it. */
 const SLOW_MS = 10_000;
 const THERE = destinationKey('ent_1', 'https://there.example');
 
@@ -20,17 +20,17 @@ function attempt(destinations: Destinations, result: AttemptResult, times = 1): 
 }
 
 describe('a destination', () => {
-  test('has room up to its cap, and gets it back as attempts end', () => {
+  test('has free slots up to its cap, and gets them back as attempts end', () => {
     const destinations = new Destinations(3);
     expect(destinations.freeSlotsAt(HERE)).toBe(3);
-    for (let begun = 0; begun < 3; begun++) start(destinations, HERE);
+    for (let started = 0; started < 3; started++) start(destinations, HERE);
     expect(destinations.freeSlotsAt(HERE)).toBe(0);
     expect(destinations.freeSlotsAt(THERE)).toBe(3);
     destinations.finish(HERE, 'other', SLOW_MS);
     expect(destinations.freeSlotsAt(HERE)).toBe(1);
   });
 
-  test('is probed by one post at a time from the fifth failure in a row on, and one success restores it', () => {
+  test('gets one request at a time from the fifth failure in a row on, and one success restores it', () => {
     const destinations = new Destinations(16);
     attempt(destinations, 'unhealthy', 4);
     expect([destinations.freeSlotsAt(HERE), destinations.unhealthy]).toEqual([16, 0]);
@@ -44,7 +44,7 @@ describe('a destination', () => {
     expect([destinations.freeSlotsAt(HERE), destinations.unhealthy]).toEqual([16, 0]);
   });
 
-  test('begins its row of failures anew after a success', () => {
+  test('counts failures in a row from zero after a success', () => {
     const destinations = new Destinations(16);
     attempt(destinations, 'unhealthy', 4);
     attempt(destinations, 'success');
@@ -52,7 +52,7 @@ describe('a destination', () => {
     expect(destinations.freeSlotsAt(HERE)).toBe(16);
   });
 
-  test('is neither hurt nor healed by an answer that speaks of one post only', () => {
+  test('keeps its health after a response that concerns one request only', () => {
     const destinations = new Destinations(16);
     attempt(destinations, 'other', 50);
     expect(destinations.freeSlotsAt(HERE)).toBe(16);
@@ -61,9 +61,9 @@ describe('a destination', () => {
     expect(destinations.freeSlotsAt(HERE)).toBe(1);
   });
 
-  test('with more in flight than the cap it fell to has no room until they have ended', () => {
+  test('with more in flight than its reduced cap has no free slot until they have ended', () => {
     const destinations = new Destinations(16);
-    for (let begun = 0; begun < 10; begun++) start(destinations, HERE);
+    for (let started = 0; started < 10; started++) start(destinations, HERE);
     for (let ended = 0; ended < 5; ended++) destinations.finish(HERE, 'unhealthy', SLOW_MS);
     expect(destinations.freeSlotsAt(HERE)).toBe(0);
     for (let ended = 0; ended < 4; ended++) destinations.finish(HERE, 'unhealthy', SLOW_MS);
@@ -72,7 +72,7 @@ describe('a destination', () => {
     expect(destinations.freeSlotsAt(HERE)).toBe(1);
   });
 
-  test('that answers fast may have a line of as many as it takes in a tenth of a second, and thirty-one caps at most', () => {
+  test('that responds fast may have queued what it takes in a tenth of a second, and thirty-one caps at most', () => {
     for (const [durationMs, room] of [
       [1, 512],
       [20, 96],
@@ -88,7 +88,7 @@ describe('a destination', () => {
     }
   });
 
-  test('keeps its line short as soon as it becomes slow, and has one post at a time when it is unwell', () => {
+  test('has a short queue as soon as it becomes slow, and one request at a time when it is unhealthy', () => {
     const destinations = new Destinations(16);
     start(destinations, HERE);
     destinations.finish(HERE, 'success', 1);
@@ -103,7 +103,7 @@ describe('a destination', () => {
     expect([destinations.freeSlotsAt(HERE), destinations.mayStart(HERE)]).toEqual([0, false]);
   });
 
-  test('that is forgotten among very many starts anew, and none in flight is forgotten', () => {
+  test('that is forgotten among very many is healthy again, and none in flight is forgotten', () => {
     const destinations = new Destinations(2);
     start(destinations, HERE);
     for (let other = 0; other < 50_100; other++) {
@@ -115,7 +115,7 @@ describe('a destination', () => {
     expect(destinations.freeSlotsAt(destinationKey('ent_1', 'https://host0.example'))).toBe(2);
   });
 
-  test('is claimed for again when its line is half empty, and always while it has none', () => {
+  test('is claimed for when its queue is half empty, and always while it has none', () => {
     const destinations = new Destinations(4);
     expect(destinations.claimableAt(HERE)).toBe(4);
     start(destinations, HERE);
@@ -129,7 +129,7 @@ describe('a destination', () => {
     expect(destinations.claimableAt(HERE)).toBe(62);
   });
 
-  test('has no more room than all together have, for those under way and for those in line', () => {
+  test('has no more free slots than all together have, in flight and queued', () => {
     const destinations = new Destinations(4, 6);
     const isFast = (destination: DestinationKey) => {
       start(destinations, destination);
@@ -139,7 +139,7 @@ describe('a destination', () => {
     isFast(THERE);
     expect([destinations.freeSlots, destinations.freeSlotsAt(HERE)]).toEqual([6, 10]);
     for (let taken = 0; taken < 8; taken++) destinations.reserve(HERE);
-    // Four of these stand in line.
+    // Four of these are queued.
     expect([destinations.freeSlots, destinations.freeSlotsAt(HERE), destinations.freeSlotsAt(THERE)]).toEqual([
       2, 2, 2,
     ]);

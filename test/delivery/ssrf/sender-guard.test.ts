@@ -58,7 +58,7 @@ describe('a canary on 127.0.0.1 gets no byte', () => {
     },
   );
 
-  test('when a name is public at the check and turns to it right after', async () => {
+  test('when a name is public at the check and resolves to it right after', async () => {
     await using canary = await startReceiver((socket) => socket.end(OK));
     const { dialled, client } = recordingClient();
     const sender = strictSender(client, [[PUBLIC], ['127.0.0.1']]);
@@ -92,22 +92,22 @@ describe('what is dialled', () => {
     [`https://${PUBLIC}/`, '', `https://${PUBLIC}:443/`, PUBLIC, null],
     ['https://[2606:4700::1111]:8443/', '', 'https://[2606:4700::1111]:8443/', '[2606:4700::1111]:8443', null],
   ])('for %s at %j is %s, with the name in Host and SNI', async (postUrl, address, url, host, serverName) => {
-    const { calls, dialled, client } = recordingClient();
+    const { requests, dialled, client } = recordingClient();
     await strictSender(client, [[address]]).send({
       ...POST,
       headers: { Host: 'forged.example', ...POST.headers },
       postUrl,
     });
     expect(dialled).toEqual([url]);
-    expect(calls[0]?.head.match(/^host: .*$/gim)).toEqual([`host: ${host}`]);
-    expect(calls[0]?.peer).toMatchObject({ isSecure: true, serverName });
+    expect(requests[0]?.head.match(/^host: .*$/gim)).toEqual([`host: ${host}`]);
+    expect(requests[0]?.peer).toMatchObject({ isSecure: true, serverName });
   });
 
   test('is the next address when one cannot be connected to, three at most', async () => {
     const addresses = ['2606:4700::1', '2606:4700::2', PUBLIC, '93.184.216.35'];
     const dialled: string[] = [];
-    const refuse: HttpClient = async (call) => {
-      dialled.push(new URL(urlOf(call)).hostname);
+    const refuse: HttpClient = async (request) => {
+      dialled.push(new URL(urlOf(request)).hostname);
       throw Object.assign(new TypeError(), { code: dialled.length === 1 ? 'ENETUNREACH' : 'ECONNREFUSED' });
     };
     const outcome = await strictSender(refuse, [addresses]).send({ ...POST, postUrl: 'https://example.com/' });
@@ -115,7 +115,7 @@ describe('what is dialled', () => {
     expect(dialled).toEqual(['[2606:4700::1]', '[2606:4700::2]', PUBLIC]);
   });
 
-  test('is no second address once the post may have been received', async () => {
+  test('is no second address once the request may have been received', async () => {
     let dials = 0;
     const reset: HttpClient = async () => {
       dials += 1;
@@ -126,7 +126,7 @@ describe('what is dialled', () => {
     expect(dials).toBe(1);
   });
 
-  test('is nothing for http or a broken URL', async () => {
+  test('is nothing for http or an invalid URL', async () => {
     const { dialled, client } = recordingClient();
     const sender = strictSender(client, [[PUBLIC]]);
     for (const postUrl of ['http://example.com/', 'ftp://example.com/', 'example.com', '']) {

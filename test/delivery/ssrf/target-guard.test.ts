@@ -6,12 +6,12 @@ const PUBLIC = '93.184.216.34';
 const PUBLIC_V6 = '2606:4700:4700::1111';
 const EXAMPLE = new URL('https://example.com/hook');
 
-/** Counts the look-ups and answers each with the next of the given lists, the last one for ever. */
-function resolverOf(...answers: string[][]) {
+/** Counts the lookups and resolves each to the next of the given lists, the last one for ever. */
+function resolverOf(...results: string[][]) {
   const asked: string[] = [];
   const resolve: Resolve = async (hostname) => {
     asked.push(hostname);
-    return answers[Math.min(asked.length, answers.length) - 1] ?? [];
+    return results[Math.min(asked.length, results.length) - 1] ?? [];
   };
   return { asked, resolve };
 }
@@ -46,7 +46,7 @@ describe('a target', () => {
   });
 
   test.each(['https://127.0.0.1/', 'https://2130706433/', 'https://[::1]/', 'https://[::127.0.0.1]/', 'https://0/'])(
-    'is blocked without a look-up when it is written as %s',
+    'is blocked without a lookup when it is written as %s',
     async (url) => {
       const { asked, resolve } = resolverOf([PUBLIC]);
       expect(await strictGuard(resolve)(new URL(url))).toEqual({ ok: false, error: 'blocked_address' });
@@ -68,7 +68,7 @@ describe('a target', () => {
     expect(await guard(new URL('http://[::1]/'))).toEqual({ ok: true, addresses: ['::1'] });
   });
 
-  test('is a dns error when the name has no address or the look-up fails', async () => {
+  test('is a dns error when the name has no address or the lookup fails', async () => {
     const failing: Resolve = () => Promise.reject(new Error('ENOTFOUND'));
     expect(await strictGuard(resolverOf([]).resolve)(EXAMPLE)).toEqual({ ok: false, error: 'dns' });
     expect(await strictGuard(failing)(EXAMPLE)).toEqual({ ok: false, error: 'dns' });
@@ -101,13 +101,13 @@ describe('an address of this machine', () => {
     [PUBLIC, 'https://example.com/', ['93.184.216.99', PUBLIC]],
     [PUBLIC_V6, 'https://[2606:4700:4700:0:0:0:0:1111]/', []],
     ['2606:4700:4700:0:0:0:0:1111', 'https://example.com/', [PUBLIC_V6]],
-  ])('is blocked though it is public: %s, dialled as %s at %j', async (own, url, addresses) => {
+  ])('is blocked although it is public: %s, requested as %s at %j', async (own, url, addresses) => {
     haveOnly('127.0.0.1', own);
     const guard = strictGuard(resolverOf(addresses).resolve);
     expect(await guard(new URL(url))).toEqual({ ok: false, error: 'blocked_address' });
   });
 
-  test('is known as such some seconds after the machine got it', async () => {
+  test('is known some seconds after the machine got it', async () => {
     let nowMs = 0;
     haveOnly('127.0.0.1');
     const guard = strictGuard(resolverOf([]).resolve, () => nowMs);
@@ -119,7 +119,7 @@ describe('an address of this machine', () => {
   });
 });
 
-describe('look-ups', () => {
+describe('lookups', () => {
   test('of one name at the same time are one', async () => {
     const { asked, resolve } = resolverOf([PUBLIC]);
     const guard = strictGuard(resolve);
@@ -128,7 +128,7 @@ describe('look-ups', () => {
     expect(targets.every((target) => target.ok)).toBe(true);
   });
 
-  test('are made anew after some seconds, and a name that turned private is then blocked', async () => {
+  test('are repeated after some seconds, and a name that became private is then blocked', async () => {
     let nowMs = 0;
     const { asked, resolve } = resolverOf([PUBLIC], ['127.0.0.1']);
     const guard = strictGuard(resolve, () => nowMs);
@@ -141,7 +141,7 @@ describe('look-ups', () => {
     expect(asked).toHaveLength(2);
   });
 
-  test('that never end do not hold their name for ever', async () => {
+  test('that never end do not block their name for ever', async () => {
     let nowMs = 0;
     let asked = 0;
     const resolve: Resolve = () => (++asked === 1 ? new Promise(() => {}) : Promise.resolve([PUBLIC]));
@@ -151,7 +151,7 @@ describe('look-ups', () => {
     expect(await guard(EXAMPLE)).toEqual({ ok: true, addresses: [PUBLIC] });
   });
 
-  test('that have ended answer at once', async () => {
+  test('that have ended are synchronous', async () => {
     const guard = strictGuard(resolverOf([PUBLIC]).resolve);
     await guard(EXAMPLE);
     expect(guard(EXAMPLE)).toEqual({ ok: true, addresses: [PUBLIC] });
