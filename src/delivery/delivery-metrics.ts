@@ -5,8 +5,11 @@ import type { AttemptRecord } from '../store/deliveries/record-attempts.ts';
 import { NOTICE } from '../store/events/accept.ts';
 import type { StatsRecorder } from '../store/stats/recorder.ts';
 
+/** Told of every attempt once it is recorded. */
+export type AttemptObserver = { note(record: AttemptRecord): void };
+
 /** Counts accepted events and recorded attempts, for operators in the metrics and for each entity in its stats. */
-export class DeliveryMetrics {
+export class DeliveryMetrics implements AttemptObserver {
   constructor(
     private readonly metrics: Metrics,
     private readonly stats: StatsRecorder,

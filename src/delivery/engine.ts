@@ -6,6 +6,7 @@ import { releaseAllLeases } from '../store/deliveries/claim.ts';
 import type { DirectDispatch, Sendable } from '../store/deliveries/claimed.ts';
 import { type AttemptRecord, recordAttempts } from '../store/deliveries/record-attempts.ts';
 import { type AttemptTools, withoutRejectedParts } from './attempt.ts';
+import type { AttemptObserver } from './delivery-metrics.ts';
 import { SuspensionMonitor } from './jobs/webhook-health.ts';
 import { ClaimPlanner, type PlannedClaim } from './queue/claim-planner.ts';
 import { type Claims, makeClaims } from './queue/claims.ts';
@@ -22,14 +23,11 @@ const RECORD_MAX_COMMIT_DELAY_MS = 30;
 const OUTAGE_PAUSE_MS = 500;
 const STOP_SLACK_MS = 5_000;
 
-export type AttemptObserver = { note(record: AttemptRecord): void };
-
 export type EngineOptions = {
   readonly db: Database;
   readonly config: Config;
   readonly log: Logger;
   readonly tools: AttemptTools;
-  /** Told of every recorded attempt. */
   readonly observers?: readonly AttemptObserver[];
 };
 

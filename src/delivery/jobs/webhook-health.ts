@@ -6,12 +6,13 @@ import type { Database } from '../../store/database/database.ts';
 import type { AttemptRecord } from '../../store/deliveries/record-attempts.ts';
 import { markFailing, suspendWebhook } from '../../store/deliveries/states.ts';
 import { type HealthReport, recordHealth } from '../../store/webhooks/health.ts';
+import type { AttemptObserver } from '../delivery-metrics.ts';
 import { Job } from './job.ts';
 
 const HEALTH_EVERY_MS = 2_000;
 
 /** Collects the health of each webhook in memory and writes it every few seconds, so that no attempt pays for it. */
-export class HealthRecorder {
+export class HealthRecorder implements AttemptObserver {
   #reports = new Map<string, HealthReport>();
 
   constructor(private readonly db: Database) {}

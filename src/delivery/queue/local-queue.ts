@@ -11,23 +11,23 @@ import { type AttemptResult, Destinations } from './destination-health.ts';
 /*
  * States of a delivery in this process:
  *
- *   reserved    has a slot at its destination; its acceptance is not committed yet
- *   queued      committed as claimed by this process; has a slot and waits for its destination
- *   in flight   its request is being made
- *   finished    its outcome waits to be recorded; the slot is free again
+ *   reserved   has a slot at its destination, but its acceptance or its claim is not in the queue yet
+ *   queued     is claimed by this process, has a slot, and waits for its destination
+ *   in flight  its request is being made
+ *   finished   has an outcome that waits to be recorded; its slot is released
  *
  * Transitions:
  *
- *   –         → reserved    `reserve`        an event is being accepted and its destination has a free slot
- *   reserved  → –           `cancel`         the acceptance failed
- *   reserved  → queued      `enqueue`        the acceptance is committed
- *   –         → queued      `reserve`, `enqueue`   the engine has claimed it from the store
- *   queued    → in flight   `#startNext`     the destination may have one more request in flight
- *   queued    → –           `#returnOverdue` the destination is unhealthy or has become slow; the claim is returned
- *   queued    → –           `reject`, `drain`      the process stops; the claim is returned
- *   in flight → finished    `#finish`        there is an outcome
- *   in flight → –           `#abandon`       the request could not be prepared; the end of the lease makes it due again
- *   finished  → –           `forget`         the outcome is recorded, or another instance holds the delivery
+ *   none      → reserved   reserve         an event is being accepted, or a delivery was claimed from the store
+ *   reserved  → none       cancel          the acceptance failed
+ *   reserved  → none       reject          the process is stopping; the claim is returned to the store
+ *   reserved  → queued     enqueue         the acceptance or the claim is committed
+ *   queued    → in flight  #startNext      the destination may have one more request in flight
+ *   queued    → none       #returnOverdue  the destination is unhealthy or has become slow; the claim is returned
+ *   queued    → none       drain           the process is stopping; the claim is returned
+ *   in flight → finished   #finish         the request has an outcome
+ *   in flight → none       #abandon        the request could not be prepared; the delivery is due when its lease expires
+ *   finished  → none       forget          the outcome is recorded, or another instance has claimed the delivery
  */
 
 /** Far longer than a queue takes: the destination has become slow, and another instance may reach it. */
