@@ -1,10 +1,11 @@
 import type { ComponentChildren } from 'preact';
+import type { Permission } from '../../domain/api-keys.ts';
 import { useObservable } from '../observable.ts';
 import { missingPermissions } from '../session.ts';
 
 type ActionProps = {
   /** The permission that the action requires. The button is disabled once the server has reported it missing. */
-  needs: string;
+  needs: Permission;
   class?: string;
   title?: string;
   label?: string;

@@ -97,7 +97,7 @@ function AlteredBody({ received, sent }: { received: string; sent: string }) {
     <>
       <p>
         The secret is correct, but the body is not what Paybell sent: it differs from character {position + 1} on.
-        Verify the signature before anything parses the body.
+        Verify the signature before parsing the body.
       </p>
       <dl class="facts mono">
         <dt>Sent</dt>
