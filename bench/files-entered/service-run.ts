@@ -88,7 +88,7 @@ async function filesEntered(work: () => Promise<void>): Promise<string[]> {
 }
 
 async function listWebhooks(): Promise<void> {
-  await request('GET', '/webhooks/classic?event=LatePayment&sortBy=postUrl');
+  await request('GET', '/webhooks/classic?networkId=1&event=LatePayment&page=1&limit=10&sortBy=postUrl&sortDir=asc');
 }
 
 /** Polls the store directly: a request to the API would add its own files. */

@@ -22,7 +22,7 @@ function digits(min: number, max: number) {
     .string()
     .regex(DIGITS, { error: rule, abort: true })
     .transform(Number)
-    .refine((value) => value >= min && value <= max, { error: rule });
+    .pipe(z.number().min(min, { error: rule }).max(max, { error: rule }));
 }
 
 export function wholeNumber(min: number, max: number, documentation: Documentation) {
@@ -51,14 +51,12 @@ export function oneOf<const Values extends readonly [string, ...string[]]>(
 }
 
 export function oneOfOr<const Values extends readonly [string, ...string[]]>(
-  fallback: Values[number],
+  fallback: z.core.util.NoUndefined<Values[number]>,
   values: Values,
   documentation: Documentation,
 ) {
-  return choice(values)
-    .optional()
-    .transform((value) => value ?? fallback)
-    .meta({ type: 'string', enum: [...values], default: fallback, ...documentation });
+  const schema: z.ZodType<Values[number], Values[number]> = choice(values);
+  return schema.default(fallback).meta({ type: 'string', enum: [...values], default: fallback, ...documentation });
 }
 
 /** A filter by an id or another exact text. An unknown value is not an error: its list is empty. */
