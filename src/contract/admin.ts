@@ -2,19 +2,19 @@ import { z } from 'zod';
 import { PERMISSIONS } from '../domain/api-keys.ts';
 import { exactText, pagingFields } from './list-query.ts';
 
-/** What the operator makes for others: entities and their keys. */
+/** Entities and their API keys, which the operator manages. */
 
 const requiredText = () =>
   z.string({ error: (issue) => (issue.input === undefined ? 'is required' : 'must be a string') });
 
 const name = requiredText()
   .regex(/^\P{Cc}{1,200}$/u, { error: 'must be 1 to 200 characters without control characters' })
-  // Said without a Unicode property, which many generators of clients do not know.
+  // Without a Unicode property escape, which many client generators do not support.
   .meta({ pattern: '^[^\\u0000-\\u001F\\u007F-\\u009F]+$', minLength: 1, maxLength: 200 });
 
 const entityId = requiredText()
-  .regex(/^[^\0]+$/, { error: 'must not be empty and must not contain a NUL' })
-  .meta({ description: 'The entity that the key belongs to.' });
+  .regex(/^[^\0]+$/, { error: 'must not be empty and must not contain a NUL character' })
+  .meta({ description: 'Entity that the key belongs to.' });
 
 const exampleEntity = { entityId: 'ent_0199c2a6e0b17d3c8a54f1e2d3c4b5a6', name: 'Acme', dateCreated: 1763168400 };
 
@@ -31,14 +31,22 @@ const exampleKey = {
   dateLastUsed: 1763254800,
 };
 
-/** The form of a key, and visibly none. */
+/** In the format of a key, but obviously not a real one. */
 const exampleSecret = `pbk_${'x'.repeat(36)}`;
 
 const notAnObject = { error: 'the body must be a JSON object' };
 
 export const entitySchema = z
-  .strictObject({ entityId: z.string(), name: z.string(), dateCreated: z.int() })
-  .meta({ id: 'Entity', example: exampleEntity });
+  .strictObject({
+    entityId: z.string().meta({ description: 'Unique identifier of the entity.' }),
+    name: z.string().meta({ description: 'Name of the entity, for people.' }),
+    dateCreated: z.int().meta({ description: 'Creation time, in Unix seconds.' }),
+  })
+  .meta({
+    id: 'Entity',
+    description: 'A tenant: the owner of webhooks, events, deliveries, secrets and API keys.',
+    example: exampleEntity,
+  });
 
 export type Entity = z.output<typeof entitySchema>;
 
@@ -48,7 +56,7 @@ export const entityListSchema = z
 
 export const entityListQuerySchema = z.strictObject({
   entityId: exactText({ description: 'Only the entity with this id.' }),
-  name: exactText({ description: 'Only entities of exactly this name.' }),
+  name: exactText({ description: 'Only entities with exactly this name.' }),
   ...pagingFields(['dateCreated', 'name']),
 });
 
@@ -59,23 +67,31 @@ export const newEntitySchema = z
   .meta({ id: 'NewEntity', example: { name: 'Acme' } });
 
 export const provisionedSchema = z
-  .strictObject({ entityId: z.string(), apiKey: z.string().meta({ description: 'Shown only this once.' }) })
+  .strictObject({
+    entityId: z.string(),
+    apiKey: z.string().meta({ description: 'The key itself. It cannot be read again.' }),
+  })
   .meta({ id: 'ProvisionedEntity', example: { entityId: exampleEntity.entityId, apiKey: exampleSecret } });
 
 export const apiKeySchema = z
   .strictObject({
-    keyId: z.string(),
-    entityId: z.string(),
-    name: z.string(),
-    prefix: z.string(),
-    lastFour: z.string(),
-    permissions: z.array(z.enum(PERMISSIONS)),
-    dateCreated: z.int(),
-    dateExpires: z.int().nullable(),
-    dateRevoked: z.int().nullable(),
-    dateLastUsed: z.int().nullable().meta({ description: 'Coarse: to within a few minutes.' }),
+    keyId: z.string().meta({ description: 'Unique identifier of the key.' }),
+    entityId: z.string().meta({ description: 'Entity that the key belongs to.' }),
+    name: z.string().meta({ description: 'Name of the key, for people.' }),
+    prefix: z.string().meta({ description: 'The first characters of the key, which all keys share.' }),
+    lastFour: z.string().meta({ description: 'The last four characters of the key.' }),
+    permissions: z.array(z.enum(PERMISSIONS)).meta({ description: 'What the key may do.' }),
+    dateCreated: z.int().meta({ description: 'Creation time, in Unix seconds.' }),
+    dateExpires: z.int().nullable().meta({ description: 'When the key expires, in Unix seconds; null for never.' }),
+    dateRevoked: z
+      .int()
+      .nullable()
+      .meta({ description: 'When the key was revoked, in Unix seconds; null if it was not.' }),
+    dateLastUsed: z.int().nullable().meta({
+      description: 'When the key was last used, in Unix seconds, accurate to a few minutes; null if it never was.',
+    }),
   })
-  .meta({ id: 'ApiKey', description: 'What may be shown of a key; never the key itself.', example: exampleKey });
+  .meta({ id: 'ApiKey', description: 'An API key of an entity, without the key itself.', example: exampleKey });
 
 export type ApiKey = z.output<typeof apiKeySchema>;
 
@@ -92,7 +108,7 @@ export const apiKeyListQuerySchema = z.strictObject({
 export type ApiKeyListQuery = z.output<typeof apiKeyListQuerySchema>;
 
 const permissionRule = `must be one of ${PERMISSIONS.join(', ')}`;
-const expiryRule = 'must be a Unix time in whole seconds, in the future';
+const expiryRule = 'must be a Unix time in whole seconds in the future';
 
 export const newApiKeySchema = z
   .strictObject(
@@ -101,22 +117,29 @@ export const newApiKeySchema = z
       name: name.default('Key'),
       permissions: z
         .array(z.enum(PERMISSIONS, { error: permissionRule }), { error: 'must be an array of permissions' })
-        .min(1, { error: 'must name at least one permission' })
+        .min(1, { error: 'must contain at least one permission' })
         .max(PERMISSIONS.length * 2)
         .transform((names) => [...new Set(names)])
         .default([...PERMISSIONS])
-        .meta({ type: 'array', items: { type: 'string', enum: [...PERMISSIONS] }, description: 'All when absent.' }),
+        .meta({
+          type: 'array',
+          items: { type: 'string', enum: [...PERMISSIONS] },
+          description: 'What the key may do. Defaults to all permissions.',
+        }),
       dateExpires: z
         .int({ error: expiryRule })
         .min(1, { error: expiryRule })
         .nullable()
         .default(null)
-        .meta({ description: 'Unix seconds; null for never.' }),
+        .meta({ description: 'When the key expires, in Unix seconds. Null, the default, means never.' }),
     },
     notAnObject,
   )
   .meta({ id: 'NewApiKey', example: { entityId: exampleEntity.entityId, name: 'Shop backend' } });
 
 export const createdApiKeySchema = z
-  .strictObject({ keyId: z.string(), apiKey: z.string().meta({ description: 'Shown only this once.' }) })
+  .strictObject({
+    keyId: z.string(),
+    apiKey: z.string().meta({ description: 'The key itself. It cannot be read again.' }),
+  })
   .meta({ id: 'CreatedApiKey', example: { keyId: exampleKey.keyId, apiKey: exampleSecret } });

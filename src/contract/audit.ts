@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { exactText, oneOf, pagingFields, wholeNumber } from './list-query.ts';
 
-/** Everything that leaves a row; a bulk change leaves one. */
+/** Every kind of change that is recorded. A bulk change is one entry. */
 export const AUDIT_ACTIONS = [
   'entity.created',
   'entity.updated',
@@ -21,7 +21,7 @@ export const AUDIT_ACTIONS = [
 
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
-/** Who made a change when it was no api key. */
+/** The actor of a change that was not made with an API key. */
 export const ACTORS = { commandLine: 'cli', operator: 'operator', paybell: 'paybell' } as const;
 
 const exampleEntry = {
@@ -38,18 +38,21 @@ const fields = z.record(z.string(), z.unknown()).nullable();
 
 export const auditEntrySchema = z
   .strictObject({
-    auditId: z.string(),
-    actor: z.string().meta({ description: 'The id of the key, `cli`, `operator` (ADMIN_KEY) or `paybell` itself.' }),
-    action: z.string(),
-    target: z.string().meta({ description: 'The id of what was changed.' }),
-    before: fields.meta({ description: 'What it was, without secrets; null when it was not there.' }),
-    after: fields.meta({ description: 'What it became, without secrets; null when it is gone.' }),
-    dateCreated: z.int(),
+    auditId: z.string().meta({ description: 'Unique identifier of the entry.' }),
+    actor: z.string().meta({
+      description: 'Who made the change: the id of an API key, `cli`, `operator` (ADMIN_KEY) or `paybell` itself.',
+    }),
+    action: z.string().meta({ description: 'The kind of change, such as `webhook.updated`.' }),
+    target: z.string().meta({ description: 'The id of the changed object.' }),
+    before: fields.meta({
+      description: 'The changed fields before the change, without secrets; null if it was created.',
+    }),
+    after: fields.meta({
+      description: 'The changed fields after the change, without secrets; null if it was deleted.',
+    }),
+    dateCreated: z.int().meta({ description: 'Time of the change, in Unix seconds.' }),
   })
-  .meta({
-    id: 'AuditEntry',
-    example: exampleEntry,
-  });
+  .meta({ id: 'AuditEntry', description: 'One recorded change of an entity.', example: exampleEntry });
 
 export type AuditEntry = z.output<typeof auditEntrySchema>;
 
@@ -58,11 +61,15 @@ export const auditListSchema = z
   .meta({ id: 'AuditList', example: { totalResults: 1, audit: [exampleEntry] } });
 
 export const auditListQuerySchema = z.strictObject({
-  actor: exactText({ description: 'Only changes by this key, or by `cli`, `operator` or `paybell`.' }),
+  actor: exactText({
+    description: 'Only changes by this actor: the id of an API key, `cli`, `operator` or `paybell`.',
+  }),
   action: oneOf(AUDIT_ACTIONS, { description: 'Only changes of this kind.' }),
-  target: exactText({ description: 'Only changes of what has this id.' }),
-  since: wholeNumber(0, Number.MAX_SAFE_INTEGER, { description: 'Only from this Unix second on.' }),
-  until: wholeNumber(0, Number.MAX_SAFE_INTEGER, { description: 'Only before this Unix second.' }),
+  target: exactText({ description: 'Only changes of the object with this id.' }),
+  since: wholeNumber(0, Number.MAX_SAFE_INTEGER, {
+    description: 'Only changes at or after this time, in Unix seconds.',
+  }),
+  until: wholeNumber(0, Number.MAX_SAFE_INTEGER, { description: 'Only changes before this time, in Unix seconds.' }),
   ...pagingFields(['dateCreated']),
 });
 

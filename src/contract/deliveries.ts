@@ -4,13 +4,13 @@ import { EVENT_KINDS } from '../domain/event-kinds.ts';
 import { MAX_NETWORK_ID } from '../domain/networks.ts';
 import { exactText, oneOf, oneOfOr, pagingFields, wholeNumber } from './list-query.ts';
 
-/** What callers see of events and deliveries, and how they ask for it. */
+/** Accepted events and their deliveries, as the API shows them. */
 
-/** No schedule comes near it, but whoever sends one again all day would read a page of megabytes. */
+/** More than any retry schedule has. It bounds the response for a delivery that was redelivered very often. */
 export const MAX_ATTEMPTS_SHOWN = 200;
 
-const dateS = z.int().meta({ description: 'Unix seconds.' });
 const count = z.int().min(0);
+const date = (what: string) => z.int().meta({ description: `${what}, in Unix seconds.` });
 
 const exampleBody = '{"eventId":"transfer-8412-finalized","event":"TransferFinalized","networkId":8453}';
 
@@ -25,14 +25,14 @@ const eventExample = {
 
 export const eventSchema = z
   .strictObject({
-    eventId: z.string(),
-    event: z.string(),
-    networkId: z.int(),
-    body: z.string().meta({ description: 'The exact text that came in and goes out.' }),
-    dateCreated: dateS,
-    deliveries: count.meta({ description: 'How many webhooks matched.' }),
+    eventId: z.string().meta({ description: 'Unique identifier of the event within the entity.' }),
+    event: z.string().meta({ description: 'Event kind.' }),
+    networkId: z.int().meta({ description: 'Network of the event.' }),
+    body: z.string().meta({ description: 'The payload, byte for byte as it was received.' }),
+    dateCreated: date('When the event was accepted'),
+    deliveries: count.meta({ description: 'Number of webhooks that matched the event.' }),
   })
-  .meta({ id: 'Event', example: eventExample });
+  .meta({ id: 'Event', description: 'An accepted event.', example: eventExample });
 
 export type EventView = z.output<typeof eventSchema>;
 
@@ -40,35 +40,44 @@ export const eventListSchema = z
   .strictObject({ totalResults: count, events: z.array(eventSchema) })
   .meta({ id: 'EventList', example: { totalResults: 1, events: [eventExample] } });
 
-const moments = {
-  since: wholeNumber(0, Number.MAX_SAFE_INTEGER, { description: 'Only from this Unix second on.' }),
-  until: wholeNumber(0, Number.MAX_SAFE_INTEGER, { description: 'Only before this Unix second.' }),
+const dateFilters = {
+  since: wholeNumber(0, Number.MAX_SAFE_INTEGER, {
+    description: 'Only created at or after this time, in Unix seconds.',
+  }),
+  until: wholeNumber(0, Number.MAX_SAFE_INTEGER, { description: 'Only created before this time, in Unix seconds.' }),
 };
 
 const eventFilters = {
-  eventId: exactText({ description: 'Only this event.' }),
-  event: oneOf(EVENT_KINDS, { description: 'Only this kind of event.' }),
-  networkId: wholeNumber(0, MAX_NETWORK_ID, { description: 'Only this network.' }),
-  ...moments,
+  eventId: exactText({ description: 'Only for the event with this identifier.' }),
+  event: oneOf(EVENT_KINDS, { description: 'Only for this event kind.' }),
+  networkId: wholeNumber(0, MAX_NETWORK_ID, { description: 'Only for this network.' }),
+  ...dateFilters,
 };
 
 export const eventListQuerySchema = z.strictObject({ ...eventFilters, ...pagingFields(['dateCreated']) });
 export type EventListQuery = z.output<typeof eventListQuerySchema>;
 
 const deliveryFields = {
-  deliveryId: z.string().meta({ description: 'Also the `webhook-id` of every post.' }),
-  eventId: z.string(),
-  webhookId: z.string(),
-  event: z.string(),
-  networkId: z.int(),
-  postUrl: z.string().meta({ description: 'Where the last attempt went, or the first will go.' }),
-  status: z.enum(DELIVERY_STATUSES),
-  attempts: count,
-  dateCreated: dateS,
-  dateNextAttempt: dateS.nullable(),
-  dateDelivered: dateS.nullable(),
-  lastStatusCode: z.int().nullable(),
-  lastError: z.string().nullable(),
+  deliveryId: z.string().meta({
+    description: 'Unique identifier of the delivery. Every request has it in the `webhook-id` header.',
+  }),
+  eventId: z.string().meta({ description: 'Event that is delivered.' }),
+  webhookId: z.string().meta({ description: 'Webhook that the event is delivered to.' }),
+  event: z.string().meta({ description: 'Event kind.' }),
+  networkId: z.int().meta({ description: 'Network of the event.' }),
+  postUrl: z.string().meta({ description: 'URL of the last attempt, or of the first one before it is made.' }),
+  status: z.enum(DELIVERY_STATUSES).meta({ description: 'Current state of the delivery.' }),
+  attempts: count.meta({ description: 'Number of attempts so far.' }),
+  dateCreated: date('When the event was accepted'),
+  dateNextAttempt: date('When the next attempt is due; null when none is').nullable(),
+  dateDelivered: date('When the delivery succeeded; null before that').nullable(),
+  lastStatusCode: z.int().nullable().meta({
+    description: 'HTTP status of the last attempt; null when there was no complete response.',
+  }),
+  lastError: z
+    .string()
+    .nullable()
+    .meta({ description: 'Why the last attempt got no complete response, if it did not.' }),
 };
 
 const deliveryExample = {
@@ -87,35 +96,43 @@ const deliveryExample = {
   lastError: null,
 };
 
-export const deliverySchema = z.strictObject(deliveryFields).meta({ id: 'Delivery', example: deliveryExample });
+export const deliverySchema = z
+  .strictObject(deliveryFields)
+  .meta({ id: 'Delivery', description: 'One event on its way to one webhook.', example: deliveryExample });
 export type DeliveryView = z.output<typeof deliverySchema>;
 
 export const attemptSchema = z
   .strictObject({
-    attempt: z.int().min(1),
-    kind: z.enum(ATTEMPT_KINDS),
-    postUrl: z.string(),
-    startedAtMs: z.int().meta({ description: 'Unix milliseconds.' }),
-    durationMs: count,
-    statusCode: z.int().nullable().meta({ description: 'Null when there was no complete answer.' }),
-    error: z.enum(ATTEMPT_ERRORS).nullable().meta({ description: 'Why there was none; null when there was one.' }),
-    response: z.string().nullable().meta({ description: 'The beginning of what the receiver answered.' }),
+    attempt: z.int().min(1).meta({ description: 'Number of the attempt, starting at 1.' }),
+    kind: z.enum(ATTEMPT_KINDS).meta({ description: 'Why the attempt was made.' }),
+    postUrl: z.string().meta({ description: 'URL that the request was sent to.' }),
+    startedAtMs: z.int().meta({ description: 'Start of the attempt, in Unix milliseconds.' }),
+    durationMs: count.meta({ description: 'Duration of the attempt, in milliseconds.' }),
+    statusCode: z.int().nullable().meta({ description: 'HTTP status; null when there was no complete response.' }),
+    error: z
+      .enum(ATTEMPT_ERRORS)
+      .nullable()
+      .meta({ description: 'Why there was no complete response; null when there was one.' }),
+    response: z.string().nullable().meta({ description: 'The beginning of the response body.' }),
   })
-  .meta({ id: 'Attempt' });
+  .meta({ id: 'Attempt', description: 'One request to the URL of a webhook.' });
 
 export type AttemptView = z.output<typeof attemptSchema>;
 
 export const deliveryDetailSchema = z
   .strictObject({
     ...deliveryFields,
-    body: z.string().meta({ description: 'The exact text of every post.' }),
+    body: z.string().meta({ description: 'The body of every request, byte for byte.' }),
     attemptLog: z
       .array(attemptSchema)
       .max(MAX_ATTEMPTS_SHOWN)
-      .meta({ description: `The latest ${MAX_ATTEMPTS_SHOWN} at most, oldest first; \`attempts\` counts all.` }),
+      .meta({
+        description: `The latest ${MAX_ATTEMPTS_SHOWN} attempts at most, oldest first. \`attempts\` counts all of them.`,
+      }),
   })
   .meta({
     id: 'DeliveryDetail',
+    description: 'A delivery with its body and its attempts.',
     example: {
       ...deliveryExample,
       body: exampleBody,
@@ -156,32 +173,37 @@ export type DeliveryListQuery = z.output<typeof deliveryListQuerySchema>;
 const FILTER_NAMES = ['eventId', 'event', 'networkId', 'since', 'until', 'webhookId', 'status'] as const;
 export type DeliveryFilter = Pick<DeliveryListQuery, (typeof FILTER_NAMES)[number]>;
 
-/** The filters of a bulk redelivery; with none it would send everything again, and that is never meant. */
+/** At least one filter is required, so that no request redelivers everything by mistake. */
 export const redeliverQuerySchema = z
   .strictObject({
     ...deliveryFilters,
-    dryRun: oneOfOr('false', ['true', 'false'], { description: '`true` only counts what would be sent again.' }),
+    dryRun: oneOfOr('false', ['true', 'false'], {
+      description: '`true` only counts the deliveries that would be sent again.',
+    }),
   })
   .refine((query) => FILTER_NAMES.some((name) => query[name] !== undefined), {
     path: [FILTER_NAMES.join(', ')],
-    error: 'give at least one of these filters, so that nothing is sent again by accident',
+    error: 'give at least one of these filters, so that nothing is sent again by mistake',
     when: () => true,
   });
 
 export const redeliverySchema = z
   .strictObject({
-    redeliveryId: z.string(),
-    status: z.enum(['running', 'finished']).meta({ description: '`finished` when every match was queued or skipped.' }),
-    totalResults: count.meta({ description: 'How many deliveries matched at the start.' }),
-    queued: count.meta({ description: 'How many were put into their destination’s queue.' }),
-    skipped: count.meta({ description: 'How many have a webhook that is deleted or suspended.' }),
-    sent: count.meta({ description: 'How many of the queued have been posted again.' }),
-    delivered: count.meta({ description: 'How many of the queued are delivered.' }),
-    dateCreated: dateS,
-    dateFinished: dateS.nullable(),
+    redeliveryId: z.string().meta({ description: 'Unique identifier of the bulk redelivery.' }),
+    status: z
+      .enum(['running', 'finished'])
+      .meta({ description: '`finished` once every matching delivery was queued or skipped.' }),
+    totalResults: count.meta({ description: 'Deliveries that matched when the redelivery started.' }),
+    queued: count.meta({ description: 'Deliveries that were put into the queue of their destination.' }),
+    skipped: count.meta({ description: 'Deliveries whose webhook is deleted or suspended.' }),
+    sent: count.meta({ description: 'Queued deliveries that have been sent again.' }),
+    delivered: count.meta({ description: 'Queued deliveries that have succeeded.' }),
+    dateCreated: date('When the redelivery was requested'),
+    dateFinished: date('When it finished; null while it is running').nullable(),
   })
   .meta({
     id: 'Redelivery',
+    description: 'The progress of a bulk redelivery.',
     example: {
       redeliveryId: 'rdl_0199c2a6e0b17d3c8a54f1e2d3c4b5a6',
       status: 'running',

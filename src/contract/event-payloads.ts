@@ -1,19 +1,19 @@
 import type { EventKind } from '../domain/event-kinds.ts';
 
 /**
- * What each kind of event says: the types behind `samples.ts`. Amounts are decimal strings and dates are Unix seconds.
- * A payload comes from the operator's own payment system and may carry more than this.
+ * The payload of each event kind. Amounts are decimal strings and dates are Unix seconds. Payloads come from the
+ * operator's own payment system and can have more fields than these.
  */
 
 type Common<Kind extends string> = {
-  /** Where the sender gave one. */
+  /** Present when the sender set it. */
   eventId?: string;
   event: Kind;
   networkId: number;
   /** The network's CAIP-2 name, such as `eip155:8453`. */
   network: string;
   dateCreated: number;
-  /** Only in a post that somebody asked for to try the receiver. */
+  /** Only in a test request. */
   test?: true;
 };
 
@@ -21,7 +21,7 @@ type Terms = {
   agreementId: string;
   payer: string;
   payee: string;
-  /** A decimal number as text, since most languages round a JSON number. */
+  /** A decimal string, because many languages would round a JSON number. */
   amount: string;
   currency: string;
   /** The contract or mint of the currency. */
@@ -31,33 +31,33 @@ type Terms = {
 type Agreement = Terms & { intervalDays: number };
 type Transfer<Status extends string> = Terms & { transferId: string; status: Status };
 
-/** A payer has signed an agreement. Transfers may fall due under it from now on. */
+/** A payer has signed an agreement. Transfers can become due under it from now on. */
 export type AgreementSignedUp = Common<'AgreementSignedUp'> &
   Agreement & { dateSigned: number; transactionHash: string };
 
-/** An agreement has ended. No further transfer is made under it. */
+/** An agreement has ended. No further transfers are made under it. */
 export type AgreementCancelled = Common<'AgreementCancelled'> &
   Agreement & { dateCancelled: number; cancelledBy: string };
 
-/** An agreement is going to end on `dateEnds`. Until then it goes on as before. */
+/** An agreement will end on `dateEnds`. Until then it stays in force. */
 export type ScheduledAgreementCancel = Common<'ScheduledAgreementCancel'> &
   Agreement & { dateScheduled: number; dateEnds: number };
 
-/** A transfer was made out and waits to be paid. Nothing is on the network yet. */
+/** A transfer was created and is waiting for payment. Nothing is on the network yet. */
 export type TransferCreated = Common<'TransferCreated'> & Transfer<'created'> & { dateDue: number };
 
-/** A transfer is in a transaction that the network has not made final: hand out nothing for it. */
+/** A transfer is in a transaction that is not final yet. Do not deliver goods for it. */
 export type TransferProcessed = Common<'TransferProcessed'> &
   Transfer<'processed'> & { transactionHash: string; confirmations: number };
 
-/** The network has made the transaction of a transfer final. This is the one to act on. */
+/** The transaction of a transfer is final. This is the event to act on. */
 export type TransferFinalized = Common<'TransferFinalized'> &
   Transfer<'finalized'> & { transactionHash: string; confirmations: number };
 
-/** A transfer was due on `dateDue` and is not paid. */
+/** A transfer was due on `dateDue` and has not been paid. */
 export type LatePayment = Common<'LatePayment'> & Transfer<'late'> & { dateDue: number; daysLate: number };
 
-/** Every kind with its payload. */
+/** The payload of each event kind. */
 export type Payloads = {
   AgreementSignedUp: AgreementSignedUp;
   AgreementCancelled: AgreementCancelled;
@@ -68,14 +68,14 @@ export type Payloads = {
   LatePayment: LatePayment;
 };
 
-/** What a payload has beyond the fields of every one. */
+/** The fields of a payload besides those that all payloads have. */
 export type FieldsOf<Kind extends EventKind> = Omit<Payloads[Kind], keyof Common<Kind>>;
 
-/** What Paybell itself says when it takes a webhook out of service. */
+/** Sent by Paybell itself when it suspends a webhook. */
 export type WebhookSuspended = {
   eventId: string;
   event: 'webhook.suspended';
-  /** `gone`: it answered 410. `failing`: five days without one success. */
+  /** `gone`: the receiver responded with 410. `failing`: no delivery succeeded for five days. */
   reason: 'gone' | 'failing';
   webhook: { webhookId: string; networkId: number; event: string; postUrl: string };
   dateSuspended: number;

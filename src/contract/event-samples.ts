@@ -1,10 +1,7 @@
 import type { EventKind } from '../domain/event-kinds.ts';
 import type { FieldsOf } from './event-payloads.ts';
 
-/**
- * A realistic payload of every kind of event: what a test post carries and what the docs show. Amounts are decimal
- * strings, because a JSON number would be rounded on its way through most languages.
- */
+/** A realistic payload of every event kind, for test requests and the documentation. */
 
 const SOLANA: ReadonlyMap<number, string> = new Map([
   [900, 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp'],
@@ -15,7 +12,7 @@ export function isSolana(networkId: number): boolean {
   return SOLANA.has(networkId);
 }
 
-/** The chain-agnostic name of a network (CAIP-2), beside the numeric id. */
+/** The CAIP-2 name of a network. */
 export function caip2(networkId: number): string {
   return SOLANA.get(networkId) ?? `eip155:${networkId}`;
 }
@@ -52,17 +49,17 @@ function transfer({ payer, payee, token }: Addresses) {
   return { transferId: TRANSFER_ID, agreementId: AGREEMENT_ID, payer, payee, ...value };
 }
 
-/** What each kind says, for whoever has to decide what to do on it. */
+/** What each event kind means for a receiver. */
 export const EVENT_MEANINGS: Readonly<Record<EventKind, string>> = {
-  AgreementSignedUp: 'A payer has signed an agreement. Transfers may fall due under it from now on.',
-  AgreementCancelled: 'An agreement has ended. No further transfer is made under it.',
-  ScheduledAgreementCancel: 'An agreement is going to end on `dateEnds`. Until then it goes on as before.',
+  AgreementSignedUp: 'A payer has signed an agreement. Transfers can become due under it from now on.',
+  AgreementCancelled: 'An agreement has ended. No further transfers are made under it.',
+  ScheduledAgreementCancel: 'An agreement will end on `dateEnds`. Until then it stays in force.',
   TransferProcessed:
-    'A transfer is in a transaction that the network has not made final: it can still be undone. Show it, but hand out ' +
-    'nothing for it.',
-  TransferCreated: 'A transfer was made out and waits to be paid. Nothing is on the network yet.',
-  TransferFinalized: 'The network has made the transaction of a transfer final. This is the one to act on.',
-  LatePayment: 'A transfer was due on `dateDue` and is not paid.',
+    'A transfer is in a transaction that is not final yet and can still be reverted. Show it, but do not deliver goods ' +
+    'for it.',
+  TransferCreated: 'A transfer was created and is waiting for payment. Nothing is on the network yet.',
+  TransferFinalized: 'The transaction of a transfer is final. This is the event to act on.',
+  LatePayment: 'A transfer was due on `dateDue` and has not been paid.',
 };
 
 type Sample<Kind extends EventKind = EventKind> = (addresses: Addresses, nowS: number) => FieldsOf<Kind>;
@@ -87,7 +84,7 @@ const SAMPLES: { [Kind in EventKind]: Sample<Kind> } = {
   LatePayment: (a, nowS) => ({ ...transfer(a), status: 'late', dateDue: nowS - 86_400, daysLate: 1 }),
 };
 
-/** A payload for any event name; one that is not of the seven gets the fields that all have. */
+/** The payload for an event name. An extra event has only the fields that all payloads have. */
 export function sampleEvent(event: string, networkId: number, eventId: string, nowS: number): SampleEvent {
   const addresses = isSolana(networkId) ? SOLANA_LIKE : ETHEREUM_LIKE;
   const sample: Sample | undefined = Object.hasOwn(SAMPLES, event) ? SAMPLES[event as EventKind] : undefined;

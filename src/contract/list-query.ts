@@ -63,7 +63,7 @@ export function oneOfOr<const Values extends readonly [string, ...string[]]>(
 export function exactText(documentation: Documentation) {
   return z
     .string()
-    .regex(/^[^\0]+$/, { error: 'must not be empty and must not contain a NUL' })
+    .regex(/^[^\0]+$/, { error: 'must not be empty and must not contain a NUL character' })
     .optional()
     .meta({ type: 'string', minLength: 1, ...documentation });
 }

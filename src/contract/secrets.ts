@@ -6,12 +6,14 @@ export const MAX_SECRETS_IN_FORCE = 5;
 
 export const signingSecretSchema = z
   .strictObject({
-    secretId: z.string(),
-    secret: z.string().meta({ description: '`whsec_` and base64, as Standard Webhooks has it.' }),
-    dateCreated: z.int(),
-    dateExpires: z.int().nullable().meta({ description: 'When it stops signing; null for the newest.' }),
+    secretId: z.string().meta({ description: 'Unique identifier of the secret.' }),
+    secret: z.string().meta({ description: 'The secret: `whsec_` and base64, as Standard Webhooks defines it.' }),
+    dateCreated: z.int().meta({ description: 'Creation time, in Unix seconds.' }),
+    dateExpires: z.int().nullable().meta({
+      description: 'When the secret is no longer used, in Unix seconds; null for the newest.',
+    }),
   })
-  .meta({ id: 'SigningSecret' });
+  .meta({ id: 'SigningSecret', description: 'A secret that requests are signed with.' });
 
 export type SigningSecret = z.output<typeof signingSecretSchema>;
 
@@ -19,11 +21,11 @@ export const secretListSchema = z
   .strictObject({
     totalResults: z.int(),
     secrets: z.array(signingSecretSchema).max(MAX_SECRETS_IN_FORCE),
-    publicKey: z.string().meta({ description: '`whpk_` and base64: checks `v1a` signatures without any secret.' }),
+    publicKey: z.string().meta({ description: 'Verifies `v1a` signatures without a secret: `whpk_` and base64.' }),
   })
   .meta({
     id: 'SecretList',
-    description: 'The signing secrets in force, newest first.',
+    description: 'The active signing secrets, newest first.',
     example: {
       totalResults: 1,
       secrets: [
@@ -50,7 +52,9 @@ export const rotationSchema = z
         .min(0, { error: overlapRule })
         .max(MAX_OVERLAP_HOURS, { error: overlapRule })
         .default(DEFAULT_OVERLAP_HOURS)
-        .meta({ description: 'How long the old secrets go on signing beside the new one; 0 ends them at once.' }),
+        .meta({
+          description: 'How long requests are also signed with the previous secrets. 0 revokes them immediately.',
+        }),
     },
     { error: 'the body must be a JSON object' },
   )

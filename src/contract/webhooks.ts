@@ -4,10 +4,10 @@ import { MAX_NETWORK_ID } from '../domain/networks.ts';
 import { postUrlError } from '../domain/post-url.ts';
 import { exactText, oneOf, oneOfOr, pagingFields, wholeNumber } from './list-query.ts';
 
-/** More in one request would hold the entity's lock for too long. */
+/** More than this in one request would hold the lock of the entity for too long. */
 export const MAX_WEBHOOKS_PER_REQUEST = 1_000;
 
-/** So many receivers of one (network, event) are enough; it bounds the fan-out of one event. */
+/** The most webhooks for one network and event. It bounds the fan-out of an event. */
 export const MAX_WEBHOOKS_PER_CELL = 1_000;
 
 const exampleWebhook = {
@@ -18,18 +18,20 @@ const exampleWebhook = {
   dateCreated: 1763168400,
 };
 
-/** The five fields of the contract, always all of them and no others. */
+/** Always all five fields, and no others. */
 export const webhookSchema = z
   .strictObject({
     webhookId: z.string().meta({ description: 'Unique identifier of the webhook.' }),
-    networkId: z.int().min(0).max(MAX_NETWORK_ID).meta({ description: 'Network the webhook applies to.' }),
-    event: z.string().meta({ description: 'Event kind; may be outside the seven of the filter.' }),
-    postUrl: z.string().meta({ description: 'URL that receives the posts, exactly as it was given.' }),
-    dateCreated: z.int().meta({ description: 'Creation time, Unix seconds.' }),
+    networkId: z.int().min(0).max(MAX_NETWORK_ID).meta({ description: 'Network that the webhook is registered for.' }),
+    event: z.string().meta({
+      description: 'Event kind that the webhook is registered for. It can be one that the filter does not accept.',
+    }),
+    postUrl: z.string().meta({ description: 'URL that receives the requests, exactly as it was given.' }),
+    dateCreated: z.int().meta({ description: 'Creation time, in Unix seconds.' }),
   })
   .meta({
     id: 'Webhook',
-    description: 'One registration: an event kind and a network, bound to a URL.',
+    description: 'A registration of one URL for one event kind on one network.',
     example: exampleWebhook,
   });
 
@@ -40,12 +42,12 @@ export const WEBHOOK_FIELDS = webhookSchema.keyof().options;
 
 export const webhookListSchema = z
   .strictObject({
-    totalResults: z.int().min(0).meta({ description: 'Count of all matches, whatever the page.' }),
+    totalResults: z.int().min(0).meta({ description: 'Number of all matching webhooks, on all pages.' }),
     webhooks: z.array(webhookSchema).max(MAX_WEBHOOKS_PER_REQUEST),
   })
   .meta({
     id: 'WebhookList',
-    description: 'A page of webhooks and the count of all that match.',
+    description: 'A page of webhooks and the number of all that match.',
     example: { totalResults: 1, webhooks: [exampleWebhook] },
   });
 
@@ -66,26 +68,31 @@ export type WebhookListQuery = z.output<typeof webhookListQuerySchema>;
 
 const FILTERS = ['webhookId', 'networkId', 'event', 'postUrl'] as const;
 
-/** The filters of a bulk change; with none it would rewrite everything, and that is never meant. */
+/** At least one filter is required, so that no request changes everything by mistake. */
 export const webhookMatchSchema = z
   .strictObject({
     ...webhookFilterFields,
     postUrl: exactText({ description: 'Only webhooks with exactly this URL.', example: 'https://example.com/old' }),
-    dryRun: oneOfOr('false', ['true', 'false'], { description: '`true` only counts what would change.' }),
+    dryRun: oneOfOr('false', ['true', 'false'], { description: '`true` only counts the webhooks that would change.' }),
   })
   .refine((query) => FILTERS.some((name) => query[name] !== undefined), {
     path: [FILTERS.join(', ')],
-    error: 'give at least one of these filters, so that nothing is changed by accident',
+    error: 'give at least one of these filters, so that nothing is changed by mistake',
     when: () => true,
   });
 
 export type WebhookMatch = Pick<z.output<typeof webhookMatchSchema>, (typeof FILTERS)[number]>;
 
 export const countSchema = z
-  .strictObject({ totalResults: z.int().min(0).meta({ description: 'How many changed, or would change.' }) })
-  .meta({ id: 'Count', example: { totalResults: 12 } });
+  .strictObject({
+    totalResults: z
+      .int()
+      .min(0)
+      .meta({ description: 'Number of changed objects, or of those that would change with `dryRun`.' }),
+  })
+  .meta({ id: 'Count', description: 'The size of a bulk change.', example: { totalResults: 12 } });
 
-/** What the settings decide about a registration. */
+/** The settings that restrict registrations. */
 export type RegistrationRules = {
   allowInsecureTargets: boolean;
   networks: readonly number[];
@@ -96,26 +103,26 @@ export function postUrlSchema(rules: Pick<RegistrationRules, 'allowInsecureTarge
   return z
     .string({ error: (issue) => (issue.input === undefined ? 'is required' : 'must be a string') })
     .superRefine((value, context) => {
-      const fault = postUrlError(value, rules);
-      if (fault !== null) context.addIssue({ code: 'custom', message: fault });
+      const error = postUrlError(value, rules);
+      if (error !== null) context.addIssue({ code: 'custom', message: error });
     })
     .meta({
       type: 'string',
       format: 'uri',
       maxLength: 2048,
-      description: 'Absolute https URL on a public host. Kept and echoed exactly as given.',
+      description: 'Absolute https URL on a public host. It is stored and returned exactly as given.',
       example: 'https://example.com/hooks/paybell',
     });
 }
 
-/** The one thing about a webhook that may change. */
+/** Only the URL of a webhook can change. */
 export function webhookUpdateSchema(rules: Pick<RegistrationRules, 'allowInsecureTargets'>) {
   return z
     .strictObject({ postUrl: postUrlSchema(rules) }, { error: 'the body must be a JSON object' })
     .meta({ id: 'WebhookUpdate' });
 }
 
-/** Written out, because the rules of its schema come from the settings. */
+/** Not inferred, because its schema depends on the settings. */
 export type Registration = { postUrl: string; networkIds?: number[] | undefined; events?: string[] | undefined };
 
 export function registrationSchema(rules: RegistrationRules) {
@@ -129,15 +136,18 @@ export function registrationSchema(rules: RegistrationRules) {
           .array(z.int({ error: networkRule }).min(0, { error: networkRule }).max(MAX_NETWORK_ID), {
             error: 'must be an array of network ids',
           })
-          .max(MAX_WEBHOOKS_PER_REQUEST, { error: `must name at most ${MAX_WEBHOOKS_PER_REQUEST} networks` })
-          .optional()
-          .meta({ description: 'Networks to register for; absent or empty means all known ones.', example: [1, 8453] }),
-        events: z
-          .array(z.enum(rules.events, { error: eventRule }), { error: 'must be an array of event kinds' })
-          .max(MAX_WEBHOOKS_PER_REQUEST, { error: `must name at most ${MAX_WEBHOOKS_PER_REQUEST} events` })
+          .max(MAX_WEBHOOKS_PER_REQUEST, { error: `must contain at most ${MAX_WEBHOOKS_PER_REQUEST} networks` })
           .optional()
           .meta({
-            description: 'Event kinds to register for; absent or empty means all known ones.',
+            description: 'Networks to register for. Defaults to all networks of the `NETWORKS` setting.',
+            example: [1, 8453],
+          }),
+        events: z
+          .array(z.enum(rules.events, { error: eventRule }), { error: 'must be an array of event kinds' })
+          .max(MAX_WEBHOOKS_PER_REQUEST, { error: `must contain at most ${MAX_WEBHOOKS_PER_REQUEST} events` })
+          .optional()
+          .meta({
+            description: 'Event kinds to register for. Defaults to all.',
             example: ['TransferFinalized', 'LatePayment'],
           }),
       },
@@ -151,7 +161,7 @@ export function registrationSchema(rules: RegistrationRules) {
 
 export type NetworkEvent = { networkId: number; event: string };
 
-/** Every pair of network and event that a registration asks for, each once however often it is named. */
+/** All pairs of a network and an event in a registration, without duplicates. */
 export function pairsOf(registration: Registration, rules: RegistrationRules): NetworkEvent[] {
   const { networkIds, events } = namesOf(registration, rules);
   return [...networkIds].flatMap((networkId) => [...events].map((event) => ({ networkId, event })));
@@ -171,8 +181,10 @@ export const coverageSchema = z
         events: z.array(
           z.strictObject({
             event: z.string(),
-            webhooks: z.int().min(0).meta({ description: 'How many are registered; 0 is a gap.' }),
-            suspended: z.int().min(0).meta({ description: 'How many of them are suspended.' }),
+            webhooks: z.int().min(0).meta({
+              description: 'Number of webhooks for this network and event; 0 means that nothing is registered.',
+            }),
+            suspended: z.int().min(0).meta({ description: 'Number of them that are suspended.' }),
           }),
         ),
       }),
@@ -180,7 +192,7 @@ export const coverageSchema = z
   })
   .meta({
     id: 'Coverage',
-    description: 'Every known network with every known event, and any other that is registered.',
+    description: 'The number of webhooks for every known network and event kind, and for any other that is registered.',
     example: { networks: [{ networkId: 8453, events: [{ event: 'LatePayment', webhooks: 1, suspended: 0 }] }] },
   });
 

@@ -18,19 +18,19 @@ const CHECKSUM_LENGTH = 6;
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const SHAPE = new RegExp(`^${PREFIX}[0-9A-Za-z]{${BODY_LENGTH + CHECKSUM_LENGTH}}$`);
 
-/** 30 base62 characters carry 178 random bits, so a plain SHA-256 is enough at rest: there is nothing to guess. */
+/** 30 base62 characters have 178 random bits. That cannot be guessed, so the store needs no more than a SHA-256. */
 export function makeApiKey(randomBytes: (count: number) => Uint8Array): string {
   let body = '';
   while (body.length < BODY_LENGTH) {
     for (const byte of randomBytes(BODY_LENGTH)) {
-      // 248 is the largest multiple of 62 in a byte: taking more would favour the first letters.
+      // 248 is the largest multiple of 62 in a byte. Larger values would make the first characters more likely.
       if (byte < 248 && body.length < BODY_LENGTH) body += ALPHABET.charAt(byte % 62);
     }
   }
   return PREFIX + body + checksum(body);
 }
 
-/** Lets a typo, or a secret scanner, be answered without a look at the store. */
+/** Recognises a mistyped key without a query; secret scanners can do the same. */
 export function isWellFormedApiKey(key: string): boolean {
   if (!SHAPE.test(key)) return false;
   const bodyEnd = PREFIX.length + BODY_LENGTH;
@@ -41,7 +41,7 @@ export function hashApiKey(key: string): string {
   return Bun.SHA256.hash(key, 'hex');
 }
 
-/** What a list may show of a key: enough to tell two apart, too little to use. */
+/** Enough to tell two keys apart in a list, and too little to use one. */
 export function lastFour(key: string): string {
   return key.slice(-4);
 }
@@ -56,7 +56,7 @@ function checksum(body: string): string {
   return text;
 }
 
-/** What `checksum` wrote. Every request has its key checked, and reading a number takes a tenth of writing a text. */
+/** The inverse of `checksum`, for every request: reading a number takes a tenth of the time of writing a text. */
 function readNumber(key: string, start: number): number {
   let value = 0;
   for (let i = start; i < key.length; i++) value = value * 62 + (VALUES[key.charCodeAt(i)] ?? 0);

@@ -1,12 +1,12 @@
-/** One piece of a text of JSON as it is laid out; the pieces in their order are the whole text. */
+/** A part of formatted JSON. All parts in order are the whole text. */
 export type JsonPiece = { readonly kind: 'key' | 'string' | 'literal' | 'layout'; readonly text: string };
 
-/** Strings, then what opens, closes or parts, then numbers and words; the blanks between them match nothing. */
+/** Strings, then brackets and separators, then numbers and literals. Whitespace between them does not match. */
 const TOKEN = /"(?:[^"\\]|\\.)*"|[[\]{},:]|[^\s[\]{},:"]+/g;
 
 /**
- * The same text with one field a line, or null when it is no JSON. It is laid out token by token and never written anew
- * from parsed values, which would round long amounts and move keys.
+ * The same JSON with one field per line, or null when the text is not JSON. The text is formatted token by token:
+ * serializing parsed values would round long numbers and reorder keys.
  */
 export function layOutJson(text: string, indent = '  '): JsonPiece[] | null {
   return isJson(text) ? layOutTokens(text.match(TOKEN) ?? [], indent) : null;

@@ -2,7 +2,7 @@ import ipaddr from 'ipaddr.js';
 import { isPublicAddress } from './ip-address.ts';
 
 export interface PostUrlRules {
-  /** Development only: lets `http`, private addresses and local names pass. */
+  /** For development only: accepts `http`, private addresses and local names. */
   allowInsecureTargets: boolean;
 }
 
@@ -14,9 +14,9 @@ const DNS_LABEL = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
 const DNS_NAME_MAX_LENGTH = 253;
 
 /**
- * Zones that public DNS will never hold: special-use names (RFC 6761, 6762, 7686, 8375, 9476), `internal` as ICANN
- * reserved it, and those that routers and offices use at home. `test`, `example` and `invalid` are left out: they point
- * at nothing rather than at something near us, and people write them in trials and documents.
+ * Zones that never exist in public DNS: special-use names (RFC 6761, 6762, 7686, 8375, 9476), `internal`, which ICANN
+ * reserved, and those that routers and offices use. `test`, `example` and `invalid` are not listed: they never resolve
+ * to a host nearby, and people use them in tests and documentation.
  */
 const LOCAL_ZONES = [
   'localhost',
@@ -33,58 +33,58 @@ const LOCAL_ZONES = [
   'alt',
 ];
 
-/** What is wrong with a postUrl and how to mend it, or null when it is fine. */
+/** What is wrong with a postUrl and how to fix it, or null when it is valid. */
 export function postUrlError(raw: string, rules: PostUrlRules): string | null {
-  // The raw text comes first: a URL parser drops CR, LF and TAB and turns backslashes into slashes without a word.
-  return textFault(raw) ?? parsedFault(raw, rules);
+  // The text is checked before it is parsed: the parser silently drops CR, LF and TAB and replaces backslashes.
+  return textError(raw) ?? urlError(raw, rules);
 }
 
-/** The port that will be dialled, also where the URL leaves it to the scheme. */
+/** The port to connect to, which the scheme implies when the URL has none. */
 export function portOf(url: URL): string {
   return url.port || (url.protocol === 'https:' ? '443' : '80');
 }
 
-/** The address in a hostname as the URL parser writes it (`127.0.0.1`, `[::1]` without its brackets), or null for a name. */
+/** The IP address in a parsed hostname (`127.0.0.1`, or `::1` for `[::1]`), or null when it is a name. */
 export function addressLiteralOf(hostname: string): string | null {
   if (hostname.startsWith('[')) return hostname.slice(1, -1);
   return ipaddr.IPv4.isValidFourPartDecimal(hostname) ? hostname : null;
 }
 
-function textFault(raw: string): string | null {
+function textError(raw: string): string | null {
   if (raw === '') return 'is empty; give an absolute URL such as https://example.com/hook';
   if (raw.length > POST_URL_MAX_LENGTH) {
     return `has ${raw.length} characters; give a URL of at most ${POST_URL_MAX_LENGTH}`;
   }
   if (!PRINTABLE_ASCII.test(raw)) {
-    return 'has a space, a control or a non-ASCII character; percent-encode it, and write an international host in its xn-- form';
+    return 'has a space, a control character or a non-ASCII character; percent-encode it, or use the xn-- form in a host name';
   }
-  if (raw.includes('\\')) return 'has a backslash; write / between the parts of the path, or %5C for a literal one';
-  if (raw.includes('#')) return 'has a fragment, which is never sent; leave out the # and all after it';
+  if (raw.includes('\\')) return 'has a backslash; use / to separate path segments, or %5C for a literal backslash';
+  if (raw.includes('#')) return 'has a fragment, which is never sent; remove the # and everything after it';
   return null;
 }
 
-function parsedFault(raw: string, rules: PostUrlRules): string | null {
+function urlError(raw: string, rules: PostUrlRules): string | null {
   const written = SCHEME_AND_AUTHORITY.exec(raw);
   const url = URL.parse(raw);
   if (written === null || url === null) {
-    return 'is not an absolute URL; write it in full, such as https://example.com/hook';
+    return 'is not an absolute URL; give one such as https://example.com/hook';
   }
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && rules.allowInsecureTargets)) {
-    return schemeFault(rules);
+    return schemeError(rules);
   }
-  // Looked for in the text, since an empty user name leaves no trace in the parsed URL.
-  if (written[2]?.includes('@')) return 'has user information; leave out everything before the host, up to the @';
-  if (url.port === '0') return 'has port 0, which cannot be dialled; give a port from 1 to 65535 or leave it out';
-  return hostFault(url.hostname, rules);
+  // Checked in the text, because an empty user name leaves no trace in the parsed URL.
+  if (written[2]?.includes('@')) return 'has user information; remove everything up to the @';
+  if (url.port === '0') return 'has port 0, which cannot be connected to; give a port from 1 to 65535 or none';
+  return hostError(url.hostname, rules);
 }
 
-function schemeFault(rules: PostUrlRules): string {
+function schemeError(rules: PostUrlRules): string {
   const schemes = rules.allowInsecureTargets ? 'https:// or http://' : 'https://';
   return `has a scheme that is not accepted; give a URL that begins with ${schemes}`;
 }
 
-/** The parser has turned every spelling of an address (decimal, octal, hex, short, encoded) into one by now. */
-function hostFault(hostname: string, rules: PostUrlRules): string | null {
+/** By now the parser has normalised every spelling of an address: decimal, octal, hex, short or encoded. */
+function hostError(hostname: string, rules: PostUrlRules): string | null {
   const address = addressLiteralOf(hostname);
   if (address !== null) {
     if (rules.allowInsecureTargets || isPublicAddress(address)) return null;
@@ -93,7 +93,7 @@ function hostFault(hostname: string, rules: PostUrlRules): string | null {
   const name = withoutTrailingDot(hostname);
   const labels = name.split('.');
   if (name.length > DNS_NAME_MAX_LENGTH || !labels.every((label) => DNS_LABEL.test(label))) {
-    return 'has a host that is not a DNS name; give one of letters, digits and hyphens, such as hooks.example.com';
+    return 'has a host that is not a DNS name; use letters, digits and hyphens, as in hooks.example.com';
   }
   if (!rules.allowInsecureTargets && (labels.length === 1 || isInLocalZone(name))) {
     return 'points to a name that exists only on a local network; give a host that can be reached over the internet';

@@ -1,4 +1,4 @@
-/** How long old secrets may go on signing beside a new one. Apart from the schemas, which a browser should not load. */
+/** How long previous secrets stay valid after a rotation. In its own file, so that a browser does not load schemas. */
 
 export const MAX_OVERLAP_HOURS = 168;
 export const DEFAULT_OVERLAP_HOURS = 24;
