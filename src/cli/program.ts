@@ -25,10 +25,10 @@ import { addWebhooks } from './server/webhooks.ts';
 import { EXIT } from './terminal/command-error.ts';
 import { PAYBELL } from './terminal/invocation.ts';
 
-/** In the order in which the help lists them: what a command works on is the first thing to know about it. */
+/** The commands by what they work on, in the order of the help. */
 const GROUPS = {
   'Run the service:': [addServe, addDoctor, addReady],
-  'Speak to a server, by PAYBELL_URL and a key or by what login stored:': [
+  'Call a server, with PAYBELL_URL and a key or with a profile that login stored:': [
     addLogin,
     addWebhooks,
     addEvents,
@@ -38,7 +38,7 @@ const GROUPS = {
     addPlay,
   ],
   'Receive on this machine:': [addListen],
-  'Operate its store, by DATABASE_URL; no server and no key are needed:': [
+  'Operate the store, with DATABASE_URL; these need no server and no key:': [
     addEntities,
     addKeys,
     addAudit,
@@ -51,11 +51,11 @@ const GROUPS = {
   ],
 };
 
-/** Runs one command and answers the exit code: 0 success, 1 failure, 2 wrong usage or settings. */
+/** Runs one command and returns the exit code: 0 for success, 1 for failure, 2 for wrong usage or settings. */
 export async function run(args: readonly string[]): Promise<number> {
   try {
     const program = createProgram();
-    await program.parseAsync(leadsNowhere(program, args) ? withoutHelp(args) : args, { from: 'user' });
+    await program.parseAsync(isUnknownCommand(program, args) ? withoutHelp(args) : args, { from: 'user' });
     return EXIT.success;
   } catch (error) {
     return reportFailure(error);
@@ -63,12 +63,12 @@ export async function run(args: readonly string[]): Promise<number> {
 }
 
 export function createProgram(): Command {
-  // Settings that subcommands inherit have to be made before the subcommands are added.
+  // Subcommands inherit only what is configured before they are added.
   const program = new Command(PAYBELL)
     .description('Webhooks for crypto payments')
     .version(version)
     .exitOverride()
-    .showHelpAfterError('(add --help for the options)')
+    .showHelpAfterError('(see --help)')
     .showSuggestionAfterError();
   for (const [heading, commands] of Object.entries(GROUPS)) {
     program.commandsGroup(heading);
@@ -78,8 +78,7 @@ export function createProgram(): Command {
   return program.commandsGroup('Help:').helpCommand('help [command]', 'show the help of a command');
 }
 
-/** Whether the words before any option name a command that there is not. */
-function leadsNowhere(program: Command, args: readonly string[]): boolean {
+function isUnknownCommand(program: Command, args: readonly string[]): boolean {
   let command = program;
   for (const word of args) {
     if (word.startsWith('-') || command.commands.length === 0) return false;
@@ -90,7 +89,7 @@ function leadsNowhere(program: Command, args: readonly string[]): boolean {
   return false;
 }
 
-/** Asked for the help of a command that there is not, Commander would show another's and call it a success. */
+/** For an unknown command with --help, Commander would show the parent's help and exit with 0. */
 function withoutHelp(args: readonly string[]): string[] {
   return args.filter((word) => word !== '--help' && word !== '-h');
 }

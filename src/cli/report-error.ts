@@ -6,16 +6,14 @@ import { StoreUnavailableError } from '../store/database/database.ts';
 import { SchemaTooNewError } from '../store/database/migrate.ts';
 import { PendingMigrationsError } from '../store/open-store.ts';
 import { SecretKeyError } from '../store/tenants/secret-box.ts';
-import { explainRefusal } from './server/explain-problem.ts';
+import { explainClientError } from './server/explain-error.ts';
 import { CommandError, EXIT, ReportedFailure } from './terminal/command-error.ts';
 import { PAYBELL } from './terminal/invocation.ts';
 import { printError } from './terminal/output.ts';
 
-const EXPECTED = [DomainError, SchemaTooNewError, SecretKeyError];
-
-/** Says what went wrong and answers the exit code. */
+/** Prints what went wrong and returns the exit code. */
 export function reportFailure(error: unknown): number {
-  // Commander has printed its own message by now.
+  // Commander has printed its own message already.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.success : EXIT.usage;
   if (error instanceof ReportedFailure) return EXIT.failure;
   if (error instanceof CommandError) {
@@ -28,16 +26,19 @@ export function reportFailure(error: unknown): number {
     for (const { setting, message } of error.errors) process.stderr.write(`  ${setting} ${message}\n`);
     return EXIT.usage;
   }
-  printError(wordsFor(error));
+  printError(explain(error));
   return EXIT.failure;
 }
 
-function wordsFor(error: unknown): string {
-  if (error instanceof PaybellError) return explainRefusal(error);
+/** A stack is printed only for errors that are not expected. */
+function explain(error: unknown): string {
+  if (error instanceof PaybellError) return explainClientError(error);
   if (error instanceof StoreUnavailableError) {
-    return `the store does not answer: ${error.message}. Check DATABASE_URL and that the database is up.`;
+    return `the store is unavailable: ${error.message}. Check DATABASE_URL, and that the database is running.`;
   }
   if (error instanceof PendingMigrationsError) return `${error.message}. Apply them with: ${PAYBELL} migrate`;
-  if (EXPECTED.some((kind) => error instanceof kind)) return (error as Error).message;
+  if (error instanceof DomainError || error instanceof SchemaTooNewError || error instanceof SecretKeyError) {
+    return error.message;
+  }
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

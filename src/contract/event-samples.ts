@@ -1,4 +1,4 @@
-import type { EventKind } from '../domain/event-kinds.ts';
+import { type EventKind, isEventKind } from '../domain/event-kinds.ts';
 import type { FieldsOf } from './event-payloads.ts';
 
 /** A realistic payload of every event kind, for test requests and the documentation. */
@@ -84,10 +84,37 @@ const SAMPLES: { [Kind in EventKind]: Sample<Kind> } = {
   LatePayment: (a, nowS) => ({ ...transfer(a), status: 'late', dateDue: nowS - 86_400, daysLate: 1 }),
 };
 
+type Envelope<Kind extends string> = {
+  eventId: string;
+  event: Kind;
+  networkId: number;
+  network: string;
+  dateCreated: number;
+};
+
+/** The payload of a sample; a union where `Kind` is one. */
+export type SampleOf<Kind extends EventKind> = { [Each in Kind]: Envelope<Each> & FieldsOf<Each> }[Kind];
+
+export function sampleOf<Kind extends EventKind>(
+  kind: Kind,
+  networkId: number,
+  eventId: string,
+  nowS: number,
+): SampleOf<Kind> {
+  const sample: Sample<Kind> = SAMPLES[kind];
+  return { ...envelope(kind, networkId, eventId, nowS), ...sample(addressesOn(networkId), nowS) };
+}
+
 /** The payload for an event name. An extra event has only the fields that all payloads have. */
 export function sampleEvent(event: string, networkId: number, eventId: string, nowS: number): SampleEvent {
-  const addresses = isSolana(networkId) ? SOLANA_LIKE : ETHEREUM_LIKE;
-  const sample: Sample | undefined = Object.hasOwn(SAMPLES, event) ? SAMPLES[event as EventKind] : undefined;
-  const common = { eventId, event, networkId, network: caip2(networkId), dateCreated: nowS };
-  return { ...common, ...sample?.(addresses, nowS) };
+  if (isEventKind(event)) return sampleOf(event, networkId, eventId, nowS);
+  return envelope(event, networkId, eventId, nowS);
+}
+
+function envelope<Kind extends string>(event: Kind, networkId: number, eventId: string, nowS: number): Envelope<Kind> {
+  return { eventId, event, networkId, network: caip2(networkId), dateCreated: nowS };
+}
+
+function addressesOn(networkId: number): Addresses {
+  return isSolana(networkId) ? SOLANA_LIKE : ETHEREUM_LIKE;
 }

@@ -12,6 +12,11 @@ export const PERMISSIONS = [
 
 export type Permission = (typeof PERMISSIONS)[number];
 
+export function isPermission(name: string): name is Permission {
+  const names: readonly string[] = PERMISSIONS;
+  return names.includes(name);
+}
+
 const PREFIX = 'pbk_';
 const BODY_LENGTH = 30;
 const CHECKSUM_LENGTH = 6;

@@ -13,3 +13,8 @@ export type EventKind = (typeof EVENT_KINDS)[number];
 
 /** The form of a name in `EXTRA_EVENTS`. */
 export const EVENT_NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
+
+export function isEventKind(name: string): name is EventKind {
+  const kinds: readonly string[] = EVENT_KINDS;
+  return kinds.includes(name);
+}

@@ -77,7 +77,7 @@ describe('help', () => {
     const { stdout } = await paybell(['--help']);
     const group = (heading: string) =>
       [...(stdout.split(`${heading}\n`)[1]?.split('\n\n')[0] ?? '').matchAll(/^ {2}(\w+)/gm)].map(([, name]) => name);
-    expect(group('Speak to a server, by PAYBELL_URL and a key or by what login stored:')).toEqual([
+    expect(group('Call a server, with PAYBELL_URL and a key or with a profile that login stored:')).toEqual([
       'login',
       'logout',
       'whoami',
@@ -88,7 +88,7 @@ describe('help', () => {
       'tail',
       'play',
     ]);
-    expect(group('Operate its store, by DATABASE_URL; no server and no key are needed:')).toEqual([
+    expect(group('Operate the store, with DATABASE_URL; these need no server and no key:')).toEqual([
       'entities',
       'keys',
       'audit',
@@ -133,13 +133,13 @@ describe('a misspelt setting', () => {
       DATBASE_URL: 'sqlite:./elsewhere.db',
     });
     expect(exitCode).toBe(0);
-    expect(stderr).toBe('warning DATBASE_URL is no setting and is not read; if DATABASE_URL is meant, rename it\n');
+    expect(stderr).toBe('warning DATBASE_URL is not a setting and is ignored; did you mean DATABASE_URL?\n');
     expect(JSON.parse(stdout)).toHaveProperty('entityId');
   });
 
   test('is named by serve in its log', async () => {
     const served = await servePaybell(folder.path, { RETENTIN: '90d' });
     const { stdout } = await served.stop();
-    expect(stdout).toContain('"RETENTIN is no setting and is not read; if RETENTION is meant, rename it"');
+    expect(stdout).toContain('"RETENTIN is not a setting and is ignored; did you mean RETENTION?"');
   });
 });

@@ -3,40 +3,41 @@ import { dirname, resolve } from 'node:path';
 import type { Config } from '../../config.ts';
 import { showBytes } from '../formats/amounts.ts';
 import { PAYBELL } from '../terminal/invocation.ts';
-import { type Finding, fault, ok, warning } from './finding.ts';
+import { type Finding, failure, ok, warning } from './finding.ts';
 
-const FAULT_BYTES = 64 * 1024 ** 2;
+const ERROR_BYTES = 64 * 1024 ** 2;
 const WARNING_BYTES = 1024 ** 3;
-/** Folded into the file at every few megabytes, unless something keeps reading from an old moment. */
-const LONG_WAL_BYTES = 256 * 1024 ** 2;
+/** SQLite checkpoints the write-ahead log every few megabytes, unless a long read keeps it from doing so. */
+const LARGE_WAL_BYTES = 256 * 1024 ** 2;
 
-/** Of the machine that the store is on, which only with SQLite is this one. */
+/** The free space of the SQLite store's disk. The disk of a PostgreSQL server cannot be seen from here. */
 export function checkDisk({ DATABASE_URL }: Config): Finding {
-  if (DATABASE_URL.engine === 'postgres')
-    return ok('disk', 'that of the PostgreSQL server, which cannot be seen from here');
+  if (DATABASE_URL.engine === 'postgres') {
+    return ok('disk', 'not checked: the disk of the PostgreSQL server cannot be seen from here');
+  }
   const folder = nearestFolder(DATABASE_URL.file);
   try {
     accessSync(folder, constants.W_OK);
   } catch {
-    return fault(
+    return failure(
       'disk',
-      `${folder} cannot be written to`,
-      `Give it to the user that runs Paybell, or set DATABASE_URL.`,
+      `${folder} is not writable`,
+      'Make it writable for the user that runs Paybell, or set DATABASE_URL.',
     );
   }
   const { bavail, bsize } = statfsSync(folder);
   const freeBytes = bavail * bsize;
-  const found = `${showBytes(freeBytes)} are free at ${folder}`;
-  const mend = `Make room, or shorten RETENTION and run: ${PAYBELL} prune`;
-  if (freeBytes < FAULT_BYTES) return fault('disk', found, mend);
-  if (freeBytes < WARNING_BYTES) return warning('disk', found, mend);
+  const found = `${showBytes(freeBytes)} free in ${folder}`;
+  const fix = `Free some space, or shorten RETENTION and run: ${PAYBELL} prune`;
+  if (freeBytes < ERROR_BYTES) return failure('disk', found, fix);
+  if (freeBytes < WARNING_BYTES) return warning('disk', found, fix);
   const walBytes = statSync(`${DATABASE_URL.file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
-  if (walBytes < LONG_WAL_BYTES) return ok('disk', found);
-  const open = 'End whatever has the store open and reads for long: it is folded into the file after that.';
-  return warning('disk', `the log beside the store has grown to ${showBytes(walBytes)}`, open);
+  if (walBytes < LARGE_WAL_BYTES) return ok('disk', found);
+  const closeReaders = 'Close programs that keep reading from the store; SQLite then shrinks the log.';
+  return warning('disk', `the write-ahead log has grown to ${showBytes(walBytes)}`, closeReaders);
 }
 
-/** A store that is not there yet has its folders made when it is. */
+/** The folders of a store are created with it, so the nearest existing one is checked. */
 function nearestFolder(file: string): string {
   let folder = dirname(resolve(file));
   while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder);

@@ -5,15 +5,15 @@ import { ReportedFailure } from '../terminal/command-error.ts';
 import { paint, printJson, printLine } from '../terminal/output.ts';
 import { checkLoopbackDelivery } from './delivery.ts';
 import { checkDisk } from './disk.ts';
-import { type Finding, fault } from './finding.ts';
+import { type Finding, failure } from './finding.ts';
 import { checkBacklog, checkRetention, checkSpace } from './growth.ts';
 import { checkSettings } from './settings.ts';
-import { checkClock, checkSchema, checkSecretKey, openStoreToLook } from './store.ts';
+import { checkClock, checkSchema, checkSecretKey, openForInspection } from './store.ts';
 
 export function addDoctor(program: Command): void {
   program
     .command('doctor')
-    .description('look at everything that the service needs, and say how to mend what is wrong; changes nothing')
+    .description('check everything that the service needs, and say how to fix problems; changes nothing')
     .option('--json', 'print JSON')
     .action(examine);
 }
@@ -25,10 +25,10 @@ async function examine({ json }: { json?: boolean }): Promise<void> {
     if (!json) printFinding(finding);
   }
   const settingsOnly = findings.every(({ check }) => check === 'settings');
-  if (!json && settingsOnly) printLine(paint('Everything else is looked at once the settings can be used.', 'dim'));
-  const isWell = findings.every(({ state }) => state !== 'fault');
-  if (json) printJson({ ok: isWell, checks: findings });
-  if (!isWell) throw new ReportedFailure();
+  if (!json && settingsOnly) printLine(paint('The other checks run once the settings are valid.', 'dim'));
+  const isHealthy = findings.every(({ state }) => state !== 'error');
+  if (json) printJson({ ok: isHealthy, checks: findings });
+  if (!isHealthy) throw new ReportedFailure();
 }
 
 async function* allFindings(): AsyncGenerator<Finding> {
@@ -37,7 +37,7 @@ async function* allFindings(): AsyncGenerator<Finding> {
   if (config === null) return;
   yield checkDisk(config);
   yield await checkLoopbackDelivery(config);
-  const { db, finding } = await openStoreToLook(config);
+  const { db, finding } = await openForInspection(config);
   yield finding;
   if (db === null) return;
   try {
@@ -47,7 +47,7 @@ async function* allFindings(): AsyncGenerator<Finding> {
   }
 }
 
-/** What a schema that is not up to date lacks cannot be looked at. */
+/** The other checks read tables that an older schema may lack. */
 async function* storeFindings(db: Database, config: Config): AsyncGenerator<Finding> {
   const checks = {
     clock: () => checkClock(db),
@@ -62,18 +62,14 @@ async function* storeFindings(db: Database, config: Config): AsyncGenerator<Find
   for (const [name, check] of Object.entries(checks)) {
     yield await check().catch((error) => {
       if (!(error instanceof Error)) throw error;
-      return fault(
-        name,
-        `it could not be looked at: ${error.message}`,
-        'See whether the store answers, and try again.',
-      );
+      return failure(name, `the check failed: ${error.message}`, 'Check that the database is running, and try again.');
     });
   }
 }
 
-const COLOURS = { ok: 'green', warning: 'yellow', fault: 'red' } as const;
+const COLOURS = { ok: 'green', warning: 'yellow', error: 'red' } as const;
 
-function printFinding({ check, state, found, mend }: Finding): void {
+function printFinding({ check, state, found, fix }: Finding): void {
   printLine(`${paint(state.padEnd(7), COLOURS[state])}  ${check.padEnd(17)}  ${found}`);
-  if (mend !== null) printLine(`${' '.repeat(28)}${paint('→', COLOURS[state])} ${mend}`);
+  if (fix !== null) printLine(`${' '.repeat(28)}${paint('→', COLOURS[state])} ${fix}`);
 }

@@ -1,14 +1,14 @@
-/** What one check of `paybell doctor` came to. A fault keeps the service from doing its work; a warning will, one day. */
-export type Finding = { check: string; state: 'ok' | 'warning' | 'fault'; found: string; mend: string | null };
+/** The result of one check. An error keeps the service from working; a warning will, if nothing is done about it. */
+export type Finding = { check: string; state: 'ok' | 'warning' | 'error'; found: string; fix: string | null };
 
 export function ok(check: string, found: string): Finding {
-  return { check, state: 'ok', found, mend: null };
+  return { check, state: 'ok', found, fix: null };
 }
 
-export function warning(check: string, found: string, mend: string): Finding {
-  return { check, state: 'warning', found, mend };
+export function warning(check: string, found: string, fix: string): Finding {
+  return { check, state: 'warning', found, fix };
 }
 
-export function fault(check: string, found: string, mend: string): Finding {
-  return { check, state: 'fault', found, mend };
+export function failure(check: string, found: string, fix: string): Finding {
+  return { check, state: 'error', found, fix };
 }

@@ -1,38 +1,38 @@
 import { type Config, ConfigError, loadConfig, SETTING_NAMES } from '../../config.ts';
 import { misspeltSettings } from '../operator/misspelt-settings.ts';
-import { type Finding, fault, ok, warning } from './finding.ts';
+import { type Finding, failure, ok, warning } from './finding.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Null when they cannot be used: then no other check would look at what is meant. */
+/** `config` is null when a setting is invalid: the other checks would look at the wrong things. */
 export function checkSettings(environment: Environment): { config: Config | null; findings: Finding[] } {
   try {
     const config = loadConfig(environment);
     const given = SETTING_NAMES.filter((name) => environment[name]).length;
-    const known = ok('settings', `${given} given, ${SETTING_NAMES.length - given} by default`);
-    return { config, findings: [known, ...doubtful(config, environment)] };
+    const known = ok('settings', `${given} set, ${SETTING_NAMES.length - given} at their defaults`);
+    return { config, findings: [known, ...suspicious(config, environment)] };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const findings = error.errors.map(({ setting, message }) =>
-      fault('settings', `${setting} is not usable`, `${setting} ${message}`),
+      failure('settings', `${setting} is invalid`, `${setting} ${message}`),
     );
     return { config: null, findings };
   }
 }
 
-function doubtful(config: Config, environment: Environment): Finding[] {
+function suspicious(config: Config, environment: Environment): Finding[] {
   const findings: Finding[] = [];
   if (config.ALLOW_INSECURE_TARGETS && !isLoopback(config.HOST)) {
     findings.push(
       warning(
         'settings',
-        `ALLOW_INSECURE_TARGETS is true, and HOST is ${config.HOST}`,
-        'Unset ALLOW_INSECURE_TARGETS: with it, registrations reach private addresses of this network.',
+        `ALLOW_INSECURE_TARGETS is true while HOST is ${config.HOST}`,
+        'Unset ALLOW_INSECURE_TARGETS: it lets webhooks reach private addresses of this network.',
       ),
     );
   }
   for (const { name, meant } of misspeltSettings(environment)) {
-    findings.push(warning('settings', `${name} is no setting`, `If ${meant} is meant, rename it.`));
+    findings.push(warning('settings', `${name} is not a setting and is ignored`, `Did you mean ${meant}?`));
   }
   return findings;
 }

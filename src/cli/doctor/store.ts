@@ -11,69 +11,70 @@ import { keyFileOf } from '../../store/tenants/secret-key.ts';
 import { checkSecretsOpen, hasSecrets } from '../../store/tenants/secrets.ts';
 import { showBytes, showDuration } from '../formats/amounts.ts';
 import { PAYBELL } from '../terminal/invocation.ts';
-import { type Finding, fault, ok, warning } from './finding.ts';
+import { type Finding, failure, ok, warning } from './finding.ts';
 
 const SLOW_MS = 100;
-/** Due times are by the database's clock and signatures by ours, and receivers refuse posts that are minutes off. */
+/** Due times use the clock of the database, signatures that of this machine, and receivers reject old signatures. */
 const CLOCK_WARNING_MS = 2_000;
-const CLOCK_FAULT_MS = 60_000;
+const CLOCK_ERROR_MS = 60_000;
 
-/** Opened without changing it: a doctor makes no store and applies no migration. */
-export async function openStoreToLook({ DATABASE_URL }: Config): Promise<{ db: Database | null; finding: Finding }> {
+/** Opens the store without creating or migrating it. */
+export async function openForInspection({ DATABASE_URL }: Config): Promise<{ db: Database | null; finding: Finding }> {
   const name = describeTarget(DATABASE_URL);
   if (DATABASE_URL.engine === 'sqlite' && !existsSync(DATABASE_URL.file)) {
     const finding = warning(
       'store',
-      `${name} is not there yet`,
-      'paybell serve makes it, unless DATABASE_URL is wrong.',
+      `${name} does not exist yet`,
+      `${PAYBELL} serve creates it, unless DATABASE_URL is wrong.`,
     );
     return { db: null, finding };
   }
   try {
     const db = await openDatabase(DATABASE_URL);
-    return { db, finding: await checkAnswers(db, name) };
+    return { db, finding: await checkAccess(db, name) };
   } catch (error) {
-    return { db: null, finding: storeFault(name, error) };
+    return { db: null, finding: storeFailure(name, error) };
   }
 }
 
-async function checkAnswers(db: Database, name: string): Promise<Finding> {
+async function checkAccess(db: Database, name: string): Promise<Finding> {
   try {
     const startedAtMs = performance.now();
     await db.get('select 1 as up');
     const tookMs = performance.now() - startedAtMs;
-    // Begins to write and changes nothing: a read-only file, disk or replica shows only then.
+    // A write that changes nothing, because a read-only file, disk or replica fails only then.
     await db
       .transaction((queries) => queries.run('update entities set revision = revision where 1 = 0'))
       .catch((error) => {
         if (error instanceof StoreUnavailableError) throw error;
       });
-    const found = `${name} answers in ${tookMs.toFixed(1)} ms and takes ${showBytes(await storeBytes(db))}`;
+    const found = `${name} responds in ${tookMs.toFixed(1)} ms, ${showBytes(await storeBytes(db))}`;
     if (tookMs < SLOW_MS) return ok('store', found);
-    return warning('store', found, 'Bring the database nearer, or give its machine more to work with.');
+    return warning('store', found, 'Move the database closer to this machine, or give it more resources.');
   } catch (error) {
-    return storeFault(name, error);
+    return storeFailure(name, error);
   }
 }
 
-function storeFault(name: string, error: unknown): Finding {
+function storeFailure(name: string, error: unknown): Finding {
   if (!(error instanceof Error)) throw error;
-  const mend = 'Check DATABASE_URL, that the database is up, and that this user may write to it.';
-  return fault('store', `${name}: ${error.message}`, mend);
+  const fix = 'Check DATABASE_URL, that the database is running, and that this user may write to it.';
+  return failure('store', `${name}: ${error.message}`, fix);
 }
 
 export async function checkSchema(db: Database, { AUTO_MIGRATE }: Config): Promise<Finding> {
   try {
     const pending = await pendingMigrations(db);
     const newest = MIGRATIONS.at(-1)?.version ?? 0;
-    if (pending.length === 0) return ok('schema', `version ${newest}, as this release has it`);
-    const found = `version ${newest - pending.length}, and this release has ${newest}`;
-    if (AUTO_MIGRATE)
-      return warning('schema', found, 'The next paybell serve brings it up to date; take a backup first.');
-    return fault('schema', found, `Take a backup, then: ${PAYBELL} migrate`);
+    if (pending.length === 0) return ok('schema', `version ${newest}, up to date`);
+    const found = `version ${newest - pending.length}, but this release needs ${newest}`;
+    if (AUTO_MIGRATE) {
+      return warning('schema', found, `The next ${PAYBELL} serve migrates it. Take a backup first.`);
+    }
+    return failure('schema', found, `Take a backup, then: ${PAYBELL} migrate`);
   } catch (error) {
     if (!(error instanceof SchemaTooNewError)) throw error;
-    return fault('schema', error.message, 'Start the newer release, or restore a backup from before the upgrade.');
+    return failure('schema', error.message, 'Run the newer release, or restore a backup from before the upgrade.');
   }
 }
 
@@ -85,14 +86,14 @@ export async function checkClock(db: Database): Promise<Finding> {
     'select max(applied_at) as applied_at from schema_migrations',
   );
   const behindMs = Number(newest?.applied_at ?? 0) * 1000 - askedAtMs;
-  const mend = 'Set the clock of both machines by NTP.';
-  if (behindMs > CLOCK_FAULT_MS) {
-    return fault('clock', `it is ${showDuration(behindMs)} before the store was last migrated`, mend);
+  const fix = 'Synchronize the clocks of both machines with NTP.';
+  if (behindMs > CLOCK_ERROR_MS) {
+    return failure('clock', `this machine is ${showDuration(behindMs)} behind the last migration of the store`, fix);
   }
   const apartMs = Math.abs(offMs);
-  const found = `ours and the database's are ${showDuration(apartMs)} apart`;
-  if (apartMs > CLOCK_FAULT_MS) return fault('clock', found, mend);
-  return apartMs > CLOCK_WARNING_MS ? warning('clock', found, mend) : ok('clock', found);
+  const found = `${showDuration(apartMs)} apart from the clock of the database`;
+  if (apartMs > CLOCK_ERROR_MS) return failure('clock', found, fix);
+  return apartMs > CLOCK_WARNING_MS ? warning('clock', found, fix) : ok('clock', found);
 }
 
 export async function checkSecretKey(db: Database, config: Config): Promise<Finding> {
@@ -101,23 +102,23 @@ export async function checkSecretKey(db: Database, config: Config): Promise<Find
     const sealed = await hasSecrets(db);
     const key = config.SECRET_KEY ?? (file === null ? null : readKeyFile(file));
     if (key === null) {
-      if (!sealed) return ok('secret key', 'nothing is sealed yet; it is made with the first entity');
-      return fault('secret key', `${file} is missing`, 'Put the file back from a backup, or set SECRET_KEY.');
+      if (!sealed) return ok('secret key', 'not needed yet: no secret is stored');
+      return failure('secret key', `${file} is missing`, 'Restore the file from a backup, or set SECRET_KEY.');
     }
     await checkSecretsOpen(db, new SecretBox(key));
-    return file === null ? ok('secret key', 'SECRET_KEY opens what is stored') : checkKeyFile(file);
+    return file === null ? ok('secret key', 'SECRET_KEY decrypts the stored secrets') : checkKeyFile(file);
   } catch (error) {
     if (!(error instanceof SecretKeyError)) throw error;
-    return fault(
+    return failure(
       'secret key',
-      'it does not open what is stored',
-      'Set SECRET_KEY to the key of this store, or put its file back.',
+      'it does not decrypt the stored secrets',
+      'Set SECRET_KEY to the key of this store, or restore its key file.',
     );
   }
 }
 
 function checkKeyFile(file: string): Finding {
   const readableByOthers = process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0;
-  if (!readableByOthers) return ok('secret key', `${file} opens what is stored`);
-  return warning('secret key', `${file} can be read by others`, `chmod 600 ${file}`);
+  if (!readableByOthers) return ok('secret key', `${file} decrypts the stored secrets`);
+  return warning('secret key', `${file} is readable by others`, `chmod 600 ${file}`);
 }

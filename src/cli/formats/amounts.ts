@@ -1,6 +1,6 @@
 const BYTE_UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
 
-/** To three digits at the most, which is as much as anybody compares. */
+/** With at most three significant digits. */
 export function showBytes(bytes: number): string {
   let value = bytes;
   let unit = 0;
@@ -18,8 +18,13 @@ const DURATION_UNITS = [
   ['s', 1_000],
 ] as const;
 
-/** In the unit in which people say it, rounded down. */
+/** In the largest unit that fits, rounded down. */
 export function showDuration(ms: number): string {
   const [unit, unitMs] = DURATION_UNITS.find(([, size]) => ms >= size) ?? (['ms', 1] as const);
   return `${Math.floor(ms / unitMs)} ${unit}`;
+}
+
+/** `1 webhook`, `2 webhooks`. */
+export function showCount(count: number, singular: string, plural = `${singular}s`): string {
+  return `${count} ${count === 1 ? singular : plural}`;
 }

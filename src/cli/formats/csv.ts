@@ -1,4 +1,4 @@
-/** Comma-separated values by RFC 4180, for values that hold no line break: so a line is always a whole record. */
+/** Comma-separated values (RFC 4180) without line breaks in a value, so that every line is a whole record. */
 
 const CELL = /(?:"((?:[^"]|"")*)"|([^",]*))(,|$)/y;
 
@@ -6,7 +6,7 @@ export function toCsvLine(cells: readonly string[]): string {
   return cells.map((cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(',');
 }
 
-/** Answers null when a quote stands where none may, or is not closed. */
+/** Null when a quote is misplaced or not closed. */
 export function parseCsvLine(line: string): string[] | null {
   const cells: string[] = [];
   CELL.lastIndex = 0;

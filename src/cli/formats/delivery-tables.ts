@@ -1,24 +1,35 @@
+import { attemptErrorText } from '../../contract/attempt-error-text.ts';
 import type { DeliveryDetail, DeliveryView, Redelivery } from '../../contract/deliveries.ts';
-import { paint, printable, printFields, printLine, printTable, printTotal, showDate } from '../terminal/output.ts';
+import {
+  paint,
+  printable,
+  printFields,
+  printJson,
+  printLine,
+  printTable,
+  printTotal,
+  showDate,
+} from '../terminal/output.ts';
+import { showCount } from './amounts.ts';
 
-/** Deliveries as people read them, whether they came from the store or over HTTP. */
+/** Deliveries as people read them, whether they come from the store or over HTTP. */
 
-const RESPONSE_SHOWN = 40;
+const MAX_BODY_SHOWN = 40;
 
 export function printDeliveries({ totalResults, deliveries }: { totalResults: number; deliveries: DeliveryView[] }) {
   printTable(
-    ['delivery-id', 'event', 'status', 'attempts', 'last answer', 'created', 'next attempt', 'url'],
+    ['delivery-id', 'event', 'status', 'attempts', 'last result', 'created', 'next attempt', 'url'],
     deliveries.map((delivery) => [
       delivery.deliveryId,
       delivery.event,
       paintStatus(delivery.status),
       String(delivery.attempts),
-      answerOf(delivery),
+      showLastResult(delivery),
       showDate(delivery.dateCreated),
       showDate(delivery.dateNextAttempt),
       delivery.postUrl,
     ]),
-    'No such deliveries.',
+    'No deliveries match.',
   );
   printTotal(totalResults, deliveries.length);
 }
@@ -36,32 +47,39 @@ export function printDelivery(delivery: DeliveryDetail): void {
   });
   printLine();
   printTable(
-    ['attempt', 'kind', 'started', 'ms', 'answer', 'response', 'url'],
+    ['attempt', 'kind', 'started', 'ms', 'result', 'response body', 'url'],
     delivery.attemptLog.map((attempt) => [
       String(attempt.attempt),
       attempt.kind,
       new Date(attempt.startedAtMs).toISOString(),
       String(attempt.durationMs),
-      String(attempt.statusCode ?? attempt.error),
+      showResult(attempt.statusCode, attempt.error),
       printable(attempt.response ?? '')
         .replace(/\s+/g, ' ')
-        .slice(0, RESPONSE_SHOWN),
+        .slice(0, MAX_BODY_SHOWN),
       attempt.postUrl,
     ]),
-    'Not attempted yet.',
+    'No attempts yet.',
   );
 }
 
-export function printCountOfDeliveries(totalResults: number): void {
-  printLine(`${totalResults} ${totalResults === 1 ? 'delivery' : 'deliveries'} would be sent again.`);
+/** What `redeliver --dry-run` prints. */
+export function printRedeliveryCount(totalResults: number, json: boolean): void {
+  if (json) printJson({ totalResults });
+  else printLine(`${showCount(totalResults, 'delivery', 'deliveries')} would be sent again.`);
 }
 
 export function printRedelivery({ queued, sent, delivered, skipped }: Redelivery): void {
   printLine(`${queued} queued, ${sent} sent, ${delivered} delivered, ${skipped} skipped.`);
 }
 
-export function answerOf(delivery: DeliveryView): string {
-  return String(delivery.lastStatusCode ?? delivery.lastError ?? '–');
+export function showLastResult({ lastStatusCode, lastError }: DeliveryView): string {
+  return lastStatusCode === null && lastError === null ? '–' : showResult(lastStatusCode, lastError);
+}
+
+/** The status that the receiver responded with, or why there was no response. */
+export function showResult(statusCode: number | null, error: string | null): string {
+  return statusCode === null ? attemptErrorText(error) : String(statusCode);
 }
 
 export function paintStatus(status: DeliveryView['status']): string {

@@ -1,12 +1,12 @@
-/** No webhook is longer on a line, however its characters are escaped; what is longer is passed over, never held. */
+/** Longer than any webhook, however its characters are escaped. A longer line is skipped and not kept in memory. */
 export const MAX_LINE_BYTES = 16 * 1024;
 
-export type InputLine = { line: number; text: string } | { line: number; fault: string };
+export type InputLine = { line: number; text: string } | { line: number; error: string };
 
 const NEWLINE = 0x0a;
 const BYTE_ORDER_MARK = '\ufeff';
 
-/** Numbered from 1, without line ends; holds no more than one line at a time. */
+/** The lines of a stream, numbered from 1 and without line ends. At most one line is in memory. */
 export async function* readLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<InputLine> {
   const lines = new LineSplitter();
   for await (const chunk of chunks) yield* lines.push(chunk);
@@ -15,8 +15,8 @@ export async function* readLines(chunks: AsyncIterable<Uint8Array>): AsyncGenera
 
 class LineSplitter {
   readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-  #held: Uint8Array[] = [];
-  #heldBytes = 0;
+  #pending: Uint8Array[] = [];
+  #pendingBytes = 0;
   #line = 0;
 
   *push(chunk: Uint8Array): Generator<InputLine> {
@@ -27,28 +27,28 @@ class LineSplitter {
       yield this.#complete(chunk.subarray(start, end));
       start = end + 1;
     }
-    this.#hold(chunk.subarray(start));
+    this.#keep(chunk.subarray(start));
   }
 
   *end(): Generator<InputLine> {
-    if (this.#heldBytes > 0) yield this.#complete(new Uint8Array());
+    if (this.#pendingBytes > 0) yield this.#complete(new Uint8Array());
   }
 
-  #hold(rest: Uint8Array): void {
-    this.#heldBytes += rest.length;
-    if (this.#heldBytes > MAX_LINE_BYTES) this.#held = [];
-    else if (rest.length > 0) this.#held.push(rest.slice());
+  #keep(rest: Uint8Array): void {
+    this.#pendingBytes += rest.length;
+    if (this.#pendingBytes > MAX_LINE_BYTES) this.#pending = [];
+    else if (rest.length > 0) this.#pending.push(rest.slice());
   }
 
   #complete(rest: Uint8Array): InputLine {
     const line = ++this.#line;
-    const tooLong = this.#heldBytes + rest.length > MAX_LINE_BYTES;
-    const bytes = this.#held.length === 0 ? rest : Buffer.concat([...this.#held, rest]);
-    this.#held = [];
-    this.#heldBytes = 0;
-    if (tooLong) return { line, fault: `is longer than ${MAX_LINE_BYTES} bytes` };
+    const tooLong = this.#pendingBytes + rest.length > MAX_LINE_BYTES;
+    const bytes = this.#pending.length === 0 ? rest : Buffer.concat([...this.#pending, rest]);
+    this.#pending = [];
+    this.#pendingBytes = 0;
+    if (tooLong) return { line, error: `is longer than ${MAX_LINE_BYTES} bytes` };
     const text = this.#decode(bytes);
-    if (text === null) return { line, fault: 'is not valid UTF-8' };
+    if (text === null) return { line, error: 'is not valid UTF-8' };
     return { line, text: line === 1 && text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text };
   }
 

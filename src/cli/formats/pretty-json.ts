@@ -1,7 +1,7 @@
 import { type JsonPiece, layOutJson } from '../../domain/json-layout.ts';
 import { paint } from '../terminal/output.ts';
 
-/** The same text with one field a line and in colour, or as it is when it is no JSON. */
+/** The same JSON with one field per line and in colour; text that is not JSON is returned unchanged. */
 export function prettyJson(text: string, indent?: string): string {
   return layOutJson(text, indent)?.map(paintPiece).join('') ?? text;
 }

@@ -1,26 +1,30 @@
-import { InvalidArgumentError } from 'commander';
 import type { SecretList } from '../../contract/secrets.ts';
 import { MAX_OVERLAP_HOURS } from '../../domain/secret-overlap.ts';
-import { printLine, printTable, showDate } from '../terminal/output.ts';
+import { wholeNumber } from '../options/values.ts';
+import { printJson, printLine, printTable, showDate } from '../terminal/output.ts';
 
-/** Signing secrets as people read them, whether they came from the store or over HTTP. */
-export function printSecrets({ secrets, publicKey }: SecretList, whenNone: string): void {
+/** Signing secrets as people read them, whether they come from the store or over HTTP. */
+export function printSecrets(list: SecretList, json: boolean, rotateCommand: string): void {
+  if (json) {
+    printJson(list);
+    return;
+  }
   printTable(
     ['secret-id', 'secret', 'created', 'signs until'],
-    secrets.map(({ secretId, secret, dateCreated, dateExpires }) => [
+    list.secrets.map(({ secretId, secret, dateCreated, dateExpires }) => [
       secretId,
       secret,
       showDate(dateCreated),
       showDate(dateExpires),
     ]),
-    whenNone,
+    `No secrets in force. Create one: ${rotateCommand}`,
   );
   printLine();
-  printLine(`public key  ${publicKey}`);
+  printLine(`public key  ${list.publicKey}`);
 }
 
-export function parseOverlapHours(text: string): number {
-  const hours = /^[0-9]{1,3}$/.test(text) ? Number(text) : Number.NaN;
-  if (hours <= MAX_OVERLAP_HOURS) return hours;
-  throw new InvalidArgumentError(`Give a whole number of hours from 0 to ${MAX_OVERLAP_HOURS}.`);
-}
+export const parseOverlapHours = wholeNumber(
+  0,
+  MAX_OVERLAP_HOURS,
+  `Give a whole number of hours from 0 to ${MAX_OVERLAP_HOURS}.`,
+);

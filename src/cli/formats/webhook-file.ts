@@ -6,7 +6,7 @@ import type { ImportedWebhook } from '../../domain/webhook-import.ts';
 import { CommandError } from '../terminal/command-error.ts';
 import { parseCsvLine, toCsvLine } from './csv.ts';
 
-/** The two forms in which webhooks leave and enter: JSON Lines, and CSV with a header. */
+/** The file formats of export and import: JSON Lines, and CSV with a header. */
 export const WEBHOOK_FORMATS = ['jsonl', 'csv'] as const;
 export type WebhookFormat = (typeof WEBHOOK_FORMATS)[number];
 
@@ -21,7 +21,7 @@ export function writeWebhook(webhook: Webhook, format: WebhookFormat): string {
 
 export type ReadWebhook = { ok: true; webhook: ImportedWebhook } | { ok: false; reason: string };
 
-/** Answers null for a line that is no record: a blank one, or the header. */
+/** Null for a line that is not a record: a blank line or the header. */
 export type WebhookReader = (text: string) => ReadWebhook | null;
 
 type Schema = ReturnType<typeof importedWebhookSchema>;
@@ -62,7 +62,7 @@ function csvReader(schema: Schema): WebhookReader {
 
 const NUMERIC: ReadonlySet<string> = new Set(['networkId', 'dateCreated']);
 
-/** A number that is not in plain digits stays text, and the schema refuses it by its own rule. */
+/** A number with anything but digits stays text, which the schema rejects with its own message. */
 function toRecord(columns: readonly string[], cells: readonly string[]): Record<string, unknown> {
   const filled = columns
     .map((column, index) => [column, cells[index] ?? ''] as const)
@@ -78,8 +78,8 @@ function checkColumns(cells: readonly string[] | null): readonly string[] {
   const onceEach = named.size === cells?.length && [...named].every((column) => known.includes(column));
   if (onceEach && ['networkId', 'event', 'postUrl'].every((column) => named.has(column))) return [...named];
   throw new CommandError(
-    `the first line of a CSV file must name its columns: networkId, event and postUrl, and also webhookId and ` +
-      `dateCreated where they are given; such as ${toCsvLine(WEBHOOK_FIELDS)}`,
+    `the first line of a CSV file must name its columns: networkId, event and postUrl, and optionally webhookId and ` +
+      `dateCreated; for example ${toCsvLine(WEBHOOK_FIELDS)}`,
   );
 }
 

@@ -1,9 +1,8 @@
-/** What a receiver answers is shown and relayed, never kept whole in memory beyond this. */
-const MAX_ANSWER_BYTES = 1024 * 1024;
+const MAX_RESPONSE_BYTES = 1024 * 1024;
 const TIMEOUT_MS = 60_000;
 
-/** They belong to one connection, or are made anew for the next one. */
-const OF_ONE_CONNECTION = [
+/** Headers that belong to one connection, or that `fetch` sets for the next one. */
+const CONNECTION_HEADERS = [
   'connection',
   'content-length',
   'host',
@@ -15,43 +14,44 @@ const OF_ONE_CONNECTION = [
   'upgrade',
 ];
 
-export type Forwarded = { status: number; headers: Headers; body: Uint8Array<ArrayBuffer> };
+export type ForwardResult = { status: number; headers: Headers; body: Uint8Array<ArrayBuffer> } | { error: string };
 
-/** Passes a post on with the same bytes and headers; answers what came back, or why nothing did. */
-export async function forwardPost(
+/** Forwards a request with the same bytes and headers. Returns the response, or why there was none. */
+export async function forwardRequest(
   target: string,
   headers: Headers,
   body: Uint8Array<ArrayBuffer>,
-): Promise<Forwarded | { error: string }> {
+): Promise<ForwardResult> {
   try {
     const response = await fetch(target, {
       method: 'POST',
-      headers: withoutConnection(headers),
+      headers: withoutConnectionHeaders(headers),
       body,
       redirect: 'manual',
       decompress: false,
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
-    const answer = await readCapped(response);
-    if (answer === null) return { error: `it answered more than ${MAX_ANSWER_BYTES} bytes` };
-    return { status: response.status, headers: withoutConnection(response.headers), body: answer };
+    const responseBody = await readUpToLimit(response);
+    if (responseBody === null) return { error: `the response has more than ${MAX_RESPONSE_BYTES} bytes` };
+    return { status: response.status, headers: withoutConnectionHeaders(response.headers), body: responseBody };
   } catch (error) {
     return { error: error instanceof Error ? error.message : String(error) };
   }
 }
 
-function withoutConnection(headers: Headers): Headers {
+function withoutConnectionHeaders(headers: Headers): Headers {
   const kept = new Headers(headers);
-  for (const name of OF_ONE_CONNECTION) kept.delete(name);
+  for (const name of CONNECTION_HEADERS) kept.delete(name);
   return kept;
 }
 
-async function readCapped(response: Response): Promise<Uint8Array<ArrayBuffer> | null> {
+/** The body, or null when it exceeds the limit. */
+async function readUpToLimit(response: Response): Promise<Uint8Array<ArrayBuffer> | null> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     bytes += chunk.length;
-    if (bytes > MAX_ANSWER_BYTES) return null;
+    if (bytes > MAX_RESPONSE_BYTES) return null;
     chunks.push(chunk);
   }
   return new Uint8Array(Buffer.concat(chunks));

@@ -1,21 +1,20 @@
 import { BoundedMap } from '../../bounded-map.ts';
 
-/** How `listen` answers when it is told to misbehave, so that a sender's retries can be watched. */
-export type AnswerPlan = {
-  /** How many posts of each delivery to fail; null fails none, unless a status is given, which then fails all. */
+/** The failures that `listen` simulates, so that the retries of a sender can be watched. */
+export type ResponsePlan = {
+  /** How many attempts of each delivery fail. With null none fails, unless a status is given: then all do. */
   readonly fail: number | null;
   readonly status: number | null;
 };
 
-const FAILING_STATUS = 500;
-/** Deliveries whose posts are counted; beyond that the one seen longest ago is forgotten. */
-const MAX_COUNTED = 10_000;
+const DEFAULT_FAILURE_STATUS = 500;
+const MAX_COUNTED_DELIVERIES = 10_000;
 
-/** Counts the posts of each delivery: a retry carries the same `webhook-id`. */
-export class PostCounts {
-  readonly #counts = new BoundedMap<string, number>(MAX_COUNTED);
+/** Counts the attempts of each delivery: a retry has the same `webhook-id`. */
+export class AttemptCounts {
+  readonly #counts = new BoundedMap<string, number>(MAX_COUNTED_DELIVERIES);
 
-  /** Which post of its delivery this is, from 1. */
+  /** The number of this attempt, from 1. */
   next(deliveryId: string): number {
     const count = (this.#counts.get(deliveryId) ?? 0) + 1;
     this.#counts.set(deliveryId, count);
@@ -23,8 +22,8 @@ export class PostCounts {
   }
 }
 
-/** The status to answer with on purpose, or null to answer in earnest. */
-export function plannedStatus({ fail, status }: AnswerPlan, post: number): number | null {
+/** The status of a simulated failure, or null when the request is to be handled. */
+export function plannedStatus({ fail, status }: ResponsePlan, attempt: number): number | null {
   if (fail === null) return status;
-  return post <= fail ? (status ?? FAILING_STATUS) : null;
+  return attempt <= fail ? (status ?? DEFAULT_FAILURE_STATUS) : null;
 }

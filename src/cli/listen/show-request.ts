@@ -1,43 +1,42 @@
 import { networkName } from '../../domain/networks.ts';
 import { prettyJson } from '../formats/pretty-json.ts';
-import { paint, printable } from '../terminal/output.ts';
-import type { Answer, Post } from './receiver.ts';
+import { paint, printable, showTime } from '../terminal/output.ts';
+import type { ReceivedRequest, SentResponse } from './receiver.ts';
 
-const MARGIN = '  ';
+const INDENT = '  ';
 
-/** A post as lines for a person: when, what, whether it is genuine, and the body with one field a line. */
-export function showPost(post: Post): string[] {
-  const time = new Date(post.receivedAtMs).toTimeString().slice(0, 8);
-  const ids = [post.deliveryId, post.eventId].filter((id) => id !== null).map(printable);
-  const again = post.post > 1 ? paint(`  post ${post.post} of it`, 'yellow') : '';
+/** A request as lines for a person: time, event, signature, ids, and the body with one field per line. */
+export function showRequest(request: ReceivedRequest): string[] {
+  const ids = [request.deliveryId, request.eventId].filter((id) => id !== null).map(printable);
+  const attempt = request.attempt > 1 ? paint(`  attempt ${request.attempt}`, 'yellow') : '';
   return [
-    `${paint(time, 'dim')}  ${paint(titleOf(post), 'bold')}${again}`,
-    MARGIN + showSignature(post),
-    ...(ids.length === 0 ? [] : [MARGIN + paint(ids.join('  '), 'dim')]),
-    // Made safe before it is laid out, since the colours of the layout are control characters as well.
-    ...prettyJson(printable(post.body))
+    `${paint(showTime(request.receivedAtMs), 'dim')}  ${paint(titleOf(request), 'bold')}${attempt}`,
+    INDENT + showSignature(request),
+    ...(ids.length === 0 ? [] : [INDENT + paint(ids.join('  '), 'dim')]),
+    // Control characters are removed first, because the layout adds its own for colours.
+    ...prettyJson(printable(request.body))
       .split('\n')
-      .map((line) => MARGIN + line),
+      .map((line) => INDENT + line),
   ];
 }
 
-/** `alone` when nothing was shown since its post, so that it needs no name. */
-export function showAnswer(post: Post, answer: Answer, alone: boolean): string {
-  const isWell = answer.status >= 200 && answer.status < 300;
-  const status = paint(String(answer.status), isWell ? 'green' : 'red');
-  const after = answer.durationMs >= 1000 ? ` after ${(answer.durationMs / 1000).toFixed(1)} s` : '';
+/** Names the delivery unless the response is shown directly under its request. */
+export function showResponse(request: ReceivedRequest, response: SentResponse, isUnderRequest: boolean): string {
+  const isSuccess = response.status >= 200 && response.status < 300;
+  const status = paint(String(response.status), isSuccess ? 'green' : 'red');
+  const after = response.durationMs >= 1000 ? ` after ${(response.durationMs / 1000).toFixed(1)} s` : '';
   const remarks = [
-    answer.onPurpose ? 'on purpose' : null,
-    answer.hungUp ? 'the sender had hung up' : null,
-    answer.error === null ? null : printable(answer.error),
+    response.simulated ? 'simulated' : null,
+    response.aborted ? 'the sender had closed the connection' : null,
+    response.error === null ? null : printable(response.error),
   ].filter((remark) => remark !== null);
-  const of = alone ? '' : ` to ${printable(post.deliveryId ?? 'a post')}`;
-  return `${MARGIN}→ ${status}${of}${after}${remarks.length === 0 ? '' : `, ${remarks.join(', ')}`}`;
+  const to = isUnderRequest ? '' : ` to ${printable(request.deliveryId ?? 'a request')}`;
+  return `${INDENT}→ ${status}${to}${after}${remarks.length === 0 ? '' : `, ${remarks.join(', ')}`}`;
 }
 
-function titleOf(post: Post): string {
-  const { event, networkId } = fieldsOf(post.body);
-  if (typeof event !== 'string') return `POST ${printable(post.path)}`;
+function titleOf(request: ReceivedRequest): string {
+  const { event, networkId } = fieldsOf(request.body);
+  if (typeof event !== 'string') return `POST ${printable(request.path)}`;
   const network = typeof networkId === 'number' ? ` on ${networkName(networkId)}` : '';
   return printable(event) + network;
 }
@@ -51,8 +50,8 @@ function fieldsOf(body: string): { event?: unknown; networkId?: unknown } {
   }
 }
 
-function showSignature({ signature }: Post): string {
-  const { state, words } = signature;
-  if (state === 'verified') return paint(`✓ ${words}`, 'green');
-  return state === 'unchecked' ? paint(words, 'dim') : paint(`✗ ${printable(words)}`, 'red');
+function showSignature({ signature }: ReceivedRequest): string {
+  const { state, text } = signature;
+  if (state === 'verified') return paint(`✓ ${text}`, 'green');
+  return state === 'unchecked' ? paint(text, 'dim') : paint(`✗ ${printable(text)}`, 'red');
 }

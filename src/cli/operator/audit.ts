@@ -2,33 +2,37 @@ import type { Command } from 'commander';
 import { AUDIT_ACTIONS, type AuditEntry, auditListQuerySchema } from '../../contract/audit.ts';
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../../contract/list-query.ts';
 import { listAudit } from '../../store/tenants/audit.ts';
-import { parseMoment } from '../formats/dates.ts';
-import { parseOptions } from '../formats/list-options.ts';
+import { type OptionValues, parseOptions } from '../options/list-options.ts';
+import { parseMoment } from '../options/values.ts';
 import { paint, printJson, printLine, printTable, showDate } from '../terminal/output.ts';
 import { requireEntity, withStore } from './session.ts';
 
-/** Longer ones are cut in the table; `--json` has them whole. */
+/** Longer values are cut in the table; `--json` prints them in full. */
 const MAX_SHOWN = 80;
 
 export function addAudit(program: Command): void {
   program
     .command('audit')
-    .description('who changed what, newest first')
-    .requiredOption('--entity <id>', 'entity whose changes to show')
+    .description('list who changed what, newest first')
+    .requiredOption('--entity <id>', 'entity whose changes to list')
     .option('--actor <who>', 'only changes by this key, or by cli, operator or paybell')
     .option('--action <action>', `only changes of this kind: ${AUDIT_ACTIONS.join(', ')}`)
-    .option('--target <id>', 'only changes of what has this id')
-    .option('--since <when>', 'only from then on: a date such as 2026-01-31T12:00Z, or Unix seconds', parseMoment)
-    .option('--until <when>', 'only before then', parseMoment)
+    .option('--target <id>', 'only changes of the object with this id')
+    .option(
+      '--since <when>',
+      'only from this moment on: a date such as 2026-01-31T12:00Z, or Unix seconds',
+      parseMoment,
+    )
+    .option('--until <when>', 'only before this moment', parseMoment)
     .option('--page <n>', 'page to show (default: 1)')
     .option('--limit <n>', `changes per page, at most ${MAX_LIMIT} (default: ${DEFAULT_LIMIT})`)
     .option('--json', 'print JSON')
-    .action(show);
+    .action(listChanges);
 }
 
-type AuditOptions = { entity: string } & Record<string, string | boolean | undefined>;
+type AuditOptions = OptionValues & { entity: string };
 
-async function show({ entity, json, ...filters }: AuditOptions): Promise<void> {
+async function listChanges({ entity, json, ...filters }: AuditOptions): Promise<void> {
   const query = parseOptions(auditListQuerySchema, filters);
   const found = await withStore(async ({ db }) => {
     await requireEntity(db, entity);
@@ -38,10 +42,10 @@ async function show({ entity, json, ...filters }: AuditOptions): Promise<void> {
   printTable(
     ['date', 'actor', 'action', 'target', 'before', 'after'],
     found.audit.map(toRow),
-    found.totalResults === 0 ? 'No such changes.' : `Page ${query.page} is past the end.`,
+    found.totalResults === 0 ? 'No changes match.' : `Page ${query.page} is past the last page.`,
   );
   const pages = Math.ceil(found.totalResults / query.limit);
-  if (pages > 1) printLine(paint(`Page ${query.page} of ${pages}, ${found.totalResults} changes in all.`, 'dim'));
+  if (pages > 1) printLine(paint(`Page ${query.page} of ${pages}, ${found.totalResults} changes in total.`, 'dim'));
 }
 
 function toRow({ dateCreated, actor, action, target, before, after }: AuditEntry): string[] {

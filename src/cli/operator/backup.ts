@@ -9,42 +9,42 @@ import { Progress } from '../terminal/progress.ts';
 export function addBackup(program: Command): void {
   program
     .command('backup')
-    .description('copy the SQLite store as it is at this moment, while it serves, and its key beside it')
+    .description('copy the SQLite store to a file, with its key beside it; safe while the service runs')
     .argument('<file>', 'file to write; the key goes into <file>.key')
-    .option('--without-key', 'leave the key out, where you keep it elsewhere')
+    .option('--without-key', 'do not copy the key, if you keep it elsewhere')
     .option('--json', 'print JSON')
     .action(backUp);
 }
 
 type BackupOptions = { withoutKey?: boolean; json?: boolean };
 
-/** Never through the service's own way of opening a store, which would first bring an older schema up to date. */
+/** Does not open the store as the service does, because that would migrate an older schema first. */
 async function backUp(file: string, { withoutKey, json }: BackupOptions): Promise<void> {
   const { DATABASE_URL, SECRET_KEY } = loadConfig(process.env);
-  // A failure, so that no schedule takes a backup for made that was not.
+  // A failure, so that a scheduled job does not report a backup that was not made.
   if (DATABASE_URL.engine === 'postgres') throw new CommandError(postgresAdvice(file));
   const progress = new Progress();
   progress.show(null, `copying ${DATABASE_URL.file}`);
   const source = { file: DATABASE_URL.file, secretKey: SECRET_KEY };
-  const made = await backUpSqlite(source, file, withoutKey !== true)
+  const backup = await backUpSqlite(source, file, withoutKey !== true)
     .catch((error) => {
       throw error instanceof BackupError ? new CommandError(error.message) : error;
     })
     .finally(() => progress.clear());
-  if (json) return printJson(made);
-  printLine(`Wrote ${made.file} (${showBytes(made.bytes)}).`);
-  if (made.keyFile === null) {
-    printLine('Its key is not beside it: without SECRET_KEY the signing secrets in it are lost.');
+  if (json) return printJson(backup);
+  printLine(`Wrote ${backup.file} (${showBytes(backup.bytes)}).`);
+  if (backup.keyFile === null) {
+    printLine('The key was not copied: without SECRET_KEY the signing secrets in the backup cannot be read.');
     return;
   }
-  printLine(`Its key is in ${made.keyFile}: whoever has both can sign in your name.`);
-  printLine('Keep the key apart from the copy, readable by its owner alone.');
+  printLine(`The key is in ${backup.keyFile}. Keep it apart from the backup, readable only by its owner:`);
+  printLine('with both files, anyone can sign requests in your name.');
 }
 
 function postgresAdvice(file: string): string {
-  return `the store is PostgreSQL, whose own tools copy it while it serves; nothing was written. Use
+  return `nothing was written: the store is PostgreSQL. Back it up with
         pg_dump --format=custom --file=${file} "$DATABASE_URL"
-      and restore into an empty database with
+      and restore it into an empty database with
         pg_restore --no-owner --dbname="$DATABASE_URL" ${file}
-      SECRET_KEY is not in it: keep it, apart from the copy, or the signing secrets in it are lost.`;
+      SECRET_KEY is not in the backup: keep it elsewhere, or the signing secrets cannot be read.`;
 }

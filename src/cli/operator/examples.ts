@@ -4,7 +4,7 @@ import { addExamples } from '../terminal/help.ts';
 const ENTITY = 'ent_0199c2a6e0b17d3c8a54f1e2d3c4b5a6';
 const DELIVERY = 'dlv_0199c2a6e0b17d3c8a54f1e2d3c4b5a6';
 
-/** What to type, for the commands that run the service or work on its store. A test holds every command to have some. */
+/** Examples for the commands that run the service or work on its store. A test requires some for every command. */
 const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   serve: ['serve'],
   doctor: ['doctor'],
@@ -30,15 +30,15 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
 
 export function addOperatorExamples(program: Command): void {
   for (const [words, examples] of Object.entries(EXAMPLES)) {
-    const command = find(program, words.split(' '));
+    const command = findCommand(program, words.split(' '));
     if (command === null) throw new Error(`there is no command ${words}`);
     addExamples(command, examples);
   }
 }
 
-function find(from: Command, words: readonly string[]): Command | null {
+function findCommand(from: Command, words: readonly string[]): Command | null {
   const [first, ...rest] = words;
   if (first === undefined) return from;
   const next = from.commands.find((command) => command.name() === first);
-  return next === undefined ? null : find(next, rest);
+  return next === undefined ? null : findCommand(next, rest);
 }

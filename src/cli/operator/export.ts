@@ -12,10 +12,10 @@ import { requireEntity, withStore } from './session.ts';
 export function addExport(program: Command): void {
   program
     .command('export')
-    .description('write all webhooks of an entity, oldest first')
-    .requiredOption('--entity <id>', 'entity whose webhooks to write')
+    .description('write all webhooks of an entity to a file, oldest first')
+    .requiredOption('--entity <id>', 'entity whose webhooks to export')
     .addOption(new Option('--format <format>', 'JSON Lines or CSV').choices(WEBHOOK_FORMATS).default('jsonl'))
-    .option('--output <file>', 'file to write; standard output when absent')
+    .option('--output <file>', 'file to write (default: standard output)')
     .action(exportWebhooks);
 }
 
@@ -24,13 +24,13 @@ type ExportOptions = { entity: string; format: WebhookFormat; output?: string };
 async function exportWebhooks({ entity, format, output }: ExportOptions): Promise<void> {
   await withStore(async ({ db }) => {
     await requireEntity(db, entity);
-    const text = Readable.from(textOf(db, entity, format, output === undefined ? null : new Progress()));
+    const text = Readable.from(exportText(db, entity, format, output === undefined ? null : new Progress()));
     try {
       if (output === undefined) await pipeline(text, process.stdout, { end: false });
       else await pipeline(text, createWriteStream(output));
     } catch (error) {
       const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-      // Whoever read our output has seen enough, as `head` does.
+      // The reader has closed the pipe, as `head` does.
       if (code === 'EPIPE' && output === undefined) return;
       if (output === undefined || !/^E[A-Z]+$/.test(code)) throw error;
       throw new CommandError(`cannot write ${output} (${code})`);
@@ -38,7 +38,7 @@ async function exportWebhooks({ entity, format, output }: ExportOptions): Promis
   });
 }
 
-async function* textOf(
+async function* exportText(
   db: Database,
   entityId: string,
   format: WebhookFormat,

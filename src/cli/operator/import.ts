@@ -12,6 +12,7 @@ import {
   rehearseImport,
   startImport,
 } from '../../store/webhooks/import-run.ts';
+import { showCount } from '../formats/amounts.ts';
 import { type InputLine, readLines } from '../formats/input-lines.ts';
 import { WEBHOOK_FORMATS, type WebhookFormat, type WebhookReader, webhookReader } from '../formats/webhook-file.ts';
 import { CommandError, EXIT, ReportedFailure } from '../terminal/command-error.ts';
@@ -22,16 +23,14 @@ import { changeByCommandLine, requireEntity, withStore } from './session.ts';
 export function addImport(program: Command): void {
   program
     .command('import')
-    .description('register webhooks from a file, line by line; what is registered already stays as it is')
-    .argument('[file]', 'file to read; standard input when absent')
-    .requiredOption('--entity <id>', 'entity that the webhooks shall belong to')
+    .description('register webhooks from a file, one per line; existing webhooks stay unchanged')
+    .argument('[file]', 'file to read (default: standard input)')
+    .requiredOption('--entity <id>', 'entity that the webhooks belong to')
     .addOption(
-      new Option('--format <format>', 'JSON Lines or CSV; by the name of the file when absent').choices(
-        WEBHOOK_FORMATS,
-      ),
+      new Option('--format <format>', 'JSON Lines or CSV (default: by the name of the file)').choices(WEBHOOK_FORMATS),
     )
-    .option('--dry-run', 'report what would happen and change nothing')
-    .option('--json', 'print the summary, and each refused line, as JSON')
+    .option('--dry-run', 'report what would be imported, and change nothing')
+    .option('--json', 'print the summary and each rejected line as JSON')
     .action(importWebhooks);
 }
 
@@ -48,7 +47,7 @@ async function importWebhooks(file: string | undefined, options: ImportCommandOp
       await feed(run, source, readerFor(config, format), (refusal) => reportRefusal(refusal, json));
       await run.finish();
     } catch (error) {
-      throw explainBreak(error, run.counts, dryRun);
+      throw explainInterruption(error, run.counts, dryRun);
     } finally {
       await run.close();
     }
@@ -73,7 +72,7 @@ type Source = { chunks: AsyncIterable<Uint8Array>; sizeBytes: number | null };
 
 async function openSource(file: string | undefined): Promise<Source> {
   if (file === undefined) {
-    if (process.stdin.isTTY) throw new CommandError('name a file, or pipe one in', EXIT.usage);
+    if (process.stdin.isTTY) throw new CommandError('give a file, or pipe one to standard input', EXIT.usage);
     return { chunks: Bun.stdin.stream(), sizeBytes: null };
   }
   try {
@@ -86,7 +85,7 @@ async function openSource(file: string | undefined): Promise<Source> {
   }
 }
 
-/** Batch by batch from the source to the store: the next lines are read only when the last ones are in. */
+/** Reads the source batch by batch; the next lines are read once the last batch is stored. */
 async function feed(
   run: ImportRun,
   { chunks, sizeBytes }: Source,
@@ -95,13 +94,13 @@ async function feed(
 ): Promise<void> {
   const progress = new Progress();
   let bytesRead = 0;
-  const counted = async function* () {
+  const countBytes = async function* () {
     for await (const chunk of chunks) {
       bytesRead += chunk.length;
       yield chunk;
     }
   };
-  for await (const batch of batchesOf(readLines(counted()), read)) {
+  for await (const batch of toBatches(readLines(countBytes()), read)) {
     const refused = await run.add(batch);
     if (refused.length > 0) progress.clear();
     for (const refusal of refused) await report(refusal);
@@ -111,11 +110,11 @@ async function feed(
   progress.clear();
 }
 
-async function* batchesOf(lines: AsyncIterable<InputLine>, read: WebhookReader): AsyncGenerator<ImportBatch> {
+async function* toBatches(lines: AsyncIterable<InputLine>, read: WebhookReader): AsyncGenerator<ImportBatch> {
   const empty = () => ({ webhooks: [] as ImportBatch['webhooks'][number][], unreadable: [] as Refusal[] });
   let batch = empty();
   for await (const line of lines) {
-    const result = 'fault' in line ? { ok: false as const, reason: line.fault } : read(line.text);
+    const result = 'error' in line ? { ok: false as const, reason: line.error } : read(line.text);
     if (result === null) continue;
     if (result.ok) batch.webhooks.push({ line: line.line, ...result.webhook });
     else batch.unreadable.push({ line: line.line, reason: result.reason });
@@ -126,7 +125,7 @@ async function* batchesOf(lines: AsyncIterable<InputLine>, read: WebhookReader):
   if (batch.webhooks.length + batch.unreadable.length > 0) yield batch;
 }
 
-/** At once and waiting for a slow reader, so that a million refused lines are never held. */
+/** Waits until the line is written, so that rejected lines do not pile up in memory behind a slow reader. */
 function reportRefusal({ line, reason }: Refusal, json: boolean): Promise<void> {
   const text = json ? JSON.stringify({ line, reason }) : `line ${line}: ${reason}`;
   return new Promise((resolve, reject) => {
@@ -134,16 +133,18 @@ function reportRefusal({ line, reason }: Refusal, json: boolean): Promise<void> 
   });
 }
 
-function explainBreak(error: unknown, { lines, created }: ImportCounts, dryRun: boolean): unknown {
+function explainInterruption(error: unknown, { lines, created }: ImportCounts, dryRun: boolean): unknown {
   if (dryRun || created === 0 || !(error instanceof Error)) return error;
   return new CommandError(
-    `the import broke off after ${lines} lines, with ${created} webhooks imported: ${error.message}. ` +
-      'Run it again to go on: what is registered already stays as it is.',
+    `the import stopped after ${lines} lines, with ${created} webhooks imported: ${error.message}. ` +
+      'Run it again to continue: existing webhooks stay unchanged.',
   );
 }
 
 function printSummary({ lines, created, existing, refused }: ImportCounts, dryRun: boolean): void {
   const done = dryRun ? 'would be imported' : 'imported';
-  printLine(`${lines} lines: ${created} webhooks ${done}, ${existing} registered already, ${refused} refused.`);
+  printLine(
+    `${showCount(lines, 'line')}: ${showCount(created, 'webhook')} ${done}, ${existing} already registered, ${refused} rejected.`,
+  );
   if (dryRun) printLine('This was a dry run: nothing was changed.');
 }

@@ -1,36 +1,36 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { parseDurationMs } from '../../config.ts';
 import { type ApiKey, apiKeyListQuerySchema, newApiKeySchema } from '../../contract/admin.ts';
-import { PERMISSIONS, type Permission } from '../../domain/api-keys.ts';
+import { isPermission, PERMISSIONS, type Permission } from '../../domain/api-keys.ts';
 import { createApiKey, listApiKeys, revokeApiKey } from '../../store/tenants/api-keys.ts';
 import { entityExists } from '../../store/tenants/entities.ts';
-import { addListOptions, parseOptions } from '../formats/list-options.ts';
+import { addListOptions, type OptionValues, parseOptions } from '../options/list-options.ts';
+import { duration, parseList } from '../options/values.ts';
 import { CommandError } from '../terminal/command-error.ts';
 import { PAYBELL } from '../terminal/invocation.ts';
 import { printJson, printLine, printTable, printTotal, showDate } from '../terminal/output.ts';
 import { changeByCommandLine, secondsNow, withStore } from './session.ts';
 
 export function addKeys(program: Command): void {
-  const keys = program.command('keys').description('api keys of an entity');
+  const keys = program.command('keys').description('API keys of entities');
   keys
     .command('create')
-    .description('make a key; it is shown once')
+    .description('create a key; it is shown only once')
     .requiredOption('--entity <id>', 'entity that the key belongs to')
-    .option('--name <name>', 'what the key is for', 'Key')
-    .option('--permissions <list>', 'comma list', parsePermissions, [...PERMISSIONS])
-    .option('--expires <duration>', 'for example 90d; never when absent', parseExpiry)
+    .option('--name <name>', 'purpose of the key', 'Key')
+    .option('--permissions <list>', 'comma-separated permissions', parsePermissions, [...PERMISSIONS])
+    .option('--expires <duration>', 'how long the key is valid, such as 90d (default: for ever)', parseExpiry)
     .option('--json', 'print JSON')
     .action(create);
   addListOptions(
     keys
       .command('list')
-      .description('list keys, never the keys themselves')
-      .option('--entity <id>', 'only the keys of this entity'),
+      .description('list keys, without their secret part')
+      .option('--entity <id>', 'only keys of this entity'),
   ).action(list);
   keys
     .command('revoke')
-    .description('refuse a key from the next request on')
-    .argument('<keyId>')
+    .description('revoke a key; it is refused from the next request on')
+    .argument('<keyId>', 'id of the key')
     .option('--json', 'print JSON')
     .action(revoke);
 }
@@ -40,20 +40,20 @@ type CreateOptions = { entity: string; name: string; permissions: Permission[]; 
 async function create({ entity, permissions, expires, json, ...given }: CreateOptions): Promise<void> {
   const { name } = parseOptions(newApiKeySchema.pick({ name: true }), given);
   const change = changeByCommandLine();
-  const expiresAt = expires === undefined ? null : change.nowS + expires;
-  const made = await withStore(({ db }) =>
+  const expiresAt = expires === undefined ? null : change.nowS + Math.floor(expires / 1000);
+  const key = await withStore(({ db }) =>
     db.transaction(async (queries) => {
       if (!(await entityExists(queries, entity))) throw new CommandError(`there is no entity ${entity}`);
       return createApiKey(queries, entity, { name, permissions, expiresAt }, change);
     }),
   );
-  if (json) return printJson(made);
-  printLine(`key-id   ${made.keyId}`);
-  printLine(`api-key  ${made.apiKey}`);
+  if (json) return printJson(key);
+  printLine(`key-id   ${key.keyId}`);
+  printLine(`api-key  ${key.apiKey}`);
   printLine('The key is shown only this once.');
 }
 
-async function list({ entity, ...options }: Record<string, string | boolean | undefined>): Promise<void> {
+async function list({ entity, ...options }: OptionValues): Promise<void> {
   const query = parseOptions(apiKeyListQuerySchema, { ...options, entityId: entity });
   const { totalResults, keys } = await withStore(({ db }) => listApiKeys(db, query));
   if (options.json) return printJson({ totalResults, keys });
@@ -70,7 +70,7 @@ async function list({ entity, ...options }: Record<string, string | boolean | un
       showDate(key.dateExpires),
       stateOf(key),
     ]),
-    `No keys here: ${PAYBELL} keys create --entity <id>`,
+    `No keys match. Create one: ${PAYBELL} keys create --entity <id>`,
   );
   printTotal(totalResults, keys.length);
 }
@@ -88,14 +88,10 @@ function stateOf(key: ApiKey): string {
 }
 
 function parsePermissions(text: string): Permission[] {
-  const names = [...new Set(text.split(',').map((name) => name.trim()))];
-  const unknown = names.filter((name) => !(PERMISSIONS as readonly string[]).includes(name));
-  if (unknown.length === 0) return names as Permission[];
-  throw new InvalidArgumentError(`Unknown: ${unknown.join(', ')}. Known are ${PERMISSIONS.join(', ')}.`);
+  const names = [...new Set(parseList(text))];
+  const unknown = names.filter((name) => !isPermission(name));
+  if (unknown.length === 0) return names.filter(isPermission);
+  throw new InvalidArgumentError(`Unknown: ${unknown.join(', ')}. Known permissions are ${PERMISSIONS.join(', ')}.`);
 }
 
-function parseExpiry(text: string): number {
-  const durationMs = parseDurationMs(text);
-  if (durationMs === null || durationMs < 1000) throw new InvalidArgumentError('Give a duration such as 12h or 90d.');
-  return Math.floor(durationMs / 1000);
-}
+const parseExpiry = duration(1_000, Number.POSITIVE_INFINITY, 'Give a duration such as 12h or 90d.');

@@ -7,7 +7,7 @@ import { printJson, printLine } from '../terminal/output.ts';
 export function addMigrate(program: Command): void {
   program
     .command('migrate')
-    .description('bring the schema of the store up to date')
+    .description('apply pending schema migrations')
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: boolean }) => {
       const db = await openDatabase(loadConfig(process.env).DATABASE_URL);

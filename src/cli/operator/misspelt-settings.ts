@@ -4,10 +4,10 @@ import { paint } from '../terminal/output.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Short names are left alone: too many others are two letters away from PORT. */
+/** Shorter names are skipped: too many variables are two letters away from PORT. */
 const SHORTEST = 7;
 
-/** Variables that look like a setting which is not set; they would be passed over in silence. */
+/** Variables that look like a misspelt setting, where the setting itself is not set. */
 export function misspeltSettings(environment: Environment): { name: string; meant: string }[] {
   const long = SETTING_NAMES.filter((setting) => setting.length >= SHORTEST);
   return Object.keys(environment).flatMap((name) => {
@@ -17,10 +17,10 @@ export function misspeltSettings(environment: Environment): { name: string; mean
   });
 }
 
-/** On standard error, before anything goes by the settings: a command may be about to work on the wrong store. */
+/** Warns before the settings are used, because the command may be about to work on the wrong store. */
 export function warnOfMisspeltSettings(environment: Environment): void {
   for (const { name, meant } of misspeltSettings(environment)) {
     const warning = paint('warning', 'yellow', process.stderr);
-    process.stderr.write(`${warning} ${name} is no setting and is not read; if ${meant} is meant, rename it\n`);
+    process.stderr.write(`${warning} ${name} is not a setting and is ignored; did you mean ${meant}?\n`);
   }
 }

@@ -1,9 +1,9 @@
-import { type Command, InvalidArgumentError } from 'commander';
-import { parseDurationMs } from '../../config.ts';
+import type { Command } from 'commander';
 import { PacedBatches, REST } from '../../store/database/paced-batches.ts';
 import { giveBackSpace, storeBytes } from '../../store/database/sqlite/vacuum.ts';
 import { type Pruned, prune } from '../../store/deliveries/retention.ts';
 import { showBytes } from '../formats/amounts.ts';
+import { duration } from '../options/values.ts';
 import { printJson, printLine, printTable } from '../terminal/output.ts';
 import { Progress } from '../terminal/progress.ts';
 import { withStore } from './session.ts';
@@ -11,9 +11,9 @@ import { withStore } from './session.ts';
 export function addPrune(program: Command): void {
   program
     .command('prune')
-    .description('remove settled deliveries, their attempts and their events now; what is still on its way stays')
-    .option('--older-than <duration>', 'age from which they go, such as 7d (default: RETENTION)', parseAge)
-    .option('--dry-run', 'only count what would go')
+    .description('remove completed deliveries, their attempts and their events now; pending deliveries stay')
+    .option('--older-than <duration>', 'remove what is older than this, such as 7d (default: RETENTION)', parseAge)
+    .option('--dry-run', 'only count what would be removed')
     .option('--json', 'print JSON')
     .action(pruneNow);
 }
@@ -29,7 +29,7 @@ async function pruneNow({ olderThan, dryRun = false, json }: PruneOptions): Prom
     const onProgress = ({ deliveries, events }: Readonly<Pruned>) =>
       progress.show(null, `${deliveries} deliveries and ${events} events ${dryRun ? 'found' : 'removed'}`);
     const pruned = await prune(db, { olderThanMs, pace, dryRun, onProgress });
-    progress.show(null, 'giving the space back');
+    progress.show(null, 'releasing disk space');
     if (!dryRun) await giveBackSpace(db, pace);
     progress.clear();
     return { engine: db.engine, dryRun, olderThanMs, ...pruned, bytesBefore, bytesAfter: await storeBytes(db) };
@@ -38,18 +38,14 @@ async function pruneNow({ olderThan, dryRun = false, json }: PruneOptions): Prom
   const { deliveries, attempts, events, redeliveries, secrets } = report;
   const rows = { deliveries, attempts, events, 'bulk redeliveries': redeliveries, 'expired secrets': secrets };
   printTable(
-    [dryRun ? 'would go' : 'removed', 'rows'],
+    [dryRun ? 'would be removed' : 'removed', 'rows'],
     Object.entries(rows).map(([name, count]) => [name, String(count)]),
     '',
   );
   if (dryRun) return;
   printLine();
-  printLine(`The store took ${showBytes(report.bytesBefore)} and takes ${showBytes(report.bytesAfter)} now.`);
-  if (report.engine === 'postgres') printLine('Its autovacuum keeps what was freed for what comes next.');
+  printLine(`Store size: ${showBytes(report.bytesBefore)} before, ${showBytes(report.bytesAfter)} after.`);
+  if (report.engine === 'postgres') printLine('PostgreSQL reuses the freed space for new rows.');
 }
 
-function parseAge(text: string): number {
-  const ageMs = parseDurationMs(text);
-  if (ageMs === null || ageMs === 0) throw new InvalidArgumentError('Give a duration above zero such as 12h or 30d.');
-  return ageMs;
-}
+const parseAge = duration(1, Number.POSITIVE_INFINITY, 'Give a duration above zero such as 12h or 30d.');

@@ -4,22 +4,24 @@ import { CommandError } from '../terminal/command-error.ts';
 import { printLine } from '../terminal/output.ts';
 
 const DEADLINE_MS = 5_000;
-const EVERYWHERE = ['0.0.0.0', '::'];
+const ALL_INTERFACES = ['0.0.0.0', '::'];
 
 export function addReady(program: Command): void {
   program
     .command('ready')
-    .description('ask the service on this machine whether it can serve, for health checks where there is no curl')
-    .action(ask);
+    .description('check whether the service on this machine is ready, for health checks without curl')
+    .action(checkReady);
 }
 
-async function ask(): Promise<void> {
+async function checkReady(): Promise<void> {
   const { HOST, PORT } = loadConfig(process.env);
-  const host = EVERYWHERE.includes(HOST) ? '127.0.0.1' : HOST;
+  const host = ALL_INTERFACES.includes(HOST) ? '127.0.0.1' : HOST;
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${PORT}/readyz`;
-  const answer = await fetch(url, { signal: AbortSignal.timeout(DEADLINE_MS), redirect: 'manual' }).catch(() => {
-    throw new CommandError(`nothing answers at ${url}; check HOST and PORT, and that the service runs`);
+  const response = await fetch(url, { signal: AbortSignal.timeout(DEADLINE_MS), redirect: 'manual' }).catch(() => {
+    throw new CommandError(`no response from ${url}; check HOST and PORT, and that the service is running`);
   });
-  if (!answer.ok) throw new CommandError(`${url} answers ${answer.status}: ${(await answer.text()).slice(0, 500)}`);
+  if (!response.ok) {
+    throw new CommandError(`${url} responded with ${response.status}: ${(await response.text()).slice(0, 500)}`);
+  }
   printLine('ready');
 }

@@ -19,12 +19,12 @@ async function serve(): Promise<void> {
   const config = loadConfig(process.env);
   const log = createLogger(config.LOG_LEVEL);
   for (const { name, meant } of misspeltSettings(process.env)) {
-    log.warn(`${name} is no setting and is not read; if ${meant} is meant, rename it`);
+    log.warn(`${name} is not a setting and is ignored; did you mean ${meant}?`);
   }
   const stopSignal = nextStopSignal();
   const target = { host: config.HOST, port: config.PORT, hostSetting: 'HOST', portSetting: 'PORT' };
   const service = await listenOn(target, (address) => startService({ ...config, HOST: address }, log));
-  // On a terminal the defaults would push the key out of sight: there only what differs from them.
+  // On a terminal the full list would push the key out of sight, so only settings that differ from the defaults are shown.
   const settings = process.stdout.isTTY ? summarizeChanges(config) : summarize(config);
   log.info({ version, url: service.url, settings }, 'started');
   printWelcome(service.url, config, service.firstEntity);
@@ -34,13 +34,13 @@ async function serve(): Promise<void> {
   log.info('stopped');
 }
 
-/** Straight to the terminal and never through the log: the key is in it. */
+/** Printed to the terminal and not logged, because the key is in it. */
 function printWelcome(url: string, config: Config, first: Provisioned | null): void {
   printLine(`\n  ${paint('Paybell', 'bold')} ${version} is listening on ${paint(url, 'cyan')}`);
   if (first !== null) printFirstSteps(url, config.PROCESSOR, first);
-  // An instance that only delivers has no page.
-  const page = config.ROLE === 'delivery' ? '' : `\n  Page           ${url}/`;
-  printLine(`${page}\n  API reference  ${url}/docs\n`);
+  // An instance that only delivers serves no dashboard.
+  const dashboard = config.ROLE === 'delivery' ? '' : `\n  Dashboard      ${url}/`;
+  printLine(`${dashboard}\n  API reference  ${url}/docs\n`);
 }
 
 function printFirstSteps(url: string, processor: string, { entityId, apiKey }: Provisioned): void {
@@ -48,7 +48,7 @@ function printFirstSteps(url: string, processor: string, { entityId, apiKey }: P
   const credentials = `-H 'api-key: ${apiKey}' -H 'entity-id: ${entityId}'`;
   const registration = { postUrl: 'https://example.com/hook', networkIds: [1, 8453], events: ['TransferFinalized'] };
   printLine(`
-  The store was empty, so it has a first entity now. ${paint('Its key is shown only this once:', 'yellow')}
+  The store was empty, so a first entity was created. ${paint('Its key is shown only this once:', 'yellow')}
 
     entity-id  ${entityId}
     api-key    ${apiKey}
@@ -66,7 +66,7 @@ function printFirstSteps(url: string, processor: string, { entityId, apiKey }: P
     curl -s '${api}/webhooks/classic?event=TransferFinalized&sortBy=postUrl' \\
       ${credentials}
 
-  Or by commands, after a login that holds for every terminal:
+  Or use the command line. One login serves every terminal:
 
     PAYBELL_API_KEY=${apiKey} \\
       ${PAYBELL} login --server ${url} --entity ${entityId}
@@ -74,7 +74,7 @@ function printFirstSteps(url: string, processor: string, { entityId, apiKey }: P
     ${PAYBELL} webhooks list`);
 }
 
-/** The variables that commands read, so that one line serves `curl` and `paybell`; the server is named where it is not the default. */
+/** One line for `curl` and for `paybell`, with the variables that both read. The server is named unless it is the default. */
 function exportLine(url: string, processor: string, { entityId, apiKey }: Provisioned): string {
   const variables = [`PAYBELL_ENTITY_ID=${entityId}`, `PAYBELL_API_KEY=${apiKey}`];
   if (url !== DEFAULT_URL) variables.push(`PAYBELL_URL=${url}`);

@@ -13,8 +13,8 @@ import { warnOfMisspeltSettings } from './misspelt-settings.ts';
 export type Session = { db: Database; box: SecretBox; config: Config };
 
 /**
- * Commands of the operator work on the store itself, by the same settings as the server. Only one that makes something
- * makes a store too: any other would leave an empty one wherever DATABASE_URL was mistyped.
+ * Opens the store with the same settings as the server. Only a command that creates something may create the store:
+ * any other would leave an empty one where DATABASE_URL is mistyped.
  */
 export async function withStore<Value>(
   work: (store: Session) => Promise<Value>,
@@ -34,7 +34,7 @@ export async function withStore<Value>(
 function requireStore(target: DatabaseTarget): void {
   if (target.engine === 'postgres' || existsSync(target.file)) return;
   throw new CommandError(
-    `there is no store at ${target.file}: check DATABASE_URL, or make one with: ${PAYBELL} entities create --name <name>`,
+    `there is no store at ${target.file}: check DATABASE_URL, or create one with: ${PAYBELL} entities create --name <name>`,
   );
 }
 
@@ -42,7 +42,7 @@ export async function requireEntity(db: Database, entityId: string): Promise<voi
   if (!(await entityExists(db, entityId))) throw new CommandError(`there is no entity ${entityId}`);
 }
 
-/** Whoever can open the store needs no key; the audit calls them by the way they came in. */
+/** Commands on the store need no key, so the audit log names the command line as the actor. */
 export function changeByCommandLine(): Change {
   return { actor: ACTORS.commandLine, nowS: secondsNow() };
 }

@@ -2,73 +2,72 @@ import type { EventKind } from '../../domain/event-kinds.ts';
 import { sumAmounts } from './decimals.ts';
 import { type ScenarioEvent, type ScenarioTerms, ScenarioWriter } from './scenario-writer.ts';
 
-/** Whole stories of one agreement, so that an integrator can see a billing flow through from end to end. */
+/** The life of one agreement as a sequence of events, so that an integrator can test a billing flow from end to end. */
 
-const HOUR_S = 3_600;
-const DAY_S = 24 * HOUR_S;
+const DAY_S = 24 * 3_600;
 
 export const SCENARIO_MEANINGS = {
-  subscription: 'Signed, and every payment arrives in time.',
-  'late-payment': 'One payment is days late, then arrives, and all goes on.',
-  cancelled: 'The payer gives notice; it runs to what is paid, and ends.',
-  'failed-transfer': 'A transfer is never made final, nobody pays, the payee ends it.',
+  subscription: 'Signed up, and every payment arrives on time.',
+  'late-payment': 'One payment is days late, then arrives, and the rest are on time.',
+  cancelled: 'The payer gives notice; it ends when the paid period does.',
+  'failed-transfer': 'A transfer is never final and never paid; the payee cancels.',
 } as const;
 
 export type ScenarioName = keyof typeof SCENARIO_MEANINGS;
-export const SCENARIO_NAMES = Object.keys(SCENARIO_MEANINGS) as ScenarioName[];
+export const SCENARIO_NAMES = ['subscription', 'late-payment', 'cancelled', 'failed-transfer'] as const;
 
-const TELLINGS: Readonly<Record<ScenarioName, (teller: ScenarioWriter, periods: number) => void>> = {
-  subscription(teller, periods) {
-    teller.signUp();
-    for (let period = 0; period < periods; period++) payInTime(teller, period);
+const SCENARIOS: Readonly<Record<ScenarioName, (writer: ScenarioWriter, periods: number) => void>> = {
+  subscription(writer, periods) {
+    writer.signUp();
+    for (let period = 0; period < periods; period++) payOnTime(writer, period);
   },
 
-  'late-payment'(teller, periods) {
-    const late = Math.min(1, periods - 1);
-    teller.signUp();
+  'late-payment'(writer, periods) {
+    const latePeriod = Math.min(1, periods - 1);
+    writer.signUp();
     for (let period = 0; period < periods; period++) {
-      if (period !== late) payInTime(teller, period);
+      if (period !== latePeriod) payOnTime(writer, period);
       else {
-        const transfer = teller.createTransfer(period);
-        for (const days of [1, 3]) teller.reportLate(transfer, days);
-        teller.settle(transfer, transfer.dueS + 4 * DAY_S);
+        const transfer = writer.createTransfer(period);
+        for (const days of [1, 3]) writer.reportLate(transfer, days);
+        writer.pay(transfer, transfer.dueS + 4 * DAY_S);
       }
     }
   },
 
-  cancelled(teller, periods) {
-    teller.signUp();
-    for (let period = 0; period < periods; period++) payInTime(teller, period);
-    const endsS = teller.dueOf(periods);
-    teller.scheduleCancel(teller.dueOf(periods - 1) + 10 * DAY_S, endsS);
-    teller.cancel(endsS, 'payer');
+  cancelled(writer, periods) {
+    writer.signUp();
+    for (let period = 0; period < periods; period++) payOnTime(writer, period);
+    const endsS = writer.dueOf(periods);
+    writer.scheduleCancel(writer.dueOf(periods - 1) + 10 * DAY_S, endsS);
+    writer.cancel(endsS, 'payer');
   },
 
-  'failed-transfer'(teller, periods) {
-    teller.signUp();
-    for (let period = 0; period < periods - 1; period++) payInTime(teller, period);
-    const transfer = teller.createTransfer(periods - 1);
-    teller.process(transfer, transfer.dueS + 20);
-    for (const days of [1, 3, 7]) teller.reportLate(transfer, days);
-    teller.cancel(transfer.dueS + 14 * DAY_S, 'payee');
+  'failed-transfer'(writer, periods) {
+    writer.signUp();
+    for (let period = 0; period < periods - 1; period++) payOnTime(writer, period);
+    const transfer = writer.createTransfer(periods - 1);
+    writer.process(transfer, transfer.dueS + 20);
+    for (const days of [1, 3, 7]) writer.reportLate(transfer, days);
+    writer.cancel(transfer.dueS + 14 * DAY_S, 'payee');
   },
 };
 
-/** All events of a story in their order; `dateCreated` is the moment at which each happens. */
+/** The events of a scenario in their order; `dateCreated` is when each happens. */
 export function writeScenario(name: ScenarioName, terms: ScenarioTerms, periods: number): readonly ScenarioEvent[] {
-  if (!Number.isSafeInteger(periods) || periods < 1) throw new RangeError('a story has at least one period');
-  const teller = new ScenarioWriter(terms);
-  TELLINGS[name](teller, periods);
-  return teller.events;
+  if (!Number.isSafeInteger(periods) || periods < 1) throw new RangeError('a scenario has at least one period');
+  const writer = new ScenarioWriter(terms);
+  SCENARIOS[name](writer, periods);
+  return writer.events;
 }
 
-/** From its first event to its last. */
+/** From the first event to the last. */
 export function scenarioLengthS(name: ScenarioName, periods: number): number {
-  const still = { networkId: 1, amount: '1', startS: 0, random: (count: number) => new Uint8Array(count) };
-  return writeScenario(name, still, periods).at(-1)?.dateCreated ?? 0;
+  const terms = { networkId: 1, amount: '1', startS: 0, random: (count: number) => new Uint8Array(count) };
+  return writeScenario(name, terms, periods).at(-1)?.dateCreated ?? 0;
 }
 
-/** What it comes to: what was due, and what a receiver may take for paid. */
+/** How many transfers were created and paid, and the amount that a receiver may count as paid. */
 export function summarizeScenario(events: readonly ScenarioEvent[]): {
   transfers: number;
   paid: number;
@@ -84,7 +83,7 @@ export function summarizeScenario(events: readonly ScenarioEvent[]): {
   };
 }
 
-function payInTime(teller: ScenarioWriter, period: number): void {
-  const transfer = teller.createTransfer(period);
-  teller.settle(transfer, transfer.dueS);
+function payOnTime(writer: ScenarioWriter, period: number): void {
+  const transfer = writer.createTransfer(period);
+  writer.pay(transfer, transfer.dueS);
 }

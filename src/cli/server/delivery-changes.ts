@@ -2,13 +2,13 @@ import { BoundedMap } from '../../bounded-map.ts';
 import type { Delivery, DeliveryDetail, DeliveryList, DeliveryListQuery } from '../../client/deliveries.ts';
 import { ProblemError } from '../../client/errors.ts';
 
-/** Of the newest, one page of the largest size is one request. */
-const PAGE = 100;
-/** More than this many pages behind, the oldest are passed over: a terminal shows no more anyway. */
+/** The largest page that the service returns. */
+const PAGE_SIZE = 100;
+/** After more than this many new pages the older changes are skipped: no terminal shows that many lines. */
 const MAX_PAGES = 10;
-/** Deliveries that wait for a retry and are no longer on the newest page are looked at when they are due, so many a turn. */
-const MAX_LOOKED_AT = 10;
-/** Beyond this the delivery whose last change is oldest is forgotten, and a later change of it is not shown. */
+/** How many deliveries that have left the newest page are read one by one at each poll, once a retry of them is due. */
+const MAX_READ_PER_POLL = 10;
+/** Beyond this, the delivery whose last change is oldest is forgotten, and a later change of it is not shown. */
 const MAX_KNOWN = 20_000;
 
 export type DeliverySource = {
@@ -18,7 +18,7 @@ export type DeliverySource = {
 
 type Known = { state: string; dueS: number | null };
 
-/** Which deliveries are new or stand elsewhere than at the last look, by as few requests as that takes. */
+/** Finds deliveries that are new or have changed since the last poll, with as few requests as possible. */
 export class DeliveryChanges {
   readonly #known = new BoundedMap<string, Known>(MAX_KNOWN);
 
@@ -27,31 +27,32 @@ export class DeliveryChanges {
     private readonly filter: Pick<DeliveryListQuery, 'event' | 'networkId' | 'webhookId'>,
   ) {}
 
-  /** Oldest first. The first look answers the newest `show`, and knows the others on the page from then on. */
-  async first(show: number): Promise<Delivery[]> {
-    const { deliveries } = await this.source.list({ ...this.filter, limit: PAGE });
-    const changed = this.#take(deliveries);
-    return changed.slice(changed.length - Math.min(show, changed.length));
+  /** The newest `count` deliveries, oldest first. The others on the page are known from then on. */
+  async first(count: number): Promise<Delivery[]> {
+    const { deliveries } = await this.source.list({ ...this.filter, limit: PAGE_SIZE });
+    const changed = this.#update(deliveries);
+    return changed.slice(changed.length - Math.min(count, changed.length));
   }
 
+  /** What has changed since the last call, oldest delivery first. */
   async next(nowS: number): Promise<Delivery[]> {
-    const seen: Delivery[] = [];
+    const found: Delivery[] = [];
     for (let page = 1; page <= MAX_PAGES; page++) {
-      const { deliveries } = await this.source.list({ ...this.filter, page, limit: PAGE });
-      seen.push(...deliveries);
-      if (deliveries.length < PAGE || deliveries.some(({ deliveryId }) => this.#known.has(deliveryId))) break;
+      const { deliveries } = await this.source.list({ ...this.filter, page, limit: PAGE_SIZE });
+      found.push(...deliveries);
+      if (deliveries.length < PAGE_SIZE || deliveries.some(({ deliveryId }) => this.#known.has(deliveryId))) break;
     }
-    const onPage = new Set(seen.map(({ deliveryId }) => deliveryId));
-    const due = [...this.#known].filter(([id, { dueS }]) => dueS !== null && dueS <= nowS && !onPage.has(id));
-    for (const [id] of due.slice(0, MAX_LOOKED_AT)) {
-      const found = await this.source.get(id).catch(forgetMissing);
-      if (found === null) this.#known.delete(id);
-      else seen.push(withoutDetail(found));
+    const listed = new Set(found.map(({ deliveryId }) => deliveryId));
+    const due = [...this.#known].filter(([id, { dueS }]) => dueS !== null && dueS <= nowS && !listed.has(id));
+    for (const [id] of due.slice(0, MAX_READ_PER_POLL)) {
+      const delivery = await this.source.get(id).catch(nullIfMissing);
+      if (delivery === null) this.#known.delete(id);
+      else found.push(withoutDetail(delivery));
     }
-    return this.#take(seen);
+    return this.#update(found);
   }
 
-  #take(deliveries: readonly Delivery[]): Delivery[] {
+  #update(deliveries: readonly Delivery[]): Delivery[] {
     const changed: Delivery[] = [];
     for (const delivery of [...deliveries].sort(byCreation)) {
       const { deliveryId } = delivery;
@@ -64,18 +65,18 @@ export class DeliveryChanges {
   }
 }
 
-/** One that is gone is past its retention; any other fault is for whoever asked. */
-function forgetMissing(error: unknown): null {
+/** A delivery that no longer exists was removed after its retention. */
+function nullIfMissing(error: unknown): null {
   if (error instanceof ProblemError && error.status === 404) return null;
   throw error;
 }
 
-/** Read alone it has more: a change looks the same however it was found. */
+/** A change looks the same whether it was listed or read. */
 function withoutDetail({ body: _, attemptLog: __, ...delivery }: DeliveryDetail): Delivery {
   return delivery;
 }
 
-/** Ids are made in the order of time. */
+/** Ids sort by their time of creation. */
 function byCreation(a: Delivery, b: Delivery): number {
   return a.deliveryId < b.deliveryId ? -1 : 1;
 }

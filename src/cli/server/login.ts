@@ -3,7 +3,7 @@ import { ProblemError } from '../../client/errors.ts';
 import { CommandError, EXIT } from '../terminal/command-error.ts';
 import { addExamples } from '../terminal/help.ts';
 import { printFields, printJson, printLine } from '../terminal/output.ts';
-import { ask, readFirstLine } from '../terminal/prompt.ts';
+import { prompt, readFirstLine } from '../terminal/prompt.ts';
 import {
   addConnectionOptions,
   type ConnectionOptions,
@@ -19,22 +19,22 @@ import { clientFor } from './session.ts';
 export function addLogin(program: Command): void {
   const login = program
     .command('login')
-    .description('store a server, an entity and its key for the commands below; asks for what is not given')
-    .option('--server <url>', `server (default: ${DEFAULT_URL})`)
+    .description('store a server, an entity and its key for the commands below; prompts for what is not given')
+    .option('--server <url>', `URL of the server (default: ${DEFAULT_URL})`)
     .option('--entity <id>', 'entity that the key belongs to')
-    .option('--processor <name>', 'segment of the path that the setting PROCESSOR of the server names')
+    .option('--processor <name>', "path segment that the server's setting PROCESSOR names")
     .option('--profile <name>', `name to store it under (default: ${DEFAULT_PROFILE})`);
   addExamples(
     login,
     ['login --entity ent_0199c2a6e0b17d3c8a54f1e2d3c4b5a6', 'login --profile live --server https://pay.example.com'],
-    'The key is asked for, or read from PAYBELL_API_KEY or from standard input; it is never shown.',
+    'The key is read from PAYBELL_API_KEY, from a prompt or from standard input. It is never shown.',
   ).action(logIn);
-  const logout = program.command('logout').description('forget what login stored');
-  logout.option('--profile <name>', 'profile to forget');
+  const logout = program.command('logout').description('delete a stored profile');
+  logout.option('--profile <name>', 'profile to delete');
   addExamples(logout, ['logout']).action(logOut);
   const whoami = program
     .command('whoami')
-    .description('which server commands speak to and as whom, and whether it answers');
+    .description('show the server and entity that commands use, and check the key');
   addConnectionOptions(whoami.option('--json', 'print JSON'));
   addExamples(whoami, ['whoami']).action(whoAmI);
 }
@@ -44,11 +44,13 @@ type LoginOptions = ConnectionOptions & { processor?: string };
 async function logIn(options: LoginOptions): Promise<void> {
   const { env } = process;
   const name = profileName(options, env);
-  if (!/^[\w.-]{1,64}$/.test(name)) throw new CommandError('a profile has a name such as live', EXIT.usage);
+  if (!/^[\w.-]{1,64}$/.test(name)) {
+    throw new CommandError('a profile name has 1 to 64 letters, digits, dots, - or _', EXIT.usage);
+  }
   const profile: Profile = {
-    url: requireUrl(options.server ?? (env.PAYBELL_URL || (await askFor('Server', DEFAULT_URL)))),
+    url: requireUrl(options.server ?? (env.PAYBELL_URL || (await promptFor('Server', DEFAULT_URL)))),
     processor: options.processor ?? (env.PAYBELL_PROCESSOR || DEFAULT_PROCESSOR),
-    entityId: options.entity ?? (env.PAYBELL_ENTITY_ID || (await askFor('Entity id', null))),
+    entityId: options.entity ?? (env.PAYBELL_ENTITY_ID || (await promptFor('Entity id', null))),
     apiKey: env.PAYBELL_API_KEY || (await readKey()),
   };
   if (profile.apiKey === '') throw new CommandError('no key was given', EXIT.usage);
@@ -58,21 +60,21 @@ async function logIn(options: LoginOptions): Promise<void> {
   printLine(`Logged in to ${profile.url} as ${profile.entityId}. Stored as profile ${name} in ${file}.`);
 }
 
-/** On a terminal only: a program has to say what it means. */
-async function askFor(what: string, byDefault: string | null): Promise<string> {
+/** Prompts only on a terminal; a script has to name the entity. */
+async function promptFor(what: string, defaultValue: string | null): Promise<string> {
   if (!process.stdin.isTTY) {
-    if (byDefault !== null) return byDefault;
+    if (defaultValue !== null) return defaultValue;
     throw new CommandError('give --entity <id>, or set PAYBELL_ENTITY_ID', EXIT.usage);
   }
-  const answer = await ask(`${what}${byDefault === null ? '' : ` [${byDefault}]`}: `);
-  return answer || (byDefault ?? '');
+  const value = await prompt(`${what}${defaultValue === null ? '' : ` [${defaultValue}]`}: `);
+  return value || (defaultValue ?? '');
 }
 
 function readKey(): Promise<string> {
-  return process.stdin.isTTY ? ask('Key (not shown): ', { secret: true }) : readFirstLine();
+  return process.stdin.isTTY ? prompt('Key (not shown): ', { secret: true }) : readFirstLine();
 }
 
-/** Whether the server knows the key; one that may not list webhooks is known all the same. */
+/** Checks that the server accepts the key, also one without the permission to list webhooks. */
 async function requireAccess(profile: Profile): Promise<void> {
   try {
     await clientFor({ ...profile, from: 'login' }).webhooks.list({ limit: 1 });
@@ -86,7 +88,7 @@ async function logOut(options: ConnectionOptions): Promise<void> {
   const file = profileFile(process.env);
   if (!Object.hasOwn(readProfiles(file), name)) throw new CommandError(`there is no profile ${name}`);
   writeProfile(file, name, null);
-  printLine(`Profile ${name} is forgotten. The key itself works until it is revoked.`);
+  printLine(`Deleted profile ${name}. Its key stays valid until it is revoked.`);
 }
 
 async function whoAmI({ json, ...options }: ConnectionOptions & { json?: boolean }): Promise<void> {
@@ -94,5 +96,5 @@ async function whoAmI({ json, ...options }: ConnectionOptions & { json?: boolean
   await requireAccess(connection);
   const { url, entityId, processor, from } = connection;
   if (json) return printJson({ url, entityId, processor, from });
-  printFields({ server: url, entity: entityId, processor, by: from, state: 'the server answers and knows the key' });
+  printFields({ server: url, entity: entityId, processor, from, key: 'valid' });
 }

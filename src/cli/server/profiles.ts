@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { CommandError } from '../terminal/command-error.ts';
 import { PAYBELL } from '../terminal/invocation.ts';
 
-/** Which server, as whom: what `login` stores and every command on a server reads. */
+/** The file of profiles: `login` writes it, and every command on a server reads it. */
 export const DEFAULT_PROFILE = 'default';
 
 const profileSchema = z.object({ url: z.string(), processor: z.string(), entityId: z.string(), apiKey: z.string() });
@@ -16,7 +16,7 @@ type Profiles = z.output<typeof fileSchema>['profiles'];
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Where each system keeps the settings of a user's programs. */
+/** In the folder where each system keeps the settings of a user's programs. */
 export function profileFile(environment: Environment, platform: NodeJS.Platform = process.platform): string {
   const home = environment.HOME ?? homedir();
   const base =
@@ -32,28 +32,28 @@ export function readProfiles(file: string): Profiles {
     text = readFileSync(file, 'utf8');
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return {};
-    throw new CommandError(`${file} cannot be read: give it back to yourself, or remove it and use ${PAYBELL} login`);
+    throw new CommandError(`cannot read ${file}: fix its permissions, or delete it and use ${PAYBELL} login`);
   }
   const parsed = fileSchema.safeParse(parseJson(text));
-  // Nothing of its text is repeated: there are keys in it.
-  if (!parsed.success) throw new CommandError(`${file} is damaged: remove it and use ${PAYBELL} login`);
+  // The message must not repeat the text, which has keys in it.
+  if (!parsed.success) throw new CommandError(`${file} is damaged: delete it and use ${PAYBELL} login`);
   return parsed.data.profiles;
 }
 
-/** Adds or replaces one, or removes it when it is null. */
+/** Adds or replaces a profile, or deletes it when it is null. */
 export function writeProfile(file: string, name: string, profile: Profile | null): void {
   const { [name]: _, ...others } = readProfiles(file);
   const profiles = profile === null ? others : { ...others, [name]: profile };
   const folder = dirname(file);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  // Written beside it and renamed, so that no moment has half a file or one that others can read.
-  const fresh = `${file}.${process.pid}`;
+  // Written to a second file and renamed, so that the profiles are never half written or readable by others.
+  const temporary = `${file}.${process.pid}`;
   try {
-    writeFileSync(fresh, `${JSON.stringify({ profiles }, null, 2)}\n`, { mode: 0o600 });
-    chmodSync(fresh, 0o600);
-    renameSync(fresh, file);
+    writeFileSync(temporary, `${JSON.stringify({ profiles }, null, 2)}\n`, { mode: 0o600 });
+    chmodSync(temporary, 0o600);
+    renameSync(temporary, file);
   } finally {
-    rmSync(fresh, { force: true });
+    rmSync(temporary, { force: true });
   }
 }
 

@@ -1,35 +1,34 @@
 import type { Command } from 'commander';
-import type { SecretList } from '../../client/secrets.ts';
 import { DEFAULT_OVERLAP_HOURS } from '../../domain/secret-overlap.ts';
 import { parseOverlapHours, printSecrets } from '../formats/secret-table.ts';
 import { PAYBELL } from '../terminal/invocation.ts';
-import { printJson } from '../terminal/output.ts';
-import { finishRemote, openSession, type ServerOptions } from './session.ts';
+import { addServerOptions, openSession, type ServerOptions } from './session.ts';
 
-const OPERATORS = `As the operator, on the store itself: ${PAYBELL} store secrets`;
+const OPERATOR_NOTE = `As the operator, on the store itself: ${PAYBELL} store secrets`;
+const ROTATE = `${PAYBELL} secrets rotate`;
 
 export function addSecrets(program: Command): void {
-  const secrets = program.command('secrets').description('secrets that sign the posts');
+  const secrets = program.command('secrets').description('secrets that sign the requests to webhooks');
   const show = secrets.command('show').description('show the secrets in force, newest first');
-  finishRemote(show, ['secrets show --json'], OPERATORS).action(showThem);
+  addServerOptions(show, ['secrets show --json'], OPERATOR_NOTE).action(showSecrets);
   const rotate = secrets
     .command('rotate')
-    .description('make a new secret; the old ones go on signing beside it for a while')
-    .option('--overlap-hours <n>', 'how long the old ones go on', parseOverlapHours, DEFAULT_OVERLAP_HOURS);
-  finishRemote(rotate, ['secrets rotate --overlap-hours 48']).action(rotateThem);
+    .description('create a new secret; the current ones keep signing beside it for the overlap')
+    .option(
+      '--overlap-hours <n>',
+      'how long the current secrets keep signing',
+      parseOverlapHours,
+      DEFAULT_OVERLAP_HOURS,
+    );
+  addServerOptions(rotate, ['secrets rotate --overlap-hours 48']).action(rotateSecret);
 }
 
-async function showThem(options: ServerOptions): Promise<void> {
+async function showSecrets(options: ServerOptions): Promise<void> {
   const { client, json } = openSession(options);
-  print(await client.secrets.list(), json);
+  printSecrets(await client.secrets.list(), json, ROTATE);
 }
 
-async function rotateThem({ overlapHours, ...options }: ServerOptions & { overlapHours: number }): Promise<void> {
+async function rotateSecret({ overlapHours, ...options }: ServerOptions & { overlapHours: number }): Promise<void> {
   const { client, json } = openSession(options);
-  print(await client.secrets.rotate({ overlapHours }), json);
-}
-
-function print(list: SecretList, json: boolean): void {
-  if (json) printJson(list);
-  else printSecrets(list, `No secrets in force: ${PAYBELL} secrets rotate`);
+  printSecrets(await client.secrets.rotate({ overlapHours }), json, ROTATE);
 }

@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
 import { Paybell } from '../../client/paybell.ts';
+import type { OptionValues } from '../options/list-options.ts';
 import { addExamples } from '../terminal/help.ts';
 import { addConnectionOptions, type Connection, type ConnectionOptions, currentConnection } from './connection.ts';
 
-/** Somebody waits at the terminal: a server that is down should be named soon. */
+/** Fewer than the client's default, so that a user at the terminal soon sees that the server is down. */
 const RETRIES = 2;
 
 export function clientFor({ url, entityId, apiKey, processor }: Connection): Paybell {
@@ -11,10 +12,9 @@ export function clientFor({ url, entityId, apiKey, processor }: Connection): Pay
 }
 
 export type ServerOptions = ConnectionOptions & { json?: boolean };
-export type Given = Record<string, string | boolean | undefined>;
 
-/** What every command on a server begins with: its client, whether to print JSON, and the options that are its own. */
-export function openSession(options: ConnectionOptions & Given) {
+/** The client for the server that the options name, whether to print JSON, and the command's own options. */
+export function openSession(options: ServerOptions & OptionValues) {
   const { server, entity, profile, json, ...own } = options;
   const connection = currentConnection({
     ...(server !== undefined && { server }),
@@ -24,8 +24,8 @@ export function openSession(options: ConnectionOptions & Given) {
   return { client: clientFor(connection), json: json === true, own };
 }
 
-/** The options that all commands on a server take, and what to type. */
-export function finishRemote(command: Command, examples: readonly string[], note?: string): Command {
+/** Adds the options and examples that every command on a server has. */
+export function addServerOptions(command: Command, examples: readonly string[], note?: string): Command {
   if (!command.options.some(({ long }) => long === '--json')) command.option('--json', 'print JSON');
   addConnectionOptions(command);
   return addExamples(command, examples, note);

@@ -1,19 +1,20 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import type { Delivery } from '../../client/deliveries.ts';
 import { ConnectionError, ProblemError, TimeLimitError } from '../../client/errors.ts';
 import { deliveryListQuerySchema } from '../../contract/deliveries.ts';
-import { answerOf, paintStatus } from '../formats/delivery-tables.ts';
-import { parseOptions } from '../formats/list-options.ts';
-import { paint, printable, printJson, printLine } from '../terminal/output.ts';
+import { paintStatus, showLastResult } from '../formats/delivery-tables.ts';
+import { parseOptions } from '../options/list-options.ts';
+import { wholeNumber } from '../options/values.ts';
+import { paint, printable, printJson, printLine, showTime } from '../terminal/output.ts';
 import { nextStopSignal } from '../terminal/stop-signal.ts';
 import { DeliveryChanges } from './delivery-changes.ts';
-import { explainRefusal } from './explain-problem.ts';
-import { finishRemote, type Given, openSession } from './session.ts';
+import { explainClientError } from './explain-error.ts';
+import { addServerOptions, openSession, type ServerOptions } from './session.ts';
 
-/** A look each second while something moves, and ever fewer while nothing does. */
-const QUICK_MS = 1_000;
-const SLOW_MS = 5_000;
-const GROWTH = 1.25;
+/** Polls each second while deliveries change, and less often while they do not. */
+const MIN_INTERVAL_MS = 1_000;
+const MAX_INTERVAL_MS = 5_000;
+const INTERVAL_GROWTH = 1.25;
 const STATUS_WIDTH = 9;
 
 const filterSchema = deliveryListQuerySchema.pick({ event: true, networkId: true, webhookId: true });
@@ -21,65 +22,59 @@ const filterSchema = deliveryListQuerySchema.pick({ event: true, networkId: true
 export function addTail(program: Command): void {
   const tail = program
     .command('tail')
-    .description('deliveries as they happen, a line for each change')
-    .option('--lines <n>', 'how many of the newest to begin with', parseLines, 10)
-    .option('--event <kind>', 'only of this kind of event')
-    .option('--network-id <id>', 'only of this network')
-    .option('--webhook-id <id>', 'only to this webhook');
-  finishRemote(tail, ['tail', 'tail --event LatePayment --json']).action(follow);
+    .description('follow deliveries: one line for each change')
+    .option('--lines <n>', 'how many of the newest deliveries to begin with', wholeNumber(0, 100), 10)
+    .option('--event <kind>', 'only this kind of event')
+    .option('--network-id <id>', 'only this network')
+    .option('--webhook-id <id>', 'only deliveries to this webhook');
+  addServerOptions(tail, ['tail', 'tail --event LatePayment --json']).action(follow);
 }
 
-async function follow({ lines, ...options }: Omit<Given, 'lines'> & { lines: number }): Promise<void> {
-  const { client, json, own } = openSession(options as Given);
+type TailOptions = ServerOptions & { lines: number; event?: string; networkId?: string; webhookId?: string };
+
+async function follow({ lines, ...options }: TailOptions): Promise<void> {
+  const { client, json, own } = openSession(options);
   const changes = new DeliveryChanges(client.deliveries, parseOptions(filterSchema, own));
-  const show = (deliveries: readonly Delivery[], dateOf: (delivery: Delivery) => number) => {
+  const print = (deliveries: readonly Delivery[], timeOf: (delivery: Delivery) => number) => {
     for (const delivery of deliveries) {
-      json ? printJson(delivery) : printLine(showDelivery(delivery, dateOf(delivery)));
+      if (json) printJson(delivery);
+      else printLine(showDelivery(delivery, timeOf(delivery)));
     }
   };
-  const stop = { asked: false };
+  const stop = { requested: false };
   const stopped = nextStopSignal().then(() => {
-    stop.asked = true;
+    stop.requested = true;
   });
-  // What was there before stands under the time of its acceptance, what changes from now on under that of the change.
-  show(await changes.first(lines), ({ dateCreated }) => dateCreated);
-  // Not among the lines that a program may be reading.
-  process.stderr.write(`${paint('Following the deliveries until Ctrl-C.', 'dim', process.stderr)}\n`);
-  let waitMs = QUICK_MS;
-  while (!stop.asked) {
-    await Promise.race([Bun.sleep(waitMs), stopped]);
-    if (stop.asked) return;
-    const changed = await changes.next(Math.floor(Date.now() / 1000)).catch(explainOutage);
-    if (changed !== null) show(changed, () => Date.now() / 1000);
-    waitMs = changed !== null && changed.length > 0 ? QUICK_MS : Math.min(waitMs * GROWTH, SLOW_MS);
+  // Deliveries from before are shown with the time of their creation, later changes with the time of the change.
+  print(await changes.first(lines), ({ dateCreated }) => dateCreated * 1000);
+  // On standard error, because a program may be reading standard output.
+  process.stderr.write(`${paint('Following deliveries; stop with Ctrl-C.', 'dim', process.stderr)}\n`);
+  let intervalMs = MIN_INTERVAL_MS;
+  while (!stop.requested) {
+    await Promise.race([Bun.sleep(intervalMs), stopped]);
+    if (stop.requested) return;
+    const changed = await changes.next(Math.floor(Date.now() / 1000)).catch(reportOutage);
+    if (changed !== null) print(changed, Date.now);
+    const isBusy = changed !== null && changed.length > 0;
+    intervalMs = isBusy ? MIN_INTERVAL_MS : Math.min(intervalMs * INTERVAL_GROWTH, MAX_INTERVAL_MS);
   }
 }
 
-/** A server that is down or busy for a while comes back; one that refuses does not change its mind. */
-function explainOutage(error: unknown): null {
-  const mayPass = error instanceof ProblemError && (error.status >= 500 || error.status === 429);
-  if (!mayPass && !(error instanceof ConnectionError) && !(error instanceof TimeLimitError)) throw error;
-  process.stderr.write(`${paint(explainRefusal(error).split('\n')[0] ?? '', 'dim', process.stderr)}\n`);
+/** A server that is down or overloaded may recover. Any other refusal ends the command. */
+function reportOutage(error: unknown): null {
+  const mayRecover = error instanceof ProblemError && (error.status >= 500 || error.status === 429);
+  if (!mayRecover && !(error instanceof ConnectionError) && !(error instanceof TimeLimitError)) throw error;
+  process.stderr.write(`${paint(explainClientError(error).split('\n')[0] ?? '', 'dim', process.stderr)}\n`);
   return null;
 }
 
-function showDelivery(delivery: Delivery, shownAtS: number): string {
+function showDelivery(delivery: Delivery, timeMs: number): string {
   const { deliveryId, event, status, attempts, dateNextAttempt, postUrl } = delivery;
-  const next = dateNextAttempt === null ? '' : `  next ${timeOf(dateNextAttempt)}`;
-  const pad = ' '.repeat(Math.max(0, STATUS_WIDTH - status.length));
-  const answer = attempts === 0 ? '' : `  ${answerOf(delivery)}${attempts > 1 ? ` on attempt ${attempts}` : ''}`;
+  const next = dateNextAttempt === null ? '' : `  next attempt ${showTime(dateNextAttempt * 1000)}`;
+  const padding = ' '.repeat(Math.max(0, STATUS_WIDTH - status.length));
+  const result = attempts === 0 ? '' : `  ${showLastResult(delivery)}${attempts > 1 ? ` on attempt ${attempts}` : ''}`;
   return [
-    `${paint(timeOf(shownAtS), 'dim')}  ${paintStatus(status)}${pad}  ${printable(event)}${answer}${next}`,
+    `${paint(showTime(timeMs), 'dim')}  ${paintStatus(status)}${padding}  ${printable(event)}${result}${next}`,
     `          ${paint(`${deliveryId}  ${printable(postUrl)}`, 'dim')}`,
   ].join('\n');
-}
-
-function timeOf(dateS: number): string {
-  return new Date(dateS * 1000).toTimeString().slice(0, 8);
-}
-
-function parseLines(text: string): number {
-  const lines = /^[0-9]{1,3}$/.test(text) ? Number(text) : Number.NaN;
-  if (lines <= 100) return lines;
-  throw new InvalidArgumentError('Give a whole number from 0 to 100.');
 }

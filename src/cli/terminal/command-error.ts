@@ -1,6 +1,6 @@
 export const EXIT = { success: 0, failure: 1, usage: 2 } as const;
 
-/** Something a person did: said in a sentence, without a stack. */
+/** An error that the user can fix: the message is printed without a stack. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
 
@@ -12,7 +12,7 @@ export class CommandError extends Error {
   }
 }
 
-/** Everything there is to say has been said, line by line; only the exit code is left. */
+/** The command has printed what went wrong; only the exit code is left to set. */
 export class ReportedFailure extends Error {
   override readonly name = 'ReportedFailure';
 }

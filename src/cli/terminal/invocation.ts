@@ -1,9 +1,9 @@
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The npm scripts of a checkout that end up here. */
+/** The npm scripts of a checkout that start this program. */
 const SCRIPTS = ['paybell', 'start', 'dev'];
 
-/** How whoever reads a message calls this program: what a message tells people to type has to work when it is typed. */
+/** How the user started this program, so that commands in messages work when they are pasted. */
 export function invocation(environment: Environment): string {
   const { npm_package_name, npm_lifecycle_event, npm_lifecycle_script } = environment;
   if (npm_package_name === 'paybell' && SCRIPTS.includes(npm_lifecycle_event ?? '')) return 'npm run -s paybell --';

@@ -1,4 +1,4 @@
-/** What commands print: tables for people, JSON for programs, errors on standard error. */
+/** Tables for people, JSON for programs, errors on standard error. */
 
 const COLOUR = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const;
 
@@ -15,7 +15,7 @@ export function printError(text: string): void {
   process.stderr.write(`${paint('error', 'red', process.stderr)} ${text}\n`);
 }
 
-/** What others wrote must not steer the terminal of whoever reads it. */
+/** Text from elsewhere may hold control sequences, which must not reach the terminal. */
 export function printable(text: string): string {
   return text.replace(/[^\P{Cc}\n\t]/gu, '�');
 }
@@ -34,8 +34,8 @@ export function printTable(headings: readonly string[], rows: readonly (readonly
 }
 
 /**
- * Columns as wide as their widest cell; no lines drawn, so that it can be cut and sorted by other programs. On a
- * terminal too narrow for that, where every line would break in two, each row becomes a block of its own.
+ * Columns as wide as their widest cell and no borders, so that `cut` and `sort` can read the table. Where the terminal
+ * is too narrow and every row would wrap, each row becomes a block of lines.
  */
 export function layOut(
   headings: readonly string[],
@@ -69,17 +69,23 @@ function padTo(width: number, text: string): string {
   return text + ' '.repeat(width - Bun.stringWidth(text));
 }
 
-/** One thing with all its fields, a line each. */
+/** The fields of one item, one per line. */
 export function printFields(fields: Readonly<Record<string, string>>): void {
   const width = Math.max(...Object.keys(fields).map((name) => name.length));
   for (const [name, value] of Object.entries(fields)) printLine(`${paint(name.padEnd(width), 'bold')}${GAP}${value}`);
 }
 
-/** Only when there is more than the page shows: otherwise the table says it all. */
+/** Printed only when there are more results than the page shows. */
 export function printTotal(totalResults: number, shown: number): void {
-  if (shown < totalResults) printLine(paint(`${shown} of ${totalResults}; --page and --limit show the others`, 'dim'));
+  if (shown < totalResults)
+    printLine(paint(`${shown} of ${totalResults}; see the others with --page and --limit`, 'dim'));
 }
 
 export function showDate(dateS: number | null): string {
   return dateS === null ? '–' : new Date(dateS * 1000).toISOString().replace('.000Z', 'Z');
+}
+
+/** The time of day in the time zone of this machine. */
+export function showTime(timeMs: number): string {
+  return new Date(timeMs).toTimeString().slice(0, 8);
 }

@@ -1,10 +1,10 @@
-/** Redrawn at most this often: drawing costs more than what it reports on. */
+/** Drawing can cost more than the work that it reports on. */
 const REDRAW_MS = 100;
 const BAR_WIDTH = 30;
 
 type Terminal = { isTTY?: boolean; write(text: string): unknown };
 
-/** One line on a terminal that says how far a long command is; where there is no terminal, nothing. */
+/** The progress of a long command, on one line of the terminal. Prints nothing where there is no terminal. */
 export class Progress {
   #drawnAtMs = Number.NEGATIVE_INFINITY;
   #shown = false;
@@ -14,7 +14,7 @@ export class Progress {
     private readonly nowMs: () => number = () => performance.now(),
   ) {}
 
-  /** `share` from 0 to 1, or null when nobody knows how much there is. */
+  /** `share` is from 0 to 1, or null when the total is unknown. */
   show(share: number | null, text: string): void {
     if (this.terminal.isTTY !== true || this.nowMs() - this.#drawnAtMs < REDRAW_MS) return;
     this.#drawnAtMs = this.nowMs();
@@ -22,7 +22,7 @@ export class Progress {
     this.terminal.write(`\r\x1b[2K${share === null ? '' : `${bar(share)} `}${text}`);
   }
 
-  /** Before anything else is written to the terminal. */
+  /** To be called before anything else is written to the terminal. */
   clear(): void {
     if (!this.#shown) return;
     this.#shown = false;

@@ -14,22 +14,24 @@ type Terminal = {
   pause(): unknown;
 };
 
-/** Asks on the terminal; what is typed is shown unless it is a secret. */
-export async function ask(
+type PromptOptions = {
+  secret?: boolean;
+  input?: Terminal;
+  output?: { write(text: string): unknown };
+};
+
+/** Prompts on the terminal. The input is echoed unless it is a secret. */
+export async function prompt(
   question: string,
-  {
-    secret = false,
-    input = process.stdin as Terminal,
-    output = process.stderr as { write(text: string): unknown },
-  } = {},
+  { secret = false, input = process.stdin, output = process.stderr }: PromptOptions = {},
 ): Promise<string> {
   output.write(question);
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   let typed = '';
-  const take = (character: string): void => {
+  const handle = (character: string): void => {
     if (ENTER.test(character)) resolve(typed);
     else if (character === CTRL_C || (character === CTRL_D && typed === '')) {
-      reject(new CommandError('nothing was stored', EXIT.failure));
+      reject(new CommandError('cancelled; nothing was stored', EXIT.failure));
     } else if (BACKSPACE.test(character)) {
       if (typed !== '' && !secret) output.write('\b \b');
       typed = typed.slice(0, -1);
@@ -39,9 +41,9 @@ export async function ask(
     }
   };
   const listener = (chunk: Buffer) => {
-    for (const character of chunk.toString('utf8')) take(character);
+    for (const character of chunk.toString('utf8')) handle(character);
   };
-  // Raw, because only so the terminal itself does not show what is typed.
+  // In raw mode the terminal does not echo what is typed.
   input.setRawMode?.(true);
   input.on('data', listener);
   input.resume();
@@ -55,7 +57,7 @@ export async function ask(
   }
 }
 
-/** The first line of standard input, for programs that log in. */
+/** The first line of standard input, for scripts that log in. */
 export async function readFirstLine(): Promise<string> {
   return (await Bun.stdin.text()).split('\n')[0]?.trim() ?? '';
 }

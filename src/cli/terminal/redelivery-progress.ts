@@ -2,30 +2,31 @@ import type { Redelivery } from '../../contract/deliveries.ts';
 import { CommandError } from './command-error.ts';
 import { Progress } from './progress.ts';
 
-const LOOK_EVERY_MS = 200;
-/** As long as a server is at work the posts go on without this command; it only watches. */
-const GIVE_UP_AFTER_MS = 15_000;
+const POLL_INTERVAL_MS = 200;
+/** The server sends the deliveries with or without this command, which stops watching when nothing has changed so long. */
+const STALLED_AFTER_MS = 15_000;
 
-/** Until all are queued and sent, or until nothing has moved for a while. */
+/** Shows the progress of a bulk redelivery until all are sent, or until it stalls. */
 export async function watchRedelivery(
   read: () => Promise<Redelivery | null>,
-  lookEveryMs = LOOK_EVERY_MS,
+  pollIntervalMs = POLL_INTERVAL_MS,
 ): Promise<Redelivery> {
   const progress = new Progress();
-  let movedAtMs = performance.now();
-  let seen = '';
+  let changedAtMs = performance.now();
+  let lastState = '';
   for (;;) {
-    const now = await read();
-    if (now === null) throw new CommandError('the redelivery is gone; was the store replaced?');
-    progress.show(now.queued === 0 ? null : now.sent / now.queued, `${now.sent} of ${now.queued} sent`);
-    const state = `${now.status} ${now.queued} ${now.sent}`;
-    if (state !== seen) movedAtMs = performance.now();
-    seen = state;
-    const isOver = now.status === 'finished' && now.sent >= now.queued;
-    if (isOver || performance.now() - movedAtMs > GIVE_UP_AFTER_MS) {
+    const redelivery = await read();
+    if (redelivery === null) throw new CommandError('the redelivery no longer exists; was the store replaced?');
+    const { status, queued, sent } = redelivery;
+    progress.show(queued === 0 ? null : sent / queued, `${sent} of ${queued} sent`);
+    const state = `${status} ${queued} ${sent}`;
+    if (state !== lastState) changedAtMs = performance.now();
+    lastState = state;
+    const isComplete = status === 'finished' && sent >= queued;
+    if (isComplete || performance.now() - changedAtMs > STALLED_AFTER_MS) {
       progress.clear();
-      return now;
+      return redelivery;
     }
-    await Bun.sleep(lookEveryMs);
+    await Bun.sleep(pollIntervalMs);
   }
 }

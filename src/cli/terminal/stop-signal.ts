@@ -1,4 +1,7 @@
-/** Listens on after the first: npm passes Ctrl-C on to us beside the terminal, and the second would cut the stop short. */
+/**
+ * Resolves at the first SIGTERM or SIGINT. The listeners stay: under npm, Ctrl-C arrives twice, from the terminal and
+ * from npm, and the second one must not end the process while it stops.
+ */
 export function nextStopSignal(): Promise<string> {
   return new Promise((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve(signal));

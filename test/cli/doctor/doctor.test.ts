@@ -38,15 +38,15 @@ onEveryEngine('paybell doctor', (store) => {
     expect(await dumpRows(store)).toBe(before);
   });
 
-  test('a SECRET_KEY that does not open what is stored is a fault', async () => {
+  test('a SECRET_KEY that does not decrypt the stored secrets is an error', async () => {
     await createTenant(store.db);
     const report = await examine(withSettings({ SECRET_KEY: OTHER_SECRET_KEY }));
     expect(report).toMatchObject({ exitCode: 1, ok: false });
-    expect(only(report, 'secret key')).toMatchObject([{ state: 'fault', mend: expect.stringContaining('SECRET_KEY') }]);
+    expect(only(report, 'secret key')).toMatchObject([{ state: 'error', fix: expect.stringContaining('SECRET_KEY') }]);
     expect(only(report, 'backlog')).toMatchObject([{ state: 'ok' }]);
   });
 
-  test('a backlog that nobody works on, and events that nobody removes, are warnings', async () => {
+  test('an overdue backlog and events past their retention are warnings', async () => {
     const entityId = await newEntity(store.db);
     const hoursAgoMs = (hours: number) => Date.now() - hours * 3_600_000;
     await seedAged(store.db, entityId, [
@@ -56,10 +56,10 @@ onEveryEngine('paybell doctor', (store) => {
     const report = await examine(withSettings({ RETENTION: '1d' }));
     expect(report).toMatchObject({ exitCode: 0, ok: true });
     expect(only(report, 'backlog')).toMatchObject([
-      { state: 'warning', found: '1 deliveries wait, the oldest due for 3 h', mend: expect.stringContaining('ROLE') },
+      { state: 'warning', found: '1 waiting, the oldest 3 h overdue', fix: expect.stringContaining('ROLE') },
     ]);
     expect(only(report, 'retention')).toMatchObject([
-      { state: 'warning', mend: expect.stringContaining('paybell prune') },
+      { state: 'warning', fix: expect.stringContaining('paybell prune') },
     ]);
     const longer = await examine(withSettings({ RETENTION: '2d' }));
     expect(only(longer, 'retention')).toMatchObject([{ state: 'ok' }]);
@@ -68,15 +68,15 @@ onEveryEngine('paybell doctor', (store) => {
   test.each([
     [1_000, 'ok'],
     [-30_000, 'warning'],
-    [90_000, 'fault'],
+    [90_000, 'error'],
   ] as const)('a database clock that is %i ms off is %p', async (offMs, state) => {
     const get = async () => ({ now_ms: Date.now() + offMs, applied_at: 1 }) as never;
     expect(await checkClock(alteredStore(store.db, { get }))).toMatchObject({ state });
   });
 
-  test('a clock that runs behind the store itself is a fault', async () => {
+  test('a clock that runs behind the store itself is an error', async () => {
     const get = async () => ({ now_ms: Date.now(), applied_at: Date.now() / 1000 + 86_400 }) as never;
-    expect(await checkClock(alteredStore(store.db, { get }))).toMatchObject({ state: 'fault' });
+    expect(await checkClock(alteredStore(store.db, { get }))).toMatchObject({ state: 'error' });
   });
 });
 
@@ -93,60 +93,60 @@ describe('paybell doctor', () => {
 
   afterEach(() => folder.remove());
 
-  test('names every broken setting with its rule, ends with 1, and looks at nothing else', async () => {
+  test('names every invalid setting with its rule, exits with 1, and runs no other check', async () => {
     const { exitCode, stdout } = await withSettings({ PORT: '99999', RETENTION: 'soon' })(['doctor']);
     expect(exitCode).toBe(1);
-    expect(stdout).toContain('fault    settings           PORT is not usable\n');
+    expect(stdout).toContain('error    settings           PORT is invalid\n');
     expect(stdout).toContain('→ PORT must be a whole number from 0 to 65535');
     expect(stdout).toContain('→ RETENTION must be a duration greater than zero');
     expect(existsSync(join(folder.path, 'data'))).toBe(false);
-    expect(await examine(withSettings({ PORT: '99999' }))).toMatchObject({ exitCode: 1, checks: [{ state: 'fault' }] });
+    expect(await examine(withSettings({ PORT: '99999' }))).toMatchObject({ exitCode: 1, checks: [{ state: 'error' }] });
   });
 
-  test('makes no store where there is none', async () => {
+  test('creates no store', async () => {
     const report = await examine(withSettings());
     expect(report).toMatchObject({ exitCode: 0, ok: true });
     expect(only(report, 'store')).toMatchObject([
-      { state: 'warning', found: expect.stringContaining('not there yet') },
+      { state: 'warning', found: expect.stringContaining('does not exist yet') },
     ]);
     expect(readdirSync(folder.path)).toEqual([]);
   });
 
-  test('a store that cannot be opened is a fault', async () => {
+  test('a store that cannot be opened is an error', async () => {
     file = join(folder.path, 'paybell.db');
     writeFileSync(file, 'this is no database, but it is long enough to be taken for one by its size '.repeat(20));
     const report = await examine(withSettings());
     expect(report.exitCode).toBe(1);
-    expect(only(report, 'store')).toMatchObject([{ state: 'fault', mend: expect.stringContaining('DATABASE_URL') }]);
+    expect(only(report, 'store')).toMatchObject([{ state: 'error', fix: expect.stringContaining('DATABASE_URL') }]);
   });
 
-  test('a PostgreSQL that does not answer is a fault', async () => {
-    const url = `postgres://nobody:nothing@127.0.0.1:${freePort()}/none`;
+  test('a PostgreSQL that cannot be reached is an error', async () => {
+    const url = `postgres://user:nothing@127.0.0.1:${freePort()}/none`;
     const report = await examine(commandLine({ DATABASE_URL: url, SECRET_KEY: TEST_SECRET_KEY }));
     expect(report.exitCode).toBe(1);
-    expect(only(report, 'store')).toMatchObject([{ state: 'fault' }]);
+    expect(only(report, 'store')).toMatchObject([{ state: 'error' }]);
     expect(JSON.stringify(report)).not.toContain('nothing');
   });
 
-  test('a missing key file is a fault, and one that others can read a warning', async () => {
+  test('a missing key file is an error, and one that others can read a warning', async () => {
     await withSettings()(['entities', 'create', '--name', 'Acme']);
     chmodSync(`${file}.key`, 0o644);
     expect(only(await examine(withSettings()), 'secret key')).toMatchObject([
-      { state: 'warning', mend: `chmod 600 ${file}.key` },
+      { state: 'warning', fix: `chmod 600 ${file}.key` },
     ]);
     rmSync(`${file}.key`);
     const report = await examine(withSettings());
     expect(report.exitCode).toBe(1);
-    expect(only(report, 'secret key')).toMatchObject([{ state: 'fault', found: `${file}.key is missing` }]);
+    expect(only(report, 'secret key')).toMatchObject([{ state: 'error', found: `${file}.key is missing` }]);
     expect(existsSync(`${file}.key`)).toBe(false);
   });
 
-  test('a setting that is nearly spelt right, and insecure targets on an open address, are warnings', async () => {
+  test('a misspelt setting, and insecure targets on an open address, are warnings', async () => {
     const settings = { RETENTON: '5d', ALLOW_INSECURE_TARGETS: 'true', HOST: '0.0.0.0' };
     expect(only(await examine(withSettings(settings)), 'settings')).toMatchObject([
       { state: 'ok' },
-      { state: 'warning', mend: expect.stringContaining('ALLOW_INSECURE_TARGETS') },
-      { state: 'warning', found: 'RETENTON is no setting', mend: 'If RETENTION is meant, rename it.' },
+      { state: 'warning', fix: expect.stringContaining('ALLOW_INSECURE_TARGETS') },
+      { state: 'warning', found: 'RETENTON is not a setting and is ignored', fix: 'Did you mean RETENTION?' },
     ]);
   });
 });

@@ -31,14 +31,14 @@ test('a byte order mark, CRLF and a missing last line end are no part of any lin
 test('a line that is too long is passed over, and the next one is read', async () => {
   const endless = Array.from({ length: 64 }, () => Buffer.alloc(1024, 'x'));
   const found = await linesOf([...endless, Buffer.from('\nnext\n'), Buffer.alloc(MAX_LINE_BYTES, 'y')]);
-  expect(found[0]).toEqual({ line: 1, fault: 'is longer than 16384 bytes' });
+  expect(found[0]).toEqual({ line: 1, error: 'is longer than 16384 bytes' });
   expect(found[1]).toEqual({ line: 2, text: 'next' });
   expect(found[2]).toEqual({ line: 3, text: 'y'.repeat(MAX_LINE_BYTES) });
 });
 
 test('a line that is not UTF-8 is named, and the next one is read', async () => {
   expect(await linesOf([Buffer.from([0xc3, 0x28, 0x0a, 0x41])])).toEqual([
-    { line: 1, fault: 'is not valid UTF-8' },
+    { line: 1, error: 'is not valid UTF-8' },
     { line: 2, text: 'A' },
   ]);
 });

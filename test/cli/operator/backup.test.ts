@@ -31,7 +31,7 @@ describe('paybell backup', () => {
   test('writes a whole store and its key, both for their owner alone, and says how to guard the key', async () => {
     const { exitCode, stdout } = await withSettings()(['backup', to('whole.db')]);
     expect(exitCode).toBe(0);
-    expect(stdout).toContain(`Its key is in ${to('whole.db.key')}: whoever has both can sign in your name.`);
+    expect(stdout).toContain(`The key is in ${to('whole.db.key')}. Keep it apart from the backup`);
     for (const name of ['whole.db', 'whole.db.key']) expect(statSync(to(name)).mode & 0o777).toBe(0o600);
     expect(readFileSync(to('whole.db.key'), 'utf8')).toContain('# Keep it apart from the backup');
     expect(await secretsIn(to('whole.db'))).toEqual(await secretsIn(file));
@@ -53,7 +53,7 @@ describe('paybell backup', () => {
   test('--without-key leaves the key out, and says what that means', async () => {
     const { exitCode, stdout } = await withSettings()(['backup', to('keyless.db'), '--without-key']);
     expect(exitCode).toBe(0);
-    expect(stdout).toContain('without SECRET_KEY the signing secrets in it are lost');
+    expect(stdout).toContain('without SECRET_KEY the signing secrets in the backup cannot be read');
     expect(existsSync(to('keyless.db.key'))).toBe(false);
   });
 
@@ -95,13 +95,13 @@ describe('paybell backup', () => {
     expect(copy.query('select max(version) as version from schema_migrations').get()).toEqual({ version: 1 });
   });
 
-  test('of PostgreSQL fails, so that nobody takes it for made, and names the tools and the key', async () => {
+  test('of PostgreSQL fails and names its tools and the key', async () => {
     const settings = { DATABASE_URL: 'postgres://paybell@127.0.0.1:1/paybell', SECRET_KEY: TEST_SECRET_KEY };
     const { exitCode, stderr } = await commandLine(settings)(['backup', to('pg.dump')]);
     expect(exitCode).toBe(1);
     expect(stderr).toContain(`pg_dump --format=custom --file=${to('pg.dump')} "$DATABASE_URL"`);
     expect(stderr).toContain('pg_restore');
-    expect(stderr).toContain('SECRET_KEY is not in it');
+    expect(stderr).toContain('SECRET_KEY is not in the backup');
     expect(existsSync(to('pg.dump'))).toBe(false);
   });
 });

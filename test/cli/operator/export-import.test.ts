@@ -49,7 +49,7 @@ onEveryEngine('export and import', (store) => {
       const imported = await importInto(copy, exported.stdout, '--format', format);
       expect(imported).toEqual({
         exitCode: 0,
-        stdout: '6 lines: 6 webhooks imported, 0 registered already, 0 refused.\n',
+        stdout: '6 lines: 6 webhooks imported, 0 already registered, 0 rejected.\n',
         stderr: '',
       });
       const sorted = listQuery({ sortDir: 'asc' });
@@ -111,10 +111,10 @@ onEveryEngine('export and import', (store) => {
   test('what is registered already is counted and left as it is, in the file and in the store', async () => {
     const input = jsonLines(webhookLine({ webhookId: 'first' }), webhookLine({ webhookId: 'second' }));
     expect((await importInto(entityId, input)).stdout).toContain(
-      '1 webhooks imported, 1 registered already, 0 refused',
+      '1 webhook imported, 1 already registered, 0 rejected',
     );
     expect((await importInto(entityId, input)).stdout).toContain(
-      '0 webhooks imported, 2 registered already, 0 refused',
+      '0 webhooks imported, 2 already registered, 0 rejected',
     );
     expect((await allOf(entityId)).map(({ webhookId }) => webhookId)).toEqual(['first']);
     expect(await countMatches(store.db, entityId, {})).toBe(1);

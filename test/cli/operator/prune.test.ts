@@ -37,7 +37,7 @@ onEveryEngine('paybell prune', (store) => {
       'attempts           2',
       'events             1',
     ]);
-    expect(stdout).toMatch(/The store took .+ and takes .+ now\./);
+    expect(stdout).toMatch(/Store size: .+ before, .+ after\./);
     expect(await left()).toEqual(['eleven_days_held', 'five_days', 'now']);
   });
 
@@ -64,7 +64,7 @@ onEveryEngine('paybell prune', (store) => {
     const { stdout } = await paybell(['prune', '--older-than', '4d', '--dry-run', '--json']);
     expect(JSON.parse(stdout)).toMatchObject({ dryRun: true, deliveries: 2, attempts: 5, events: 2 });
     expect((await paybell(['prune', '--dry-run'])).stdout).toStartWith(
-      'would go           rows\ndeliveries         1\n',
+      'would be removed   rows\ndeliveries         1\n',
     );
     expect(await dumpRows(store)).toBe(before);
   });

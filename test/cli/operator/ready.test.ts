@@ -13,7 +13,7 @@ describe('paybell ready', () => {
     await served.stop();
     const { exitCode, stderr } = await runPaybell(['ready'], folder, { HOST, PORT });
     expect(exitCode).toBe(1);
-    expect(stderr).toContain('nothing answers at http://');
+    expect(stderr).toContain('no response from http://');
   });
 
   test('fails with what a service says that cannot serve', async () => {
@@ -24,7 +24,7 @@ describe('paybell ready', () => {
     });
     const { exitCode, stderr } = await runPaybell(['ready'], folder, { PORT: String(server.port) });
     expect(exitCode).toBe(1);
-    expect(stderr).toContain('answers 503: stopping');
+    expect(stderr).toContain('responded with 503: stopping');
     await server.stop(true);
   });
 });

@@ -60,7 +60,7 @@ onEveryEngine('paybell store deliveries', (store) => {
       'event',
       'status',
       'attempts',
-      'last answer',
+      'last result',
       'created',
       'next attempt',
       'url',
@@ -70,10 +70,10 @@ onEveryEngine('paybell store deliveries', (store) => {
     expect(second).toEqual([ids[1], 'LatePayment', 'failed', '1', '500', date, '–', HOOK]);
     const failed = (await deliveries('list', '--status', 'failed')).stdout.trimEnd().split('\n');
     expect(failed.slice(1).map((line) => cells(line)[0])).toEqual([ids[1] ?? '']);
-    expect((await deliveries('list', '--status', 'held')).stdout).toBe('No such deliveries.\n');
+    expect((await deliveries('list', '--status', 'held')).stdout).toBe('No deliveries match.\n');
   });
 
-  test('list --json prints what GET /deliveries answers', async () => {
+  test('list --json prints the response of GET /deliveries', async () => {
     const { stdout } = await deliveries('list', '--json', '--webhook-id', webhookId, '--limit', '2');
     const found = deliveryListSchema.parse(JSON.parse(stdout));
     expect([found.totalResults, found.deliveries.length]).toEqual([3, 2]);
@@ -89,7 +89,7 @@ onEveryEngine('paybell store deliveries', (store) => {
     expect(stdout.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
   });
 
-  test('show --json prints what GET /deliveries/{deliveryId} answers, to the byte', async () => {
+  test('show --json prints the response of GET /deliveries/{deliveryId}, byte for byte', async () => {
     const { stdout } = await deliveries('show', ids[1] ?? '', '--json');
     const found = deliveryDetailSchema.parse(JSON.parse(stdout));
     expect(found.attemptLog.map(({ kind, response }) => [kind, response])).toEqual([['first', EVIL]]);
@@ -105,7 +105,7 @@ onEveryEngine('paybell store deliveries', (store) => {
 
   test('redeliver of one queues it', async () => {
     const { exitCode, stdout } = await deliveries('redeliver', ids[0] ?? '');
-    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: `${ids[0]} is queued; a running server posts it.\n` });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: `${ids[0]} is queued; a running server sends it.\n` });
     expect((await deliveries('redeliver', ids[0] ?? '', '--json')).stdout).toBe(`{"deliveryId":"${ids[0]}"}\n`);
     expect(await owed()).toEqual([2, 0, 0]);
   });

@@ -56,7 +56,7 @@ describe('the server that commands speak to', () => {
 
   test('and a misspelt variable is named with the one that is meant', () => {
     expect(() => resolve({ PAYBELL_APIKEY: KEY, PAYBELL_HOME: '/' })).toThrow(
-      /PAYBELL_APIKEY is not read: is PAYBELL_API_KEY meant\?$/,
+      /PAYBELL_APIKEY is not read: did you mean PAYBELL_API_KEY\?$/,
     );
   });
 
@@ -105,7 +105,7 @@ describe('a profile', () => {
   test('in a damaged file is an error that repeats nothing of it, and the file stays', () => {
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, `{"profiles":{"default":{"apiKey":"${KEY}"}}}`);
-    expect(() => readProfiles(file)).toThrow(/is damaged: remove it and use paybell login/);
+    expect(() => readProfiles(file)).toThrow(/is damaged: delete it and use paybell login/);
     expect(() => writeProfile(file, 'default', STORED)).toThrow(/is damaged/);
     expect(readFileSync(file, 'utf8')).toContain(KEY);
     try {

@@ -15,7 +15,7 @@ setDefaultTimeout(120_000);
 
 const MAIN = join(import.meta.dir, '../../../src/main.ts');
 
-/** They speak HTTP and nothing else, so one engine behind the server is enough. */
+/** The commands only use HTTP, so one engine behind the server is enough. */
 let service: TestService;
 let remove: () => void;
 let url: string;
@@ -42,14 +42,14 @@ afterAll(async () => {
 
 const paybell = (args: readonly string[], input?: string) => commandLine(environment)(args, input);
 
-async function answer(args: readonly string[], input?: string): Promise<unknown> {
+async function runJson(args: readonly string[], input?: string): Promise<unknown> {
   const { exitCode, stdout, stderr } = await paybell([...args, '--json'], input);
   expect({ args, exitCode, stderr }).toEqual({ args, exitCode: 0, stderr: '' });
   return JSON.parse(stdout);
 }
 
 describe('paybell webhooks', () => {
-  test('create, list, update and delete: what the API answers as JSON, a table for people', async () => {
+  test('create, list, update and delete print the JSON of the API, or a table', async () => {
     const create = [
       'webhooks',
       'create',
@@ -59,7 +59,7 @@ describe('paybell webhooks', () => {
       '--events',
       'LatePayment,TransferFinalized',
     ];
-    const made = webhookListSchema.parse(await answer(create));
+    const made = webhookListSchema.parse(await runJson(create));
     expect(made.webhooks.map(({ event }) => event)).toEqual(['LatePayment', 'TransferFinalized']);
     const one = made.webhooks[0]?.webhookId ?? '';
 
@@ -69,23 +69,23 @@ describe('paybell webhooks', () => {
     expect(row).toMatch(new RegExp(`^${one} +1 Ethereum +LatePayment +\\S+Z +${receiver.url()}$`));
     expect(end).toBe('');
 
-    const moved = webhookSchema.parse(await answer(['webhooks', 'update', one, '--to', receiver.url('/moved')]));
+    const moved = webhookSchema.parse(await runJson(['webhooks', 'update', one, '--to', receiver.url('/moved')]));
     expect(moved).toMatchObject({ webhookId: one, postUrl: receiver.url('/moved') });
     const many = ['webhooks', 'update', '--post-url', receiver.url('/moved'), '--to', receiver.url('/again')];
-    expect((await paybell([...many, '--dry-run'])).stdout).toBe('1 webhook would be moved.\n');
-    expect(await answer(many)).toEqual({ totalResults: 1 });
+    expect((await paybell([...many, '--dry-run'])).stdout).toBe('1 webhook would be updated.\n');
+    expect(await runJson(many)).toEqual({ totalResults: 1 });
 
-    expect((await paybell(['webhooks', 'delete', one])).stdout).toBe(`${one} is removed.\n`);
+    expect((await paybell(['webhooks', 'delete', one])).stdout).toBe(`Deleted ${one}.\n`);
     const others = ['webhooks', 'delete', '--event', 'TransferFinalized'];
-    expect(await answer([...others, '--dry-run'])).toEqual({ totalResults: 1 });
-    expect((await paybell(others)).stdout).toBe('1 webhook removed.\n');
+    expect(await runJson([...others, '--dry-run'])).toEqual({ totalResults: 1 });
+    expect((await paybell(others)).stdout).toBe('1 webhook deleted.\n');
     expect((await paybell(['webhooks', 'list'])).stdout).toContain('paybell webhooks create <postUrl>');
   });
 
-  test('test sends a sample and fails when it is not taken; health, resume and coverage tell how it fares', async () => {
+  test('test sends a sample and fails unless it is accepted; health, resume and coverage show the state', async () => {
     await paybell(['webhooks', 'delete', '--network-id', '1']);
     await using broken = new Ledger(() => new Response('no\x1b[2J', { status: 500 }));
-    const made = await answer(['webhooks', 'create', broken.url(), '--networks', '1', '--events', 'LatePayment']);
+    const made = await runJson(['webhooks', 'create', broken.url(), '--networks', '1', '--events', 'LatePayment']);
     const id = webhookListSchema.parse(made).webhooks[0]?.webhookId ?? '';
     const failed = await paybell(['webhooks', 'test', id]);
     expect(failed).toMatchObject({ exitCode: 1, stderr: '' });
@@ -93,8 +93,8 @@ describe('paybell webhooks', () => {
     broken.reply = () => new Response('ok');
     expect((await paybell(['webhooks', 'test', id])).exitCode).toBe(0);
     expect((await paybell(['webhooks', 'health', id])).stdout).toMatch(/^state +active$/m);
-    expect(webhookSchema.parse(await answer(['webhooks', 'resume', id])).webhookId).toBe(id);
-    expect(coverageSchema.parse(await answer(['webhooks', 'coverage'])).networks.length).toBeGreaterThan(1);
+    expect(webhookSchema.parse(await runJson(['webhooks', 'resume', id])).webhookId).toBe(id);
+    expect(coverageSchema.parse(await runJson(['webhooks', 'coverage'])).networks.length).toBeGreaterThan(1);
     const { stdout } = await paybell(['webhooks', 'coverage']);
     expect(stdout).toMatch(/^event +1 +10 +56 /);
     expect(stdout).toMatch(/^LatePayment +1 +· /m);
@@ -116,15 +116,15 @@ describe('paybell webhooks', () => {
 });
 
 describe('paybell events, deliveries and secrets', () => {
-  test('send the exact text, and tell where it stands', async () => {
-    await answer(['webhooks', 'create', receiver.url(), '--networks', '10', '--events', 'LatePayment']);
+  test('send the exact text, and show the status of its deliveries', async () => {
+    await runJson(['webhooks', 'create', receiver.url(), '--networks', '10', '--events', 'LatePayment']);
     const text =
       '{"event":"LatePayment",  "networkId":10,"eventId":"exact-1","amount":123456789012345678901234567890}\n';
-    expect(await answer(['events', 'send', '-'], text)).toEqual({ eventId: 'exact-1', deliveries: 1 });
+    expect(await runJson(['events', 'send', '-'], text)).toEqual({ eventId: 'exact-1', deliveries: 1 });
     await until('it has arrived', () => receiver.eventIds().has('exact-1'));
     expect(new TextDecoder().decode(receiver.requests.find(({ eventId }) => eventId === 'exact-1')?.body)).toBe(text);
 
-    const events = eventListSchema.parse(await answer(['events', 'list', '--event-id', 'exact-1']));
+    const events = eventListSchema.parse(await runJson(['events', 'list', '--event-id', 'exact-1']));
     expect(events.events[0]?.body).toBe(text);
     expect((await paybell(['events', 'show', 'exact-1'])).stdout).toContain('"amount": 123456789012345678901234567890');
 
@@ -133,14 +133,14 @@ describe('paybell events, deliveries and secrets', () => {
     const [id = ''] = /dlv_\w+/.exec(await delivered()) ?? [];
     expect((await paybell(['deliveries', 'show', id])).stdout).toMatch(/^1 +first +\S+Z +\d+ +200/m);
     const before = receiver.requests.length;
-    expect((await paybell(['deliveries', 'redeliver', id])).stdout).toBe(`${id} is on its way again.\n`);
+    expect((await paybell(['deliveries', 'redeliver', id])).stdout).toBe(`${id} is queued to be sent again.\n`);
     await until('it came again', () => receiver.requests.length > before);
     const all = ['deliveries', 'redeliver', '--event-id', 'exact-1'];
     expect((await paybell([...all, '--dry-run'])).stdout).toBe('1 delivery would be sent again.\n');
     expect((await paybell(all)).stdout).toBe('1 queued, 1 sent, 1 delivered, 0 skipped.\n');
   });
 
-  test('send a sample, and say so when nobody asked for it', async () => {
+  test('send a sample, and say so when no webhook is registered for it', async () => {
     const { exitCode, stdout } = await paybell([
       'events',
       'send',
@@ -151,13 +151,13 @@ describe('paybell events, deliveries and secrets', () => {
     ]);
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(
-      /^evt_\w+ is accepted and goes to 0 webhooks\.\nNobody asked for it: paybell webhooks create/,
+      /^Accepted evt_\w+ for 0 webhooks\.\nNo webhook is registered for it: paybell webhooks create/,
     );
   });
 
   test('show the secrets in force, and rotate them', async () => {
-    const before = secretListSchema.parse(await answer(['secrets', 'show']));
-    const after = secretListSchema.parse(await answer(['secrets', 'rotate', '--overlap-hours', '1']));
+    const before = secretListSchema.parse(await runJson(['secrets', 'show']));
+    const after = secretListSchema.parse(await runJson(['secrets', 'rotate', '--overlap-hours', '1']));
     expect(after.secrets[1]?.secret).toBe(before.secrets[0]?.secret ?? '');
     expect((await paybell(['secrets', 'show'])).stdout).toContain(`public key  ${after.publicKey}`);
   });
@@ -165,7 +165,7 @@ describe('paybell events, deliveries and secrets', () => {
   test.each([
     [['events', 'send', '--sample', 'Nope'], /--sample must be one of/],
     [['events', 'send', 'a.json', '--sample', 'LatePayment'], /not both/],
-    [['events', 'send', '-', '--network-id', '1'], /goes with --sample/],
+    [['events', 'send', '-', '--network-id', '1'], /needs --sample/],
     [['deliveries', 'redeliver'], /at least one filter/],
     [['secrets', 'rotate', '--overlap-hours', '169'], /from 0 to 168/],
     [['play', 'nonsense'], /subscription, late-payment, cancelled, failed-transfer/],
@@ -178,7 +178,7 @@ describe('paybell events, deliveries and secrets', () => {
   });
 });
 
-describe('a server that refuses', () => {
+describe('a server that rejects a request', () => {
   const refused = async (more: Record<string, string>, args: string[]): Promise<CommandOutcome> => {
     const outcome = await commandLine({ ...environment, ...more })(args);
     expect([outcome.exitCode, outcome.stdout]).toEqual([1, '']);
@@ -186,19 +186,19 @@ describe('a server that refuses', () => {
     return outcome;
   };
 
-  test('a wrong key is told with where to put the right one', async () => {
+  test('a wrong key is reported with where to put the right one', async () => {
     const { stderr } = await refused({ PAYBELL_API_KEY: 'pbk_wrong' }, ['webhooks', 'list']);
     expect(stderr).toMatch(/PAYBELL_API_KEY[\s\S]*paybell login[\s\S]*401 unauthenticated, request /);
   });
 
-  test('another entity, an unknown id and a bad input are told in words', async () => {
+  test('another entity, an unknown id and an invalid input are reported', async () => {
     expect((await refused({ PAYBELL_ENTITY_ID: 'ent_x' }, ['webhooks', 'list'])).stderr).toContain('PAYBELL_ENTITY_ID');
     expect((await refused({}, ['deliveries', 'show', 'dlv_none'])).stderr).toContain('404 not_found');
     const { stderr } = await refused({}, ['webhooks', 'create', 'ftp://example.com', '--events', 'Nope']);
     expect(stderr).toMatch(/postUrl .*\n.*events\.0 must be one of/);
   });
 
-  test('nobody there is told with what to check', async () => {
+  test('a server that is not running is reported with what to check', async () => {
     const { stderr } = await refused({ PAYBELL_URL: 'http://127.0.0.1:1' }, ['secrets', 'show']);
     expect(stderr).toMatch(/no response from http:\/\/127\.0\.0\.1:1.*\n.*PAYBELL_URL.*paybell serve/);
   });
@@ -222,7 +222,7 @@ describe('paybell login', () => {
     expect(stored()).toContain(apiKey);
   });
 
-  test('is what the commands go by then, until logout', async () => {
+  test('is used by the commands, until logout', async () => {
     const who = await run(['whoami']);
     expect(who.stdout).toMatch(new RegExp(`^server +${url}$`, 'm'));
     expect(who.stdout).not.toContain(service.first.apiKey);
@@ -243,7 +243,7 @@ describe('paybell login', () => {
 });
 
 describe('paybell listen beside a server', () => {
-  test('fetches the secrets with the key, and shows a real post as verified', async () => {
+  test('reads the secrets with the key, and shows a real request as verified', async () => {
     const listening = Bun.spawn([process.execPath, MAIN, 'listen', '--json', '--count', '1', '--port', '0'], {
       env: { PATH: process.env.PATH ?? '', ...environment },
       stdout: 'pipe',
@@ -256,11 +256,11 @@ describe('paybell listen beside a server', () => {
     await until('it listens', () => said.includes('secrets of'));
     expect(said).toContain(`Signatures are checked with the secrets of ${url}.`);
     const [here = ''] = /http:\/\/127\.0\.0\.1:\d+\//.exec(said) ?? [];
-    await answer(['webhooks', 'create', here, '--networks', '56', '--events', 'LatePayment']);
-    await answer(['events', 'send', '--sample', 'LatePayment', '--network-id', '56']);
-    const post = JSON.parse(await new Response(listening.stdout).text());
-    expect(post).toMatchObject({ signature: 'verified', status: 204, post: 1, onPurpose: false });
-    expect(JSON.parse(post.body)).toMatchObject({ event: 'LatePayment', networkId: 56 });
+    await runJson(['webhooks', 'create', here, '--networks', '56', '--events', 'LatePayment']);
+    await runJson(['events', 'send', '--sample', 'LatePayment', '--network-id', '56']);
+    const request = JSON.parse(await new Response(listening.stdout).text());
+    expect(request).toMatchObject({ signature: 'verified', status: 204, attempt: 1, simulated: false });
+    expect(JSON.parse(request.body)).toMatchObject({ event: 'LatePayment', networkId: 56 });
     expect(await listening.exited).toBe(0);
     await reading;
   });
@@ -281,12 +281,12 @@ describe('paybell listen beside a server', () => {
     return said;
   }
 
-  test('whose key may not read them goes on unchecked and says why', async () => {
+  test('whose key may not read the secrets does not check, and says why', async () => {
     const said = await beginningOf([], { ...environment, PAYBELL_API_KEY: 'pbk_wrong' });
     expect(said).toMatch(/Signatures are not checked yet: 401 unauthenticated/);
   });
 
-  test('or without any: it needs neither server nor secret, and says what to give', async () => {
+  test('or without one needs neither server nor secret, and says what to give', async () => {
     const home = tempFolder();
     const said = await beginningOf([], { HOME: home.path });
     expect(said).toContain('Signatures are not checked: give --secret, or use paybell login.');
@@ -296,16 +296,16 @@ describe('paybell listen beside a server', () => {
 });
 
 describe('paybell play and tail', () => {
-  test('a story is sent in its order and arrives whole, and tail shows each delivery', async () => {
+  test('a scenario is sent in order and arrives complete, and tail shows each delivery', async () => {
     await using app = new Ledger();
-    await answer(['webhooks', 'create', app.url(), '--networks', '137']);
+    await runJson(['webhooks', 'create', app.url(), '--networks', '137']);
     const tail = Bun.spawn([process.execPath, MAIN, 'tail', '--json', '--lines', '0', '--network-id', '137'], {
       env: { PATH: process.env.PATH ?? '', ...environment },
       stdout: 'pipe',
       stderr: 'pipe',
     });
     const { value } = await tail.stderr.getReader().read();
-    expect(new TextDecoder().decode(value)).toBe('Following the deliveries until Ctrl-C.\n');
+    expect(new TextDecoder().decode(value)).toBe('Following deliveries; stop with Ctrl-C.\n');
     const seen = new Set<string>();
     const reading = (async () => {
       let text = '';
@@ -329,12 +329,12 @@ describe('paybell play and tail', () => {
       ];
       const { exitCode, stdout, stderr } = await paybell(args);
       expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-      expect(stdout).toContain('1 transfer, 1 of them paid, 9.99 USDC in all.');
-      expect(stdout).not.toContain('Nobody asked');
+      expect(stdout).toContain('1 transfer, 1 paid, 9.99 USDC in total.');
+      expect(stdout).not.toContain('No webhook');
       for (const line of stdout.split('\n')) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(80);
       await until('all six have arrived', () => app.requests.length === 6);
       const bodies = app.requests.map(({ body }) => JSON.parse(new TextDecoder().decode(body)));
-      const told = [
+      const kinds = [
         'AgreementSignedUp',
         'TransferCreated',
         'TransferProcessed',
@@ -343,8 +343,10 @@ describe('paybell play and tail', () => {
         'AgreementCancelled',
       ];
       // Sent in this order; in which they arrive is up to the machine.
-      expect([...stdout.matchAll(/(?<= {2})(?:Agreement|Scheduled|Transfer)\w+/g)].map(([name]) => name)).toEqual(told);
-      expect(bodies.map(({ event }) => event).toSorted()).toEqual(told.toSorted());
+      expect([...stdout.matchAll(/(?<= {2})(?:Agreement|Scheduled|Transfer)\w+/g)].map(([name]) => name)).toEqual(
+        kinds,
+      );
+      expect(bodies.map(({ event }) => event).toSorted()).toEqual(kinds.toSorted());
       expect(new Set(bodies.map(({ agreementId }) => agreementId)).size).toBe(1);
       await until('tail has shown all six', () => bodies.every(({ eventId }) => seen.has(eventId)));
     } finally {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { EventEmitter } from 'node:events';
-import { ask } from '../../../src/cli/terminal/prompt.ts';
+import { prompt } from '../../../src/cli/terminal/prompt.ts';
 
 /** A terminal that somebody types into, and what it shows. */
 class Terminal extends EventEmitter {
@@ -18,7 +18,7 @@ class Terminal extends EventEmitter {
 
 async function type(keys: string, secret: boolean): Promise<{ terminal: Terminal; answer: string | Error }> {
   const terminal = new Terminal();
-  const asked = ask('Key: ', { secret, input: terminal, output: terminal });
+  const asked = prompt('Key: ', { secret, input: terminal, output: terminal });
   terminal.emit('data', Buffer.from(keys));
   return { terminal, answer: await asked.catch((error) => error) };
 }

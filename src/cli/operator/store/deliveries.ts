@@ -2,38 +2,40 @@ import type { Command } from 'commander';
 import { type DeliveryFilter, deliveryListQuerySchema } from '../../../contract/deliveries.ts';
 import { countDeliveries, listDeliveries, readDelivery } from '../../../store/deliveries/read.ts';
 import { continueRedelivery, readRedelivery, redeliver, startRedelivery } from '../../../store/deliveries/redeliver.ts';
-import { addDeliveryFilters, chooseDeliveries } from '../../formats/delivery-options.ts';
 import {
-  printCountOfDeliveries,
   printDeliveries,
   printDelivery,
   printRedelivery,
+  printRedeliveryCount,
 } from '../../formats/delivery-tables.ts';
-import { addListOptions, parseOptions } from '../../formats/list-options.ts';
+import { addDeliveryFilters, chooseDeliveries } from '../../options/delivery-options.ts';
+import { addListOptions, type OptionValues, parseOptions } from '../../options/list-options.ts';
 import { CommandError } from '../../terminal/command-error.ts';
 import { printJson, printLine } from '../../terminal/output.ts';
 import { watchRedelivery } from '../../terminal/redelivery-progress.ts';
 import { changeByCommandLine, requireEntity, withStore } from '../session.ts';
 
-type Options = Record<string, string | boolean | undefined> & { entity: string };
+type Options = OptionValues & { entity: string };
 
 export function addStoreDeliveries(store: Command): void {
-  const deliveries = store.command('deliveries').description('what was delivered, and sending it again');
+  const deliveries = store.command('deliveries').description('status of each delivery of an entity, and redelivery');
   const ofEntity = (command: Command) =>
-    addDeliveryFilters(command.requiredOption('--entity <id>', 'entity that they belong to'));
+    addDeliveryFilters(command.requiredOption('--entity <id>', 'entity that the deliveries belong to'));
   addListOptions(ofEntity(deliveries.command('list').description('list deliveries, newest first'))).action(list);
   deliveries
     .command('show')
-    .description('one delivery with its attempts')
-    .argument('<deliveryId>')
-    .requiredOption('--entity <id>', 'entity that it belongs to')
+    .description('show a delivery with its attempts')
+    .argument('<deliveryId>', 'id of the delivery')
+    .requiredOption('--entity <id>', 'entity that the delivery belongs to')
     .option('--json', 'print JSON')
     .action(show);
   ofEntity(
-    deliveries.command('redeliver').description('send one again, or all that match; a running server posts them'),
+    deliveries
+      .command('redeliver')
+      .description('queue a delivery again, or all that match the filters; a running server sends them'),
   )
-    .argument('[deliveryId]', 'this one; without it, all that match the filters')
-    .option('--dry-run', 'only count')
+    .argument('[deliveryId]', 'id of one delivery, instead of filters')
+    .option('--dry-run', 'only count the deliveries')
     .option('--json', 'print JSON')
     .action(redeliverOneOrMany);
 }
@@ -55,42 +57,39 @@ async function show(deliveryId: string, { entity, json }: Options): Promise<void
   else printDelivery(delivery);
 }
 
-type Manner = { dryRun: boolean; json: boolean };
+type Mode = { dryRun: boolean; json: boolean };
 
 async function redeliverOneOrMany(deliveryId: string | undefined, options: Options): Promise<void> {
   const { entity, dryRun, json, ...filters } = options;
-  const manner = { dryRun: dryRun === true, json: json === true };
+  const mode = { dryRun: dryRun === true, json: json === true };
   const chosen = chooseDeliveries(deliveryId, filters);
-  if (chosen.deliveryId !== undefined) await redeliverOne(entity, chosen.deliveryId, manner);
-  else await redeliverMany(entity, chosen.filter, manner);
+  if (chosen.deliveryId !== undefined) await redeliverOne(entity, chosen.deliveryId, mode);
+  else await redeliverMany(entity, chosen.filter, mode);
 }
 
-async function redeliverOne(entity: string, deliveryId: string, { dryRun, json }: Manner): Promise<void> {
+async function redeliverOne(entity: string, deliveryId: string, { dryRun, json }: Mode): Promise<void> {
   const found = await withStore(async ({ db }) =>
     dryRun ? (await readDelivery(db, entity, deliveryId)) !== null : redeliver(db, entity, deliveryId),
   );
   if (!found) throw new CommandError(`there is no delivery ${deliveryId}`);
-  if (dryRun) printCount(1, json);
+  if (dryRun) printRedeliveryCount(1, json);
   else if (json) printJson({ deliveryId });
-  else printLine(`${deliveryId} is queued; a running server posts it.`);
+  else printLine(`${deliveryId} is queued; a running server sends it.`);
 }
 
-async function redeliverMany(entity: string, filter: DeliveryFilter, { dryRun, json }: Manner): Promise<void> {
+async function redeliverMany(entity: string, filter: DeliveryFilter, { dryRun, json }: Mode): Promise<void> {
   await withStore(async ({ db }) => {
     await requireEntity(db, entity);
-    if (dryRun) return printCount(await countDeliveries(db, entity, filter), json);
+    if (dryRun) return printRedeliveryCount(await countDeliveries(db, entity, filter), json);
     const redeliveryId = await startRedelivery(db, entity, filter, changeByCommandLine());
     while (await continueRedelivery(db, entity, redeliveryId));
     const done = await watchRedelivery(() => readRedelivery(db, entity, redeliveryId));
     if (json) printJson(done);
     else printRedelivery(done);
     if (done.sent < done.queued) {
-      throw new CommandError('not all were sent: is a server running on this store? They stay queued until one is.');
+      throw new CommandError(
+        'some deliveries were not sent: check that a server is running on this store. They stay queued until then.',
+      );
     }
   });
-}
-
-function printCount(totalResults: number, json: boolean): void {
-  if (json) printJson({ totalResults });
-  else printCountOfDeliveries(totalResults);
 }

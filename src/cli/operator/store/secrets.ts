@@ -1,20 +1,22 @@
 import type { Command } from 'commander';
 import { type Config, parseSecretKey, SECRET_KEY_RULE } from '../../../config.ts';
-import type { SecretList } from '../../../contract/secrets.ts';
 import { DEFAULT_OVERLAP_HOURS } from '../../../domain/secret-overlap.ts';
 import { randomBytes } from '../../../store/new-id.ts';
 import { finishKeyChange, formerKeyFile, readKeyFile, stageKey } from '../../../store/tenants/key-file.ts';
 import { SecretBox } from '../../../store/tenants/secret-box.ts';
 import { keyFileOf } from '../../../store/tenants/secret-key.ts';
 import { listSecrets, rekeySecrets, rotateSecret } from '../../../store/tenants/secrets.ts';
+import { showCount } from '../../formats/amounts.ts';
 import { parseOverlapHours, printSecrets } from '../../formats/secret-table.ts';
 import { CommandError, EXIT } from '../../terminal/command-error.ts';
 import { PAYBELL } from '../../terminal/invocation.ts';
 import { printJson, printLine } from '../../terminal/output.ts';
 import { changeByCommandLine, requireEntity, secondsNow, withStore } from '../session.ts';
 
+const ROTATE = `${PAYBELL} store secrets rotate --entity <id>`;
+
 export function addStoreSecrets(store: Command): void {
-  const secrets = store.command('secrets').description('secrets that sign the posts of an entity');
+  const secrets = store.command('secrets').description('secrets that sign the requests of an entity');
   secrets
     .command('show')
     .description('show the secrets in force, newest first')
@@ -23,16 +25,21 @@ export function addStoreSecrets(store: Command): void {
     .action(show);
   secrets
     .command('rotate')
-    .description('make a new secret; the old ones go on signing beside it for a while')
+    .description('create a new secret; the current ones keep signing beside it for the overlap')
     .requiredOption('--entity <id>', 'entity whose secret to rotate')
-    .option('--overlap-hours <n>', 'how long the old ones go on', parseOverlapHours, DEFAULT_OVERLAP_HOURS)
+    .option(
+      '--overlap-hours <n>',
+      'how long the current secrets keep signing',
+      parseOverlapHours,
+      DEFAULT_OVERLAP_HOURS,
+    )
     .option('--json', 'print JSON')
     .action(rotate);
   secrets
     .command('rekey')
     .description(
-      'seal every secret of every entity anew under NEW_SECRET_KEY, an environment variable; where the key is in a ' +
-        'file beside the SQLite store, one is made when the variable is absent. Stop the service first',
+      'encrypt the secrets of all entities with a new key: the environment variable NEW_SECRET_KEY, or, where the key ' +
+        'is in a file beside the SQLite store, a random one. Stop the service first',
     )
     .option('--json', 'print JSON')
     .action(rekey);
@@ -43,7 +50,7 @@ async function show({ entity, json }: { entity: string; json?: boolean }): Promi
     await requireEntity(db, entity);
     return listSecrets(db, box, entity, secondsNow());
   });
-  print(found, json);
+  printSecrets(found, json === true, ROTATE);
 }
 
 type RotateOptions = { entity: string; overlapHours: number; json?: boolean };
@@ -53,7 +60,7 @@ async function rotate({ entity, overlapHours, json }: RotateOptions): Promise<vo
     await requireEntity(db, entity);
     return rotateSecret(db, box, entity, overlapHours, changeByCommandLine());
   });
-  print(inForce, json);
+  printSecrets(inForce, json === true, ROTATE);
 }
 
 async function rekey({ json }: { json?: boolean }): Promise<void> {
@@ -64,14 +71,14 @@ async function rekey({ json }: { json?: boolean }): Promise<void> {
     const sealed = await rekeySecrets(db, box, new SecretBox(key), changeByCommandLine());
     if (file !== null) finishKeyChange(file);
     if (json) return printJson({ sealed, keyFile: file, formerKeyFile: file === null ? null : formerKeyFile(file) });
-    printLine(`Sealed ${sealed} secrets anew.`);
+    printLine(`Encrypted ${showCount(sealed, 'secret')} with the new key.`);
     if (file === null) {
-      printLine('Set SECRET_KEY to the value of NEW_SECRET_KEY now, and start the service with it.');
-      printLine('Keep the former key for as long as there are backups from before.');
+      printLine('Set SECRET_KEY to the value of NEW_SECRET_KEY, and start the service.');
+      printLine('Keep the old key for as long as you keep backups made with it.');
       return;
     }
-    printLine(`The new key is in ${file}; start the service again to have it read.`);
-    printLine(`The former one is in ${formerKeyFile(file)}: remove it when no backup from before is left.`);
+    printLine(`The new key is in ${file}. Start the service again to use it.`);
+    printLine(`The old key is in ${formerKeyFile(file)}. Delete it once you keep no backup made with it.`);
   });
 }
 
@@ -83,14 +90,9 @@ function newKey({ SECRET_KEY }: Config, file: string | null): Uint8Array {
   }
   const key = parseSecretKey(given);
   if (key === null) throw new CommandError(`NEW_SECRET_KEY ${SECRET_KEY_RULE}`, EXIT.usage);
-  const present = SECRET_KEY ?? (file === null ? null : readKeyFile(file));
-  if (present !== null && Buffer.from(key).equals(present)) {
-    throw new CommandError('NEW_SECRET_KEY is the present key; give another one', EXIT.usage);
+  const current = SECRET_KEY ?? (file === null ? null : readKeyFile(file));
+  if (current !== null && Buffer.from(key).equals(current)) {
+    throw new CommandError('NEW_SECRET_KEY is the current key; give another one', EXIT.usage);
   }
   return key;
-}
-
-function print(list: SecretList, json: boolean | undefined): void {
-  if (json) printJson(list);
-  else printSecrets(list, `No secrets in force: ${PAYBELL} store secrets rotate --entity <id>`);
 }

@@ -1,6 +1,6 @@
 import type { Delivery } from '../../../client/deliveries.ts';
+import { attemptErrorText } from '../../../contract/attempt-error-text.ts';
 import { SortHead } from '../../components/lists/sort-head.tsx';
-import { errorText } from '../../components/values/attempt-error.ts';
 import { Network } from '../../components/values/network.tsx';
 import { Time } from '../../components/values/time.tsx';
 import { UrlText } from '../../components/values/url.tsx';
@@ -93,6 +93,6 @@ function DeliveryRow({ delivery, to, opened }: RowProps) {
 
 function LastResponse({ delivery: { lastStatusCode, lastError } }: { delivery: Delivery }) {
   if (lastStatusCode !== null) return <span class="number">{lastStatusCode}</span>;
-  if (lastError !== null) return <span class="cut small">{errorText(lastError)}</span>;
+  if (lastError !== null) return <span class="cut small">{attemptErrorText(lastError)}</span>;
   return <span class="muted">–</span>;
 }

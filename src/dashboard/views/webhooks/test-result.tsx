@@ -1,7 +1,7 @@
 import type { TestAnswer } from '../../../client/webhooks.ts';
+import { attemptErrorText } from '../../../contract/attempt-error-text.ts';
 import type { ApiProblem } from '../../api.ts';
 import { Icon } from '../../components/icon.tsx';
-import { errorText } from '../../components/values/attempt-error.ts';
 import { Badge } from '../../components/values/badge.tsx';
 import { durationText } from '../../components/values/duration-text.ts';
 
@@ -52,7 +52,7 @@ function SentResult({ result: { delivered, statusCode, error, durationMs, respon
         </Badge>
       )}
       <span class="number">
-        {statusCode === null ? errorText(error) : `HTTP ${statusCode}`} after {durationText(durationMs)}
+        {statusCode === null ? attemptErrorText(error) : `HTTP ${statusCode}`} after {durationText(durationMs)}
       </span>
       {response === null || response === '' ? null : <code class="test-response">{response}</code>}
     </>

@@ -1,6 +1,6 @@
 import type { Attempt, DeliveryDetail } from '../../../../client/deliveries.ts';
+import { attemptErrorText } from '../../../../contract/attempt-error-text.ts';
 import { Icon } from '../../../components/icon.tsx';
-import { errorText } from '../../../components/values/attempt-error.ts';
 import { durationText } from '../../../components/values/duration-text.ts';
 import { ClockTime, Countdown, Time } from '../../../components/values/time.tsx';
 
@@ -47,7 +47,7 @@ function AttemptEntry({ attempt, previous }: { attempt: Attempt; previous: Attem
         )}
       </p>
       <p class={succeeded ? 'timeline-outcome' : 'timeline-outcome error-text'}>
-        {statusCode === null ? errorText(error) : `HTTP ${statusCode}`}{' '}
+        {statusCode === null ? attemptErrorText(error) : `HTTP ${statusCode}`}{' '}
         <span class="muted">after {durationText(durationMs)}</span>
       </p>
       {previous === null || previous.postUrl === postUrl ? null : <p class="small muted">Sent to {postUrl}</p>}

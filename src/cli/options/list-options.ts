@@ -2,11 +2,14 @@ import type { Command } from 'commander';
 import type { z } from 'zod';
 import { CommandError, EXIT } from '../terminal/command-error.ts';
 
-/** The list grammar as options: the same names, the same rules and the same words for a fault as over HTTP. */
+/** The values of a command's options, by their names in camel case. */
+export type OptionValues = Record<string, string | boolean | undefined>;
+
+/** The list parameters of the API as options, with the same names and the same rules. */
 export function addListOptions(command: Command): Command {
   return command
     .option('--page <number>', 'page to show')
-    .option('--limit <number>', 'rows on a page, at most 100')
+    .option('--limit <number>', 'rows per page, at most 100')
     .option('--sort-by <field>', 'field to sort by')
     .option('--sort-dir <direction>', 'asc or desc')
     .option('--json', 'print JSON');
@@ -14,12 +17,12 @@ export function addListOptions(command: Command): Command {
 
 export function parseOptions<Schema extends z.ZodObject>(
   schema: Schema,
-  { json: _, ...given }: Readonly<Record<string, string | boolean | undefined>>,
+  { json: _, ...values }: Readonly<OptionValues>,
 ): z.output<Schema> {
-  const result = schema.safeParse(given);
+  const result = schema.safeParse(values);
   if (result.success) return result.data;
-  const faults = result.error.issues.map((issue) => `--${toOption(issue.path.join('.'))} ${issue.message}`);
-  throw new CommandError(faults.join('\n      '), EXIT.usage);
+  const errors = result.error.issues.map((issue) => `--${toOption(issue.path.join('.'))} ${issue.message}`);
+  throw new CommandError(errors.join('\n      '), EXIT.usage);
 }
 
 export function toOption(name: string): string {

@@ -1,0 +1,52 @@
+import { PaybellError } from '../../client/errors.ts';
+import { importKey } from '../../verify/keys.ts';
+import { type ConnectionOptions, connectionIfAny } from '../server/connection.ts';
+import { clientFor } from '../server/session.ts';
+import { CommandError, EXIT } from '../terminal/command-error.ts';
+import { PAYBELL } from '../terminal/invocation.ts';
+import { printable } from '../terminal/output.ts';
+import type { KeySource } from './signature-check.ts';
+
+export type Keys = {
+  readonly keys: readonly string[];
+  /** Where newer keys can be read; null when they were given or are not wanted. */
+  readonly source: KeySource | null;
+  readonly description: string;
+};
+
+type KeyOptions = ConnectionOptions & { check: boolean; secret?: string[] };
+
+/** The keys to check signatures with: those given, or those of the server. */
+export async function loadKeys(options: KeyOptions): Promise<Keys> {
+  if (!options.check) return { source: null, keys: [], description: 'Signatures are not checked.' };
+  const given = [...(options.secret ?? []), ...(process.env.PAYBELL_SECRET ?? '').split(/[\s,]+/)].filter(Boolean);
+  if (given.length > 0) {
+    await requireKeys(given);
+    return { source: null, keys: given, description: 'Signatures are checked with the given secrets.' };
+  }
+  const connection = connectionIfAny(options);
+  if (connection === null) {
+    const description = `Signatures are not checked: give --secret, or use ${PAYBELL} login.`;
+    return { source: null, keys: [], description };
+  }
+  const client = clientFor(connection);
+  const source: KeySource = async () => {
+    const { secrets, publicKey } = await client.secrets.list({ retries: 0 });
+    return [...secrets.map(({ secret }) => secret), publicKey];
+  };
+  try {
+    const description = `Signatures are checked with the secrets of ${connection.url}.`;
+    return { source, keys: await source(), description };
+  } catch (error) {
+    if (!(error instanceof PaybellError)) throw error;
+    return { source, keys: [], description: `Signatures are not checked yet: ${printable(error.message)}` };
+  }
+}
+
+async function requireKeys(keys: readonly string[]): Promise<void> {
+  try {
+    await Promise.all(keys.map(importKey));
+  } catch (error) {
+    throw new CommandError(`--secret or PAYBELL_SECRET: ${error instanceof Error ? error.message : error}`, EXIT.usage);
+  }
+}

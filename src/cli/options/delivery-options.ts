@@ -1,0 +1,35 @@
+import type { Command } from 'commander';
+import { redeliverQuerySchema } from '../../contract/deliveries.ts';
+import { CommandError, EXIT } from '../terminal/command-error.ts';
+import { type OptionValues, parseOptions } from './list-options.ts';
+import { parseMoment } from './values.ts';
+
+/** The filters of the delivery list as options. */
+export function addDeliveryFilters(command: Command): Command {
+  return command
+    .option('--status <status>', 'only deliveries with this status, such as failed')
+    .option('--event-id <id>', 'only deliveries of this event')
+    .option('--webhook-id <id>', 'only deliveries to this webhook')
+    .option('--event <kind>', 'only this kind of event')
+    .option('--network-id <id>', 'only this network')
+    .option(
+      '--since <when>',
+      'only from this moment on: a date such as 2026-01-31T12:00Z, or Unix seconds',
+      parseMoment,
+    )
+    .option('--until <when>', 'only before this moment', parseMoment);
+}
+
+/** One delivery by its id, or all that match the filters: never both, and never all by accident. */
+export function chooseDeliveries(deliveryId: string | undefined, filters: Readonly<OptionValues>) {
+  const hasFilters = Object.keys(filters).length > 0;
+  if (deliveryId !== undefined) {
+    if (hasFilters) throw new CommandError('give either a delivery id or filters, not both', EXIT.usage);
+    return { deliveryId };
+  }
+  if (!hasFilters) {
+    throw new CommandError('give a delivery id, or at least one filter such as --status failed', EXIT.usage);
+  }
+  const { dryRun: _, ...filter } = parseOptions(redeliverQuerySchema, filters);
+  return { filter };
+}

@@ -1,0 +1,37 @@
+import { InvalidArgumentError } from 'commander';
+import { parseDurationMs } from '../../config.ts';
+
+/** Parsers of option values. Commander prints what they throw after the name of the option. */
+
+const ISO_DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2})?(Z|[+-]\d{2}:\d{2}))?$/;
+
+/** A date or Unix seconds, as the text of the seconds that the query schemas take. */
+export function parseMoment(text: string): string {
+  if (/^[0-9]{1,16}$/.test(text)) return text;
+  const moment = ISO_DATE.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(moment) || moment < 0) {
+    throw new InvalidArgumentError('Give a date such as 2026-01-31 or 2026-01-31T12:00Z, or Unix seconds.');
+  }
+  return String(Math.floor(moment / 1000));
+}
+
+export function wholeNumber(min: number, max: number, hint = `Give a whole number from ${min} to ${max}.`) {
+  return (text: string): number => {
+    const value = /^[0-9]{1,16}$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= min && value <= max) return value;
+    throw new InvalidArgumentError(hint);
+  };
+}
+
+/** In milliseconds. */
+export function duration(minMs: number, maxMs: number, hint: string) {
+  return (text: string): number => {
+    const ms = parseDurationMs(text);
+    if (ms !== null && ms >= minMs && ms <= maxMs) return ms;
+    throw new InvalidArgumentError(hint);
+  };
+}
+
+export function parseList(text: string): string[] {
+  return text.split(',').map((item) => item.trim());
+}
