@@ -55,7 +55,7 @@ const EXPECTATIONS: Readonly<Record<string, (outcome: Outcome) => Promise<void>>
     );
   },
   'docs/migrating.md': async ({ reader, printed }) => {
-    expect(printed.join('')).toContain('\n2 lines: 2 webhooks imported, 0 registered already, 0 refused.\n');
+    expect(printed.join('')).toContain('\n2 lines: 2 webhooks imported, 0 already registered, 0 rejected.\n');
     await until('the receiver has verified the event', () =>
       reader.outputOf('classic-receiver').includes('verified TransferFinalized'),
     );
