@@ -223,7 +223,7 @@ describe('one delivery', () => {
     await using tab = await Tab.open(browser, stage);
     await tab.signIn('/deliveries?delivery=dlv_gone');
     await panelOf(tab.page).getByRole('alert').waitFor();
-    expect(await panelOf(tab.page).getByRole('alert').textContent()).toContain('There is no such delivery');
+    expect(await panelOf(tab.page).getByRole('alert').textContent()).toContain('There is no delivery with this id');
     expect(tab.errorsExcept(/status of 404/)).toEqual([]);
   });
 

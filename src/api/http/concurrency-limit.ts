@@ -2,8 +2,8 @@ import { Problem } from '../../contract/problems.ts';
 
 const RETRY_AFTER_S = 1;
 
-/** So many at a time of what takes long, for each entity; whoever comes beyond that is told to wait. */
-export class InFlight {
+/** Limits how many slow operations of one entity run at a time. A request above the limit is rejected with 429. */
+export class ConcurrencyLimit {
   readonly #counts = new Map<string, number>();
 
   constructor(
@@ -14,9 +14,13 @@ export class InFlight {
   async run<Value>(entityId: string, work: () => Promise<Value>): Promise<Value> {
     const count = this.#counts.get(entityId) ?? 0;
     if (count >= this.max) {
-      throw new Problem('rate_limited', `${count} ${this.what} of this entity are on their way. Wait for one to end.`, {
-        headers: { 'retry-after': String(RETRY_AFTER_S) },
-      });
+      throw new Problem(
+        'rate_limited',
+        `${count} ${this.what} of this entity are already in progress. Try again when one has finished.`,
+        {
+          headers: { 'retry-after': String(RETRY_AFTER_S) },
+        },
+      );
     }
     this.#counts.set(entityId, count + 1);
     try {

@@ -1,4 +1,4 @@
-/** Browsers of other origins may call only when `CORS_ORIGINS` names them; by default none may. */
+/** CORS: browsers can call the API only from the origins in `CORS_ORIGINS`, and by default from none. */
 
 const EXPOSED = 'etag, ratelimit, ratelimit-policy, retry-after, x-request-id';
 const REQUEST_HEADERS = 'api-key, entity-id, content-type, if-match, if-none-match';

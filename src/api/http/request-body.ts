@@ -1,12 +1,12 @@
 import { Problem } from '../../contract/problems.ts';
 
-/** Deep enough for any event, shallow enough to walk without a care for the stack. */
+/** Deep enough for any event, and shallow enough for recursive code. */
 export const MAX_JSON_DEPTH = 64;
 export const MAX_JSON_BYTES = 256 * 1024;
 
 /**
- * Content type, then size, then syntax: the order in which faults are looked for. What may be left out is left out
- * whether or not the client names a type for it.
+ * Checks the content type, then the size, then the syntax. `whenEmpty` is the value of an empty body, which needs no
+ * content type; without it, an empty body is an error.
  */
 export async function readJson(request: Request, whenEmpty?: unknown): Promise<unknown> {
   if (whenEmpty !== undefined && request.body === null) return whenEmpty;
@@ -22,22 +22,24 @@ export function requireContentType(request: Request, expected: string): void {
   const charset = parameters.find((parameter) => parameter.startsWith('charset='));
   const utf8 = charset === undefined || /^charset="?utf-8"?$/.test(charset);
   if (type === expected && utf8) return;
-  throw new Problem('unsupported_media_type', `Send the body with content-type: ${expected}, in UTF-8.`, {
+  throw new Problem('unsupported_media_type', `Send the body with content-type: ${expected}, encoded in UTF-8.`, {
     errors: [{ in: 'header', name: 'content-type', message: `must be ${expected}` }],
   });
 }
 
-/** Stops reading at the limit, whatever the client said of the length. */
+/** Stops reading at the limit, whatever content-length the client sent. */
 export async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
   const length = request.headers.get('content-length');
   if (length !== null && Number(length) > maxBytes) throw tooLarge(maxBytes);
   try {
-    // The server itself reads no more than the length that was given.
+    // The server reads no more than content-length bytes.
     if (length !== null && !request.headers.has('transfer-encoding')) return await request.bytes();
     return request.body === null ? new Uint8Array() : await readParts(request.body, maxBytes);
   } catch (error) {
-    // A client that hangs up, or is cut off for being too slow, has failed and not we: no error of ours to log.
-    throw error instanceof Problem ? error : new Problem('incomplete_body', 'The connection ended within the body.');
+    // The client closed the connection or was too slow. That is not an error of the service, so it is not logged.
+    throw error instanceof Problem
+      ? error
+      : new Problem('incomplete_body', 'The connection was closed before the whole body had arrived.');
   }
 }
 
@@ -54,7 +56,7 @@ async function readParts(body: ReadableStream<Uint8Array>, maxBytes: number): Pr
 
 const strictDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Invalid UTF-8 would otherwise be replaced in silence, and the bytes would no longer be what was sent. */
+/** Rejects invalid UTF-8, which would otherwise be replaced silently and change the bytes of the payload. */
 export function decodeUtf8(bytes: Uint8Array): string {
   try {
     return strictDecoder.decode(bytes);
@@ -74,7 +76,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Counts brackets outside strings, before anything builds a value from them. */
+/** Counts brackets outside strings, before the text is parsed. */
 function exceedsDepth(text: string): boolean {
   let depth = 0;
   for (let i = 0; i < text.length; i++) {

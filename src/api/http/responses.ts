@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 
-/** Answers in the formats that every route shares. */
+/** The formats of responses that all routes share. */
 
 export function json(status: number, value: unknown, headers: Record<string, string> = {}): Response {
   const response = new Response(JSON.stringify(value), { status, headers: JSON_HEADERS });
@@ -8,14 +8,14 @@ export function json(status: number, value: unknown, headers: Record<string, str
   return response;
 }
 
-// An answer copies its headers from these, which takes half as long as to read them from an object each time.
+// Copying these Headers for each response takes half as long as building them from an object.
 const JSON_HEADERS = new Headers({ 'content-type': 'application/json', 'cache-control': 'private, no-cache' });
 const TAG_HEADERS = new Headers({ vary: 'api-key, entity-id', 'cache-control': 'private, no-cache' });
 const TAGGED_JSON_HEADERS = new Headers({ 'content-type': 'application/json', ...Object.fromEntries(TAG_HEADERS) });
 
 /**
- * A hash of the body alone, of 128 bits: unequal bodies do not share a tag by chance. Nobody gains by making them share
- * one on purpose, who would deceive only himself; so a hash that costs a fifth of a cryptographic one is enough.
+ * A 128-bit hash of the body, so that different bodies do not have the same tag by chance. It need not be
+ * cryptographic, which would cost five times as much: a client that forged a collision would only mislead itself.
  */
 export function etagOf(body: string): string {
   return `"${hashText(body, 1)}${hashText(body, 2)}"`;
@@ -25,26 +25,26 @@ function hashText(body: string, seed: number): string {
   return Bun.hash(body, seed).toString(36).padStart(13, '0');
 }
 
-/** A body with the tag that stands for it. */
+/** A body and its ETag. */
 export type Tagged = { readonly etag: string; readonly body: string | Uint8Array<ArrayBuffer> };
 
-/** What `cacheableJson` can answer to a GET, for the document. */
+/** The responses of `cacheableJson` to a GET, for the OpenAPI document. */
 export function taggedResponses(schema: z.ZodType, tag = 'A hash of the body.') {
   return {
     200: { description: 'Ok', schema, headers: { ETag: tag } },
-    304: { description: 'The body that the client named in If-None-Match is still right.' },
+    304: { description: 'The response has not changed since the one whose ETag is in `If-None-Match`.' },
   };
 }
 
-/** A body that a client may keep and ask about: 304 when it has this one already. */
+/** A response with an ETag: 304 when the client already has it. */
 export function cacheableJson(request: Request, value: unknown): Response {
   const body = JSON.stringify(value);
   return respondTagged(request, { etag: etagOf(body), body });
 }
 
 export function respondTagged(request: Request, { etag, body }: Tagged): Response {
-  const asked = request.method === 'GET' || request.method === 'HEAD';
-  const isKnown = asked && matches(request.headers.get('if-none-match'), etag);
+  const isRead = request.method === 'GET' || request.method === 'HEAD';
+  const isKnown = isRead && matches(request.headers.get('if-none-match'), etag);
   const response = isKnown
     ? new Response(null, { status: 304, headers: TAG_HEADERS })
     : new Response(body, { headers: TAGGED_JSON_HEADERS });
@@ -52,12 +52,12 @@ export function respondTagged(request: Request, { etag, body }: Tagged): Respons
   return response;
 }
 
-/** Compared weakly, as RFC 9110 has it for `If-None-Match`. */
+/** The weak comparison that RFC 9110 defines for `If-None-Match`. */
 function matches(header: string | null, etag: string): boolean {
   return header !== null && allows(header.replace(/(^|,)\s*W\//g, '$1'), etag);
 }
 
-/** `If-Match`, compared strongly: a weak tag stands for bodies that may differ, and so allows no change. */
+/** The strong comparison that RFC 9110 defines for `If-Match`: a weak tag never matches. */
 export function allows(header: string, etag: string): boolean {
   if (header.trim() === '*') return true;
   return header.split(',').some((candidate) => candidate.trim() === etag);

@@ -6,20 +6,20 @@ import { PROBLEM_TYPE, problemExample, problemSchema } from '../http/problem-res
 import type { Operation, Tag } from '../operation.ts';
 import { commonHeaders, HEADER_COMPONENTS } from './headers.ts';
 
-/** The OpenAPI 3.1 document, from the same declarations that serve the requests. */
+/** The OpenAPI 3.1 document, generated from the declarations that also serve the requests. */
 export function openApiDocument(routeOf: (operation: Operation) => string, operations: readonly Operation[]): object {
   const registry = new OpenAPIRegistry();
   registry.registerComponent('securitySchemes', 'apiKey', {
     type: 'apiKey',
     in: 'header',
     name: 'api-key',
-    description: 'A key of the entity.',
+    description: 'An API key of the entity.',
   });
   registry.registerComponent('securitySchemes', 'entityId', {
     type: 'apiKey',
     in: 'header',
     name: 'entity-id',
-    description: 'The entity that the key belongs to.',
+    description: 'The id of the entity that the key belongs to.',
   });
   for (const [name, header] of Object.entries(HEADER_COMPONENTS)) registry.registerComponent('headers', name, header);
   for (const operation of operations) registry.registerPath(describe(routeOf(operation), operation));
@@ -28,7 +28,7 @@ export function openApiDocument(routeOf: (operation: Operation) => string, opera
     info: {
       title: 'Paybell',
       version,
-      description: 'Webhooks for crypto payments: register, list and deliver.',
+      description: 'Webhooks for crypto payments: register webhooks, publish events, and follow their deliveries.',
       license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
     },
     servers: [{ url: '/', description: 'This server' }],
@@ -37,12 +37,12 @@ export function openApiDocument(routeOf: (operation: Operation) => string, opera
 }
 
 const TAGS: Readonly<Record<Tag, string>> = {
-  Webhooks: 'Registrations: an event kind and a network, bound to a URL that receives the posts.',
-  Secrets: 'What posts are signed with.',
-  Events: 'What happened, taken in once and kept as the exact bytes that came.',
-  Deliveries: 'Each event on its way to each webhook.',
-  Audit: 'Who changed what.',
-  Operator: 'Entities and their keys, for whoever holds `ADMIN_KEY`.',
+  Webhooks: 'A webhook registers a URL for one event kind on one network.',
+  Secrets: 'Every request to a webhook is signed with the secrets of the entity.',
+  Events: 'An event is accepted once and delivered, byte for byte, to every webhook that matches it.',
+  Deliveries: 'A delivery is one event on its way to one webhook, with all its attempts.',
+  Audit: 'The audit log records every change of an entity.',
+  Operator: 'Entities and their API keys. These operations require `ADMIN_KEY`.',
 };
 
 function describe(path: string, operation: Operation) {
@@ -74,7 +74,7 @@ function describe(path: string, operation: Operation) {
 const IF_MATCH = {
   name: 'If-Match',
   in: 'header' as const,
-  description: 'The ETag of what you have seen: it is changed only if it still is that.',
+  description: 'The ETag of the resource as you read it. The request fails with 412 if the resource has changed since.',
   schema: { type: 'string' as const },
 };
 
@@ -112,7 +112,7 @@ function describeHeaders(headers: Readonly<Record<string, string>>) {
   );
 }
 
-const EVERYWHERE: readonly ProblemCode[] = [
+const COMMON_PROBLEMS: readonly ProblemCode[] = [
   'invalid_request',
   'malformed_host',
   'unauthenticated',
@@ -125,17 +125,17 @@ const EVERYWHERE: readonly ProblemCode[] = [
   'unavailable',
 ];
 
-const WITH_A_BODY: readonly ProblemCode[] = [
+const BODY_PROBLEMS: readonly ProblemCode[] = [
   'invalid_json',
   'incomplete_body',
   'body_too_large',
   'unsupported_media_type',
 ];
 
-/** One answer a status, with an example for each code that can come with it. */
+/** One response for each status, with an example of every code that it can have. */
 function problems(operation: Operation) {
   const hasBody = operation.body !== null || operation.rawBody !== null;
-  const codes = [...EVERYWHERE, ...(hasBody ? WITH_A_BODY : []), ...(operation.problems ?? [])];
+  const codes = [...COMMON_PROBLEMS, ...(hasBody ? BODY_PROBLEMS : []), ...(operation.problems ?? [])];
   const byStatus = Object.groupBy(codes, (code) => PROBLEMS[code].status);
   return Object.fromEntries(
     Object.entries(byStatus).map(([status, same = []]) => [

@@ -17,7 +17,7 @@ import { changeBy, nowS } from '../context.ts';
 import { cacheableJson, json, taggedResponses } from '../http/responses.ts';
 import { adminOperation, type Operation } from '../operation.ts';
 
-/** The operator's commands over HTTP, so that a platform can provision entities by program. */
+/** Management of entities and API keys, so that a platform can provision its tenants by program. */
 
 const UNCACHED = { 'cache-control': 'no-store' };
 
@@ -37,12 +37,13 @@ const createEntity = adminOperation({
   path: '/entities',
   operationId: 'createEntity',
   tag: 'Operator',
-  summary: 'Make an entity and its first key',
+  summary: 'Create an entity',
+  description: 'Creates an entity with its first API key, which has all permissions. The key cannot be read again.',
   body: newEntitySchema,
-  responses: { 201: { description: 'Made', schema: provisionedSchema } },
+  responses: { 201: { description: 'Created', schema: provisionedSchema } },
   handle: async ({ context, caller, body }) => {
-    const made = await provisionEntity(context.db, context.box, body.name, changeBy(context, caller));
-    return json(201, made, UNCACHED);
+    const created = await provisionEntity(context.db, context.box, body.name, changeBy(context, caller));
+    return json(201, created, UNCACHED);
   },
 });
 
@@ -51,7 +52,8 @@ const listAllKeys = adminOperation({
   path: '/keys',
   operationId: 'listApiKeys',
   tag: 'Operator',
-  summary: 'List api keys, never the keys themselves',
+  summary: 'List API keys',
+  description: 'Lists the API keys of all entities, without the keys themselves.',
   query: apiKeyListQuerySchema,
   responses: taggedResponses(apiKeyListSchema),
   handle: async ({ context, request, query }) => cacheableJson(request, await listApiKeys(context.db, query)),
@@ -62,21 +64,22 @@ const createKey = adminOperation({
   path: '/keys',
   operationId: 'createApiKey',
   tag: 'Operator',
-  summary: 'Make an api key; it is shown once',
+  summary: 'Create an API key',
+  description: 'The key cannot be read again.',
   body: newApiKeySchema,
-  responses: { 201: { description: 'Made', schema: createdApiKeySchema } },
+  responses: { 201: { description: 'Created', schema: createdApiKeySchema } },
   handle: async ({ context, caller, body }) => {
     const { entityId, name, permissions, dateExpires } = body;
     if (dateExpires !== null && dateExpires <= nowS(context)) {
       throw invalidRequest([{ in: 'body', name: 'dateExpires', message: 'must be in the future' }]);
     }
-    const made = await context.db.transaction(async (queries) => {
+    const created = await context.db.transaction(async (queries) => {
       if (!(await entityExists(queries, entityId))) {
-        throw invalidRequest([{ in: 'body', name: 'entityId', message: 'names no entity' }]);
+        throw invalidRequest([{ in: 'body', name: 'entityId', message: 'is not the id of an entity' }]);
       }
       return createApiKey(queries, entityId, { name, permissions, expiresAt: dateExpires }, changeBy(context, caller));
     });
-    return json(201, made, UNCACHED);
+    return json(201, created, UNCACHED);
   },
 });
 
@@ -85,13 +88,13 @@ const revokeKey = adminOperation({
   path: '/keys/{keyId}',
   operationId: 'revokeApiKey',
   tag: 'Operator',
-  summary: 'Revoke an api key',
-  description: 'It is refused from the next request on, on every instance. The key stays in the list, as revoked.',
+  summary: 'Revoke an API key',
+  description: 'Every instance rejects the key from the next request on. It stays in the list as revoked.',
   responses: { 200: { description: 'Revoked', schema: apiKeySchema } },
   problems: ['not_found'],
   handle: async ({ context, caller, id }) => {
     const key = await revokeApiKey(context.db, id, changeBy(context, caller));
-    if (key === null) throw new Problem('not_found', 'There is no such key.');
+    if (key === null) throw new Problem('not_found', 'There is no key with this id.');
     return json(200, key);
   },
 });

@@ -8,8 +8,9 @@ const list = operation({
   path: '/audit',
   operationId: 'listAudit',
   tag: 'Audit',
-  summary: 'List changes',
-  description: 'Who changed what of the entity, its keys, its secrets and its webhooks, and when.',
+  summary: 'List the audit log',
+  description:
+    'Lists the changes of the entity, its API keys, its secrets and its webhooks: who changed what, and when.',
   permission: 'audit:read',
   query: auditListQuerySchema,
   responses: taggedResponses(auditListSchema),

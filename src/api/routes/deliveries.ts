@@ -20,7 +20,7 @@ const list = operation({
   operationId: 'listDeliveries',
   tag: 'Deliveries',
   summary: 'List deliveries',
-  description: 'Where each event stands on its way to each webhook, in the grammar of every list.',
+  description: 'Lists the deliveries of the entity that match all given filters, sorted and paginated.',
   permission: 'deliveries:read',
   query: deliveryListQuerySchema,
   responses: taggedResponses(deliveryListSchema),
@@ -33,7 +33,8 @@ const read = operation({
   path: '/deliveries/{deliveryId}',
   operationId: 'readDelivery',
   tag: 'Deliveries',
-  summary: 'Read one delivery with its attempts',
+  summary: 'Retrieve a delivery',
+  description: 'Returns a delivery with its body and its attempts.',
   permission: 'deliveries:read',
   responses: taggedResponses(deliveryDetailSchema),
   problems: ['not_found'],
@@ -46,18 +47,22 @@ const redeliverOne = operation({
   path: '/deliveries/{deliveryId}/redeliver',
   operationId: 'redeliver',
   tag: 'Deliveries',
-  summary: 'Send one delivery again',
+  summary: 'Redeliver',
   description:
-    'Whatever its state, as often as you ask: each request is one more post, with the same id and the same bytes, and ' +
-    'is logged as an attempt of its own kind. One that fails does not undo an earlier success.',
+    'Sends a delivery once more, whatever its state, with the same `webhook-id` and the same body. The attempt is ' +
+    'recorded as a redelivery. If it fails, an earlier success stays.',
   permission: 'deliveries:write',
-  responses: { 202: { description: 'It is on its way', schema: deliverySchema } },
+  responses: { 202: { description: 'Queued', schema: deliverySchema } },
   problems: ['not_found', 'conflict'],
   handle: async ({ context, caller, id }) => {
     if (!(await redeliver(context.db, caller.entityId, id))) throw missing('delivery');
     context.onWork();
-    const { body: _, attemptLog: __, ...view } = found(await readDelivery(context.db, caller.entityId, id), 'delivery');
-    return json(202, view);
+    const {
+      body: _,
+      attemptLog: __,
+      ...delivery
+    } = found(await readDelivery(context.db, caller.entityId, id), 'delivery');
+    return json(202, delivery);
   },
 });
 
@@ -66,14 +71,14 @@ const redeliverMany = operation({
   path: '/deliveries/redeliver',
   operationId: 'redeliverMany',
   tag: 'Deliveries',
-  summary: 'Send all matching deliveries again',
+  summary: 'Redeliver in bulk',
   description:
-    'In the background, never faster than the limits of each destination. `dryRun=true` only counts. ' +
-    '`GET /redeliveries/{redeliveryId}` tells how far it has come.',
+    'Sends all matching deliveries once more, in the background and within the limits of each destination. At least one ' +
+    'filter is required. `dryRun=true` only counts the matches. `GET /redeliveries/{redeliveryId}` returns the progress.',
   permission: 'deliveries:write',
   query: redeliverQuerySchema,
   responses: {
-    200: { description: 'How many would be sent again', schema: countSchema },
+    200: { description: 'The number of matches, with `dryRun`', schema: countSchema },
     202: { description: 'Started', schema: redeliverySchema },
   },
   handle: async ({ context, caller, query: { dryRun, ...filter } }) => {
@@ -91,7 +96,7 @@ const readProgress = operation({
   path: '/redeliveries/{redeliveryId}',
   operationId: 'readRedelivery',
   tag: 'Deliveries',
-  summary: 'See how far a bulk redelivery has come',
+  summary: 'Retrieve a bulk redelivery',
   permission: 'deliveries:read',
   responses: taggedResponses(redeliverySchema),
   problems: ['not_found'],
@@ -100,10 +105,10 @@ const readProgress = operation({
 });
 
 function missing(what: string): Problem {
-  return new Problem('not_found', `There is no such ${what}.`);
+  return new Problem('not_found', `There is no ${what} with this id.`);
 }
 
-/** The same for an id of another entity, one that never was, and one that retention has removed. */
+/** The same for an id of another entity, an unknown id, and one that retention has removed. */
 function found<Value>(value: Value | null, what: string): Value {
   if (value === null) throw missing(what);
   return value;

@@ -2,7 +2,7 @@ import styles from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' };
 import bundle from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' };
 import { ASSET_HEADERS, REFERENCE_HEADERS } from '../dashboard/headers.ts';
 
-/** The reference page: everything it loads comes from this process, so it works without the internet. */
+/** The API reference. This process serves everything that it loads, so it works offline. */
 
 const PAGE = `<!doctype html>
 <html lang="en">
@@ -30,12 +30,12 @@ const START = `SwaggerUIBundle({
 `;
 
 export const docsFiles: Readonly<Record<string, () => Response>> = {
-  '/docs': () => answer(PAGE, 'text/html; charset=utf-8', REFERENCE_HEADERS),
-  '/docs/start.js': () => answer(START, 'text/javascript; charset=utf-8'),
-  '/docs/swagger-ui.css': () => answer(Bun.file(styles), 'text/css; charset=utf-8'),
-  '/docs/swagger-ui-bundle.js': () => answer(Bun.file(bundle), 'text/javascript; charset=utf-8'),
+  '/docs': () => file(PAGE, 'text/html; charset=utf-8', REFERENCE_HEADERS),
+  '/docs/start.js': () => file(START, 'text/javascript; charset=utf-8'),
+  '/docs/swagger-ui.css': () => file(Bun.file(styles), 'text/css; charset=utf-8'),
+  '/docs/swagger-ui-bundle.js': () => file(Bun.file(bundle), 'text/javascript; charset=utf-8'),
 };
 
-function answer(body: string | Blob, type: string, headers: Record<string, string> = ASSET_HEADERS): Response {
+function file(body: string | Blob, type: string, headers: Record<string, string> = ASSET_HEADERS): Response {
   return new Response(body, { headers: { 'content-type': type, 'cache-control': 'no-cache', ...headers } });
 }

@@ -6,17 +6,17 @@ import { METRICS_CONTENT_TYPE } from '../../metrics/registry.ts';
 import { failed, hashUnlessBlocked } from '../auth/authenticate.ts';
 import type { ApiContext, RequestState } from '../context.ts';
 
-/** By these a proxy says that it asks for somebody else. */
+/** Headers by which a proxy says that it forwards a request. */
 const FORWARDING_HEADERS = ['x-forwarded-for', 'forwarded', 'x-real-ip'];
 
-/** Open to whoever is on this machine, to all others with METRICS_TOKEN. */
+/** Available to clients on this machine, and to all others with METRICS_TOKEN. */
 export async function metrics(context: ApiContext, state: RequestState, request: Request): Promise<Response> {
   if (!isLocal(state, request.headers)) requireToken(context, state, request.headers);
   const headers = { 'content-type': METRICS_CONTENT_TYPE, 'cache-control': 'no-store' };
   return new Response(await context.metrics.registry.text(), { headers });
 }
 
-/** A proxy on this machine does not make the whole world local, whether or not TRUST_PROXY knows of it. */
+/** A forwarded request is not local, even if the proxy is on this machine and not in TRUST_PROXY. */
 function isLocal({ clientAddress }: RequestState, headers: Headers): boolean {
   if (FORWARDING_HEADERS.some((name) => headers.has(name))) return false;
   const address = clientAddress();
@@ -32,8 +32,8 @@ function requireToken(context: ApiContext, state: RequestState, headers: Headers
     context.limits.recordValidKey(tokenHash);
     return;
   }
-  const detail = 'Send METRICS_TOKEN as authorization: Bearer, or ask from the same machine.';
-  const message = 'must be Bearer and the METRICS_TOKEN of the settings';
+  const detail = 'Send METRICS_TOKEN as authorization: Bearer, or send the request from the same machine.';
+  const message = 'must be Bearer, followed by the METRICS_TOKEN of the settings';
   const problem = new Problem('unauthenticated', detail, {
     errors: [{ in: 'header', name: 'authorization', message }],
     headers: { 'www-authenticate': 'Bearer realm="paybell metrics"' },

@@ -4,7 +4,7 @@ import { changeBy, nowS } from '../context.ts';
 import { json } from '../http/responses.ts';
 import { type Operation, operation } from '../operation.ts';
 
-/** Secrets are for the caller's eyes: no cache on the way keeps them. */
+/** No cache may store secrets. */
 const UNCACHED = { 'cache-control': 'no-store' };
 
 const list = operation({
@@ -12,8 +12,10 @@ const list = operation({
   path: '/webhooks/secret',
   operationId: 'listSecrets',
   tag: 'Secrets',
-  summary: 'Read the signing secrets in force',
-  description: 'Every post is signed with each of them. The public key checks `v1a` signatures without any secret.',
+  summary: 'List the signing secrets',
+  description:
+    'Every request to a webhook is signed with each of these secrets. The public key verifies `v1a` signatures without ' +
+    'a secret.',
   permission: 'secrets:read',
   responses: { 200: { description: 'Ok', schema: secretListSchema } },
   handle: async ({ context, caller }) =>
@@ -25,13 +27,13 @@ const rotate = operation({
   path: '/webhooks/secret/rotate',
   operationId: 'rotateSecret',
   tag: 'Secrets',
-  summary: 'Make a new signing secret',
+  summary: 'Rotate the signing secret',
   description:
-    'Older secrets go on signing beside the new one for `overlapHours`, so that receivers can change over without ' +
-    'missing a post. 0 ends them at once: for a secret that has leaked.',
+    'Creates a new signing secret. Requests are also signed with the previous secrets for `overlapHours`, so that ' +
+    'receivers can switch without rejecting a request. Use 0 after a leak: it revokes them immediately.',
   permission: 'secrets:write',
   body: rotationSchema,
-  responses: { 201: { description: 'The secrets now in force, newest first', schema: secretListSchema } },
+  responses: { 201: { description: 'The active secrets, newest first', schema: secretListSchema } },
   problems: ['conflict'],
   handle: async ({ context, caller, body }) => {
     const { db, box } = context;

@@ -10,10 +10,10 @@ const read = operation({
   path: '/stats',
   operationId: 'readStats',
   tag: 'Deliveries',
-  summary: 'How events and deliveries fare over time',
+  summary: 'Retrieve statistics',
   description:
-    'Accepted, delivered, failed and the time from acceptance to receipt, for each minute, hour or day, in all and by ' +
-    'destination. Each is counted when it happens: a delivery of today may be of an event of yesterday.',
+    'Accepted events, successful and failed deliveries and the delivery latency, per minute, hour or day, in total and ' +
+    'by destination. Each is counted when it happens: a delivery of today can belong to an event of yesterday.',
   permission: 'deliveries:read',
   query: statsQuerySchema,
   responses: taggedResponses(statsSchema),

@@ -35,16 +35,16 @@ function acceptOne(schema: EventSchema): Operation {
     path: '/events',
     operationId: 'sendEvent',
     tag: 'Events',
-    summary: 'Accept one event',
+    summary: 'Publish an event',
     description:
-      'The body is the payload: the same bytes go to every webhook that asked for this event on this network. ' +
-      'Answered once the event and all its deliveries are stored. The same `eventId` with the same bytes is safe to ' +
-      'repeat and gets the first answer; with other bytes it is refused.',
+      'Accepts an event and delivers it to every webhook for its kind and network. The body is the payload: receivers ' +
+      'get exactly the same bytes. The response is sent once the event and its deliveries are stored. The request is ' +
+      'safe to repeat with the same `eventId` and the same bytes; with other bytes it fails with `event_conflict`.',
     permission: 'events:write',
     limited: 'event',
     rawBody: { contentType: JSON_TYPE, schema },
     responses: {
-      200: { description: 'Accepted before, with the same bytes', schema: acceptedSchema },
+      200: { description: 'Already accepted, with the same bytes', schema: acceptedSchema },
       202: { description: 'Accepted', schema: acceptedSchema },
     },
     problems: ['event_conflict', 'backlog_full'],
@@ -63,8 +63,10 @@ function acceptBatch(schema: EventSchema): Operation {
     path: '/events/batch',
     operationId: 'sendEvents',
     tag: 'Events',
-    summary: 'Accept many events, one a line',
-    description: `At most ${MAX_BATCH_EVENTS} lines and ${MAX_BATCH_BYTES} bytes. Each line is answered on its own.`,
+    summary: 'Publish a batch of events',
+    description:
+      `Accepts up to ${MAX_BATCH_EVENTS} events in NDJSON, one per line, with at most ${MAX_BATCH_BYTES} bytes. ` +
+      'Each event has a result of its own.',
     permission: 'events:write',
     limited: 'batch',
     rawBody: { contentType: NDJSON_TYPE, schema },
@@ -73,7 +75,10 @@ function acceptBatch(schema: EventSchema): Operation {
       requireContentType(request, NDJSON_TYPE);
       const lines = splitLines(await readBytes(request, MAX_BATCH_BYTES), MAX_BATCH_EVENTS + 1);
       if (lines.length > MAX_BATCH_EVENTS) {
-        throw new Problem('body_too_large', `A batch has at most ${MAX_BATCH_EVENTS} events; this one has more.`);
+        throw new Problem(
+          'body_too_large',
+          `A batch can have at most ${MAX_BATCH_EVENTS} events. Split it into several.`,
+        );
       }
       const { admitted, rejection } = context.limits.admitEvents(caller.keyId, lines.length);
       const results = await Promise.all(
@@ -102,7 +107,7 @@ async function acceptLine(
     return { status: repeated ? 200 : 202, eventId, deliveries, code: null, detail: null };
   } catch (error) {
     const problem = asProblem(error);
-    if (problem.status === 500) context.log.error({ err: error, entityId }, 'a line of a batch failed inside');
+    if (problem.status === 500) context.log.error({ err: error, entityId }, 'an event of a batch failed');
     return rejectedLine(problem);
   }
 }
@@ -112,7 +117,7 @@ function rejectedLine({ status, code, detail, extra }: Problem): LineResult {
   return { status, eventId: null, deliveries: null, code, detail: errors ?? detail };
 }
 
-/** Parsed only to be checked: what is kept and sent is the text as it came. */
+/** The body is parsed only to check it. It is stored and sent as it was received. */
 async function accept(
   { acceptQueue, backlog, config, nowMs }: ApiContext,
   entityId: string,

@@ -9,9 +9,10 @@ const list = operation({
   path: '/events',
   operationId: 'listEvents',
   tag: 'Events',
-  summary: 'List accepted events',
+  summary: 'List events',
   description:
-    'Each with its body. A page of more than 25 is refused where its bodies are more than 6.25 MiB together: ask for fewer.',
+    'Lists the accepted events of the entity with their bodies. A page of more than 25 events is rejected if its bodies ' +
+    'exceed 6.25 MiB together.',
   permission: 'events:read',
   query: eventListQuerySchema,
   responses: taggedResponses(eventListSchema),
@@ -24,13 +25,13 @@ const read = operation({
   path: '/events/{eventId}',
   operationId: 'readEvent',
   tag: 'Events',
-  summary: 'Read one accepted event',
+  summary: 'Retrieve an event',
   permission: 'events:read',
   responses: taggedResponses(eventSchema),
   problems: ['not_found'],
   handle: async ({ context, caller, request, id }) => {
     const event = await readEvent(context.db, caller.entityId, id);
-    if (event === null) throw new Problem('not_found', 'There is no such event.');
+    if (event === null) throw new Problem('not_found', 'There is no event with this id.');
     return cacheableJson(request, event);
   },
 });

@@ -5,7 +5,7 @@ import { changeBy } from '../../context.ts';
 import { json } from '../../http/responses.ts';
 import { type Operation, operation } from '../../operation.ts';
 
-/** The same as on one webhook, for all that match a filter: all or nothing, and never without a filter. */
+/** Changes of all webhooks that match a filter, all or none. */
 export function webhookBulkOperations(config: Config): Operation[] {
   return [moveMany({ allowInsecureTargets: config.ALLOW_INSECURE_TARGETS }), deleteMany];
 }
@@ -16,11 +16,14 @@ function moveMany(rules: { allowInsecureTargets: boolean }): Operation {
     path: '/webhooks/classic',
     operationId: 'updateWebhooks',
     tag: 'Webhooks',
-    summary: 'Move all matching webhooks to another URL',
+    summary: 'Update webhooks in bulk',
+    description: 'Changes the URL of all matching webhooks, all or none. At least one filter is required.',
     permission: 'webhooks:write',
     query: webhookMatchSchema,
     body: webhookUpdateSchema(rules),
-    responses: { 200: { description: 'How many changed, or would change', schema: countSchema } },
+    responses: {
+      200: { description: 'The number of changed webhooks, or of matches with `dryRun`', schema: countSchema },
+    },
     problems: ['conflict', 'too_many_matches'],
     handle: async ({ context, caller, query: { dryRun, ...match }, body: { postUrl } }) => {
       const { db } = context;
@@ -38,10 +41,14 @@ const deleteMany = operation({
   path: '/webhooks/classic',
   operationId: 'deleteWebhooks',
   tag: 'Webhooks',
-  summary: 'Delete all matching webhooks',
+  summary: 'Delete webhooks in bulk',
+  description:
+    'Deletes all matching webhooks, all or none, and cancels their pending deliveries. At least one filter is required.',
   permission: 'webhooks:write',
   query: webhookMatchSchema,
-  responses: { 200: { description: 'How many were deleted, or would be', schema: countSchema } },
+  responses: {
+    200: { description: 'The number of deleted webhooks, or of matches with `dryRun`', schema: countSchema },
+  },
   problems: ['too_many_matches'],
   handle: async ({ context, caller, query: { dryRun, ...match } }) => {
     const { db } = context;

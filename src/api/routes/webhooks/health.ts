@@ -15,35 +15,35 @@ import { newId } from '../../../store/new-id.ts';
 import { readWebhook } from '../../../store/webhooks/change.ts';
 import { readHealth, readNoticeUrl, setNoticeUrl } from '../../../store/webhooks/health.ts';
 import { changeBy, nowS } from '../../context.ts';
-import { InFlight } from '../../http/concurrency-limit.ts';
+import { ConcurrencyLimit } from '../../http/concurrency-limit.ts';
 import { cacheableJson, json, taggedResponses } from '../../http/responses.ts';
 import { type Operation, operation } from '../../operation.ts';
 
-/** Whether a webhook works: try it, ask how it fares, put it back into service, be told when it is taken out. */
+/** Tests, health and resumption of a webhook, and the URL for alerts about suspended webhooks. */
 export function webhookHealthOperations(config: Config): Operation[] {
   return [
     test(config.DESTINATION_CONCURRENCY),
     health,
     resume,
-    readNotice,
-    setNotice({ allowInsecureTargets: config.ALLOW_INSECURE_TARGETS }),
+    readAlertUrl,
+    setAlertUrl({ allowInsecureTargets: config.ALLOW_INSECURE_TARGETS }),
   ];
 }
 
-/** They go out beside the queue and its bounds, and one to a receiver that hangs takes as long as an attempt may. */
+/** Test requests bypass the queue and its limits, so they have a limit of their own. */
 function test(maxAtOnce: number): Operation {
-  const posts = new InFlight('test posts', maxAtOnce);
+  const limit = new ConcurrencyLimit('test requests', maxAtOnce);
   return operation({
     method: 'post',
     path: '/webhooks/classic/{webhookId}/test',
     operationId: 'testWebhook',
     tag: 'Webhooks',
-    summary: 'Send one marked sample post now',
+    summary: 'Send a test request',
     description:
-      'A realistic sample of the webhook’s event kind with `"test": true`, really signed, sent whether or not the webhook ' +
-      'is suspended. It is logged as a delivery with one attempt.',
+      'Sends a signed sample of the webhook’s event kind with `"test": true`, even if the webhook is suspended, and ' +
+      'returns the result. It is recorded as a delivery with one attempt.',
     permission: 'webhooks:write',
-    responses: { 200: { description: 'What came of it', schema: testResponseSchema } },
+    responses: { 200: { description: 'The result of the request', schema: testResponseSchema } },
     problems: ['not_found'],
     handle: async ({ context, caller, id }) => {
       const webhook = await readWebhook(context.db, caller.entityId, id);
@@ -51,7 +51,7 @@ function test(maxAtOnce: number): Operation {
       const eventId = newId('evt');
       const sample = { ...sampleEvent(webhook.event, webhook.networkId, eventId, nowS(context)), test: true };
       const body = JSON.stringify(sample);
-      const made = await posts.run(caller.entityId, () => context.sendTest(caller, webhook, eventId, body));
+      const made = await limit.run(caller.entityId, () => context.sendTest(caller, webhook, eventId, body));
       const { outcome } = made;
       const delivered = isSuccess(outcome);
       await recordTest(context.db, webhook, made, delivered);
@@ -72,7 +72,7 @@ const health = operation({
   path: '/webhooks/classic/{webhookId}/health',
   operationId: 'readWebhookHealth',
   tag: 'Webhooks',
-  summary: 'See how a webhook fares',
+  summary: 'Retrieve the health of a webhook',
   permission: 'webhooks:read',
   responses: taggedResponses(healthSchema),
   problems: ['not_found'],
@@ -88,10 +88,10 @@ const resume = operation({
   path: '/webhooks/classic/{webhookId}/resume',
   operationId: 'resumeWebhook',
   tag: 'Webhooks',
-  summary: 'Put a suspended webhook back into service',
-  description: 'What was held for it is sent now. On one that is not suspended it changes nothing.',
+  summary: 'Resume a webhook',
+  description: 'Ends the suspension of a webhook and sends its held deliveries. An active webhook does not change.',
   permission: 'webhooks:write',
-  responses: { 200: { description: 'The webhook, in service', schema: webhookSchema } },
+  responses: { 200: { description: 'The active webhook', schema: webhookSchema } },
   problems: ['not_found'],
   handle: async ({ context, caller, id }) => {
     await resumeWebhook(context.db, caller.entityId, id, changeBy(context, caller));
@@ -102,31 +102,31 @@ const resume = operation({
   },
 });
 
-const readNotice = operation({
+const readAlertUrl = operation({
   method: 'get',
   path: '/webhooks/notice-url',
   operationId: 'readNoticeUrl',
   tag: 'Webhooks',
-  summary: 'Read where notices go',
+  summary: 'Retrieve the alert URL',
   permission: 'webhooks:read',
   responses: taggedResponses(noticeUrlSchema),
   handle: async ({ context, caller, request }) =>
     cacheableJson(request, { noticeUrl: await readNoticeUrl(context.db, caller.entityId) }),
 });
 
-function setNotice(rules: { allowInsecureTargets: boolean }): Operation {
+function setAlertUrl(rules: { allowInsecureTargets: boolean }): Operation {
   return operation({
     method: 'put',
     path: '/webhooks/notice-url',
     operationId: 'setNoticeUrl',
     tag: 'Webhooks',
-    summary: 'Set where notices go',
+    summary: 'Set the alert URL',
     description:
-      'When a webhook is suspended, this URL gets a `webhook.suspended` post, signed and retried like any other. ' +
-      'Null switches notices off.',
+      'Sets the URL that receives a `webhook.suspended` request when a webhook is suspended. Alerts are signed and ' +
+      'retried like all deliveries. Null turns them off.',
     permission: 'webhooks:write',
     body: noticeUrlUpdateSchema(rules),
-    responses: { 200: { description: 'Set', schema: noticeUrlSchema } },
+    responses: { 200: { description: 'Updated', schema: noticeUrlSchema } },
     handle: async ({ context, caller, body }) => {
       await setNoticeUrl(context.db, caller.entityId, body.noticeUrl, changeBy(context, caller));
       return json(200, { noticeUrl: body.noticeUrl });
@@ -135,5 +135,5 @@ function setNotice(rules: { allowInsecureTargets: boolean }): Operation {
 }
 
 function absent(): Problem {
-  return new Problem('not_found', 'There is no such webhook.');
+  return new Problem('not_found', 'There is no webhook with this id.');
 }

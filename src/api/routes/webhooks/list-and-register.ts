@@ -27,8 +27,8 @@ const list = operation({
   tag: 'Webhooks',
   summary: 'List webhooks',
   description:
-    'Lists the webhooks of the caller’s entity that match every filter given, sorted and paged. ' +
-    '`totalResults` counts all matches and is of the same moment as the page. A page past the end is empty.',
+    'Lists the webhooks of the entity that match all given filters, sorted and paginated. `totalResults` counts all ' +
+    'matches and is consistent with the page. A page past the end is empty.',
   permission: 'webhooks:read',
   query: webhookListQuerySchema,
   responses: taggedResponses(webhookListSchema),
@@ -43,12 +43,12 @@ function register(rules: RegistrationRules, entityWebhookLimit: number): Operati
     tag: 'Webhooks',
     summary: 'Register webhooks',
     description:
-      'Makes one webhook for each pair of network and event, all or none. A pair that is registered for this URL ' +
-      'already is returned as it is, so the request is safe to repeat.',
+      'Creates a webhook for each combination of network and event, all or none. Registration is idempotent: ' +
+      'combinations that are already registered for the URL are returned unchanged.',
     permission: 'webhooks:write',
     body: registrationSchema(rules),
     responses: {
-      200: { description: 'All were registered already', schema: webhookListSchema },
+      200: { description: 'All webhooks were already registered', schema: webhookListSchema },
       201: { description: 'Registered', schema: webhookListSchema },
     },
     problems: ['webhook_limit'],

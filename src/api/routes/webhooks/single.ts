@@ -7,19 +7,19 @@ import { changeBy } from '../../context.ts';
 import { allows, cacheableJson, etagOf, taggedResponses } from '../../http/responses.ts';
 import { type Operation, operation } from '../../operation.ts';
 
-/** One webhook by its id, and the grid of all of them. */
+/** Operations on one webhook, and the coverage of networks and events. */
 export function singleWebhookOperations(config: Config): Operation[] {
   return [read, move({ allowInsecureTargets: config.ALLOW_INSECURE_TARGETS }), remove, coverage(config)];
 }
 
-const TAG = 'A hash of the body; send it as If-Match to change only what you have seen.';
+const TAG = 'A hash of the body. Send it as `If-Match` to change the webhook only if it has not changed since.';
 
 const read = operation({
   method: 'get',
   path: '/webhooks/classic/{webhookId}',
   operationId: 'readWebhook',
   tag: 'Webhooks',
-  summary: 'Read one webhook',
+  summary: 'Retrieve a webhook',
   permission: 'webhooks:read',
   responses: taggedResponses(webhookSchema, TAG),
   problems: ['not_found'],
@@ -33,12 +33,13 @@ function move(rules: { allowInsecureTargets: boolean }): Operation {
     path: '/webhooks/classic/{webhookId}',
     operationId: 'updateWebhook',
     tag: 'Webhooks',
-    summary: 'Move one webhook to another URL',
+    summary: 'Update a webhook',
     description:
-      'Posts that wait for it go to the new URL. `If-Match` with its ETag changes it only if it is unchanged.',
+      'Changes the URL of a webhook. Its pending deliveries are sent to the new URL. With `If-Match`, the request fails ' +
+      'if the webhook has changed since.',
     permission: 'webhooks:write',
     body: webhookUpdateSchema(rules),
-    responses: { 200: { description: 'The webhook as it is now', schema: webhookSchema, headers: { ETag: TAG } } },
+    responses: { 200: { description: 'The updated webhook', schema: webhookSchema, headers: { ETag: TAG } } },
     problems: ['not_found', 'conflict', 'precondition_failed'],
     handle: async ({ context, caller, request, id, body }) => {
       const { db } = context;
@@ -54,8 +55,8 @@ const remove = operation({
   path: '/webhooks/classic/{webhookId}',
   operationId: 'deleteWebhook',
   tag: 'Webhooks',
-  summary: 'Delete one webhook',
-  description: 'Final, and it cancels every post that was not sent yet.',
+  summary: 'Delete a webhook',
+  description: 'Deletes a webhook permanently and cancels its pending deliveries.',
   permission: 'webhooks:write',
   responses: { 204: { description: 'Deleted' } },
   problems: ['not_found', 'precondition_failed'],
@@ -73,8 +74,8 @@ function coverage(config: Config): Operation {
     path: '/webhooks/coverage',
     operationId: 'readCoverage',
     tag: 'Webhooks',
-    summary: 'See which networks and events are registered',
-    description: 'The grid of networks and events with counts, so that a gap is visible at once.',
+    summary: 'Retrieve the coverage',
+    description: 'Returns the number of webhooks for every network and event kind, to find the ones without any.',
     permission: 'webhooks:read',
     responses: taggedResponses(coverageSchema),
     handle: async ({ context, caller, request }) =>
@@ -82,9 +83,9 @@ function coverage(config: Config): Operation {
   });
 }
 
-/** The same for an id of another entity and for one that never was. */
+/** The same for an id of another entity and for an unknown id. */
 function found(webhook: Webhook | null): Webhook {
-  if (webhook === null) throw new Problem('not_found', 'There is no such webhook.');
+  if (webhook === null) throw new Problem('not_found', 'There is no webhook with this id.');
   return webhook;
 }
 
