@@ -34,7 +34,7 @@ describe('the Dockerfile', () => {
     expect(program).toBe('paybell');
     const folder = tempFolder();
     const { exitCode, stderr } = await runPaybell(args, folder.path, { PORT: '9' });
-    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringContaining('nothing answers') });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringContaining('no response') });
     folder.remove();
   });
 });
