@@ -34,7 +34,8 @@ const exampleEntry = {
   dateCreated: 1763168400,
 };
 
-const fields = z.record(z.string(), z.unknown()).nullable();
+export const auditFieldsSchema = z.record(z.string(), z.unknown());
+const fields = auditFieldsSchema.nullable();
 
 export const auditEntrySchema = z
   .strictObject({

@@ -170,8 +170,19 @@ export const deliveryListQuerySchema = z.strictObject({
 
 export type DeliveryListQuery = z.output<typeof deliveryListQuerySchema>;
 
-const FILTER_NAMES = ['eventId', 'event', 'networkId', 'since', 'until', 'webhookId', 'status'] as const;
-export type DeliveryFilter = Pick<DeliveryListQuery, (typeof FILTER_NAMES)[number]>;
+/** The filters of a list as values, as a bulk redelivery stores them. */
+export const deliveryFilterSchema = z.strictObject({
+  eventId: z.string().optional(),
+  event: z.enum(EVENT_KINDS).optional(),
+  networkId: z.int().optional(),
+  since: z.int().optional(),
+  until: z.int().optional(),
+  webhookId: z.string().optional(),
+  status: z.enum(DELIVERY_STATUSES).optional(),
+});
+
+export type DeliveryFilter = z.output<typeof deliveryFilterSchema>;
+const FILTER_NAMES = deliveryFilterSchema.keyof().options;
 
 /** At least one filter is required, so that no request redelivers everything by mistake. */
 export const redeliverQuerySchema = z

@@ -35,8 +35,8 @@ export function createDelivery({ config, db, log, tools, metrics, counts }: Deli
     'Unhealthy destinations, which get one request at a time until one succeeds.',
     () => engine.breakersOpen,
   );
-  const patience = { schedule: config.RETRY_SCHEDULE, leaseMs: engine.leaseMs };
-  const clock = new ClockStepDetector({ db, log, patience, onWork: () => engine.wake() });
+  const limits = { schedule: config.RETRY_SCHEDULE, leaseMs: engine.leaseMs };
+  const clock = new ClockStepDetector({ db, log, limits, onWork: () => engine.wake() });
   return {
     engine,
     clock,

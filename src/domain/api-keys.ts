@@ -17,11 +17,11 @@ export function isPermission(name: string): name is Permission {
   return names.includes(name);
 }
 
-const PREFIX = 'pbk_';
+export const KEY_PREFIX = 'pbk_';
 const BODY_LENGTH = 30;
 const CHECKSUM_LENGTH = 6;
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-const SHAPE = new RegExp(`^${PREFIX}[0-9A-Za-z]{${BODY_LENGTH + CHECKSUM_LENGTH}}$`);
+const SHAPE = new RegExp(`^${KEY_PREFIX}[0-9A-Za-z]{${BODY_LENGTH + CHECKSUM_LENGTH}}$`);
 
 /** 30 base62 characters have 178 random bits. That cannot be guessed, so the store needs no more than a SHA-256. */
 export function makeApiKey(randomBytes: (count: number) => Uint8Array): string {
@@ -32,14 +32,14 @@ export function makeApiKey(randomBytes: (count: number) => Uint8Array): string {
       if (byte < 248 && body.length < BODY_LENGTH) body += ALPHABET.charAt(byte % 62);
     }
   }
-  return PREFIX + body + checksum(body);
+  return KEY_PREFIX + body + checksum(body);
 }
 
 /** Recognises a mistyped key without a query; secret scanners can do the same. */
 export function isWellFormedApiKey(key: string): boolean {
   if (!SHAPE.test(key)) return false;
-  const bodyEnd = PREFIX.length + BODY_LENGTH;
-  return readNumber(key, bodyEnd) === Bun.hash.crc32(key.slice(PREFIX.length, bodyEnd));
+  const bodyEnd = KEY_PREFIX.length + BODY_LENGTH;
+  return readNumber(key, bodyEnd) === Bun.hash.crc32(key.slice(KEY_PREFIX.length, bodyEnd));
 }
 
 export function hashApiKey(key: string): string {

@@ -1,8 +1,9 @@
-import type { AuditAction } from '../contract/audit.ts';
-import type { Redelivery } from '../contract/deliveries.ts';
+import { type AuditAction, auditFieldsSchema } from '../contract/audit.ts';
+import { deliveryFilterSchema, type Redelivery } from '../contract/deliveries.ts';
+import { KEY_PREFIX, type Permission } from '../domain/api-keys.ts';
 import type { AttemptError, AttemptKind, DeliveryStatus, SuspendReason } from '../domain/attempt.ts';
 import type { DestinationKey } from '../domain/destination.ts';
-import { integer, json, nullable, seconds, Table, text } from './database/sql.ts';
+import { constant, integer, json, list, nullable, seconds, Table, text } from './database/sql.ts';
 
 /**
  * Every table with its columns, each under the name that the code uses. The migrations say what a column is for.
@@ -23,8 +24,9 @@ export const apiKeyTable = new Table('api_keys', {
   entityId: text('entity_id'),
   keyHash: text('key_hash'),
   name: text('name'),
+  prefix: constant(KEY_PREFIX),
   lastFour: text('last_four'),
-  permissions: text('permissions'),
+  permissions: list<Permission>('permissions'),
   dateCreated: integer('created_at'),
   dateExpires: nullable(integer('expires_at')),
   dateRevoked: nullable(integer('revoked_at')),
@@ -37,8 +39,8 @@ export const auditTable = new Table('audit', {
   actor: text('actor'),
   action: text<AuditAction>('action'),
   target: text('target'),
-  before: nullable(json('before')),
-  after: nullable(json('after')),
+  before: nullable(json('before', auditFieldsSchema)),
+  after: nullable(json('after', auditFieldsSchema)),
   dateCreated: integer('created_at'),
 });
 
@@ -48,6 +50,13 @@ export const secretTable = new Table('signing_secrets', {
   sealed: text('sealed'),
   dateCreated: integer('created_at'),
   dateExpires: nullable(integer('expires_at')),
+});
+
+export const signingKeyTable = new Table('signing_keys', {
+  entityId: text('entity_id'),
+  publicKey: text('public_key'),
+  sealed: text('sealed'),
+  dateCreated: integer('created_at'),
 });
 
 export const webhookTable = new Table('webhooks', {
@@ -124,7 +133,7 @@ export const attemptTable = new Table('attempts', {
 export const redeliveryTable = new Table('redeliveries', {
   entityId: text('entity_id'),
   redeliveryId: text('id'),
-  filter: json('filter'),
+  filter: json('filter', deliveryFilterSchema),
   status: text<Redelivery['status']>('status'),
   total: integer('total'),
   seen: integer('seen'),

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import pino from 'pino';
 import { StoreUnavailableError } from '../../src/store/database/database.ts';
-import { resumeWebhook } from '../../src/store/deliveries/states.ts';
 import { deleteWebhook, moveWebhook } from '../../src/store/webhooks/change.ts';
+import { resumeWebhook } from '../../src/store/webhooks/suspension.ts';
 import { TEST_CHANGE } from '../support/api.ts';
 import {
   accept,

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { PacedBatches, REST } from '../../store/database/paced-batches.ts';
-import { giveBackSpace, storeBytes } from '../../store/database/sqlite/vacuum.ts';
+import { PAUSE, PacedBatches } from '../../store/database/paced-batches.ts';
+import { shrinkFile, storeBytes } from '../../store/database/sqlite/vacuum.ts';
 import { type Pruned, prune } from '../../store/deliveries/retention.ts';
 import { showBytes } from '../formats/amounts.ts';
 import { duration } from '../options/values.ts';
@@ -24,13 +24,13 @@ async function pruneNow({ olderThan, dryRun = false, json }: PruneOptions): Prom
   const report = await withStore(async ({ db, config }) => {
     const olderThanMs = olderThan ?? config.RETENTION;
     const bytesBefore = await storeBytes(db);
-    const pace = new PacedBatches(db.engine, REST.now);
+    const batches = new PacedBatches(db.engine, PAUSE.foreground);
     const progress = new Progress();
     const onProgress = ({ deliveries, events }: Readonly<Pruned>) =>
       progress.show(null, `${deliveries} deliveries and ${events} events ${dryRun ? 'found' : 'removed'}`);
-    const pruned = await prune(db, { olderThanMs, pace, dryRun, onProgress });
+    const pruned = await prune(db, { olderThanMs, batches, dryRun, onProgress });
     progress.show(null, 'releasing disk space');
-    if (!dryRun) await giveBackSpace(db, pace);
+    if (!dryRun) await shrinkFile(db, batches);
     progress.clear();
     return { engine: db.engine, dryRun, olderThanMs, ...pruned, bytesBefore, bytesAfter: await storeBytes(db) };
   });

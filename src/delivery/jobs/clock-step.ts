@@ -1,6 +1,7 @@
 import type { Logger } from '../../log.ts';
-import type { Database, SqlInteger } from '../../store/database/database.ts';
-import { bringForward, type Patience, type Which } from '../../store/deliveries/clock-step.ts';
+import type { Database } from '../../store/database/database.ts';
+import { readInteger } from '../../store/database/sql.ts';
+import { bringForward, type WaitLimits, type Which } from '../../store/deliveries/clock-step.ts';
 import { Job } from './job.ts';
 
 const EVERY_MS = 1_000;
@@ -10,7 +11,7 @@ const TOLERANCE_MS = 2_000;
 export type ClockStepOptions = {
   db: Database;
   log: Logger;
-  patience: Patience;
+  limits: WaitLimits;
   /** Called when deliveries have become due. */
   onWork: () => void;
   monotonicMs?: () => number;
@@ -36,16 +37,15 @@ export class ClockStepDetector {
   }
 
   async check(): Promise<void> {
-    const { db, log, patience, onWork } = this.options;
+    const { db, log, limits, onWork } = this.options;
     const beforeMs = this.#monotonicMs();
-    const row = await db.get<{ now_ms: SqlInteger }>(`select ${db.dialect.nowMs} as now_ms`);
-    const nowMs = Number(row?.now_ms);
+    const nowMs = await readInteger(db, db.dialect.nowMs);
     // Measured from before the query for the upper bound and from after it for the lower, so that a slow response of the
     // store is never taken for a step.
     if (nowMs - beforeMs < this.#aheadMs - TOLERANCE_MS) this.#toBringForward = 'all';
     this.#aheadMs = nowMs - this.#monotonicMs();
     if (this.#toBringForward === null) return;
-    const deliveries = await bringForward(db, patience, this.#toBringForward);
+    const deliveries = await bringForward(db, limits, this.#toBringForward);
     this.#toBringForward = null;
     if (deliveries === 0) return;
     log.warn({ deliveries }, 'the clock of the database was set back; the affected deliveries were brought forward');

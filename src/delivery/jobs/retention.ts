@@ -1,7 +1,7 @@
 import type { Logger } from '../../log.ts';
 import type { Database } from '../../store/database/database.ts';
-import { PacedBatches, REST } from '../../store/database/paced-batches.ts';
-import { giveBackSpace } from '../../store/database/sqlite/vacuum.ts';
+import { PAUSE, PacedBatches } from '../../store/database/paced-batches.ts';
+import { shrinkFile } from '../../store/database/sqlite/vacuum.ts';
 import { prune } from '../../store/deliveries/retention.ts';
 import { Job } from './job.ts';
 
@@ -20,9 +20,9 @@ export type RetentionOptions = {
 /** Deletes what is older than the retention period, in batches that leave most of the time to other work. */
 export function retentionJob({ db, log, retentionMs, firstAfterMs = FIRST_AFTER_MS }: RetentionOptions): Job {
   const run = async (signal: AbortSignal) => {
-    const pace = new PacedBatches(db.engine, REST.background, signal);
-    const pruned = await prune(db, { olderThanMs: retentionMs, pace });
-    await giveBackSpace(db, pace);
+    const batches = new PacedBatches(db.engine, PAUSE.background, signal);
+    const pruned = await prune(db, { olderThanMs: retentionMs, batches });
+    await shrinkFile(db, batches);
     if (Object.values(pruned).some((rows) => rows > 0)) log.info({ pruned }, 'deleted rows past the retention period');
   };
   return new Job({ name: 'retention', log, everyMs: intervalMs(retentionMs), firstAfterMs, jitter: 0.5, run });

@@ -4,8 +4,8 @@ import { isSuccess, SUSPEND_AFTER_MS, type SuspendReason } from '../../domain/at
 import type { Logger } from '../../log.ts';
 import type { Database } from '../../store/database/database.ts';
 import type { AttemptRecord } from '../../store/deliveries/record-attempts.ts';
-import { markFailing, suspendWebhook } from '../../store/deliveries/states.ts';
 import { type HealthReport, recordHealth } from '../../store/webhooks/health.ts';
+import { markFailing, suspendWebhook } from '../../store/webhooks/suspension.ts';
 import type { AttemptObserver } from '../delivery-metrics.ts';
 import { Job } from './job.ts';
 

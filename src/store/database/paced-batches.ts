@@ -1,49 +1,49 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from './database.ts';
 
-const LEAST_SIZE = 64;
-const MOST_SIZE = 512;
-const LONGEST_REST_MS = 1_000;
+const MIN_SIZE = 64;
+const MAX_SIZE = 512;
+const MAX_PAUSE_MS = 1_000;
 
 /**
- * SQLite works on the thread that answers requests, so a part there has to be short enough not to be felt. Smaller than
- * the least it never gets, because on a slow disk most of a part is its commit, however little it holds.
+ * SQLite runs on the thread that serves requests, so a batch there has to be too short to be noticed. A batch is never
+ * smaller than `MIN_SIZE`, because on a slow disk most of its time is the commit, however few rows it has.
  */
-const PART_MS = { sqlite: 3, postgres: 20 } as const;
+const BATCH_MS = { sqlite: 3, postgres: 20 } as const;
 
-/** Rests after each part, in multiples of what the part took: four leaves a fifth of the time to this work. */
-export const REST = { background: 4, now: 1 } as const;
+/** The pause after each batch, in multiples of its duration: 4 leaves a fifth of the time to this work. */
+export const PAUSE = { background: 4, foreground: 1 } as const;
 
-/** Does long work in parts that nobody feels: as many rows at a time as take a few milliseconds, and a rest after each. */
+/** Splits long work into batches of as many rows as take a few milliseconds, with a pause after each. */
 export class PacedBatches {
-  readonly #partMs: number;
-  #size = LEAST_SIZE;
+  readonly #batchMs: number;
+  #size = MIN_SIZE;
 
   constructor(
     engine: Database['engine'],
-    private readonly rest: number,
+    private readonly pauseFactor: number,
     private readonly signal?: AbortSignal,
   ) {
-    this.#partMs = PART_MS[engine];
+    this.#batchMs = BATCH_MS[engine];
   }
 
   get isStopped(): boolean {
     return this.signal?.aborted === true;
   }
 
-  /** `size` is always a power of two, so that a text which names it is one of few. */
-  async part<Value>(work: (size: number) => Promise<Value>): Promise<Value> {
+  /** `size` is always a power of two, so that statements with a literal limit have few different texts. */
+  async run<Value>(work: (size: number) => Promise<Value>): Promise<Value> {
     const startedAtMs = performance.now();
     const value = await work(this.#size);
-    const tookMs = performance.now() - startedAtMs;
-    if (tookMs > this.#partMs) this.#size = Math.max(this.#size / 2, LEAST_SIZE);
-    else if (tookMs < this.#partMs / 3) this.#size = Math.min(this.#size * 2, MOST_SIZE);
-    await this.#pause(Math.min(tookMs * this.rest, LONGEST_REST_MS));
+    const durationMs = performance.now() - startedAtMs;
+    if (durationMs > this.#batchMs) this.#size = Math.max(this.#size / 2, MIN_SIZE);
+    else if (durationMs < this.#batchMs / 3) this.#size = Math.min(this.#size * 2, MAX_SIZE);
+    await this.#pause(Math.min(durationMs * this.pauseFactor, MAX_PAUSE_MS));
     return value;
   }
 
   async #pause(ms: number): Promise<void> {
-    // Stopping ends the rest early, and that is no failure.
+    // Rejects when the work is stopped, which ends the pause early.
     await sleep(ms, undefined, this.signal === undefined ? {} : { signal: this.signal }).catch(() => undefined);
   }
 }

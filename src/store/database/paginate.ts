@@ -1,111 +1,110 @@
-import type { Database, Queries, SqlInteger, SqlValue } from './database.ts';
+import type { Database, Queries, SqlValue } from './database.ts';
+import { type Columns, Parameters, readInteger, type Shape, type Values } from './sql.ts';
 
 export type PageQuery = { page: number; limit: number; sortDir: 'asc' | 'desc' };
 
-/** Matches that stand together in the order; `where` and `order` are our own text. */
-export type ListPart = { where: string; order: readonly string[] };
+/** Matches that are next to each other in the order. `where` and `order` are SQL; values are parameters. */
+export type Section = { where: string; order: readonly string[] };
 
-/** A plain list along an index: values travel as parameters. */
-export type ListSource = ListPart & {
+export type ListSource<S extends Shape> = Section & {
   table: string;
-  columns: string;
+  columns: Columns<S>;
   parameters: readonly SqlValue[];
-  /** A way to `total` that is shorter than to look at each match. */
+  /** An expression for the total that is cheaper than counting every match. */
   count?: string | undefined;
-  /** All matches in two lots, the first before the second when ascending, where no one index has the whole order. */
-  lots?: readonly [ListPart, ListPart];
-  /** Set where rows are wide and belong to an entity, `$1`: deep in the list, what is skipped is not read. */
+  /** Where no single index has the whole order: all matches in two sections, ascending from the first to the second. */
+  sections?: readonly [Section, Section];
+  /** For wide rows of an entity, which is `$1`: deep in the list, only the keys of skipped rows are read. */
   keysFirst?: boolean;
-  /** Called with the keys of the page before its rows are read; throws where they are too much for one answer. */
-  weigh?: ((queries: Queries, keys: readonly string[]) => Promise<void>) | undefined;
+  /** Called with the keys of the page before its rows are read; throws when the page is too large for one response. */
+  checkSize?: ((queries: Queries, keys: readonly string[]) => Promise<void>) | undefined;
 };
 
-/** From here on a second statement costs less than to read the rows that are skipped. */
+/** From this offset on, a second statement costs less than reading the rows that are skipped. */
 const DEEP = 1_000;
 
-/** The count of all matches and one page of them, of one moment. */
-export function readPage<Row>(
+/** The count of all matches and one page of them, read in one snapshot. */
+export function readPage<S extends Shape>(
   db: Database,
-  source: ListSource,
+  source: ListSource<S>,
   { page, limit, sortDir }: PageQuery,
-): Promise<{ totalResults: number; rows: Row[] }> {
+): Promise<{ totalResults: number; rows: Values<S>[] }> {
   return db.snapshot(async (queries) => {
     const totalResults = await countMatches(queries, source);
     const offset = (page - 1) * limit;
     if (offset >= totalResults) return { totalResults, rows: [] };
-    const rows: Row[] = [];
+    const rows: Values<S>[] = [];
     let skip = offset;
-    for (const { part, size } of await partsOf(queries, source, totalResults, sortDir)) {
+    for (const { section, size } of await sectionsOf(queries, source, totalResults, sortDir)) {
       const wanted = limit - rows.length;
-      if (wanted > 0 && skip < size) rows.push(...(await readPart<Row>(queries, source, part, sortDir, wanted, skip)));
+      if (wanted > 0 && skip < size) {
+        rows.push(...(await readSection(queries, source, section, { sortDir, limit: wanted, offset: skip })));
+      }
       skip = Math.max(0, skip - size);
     }
     return { totalResults, rows };
   });
 }
 
-async function partsOf(
+async function sectionsOf<S extends Shape>(
   queries: Queries,
-  source: ListSource,
+  source: ListSource<S>,
   totalResults: number,
   sortDir: PageQuery['sortDir'],
-): Promise<{ part: ListPart; size: number }[]> {
-  const { lots } = source;
-  if (lots === undefined) return [{ part: source, size: totalResults }];
-  const first = await countMatches(queries, { ...source, ...lots[0], count: undefined });
-  const parts = [
-    { part: lots[0], size: first },
-    { part: lots[1], size: totalResults - first },
+): Promise<{ section: Section; size: number }[]> {
+  if (source.sections === undefined) return [{ section: source, size: totalResults }];
+  const [first, second] = source.sections;
+  const size = await countMatches(queries, { ...source, ...first, count: undefined });
+  const sections = [
+    { section: first, size },
+    { section: second, size: totalResults - size },
   ];
-  return sortDir === 'asc' ? parts : parts.reverse();
+  return sortDir === 'asc' ? sections : sections.reverse();
 }
 
-export async function countMatches(
+export function countMatches<S extends Shape>(
   queries: Pick<Queries, 'get'>,
-  { table, where, count, parameters }: ListSource,
+  { table, where, count, parameters }: ListSource<S>,
 ): Promise<number> {
-  const text = count ?? `select count(*) as total from ${table} where ${where}`;
-  return Number((await queries.get<{ total: SqlInteger }>(text, parameters))?.total ?? 0);
+  if (count !== undefined) return readInteger(queries, count, '', parameters);
+  return readInteger(queries, 'count(*)', `from ${table} where ${where}`, parameters);
 }
 
-async function readPart<Row>(
+type Window = { sortDir: PageQuery['sortDir']; limit: number; offset: number };
+
+async function readSection<S extends Shape>(
   queries: Queries,
-  source: ListSource,
-  { where, order }: ListPart,
-  sortDir: PageQuery['sortDir'],
-  limit: number,
-  offset: number,
-): Promise<Row[]> {
-  const { table, columns, parameters, keysFirst, weigh } = source;
-  const next = parameters.length + 1;
-  const page = `from ${table} where ${where}
-    order by ${order.map((column) => `${column} ${sortDir}`).join(', ')} limit $${next} offset $${next + 1}`;
-  const values = [...parameters, limit, offset];
-  await weigh?.(queries, await readKeys(queries, `select id ${page}`, values));
-  if (!keysFirst || offset < DEEP) return queries.all<Row>(`select ${columns} ${page}`, values);
-  return readByKeys(queries, source, `select id ${page}`, values);
+  source: ListSource<S>,
+  { where, order }: Section,
+  { sortDir, limit, offset }: Window,
+): Promise<Values<S>[]> {
+  const { table, columns, keysFirst, checkSize } = source;
+  const parameters = new Parameters(...source.parameters);
+  const page = `from ${table} where ${where} order by ${order.map((column) => `${column} ${sortDir}`).join(', ')}
+    limit ${parameters.bind(limit)} offset ${parameters.bind(offset)}`;
+  const readKeys = async () =>
+    (await queries.all<{ id: string }>(`select id ${page}`, parameters.values)).map(({ id }) => id);
+  await checkSize?.(queries, await readKeys());
+  if (!keysFirst || offset < DEEP) return columns.all(queries, `select ${columns.list} ${page}`, parameters.values);
+  return readByKeys(queries, source, await readKeys());
 }
 
 /**
- * In two statements and put in order here: as one with a join, PostgreSQL with statistics from before the entity grew
- * took 2.7 s for a page of 3,000, and SQLite walked the index of the order once more to spare itself a sort.
+ * In two statements and put in order here. As one with a join, PostgreSQL with statistics from before the entity grew
+ * took 2.7 s for a page of 3,000, and SQLite walked the index of the order once more to avoid a sort.
  */
-async function readByKeys<Row>(
+async function readByKeys<S extends Shape>(
   queries: Queries,
-  { table, columns, parameters: [entityId = null] }: ListSource,
-  keysText: string,
-  values: readonly SqlValue[],
-): Promise<Row[]> {
-  const keys = await readKeys(queries, keysText, values);
-  const rows = await queries.all<Row & { id: string }>(
-    `select ${columns} from ${table}
-     where entity_id = $1 and id in (${keys.map((_, index) => `$${index + 2}`).join(', ')})`,
-    [entityId, ...keys],
+  { table, columns, parameters: [entityId = null] }: ListSource<S>,
+  keys: readonly string[],
+): Promise<Values<S>[]> {
+  const parameters = new Parameters(entityId);
+  const rows = await columns.all(
+    queries,
+    `select ${columns.list} from ${table} where entity_id = $1 and id in ${parameters.list(keys)}`,
+    parameters.values,
   );
-  const byKey = new Map(rows.map((row) => [row.id, row]));
-  return keys.flatMap((key) => byKey.get(key) ?? []);
-}
-
-async function readKeys(queries: Queries, text: string, values: readonly SqlValue[]): Promise<string[]> {
-  return (await queries.all<{ id: string }>(text, values)).map(({ id }) => id);
+  const key = columns.propertyOf('id');
+  const byKey = new Map<unknown, Values<S>>(rows.map((row) => [row[key], row]));
+  return keys.map((each) => byKey.get(each)).filter((row) => row !== undefined);
 }

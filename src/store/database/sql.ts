@@ -67,7 +67,9 @@ export type Column<Value, Stored extends boolean = boolean> = {
   /** A column or an expression; null where the statement selects the property itself, `… as "name"`. */
   readonly sql: string | null;
   readonly decode: ((stored: string | number) => Value) | null;
-  /** Whether the value is what the column holds, so that conditions and inserts can use it. */
+  /** Absent where the column holds the value as it is. */
+  encode?(value: NonNullable<Value>): SqlValue;
+  /** False for a value that is computed from a column: it can be selected, but neither compared nor inserted. */
   readonly isStored: Stored;
 };
 
@@ -84,19 +86,31 @@ export function seconds(sql: string): Column<number, false> {
   return { sql, decode: (stored) => Math.floor(Number(stored) / 1000), isStored: false };
 }
 
-/** JSON in the column, its value in the row. */
-export function json(sql: string): Column<unknown, false> {
-  return { sql, decode: (stored) => JSON.parse(String(stored)), isStored: false };
+/** Names separated by commas in the column, an array of them in the row. */
+export function list<Name extends string>(sql: string): Column<Name[], true> {
+  const decode = (stored: string | number) => String(stored).split(',') as Name[];
+  return { sql, decode, encode: (names) => names.join(','), isStored: true };
+}
+
+/** JSON in the column; its value in the row is what the schema accepts, whichever release has written it. */
+export function json<Value>(sql: string, schema: { parse(value: unknown): Value }): Column<Value, true> {
+  const decode = (stored: string | number) => schema.parse(JSON.parse(String(stored)));
+  return { sql, decode, encode: (value) => JSON.stringify(value), isStored: true };
+}
+
+/** The same for every row. */
+export function constant<Value extends string>(value: Value): Column<Value, false> {
+  return { sql: `'${value}'`, decode: null, isStored: false };
 }
 
 export function nullable<Value, Stored extends boolean>(column: Column<Value, Stored>): Column<Value | null, Stored> {
   return column;
 }
 
-type Shape = Readonly<Record<string, Column<unknown>>>;
+export type Shape = Readonly<Record<string, Column<unknown>>>;
 
 export type RowOf<Of> = Of extends Columns<infer S> ? Values<S> : never;
-type Values<S extends Shape> = { [Name in keyof S]: S[Name] extends Column<infer Value> ? Value : never };
+export type Values<S extends Shape> = { [Name in keyof S]: S[Name] extends Column<infer Value> ? Value : never };
 
 /**
  * What a statement selects: the list to write into its text, and its rows with the names and types of the shape. The
@@ -124,6 +138,13 @@ export class Columns<S extends Shape> {
       .join(', ');
   }
 
+  /** The property that is read from the column. */
+  propertyOf(column: string): keyof S {
+    const found = Object.entries(this.shape).find(([, { sql }]) => sql === column);
+    if (found === undefined) throw new TypeError(`no property is read from ${column}`);
+    return found[0];
+  }
+
   async all(queries: Pick<Queries, 'all'>, sql: string, params?: readonly SqlValue[]): Promise<Values<S>[]> {
     const rows = await queries.all<Record<string, SqlValue>>(sql, params);
     for (const row of rows) this.#decode(row);
@@ -149,7 +170,7 @@ export class Columns<S extends Shape> {
 type Range = { readonly from?: number | undefined; readonly before?: number | undefined };
 /** Equal to a value, one of several, within a range; null for `is null`. */
 type Condition<Value> = Value | readonly Value[] | ([Value] extends [number | null] ? Range : never) | undefined;
-type StoredName<S extends Shape> = { [Name in keyof S]: S[Name] extends Column<unknown, true> ? Name : never }[keyof S];
+type StoredName<S extends Shape> = { [Name in keyof S]: S[Name] extends { isStored: true } ? Name : never }[keyof S];
 type Conditions<S extends Shape> = { readonly [Name in StoredName<S>]?: Condition<Values<S>[Name]> };
 
 /** The columns of a table, declared once: what is selected, compared with and inserted is taken from here. */
@@ -168,13 +189,9 @@ export class Table<S extends Shape> extends Columns<S> {
   /** The conditions that are given, joined by `and`; what is undefined is no condition. */
   where(parameters: Parameters, conditions: Conditions<S>): string {
     const given: Readonly<Record<string, unknown>> = conditions;
-    let written = '';
-    for (const name in given) {
-      const condition = given[name];
-      if (condition === undefined) continue;
-      written += `${written === '' ? '' : ' and '}${writeCondition(this.columnOf(name), parameters, condition)}`;
-    }
-    return written === '' ? '1 = 1' : written;
+    const written: string[] = [];
+    for (const name in given) writeCondition(written, this.columnOf(name), parameters, given[name]);
+    return written.length === 0 ? '1 = 1' : written.join(' and ');
   }
 
   /** `insert into webhooks (id, …) values …`, for rows that have these properties. */
@@ -182,7 +199,7 @@ export class Table<S extends Shape> extends Columns<S> {
     const columns = names.map((name) => this.columnOf(name)).join(', ');
     return {
       text: textByRows((rows) => `insert into ${this.name} (${columns}) values ${valuesList(rows, names.length)}`),
-      parameters: (rows) => rows.flatMap((row) => names.map((name) => row[name] as SqlValue)),
+      parameters: (rows) => rows.flatMap((row) => names.map((name) => encode(this.shape[name], row[name]))),
     };
   }
 
@@ -196,13 +213,20 @@ export type Insertion<Row> = {
   readonly parameters: (rows: readonly Row[]) => SqlValue[];
 };
 
-function writeCondition(column: string, parameters: Parameters, condition: unknown): string {
-  if (condition === null) return `${column} is null`;
-  if (Array.isArray(condition)) return `${column} in ${parameters.list(condition)}`;
-  if (typeof condition !== 'object') return `${column} = ${parameters.bind(condition as SqlValue)}`;
-  const { from, before } = condition as Range;
-  const lower = from === undefined ? '1 = 1' : `${column} >= ${parameters.bind(from)}`;
-  return before === undefined ? lower : `${lower} and ${column} < ${parameters.bind(before)}`;
+function encode(column: Column<unknown> | undefined, value: unknown): SqlValue {
+  if (column?.encode === undefined || value === null || value === undefined) return value as SqlValue;
+  return column.encode(value);
+}
+
+function writeCondition(written: string[], column: string, parameters: Parameters, condition: unknown): void {
+  if (condition === undefined) return;
+  if (condition === null) written.push(`${column} is null`);
+  else if (Array.isArray(condition)) written.push(`${column} in ${parameters.list(condition)}`);
+  else if (typeof condition === 'object') {
+    const { from, before } = condition as Range;
+    if (from !== undefined) written.push(`${column} >= ${parameters.bind(from)}`);
+    if (before !== undefined) written.push(`${column} < ${parameters.bind(before)}`);
+  } else written.push(`${column} = ${parameters.bind(condition as SqlValue)}`);
 }
 
 /** The one number that a statement returns; 0 where it finds none. */

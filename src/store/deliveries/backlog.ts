@@ -1,22 +1,24 @@
 import { BoundedMap } from '../../bounded-map.ts';
 import { DomainError } from '../../domain/errors.ts';
-import type { Database, SqlInteger } from '../database/database.ts';
+import type { Database } from '../database/database.ts';
+import { readInteger } from '../database/sql.ts';
+import { WAITING } from './states.ts';
 
-/** A count older than this is taken again. */
+/** A count is used for at least this long. */
 const FRESH_MS = 1_000;
-/** Counting a long backlog takes its time, in which nothing else is read: a five-hundredth at most goes into that. */
+/** Counting a long backlog blocks other reads on SQLite, so at most a five-hundredth of the time goes into it. */
 const COST_FACTOR = 500;
 const MAX_ENTITIES = 10_000;
 
 type Count = { waiting: number; goodUntilMs: number };
 
 /**
- * How much of each entity waits to be delivered, to within a second or so. There is no counter on the road of a
- * delivery: the rows are counted along their index now and then, and what is accepted in between is added.
+ * The number of waiting deliveries of each entity, to within a second or so. No delivery pays for a counter: the rows
+ * are counted along their index now and then, and what is accepted in between is added.
  */
 export class Backlog {
   readonly #counts = new BoundedMap<string, Count>(MAX_ENTITIES);
-  /** Shared by all who ask meanwhile, such as the thousand lines of a batch. */
+  /** Shared by all requests during a count, such as the thousand lines of a batch. */
   readonly #counting = new Map<string, Promise<Count>>();
 
   constructor(
@@ -51,14 +53,11 @@ export class Backlog {
 
   async #count(entityId: string): Promise<Count> {
     const startedAtMs = performance.now();
-    const row = await this.db.get<{ total: SqlInteger }>(
-      `select count(*) as total from deliveries
-       where entity_id = $1 and status in ('pending', 'retrying', 'held')`,
-      [entityId],
-    );
+    const from = `from deliveries where entity_id = $1 and ${WAITING}`;
+    const waiting = await readInteger(this.db, 'count(*)', from, [entityId]);
     const nowMs = performance.now();
     const goodForMs = Math.max(FRESH_MS, (nowMs - startedAtMs) * COST_FACTOR);
-    const count = { waiting: Number(row?.total ?? 0), goodUntilMs: nowMs + goodForMs };
+    const count = { waiting, goodUntilMs: nowMs + goodForMs };
     this.#counts.set(entityId, count);
     return count;
   }

@@ -1,13 +1,13 @@
 import type { AttemptKind, DeliveryStatus } from '../../domain/attempt.ts';
 import type { DestinationKey } from '../../domain/destination.ts';
 
-/** A delivery that this process holds, with all that an attempt needs. */
+/** A delivery that this process has claimed, with everything that an attempt needs. */
 export type Claimed = {
   entityId: string;
   deliveryId: string;
-  /** Counts the claims: with an older one nothing can be settled any more. */
+  /** Counts the claims: an attempt is recorded only with the newest token. */
   token: number;
-  /** Under which it was claimed; the webhook may have moved since. */
+  /** The destination under which it was claimed; the webhook may have another URL by now. */
   destination: DestinationKey;
   eventId: string;
   webhookId: string;
@@ -15,34 +15,34 @@ export type Claimed = {
   status: DeliveryStatus;
   attempts: number;
   steps: number;
-  /** Null when the webhook is gone. */
+  /** Null when the webhook was deleted. */
   postUrl: string | null;
   suspended: boolean;
   failingSinceMs: number | null;
-  /** Null when the event is gone. */
+  /** Null when the event was removed. */
   body: string | null;
-  /** Of the entity: a new one means that its signing secrets may have changed. */
+  /** The revision of the entity: when it rises, its signing secrets may have changed. */
   revision: number;
-  /** When its event was accepted, in the time of this process: the database's clock may run beside ours. */
+  /** When its event was accepted, by the clock of this process, which may differ from the database's. */
   acceptedAtMs: number;
 };
 
-/** One that has somewhere to go. */
+/** A claimed delivery that has a URL. */
 export type Sendable = Claimed & { postUrl: string };
 
 /**
- * Takes deliveries over as they are accepted: they are stored as claimed, and nobody has to look for them and read back
- * what was just written. Whatever it has no room for waits in the store like before.
+ * Takes over deliveries as they are accepted. They are stored as claimed, so that no one has to look for them and read
+ * back what was just written. A delivery for which there is no slot waits in the store until it is claimed.
  */
 export interface DirectDispatch {
-  /** How long a delivery that was handed over is left alone; after that it is due for whoever finds it. */
+  /** The lease of a dispatched delivery; after that, any process may claim it. */
   readonly leaseMs: number;
-  /** How many wait here for the end of another post to their destination. */
+  /** How many deliveries are queued here behind other requests to their destination. */
   readonly queued: number;
-  /** Keeps a place at the destination for one more, if there is one. */
+  /** Reserves a slot at the destination, if one is free. */
   reserve(destination: DestinationKey): boolean;
-  /** What was reserved for these will not come: their acceptance failed. */
+  /** Releases the slots of deliveries whose acceptance failed. */
   cancel(deliveries: readonly Sendable[]): void;
-  /** They are committed, and each has its place. */
+  /** Starts deliveries that are committed; each has its slot. */
   begin(deliveries: readonly Sendable[]): void;
 }

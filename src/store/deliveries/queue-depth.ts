@@ -1,25 +1,26 @@
 import type { Registry } from '../../metrics/registry.ts';
-import type { Database, SqlInteger } from '../database/database.ts';
+import type { Database } from '../database/database.ts';
+import { Columns, integer, nullable, type RowOf, readInteger, text } from '../database/sql.ts';
 
-/** One look at the index reads this many of its entries: about a millisecond on SQLite, which works on our own thread. */
-const ENTRIES_PER_LOOK = 2_000;
+/** Index entries read by one statement: about a millisecond on SQLite, which runs on the thread of the event loop. */
+const ENTRIES_PER_SLICE = 2_000;
 const FRESH_MS = 3_000;
-/** A long queue takes its time to count: never more than about a fiftieth of it goes into counting. */
+/** Counting a long queue takes time: at most about a fiftieth of the time goes into it. */
 const COST_FACTOR = 50;
-/** Whoever scrapes gets the last figures rather than wait for a long count. */
+/** A scrape gets the previous figures rather than wait longer than this for a count. */
 const LONGEST_WAIT_MS = 250;
 
 export type Depth = {
-  /** Deliveries that have an attempt to come, now or later. */
+  /** Deliveries with a next attempt, now or later. */
   waiting: number;
-  /** Those of them whose time has come and that nobody holds. */
+  /** Those of them that are due and not claimed. */
   due: number;
-  /** How long the first of these has been due; 0 when none is. */
+  /** How long the oldest of these has been due; 0 when none is. */
   oldestDueAgeMs: number;
   suspendedWebhooks: number;
 };
 
-/** How much waits in the whole store, counted along the index when somebody asks, and not more often than it is worth. */
+/** The queue of the whole store, counted along the index when the metrics are scraped, and only as often as is cheap. */
 export class QueueDepth {
   #known: Depth | null = null;
   #goodUntilMs = 0;
@@ -27,7 +28,7 @@ export class QueueDepth {
 
   constructor(
     private readonly db: Database,
-    private readonly entriesPerLook = ENTRIES_PER_LOOK,
+    private readonly entriesPerSlice = ENTRIES_PER_SLICE,
   ) {}
 
   /** Null before the first count. */
@@ -35,20 +36,20 @@ export class QueueDepth {
     return this.#known;
   }
 
-  /** Never fails: without the store the last figures stay until they are too old to tell anything. */
+  /** Never rejects: when the count fails, there are no figures until the next one succeeds. */
   async refresh(): Promise<void> {
     if (performance.now() < this.#goodUntilMs) return;
     this.#counting ??= this.#count();
-    const patience = Promise.withResolvers<void>();
-    const timer = setTimeout(patience.resolve, LONGEST_WAIT_MS);
-    await Promise.race([this.#counting, patience.promise]);
+    const timeout = Promise.withResolvers<void>();
+    const timer = setTimeout(timeout.resolve, LONGEST_WAIT_MS);
+    await Promise.race([this.#counting, timeout.promise]);
     clearTimeout(timer);
   }
 
   async #count(): Promise<void> {
     const startedAtMs = performance.now();
     try {
-      this.#known = await countWaiting(this.db, this.entriesPerLook);
+      this.#known = await countWaiting(this.db, this.entriesPerSlice);
     } catch {
       this.#known = null;
     }
@@ -62,61 +63,63 @@ export function observeQueue(registry: Registry, queue: QueueDepth): void {
   registry.beforeScrape(() => queue.refresh());
   const read = (name: string, help: string, value: (depth: Depth) => number) =>
     registry.read(name, help, () => (queue.known === null ? null : value(queue.known)));
-  read('paybell_deliveries_waiting', 'Deliveries with an attempt to come.', ({ waiting }) => waiting);
-  read('paybell_deliveries_due', 'Deliveries whose time has come and that nobody has taken.', ({ due }) => due);
+  read('paybell_deliveries_waiting', 'Deliveries with a next attempt.', ({ waiting }) => waiting);
+  read('paybell_deliveries_due', 'Deliveries that are due and not claimed.', ({ due }) => due);
   read(
     'paybell_oldest_due_age_seconds',
-    'How long the first of the due deliveries has been due.',
+    'How long the oldest due delivery has been due.',
     ({ oldestDueAgeMs }) => oldestDueAgeMs / 1000,
   );
-  read('paybell_webhooks_suspended', 'Webhooks out of service.', ({ suspendedWebhooks }) => suspendedWebhooks);
+  read('paybell_webhooks_suspended', 'Suspended webhooks.', ({ suspendedWebhooks }) => suspendedWebhooks);
 }
 
+/** An entry of the index. */
 type Place = { destination: string; dueMs: number };
-type Slice = { total: number; due: number; firstDueMs: number | null; nowMs: number; last: Place | null };
+const COUNT = new Columns({
+  total: integer('count(*)'),
+  due: nullable(integer()),
+  firstDueMs: nullable(integer('min(due_ms)')),
+  nowMs: integer(),
+});
+const PLACE = new Columns({ destination: text('destination'), dueMs: integer('due_ms') });
 
-/** In slices, and everybody else has a turn in between: 1 M entries at a time would stop SQLite for a good part of a second. */
-async function countWaiting(db: Database, entriesPerLook: number): Promise<Depth> {
+type Slice = RowOf<typeof COUNT> & { last: Place | undefined };
+
+/** In slices, with other work in between: reading a million entries at once would block SQLite for most of a second. */
+async function countWaiting(db: Database, entriesPerSlice: number): Promise<Depth> {
   const depth = { waiting: 0, due: 0, oldestDueAgeMs: 0 };
-  let after: Place | null = { destination: '', dueMs: 0 };
-  while (after !== null) {
-    const slice: Slice = await countSlice(db, after, entriesPerLook);
+  let after: Place | undefined = { destination: '', dueMs: 0 };
+  while (after !== undefined) {
+    const slice: Slice = await countSlice(db, after, entriesPerSlice);
     depth.waiting += slice.total;
-    depth.due += slice.due;
-    if (slice.firstDueMs !== null && slice.due > 0) {
+    const due = slice.due ?? 0;
+    depth.due += due;
+    if (slice.firstDueMs !== null && due > 0) {
       depth.oldestDueAgeMs = Math.max(depth.oldestDueAgeMs, slice.nowMs - slice.firstDueMs);
     }
     after = slice.last;
     await new Promise((resolve) => setImmediate(resolve));
   }
-  const suspended = await db.get<{ total: SqlInteger }>(
-    'select count(*) as total from webhooks where suspended_at is not null',
-  );
-  return { ...depth, suspendedWebhooks: Number(suspended?.total ?? 0) };
+  const suspendedWebhooks = await readInteger(db, 'count(*)', 'from webhooks where suspended_at is not null');
+  return { ...depth, suspendedWebhooks };
 }
 
-type SliceRow = { total: SqlInteger; due: SqlInteger | null; first_due_ms: SqlInteger | null; now_ms: SqlInteger };
-
-/** From one place of the index (not included) to another (included, with all that share it), or to the end. */
+/** From one entry of the index (excluded) to another (included, with all that share its place), or to the end. */
 async function countSlice(db: Database, after: Place, size: number): Promise<Slice> {
-  const last = await db.get<{ destination: string; due_ms: SqlInteger }>(
-    `select destination, due_ms from deliveries
+  const last = await PLACE.get(
+    db,
+    `select ${PLACE.list} from deliveries
      where due_ms is not null and (destination, due_ms) > ($1, $2)
      order by destination, due_ms limit 1 offset $3`,
     [after.destination, after.dueMs, size - 1],
   );
+  const { nowMs } = db.dialect;
   const end = last === undefined ? '' : 'and (destination, due_ms) <= ($3, $4)';
-  const row = await db.get<SliceRow>(
-    `select count(*) as total, sum(case when due_ms <= ${db.dialect.nowMs} then 1 else 0 end) as due,
-       min(due_ms) as first_due_ms, ${db.dialect.nowMs} as now_ms
+  const count = await COUNT.get(
+    db,
+    `select ${COUNT.list}, sum(case when due_ms <= ${nowMs} then 1 else 0 end) as due, ${nowMs} as "nowMs"
      from deliveries where due_ms is not null and (destination, due_ms) > ($1, $2) ${end}`,
-    [after.destination, after.dueMs, ...(last === undefined ? [] : [last.destination, last.due_ms])],
+    [after.destination, after.dueMs, ...(last === undefined ? [] : [last.destination, last.dueMs])],
   );
-  return {
-    total: Number(row?.total ?? 0),
-    due: Number(row?.due ?? 0),
-    firstDueMs: row?.first_due_ms == null ? null : Number(row.first_due_ms),
-    nowMs: Number(row?.now_ms ?? 0),
-    last: last === undefined ? null : { destination: last.destination, dueMs: Number(last.due_ms) },
-  };
+  return { total: 0, due: 0, firstDueMs: null, nowMs: 0, ...count, last };
 }

@@ -12,24 +12,24 @@ export type AttemptRecord = {
 };
 
 /**
- * Writes many settlements in one transaction: each takes effect only where the claim is still ours, and only then is
- * its attempt logged. One whose commit went unanswered and is tried again finds its attempt counted, and changes nothing.
- * Answers the ids that are settled now. A delivery that was cancelled or held meanwhile stays so, unless the receiver has
- * it: that is a fact by now. After a redelivery the schedule goes on where it was.
+ * Records many attempts in one transaction: each takes effect only where the claim is still ours, and only then is the
+ * attempt logged. When a commit got no response and is repeated, the attempts are counted already and nothing changes.
+ * Returns the ids of the deliveries whose attempts are recorded now. A delivery that was cancelled or held meanwhile stays
+ * so, unless the receiver has accepted it. After a redelivery, the schedule continues where it was.
  */
 export async function recordAttempts(
   queries: Queries,
   dialect: Dialect,
   made: readonly AttemptRecord[],
 ): Promise<Set<string>> {
-  const settled = new Set<string>();
+  const recorded = new Set<string>();
   for (const chunk of chunks(made)) {
     const changed = await updateDeliveries(queries, dialect, chunk);
-    const logged = changed === chunk.length ? chunk : await findSettled(queries, chunk);
-    for (const { delivery } of logged) settled.add(delivery.deliveryId);
+    const logged = changed === chunk.length ? chunk : await findRecorded(queries, chunk);
+    for (const { delivery } of logged) recorded.add(delivery.deliveryId);
     if (logged.length > 0) await insertAttempts(queries, logged);
   }
-  return settled;
+  return recorded;
 }
 
 const UPDATE_TYPES = ['text', 'text', 'bigint', 'bigint', 'text', 'text', 'bigint', 'bigint', 'text', 'bigint', 'text'];
@@ -59,10 +59,10 @@ const updateText = (nowMs: string) =>
       where deliveries.entity_id = made.entity_id and deliveries.id = made.id and deliveries.claim_token = made.token
         and deliveries.attempts = made.attempts`;
   });
-/** By what the engine calls the present moment. */
+/** By the dialect's expression for the current time. */
 const updateTexts = new Map<string, (rows: number) => string>();
 
-/** Answers how many took effect: mostly all, and then nobody has to be told which. */
+/** Returns how many took effect: mostly all, and then no second statement has to find out which. */
 function updateDeliveries(queries: Queries, { nowMs }: Dialect, made: readonly AttemptRecord[]): Promise<number> {
   const text = updateTexts.get(nowMs) ?? updateText(nowMs);
   updateTexts.set(nowMs, text);
@@ -85,7 +85,7 @@ function updateDeliveries(queries: Queries, { nowMs }: Dialect, made: readonly A
 }
 
 /** Those whose claim is still ours and whose attempt is counted. */
-async function findSettled(queries: Queries, made: readonly AttemptRecord[]): Promise<AttemptRecord[]> {
+async function findRecorded(queries: Queries, made: readonly AttemptRecord[]): Promise<AttemptRecord[]> {
   const rows = await queries.all<{ id: string }>(
     `with made (entity_id, id, token, attempts) as
        (values ${valuesList(made.length, 4, 0, ['text', 'text', 'bigint', 'bigint'])})
@@ -94,17 +94,18 @@ async function findSettled(queries: Queries, made: readonly AttemptRecord[]): Pr
        and d.attempts = made.attempts + 1`,
     made.flatMap(({ delivery }) => [delivery.entityId, delivery.deliveryId, delivery.token, delivery.attempts]),
   );
-  const settled = new Set(rows.map(({ id }) => id));
-  return made.filter(({ delivery }) => settled.has(delivery.deliveryId));
+  const recorded = new Set(rows.map(({ id }) => id));
+  return made.filter(({ delivery }) => recorded.has(delivery.deliveryId));
 }
 
-/** A log that does not fit its delivery must not keep what the receiver has from being settled: it would be sent for ever. */
-const KEEP_WHAT_IS_LOGGED = 'on conflict (entity_id, delivery_id, attempt) do nothing';
+/** A conflict in the log must not keep a delivered delivery from being recorded: it would be sent for ever. */
+const KEEP_LOGGED = 'on conflict (entity_id, delivery_id, attempt) do nothing';
 
+/** Written out by hand, like the rows of acceptance, because every attempt passes here. */
 const insertAttemptsText = textByRows(
   (rows) => `insert into attempts
       (entity_id, delivery_id, attempt, kind, post_url, started_at_ms, duration_ms, status_code, error, response)
-    values ${valuesList(rows, 10)} ${KEEP_WHAT_IS_LOGGED}`,
+    values ${valuesList(rows, 10)} ${KEEP_LOGGED}`,
 );
 
 export async function insertAttempts(queries: Queries, made: readonly AttemptRecord[]): Promise<void> {

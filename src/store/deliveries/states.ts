@@ -1,158 +1,136 @@
-import type { SuspendReason } from '../../domain/attempt.ts';
 import { type DestinationKey, destinationKey } from '../../domain/destination.ts';
-import type { Database, Queries, SqlInteger } from '../database/database.ts';
-import { chunks } from '../database/sql.ts';
-import { type Change, recordChange } from '../tenants/audit.ts';
-import { forgetFailures } from '../webhooks/health.ts';
-import { lockEntity } from '../webhooks/register.ts';
+import type { Database, Queries, SqlValue } from '../database/database.ts';
+import { chunks, Parameters } from '../database/sql.ts';
+import { deliveryTable } from '../tables.ts';
 import { dueUnclaimed } from './claim.ts';
 import type { Claimed } from './claimed.ts';
-import { queueSuspendedAlert } from './single.ts';
 
 /**
- * What happens to the deliveries that wait when their webhook is deleted, moved, suspended or resumed. One transaction
- * takes a bounded share, so that a long backlog blocks nobody; what is missed in a race is put right when it is
- * claimed, since a claim looks at the webhook as it is then.
+ * The states of a delivery row, and the statement that makes each transition.
+ *
+ *   status     due_ms           meaning
+ *   pending    set              no attempt was made yet
+ *   retrying   set              an attempt failed, and another one follows
+ *   held       null             the webhook is suspended
+ *   delivered  null, see below  the receiver responded with a 2xx
+ *   failed     null, see below  the last attempt of the schedule failed
+ *   cancelled  null             the webhook was deleted
+ *
+ * `due_ms` is when the row may be claimed: its next attempt, or the end of the lease while `claimed` is 1. So an expired
+ * lease needs no transition of its own. `redeliver` counts requested redeliveries; while it is above 0, `due_ms` is set
+ * in a completed state too. `claim_token` rises with every claim, and a statement for a claimed row compares it.
+ *
+ *   from                     to                           by
+ *   no row                   pending, held                acceptEvents (events/accept.ts)
+ *   no row                   pending and claimed          acceptEvents with direct dispatch
+ *   no row                   pending                      queueSuspendedAlert (tests-and-alerts.ts)
+ *   no row                   delivered, failed            recordTest (tests-and-alerts.ts)
+ *   due                      claimed                      claimDue (claim.ts)
+ *   claimed                  due                          returnClaims, releaseAllLeases (claim.ts)
+ *   claimed                  due at another destination   redirectClaimed (here)
+ *   claimed                  retrying, delivered, failed  recordAttempts (record-attempts.ts)
+ *   claimed for redelivery   delivered, or as before      recordAttempts (record-attempts.ts)
+ *   claimed                  held, cancelled              parkClaimed (here)
+ *   pending, retrying        held                         holdWaiting (here)
+ *   held                     pending, retrying            releaseHeld (here)
+ *   pending, retrying, held  cancelled                    cancelWaiting (here)
+ *   pending, retrying, held  due at another destination   redirectWaiting (here)
+ *   any                      due, with redeliver + 1      redeliver, continueRedelivery (redeliver.ts)
+ *   due too late             due earlier                  bringForward (clock-step.ts)
+ *   completed and old        no row                       prune (retention.ts)
  */
 
+/** Not completed: an attempt follows, or would if the webhook were not suspended. */
+export const WAITING = `status in ('pending', 'retrying', 'held')`;
+
+/** Completed, with no redelivery requested. */
+export const COMPLETED = `status in ('delivered', 'failed', 'cancelled') and due_ms is null`;
+
 const ROWS_PER_TRANSACTION = 1_000;
-/** Settling takes milliseconds, so what is still passed over after these is stuck for another reason. */
+/** Recording an attempt takes milliseconds, so a row that is still locked after this many passes has another problem. */
 const MAX_PASSES = 20;
 const PASS_PAUSE_MS = 10;
-const WAITING = `status in ('pending', 'retrying', 'held')`;
 
-/** For webhooks that are deleted: nothing more is sent to them. */
+/** When webhooks are deleted: their deliveries are not sent any more. */
 export function cancelWaiting(db: Database, entityId: string, webhookIds: readonly string[]): Promise<void> {
   return changeWaiting(db, entityId, webhookIds, {
-    set: `status = 'cancelled', due_ms = null, next_attempt_ms = null`,
-    where: WAITING,
+    set: () => `status = 'cancelled', due_ms = null, next_attempt_ms = null`,
+    where: () => WAITING,
   });
 }
 
-/** For webhooks that have moved: what waits takes its turn at the new destination. */
+/** When webhooks get another URL: their deliveries wait for a slot at the new destination. */
 export function redirectWaiting(
   db: Database,
   entityId: string,
   webhookIds: readonly string[],
   postUrl: string,
 ): Promise<void> {
-  const set = 'destination = :value';
-  const where = `${WAITING} and destination <> :value`;
-  return changeWaiting(db, entityId, webhookIds, { set, where, value: destinationKey(entityId, postUrl) });
-}
-
-function holdWaiting(db: Database, entityId: string, webhookId: string): Promise<void> {
-  return changeWaiting(db, entityId, [webhookId], {
-    set: `status = 'held', due_ms = null, next_attempt_ms = null`,
-    where: `status in ('pending', 'retrying')`,
+  const destination = destinationKey(entityId, postUrl);
+  return changeWaiting(db, entityId, webhookIds, {
+    set: (bind) => `destination = ${bind(destination)}`,
+    where: (bind) => `${WAITING} and destination <> ${bind(destination)}`,
   });
 }
 
-/** From the first step of the schedule again: the time that it was held says nothing about the receiver now. */
-function releaseHeld(db: Database, entityId: string, webhookId: string, postUrl: string): Promise<void> {
+/** When a webhook is suspended. */
+export function holdWaiting(db: Database, entityId: string, webhookId: string): Promise<void> {
+  return changeWaiting(db, entityId, [webhookId], {
+    set: () => `status = 'held', due_ms = null, next_attempt_ms = null`,
+    where: () => `status in ('pending', 'retrying')`,
+  });
+}
+
+/** When a webhook is resumed. The schedule starts again: the attempts before say nothing about the receiver now. */
+export function releaseHeld(db: Database, entityId: string, webhookId: string, postUrl: string): Promise<void> {
   const { nowMs } = db.dialect;
   return changeWaiting(db, entityId, [webhookId], {
-    set: `status = case when attempts > 0 then 'retrying' else 'pending' end,
-          steps = 0, destination = :value, due_ms = ${nowMs}, next_attempt_ms = ${nowMs}`,
-    where: `status = 'held'`,
-    value: destinationKey(entityId, postUrl),
+    set: (bind) => `status = case when attempts > 0 then 'retrying' else 'pending' end, steps = 0,
+      destination = ${bind(destinationKey(entityId, postUrl))}, due_ms = ${nowMs}, next_attempt_ms = ${nowMs}`,
+    where: () => `status = 'held'`,
   });
 }
 
-type WaitingChange = { set: string; where: string; value?: string };
+/** Each part binds its own values. */
+type Part = (bind: (value: SqlValue) => string) => string;
 
 /**
- * A bounded share in each transaction, until nothing is left. What is being settled at the moment is passed over, since
- * waiting for it could end in a deadlock, and taken by a later pass: held, it would never be claimed and put right.
+ * Changes a bounded number of rows in each transaction until none is left, so that a long backlog blocks no other write.
+ * Rows that are locked are skipped, because waiting for them could end in a deadlock, and are changed by a later pass: a
+ * held row that is missed would never be claimed. Every other row that is missed is corrected when it is claimed, since
+ * a claim looks at the webhook as it is then.
  */
 async function changeWaiting(
   db: Database,
   entityId: string,
   webhookIds: readonly string[],
-  { set, where, value = '' }: WaitingChange,
+  { set, where }: { set: Part; where: Part },
 ): Promise<void> {
   for (const chunk of chunks(webhookIds)) {
-    const bind = (sql: string) => ({
-      sql: sql.replaceAll(':value', `$${chunk.length + 2}`),
-      // PostgreSQL takes no parameter that the text does not name.
-      parameters: [entityId, ...chunk, ...(sql.includes(':value') ? [value] : [])],
-    });
-    const ids = chunk.map((_, index) => `$${index + 2}`).join(', ');
-    const waiting = `select id from deliveries where entity_id = $1 and webhook_id in (${ids}) and ${where}`;
-    // Materialized, or PostgreSQL may run the inner select once for each row and pass the limit.
-    const change = bind(`with share as materialized (${waiting} limit ${ROWS_PER_TRANSACTION} ${db.dialect.skipLocked})
-      update deliveries set ${set} where entity_id = $1 and id in (select id from share)`);
-    const left = bind(`${waiting} limit 1`);
-    const step = () => db.transaction((queries) => queries.run(change.sql, change.parameters));
+    const waiting = (parameters: Parameters) => {
+      const ofWebhooks = deliveryTable.where(parameters, { entityId, webhookId: chunk });
+      return `select id from deliveries where ${ofWebhooks} and ${where((value) => parameters.bind(value))}`;
+    };
+    const step = () => {
+      const parameters = new Parameters(entityId);
+      // Materialized, or PostgreSQL may run the inner select once for each row and exceed the limit.
+      const sql = `with part as materialized (
+          ${waiting(parameters)} limit ${ROWS_PER_TRANSACTION} ${db.dialect.skipLocked})
+        update deliveries set ${set((value) => parameters.bind(value))}
+        where entity_id = $1 and id in (select id from part)`;
+      return db.transaction((queries) => queries.run(sql, parameters.values));
+    };
+    const left = new Parameters();
+    const anyLeft = `${waiting(left)} limit 1`;
     for (let pass = 0; pass < MAX_PASSES; pass++) {
       while ((await step()) === ROWS_PER_TRANSACTION);
-      if ((await db.get(left.sql, left.parameters)) === undefined) break;
+      if ((await db.get(anyLeft, left.values)) === undefined) break;
       await Bun.sleep(PASS_PAUSE_MS);
     }
   }
 }
 
-/** Answers false when the webhook is gone or was suspended already. */
-export async function suspendWebhook(
-  db: Database,
-  entityId: string,
-  webhookId: string,
-  reason: SuspendReason,
-  change: Change,
-): Promise<boolean> {
-  const suspended = await db.transaction(async (queries) => {
-    await lockEntity(queries, entityId, 0, change.nowS);
-    const webhook = await queries.get<{ network_id: SqlInteger; event: string; post_url: string }>(
-      `update webhooks set suspended_at = $3, suspended_reason = $4
-       where entity_id = $1 and id = $2 and suspended_at is null returning network_id, event, post_url`,
-      [entityId, webhookId, change.nowS, reason],
-    );
-    if (webhook === undefined) return false;
-    const { event, post_url: postUrl } = webhook;
-    const suspended = { webhookId, networkId: Number(webhook.network_id), event, postUrl };
-    await queueSuspendedAlert(db, queries, entityId, suspended, reason, change.nowS);
-    await recordChange(queries, entityId, change, {
-      action: 'webhook.suspended',
-      target: webhookId,
-      after: { reason },
-    });
-    return true;
-  });
-  if (suspended) await holdWaiting(db, entityId, webhookId);
-  return suspended;
-}
-
-/** Back into service, and what was held goes out. Answers null when there is no such webhook. */
-export async function resumeWebhook(
-  db: Database,
-  entityId: string,
-  webhookId: string,
-  change: Change,
-): Promise<{ resumed: boolean } | null> {
-  const postUrl = await db.transaction(async (queries) => {
-    await lockEntity(queries, entityId, 0, change.nowS);
-    const webhook = await queries.get<{ post_url: string; suspended_reason: string | null }>(
-      'select post_url, suspended_reason from webhooks where entity_id = $1 and id = $2',
-      [entityId, webhookId],
-    );
-    if (webhook === undefined) return null;
-    if (webhook.suspended_reason === null) return '';
-    await queries.run(
-      `update webhooks set suspended_at = null, suspended_reason = null, failing_since_ms = null
-       where entity_id = $1 and id = $2`,
-      [entityId, webhookId],
-    );
-    await forgetFailures(queries, entityId, webhookId);
-    const before = { reason: webhook.suspended_reason };
-    await recordChange(queries, entityId, change, { action: 'webhook.resumed', target: webhookId, before });
-    return webhook.post_url;
-  });
-  if (postUrl === null) return null;
-  if (postUrl !== '') await releaseHeld(db, entityId, webhookId, postUrl);
-  return { resumed: postUrl !== '' };
-}
-
-/** A claimed delivery whose webhook turns out to be gone or suspended: it is not sent and uses up nothing. */
+/** A claimed delivery whose webhook was deleted or suspended: it is not sent, and no attempt is counted. */
 export async function parkClaimed(queries: Queries, claimed: Claimed, status: 'cancelled' | 'held'): Promise<void> {
   await queries.run(
     `update deliveries set claimed = 0, redeliver = 0, due_ms = null, next_attempt_ms = null,
@@ -162,7 +140,7 @@ export async function parkClaimed(queries: Queries, claimed: Claimed, status: 'c
   );
 }
 
-/** A claimed delivery whose webhook has moved elsewhere: due again at once, in the turn of its new destination. */
+/** A claimed delivery whose webhook has another URL: due again at once, at its new destination. */
 export async function redirectClaimed(
   db: Database,
   queries: Queries,
@@ -174,14 +152,4 @@ export async function redirectClaimed(
      where entity_id = $1 and id = $2 and claim_token = $3 and due_ms is not null`,
     [claimed.entityId, claimed.deliveryId, claimed.token, destination],
   );
-}
-
-/** Written only when it changes: since when the webhook has had failures alone. */
-export async function markFailing(db: Database, entityId: string, webhookId: string, failing: boolean): Promise<void> {
-  const sql = failing
-    ? `update webhooks set failing_since_ms = ${db.dialect.nowMs}
-       where entity_id = $1 and id = $2 and failing_since_ms is null`
-    : `update webhooks set failing_since_ms = null
-       where entity_id = $1 and id = $2 and failing_since_ms is not null`;
-  await db.transaction((queries) => queries.run(sql, [entityId, webhookId]));
 }

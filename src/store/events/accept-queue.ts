@@ -2,15 +2,15 @@ import type { DestinationKey } from '../../domain/destination.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { type Database, StoreUnavailableError } from '../database/database.ts';
 import type { DirectDispatch } from '../deliveries/claimed.ts';
-import { type Acceptance, acceptEvents, type NewEvent, type NoteAccepted, type Reception } from './accept.ts';
+import { type Acceptance, type AcceptContext, acceptEvents, type NewEvent, type NoteAccepted } from './accept.ts';
 
-/** Enough to share the cost of a commit, few enough not to make the first of them wait for the last. */
+/** Enough to share the cost of a commit, few enough that the first event does not wait long for the last. */
 const MAX_GROUP = 200;
 const MAX_WAITING = 10_000;
-const MAX_TURNS = 5;
-/** As many as one destination takes in a few milliseconds. */
-const SHORT_LINE = 64;
-const MAX_TURNS_FOR_LINE = 16;
+const MAX_TICKS = 5;
+/** As many as one destination accepts in a few milliseconds. */
+const SHORT_QUEUE = 64;
+const MAX_TICKS_FOR_QUEUE = 16;
 
 type Waiting = {
   event: NewEvent;
@@ -28,11 +28,11 @@ export class AcceptQueue {
 
   constructor(
     private readonly db: Database,
-    /** Told where something was accepted that somebody has to claim, and since when by the database's clock. */
+    /** Called with the destinations that have deliveries to be claimed, and since when by the database's clock. */
     private readonly onDue: (due: ReadonlyMap<DestinationKey, number>) => void,
-    /** Told of what is committed, with the destination of each delivery. */
+    /** Called after the commit for each new event, with the destination of each delivery. */
     private readonly record: NoteAccepted = () => undefined,
-    /** Who delivers in this process, if anybody does. */
+    /** The dispatcher of this process, if it has one. */
     private readonly directDispatch: DirectDispatch | null = null,
   ) {}
 
@@ -57,27 +57,28 @@ export class AcceptQueue {
   }
 
   /**
-   * The requests that stand ready come first, as long as each turn of the event loop brings some: SQLite's commit stops
-   * that loop, and a group of one costs as much as a group of many.
+   * Requests that are ready are gathered first, as long as each tick of the event loop brings more: a commit on SQLite
+   * blocks the loop, and a group of one costs as much as a group of many.
    */
   async #gather(): Promise<void> {
     let gathered = 0;
-    for (let turns = 0; turns < MAX_TURNS && gathered < this.#waiting.length; turns++) {
+    for (let ticks = 0; ticks < MAX_TICKS && gathered < this.#waiting.length; ticks++) {
       gathered = this.#waiting.length;
       await nextTick();
     }
-    await this.#letLineShrink();
+    await this.#letQueueShrink();
   }
 
   /**
-   * What was accepted goes out before more is: a process with no time left would accept faster than it posts, and
-   * whatever then finds no place costs a claim. Only while each turn brings the line on: nobody waits for a receiver.
+   * Lets queued deliveries start before more are accepted: a busy process would accept faster than it sends, and every
+   * delivery without a slot costs a claim. Only while each tick shortens the queue, so that no request waits for a
+   * receiver.
    */
-  async #letLineShrink(): Promise<void> {
+  async #letQueueShrink(): Promise<void> {
     let before = Number.POSITIVE_INFINITY;
-    for (let turns = 0; turns < MAX_TURNS_FOR_LINE; turns++) {
+    for (let ticks = 0; ticks < MAX_TICKS_FOR_QUEUE; ticks++) {
       const queued = this.directDispatch?.queued ?? 0;
-      if (queued <= SHORT_LINE || queued >= before) return;
+      if (queued <= SHORT_QUEUE || queued >= before) return;
       before = queued;
       await nextTick();
     }
@@ -86,28 +87,29 @@ export class AcceptQueue {
   async #commit(group: readonly Waiting[]): Promise<void> {
     const { db, directDispatch } = this;
     const noted: Parameters<NoteAccepted>[] = [];
-    const reception: Reception = { note: (...one) => noted.push(one), directDispatch, handed: [], due: new Map() };
+    const note: NoteAccepted = (...one) => noted.push(one);
+    const context: AcceptContext = { note, directDispatch, dispatched: [], due: new Map() };
     try {
       const events = group.map(({ event }) => event);
-      const answers = await db.transaction((queries) => acceptEvents(queries, db.dialect, events, reception));
-      directDispatch?.begin(reception.handed);
+      const results = await db.transaction((queries) => acceptEvents(queries, db.dialect, events, context));
+      directDispatch?.begin(context.dispatched);
       for (const one of noted) this.record(...one);
-      this.#answer(group, answers);
-      if (reception.due.size > 0) this.onDue(reception.due);
+      this.#complete(group, results);
+      if (context.due.size > 0) this.onDue(context.due);
     } catch (error) {
-      directDispatch?.cancel(reception.handed);
+      directDispatch?.cancel(context.dispatched);
       const unavailable = error instanceof StoreUnavailableError;
       if (unavailable || group.length === 1) for (const { reject } of group) reject(error);
-      // Something in one of them broke the group: each on its own, so that only that one fails.
+      // One event made the group fail: each is committed alone, so that only that one is rejected.
       else for (const member of group) await this.#commit([member]);
     }
   }
 
-  #answer(group: readonly Waiting[], answers: readonly (Acceptance | DomainError)[]): void {
+  #complete(group: readonly Waiting[], results: readonly (Acceptance | DomainError)[]): void {
     for (const [index, { resolve, reject }] of group.entries()) {
-      const answer = answers[index];
-      if (answer === undefined || answer instanceof DomainError) reject(answer);
-      else resolve(answer);
+      const result = results[index];
+      if (result === undefined || result instanceof DomainError) reject(result);
+      else resolve(result);
     }
   }
 }

@@ -1,11 +1,12 @@
 import { type DestinationKey, destinationKey } from '../../domain/destination.ts';
 import { DomainError } from '../../domain/errors.ts';
-import type { Dialect, Queries, SqlInteger, SqlValue } from '../database/database.ts';
-import { chunks, textByRows, valuesList } from '../database/sql.ts';
+import type { Dialect, Queries, SqlValue } from '../database/database.ts';
+import { Columns, chunks, integer, nullable, type RowOf, text, textByRows, valuesList } from '../database/sql.ts';
 import type { Claimed, DirectDispatch, Sendable } from '../deliveries/claimed.ts';
 import { newId } from '../new-id.ts';
+import { eventTable } from '../tables.ts';
 
-/** Acceptance: an event and one delivery for each webhook that asked for it, in one transaction. */
+/** Acceptance: an event and one delivery for each webhook that is registered for it, in one transaction. */
 
 export type NewEvent = {
   entityId: string;
@@ -18,100 +19,104 @@ export type NewEvent = {
   firstDelayMs: number;
 };
 
-/** `repeated` when the same bytes had been accepted under this id before: the first answer counts. */
+/** `repeated` when the same body was accepted under this id before: the result of the first acceptance is returned. */
 export type Acceptance = { eventId: string; deliveries: number; repeated: boolean };
 
-/** Told of every event that is new, with the destination of each of its deliveries; it is not committed yet. */
+/** Called for every new event with the destination of each of its deliveries, before the commit. */
 export type NoteAccepted = (entityId: string, destinations: readonly DestinationKey[]) => void;
 
-/** Who is to know of what is accepted, and what came of it. */
-export type Reception = {
+/** What acceptance calls and fills in while it builds the rows of a group. */
+export type AcceptContext = {
   readonly note: NoteAccepted;
   readonly directDispatch: DirectDispatch | null;
-  /** Deliveries that `handOver` has a place for; stored as claimed, not committed yet. */
-  readonly handed: Sendable[];
-  /** Where something is due that somebody has to claim, and since when by the database's clock. */
+  /** Deliveries that have a slot for direct dispatch; stored as claimed, not committed yet. */
+  readonly dispatched: Sendable[];
+  /** Destinations with deliveries to be claimed, and since when they are due by the database's clock. */
   readonly due: Map<DestinationKey, number>;
 };
 
-type Receiver = {
-  /** Worked out once for all events of a group. */
-  destination: DestinationKey;
-  id: string;
-  post_url: string;
-  suspended_at: SqlInteger | null;
-  failing_since_ms: SqlInteger | null;
-  revision: SqlInteger;
-  now_ms: SqlInteger;
-};
-type ReceiverRow = Omit<Receiver, 'destination'> & { entity_id: string; network_id: SqlInteger; event: string };
+const REGISTERED = new Columns({
+  entityId: text('w.entity_id'),
+  networkId: integer('w.network_id'),
+  event: text('w.event'),
+  webhookId: text('w.id'),
+  postUrl: text('w.post_url'),
+  suspendedAt: nullable(integer('w.suspended_at')),
+  failingSinceMs: nullable(integer('w.failing_since_ms')),
+  revision: integer('(select n.revision from entities n where n.id = w.entity_id)'),
+  nowMs: integer(),
+});
 
-/** An event on its way into the store, with all that is worked out about it once. */
+/** A webhook that is registered for an event. The destination is computed once for all events of a group. */
+type Receiver = RowOf<typeof REGISTERED> & { destination: DestinationKey };
+
+/** An event to be accepted, with everything that is computed once for it. */
 type Incoming = { readonly event: NewEvent; readonly key: string; readonly receivers: readonly Receiver[] };
 
 /**
- * A whole group in a handful of statements, none of which can fail on what one of its members carries. Each member
- * gets its own answer: an acceptance, or the problem that it alone has.
+ * Accepts a whole group in a handful of statements, none of which can fail because of the content of one event. Each
+ * event has its own result: an acceptance, or the error that concerns it alone.
  */
 export async function acceptEvents(
   queries: Queries,
   dialect: Dialect,
   events: readonly NewEvent[],
-  reception: Reception = { note: () => undefined, directDispatch: null, handed: [], due: new Map() },
+  context: AcceptContext = { note: () => undefined, directDispatch: null, dispatched: [], due: new Map() },
 ): Promise<(Acceptance | DomainError)[]> {
   const found = await findReceivers(queries, dialect, events);
   const incoming = events.map((event): Incoming => {
     const key = `${event.entityId} ${event.eventId}`;
-    return { event, key, receivers: found.get(cellKey(event.entityId, event.networkId, event.event)) ?? [] };
+    return { event, key, receivers: found.get(cellKey(event)) ?? [] };
   });
   const fresh = await insertEvents(queries, incoming);
-  const answers: (Acceptance | DomainError)[] = [];
+  const results: (Acceptance | DomainError)[] = [];
   const accepted: Incoming[] = [];
   for (const one of incoming) {
     const { event, key, receivers } = one;
-    // Of two with one id in a group only the first was inserted; the second is a repeat like any other.
+    // Of two events with one id in a group, only the first was inserted; the second is a repeat like any other.
     if (fresh.delete(key)) {
       accepted.push(one);
-      answers.push({ eventId: event.eventId, deliveries: receivers.length, repeated: false });
-    } else answers.push(await answerRepeat(queries, event));
+      results.push({ eventId: event.eventId, deliveries: receivers.length, repeated: false });
+    } else results.push(await compareRepeat(queries, event));
   }
-  await insertDeliveries(queries, accepted, reception);
-  return answers;
+  await insertDeliveries(queries, accepted, context);
+  return results;
 }
 
-/** Due times are by the database's clock, like the claims that compare with them: it comes along with the receivers. */
+/** Due times are by the database's clock, like the claims that compare with them, so it is read with the receivers. */
 async function findReceivers(
   queries: Queries,
   dialect: Dialect,
   events: readonly NewEvent[],
 ): Promise<Map<string, Receiver[]>> {
-  const cells = new Map(events.map((event) => [cellKey(event.entityId, event.networkId, event.event), event]));
+  const cells = new Map(events.map((event) => [cellKey(event), event]));
   const receivers = new Map<string, Receiver[]>();
   for (const chunk of chunks([...cells.values()])) {
     const parameters = chunk.flatMap((event) => [event.entityId, event.networkId, event.event]);
     const read = (lock: string) =>
-      queries.all<ReceiverRow>(
+      REGISTERED.all(
+        queries,
         `with cells (entity_id, network_id, event) as
          (values ${valuesList(chunk.length, 3, 0, ['text', 'bigint', 'text'])})
-       select w.entity_id, w.network_id, w.event, w.id, w.post_url, w.suspended_at, w.failing_since_ms,
-         (select n.revision from entities n where n.id = w.entity_id) as revision, ${dialect.nowMs} as now_ms
-       from cells c cross join webhooks w
+       select ${REGISTERED.list}, ${dialect.nowMs} as "nowMs" from cells c cross join webhooks w
        where w.entity_id = c.entity_id and w.network_id = c.network_id and w.event = c.event ${lock}`,
         parameters,
       );
-    const seen = await read('');
-    // A resume between this look and our commit would miss what we hold, and nothing would ever send it.
-    const rows = seen.some(({ suspended_at }) => suspended_at !== null) ? await read(dialect.lockWebhooks) : seen;
+    const unlocked = await read('');
+    // A resume between this read and the commit would miss the deliveries held here, and they would never be sent.
+    const rows = unlocked.some(({ suspendedAt }) => suspendedAt !== null) ? await read(dialect.lockWebhooks) : unlocked;
     for (const row of rows) {
-      const key = cellKey(row.entity_id, Number(row.network_id), row.event);
-      const receiver = { ...row, destination: destinationKey(row.entity_id, row.post_url) };
-      const known = receivers.get(key);
-      if (known === undefined) receivers.set(key, [receiver]);
+      const receiver = { ...row, destination: destinationKey(row.entityId, row.postUrl) };
+      const known = receivers.get(cellKey(row));
+      if (known === undefined) receivers.set(cellKey(row), [receiver]);
       else known.push(receiver);
     }
   }
   return receivers;
 }
+
+// The rows of events and deliveries are written out by hand: this is the hottest path of the store, and `insertion()`
+// would look up each value by its name.
 
 const insertEventsText = textByRows(
   (rows) => `insert into events (entity_id, id, event, network_id, body, deliveries, created_at_ms)
@@ -120,7 +125,7 @@ const insertEventsText = textByRows(
 
 async function insertEvents(queries: Queries, incoming: readonly Incoming[]): Promise<Set<string>> {
   const inserted = new Set<string>();
-  // In one order everywhere: two instances that are sent the same events would wait for each other's.
+  // In the same order on every instance: two that accept the same events would otherwise deadlock.
   const ordered = incoming.toSorted((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
   for (const chunk of chunks(ordered)) {
     const values: SqlValue[] = [];
@@ -141,39 +146,46 @@ const insertDeliveriesText = textByRows(
     values ${valuesList(rows, 14)}`,
 );
 
-async function insertDeliveries(queries: Queries, accepted: readonly Incoming[], reception: Reception): Promise<void> {
+async function insertDeliveries(
+  queries: Queries,
+  accepted: readonly Incoming[],
+  context: AcceptContext,
+): Promise<void> {
   const rows: SqlValue[][] = [];
   for (const { event, receivers } of accepted) {
-    reception.note(
+    context.note(
       event.entityId,
       receivers.map(({ destination }) => destination),
     );
-    for (const receiver of receivers) rows.push(newDelivery(event, receiver, reception));
+    for (const receiver of receivers) rows.push(newDelivery(event, receiver, context));
   }
   for (const chunk of chunks(rows)) {
     await queries.run(insertDeliveriesText(chunk.length), chunk.flat());
   }
 }
 
-/** Its row, as claimed when somebody here has a place for it. */
-function newDelivery(event: NewEvent, receiver: Receiver, { directDispatch, handed, due }: Reception): SqlValue[] {
-  const { destination } = receiver;
+/** Its row, stored as claimed when direct dispatch has a slot for it. */
+function newDelivery(
+  event: NewEvent,
+  receiver: Receiver,
+  { directDispatch, dispatched, due }: AcceptContext,
+): SqlValue[] {
+  const { destination, nowMs: createdAtMs } = receiver;
   const deliveryId = newId('dlv');
-  const held = receiver.suspended_at !== null;
-  const createdAtMs = Number(receiver.now_ms);
+  const held = receiver.suspendedAt !== null;
   const nextAttemptMs = held ? null : createdAtMs + event.firstDelayMs;
   let dueMs = nextAttemptMs;
   let token = 0;
   if (!held && event.firstDelayMs === 0 && directDispatch?.reserve(destination)) {
     dueMs = createdAtMs + directDispatch.leaseMs;
     token = 1;
-    handed.push(firstClaim(event, receiver, { deliveryId, token }));
+    dispatched.push(firstClaim(event, receiver, { deliveryId, token }));
   } else if (!held) due.set(destination, createdAtMs);
   return [
     event.entityId,
     deliveryId,
     event.eventId,
-    receiver.id,
+    receiver.webhookId,
     destination,
     held ? 'held' : 'pending',
     dueMs,
@@ -183,54 +195,53 @@ function newDelivery(event: NewEvent, receiver: Receiver, { directDispatch, hand
     createdAtMs,
     event.event,
     event.networkId,
-    receiver.post_url,
+    receiver.postUrl,
   ];
 }
 
 function firstClaim(
   { entityId, eventId, body }: NewEvent,
-  receiver: Receiver,
+  { destination, webhookId, postUrl, failingSinceMs, revision }: Receiver,
   { deliveryId, token }: Pick<Claimed, 'deliveryId' | 'token'>,
 ): Sendable {
   return {
     deliveryId,
     token,
-    destination: receiver.destination,
+    destination,
     entityId,
     eventId,
-    webhookId: receiver.id,
+    webhookId,
     kind: 'first',
     status: 'pending',
     attempts: 0,
     steps: 0,
-    postUrl: receiver.post_url,
+    postUrl,
     suspended: false,
-    failingSinceMs: receiver.failing_since_ms === null ? null : Number(receiver.failing_since_ms),
+    failingSinceMs,
     body,
-    revision: Number(receiver.revision),
+    revision,
     acceptedAtMs: Date.now(),
   };
 }
 
-/** Same bytes: the first answer again. Other bytes under the same id: never both. */
-async function answerRepeat(queries: Queries, event: NewEvent): Promise<Acceptance | DomainError> {
-  const stored = await queries.get<{ body: string; deliveries: SqlInteger }>(
-    'select body, deliveries from events where entity_id = $1 and id = $2',
-    [event.entityId, event.eventId],
-  );
-  if (stored === undefined) {
-    // Retention has removed it since the insert saw it: as good as never accepted, and the next try will be.
-    return new DomainError('event_just_removed', { eventId: event.eventId });
-  }
-  if (stored.body === event.body) {
-    return { eventId: event.eventId, deliveries: Number(stored.deliveries), repeated: true };
-  }
-  return new DomainError('event_conflict', { eventId: event.eventId });
+const STORED = eventTable.pick(['body', 'deliveries']);
+
+/** The same body returns the first acceptance again; another body under the same id is never accepted. */
+async function compareRepeat(
+  queries: Queries,
+  { entityId, eventId, body }: NewEvent,
+): Promise<Acceptance | DomainError> {
+  const sql = `select ${STORED.list} from events where entity_id = $1 and id = $2`;
+  const stored = await STORED.get(queries, sql, [entityId, eventId]);
+  // Retention has removed it since the insert met it: the client sends it again, and it is new then.
+  if (stored === undefined) return new DomainError('event_just_removed', { eventId });
+  if (stored.body === body) return { eventId, deliveries: stored.deliveries, repeated: true };
+  return new DomainError('event_conflict', { eventId });
+}
+
+function cellKey({ entityId, networkId, event }: Pick<NewEvent, 'entityId' | 'networkId' | 'event'>): string {
+  return `${entityId} ${networkId} ${event}`;
 }
 
 /** Stands for a webhook in a delivery that goes to the entity's notice URL. */
 export const NOTICE = 'notice';
-
-function cellKey(entityId: string, networkId: number, event: string): string {
-  return `${entityId} ${networkId} ${event}`;
-}

@@ -1,36 +1,33 @@
 import { MAX_DESTINATIONS_SHOWN, type Stats } from '../../contract/stats.ts';
 import { entityKeyPrefix } from '../../domain/destination.ts';
 import { figuresOf, INTERVAL_S, longestSums, SLOTS, type StatsRange, type Tally } from '../../domain/stats.ts';
-import type { Database, Queries, SqlInteger } from '../database/database.ts';
-import { chunks, valuesList } from '../database/sql.ts';
+import type { Database, Queries } from '../database/database.ts';
+import { chunks, type RowOf } from '../database/sql.ts';
 import { walkDestinations } from '../deliveries/claim.ts';
+import { statsTable } from '../tables.ts';
 
 /** `destination` is empty for the sum over all of them. */
-export type StatsRow = {
-  entityId: string;
-  seconds: number;
-  destination: string;
-  startS: number;
-  slot: number;
-  total: number;
-};
+export type StatsRow = RowOf<typeof statsTable>;
 
-/** Every sum is kept, so that what is asked for is read and not summed up: a month of days is 30 rows and not 43,200. */
+/** Every interval is stored, so that reading needs no summing: a month of days is 30 rows and not 43,200. */
 export const KEPT_SECONDS = Object.values(INTERVAL_S);
 
-/** Adds to what is there. The rows have to come in one order from every process, or two of them could deadlock. */
+const NEW_SUM = statsTable.insertion(['entityId', 'seconds', 'destination', 'startS', 'slot', 'total']);
+
+/** Adds to what is stored. Every process has to bring the rows in the same order, or two of them could deadlock. */
 export async function addStats(queries: Queries, rows: readonly StatsRow[]): Promise<void> {
   for (const chunk of chunks(rows)) {
     await queries.run(
-      `insert into stats (entity_id, seconds, destination, start_s, slot, total)
-       values ${valuesList(chunk.length, 6)}
+      `${NEW_SUM.text(chunk.length)}
        on conflict (entity_id, seconds, destination, start_s, slot) do update set total = stats.total + excluded.total`,
-      chunk.flatMap((row) => [row.entityId, row.seconds, row.destination, row.startS, row.slot, row.total]),
+      NEW_SUM.parameters(chunk),
     );
   }
 }
 
 type Read = Omit<Stats, 'interval' | 'backlog'>;
+
+const SUM = statsTable.pick(['startS', 'destination', 'slot', 'total']);
 
 export async function readStats(
   db: Database,
@@ -39,13 +36,14 @@ export async function readStats(
   destination: string | undefined,
 ): Promise<Read> {
   const { intervalS, startS, endS } = range;
-  const rows = await db.all<{ start_s: SqlInteger; slot: SqlInteger; total: SqlInteger }>(
-    `select start_s, slot, total from stats
+  const rows = await SUM.all(
+    db,
+    `select ${SUM.list} from stats
      where entity_id = $1 and seconds = $2 and destination = $3 and start_s >= $4 and start_s < $5`,
     [entityId, intervalS, destination ?? '', startS, endS],
   );
   const intervals = new Map<number, Tally>();
-  for (const row of rows) addTo(intervals, Number(row.start_s), row);
+  for (const row of rows) addTo(intervals, row.startS, row);
   const inAll = sumOf(intervals.values());
   const single = destination === undefined || inAll.size === 0 ? [] : [[destination, inAll] as const];
   const destinations = destination === undefined ? await readDestinations(db, entityId, range) : new Map(single);
@@ -66,37 +64,37 @@ export async function readStats(
   };
 }
 
-/** As many rows as SQLite, which works on our own thread, gives within a few milliseconds. */
-const ROWS_PER_LOOK = 1_000;
+/** As many rows as SQLite, which runs on the thread of the event loop, reads within a few milliseconds. */
+const ROWS_PER_READ = 1_000;
 
 /**
- * Few rows at a time, with a turn for everybody else in between, and from the longest sums that fit: with a hundred
+ * Few rows at a time, so that other requests run in between, and from the longest intervals that fit: with a hundred
  * destinations, a day by the minute would be a million rows and 2.4 s, and 30 days by the hour half of both.
  */
 async function readDestinations(db: Database, entityId: string, range: StatsRange): Promise<Map<string, Tally>> {
   const tallies = new Map<string, Tally>();
-  let perLook = 1;
+  let perRead = 1;
   for (const { seconds, startS, endS } of longestSums(range)) {
     for (let fromS = startS; fromS < endS; ) {
-      const toS = Math.min(endS, fromS + perLook * seconds);
-      const rows = await db.all<{ destination: string; slot: SqlInteger; total: SqlInteger }>(
-        `select destination, slot, total from stats
+      const toS = Math.min(endS, fromS + perRead * seconds);
+      const rows = await SUM.all(
+        db,
+        `select ${SUM.list} from stats
          where entity_id = $1 and seconds = $2 and start_s >= $3 and start_s < $4 and destination <> ''`,
         [entityId, seconds, fromS, toS],
       );
       for (const row of rows) addTo(tallies, row.destination, row);
       fromS = toS;
-      perLook = rows.length < ROWS_PER_LOOK / 2 ? perLook * 2 : Math.max(1, Math.floor(perLook / 2));
+      perRead = rows.length < ROWS_PER_READ / 2 ? perRead * 2 : Math.max(1, Math.floor(perRead / 2));
       await new Promise((resolve) => setImmediate(resolve));
     }
   }
   return tallies;
 }
 
-function addTo<Key>(tallies: Map<Key, Tally>, key: Key, row: { slot: SqlInteger; total: SqlInteger }): void {
+function addTo<Key>(tallies: Map<Key, Tally>, key: Key, { slot, total }: Pick<StatsRow, 'slot' | 'total'>): void {
   const tally = tallies.get(key) ?? new Map();
-  const slot = Number(row.slot);
-  tallies.set(key, tally.set(slot, (tally.get(slot) ?? 0) + Number(row.total)));
+  tallies.set(key, tally.set(slot, (tally.get(slot) ?? 0) + total));
 }
 
 function busiest(destinations: ReadonlyMap<string, Tally>): Stats['destinations'] {
@@ -113,11 +111,11 @@ function sumOf(all: Iterable<Tally>): Tally {
   return sum;
 }
 
-/** Seeks for one read, and how many such reads one answer is worth. */
+/** Index seeks for one statement, and how many such statements one response may take. */
 const WINDOW = 256;
 const MAX_WINDOWS = 8;
 
-/** How long the first of the entity's deliveries has been due: one seek for each destination, whatever waits there. */
+/** How long the oldest due delivery of the entity has been due: one seek for each destination, however long its queue. */
 export async function oldestDueAgeMs(db: Database, entityId: string): Promise<number> {
   const prefix = entityKeyPrefix(entityId);
   let after = prefix;
@@ -134,7 +132,7 @@ export async function oldestDueAgeMs(db: Database, entityId: string): Promise<nu
   return oldestMs;
 }
 
-/** Removes at most `limit` rows that ended before the moment; fewer than that, and none is left. */
+/** Removes at most `limit` rows whose interval ended before the date; fewer means that none is left. */
 export function pruneStats(db: Database, entityId: string, beforeS: number, limit: number): Promise<number> {
   return db.transaction(async (queries) => {
     let removed = 0;

@@ -1,6 +1,6 @@
 import { BoundedMap } from '../../bounded-map.ts';
-import type { Database, SqlInteger } from '../database/database.ts';
-import { chunks, valuesList } from '../database/sql.ts';
+import type { Database } from '../database/database.ts';
+import { Columns, chunks, integer, Parameters, text } from '../database/sql.ts';
 
 /** The entity and permissions of a valid key, with the entity's revision at the time of the lookup. */
 export type KeyHolder = { keyId: string; entityId: string; permissions: ReadonlySet<string>; revision: number };
@@ -73,7 +73,13 @@ export class KeyLookup {
   }
 }
 
-type HolderRow = { key_hash: string; id: string; entity_id: string; permissions: string; revision: SqlInteger };
+const HOLDER = new Columns({
+  keyHash: text('k.key_hash'),
+  keyId: text('k.id'),
+  entityId: text('k.entity_id'),
+  permissions: text('k.permissions'),
+  revision: integer('e.revision'),
+});
 
 /** One of the few queries that is not limited to an entity, because its result names the entity. */
 async function findKeyHolders(
@@ -83,20 +89,16 @@ async function findKeyHolders(
 ): Promise<Map<string, KeyHolder>> {
   const holders = new Map<string, KeyHolder>();
   for (const chunk of chunks(keyHashes)) {
-    const rows = await db.all<HolderRow>(
-      `select k.key_hash, k.id, k.entity_id, k.permissions, e.revision
-       from api_keys k join entities e on e.id = k.entity_id
-       where k.key_hash in ${valuesList(1, chunk.length, 1)} and k.revoked_at is null
+    const parameters = new Parameters(nowS);
+    const rows = await HOLDER.all(
+      db,
+      `select ${HOLDER.list} from api_keys k join entities e on e.id = k.entity_id
+       where k.key_hash in ${parameters.list(chunk)} and k.revoked_at is null
          and (k.expires_at is null or k.expires_at > $1)`,
-      [nowS, ...chunk],
+      parameters.values,
     );
-    for (const row of rows) {
-      holders.set(row.key_hash, {
-        keyId: row.id,
-        entityId: row.entity_id,
-        permissions: permissionsIn(row.permissions),
-        revision: Number(row.revision),
-      });
+    for (const { keyHash, keyId, entityId, permissions, revision } of rows) {
+      holders.set(keyHash, { keyId, entityId, permissions: permissionsIn(permissions), revision });
     }
   }
   return holders;

@@ -7,12 +7,12 @@ import type { SecretBox } from './secret-box.ts';
 
 export type Provisioned = { entityId: string; apiKey: string };
 
-/** An entity that can be used at once: with its signing secrets and a first key that may do everything. */
+/** An entity that can be used at once: with its signing secrets and a first key that has every permission. */
 export function provisionEntity(db: Database, box: SecretBox, name: string, change: Change): Promise<Provisioned> {
   return db.transaction((queries) => makeEntityAndKey(queries, box, name, change));
 }
 
-/** On an empty store only. Two instances may start on it at once: the lock lets one of them find it so. */
+/** On an empty store only. Two instances may start on it at once: under the lock, only one of them finds it empty. */
 export async function provisionFirstEntity(db: Database, box: SecretBox, change: Change): Promise<Provisioned | null> {
   if (await hasEntities(db)) return null;
   return db.transaction(async (queries) => {

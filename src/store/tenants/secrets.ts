@@ -1,19 +1,16 @@
 import { MAX_SECRETS_IN_FORCE, type SecretList, type SigningSecret } from '../../contract/secrets.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { makeSecret, makeSigningKey } from '../../domain/signing.ts';
-import type { Database, Queries, SqlInteger } from '../database/database.ts';
+import type { Database, Queries } from '../database/database.ts';
+import type { RowOf } from '../database/sql.ts';
 import { newId, randomBytes } from '../new-id.ts';
+import { secretTable, signingKeyTable } from '../tables.ts';
 import { lockEntity } from '../webhooks/register.ts';
 import { type Change, recordChange } from './audit.ts';
 import type { SecretBox } from './secret-box.ts';
 
-type SecretRow = {
-  id: string;
-  entity_id: string;
-  sealed: string;
-  created_at: SqlInteger;
-  expires_at: SqlInteger | null;
-};
+const NEW_SECRET = secretTable.insertion(['entityId', 'secretId', 'sealed', 'dateCreated']);
+const NEW_KEY_PAIR = signingKeyTable.insertion(['entityId', 'publicKey', 'sealed', 'dateCreated']);
 
 /** The first secret and the Ed25519 pair of a new entity, in the transaction that makes it. */
 export async function createSigningKeys(
@@ -24,19 +21,16 @@ export async function createSigningKeys(
 ): Promise<void> {
   await insertSecret(queries, box, entityId, nowS);
   const { secretKey, publicKey } = makeSigningKey(randomBytes(32));
-  await queries.run('insert into signing_keys (entity_id, public_key, sealed, created_at) values ($1, $2, $3, $4)', [
-    entityId,
-    publicKey,
-    box.seal(secretKey, signingKeyContext(entityId)),
-    nowS,
-  ]);
+  const sealed = box.seal(secretKey, signingKeyContext(entityId));
+  const row = { entityId, publicKey, sealed, dateCreated: nowS };
+  await queries.run(NEW_KEY_PAIR.text(1), NEW_KEY_PAIR.parameters([row]));
 }
 
 export async function listSecrets(db: Database, box: SecretBox, entityId: string, nowS: number): Promise<SecretList> {
   return db.snapshot((queries) => readSecrets(queries, box, entityId, nowS));
 }
 
-/** What posts are signed with: every secret that has not expired, newest first, and the Ed25519 key. */
+/** What requests are signed with: every secret that has not expired, newest first, and the Ed25519 key. */
 export type SigningMaterial = { secrets: { secret: string; dateExpires: number | null }[]; signingKey: string };
 
 export async function readSigningMaterial(
@@ -54,7 +48,7 @@ export async function readSigningMaterial(
   });
 }
 
-/** A new secret; every older one goes on for the overlap at the longest. */
+/** A new secret; every older one stays in force for at most the overlap. */
 export function rotateSecret(
   db: Database,
   box: SecretBox,
@@ -86,30 +80,28 @@ export function rotateSecret(
   });
 }
 
-/** Operator's command: seals every secret of every entity anew, all or none; answers how many. */
+/** For operators: seals every secret of every entity under another key, all or none; returns how many. */
 export function rekeySecrets(db: Database, from: SecretBox, to: SecretBox, change: Change): Promise<number> {
   return db.transaction(
     async (queries) => {
       for (const sql of [...db.dialect.lockStore, ...db.dialect.lockSecrets]) await queries.run(sql);
-      const secrets = await queries.all<SecretRow>('select entity_id, id, sealed from signing_secrets');
-      for (const { entity_id, id, sealed } of secrets) {
-        const context = secretContext(entity_id, id);
+      const secrets = await SECRET.all(queries, `select ${SECRET.list} from signing_secrets`);
+      for (const { entityId, secretId, sealed } of secrets) {
+        const context = secretContext(entityId, secretId);
         await queries.run('update signing_secrets set sealed = $3 where entity_id = $1 and id = $2', [
-          entity_id,
-          id,
+          entityId,
+          secretId,
           to.seal(from.open(sealed, context), context),
         ]);
       }
-      const keys = await queries.all<{ entity_id: string; sealed: string }>(
-        'select entity_id, sealed from signing_keys',
-      );
-      for (const { entity_id, sealed } of keys) {
-        const context = signingKeyContext(entity_id);
+      const keys = await SEALED_KEY.all(queries, `select ${SEALED_KEY.list} from signing_keys`);
+      for (const { entityId, sealed } of keys) {
+        const context = signingKeyContext(entityId);
         await queries.run('update signing_keys set sealed = $2 where entity_id = $1', [
-          entity_id,
+          entityId,
           to.seal(from.open(sealed, context), context),
         ]);
-        await recordChange(queries, entity_id, change, { action: 'secret.rekeyed', target: entity_id });
+        await recordChange(queries, entityId, change, { action: 'secret.rekeyed', target: entityId });
       }
       return secrets.length + keys.length;
     },
@@ -117,35 +109,34 @@ export function rekeySecrets(db: Database, from: SecretBox, to: SecretBox, chang
   );
 }
 
-/** Store-wide: whether there is anything sealed at all. */
+const SECRET = secretTable.pick(['entityId', 'secretId', 'sealed', 'dateCreated', 'dateExpires']);
+const SEALED_KEY = signingKeyTable.pick(['entityId', 'sealed']);
+
+/** Store-wide: whether anything is sealed at all. */
 export async function hasSecrets(db: Database): Promise<boolean> {
   return (await db.get('select entity_id from signing_keys limit 1')) !== undefined;
 }
 
-/** Store-wide: one sealed text stands for all, since they are sealed anew only together. */
+/** Store-wide: opening one sealed text proves the key, because a rekey seals all of them or none. */
 export async function checkSecretsOpen(queries: Pick<Queries, 'get'>, box: SecretBox): Promise<void> {
-  const row = await queries.get<{ entity_id: string; sealed: string }>(
-    'select entity_id, sealed from signing_keys limit 1',
-  );
-  if (row !== undefined) box.open(row.sealed, signingKeyContext(row.entity_id));
+  const key = await SEALED_KEY.get(queries, `select ${SEALED_KEY.list} from signing_keys limit 1`);
+  if (key !== undefined) box.open(key.sealed, signingKeyContext(key.entityId));
 }
 
 async function insertSecret(queries: Queries, box: SecretBox, entityId: string, nowS: number): Promise<string> {
   const secretId = newId('sec');
-  await queries.run('insert into signing_secrets (entity_id, id, sealed, created_at) values ($1, $2, $3, $4)', [
-    entityId,
-    secretId,
-    box.seal(makeSecret(randomBytes(32)), secretContext(entityId, secretId)),
-    nowS,
-  ]);
-  // After the insert, because that waits for a rekey to end: whoever still holds the old key must seal nothing more.
+  const sealed = box.seal(makeSecret(randomBytes(32)), secretContext(entityId, secretId));
+  const row = { entityId, secretId, sealed, dateCreated: nowS };
+  await queries.run(NEW_SECRET.text(1), NEW_SECRET.parameters([row]));
+  // After the insert, because that waits for a rekey to end: a process with the old key must not seal anything more.
   await checkSecretsOpen(queries, box);
   return secretId;
 }
 
 async function readSecrets(queries: Queries, box: SecretBox, entityId: string, nowS: number): Promise<SecretList> {
-  const rows = await queries.all<SecretRow>(
-    `select id, entity_id, sealed, created_at, expires_at from signing_secrets
+  const rows = await SECRET.all(
+    queries,
+    `select ${SECRET.list} from signing_secrets
      where entity_id = $1 and (expires_at is null or expires_at > $2)
      order by case when expires_at is null then 0 else 1 end, created_at desc, id desc`,
     [entityId, nowS],
@@ -153,17 +144,15 @@ async function readSecrets(queries: Queries, box: SecretBox, entityId: string, n
   const key = await queries.get<{ public_key: string }>('select public_key from signing_keys where entity_id = $1', [
     entityId,
   ]);
-  const secrets = rows.map((row): SigningSecret => toSecret(row, box));
+  const secrets = rows.map((row): SigningSecret => openSecret(row, box));
   return { totalResults: secrets.length, secrets, publicKey: key?.public_key ?? '' };
 }
 
-function toSecret(row: SecretRow, box: SecretBox): SigningSecret {
-  return {
-    secretId: row.id,
-    secret: box.open(row.sealed, secretContext(row.entity_id, row.id)),
-    dateCreated: Number(row.created_at),
-    dateExpires: row.expires_at === null ? null : Number(row.expires_at),
-  };
+function openSecret(
+  { entityId, secretId, sealed, dateCreated, dateExpires }: RowOf<typeof SECRET>,
+  box: SecretBox,
+): SigningSecret {
+  return { secretId, secret: box.open(sealed, secretContext(entityId, secretId)), dateCreated, dateExpires };
 }
 
 function secretContext(entityId: string, secretId: string): string {

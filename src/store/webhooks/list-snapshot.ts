@@ -1,6 +1,6 @@
-import type { WebhookListQuery } from '../../contract/webhooks.ts';
+import type { Webhook, WebhookListQuery } from '../../contract/webhooks.ts';
 import type { Queries } from '../database/database.ts';
-import { SEQUENCED_WEBHOOK, withoutSequence } from './list.ts';
+import { SEQUENCED_WEBHOOK } from './list.ts';
 
 /** Every filter but the id: a single webhook is found faster in the store. */
 type SnapshotQuery = Omit<WebhookListQuery, 'webhookId'>;
@@ -45,8 +45,8 @@ export class WebhookListSnapshot {
       `select ${SEQUENCED_WEBHOOK.list} from webhooks where entity_id = $1 order by post_url, id`,
       [entityId],
     );
-    const sorted = rows.map((row, inUrlOrder) => ({ row, inUrlOrder }));
-    sorted.sort((a, b) => a.row.createdSeq - b.row.createdSeq);
+    const sorted = rows.map((row, inUrlOrder) => ({ row, inUrlOrder, sequence: row.createdSeq }));
+    sorted.sort((a, b) => a.sequence - b.sequence);
     const byUrl = new Uint16Array(rows.length);
     const starts = new Uint32Array(rows.length + 1);
     const events = new Map<string, number>();
@@ -54,7 +54,10 @@ export class WebhookListSnapshot {
     let end = 0;
     for (const [created, { row, inUrlOrder }] of sorted.entries()) {
       if (!events.has(row.event)) events.set(row.event, events.size);
-      const text = JSON.stringify(withoutSequence(row));
+      // JSON leaves out what is undefined. A copy of each row without the sequence would take a tenth of the whole read.
+      const shown: Webhook & { createdSeq?: number | undefined } = row;
+      shown.createdSeq = undefined;
+      const text = JSON.stringify(shown);
       texts.push(text);
       end += text.length;
       starts[created + 1] = end;

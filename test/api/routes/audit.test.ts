@@ -26,7 +26,7 @@ onEveryEngine('the audit', (store) => {
           const change = { actor: `key_${index % 2}`, nowS: FIRST_S + index * 60 };
           const action = index % 5 === 0 ? 'webhook.deleted' : 'webhook.updated';
           const target = `wh_${index % 3}`;
-          await recordChange(queries, entityId, change, { action, target, before: { index }, after: null });
+          await recordChange(queries, entityId, change, { action, target, before: { index } });
         }
       });
     }

@@ -3,7 +3,7 @@ import type { App } from '../../../src/api/app.ts';
 import type { DeliveryDetail, DeliveryView, Redelivery } from '../../../src/contract/deliveries.ts';
 import { deliveryDetailSchema, deliveryListSchema, redeliverySchema } from '../../../src/contract/deliveries.ts';
 import { continueRedelivery } from '../../../src/store/deliveries/redeliver.ts';
-import { suspendWebhook } from '../../../src/store/deliveries/states.ts';
+import { suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import { call, createTenant, TEST_CHANGE, type Tenant, testApp, WEBHOOKS } from '../../support/api.ts';
 import {
   addReceiver,

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { deliveryDetailSchema, deliveryListSchema, redeliverySchema } from '../../../src/contract/deliveries.ts';
-import { suspendWebhook } from '../../../src/store/deliveries/states.ts';
+import { suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
 import { type CommandLine, type CommandOutcome, commandLine, TEST_SECRET_KEY } from '../../support/command-line.ts';
 import {

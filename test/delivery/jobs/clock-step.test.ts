@@ -16,7 +16,7 @@ import { until } from '../../support/until.ts';
 
 const TEN_MINUTES_MS = 600_000;
 const log = createLogger('silent');
-const patience = { schedule: [0], leaseMs: LEASE_MS };
+const limits = { schedule: [0], leaseMs: LEASE_MS };
 
 onEveryEngine('the detector of clock steps', (store) => {
   /** One that waits for ten minutes, as after a step; and a detector whose monotonic clock can be moved on. */
@@ -27,7 +27,7 @@ onEveryEngine('the detector of clock steps', (store) => {
     const detector = new ClockStepDetector({
       db,
       log,
-      patience,
+      limits,
       onWork: () => clock.woken++,
       monotonicMs: () => performance.now() + clock.aheadMs,
     });
@@ -91,7 +91,7 @@ onEveryEngine('the detector of clock steps', (store) => {
         away ? Promise.reject(new StoreUnavailableError('away')) : store.db.get<Row>(...query),
     });
     let woken = 0;
-    const job = clockStepJob(new ClockStepDetector({ db, log, patience, onWork: () => woken++ }), log);
+    const job = clockStepJob(new ClockStepDetector({ db, log, limits, onWork: () => woken++ }), log);
     job.start();
     away = false;
     await until('the engine is woken', () => woken > 0);

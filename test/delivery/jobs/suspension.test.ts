@@ -4,7 +4,7 @@ import { SuspensionMonitor } from '../../../src/delivery/jobs/webhook-health.ts'
 import { type Outcome, SUSPEND_AFTER_MS } from '../../../src/domain/attempt.ts';
 import type { Claimed } from '../../../src/store/deliveries/claimed.ts';
 import type { AttemptRecord } from '../../../src/store/deliveries/record-attempts.ts';
-import { suspendWebhook } from '../../../src/store/deliveries/states.ts';
+import { suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import {
   acceptMany,
   claim,

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { Backlog } from '../../../src/store/deliveries/backlog.ts';
-import { suspendWebhook } from '../../../src/store/deliveries/states.ts';
 import { deleteWebhook } from '../../../src/store/webhooks/change.ts';
+import { suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
 import { acceptMany, newReceiver } from '../../support/deliveries.ts';
 import { rejection } from '../../support/rejection.ts';

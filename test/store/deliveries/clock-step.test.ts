@@ -13,7 +13,7 @@ import {
 import { onEveryEngine } from '../../support/stores.ts';
 
 const TEN_MINUTES_MS = 600_000;
-const patience = { schedule: [0, 5_000, 60_000], leaseMs: LEASE_MS };
+const limits = { schedule: [0, 5_000, 60_000], leaseMs: LEASE_MS };
 
 /** Everything of the entity is then as it would be had the clock been set back by that much. */
 const setBack = (db: Database, entityId: string, ms: number) => letPass(db, entityId, -ms);
@@ -34,7 +34,7 @@ onEveryEngine('a clock that was set back', (store) => {
     await acceptMany(store.db, entityId, 1_100);
     await setBack(store.db, entityId, TEN_MINUTES_MS);
     expect(await claim(store.db, entityId)).toHaveLength(0);
-    expect(await bringForward(store.db, patience, 'all')).toBe(1_100);
+    expect(await bringForward(store.db, limits, 'all')).toBe(1_100);
     const nowMs = await databaseNowMs(store.db);
     const waiting = (await readDeliveries(store.db, entityId)).filter(({ dueMs }) => (dueMs ?? Infinity) > nowMs);
     expect(waiting).toHaveLength(0);
@@ -45,7 +45,7 @@ onEveryEngine('a clock that was set back', (store) => {
     await acceptMany(store.db, entityId, 1);
     await claim(store.db, entityId);
     await setBack(store.db, entityId, TEN_MINUTES_MS);
-    expect(await bringForward(store.db, patience, 'all')).toBe(1);
+    expect(await bringForward(store.db, limits, 'all')).toBe(1);
     expect(await waitsMs(store.db, entityId)).toBeLessThanOrEqual(LEASE_MS);
     const [delivery] = await readDeliveries(store.db, entityId);
     expect(delivery?.nextAttemptMs).toBeLessThanOrEqual(await databaseNowMs(store.db));
@@ -56,17 +56,17 @@ onEveryEngine('a clock that was set back', (store) => {
     await acceptMany(store.db, entityId, 1);
     await setColumns(store.db, entityId, `status = 'retrying', steps = 2, attempts = 2, last_status_code = 500`);
     await setBack(store.db, entityId, TEN_MINUTES_MS);
-    expect(await bringForward(store.db, patience, 'all')).toBe(1);
+    expect(await bringForward(store.db, limits, 'all')).toBe(1);
     expect(await waitsMs(store.db, entityId)).toBeLessThanOrEqual(72_000);
     expect(await waitsMs(store.db, entityId)).toBeGreaterThan(10_000);
   });
 
-  test('leaves the patience that a receiver asked for', async () => {
+  test('leaves the wait that a receiver requested', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 1);
     await setColumns(store.db, entityId, `status = 'retrying', steps = 1, attempts = 1, last_status_code = 429`);
     await setBack(store.db, entityId, TEN_MINUTES_MS);
-    expect(await bringForward(store.db, patience, 'all')).toBe(0);
+    expect(await bringForward(store.db, limits, 'all')).toBe(0);
     expect(await waitsMs(store.db, entityId)).toBeGreaterThan(TEN_MINUTES_MS / 2);
   });
 
@@ -75,9 +75,9 @@ onEveryEngine('a clock that was set back', (store) => {
     await acceptMany(store.db, entityId, 1);
     await setBack(store.db, entityId, TEN_MINUTES_MS);
     await setColumns(store.db, entityId, `status = 'retrying', steps = 1, attempts = 1`);
-    expect(await bringForward(store.db, patience, 'first attempts')).toBe(0);
+    expect(await bringForward(store.db, limits, 'first attempts')).toBe(0);
     await setColumns(store.db, entityId, `status = 'pending', steps = 0, attempts = 0`);
-    expect(await bringForward(store.db, patience, 'first attempts')).toBe(1);
+    expect(await bringForward(store.db, limits, 'first attempts')).toBe(1);
   });
 
   test('changes nothing that is due in good time', async () => {
@@ -85,7 +85,7 @@ onEveryEngine('a clock that was set back', (store) => {
     await acceptMany(store.db, entityId, 3);
     await claim(store.db, entityId, 1);
     const before = await readDeliveries(store.db, entityId);
-    expect(await bringForward(store.db, patience, 'all')).toBe(0);
+    expect(await bringForward(store.db, limits, 'all')).toBe(0);
     expect(await readDeliveries(store.db, entityId)).toEqual(before);
   });
 });

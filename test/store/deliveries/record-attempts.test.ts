@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test';
 import type { NextState, Outcome } from '../../../src/domain/attempt.ts';
 import type { Claimed } from '../../../src/store/deliveries/claimed.ts';
 import { type AttemptRecord, recordAttempts } from '../../../src/store/deliveries/record-attempts.ts';
-import { resumeWebhook, suspendWebhook } from '../../../src/store/deliveries/states.ts';
 import { deleteWebhook } from '../../../src/store/webhooks/change.ts';
+import { resumeWebhook, suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
 import {
   acceptMany,

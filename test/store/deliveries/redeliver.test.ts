@@ -10,9 +10,9 @@ import {
   redeliver,
   startRedelivery,
 } from '../../../src/store/deliveries/redeliver.ts';
-import { suspendWebhook } from '../../../src/store/deliveries/states.ts';
 import { deleteWebhook, moveWebhook } from '../../../src/store/webhooks/change.ts';
 import { setNoticeUrl } from '../../../src/store/webhooks/health.ts';
+import { suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
 import {
   accept,

@@ -3,8 +3,8 @@ import { beforeEach, expect, test } from 'bun:test';
 import { SQL } from 'bun';
 import type { DeliveryStatus } from '../../../src/domain/attempt.ts';
 import type { Database, Queries, SqlValue } from '../../../src/store/database/database.ts';
-import { PacedBatches, REST } from '../../../src/store/database/paced-batches.ts';
-import { giveBackSpace, storeBytes } from '../../../src/store/database/sqlite/vacuum.ts';
+import { PAUSE, PacedBatches } from '../../../src/store/database/paced-batches.ts';
+import { shrinkFile, storeBytes } from '../../../src/store/database/sqlite/vacuum.ts';
 import { type Pruned, prune } from '../../../src/store/deliveries/retention.ts';
 import { acceptEvents } from '../../../src/store/events/accept.ts';
 import { listSecrets, rotateSecret } from '../../../src/store/tenants/secrets.ts';
@@ -25,7 +25,12 @@ onEveryEngine('retention of a minute', (store) => {
 
   /** By a clock of the test's own. */
   const pruneAt = (nowMs: number, dryRun = false) =>
-    prune(store.db, { olderThanMs: MINUTE_MS, pace: new PacedBatches(store.engine, REST.now), dryRun, nowMs });
+    prune(store.db, {
+      olderThanMs: MINUTE_MS,
+      batches: new PacedBatches(store.engine, PAUSE.foreground),
+      dryRun,
+      nowMs,
+    });
 
   const idsIn = async (table: string, column = 'id') => {
     const sql = `select distinct ${column} as id from ${table} where entity_id = $1 order by 1`;
@@ -82,7 +87,7 @@ onEveryEngine('retention of a minute', (store) => {
       { id: 'old', status: 'delivered', createdAtMs: hourAgoMs },
       { id: 'young', status: 'delivered', createdAtMs: Date.now() },
     );
-    await prune(store.db, { olderThanMs: 30 * MINUTE_MS, pace: new PacedBatches(store.engine, REST.now) });
+    await prune(store.db, { olderThanMs: 30 * MINUTE_MS, batches: new PacedBatches(store.engine, PAUSE.foreground) });
     expect(await idsIn('deliveries')).toEqual(['young']);
   });
 
@@ -172,9 +177,9 @@ onEveryEngine('retention of a minute', (store) => {
       { id: 'waiting', status: 'pending', createdAtMs: OLD_MS },
     );
     const plans = await plansOf(store, async (db) => {
-      const pace = new PacedBatches(store.engine, REST.now);
-      await prune(db, { olderThanMs: MINUTE_MS, pace, dryRun: true, nowMs: NOW_MS });
-      await prune(db, { olderThanMs: MINUTE_MS, pace, nowMs: NOW_MS });
+      const batches = new PacedBatches(store.engine, PAUSE.foreground);
+      await prune(db, { olderThanMs: MINUTE_MS, batches, dryRun: true, nowMs: NOW_MS });
+      await prune(db, { olderThanMs: MINUTE_MS, batches, nowMs: NOW_MS });
     });
     expect(plans.length).toBeGreaterThan(10);
     expect(
@@ -198,7 +203,7 @@ onEveryEngine('retention of a minute', (store) => {
     await fill();
     const fullBytes = await storeBytes(store.db);
     await pruneAt(NOW_MS);
-    await giveBackSpace(store.db, new PacedBatches(store.engine, REST.now));
+    await shrinkFile(store.db, new PacedBatches(store.engine, PAUSE.foreground));
     if (store.engine === 'sqlite') {
       expect(await storeBytes(store.db)).toBeLessThan(fullBytes / 4);
       return;
@@ -217,7 +222,11 @@ onEveryEngine('retention beside others', (store) => {
       { id: 'taken', status: 'delivered', createdAtMs: OLD_MS },
     ]);
     const run = () =>
-      prune(store.db, { olderThanMs: MINUTE_MS, pace: new PacedBatches(store.engine, REST.now), nowMs: NOW_MS });
+      prune(store.db, {
+        olderThanMs: MINUTE_MS,
+        batches: new PacedBatches(store.engine, PAUSE.foreground),
+        nowMs: NOW_MS,
+      });
     // SQLite has one writer, and a transaction waits for its turn there.
     if (store.engine === 'postgres') {
       const other = new SQL(store.url, { max: 1 });
@@ -264,14 +273,14 @@ onEveryEngine('retention beside others', (store) => {
     }));
     await seedAged(store.db, entityId, many);
     const stopping = new AbortController();
-    const pace = new PacedBatches(store.engine, REST.background, stopping.signal);
+    const batches = new PacedBatches(store.engine, PAUSE.background, stopping.signal);
     const onProgress = () => stopping.abort();
-    const first = await prune(store.db, { olderThanMs: MINUTE_MS, pace, nowMs: NOW_MS, onProgress });
+    const first = await prune(store.db, { olderThanMs: MINUTE_MS, batches, nowMs: NOW_MS, onProgress });
     expect(first.deliveries).toBeGreaterThan(0);
     expect(first.deliveries).toBeLessThan(1_200);
     const rest = await prune(store.db, {
       olderThanMs: MINUTE_MS,
-      pace: new PacedBatches(store.engine, REST.now),
+      batches: new PacedBatches(store.engine, PAUSE.foreground),
       nowMs: NOW_MS,
     });
     expect(first.deliveries + rest.deliveries).toBe(1_200);

@@ -1,15 +1,10 @@
 import { expect, test } from 'bun:test';
 import { destinationKey } from '../../../src/domain/destination.ts';
 import { recordAttempts } from '../../../src/store/deliveries/record-attempts.ts';
-import {
-  markFailing,
-  parkClaimed,
-  redirectClaimed,
-  resumeWebhook,
-  suspendWebhook,
-} from '../../../src/store/deliveries/states.ts';
+import { parkClaimed, redirectClaimed } from '../../../src/store/deliveries/states.ts';
 import { acceptEvents } from '../../../src/store/events/accept.ts';
 import { deleteWebhook, moveWebhook } from '../../../src/store/webhooks/change.ts';
+import { markFailing, resumeWebhook, suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
 import {
   accept,

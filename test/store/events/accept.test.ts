@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import { DomainError } from '../../../src/domain/errors.ts';
 import type { Queries } from '../../../src/store/database/database.ts';
-import { suspendWebhook } from '../../../src/store/deliveries/states.ts';
 import { acceptEvents } from '../../../src/store/events/accept.ts';
+import { suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
 import {
   accept,

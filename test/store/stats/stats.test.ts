@@ -209,8 +209,13 @@ onEveryEngine('statistics', (store) => {
     await recorder.flush();
     const left = async () => (await readStats(store.db, owner, DAY, undefined)).total.accepted;
     const pruneAt = (second: number, dryRun: boolean) => {
-      const pace = new PacedBatches(store.engine, 0);
-      return prune(store.db, { olderThanMs: 86_400_000, pace, dryRun, nowMs: (MIDNIGHT_S + 86_400 + second) * 1_000 });
+      const batches = new PacedBatches(store.engine, 0);
+      return prune(store.db, {
+        olderThanMs: 86_400_000,
+        batches,
+        dryRun,
+        nowMs: (MIDNIGHT_S + 86_400 + second) * 1_000,
+      });
     };
     await pruneAt(86_399, false);
     expect(await left()).toBe(1);

@@ -16,9 +16,9 @@ onEveryEngine('lookups of keys', (store) => {
         return Object.entries(revisions)
           .filter(([keyHash]) => params.includes(keyHash))
           .map(([keyHash, revision]) => ({
-            key_hash: keyHash,
-            id: `key_${keyHash}`,
-            entity_id: 'ent_1',
+            keyHash,
+            keyId: `key_${keyHash}`,
+            entityId: 'ent_1',
             permissions: 'webhooks:read',
             revision,
           })) as Row[];

@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from 'bun:test';
 import type { Database } from '../../../src/store/database/database.ts';
-import { resumeWebhook, suspendWebhook } from '../../../src/store/deliveries/states.ts';
 import { deleteMatching, deleteWebhook } from '../../../src/store/webhooks/change.ts';
 import { type HealthReport, readHealth, recordHealth, setNoticeUrl } from '../../../src/store/webhooks/health.ts';
+import { resumeWebhook, suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
 import {
   forgetDeliveries,

@@ -9,11 +9,11 @@ import {
 } from '../../../contract/webhook-health.ts';
 import { webhookSchema } from '../../../contract/webhooks.ts';
 import { isSuccess } from '../../../domain/attempt.ts';
-import { recordTest } from '../../../store/deliveries/single.ts';
-import { resumeWebhook } from '../../../store/deliveries/states.ts';
+import { recordTest } from '../../../store/deliveries/tests-and-alerts.ts';
 import { newId } from '../../../store/new-id.ts';
 import { readWebhook } from '../../../store/webhooks/change.ts';
 import { readHealth, readNoticeUrl, setNoticeUrl } from '../../../store/webhooks/health.ts';
+import { resumeWebhook } from '../../../store/webhooks/suspension.ts';
 import { changeBy, nowS } from '../../context.ts';
 import { ConcurrencyLimit } from '../../http/concurrency-limit.ts';
 import { cacheableJson, json, taggedResponses } from '../../http/responses.ts';

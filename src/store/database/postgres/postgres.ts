@@ -41,7 +41,7 @@ const dialect: Dialect = {
   lockWebhooks: 'for share of w',
   planAnew: ['set local plan_cache_mode = force_custom_plan'],
   findTable: 'select tablename from pg_tables where schemaname = current_schema and tablename = $1',
-  storeBytes: 'select pg_database_size(current_database()) as bytes',
+  storeBytes: 'pg_database_size(current_database())',
 };
 
 export async function openPostgres(url: string): Promise<Database> {

@@ -16,7 +16,7 @@ const dialect: Dialect = {
   // SQLite's plans do not depend on how many rows there are, as nobody counts them.
   planAnew: [],
   findTable: `select name from sqlite_master where type = 'table' and name = $1`,
-  storeBytes: 'select page_count * page_size as bytes from pragma_page_count(), pragma_page_size()',
+  storeBytes: '(select page_count * page_size from pragma_page_count(), pragma_page_size())',
 };
 
 /** Waiting inside SQLite stops the whole event loop, so it waits briefly there and the writer tries again from outside. */

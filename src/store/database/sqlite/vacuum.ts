@@ -1,27 +1,27 @@
-import type { Database, SqlInteger } from '../database.ts';
+import type { Database } from '../database.ts';
 import type { PacedBatches } from '../paced-batches.ts';
+import { readInteger } from '../sql.ts';
 
-/** How much the store takes on disk. */
-export async function storeBytes(db: Database): Promise<number> {
-  const row = await db.get<{ bytes: SqlInteger }>(db.dialect.storeBytes);
-  return Number(row?.bytes ?? 0);
+/** The size of the store on disk. */
+export function storeBytes(db: Database): Promise<number> {
+  return readInteger(db, db.dialect.storeBytes);
 }
 
 /**
- * Cuts pages that hold nothing off the SQLite file, a few at a time. PostgreSQL fills what was freed with what comes
- * next, by its autovacuum.
+ * Truncates empty pages from the SQLite file, a few at a time. On PostgreSQL, autovacuum makes freed space available to
+ * new rows.
  */
-export async function giveBackSpace(db: Database, pace: PacedBatches): Promise<void> {
+export async function shrinkFile(db: Database, batches: PacedBatches): Promise<void> {
   if (db.engine !== 'sqlite') return;
   let empty = await emptyPages(db);
   if (empty === 0) return;
-  while (empty > 0 && !pace.isStopped) {
-    const left = await pace.part(async (pages) => {
+  while (empty > 0 && !batches.isStopped) {
+    const left = await batches.run(async (pages) => {
       // `all`, since each step of this statement frees one page.
       await db.transaction((queries) => queries.all(`pragma incremental_vacuum(${pages})`));
       return emptyPages(db);
     });
-    // A file that was made without incremental auto-vacuum cannot shrink.
+    // A file that was created without incremental auto-vacuum cannot shrink.
     if (left >= empty) break;
     empty = left;
   }

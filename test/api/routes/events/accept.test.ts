@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { suspendWebhook } from '../../../../src/store/deliveries/states.ts';
+import { suspendWebhook } from '../../../../src/store/webhooks/suspension.ts';
 import { type CallOptions, call, createTenant, TEST_CHANGE, type Tenant, testApp } from '../../../support/api.ts';
 import { acceptMany, addReceiver, readDeliveries } from '../../../support/deliveries.ts';
 import { expectProblem, messagesByName } from '../../../support/problems.ts';

@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from 'bun:test';
 import type { App } from '../../../../src/api/app.ts';
 import type { Coverage, Webhook, WebhookList } from '../../../../src/contract/webhooks.ts';
 import { EVENT_KINDS } from '../../../../src/domain/event-kinds.ts';
-import { suspendWebhook } from '../../../../src/store/deliveries/states.ts';
+import { suspendWebhook } from '../../../../src/store/webhooks/suspension.ts';
 import { call, createTenant, TEST_CHANGE, type Tenant, testApp, WEBHOOKS } from '../../../support/api.ts';
 import { expectProblem, messagesByName } from '../../../support/problems.ts';
 import { onEveryEngine } from '../../../support/stores.ts';

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import { Webhook as Verifier } from 'standardwebhooks';
 import type { App } from '../../../../src/api/app.ts';
 import { healthSchema } from '../../../../src/contract/webhook-health.ts';
-import { suspendWebhook } from '../../../../src/store/deliveries/states.ts';
+import { suspendWebhook } from '../../../../src/store/webhooks/suspension.ts';
 import { call, createTenant, TEST_CHANGE, type Tenant, testApp, WEBHOOKS } from '../../../support/api.ts';
 import { listAudit, shown } from '../../../support/audit.ts';
 import { addReceiver } from '../../../support/deliveries.ts';

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'bun:test';
 import type { App } from '../../../../src/api/app.ts';
 import type { Webhook, WebhookList } from '../../../../src/contract/webhooks.ts';
-import { suspendWebhook } from '../../../../src/store/deliveries/states.ts';
+import { suspendWebhook } from '../../../../src/store/webhooks/suspension.ts';
 import { call, createTenant, TEST_CHANGE, type Tenant, testApp, WEBHOOKS } from '../../../support/api.ts';
 import { listAudit, shown } from '../../../support/audit.ts';
 import { expectProblem } from '../../../support/problems.ts';

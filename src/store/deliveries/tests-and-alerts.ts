@@ -9,7 +9,7 @@ import { readNoticeUrl } from '../webhooks/health.ts';
 import type { AttemptRecord } from './record-attempts.ts';
 import { insertAttempts } from './record-attempts.ts';
 
-/** Events with one delivery of their own, which no registration asked for: tests and notices. */
+/** Events with a single delivery that no registration matches: test requests and alerts. */
 
 type SingleEvent = {
   entityId: string;
@@ -27,7 +27,7 @@ async function insertEvent(db: Database, queries: Queries, event: SingleEvent): 
   );
 }
 
-/** A test post that was made: it ends here, whatever came of it. */
+/** Records a test request that was made: the delivery is completed, whatever the outcome. */
 export function recordTest(db: Database, webhook: Webhook, made: AttemptRecord, delivered: boolean): Promise<void> {
   const { entityId, eventId, deliveryId, body } = made.delivery;
   const { nowMs } = db.dialect;
@@ -57,7 +57,7 @@ export function recordTest(db: Database, webhook: Webhook, made: AttemptRecord, 
   });
 }
 
-/** In the transaction that suspends: whoever set a notice URL is told, by the same engine and as persistently. */
+/** In the transaction that suspends: an entity with a notice URL gets an alert, delivered like any other event. */
 export async function queueSuspendedAlert(
   db: Database,
   queries: Queries,
