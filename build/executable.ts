@@ -4,8 +4,8 @@ import { embedDashboard } from '../src/api/dashboard/embedding.ts';
 const MAIN = resolve(import.meta.dir, '../src/main.ts');
 
 /**
- * The whole of Paybell in one file that runs where there is neither Node nor Bun. `target` names another system, such as
- * `bun-linux-arm64-musl`; without it the file is for this one.
+ * Builds Paybell as one executable that needs neither Node nor Bun. `target` is the system that it runs on, such as
+ * `bun-linux-arm64-musl`; this one by default.
  */
 export async function buildExecutable(outfile: string, target?: Bun.Build.CompileTarget): Promise<void> {
   await Bun.build({
@@ -17,7 +17,7 @@ export async function buildExecutable(outfile: string, target?: Bun.Build.Compil
     compile: {
       outfile,
       ...(target === undefined ? {} : { target }),
-      // A file of another project in the folder where it is started could load code into it.
+      // A bunfig.toml in the working directory could make it load foreign code.
       autoloadBunfig: false,
     },
   });

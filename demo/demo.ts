@@ -1,66 +1,63 @@
 import { paint, printError, printLine, printTable } from '../src/cli/terminal/output.ts';
 import { Progress } from '../src/cli/terminal/progress.ts';
-import { type DemoPaybell, startPaybell } from './paybell.ts';
+import type { Paybell } from '../src/client/paybell.ts';
+import { startPaybell } from './paybell.ts';
 import { DemoReceiver } from './receiver.ts';
 
-/** `npm run demo`: a thousand events through a real Paybell to a receiver that checks each signature. */
+/** `npm run demo`: a thousand events through a real Paybell to a receiver that verifies each signature. */
 
 const EVENTS = 1_000;
-const AT_A_TIME = 32;
-/** One in so many is answered with 500 at first, so that retries are seen. */
-const REFUSE_ONE_IN = 20;
-const PATIENCE_MS = 60_000;
+const CONCURRENCY = 32;
+const FAIL_ONE_IN = 20;
+const TIME_LIMIT_MS = 60_000;
 
 const progress = new Progress();
 let secret = '';
 
 printLine(`\n  Starting ${paint('Paybell', 'bold')} on a temporary store …`);
 const paybell = await startPaybell();
-const receiver = new DemoReceiver(() => secret, REFUSE_ONE_IN);
-const good = await runDemo(paybell).catch((error) => {
+const receiver = new DemoReceiver(() => secret, FAIL_ONE_IN);
+const succeeded = await runDemo(paybell.client).catch((error) => {
   progress.clear();
   printError(error instanceof Error ? error.message : String(error));
   return false;
 });
 await paybell.stop();
 await receiver.stop();
-process.exit(good ? 0 : 1);
+process.exit(succeeded ? 0 : 1);
 
-async function runDemo({ call }: DemoPaybell): Promise<boolean> {
-  const { secrets } = await call<{ secrets: { secret: string }[] }>('GET', '/webhooks/secret');
+async function runDemo(client: Paybell): Promise<boolean> {
+  const { secrets } = await client.secrets.list();
   secret = secrets[0]?.secret ?? '';
-  const registration = { postUrl: receiver.url, networkIds: [8453], events: ['TransferFinalized'] };
-  await call('POST', '/webhooks/classic', registration);
+  await client.webhooks.register({ postUrl: receiver.url, networkIds: [8453], events: ['TransferFinalized'] });
   printLine(`  Registered ${paint(receiver.url, 'cyan')} for TransferFinalized on network 8453`);
-  printLine(`  Sending ${EVENTS} events; one in ${REFUSE_ONE_IN} is turned down at first …\n`);
+  printLine(`  Sending ${EVENTS} events; one in ${FAIL_ONE_IN} fails at its first attempt …\n`);
   const startedAtMs = performance.now();
-  const [accepted] = await Promise.all([sendEvents(call), watchArrivals()]);
+  const [accepted] = await Promise.all([sendEvents(client), waitForArrivals()]);
   const tookS = (performance.now() - startedAtMs) / 1000;
   const arrived = accepted.size === EVENTS && accepted.isSubsetOf(receiver.verified);
-  const good = arrived && receiver.badSignatures === 0;
-  report(accepted.size, tookS, good);
-  return good;
+  const isComplete = arrived && receiver.invalidSignatures === 0;
+  report(accepted.size, tookS, isComplete);
+  return isComplete;
 }
 
-/** The ids that were acknowledged. */
-async function sendEvents(call: DemoPaybell['call']): Promise<Set<string>> {
+/** The ids of the events that were accepted. */
+async function sendEvents(client: Paybell): Promise<Set<string>> {
   const accepted = new Set<string>();
   let next = 0;
   const work = async () => {
     while (next < EVENTS) {
       const number = ++next;
       const event = { event: 'TransferFinalized', networkId: 8453, transferId: `trf_${number}`, amount: '25.00' };
-      const { eventId } = await call<{ eventId: string }>('POST', '/events', event);
-      accepted.add(eventId);
+      accepted.add((await client.events.publish(event)).eventId);
     }
   };
-  await Promise.all(Array.from({ length: AT_A_TIME }, work));
+  await Promise.all(Array.from({ length: CONCURRENCY }, work));
   return accepted;
 }
 
-/** Returns when all have arrived, or when they should have. */
-async function watchArrivals(): Promise<void> {
-  const endsAtMs = performance.now() + PATIENCE_MS;
+async function waitForArrivals(): Promise<void> {
+  const endsAtMs = performance.now() + TIME_LIMIT_MS;
   while (receiver.verified.size < EVENTS && performance.now() < endsAtMs) {
     progress.show(receiver.verified.size / EVENTS, `${receiver.verified.size} of ${EVENTS} received and verified`);
     await Bun.sleep(20);
@@ -68,16 +65,19 @@ async function watchArrivals(): Promise<void> {
   progress.clear();
 }
 
-function report(accepted: number, tookS: number, good: boolean): void {
+function report(accepted: number, tookS: number, isComplete: boolean): void {
   const rows = [
     ['accepted', String(accepted)],
     ['delivered', String(receiver.arrived.size)],
     ['verified', String(receiver.verified.size)],
-    ['retried', String(receiver.refused.size)],
+    ['retried', String(receiver.failed.size)],
   ];
   printTable(['events', 'count'], rows, '');
-  const verdict = good
-    ? paint(`Every event arrived and verified, in ${tookS.toFixed(1)} s.`, 'green')
-    : paint(`Not every event arrived and verified (${receiver.badSignatures} bad signatures).`, 'red');
-  printLine(`\n  ${verdict}\n`);
+  const result = isComplete
+    ? paint(`Every event arrived and was verified, in ${tookS.toFixed(1)} s.`, 'green')
+    : paint(
+        `Some events did not arrive or were not verified (${receiver.invalidSignatures} invalid signatures).`,
+        'red',
+      );
+  printLine(`\n  ${result}\n`);
 }

@@ -1,20 +1,21 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { Paybell } from '../src/client/paybell.ts';
 
 const MAIN = resolve(import.meta.dir, '../src/main.ts');
 
-/** Waits of milliseconds in place of minutes, so that a retry can be watched. */
+/** Milliseconds instead of minutes, so that retries can be watched. */
 const RETRY_SCHEDULE = '0s,250ms,500ms,1s,2s,4s,8s';
 
-export type DemoPaybell = {
-  /** One request with the key of the first entity; throws what was answered unless that is 2xx. */
-  call: <Answer>(method: string, path: string, body?: unknown) => Promise<Answer>;
-  stop: () => Promise<void>;
+export type DemoService = {
+  /** A client with the key of the first entity. */
+  readonly client: Paybell;
+  readonly stop: () => Promise<void>;
 };
 
-/** `paybell serve` as a process of its own on an empty store, which is removed with it. */
-export async function startPaybell(): Promise<DemoPaybell> {
+/** Runs `paybell serve` as a process of its own, on an empty store that is deleted with it. */
+export async function startPaybell(): Promise<DemoService> {
   const folder = mkdtempSync(join(tmpdir(), 'paybell-demo-'));
   const child = Bun.spawn([process.execPath, MAIN, 'serve'], {
     cwd: folder,
@@ -29,23 +30,16 @@ export async function startPaybell(): Promise<DemoPaybell> {
     rmSync(folder, { recursive: true, force: true });
   };
   try {
-    const { url, headers } = await readWelcome(child.stdout);
-    const call = async <Answer>(method: string, path: string, body?: unknown): Promise<Answer> => {
-      const json = body === undefined ? {} : { body: JSON.stringify(body) };
-      const answer = await fetch(`${url}/api/v1/crypto${path}`, { method, headers, ...json });
-      if (!answer.ok) throw new Error(`${method} ${path} was answered with ${answer.status}: ${await answer.text()}`);
-      return (await answer.json()) as Answer;
-    };
-    return { call, stop };
+    return { client: new Paybell(await readWelcome(child.stdout)), stop };
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-type Welcome = { url: string; headers: Record<string, string> };
+type Welcome = { url: string; entityId: string; apiKey: string };
 
-/** What a person would copy from the terminal on the first start; what follows is read too, or the pipe would fill. */
+/** Reads what the first start prints. The rest is read too, because a full pipe would block the process. */
 function readWelcome(stdout: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<Welcome> {
   const welcome = Promise.withResolvers<Welcome>();
   const read = async () => {
@@ -57,12 +51,9 @@ function readWelcome(stdout: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<W
         (line) => line.exec(text)?.[1],
       );
       if (url === undefined || entityId === undefined || apiKey === undefined) continue;
-      welcome.resolve({
-        url,
-        headers: { 'api-key': apiKey, 'entity-id': entityId, 'content-type': 'application/json' },
-      });
+      welcome.resolve({ url, entityId, apiKey });
     }
-    welcome.reject(new Error(`Paybell ended before it listened: ${text}`));
+    welcome.reject(new Error(`Paybell exited before it listened: ${text}`));
   };
   read().catch(welcome.reject);
   return welcome.promise;

@@ -1,17 +1,17 @@
 import express, { type ErrorRequestHandler } from 'express';
 import { type PaybellEvent, VerificationError, verify } from 'paybell/verify';
 
-/** A receiver on Express. `PAYBELL_SECRETS` holds the secrets in force, with a space between them. */
+/** A receiver with Express. `PAYBELL_SECRETS` has the active secrets, separated by spaces. */
 
 const secrets = (process.env.PAYBELL_SECRETS ?? '').split(' ');
 
-/** In a real receiver: a unique column, written in the transaction that acts on the event. */
+/** In production, use a unique column, written in the same transaction as the effects of the event. */
 const handled = new Set<string>();
 
 const app = express();
 
-// The bytes as they came, for this path alone. `express.json()` must not run before it: what is parsed and written
-// again is no longer what was signed.
+// Keeps the raw bytes for this path. `express.json()` must not run before it: a body that was parsed and serialized
+// again is not what was signed.
 app.post('/hooks/paybell', express.raw({ type: 'application/json', limit: '256kb' }), async (request, response) => {
   const event = await verify(request.body, request.headers, secrets);
   const id = request.get('webhook-id') ?? '';
@@ -20,15 +20,15 @@ app.post('/hooks/paybell', express.raw({ type: 'application/json', limit: '256kb
   response.sendStatus(204);
 });
 
-const refuse: ErrorRequestHandler = (error, _request, response, next) => {
+const respondToError: ErrorRequestHandler = (error, _request, response, next) => {
   if (!(error instanceof VerificationError)) return next(error);
   response.status(error.status).send(error.reason);
 };
-app.use(refuse);
+app.use(respondToError);
 
 function handle(event: PaybellEvent): void {
   if (event.event === 'TransferFinalized') console.log(`paid: ${event.amount} ${event.currency}`);
-  else console.log(`seen: ${event.event}`);
+  else console.log(`received: ${event.event}`);
 }
 
 const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => {

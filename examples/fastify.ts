@@ -1,17 +1,17 @@
 import fastify from 'fastify';
 import { type PaybellEvent, VerificationError, verify } from 'paybell/verify';
 
-/** A receiver on Fastify. `PAYBELL_SECRETS` holds the secrets in force, with a space between them. */
+/** A receiver with Fastify. `PAYBELL_SECRETS` has the active secrets, separated by spaces. */
 
 const secrets = (process.env.PAYBELL_SECRETS ?? '').split(' ');
 
-/** In a real receiver: a unique column, written in the transaction that acts on the event. */
+/** In production, use a unique column, written in the same transaction as the effects of the event. */
 const handled = new Set<string>();
 
 const app = fastify();
 
 app.register((hooks, _options, ready) => {
-  // Fastify parses JSON by itself. Within this plugin, and nowhere else, the body stays the bytes that came.
+  // Fastify parses JSON by default. In this plugin, and only here, the body stays the raw bytes.
   hooks.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
 
   hooks.post<{ Body: Buffer }>('/hooks/paybell', async (request, reply) => {
@@ -31,7 +31,7 @@ app.setErrorHandler((error, _request, reply) => {
 
 function handle(event: PaybellEvent): void {
   if (event.event === 'TransferFinalized') console.log(`paid: ${event.amount} ${event.currency}`);
-  else console.log(`seen: ${event.event}`);
+  else console.log(`received: ${event.event}`);
 }
 
 await app.listen({ port: Number(process.env.PORT ?? 3000), host: '127.0.0.1' });

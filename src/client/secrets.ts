@@ -13,7 +13,7 @@ export class Secrets {
     this.#transport = transport;
   }
 
-  /** The signing secrets in force, newest first, and the public key. */
+  /** The active signing secrets, newest first, and the public key. */
   list(options?: CallOptions): Promise<SecretList> {
     return this.#transport.call({ method: 'GET', path: '/webhooks/secret' }, options);
   }

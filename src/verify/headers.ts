@@ -1,32 +1,37 @@
 import { VerificationError } from './verification-error.ts';
 
-/** As `fetch` gives them (`Headers`) or as Node does (a plain object). */
+/** `Headers`, as in `fetch`, or a plain object, as in Node. */
 export type ReceivedHeaders =
   | { get(name: string): string | null }
   | Readonly<Record<string, string | readonly string[] | undefined>>;
 
-export type SignatureHeaders = { readonly id: string; readonly timestamp: string; readonly listed: readonly string[] };
+export type SignatureHeaders = {
+  readonly id: string;
+  readonly timestamp: string;
+  readonly signatures: readonly string[];
+};
 
-/** Far more than any rotation lists, and few enough that a forged header cannot buy much work. */
+/** More than any rotation lists, and few enough to limit the work that a forged header causes. */
 const MAX_SIGNATURES = 32;
 
 export function readHeaders(headers: ReceivedHeaders): SignatureHeaders {
   const id = required(headers, 'webhook-id');
   const timestamp = required(headers, 'webhook-timestamp');
-  const listed = required(headers, 'webhook-signature').split(' ');
-  // With dots allowed, the end of an id could be read as a timestamp, and two messages would share a signature.
-  if (id.includes('.')) throw new VerificationError('malformed_header', 'webhook-id has a dot');
-  if (!/^\d{1,15}$/.test(timestamp)) throw new VerificationError('malformed_header', 'webhook-timestamp is no number');
-  if (listed.length > MAX_SIGNATURES) {
-    throw new VerificationError('malformed_header', `webhook-signature lists more than ${MAX_SIGNATURES}`);
+  const signatures = required(headers, 'webhook-signature').split(' ');
+  // An id with a dot could end in something that reads as a timestamp: two messages would share a signature.
+  if (id.includes('.')) throw new VerificationError('malformed_header', 'webhook-id contains a dot');
+  if (!/^\d{1,15}$/.test(timestamp))
+    throw new VerificationError('malformed_header', 'webhook-timestamp is not a number');
+  if (signatures.length > MAX_SIGNATURES) {
+    throw new VerificationError('malformed_header', `webhook-signature has more than ${MAX_SIGNATURES} signatures`);
   }
-  return { id, timestamp, listed };
+  return { id, timestamp, signatures };
 }
 
 function required(headers: ReceivedHeaders, name: string): string {
   const value = find(headers, name);
   if (value === undefined || value === null || value === '') throw new VerificationError('missing_header', name);
-  if (typeof value !== 'string') throw new VerificationError('malformed_header', `${name} came more than once`);
+  if (typeof value !== 'string') throw new VerificationError('malformed_header', `${name} occurs more than once`);
   return value;
 }
 

@@ -2,7 +2,7 @@ import { VerificationError } from './verification-error.ts';
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** A key that checks one scheme of Standard Webhooks. */
+/** A key for one signature scheme of Standard Webhooks. */
 export type VerifyingKey = {
   readonly scheme: 'v1' | 'v1a';
   readonly isSignature: (signature: Bytes, signed: Bytes) => Promise<boolean>;
@@ -14,14 +14,15 @@ const SECRET_MIN_BYTES = 24;
 const SECRET_MAX_BYTES = 64;
 const PUBLIC_KEY_BYTES = 32;
 
-/** A `whsec_` secret checks `v1`, a `whpk_` public key `v1a`. */
+/** A `whsec_` secret verifies scheme `v1`, a `whpk_` public key scheme `v1a`. */
 export async function importKey(text: string): Promise<VerifyingKey> {
   const isPublic = text.startsWith(PUBLIC_KEY_PREFIX);
   const bytes = decodeKey(text, isPublic ? PUBLIC_KEY_PREFIX : SECRET_PREFIX);
   const [min, max] = isPublic ? [PUBLIC_KEY_BYTES, PUBLIC_KEY_BYTES] : [SECRET_MIN_BYTES, SECRET_MAX_BYTES];
-  // By length, since an empty secret decodes well and would check with a key that everyone knows.
-  if (bytes.length < min || bytes.length > max)
+  // An empty secret is valid base64, and anyone could sign with it.
+  if (bytes.length < min || bytes.length > max) {
     throw new VerificationError('malformed_key', `it has ${bytes.length} bytes`);
+  }
   return isPublic ? importPublicKey(bytes) : importSecret(bytes);
 }
 
@@ -46,12 +47,12 @@ async function importPublicKey(bytes: Bytes): Promise<VerifyingKey> {
 
 function decodeKey(text: string, prefix: string): Bytes {
   const bytes = text.startsWith(prefix) ? decodeBase64(text.slice(prefix.length)) : null;
-  // The text is a secret, so the message must not repeat it.
+  // The text may be a secret, so the message must not contain it.
   if (bytes === null) throw new VerificationError('malformed_key');
   return bytes;
 }
 
-/** Strict: two texts must never stand for one key or one signature. */
+/** Strict, so that no two texts decode to the same key or signature. */
 export function decodeBase64(text: string): Bytes | null {
   try {
     const binary = atob(text);

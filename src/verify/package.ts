@@ -1,4 +1,4 @@
-/** What `paybell/verify` shows. */
+/** The exports of `paybell/verify`. */
 
 export type {
   AgreementCancelled,
@@ -12,6 +12,6 @@ export type {
 } from '../contract/event-payloads.ts';
 export type { EventsByKind, PaybellEvent } from './events.ts';
 export type { ReceivedHeaders } from './headers.ts';
-// biome-ignore lint/performance/noBarrelFile: a package has one front door
+// biome-ignore lint/performance/noBarrelFile: a package has one entry point
 export { VerificationError, type VerificationFault } from './verification-error.ts';
 export { type RawBody, type VerifyOptions, verify } from './verify.ts';

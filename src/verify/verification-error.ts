@@ -1,27 +1,30 @@
-/** Why a post was not taken, each with what it means for whoever has to mend it. */
+/** Why a request was not verified: the status to respond with, and a text that says how to fix it. */
 export const VERIFICATION_FAULTS = {
-  parsed_body: { status: 500, text: 'the body was parsed already; give the raw text or bytes as they came' },
+  parsed_body: { status: 500, text: 'the body was parsed already; pass the raw text or bytes' },
   malformed_key: { status: 500, text: 'a key is neither whsec_ with 24 to 64 bytes nor whpk_ with 32 bytes in base64' },
   unsupported: { status: 500, text: 'this runtime cannot check Ed25519 signatures; verify with a whsec_ secret' },
   missing_header: { status: 400, text: 'a header is missing' },
   malformed_header: { status: 400, text: 'a header is malformed' },
-  too_old: { status: 401, text: 'the timestamp is too old: a replay, or the clock of this machine is fast' },
+  too_old: {
+    status: 401,
+    text: 'the timestamp is too old: the request is a replay, or the clock of this machine is fast',
+  },
   too_new: { status: 401, text: 'the timestamp is in the future: the clock of this machine is slow' },
-  no_common_scheme: { status: 401, text: 'the signature is of a kind that the given keys cannot check' },
+  no_common_scheme: { status: 401, text: 'the signature has a scheme that the given keys cannot check' },
   no_match: {
     status: 401,
-    text: 'no signature matches: the secret is another one, or the body is not the bytes that were signed',
+    text: 'no signature matches: the secret is a different one, or the body is not the bytes that were signed',
   },
-  not_an_event: { status: 400, text: 'the signature is right, but the body is not a JSON object with an event' },
+  not_an_event: { status: 400, text: 'the signature is valid, but the body is not a JSON object with an event' },
 } as const;
 
 export type VerificationFault = keyof typeof VERIFICATION_FAULTS;
 
-/** The post was not verified; `reason` says why to programs and the message to people. It never holds a secret. */
+/** The request was not verified. `reason` is for programs, the message for people; neither contains a secret. */
 export class VerificationError extends Error {
   override readonly name = 'VerificationError';
   readonly reason: VerificationFault;
-  /** What a receiver should answer: 500 where the fault is its own, so that the post comes again once it is mended. */
+  /** The status to respond with. It is 500 where the receiver is at fault, so that the request is retried after a fix. */
   readonly status: 400 | 401 | 500;
 
   constructor(reason: VerificationFault, detail = '', options?: ErrorOptions) {

@@ -3,21 +3,21 @@ import { type ReceivedHeaders, readHeaders, type SignatureHeaders } from './head
 import { decodeBase64, importKey, type VerifyingKey } from './keys.ts';
 import { VerificationError } from './verification-error.ts';
 
-/** As it came: not parsed, and not written again from what was parsed. */
+/** The bytes as received: not parsed, and not serialized again. */
 export type RawBody = string | Uint8Array | ArrayBuffer;
 
 export type VerifyOptions = {
-  /** How far the timestamp may be from this machine's clock. */
+  /** How far the timestamp may differ from the clock of this machine; 300 s by default. */
   readonly toleranceS?: number;
-  /** The clock, in Unix seconds; for tests. */
+  /** The current time in Unix seconds, for tests. */
   readonly nowS?: number;
 };
 
 const DEFAULT_TOLERANCE_S = 300;
 
 /**
- * The event that a post carries, if it was signed with one of the keys, lately; otherwise a VerificationError that says
- * what is wrong. Keys are `whsec_` secrets, as many as are in force, or the `whpk_` public key.
+ * Returns the event of a request, or throws a VerificationError unless it was signed recently with one of the keys:
+ * the active `whsec_` secrets, or the `whpk_` public key.
  */
 export async function verify(
   rawBody: RawBody,
@@ -27,21 +27,19 @@ export async function verify(
 ): Promise<PaybellEvent> {
   const body = bytesOf(rawBody);
   const imported = await Promise.all((typeof keys === 'string' ? [keys] : keys).map(importKey));
-  if (imported.length === 0) throw new VerificationError('malformed_key', 'there is none');
+  if (imported.length === 0) throw new VerificationError('malformed_key', 'no key was given');
   const received = readHeaders(headers);
   requireFresh(received.timestamp, options);
   await requireMatch(received, signedBytes(received, body), imported);
-  return eventIn(body);
+  return parseEvent(body);
 }
 
-/** The commonest mistake is to hand over what a framework has parsed: it deserves words of its own. */
-function bytesOf(rawBody: unknown): Uint8Array<ArrayBuffer> {
+/** Passing a body that the framework has parsed is the most common mistake, so it has an error of its own. */
+function bytesOf(rawBody: unknown): Uint8Array {
   if (typeof rawBody === 'string') return new TextEncoder().encode(rawBody);
   if (rawBody instanceof ArrayBuffer) return new Uint8Array(rawBody);
-  if (ArrayBuffer.isView(rawBody)) {
-    return new Uint8Array(rawBody.buffer, rawBody.byteOffset, rawBody.byteLength) as Uint8Array<ArrayBuffer>;
-  }
-  throw new VerificationError('parsed_body', `it is ${rawBody === null ? 'null' : `of type ${typeof rawBody}`}`);
+  if (ArrayBuffer.isView(rawBody)) return new Uint8Array(rawBody.buffer, rawBody.byteOffset, rawBody.byteLength);
+  throw new VerificationError('parsed_body', `got ${rawBody === null ? 'null' : typeof rawBody}`);
 }
 
 function requireFresh(
@@ -49,23 +47,23 @@ function requireFresh(
   { toleranceS = DEFAULT_TOLERANCE_S, nowS = Date.now() / 1000 }: VerifyOptions,
 ) {
   const ageS = Math.floor(nowS) - Number(timestamp);
-  if (ageS > toleranceS) throw new VerificationError('too_old', `${ageS} s, ${toleranceS} s are allowed`);
-  if (ageS < -toleranceS) throw new VerificationError('too_new', `${-ageS} s, ${toleranceS} s are allowed`);
+  if (ageS > toleranceS) throw new VerificationError('too_old', `${ageS} s old, ${toleranceS} s allowed`);
+  if (ageS < -toleranceS) throw new VerificationError('too_new', `${-ageS} s ahead, ${toleranceS} s allowed`);
 }
 
 async function requireMatch(
-  { listed }: SignatureHeaders,
+  headers: SignatureHeaders,
   signed: Uint8Array<ArrayBuffer>,
   keys: readonly VerifyingKey[],
 ): Promise<void> {
-  const signatures = listed.map(parseSignature);
+  const signatures = headers.signatures.map(parseSignature);
   const pairs = keys.flatMap((key) =>
     signatures.filter(({ scheme }) => scheme === key.scheme).map(({ bytes }) => ({ key, bytes })),
   );
   if (pairs.length === 0) {
-    const given = [...new Set(signatures.map(({ scheme }) => scheme))].join(', ');
-    const known = [...new Set(keys.map(({ scheme }) => scheme))].join(', ');
-    throw new VerificationError('no_common_scheme', `it is ${given}; the keys check ${known}`);
+    const used = [...new Set(signatures.map(({ scheme }) => scheme))].join(', ');
+    const checked = [...new Set(keys.map(({ scheme }) => scheme))].join(', ');
+    throw new VerificationError('no_common_scheme', `it is ${used}; the keys check ${checked}`);
   }
   for (const { key, bytes } of pairs) {
     if (bytes !== null && (await key.isSignature(bytes, signed))) return;
@@ -74,7 +72,7 @@ async function requireMatch(
 }
 
 function parseSignature(text: string): { scheme: string; bytes: Uint8Array<ArrayBuffer> | null } {
-  const [, scheme = 'of no known form', value = ''] = /^(v\d[a-z]?),(.+)$/.exec(text) ?? [];
+  const [, scheme = 'of an unknown form', value = ''] = /^(v\d[a-z]?),(.+)$/.exec(text) ?? [];
   return { scheme, bytes: decodeBase64(value) };
 }
 
@@ -86,15 +84,18 @@ function signedBytes({ id, timestamp }: SignatureHeaders, body: Uint8Array): Uin
   return bytes;
 }
 
-function eventIn(body: Uint8Array): PaybellEvent {
-  const parsed = parse(new TextDecoder().decode(body));
-  if (typeof parsed !== 'object' || parsed === null || !('event' in parsed) || typeof parsed.event !== 'string') {
-    throw new VerificationError('not_an_event');
-  }
-  return parsed as PaybellEvent;
+function parseEvent(body: Uint8Array): PaybellEvent {
+  const parsed = parseJson(new TextDecoder().decode(body));
+  if (!isEvent(parsed)) throw new VerificationError('not_an_event');
+  return parsed;
 }
 
-function parse(text: string): unknown {
+/** Checks only the kind: the sender has signed the payload, so its fields are trusted. */
+function isEvent(value: unknown): value is PaybellEvent {
+  return typeof value === 'object' && value !== null && 'event' in value && typeof value.event === 'string';
+}
+
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {

@@ -76,3 +76,14 @@ describe('the executable, with neither Node nor Bun on its PATH', () => {
     expect(served.stdout()).not.toContain('of another project');
   });
 });
+
+test('a target that does not exist is rejected before anything is built', async () => {
+  const main = join(import.meta.dir, '../../build/main.ts');
+  const build = Bun.spawn([process.execPath, main, 'bun-nowhere'], { cwd: folder, stdout: 'pipe', stderr: 'pipe' });
+  const [stdout, stderr, exitCode] = await Promise.all([build.stdout.text(), build.stderr.text(), build.exited]);
+  expect({ exitCode, stdout, stderr }).toEqual({
+    exitCode: 2,
+    stdout: '',
+    stderr: 'error: bun-nowhere is not a target; give one such as bun-linux-arm64\n',
+  });
+});

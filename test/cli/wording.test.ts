@@ -133,7 +133,7 @@ describe('a misspelt setting', () => {
       DATBASE_URL: 'sqlite:./elsewhere.db',
     });
     expect(exitCode).toBe(0);
-    expect(stderr).toBe('warning DATBASE_URL is not a setting and is ignored; did you mean DATABASE_URL?\n');
+    expect(stderr).toBe('warning: DATBASE_URL is not a setting and is ignored; did you mean DATABASE_URL?\n');
     expect(JSON.parse(stdout)).toHaveProperty('entityId');
   });
 

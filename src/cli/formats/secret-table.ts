@@ -17,7 +17,7 @@ export function printSecrets(list: SecretList, json: boolean, rotateCommand: str
       showDate(dateCreated),
       showDate(dateExpires),
     ]),
-    `No secrets in force. Create one: ${rotateCommand}`,
+    `No active secrets. Create one: ${rotateCommand}`,
   );
   printLine();
   printLine(`public key  ${list.publicKey}`);

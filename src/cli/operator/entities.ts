@@ -8,7 +8,7 @@ import { printJson, printLine, printTable, printTotal, showDate } from '../termi
 import { changeByCommandLine, withStore } from './session.ts';
 
 export function addEntities(program: Command): void {
-  const entities = program.command('entities').description('tenants: every webhook, event and key belongs to one');
+  const entities = program.command('entities').description('tenants: each webhook, event and key belongs to one');
   entities
     .command('create')
     .description('create an entity and its first key')

@@ -1,6 +1,6 @@
 import { SETTING_NAMES } from '../../config.ts';
 import { nearest } from '../../contract/parse-input.ts';
-import { paint } from '../terminal/output.ts';
+import { printWarning } from '../terminal/output.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -20,7 +20,6 @@ export function misspeltSettings(environment: Environment): { name: string; mean
 /** Warns before the settings are used, because the command may be about to work on the wrong store. */
 export function warnOfMisspeltSettings(environment: Environment): void {
   for (const { name, meant } of misspeltSettings(environment)) {
-    const warning = paint('warning', 'yellow', process.stderr);
-    process.stderr.write(`${warning} ${name} is not a setting and is ignored; did you mean ${meant}?\n`);
+    printWarning(`${name} is not a setting and is ignored; did you mean ${meant}?`);
   }
 }

@@ -34,7 +34,7 @@ const NETWORK = wholeNumber(0, MAX_NETWORK_ID, 'Give the id of a network such as
 export function addPlay(program: Command): void {
   const play = program
     .command('play')
-    .description('send the events of a whole agreement in order, as one of several scenarios')
+    .description('play a scenario: send the events of a whole agreement in order')
     .addArgument(new Argument('<scenario>', 'scenario to play').choices(SCENARIO_NAMES))
     .option('--speed <times>', 'how many times faster than real time', SPEED, DEFAULT_SPEED)
     .option('--periods <n>', 'number of months', wholeNumber(1, 120), 3)

@@ -9,7 +9,7 @@ const ROTATE = `${PAYBELL} secrets rotate`;
 
 export function addSecrets(program: Command): void {
   const secrets = program.command('secrets').description('secrets that sign the requests to webhooks');
-  const show = secrets.command('show').description('show the secrets in force, newest first');
+  const show = secrets.command('show').description('show the active secrets, newest first');
   addServerOptions(show, ['secrets show --json'], OPERATOR_NOTE).action(showSecrets);
   const rotate = secrets
     .command('rotate')

@@ -40,7 +40,7 @@ function explainListenError(error: unknown, target: ListenTarget, address: strin
   const { host, port, hostSetting, portSetting } = target;
   switch (codeOf(error)) {
     case 'EADDRINUSE':
-      return new CommandError(`port ${port} on ${host} is in use; set ${portSetting} to another one`);
+      return new CommandError(`port ${port} on ${host} is in use; set ${portSetting} to another port`);
     case 'EADDRNOTAVAIL': {
       const which = host === address ? `${host} is` : `${host} resolves to ${address}, which is`;
       return new CommandError(`${hostSetting} ${which} not an address of this machine; ${howToSetHost(target)}`);
@@ -57,7 +57,7 @@ function explainListenError(error: unknown, target: ListenTarget, address: strin
 }
 
 function howToSetHost({ hostSetting }: ListenTarget): string {
-  return `set ${hostSetting} to 127.0.0.1, to 0.0.0.0 for every interface, or to another address of this machine`;
+  return `set ${hostSetting} to 127.0.0.1, or to 0.0.0.0 for every interface`;
 }
 
 function codeOf(error: unknown): string {

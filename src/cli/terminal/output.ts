@@ -11,8 +11,13 @@ export function printLine(text = ''): void {
   process.stdout.write(`${text}\n`);
 }
 
+/** In the form that Commander prints its own errors. */
 export function printError(text: string): void {
-  process.stderr.write(`${paint('error', 'red', process.stderr)} ${text}\n`);
+  process.stderr.write(`${paint('error:', 'red', process.stderr)} ${text}\n`);
+}
+
+export function printWarning(text: string): void {
+  process.stderr.write(`${paint('warning:', 'yellow', process.stderr)} ${text}\n`);
 }
 
 /** Text from elsewhere may hold control sequences, which must not reach the terminal. */

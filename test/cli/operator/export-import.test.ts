@@ -179,7 +179,7 @@ onEveryEngine('export and import', (store) => {
   test('an unknown entity fails, and a wrong format or header is told apart from a refused line', async () => {
     expect(await importInto('ent_none', '')).toMatchObject({
       exitCode: 1,
-      stderr: 'error there is no entity ent_none\n',
+      stderr: 'error: there is no entity ent_none\n',
     });
     expect((await paybell(['export', '--entity', 'ent_none'])).exitCode).toBe(1);
     expect((await importInto(entityId, '', '--format', 'xml')).exitCode).toBe(2);

@@ -41,7 +41,7 @@ onEveryEngine('paybell store secrets', (store) => {
 
   test('an unknown entity fails', async () => {
     const { exitCode, stderr } = await withKey(TEST_SECRET_KEY)(['store', 'secrets', 'rotate', '--entity', 'ent_none']);
-    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: 'error there is no entity ent_none\n' });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: 'error: there is no entity ent_none\n' });
   });
 
   test('neither an api key nor a signing secret is in clear in the storage', async () => {

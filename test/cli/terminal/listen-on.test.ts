@@ -61,7 +61,7 @@ describe('listening on a host', () => {
     const attempt = listenOn(target, (hostname) =>
       Bun.serve({ hostname, port: target.port, reusePort: false, fetch: () => new Response() }),
     );
-    expect(await messageOf(attempt)).toBe(`port ${other.port} on 127.0.0.1 is in use; set --port to another one`);
+    expect(await messageOf(attempt)).toBe(`port ${other.port} on 127.0.0.1 is in use; set --port to another port`);
     await other.stop(true);
   });
 

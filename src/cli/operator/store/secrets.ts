@@ -19,7 +19,7 @@ export function addStoreSecrets(store: Command): void {
   const secrets = store.command('secrets').description('secrets that sign the requests of an entity');
   secrets
     .command('show')
-    .description('show the secrets in force, newest first')
+    .description('show the active secrets, newest first')
     .requiredOption('--entity <id>', 'entity whose secrets to show')
     .option('--json', 'print JSON')
     .action(show);

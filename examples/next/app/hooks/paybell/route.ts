@@ -1,17 +1,17 @@
 import { type PaybellEvent, VerificationError, verify } from 'paybell/verify';
 
 /**
- * A receiver in the app router of Next: POST /hooks/paybell. `PAYBELL_SECRETS` holds the secrets in force, with a space
- * between them.
+ * A receiver in the app router of Next.js: POST /hooks/paybell. `PAYBELL_SECRETS` has the active secrets, separated by
+ * spaces.
  */
 
-/** In a real receiver: a unique column, written in the transaction that acts on the event. */
+/** In production, use a unique column, written in the same transaction as the effects of the event. */
 const handled = new Set<string>();
 
 export async function POST(request: Request): Promise<Response> {
   const secrets = (process.env.PAYBELL_SECRETS ?? '').split(' ');
   try {
-    // The bytes as they came: `request.json()` would parse them, and what is written again is no longer what was signed.
+    // The raw bytes: `request.json()` would parse them, and a body that is serialized again is not what was signed.
     const event = await verify(await request.arrayBuffer(), request.headers, secrets);
     const id = request.headers.get('webhook-id') ?? '';
     if (!handled.has(id)) handle(event);
@@ -25,5 +25,5 @@ export async function POST(request: Request): Promise<Response> {
 
 function handle(event: PaybellEvent): void {
   if (event.event === 'TransferFinalized') console.log(`paid: ${event.amount} ${event.currency}`);
-  else console.log(`seen: ${event.event}`);
+  else console.log(`received: ${event.event}`);
 }

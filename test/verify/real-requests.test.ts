@@ -1,20 +1,19 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { Paybell } from '../../src/client/paybell.ts';
-import { sampleEvent } from '../../src/contract/event-samples.ts';
+import { sampleOf } from '../../src/contract/event-samples.ts';
 import { EVENT_KINDS } from '../../src/domain/event-kinds.ts';
-import type { PaybellEvent } from '../../src/verify/events.ts';
 import { verify } from '../../src/verify/verify.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { onEveryEngine } from '../support/stores.ts';
 import { until } from '../support/until.ts';
 
-type Post = { path: string; body: ArrayBuffer; headers: Headers };
+type Received = { path: string; body: ArrayBuffer; headers: Headers };
 
-onEveryEngine('what the service really posts', (store) => {
+onEveryEngine('what the service really sends', (store) => {
   let service: TestService;
   let client: Paybell;
   let receiver: Bun.Server<undefined>;
-  const posts: Post[] = [];
+  const received: Received[] = [];
 
   beforeAll(async () => {
     receiver = Bun.serve({
@@ -22,7 +21,7 @@ onEveryEngine('what the service really posts', (store) => {
       hostname: '127.0.0.1',
       async fetch(request) {
         const { pathname } = new URL(request.url);
-        posts.push({ path: pathname, body: await request.arrayBuffer(), headers: request.headers });
+        received.push({ path: pathname, body: await request.arrayBuffer(), headers: request.headers });
         return new Response(null, { status: pathname === '/gone' ? 410 : 204 });
       },
     });
@@ -35,8 +34,8 @@ onEveryEngine('what the service really posts', (store) => {
   });
 
   const arrived = async (path: string, count: number) => {
-    const there = () => posts.filter((post) => post.path === path);
-    await until(`${count} posts came to ${path}`, () => there().length >= count);
+    const there = () => received.filter((request) => request.path === path);
+    await until(`${count} requests came to ${path}`, () => there().length >= count);
     return there();
   };
 
@@ -45,37 +44,37 @@ onEveryEngine('what the service really posts', (store) => {
     const { secrets, publicKey } = await client.secrets.rotate();
     await client.webhooks.register({ postUrl: `${receiver.url}one`, networkIds: [1], events: ['LatePayment'] });
     await client.events.publish({ event: 'LatePayment', networkId: 1 });
-    const [post] = await arrived('/one', 1);
+    const [request] = await arrived('/one', 1);
     for (const key of [secrets[0]?.secret, old?.secret, publicKey]) {
-      expect((await verify(post?.body ?? '', post?.headers ?? {}, key ?? '')).event).toBe('LatePayment');
+      expect((await verify(request?.body ?? '', request?.headers ?? {}, key ?? '')).event).toBe('LatePayment');
     }
   });
 
   test('has the payload of each of the seven kinds as it was published', async () => {
     const nowS = Math.floor(Date.now() / 1000);
-    const samples = EVENT_KINDS.map((event) => sampleEvent(event, 2, `evt-${event}`, nowS));
+    const samples = EVENT_KINDS.map((event) => sampleOf(event, 2, `evt-${event}`, nowS));
     await client.webhooks.register({ postUrl: `${receiver.url}all`, networkIds: [2] });
-    await client.events.publishBatch(samples as ((typeof samples)[number] & { event: string; networkId: number })[]);
+    await client.events.publishBatch(samples);
     const { publicKey } = await client.secrets.list();
-    const came = await Promise.all(
+    const events = await Promise.all(
       (await arrived('/all', 7)).map(({ body, headers }) => verify(body, headers, publicKey)),
     );
-    const byKind = (events: readonly unknown[]) =>
-      Object.fromEntries((events as PaybellEvent[]).map((event) => [event.event, event]));
-    expect(byKind(came)).toEqual(byKind(samples));
+    const byKind = (events: readonly { event: string }[]) =>
+      Object.fromEntries(events.map((event) => [event.event, event]));
+    expect(byKind(events)).toEqual(byKind(samples));
   });
 
-  test('tells of a webhook that was taken out of service with the fields of its type', async () => {
-    await client.webhooks.setNoticeUrl(`${receiver.url}notices`);
+  test('alerts that a webhook was suspended with the fields of its type', async () => {
+    await client.webhooks.setNoticeUrl(`${receiver.url}alerts`);
     const { webhooks } = await client.webhooks.register({
       postUrl: `${receiver.url}gone`,
       networkIds: [3],
       events: ['LatePayment'],
     });
     await client.events.publish({ event: 'LatePayment', networkId: 3 });
-    const [notice] = await arrived('/notices', 1);
+    const [alert] = await arrived('/alerts', 1);
     const { publicKey } = await client.secrets.list();
-    const event = await verify(notice?.body ?? '', notice?.headers ?? {}, publicKey);
+    const event = await verify(alert?.body ?? '', alert?.headers ?? {}, publicKey);
     if (event.event !== 'webhook.suspended') throw new Error(`it is ${event.event}`);
     const { dateCreated: _, ...webhook } = webhooks[0] ?? {};
     expect([event.reason, event.webhook as object]).toEqual(['gone', webhook]);
