@@ -49,7 +49,7 @@ const EXPECTATIONS: Readonly<Record<string, (outcome: Outcome) => Promise<void>>
     expect(printed.at(-1)).toBe('401\n');
   },
   'docs/client.md': async ({ reader, printed }) => {
-    expect(printed.join('')).toMatch(/8453 TransferFinalized http:.*\naccepted evt_[0-9a-f]{32}, on its way to 1\n/);
+    expect(printed.join('')).toMatch(/8453 TransferFinalized http:.*\naccepted evt_[0-9a-f]{32} for 1 webhooks\n/);
     await until('the receiver has verified the event', () =>
       reader.outputOf('receiver.mjs').includes('verified: 25.00 USDC'),
     );
