@@ -4,7 +4,7 @@ const FIRST_WAIT_MS = 250;
 /** A service that asks for a longer wait gets no retry: the caller decides what to do in the meantime. */
 const MAX_WAIT_MS = 30_000;
 
-/** A proxy answers with these when it lost the service's response, so the request may have been processed. */
+/** A proxy responds with these when it lost the service's response, so the request may have been processed. */
 const LOST_RESPONSE_STATUSES = [502, 503, 504];
 
 /**

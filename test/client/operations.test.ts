@@ -47,11 +47,11 @@ onEveryEngine('every method of the client', (store) => {
     expect(made.totalResults).toBe(2);
     const [first] = made.webhooks;
     const webhookId = first?.webhookId ?? '';
-    expect(await webhooks.get(webhookId)).toEqual(first as never);
+    expect<unknown>(await webhooks.get(webhookId)).toEqual(first);
     expect((await webhooks.list({ networkId: 1, sortBy: 'postUrl', sortDir: 'asc', limit: 5 })).totalResults).toBe(1);
     expect(await webhooks.sendTest(webhookId)).toMatchObject({ delivered: true, statusCode: 200, response: 'taken' });
     expect(await webhooks.health(webhookId)).toMatchObject({ webhookId, state: 'active' });
-    expect(await webhooks.resume(webhookId)).toEqual(first as never);
+    expect<unknown>(await webhooks.resume(webhookId)).toEqual(first);
     const { networks } = await webhooks.coverage();
     expect(networks.find(({ networkId }) => networkId === 10)?.events).toContainEqual({
       event: 'LatePayment',

@@ -5,7 +5,7 @@ import { Paybell } from '../../src/client/paybell.ts';
 import type { ClientOptions } from '../../src/client/transport.ts';
 
 type Seen = { method: string; path: string; body: string; headers: Headers };
-type Answer = Response | 'cut' | 'never';
+type Reply = Response | 'cut' | 'never';
 
 const EMPTY = { totalResults: 0, webhooks: [] };
 const json = (value: unknown, status = 200) => Response.json(value, { status });
@@ -26,8 +26,8 @@ function problem(status: number, code: string, headers: Record<string, string> =
   });
 }
 
-/** A client of a service that gives these answers in turn, and everything that it was asked. */
-function scripted(answers: readonly Answer[], options: Partial<ClientOptions> = {}) {
+/** A client whose service gives these replies in turn, and the requests that it sent. */
+function scripted(replies: readonly Reply[], options: Partial<ClientOptions> = {}) {
   const seen: Seen[] = [];
   const client = new Paybell({
     url: 'https://paybell.test/',
@@ -41,9 +41,9 @@ function scripted(answers: readonly Answer[], options: Partial<ClientOptions> = 
         body: String(init.body ?? ''),
         headers: new Headers(init.headers),
       });
-      const answer = answers[seen.length - 1];
-      if (answer === 'cut') throw new TypeError('fetch failed');
-      if (answer !== undefined && answer !== 'never') return answer;
+      const reply = replies[seen.length - 1];
+      if (reply === 'cut') throw new TypeError('fetch failed');
+      if (reply !== undefined && reply !== 'never') return reply;
       return new Promise((_, reject) => init.signal?.addEventListener('abort', () => reject(new Error('aborted'))));
     },
     ...options,
@@ -63,13 +63,13 @@ describe('a request', () => {
     expect([request?.headers.get('api-key'), request?.headers.get('entity-id')]).toEqual(['pbk_1', 'ent_1']);
   });
 
-  test('goes by the service’s own path segment', async () => {
+  test('uses the path segment of the service', async () => {
     const { client, seen } = scripted([json(EMPTY)], { processor: 'paybridge' });
     await client.webhooks.list();
     expect(seen[0]?.path).toBe('/api/v1/paybridge/webhooks/classic');
   });
 
-  test('escapes what stands in its path and its query', async () => {
+  test('escapes the values in its path and its query', async () => {
     const { client, seen } = scripted([json({}), json({ totalResults: 0 })]);
     await client.webhooks.get('a/b?c');
     await client.webhooks.deleteMatching({ postUrl: 'https://example.com/?a=1&b=ü' });
@@ -77,7 +77,7 @@ describe('a request', () => {
     expect(seen[1]?.path).toEndWith('?postUrl=https%3A%2F%2Fexample.com%2F%3Fa%3D1%26b%3D%C3%BC');
   });
 
-  test.each(['', '.', '..'])('is not sent for an id that would mean another path: "%s"', async (id) => {
+  test.each(['', '.', '..'])('is not sent for an id that would change the path: "%s"', async (id) => {
     const { client, seen } = scripted([json({})]);
     expect(await caught(client.webhooks.delete(id))).toBeInstanceOf(TypeError);
     expect(seen).toEqual([]);
@@ -94,13 +94,13 @@ describe('a request', () => {
     expect(await operator.admin.listKeys()).toEqual({ totalResults: 0, keys: [] });
   });
 
-  test.each([{ url: 'not a url' }, { apiKey: '' }])('needs settings that can be right: %p', (wrong) => {
+  test.each([{ url: 'not a url' }, { apiKey: '' }])('needs valid settings: %p', (wrong) => {
     expect(() => scripted([], wrong)).toThrow(TypeError);
   });
 });
 
 describe('a problem', () => {
-  test('becomes an error with all its fields, and every fault in its message', async () => {
+  test('becomes an error with all its fields, and every input error in its message', async () => {
     const errors = [{ in: 'query', name: 'limit', message: 'must be at most 100' }];
     const { client } = scripted([problem(400, 'invalid_request', {}, { errors })]);
     const error = await caught(client.webhooks.list({ limit: 500 }));
@@ -116,7 +116,7 @@ describe('a problem', () => {
       errors,
       permission: null,
       message: '400 invalid_request: Why. query limit must be at most 100.',
-    } as never);
+    });
   });
 
   test('names the permission that the key needs', async () => {
@@ -140,8 +140,8 @@ describe('a problem', () => {
       }),
       400,
     ],
-  ])('that is not of the service says so: %s', async (_, answer, status) => {
-    const { client, seen } = scripted([answer]);
+  ])('that did not come from the service says so: %s', async (_, reply, status) => {
+    const { client, seen } = scripted([reply]);
     const error = await caught(client.webhooks.list());
     expect(error).toMatchObject({ status, code: 'unexpected_answer' });
     expect((error as Error).message).toContain('did not come from Paybell; check the URL');
@@ -149,7 +149,7 @@ describe('a problem', () => {
   });
 });
 
-describe('a call is tried again', () => {
+describe('a call is retried', () => {
   test.each([
     ['a cut connection', 'cut' as const],
     ['503', problem(503, 'unavailable', AT_ONCE)],
@@ -161,7 +161,7 @@ describe('a call is tried again', () => {
     expect(seen).toHaveLength(2);
   });
 
-  test('as often as it was told and no more', async () => {
+  test('as often as configured and no more', async () => {
     const { client, seen } = scripted(
       Array(9)
         .fill(0)
@@ -175,13 +175,13 @@ describe('a call is tried again', () => {
     expect(seen).toHaveLength(7);
   });
 
-  test.each([400, 401, 403, 404, 409, 412, 500])('but never after %d, which stays as it is', async (status) => {
+  test.each([400, 401, 403, 404, 409, 412, 500])('but never after %d', async (status) => {
     const { client, seen } = scripted([problem(status, 'whatever'), json(EMPTY)]);
     expect(await caught(client.webhooks.list())).toMatchObject({ status });
     expect(seen).toHaveLength(1);
   });
 
-  test('after as long as the service asks for, but not where that is longer than anybody waits for', async () => {
+  test('after as long as the service asks for, but not if that is too long', async () => {
     const soon = new Date(Date.now() - 1000).toUTCString();
     const patient = scripted([problem(503, 'unavailable', { 'retry-after': soon }), json(EMPTY)]);
     expect(await patient.client.webhooks.list()).toEqual(EMPTY);
@@ -190,14 +190,14 @@ describe('a call is tried again', () => {
     expect(seen).toHaveLength(1);
   });
 
-  test('with the very same bytes: an event without an id gets one before the first try', async () => {
+  test('with the same bytes: an event without an id gets one before the first attempt', async () => {
     const { client, seen } = scripted(['cut', json({ eventId: 'x', deliveries: 0 }, 202)]);
     await client.events.publish({ event: 'LatePayment', networkId: 1 });
     expect(seen[0]?.body).toBe(seen[1]?.body ?? '');
     expect(JSON.parse(seen[0]?.body ?? '').eventId).toMatch(/^evt_[0-9a-f]{32}$/);
   });
 
-  test('but text without an id is not: nobody could tell a lost answer from a lost event', async () => {
+  test('but text without an id is not: a lost response could not be told from a lost event', async () => {
     for (const body of ['{"event":"LatePayment","networkId":1}', 'no json', '[]']) {
       const { client, seen } = scripted(['cut']);
       expect(await caught(client.events.publishText(body))).toBeInstanceOf(ConnectionError);
@@ -213,7 +213,7 @@ describe('a call is tried again', () => {
     ['a new entity', (client: Paybell) => client.admin.createEntity({ name: 'Acme' })],
     ['a new key', (client: Paybell) => client.admin.createKey({ entityId: 'ent_1' })],
     ['a round of redeliveries', (client: Paybell) => client.deliveries.redeliverMatching({ status: 'failed' })],
-  ])('%s is not after a lost answer, since each request makes one more; only when it was refused', async (_, make) => {
+  ])('%s is not after a lost reply, since each request makes one more; only when it was refused', async (_, make) => {
     for (const lost of ['cut' as const, new Response('', { status: 504 }), problem(503, 'unavailable', AT_ONCE)]) {
       const { client, seen } = scripted([lost, json({})]);
       expect(await caught(make(client))).toBeInstanceOf(PaybellError);
@@ -224,7 +224,7 @@ describe('a call is tried again', () => {
     expect(seen).toHaveLength(2);
   });
 
-  test('and what is gone at the second try is deleted, if the first may have arrived', async () => {
+  test('and a webhook that the retry does not find was deleted, if the first attempt may have arrived', async () => {
     const lost = scripted(['cut', problem(404, 'not_found')]);
     expect(await lost.client.webhooks.delete('wh_1')).toBeUndefined();
     const refused = scripted([problem(429, 'rate_limited', AT_ONCE), problem(404, 'not_found')]);
@@ -233,7 +233,7 @@ describe('a call is tried again', () => {
     expect(await caught(read.client.webhooks.get('wh_1'))).toMatchObject({ status: 404 });
   });
 
-  test('counting is, though it goes to the same place', async () => {
+  test('a count is, though it has the same path', async () => {
     const { client, seen } = scripted(['cut', json({ totalResults: 3 })]);
     expect(await client.deliveries.countRedelivering({ status: 'failed' })).toEqual({ totalResults: 3 });
     expect(seen[1]?.path).toEndWith('?status=failed&dryRun=true');
@@ -241,7 +241,7 @@ describe('a call is tried again', () => {
 });
 
 describe('time', () => {
-  test('is limited for each try, and the last one says so', async () => {
+  test('is limited for each attempt, and the last one says so', async () => {
     const { client, seen } = scripted(['never', 'never'], { timeoutMs: 5, retries: 1 });
     const error = await caught(client.webhooks.list());
     expect(error).toBeInstanceOf(TimeLimitError);
@@ -249,7 +249,7 @@ describe('time', () => {
     expect(seen).toHaveLength(2);
   });
 
-  test('ends with the caller’s signal: before, during and between tries, with the caller’s own reason', async () => {
+  test('ends with the caller’s signal: before, during and between attempts, with the caller’s own reason', async () => {
     const before = scripted([json(EMPTY)]);
     expect(await caught(before.client.webhooks.list({}, { signal: AbortSignal.abort('gone') }))).toBe('gone');
 
@@ -278,9 +278,9 @@ describe('over a real connection', () => {
   beforeEach(async () => {
     connections = 0;
     server = createServer((socket) => {
-      const answer = script[connections++] ?? '';
+      const reply = script[connections++] ?? '';
       socket.on('error', () => undefined);
-      socket.once('data', () => (answer === '' ? socket.destroy() : socket.end(answer)));
+      socket.once('data', () => (reply === '' ? socket.destroy() : socket.end(reply)));
     });
     await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   });
@@ -291,7 +291,7 @@ describe('over a real connection', () => {
   const http = (body: string, length = body.length) =>
     `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: ${length}\r\n\r\n${body}`;
 
-  test('an answer that is cut in the middle is asked for again', async () => {
+  test('a response that is cut in the middle is requested again', async () => {
     const whole = JSON.stringify(EMPTY);
     script = ['', http(whole.slice(0, 9), whole.length), http(whole)];
     const address = server.address();
@@ -302,7 +302,7 @@ describe('over a real connection', () => {
   });
 });
 
-describe('walking all pages', () => {
+describe('listing all pages', () => {
   const item = (number: number) => ({ webhookId: `wh_${number}` });
   const page = (totalResults: number, ...numbers: number[]) => json({ totalResults, webhooks: numbers.map(item) });
   const walk = async (client: Paybell, limit = 2) => {
@@ -311,7 +311,7 @@ describe('walking all pages', () => {
     return ids.join(' ');
   };
 
-  test('asks for each once, with the filters, and stops at the end', async () => {
+  test('requests each page once, with the filters, and stops at the end', async () => {
     const { client, seen } = scripted([page(3, 1, 2), page(3, 3)]);
     expect(await walk(client)).toBe('wh_1 wh_2 wh_3');
     expect(seen.map(({ path }) => path.split('?')[1])).toEqual([
@@ -320,7 +320,7 @@ describe('walking all pages', () => {
     ]);
   });
 
-  test('shows nothing twice when something was added in front meanwhile', async () => {
+  test('yields nothing twice when an item is added in front meanwhile', async () => {
     const { client } = scripted([page(4, 4, 3), page(5, 3, 2), page(5, 1)]);
     expect(await walk(client)).toBe('wh_4 wh_3 wh_2 wh_1');
   });
@@ -330,7 +330,7 @@ describe('walking all pages', () => {
     expect(await walk(scripted([page(0)]).client)).toBe('');
   });
 
-  test('asks no further than the caller reads', async () => {
+  test('requests no page that the caller does not read', async () => {
     const { client, seen } = scripted([page(100, 1, 2), page(100, 3, 4)]);
     for await (const { webhookId } of client.webhooks.listAll({ limit: 2 })) if (webhookId === 'wh_1') break;
     expect(seen).toHaveLength(1);
@@ -338,7 +338,7 @@ describe('walking all pages', () => {
 });
 
 describe('a batch', () => {
-  test('of more than the service takes at once goes in parts, and its results come in order', async () => {
+  test('of more events than the service accepts is split, and its results are in order', async () => {
     const results = (from: number, count: number) =>
       json({ results: Array.from({ length: count }, (_, index) => ({ status: 202, eventId: `e${from + index}` })) });
     const { client, seen } = scripted([results(0, 1000), results(1000, 1)]);
@@ -347,13 +347,13 @@ describe('a batch', () => {
       networkId: 1,
       eventId: `e${index}`,
     }));
-    const answer = await client.events.publishBatch(events);
-    expect(answer.results.map(({ eventId }) => eventId)).toEqual(events.map(({ eventId }) => eventId));
+    const reply = await client.events.publishBatch(events);
+    expect(reply.results.map(({ eventId }) => eventId)).toEqual(events.map(({ eventId }) => eventId));
     expect(seen.map(({ body }) => body.split('\n').length)).toEqual([1000, 1]);
     expect(seen[0]?.headers.get('content-type')).toBe('application/x-ndjson');
   });
 
-  test('of large events goes in parts of at most 4 MiB, in bytes and not in letters', async () => {
+  test('of large events is split into parts of at most 4 MiB, counted in bytes', async () => {
     const { client, seen } = scripted([json({ results: [] }), json({ results: [] })]);
     const note = 'ü'.repeat(120_000);
     await client.events.publishBatch(Array.from({ length: 20 }, () => ({ event: 'LatePayment', networkId: 1, note })));
@@ -361,7 +361,7 @@ describe('a batch', () => {
     for (const { body } of seen) expect(Buffer.byteLength(body)).toBeLessThanOrEqual(4 * 1024 * 1024);
   });
 
-  test('of nothing asks nobody', async () => {
+  test('of nothing sends no request', async () => {
     const { client, seen } = scripted([]);
     expect(await client.events.publishBatch([])).toEqual({ results: [] });
     expect(seen).toEqual([]);

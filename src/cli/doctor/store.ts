@@ -1,8 +1,9 @@
 import { existsSync, statSync } from 'node:fs';
 import { type Config, describeTarget } from '../../config.ts';
-import { type Database, type SqlInteger, StoreUnavailableError } from '../../store/database/database.ts';
+import { type Database, StoreUnavailableError } from '../../store/database/database.ts';
 import { MIGRATIONS, pendingMigrations, SchemaTooNewError } from '../../store/database/migrate.ts';
 import { openDatabase } from '../../store/database/open.ts';
+import { readInteger } from '../../store/database/sql.ts';
 import { storeBytes } from '../../store/database/sqlite/vacuum.ts';
 import { databaseTimeMs } from '../../store/deliveries/retention.ts';
 import { readKeyFile } from '../../store/tenants/key-file.ts';
@@ -79,18 +80,23 @@ export async function checkSchema(db: Database, { AUTO_MIGRATE }: Config): Promi
 }
 
 export async function checkClock(db: Database): Promise<Finding> {
-  const askedAtMs = Date.now();
+  const beforeMs = Date.now();
   const databaseMs = await databaseTimeMs(db);
-  const offMs = databaseMs - (askedAtMs + Date.now()) / 2;
-  const newest = await db.get<{ applied_at: SqlInteger | null }>(
-    'select max(applied_at) as applied_at from schema_migrations',
-  );
-  const behindMs = Number(newest?.applied_at ?? 0) * 1000 - askedAtMs;
+  // The database read its clock about halfway between the two readings of ours.
+  const nowMs = (beforeMs + Date.now()) / 2;
+  const migratedAtMs = (await readInteger(db, 'max(applied_at)', 'from schema_migrations')) * 1000;
+  return assessClock({ nowMs, databaseMs, migratedAtMs });
+}
+
+type ClockReadings = { nowMs: number; databaseMs: number; migratedAtMs: number };
+
+export function assessClock({ nowMs, databaseMs, migratedAtMs }: ClockReadings): Finding {
   const fix = 'Synchronize the clocks of both machines with NTP.';
+  const behindMs = migratedAtMs - nowMs;
   if (behindMs > CLOCK_ERROR_MS) {
     return failure('clock', `this machine is ${showDuration(behindMs)} behind the last migration of the store`, fix);
   }
-  const apartMs = Math.abs(offMs);
+  const apartMs = Math.abs(databaseMs - nowMs);
   const found = `${showDuration(apartMs)} apart from the clock of the database`;
   if (apartMs > CLOCK_ERROR_MS) return failure('clock', found, fix);
   return apartMs > CLOCK_WARNING_MS ? warning('clock', found, fix) : ok('clock', found);

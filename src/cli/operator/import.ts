@@ -110,8 +110,10 @@ async function feed(
   progress.clear();
 }
 
+type OpenBatch = { webhooks: ImportBatch['webhooks'][number][]; unreadable: Refusal[] };
+
 async function* toBatches(lines: AsyncIterable<InputLine>, read: WebhookReader): AsyncGenerator<ImportBatch> {
-  const empty = () => ({ webhooks: [] as ImportBatch['webhooks'][number][], unreadable: [] as Refusal[] });
+  const empty = (): OpenBatch => ({ webhooks: [], unreadable: [] });
   let batch = empty();
   for await (const line of lines) {
     const result = 'error' in line ? { ok: false as const, reason: line.error } : read(line.text);

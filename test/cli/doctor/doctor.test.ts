@@ -2,14 +2,14 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { chmodSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Finding } from '../../../src/cli/doctor/finding.ts';
-import { checkClock } from '../../../src/cli/doctor/store.ts';
+import { assessClock } from '../../../src/cli/doctor/store.ts';
 import { seedAged } from '../../support/aged-deliveries.ts';
 import { createTenant } from '../../support/api.ts';
 import { type CommandLine, commandLine, OTHER_SECRET_KEY, TEST_SECRET_KEY } from '../../support/command-line.ts';
 import { dumpRows } from '../../support/dump.ts';
 import { tempFolder } from '../../support/paybell.ts';
 import { freePort } from '../../support/postgres.ts';
-import { alteredStore, onEveryEngine } from '../../support/stores.ts';
+import { onEveryEngine } from '../../support/stores.ts';
 import { newEntity } from '../../support/webhooks.ts';
 
 type Report = { ok: boolean; checks: Finding[] };
@@ -64,19 +64,23 @@ onEveryEngine('paybell doctor', (store) => {
     const longer = await examine(withSettings({ RETENTION: '2d' }));
     expect(only(longer, 'retention')).toMatchObject([{ state: 'ok' }]);
   });
+});
+
+describe('the check of the clock', () => {
+  const NOW_MS = 1_763_168_400_000;
 
   test.each([
     [1_000, 'ok'],
     [-30_000, 'warning'],
     [90_000, 'error'],
-  ] as const)('a database clock that is %i ms off is %p', async (offMs, state) => {
-    const get = async () => ({ now_ms: Date.now() + offMs, applied_at: 1 }) as never;
-    expect(await checkClock(alteredStore(store.db, { get }))).toMatchObject({ state });
+  ] as const)('of a database that is %i ms off is %p', (offMs, state) => {
+    const readings = { nowMs: NOW_MS, databaseMs: NOW_MS + offMs, migratedAtMs: NOW_MS - 1 };
+    expect(assessClock(readings)).toMatchObject({ state });
   });
 
-  test('a clock that runs behind the store itself is an error', async () => {
-    const get = async () => ({ now_ms: Date.now(), applied_at: Date.now() / 1000 + 86_400 }) as never;
-    expect(await checkClock(alteredStore(store.db, { get }))).toMatchObject({ state: 'error' });
+  test('is an error when this machine is behind the last migration', () => {
+    const readings = { nowMs: NOW_MS, databaseMs: NOW_MS, migratedAtMs: NOW_MS + 86_400_000 };
+    expect(assessClock(readings)).toMatchObject({ state: 'error', found: expect.stringContaining('1 d behind') });
   });
 });
 

@@ -56,10 +56,10 @@ for (const engine of ENGINES) {
         string,
         string
       >;
-      expect(made).toEqual({
+      expect<unknown>(made).toEqual({
         entityId: expect.stringMatching(/^ent_[0-9a-f]{32}$/),
         apiKey: expect.stringMatching(KEY),
-      } as never);
+      });
       entityId = made.entityId ?? '';
     });
 
@@ -74,10 +74,10 @@ for (const engine of ENGINES) {
     test('keys create, list and revoke: a key works until it is revoked, and is listed without itself', async () => {
       const options = ['--entity', entityId, '--name', 'Shop', '--permissions', 'webhooks:read', '--expires', '90d'];
       const made = expectJson(await paybell('keys', 'create', ...options, '--json')) as Record<string, string>;
-      expect(made).toEqual({
+      expect<unknown>(made).toEqual({
         keyId: expect.stringMatching(/^key_[0-9a-f]{32}$/),
         apiKey: expect.stringMatching(KEY),
-      } as never);
+      });
 
       const served = await servePaybell(folder.path, settings);
       const headers = { 'api-key': made.apiKey ?? '', 'entity-id': entityId };

@@ -147,7 +147,7 @@ describe('paybell store deliveries', () => {
 });
 
 onEveryEngine('a receiver that was broken', (store) => {
-  test('gets all that failed once it is mended: listed, counted, sent again and logged', async () => {
+  test('gets all failed deliveries once it is fixed: listed, counted, sent again and logged', async () => {
     await using receiver = new Ledger(() => new Response('out of order', { status: 500 }));
     await using service = await startTestService(store.url, { RETRY_SCHEDULE: '0s', DESTINATION_CONCURRENCY: '4' });
     const client = service.client();

@@ -85,7 +85,7 @@ onEveryEngine('paybell store secrets', (store) => {
     expect(await dumpRows(store)).toBe(before);
   });
 
-  test('a wrong SECRET_KEY stops every command on the store with a word on what to mend, and changes nothing', async () => {
+  test('a wrong SECRET_KEY stops every command on the store, says how to fix it, and changes nothing', async () => {
     const before = await dumpRows(store);
     const entity = ['--entity', tenant.entityId];
     const commands = [

@@ -45,7 +45,7 @@ describe('the server that commands speak to', () => {
     );
   });
 
-  test('is asked for with what to do when nobody said which', () => {
+  test('is required, with what to do when none is configured', () => {
     expect(() => resolve({})).toThrow(/paybell login[\s\S]*PAYBELL_API_KEY and PAYBELL_ENTITY_ID/);
     expect(() => resolve({}, { profile: 'live' }, { default: STORED })).toThrow(
       /no profile live.*\n.*login --profile live/,

@@ -6,7 +6,7 @@ function terminal(isTTY: boolean) {
   return { isTTY, written, write: (text: string) => written.push(text) };
 }
 
-test('a terminal sees how far it is, redrawn no more than ten times a second, and a clean line at the end', () => {
+test('on a terminal progress is redrawn at most ten times a second, and cleared at the end', () => {
   const screen = terminal(true);
   let nowMs = 0;
   const progress = new Progress(screen, () => nowMs);
@@ -16,13 +16,13 @@ test('a terminal sees how far it is, redrawn no more than ten times a second, an
   expect(screen.written).toEqual([`\r\x1b[2K${halfFull} at 0`, `\r\x1b[2K${halfFull} at 100`, '\r\x1b[2K']);
 });
 
-test('where nobody knows how much there is, it only counts', () => {
+test('without a total only the count is shown', () => {
   const screen = terminal(true);
   new Progress(screen, () => 0).show(null, '7 webhooks');
   expect(screen.written).toEqual(['\r\x1b[2K7 webhooks']);
 });
 
-test('a file or a pipe sees nothing of it', () => {
+test('nothing is written to a file or a pipe', () => {
   const pipe = terminal(false);
   const progress = new Progress(pipe, () => 0);
   progress.show(0.5, 'half');
