@@ -80,7 +80,7 @@ describe('paybell backup', () => {
   test('into a folder that is not there fails in a sentence', async () => {
     const { exitCode, stderr } = await withSettings()(['backup', to('no/such/folder.db')]);
     expect(exitCode).toBe(1);
-    expect(stderr).toMatch(/^error .+folder\.db cannot be written \(ENOENT\)\n$/);
+    expect(stderr).toMatch(/^error: .+folder\.db cannot be written \(ENOENT\)\n$/);
   });
 
   test('of a store with an older schema copies it as it is', async () => {
