@@ -33,7 +33,7 @@ describe('two instances on one PostgreSQL', () => {
     for (const pool of pools) await pool.close();
   });
 
-  /** Three times, so that whatever an instance remembers of it is in what it answers. */
+  /** Three times, so that the response comes from what the instance has cached. */
   const list = async (app: App, query = '') => {
     const ask = async () => (await (await call(app, tenant, `${WEBHOOKS}${query}`)).json()) as WebhookList;
     const first = await ask();
@@ -41,14 +41,14 @@ describe('two instances on one PostgreSQL', () => {
     return first;
   };
 
-  test('make one set of webhooks of a registration sent a hundred times at once, and every answer shows its ids', async () => {
+  test('make one set of webhooks of a registration sent a hundred times at once, and every response shows its ids', async () => {
     const json = { postUrl: url('hundred'), networkIds: [1, 8453], events: ['LatePayment', 'TransferCreated'] };
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 100 }, (_, index) => call(index % 2 === 0 ? one : two, tenant, WEBHOOKS, { json })),
     );
-    const statuses = answers.map(({ status }) => status).toSorted();
+    const statuses = responses.map(({ status }) => status).toSorted();
     expect(statuses).toEqual([...Array(99).fill(200), 201]);
-    const bodies = new Set(await Promise.all(answers.map((answer) => answer.text())));
+    const bodies = new Set(await Promise.all(responses.map((response) => response.text())));
     expect(bodies.size).toBe(1);
     const { totalResults, webhooks } = JSON.parse([...bodies][0] ?? '') as WebhookList;
     expect(totalResults).toBe(4);

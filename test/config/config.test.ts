@@ -79,7 +79,7 @@ describe('the settings', () => {
       ENTITY_BACKLOG_LIMIT: '1e3',
       RATE_LIMIT: '100',
       EVENT_RATE_LIMIT: '0/s',
-      TRUST_PROXY: 'everybody',
+      TRUST_PROXY: 'everyone',
       CORS_ORIGINS: '*',
       METRICS_TOKEN: 'short',
       EXTRA_CA_FILE: '/nowhere.pem',

@@ -14,7 +14,7 @@ const schema = z.strictObject({
 
 const defaults = { page: 1, limit: 25, sortBy: 'date', sortDir: 'desc' };
 
-function faultsOf(search: string): Record<string, string> {
+function errorsOf(search: string): Record<string, string> {
   const result = parseQuery(schema, search);
   return result.ok ? {} : Object.fromEntries(result.errors.map(({ name, message }) => [name, message]));
 }
@@ -64,7 +64,7 @@ describe('a query', () => {
     '1'.repeat(17),
   ];
   test.each(numbers)('with the number %j is refused', (text) => {
-    expect(faultsOf(`amount=${encodeURIComponent(text)}`).amount).toContain('whole number from 0 to 1000');
+    expect(errorsOf(`amount=${encodeURIComponent(text)}`).amount).toContain('whole number from 0 to 1000');
   });
 
   test.each([
@@ -76,43 +76,43 @@ describe('a query', () => {
   });
 
   test.each(['big', 'BIG', 'Big ', '', 'Medium'])('with the choice %j is refused, naming the choices', (text) => {
-    expect(faultsOf(`kind=${encodeURIComponent(text)}`).kind).toContain('one of Big, Small');
+    expect(errorsOf(`kind=${encodeURIComponent(text)}`).kind).toContain('one of Big, Small');
   });
 
   test.each(['name=', 'name', 'name=a%00b'])('with %j is refused: a text has a character and no NUL', (search) => {
-    expect(faultsOf(search).name).toContain('NUL');
+    expect(errorsOf(search).name).toContain('NUL');
   });
 
   test.each(['name=%', 'name=%zz', 'name=%ff', 'name=%C3'])('with %j is refused: not UTF-8', (search) => {
-    expect(faultsOf(search)).toEqual({ name: 'is not valid percent-encoded UTF-8' });
+    expect(errorsOf(search)).toEqual({ name: 'is not valid percent-encoded UTF-8' });
   });
 
   test('with a parameter given twice is refused, also when both are equal or written in two ways', () => {
-    expect(faultsOf('page=2&page=2').page).toContain('more than once');
-    expect(faultsOf('page=2&p%61ge=3').page).toContain('more than once');
+    expect(errorsOf('page=2&page=2').page).toContain('more than once');
+    expect(errorsOf('page=2&p%61ge=3').page).toContain('more than once');
   });
 
-  test('names every fault at once, each input once', () => {
-    const faults = faultsOf('limit=101&page=0&sortdir=asc&kind=Nope&kind=Nope&%ff=1');
-    expect(Object.keys(faults).sort()).toEqual(['%ff=1', 'kind', 'limit', 'page', 'sortdir']);
-    expect(faults.sortdir).toContain('did you mean sortDir?');
+  test('reports every error at once, each input once', () => {
+    const errors = errorsOf('limit=101&page=0&sortdir=asc&kind=Nope&kind=Nope&%ff=1');
+    expect(Object.keys(errors).sort()).toEqual(['%ff=1', 'kind', 'limit', 'page', 'sortdir']);
+    expect(errors.sortdir).toContain('did you mean sortDir?');
   });
 
   test('with an unknown parameter far from any name is told all the known ones', () => {
-    expect(faultsOf('colour=red').colour).toContain(
+    expect(errorsOf('colour=red').colour).toContain(
       'known parameters are name, amount, kind, page, limit, sortBy, sortDir',
     );
   });
 
   test('with a name that every object has is refused like any unknown one', () => {
     for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
-      expect(faultsOf(`${name}=1`)[name] ?? Object.entries(faultsOf(`${name}=1`))).toBeTruthy();
+      expect(errorsOf(`${name}=1`)[name] ?? Object.entries(errorsOf(`${name}=1`))).toBeTruthy();
       expect(parseQuery(schema, `${name}=1`).ok).toBe(false);
     }
   });
 
   test('with an endless unknown name echoes only its beginning', () => {
-    const [name = ''] = Object.keys(faultsOf(`${'x'.repeat(5_000)}=1`));
+    const [name = ''] = Object.keys(errorsOf(`${'x'.repeat(5_000)}=1`));
     expect(name.length).toBeLessThan(100);
   });
 });
@@ -133,13 +133,13 @@ describe('a body', () => {
     ] as never);
   });
 
-  test('names a fault inside an array by its position', () => {
+  test('names an invalid item of an array by its position', () => {
     const result = parseBody(bodySchema, { postUrl: 'x', events: ['a', 1] });
     expect(result.ok ? [] : result.errors.map(({ name }) => name)).toEqual(['events.1']);
   });
 });
 
-test('faults beyond those that are shown get no hint, since looking for one would keep everybody else waiting', () => {
+test('errors beyond those that are shown get no suggestion, since finding one would block the event loop', () => {
   const names = Array.from(
     { length: MAX_INPUT_ERRORS_SHOWN + 5 },
     (_, index) => `amoun${String.fromCharCode(0x100 + index)}`,

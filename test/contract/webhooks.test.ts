@@ -16,7 +16,7 @@ const rules: RegistrationRules = { allowInsecureTargets: false, networks: [1, 10
 const schema = registrationSchema(rules);
 const postUrl = 'https://example.com/hook';
 
-function faultsOf(body: unknown): [string, string][] {
+function errorsOf(body: unknown): [string, string][] {
   const result = parseBody(schema, body);
   return result.ok ? [] : result.errors.map(({ name, message }) => [name, message]);
 }
@@ -39,7 +39,7 @@ describe('a registration', () => {
   test('takes every network id from 0 to 2^53−1', () => {
     fc.assert(
       fc.property(fc.maxSafeNat(), (networkId) => {
-        expect(faultsOf({ postUrl, networkIds: [0, MAX_NETWORK_ID, networkId] })).toEqual([]);
+        expect(errorsOf({ postUrl, networkIds: [0, MAX_NETWORK_ID, networkId] })).toEqual([]);
       }),
     );
   });
@@ -47,14 +47,14 @@ describe('a registration', () => {
   test.each([[-1], [-1.5], [2.5], [2 ** 53], [1e300], ['1'], [null], [true], [[1]], [{}]])(
     'refuses %j as a network id',
     (networkId) => {
-      expect(faultsOf({ postUrl, networkIds: [1, networkId] })).toEqual([
+      expect(errorsOf({ postUrl, networkIds: [1, networkId] })).toEqual([
         ['networkIds.1', `must be a whole number from 0 to ${MAX_NETWORK_ID}`],
       ]);
     },
   );
 
   test.each(['latePayment', 'LatePayment ', '', 'Nope', 7, null])('refuses %j as an event', (event) => {
-    expect(faultsOf({ postUrl, events: [event] })).toEqual([
+    expect(errorsOf({ postUrl, events: [event] })).toEqual([
       ['events.0', expect.stringContaining('must be one of AgreementSignedUp')],
     ] as never);
   });
@@ -64,7 +64,7 @@ describe('a registration', () => {
     ['events', 'events', 'must be an array of event kinds'],
   ])('refuses %s that is no array', (field, name, message) => {
     for (const value of [null, 1, 'LatePayment', {}]) {
-      expect(faultsOf({ postUrl, [field]: value })).toEqual([[name, message]]);
+      expect(errorsOf({ postUrl, [field]: value })).toEqual([[name, message]]);
     }
   });
 
@@ -75,31 +75,31 @@ describe('a registration', () => {
     ['', expect.stringContaining('is empty')],
     ['http://example.com/', expect.stringContaining('https://')],
   ])('refuses the postUrl %j', (given, message) => {
-    expect(faultsOf({ postUrl: given })).toEqual([['postUrl', message as string]]);
+    expect(errorsOf({ postUrl: given })).toEqual([['postUrl', message as string]]);
   });
 
-  test('names the faults of all its fields at once', () => {
-    const faults = faultsOf({ posturl: postUrl, networkIds: [-1], events: ['Nope'] });
-    expect(faults.map(([name]) => name).sort()).toEqual(['events.0', 'networkIds.0', 'postUrl', 'posturl']);
+  test('names the errors of all its fields at once', () => {
+    const errors = errorsOf({ posturl: postUrl, networkIds: [-1], events: ['Nope'] });
+    expect(errors.map(([name]) => name).sort()).toEqual(['events.0', 'networkIds.0', 'postUrl', 'posturl']);
   });
 
   test.each([[null], [[]], ['text'], [7], [true]])(
     'that is %j instead of an object is refused in one sentence',
     (body) => {
-      expect(faultsOf(body)).toEqual([['', 'the body must be a JSON object']]);
+      expect(errorsOf(body)).toEqual([['', 'the body must be a JSON object']]);
     },
   );
 
   test('of a thousand pairs is taken and of one more refused', () => {
     const networks = (count: number) => Array.from({ length: count }, (_, index) => index);
-    expect(faultsOf({ postUrl, networkIds: networks(1_000), events: ['Refund'] })).toEqual([]);
+    expect(errorsOf({ postUrl, networkIds: networks(1_000), events: ['Refund'] })).toEqual([]);
     const over = { postUrl, networkIds: networks(501), events: ['Refund', 'LatePayment'] };
-    expect(faultsOf(over)).toEqual([['', expect.stringContaining('at most 1000')]] as never);
+    expect(errorsOf(over)).toEqual([['', expect.stringContaining('at most 1000')]] as never);
   });
 });
 
 describe('the list', () => {
-  test('has the defaults of the contract', () => {
+  test('has the documented defaults', () => {
     expect(webhookListQuerySchema.parse({})).toEqual({ page: 1, limit: 25, sortBy: 'dateCreated', sortDir: 'desc' });
   });
 

@@ -19,7 +19,7 @@ const FINE = [
   'https://example.com/path/with@sign',
 ];
 
-const ALWAYS_REFUSED: Record<string, string[]> = {
+const ALWAYS_REJECTED: Record<string, string[]> = {
   empty: [''],
   'at most 2048': [`https://example.com/${'a'.repeat(2029)}`],
   'percent-encode': [
@@ -71,7 +71,7 @@ const ALWAYS_REFUSED: Record<string, string[]> = {
   ],
 };
 
-const REFUSED_OUTSIDE_DEVELOPMENT: Record<string, string[]> = {
+const REJECTED_OUTSIDE_DEVELOPMENT: Record<string, string[]> = {
   scheme: ['http://example.com/'],
   'not public': [
     'https://127.0.0.1/',
@@ -129,16 +129,16 @@ describe('a postUrl', () => {
     expect(postUrlError(`https://example.com/${'a'.repeat(2028)}`, STRICT)).toBeNull();
   });
 
-  for (const [fault, urls] of Object.entries(ALWAYS_REFUSED)) {
-    test.each(urls)(`%j is refused everywhere, with a message that says "${fault}"`, (url) => {
-      expect(postUrlError(url, STRICT)).toContain(fault);
-      expect(postUrlError(url, DEVELOPMENT)).toContain(fault);
+  for (const [error, urls] of Object.entries(ALWAYS_REJECTED)) {
+    test.each(urls)(`%j is rejected everywhere, with a message that says "${error}"`, (url) => {
+      expect(postUrlError(url, STRICT)).toContain(error);
+      expect(postUrlError(url, DEVELOPMENT)).toContain(error);
     });
   }
 
-  for (const [fault, urls] of Object.entries(REFUSED_OUTSIDE_DEVELOPMENT)) {
-    test.each(urls)(`%j is refused with "${fault}" and fine in development`, (url) => {
-      expect(postUrlError(url, STRICT)).toContain(fault);
+  for (const [error, urls] of Object.entries(REJECTED_OUTSIDE_DEVELOPMENT)) {
+    test.each(urls)(`%j is rejected with "${error}" and fine in development`, (url) => {
+      expect(postUrlError(url, STRICT)).toContain(error);
       expect(postUrlError(url, DEVELOPMENT)).toBeNull();
     });
   }
@@ -152,7 +152,7 @@ describe('a postUrl', () => {
     );
   });
 
-  test('of any text gets an answer and never an exception', () => {
+  test('of any text is accepted or rejected, and never throws', () => {
     fc.assert(
       fc.property(
         fc.oneof(
@@ -161,8 +161,8 @@ describe('a postUrl', () => {
           fc.string().map((text) => `https://${text}`),
         ),
         (text) => {
-          const fault = postUrlError(text, STRICT);
-          return fault === null ? URL.canParse(text) : fault.length > 0;
+          const error = postUrlError(text, STRICT);
+          return error === null ? URL.canParse(text) : error.length > 0;
         },
       ),
     );

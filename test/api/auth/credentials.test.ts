@@ -33,8 +33,8 @@ onEveryEngine('credentials', (store) => {
   ])('401 without %s, naming that header', async (missing, present) => {
     for (const value of [undefined, '']) {
       const given = { [present]: present === 'api-key' ? tenant.apiKey : tenant.entityId };
-      const answer = await listWith(value === undefined ? given : { ...given, [missing]: value });
-      const { errors } = await expectProblem(answer, 'unauthenticated');
+      const response = await listWith(value === undefined ? given : { ...given, [missing]: value });
+      const { errors } = await expectProblem(response, 'unauthenticated');
       expect(errors).toEqual([{ in: 'header', name: missing, message: 'is required' }]);
     }
   });
@@ -68,20 +68,20 @@ onEveryEngine('credentials', (store) => {
     ];
     const bodies: ProblemBody[] = [];
     for (const headers of refused) {
-      const answer = await listWith(headers);
-      expect(answer.headers.get('www-authenticate')).not.toBeNull();
-      bodies.push(await expectProblem(answer, 'unauthenticated'));
+      const response = await listWith(headers);
+      expect(response.headers.get('www-authenticate')).not.toBeNull();
+      bodies.push(await expectProblem(response, 'unauthenticated'));
     }
     expect(new Set(bodies.map((body) => JSON.stringify({ ...body, requestId: '' }))).size).toBe(1);
   });
 
   test('403 with one and the same body for another entity, whether or not it exists', async () => {
     const other = await createTenant(store.db);
-    const answers = ['ent_none', other.entityId, tenant.entityId.toUpperCase(), ` ${other.entityId} `].map((entityId) =>
-      listWith({ 'api-key': tenant.apiKey, 'entity-id': entityId }),
+    const responses = ['ent_none', other.entityId, tenant.entityId.toUpperCase(), ` ${other.entityId} `].map(
+      (entityId) => listWith({ 'api-key': tenant.apiKey, 'entity-id': entityId }),
     );
     const bodies = [];
-    for (const answer of answers) bodies.push(await expectProblem(await answer, 'wrong_entity'));
+    for (const response of responses) bodies.push(await expectProblem(await response, 'wrong_entity'));
     expect(new Set(bodies.map((body) => JSON.stringify({ ...body, requestId: '' }))).size).toBe(1);
   });
 

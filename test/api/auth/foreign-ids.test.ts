@@ -45,7 +45,7 @@ onEveryEngine('what belongs to another entity', (store) => {
     withId = entityOperations.filter(({ parameter }) => parameter !== null);
   });
 
-  /** An id of the same shape that nobody has. */
+  /** An id of the same form that does not exist. */
   const absentBeside = (id: string) => id.replace(/.$/, (last) => (last === '0' ? '1' : '0'));
 
   /** A bulk redelivery makes an id of its own, and says when it was started. */
@@ -55,10 +55,10 @@ onEveryEngine('what belongs to another entity', (store) => {
     call(app, who, pathWith(operation, id), operation.example);
 
   /** Everything that a client can see, but for the id of the request. */
-  async function seen(answer: Response): Promise<string> {
-    const headers = [...answer.headers].filter(([name]) => name !== 'x-request-id');
-    const text = (await answer.text()).replace(/"requestId":"[^"]*"/, '"requestId":""');
-    return JSON.stringify([answer.status, headers.toSorted(), text]);
+  async function seen(response: Response): Promise<string> {
+    const headers = [...response.headers].filter(([name]) => name !== 'x-request-id');
+    const text = (await response.text()).replace(/"requestId":"[^"]*"/, '"requestId":""');
+    return JSON.stringify([response.status, headers.toSorted(), text]);
   }
 
   test('is there, so that the comparison means something', () => {
@@ -77,15 +77,15 @@ onEveryEngine('what belongs to another entity', (store) => {
       const foreign = foreignIds[operation.parameter ?? ''] ?? '';
       const absent = absentBeside(foreign);
       for (const who of [stranger, operator]) {
-        const answers = [await ask(operation, who, foreign), await ask(operation, who, absent)];
-        expect([operation.name, ...answers.map(({ status }) => status)]).toEqual([operation.name, 404, 404]);
-        const [ofForeign, ofAbsent] = await Promise.all(answers.map(seen));
+        const responses = [await ask(operation, who, foreign), await ask(operation, who, absent)];
+        expect([operation.name, ...responses.map(({ status }) => status)]).toEqual([operation.name, 404, 404]);
+        const [ofForeign, ofAbsent] = await Promise.all(responses.map(seen));
         expect(ofForeign).toBe(ofAbsent ?? '');
       }
     }
   });
 
-  test('is found by no filter: every answer is byte for byte that to an id that never existed', async () => {
+  test('is found by no filter: every response is byte for byte that to an id that never existed', async () => {
     const filters = entityOperations.flatMap((operation) =>
       operation.query.filter((name) => name in foreignIds).map((name) => ({ operation, name })),
     );
@@ -98,15 +98,15 @@ onEveryEngine('what belongs to another entity', (store) => {
     }
   });
 
-  test('is not there for whoever knows its tag either', async () => {
+  test('is 404 also for a client that knows its tag', async () => {
     const path = `${WEBHOOKS}/${foreignIds.webhookId}`;
     const etag = (await call(app, owner, path)).headers.get('etag') ?? '';
     expect(etag).not.toBe('');
     for (const method of ['PATCH', 'DELETE']) {
       const json = method === 'PATCH' ? { json: { postUrl: 'https://example.com/taken' } } : {};
       for (const headers of [{ 'if-match': etag }, { 'if-match': '*' }]) {
-        const answer = await call(app, stranger, path, { method, headers, ...json });
-        expect([method, answer.status]).toEqual([method, 404]);
+        const response = await call(app, stranger, path, { method, headers, ...json });
+        expect([method, response.status]).toEqual([method, 404]);
       }
     }
     const read = await call(app, stranger, path, { headers: { 'if-none-match': etag } });
@@ -146,10 +146,10 @@ onEveryEngine('what belongs to another entity', (store) => {
     }
   });
 
-  test('answers its owner on the same routes', async () => {
+  test('is available to its owner on the same routes', async () => {
     for (const operation of withId.filter(({ method }) => method === 'GET')) {
-      const answer = await ask(operation, owner, foreignIds[operation.parameter ?? ''] ?? '');
-      expect([operation.name, answer.status]).toEqual([operation.name, 200]);
+      const response = await ask(operation, owner, foreignIds[operation.parameter ?? ''] ?? '');
+      expect([operation.name, response.status]).toEqual([operation.name, 200]);
     }
   });
 });

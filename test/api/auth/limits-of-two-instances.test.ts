@@ -38,16 +38,16 @@ describe('the limits of two instances on one PostgreSQL', () => {
       testApp(db, settings, { limits: new RateLimits(loadConfig(settings), new Metrics(), () => 1_000) }),
     );
 
-  const countOf = (answers: readonly Response[], status: number) =>
-    answers.filter((answer) => answer.status === status).length;
+  const countOf = (responses: readonly Response[], status: number) =>
+    responses.filter((response) => response.status === status).length;
 
   test('on requests are each instance’s own: a key gets twice the burst in all, and not one request more', async () => {
     const tenant = await createTenant(pools[0] as Database);
     const apps = instances({ RATE_LIMIT: '1/s:20' });
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       apps.flatMap((app) => Array.from({ length: 50 }, () => call(app, tenant, WEBHOOKS))),
     );
-    expect([countOf(answers, 200), countOf(answers, 429)]).toEqual([40, 60]);
+    expect([countOf(responses, 200), countOf(responses, 429)]).toEqual([40, 60]);
   });
 
   test('on wrong keys are each instance’s own as well, by address', async () => {
@@ -56,9 +56,9 @@ describe('the limits of two instances on one PostgreSQL', () => {
     const guess = (app: App) =>
       call(app, { ...tenant, apiKey: makeApiKey(randomBytes) }, WEBHOOKS, { from: '203.0.113.9' });
     for (const app of apps) {
-      const answers: Response[] = [];
-      for (let times = 0; times < 60; times++) answers.push(await guess(app));
-      expect([countOf(answers, 401), countOf(answers, 429)]).toEqual([50, 10]);
+      const responses: Response[] = [];
+      for (let times = 0; times < 60; times++) responses.push(await guess(app));
+      expect([countOf(responses, 401), countOf(responses, 429)]).toEqual([50, 10]);
     }
   });
 
@@ -69,14 +69,14 @@ describe('the limits of two instances on one PostgreSQL', () => {
       call(app, tenant, WEBHOOKS, {
         json: { postUrl: `https://example.com/${index}`, networkIds: [1], events: ['LatePayment'] },
       });
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 40 }, (_, index) => register(apps[index % 2] as App, index)),
     );
-    expect([countOf(answers, 201), countOf(answers, 409)]).toEqual([10, 30]);
+    expect([countOf(responses, 201), countOf(responses, 409)]).toEqual([10, 30]);
     expect(await (await call(apps[1] as App, tenant, WEBHOOKS)).json()).toMatchObject({ totalResults: 10 });
   });
 
-  test('on what waits are the store’s: what one has accepted counts for the other as soon as it counts anew', async () => {
+  test('on waiting deliveries are shared: what one has accepted counts for the other at its next count', async () => {
     const tenant = await createTenant(pools[0] as Database);
     const settings = { RATE_LIMIT: 'off', ENTITY_BACKLOG_LIMIT: '5' };
     const [one] = instances(settings) as [App, App];

@@ -39,7 +39,7 @@ onEveryEngine('a rate limit', (store) => {
     sampleOf(parseMetrics(await metrics.registry.text()), 'paybell_rate_limited_total', { limit });
 
   describe('of requests', () => {
-    test('answers 429 beyond the burst, says when to come again, and is over by then', async () => {
+    test('responds with 429 beyond the burst, says when to retry, and is over by then', async () => {
       const app = limitedApp({ RATE_LIMIT: '2/s:3' });
       for (let times = 0; times < 3; times++) expect((await call(app, tenant, WEBHOOKS)).status).toBe(200);
       const refused = await call(app, tenant, WEBHOOKS);
@@ -51,9 +51,12 @@ onEveryEngine('a rate limit', (store) => {
       expect(await refusals('requests')).toBe(1);
     });
 
-    test('is told on every answer to a key, good or bad', async () => {
+    test('is told on every response to a key, good or bad', async () => {
       const app = limitedApp({ RATE_LIMIT: '100/s:200' });
-      const headersOf = (answer: Response) => [answer.headers.get('ratelimit-policy'), answer.headers.get('ratelimit')];
+      const headersOf = (response: Response) => [
+        response.headers.get('ratelimit-policy'),
+        response.headers.get('ratelimit'),
+      ];
       expect(headersOf(await call(app, tenant, WEBHOOKS))).toEqual(['"default";q=200;w=2', '"default";r=199;t=1']);
       const bad = await call(app, tenant, `${WEBHOOKS}?limit=0`);
       expect([bad.status, ...headersOf(bad)]).toEqual([400, '"default";q=200;w=2', '"default";r=198;t=1']);
@@ -83,8 +86,8 @@ onEveryEngine('a rate limit', (store) => {
       const app = limitedApp({ RATE_LIMIT: '1/s:1', EVENT_RATE_LIMIT: '1/s:1', ADMIN_KEY });
       const operator = { ...tenant, apiKey: ADMIN_KEY };
       for (let times = 0; times < 3; times++) {
-        const answer = await call(app, operator, WEBHOOKS);
-        expect([answer.status, answer.headers.get('ratelimit')]).toEqual([200, null]);
+        const response = await call(app, operator, WEBHOOKS);
+        expect([response.status, response.headers.get('ratelimit')]).toEqual([200, null]);
         expect((await call(app, operator, EVENTS, { json: event })).status).toBe(202);
         expect((await call(app, operator, '/admin/v1/entities')).status).toBe(200);
       }
@@ -95,8 +98,8 @@ onEveryEngine('a rate limit', (store) => {
     test('is off by default, also where requests are limited', async () => {
       const app = limitedApp({ RATE_LIMIT: '1/s:1' });
       for (let times = 0; times < 3; times++) {
-        const answer = await call(app, tenant, EVENTS, { json: event });
-        expect([answer.status, answer.headers.get('ratelimit')]).toEqual([202, null]);
+        const response = await call(app, tenant, EVENTS, { json: event });
+        expect([response.status, response.headers.get('ratelimit')]).toEqual([202, null]);
       }
       expect((await call(app, tenant, WEBHOOKS)).status).toBe(200);
     });
@@ -114,9 +117,9 @@ onEveryEngine('a rate limit', (store) => {
 
     test('counts every event of a batch, and refuses on its own each that is too many', async () => {
       const app = limitedApp({ EVENT_RATE_LIMIT: '5/s:4' });
-      const answer = await call(app, tenant, BATCH, ndjson(6));
-      expect(answer.headers.get('ratelimit')).toBe('"events";r=0;t=1');
-      const { results } = (await answer.json()) as { results: { status: number; code: string | null }[] };
+      const response = await call(app, tenant, BATCH, ndjson(6));
+      expect(response.headers.get('ratelimit')).toBe('"events";r=0;t=1');
+      const { results } = (await response.json()) as { results: { status: number; code: string | null }[] };
       expect(results.map(({ status, code }) => [status, code])).toEqual([
         ...Array(4).fill([202, null]),
         ...Array(2).fill([429, 'rate_limited']),
@@ -128,8 +131,8 @@ onEveryEngine('a rate limit', (store) => {
     test('takes nothing for a batch that is refused for another reason', async () => {
       const app = limitedApp({ EVENT_RATE_LIMIT: '5/s:4' });
       await expectProblem(await call(app, tenant, BATCH, { body: 'x' }), 'unsupported_media_type');
-      const answer = await call(app, tenant, BATCH, ndjson(4));
-      const { results } = (await answer.json()) as { results: { status: number }[] };
+      const response = await call(app, tenant, BATCH, ndjson(4));
+      const { results } = (await response.json()) as { results: { status: number }[] };
       expect(results.map(({ status }) => status)).toEqual([202, 202, 202, 202]);
     });
   });

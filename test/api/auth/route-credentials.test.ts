@@ -65,14 +65,14 @@ onEveryEngine('every route of the OpenAPI document', (store) => {
     }));
 
   async function expectRefusal(operation: Operation, refusal: Refusal): Promise<ProblemBody> {
-    const answer = await send(operation, refusal.headers);
-    const { status } = answer;
+    const response = await send(operation, refusal.headers);
+    const { status } = response;
     expect([operation.name, refusal.case, status]).toEqual([
       operation.name,
       refusal.case,
       refusal.code === 'unauthenticated' ? 401 : 403,
     ]);
-    return expectProblem(answer, refusal.code);
+    return expectProblem(response, refusal.code);
   }
 
   test('needs a permission that exists, or the operator', () => {
@@ -153,16 +153,16 @@ onEveryEngine('every route of the OpenAPI document', (store) => {
     expect(bodies.size).toBe(1);
   });
 
-  test('answers ADMIN_KEY with an existing entity-id, and is 403 with any other and 401 without one', async () => {
+  test('accepts ADMIN_KEY with an existing entity-id, and is 403 with any other and 401 without one', async () => {
     for (const operation of entityRoutes) {
       const asOperator = (entityId: string) => ({ 'api-key': ADMIN_KEY, 'entity-id': entityId });
       for (const { entityId } of [tenant, other]) {
         expect([operation.name, await isOpen(operation, asOperator(entityId))]).toEqual([operation.name, true]);
       }
       const headers = asOperator('ent_none');
-      await expectRefusal(operation, { case: 'as nobody', headers, code: 'wrong_entity' });
+      await expectRefusal(operation, { case: 'for an unknown entity', headers, code: 'wrong_entity' });
       const alone = { 'api-key': ADMIN_KEY };
-      await expectRefusal(operation, { case: 'for nobody', headers: alone, code: 'unauthenticated' });
+      await expectRefusal(operation, { case: 'without an entity', headers: alone, code: 'unauthenticated' });
     }
   });
 
@@ -171,13 +171,13 @@ onEveryEngine('every route of the OpenAPI document', (store) => {
     const headers = { 'api-key': ADMIN_KEY, 'entity-id': tenant.entityId };
     for (const operation of operations) {
       const options = { method: operation.method, headers };
-      const answer = await call(plain, null, pathWith(operation, 'none'), options);
-      await expectProblem(answer, operation.permission === 'operator' ? 'not_found' : 'unauthenticated');
+      const response = await call(plain, null, pathWith(operation, 'none'), options);
+      await expectProblem(response, operation.permission === 'operator' ? 'not_found' : 'unauthenticated');
     }
     await expectProblem(await call(plain, null, '/admin/v1/entities', { method: 'PUT' }), 'not_found');
   });
 
-  /** Past the door: whatever is then said of the inputs, it is neither 401 nor 403 nor a fault of ours. */
+  /** The credentials are accepted: the status can be about the inputs, but not 401, 403 or 5xx. */
   async function isOpen(operation: Operation, headers: Record<string, string>): Promise<boolean> {
     const { status } = await send(operation, headers);
     return status !== 401 && status !== 403 && status < 500;

@@ -7,8 +7,8 @@ import { onEveryEngine } from '../../support/stores.ts';
 
 const postUrl = 'https://example.com/hook';
 
-/** Each query string with the faults that its 400 names: no more and no fewer. */
-const BAD_QUERIES: [query: string, faults: Record<string, RegExp>][] = [
+/** Each query string with exactly the errors that its 400 contains. */
+const BAD_QUERIES: [query: string, errors: Record<string, RegExp>][] = [
   ['limit=0', { limit: /from 1 to 100/ }],
   ['limit=101', { limit: /from 1 to 100/ }],
   ['limit=', { limit: /plain decimal digits/ }],
@@ -58,8 +58,8 @@ const BAD_QUERIES: [query: string, faults: Record<string, RegExp>][] = [
   ['limit=101&page=0&sortby=postUrl&event=Nope', { limit: /100/, page: /from 1/, sortby: /sortBy\?/, event: /one of/ }],
 ];
 
-/** Each body with the faults that its 400 names. */
-const BAD_BODIES: [body: unknown, faults: Record<string, RegExp>][] = [
+/** Each body with the errors that its 400 contains. */
+const BAD_BODIES: [body: unknown, errors: Record<string, RegExp>][] = [
   [{}, { postUrl: /is required/ }],
   [{ postUrl: 7 }, { postUrl: /must be a string/ }],
   [{ postUrl: null }, { postUrl: /must be a string/ }],
@@ -86,7 +86,7 @@ const BAD_BODIES: [body: unknown, faults: Record<string, RegExp>][] = [
   ],
 ];
 
-const BAD_POST_URLS: [postUrl: string, fault: RegExp][] = [
+const BAD_POST_URLS: [postUrl: string, error: RegExp][] = [
   ['', /is empty/],
   ['example.com/hook', /absolute URL/],
   ['/hook', /absolute URL/],
@@ -137,43 +137,43 @@ onEveryEngine('bad input', (store) => {
     tenant = await createTenant(store.db);
   });
 
-  async function expectFaults(answer: Response, where: string, expected: Record<string, RegExp>): Promise<void> {
-    const body = await expectProblem(answer, 'invalid_request');
-    expect(new Set(body.errors?.map((fault) => fault.in))).toEqual(new Set([where]));
+  async function expectErrors(response: Response, where: string, expected: Record<string, RegExp>): Promise<void> {
+    const body = await expectProblem(response, 'invalid_request');
+    expect(new Set(body.errors?.map((error) => error.in))).toEqual(new Set([where]));
     expect(body.errors?.map(({ name }) => name).sort()).toEqual(Object.keys(expected).sort());
     for (const [name, message] of Object.entries(expected)) expect(messagesByName(body)[name]).toMatch(message);
   }
 
-  test.each(BAD_QUERIES)('GET ?%s is 400 and names every fault', async (query, faults) => {
-    await expectFaults(await call(app, tenant, `${WEBHOOKS}?${query}`), 'query', faults);
+  test.each(BAD_QUERIES)('GET ?%s is 400 and names every invalid input', async (query, errors) => {
+    await expectErrors(await call(app, tenant, `${WEBHOOKS}?${query}`), 'query', errors);
   });
 
-  test.each(BAD_BODIES)('POST of %j is 400 and names every fault', async (json, faults) => {
-    await expectFaults(await call(app, tenant, WEBHOOKS, { body: JSON.stringify(json), ...asJson }), 'body', faults);
+  test.each(BAD_BODIES)('POST of %j is 400 and names every invalid input', async (json, errors) => {
+    await expectErrors(await call(app, tenant, WEBHOOKS, { body: JSON.stringify(json), ...asJson }), 'body', errors);
   });
 
-  test.each(BAD_POST_URLS)('POST of the postUrl %j is 400', async (bad, fault) => {
-    await expectFaults(await call(app, tenant, WEBHOOKS, { json: { postUrl: bad } }), 'body', { postUrl: fault });
+  test.each(BAD_POST_URLS)('POST of the postUrl %j is 400', async (bad, error) => {
+    await expectErrors(await call(app, tenant, WEBHOOKS, { json: { postUrl: bad } }), 'body', { postUrl: error });
   });
 
   test.each(GOOD_POST_URLS)('POST of the postUrl %j is 201 and echoes it exactly', async (good) => {
     const json = { postUrl: good, networkIds: [1], events: ['LatePayment'] };
-    const answer = await call(app, tenant, WEBHOOKS, { json });
-    expect(answer.status).toBe(201);
-    expect(await answer.json()).toMatchObject({ webhooks: [{ postUrl: good }] });
+    const response = await call(app, tenant, WEBHOOKS, { json });
+    expect(response.status).toBe(201);
+    expect(await response.json()).toMatchObject({ webhooks: [{ postUrl: good }] });
   });
 
-  test('faults of the query and of the body come in one answer', async () => {
-    const answer = await call(app, tenant, `${WEBHOOKS}?page=1&colour=red`, { json: { postUrl: 7 } });
-    const { errors = [] } = await expectProblem(answer, 'invalid_request');
-    expect(errors.map((fault) => [fault.in, fault.name])).toEqual([
+  test('errors of the query and of the body are in one response', async () => {
+    const response = await call(app, tenant, `${WEBHOOKS}?page=1&colour=red`, { json: { postUrl: 7 } });
+    const { errors = [] } = await expectProblem(response, 'invalid_request');
+    expect(errors.map((error) => [error.in, error.name])).toEqual([
       ['query', 'page'],
       ['query', 'colour'],
       ['body', 'postUrl'],
     ]);
   });
 
-  test('a thousand faults are counted, and a bounded number of them shown', async () => {
+  test('a thousand errors are counted, and a bounded number of them shown', async () => {
     const networkIds = Array.from({ length: 1_000 }, () => -1);
     const problem = await expectProblem(
       await call(app, tenant, WEBHOOKS, { json: { postUrl, networkIds } }),
@@ -202,8 +202,8 @@ onEveryEngine('bad input', (store) => {
   });
 
   test('nothing of all this was registered', async () => {
-    const answer = await call(app, tenant, WEBHOOKS);
-    expect(await answer.json()).toMatchObject({ totalResults: GOOD_POST_URLS.length });
+    const response = await call(app, tenant, WEBHOOKS);
+    expect(await response.json()).toMatchObject({ totalResults: GOOD_POST_URLS.length });
   });
 
   test('with ALLOW_INSECURE_TARGETS http and private addresses are taken, and user information still is not', async () => {

@@ -3,7 +3,7 @@ import type { App } from '../../../src/api/app.ts';
 import { call, createTenant, type Tenant, testApp, WEBHOOKS } from '../../support/api.ts';
 import { onEveryEngine } from '../../support/stores.ts';
 
-onEveryEngine('a list answer', (store) => {
+onEveryEngine('a list response', (store) => {
   let app: App;
   let tenant: Tenant;
 
@@ -17,25 +17,25 @@ onEveryEngine('a list answer', (store) => {
     call(app, who, WEBHOOKS, { json: { postUrl, networkIds: [1], events: ['LatePayment'] } });
   const list = (headers: Record<string, string> = {}, method = 'GET', query = '') =>
     call(app, tenant, `${WEBHOOKS}${query}`, { headers, method });
-  const etagOf = (answer: Response) => answer.headers.get('etag') ?? 'none';
+  const etagOf = (response: Response) => response.headers.get('etag') ?? 'none';
 
   test('may be kept by its owner alone, and only to be asked about again', async () => {
-    const answer = await list();
-    expect(answer.headers.get('cache-control')).toBe('private, no-cache');
-    expect(answer.headers.get('vary')).toBe('api-key, entity-id');
-    expect(etagOf(answer)).toMatch(/^"[\w-]{20,}"$/);
+    const response = await list();
+    expect(response.headers.get('cache-control')).toBe('private, no-cache');
+    expect(response.headers.get('vary')).toBe('api-key, entity-id');
+    expect(etagOf(response)).toMatch(/^"[\w-]{20,}"$/);
   });
 
   test('is 304 without a body while nothing changed, for GET and for HEAD', async () => {
     const etag = etagOf(await list());
     for (const method of ['GET', 'HEAD']) {
-      const answer = await list({ 'if-none-match': etag }, method);
-      expect(answer.status).toBe(304);
-      expect(await answer.text()).toBe('');
-      expect(etagOf(answer)).toBe(etag);
-      expect(answer.headers.get('cache-control')).toBe('private, no-cache');
-      expect(answer.headers.get('vary')).toBe('api-key, entity-id');
-      expect(answer.headers.get('x-request-id')).not.toBeNull();
+      const response = await list({ 'if-none-match': etag }, method);
+      expect(response.status).toBe(304);
+      expect(await response.text()).toBe('');
+      expect(etagOf(response)).toBe(etag);
+      expect(response.headers.get('cache-control')).toBe('private, no-cache');
+      expect(response.headers.get('vary')).toBe('api-key, entity-id');
+      expect(response.headers.get('x-request-id')).not.toBeNull();
     }
   });
 
@@ -59,9 +59,9 @@ onEveryEngine('a list answer', (store) => {
   test('is new as soon as a webhook was registered', async () => {
     const etag = etagOf(await list());
     await register(tenant, 'https://example.com/second');
-    const answer = await list({ 'if-none-match': etag });
-    expect(answer.status).toBe(200);
-    expect(etagOf(answer)).not.toBe(etag);
+    const response = await list({ 'if-none-match': etag });
+    expect(response.status).toBe(200);
+    expect(etagOf(response)).not.toBe(etag);
   });
 
   test('has the tag of its body: other pages have other tags, and equal bodies equal ones', async () => {
@@ -81,9 +81,9 @@ onEveryEngine('a list answer', (store) => {
     ]);
     expect(revisions).toHaveLength(1);
     const etag = etagOf(await call(app, one, WEBHOOKS));
-    const answer = await call(app, two, WEBHOOKS, { headers: { 'if-none-match': etag } });
-    expect(answer.status).toBe(200);
-    expect(etagOf(answer)).not.toBe(etag);
+    const response = await call(app, two, WEBHOOKS, { headers: { 'if-none-match': etag } });
+    expect(response.status).toBe(200);
+    expect(etagOf(response)).not.toBe(etag);
   });
 
   test('is refused before it is compared: a bad key gets 401 and not 304', async () => {

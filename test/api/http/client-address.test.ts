@@ -14,7 +14,7 @@ describe('the client', () => {
     ['the right-most that is no proxy', '10.0.0.1', '8.8.8.8, 203.0.113.7, 10.9.9.9', trusted, '203.0.113.7'],
     ['not what the client itself wrote before it', '127.0.0.1', '127.0.0.1, 203.0.113.7', trusted, '203.0.113.7'],
     ['the first proxy, when all are', '127.0.0.1', '10.0.0.2, 10.0.0.1', trusted, '10.0.0.2'],
-    ['the proxy, when it names nobody', '127.0.0.1', null, trusted, '127.0.0.1'],
+    ['the proxy, when it names no one', '127.0.0.1', null, trusted, '127.0.0.1'],
     ['the proxy, when what it names is no address', '127.0.0.1', '203.0.113.7, unknown', trusted, '127.0.0.1'],
     ['named with a port', '127.0.0.1', '203.0.113.7:4711', trusted, '203.0.113.7'],
     ['named in brackets', '127.0.0.1', '[2001:db8::7]:4711', trusted, '2001:db8::7'],

@@ -7,7 +7,7 @@ import { call, createTenant, type Tenant, testApp, WEBHOOKS } from '../../suppor
 import { expectProblem } from '../../support/problems.ts';
 import { alteredStore, createTarget } from '../../support/stores.ts';
 
-/** Faults of the inside are put into a real store at the place where the list reads. */
+/** Internal errors are injected into a real store where the list reads it. */
 describe('when the inside fails', () => {
   let db: Database;
   let tenant: Tenant;
@@ -33,25 +33,25 @@ describe('when the inside fails', () => {
 
   const secret = 'select * from api_keys at /srv/paybell/src/store.ts:7 pbk_secret';
 
-  test('a store that does not answer is 503 with Retry-After, for reads and for writes', async () => {
+  test('a store that does not respond is 503 with Retry-After, for reads and for writes', async () => {
     const app = testApp(failingWith(new StoreUnavailableError(secret)));
     const json = { postUrl: 'https://example.com/hook' };
-    for (const answer of [await call(app, tenant, WEBHOOKS), await call(app, tenant, WEBHOOKS, { json })]) {
-      expect(answer.headers.get('retry-after')).toMatch(/^[1-9][0-9]*$/);
-      await expectProblem(answer, 'unavailable');
+    for (const response of [await call(app, tenant, WEBHOOKS), await call(app, tenant, WEBHOOKS, { json })]) {
+      expect(response.headers.get('retry-after')).toMatch(/^[1-9][0-9]*$/);
+      await expectProblem(response, 'unavailable');
     }
   });
 
-  test('a commit whose answer is lost promises nothing: what was asked for may have been done', async () => {
-    const lostAnswer: Partial<Database> = {
+  test('a commit whose response is lost promises nothing: what was asked for may have been done', async () => {
+    const lostResponse: Partial<Database> = {
       async transaction(work) {
         await db.transaction(work);
-        throw new StoreUnavailableError('no answer to the commit');
+        throw new StoreUnavailableError('no response to the commit');
       },
     };
     const json = { postUrl: 'https://example.com/lost', networkIds: [1], events: ['LatePayment'] };
-    const answer = await call(testApp(alteredStore(db, lostAnswer)), tenant, WEBHOOKS, { json });
-    const { detail } = await expectProblem(answer, 'unavailable');
+    const response = await call(testApp(alteredStore(db, lostResponse)), tenant, WEBHOOKS, { json });
+    const { detail } = await expectProblem(response, 'unavailable');
     expect(detail).not.toContain('changed');
     const { totalResults } = (await (await call(testApp(db), tenant, WEBHOOKS)).json()) as { totalResults: number };
     expect(totalResults).toBe(1);
@@ -66,11 +66,11 @@ describe('when the inside fails', () => {
     await expectProblem(await call(testApp(failingWith(thrown)), tenant, WEBHOOKS), 'internal');
   });
 
-  test('the error is in the log under the request id of the answer, and the api key is not', async () => {
+  test('the error is in the log under the request id of the response, and the api key is not', async () => {
     const lines: string[] = [];
     const log = pino({ level: 'info' }, { write: (line: string) => lines.push(line) });
-    const answer = await call(testApp(failingWith(new Error('broken pipe')), {}, { log }), tenant, WEBHOOKS);
-    const { requestId } = await expectProblem(answer, 'internal');
+    const response = await call(testApp(failingWith(new Error('broken pipe')), {}, { log }), tenant, WEBHOOKS);
+    const { requestId } = await expectProblem(response, 'internal');
     const line = lines.find((text) => text.includes('broken pipe')) ?? '';
     expect(JSON.parse(line)).toMatchObject({ requestId, level: 50 });
     expect(lines.join('')).not.toContain(tenant.apiKey);
@@ -121,7 +121,7 @@ describe('the log of requests', () => {
     expect(await linesOf('debug', WEBHOOKS)).toMatchObject([{ route: WEBHOOKS, status: 200 }]);
   });
 
-  test('has no line with the query or a path that nobody knows, since these may hold anything', async () => {
+  test('has no line with the query or an unknown path, since these can contain anything', async () => {
     const lines = await linesOf('info', '/pbk_pasted/by?mistake=pbk_too');
     expect(lines).toMatchObject([{ route: null, status: 404 }]);
     expect(JSON.stringify(lines)).not.toContain('pbk_');

@@ -38,15 +38,15 @@ onEveryEngine('every request', (store) => {
   });
 
   test.each(['PUT', 'OPTIONS', 'PROPFIND'])('%s on the list is 405 with Allow, also without a key', async (method) => {
-    const answer = await call(app, null, WEBHOOKS, { method });
-    expect(answer.headers.get('allow')?.split(', ').sort()).toEqual(['DELETE', 'GET', 'HEAD', 'PATCH', 'POST']);
-    await expectProblem(answer, 'method_not_allowed');
+    const response = await call(app, null, WEBHOOKS, { method });
+    expect(response.headers.get('allow')?.split(', ').sort()).toEqual(['DELETE', 'GET', 'HEAD', 'PATCH', 'POST']);
+    await expectProblem(response, 'method_not_allowed');
   });
 
   test.each(['/healthz', '/readyz', '/openapi.json', '/docs'])('POST to %s is 405 with Allow', async (path) => {
-    const answer = await call(app, null, path, { method: 'POST' });
-    expect(answer.headers.get('allow')).toBe('GET, HEAD');
-    await expectProblem(answer, 'method_not_allowed');
+    const response = await call(app, null, path, { method: 'POST' });
+    expect(response.headers.get('allow')).toBe('GET, HEAD');
+    await expectProblem(response, 'method_not_allowed');
   });
 
   test.each([WEBHOOKS, `${WEBHOOKS}?page=2`, '/healthz', '/readyz', '/openapi.json', '/docs'])(
@@ -87,9 +87,9 @@ onEveryEngine('every request', (store) => {
   test('with a body where none is taken is 400, so that no filter in it seems to have counted', async () => {
     const tenant = await createTenant(store.db);
     const path = '/api/v1/crypto/deliveries/redeliver?status=delivered';
-    const answer = await call(testApp(store.db), tenant, path, { json: { dryRun: true } });
-    expect(answer.status).toBe(400);
-    expect(await answer.json()).toMatchObject({ errors: [{ in: 'body' }] });
+    const response = await call(testApp(store.db), tenant, path, { json: { dryRun: true } });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ errors: [{ in: 'body' }] });
   });
 
   test('with a body of 256 KiB is read, and of one byte more is 413', async () => {
@@ -133,13 +133,13 @@ onEveryEngine('every request', (store) => {
   );
 
   test.each(['example.com', 'example.com:8080', 'LOCALHOST', '127.0.0.1:1', '[::1]:8080', 'a_b.example'])(
-    'with the Host %j is answered',
+    'with the Host %j is accepted',
     async (host) => {
       expect((await call(app, tenant, WEBHOOKS, { headers: { host } })).status).toBe(200);
     },
   );
 
-  test('has an x-request-id of its own on every answer', async () => {
+  test('has an x-request-id of its own on every response', async () => {
     const paths = [WEBHOOKS, `${WEBHOOKS}?limit=0`, '/nothing', '/healthz', '/readyz', '/docs', '/openapi.json'];
     const ids = await Promise.all(
       paths.map(async (path) => (await call(app, tenant, path)).headers.get('x-request-id')),
@@ -148,8 +148,8 @@ onEveryEngine('every request', (store) => {
     expect(new Set(ids).size).toBe(paths.length);
   });
 
-  /** Each request has its own fault and all that come after it in the order, and is answered by the first. */
-  describe('with several faults is answered by the first of 404, 405, 401, 403, 415, 413, 400:', () => {
+  /** Each request has one error and all that come after it in the order; the response has the first. */
+  describe('with several errors has the first of 404, 405, 401, 403, 415, 413, 400:', () => {
     const large = 'x'.repeat(300_000);
     const text = { 'content-type': 'text/plain' };
 
@@ -171,17 +171,17 @@ onEveryEngine('every request', (store) => {
     });
     test('403 before 415', async () => {
       const reader = await createTenant(store.db, ['webhooks:read']);
-      const answer = await call(app, reader, `${WEBHOOKS}?a=1`, { method: 'POST', body: large, headers: text });
-      await expectProblem(answer, 'missing_permission');
+      const response = await call(app, reader, `${WEBHOOKS}?a=1`, { method: 'POST', body: large, headers: text });
+      await expectProblem(response, 'missing_permission');
     });
     test('415 before 413', async () => {
-      const answer = await call(app, tenant, `${WEBHOOKS}?a=1`, { method: 'POST', body: large, headers: text });
-      await expectProblem(answer, 'unsupported_media_type');
+      const response = await call(app, tenant, `${WEBHOOKS}?a=1`, { method: 'POST', body: large, headers: text });
+      await expectProblem(response, 'unsupported_media_type');
     });
     test('413 before 400', async () => {
       const headers = { 'content-type': 'application/json' };
-      const answer = await call(app, tenant, `${WEBHOOKS}?a=1`, { method: 'POST', body: large, headers });
-      await expectProblem(answer, 'body_too_large');
+      const response = await call(app, tenant, `${WEBHOOKS}?a=1`, { method: 'POST', body: large, headers });
+      await expectProblem(response, 'body_too_large');
     });
   });
 });
@@ -190,49 +190,49 @@ onEveryEngine('requests from other origins', (store) => {
   const preflight = (app: App, origin: string, path = WEBHOOKS) =>
     call(app, null, path, { method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'GET' } });
 
-  test('are allowed for nobody by default', async () => {
+  test('are not allowed by default', async () => {
     const app = testApp(store.db);
-    const answer = await preflight(app, ORIGIN);
-    expect(answer.headers.get('access-control-allow-origin')).toBeNull();
-    await expectProblem(answer, 'method_not_allowed');
+    const response = await preflight(app, ORIGIN);
+    expect(response.headers.get('access-control-allow-origin')).toBeNull();
+    await expectProblem(response, 'method_not_allowed');
     const listed = await call(app, await createTenant(store.db), WEBHOOKS, { headers: { origin: ORIGIN } });
     expect(listed.headers.get('access-control-allow-origin')).toBeNull();
   });
 
   test('are allowed for the origins of CORS_ORIGINS, by name', async () => {
     const app = testApp(store.db, { CORS_ORIGINS: `${ORIGIN},https://two.example.com` });
-    const answer = await preflight(app, ORIGIN);
-    expect(answer.status).toBe(204);
-    expect(answer.headers.get('access-control-allow-origin')).toBe(ORIGIN);
-    expect(answer.headers.get('access-control-allow-methods')).toContain('POST');
-    expect(answer.headers.get('access-control-allow-headers')).toContain('api-key, entity-id, content-type');
-    expect(answer.headers.get('vary')).toContain('origin');
+    const response = await preflight(app, ORIGIN);
+    expect(response.status).toBe(204);
+    expect(response.headers.get('access-control-allow-origin')).toBe(ORIGIN);
+    expect(response.headers.get('access-control-allow-methods')).toContain('POST');
+    expect(response.headers.get('access-control-allow-headers')).toContain('api-key, entity-id, content-type');
+    expect(response.headers.get('vary')).toContain('origin');
   });
 
-  test('see the headers they need on answers and on errors, and the answers vary by origin', async () => {
+  test('see the headers they need on responses and on errors, and the responses vary by origin', async () => {
     const app = testApp(store.db, { CORS_ORIGINS: ORIGIN });
     const tenant = await createTenant(store.db);
     for (const who of [tenant, null]) {
-      const answer = await call(app, who, WEBHOOKS, { headers: { origin: ORIGIN } });
-      expect(answer.headers.get('access-control-allow-origin')).toBe(ORIGIN);
-      expect(answer.headers.get('access-control-expose-headers')).toContain('x-request-id');
-      expect(answer.headers.get('vary')).toContain('origin');
+      const response = await call(app, who, WEBHOOKS, { headers: { origin: ORIGIN } });
+      expect(response.headers.get('access-control-allow-origin')).toBe(ORIGIN);
+      expect(response.headers.get('access-control-expose-headers')).toContain('x-request-id');
+      expect(response.headers.get('vary')).toContain('origin');
     }
   });
 
   test('of any other origin stay refused, and unknown paths stay 404', async () => {
     const app = testApp(store.db, { CORS_ORIGINS: ORIGIN });
     for (const origin of ['https://evil.example.com', `${ORIGIN}.evil.example`, 'null', ORIGIN.toUpperCase()]) {
-      const answer = await preflight(app, origin);
-      expect(answer.headers.get('access-control-allow-origin')).toBeNull();
-      expect(answer.headers.get('vary')).toContain('origin');
-      await expectProblem(answer, 'method_not_allowed');
+      const response = await preflight(app, origin);
+      expect(response.headers.get('access-control-allow-origin')).toBeNull();
+      expect(response.headers.get('vary')).toContain('origin');
+      await expectProblem(response, 'method_not_allowed');
     }
     await expectProblem(await preflight(app, ORIGIN, '/nothing'), 'not_found');
   });
 });
 
-/** All but what differs from answer to answer, and the length, which only the server adds to GET. */
+/** All but what differs from response to response, and the length, which only the server adds to GET. */
 function comparable(response: Response | undefined): Record<string, string> {
   const { 'x-request-id': _, 'content-length': length, ...headers } = Object.fromEntries(response?.headers ?? []);
   return headers;

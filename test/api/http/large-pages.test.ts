@@ -11,7 +11,7 @@ const DELIVERIES = '/api/v1/crypto/deliveries';
 const LARGE = 30;
 const SMALL = 60;
 
-/** A page has its bodies in it: a hundred of the largest would be 25 MB, for each of whoever asks at once. */
+/** A page contains the bodies: a hundred of the largest would be 25 MB for each concurrent request. */
 onEveryEngine('a page of large events', (store) => {
   let app: App;
   let tenant: Tenant;
@@ -30,7 +30,7 @@ onEveryEngine('a page of large events', (store) => {
 
   const list = (query: string) => call(app, tenant, `${EVENTS}?sortDir=asc&${query}`);
 
-  test('is refused where it is too much for one answer, and says what to ask for instead', async () => {
+  test('is refused where it is too much for one response, and says what to ask for instead', async () => {
     const { errors } = await expectProblem(await list('limit=30'), 'invalid_request');
     expect(errors).toEqual([
       { in: 'query', name: 'limit', message: expect.stringMatching(/^must be smaller here: .* 6553600 is the most$/) },

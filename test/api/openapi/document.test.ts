@@ -43,9 +43,9 @@ describe('the OpenAPI document', () => {
   let reads: Set<string>;
 
   beforeAll(async () => {
-    const answer = await call(testApp(NO_STORE, SETTINGS), null, '/openapi.json');
-    expect(answer.headers.get('content-type')).toBe('application/json');
-    document = (await answer.json()) as Document;
+    const response = await call(testApp(NO_STORE, SETTINGS), null, '/openapi.json');
+    expect(response.headers.get('content-type')).toBe('application/json');
+    document = (await response.json()) as Document;
     operations = Object.values(document.paths).flatMap((path) => Object.values(path));
     reads = new Set(Object.values(document.paths).flatMap(({ get }) => (get === undefined ? [] : [get.operationId])));
   });
@@ -126,7 +126,7 @@ describe('the OpenAPI document', () => {
     return Object.keys(properties).length > 0 && required.every((name) => isExemplified(properties[name] ?? {}));
   }
 
-  test('names the error answers of every operation, with an example of each code that can come', () => {
+  test('lists the error responses of every operation, with an example of each possible code', () => {
     for (const { responses, requestBody } of operations) {
       const always = ['400', '401', '403', '405', '414', '500', '503'];
       expect(Object.keys(responses)).toEqual(expect.arrayContaining(always));

@@ -55,7 +55,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test('types that openapi-typescript makes of the document compile, and mean what the service answers', async () => {
+test('types that openapi-typescript generates from the document compile, and match the responses of the service', async () => {
   const app = testApp(undefined as never, { ADMIN_KEY: 'x'.repeat(40) });
   await Bun.write(join(folder, 'openapi.json'), await call(app, null, '/openapi.json'));
   await Bun.write(join(folder, 'program.ts'), PROGRAM);

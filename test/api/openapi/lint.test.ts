@@ -25,7 +25,7 @@ test('the OpenAPI document is clean to Redocly’s strictest rules', async () =>
   expect(problems.map(({ ruleId, message, location }) => ({ ruleId, message, at: location[0]?.pointer }))).toEqual([]);
 });
 
-test('and the rules would find a fault', async () => {
+test('and the rules would find an error', async () => {
   const config = await createConfig({ extends: ['recommended-strict'] });
   const source = (await documentText()).replace('"operationId":"listWebhooks"', '"operationId":"readWebhook"');
   const problems = await lintFromString({ source, absoluteRef: '/openapi.json', config });
@@ -48,7 +48,7 @@ test('every operation that can find its precondition failed takes If-Match, and 
   expect(named.filter(({ takes, fails }) => takes !== fails)).toEqual([]);
 });
 
-describe('the headers of answers', () => {
+describe('the headers of responses', () => {
   let document: Document;
   beforeAll(async () => {
     document = JSON.parse(await documentText());
@@ -56,7 +56,7 @@ describe('the headers of answers', () => {
 
   const every = () => Object.values(document.paths).flatMap((methods) => Object.values(methods));
 
-  test('are named on every answer: the request id, and what to do on 405, 429 and 503', () => {
+  test('are named on every response: the request id, and what to do on 405, 429 and 503', () => {
     for (const { responses } of every()) {
       for (const [status, { headers = {} }] of Object.entries(responses)) {
         expect(headers).toHaveProperty('X-Request-Id');
@@ -77,7 +77,7 @@ describe('the headers of answers', () => {
   });
 });
 
-onEveryEngine('the headers that an answer really has', (store) => {
+onEveryEngine('the headers that a response really has', (store) => {
   let tenant: Tenant;
   beforeAll(async () => {
     tenant = await createTenant(store.db);
@@ -85,18 +85,18 @@ onEveryEngine('the headers that an answer really has', (store) => {
 
   test.each([
     ['a list', '/webhooks/classic', 200],
-    ['a fault', '/webhooks/classic?limit=0', 400],
+    ['an invalid input', '/webhooks/classic?limit=0', 400],
     ['one that is not there', '/webhooks/classic/wh_none', 404],
     ['one without a key', '/webhooks/classic', 401],
   ])('are those of the document: %s', async (_, path, status) => {
     const who = status === 401 ? null : tenant;
-    const answer = await call(testApp(store.db, SETTINGS), who, `/api/v1/crypto${path}`);
-    expect(answer.status).toBe(status);
+    const response = await call(testApp(store.db, SETTINGS), who, `/api/v1/crypto${path}`);
+    expect(response.status).toBe(status);
     const { paths } = JSON.parse(await documentText()) as Document;
     const route = path.includes('wh_none') ? '/webhooks/classic/{webhookId}' : '/webhooks/classic';
     const described = paths[`/api/v1/crypto${route}`]?.get?.responses[status]?.headers ?? {};
     for (const name of ['RateLimit', 'RateLimit-Policy', 'X-Request-Id', 'Retry-After']) {
-      expect({ name, given: answer.headers.has(name) }).toEqual({ name, given: name in described });
+      expect({ name, given: response.headers.has(name) }).toEqual({ name, given: name in described });
     }
   });
 });

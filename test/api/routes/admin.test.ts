@@ -29,9 +29,9 @@ onEveryEngine('the operator', (store) => {
   const operate = (path: string, options: CallOptions = {}) =>
     call(app, null, path, { ...options, headers: { 'api-key': ADMIN_KEY, ...options.headers } });
   const createEntity = async (name: string): Promise<Tenant> => {
-    const answer = await operate(ENTITIES, { json: { name } });
-    expect(answer.status).toBe(201);
-    return { keyId: '', ...((await answer.json()) as { entityId: string; apiKey: string }) };
+    const response = await operate(ENTITIES, { json: { name } });
+    expect(response.status).toBe(201);
+    return { keyId: '', ...((await response.json()) as { entityId: string; apiKey: string }) };
   };
   const entities = async (query: string) =>
     (await (await operate(`${ENTITIES}${query}`)).json()) as { totalResults: number; entities: Entity[] };
@@ -39,10 +39,10 @@ onEveryEngine('the operator', (store) => {
     (await (await operate(`${KEYS}${query}`)).json()) as { totalResults: number; keys: ApiKey[] };
 
   test('makes an entity that can be used at once, with its key shown for no cache to keep', async () => {
-    const answer = await operate(ENTITIES, { json: { name: 'Acme' } });
-    expect(answer.status).toBe(201);
-    expect(answer.headers.get('cache-control')).toBe('no-store');
-    const made = (await answer.json()) as Tenant;
+    const response = await operate(ENTITIES, { json: { name: 'Acme' } });
+    expect(response.status).toBe(201);
+    expect(response.headers.get('cache-control')).toBe('no-store');
+    const made = (await response.json()) as Tenant;
     expect(made).toEqual({
       entityId: expect.stringMatching(/^ent_[0-9a-f]{32}$/),
       apiKey: expect.stringMatching(/^pbk_[0-9A-Za-z]{36}$/),
@@ -91,9 +91,9 @@ onEveryEngine('the operator', (store) => {
   test('makes, lists and revokes keys; a list shows all but the key', async () => {
     nowS += 1;
     const options = { name: 'Shop', permissions: ['webhooks:read', 'webhooks:read'], dateExpires: nowS + 90 };
-    const answer = await operate(KEYS, { json: { entityId: tenant.entityId, ...options } });
-    expect([answer.status, answer.headers.get('cache-control')]).toEqual([201, 'no-store']);
-    const { keyId, apiKey } = (await answer.json()) as Made;
+    const response = await operate(KEYS, { json: { entityId: tenant.entityId, ...options } });
+    expect([response.status, response.headers.get('cache-control')]).toEqual([201, 'no-store']);
+    const { keyId, apiKey } = (await response.json()) as Made;
     const holder = { ...tenant, apiKey };
     expect((await call(app, holder, WEBHOOKS)).status).toBe(200);
 
@@ -147,7 +147,7 @@ onEveryEngine('the operator', (store) => {
     [{ name: 7 }, ['name']],
     [{ name: 'Acme', Name: 'Acme', id: 'ent_1' }, ['Name', 'id']],
     [[], ['']],
-  ])('an entity of %j is 400 that names the faults', async (json, names) => {
+  ])('an entity of %j is 400 and names the invalid fields', async (json, names) => {
     const problem = await expectProblem(await operate(ENTITIES, { json }), 'invalid_request');
     expect(Object.keys(messagesByName(problem)).toSorted()).toEqual(names);
   });
@@ -164,12 +164,12 @@ onEveryEngine('the operator', (store) => {
     [{ entityId: 'own', dateExpires: 1.5 }, ['dateExpires']],
     [{ entityId: 'own', dateExpires: '90d' }, ['dateExpires']],
     [{ entityId: 'own', expires: '90d' }, ['expires']],
-  ])('a key of %j is 400 that names the faults in words of ours', async (given, names) => {
+  ])('a key of %j is 400 and names the invalid fields in our own words', async (given, names) => {
     const json = 'entityId' in given && given.entityId === 'own' ? { ...given, entityId: tenant.entityId } : given;
     const problem = await expectProblem(await operate(KEYS, { json }), 'invalid_request');
-    const faults = messagesByName(problem);
-    expect(Object.keys(faults).toSorted()).toEqual(names);
-    for (const message of Object.values(faults)) expect(message).toMatch(/^(must|is|names) /);
+    const errors = messagesByName(problem);
+    expect(Object.keys(errors).toSorted()).toEqual(names);
+    for (const message of Object.values(errors)) expect(message).toMatch(/^(must|is|names) /);
   });
 
   test.each([
@@ -198,9 +198,9 @@ onEveryEngine('the operator', (store) => {
     const [acme, other] = [await createEntity('Acme'), await createEntity('Other')];
     const asAcme = { ...acme, apiKey: ADMIN_KEY };
     const json = { postUrl: 'https://example.com/hook', networkIds: [1], events: ['LatePayment'] };
-    const answer = await call(app, asAcme, WEBHOOKS, { json });
-    expect(answer.status).toBe(201);
-    const { webhooks } = (await answer.json()) as WebhookList;
+    const response = await call(app, asAcme, WEBHOOKS, { json });
+    expect(response.status).toBe(201);
+    const { webhooks } = (await response.json()) as WebhookList;
     const path = `${WEBHOOKS}/${webhooks[0]?.webhookId}`;
     await call(app, asAcme, path, { method: 'PATCH', json: { postUrl: 'https://example.com/new' } });
     await call(app, asAcme, `${WEBHOOKS}?networkId=1`, { method: 'DELETE' });

@@ -68,7 +68,7 @@ onEveryEngine('the audit', (store) => {
     [`?until=${FIRST_S}`, 2],
     [`?since=${FIRST_S + 60}&until=${FIRST_S + 120}`, 1],
     [`?since=${FIRST_S + 120}&until=${FIRST_S + 60}`, 0],
-    ['?actor=nobody', 0],
+    ['?actor=unknown', 0],
     ['?action=key.revoked', 0],
   ])('%s matches %i', async (query, matches) => {
     const { totalResults, audit } = await list(`${query}&limit=100`);
@@ -110,7 +110,7 @@ onEveryEngine('the audit', (store) => {
     ['?actors=x', ['actors']],
     ['?actor=a&actor=b', ['actor']],
     ['?limit=0&page=0&until=x', ['limit', 'page', 'until']],
-  ])('%s is 400 that names every fault', async (query, names) => {
+  ])('%s is 400 and names every invalid parameter', async (query, names) => {
     const problem = await expectProblem(await call(app, tenant, `${AUDIT}${query}`), 'invalid_request');
     expect(Object.keys(messagesByName(problem)).toSorted()).toEqual(names);
   });

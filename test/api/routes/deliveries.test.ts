@@ -28,7 +28,7 @@ const BODY = '{ "z":1,"event":"LatePayment", "networkId":1,"amount":123456789012
 type List = { totalResults: number; deliveries: DeliveryView[] };
 
 /** The beginning of what every list of deliveries and every redelivery of many refuses. */
-const BAD_FILTERS: [query: string, faults: Record<string, RegExp>][] = [
+const BAD_FILTERS: [query: string, errors: Record<string, RegExp>][] = [
   ['status=Failed', { status: /pending, retrying, delivered, failed, held, cancelled/ }],
   ['status=', { status: /one of/ }],
   ['status=failed&status=held', { status: /more than once/ }],
@@ -47,14 +47,14 @@ const BAD_FILTERS: [query: string, faults: Record<string, RegExp>][] = [
   ['until=&status=x&webhookid=a', { until: /digits/, status: /one of/, webhookid: /webhookId\?/ }],
 ];
 
-const BAD_PAGING: [query: string, faults: Record<string, RegExp>][] = [
+const BAD_PAGING: [query: string, errors: Record<string, RegExp>][] = [
   ['limit=101', { limit: /from 1 to 100/ }],
   ['page=0', { page: /from 1/ }],
   ['sortBy=dateDelivered', { sortBy: /dateCreated, dateNextAttempt/ }],
   ['sortDir=up', { sortDir: /asc, desc/ }],
 ];
 
-const BAD_REDELIVERIES: [query: string, faults: Record<string, RegExp>][] = [
+const BAD_REDELIVERIES: [query: string, errors: Record<string, RegExp>][] = [
   ['', { 'eventId, event, networkId, since, until, webhookId, status': /at least one/ }],
   ['dryRun=true', { 'eventId, event, networkId, since, until, webhookId, status': /at least one/ }],
   ['status=failed&dryRun=yes', { dryRun: /true, false/ }],
@@ -83,14 +83,17 @@ onEveryEngine('deliveries', (store) => {
   const get = (path: string) => call(app, tenant, path);
   const post = (path: string) => call(app, tenant, path, { method: 'POST' });
   const send = async (body: string = JSON.stringify(LATE_ON_1)) => {
-    const answer = await call(app, tenant, `${API}/events`, { body, headers: { 'content-type': 'application/json' } });
-    expect(answer.status).toBe(202);
-    return ((await answer.json()) as { eventId: string }).eventId;
+    const response = await call(app, tenant, `${API}/events`, {
+      body,
+      headers: { 'content-type': 'application/json' },
+    });
+    expect(response.status).toBe(202);
+    return ((await response.json()) as { eventId: string }).eventId;
   };
   const list = async (query = ''): Promise<List> => {
-    const answer = await get(`${DELIVERIES}${query}`);
-    expect(answer.status).toBe(200);
-    return (await answer.json()) as List;
+    const response = await get(`${DELIVERIES}${query}`);
+    expect(response.status).toBe(200);
+    return (await response.json()) as List;
   };
   const only = async (): Promise<DeliveryView> => {
     const { totalResults, deliveries } = await list();
@@ -140,20 +143,23 @@ onEveryEngine('deliveries', (store) => {
       expect((await list('?limit=1')).deliveries[0]?.eventId).toBe(third);
     });
 
-    test('is the same bytes under the same tag, and 304 to whoever has them', async () => {
+    test('has the same bytes under the same tag, and is 304 for a client that has them', async () => {
       await send();
-      const answer = await get(DELIVERIES);
-      const etag = answer.headers.get('etag') ?? '';
+      const response = await get(DELIVERIES);
+      const etag = response.headers.get('etag') ?? '';
       const again = await call(app, tenant, DELIVERIES, { headers: { 'if-none-match': etag } });
       expect([again.status, await again.text()]).toEqual([304, '']);
       await send();
       expect((await call(app, tenant, DELIVERIES, { headers: { 'if-none-match': etag } })).status).toBe(200);
     });
 
-    test.each([...BAD_FILTERS, ...BAD_PAGING])('?%s is 400 and names every fault', async (query, faults) => {
-      const named = messagesByName(await expectProblem(await get(`${DELIVERIES}?${query}`), 'invalid_request'));
-      expectFaults(named, faults);
-    });
+    test.each([...BAD_FILTERS, ...BAD_PAGING])(
+      '?%s is 400 and names every invalid parameter',
+      async (query, errors) => {
+        const named = messagesByName(await expectProblem(await get(`${DELIVERIES}?${query}`), 'invalid_request'));
+        expectErrors(named, errors);
+      },
+    );
   });
 
   describe('GET /deliveries/{deliveryId}', () => {
@@ -237,11 +243,11 @@ onEveryEngine('deliveries', (store) => {
   });
 
   describe('POST /deliveries/{deliveryId}/redeliver', () => {
-    test('is 202 with the delivery, and wakes whoever delivers', async () => {
+    test('is 202 with the delivery, and wakes the dispatcher', async () => {
       await send();
       const delivery = await only();
-      const answer = await post(`${DELIVERIES}/${delivery.deliveryId}/redeliver`);
-      expect([answer.status, await answer.json()]).toEqual([202, delivery]);
+      const response = await post(`${DELIVERIES}/${delivery.deliveryId}/redeliver`);
+      expect([response.status, await response.json()]).toEqual([202, delivery]);
       expect(wakes).toBe(1);
     });
 
@@ -259,9 +265,9 @@ onEveryEngine('deliveries', (store) => {
 
     test('is 404 for what never was, and for POST alone', async () => {
       await expectProblem(await post(`${DELIVERIES}/dlv_none/redeliver`), 'not_found');
-      const answer = await get(`${DELIVERIES}/dlv_none/redeliver`);
-      expect(answer.headers.get('allow')).toBe('POST');
-      await expectProblem(answer, 'method_not_allowed');
+      const response = await get(`${DELIVERIES}/dlv_none/redeliver`);
+      expect(response.headers.get('allow')).toBe('POST');
+      await expectProblem(response, 'method_not_allowed');
     });
   });
 
@@ -269,8 +275,8 @@ onEveryEngine('deliveries', (store) => {
     test('with dryRun only counts', async () => {
       await send();
       await send();
-      const answer = await post(`${DELIVERIES}/redeliver?status=pending&dryRun=true`);
-      expect([answer.status, await answer.json()]).toEqual([200, { totalResults: 2 }]);
+      const response = await post(`${DELIVERIES}/redeliver?status=pending&dryRun=true`);
+      expect([response.status, await response.json()]).toEqual([200, { totalResults: 2 }]);
       const none = await post(`${DELIVERIES}/redeliver?status=failed&dryRun=true`);
       expect(await none.json()).toEqual({ totalResults: 0 });
       const rows = await store.db.all('select id from redeliveries where entity_id = $1', [tenant.entityId]);
@@ -280,10 +286,10 @@ onEveryEngine('deliveries', (store) => {
     test('is 202 with its progress, which can be read to the end', async () => {
       await send();
       await send();
-      const answer = await post(`${DELIVERIES}/redeliver?webhookId=${webhookId}`);
-      const started = (await answer.json()) as Redelivery;
+      const response = await post(`${DELIVERIES}/redeliver?webhookId=${webhookId}`);
+      const started = (await response.json()) as Redelivery;
       expect(redeliverySchema.parse(started)).toEqual(started);
-      expect([answer.status, started]).toEqual([
+      expect([response.status, started]).toEqual([
         202,
         {
           redeliveryId: expect.stringMatching(/^rdl_[0-9a-f]{32}$/),
@@ -316,11 +322,11 @@ onEveryEngine('deliveries', (store) => {
 
     test.each([...BAD_FILTERS.slice(0, 13), ...BAD_REDELIVERIES])(
       '?%s is 400 and starts nothing',
-      async (query, faults) => {
+      async (query, errors) => {
         const named = messagesByName(
           await expectProblem(await post(`${DELIVERIES}/redeliver?${query}`), 'invalid_request'),
         );
-        expectFaults(named, faults);
+        expectErrors(named, errors);
         expect(kicks).toBe(0);
       },
     );
@@ -331,7 +337,7 @@ onEveryEngine('deliveries', (store) => {
   });
 });
 
-function expectFaults(named: Record<string, string>, faults: Record<string, RegExp>): void {
-  expect(Object.keys(named).toSorted()).toEqual(Object.keys(faults).toSorted());
-  for (const [name, message] of Object.entries(faults)) expect(named[name]).toMatch(message);
+function expectErrors(named: Record<string, string>, errors: Record<string, RegExp>): void {
+  expect(Object.keys(named).toSorted()).toEqual(Object.keys(errors).toSorted());
+  for (const [name, message] of Object.entries(errors)) expect(named[name]).toMatch(message);
 }

@@ -17,11 +17,11 @@ describe('GET /metrics', () => {
     call(testApp(NO_STORE, settings), null, '/metrics', options);
 
   test.each(['127.0.0.1', '::1', '::ffff:127.0.0.1'])('is open to %s', async (from) => {
-    const answer = await scrape({ from });
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
-    expect(answer.headers.get('cache-control')).toBe('no-store');
-    parseMetrics(await answer.text());
+    const response = await scrape({ from });
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+    expect(response.headers.get('cache-control')).toBe('no-store');
+    parseMetrics(await response.text());
   });
 
   test('is open to others with the token alone', async () => {
@@ -32,15 +32,15 @@ describe('GET /metrics', () => {
       bearer(`${METRICS_TOKEN}x`),
       { 'api-key': METRICS_TOKEN },
     ]) {
-      const answer = await scrape({ from, headers });
-      expect(answer.headers.get('www-authenticate')).toStartWith('Bearer');
-      await expectProblem(answer, 'unauthenticated');
+      const response = await scrape({ from, headers });
+      expect(response.headers.get('www-authenticate')).toStartWith('Bearer');
+      await expectProblem(response, 'unauthenticated');
     }
     expect((await scrape({ from, headers: bearer(METRICS_TOKEN) })).status).toBe(200);
     expect((await scrape({ from, headers: { authorization: `bearer ${METRICS_TOKEN}` } })).status).toBe(200);
   });
 
-  test('is closed to others when there is no token, and to whom nobody knows', async () => {
+  test('is closed to others when there is no token, and to unknown addresses', async () => {
     for (const headers of [{}, bearer(''), bearer('undefined')]) {
       await expectProblem(await scrape({ from: '203.0.113.7', headers }, {}), 'unauthenticated');
     }
@@ -61,7 +61,7 @@ describe('GET /metrics', () => {
     },
   );
 
-  test('lets nobody guess the token for long', async () => {
+  test('limits how often the token can be guessed', async () => {
     const app = testApp(NO_STORE, { METRICS_TOKEN });
     const options = { from: '203.0.113.7', headers: bearer('wrong-token-of-the-tests') };
     let last = new Response();

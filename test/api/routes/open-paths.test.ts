@@ -6,43 +6,43 @@ import { alteredStore, onEveryEngine } from '../../support/stores.ts';
 
 onEveryEngine('the paths that need no key', (store) => {
   test('/healthz is 200 while the process lives, also when it is not ready', async () => {
-    const answer = await call(testApp(store.db, {}, { isReady: () => false }), null, '/healthz');
-    expect(answer.status).toBe(200);
-    expect(await answer.json()).toEqual({ status: 'ok' });
+    const response = await call(testApp(store.db, {}, { isReady: () => false }), null, '/healthz');
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual({ status: 'ok' });
   });
 
-  test('/readyz is 200 when the store answers', async () => {
-    const answer = await call(testApp(store.db), null, '/readyz');
-    expect(answer.status).toBe(200);
-    expect(await answer.json()).toEqual({ status: 'ready', store: store.engine });
+  test('/readyz is 200 when the store responds', async () => {
+    const response = await call(testApp(store.db), null, '/readyz');
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual({ status: 'ready', store: store.engine });
   });
 
-  test('/readyz is 503 from the first sign of stopping on', async () => {
-    const answer = await call(testApp(store.db, {}, { isReady: () => false }), null, '/readyz');
-    expect(answer.status).toBe(503);
-    expect(answer.headers.get('retry-after')).not.toBeNull();
+  test('/readyz is 503 from the moment the service begins to stop', async () => {
+    const response = await call(testApp(store.db, {}, { isReady: () => false }), null, '/readyz');
+    expect(response.status).toBe(503);
+    expect(response.headers.get('retry-after')).not.toBeNull();
   });
 
   test('/readyz is 503 when the key was changed under the process', async () => {
     await createTenant(store.db);
     const box = new SecretBox(new Uint8Array(32).fill(9));
-    const answer = await call(testApp(store.db, {}, { box }), null, '/readyz');
-    expect(answer.status).toBe(503);
-    expect(await answer.text()).toContain('SECRET_KEY');
+    const response = await call(testApp(store.db, {}, { box }), null, '/readyz');
+    expect(response.status).toBe(503);
+    expect(await response.text()).toContain('SECRET_KEY');
   });
 
-  test('/readyz is 503 when the store does not answer', async () => {
+  test('/readyz is 503 when the store does not respond', async () => {
     const db = alteredStore(store.db, { get: () => Promise.reject(new StoreUnavailableError('down')) });
-    const answer = await call(testApp(db), null, '/readyz');
-    expect(answer.status).toBe(503);
-    expect(await answer.json()).toMatchObject({ status: 'not ready' });
+    const response = await call(testApp(db), null, '/readyz');
+    expect(response.status).toBe(503);
+    expect(await response.json()).toMatchObject({ status: 'not ready' });
   });
 
   test('/docs is a page whose every asset comes from this process', async () => {
     const app = testApp(store.db);
-    const answer = await call(app, null, '/docs');
-    expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
-    const page = await answer.text();
+    const response = await call(app, null, '/docs');
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    const page = await response.text();
     expect(page).not.toMatch(/(https?:)?\/\/[\w-]+\./);
     const assets = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path = '']) => path);
     expect(assets.length).toBeGreaterThan(2);

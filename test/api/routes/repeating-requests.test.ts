@@ -23,7 +23,7 @@ onEveryEngine('the same request again', (store) => {
   const admin = { 'api-key': ADMIN_KEY };
   const registration = { postUrl: 'https://example.com/hook', networkIds: [1], events: ['LatePayment'] };
   const event = { eventId: 'paid-late-1', event: 'LatePayment', networkId: 1 };
-  const seen = async (answer: Response) => [answer.status, await answer.json()] as const;
+  const seen = async (response: Response) => [response.status, await response.json()] as const;
 
   test('is explained for every POST that there is', async () => {
     const text = await Bun.file(DOCUMENT).text();
@@ -44,17 +44,17 @@ onEveryEngine('the same request again', (store) => {
 
   test('accepts no event twice, also when a webhook has come in between, and takes no other bytes for it', async () => {
     await call(app, tenant, WEBHOOKS, { json: registration });
-    const answer = { eventId: event.eventId, deliveries: 1 };
-    expect(await seen(await call(app, tenant, `${BASE}/events`, { json: event }))).toEqual([202, answer]);
+    const response = { eventId: event.eventId, deliveries: 1 };
+    expect(await seen(await call(app, tenant, `${BASE}/events`, { json: event }))).toEqual([202, response]);
     await call(app, tenant, WEBHOOKS, { json: { ...registration, postUrl: 'https://example.com/later' } });
-    expect(await seen(await call(app, tenant, `${BASE}/events`, { json: event }))).toEqual([200, answer]);
+    expect(await seen(await call(app, tenant, `${BASE}/events`, { json: event }))).toEqual([200, response]);
     const other = { ...event, amount: '1.00' };
     await expectProblem(await call(app, tenant, `${BASE}/events`, { json: other }), 'event_conflict');
     const rows = await store.db.all('select id from deliveries where entity_id = $1', [tenant.entityId]);
     expect(rows).toHaveLength(1);
   });
 
-  test('of a batch answers every line as it was answered first', async () => {
+  test('of a batch has the same result for every line as the first time', async () => {
     const body = [1, 2, 3].map((index) => JSON.stringify({ ...event, eventId: `line-${index}` })).join('\n');
     const options = { body, headers: { 'content-type': 'application/x-ndjson' } };
     const statuses = async () => {
@@ -88,8 +88,8 @@ onEveryEngine('the same request again', (store) => {
     const move = { method: 'PATCH', json: { postUrl: 'https://example.com/new' } };
     for (const options of [move, { method: 'DELETE' }]) {
       for (const totalResults of [1, 0]) {
-        const answer = await call(app, tenant, `${WEBHOOKS}?networkId=1`, options);
-        expect(await seen(answer)).toEqual([200, { totalResults }]);
+        const response = await call(app, tenant, `${WEBHOOKS}?networkId=1`, options);
+        expect(await seen(response)).toEqual([200, { totalResults }]);
       }
     }
   });

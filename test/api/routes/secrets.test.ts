@@ -34,18 +34,18 @@ onEveryEngine('the signing secrets', (store) => {
 
   const list = async () => (await (await call(app, tenant, SECRETS)).json()) as SecretList;
   const rotate = async (options: CallOptions = {}): Promise<SecretList> => {
-    const answer = await call(app, tenant, ROTATE, { method: 'POST', ...options });
-    expect(answer.status).toBe(201);
-    return (await answer.json()) as SecretList;
+    const response = await call(app, tenant, ROTATE, { method: 'POST', ...options });
+    expect(response.status).toBe(201);
+    return (await response.json()) as SecretList;
   };
   const ids = ({ secrets }: SecretList) => secrets.map(({ secretId }) => secretId);
 
   test('of a new entity are one, of 32 bytes, with a public key beside it, for no cache to keep', async () => {
-    const answer = await call(app, tenant, SECRETS);
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get('cache-control')).toBe('no-store');
-    expect(answer.headers.get('etag')).toBeNull();
-    const shownOnce = (await answer.json()) as SecretList;
+    const response = await call(app, tenant, SECRETS);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('cache-control')).toBe('no-store');
+    expect(response.headers.get('etag')).toBeNull();
+    const shownOnce = (await response.json()) as SecretList;
     expect(shownOnce).toEqual({
       totalResults: 1,
       secrets: [
@@ -87,9 +87,9 @@ onEveryEngine('the signing secrets', (store) => {
 
   test('rotated are for no cache to keep, and keep their public key', async () => {
     const { publicKey } = await list();
-    const answer = await call(app, tenant, ROTATE, { method: 'POST' });
-    expect(answer.headers.get('cache-control')).toBe('no-store');
-    expect(await answer.json()).toMatchObject({ totalResults: 2, publicKey });
+    const response = await call(app, tenant, ROTATE, { method: 'POST' });
+    expect(response.headers.get('cache-control')).toBe('no-store');
+    expect(await response.json()).toMatchObject({ totalResults: 2, publicKey });
   });
 
   test.each([0, 1, 168])('rotated with overlapHours %i sign together for so long', async (overlapHours) => {
@@ -104,9 +104,9 @@ onEveryEngine('the signing secrets', (store) => {
     'overlapHours %j is 400 and rotates nothing',
     async (value) => {
       const before = await list();
-      const answer = await call(app, tenant, ROTATE, { json: { overlapHours: value } });
-      const faults = messagesByName(await expectProblem(answer, 'invalid_request'));
-      expect(faults).toEqual({ overlapHours: 'must be a whole number of hours from 0 to 168' });
+      const response = await call(app, tenant, ROTATE, { json: { overlapHours: value } });
+      const errors = messagesByName(await expectProblem(response, 'invalid_request'));
+      expect(errors).toEqual({ overlapHours: 'must be a whole number of hours from 0 to 168' });
       expect(await list()).toEqual(before);
     },
   );

@@ -30,9 +30,9 @@ onEveryEngine('GET /stats', (store) => {
   });
 
   async function read(query = ''): Promise<Stats> {
-    const answer = await call(app, tenant, STATS + query);
-    expect(answer.status).toBe(200);
-    return statsSchema.parse(await answer.json());
+    const response = await call(app, tenant, STATS + query);
+    expect(response.status).toBe(200);
+    return statsSchema.parse(await response.json());
   }
 
   test('is all zeros and nulls before anything happened, for the last 24 hours', async () => {
@@ -50,8 +50,8 @@ onEveryEngine('GET /stats', (store) => {
     await addReceiver(store.db, tenant.entityId, 'https://a.example.com/2');
     await addReceiver(store.db, tenant.entityId, 'https://b.example.com/');
     for (const status of [202, 200, 200]) {
-      const answer = await call(app, tenant, EVENTS, { json: { ...LATE_ON_1, eventId: 'once' } });
-      expect(answer.status).toBe(status);
+      const response = await call(app, tenant, EVENTS, { json: { ...LATE_ON_1, eventId: 'once' } });
+      expect(response.status).toBe(status);
     }
     await call(app, tenant, EVENTS, { json: { event: 'TransferCreated', networkId: 1 } });
     await recorder.flush();
@@ -89,26 +89,26 @@ onEveryEngine('GET /stats', (store) => {
     expect(stats.intervals.map(({ dateStart }) => dateStart)).toEqual([60, 120]);
   });
 
-  test('is 304 to whoever has it already', async () => {
+  test('is 304 for a client that already has it', async () => {
     const query = '?since=3600&until=7200';
     const etag = (await call(app, tenant, STATS + query)).headers.get('etag') ?? '';
     expect((await call(app, tenant, STATS + query, { headers: { 'if-none-match': etag } })).status).toBe(304);
   });
 
-  test('names every fault of the query', async () => {
-    const faults = async (query: string) => {
+  test('names every invalid parameter of the query', async () => {
+    const errorNames = async (query: string) => {
       const { errors = [] } = await expectProblem(await call(app, tenant, STATS + query), 'invalid_request');
       return errors.map(({ name }) => name);
     };
-    expect(await faults('?interval=week&since=x&until=-1&destination=')).toEqual([
+    expect(await errorNames('?interval=week&since=x&until=-1&destination=')).toEqual([
       'interval',
       'since',
       'until',
       'destination',
     ]);
-    expect(await faults('?since=7200&until=3600')).toEqual(['since']);
-    expect(await faults('?interval=minute&since=0')).toEqual(['since']);
-    expect(await faults('?page=1')).toEqual(['page']);
+    expect(await errorNames('?since=7200&until=3600')).toEqual(['since']);
+    expect(await errorNames('?interval=minute&since=0')).toEqual(['since']);
+    expect(await errorNames('?page=1')).toEqual(['page']);
   });
 
   test('needs deliveries:read', async () => {

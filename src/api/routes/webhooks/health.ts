@@ -55,13 +55,13 @@ function test(maxAtOnce: number): Operation {
       const { outcome } = made;
       const delivered = isSuccess(outcome);
       await recordTest(context.db, webhook, made, delivered);
-      const answered = outcome.kind === 'response';
+      const responded = outcome.kind === 'response';
       return json(200, {
         delivered,
-        statusCode: answered ? outcome.statusCode : null,
-        error: answered ? null : outcome.error,
+        statusCode: responded ? outcome.statusCode : null,
+        error: responded ? null : outcome.error,
         durationMs: Math.round(outcome.durationMs),
-        response: answered ? outcome.body : null,
+        response: responded ? outcome.body : null,
       });
     },
   });

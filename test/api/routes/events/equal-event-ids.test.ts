@@ -25,18 +25,18 @@ onEveryEngine('an event id that two entities use', (store) => {
       const json = { postUrl: `https://example.com/${tenant.entityId}`, networkIds: [1], events: ['LatePayment'] };
       await call(app, tenant, WEBHOOKS, { json });
     }
-    const answers = await Promise.all([post(one), post(two)]);
-    expect(answers.map(({ status }) => status)).toEqual([202, 202]);
+    const responses = await Promise.all([post(one), post(two)]);
+    expect(responses.map(({ status }) => status)).toEqual([202, 202]);
   });
 
   test('names the event of each, with its own bytes', async () => {
     for (const tenant of [one, two]) {
-      const answer = await call(app, tenant, `${API}/events/${EVENT_ID}`);
-      expect(await answer.json()).toMatchObject({ eventId: EVENT_ID, body: bodyOf(tenant), deliveries: 1 });
+      const response = await call(app, tenant, `${API}/events/${EVENT_ID}`);
+      expect(await response.json()).toMatchObject({ eventId: EVENT_ID, body: bodyOf(tenant), deliveries: 1 });
     }
   });
 
-  test('is a repeat to whoever sent these bytes, and a conflict to whoever sent others', async () => {
+  test('is a repeat for the entity that sent these bytes, and a conflict for one that sent others', async () => {
     expect((await post(one)).status).toBe(200);
     expect((await post(two)).status).toBe(200);
     expect((await post(one, bodyOf(two))).status).toBe(409);
@@ -45,13 +45,13 @@ onEveryEngine('an event id that two entities use', (store) => {
   test('is accepted from each in batches that come at once', async () => {
     const line = (tenant: Tenant) => bodyOf(tenant).replace(EVENT_ID, 'invoice-2');
     const headers = { 'content-type': 'application/x-ndjson' };
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       [one, two].map((tenant) =>
         call(app, tenant, `${API}/events/batch`, { method: 'POST', body: line(tenant), headers }),
       ),
     );
-    for (const answer of answers)
-      expect(await answer.json()).toMatchObject({ results: [{ status: 202, deliveries: 1 }] });
+    for (const response of responses)
+      expect(await response.json()).toMatchObject({ results: [{ status: 202, deliveries: 1 }] });
   });
 
   test('shows each its own deliveries, to its own webhook', async () => {
@@ -67,10 +67,10 @@ onEveryEngine('an event id that two entities use', (store) => {
   test('redelivered by one changes nothing for the other', async () => {
     const seenBy = async (tenant: Tenant) => (await call(app, tenant, `${API}/deliveries?eventId=${EVENT_ID}`)).text();
     const before = await seenBy(two);
-    const answer = await call(app, one, `${API}/deliveries/redeliver?eventId=${EVENT_ID}&dryRun=true`, {
+    const response = await call(app, one, `${API}/deliveries/redeliver?eventId=${EVENT_ID}&dryRun=true`, {
       method: 'POST',
     });
-    expect(await answer.json()).toMatchObject({ totalResults: 1 });
+    expect(await response.json()).toMatchObject({ totalResults: 1 });
     const started = await call(app, one, `${API}/deliveries/redeliver?eventId=${EVENT_ID}`, { method: 'POST' });
     expect(started.status).toBe(202);
     expect(await seenBy(two)).toBe(before);

@@ -12,7 +12,7 @@ const EVENTS = '/api/v1/crypto/events';
 const BODY =
   '{ "z":1,"event":"LatePayment", "networkId":1,"eventId":"odd","amount":1234567890123456789012.10,"1":"ü"}\n';
 
-const BAD_QUERIES: [query: string, faults: Record<string, RegExp>][] = [
+const BAD_QUERIES: [query: string, errors: Record<string, RegExp>][] = [
   ['status=failed', { status: /not a known parameter/ }],
   ['webhookId=wh_1', { webhookId: /not a known parameter/ }],
   ['sortBy=dateNextAttempt', { sortBy: /one of dateCreated/ }],
@@ -33,13 +33,13 @@ onEveryEngine('accepted events', (store) => {
 
   const send = async (body: string | object) => {
     const text = typeof body === 'string' ? body : JSON.stringify({ event: 'LatePayment', networkId: 1, ...body });
-    const answer = await call(app, tenant, EVENTS, { body: text, headers: { 'content-type': 'application/json' } });
-    expect(answer.status).toBe(202);
+    const response = await call(app, tenant, EVENTS, { body: text, headers: { 'content-type': 'application/json' } });
+    expect(response.status).toBe(202);
   };
   const list = async (query = '') => {
-    const answer = await call(app, tenant, `${EVENTS}${query}`);
-    expect(answer.status).toBe(200);
-    return eventListSchema.parse(await answer.json());
+    const response = await call(app, tenant, `${EVENTS}${query}`);
+    expect(response.status).toBe(200);
+    return eventListSchema.parse(await response.json());
   };
   const idsOf = async (query: string) => (await list(query)).events.map(({ eventId }) => eventId);
 
@@ -91,9 +91,9 @@ onEveryEngine('accepted events', (store) => {
     await expectProblem(await call(app, tenant, `${EVENTS}/no%20such`), 'not_found');
   });
 
-  test.each(BAD_QUERIES)('?%s is 400 and names every fault', async (query, faults) => {
+  test.each(BAD_QUERIES)('?%s is 400 and names every invalid parameter', async (query, errors) => {
     const named = messagesByName(await expectProblem(await call(app, tenant, `${EVENTS}?${query}`), 'invalid_request'));
-    expect(Object.keys(named).toSorted()).toEqual(Object.keys(faults).toSorted());
-    for (const [name, message] of Object.entries(faults)) expect(named[name]).toMatch(message);
+    expect(Object.keys(named).toSorted()).toEqual(Object.keys(errors).toSorted());
+    for (const [name, message] of Object.entries(errors)) expect(named[name]).toMatch(message);
   });
 });

@@ -34,17 +34,17 @@ onEveryEngine('a bulk change', (store) => {
     call(app, who, `${WEBHOOKS}${query}`, { method, ...(method === 'PATCH' ? { json: { postUrl } } : {}) });
   const all = async (who = tenant): Promise<Webhook[]> =>
     ((await (await call(app, who, `${WEBHOOKS}?limit=100&sortDir=asc`)).json()) as WebhookList).webhooks;
-  const counted = async (answer: Response) => {
-    expect(answer.status).toBe(200);
-    return answer.json();
+  const counted = async (response: Response) => {
+    expect(response.status).toBe(200);
+    return response.json();
   };
   const rows = async (action: string) => (await listAudit(app, tenant, `?action=${action}`)).audit.map(shown);
 
   test.each(METHODS)('%s without a filter is 400, also with dryRun alone, and changes nothing', async (method) => {
     const before = await all();
     for (const query of ['', '?', '?dryRun=true', '?dryRun=false']) {
-      const faults = messagesByName(await expectProblem(await change(method, query), 'invalid_request'));
-      expect(faults).toEqual({ 'webhookId, networkId, event, postUrl': expect.stringContaining('at least one') });
+      const errors = messagesByName(await expectProblem(await change(method, query), 'invalid_request'));
+      expect(errors).toEqual({ 'webhookId, networkId, event, postUrl': expect.stringContaining('at least one') });
     }
     expect(await all()).toEqual(before);
   });
@@ -58,7 +58,7 @@ onEveryEngine('a bulk change', (store) => {
     ['?networkId=1&dryRun=yes', ['dryRun']],
     ['?networkId=1&dryrun=true&page=1', ['dryrun', 'page']],
     ['?networkid=1', ['networkid', 'webhookId, networkId, event, postUrl']],
-  ])('%s is 400 that names every fault', async (query, names) => {
+  ])('%s is 400 and names every invalid parameter', async (query, names) => {
     for (const method of METHODS) {
       const problem = await expectProblem(await change(method, query), 'invalid_request');
       expect(Object.keys(messagesByName(problem)).toSorted()).toEqual(names);
@@ -66,10 +66,10 @@ onEveryEngine('a bulk change', (store) => {
     expect(await all()).toHaveLength(5);
   });
 
-  test('PATCH names the faults of query and body together', async () => {
-    const answer = await change('PATCH', '?networkId=x', 'ftp://example.com/');
-    const { errors = [] } = await expectProblem(answer, 'invalid_request');
-    expect(errors.map((fault) => [fault.in, fault.name])).toEqual([
+  test('PATCH names the errors of query and body together', async () => {
+    const response = await change('PATCH', '?networkId=x', 'ftp://example.com/');
+    const { errors = [] } = await expectProblem(response, 'invalid_request');
+    expect(errors.map((error) => [error.in, error.name])).toEqual([
       ['query', 'networkId'],
       ['body', 'postUrl'],
     ]);
@@ -132,8 +132,8 @@ onEveryEngine('a bulk change', (store) => {
     const inTheWay = before.find(({ postUrl }) => postUrl === url('other'));
     const query = `?postUrl=${encodeURIComponent(url('old'))}`;
     for (const suffix of ['', '&dryRun=true']) {
-      const answer = await change('PATCH', query + suffix, url('other'));
-      expect((await expectProblem(answer, 'conflict')).detail).toContain(inTheWay?.webhookId ?? 'missing');
+      const response = await change('PATCH', query + suffix, url('other'));
+      expect((await expectProblem(response, 'conflict')).detail).toContain(inTheWay?.webhookId ?? 'missing');
     }
     expect(await all()).toEqual(before);
   });

@@ -15,7 +15,7 @@ import { until } from '../../../support/until.ts';
 const NOTICE_URL = '/api/v1/crypto/webhooks/notice-url';
 const NOW_S = 1_763_168_400;
 
-const BAD_NOTICE_URLS: [body: unknown, faults: Record<string, RegExp>][] = [
+const BAD_NOTICE_URLS: [body: unknown, errors: Record<string, RegExp>][] = [
   [{}, { noticeUrl: /required|string/ }],
   [{ noticeUrl: 7 }, { noticeUrl: /string/ }],
   [{ noticeUrl: '' }, { noticeUrl: /empty/ }],
@@ -41,9 +41,9 @@ onEveryEngine('the health of a webhook', (store) => {
 
   const put = (json: unknown) => call(app, tenant, NOTICE_URL, { method: 'PUT', json });
   const health = async () => {
-    const answer = await call(app, tenant, `${WEBHOOKS}/${webhookId}/health`);
-    expect(answer.status).toBe(200);
-    return healthSchema.parse(await answer.json());
+    const response = await call(app, tenant, `${WEBHOOKS}/${webhookId}/health`);
+    expect(response.status).toBe(200);
+    return healthSchema.parse(await response.json());
   };
 
   test('is active until it is suspended, then says why, and is active again when it is resumed', async () => {
@@ -75,8 +75,8 @@ onEveryEngine('the health of a webhook', (store) => {
     test('is null until it is set, comes back as it was given, and null switches it off', async () => {
       expect(await read()).toEqual({ noticeUrl: null });
       const noticeUrl = 'https://Example.com:443/notices?a=1';
-      const answer = await put({ noticeUrl });
-      expect([answer.status, await answer.json()]).toEqual([200, { noticeUrl }]);
+      const response = await put({ noticeUrl });
+      expect([response.status, await response.json()]).toEqual([200, { noticeUrl }]);
       expect(await read()).toEqual({ noticeUrl });
       expect(await (await put({ noticeUrl: null })).json()).toEqual({ noticeUrl: null });
       expect(await read()).toEqual({ noticeUrl: null });
@@ -107,10 +107,10 @@ onEveryEngine('the health of a webhook', (store) => {
       ]);
     });
 
-    test.each(BAD_NOTICE_URLS)('%j is 400 and changes nothing', async (body, faults) => {
+    test.each(BAD_NOTICE_URLS)('%j is 400 and changes nothing', async (body, errors) => {
       const named = messagesByName(await expectProblem(await put(body), 'invalid_request'));
-      expect(Object.keys(named).toSorted()).toEqual(Object.keys(faults).toSorted());
-      for (const [name, message] of Object.entries(faults)) expect(named[name]).toMatch(message);
+      expect(Object.keys(named).toSorted()).toEqual(Object.keys(errors).toSorted());
+      for (const [name, message] of Object.entries(errors)) expect(named[name]).toMatch(message);
       expect(await read()).toEqual({ noticeUrl: null });
     });
   });

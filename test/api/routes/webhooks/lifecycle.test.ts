@@ -30,9 +30,9 @@ onEveryEngine('the life of a registration', (store) => {
   });
 
   async function register(postUrl: string, networkIds: number[], events: string[]): Promise<WebhookList> {
-    const answer = await call(app, tenant, WEBHOOKS, { json: { postUrl, networkIds, events } });
-    expect(answer.status).toBe(201);
-    return (await answer.json()) as WebhookList;
+    const response = await call(app, tenant, WEBHOOKS, { json: { postUrl, networkIds, events } });
+    expect(response.status).toBe(201);
+    return (await response.json()) as WebhookList;
   }
   const at = ({ webhookId }: Webhook) => `${WEBHOOKS}/${webhookId}`;
   const read = (webhook: Webhook) => call(app, tenant, at(webhook));
@@ -95,9 +95,9 @@ onEveryEngine('the life of a registration', (store) => {
 
   test('moved to the URL that it has is 200 and leaves no row', async () => {
     const before = await changes();
-    const answer = await move(first, OLD);
-    expect(answer.status).toBe(200);
-    expect(await answer.json()).toEqual(first);
+    const response = await move(first, OLD);
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual(first);
     expect(await changes()).toEqual(before);
   });
 
@@ -123,10 +123,10 @@ onEveryEngine('the life of a registration', (store) => {
 
   test('changed by ten at once with one tag changes once', async () => {
     const etag = await etagOf(first);
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 10 }, (_, index) => move(first, `${NEW}/${index}`, { 'if-match': etag })),
     );
-    const statuses = answers.map(({ status }) => status).toSorted();
+    const statuses = responses.map(({ status }) => status).toSorted();
     expect(statuses).toEqual([200, ...Array(9).fill(412)]);
     expect(await changes('&action=webhook.updated')).toHaveLength(1);
   });
@@ -140,8 +140,8 @@ onEveryEngine('the life of a registration', (store) => {
 
   test('deleted is gone for good: a second delete is 404, and the same registration is a new webhook', async () => {
     expect((await remove(first)).status).toBe(204);
-    for (const answer of [await remove(first), await move(first, NEW), await read(first)]) {
-      await expectProblem(answer, 'not_found');
+    for (const response of [await remove(first), await move(first, NEW), await read(first)]) {
+      await expectProblem(response, 'not_found');
     }
     const { webhooks } = await register(OLD, [first.networkId], [first.event]);
     expect(webhooks[0]?.webhookId).not.toBe(first.webhookId);
@@ -150,8 +150,8 @@ onEveryEngine('the life of a registration', (store) => {
 
   test('deleted leaves a gap in the grid', async () => {
     await remove(first);
-    const answer = await call(app, tenant, '/api/v1/crypto/webhooks/coverage');
-    const { networks } = (await answer.json()) as Coverage;
+    const response = await call(app, tenant, '/api/v1/crypto/webhooks/coverage');
+    const { networks } = (await response.json()) as Coverage;
     const cell = networks.find(({ networkId }) => networkId === first.networkId)?.events;
     expect(cell?.find(({ event }) => event === first.event)).toEqual({ event: first.event, webhooks: 0, suspended: 0 });
     expect(cell?.find(({ event }) => event === 'TransferCreated')).toMatchObject({ webhooks: 1 });
@@ -177,9 +177,9 @@ onEveryEngine('the life of a registration', (store) => {
     [{}, ['postUrl']],
     [[], ['']],
     [null, ['']],
-  ])('changed by %j is 400 that names every fault, and changes nothing', async (json, names) => {
-    const answer = await call(app, tenant, at(first), { method: 'PATCH', json });
-    expect(Object.keys(messagesByName(await expectProblem(answer, 'invalid_request'))).toSorted()).toEqual(names);
+  ])('changed by %j is 400 that names every invalid field, and changes nothing', async (json, names) => {
+    const response = await call(app, tenant, at(first), { method: 'PATCH', json });
+    expect(Object.keys(messagesByName(await expectProblem(response, 'invalid_request'))).toSorted()).toEqual(names);
     expect(await (await read(first)).json()).toEqual(first);
   });
 

@@ -26,10 +26,10 @@ onEveryEngine('the list operation', (store) => {
     expect((await call(app, tenant, WEBHOOKS, { json })).status).toBe(201);
   }
   async function list(query = '', who = tenant): Promise<WebhookList> {
-    const answer = await call(app, who, `${WEBHOOKS}${query}`);
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get('content-type')).toBe('application/json');
-    return (await answer.json()) as WebhookList;
+    const response = await call(app, who, `${WEBHOOKS}${query}`);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('application/json');
+    return (await response.json()) as WebhookList;
   }
 
   test('shows the five fields of the contract and the count of all matches', async () => {
@@ -72,7 +72,7 @@ onEveryEngine('the list operation', (store) => {
     expect(await list(`${byId}&page=2`)).toEqual({ totalResults: 1, webhooks: [] });
   });
 
-  test('answers an unknown webhookId with an empty list', async () => {
+  test('is empty for an unknown webhookId', async () => {
     for (const id of ['wh_none', 'x', '%E2%9C%93', "'%20or%201=1--"]) {
       expect(await list(`?webhookId=${id}`)).toEqual({ totalResults: 0, webhooks: [] });
     }
@@ -95,7 +95,7 @@ onEveryEngine('the list operation', (store) => {
     }
   });
 
-  test('answers a page past the end with an empty array and the true total', async () => {
+  test('has an empty array and the true total for a page past the end', async () => {
     for (const page of [5, 1_000_000, 90_000_000_000_000]) {
       expect(await list(`?limit=5&page=${page}`)).toEqual({ totalResults: 17, webhooks: [] });
     }
@@ -152,9 +152,9 @@ onEveryEngine('the registration', (store) => {
   };
 
   test('without networks and events makes one webhook for each known pair', async () => {
-    const answer = await register({ postUrl, networkIds: [] });
-    expect(answer.status).toBe(201);
-    expect(await answer.json()).toMatchObject({ totalResults: 2 * 7 });
+    const response = await register({ postUrl, networkIds: [] });
+    expect(response.status).toBe(201);
+    expect(await response.json()).toMatchObject({ totalResults: 2 * 7 });
   });
 
   test('of what exists is 200 with the same webhooks, and 201 as soon as one is new', async () => {
@@ -169,9 +169,12 @@ onEveryEngine('the registration', (store) => {
 
   test('over the limit of the entity is 409 that says so, and registers nothing', async () => {
     const networkIds = Array.from({ length: 50 }, (_, index) => index + 100);
-    const answer = await register({ postUrl, networkIds, events: ['LatePayment'] });
-    expect(answer.status).toBe(409);
-    expect(await answer.json()).toMatchObject({ code: 'webhook_limit', detail: expect.stringContaining('at most 60') });
+    const response = await register({ postUrl, networkIds, events: ['LatePayment'] });
+    expect(response.status).toBe(409);
+    expect(await response.json()).toMatchObject({
+      code: 'webhook_limit',
+      detail: expect.stringContaining('at most 60'),
+    });
     expect(await (await call(app, tenant, `${WEBHOOKS}?networkId=100`)).json()).toMatchObject({ totalResults: 0 });
   });
 });

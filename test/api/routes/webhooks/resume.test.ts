@@ -37,10 +37,10 @@ onEveryEngine('resuming a webhook', (store) => {
     return rows.map(({ status, due_ms }) => `${status} ${due_ms === null ? 'waits' : 'due'}`);
   };
 
-  test('puts it back into service, wakes whoever delivers, and leaves a row of audit', async () => {
+  test('ends the suspension, wakes the dispatcher, and leaves an audit entry', async () => {
     await suspend();
-    const answer = await resume();
-    expect([answer.status, await answer.json()]).toEqual([200, webhook]);
+    const response = await resume();
+    expect([response.status, await response.json()]).toEqual([200, webhook]);
     expect(wakes).toBe(1);
     expect((await listAudit(app, tenant, '?action=webhook.resumed')).audit.map(shown)).toEqual([
       {
@@ -67,16 +67,16 @@ onEveryEngine('resuming a webhook', (store) => {
     expect((await resume()).status).toBe(200);
     await suspend();
     for (let time = 0; time < 3; time++) {
-      const answer = await resume();
-      expect([answer.status, await answer.json()]).toEqual([200, webhook]);
+      const response = await resume();
+      expect([response.status, await response.json()]).toEqual([200, webhook]);
     }
     expect(await listAudit(app, tenant, '?action=webhook.resumed')).toMatchObject({ totalResults: 1 });
   });
 
   test('many times at once leaves one row', async () => {
     await suspend();
-    const answers = await Promise.all(Array.from({ length: 10 }, () => resume()));
-    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
+    const responses = await Promise.all(Array.from({ length: 10 }, () => resume()));
+    expect(responses.map(({ status }) => status)).toEqual(Array(10).fill(200));
     expect(await listAudit(app, tenant, '?action=webhook.resumed')).toMatchObject({ totalResults: 1 });
   });
 
@@ -88,9 +88,9 @@ onEveryEngine('resuming a webhook', (store) => {
   });
 
   test('is for POST alone', async () => {
-    const answer = await call(app, tenant, `${WEBHOOKS}/${webhook.webhookId}/resume`);
-    expect(answer.headers.get('allow')).toBe('POST');
-    await expectProblem(answer, 'method_not_allowed');
+    const response = await call(app, tenant, `${WEBHOOKS}/${webhook.webhookId}/resume`);
+    expect(response.headers.get('allow')).toBe('POST');
+    await expectProblem(response, 'method_not_allowed');
   });
 
   test('leaves the list as it was while it was suspended: the five fields and no others', async () => {

@@ -35,9 +35,9 @@ onEveryEngine('a test post', (store) => {
   const registered = async (postUrl: string, event = 'LatePayment', networkId = 1) =>
     (await register(store.db, tenant.entityId, postUrl, [{ networkId, event }])).webhooks[0]?.webhookId ?? '';
   const tryOut = async (webhookId: string) => {
-    const answer = await call(app, tenant, `${WEBHOOKS}/${webhookId}/test`, { method: 'POST' });
-    expect(answer.status).toBe(200);
-    return testResponseSchema.parse(await answer.json());
+    const response = await call(app, tenant, `${WEBHOOKS}/${webhookId}/test`, { method: 'POST' });
+    expect(response.status).toBe(200);
+    return testResponseSchema.parse(await response.json());
   };
   const logged = async () => {
     const { deliveries } = (await (await call(app, tenant, `${API}/deliveries`)).json()) as {
@@ -48,7 +48,7 @@ onEveryEngine('a test post', (store) => {
     );
   };
 
-  test('of each kind and network is a marked sample, really signed, and answers what the receiver said', async () => {
+  test('of each kind and network is a marked, signed sample, and returns the response of the receiver', async () => {
     await using receiver = new Ledger(() => new Response('thanks', { status: 201 }));
     const { secrets } = (await (await call(app, tenant, `${API}/webhooks/secret`)).json()) as {
       secrets: { secret: string }[];
@@ -56,8 +56,8 @@ onEveryEngine('a test post', (store) => {
     const verifier = new Verifier(secrets[0]?.secret ?? '');
     for (const event of [...EVENT_KINDS, 'RefundIssued']) {
       for (const networkId of [8453, 900]) {
-        const answer = await tryOut(await registered(receiver.url(), event, networkId));
-        expect(answer).toEqual({
+        const response = await tryOut(await registered(receiver.url(), event, networkId));
+        expect(response).toEqual({
           delivered: true,
           statusCode: 201,
           error: null,
@@ -114,8 +114,8 @@ onEveryEngine('a test post', (store) => {
 
   test('that is refused by the receiver ends there: failed, with the status, and never retried', async () => {
     await using receiver = new Ledger(() => new Response('no such order', { status: 404 }));
-    const answer = await tryOut(await registered(receiver.url()));
-    expect(answer).toMatchObject({ delivered: false, statusCode: 404, error: null, response: 'no such order' });
+    const response = await tryOut(await registered(receiver.url()));
+    expect(response).toMatchObject({ delivered: false, statusCode: 404, error: null, response: 'no such order' });
     expect(await logged()).toMatchObject([
       { status: 'failed', attempts: 1, dateNextAttempt: null, dateDelivered: null, lastStatusCode: 404 },
     ]);
@@ -125,10 +125,10 @@ onEveryEngine('a test post', (store) => {
     expect(due).toEqual([]);
   });
 
-  test('to nobody says refused, and to one who never answers timeout', async () => {
+  test('to a closed port reports refused, and to a receiver that never responds timeout', async () => {
     await using receiver = new Ledger(() => new Promise(() => undefined));
-    const nobody = await tryOut(await registered(`http://127.0.0.1:${freePort()}/`));
-    expect(nobody).toMatchObject({ delivered: false, statusCode: null, error: 'refused', response: null });
+    const closed = await tryOut(await registered(`http://127.0.0.1:${freePort()}/`));
+    expect(closed).toMatchObject({ delivered: false, statusCode: null, error: 'refused', response: null });
     const silent = await tryOut(await registered(receiver.url()));
     expect(silent).toMatchObject({ delivered: false, statusCode: null, error: 'timeout', response: null });
     expect(silent.durationMs).toBeGreaterThanOrEqual(1_900);
@@ -136,7 +136,7 @@ onEveryEngine('a test post', (store) => {
     expect(errors.toSorted()).toEqual(['refused', 'timeout']);
   });
 
-  test('to a name that leads to a private address says so, dials nothing, and keeps nothing of any answer', async () => {
+  test('to a name that leads to a private address says so, dials nothing, and keeps nothing of any response', async () => {
     await using receiver = new Ledger();
     const dialled: string[] = [];
     const strict = testApp(
@@ -160,8 +160,8 @@ onEveryEngine('a test post', (store) => {
       },
     );
     const webhookId = await registered('https://rebinding.example.com/');
-    const answer = await call(strict, tenant, `${WEBHOOKS}/${webhookId}/test`, { method: 'POST' });
-    expect(await answer.json()).toEqual({
+    const response = await call(strict, tenant, `${WEBHOOKS}/${webhookId}/test`, { method: 'POST' });
+    expect(await response.json()).toEqual({
       delivered: false,
       statusCode: null,
       error: 'blocked_address',
@@ -184,7 +184,7 @@ onEveryEngine('a test post', (store) => {
     expect(await readHealth(store.db, tenant.entityId, webhookId)).toEqual(before);
   });
 
-  test('answered with 410 suspends nothing', async () => {
+  test('does not suspend the webhook after 410', async () => {
     await using receiver = new Ledger(() => new Response(null, { status: 410 }));
     const webhookId = await registered(receiver.url());
     expect(await tryOut(webhookId)).toMatchObject({ delivered: false, statusCode: 410 });
@@ -195,9 +195,9 @@ onEveryEngine('a test post', (store) => {
     });
   });
 
-  test('shows of a long answer only its beginning, and of an unreadable one what can be stored', async () => {
-    const answers = ['x'.repeat(1_000_000), 'a\0b', new Uint8Array([0xff, 0xfe, 0x41])];
-    await using receiver = new Ledger(() => new Response(answers.shift() ?? ''));
+  test('shows of a long response only its beginning, and of an unreadable one what can be stored', async () => {
+    const bodies = ['x'.repeat(1_000_000), 'a\0b', new Uint8Array([0xff, 0xfe, 0x41])];
+    await using receiver = new Ledger(() => new Response(bodies.shift() ?? ''));
     const webhookId = await registered(receiver.url());
     const long = await tryOut(webhookId);
     expect(long.response?.length ?? 0).toBeLessThan(100_000);
