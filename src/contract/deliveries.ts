@@ -34,7 +34,7 @@ export const eventSchema = z
   })
   .meta({ id: 'Event', description: 'An accepted event.', example: eventExample });
 
-export type EventView = z.output<typeof eventSchema>;
+export type Event = z.output<typeof eventSchema>;
 
 export const eventListSchema = z
   .strictObject({ totalResults: count, events: z.array(eventSchema) })
@@ -99,7 +99,7 @@ const deliveryExample = {
 export const deliverySchema = z
   .strictObject(deliveryFields)
   .meta({ id: 'Delivery', description: 'One event on its way to one webhook.', example: deliveryExample });
-export type DeliveryView = z.output<typeof deliverySchema>;
+export type Delivery = z.output<typeof deliverySchema>;
 
 export const attemptSchema = z
   .strictObject({
@@ -117,7 +117,7 @@ export const attemptSchema = z
   })
   .meta({ id: 'Attempt', description: 'One request to the URL of a webhook.' });
 
-export type AttemptView = z.output<typeof attemptSchema>;
+export type Attempt = z.output<typeof attemptSchema>;
 
 export const deliveryDetailSchema = z
   .strictObject({

@@ -1,4 +1,4 @@
-import type { DeliveryListQuery, DeliveryView, EventListQuery, EventView } from '../../src/contract/deliveries.ts';
+import type { Delivery, DeliveryListQuery, Event, EventListQuery } from '../../src/contract/deliveries.ts';
 import type { DeliveryStatus } from '../../src/domain/attempt.ts';
 import type { Database, SqlValue } from '../../src/store/database/database.ts';
 import { chunks, valuesList } from '../../src/store/database/sql.ts';
@@ -68,12 +68,12 @@ async function insert(db: Database, into: string, rows: readonly (readonly SqlVa
   }
 }
 
-export function eventsInModel(events: readonly EventSeed[], query: EventListQuery): EventView[] {
+export function eventsInModel(events: readonly EventSeed[], query: EventListQuery): Event[] {
   const matches = events.filter((row) => isMatch(row, row.id, query));
-  return inDirection(matches.sort(byNumber((row) => row.createdAtMs)), query).map(eventView);
+  return inDirection(matches.sort(byNumber((row) => row.createdAtMs)), query).map(toEvent);
 }
 
-export function deliveriesInModel(deliveries: readonly DeliverySeed[], query: DeliveryListQuery): DeliveryView[] {
+export function deliveriesInModel(deliveries: readonly DeliverySeed[], query: DeliveryListQuery): Delivery[] {
   const matches = deliveries.filter(
     (row) =>
       isMatch(row, row.eventId, query) &&
@@ -84,7 +84,7 @@ export function deliveriesInModel(deliveries: readonly DeliverySeed[], query: De
     query.sortBy === 'dateCreated'
       ? (row: DeliverySeed) => row.createdAtMs
       : (row: DeliverySeed) => row.nextAttemptMs ?? Number.POSITIVE_INFINITY;
-  return inDirection(matches.sort(byNumber(key)), query).map(deliveryView);
+  return inDirection(matches.sort(byNumber(key)), query).map(toDelivery);
 }
 
 type Filterable = { event: string; networkId: number; createdAtMs: number };
@@ -112,11 +112,11 @@ function inDirection<Row>(rows: Row[], { sortDir }: { sortDir: 'asc' | 'desc' })
   return sortDir === 'asc' ? rows : rows.reverse();
 }
 
-function eventView({ id, event, networkId, body, createdAtMs }: EventSeed): EventView {
+function toEvent({ id, event, networkId, body, createdAtMs }: EventSeed): Event {
   return { eventId: id, event, networkId, body, dateCreated: Math.floor(createdAtMs / 1000), deliveries: 1 };
 }
 
-function deliveryView(row: DeliverySeed): DeliveryView {
+function toDelivery(row: DeliverySeed): Delivery {
   const { eventId, webhookId, event, networkId, postUrl, status, attempts, lastStatusCode, lastError } = row;
   const seconds = (ms: number | null) => (ms === null ? null : Math.floor(ms / 1000));
   return {

@@ -1,5 +1,5 @@
 import { attemptErrorText } from '../../contract/attempt-error-text.ts';
-import type { DeliveryDetail, DeliveryView, Redelivery } from '../../contract/deliveries.ts';
+import type { Delivery, DeliveryDetail, Redelivery } from '../../contract/deliveries.ts';
 import {
   paint,
   printable,
@@ -16,7 +16,7 @@ import { showCount } from './amounts.ts';
 
 const MAX_BODY_SHOWN = 40;
 
-export function printDeliveries({ totalResults, deliveries }: { totalResults: number; deliveries: DeliveryView[] }) {
+export function printDeliveries({ totalResults, deliveries }: { totalResults: number; deliveries: Delivery[] }) {
   printTable(
     ['delivery-id', 'event', 'status', 'attempts', 'last result', 'created', 'next attempt', 'url'],
     deliveries.map((delivery) => [
@@ -73,7 +73,7 @@ export function printRedelivery({ queued, sent, delivered, skipped }: Redelivery
   printLine(`${queued} queued, ${sent} sent, ${delivered} delivered, ${skipped} skipped.`);
 }
 
-export function showLastResult({ lastStatusCode, lastError }: DeliveryView): string {
+export function showLastResult({ lastStatusCode, lastError }: Delivery): string {
   return lastStatusCode === null && lastError === null ? '–' : showResult(lastStatusCode, lastError);
 }
 
@@ -82,7 +82,7 @@ export function showResult(statusCode: number | null, error: string | null): str
   return statusCode === null ? attemptErrorText(error) : String(statusCode);
 }
 
-export function paintStatus(status: DeliveryView['status']): string {
+export function paintStatus(status: Delivery['status']): string {
   if (status === 'delivered') return paint(status, 'green');
   if (status === 'failed') return paint(status, 'red');
   return status === 'held' || status === 'retrying' ? paint(status, 'yellow') : status;

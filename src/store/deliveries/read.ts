@@ -1,12 +1,12 @@
 import {
   attemptSchema,
+  type Delivery,
   type DeliveryDetail,
   type DeliveryFilter,
   type DeliveryListQuery,
-  type DeliveryView,
   deliverySchema,
+  type Event,
   type EventListQuery,
-  type EventView,
   eventSchema,
   MAX_ATTEMPTS_SHOWN,
 } from '../../contract/deliveries.ts';
@@ -30,7 +30,7 @@ export async function listEvents(
   db: Database,
   entityId: string,
   query: EventListQuery,
-): Promise<{ totalResults: number; events: EventView[] }> {
+): Promise<{ totalResults: number; events: Event[] }> {
   const { eventId, event, networkId, limit } = query;
   const parameters = new Parameters();
   const where = eventTable.where(parameters, { entityId, eventId, event, networkId, createdAtMs: periodOf(query) });
@@ -60,7 +60,7 @@ function requireSmallPage(entityId: string) {
   };
 }
 
-export async function readEvent(db: Database, entityId: string, eventId: string): Promise<EventView | null> {
+export async function readEvent(db: Database, entityId: string, eventId: string): Promise<Event | null> {
   const sql = `select ${SHOWN_EVENT.list} from events where entity_id = $1 and id = $2`;
   return (await SHOWN_EVENT.get(db, sql, [entityId, eventId])) ?? null;
 }
@@ -74,7 +74,7 @@ export async function listDeliveries(
   db: Database,
   entityId: string,
   query: DeliveryListQuery,
-): Promise<{ totalResults: number; deliveries: DeliveryView[] }> {
+): Promise<{ totalResults: number; deliveries: Delivery[] }> {
   const { totalResults, rows: deliveries } = await readPage(db, pageSource(entityId, query), query);
   return { totalResults, deliveries };
 }

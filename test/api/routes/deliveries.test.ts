@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import type { App } from '../../../src/api/app.ts';
-import type { DeliveryDetail, DeliveryView, Redelivery } from '../../../src/contract/deliveries.ts';
+import type { Delivery, DeliveryDetail, Redelivery } from '../../../src/contract/deliveries.ts';
 import { deliveryDetailSchema, deliveryListSchema, redeliverySchema } from '../../../src/contract/deliveries.ts';
 import { continueRedelivery } from '../../../src/store/deliveries/redeliver.ts';
 import { suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
@@ -25,7 +25,7 @@ const HOOK = 'https://example.com/hook';
 /** Keys out of order, a number beyond 2^53 and odd spaces: what no parser and printer would leave as it is. */
 const BODY = '{ "z":1,"event":"LatePayment", "networkId":1,"amount":123456789012345678901234567890,"1":"ünï\\u0000"}';
 
-type List = { totalResults: number; deliveries: DeliveryView[] };
+type List = { totalResults: number; deliveries: Delivery[] };
 
 /** The beginning of what every list of deliveries and every redelivery of many refuses. */
 const BAD_FILTERS: [query: string, errors: Record<string, RegExp>][] = [
@@ -95,7 +95,7 @@ onEveryEngine('deliveries', (store) => {
     expect(response.status).toBe(200);
     return (await response.json()) as List;
   };
-  const only = async (): Promise<DeliveryView> => {
+  const only = async (): Promise<Delivery> => {
     const { totalResults, deliveries } = await list();
     if (totalResults !== 1 || deliveries[0] === undefined) throw new Error(`${totalResults} deliveries`);
     return deliveries[0];

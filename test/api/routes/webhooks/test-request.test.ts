@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from 'bun:test';
 import { Webhook as Verifier } from 'standardwebhooks';
 import type { App } from '../../../../src/api/app.ts';
 import { loadConfig } from '../../../../src/config.ts';
-import type { DeliveryView } from '../../../../src/contract/deliveries.ts';
+import type { Delivery } from '../../../../src/contract/deliveries.ts';
 import { sampleEvent } from '../../../../src/contract/event-samples.ts';
 import { testResponseSchema } from '../../../../src/contract/webhook-health.ts';
 import { createAttemptTools } from '../../../../src/delivery/attempt.ts';
@@ -41,7 +41,7 @@ onEveryEngine('a test post', (store) => {
   };
   const logged = async () => {
     const { deliveries } = (await (await call(app, tenant, `${API}/deliveries`)).json()) as {
-      deliveries: DeliveryView[];
+      deliveries: Delivery[];
     };
     return Promise.all(
       deliveries.map(async ({ deliveryId }) => (await call(app, tenant, `${API}/deliveries/${deliveryId}`)).json()),
@@ -132,7 +132,7 @@ onEveryEngine('a test post', (store) => {
     const silent = await tryOut(await registered(receiver.url()));
     expect(silent).toMatchObject({ delivered: false, statusCode: null, error: 'timeout', response: null });
     expect(silent.durationMs).toBeGreaterThanOrEqual(1_900);
-    const errors = (await logged()).map((delivery) => (delivery as DeliveryView).lastError);
+    const errors = (await logged()).map((delivery) => (delivery as Delivery).lastError);
     expect(errors.toSorted()).toEqual(['refused', 'timeout']);
   });
 
