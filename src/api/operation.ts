@@ -45,7 +45,12 @@ type Input<Client, Query, Body> = {
 /** A body that the handler reads itself, because it needs the exact bytes. */
 type RawBody = { readonly contentType: string; readonly schema: z.ZodType };
 
-type Respond = (context: ApiContext, state: RequestState, request: Request, id: string) => Response | Promise<Response>;
+export type Handler = (
+  context: ApiContext,
+  state: RequestState,
+  request: Request,
+  id: string,
+) => Response | Promise<Response>;
 
 /**
  * One operation, declared once. Its route, its documentation, its permission and all checks of its inputs come from
@@ -57,7 +62,7 @@ export type Operation = Documentation & {
   readonly query: z.ZodObject | null;
   readonly body: z.ZodType | null;
   readonly rawBody: RawBody | null;
-  readonly respond: Respond;
+  readonly respond: Handler;
 };
 
 type Declaration<Client, Query extends z.ZodObject, Body extends z.ZodType> = Documentation & {

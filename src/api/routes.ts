@@ -1,8 +1,7 @@
 import type { Config } from '../config.ts';
-import type { ApiContext, RequestState } from './context.ts';
 import { dashboardFiles } from './dashboard/route.ts';
 import { openApiDocument } from './openapi/document.ts';
-import type { Operation } from './operation.ts';
+import type { Handler, Operation } from './operation.ts';
 import { adminOperations } from './routes/admin.ts';
 import { auditOperations } from './routes/audit.ts';
 import { deliveryOperations } from './routes/deliveries.ts';
@@ -17,13 +16,6 @@ import { webhookBulkOperations } from './routes/webhooks/bulk.ts';
 import { webhookHealthOperations } from './routes/webhooks/health.ts';
 import { webhookOperations } from './routes/webhooks/list-and-register.ts';
 import { singleWebhookOperations } from './routes/webhooks/single.ts';
-
-export type Handler = (
-  context: ApiContext,
-  state: RequestState,
-  request: Request,
-  id: string,
-) => Response | Promise<Response>;
 
 /** One path with everything that it accepts. */
 export type Route = {
