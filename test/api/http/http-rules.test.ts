@@ -43,6 +43,20 @@ onEveryEngine('every request', (store) => {
     await expectProblem(response, 'method_not_allowed');
   });
 
+  test('GET on a path that has only POST is 405, although it looks like the path of an id', async () => {
+    const response = await call(app, tenant, '/api/v1/crypto/deliveries/redeliver');
+    expect(response.headers.get('allow')).toBe('POST');
+    await expectProblem(response, 'method_not_allowed');
+  });
+
+  test('finds its path however it is percent-encoded', async () => {
+    expect((await call(app, tenant, WEBHOOKS.replace('classic', 'cl%61ssic'))).status).toBe(200);
+    for (const id of ['wh_%31', 'a%2Fb', '%00', '%ff', '%25', '%2525']) {
+      const { detail } = await expectProblem(await call(app, tenant, `${WEBHOOKS}/${id}`), 'not_found');
+      expect(detail).toContain('no webhook with this id');
+    }
+  });
+
   test.each(['/healthz', '/readyz', '/openapi.json', '/docs'])('POST to %s is 405 with Allow', async (path) => {
     const response = await call(app, null, path, { method: 'POST' });
     expect(response.headers.get('allow')).toBe('GET, HEAD');
