@@ -49,6 +49,7 @@ export async function startService(config: Config, log: Logger): Promise<Service
   const stop = async () => {
     // The engine claims nothing from here on: what the API still accepts waits in the store.
     await Promise.all([api.stop(), delivery?.engine.stop()]);
+    await delivery?.engine.claimsReturned();
     // Afterwards, because the last run of a job writes what the last requests and attempts left behind.
     await Promise.all(background.map((job) => job.stop()));
     await core.db.close();

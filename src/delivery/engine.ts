@@ -89,7 +89,7 @@ export class Engine implements DirectDispatch {
   }
 
   begin(deliveries: readonly Sendable[]): void {
-    if (this.#isStopping) void this.#queue.reject(deliveries);
+    if (this.#isStopping) this.#queue.reject(deliveries);
     else this.#queue.enqueue(deliveries);
   }
 
@@ -97,12 +97,18 @@ export class Engine implements DirectDispatch {
   async stop(): Promise<void> {
     this.#isStopping = true;
     this.#wakeSignal.wake();
-    await this.#queue.drain();
+    this.#queue.drain();
     const deadline = Promise.withResolvers<void>();
     const timer = setTimeout(deadline.resolve, this.options.config.DELIVERY_TIMEOUT + STOP_SLACK_MS);
     await Promise.race([this.#running.then(() => this.#suspensions.idle()), deadline.promise]);
     // The timer would keep the process alive.
     clearTimeout(timer);
+    await this.claimsReturned();
+  }
+
+  /** To be awaited before the store is closed, since an acceptance may be committed after the engine has stopped. */
+  claimsReturned(): Promise<void> {
+    return this.#queue.claimsReturned();
   }
 
   get inFlight(): number {

@@ -29,17 +29,22 @@ onEveryEngine('an event accepted where it is delivered', (store) => {
     await forgetDeliveries(store.db);
   });
 
+  /** Before its first scan an engine reserves nothing. */
+  async function hasScanned(engine: Engine): Promise<void> {
+    const destination = destinationKey('ent_other', 'https://elsewhere.example');
+    await until('the engine has scanned', () => {
+      const isReserved = engine.reserve(destination);
+      if (isReserved) engine.cancel([{ destination }]);
+      return isReserved;
+    });
+  }
+
   /** An engine after its first scan, and an accept queue that dispatches to it. */
   async function start(sender: ScriptedSender, settings: Record<string, string> = TWO_AT_A_TIME, db = store.db) {
     const engine = createEngine(store.db, sender, { settings });
     running.push(engine);
     await engine.start();
-    const elsewhere = destinationKey('ent_other', 'https://elsewhere.example');
-    await until('the engine has scanned', () => {
-      const free = engine.reserve(elsewhere);
-      if (free) engine.cancel([{ destination: elsewhere }]);
-      return free;
-    });
+    await hasScanned(engine);
     let wakeUps = 0;
     const acceptQueue = new AcceptQueue(
       db,
@@ -146,6 +151,37 @@ onEveryEngine('an event accepted where it is delivered', (store) => {
     open.resolve();
     await stopped;
     expect(await statuses(store.db, entityId)).toEqual([...Array(4).fill('delivered'), ...Array(4).fill('pending')]);
+  });
+
+  test('is returned before the stop ends, even if it was accepted at the last moment', async () => {
+    const { entityId } = await newReceiver(store.db);
+    const slow = alteredStore(store.db, {
+      transaction: async (work, options) => {
+        await Bun.sleep(50);
+        return store.db.transaction(work, options);
+      },
+    });
+    const engine = createEngine(slow, new ScriptedSender(), { settings: TWO_AT_A_TIME });
+    await engine.start();
+    await hasScanned(engine);
+    const commit = Promise.withResolvers<void>();
+    const held = alteredStore(store.db, {
+      transaction: (work, options) =>
+        store.db.transaction(async (queries) => {
+          const value = await work(queries);
+          await commit.promise;
+          return value;
+        }, options),
+    });
+    const accepted = new AcceptQueue(held, () => undefined, undefined, engine).accept(newEvent(entityId));
+    await Bun.sleep(20);
+    const stopped = engine.stop();
+    commit.resolve();
+    await Promise.all([accepted, stopped]);
+    await engine.claimsReturned();
+    const [delivery] = await readDeliveries(store.db, entityId);
+    expect(delivery).toMatchObject({ status: 'pending', token: 1 });
+    expect(delivery?.dueMs).toBeLessThanOrEqual(await databaseNowMs(store.db));
   });
 
   test('keeps no slot when its acceptance fails', async () => {

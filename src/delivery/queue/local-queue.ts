@@ -56,6 +56,7 @@ export class LocalQueue {
   readonly #queues = new Map<DestinationKey, Queued[]>();
   /** By delivery id, from `enqueue` to `forget`. */
   readonly #held = new Map<string, Sendable>();
+  readonly #returning = new Set<Promise<void>>();
   #inFlight = 0;
 
   constructor(private readonly options: LocalQueueOptions) {
@@ -101,14 +102,20 @@ export class LocalQueue {
   }
 
   /** For deliveries that were accepted or claimed while the process was already stopping. */
-  reject(deliveries: readonly Sendable[]): Promise<void> {
+  reject(deliveries: readonly Sendable[]): void {
     this.cancel(deliveries);
-    return this.#returnClaims(deliveries);
+    void this.#returnClaims(deliveries);
   }
 
   /** Returns the claims of everything that is not in flight. */
-  drain(): Promise<void> {
-    return this.#returnClaims([...this.#queues.keys()].flatMap((destination) => this.#dequeueAll(destination)));
+  drain(): void {
+    const queued = [...this.#queues.keys()].flatMap((destination) => this.#dequeueAll(destination));
+    void this.#returnClaims(queued);
+  }
+
+  /** Resolves when the store has all claims that were returned so far. */
+  async claimsReturned(): Promise<void> {
+    while (this.#returning.size > 0) await Promise.all(this.#returning);
   }
 
   #startNext(destination: DestinationKey): void {
@@ -178,8 +185,14 @@ export class LocalQueue {
 
   async #returnClaims(deliveries: readonly Sendable[]): Promise<void> {
     if (deliveries.length === 0) return;
-    const { db, log } = this.options;
     for (const { deliveryId } of deliveries) this.forget(deliveryId);
+    const returning = this.#writeReturned(deliveries).finally(() => this.#returning.delete(returning));
+    this.#returning.add(returning);
+    await returning;
+  }
+
+  async #writeReturned(deliveries: readonly Sendable[]): Promise<void> {
+    const { db, log } = this.options;
     try {
       await db.transaction((queries) => returnClaims(db, queries, deliveries));
     } catch (error) {
