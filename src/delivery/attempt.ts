@@ -3,7 +3,7 @@ import { decideNext, type ErrorOutcome, isSuccess } from '../domain/attempt.ts';
 import { bodySignature, type SigningKeys, signWith } from '../domain/signing.ts';
 import { type Database, StoreUnavailableError } from '../store/database/database.ts';
 import type { Sendable } from '../store/deliveries/claimed.ts';
-import type { AttemptRecord } from '../store/deliveries/record-attempts.ts';
+import { type AttemptRecord, recordAttempts } from '../store/deliveries/record-attempts.ts';
 import { type SecretBox, SecretKeyError } from '../store/tenants/secret-box.ts';
 import { version } from '../version.ts';
 import { createSender, type OutgoingRequest, type Sender } from './sender.ts';
@@ -81,8 +81,19 @@ function toUnprocessable(error: unknown): ErrorOutcome {
   return { kind: 'error', error: 'unprocessable', durationMs: 0, detail };
 }
 
-/** For a record that the store rejects: a success loses its response body, and anything else fails permanently. */
-export function withoutRejectedParts(record: AttemptRecord): AttemptRecord {
+/** For a record whose batch failed: if the store rejects it, the part that may be the cause is left out. */
+export async function recordAlone(db: Database, record: AttemptRecord): Promise<Set<string>> {
+  const write = (one: AttemptRecord) => db.transaction((queries) => recordAttempts(queries, db.dialect, [one]));
+  try {
+    return await write(record);
+  } catch (error) {
+    if (error instanceof StoreUnavailableError) throw error;
+    return write(withoutRejectedParts(record));
+  }
+}
+
+/** A success loses its response body, and anything else fails permanently. */
+function withoutRejectedParts(record: AttemptRecord): AttemptRecord {
   const { outcome, next } = record;
   if (outcome.kind === 'response' && isSuccess(outcome)) return { ...record, outcome: { ...outcome, body: '' } };
   const status = next.delayMs === null ? next.status : 'failed';

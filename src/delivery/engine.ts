@@ -5,7 +5,7 @@ import { type Database, StoreUnavailableError } from '../store/database/database
 import { releaseAllLeases } from '../store/deliveries/claim.ts';
 import type { DirectDispatch, Sendable } from '../store/deliveries/claimed.ts';
 import { type AttemptRecord, recordAttempts } from '../store/deliveries/record-attempts.ts';
-import { type AttemptTools, withoutRejectedParts } from './attempt.ts';
+import { type AttemptTools, recordAlone } from './attempt.ts';
 import type { AttemptObserver } from './delivery-metrics.ts';
 import { SuspensionMonitor } from './jobs/webhook-health.ts';
 import { ClaimPlanner, type PlannedClaim } from './queue/claim-planner.ts';
@@ -230,7 +230,7 @@ export class Engine implements DirectDispatch {
   async #recordEach(records: readonly AttemptRecord[]): Promise<void> {
     for (const record of records) {
       try {
-        this.#noteRecorded([record], await this.#recordOne(record));
+        this.#noteRecorded([record], await recordAlone(this.options.db, record));
       } catch (error) {
         if (error instanceof StoreUnavailableError) {
           this.#finished.push(record);
@@ -241,17 +241,6 @@ export class Engine implements DirectDispatch {
         const message = 'an attempt could not be recorded; the delivery is due again when its lease expires';
         this.options.log.error({ err: error, entityId, deliveryId }, message);
       }
-    }
-  }
-
-  async #recordOne(record: AttemptRecord): Promise<Set<string>> {
-    const { db } = this.options;
-    const write = (one: AttemptRecord) => db.transaction((queries) => recordAttempts(queries, db.dialect, [one]));
-    try {
-      return await write(record);
-    } catch (error) {
-      if (error instanceof StoreUnavailableError) throw error;
-      return write(withoutRejectedParts(record));
     }
   }
 }
