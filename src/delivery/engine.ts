@@ -185,7 +185,7 @@ export class Engine implements DirectDispatch {
     const { recorded, claims } = await db.transaction(
       async (queries) => {
         // A plan cached for an empty store would make each claim read the long backlog of another destination.
-        for (const sql of db.dialect.planAnew) await queries.run(sql);
+        for (const sql of db.dialect.replan) await queries.run(sql);
         const recorded = await recordAttempts(queries, db.dialect, records);
         const claims = planned.length === 0 ? null : await makeClaims(db, queries, this.#queue, planned, this.leaseMs);
         return { recorded, claims };

@@ -9,11 +9,11 @@ import {
   StoreUnavailableError,
 } from './database.ts';
 
-/** What every call of the store passes: a bounded number runs at a time, and each is timed. */
+/** What every call of the store passes: only a bounded number runs at a time, and each is timed. */
 
 type Waiter = { admit: () => void };
 
-/** Lets `width` callers in at a time, the others in order of arrival; both the queue and the wait are bounded. */
+/** Admits `width` callers at a time, the others in order of arrival; both the queue and the wait are bounded. */
 export class Semaphore {
   readonly #waiting: Waiter[] = [];
   #free: number;
@@ -25,7 +25,7 @@ export class Semaphore {
     this.#free = width;
   }
 
-  /** The returned function lets the next one in; call it exactly once. */
+  /** The returned function admits the next caller; call it exactly once. */
   async enter(deadlineMs: number): Promise<() => void> {
     if (this.#free > 0) this.#free--;
     else await this.#wait(deadlineMs);
@@ -58,13 +58,13 @@ export class Semaphore {
   }
 }
 
-type Watched = { readonly seconds: Histogram; underWay: number };
+type Measured = { readonly seconds: Histogram; running: number };
 
-/** The same store, with every call of it timed: how long it took, how long it waited for its turn, how many are in it. */
+/** The same store with metrics: how long each call took, how long it waited to be admitted, and how many are running. */
 export class InstrumentedDatabase implements Database {
   readonly engine: Database['engine'];
   readonly dialect: Dialect;
-  readonly #watched: Readonly<Record<StoreOperation, Watched>>;
+  readonly #measured: Readonly<Record<StoreOperation, Measured>>;
   readonly #snapshotWait: Histogram;
   readonly #transactionWait: Histogram;
 
@@ -74,15 +74,15 @@ export class InstrumentedDatabase implements Database {
   ) {
     this.engine = db.engine;
     this.dialect = db.dialect;
-    const watch = (operation: StoreOperation) => ({ seconds: metrics.storeSeconds.of(operation), underWay: 0 });
-    this.#watched = { read: watch('read'), snapshot: watch('snapshot'), transaction: watch('transaction') };
+    const measure = (operation: StoreOperation) => ({ seconds: metrics.storeSeconds.of(operation), running: 0 });
+    this.#measured = { read: measure('read'), snapshot: measure('snapshot'), transaction: measure('transaction') };
     this.#snapshotWait = metrics.storeWaitSeconds.of('snapshot');
     this.#transactionWait = metrics.storeWaitSeconds.of('transaction');
     metrics.registry.readLabelled(
       'paybell_store_calls',
-      'Calls of the store under way or waiting.',
+      'Calls of the store that are running or waiting.',
       ['operation'],
-      () => Object.entries(this.#watched).map(([operation, { underWay }]) => [[operation], underWay]),
+      () => Object.entries(this.#measured).map(([operation, { running }]) => [[operation], running]),
     );
   }
 
@@ -95,18 +95,18 @@ export class InstrumentedDatabase implements Database {
   }
 
   snapshot<Value>(work: (queries: Queries) => Promise<Value>): Promise<Value> {
-    return this.#measure('snapshot', (askedAtMs) =>
+    return this.#measure('snapshot', (calledAtMs) =>
       this.db.snapshot((queries) => {
-        this.#snapshotWait.observe((performance.now() - askedAtMs) / 1000);
+        this.#snapshotWait.observe((performance.now() - calledAtMs) / 1000);
         return work(queries);
       }),
     );
   }
 
   transaction<Value>(work: (queries: Queries) => Promise<Value>, options?: CallOptions): Promise<Value> {
-    return this.#measure('transaction', (askedAtMs) =>
+    return this.#measure('transaction', (calledAtMs) =>
       this.db.transaction((queries) => {
-        this.#transactionWait.observe((performance.now() - askedAtMs) / 1000);
+        this.#transactionWait.observe((performance.now() - calledAtMs) / 1000);
         return work(queries);
       }, options),
     );
@@ -128,18 +128,18 @@ export class InstrumentedDatabase implements Database {
     return this.db.close();
   }
 
-  async #measure<Value>(operation: StoreOperation, call: (askedAtMs: number) => Promise<Value>): Promise<Value> {
-    const watched = this.#watched[operation];
-    const askedAtMs = performance.now();
-    watched.underWay++;
+  async #measure<Value>(operation: StoreOperation, call: (calledAtMs: number) => Promise<Value>): Promise<Value> {
+    const measured = this.#measured[operation];
+    const calledAtMs = performance.now();
+    measured.running++;
     try {
-      return await call(askedAtMs);
+      return await call(calledAtMs);
     } catch (error) {
       if (error instanceof StoreUnavailableError) this.metrics.storeFailures.inc();
       throw error;
     } finally {
-      watched.underWay--;
-      watched.seconds.observe((performance.now() - askedAtMs) / 1000);
+      measured.running--;
+      measured.seconds.observe((performance.now() - calledAtMs) / 1000);
     }
   }
 }

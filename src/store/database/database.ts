@@ -1,74 +1,74 @@
 import type { DatabaseTarget } from '../../config.ts';
 
-/** What both engines take and give. Dates are integers and flags are dates or states: neither engine's boolean is used. */
+/** The values that both engines accept and return. Dates are integers, and flags are dates or states instead of booleans. */
 export type SqlValue = string | number | null;
 
-/** PostgreSQL gives its 64-bit integers as text, SQLite as numbers: rows are turned into values at the store's edge. */
+/** PostgreSQL returns 64-bit integers as text, SQLite as numbers. `Columns` in `sql.ts` makes numbers of both. */
 export type SqlInteger = number | string;
 
-/** Statements with `$1 … $n`, in one text for both engines. */
+/** Statements with `$1 … $n`, one text for both engines. */
 export interface Queries {
   all<Row>(sql: string, params?: readonly SqlValue[]): Promise<Row[]>;
   get<Row>(sql: string, params?: readonly SqlValue[]): Promise<Row | undefined>;
-  /** Answers how many rows it changed. */
+  /** Returns the number of rows that were changed. */
   run(sql: string, params?: readonly SqlValue[]): Promise<number>;
 }
 
-/** Statements straight on the database read only: each on its own, seeing everything committed before it was sent. */
+/** Statements outside of a transaction only read. Each sees everything that was committed before it was sent. */
 export interface Database extends Pick<Queries, 'all' | 'get'> {
   readonly engine: DatabaseTarget['engine'];
   readonly dialect: Dialect;
-  /** Several reads of one moment. */
+  /** Several reads that see the same state. */
   snapshot<Value>(work: (queries: Queries) => Promise<Value>): Promise<Value>;
-  /** All or nothing; resolved only once it is durable. */
+  /** All or nothing; resolves when it is durable. */
   transaction<Value>(work: (queries: Queries) => Promise<Value>, options?: CallOptions): Promise<Value>;
-  /** Tells the other processes on this store that there is something to deliver; nothing where there are none. */
+  /** Notifies the other processes that use this store of due deliveries. */
   announceWork(): Promise<void>;
-  /** Calls back when another process announces work. A lost announcement is made good by the engine's own poll. */
+  /** Calls back when another process announces work. A lost announcement delays work only until the next poll. */
   onWork(callback: () => void): Promise<void>;
-  /** Brings what was written to its final place, so that the files are no larger than what they hold. */
+  /** Moves what is in the write-ahead log into the database file. */
   checkpoint(): Promise<void>;
   close(): Promise<void>;
 }
 
 export type CallOptions = {
   deadlineMs?: number;
-  /** How long it may wait for another to share the cost of its commit with, where that costs anything. */
+  /** How long it may wait for another transaction to share its commit, on an engine with group commit. */
   maxCommitDelayMs?: number;
 };
 
-/** Everything in which the engines must differ, by name. */
+/** Everything in which the SQL of the engines has to differ, by name. */
 export type Dialect = {
   /** Statements that run before the first migration. */
   readonly bootstrap: readonly string[];
-  /** Held to the end of a transaction; lets one instance at a time through a gate that has no row to lock. */
+  /** Held to the end of the transaction; for work that only one instance may do at a time and that has no row to lock. */
   readonly lockStore: readonly string[];
-  /** Held to the end of a transaction; nobody seals another secret meanwhile. */
+  /** Held to the end of the transaction; no other process seals a secret meanwhile. */
   readonly lockSecrets: readonly string[];
-  /** The time in Unix milliseconds by the database's clock, the same through one statement. */
+  /** An expression for the time of the database's clock in Unix milliseconds, the same throughout a statement. */
   readonly nowMs: string;
-  /** Ends a `select` of rows to be claimed: what another instance is claiming at this moment is passed over. */
+  /** Ends a `select` of rows to be changed: rows that another transaction has locked are skipped. */
   readonly skipLocked: string;
   /**
-   * Held to the end of a transaction; statements are planned for the tables as they are. A plan that was made when the
-   * store was empty reads whole tables, and goes on doing so until somebody counts the rows anew.
+   * In force to the end of the transaction: statements are planned for their parameters. A plan from when the store was
+   * empty reads whole tables, and would be used until the next `analyze`.
    */
-  readonly planAnew: readonly string[];
-  /** Ends a `select … from webhooks w`: those rows stay as they were read until the transaction ends. */
+  readonly replan: readonly string[];
+  /** Ends a `select … from webhooks w`: those rows stay as they are until the transaction ends. */
   readonly lockWebhooks: string;
-  /** Answers a row when the table `$1` is there. */
+  /** Returns a row when the table `$1` exists. */
   readonly findTable: string;
-  /** How much the store takes on disk. */
+  /** An expression for the size of the store on disk. */
   readonly storeBytes: string;
 };
 
-/** A call waits no longer than this for its turn, and no longer than this for its answer. */
+/** The longest that a call waits to be admitted, and the longest that it then waits for its result. */
 export const STORE_DEADLINE_MS = 5_000;
 
-/** More callers than this waiting means that the store is not keeping up: better told now than after a time-out. */
+/** With more waiting callers than this the store is overloaded, and a call fails at once instead of after a timeout. */
 export const MAX_WAITING = 2_000;
 
-/** Not a fault of the request and not of the data: trying again later is right. */
+/** Neither the request nor the data is wrong: the call may succeed later. */
 export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError';
 }

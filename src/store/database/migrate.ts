@@ -1,12 +1,13 @@
-import type { Database, Queries, SqlInteger } from './database.ts';
+import type { Database, Queries } from './database.ts';
 import { webhooks } from './migrations/0001-webhooks.ts';
 import { secretsAndAudit } from './migrations/0002-secrets-and-audit.ts';
 import { deliveries } from './migrations/0003-deliveries.ts';
 import { seeingDeliveries } from './migrations/0004-seeing-deliveries.ts';
 import { stats } from './migrations/0005-stats.ts';
 import type { Migration } from './migrations/migration.ts';
+import { readInteger } from './sql.ts';
 
-/** Forward only: a migration that was ever released is never edited, the next one mends it. */
+/** Forward only: a released migration is never edited; a later one corrects it. */
 export const MIGRATIONS: readonly Migration[] = [webhooks, secretsAndAudit, deliveries, seeingDeliveries, stats];
 
 const MIGRATION_DEADLINE_MS = 30 * 60_000;
@@ -16,13 +17,13 @@ export class SchemaTooNewError extends Error {
 
   constructor(found: number, known: number) {
     super(
-      `the store has schema version ${found}, but this Paybell knows versions up to ${known}: ` +
-        'start the newer release that made it, or restore a backup from before the upgrade',
+      `the store has schema version ${found}, but this release of Paybell knows versions up to ${known}: ` +
+        'start the newer release that migrated it, or restore a backup from before the upgrade',
     );
   }
 }
 
-/** Applies what is missing, all of it or nothing, one instance at a time; answers what it applied. */
+/** Applies the missing migrations, all or none, one instance at a time; returns those that it applied. */
 export function migrate(db: Database, migrations = MIGRATIONS): Promise<Migration[]> {
   return db.transaction(
     async (queries) => {
@@ -55,10 +56,7 @@ async function findPending(
 ): Promise<Migration[]> {
   const table = await queries.get(db.dialect.findTable, ['schema_migrations']);
   if (table === undefined) return [...migrations];
-  const row = await queries.get<{ version: SqlInteger | null }>(
-    'select max(version) as version from schema_migrations',
-  );
-  const found = Number(row?.version ?? 0);
+  const found = await readInteger(queries, 'max(version)', 'from schema_migrations');
   const known = migrations.at(-1)?.version ?? 0;
   if (found > known) throw new SchemaTooNewError(found, known);
   return migrations.filter((migration) => migration.version > found);

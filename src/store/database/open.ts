@@ -10,7 +10,7 @@ export async function openDatabase(target: DatabaseTarget): Promise<Database> {
   });
 }
 
-/** A folder that is not there or not ours is the operator's to mend: said with its name, not with a stack. */
+/** The operator has to fix a folder that is missing or not writable: the error names the file and has no stack. */
 function explainFileError(error: unknown, file: string): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (!/^(E[A-Z]+|SQLITE_\w+)$/.test(code)) return error;

@@ -33,7 +33,7 @@ describe('paybell backup', () => {
     expect(exitCode).toBe(0);
     expect(stdout).toContain(`The key is in ${to('whole.db.key')}. Keep it apart from the backup`);
     for (const name of ['whole.db', 'whole.db.key']) expect(statSync(to(name)).mode & 0o777).toBe(0o600);
-    expect(readFileSync(to('whole.db.key'), 'utf8')).toContain('# Keep it apart from the backup');
+    expect(readFileSync(to('whole.db.key'), 'utf8')).toContain('Keep it apart from the backup');
     expect(await secretsIn(to('whole.db'))).toEqual(await secretsIn(file));
     expect(readdirSync(folder.path).filter((name) => name.endsWith('.part'))).toEqual([]);
   });
@@ -61,7 +61,7 @@ describe('paybell backup', () => {
     writeFileSync(to(name), 'mine');
     const { exitCode, stderr } = await withSettings()(['backup', to('taken.db')]);
     expect(exitCode).toBe(1);
-    expect(stderr).toContain(`${to(name)} is there already, and nothing is overwritten`);
+    expect(stderr).toContain(`${to(name)} exists already`);
     expect(readFileSync(to(name), 'utf8')).toBe('mine');
     rmSync(to(name));
     expect(readdirSync(folder.path).filter((found) => found.startsWith('taken'))).toEqual([]);

@@ -1,10 +1,10 @@
 import type { Logger } from '../../../log.ts';
 import type { Database } from '../database.ts';
 
-/** Several acceptances within this time share one announcement. */
+/** Acceptances within this time share one notification. */
 const GATHER_MS = 10;
 
-/** Tells the other instances that there is work, without a statement for every event. */
+/** Notifies the other instances of due deliveries, without a statement for every event. */
 export class WorkNotifier {
   #pending = false;
 
@@ -20,7 +20,12 @@ export class WorkNotifier {
       this.#pending = false;
       this.db
         .announceWork()
-        .catch((error) => this.log.debug({ err: error }, 'work was not announced; polls will find it'));
+        .catch((error) =>
+          this.log.debug(
+            { err: error },
+            'could not notify other instances of due deliveries; they find them at their next poll',
+          ),
+        );
     }, GATHER_MS);
   }
 }

@@ -12,15 +12,15 @@ import {
 } from '../database.ts';
 
 /**
- * The shared engine, for more than one process. One pool, of which transactions and snapshots each take a bounded
- * share, so that writers queueing for one entity leave connections for everybody else's reads.
+ * The engine for more than one process. Transactions and snapshots each use a bounded share of one pool, so that writers
+ * that queue for the lock of one entity leave connections for the reads of others.
  */
 
 const POOL_SIZE = 16;
 const TRANSACTIONS = 8;
 const SNAPSHOTS = 4;
 
-/** The server gives up before we do: so our own deadline means that the server does not answer at all. */
+/** The server cancels a statement before our own deadline, which therefore means that the server does not respond. */
 const STATEMENT_TIMEOUT_MS = STORE_DEADLINE_MS - 1_000;
 const CONNECT_TIMEOUT_S = 3;
 const WORK_CHANNEL = 'paybell_work';
@@ -39,7 +39,7 @@ const dialect: Dialect = {
   nowMs: 'cast(extract(epoch from statement_timestamp()) * 1000 as bigint)',
   skipLocked: 'for update skip locked',
   lockWebhooks: 'for share of w',
-  planAnew: ['set local plan_cache_mode = force_custom_plan'],
+  replan: ['set local plan_cache_mode = force_custom_plan'],
   findTable: 'select tablename from pg_tables where schemaname = current_schema and tablename = $1',
   storeBytes: 'pg_database_size(current_database())',
 };
@@ -56,8 +56,8 @@ export async function openPostgres(url: string): Promise<Database> {
 class PostgresDatabase implements Database {
   readonly engine = 'postgres';
   readonly dialect = dialect;
-  readonly #transactionGate = new Semaphore(TRANSACTIONS, MAX_WAITING);
-  readonly #snapshotGate = new Semaphore(SNAPSHOTS, MAX_WAITING);
+  readonly #transactionSlots = new Semaphore(TRANSACTIONS, MAX_WAITING);
+  readonly #snapshotSlots = new Semaphore(SNAPSHOTS, MAX_WAITING);
   #client: SQL;
   #listener: SQL | null = null;
   #reading = 0;
@@ -82,14 +82,14 @@ class PostgresDatabase implements Database {
 
   snapshot<Value>(work: (queries: Queries) => Promise<Value>): Promise<Value> {
     const begin = 'begin isolation level repeatable read read only';
-    return this.#within(this.#snapshotGate, begin, work, STORE_DEADLINE_MS);
+    return this.#within(this.#snapshotSlots, begin, work, STORE_DEADLINE_MS);
   }
 
   transaction<Value>(
     work: (queries: Queries) => Promise<Value>,
     { deadlineMs = STORE_DEADLINE_MS }: CallOptions = {},
   ): Promise<Value> {
-    return this.#within(this.#transactionGate, 'begin', work, deadlineMs);
+    return this.#within(this.#transactionSlots, 'begin', work, deadlineMs);
   }
 
   async announceWork(): Promise<void> {
@@ -97,12 +97,12 @@ class PostgresDatabase implements Database {
   }
 
   async onWork(callback: () => void): Promise<void> {
-    // Apart from the pool, which may be replaced; it subscribes again by itself after an outage.
+    // A connection outside of the pool, which may be replaced. It subscribes again by itself after an outage.
     this.#listener ??= new SQL(this.url, { max: 1, connectionTimeout: CONNECT_TIMEOUT_S });
     await this.#listener.listen(WORK_CHANNEL, callback);
   }
 
-  /** PostgreSQL does so by itself, and its autovacuum keeps freed space for what comes next. */
+  /** PostgreSQL has a checkpointer of its own. */
   async checkpoint(): Promise<void> {}
 
   async close(): Promise<void> {
@@ -111,12 +111,12 @@ class PostgresDatabase implements Database {
   }
 
   async #within<Value>(
-    gate: Semaphore,
+    slots: Semaphore,
     begin: string,
     work: (queries: Queries) => Promise<Value>,
     deadlineMs: number,
   ): Promise<Value> {
-    const leave = await gate.enter(deadlineMs);
+    const leave = await slots.enter(deadlineMs);
     try {
       return await this.#byDeadline(deadlineMs, async (client) => {
         const connection = await client.reserve();
@@ -131,13 +131,13 @@ class PostgresDatabase implements Database {
     }
   }
 
-  /** Past the deadline the whole pool is replaced: a query that the server does not answer cannot be called back. */
+  /** After the deadline the whole pool is replaced: a query without a response cannot be cancelled. */
   async #byDeadline<Value>(deadlineMs: number, call: (client: SQL) => Promise<Value>): Promise<Value> {
     const client = this.#client;
     let timer: Timer | undefined;
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
-        reject(new StoreUnavailableError(`PostgreSQL did not answer within ${deadlineMs} ms`));
+        reject(new StoreUnavailableError(`PostgreSQL did not respond within ${deadlineMs} ms`));
         this.#replace(client);
       }, deadlineMs);
     });
@@ -180,7 +180,7 @@ async function inTransaction<Value>(
     await connection.unsafe('commit');
     return value;
   } catch (error) {
-    // A connection that cannot even roll back is closed, and the server rolls back by itself.
+    // When the rollback fails, closing the connection makes the server roll back.
     await connection.unsafe('rollback').catch(() => connection.close({ timeout: 0 }));
     throw error;
   }
@@ -208,7 +208,7 @@ async function statement<Row>(client: SQL, sql: string, params: readonly SqlValu
   return Array.from<Row>(await client.unsafe(sql, [...params]));
 }
 
-/** Classes of SQLSTATE in which the server, not the statement, is at fault; among them deadlock and serialization. */
+/** Classes of SQLSTATE that say nothing against the statement; among them deadlock and serialization failure. */
 const UNAVAILABLE_STATE = /^(08|53|57|58|40|55P03|25006)/;
 const UNAVAILABLE_CODE = /^(ERR_POSTGRES_(CONNECTION|IDLE_TIMEOUT|LIFETIME_TIMEOUT)|E[A-Z]+$)/;
 

@@ -6,7 +6,7 @@ import { readKeyFile, secretKeyFile, syncFile, writeKeyFile } from '../../tenant
 import { SecretBox, SecretKeyError } from '../../tenants/secret-box.ts';
 import { checkSecretsOpen } from '../../tenants/secrets.ts';
 
-/** A fault of what was asked for, such as a file that is there already; nothing was written. */
+/** The backup was not made, for example because its file exists; nothing was written. */
 export class BackupError extends Error {
   override readonly name = 'BackupError';
 }
@@ -15,26 +15,26 @@ export type Backup = { file: string; bytes: number; keyFile: string | null };
 
 export type BackupSource = { file: string; secretKey: Config['SECRET_KEY'] };
 
-const KEY_COMMENT = `# This key opens the signing secrets of every entity in the backup beside it: whoever has both can sign in your name.
-# Keep it apart from the backup, readable by its owner alone (mode 600), and delete it when the backup goes.
+const KEY_COMMENT = `# This key opens the signing secrets of every entity in the backup beside it: with both, anyone can sign requests in
+# your name. Keep it apart from the backup, readable only by its owner (mode 600), and delete it with the backup.
 `;
 
 const BUSY_TIMEOUT_MS = 5_000;
 
 /**
- * Copies the store as it is at one moment, while others go on reading and writing: to SQLite it is one long read, and
- * the copy has no pages that hold nothing. It gets its name only once it has been read through and its key opens it.
+ * Copies the state of the store at one moment, while other processes read and write: to SQLite it is one long read, and
+ * the copy has no empty pages. The copy gets its name after it was checked and its key has opened a secret in it.
  */
 export async function backUpSqlite(source: BackupSource, to: string, withKey: boolean): Promise<Backup> {
   const keyFile = withKey ? secretKeyFile(to) : null;
   if (!existsSync(source.file)) throw new BackupError(`there is no store at ${source.file}`);
   for (const file of [to, keyFile]) {
     if (file !== null && existsSync(file))
-      throw new BackupError(`${file} is there already, and nothing is overwritten`);
+      throw new BackupError(`${file} exists already; choose another name, since a backup overwrites nothing`);
   }
   const part = `${to}.${process.pid}.part`;
   try {
-    // Made here, since SQLite would make it readable by everybody.
+    // Created here, because SQLite would make it readable by every user.
     writeFileSync(part, '', { mode: 0o600, flag: 'wx' });
     copyInto(source.file, part);
     const key = withKey ? (source.secretKey ?? readKeyFile(secretKeyFile(source.file))) : null;

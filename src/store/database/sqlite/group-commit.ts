@@ -1,21 +1,22 @@
 import type { Database as Connection, Statement } from 'bun:sqlite';
 import { MAX_WAITING, type Queries, StoreUnavailableError } from '../database.ts';
-import { ConnectionQueries, translate, translated } from './sqlite.ts';
+import { ConnectionQueries, codeOf, translate, translated } from './sqlite.ts';
 
 const BUSY_PAUSE_MS = 10;
 
-/** So that a long queue does not keep the first of it waiting for the last. */
+/** So that in a long queue, the first transaction does not wait for the last. */
 const MAX_GROUP = 50;
 
+/** A transaction that waits for its group. */
 type Member = {
-  readonly work: (queries: Queries) => Promise<unknown>;
-  readonly resolve: (value: never) => void;
+  /** Does the work, and returns how to resolve its promise after the commit. */
+  readonly run: (queries: Queries) => Promise<() => void>;
   readonly reject: (error: unknown) => void;
   readonly endsAtMs: number;
   readonly timer: Timer;
 };
 
-/** What frames every group; prepared once, as each would otherwise be parsed for each member. */
+/** The statements around every group, prepared once: each would otherwise be parsed for each member. */
 type Steps = Readonly<Record<'begin' | 'commit' | 'rollBack' | 'save' | 'release' | 'rollBackToSaved', Statement>>;
 
 function prepareSteps(connection: Connection): Steps {
@@ -30,20 +31,20 @@ function prepareSteps(connection: Connection): Steps {
 }
 
 /**
- * Group commit. SQLite has one writer, and the disk takes a millisecond or two to confirm what it wrote: transactions
- * that come together, or while another commits, share the next commit. Each is all or nothing by a savepoint of its own,
- * and none is told that it is done before the disk has all of them.
+ * Group commit. SQLite has one writer, and the disk takes a millisecond or two to confirm a commit: transactions that
+ * arrive together, or during another commit, share the next one. Each is all or nothing by its own savepoint, and none
+ * resolves before the disk has confirmed all of them.
  */
 export class SqliteWriter {
   readonly #queries: ConnectionQueries;
   readonly #steps: Steps;
   readonly #waiting: Member[] = [];
   #committing = false;
-  /** Somebody waits who has no time, or no more. */
-  #isWanted = false;
-  /** When the first of those who have time wants to be served all the same. */
-  #patience: Timer | null = null;
-  /** The end of whatever has the connection at the moment: one group, or one checkpoint. */
+  /** Whether a waiting transaction has no commit delay, or has used it up. */
+  #isUrgent = false;
+  /** Ends the commit delay of the transaction that has waited longest. */
+  #delay: Timer | null = null;
+  /** Settles when the connection is free: after the running group or checkpoint. */
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly connection: Connection) {
@@ -51,7 +52,7 @@ export class SqliteWriter {
     this.#steps = prepareSteps(connection);
   }
 
-  /** With patience it begins no group by itself for so long, and joins the first that somebody else begins. */
+  /** During its commit delay, a transaction starts no group and joins the first that another one starts. */
   transaction<Value>(
     work: (queries: Queries) => Promise<Value>,
     deadlineMs: number,
@@ -61,22 +62,26 @@ export class SqliteWriter {
       return Promise.reject(new StoreUnavailableError('too many callers are waiting for the store'));
     }
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.#giveUp(member, deadlineMs), deadlineMs);
-      const member = { work, resolve, reject, endsAtMs: performance.now() + deadlineMs, timer };
+      const run = async (queries: Queries) => {
+        const value = await work(queries);
+        return () => resolve(value);
+      };
+      const timer = setTimeout(() => this.#timeOut(member, deadlineMs), deadlineMs);
+      const member: Member = { run, reject, endsAtMs: performance.now() + deadlineMs, timer };
       this.#waiting.push(member);
-      if (maxCommitDelayMs > 0) this.#patience ??= setTimeout(() => this.#hurry(), maxCommitDelayMs);
-      else this.#hurry();
+      if (maxCommitDelayMs > 0) this.#delay ??= setTimeout(() => this.#commitSoon(), maxCommitDelayMs);
+      else this.#commitSoon();
     });
   }
 
-  #hurry(): void {
-    this.#isWanted = true;
+  #commitSoon(): void {
+    this.#isUrgent = true;
     if (!this.#committing) void this.#commitAll();
   }
 
   checkpoint(): Promise<void> {
     return this.#alone(async () => {
-      // Where another process is reading it does as much as it can, and says so in a row that nobody needs.
+      // While another process reads, it does as much as possible; the row that says so is not needed.
       translated(() => this.connection.query('pragma wal_checkpoint(truncate)').get());
     });
   }
@@ -87,20 +92,20 @@ export class SqliteWriter {
     return done;
   }
 
-  #giveUp(member: Member, deadlineMs: number): void {
+  #timeOut(member: Member, deadlineMs: number): void {
     this.#waiting.splice(this.#waiting.indexOf(member), 1);
     member.reject(new StoreUnavailableError(`the store was not free within ${deadlineMs} ms`));
   }
 
   async #commitAll(): Promise<void> {
     this.#committing = true;
-    while (this.#isWanted && this.#waiting.length > 0) {
-      // Whoever is about to ask comes first: a commit stops the event loop, and a group of one is dear.
+    while (this.#isUrgent && this.#waiting.length > 0) {
+      // Callers of this tick are let in first: a commit blocks the event loop, and a group of one is expensive.
       await new Promise((resolve) => setImmediate(resolve));
-      // All who wait come along, and with them everybody's patience.
-      this.#isWanted = this.#waiting.length > MAX_GROUP;
-      if (this.#patience !== null) clearTimeout(this.#patience);
-      this.#patience = null;
+      // The group takes all that wait, also those that still have time.
+      this.#isUrgent = this.#waiting.length > MAX_GROUP;
+      if (this.#delay !== null) clearTimeout(this.#delay);
+      this.#delay = null;
       await this.#alone(() => this.#commit(this.#waiting.splice(0, MAX_GROUP)));
     }
     this.#committing = false;
@@ -112,26 +117,26 @@ export class SqliteWriter {
     try {
       present = await this.#begin(group);
       if (present.length === 0) return;
-      const answers: (() => void)[] = [];
-      for (const member of present) answers.push(await this.#run(member, present.length > 1));
+      const completions: (() => void)[] = [];
+      for (const member of present) completions.push(await this.#run(member, present.length > 1));
       this.#steps.commit.run();
-      for (const answer of answers) answer();
+      for (const complete of completions) complete();
     } catch (error) {
       this.#rollBack();
       for (const { reject } of present) reject(translate(error));
     }
   }
 
-  /** Where even that fails, the next `begin` says so to whoever comes next; those who wait must be told now. */
+  /** When even this fails, the next `begin` fails too and rejects its group; the present group is rejected here. */
   #rollBack(): void {
     try {
       if (this.connection.inTransaction) this.#steps.rollBack.run();
     } catch {
-      // The error that led here is the one to tell.
+      // The error that led here is the one to report.
     }
   }
 
-  /** Another process may hold the write lock for a moment: the command line on a running server's store. */
+  /** Another process, such as the command line, may hold the write lock of a running server for a moment. */
   async #begin(group: readonly Member[]): Promise<readonly Member[]> {
     let present = group;
     while (present.length > 0) {
@@ -139,27 +144,25 @@ export class SqliteWriter {
         this.#steps.begin.run();
         return present;
       } catch (error) {
-        const translatedError = translate(error);
-        const locked = translatedError instanceof StoreUnavailableError && translatedError.message === 'SQLITE_BUSY';
-        if (!locked) throw error;
-        const [late, patient] = partition(present, ({ endsAtMs }) => performance.now() + BUSY_PAUSE_MS >= endsAtMs);
-        for (const { reject } of late) reject(translatedError);
-        present = patient;
+        if (codeOf(error) !== 'SQLITE_BUSY') throw error;
+        const [late, others] = partition(present, ({ endsAtMs }) => performance.now() + BUSY_PAUSE_MS >= endsAtMs);
+        for (const { reject } of late) reject(translate(error));
+        present = others;
         await Bun.sleep(BUSY_PAUSE_MS);
       }
     }
     return present;
   }
 
-  /** Answers how to answer, once all is committed. */
-  async #run({ work, resolve, reject }: Member, shared: boolean): Promise<() => void> {
+  /** Returns how to complete the member, once the group is committed. */
+  async #run({ run, reject }: Member, shared: boolean): Promise<() => void> {
     if (shared) this.#steps.save.run();
     try {
-      const value = await work(this.#queries);
+      const complete = await run(this.#queries);
       if (shared) this.#steps.release.run();
-      return () => resolve(value as never);
+      return complete;
     } catch (error) {
-      // A full disk takes the whole transaction along; and where there is one member, there is nobody else to save.
+      // A full disk rolls back the whole transaction, and a group of one has no other member to save.
       if (!shared || !this.connection.inTransaction) throw error;
       this.#steps.rollBackToSaved.run();
       this.#steps.release.run();

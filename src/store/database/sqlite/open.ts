@@ -7,25 +7,25 @@ import { SqliteDatabase } from './sqlite.ts';
 
 const dialect: Dialect = {
   bootstrap: [],
-  // `begin immediate` holds the one write lock that there is.
+  // `begin immediate` takes the only write lock.
   lockStore: [],
   lockSecrets: [],
   nowMs: `cast(unixepoch('subsec') * 1000 as integer)`,
   skipLocked: '',
   lockWebhooks: '',
-  // SQLite's plans do not depend on how many rows there are, as nobody counts them.
-  planAnew: [],
+  // Without `analyze`, SQLite's plans do not depend on the number of rows.
+  replan: [],
   findTable: `select name from sqlite_master where type = 'table' and name = $1`,
   storeBytes: '(select page_count * page_size from pragma_page_count(), pragma_page_size())',
 };
 
-/** Waiting inside SQLite stops the whole event loop, so it waits briefly there and the writer tries again from outside. */
+/** Waiting within SQLite blocks the event loop, so it is brief, and the writer tries again after a pause. */
 const BUSY_TIMEOUT_MS = 20;
 
 export async function openSqlite(file: string): Promise<Database> {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const writer = connect(file);
-  makeDurable(writer);
+  requireDurability(writer);
   const reader = connect(file);
   const snapshots = connect(file);
   for (const connection of [reader, snapshots]) connection.exec('pragma query_only = on');
@@ -35,21 +35,21 @@ export async function openSqlite(file: string): Promise<Database> {
 function connect(file: string): Connection {
   const connection = new Connection(file, { create: true, readwrite: true });
   connection.exec('pragma busy_timeout = 5000');
-  // Auto-vacuum can be chosen only before the first page is written, and so before WAL.
+  // Auto-vacuum can be turned on only before the first page is written, and so before WAL.
   connection.exec('pragma auto_vacuum = incremental');
   connection.exec('pragma journal_mode = wal');
   connection.exec('pragma synchronous = full');
   connection.exec('pragma foreign_keys = on');
   connection.exec('pragma temp_store = memory');
   connection.exec('pragma cache_size = -16000');
-  // In pages: four times the default, since what was written several times meanwhile is brought over once.
+  // In pages: four times the default, because a page that was written several times is then copied once.
   connection.exec('pragma wal_autocheckpoint = 4000');
   connection.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`);
   return connection;
 }
 
-/** With less than FULL, a power cut may take back what was acknowledged, and no test that kills a process shows it. */
-function makeDurable(connection: Connection): void {
+/** With less than FULL, a power failure may undo acknowledged commits, which no test that kills a process can show. */
+function requireDurability(connection: Connection): void {
   const journal = connection.query('pragma journal_mode').get() as { journal_mode: string };
   const synchronous = connection.query('pragma synchronous').get() as { synchronous: number };
   if (journal.journal_mode === 'wal' && synchronous.synchronous === 2) return;

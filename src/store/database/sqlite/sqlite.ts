@@ -24,15 +24,15 @@ type Writer = Pick<Database, 'checkpoint'> & {
 type Connections = Readonly<Record<'writer' | 'reader' | 'snapshots', Connection>>;
 
 /**
- * The embedded engine: one connection for all that writes, one connection for single reads, one for snapshots.
- * A single read must not share a connection with an open snapshot, or it would see that older moment.
+ * The embedded engine: one connection for all writes, one for single reads, one for snapshots. A single read must not
+ * share a connection with an open snapshot, or it would see the state of that snapshot.
  */
 export class SqliteDatabase implements Database {
   readonly engine = 'sqlite';
   readonly #reader: ConnectionQueries;
   readonly #snapshots: ConnectionQueries;
-  readonly #snapshotGate = new Semaphore(1, MAX_WAITING);
-  readonly #turn = new Turn();
+  readonly #snapshotSlot = new Semaphore(1, MAX_WAITING);
+  readonly #budget = new TickBudget();
 
   constructor(
     readonly dialect: Dialect,
@@ -44,18 +44,18 @@ export class SqliteDatabase implements Database {
   }
 
   async all<Row>(sql: string, params?: readonly SqlValue[]): Promise<Row[]> {
-    if (this.#turn.isLong) await this.#turn.next();
+    if (this.#budget.isSpent) await this.#budget.nextTick();
     return this.#reader.all(sql, params);
   }
 
   async get<Row>(sql: string, params?: readonly SqlValue[]): Promise<Row | undefined> {
-    if (this.#turn.isLong) await this.#turn.next();
+    if (this.#budget.isSpent) await this.#budget.nextTick();
     return this.#reader.get(sql, params);
   }
 
   async snapshot<Value>(work: (queries: Queries) => Promise<Value>): Promise<Value> {
-    if (this.#turn.isLong) await this.#turn.next();
-    const leave = await this.#snapshotGate.enter(STORE_DEADLINE_MS);
+    if (this.#budget.isSpent) await this.#budget.nextTick();
+    const leave = await this.#snapshotSlot.enter(STORE_DEADLINE_MS);
     try {
       return await within(this.connections.snapshots, () => work(this.#snapshots));
     } finally {
@@ -70,7 +70,7 @@ export class SqliteDatabase implements Database {
     return this.writer.transaction(work, deadlineMs, maxCommitDelayMs);
   }
 
-  /** There is one process, and its own acceptances wake it. */
+  /** There is a single process, which wakes itself. */
   async announceWork(): Promise<void> {}
 
   async onWork(): Promise<void> {}
@@ -85,30 +85,30 @@ export class SqliteDatabase implements Database {
   }
 }
 
-const READS_PER_TURN = 256;
+const READS_PER_TICK = 256;
 
 /**
- * SQLite answers a read without leaving the turn of the event loop. Whoever reads on and on would let nobody else in, no
- * request and no write: after so many reads in one turn, the next waits for another.
+ * SQLite completes a read within the tick of the event loop, so a caller with many reads in a row would let no request and
+ * no write run. After this many reads in one tick, the next read waits for another tick.
  */
-class Turn {
+class TickBudget {
   #reads = 0;
 
-  get isLong(): boolean {
-    if (this.#reads++ === 0) setImmediate(() => this.#end());
-    return this.#reads > READS_PER_TURN;
+  get isSpent(): boolean {
+    if (this.#reads++ === 0) setImmediate(() => this.#renew());
+    return this.#reads > READS_PER_TICK;
   }
 
-  next(): Promise<void> {
+  nextTick(): Promise<void> {
     return new Promise((resolve) => setImmediate(resolve));
   }
 
-  #end(): void {
+  #renew(): void {
     this.#reads = 0;
   }
 }
 
-/** All that `work` reads is of one moment. */
+/** All reads of `work` see the same state. */
 async function within<Value>(connection: Connection, work: () => Promise<Value>): Promise<Value> {
   try {
     connection.exec('begin');
@@ -121,12 +121,12 @@ async function within<Value>(connection: Connection, work: () => Promise<Value>)
   }
 }
 
-/** Texts are few, since all but the lists of values are written out; the bound is for what nobody foresaw. */
+/** There are few different texts, because only lists of values vary in length; the limit is a precaution. */
 const MAX_STATEMENTS = 500;
 
 const UNAVAILABLE = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|CANTOPEN|NOMEM|PROTOCOL|READONLY)/;
 
-/** The statements of one connection, each prepared once. */
+/** Statements on one connection, each prepared once. */
 export class ConnectionQueries implements Queries {
   readonly #statements = new BoundedMap<string, Statement>(MAX_STATEMENTS, {
     onEvict: (statement) => statement.finalize(),
@@ -149,14 +149,14 @@ export class ConnectionQueries implements Queries {
   #prepare(sql: string): Statement {
     const known = this.#statements.get(sql);
     if (known !== undefined) return known;
-    // SQLite takes `$1` for a name and binds by first appearance; `?1` is the number that the text means.
+    // SQLite reads `$1` as a name and binds names in order of appearance; `?1` is parameter 1.
     const statement = this.connection.prepare(sql.replace(/\$(\d+)/g, '?$1'));
     this.#statements.set(sql, statement);
     return statement;
   }
 }
 
-/** What the disk or a lock did is told apart from what is wrong with a statement. */
+/** Tells a failure of the disk or a lock, after which a call may be repeated, from an error in a statement. */
 export function translated<Value>(action: () => Value): Value {
   try {
     return action();
@@ -166,7 +166,12 @@ export function translated<Value>(action: () => Value): Value {
 }
 
 export function translate(error: unknown): unknown {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const code = codeOf(error);
   const closed = error instanceof RangeError;
   return UNAVAILABLE.test(code) || closed ? new StoreUnavailableError(code || 'closed', { cause: error }) : error;
+}
+
+/** Such as `SQLITE_BUSY`; empty for an error without a code. */
+export function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
