@@ -2,7 +2,6 @@ import { isSuccess, type Outcome } from '../domain/attempt.ts';
 import type { DestinationKey } from '../domain/destination.ts';
 import type { Metrics } from '../metrics/paybell-metrics.ts';
 import type { AttemptRecord } from '../store/deliveries/record-attempts.ts';
-import { NOTICE } from '../store/events/accept.ts';
 import type { StatsRecorder } from '../store/stats/recorder.ts';
 
 /** Told of every attempt once it is recorded. */
@@ -28,7 +27,7 @@ export class DeliveryMetrics implements AttemptObserver {
     // Redelivering a completed delivery does not complete it a second time.
     if (next.status === delivery.status) return;
     // Alerts are sent by Paybell itself and are not part of the entity's traffic.
-    const isTraffic = delivery.webhookId !== NOTICE;
+    const isTraffic = !delivery.isAlert;
     if (next.status === 'failed') {
       metrics.deliveries.of('failed').inc();
       if (isTraffic) stats.failed(delivery.destination);

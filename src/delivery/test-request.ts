@@ -18,6 +18,7 @@ export function sendTestRequest(
     destination: destinationKey(entityId, webhook.postUrl),
     token: 0,
     eventId,
+    isAlert: false,
     webhookId: webhook.webhookId,
     kind: 'test',
     status: 'pending',

@@ -3,6 +3,9 @@ import { nextDelayMs, parseRetryAfter } from './retry.ts';
 export const DELIVERY_STATUSES = ['pending', 'retrying', 'delivered', 'failed', 'held', 'cancelled'] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
+/** Why a delivery exists: an accepted event, an alert of Paybell itself, or a test request. */
+export type DeliveryKind = 'event' | 'alert' | 'test';
+
 export const ATTEMPT_KINDS = ['first', 'retry', 'redelivery', 'test'] as const;
 export type AttemptKind = (typeof ATTEMPT_KINDS)[number];
 

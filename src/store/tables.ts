@@ -1,7 +1,7 @@
 import { type AuditAction, auditFieldsSchema } from '../contract/audit.ts';
 import { deliveryFilterSchema, type Redelivery } from '../contract/deliveries.ts';
 import { KEY_PREFIX, type Permission } from '../domain/api-keys.ts';
-import type { AttemptError, AttemptKind, DeliveryStatus, SuspendReason } from '../domain/attempt.ts';
+import type { AttemptError, AttemptKind, DeliveryKind, DeliveryStatus, SuspendReason } from '../domain/attempt.ts';
 import type { DestinationKey } from '../domain/destination.ts';
 import { constant, integer, json, list, nullable, seconds, Table, text } from './database/sql.ts';
 
@@ -94,6 +94,7 @@ export const deliveryTable = new Table('deliveries', {
   entityId: text('entity_id'),
   deliveryId: text('id'),
   eventId: text('event_id'),
+  kind: text<DeliveryKind>('kind'),
   webhookId: text('webhook_id'),
   event: text('event'),
   networkId: integer('network_id'),

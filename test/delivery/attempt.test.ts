@@ -22,6 +22,7 @@ const CLAIMED: Sendable = {
   token: 1,
   destination: destinationKey('ent_1', 'https://hooks.example.com'),
   eventId: 'evt_1',
+  isAlert: false,
   webhookId: 'wh_1',
   kind: 'first',
   status: 'pending',

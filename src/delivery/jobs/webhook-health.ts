@@ -19,6 +19,7 @@ export class HealthRecorder implements AttemptObserver {
 
   note(record: AttemptRecord): void {
     const { delivery, outcome, startedAtMs } = record;
+    if (delivery.isAlert) return;
     const key = webhookKey(record);
     const { entityId, webhookId } = delivery;
     const report: HealthReport = this.#reports.get(key) ?? {
@@ -75,6 +76,7 @@ export class SuspensionMonitor {
 
   note(records: readonly AttemptRecord[]): void {
     for (const record of records) {
+      if (record.delivery.isAlert) continue;
       const key = webhookKey(record);
       const known = this.#pending.get(key);
       if (known === undefined || weightOf(record) >= weightOf(known)) this.#pending.set(key, record);

@@ -4,11 +4,19 @@ import { secretsAndAudit } from './migrations/0002-secrets-and-audit.ts';
 import { deliveries } from './migrations/0003-deliveries.ts';
 import { seeingDeliveries } from './migrations/0004-seeing-deliveries.ts';
 import { stats } from './migrations/0005-stats.ts';
+import { deliveryKinds } from './migrations/0006-delivery-kinds.ts';
 import type { Migration } from './migrations/migration.ts';
 import { readInteger } from './sql.ts';
 
 /** Forward only: a released migration is never edited; a later one corrects it. */
-export const MIGRATIONS: readonly Migration[] = [webhooks, secretsAndAudit, deliveries, seeingDeliveries, stats];
+export const MIGRATIONS: readonly Migration[] = [
+  webhooks,
+  secretsAndAudit,
+  deliveries,
+  seeingDeliveries,
+  stats,
+  deliveryKinds,
+];
 
 const MIGRATION_DEADLINE_MS = 30 * 60_000;
 

@@ -1,8 +1,7 @@
-import type { AttemptKind, DeliveryStatus } from '../../domain/attempt.ts';
+import type { AttemptKind, DeliveryKind, DeliveryStatus } from '../../domain/attempt.ts';
 import { type DestinationKey, entityOfDestination } from '../../domain/destination.ts';
 import type { Database, Dialect, Queries } from '../database/database.ts';
 import { Columns, integer, nullable, Parameters, type RowOf, text } from '../database/sql.ts';
-import { NOTICE } from '../events/accept.ts';
 import { deliveryTable } from '../tables.ts';
 import type { Claimed } from './claimed.ts';
 
@@ -76,12 +75,13 @@ export async function claimDue(
 const LOADED = new Columns({
   deliveryId: text('d.id'),
   eventId: text('d.event_id'),
+  deliveryKind: text<DeliveryKind>('d.kind'),
   webhookId: text('d.webhook_id'),
   redeliver: integer('d.redeliver'),
   status: text<DeliveryStatus>('d.status'),
   attempts: integer('d.attempts'),
   steps: integer('d.steps'),
-  postUrl: nullable(text(`case when d.webhook_id = '${NOTICE}' then n.notice_url else w.post_url end`)),
+  postUrl: nullable(text(`case when d.kind = 'alert' then n.notice_url else w.post_url end`)),
   suspendedAt: nullable(integer('w.suspended_at')),
   failingSinceMs: nullable(integer('w.failing_since_ms')),
   body: nullable(text('e.body')),
@@ -102,7 +102,7 @@ async function load(
     `select ${LOADED.list}, ${db.dialect.nowMs} - d.created_at_ms as "ageMs"
      from deliveries d
      join entities n on n.id = d.entity_id
-     left join webhooks w on w.entity_id = d.entity_id and w.id = d.webhook_id
+     left join webhooks w on w.entity_id = d.entity_id and w.id = d.webhook_id and d.kind <> 'alert'
      left join events e on e.entity_id = d.entity_id and e.id = d.event_id
      where d.entity_id = $1 and d.id in ${parameters.list([...tokens.keys()])}`,
     parameters.values,
@@ -113,6 +113,7 @@ async function load(
     token: tokens.get(row.deliveryId) ?? 0,
     destination,
     eventId: row.eventId,
+    isAlert: row.deliveryKind === 'alert',
     webhookId: row.webhookId,
     kind: attemptKindOf(row),
     status: row.status,

@@ -10,6 +10,8 @@ export type Claimed = {
   /** The destination under which it was claimed; the webhook may have another URL by now. */
   destination: DestinationKey;
   eventId: string;
+  /** Sent by Paybell itself to the entity's notice URL, for no webhook. */
+  isAlert: boolean;
   webhookId: string;
   kind: AttemptKind;
   status: DeliveryStatus;

@@ -1,8 +1,8 @@
 import type { DeliveryFilter, Redelivery } from '../../contract/deliveries.ts';
+import type { DeliveryKind } from '../../domain/attempt.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { Columns, integer, nullable, Parameters, type RowOf, text } from '../database/sql.ts';
-import { NOTICE } from '../events/accept.ts';
 import { newId } from '../new-id.ts';
 import { deliveryTable, redeliveryTable } from '../tables.ts';
 import type { Change } from '../tenants/audit.ts';
@@ -21,9 +21,10 @@ function requestRedelivery(db: Database): string {
 }
 
 const TARGET = new Columns({
+  kind: text<DeliveryKind>('d.kind'),
   webhookId: text('d.webhook_id'),
   suspendedAt: nullable(integer('w.suspended_at')),
-  postUrl: nullable(text(`case when d.webhook_id = '${NOTICE}' then n.notice_url else w.post_url end`)),
+  postUrl: nullable(text(`case when d.kind = 'alert' then n.notice_url else w.post_url end`)),
 });
 
 /** Returns false when there is no such delivery. */
@@ -33,7 +34,7 @@ export function redeliver(db: Database, entityId: string, deliveryId: string): P
       queries,
       `select ${TARGET.list}
        from deliveries d join entities n on n.id = d.entity_id
-       left join webhooks w on w.entity_id = d.entity_id and w.id = d.webhook_id
+       left join webhooks w on w.entity_id = d.entity_id and w.id = d.webhook_id and d.kind <> 'alert'
        where d.entity_id = $1 and d.id = $2`,
       [entityId, deliveryId],
     );
@@ -47,8 +48,8 @@ export function redeliver(db: Database, entityId: string, deliveryId: string): P
   });
 }
 
-function requireUrl(entityId: string, { webhookId, suspendedAt, postUrl }: RowOf<typeof TARGET>): void {
-  if (postUrl === null && webhookId === NOTICE) throw new DomainError('alerts_off', { entityId });
+function requireUrl(entityId: string, { kind, webhookId, suspendedAt, postUrl }: RowOf<typeof TARGET>): void {
+  if (postUrl === null && kind === 'alert') throw new DomainError('alerts_off', { entityId });
   if (postUrl === null) throw new DomainError('webhook_deleted', { webhookId });
   if (suspendedAt !== null) throw new DomainError('webhook_suspended', { webhookId });
 }
@@ -137,10 +138,10 @@ function queueAll(
   return queries.run(
     `update deliveries set ${requestRedelivery(db)}, redelivery_id = $1
      where ${where}
-       and (exists (select 1 from webhooks w where w.entity_id = deliveries.entity_id
-                      and w.id = deliveries.webhook_id and w.suspended_at is null)
-            or exists (select 1 from entities n where n.id = deliveries.entity_id
-                         and deliveries.webhook_id = '${NOTICE}' and n.notice_url is not null))`,
+       and case when deliveries.kind = 'alert'
+         then exists (select 1 from entities n where n.id = deliveries.entity_id and n.notice_url is not null)
+         else exists (select 1 from webhooks w where w.entity_id = deliveries.entity_id
+                        and w.id = deliveries.webhook_id and w.suspended_at is null) end`,
     parameters.values,
   );
 }

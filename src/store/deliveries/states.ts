@@ -109,7 +109,7 @@ async function changeWaiting(
   for (const chunk of chunks(webhookIds)) {
     const waiting = (parameters: Parameters) => {
       const ofWebhooks = deliveryTable.where(parameters, { entityId, webhookId: chunk });
-      return `select id from deliveries where ${ofWebhooks} and ${where((value) => parameters.bind(value))}`;
+      return `select id from deliveries where ${ofWebhooks} and kind <> 'alert' and ${where((value) => parameters.bind(value))}`;
     };
     const step = () => {
       const parameters = new Parameters(entityId);

@@ -3,11 +3,13 @@ import type { Webhook } from '../../contract/webhooks.ts';
 import type { SuspendReason } from '../../domain/attempt.ts';
 import { destinationKey } from '../../domain/destination.ts';
 import type { Database, Queries } from '../database/database.ts';
-import { NOTICE } from '../events/accept.ts';
 import { newId } from '../new-id.ts';
 import { readNoticeUrl } from '../webhooks/health.ts';
 import type { AttemptRecord } from './record-attempts.ts';
 import { insertAttempts } from './record-attempts.ts';
+
+/** What lists show as the webhook of an alert, which has none. */
+const ALERT_WEBHOOK_ID = 'notice';
 
 /** Events with a single delivery that no registration matches: test requests and alerts. */
 
@@ -35,9 +37,9 @@ export function recordTest(db: Database, webhook: Webhook, made: AttemptRecord, 
     const { event, networkId } = webhook;
     await insertEvent(db, queries, { entityId, eventId, event, networkId, body: body ?? '' });
     await queries.run(
-      `insert into deliveries (entity_id, id, event_id, webhook_id, destination, status, attempts, steps, created_at_ms,
-         delivered_at_ms, last_status_code, last_error, event, network_id, post_url)
-       values ($1, $2, $3, $4, $5, $6, 1, 1, ${nowMs}, case when $6 = 'delivered' then ${nowMs} else null end,
+      `insert into deliveries (entity_id, id, event_id, kind, webhook_id, destination, status, attempts, steps,
+         created_at_ms, delivered_at_ms, last_status_code, last_error, event, network_id, post_url)
+       values ($1, $2, $3, 'test', $4, $5, $6, 1, 1, ${nowMs}, case when $6 = 'delivered' then ${nowMs} else null end,
          $7, $8, $9, $10, $11)`,
       [
         entityId,
@@ -73,9 +75,9 @@ export async function queueSuspendedAlert(
   await insertEvent(db, queries, { entityId, eventId, event: SUSPENDED_NOTICE, networkId: webhook.networkId, body });
   const { nowMs } = db.dialect;
   await queries.run(
-    `insert into deliveries (entity_id, id, event_id, webhook_id, destination, status, due_ms, next_attempt_ms,
+    `insert into deliveries (entity_id, id, event_id, kind, webhook_id, destination, status, due_ms, next_attempt_ms,
        created_at_ms, event, network_id, post_url)
-     values ($1, $2, $3, '${NOTICE}', $4, 'pending', ${nowMs}, ${nowMs}, ${nowMs}, $5, $6, $7)`,
+     values ($1, $2, $3, 'alert', '${ALERT_WEBHOOK_ID}', $4, 'pending', ${nowMs}, ${nowMs}, ${nowMs}, $5, $6, $7)`,
     [
       entityId,
       newId('dlv'),

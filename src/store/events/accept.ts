@@ -210,6 +210,7 @@ function firstClaim(
     destination,
     entityId,
     eventId,
+    isAlert: false,
     webhookId,
     kind: 'first',
     status: 'pending',
@@ -242,6 +243,3 @@ async function compareRepeat(
 function cellKey({ entityId, networkId, event }: Pick<NewEvent, 'entityId' | 'networkId' | 'event'>): string {
   return `${entityId} ${networkId} ${event}`;
 }
-
-/** Stands for a webhook in a delivery that goes to the entity's notice URL. */
-export const NOTICE = 'notice';

@@ -73,6 +73,39 @@ for (const engine of ENGINES) {
       expect(await db.get('select id, note from entities')).toEqual({ id: entityId, note: null });
     });
 
+    test('the sixth tells alerts and tests from deliveries of events', async () => {
+      const db = await open((await emptyStore()).target);
+      await migrate(db, MIGRATIONS.slice(0, 5));
+      const rows = [
+        ['dlv_event', 'wh_1', 'LatePayment'],
+        ['dlv_test', 'wh_1', 'LatePayment'],
+        ['dlv_alert', 'notice', 'webhook.suspended'],
+        // An import may name a webhook so.
+        ['dlv_imported', 'notice', 'LatePayment'],
+      ] as const;
+      await db.transaction(async (queries) => {
+        for (const row of rows) {
+          await queries.run(
+            `insert into deliveries (entity_id, id, event_id, webhook_id, event, destination, status, created_at_ms)
+             values ('ent_1', $1, 'evt_1', $2, $3, 'ent_1 https://example.com:443', 'delivered', 1)`,
+            row,
+          );
+        }
+        await queries.run(
+          `insert into attempts (entity_id, delivery_id, attempt, kind, post_url, started_at_ms, duration_ms)
+           values ('ent_1', 'dlv_test', 1, 'test', 'https://example.com/', 1, 1),
+             ('ent_1', 'dlv_event', 1, 'first', 'https://example.com/', 1, 1)`,
+        );
+      });
+      await migrate(db);
+      expect(await db.all('select id, kind, webhook_id from deliveries order by id')).toEqual([
+        { id: 'dlv_alert', kind: 'alert', webhook_id: 'notice' },
+        { id: 'dlv_event', kind: 'event', webhook_id: 'wh_1' },
+        { id: 'dlv_imported', kind: 'event', webhook_id: 'notice' },
+        { id: 'dlv_test', kind: 'test', webhook_id: 'wh_1' },
+      ]);
+    });
+
     test('one that fails half-way leaves the store as it was before', async () => {
       const db = await open((await emptyStore()).target);
       const broken = {

@@ -88,6 +88,7 @@ onEveryEngine('claiming', (store) => {
         token: 1,
         destination: destinationKey(entityId, HOOK),
         eventId: event?.eventId,
+        isAlert: false,
         webhookId,
         kind: 'first',
         status: 'pending',

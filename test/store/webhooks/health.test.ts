@@ -2,10 +2,15 @@ import { afterEach, expect, test } from 'bun:test';
 import type { Database } from '../../../src/store/database/database.ts';
 import { deleteMatching, deleteWebhook } from '../../../src/store/webhooks/change.ts';
 import { type HealthReport, readHealth, recordHealth, setNoticeUrl } from '../../../src/store/webhooks/health.ts';
+import { insertWebhooks } from '../../../src/store/webhooks/register.ts';
 import { resumeWebhook, suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
 import {
+  claim,
+  createEngine,
   forgetDeliveries,
+  LATE_ON_1,
+  letPass,
   newReceiver,
   readAttempts,
   readDeliveries,
@@ -20,7 +25,7 @@ const START_MS = 1_763_168_400_000;
 const at = (seconds: number) => START_MS + seconds * 1000;
 const secondsAt = (seconds: number) => START_MS / 1000 + seconds;
 
-onEveryEngine('how a webhook fares', (store) => {
+onEveryEngine('the health of a webhook', (store) => {
   type Seen = { failures?: number; success?: number; failure?: number };
 
   async function oneWebhook() {
@@ -139,12 +144,12 @@ function rowsOf(db: Database, entityId: string): Promise<number> {
   return db.all('select * from webhook_health where entity_id = $1', [entityId]).then((rows) => rows.length);
 }
 
-onEveryEngine('the notice of a suspension', (store) => {
-  const NOTICE_URL = 'https://notices.example.com/paybell';
+onEveryEngine('the alert about a suspension', (store) => {
+  const NOTICE_URL = 'https://alerts.example.com/paybell';
 
   afterEach(() => forgetDeliveries(store.db));
 
-  test('is one post however often the webhook is found gone, and none where no URL is set', async () => {
+  test('is one delivery however often the webhook is found gone, and none where no URL is set', async () => {
     const told = await newReceiver(store.db);
     const untold = await newReceiver(store.db);
     await setNoticeUrl(store.db, told.entityId, NOTICE_URL, TEST_CHANGE);
@@ -182,7 +187,34 @@ onEveryEngine('the notice of a suspension', (store) => {
     expect(await rowsOf(store.db, entityId)).toBe(0);
   });
 
-  test('goes to the URL as it is when it is sent, and nowhere once notices are switched off', async () => {
+  test('has nothing to do with an imported webhook whose id is what lists show for an alert', async () => {
+    const { entityId, webhookId } = await newReceiver(store.db);
+    const imported = {
+      ...LATE_ON_1,
+      webhookId: 'notice',
+      postUrl: 'https://imported.example.com/',
+      dateCreated: 1,
+      entityId,
+      createdSeq: 1,
+    };
+    await store.db.transaction((queries) => insertWebhooks(queries, [imported]));
+    await setNoticeUrl(store.db, entityId, NOTICE_URL, TEST_CHANGE);
+    await suspendWebhook(store.db, entityId, webhookId, 'gone', TEST_CHANGE);
+    const engine = createEngine(store.db, new ScriptedSender(() => respondedWith(410)));
+    await engine.start();
+    await until('the alert is sent', async () => (await readAttempts(store.db, entityId)).length === 1);
+    await engine.stop();
+    expect((await readHealth(store.db, entityId, 'notice'))?.state).toBe('active');
+    await suspendWebhook(store.db, entityId, 'notice', 'gone', TEST_CHANGE);
+    await letPass(store.db, entityId, 86_400_000);
+    expect(await claim(store.db, entityId, 1, NOTICE_URL)).toMatchObject([
+      { isAlert: true, postUrl: NOTICE_URL, suspended: false },
+    ]);
+    await deleteWebhook(store.db, entityId, 'notice', () => true, TEST_CHANGE);
+    expect((await readDeliveries(store.db, entityId))[0]?.status).toBe('retrying');
+  });
+
+  test('goes to the URL as it is when it is sent, and is cancelled once alerts are turned off', async () => {
     const moved = await newReceiver(store.db);
     const off = await newReceiver(store.db);
     for (const { entityId, webhookId } of [moved, off]) {
@@ -195,7 +227,7 @@ onEveryEngine('the notice of a suspension', (store) => {
     const statusOf = async ({ entityId }: { entityId: string }) =>
       (await readDeliveries(store.db, entityId))[0]?.status;
     await withEngine(store.db, sender, () =>
-      until('both are settled', async () => {
+      until('both are completed', async () => {
         return (await statusOf(moved)) === 'delivered' && (await statusOf(off)) === 'cancelled';
       }),
     );
