@@ -1,6 +1,6 @@
 import { type IdPrefix, makeId } from '../domain/ids.ts';
 
-/** What fits into the twelve bits behind the time. */
+/** The largest number in the twelve bits after the time. */
 const MAX_WITHIN_MS = 0xfff;
 
 let lastMs = 0;
@@ -8,8 +8,8 @@ let withinMs = 0;
 const random = new Uint8Array(10);
 
 /**
- * A fresh id, by this machine's clock and randomness. Of two made here the later sorts later, also within one
- * millisecond and when the clock steps back, so that the audit shows a change after the one it followed.
+ * A new id, from the clock and random bytes. Of two ids of this process the later one sorts later, also within a
+ * millisecond and after the clock was set back, so that the audit shows changes in their order.
  */
 export function newId(prefix: IdPrefix): string {
   const nowMs = Date.now();

@@ -5,23 +5,23 @@ import type { Counter } from '../../metrics/registry.ts';
 import { type Database, StoreUnavailableError } from '../database/database.ts';
 import { addStats, KEPT_SECONDS, type StatsRow } from './read.ts';
 
-/** Beyond this much that the store has not taken yet, what comes is dropped and counted as such. */
+/** With more counts in memory than this, new ones are dropped, and the metrics say how many. */
 const MAX_CELLS = 50_000;
-/** Short enough that nothing else feels it. */
+/** Few enough that no other write is delayed noticeably. */
 const ROWS_PER_TRANSACTION = 500;
-/** Room for every slot, and for those below zero, in a key that is one number. */
+/** Room for every slot, also those below zero, in a key that is a single number. */
 const SLOTS_PER_MINUTE = 256;
 const LOWEST_SLOT = -8;
 
 /**
- * Gathers an entity's figures in memory and adds them to the store every few seconds: no delivery pays for a write. A
- * process that dies takes the last seconds of its figures along, but of no delivery.
+ * Counts in memory and adds the counts to the store every few seconds, so that no delivery pays for a write. When a
+ * process dies, the counts of its last seconds are lost, but no delivery.
  */
 export class StatsRecorder {
   /** By destination (with its entity), then by minute and slot. */
   #cells = new Map<string, Tally>();
   #size = 0;
-  /** Taken out of the cells and not yet written. */
+  /** Taken from the cells and not written yet. */
   #rows: StatsRow[] = [];
 
   constructor(
@@ -74,7 +74,7 @@ export class StatsRecorder {
         const kept = error instanceof StoreUnavailableError;
         this.log.warn({ err: error, kept, rows: part.length }, 'could not write statistics');
         if (kept) return;
-        // Something in them is refused and always will be: without these the others go on.
+        // The store rejects something in them and always will, so they are dropped and the others are written.
         this.dropped.inc(part.length);
       }
       this.#rows.splice(0, part.length);
@@ -82,7 +82,7 @@ export class StatsRecorder {
     }
   }
 
-  /** Each count goes into the minute and the hour, of its destination and in all. */
+  /** Each count is added to every interval, for its destination and for all of them. */
   #takeRows(): StatsRow[] {
     const rows = new Map<string, StatsRow>();
     for (const [key, tally] of this.#cells) {

@@ -13,17 +13,17 @@ import { dirname } from 'node:path';
 import { randomBytes } from '../new-id.ts';
 import { SecretKeyError } from './secret-box.ts';
 
-/** The key beside a SQLite store when no setting gives it; it is worth as much as all signing secrets together. */
+/** The key of a SQLite store when no setting has it. It protects all signing secrets. */
 export function secretKeyFile(sqliteFile: string): string {
   return `${sqliteFile}.key`;
 }
 
-/** The next key, while a rekey is under way. */
+/** The next key, during a rekey. */
 export function stagedKeyFile(file: string): string {
   return `${file}.new`;
 }
 
-/** The key before the last rekey: backups from before it open with no other. */
+/** The key before the last rekey, which opens the backups from before it. */
 export function formerKeyFile(file: string): string {
   return `${file}.old`;
 }
@@ -38,7 +38,7 @@ export function readKeyFile(file: string): Uint8Array | null {
   const key = Buffer.from(text.replace(/^#.*$/gm, '').trim(), 'base64');
   if (key.length === 32) return new Uint8Array(key);
   throw new SecretKeyError(
-    `the key file ${file} must hold base64 of 32 bytes: put the right one back, or set SECRET_KEY`,
+    `the key file ${file} must contain 32 bytes in base64: restore the right file, or set SECRET_KEY`,
   );
 }
 
@@ -48,21 +48,21 @@ export function createKeyFile(file: string): Uint8Array {
     writeKeyFile(file, key);
     return key;
   } catch (error) {
-    // Another process made it a moment ago: theirs counts.
-    const theirs = readKeyFile(file);
-    if (theirs !== null) return theirs;
+    // Another process has created it a moment ago: that key is used.
+    const existing = readKeyFile(file);
+    if (existing !== null) return existing;
     throw error;
   }
 }
 
-/** On disk before anything is sealed under it, so that no crash can take it away from what it sealed. */
+/** Durable before anything is sealed under it, so that a crash cannot lose it. */
 export function stageKey(file: string, key: Uint8Array): void {
-  // What an earlier attempt left has sealed nothing, since the present key opened the store.
+  // A key that an earlier rekey left behind has sealed nothing, since the current key opens the store.
   rmSync(stagedKeyFile(file), { force: true });
   writeKeyFile(stagedKeyFile(file), key);
 }
 
-/** The staged key takes the place of the present one, which is kept; there is a whole key file at every moment. */
+/** The staged key replaces the current one, which is kept as the former; at every moment there is a complete key file. */
 export function finishKeyChange(file: string): void {
   const former = formerKeyFile(file);
   rmSync(former, { force: true });
@@ -72,7 +72,7 @@ export function finishKeyChange(file: string): void {
   syncFile(dirname(file));
 }
 
-/** Never over one that is there: whatever it sealed would be lost. The comment stands above the key, each line with a `#`. */
+/** Never overwrites a file: what its key has sealed would be lost. Each line of the comment begins with `#`. */
 export function writeKeyFile(file: string, key: Uint8Array, comment = ''): void {
   writeFileSync(file, `${comment}${Buffer.from(key).toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
   syncFile(file);

@@ -5,14 +5,14 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const VERSION = 'v1';
 
-/** The present SECRET_KEY is not the one that sealed what is stored. */
+/** The key is missing, or is not the one that sealed the stored secrets. */
 export class SecretKeyError extends Error {
   override readonly name = 'SecretKeyError';
 }
 
 /**
- * Seals texts that must be readable again, with AES-256-GCM under `SECRET_KEY`. The context (the ids of the row) is
- * authenticated too, so that a sealed text opens only where it was put.
+ * Encrypts texts with AES-256-GCM under `SECRET_KEY`. The context (the ids of the row) is authenticated too, so that a
+ * sealed text opens only in the row that it was sealed for.
  */
 export class SecretBox {
   constructor(private readonly key: Uint8Array) {}
@@ -35,8 +35,8 @@ export class SecretBox {
       return Buffer.concat([decipher.update(body), decipher.final()]).toString('utf8');
     } catch (error) {
       throw new SecretKeyError(
-        'the stored signing secrets do not open under the present SECRET_KEY: set SECRET_KEY to the key they were ' +
-          'made with (or put its file back beside the SQLite store). Nothing was changed.',
+        'the stored signing secrets do not open with the current SECRET_KEY: set SECRET_KEY to the key that they were ' +
+          'sealed with (or restore its file beside the SQLite store). Nothing was changed.',
         { cause: error },
       );
     }

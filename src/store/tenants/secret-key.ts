@@ -4,7 +4,7 @@ import { createKeyFile, finishKeyChange, readKeyFile, secretKeyFile, stagedKeyFi
 import { SecretBox, SecretKeyError } from './secret-box.ts';
 import { checkSecretsOpen, hasSecrets } from './secrets.ts';
 
-/** The box of this store, proven to open what is in it: a wrong key stops the start, not the first delivery. */
+/** The box of this store, after it has opened a secret: a wrong key fails the start and not the first delivery. */
 export async function openSecretBox(db: Database, config: Config): Promise<SecretBox> {
   const box = new SecretBox(await secretKeyOf(db, config));
   try {
@@ -18,7 +18,7 @@ export async function openSecretBox(db: Database, config: Config): Promise<Secre
   }
 }
 
-/** Where the key of this store is, or null when a setting gives it. */
+/** The key file of this store, or null when a setting has the key. */
 export function keyFileOf({ SECRET_KEY, DATABASE_URL }: Config): string | null {
   return SECRET_KEY === undefined && DATABASE_URL.engine === 'sqlite' ? secretKeyFile(DATABASE_URL.file) : null;
 }
@@ -26,19 +26,19 @@ export function keyFileOf({ SECRET_KEY, DATABASE_URL }: Config): string | null {
 async function secretKeyOf(db: Database, config: Config): Promise<Uint8Array> {
   if (config.SECRET_KEY !== undefined) return config.SECRET_KEY;
   const file = keyFileOf(config);
-  if (file === null) throw new SecretKeyError('SECRET_KEY must be given with PostgreSQL');
+  if (file === null) throw new SecretKeyError('SECRET_KEY must be set with PostgreSQL');
   const found = readKeyFile(file);
   if (found !== null) return found;
-  // A new key beside a store that has secrets would only hide that the right one is missing.
+  // Creating a key for a store that has secrets would only hide that the right one is missing.
   if (await hasSecrets(db)) {
     throw new SecretKeyError(
-      `the store has signing secrets, but the key file ${file} is missing: put it back, or set SECRET_KEY`,
+      `the store has signing secrets, but the key file ${file} is missing: restore it, or set SECRET_KEY`,
     );
   }
   return createKeyFile(file);
 }
 
-/** A rekey may have died between its commit and the change of the file: the staged key proves it by opening the store. */
+/** A rekey may have stopped between its commit and the change of the file. Then the staged key opens the store. */
 async function finishInterruptedRekey(db: Database, file: string): Promise<SecretBox | null> {
   const staged = readKeyFile(stagedKeyFile(file));
   if (staged === null) return null;

@@ -69,7 +69,7 @@ describe('paybell backup', () => {
 
   test.each([
     ['a store that is not there', { DATABASE_URL: 'sqlite:/nonexistent/paybell.db' }, 'there is no store at'],
-    ['a key that does not open it', { SECRET_KEY: OTHER_SECRET_KEY }, 'do not open under the present SECRET_KEY'],
+    ['a key that does not open it', { SECRET_KEY: OTHER_SECRET_KEY }, 'do not open with the current SECRET_KEY'],
   ])('of %s fails and leaves nothing behind', async (_, settings, message) => {
     const { exitCode, stderr } = await withSettings(settings)(['backup', to('failed.db')]);
     expect(exitCode).toBe(1);

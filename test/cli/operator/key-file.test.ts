@@ -69,7 +69,7 @@ test('a missing key file beside a store with secrets is told, and none is made i
   for (const command of [['serve'], ['entities', 'list'], ['store', 'secrets', 'rekey']]) {
     const { exitCode, stderr } = await paybell(command);
     expect({ command, exitCode }).toEqual({ command, exitCode: 1 });
-    expect(stderr).toContain(`the key file ${keyFile} is missing: put it back, or set SECRET_KEY`);
+    expect(stderr).toContain(`the key file ${keyFile} is missing: restore it, or set SECRET_KEY`);
   }
   expect(existsSync(keyFile)).toBe(false);
 });
@@ -78,6 +78,6 @@ test('a key file with anything else in it is named, and stays as it is', async (
   writeFileSync(keyFile, 'not a key');
   const { exitCode, stderr } = await show();
   expect(exitCode).toBe(1);
-  expect(stderr).toContain(`the key file ${keyFile} must hold base64 of 32 bytes`);
+  expect(stderr).toContain(`the key file ${keyFile} must contain 32 bytes in base64`);
   expect(keyIn(keyFile)).toBe('not a key');
 });

@@ -107,7 +107,7 @@ onEveryEngine('paybell store secrets', (store) => {
     for (const command of commands) {
       const { exitCode, stdout, stderr } = await wrong(command);
       expect({ command, exitCode, stdout }).toEqual({ command, exitCode: 1, stdout: '' });
-      expect(stderr).toContain('do not open under the present SECRET_KEY: set SECRET_KEY to the key');
+      expect(stderr).toContain('do not open with the current SECRET_KEY: set SECRET_KEY to the key');
     }
     expect(await dumpRows(store)).toBe(before);
   });

@@ -5,8 +5,8 @@ export const webhooks: Migration = {
   version: 1,
   name: 'entities, api keys and webhooks',
   statements: [
-    // `revision` is raised first in every write to an entity's webhooks: its lock, and the source of `created_seq`.
-    // `webhooks_dated_at` is the newest creation date given, so that dates never run backwards along the sequence.
+    // `revision` is raised first in every write to an entity's webhooks: it is the lock and the source of `created_seq`.
+    // `webhooks_dated_at` is the newest creation date, so that dates never decrease along the sequence.
     `create table entities (
       id text collate "binary" primary key,
       name text collate "binary" not null,
@@ -40,11 +40,11 @@ export const webhooks: Migration = {
       primary key (entity_id, id)
     )`,
     'create unique index webhooks_by_network_event on webhooks (entity_id, network_id, event, post_url)',
-    // One for each sort order. They carry what the list filters by, so that a walk reads no row that does not match.
+    // One for each sort order. They contain what the list filters by, so that a walk reads no row that does not match.
     'create index webhooks_by_creation on webhooks (entity_id, created_seq, network_id, event)',
     'create index webhooks_by_url on webhooks (entity_id, post_url, id, network_id, event)',
 
-    // Kept in the transaction that changes the webhooks, so that a total is a short sum and not a count of rows.
+    // Updated in the transaction that changes the webhooks, so that a total is a short sum and not a count of rows.
     `create table webhook_counts (
       entity_id text collate "binary" not null,
       network_id bigint not null,

@@ -4,7 +4,7 @@ export const secretsAndAudit: Migration = {
   version: 2,
   name: 'signing secrets, audit, suspension',
   statements: [
-    // Sealed under SECRET_KEY and bound to their row: one copied onto another row does not open.
+    // Sealed under SECRET_KEY and bound to their row: a copy in another row does not open.
     `create table signing_secrets (
       entity_id text collate "binary" not null references entities (id),
       id text collate "binary" not null,

@@ -4,7 +4,7 @@ export const deliveries: Migration = {
   version: 3,
   name: 'events, deliveries and attempts',
   statements: [
-    // `body` is the text that came in, never JSON to the database: no engine may reorder or round what it carries.
+    // `body` is the text of the request. It is not JSON to the database, which might reorder keys or round numbers.
     `create table events (
       entity_id text collate "binary" not null,
       id text collate "binary" not null,
@@ -16,10 +16,10 @@ export const deliveries: Migration = {
       primary key (entity_id, id)
     )`,
 
-    // `destination` begins with the entity, so that no tenant feels another's.
-    // `due_ms` is when the delivery may be claimed next: its next attempt, or the end of the lease of whoever holds
-    // it, or null when nothing is to be sent. One column for both makes an expired lease claimable by itself.
-    // `next_attempt_ms` is the schedule's own time; `redeliver` counts the extra posts that somebody asked for.
+    // `destination` begins with the entity, so that tenants never share a limit.
+    // `due_ms` is when the delivery may be claimed: its next attempt, or the end of the lease while it is claimed, or
+    // null when nothing is to be sent. With one column for both, an expired lease can be claimed without another step.
+    // `next_attempt_ms` is the time by the schedule alone; `redeliver` counts the requested redeliveries.
     `create table deliveries (
       entity_id text collate "binary" not null,
       id text collate "binary" not null,
@@ -58,7 +58,7 @@ export const deliveries: Migration = {
       primary key (entity_id, delivery_id, attempt)
     )`,
 
-    // Since when every attempt at the webhook has failed; null after a success.
+    // Since when every attempt for the webhook has failed; null after a success.
     'alter table webhooks add column failing_since_ms bigint',
   ],
 };

@@ -6,21 +6,21 @@ export const seeingDeliveries: Migration = {
   statements: [
     'create index events_by_date on events (entity_id, created_at_ms, id)',
 
-    // Kept beside the delivery, so that a list filters and counts without reading events and webhooks. `post_url` is the
-    // URL of the last attempt, and before the first that of the webhook when the event was accepted.
+    // Copied into the delivery, so that a list filters and counts without reading events and webhooks. `post_url` is the
+    // URL of the last attempt, or before the first, that of the webhook when the event was accepted.
     `alter table deliveries add column event text collate "binary" not null default ''`,
     'alter table deliveries add column network_id bigint not null default 0',
     `alter table deliveries add column post_url text not null default ''`,
     'create index deliveries_by_date on deliveries (entity_id, created_at_ms, id)',
     'create index deliveries_by_event on deliveries (entity_id, event_id)',
-    // Most deliveries are delivered, and nobody looks for them by that: only the others pay for this index.
+    // Nearly all deliveries are delivered, and lists find those without this index: only the others are in it.
     `create index deliveries_by_status on deliveries (entity_id, status, created_at_ms, id) where status <> 'delivered'`,
 
-    // Which bulk redelivery asked for the delivery last, so that its progress can be counted.
+    // The latest bulk redelivery that includes the delivery, so that its progress can be counted.
     'alter table deliveries add column redelivery_id text collate "binary"',
     `create index deliveries_by_redelivery on deliveries (entity_id, redelivery_id) where redelivery_id is not null`,
 
-    // A bulk redelivery: the filter it was asked with, and how far it has come.
+    // A bulk redelivery: its filter and its progress.
     `create table redeliveries (
       entity_id text collate "binary" not null,
       id text collate "binary" not null,
@@ -38,7 +38,7 @@ export const seeingDeliveries: Migration = {
       primary key (entity_id, id)
     )`,
 
-    // Written by the engine now and then, apart from the road of a delivery.
+    // Written by the engine every few seconds, and not with each delivery.
     `create table webhook_health (
       entity_id text collate "binary" not null,
       webhook_id text collate "binary" not null,

@@ -4,8 +4,8 @@ export const stats: Migration = {
   version: 5,
   name: 'statistics',
   statements: [
-    // Sums of a minute, an hour or a day (`seconds` long, from `start_s` on), for one destination or, where it is empty, in all.
-    // `slot` says what was counted (domain/stats.ts). Rows are only ever added to, so that any process may write them.
+    // Sums of a minute, an hour or a day (`seconds` long, from `start_s` on), of one destination, or of all where it is empty.
+    // `slot` says what was counted (domain/stats.ts). Processes only add to a row, so that any of them may write it.
     `create table stats (
       entity_id text collate "binary" not null,
       seconds bigint not null,

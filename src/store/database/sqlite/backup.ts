@@ -66,7 +66,7 @@ async function checkCopy(file: string, withKey: boolean, key: Uint8Array | null)
   if (key !== null) await checkSecretsOpen({ get }, new SecretBox(key));
   else if ((await get('select 1 from signing_keys limit 1')) !== undefined) {
     throw new SecretKeyError(
-      'the store has signing secrets, but its key is missing: put the key file back, or set SECRET_KEY',
+      'the store has signing secrets, but its key is missing: restore the key file, or set SECRET_KEY',
     );
   }
 }
