@@ -466,8 +466,9 @@ onEveryEngine('a delivery that cannot be processed', (store) => {
       { settings: SLOW_RETRIES },
     );
     for (const { eventId, status, lastError } of await readDeliveries(store.db, entityId)) {
-      const expected = refused.has(eventId) ? ['failed', 'unprocessable'] : ['delivered', null];
-      expect([status, lastError]).toEqual(expected);
+      const isRefused = refused.has(eventId);
+      expect(status).toBe(isRefused ? 'failed' : 'delivered');
+      expect(lastError).toBe(isRefused ? 'unprocessable' : null);
     }
     expect(await readAttempts(store.db, entityId)).toHaveLength(6);
   });

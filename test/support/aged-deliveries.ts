@@ -1,14 +1,17 @@
 import type { DeliveryStatus } from '../../src/domain/attempt.ts';
-import type { Database, SqlValue } from '../../src/store/database/database.ts';
-import { chunks, valuesList } from '../../src/store/database/sql.ts';
+import { destinationKey } from '../../src/domain/destination.ts';
+import type { Database } from '../../src/store/database/database.ts';
+import { attemptTable, deliveryTable } from '../../src/store/tables.ts';
+import { LATE_ON_1 } from './deliveries.ts';
+import { insertRows, seedEventRows } from './delivery-rows.ts';
 
-/** Events and deliveries as a long life leaves them behind: any age, any state, any number of attempts. */
+/** Events and deliveries of any age, in any state, with any number of attempts. */
 
 export type AgedDelivery = {
   id: string;
   status: DeliveryStatus;
   createdAtMs: number;
-  /** Set where something is still to be sent. */
+  /** Not null where an attempt follows. */
   dueMs?: number | null;
   eventId?: string;
   attempts?: number;
@@ -16,6 +19,36 @@ export type AgedDelivery = {
 };
 
 const IN_PROGRESS: readonly DeliveryStatus[] = ['pending', 'retrying'];
+
+const POST_URL = 'https://aged.example/';
+
+const NEW_DELIVERY = deliveryTable.insertion([
+  'entityId',
+  'deliveryId',
+  'eventId',
+  'webhookId',
+  'destination',
+  'event',
+  'networkId',
+  'postUrl',
+  'status',
+  'attempts',
+  'dueMs',
+  'nextAttemptMs',
+  'createdAtMs',
+]);
+
+const NEW_ATTEMPT = attemptTable.insertion([
+  'entityId',
+  'deliveryId',
+  'attempt',
+  'kind',
+  'postUrl',
+  'startedAtMs',
+  'durationMs',
+  'statusCode',
+  'response',
+]);
 
 /** Each with an event of its own, unless it names one. */
 export async function seedAged(db: Database, entityId: string, deliveries: readonly AgedDelivery[]): Promise<void> {
@@ -28,41 +61,40 @@ export async function seedAged(db: Database, entityId: string, deliveries: reado
   );
   const due = ({ status, dueMs, createdAtMs }: AgedDelivery) =>
     dueMs === undefined ? (IN_PROGRESS.includes(status) ? createdAtMs : null) : dueMs;
-  await insert(
+  await insertRows(
     db,
-    `deliveries (entity_id, id, event_id, webhook_id, destination, status, due_ms, next_attempt_ms, created_at_ms,
-       attempts, event, network_id, post_url)`,
-    rows.map((row) => [
+    NEW_DELIVERY,
+    rows.map((row) => ({
       entityId,
-      row.id,
-      row.eventId,
-      'wh_aged',
-      `${entityId} https://aged.example:443`,
-      row.status,
-      due(row),
-      due(row),
-      row.createdAtMs,
-      row.attempts ?? 1,
-      'LatePayment',
-      1,
-      'https://aged.example/',
-    ]),
+      deliveryId: row.id,
+      eventId: row.eventId,
+      webhookId: 'wh_aged',
+      destination: destinationKey(entityId, POST_URL),
+      event: 'LatePayment',
+      networkId: 1,
+      postUrl: POST_URL,
+      status: row.status,
+      attempts: row.attempts ?? 1,
+      dueMs: due(row),
+      nextAttemptMs: due(row),
+      createdAtMs: row.createdAtMs,
+    })),
   );
-  await insert(
+  await insertRows(
     db,
-    'attempts (entity_id, delivery_id, attempt, kind, post_url, started_at_ms, duration_ms, status_code, response)',
-    rows.flatMap((row) =>
-      Array.from({ length: row.attempts ?? 1 }, (_, index) => [
+    NEW_ATTEMPT,
+    rows.flatMap(({ id, attempts = 1, createdAtMs }) =>
+      Array.from({ length: attempts }, (_, index) => ({
         entityId,
-        row.id,
-        index + 1,
-        index === 0 ? 'first' : 'retry',
-        'https://aged.example/',
-        row.createdAtMs,
-        12,
-        200,
-        'ok',
-      ]),
+        deliveryId: id,
+        attempt: index + 1,
+        kind: index === 0 ? ('first' as const) : ('retry' as const),
+        postUrl: POST_URL,
+        startedAtMs: createdAtMs,
+        durationMs: 12,
+        statusCode: 200,
+        response: 'ok',
+      })),
     ),
   );
 }
@@ -70,26 +102,10 @@ export async function seedAged(db: Database, entityId: string, deliveries: reado
 type AgedEvent = { id: string; createdAtMs: number; body?: string | undefined };
 
 export function seedEvents(db: Database, entityId: string, events: readonly AgedEvent[]): Promise<void> {
-  return insert(
-    db,
-    'events (entity_id, id, event, network_id, body, deliveries, created_at_ms)',
-    events.map(({ id, createdAtMs, body = '{}' }) => [entityId, id, 'LatePayment', 1, body, 1, createdAtMs]),
-  );
+  const rows = events.map(({ id, createdAtMs, body = '{}' }) => ({ id, createdAtMs, body, ...LATE_ON_1 }));
+  return seedEventRows(db, entityId, rows);
 }
 
 export function eventOf(deliveryId: string): string {
   return `evt_of_${deliveryId}`;
-}
-
-async function insert(db: Database, into: string, rows: readonly (readonly SqlValue[])[]): Promise<void> {
-  for (const part of chunks(rows, 5_000)) {
-    await db.transaction(async (queries) => {
-      for (const chunk of chunks(part)) {
-        await queries.run(
-          `insert into ${into} values ${valuesList(chunk.length, chunk[0]?.length ?? 0)}`,
-          chunk.flat(),
-        );
-      }
-    });
-  }
 }

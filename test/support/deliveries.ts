@@ -7,15 +7,17 @@ import type { AttemptError, DeliveryStatus, Outcome } from '../../src/domain/att
 import { destinationKey } from '../../src/domain/destination.ts';
 import type { DomainError } from '../../src/domain/errors.ts';
 import { createLogger, type Logger } from '../../src/log.ts';
-import type { Database, SqlInteger } from '../../src/store/database/database.ts';
+import type { Database } from '../../src/store/database/database.ts';
+import { Columns, type RowOf, readInteger } from '../../src/store/database/sql.ts';
 import { claimDue } from '../../src/store/deliveries/claim.ts';
 import type { Claimed } from '../../src/store/deliveries/claimed.ts';
 import { type Acceptance, acceptEvents, type NewEvent } from '../../src/store/events/accept.ts';
 import { newId } from '../../src/store/new-id.ts';
+import { attemptTable, deliveryTable } from '../../src/store/tables.ts';
 import { TEST_BOX } from './api.ts';
 import { newEntity, register } from './webhooks.ts';
 
-/** The cell that tests register for and send to where it does not matter. */
+/** The network and event of tests for which it does not matter. */
 export const LATE_ON_1 = { networkId: 1, event: 'LatePayment' } as const;
 
 export const HOOK = 'https://hooks.example.com/paybell';
@@ -41,92 +43,65 @@ export function accept(db: Database, ...events: readonly NewEvent[]): Promise<(A
   return db.transaction((queries) => acceptEvents(queries, db.dialect, events));
 }
 
-/** That many events for LATE_ON_1, in one commit. */
+/** Accepts that many events for LATE_ON_1 in one commit. */
 export async function acceptMany(db: Database, entityId: string, count: number): Promise<NewEvent[]> {
   const events = Array.from({ length: count }, () => newEvent(entityId));
   await accept(db, ...events);
   return events;
 }
 
-export type DeliveryState = {
-  deliveryId: string;
-  eventId: string;
-  webhookId: string;
-  destination: string;
-  status: DeliveryStatus;
-  attempts: number;
-  steps: number;
-  dueMs: number | null;
-  nextAttemptMs: number | null;
-  token: number;
-  createdAtMs: number;
-  deliveredAtMs: number | null;
-  lastStatusCode: number | null;
-  lastError: string | null;
-};
+const STATE = new Columns({
+  ...deliveryTable.pick([
+    'deliveryId',
+    'eventId',
+    'webhookId',
+    'destination',
+    'status',
+    'attempts',
+    'steps',
+    'dueMs',
+    'nextAttemptMs',
+    'createdAtMs',
+    'deliveredAtMs',
+    'lastStatusCode',
+    'lastError',
+  ]).shape,
+  token: deliveryTable.shape.claimToken,
+});
+export type DeliveryState = RowOf<typeof STATE>;
 
-type Row = Record<string, SqlInteger | string | null>;
-
-const numberOrNull = (value: SqlInteger | null | undefined) => (value == null ? null : Number(value));
-const textOrNull = (value: SqlInteger | null | undefined) => (value == null ? null : String(value));
-
-/** All deliveries of the entity, in the order in which they were made. */
-export async function readDeliveries(db: Database, entityId: string): Promise<DeliveryState[]> {
-  const rows = await db.all<Row>('select * from deliveries where entity_id = $1 order by id', [entityId]);
-  return rows.map((row) => ({
-    deliveryId: String(row.id),
-    eventId: String(row.event_id),
-    webhookId: String(row.webhook_id),
-    destination: String(row.destination),
-    status: row.status as DeliveryStatus,
-    attempts: Number(row.attempts),
-    steps: Number(row.steps),
-    dueMs: numberOrNull(row.due_ms),
-    nextAttemptMs: numberOrNull(row.next_attempt_ms),
-    token: Number(row.claim_token),
-    createdAtMs: Number(row.created_at_ms),
-    deliveredAtMs: numberOrNull(row.delivered_at_ms),
-    lastStatusCode: numberOrNull(row.last_status_code),
-    lastError: textOrNull(row.last_error),
-  }));
+/** All deliveries of the entity, in the order of their creation. */
+export function readDeliveries(db: Database, entityId: string): Promise<DeliveryState[]> {
+  return STATE.all(db, `select ${STATE.list} from deliveries where entity_id = $1 order by id`, [entityId]);
 }
 
 export async function statuses(db: Database, entityId: string): Promise<DeliveryStatus[]> {
   return (await readDeliveries(db, entityId)).map(({ status }) => status);
 }
 
-export type LoggedAttempt = {
-  deliveryId: string;
-  attempt: number;
-  kind: string;
-  postUrl: string;
-  startedAtMs: number;
-  durationMs: number;
-  statusCode: number | null;
-  error: string | null;
-  response: string | null;
-};
+const LOGGED_ATTEMPT = attemptTable.pick([
+  'deliveryId',
+  'attempt',
+  'kind',
+  'postUrl',
+  'startedAtMs',
+  'durationMs',
+  'statusCode',
+  'error',
+  'response',
+]);
+export type LoggedAttempt = RowOf<typeof LOGGED_ATTEMPT>;
 
-export async function readAttempts(db: Database, entityId: string): Promise<LoggedAttempt[]> {
-  const sql = 'select * from attempts where entity_id = $1 order by delivery_id, attempt';
-  return (await db.all<Row>(sql, [entityId])).map((row) => ({
-    deliveryId: String(row.delivery_id),
-    attempt: Number(row.attempt),
-    kind: String(row.kind),
-    postUrl: String(row.post_url),
-    startedAtMs: Number(row.started_at_ms),
-    durationMs: Number(row.duration_ms),
-    statusCode: numberOrNull(row.status_code),
-    error: textOrNull(row.error),
-    response: textOrNull(row.response),
-  }));
+export function readAttempts(db: Database, entityId: string): Promise<LoggedAttempt[]> {
+  const sql = `select ${LOGGED_ATTEMPT.list} from attempts where entity_id = $1 order by delivery_id, attempt`;
+  return LOGGED_ATTEMPT.all(db, sql, [entityId]);
 }
 
-export async function databaseNowMs(db: Database): Promise<number> {
-  return Number((await db.get<{ now_ms: SqlInteger }>(`select ${db.dialect.nowMs} as now_ms`))?.now_ms);
+export function databaseNowMs(db: Database): Promise<number> {
+  return readInteger(db, db.dialect.nowMs);
 }
 
-/** Lets that much time pass for everything of the entity that waits or is leased. */
+/** Lets that much time pass for the waiting and leased deliveries of the entity. */
 export async function letPass(db: Database, entityId: string, ms: number): Promise<void> {
   await db.transaction((queries) =>
     queries.run(
@@ -143,7 +118,7 @@ export function claim(db: Database, entityId: string, most = 100, postUrl = HOOK
   return db.transaction((queries) => claimDue(db, queries, destinationKey(entityId, postUrl), most, LEASE_MS));
 }
 
-/** What is due is forgotten, so that the next test's engine has only its own. */
+/** Deletes all deliveries, so that the engine of the next test has only its own. */
 export async function forgetDeliveries(db: Database): Promise<void> {
   await db.transaction(async (queries) => {
     for (const table of ['attempts', 'deliveries', 'events']) await queries.run(`delete from ${table}`);
@@ -202,7 +177,7 @@ export type EngineOptions = {
   log?: Logger;
 };
 
-/** The middle of the jitter: every step is as long as it is written. */
+/** The middle of the jitter, so that every step has its nominal length. */
 const middle = () => 0.5;
 
 export function createEngine(db: Database, sender: Sender, { settings, tools, log }: EngineOptions = {}): Engine {
@@ -223,7 +198,7 @@ export function createEngine(db: Database, sender: Sender, { settings, tools, lo
   });
 }
 
-/** Runs an engine while the work is done, and stops it whatever comes of that. */
+/** Runs an engine during the work, and stops it in any case. */
 export async function withEngine(
   db: Database,
   sender: Sender,

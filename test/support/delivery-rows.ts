@@ -1,9 +1,11 @@
 import type { Delivery, DeliveryListQuery, Event, EventListQuery } from '../../src/contract/deliveries.ts';
-import type { DeliveryStatus } from '../../src/domain/attempt.ts';
-import type { Database, SqlValue } from '../../src/store/database/database.ts';
-import { chunks, valuesList } from '../../src/store/database/sql.ts';
+import type { AttemptError, DeliveryStatus } from '../../src/domain/attempt.ts';
+import { destinationKey } from '../../src/domain/destination.ts';
+import type { Database } from '../../src/store/database/database.ts';
+import { chunks, type Insertion } from '../../src/store/database/sql.ts';
+import { deliveryTable, eventTable } from '../../src/store/tables.ts';
 
-/** Events and deliveries as rows, and what a plain array gives for any list of them. */
+/** Events and deliveries as rows, and the result of any list over a plain array of them. */
 
 export type EventSeed = { id: string; event: string; networkId: number; body: string; createdAtMs: number };
 
@@ -20,50 +22,54 @@ export type DeliverySeed = {
   nextAttemptMs: number | null;
   deliveredAtMs: number | null;
   lastStatusCode: number | null;
-  lastError: string | null;
+  lastError: AttemptError | null;
 };
 
+const NEW_EVENT = eventTable.insertion([
+  'entityId',
+  'eventId',
+  'event',
+  'networkId',
+  'body',
+  'deliveries',
+  'createdAtMs',
+]);
+
 export function seedEventRows(db: Database, entityId: string, events: readonly EventSeed[]): Promise<void> {
-  return insert(
-    db,
-    'events (entity_id, id, event, network_id, body, deliveries, created_at_ms)',
-    events.map(({ id, event, networkId, body, createdAtMs }) => [entityId, id, event, networkId, body, 1, createdAtMs]),
-  );
+  const rows = events.map(({ id, ...event }) => ({ entityId, eventId: id, ...event, deliveries: 1 }));
+  return insertRows(db, NEW_EVENT, rows);
 }
 
-/** Nothing is due: what the engine would do with them is another matter. */
+const NEW_DELIVERY = deliveryTable.insertion([
+  'entityId',
+  'deliveryId',
+  'eventId',
+  'webhookId',
+  'destination',
+  'event',
+  'networkId',
+  'postUrl',
+  'status',
+  'attempts',
+  'createdAtMs',
+  'nextAttemptMs',
+  'deliveredAtMs',
+  'lastStatusCode',
+  'lastError',
+]);
+
+/** Without a due time, so that no engine claims them. */
 export function seedDeliveryRows(db: Database, entityId: string, deliveries: readonly DeliverySeed[]): Promise<void> {
-  return insert(
-    db,
-    `deliveries (entity_id, id, event_id, webhook_id, destination, event, network_id, post_url, status, attempts,
-       created_at_ms, next_attempt_ms, delivered_at_ms, last_status_code, last_error)`,
-    deliveries.map((row) => [
-      entityId,
-      row.id,
-      row.eventId,
-      row.webhookId,
-      `${entityId} https://example.com:443`,
-      row.event,
-      row.networkId,
-      row.postUrl,
-      row.status,
-      row.attempts,
-      row.createdAtMs,
-      row.nextAttemptMs,
-      row.deliveredAtMs,
-      row.lastStatusCode,
-      row.lastError,
-    ]),
-  );
+  const destination = destinationKey(entityId, 'https://example.com');
+  const rows = deliveries.map(({ id, ...delivery }) => ({ entityId, deliveryId: id, destination, ...delivery }));
+  return insertRows(db, NEW_DELIVERY, rows);
 }
 
-async function insert(db: Database, into: string, rows: readonly (readonly SqlValue[])[]): Promise<void> {
-  for (const part of chunks(rows, 10_000)) {
+/** In transactions of a bounded size. */
+export async function insertRows<Row>(db: Database, insertion: Insertion<Row>, rows: readonly Row[]): Promise<void> {
+  for (const part of chunks(rows, 5_000)) {
     await db.transaction(async (queries) => {
-      for (const chunk of chunks(part)) {
-        const values = valuesList(chunk.length, chunk[0]?.length ?? 0);
-        await queries.run(`insert into ${into} values ${values}`, chunk.flat());
-      }
+      for (const chunk of chunks(part)) await queries.run(insertion.text(chunk.length), insertion.parameters(chunk));
     });
   }
 }
@@ -99,7 +105,7 @@ function isMatch(row: Filterable, eventId: string, query: EventListQuery | Deliv
   );
 }
 
-/** Equal ones by their ids, byte by byte. */
+/** Ties are ordered by id, byte by byte. */
 function byNumber<Row extends { id: string }>(key: (row: Row) => number): (a: Row, b: Row) => number {
   return (a, b) => {
     const [keyA, keyB] = [key(a), key(b)];

@@ -17,7 +17,7 @@ export async function dumpRows({ engine, db }: TestStore): Promise<string> {
   return JSON.stringify(dumped);
 }
 
-/** Whatever a thief of the storage would see: the rows, and on SQLite the bytes of the file as well. */
+/** All that someone with the files could see: the rows, and on SQLite also the bytes of the file. */
 export async function dumpStorage(store: TestStore): Promise<string> {
   const rows = await dumpRows(store);
   return store.engine === 'sqlite' ? rows + readFile(store.url.replace('sqlite:', '')) : rows;
@@ -25,7 +25,7 @@ export async function dumpStorage(store: TestStore): Promise<string> {
 
 function readFile(file: string): string {
   const connection = new Connection(file);
-  // What is still in the log would be missing from the file.
+  // Without this, the file lacks what is only in the write-ahead log.
   connection.exec('pragma wal_checkpoint(truncate)');
   connection.close();
   return readFileSync(file, 'latin1');

@@ -11,7 +11,7 @@ import { tempBase } from './temp-base.ts';
 export const ENGINES = ['sqlite', 'postgres'] as const;
 export type Engine = (typeof ENGINES)[number];
 
-/** A store of its own for one test file; `db` may be read once the tests run. */
+/** A store for one test file; `db` is set when the tests run. */
 export type TestStore = { readonly engine: Engine; readonly db: Database; readonly url: string };
 
 export async function createTarget(
@@ -27,31 +27,40 @@ export async function createTarget(
   return { target: { engine, file }, url: `sqlite:${file}`, remove };
 }
 
-/** The same tests on every engine, each on a fresh store with its schema in place. */
+/** The same tests on every engine, each on a new store with the current schema. */
 export function onEveryEngine(name: string, tests: (store: TestStore) => void): void {
-  // Counts for the file that calls, as `--timeout` does for all: no test may fail because the machine is slow.
+  // Applies to the calling file, as `--timeout` does to all: no test may fail because the machine is slow.
   setDefaultTimeout(120_000);
   for (const engine of ENGINES) {
     describe(`${name} on ${engine}`, () => {
-      const store: { engine: Engine; db: Database; url: string } = { engine, db: undefined as never, url: '' };
-      let remove: () => void = () => undefined;
+      let opened: { db: Database; url: string; remove: () => void } | null = null;
+      const current = () => {
+        if (opened === null) throw new Error('the store opens when the tests run');
+        return opened;
+      };
       beforeAll(async () => {
-        const created = await createTarget(engine);
-        remove = created.remove;
-        store.url = created.url;
-        store.db = await openDatabase(created.target);
-        await migrate(store.db);
+        const { target, url, remove } = await createTarget(engine);
+        opened = { db: await openDatabase(target), url, remove };
+        await migrate(opened.db);
       });
       afterAll(async () => {
-        await store.db.close();
-        remove();
+        await opened?.db.close();
+        opened?.remove();
       });
-      tests(store);
+      tests({
+        engine,
+        get db() {
+          return current().db;
+        },
+        get url() {
+          return current().url;
+        },
+      });
     });
   }
 }
 
-/** The same store with some of its functions replaced; all others are its own, whatever the interface gains. */
+/** The same store with some of its functions replaced. */
 export function alteredStore(db: Database, replaced: Partial<Database>): Database {
   return new Proxy(db, {
     get(target, name) {

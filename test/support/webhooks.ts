@@ -4,10 +4,9 @@ import {
   type WebhookListQuery,
   webhookListQuerySchema,
 } from '../../src/contract/webhooks.ts';
-import type { Database, SqlInteger } from '../../src/store/database/database.ts';
-import { chunks, valuesList } from '../../src/store/database/sql.ts';
+import type { Database } from '../../src/store/database/database.ts';
 import { newId } from '../../src/store/new-id.ts';
-import { registerWebhooks } from '../../src/store/webhooks/register.ts';
+import { insertWebhooks, registerWebhooks } from '../../src/store/webhooks/register.ts';
 import { createTenant } from './api.ts';
 
 export const NOW_S = 1_763_168_400;
@@ -16,7 +15,7 @@ export async function newEntity(db: Database): Promise<string> {
   return (await createTenant(db)).entityId;
 }
 
-/** A query as the route hands it on: what is not given has its default. */
+/** A query as the route passes it on: with defaults for what is not given. */
 export function listQuery(given: Partial<WebhookListQuery> = {}): WebhookListQuery {
   return { ...webhookListQuerySchema.parse({}), ...given };
 }
@@ -33,7 +32,7 @@ export function register(
   return registerWebhooks(db, entityId, { postUrl, pairs, entityWebhookLimit }, { actor: 'test', nowS });
 }
 
-/** Many webhooks at once, in the order given, with their counters: what thousands of registrations would leave behind. */
+/** Inserts many webhooks in the order given, with their counters, as thousands of registrations would. */
 export async function seedWebhooks(
   db: Database,
   entityId: string,
@@ -41,14 +40,8 @@ export async function seedWebhooks(
 ): Promise<Webhook[]> {
   const webhooks = seeds.map((seed) => ({ webhookId: newId('wh'), ...seed, dateCreated: NOW_S }));
   await db.transaction(async (queries) => {
-    let seq = 0;
-    for (const chunk of chunks(webhooks)) {
-      await queries.run(
-        `insert into webhooks (entity_id, id, network_id, event, post_url, created_seq, created_at)
-         values ${valuesList(chunk.length, 7)}`,
-        chunk.flatMap((w) => [entityId, w.webhookId, w.networkId, w.event, w.postUrl, ++seq, w.dateCreated]),
-      );
-    }
+    const rows = webhooks.map((webhook, index) => ({ ...webhook, entityId, createdSeq: index + 1 }));
+    await insertWebhooks(queries, rows);
     await queries.run(
       `insert into webhook_counts (entity_id, network_id, event, webhooks)
        select entity_id, network_id, event, count(*) from webhooks where entity_id = $1
@@ -57,14 +50,14 @@ export async function seedWebhooks(
     );
     await queries.run('update entities set revision = $2, webhooks_dated_at = $3 where id = $1', [
       entityId,
-      seq,
+      webhooks.length,
       NOW_S,
     ]);
   });
   return webhooks;
 }
 
-/** What a plain array gives for a query; `webhooks` stand in the order of their creation. */
+/** The result of a query over a plain array; `webhooks` are in the order of their creation. */
 export function listFromModel(webhooks: readonly Webhook[], query: WebhookListQuery) {
   const matches = matchesInModel(webhooks, query);
   const offset = (query.page - 1) * query.limit;
@@ -87,9 +80,9 @@ function byUrlThenId(a: Webhook, b: Webhook): number {
   return byUrl === 0 ? Buffer.compare(Buffer.from(a.webhookId), Buffer.from(b.webhookId)) : byUrl;
 }
 
-/** Every counter that differs from the rows it stands for; none when all is well. */
+/** Every counter that differs from the number of its rows. */
 export function wrongCounters(db: Database): Promise<unknown[]> {
-  return db.all<{ entity_id: string; counted: SqlInteger; kept: SqlInteger }>(
+  return db.all(
     `select entity_id, network_id, event, sum(counted) as counted, sum(kept) as kept
      from (select entity_id, network_id, event, 1 as counted, 0 as kept from webhooks
            union all select entity_id, network_id, event, 0 as counted, webhooks as kept from webhook_counts) t

@@ -5,7 +5,7 @@ import { rejection } from '../../support/rejection.ts';
 
 const LONG_MS = 60_000;
 
-test('a gate lets in as many as it is wide, and the next when one leaves', async () => {
+test('a semaphore admits as many callers as it is wide, and the next when one leaves', async () => {
   const gate = new Semaphore(2, 10);
   const inside: string[] = [];
   const leaveA = await gate.enter(LONG_MS);
@@ -18,7 +18,7 @@ test('a gate lets in as many as it is wide, and the next when one leaves', async
   expect(inside).toEqual(['third']);
 });
 
-test('those who wait come in by their order of arrival', async () => {
+test('waiting callers are admitted in their order of arrival', async () => {
   const gate = new Semaphore(1, 10);
   const order: number[] = [];
   const leave = await gate.enter(LONG_MS);
@@ -32,7 +32,7 @@ test('those who wait come in by their order of arrival', async () => {
   expect(order).toEqual([1, 2, 3]);
 });
 
-test('one more than may wait is refused at once, and those who wait are not harmed', async () => {
+test('one caller more than may wait is rejected at once, and the waiting ones are not affected', async () => {
   const gate = new Semaphore(1, 1);
   const leave = await gate.enter(LONG_MS);
   const waiting = gate.enter(LONG_MS);
@@ -42,7 +42,7 @@ test('one more than may wait is refused at once, and those who wait are not harm
   expect(await gate.enter(LONG_MS)).toBeFunction();
 });
 
-test('who has waited to the deadline is refused and takes no place afterwards', async () => {
+test('a caller that has waited until the deadline is rejected and takes no slot afterwards', async () => {
   const gate = new Semaphore(1, 10);
   const leave = await gate.enter(LONG_MS);
   const late = gate.enter(5);

@@ -26,7 +26,7 @@ onEveryEngine('the database', (store) => {
     expect(await find('open')).toBeDefined();
   });
 
-  test('a transaction that throws is rolled back, hands the error on, and the next one works', async () => {
+  test('a transaction that throws is rolled back and rejects with the error, and the next one works', async () => {
     const fault = new Error('thrown in the middle');
     const failing = store.db.transaction(async (queries) => {
       await queries.run(`insert into notes (id, amount) values ('thrown', 1)`);
@@ -38,7 +38,7 @@ onEveryEngine('the database', (store) => {
     expect(await find('after-thrown')).toBeDefined();
   });
 
-  test('a write that fails takes the writes before it along and is not called an outage', async () => {
+  test('a write that fails rolls back those before it and is not reported as an outage', async () => {
     await add('taken');
     const failing = store.db.transaction(async (queries) => {
       await queries.run(`insert into notes (id, amount) values ('beside', 1)`);
@@ -49,7 +49,7 @@ onEveryEngine('the database', (store) => {
     expect(await find('beside')).toBeUndefined();
   });
 
-  test('a snapshot shows one moment, though a write commits while it is open', async () => {
+  test('a snapshot shows one state, although a write commits while it is open', async () => {
     await add('moment', 1);
     await store.db.snapshot(async (queries) => {
       const read = () => queries.get<Note>(`select amount from notes where id = 'moment'`);
@@ -73,7 +73,7 @@ onEveryEngine('the database', (store) => {
     expect(await store.db.all(sql, ['bound', 6])).toEqual([]);
   });
 
-  test('run answers how many rows it changed', async () => {
+  test('run returns how many rows it changed', async () => {
     for (const id of ['count-1', 'count-2', 'count-3']) await add(id, 77);
     const changed = await store.db.transaction((queries) =>
       queries.run('update notes set amount = 78 where amount = 77'),
@@ -83,7 +83,7 @@ onEveryEngine('the database', (store) => {
     expect(none).toBe(0);
   });
 
-  test('the largest exact integer comes back as it went in', async () => {
+  test('the largest exact integer is returned as it was stored', async () => {
     await add('large', Number.MAX_SAFE_INTEGER);
     expect(Number((await find('large'))?.amount)).toBe(Number.MAX_SAFE_INTEGER);
   });
@@ -96,13 +96,13 @@ onEveryEngine('the database', (store) => {
     expect(rows.map(({ id }) => id)).toEqual(byBytes);
   });
 
-  test('transactions that come together all commit', async () => {
+  test('transactions that start together all commit', async () => {
     await Promise.all(Array.from({ length: 50 }, (_, index) => add(`together-${index}`, 1234)));
     const rows = await store.db.all('select id from notes where amount = 1234');
     expect(rows).toHaveLength(50);
   });
 
-  test('of transactions that come together one may fail, and takes none of the others along', async () => {
+  test('of transactions that start together one may fail without affecting the others', async () => {
     const write = (id: string, fails: boolean) =>
       store.db.transaction(async (queries) => {
         await queries.run('insert into notes (id, amount) values ($1, 1)', [id]);

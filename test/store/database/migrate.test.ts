@@ -39,7 +39,7 @@ for (const engine of ENGINES) {
     const configOf = (url: string, autoMigrate: boolean) =>
       loadConfig({ DATABASE_URL: url, SECRET_KEY, AUTO_MIGRATE: String(autoMigrate) });
 
-    test('an empty store lacks all of them, and none after they were applied', async () => {
+    test('all are pending on an empty store, and none after they were applied', async () => {
       const db = await open((await emptyStore()).target);
       expect((await pendingMigrations(db)).map(({ version }) => version)).toEqual(VERSIONS);
       expect((await migrate(db)).map(({ version }) => version)).toEqual(VERSIONS);
@@ -54,7 +54,7 @@ for (const engine of ENGINES) {
       expect(applied.flat().map(({ version }) => version)).toEqual(VERSIONS);
     });
 
-    test('a store of a newer release is refused, with both versions named', async () => {
+    test('a store of a newer release is rejected, with both versions named', async () => {
       const db = await open((await emptyStore()).target);
       await migrate(db);
       await db.transaction((queries) =>
@@ -73,14 +73,14 @@ for (const engine of ENGINES) {
       expect(await db.get('select id, note from entities')).toEqual({ id: entityId, note: null });
     });
 
-    test('the sixth tells alerts and tests from deliveries of events', async () => {
+    test('the sixth gives alerts and tests their kind', async () => {
       const db = await open((await emptyStore()).target);
       await migrate(db, MIGRATIONS.slice(0, 5));
       const rows = [
         ['dlv_event', 'wh_1', 'LatePayment'],
         ['dlv_test', 'wh_1', 'LatePayment'],
         ['dlv_alert', 'notice', 'webhook.suspended'],
-        // An import may name a webhook so.
+        // A webhook may have been imported with this id.
         ['dlv_imported', 'notice', 'LatePayment'],
       ] as const;
       await db.transaction(async (queries) => {
@@ -118,7 +118,7 @@ for (const engine of ENGINES) {
       expect(await migrate(db)).toHaveLength(VERSIONS.length);
     });
 
-    test('with AUTO_MIGRATE=false an old store is not touched, and what it lacks is named', async () => {
+    test('with AUTO_MIGRATE=false an old store is left as it is, and the error names what is pending', async () => {
       const { target, url } = await emptyStore();
       const refused = openStore(configOf(url, false));
       expect(await rejection(refused)).toBeInstanceOf(PendingMigrationsError);

@@ -8,7 +8,7 @@ import { createPostgresDatabase, freePort } from '../../support/postgres.ts';
 import { rejection } from '../../support/rejection.ts';
 import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
 
-describe('a PostgreSQL behind a wire that fails', () => {
+describe('a PostgreSQL server behind a failing connection', () => {
   let proxy: TcpProxy;
   let db: Database;
   let app: App;
@@ -32,7 +32,7 @@ describe('a PostgreSQL behind a wire that fails', () => {
   const list = () => call(app, tenant, WEBHOOKS);
   const registration = { postUrl: 'https://example.com/hook', networkIds: [1], events: ['LatePayment'] };
 
-  /** Without a word to the service: it has to find its own way back. */
+  /** The service is not told: it has to recover by itself. */
   async function untilItAnswers(): Promise<void> {
     while ((await list()).status !== 200) await Bun.sleep(20);
   }
@@ -44,15 +44,15 @@ describe('a PostgreSQL behind a wire that fails', () => {
       db.snapshot((queries) => queries.get('select 1 as up')),
       db.transaction((queries) => queries.get('select 1 as up')),
     ];
-    const [answer, ready, ...outcomes] = await Promise.all([
+    const [response, ready, ...outcomes] = await Promise.all([
       list(),
       call(app, null, '/readyz'),
       ...calls.map((pending) => pending.catch((error: unknown) => error)),
     ]);
     for (const outcome of outcomes) expect(outcome).toBeInstanceOf(StoreUnavailableError);
-    expect(answer.status).toBe(503);
-    expect(answer.headers.get('retry-after')).toMatch(/^[1-9][0-9]*$/);
-    expect(await answer.json()).toMatchObject({ code: 'unavailable', status: 503 });
+    expect(response.status).toBe(503);
+    expect(response.headers.get('retry-after')).toMatch(/^[1-9][0-9]*$/);
+    expect(await response.json()).toMatchObject({ code: 'unavailable', status: 503 });
     expect(ready.status).toBe(503);
     expect((await call(app, null, '/healthz')).status).toBe(200);
     proxy.resume();
@@ -61,7 +61,7 @@ describe('a PostgreSQL behind a wire that fails', () => {
     expect((await call(app, null, '/readyz')).status).toBe(200);
   }, 30_000);
 
-  test('connections that are cut cost at most the calls on them, and the next ones are made anew', async () => {
+  test('closed connections fail at most the calls on them, and the next calls open new ones', async () => {
     await untilItAnswers();
     proxy.cut();
     const statuses = await Promise.all(Array.from({ length: 20 }, async () => (await list()).status));
@@ -69,7 +69,7 @@ describe('a PostgreSQL behind a wire that fails', () => {
     await untilItAnswers();
   }, 30_000);
 
-  test('a transaction whose connection is cut half-way leaves nothing behind', async () => {
+  test('a transaction whose connection is closed half-way leaves nothing behind', async () => {
     await untilItAnswers();
     const interrupted = db.transaction(async (queries) => {
       await queries.run(`update entities set name = 'Half' where id = $1`, [tenant.entityId]);
@@ -82,7 +82,7 @@ describe('a PostgreSQL behind a wire that fails', () => {
   }, 30_000);
 });
 
-test('a PostgreSQL that is not there is reported as unavailable and not waited for', async () => {
+test('a PostgreSQL server that does not exist is reported as unavailable without waiting', async () => {
   const url = `postgres://paybell:secret@127.0.0.1:${freePort()}/paybell`;
   const opening = openDatabase({ engine: 'postgres', url });
   expect(await rejection(opening)).toBeInstanceOf(StoreUnavailableError);

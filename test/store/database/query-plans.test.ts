@@ -11,7 +11,7 @@ import { seedDeliveryRows, seedEventRows } from '../../support/delivery-rows.ts'
 import { alteredStore, onEveryEngine, type TestStore } from '../../support/stores.ts';
 import { newEntity, register } from '../../support/webhooks.ts';
 
-/** One row to find by each filter, so that no list ends with its count and leaves its page unread. */
+/** One row that every filter finds, so that no list ends after its count without reading a page. */
 const ROW = {
   eventId: 'evt_1',
   webhookId: 'wh_1',
@@ -69,10 +69,10 @@ const QUESTIONS: [list: string, questions: Question[]][] = [
 ];
 
 onEveryEngine('the lists', (store) => {
-  // PostgreSQL plans by what it has counted and rightly scans a table of a few rows.
+  // PostgreSQL plans by its statistics and rightly scans a table with few rows.
   if (store.engine !== 'sqlite') return;
 
-  test.each(QUESTIONS)('of %s read no table from end to end, whatever they are asked', async (list, questions) => {
+  test.each(QUESTIONS)('of %s never scan a table, whatever the query', async (list, questions) => {
     const entityId = await newEntity(store.db);
     await seed(store, entityId);
     const plans: string[] = [];
@@ -84,7 +84,7 @@ onEveryEngine('the lists', (store) => {
     expect(plans.filter((plan) => scans.test(plan))).toEqual([]);
   });
 
-  test('of deliveries that fail or wait are read along the index of states, and those of an event along its own', async () => {
+  test('of failed or waiting deliveries use the index of states, and those of an event its own', async () => {
     const entityId = await newEntity(store.db);
     await seed(store, entityId);
     const indexesFor = async (question: Question) => {
@@ -113,7 +113,7 @@ async function seed({ db }: TestStore, entityId: string): Promise<void> {
   );
 }
 
-/** Notes how each statement of the list would be run, and runs it. */
+/** Notes the plan of each statement of the list, and runs it. */
 function explaining({ db, url }: TestStore, plans: string[]): Database {
   const explain = (sql: string, params: readonly SqlValue[] = []) => {
     // On a connection of its own: Bun leaves an explained statement open, and its snapshot would never end.

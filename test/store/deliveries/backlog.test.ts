@@ -8,7 +8,7 @@ import { rejection } from '../../support/rejection.ts';
 import { alteredStore, onEveryEngine } from '../../support/stores.ts';
 
 onEveryEngine('the backlog of an entity', (store) => {
-  test('has room below its limit and none from it on, and says how much waits', async () => {
+  test('has room below its limit and none from there on, and the error has both numbers', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 3);
     await new Backlog(store.db, 4).requireRoom(entityId);
@@ -18,7 +18,7 @@ onEveryEngine('the backlog of an entity', (store) => {
     await full.catch(() => undefined);
   });
 
-  test('counts what is held and forgets what was cancelled', async () => {
+  test('counts held deliveries and no cancelled ones', async () => {
     const { entityId, webhookId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 3);
     await suspendWebhook(store.db, entityId, webhookId, 'gone', TEST_CHANGE);
@@ -37,7 +37,7 @@ onEveryEngine('the backlog of an entity', (store) => {
     expect(await rejection(backlog.requireRoom(entityId))).toMatchObject({ kind: 'backlog_full' });
   });
 
-  test('is its own and not that of another entity', async () => {
+  test('is separate from that of another entity', async () => {
     const [one, two] = [await newReceiver(store.db), await newReceiver(store.db)];
     await acceptMany(store.db, one.entityId, 5);
     const backlog = new Backlog(store.db, 5);
@@ -45,7 +45,7 @@ onEveryEngine('the backlog of an entity', (store) => {
     await backlog.requireRoom(two.entityId);
   });
 
-  test('is counted once for a thousand who ask at the same time', async () => {
+  test('is counted once for a thousand concurrent requests', async () => {
     const { entityId } = await newReceiver(store.db);
     let counts = 0;
     const counting = alteredStore(store.db, {

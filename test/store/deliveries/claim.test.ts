@@ -28,7 +28,7 @@ onEveryEngine('walking the destinations', (store) => {
     return entityId;
   }
 
-  test('names each once, in the order of bytes, with the time of the first that waits there', async () => {
+  test('returns each once, in byte order, with the due time of its first delivery', async () => {
     const entityId = await withDestinations(['b.example', 'Z.example', 'a.example', 'a.example:8443', 'é.example']);
     await acceptMany(store.db, entityId, 3);
     const found = await walkDestinations(store.db, '', 100);
@@ -40,7 +40,7 @@ onEveryEngine('walking the destinations', (store) => {
     expect(found.map(({ firstDueMs }) => firstDueMs)).toEqual(expected.map(() => first));
   });
 
-  test('goes on after the cursor and reads no more than it is asked to', async () => {
+  test('continues after the cursor and reads no more than the limit', async () => {
     const entityId = await withDestinations(['a.example', 'b.example', 'c.example', 'd.example']);
     await acceptMany(store.db, entityId, 2);
     const key = (host: string) => destinationKey(entityId, `https://${host}/`);
@@ -52,7 +52,7 @@ onEveryEngine('walking the destinations', (store) => {
     expect(await names(key('bb.example'), 2)).toEqual([key('c.example'), key('d.example')]);
   });
 
-  test('passes over those where nothing is to be sent any more', async () => {
+  test('skips those without a waiting delivery', async () => {
     const entityId = await withDestinations(['a.example', 'b.example']);
     await acceptMany(store.db, entityId, 2);
     await store.db.transaction((queries) =>
@@ -65,7 +65,7 @@ onEveryEngine('walking the destinations', (store) => {
     ]);
   });
 
-  test('keeps the destinations of two entities apart, though they are one host', async () => {
+  test('keeps the destinations of two entities apart, although they have the same host', async () => {
     await forgetDeliveries(store.db);
     const [one, two] = [await newReceiver(store.db), await newReceiver(store.db)];
     await acceptMany(store.db, one.entityId, 1);
@@ -77,7 +77,7 @@ onEveryEngine('walking the destinations', (store) => {
 });
 
 onEveryEngine('claiming', (store) => {
-  test('brings all that an attempt needs', async () => {
+  test('returns everything that an attempt needs', async () => {
     const { entityId, webhookId } = await newReceiver(store.db);
     const [event] = await acceptMany(store.db, entityId, 1);
     const [delivery] = await readDeliveries(store.db, entityId);
@@ -103,7 +103,7 @@ onEveryEngine('claiming', (store) => {
     ]);
   });
 
-  test('takes the longest due first, no more than it is asked to, and nothing that is due later', async () => {
+  test('takes the oldest due first, no more than the limit, and nothing that is due later', async () => {
     const { entityId } = await newReceiver(store.db);
     const late = newEvent(entityId, { firstDelayMs: 3_600_000 });
     const second = newEvent(entityId, { firstDelayMs: -5_000 });
@@ -116,7 +116,7 @@ onEveryEngine('claiming', (store) => {
     expect(await claim(store.db, entityId, 9)).toEqual([]);
   });
 
-  test('gives a lease by the clock of the database, and while it lasts nobody else gets the delivery', async () => {
+  test('sets a lease by the clock of the database, during which the delivery cannot be claimed again', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 1);
     const beforeMs = await databaseNowMs(store.db);
@@ -129,7 +129,7 @@ onEveryEngine('claiming', (store) => {
     expect(await claim(store.db, entityId)).toEqual([]);
   });
 
-  test('takes over what has an expired lease, with a higher token', async () => {
+  test('claims a delivery with an expired lease again, with a higher token', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 1);
     const tokens = [];
@@ -140,7 +140,7 @@ onEveryEngine('claiming', (store) => {
     expect(tokens).toEqual([1, 2, 3]);
   });
 
-  test('many at once never gives one delivery to two', async () => {
+  test('concurrently never returns one delivery twice', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 100);
     const claims = await Promise.all(Array.from({ length: 10 }, () => claim(store.db, entityId, 10)));
@@ -149,7 +149,7 @@ onEveryEngine('claiming', (store) => {
     for (const claimed of claims) expect(claimed.length).toBeLessThanOrEqual(10);
   });
 
-  test('passes over what another transaction is claiming at this moment, and waits for nothing', async () => {
+  test('skips what another transaction is claiming, without waiting for it', async () => {
     if (store.engine === 'sqlite') return;
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 6);
@@ -161,7 +161,7 @@ onEveryEngine('claiming', (store) => {
     expect([first.length, second.length]).toEqual([4, 2]);
   });
 
-  test('shows when the webhook or the event is gone', async () => {
+  test('shows when the webhook was deleted or the event removed', async () => {
     const { entityId, webhookId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 1);
     await store.db.transaction(async (queries) => {
@@ -179,8 +179,8 @@ onEveryEngine('claiming', (store) => {
   });
 });
 
-onEveryEngine('giving back', (store) => {
-  test('makes due again what is still ours, and only that', async () => {
+onEveryEngine('returning claims', (store) => {
+  test('makes a delivery due again only while the claim is ours', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 2);
     const [lost, ours] = await claim(store.db, entityId);
@@ -192,7 +192,7 @@ onEveryEngine('giving back', (store) => {
     ]);
   });
 
-  test('of all leases at the start lets everything that was claimed be claimed at once, and nothing before its time', async () => {
+  test('of all leases at a start makes claimed deliveries due at once, and no other before its time', async () => {
     await forgetDeliveries(store.db);
     const { entityId } = await newReceiver(store.db);
     await accept(store.db, newEvent(entityId), newEvent(entityId, { firstDelayMs: 3_600_000 }));

@@ -15,7 +15,7 @@ import { onEveryEngine } from '../../support/stores.ts';
 const TEN_MINUTES_MS = 600_000;
 const limits = { schedule: [0, 5_000, 60_000], leaseMs: LEASE_MS };
 
-/** Everything of the entity is then as it would be had the clock been set back by that much. */
+/** Makes the rows of the entity look as if the clock had been set back by that much. */
 const setBack = (db: Database, entityId: string, ms: number) => letPass(db, entityId, -ms);
 
 async function setColumns(db: Database, entityId: string, columns: string): Promise<void> {
@@ -40,7 +40,7 @@ onEveryEngine('a clock that was set back', (store) => {
     expect(waiting).toHaveLength(0);
   });
 
-  test('lets a lease last no longer than a lease, and what it held is due when it ends', async () => {
+  test('limits a lease to its length, and its delivery is due when it ends', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 1);
     await claim(store.db, entityId);
@@ -70,7 +70,7 @@ onEveryEngine('a clock that was set back', (store) => {
     expect(await waitsMs(store.db, entityId)).toBeGreaterThan(TEN_MINUTES_MS / 2);
   });
 
-  test('is seen at a start by its first attempts alone, since other settings may have made the rest wait', async () => {
+  test('is detected at a start by first attempts alone, because other settings may have delayed the rest', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 1);
     await setBack(store.db, entityId, TEN_MINUTES_MS);
@@ -80,7 +80,7 @@ onEveryEngine('a clock that was set back', (store) => {
     expect(await bringForward(store.db, limits, 'first attempts')).toBe(1);
   });
 
-  test('changes nothing that is due in good time', async () => {
+  test('changes nothing that is due within its limits', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 3);
     await claim(store.db, entityId, 1);

@@ -23,7 +23,7 @@ onEveryEngine('the depth of the queue', (store) => {
   });
 
   describe.each([1, 3, 7, 2_000])('counted %d at a time', (size) => {
-    test('is exact, also where many share a moment', async () => {
+    test('is exact, also where many are due at the same time', async () => {
       const { entityId } = await newReceiver(store.db);
       await addReceiver(store.db, entityId, 'https://other.example.com/hook');
       await acceptMany(store.db, entityId, 10);
@@ -39,7 +39,7 @@ onEveryEngine('the depth of the queue', (store) => {
     });
   });
 
-  test('tells how long the oldest has been due, and how many webhooks are suspended', async () => {
+  test('has the age of the oldest due delivery and the number of suspended webhooks', async () => {
     const { entityId, webhookId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 3);
     await change('update deliveries set due_ms = due_ms - 90000');
@@ -53,7 +53,7 @@ onEveryEngine('the depth of the queue', (store) => {
     expect(sampleOf(metrics, 'paybell_oldest_due_age_seconds')).toBeGreaterThanOrEqual(90);
   });
 
-  test('is counted once for all who ask within a few seconds', async () => {
+  test('is counted once for all scrapes within a few seconds', async () => {
     let reads = 0;
     const get: typeof store.db.get = (...call) => {
       reads++;
@@ -66,13 +66,13 @@ onEveryEngine('the depth of the queue', (store) => {
     expect(reads).toBe(3);
   });
 
-  test('is left out when the store does not answer, and nobody waits for it for long', async () => {
+  test('is left out when the store does not respond, and a scrape waits only briefly', async () => {
     const registry = new Registry();
     const down = alteredStore(store.db, { get: () => Promise.reject(new StoreUnavailableError('down')) });
     observeQueue(registry, new QueueDepth(down));
     expect(parseMetrics(await registry.text()).samples).toEqual([]);
-    const stuck = new Registry();
-    observeQueue(stuck, new QueueDepth(alteredStore(store.db, { get: () => new Promise(() => undefined) })));
-    expect(parseMetrics(await stuck.text()).samples).toEqual([]);
+    const blocked = new Registry();
+    observeQueue(blocked, new QueueDepth(alteredStore(store.db, { get: () => new Promise(() => undefined) })));
+    expect(parseMetrics(await blocked.text()).samples).toEqual([]);
   });
 });

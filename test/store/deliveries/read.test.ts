@@ -47,7 +47,7 @@ const eventRow = fc.record({
   createdAtMs: momentMs,
 });
 
-/** Only what is on its way has a next attempt, and not even that while it is being cancelled or held. */
+/** Only waiting deliveries have a next attempt, and not even those while they are cancelled or held. */
 const mayHaveNext = ({ status, attempts }: { status: DeliveryStatus; attempts: number }) =>
   (status === 'pending' || status === 'retrying') && attempts !== 7;
 
@@ -100,7 +100,7 @@ const someOf = <Row extends { entity: number; id: string }>(row: fc.Arbitrary<Ro
 const asking = <Query>(query: fc.Arbitrary<Query>) =>
   fc.array(fc.record({ entity: entityIndex, query }), { minLength: 1, maxLength: 10 });
 
-/** A query as the route hands it on: what is not given has its default. */
+/** A query as the route passes it on: with defaults for what is not given. */
 const ofEvents = (given: Partial<EventListQuery>): EventListQuery => ({ ...eventListQuerySchema.parse({}), ...given });
 const ofDeliveries = (given: Partial<DeliveryListQuery>): DeliveryListQuery => ({
   ...deliveryListQuerySchema.parse({}),
@@ -174,7 +174,7 @@ async function expectAsModel(db: Database, entityId: string, model: DeliverySeed
   expect(await walk(async (page) => (await read(page)).deliveries)).toEqual(expected);
 }
 
-/** Each row to its entity: two entities may well use the same ids. */
+/** Each row to its entity: two entities may use the same ids. */
 async function split<Row>(db: Database, rows: readonly (Row & { entity: number })[]) {
   const entities = await Promise.all(Array.from({ length: ENTITIES }, () => newEntity(db)));
   const models = entities.map((_, index) => rows.filter(({ entity }) => entity === index) as Row[]);
@@ -195,7 +195,7 @@ async function walk<Row>(readPage: (page: number) => Promise<Row[]>): Promise<Ro
   throw new Error('the pages have no end');
 }
 
-/** As a long day leaves them: most are delivered, the newest wait. */
+/** As after a busy day: most are delivered, the newest wait. */
 function thousands(count: number): DeliverySeed[] {
   return Array.from({ length: count }, (_, index) => {
     const status = index > count - 200 ? 'retrying' : (DELIVERY_STATUSES[index % 40] ?? 'delivered');

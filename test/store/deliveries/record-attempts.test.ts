@@ -28,8 +28,8 @@ function made(claimed: Claimed, next: NextState, outcome: Outcome): AttemptRecor
   return { delivery: { ...claimed, postUrl: HOOK }, next, outcome, startedAtMs: 1_700_000_000_000 };
 }
 
-onEveryEngine('settling', (store) => {
-  const decideNext = (...attempts: AttemptRecord[]) =>
+onEveryEngine('recording attempts', (store) => {
+  const record = (...attempts: AttemptRecord[]) =>
     store.db.transaction((queries) => recordAttempts(queries, store.db.dialect, attempts));
 
   async function claimed(count = 1) {
@@ -40,10 +40,10 @@ onEveryEngine('settling', (store) => {
     return { ...receiver, first, all: [first, ...others] };
   }
 
-  test('a success ends the delivery and logs the attempt', async () => {
+  test('a success completes the delivery and logs the attempt', async () => {
     const { entityId, first } = await claimed();
     const beforeMs = await databaseNowMs(store.db);
-    expect(await decideNext(made(first, DELIVERED, respondedWith(204, { body: 'thank you' })))).toEqual(
+    expect(await record(made(first, DELIVERED, respondedWith(204, { body: 'thank you' })))).toEqual(
       new Set([first.deliveryId]),
     );
     const [delivery] = await readDeliveries(store.db, entityId);
@@ -75,7 +75,7 @@ onEveryEngine('settling', (store) => {
   test('a failure waits for its next step by the clock of the database, and is then claimed as a retry', async () => {
     const { entityId, first } = await claimed();
     const beforeMs = await databaseNowMs(store.db);
-    await decideNext(made(first, RETRY, failedWith('timeout')));
+    await record(made(first, RETRY, failedWith('timeout')));
     const afterMs = await databaseNowMs(store.db);
     const [delivery] = await readDeliveries(store.db, entityId);
     expect(delivery).toMatchObject({ status: 'retrying', attempts: 1, lastStatusCode: null, lastError: 'timeout' });
@@ -85,38 +85,38 @@ onEveryEngine('settling', (store) => {
     expect(await claim(store.db, entityId)).toMatchObject([{ kind: 'retry', attempts: 1, steps: 1, token: 2 }]);
   });
 
-  test('the end of the schedule is the end', async () => {
+  test('after the last step of the schedule the delivery has failed', async () => {
     const { entityId, first } = await claimed();
-    await decideNext(made(first, FAILED, respondedWith(500, { body: 'no' })));
+    await record(made(first, FAILED, respondedWith(500, { body: 'no' })));
     expect(await readDeliveries(store.db, entityId)).toMatchObject([
       { status: 'failed', dueMs: null, lastStatusCode: 500, deliveredAtMs: null },
     ]);
   });
 
-  test('comes too late once another has taken the delivery over, and then leaves no trace', async () => {
+  test('has no effect after another process has claimed the delivery', async () => {
     const { entityId, first } = await claimed();
     await letPass(store.db, entityId, LEASE_MS);
     const [second] = await claim(store.db, entityId);
     if (second === undefined) throw new Error('the lease did not run out');
-    expect(await decideNext(made(first, FAILED, respondedWith(500)))).toEqual(new Set());
+    expect(await record(made(first, FAILED, respondedWith(500)))).toEqual(new Set());
     expect(await readDeliveries(store.db, entityId)).toMatchObject([{ status: 'pending', attempts: 0 }]);
     expect(await readAttempts(store.db, entityId)).toEqual([]);
-    expect(await decideNext(made(second, DELIVERED, respondedWith(200)))).toEqual(new Set([second.deliveryId]));
-    expect(await decideNext(made(first, RETRY, respondedWith(500)))).toEqual(new Set());
+    expect(await record(made(second, DELIVERED, respondedWith(200)))).toEqual(new Set([second.deliveryId]));
+    expect(await record(made(first, RETRY, respondedWith(500)))).toEqual(new Set());
     expect(await readDeliveries(store.db, entityId)).toMatchObject([{ status: 'delivered', attempts: 1 }]);
   });
 
-  test('in one batch is refused for what was taken over and done for the rest', async () => {
+  test('in one batch skips what another process has claimed and records the rest', async () => {
     const { entityId, all } = await claimed(100);
     const attempts = all.map((one, index) =>
       made(index % 3 === 0 ? { ...one, token: one.token + 1 } : one, DELIVERED, respondedWith(200)),
     );
-    const settled = await decideNext(...attempts);
-    expect(settled).toEqual(new Set(all.filter((_, index) => index % 3 !== 0).map(({ deliveryId }) => deliveryId)));
+    const recorded = await record(...attempts);
+    expect(recorded).toEqual(new Set(all.filter((_, index) => index % 3 !== 0).map(({ deliveryId }) => deliveryId)));
     expect(await readAttempts(store.db, entityId)).toHaveLength(66);
   });
 
-  test('settles also what has an attempt of that number in its log already, and leaves that one as it is', async () => {
+  test('also records a delivery whose log has an attempt of that number, and keeps that one', async () => {
     const { entityId, first, all } = await claimed(2);
     await store.db.transaction((queries) =>
       queries.run(
@@ -125,7 +125,7 @@ onEveryEngine('settling', (store) => {
         [entityId, first.deliveryId, HOOK],
       ),
     );
-    await decideNext(...all.map((one) => made(one, DELIVERED, respondedWith(200))));
+    await record(...all.map((one) => made(one, DELIVERED, respondedWith(200))));
     for (const delivery of await readDeliveries(store.db, entityId)) {
       expect(delivery).toMatchObject({ status: 'delivered', attempts: 1, dueMs: null });
     }
@@ -134,42 +134,42 @@ onEveryEngine('settling', (store) => {
     expect(logged.find(({ deliveryId }) => deliveryId === first.deliveryId)).toMatchObject({ error: 'timeout' });
   });
 
-  test('never makes one attempt count twice', async () => {
+  test('never counts one attempt twice', async () => {
     const { entityId, first } = await claimed();
     const attempt = made(first, RETRY, respondedWith(500));
-    await decideNext(attempt);
-    // As after a commit that went unanswered: it is settled, and by this very attempt.
-    expect(await decideNext(attempt)).toEqual(new Set([first.deliveryId]));
+    await record(attempt);
+    // As after a commit without a response: it is recorded already, by this very attempt.
+    expect(await record(attempt)).toEqual(new Set([first.deliveryId]));
     expect(await readDeliveries(store.db, entityId)).toMatchObject([{ attempts: 1 }]);
     expect(await readAttempts(store.db, entityId)).toHaveLength(1);
   });
 
-  test('leaves cancelled what was cancelled in flight, unless the receiver has it', async () => {
+  test('leaves a delivery cancelled that was cancelled in flight, unless the receiver accepted it', async () => {
     const { entityId, webhookId, all } = await claimed(2);
     const [failed, received] = all;
     if (failed === undefined || received === undefined) throw new Error('nothing was claimed');
     await deleteWebhook(store.db, entityId, webhookId, () => true, TEST_CHANGE);
-    await decideNext(made(failed, RETRY, respondedWith(500)), made(received, DELIVERED, respondedWith(200)));
+    await record(made(failed, RETRY, respondedWith(500)), made(received, DELIVERED, respondedWith(200)));
     const byId = new Map((await readDeliveries(store.db, entityId)).map((delivery) => [delivery.deliveryId, delivery]));
     expect(byId.get(failed.deliveryId)).toMatchObject({ status: 'cancelled', dueMs: null, attempts: 1 });
     expect(byId.get(received.deliveryId)).toMatchObject({ status: 'delivered', dueMs: null, attempts: 1 });
   });
 
-  test('leaves held what was held in flight, and a resume sends it again', async () => {
+  test('leaves a delivery held that was held in flight, and a resume sends it again', async () => {
     const { entityId, webhookId, first } = await claimed();
     await suspendWebhook(store.db, entityId, webhookId, 'gone', TEST_CHANGE);
-    await decideNext(made(first, RETRY, respondedWith(410)));
+    await record(made(first, RETRY, respondedWith(410)));
     expect(await readDeliveries(store.db, entityId)).toMatchObject([{ status: 'held', dueMs: null, attempts: 1 }]);
     await resumeWebhook(store.db, entityId, webhookId, TEST_CHANGE);
     expect(await claim(store.db, entityId)).toMatchObject([{ status: 'retrying', steps: 0, kind: 'retry' }]);
   });
 
-  test('takes more than one statement holds', async () => {
+  test('takes more than fit into one statement', async () => {
     const receiver = await newReceiver(store.db);
     await acceptMany(store.db, receiver.entityId, 250);
     const all = await claim(store.db, receiver.entityId, 250);
-    const settled = await decideNext(...all.map((one) => made(one, DELIVERED, respondedWith(200))));
-    expect(settled.size).toBe(250);
+    const recorded = await record(...all.map((one) => made(one, DELIVERED, respondedWith(200))));
+    expect(recorded.size).toBe(250);
     expect(await readAttempts(store.db, receiver.entityId)).toHaveLength(250);
   });
 });

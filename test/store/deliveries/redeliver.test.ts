@@ -37,7 +37,7 @@ import { until } from '../../support/until.ts';
 const SLOW_RETRIES = { settings: { RETRY_SCHEDULE: '0s,1h,1h' } };
 const ONE_TRY = { settings: { RETRY_SCHEDULE: '0s' } };
 
-onEveryEngine('sending one delivery again', (store) => {
+onEveryEngine('a redelivery', (store) => {
   afterEach(() => forgetDeliveries(store.db));
 
   async function oneDelivery(firstDelayMs = 0) {
@@ -46,7 +46,7 @@ onEveryEngine('sending one delivery again', (store) => {
     const deliveryId = (await readDeliveries(store.db, entityId))[0]?.deliveryId ?? '';
     const read = async () => {
       const delivery = await readDelivery(store.db, entityId, deliveryId);
-      if (delivery === null) throw new Error('the delivery is gone');
+      if (delivery === null) throw new Error('the delivery does not exist');
       return delivery;
     };
     const again = () => redeliver(store.db, entityId, deliveryId);
@@ -56,7 +56,7 @@ onEveryEngine('sending one delivery again', (store) => {
   const kinds = ({ attemptLog }: { attemptLog: { kind: string; statusCode: number | null }[] }) =>
     attemptLog.map(({ kind, statusCode }) => `${kind} ${statusCode}`);
 
-  test('that was delivered posts it anew with the same id and bytes, three times where three were asked for', async () => {
+  test('of a completed delivery sends the same id and bytes again, three times after three requests', async () => {
     const { deliveryId, read, again } = await oneDelivery();
     const sender = new ScriptedSender();
     await withEngine(store.db, sender, async (engine) => {
@@ -77,7 +77,7 @@ onEveryEngine('sending one delivery again', (store) => {
     expect(sender.requests.map(({ headers }) => headers['webhook-id'])).toEqual(Array(4).fill(deliveryId));
   });
 
-  test('while it is in flight sends it afterwards and not at the same time', async () => {
+  test('during an attempt is sent afterwards and not at the same time', async () => {
     const { read, again } = await oneDelivery();
     const gate = Promise.withResolvers<void>();
     const sender = new ScriptedSender(async () => {
@@ -98,7 +98,7 @@ onEveryEngine('sending one delivery again', (store) => {
     expect(kinds(await read())).toEqual(['first 200', 'redelivery 200', 'redelivery 200']);
   });
 
-  test('that fails leaves a success a success', async () => {
+  test('that fails leaves a delivered delivery as it is', async () => {
     const { read, again } = await oneDelivery();
     const sender = new ScriptedSender(() => respondedWith(sender.requests.length === 1 ? 200 : 500));
     await withEngine(store.db, sender, async (engine) => {
@@ -116,7 +116,7 @@ onEveryEngine('sending one delivery again', (store) => {
     });
   });
 
-  test('that waits for its first attempt, and fails, uses up no step and moves nothing', async () => {
+  test('before the first attempt that fails uses no step and changes no due time', async () => {
     const { entityId, read, again } = await oneDelivery(3_600_000);
     const before = (await readDeliveries(store.db, entityId))[0];
     await withEngine(store.db, new ScriptedSender(() => respondedWith(500)), async (engine) => {
@@ -130,7 +130,7 @@ onEveryEngine('sending one delivery again', (store) => {
     expect(after?.dueMs).toBe(before?.nextAttemptMs ?? 0);
   });
 
-  test('that is between two retries, and fails, leaves the schedule where it was, and a success ends it', async () => {
+  test('between two retries that fails leaves the schedule where it was, and a success ends it', async () => {
     const { entityId, read, again } = await oneDelivery();
     const sender = new ScriptedSender(() => respondedWith(sender.requests.length < 3 ? 500 : 200));
     await withEngine(
@@ -160,7 +160,7 @@ onEveryEngine('sending one delivery again', (store) => {
     expect(kinds(await read())).toEqual(['first 500', 'redelivery 500', 'redelivery 200']);
   });
 
-  test('that failed for good and fails again stays failed; once it arrives it is delivered', async () => {
+  test('of a failed delivery that fails again leaves it failed, and a success makes it delivered', async () => {
     const { read, again } = await oneDelivery();
     const sender = new ScriptedSender(() => respondedWith(sender.requests.length < 3 ? 500 : 200));
     await withEngine(
@@ -181,7 +181,7 @@ onEveryEngine('sending one delivery again', (store) => {
     expect((await read()).dateDelivered).not.toBeNull();
   });
 
-  test('goes to where its webhook is now', async () => {
+  test('goes to the current URL of its webhook', async () => {
     const { entityId, webhookId, read, again } = await oneDelivery();
     const sender = new ScriptedSender();
     await withEngine(store.db, sender, async (engine) => {
@@ -195,7 +195,7 @@ onEveryEngine('sending one delivery again', (store) => {
     expect((await read()).postUrl).toBe('https://elsewhere.example.com/');
   });
 
-  test('is refused while its webhook is suspended, and once that is gone', async () => {
+  test('is rejected while its webhook is suspended, and once it is deleted', async () => {
     const { entityId, webhookId, read, again } = await oneDelivery();
     await suspendWebhook(store.db, entityId, webhookId, 'gone', TEST_CHANGE);
     expect((await read()).status).toBe('held');
@@ -206,7 +206,7 @@ onEveryEngine('sending one delivery again', (store) => {
     expect((await readDeliveries(store.db, entityId))[0]?.dueMs).toBeNull();
   });
 
-  test('that was dropped in the middle of its redelivery is sent once its lease runs out, as a redelivery', async () => {
+  test('that a process dropped is sent when its lease expires, as a redelivery', async () => {
     const { entityId, read, again } = await oneDelivery(3_600_000);
     await again();
     expect((await claim(store.db, entityId)).map(({ kind }) => kind)).toEqual(['redelivery']);
@@ -217,13 +217,13 @@ onEveryEngine('sending one delivery again', (store) => {
     expect(kinds(await read())).toEqual(['redelivery 200']);
   });
 
-  test('is settled by whoever holds it now: one that was taken over logs nothing and uses up no request', async () => {
+  test('is recorded only with the latest claim: an older one logs nothing and uses no request', async () => {
     const { entityId, read, again } = await oneDelivery(3_600_000);
     await again();
     const [lost] = await claim(store.db, entityId);
     await letPass(store.db, entityId, 60_000);
     const [held] = await claim(store.db, entityId);
-    const decideNext = (claimed: Claimed | undefined, statusCode: number) =>
+    const record = (claimed: Claimed | undefined, statusCode: number) =>
       store.db.transaction((queries) =>
         recordAttempts(queries, store.db.dialect, [
           {
@@ -234,33 +234,33 @@ onEveryEngine('sending one delivery again', (store) => {
           },
         ]),
       );
-    expect((await decideNext(lost, 500)).size).toBe(0);
+    expect((await record(lost, 500)).size).toBe(0);
     expect(await read()).toMatchObject({ attempts: 0, attemptLog: [] });
-    expect((await decideNext(held, 503)).size).toBe(1);
+    expect((await record(held, 503)).size).toBe(1);
     expect(kinds(await read())).toEqual(['redelivery 503']);
-    expect((await decideNext(lost, 500)).size).toBe(0);
+    expect((await record(lost, 500)).size).toBe(0);
     expect((await read()).attempts).toBe(1);
   });
 
-  test('works for a notice too, and is refused while notices are switched off', async () => {
+  test('works for an alert too, and is rejected while alerts are off', async () => {
     const { entityId, webhookId } = await newReceiver(store.db);
-    const noticeUrl = 'https://notices.example.com/';
+    const noticeUrl = 'https://alerts.example.com/';
     await setNoticeUrl(store.db, entityId, noticeUrl, TEST_CHANGE);
     await suspendWebhook(store.db, entityId, webhookId, 'gone', TEST_CHANGE);
-    const notice = (await readDeliveries(store.db, entityId))[0]?.deliveryId ?? '';
+    const alert = (await readDeliveries(store.db, entityId))[0]?.deliveryId ?? '';
     const sender = new ScriptedSender();
     await withEngine(store.db, sender, async (engine) => {
-      await until('the notice is sent', () => sender.requests.length === 1);
-      await redeliver(store.db, entityId, notice);
+      await until('the alert is sent', () => sender.requests.length === 1);
+      await redeliver(store.db, entityId, alert);
       engine.wake();
       await until('it is sent again', () => sender.requests.length === 2);
     });
     expect(sender.requests.map(({ postUrl }) => postUrl)).toEqual([noticeUrl, noticeUrl]);
     await setNoticeUrl(store.db, entityId, null, TEST_CHANGE);
-    expect(await rejection(redeliver(store.db, entityId, notice))).toMatchObject({ kind: 'alerts_off' });
+    expect(await rejection(redeliver(store.db, entityId, alert))).toMatchObject({ kind: 'alerts_off' });
   });
 
-  test('of another entity, or that never was, is not found', async () => {
+  test('of a delivery that another entity has, or that does not exist, is not found', async () => {
     const { deliveryId } = await oneDelivery();
     const { entityId: other } = await newReceiver(store.db);
     expect(await redeliver(store.db, other, deliveryId)).toBe(false);
@@ -268,7 +268,7 @@ onEveryEngine('sending one delivery again', (store) => {
   });
 });
 
-onEveryEngine('sending many deliveries again', (store) => {
+onEveryEngine('a bulk redelivery', (store) => {
   afterEach(() => forgetDeliveries(store.db));
 
   const start = (entityId: string, filter: DeliveryFilter) => startRedelivery(store.db, entityId, filter, TEST_CHANGE);
@@ -282,7 +282,7 @@ onEveryEngine('sending many deliveries again', (store) => {
     const sql = 'select redeliver from deliveries where entity_id = $1 order by id';
     return (await store.db.all<{ redeliver: number }>(sql, [entityId])).map(({ redeliver: count }) => Number(count));
   };
-  const settleAll = (entityId: string, status: 'failed' | 'delivered') =>
+  const completeAll = (entityId: string, status: 'failed' | 'delivered') =>
     store.db.transaction((queries) =>
       queries.run(
         `update deliveries set status = '${status}', due_ms = null, next_attempt_ms = null where entity_id = $1`,
@@ -290,10 +290,10 @@ onEveryEngine('sending many deliveries again', (store) => {
       ),
     );
 
-  test('queues in shares all that match and nothing twice, and then it is finished', async () => {
+  test('queues all that match in parts, none twice, and then it is finished', async () => {
     const { entityId, webhookId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 1_201);
-    await settleAll(entityId, 'failed');
+    await completeAll(entityId, 'failed');
     const redeliveryId = await start(entityId, { webhookId });
     const shares = [];
     for (let share = 0; share < 3; share++) {
@@ -312,17 +312,17 @@ onEveryEngine('sending many deliveries again', (store) => {
     expect((await progressOf(entityId, redeliveryId)).dateFinished).toBeNumber();
   });
 
-  test('worked on by several at once queues each once', async () => {
+  test('continued by several processes at once queues each delivery once', async () => {
     const { entityId, webhookId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 1_201);
-    await settleAll(entityId, 'delivered');
+    await completeAll(entityId, 'delivered');
     const redeliveryId = await start(entityId, { webhookId });
     await Promise.all(Array.from({ length: 4 }, () => finish(entityId, redeliveryId)));
     expect(await progressOf(entityId, redeliveryId)).toMatchObject({ status: 'finished', queued: 1_201 });
     expect(new Set(await owed(entityId))).toEqual(new Set([1]));
   });
 
-  test('takes what matched at the start, and nothing that was accepted later', async () => {
+  test('includes what matched at the start, and nothing that was accepted later', async () => {
     const { entityId, webhookId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 501);
     const redeliveryId = await start(entityId, { webhookId });
@@ -333,10 +333,10 @@ onEveryEngine('sending many deliveries again', (store) => {
     expect((await owed(entityId)).reduce((sum, count) => sum + count, 0)).toBe(501);
   });
 
-  test('narrows by every filter of the list', async () => {
+  test('has every filter of the list', async () => {
     const { entityId, webhookId } = await newReceiver(store.db);
     const [first] = await acceptMany(store.db, entityId, 3);
-    await settleAll(entityId, 'failed');
+    await completeAll(entityId, 'failed');
     const nowS = Math.floor(Date.now() / 1000);
     const filters: [DeliveryFilter, number][] = [
       [{ eventId: first?.eventId ?? '' }, 1],
@@ -359,18 +359,18 @@ onEveryEngine('sending many deliveries again', (store) => {
     }
   });
 
-  test('skips what belongs to webhooks that are deleted or suspended, and says how many', async () => {
+  test('skips the deliveries of deleted and suspended webhooks, and counts them', async () => {
     const { entityId } = await newReceiver(store.db);
-    const gone = await addReceiver(store.db, entityId, `${HOOK}/gone`);
+    const deleted = await addReceiver(store.db, entityId, `${HOOK}/gone`);
     const suspended = await addReceiver(store.db, entityId, `${HOOK}/suspended`);
     await acceptMany(store.db, entityId, 4);
-    await deleteWebhook(store.db, entityId, gone, () => true, TEST_CHANGE);
+    await deleteWebhook(store.db, entityId, deleted, () => true, TEST_CHANGE);
     await suspendWebhook(store.db, entityId, suspended, 'failing', TEST_CHANGE);
     const done = await finish(entityId, await start(entityId, { event: 'LatePayment' }));
     expect(done).toMatchObject({ totalResults: 12, queued: 4, skipped: 8, status: 'finished' });
   });
 
-  test('is unknown to other entities, whose deliveries it leaves alone', async () => {
+  test('is unknown to other entities and leaves their deliveries alone', async () => {
     const { entityId } = await newReceiver(store.db);
     const { entityId: other } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 2);
@@ -385,7 +385,7 @@ onEveryEngine('sending many deliveries again', (store) => {
     ]);
   });
 
-  test('is found by whoever looks for what is not finished, and by nobody afterwards', async () => {
+  test('is found until it is finished, and not afterwards', async () => {
     const { entityId } = await newReceiver(store.db);
     const redeliveryId = await start(entityId, { networkId: 1 });
     expect(await findRunning(store.db)).toContainEqual({ entityId, redeliveryId });
@@ -393,7 +393,7 @@ onEveryEngine('sending many deliveries again', (store) => {
     expect(await findRunning(store.db)).not.toContainEqual({ entityId, redeliveryId });
   });
 
-  test('takes one turn with the others of its entity, so that a thousand of them keep no other entity waiting', async () => {
+  test('is continued before the next one of its entity, so that a thousand of them delay no other entity', async () => {
     const [{ entityId: busy }, { entityId: other }] = [await newReceiver(store.db), await newReceiver(store.db)];
     const first = await start(busy, { networkId: 1 });
     for (let count = 0; count < 120; count++) await start(busy, { networkId: 1 });

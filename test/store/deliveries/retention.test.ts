@@ -23,7 +23,7 @@ const NOTHING: Pruned = { deliveries: 0, attempts: 0, events: 0, redeliveries: 0
 onEveryEngine('retention of a minute', (store) => {
   let entityId: string;
 
-  /** By a clock of the test's own. */
+  /** By a clock of the test. */
   const pruneAt = (nowMs: number, dryRun = false) =>
     prune(store.db, {
       olderThanMs: MINUTE_MS,
@@ -48,7 +48,7 @@ onEveryEngine('retention of a minute', (store) => {
     entityId = await newEntity(store.db);
   });
 
-  test('settled ones go with their attempts and events, and nothing that is still on its way', async () => {
+  test('completed deliveries are removed with their attempts and events, and waiting ones are not', async () => {
     const aged = (id: string, status: DeliveryStatus, dueMs?: number) => ({
       id,
       status,
@@ -73,7 +73,7 @@ onEveryEngine('retention of a minute', (store) => {
     expect(await idsIn('events')).toEqual(staying.map(eventOf));
   });
 
-  test('the clock decides: a second before its minute is over everything stays, a second after it goes', async () => {
+  test('a second before its minute has passed everything stays, and a second after it is removed', async () => {
     await seed({ id: 'one', status: 'delivered', createdAtMs: NOW_MS });
     expect(await pruneAt(NOW_MS + 59_000)).toEqual(NOTHING);
     expect(await pruneAt(NOW_MS + MINUTE_MS)).toEqual(NOTHING);
@@ -81,7 +81,7 @@ onEveryEngine('retention of a minute', (store) => {
     expect(await idsIn('events')).toEqual([]);
   });
 
-  test('without a clock of its own it goes by that of the database', async () => {
+  test('by default the clock is that of the database', async () => {
     const hourAgoMs = Date.now() - 3_600_000;
     await seed(
       { id: 'old', status: 'delivered', createdAtMs: hourAgoMs },
@@ -91,7 +91,7 @@ onEveryEngine('retention of a minute', (store) => {
     expect(await idsIn('deliveries')).toEqual(['young']);
   });
 
-  test('an event stays as long as one of its deliveries does, and one that nobody asked for goes by its own age', async () => {
+  test('an event stays as long as one of its deliveries, and one without deliveries is removed by its own age', async () => {
     await seed(
       { id: 'done', status: 'delivered', createdAtMs: OLD_MS, eventId: 'shared' },
       { id: 'waiting', status: 'held', createdAtMs: OLD_MS, eventId: 'shared' },
@@ -121,7 +121,7 @@ onEveryEngine('retention of a minute', (store) => {
     expect(await pruneAt(NOW_MS)).toEqual(counted);
   });
 
-  test('more than fits a part goes too, all accepted in the same millisecond, with what stays among them', async () => {
+  test('more than fits a batch is removed too, all accepted in the same millisecond, with others that stay among them', async () => {
     const many = Array.from({ length: 1_500 }, (_, index) => ({
       id: `d${String(index).padStart(5, '0')}`,
       status: index % 3 === 0 ? ('pending' as const) : ('delivered' as const),
@@ -133,7 +133,7 @@ onEveryEngine('retention of a minute', (store) => {
     expect(await idsIn('events')).toHaveLength(500);
   });
 
-  test('every entity has its turn, also with more of them than fit one look', async () => {
+  test('every entity is checked, also when there are more than one statement checks', async () => {
     const ids = Array.from({ length: 110 }, (_, index) => `ent_many_${String(index).padStart(3, '0')}`);
     await store.db.transaction(async (queries) => {
       for (const id of ids) {
@@ -144,7 +144,7 @@ onEveryEngine('retention of a minute', (store) => {
     expect(await pruneAt(NOW_MS)).toEqual({ ...NOTHING, events: 110 });
   });
 
-  test('bulk redeliveries that have ended go, those that run stay', async () => {
+  test('finished bulk redeliveries are removed, running ones stay', async () => {
     await store.db.transaction(async (queries) => {
       for (const [id, finishedAt] of [
         ['ended', OLD_MS / 1000],
@@ -162,7 +162,7 @@ onEveryEngine('retention of a minute', (store) => {
     expect(await idsIn('redeliveries')).toEqual(['lately', 'running']);
   });
 
-  test('signing secrets go once they have expired, and those in force stay', async () => {
+  test('expired signing secrets are removed, those in force stay', async () => {
     const { entityId: rotated } = await createTenant(store.db);
     const nowS = NOW_MS / 1000;
     await rotateSecret(store.db, TEST_BOX, rotated, 1, { actor: 'test', nowS });
@@ -171,7 +171,7 @@ onEveryEngine('retention of a minute', (store) => {
     expect(await listSecrets(store.db, TEST_BOX, rotated, nowS)).toMatchObject({ totalResults: 1 });
   });
 
-  test('no statement of it reads a whole table', async () => {
+  test('no statement reads a whole table', async () => {
     await seed(
       { id: 'done', status: 'delivered', createdAtMs: OLD_MS },
       { id: 'waiting', status: 'pending', createdAtMs: OLD_MS },
@@ -189,7 +189,7 @@ onEveryEngine('retention of a minute', (store) => {
     ).toEqual([]);
   });
 
-  test('the space is given back or used again', async () => {
+  test('the disk space is released or reused', async () => {
     const body = JSON.stringify({ filler: 'x'.repeat(2_000) });
     const fill = () =>
       seed(
@@ -214,8 +214,8 @@ onEveryEngine('retention of a minute', (store) => {
   });
 });
 
-onEveryEngine('retention beside others', (store) => {
-  test('what another instance holds at the moment is passed over without waiting, and goes the next time', async () => {
+onEveryEngine('retention during other work', (store) => {
+  test('what another instance has locked is skipped without waiting, and removed the next time', async () => {
     const entityId = await newEntity(store.db);
     await seedAged(store.db, entityId, [
       { id: 'free', status: 'delivered', createdAtMs: OLD_MS },
@@ -227,7 +227,7 @@ onEveryEngine('retention beside others', (store) => {
         batches: new PacedBatches(store.engine, PAUSE.foreground),
         nowMs: NOW_MS,
       });
-    // SQLite has one writer, and a transaction waits for its turn there.
+    // SQLite has one writer, and the transaction waits for it.
     if (store.engine === 'postgres') {
       const other = new SQL(store.url, { max: 1 });
       await other.begin(async (held) => {
@@ -241,7 +241,7 @@ onEveryEngine('retention beside others', (store) => {
     expect(await store.db.all('select id from events')).toEqual([]);
   });
 
-  test('an event that goes in the very moment in which it is sent again is to be tried again, and is no conflict', async () => {
+  test('an event that is removed while it is sent again can be sent once more, and is no conflict', async () => {
     const entityId = await newEntity(store.db);
     await seedEvents(store.db, entityId, [{ id: 'again', createdAtMs: OLD_MS }]);
     const event = {
@@ -253,7 +253,7 @@ onEveryEngine('retention beside others', (store) => {
       createdAtMs: NOW_MS,
       firstDelayMs: 0,
     };
-    const answers = await store.db.transaction((queries) => {
+    const results = await store.db.transaction((queries) => {
       const get = async <Row>(sql: string, params?: readonly SqlValue[]) => {
         await queries.run('delete from events where entity_id = $1', [entityId]);
         return queries.get<Row>(sql, params);
@@ -261,10 +261,10 @@ onEveryEngine('retention beside others', (store) => {
       const racing = { get, all: queries.all.bind(queries), run: queries.run.bind(queries) };
       return acceptEvents(racing, store.db.dialect, [event]);
     });
-    expect(answers).toMatchObject([{ kind: 'event_just_removed' }]);
+    expect(results).toMatchObject([{ kind: 'event_just_removed' }]);
   });
 
-  test('it ends early when it is stopped, and what is left goes the next time', async () => {
+  test('it ends early when it is stopped, and the rest is removed the next time', async () => {
     const entityId = await newEntity(store.db);
     const many = Array.from({ length: 1_200 }, (_, index) => ({
       id: `d${index}`,
@@ -288,7 +288,7 @@ onEveryEngine('retention beside others', (store) => {
   });
 });
 
-/** What the engine plans for each statement that the work sends. */
+/** The plan of each statement of the work. */
 async function plansOf(store: TestStore, work: (db: TestStore['db']) => Promise<void>): Promise<string[]> {
   const statements: Statement[] = [];
   const note =
@@ -321,7 +321,7 @@ function explainOnSqlite(url: string, statements: readonly Statement[]): string[
   });
 }
 
-/** Told not to scan where it can do otherwise: with so few rows it would. */
+/** With sequential scans disabled, because with so few rows PostgreSQL would prefer them. */
 function explainOnPostgres(db: Database, statements: readonly Statement[]): Promise<string[]> {
   return db.transaction(async (queries) => {
     await queries.run('set local enable_seqscan = off');

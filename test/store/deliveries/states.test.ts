@@ -21,13 +21,13 @@ import { onEveryEngine } from '../../support/stores.ts';
 
 const NEW_HOME = 'https://new-home.example.com/hook';
 
-onEveryEngine('what waits', (store) => {
+onEveryEngine('a waiting delivery', (store) => {
   const auditActions = async (entityId: string) =>
     (
       await store.db.all<{ action: string }>('select action from audit where entity_id = $1 order by id', [entityId])
     ).map(({ action }) => action);
 
-  test('is cancelled when its webhook is deleted, and what is for others is not', async () => {
+  test('is cancelled when its webhook is deleted, and those of other webhooks are not', async () => {
     const { entityId, webhookId } = await newReceiver(store.db);
     const other = await addReceiver(store.db, entityId, 'https://other.example.com/');
     await acceptMany(store.db, entityId, 3);
@@ -46,7 +46,7 @@ onEveryEngine('what waits', (store) => {
     expect(await claim(store.db, entityId, 9, NEW_HOME)).toMatchObject(Array(3).fill({ postUrl: NEW_HOME }));
   });
 
-  test('keeps its place when only the path has changed', async () => {
+  test('keeps its destination when only the path has changed', async () => {
     const { entityId, webhookId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 1);
     const moved = 'https://hooks.example.com/elsewhere';
@@ -77,7 +77,7 @@ onEveryEngine('what waits', (store) => {
     expect(await claim(store.db, entityId, 9, NEW_HOME)).toMatchObject([{ postUrl: NEW_HOME }]);
   });
 
-  test('is changed to the last of many thousands, though each transaction takes its share', async () => {
+  test('is changed like all of many thousands, although each transaction changes only a part', async () => {
     const { entityId, webhookId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 2_001);
     await suspendWebhook(store.db, entityId, webhookId, 'gone', TEST_CHANGE);
@@ -88,19 +88,19 @@ onEveryEngine('what waits', (store) => {
     expect(new Set(await statuses(store.db, entityId))).toEqual(new Set(['cancelled']));
   });
 
-  test('is not touched by suspending twice, nor by resuming what is in service or not there', async () => {
+  test('is left alone by suspending twice, and by resuming a webhook that is active or does not exist', async () => {
     const { entityId, webhookId } = await newReceiver(store.db);
     await suspendWebhook(store.db, entityId, webhookId, 'gone', TEST_CHANGE);
     expect(await suspendWebhook(store.db, entityId, webhookId, 'failing', TEST_CHANGE)).toBe(false);
-    expect(await suspendWebhook(store.db, entityId, 'wh_nobody', 'gone', TEST_CHANGE)).toBe(false);
+    expect(await suspendWebhook(store.db, entityId, 'wh_none', 'gone', TEST_CHANGE)).toBe(false);
     await resumeWebhook(store.db, entityId, webhookId, TEST_CHANGE);
     expect(await resumeWebhook(store.db, entityId, webhookId, TEST_CHANGE)).toEqual({ resumed: false });
-    expect(await resumeWebhook(store.db, entityId, 'wh_nobody', TEST_CHANGE)).toBeNull();
+    expect(await resumeWebhook(store.db, entityId, 'wh_none', TEST_CHANGE)).toBeNull();
     const actions = (await auditActions(entityId)).filter((action) => /suspended|resumed/.test(action));
     expect(actions).toEqual(['webhook.suspended', 'webhook.resumed']);
   });
 
-  test('is released also when it was accepted in the very moment of the resume', async () => {
+  test('is released also when it is accepted during the resume', async () => {
     const { entityId, webhookId } = await newReceiver(store.db);
     await suspendWebhook(store.db, entityId, webhookId, 'gone', TEST_CHANGE);
     const resuming = await store.db.transaction(async (queries) => {
@@ -111,7 +111,7 @@ onEveryEngine('what waits', (store) => {
     expect(await statuses(store.db, entityId)).toEqual(['pending']);
   });
 
-  test('is released also when it is being settled in the very moment of the resume', async () => {
+  test('is released also when its attempt is recorded during the resume', async () => {
     const { entityId, webhookId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 1);
     const [claimed] = await claim(store.db, entityId);
@@ -129,7 +129,7 @@ onEveryEngine('what waits', (store) => {
     expect(await claim(store.db, entityId)).toHaveLength(1);
   });
 
-  /** Begins a resume while a transaction is open, and gives it the time to do all that does not wait for it. */
+  /** Starts a resume while a transaction is open, and lets it do everything that does not wait for the transaction. */
   async function resumeDuring(entityId: string, webhookId: string): Promise<{ done: Promise<unknown> }> {
     const done = resumeWebhook(store.db, entityId, webhookId, TEST_CHANGE);
     await Bun.sleep(60);
@@ -155,14 +155,14 @@ onEveryEngine('a claimed delivery', (store) => {
     },
   );
 
-  test('whose webhook has moved takes its turn at the new destination', async () => {
+  test('whose webhook has another URL is due at the new destination', async () => {
     const { entityId, claimed } = await claimedOne();
     const destination = destinationKey(entityId, NEW_HOME);
     await store.db.transaction((queries) => redirectClaimed(store.db, queries, claimed, destination));
     expect(await claim(store.db, entityId, 9, NEW_HOME)).toMatchObject([{ token: 2, attempts: 0 }]);
   });
 
-  test('that another has taken over is neither parked nor redirected', async () => {
+  test('that another process has claimed since is neither parked nor redirected', async () => {
     const { entityId, claimed } = await claimedOne();
     const stale = { ...claimed, token: claimed.token - 1 };
     const elsewhere = destinationKey(entityId, NEW_HOME);
@@ -174,8 +174,8 @@ onEveryEngine('a claimed delivery', (store) => {
   });
 });
 
-onEveryEngine('since when a webhook fails', (store) => {
-  test('is noted at the first failure, kept by the next, and forgotten after a success', async () => {
+onEveryEngine('the time since which a webhook fails', (store) => {
+  test('is set by the first failure, kept by the next, and cleared by a success', async () => {
     const { entityId, webhookId } = await newReceiver(store.db);
     const failingSince = async () => {
       await acceptMany(store.db, entityId, 1);

@@ -17,7 +17,7 @@ import { rejection } from '../../support/rejection.ts';
 import { onEveryEngine } from '../../support/stores.ts';
 import { newEntity, register } from '../../support/webhooks.ts';
 
-/** Bodies that any road over a parsed value would change. */
+/** Bodies that parsing and writing them again would change. */
 const DELICATE_BODIES = {
   'an amount of thirty digits': '{"event":"LatePayment","networkId":1,"amount":123456789012345678901234567890}',
   'a key that looks like a number': '{"b":1,"2":"two","1":"one","a":2}',
@@ -46,7 +46,7 @@ onEveryEngine('accepting events', (store) => {
     expect(await readDeliveries(store.db, stranger.entityId)).toEqual([]);
   });
 
-  test('takes an event that nobody asked for, with no delivery', async () => {
+  test('accepts an event without webhooks, with no delivery', async () => {
     const entityId = await newEntity(store.db);
     const event = newEvent(entityId);
     expect(await accept(store.db, event)).toEqual([{ eventId: event.eventId, deliveries: 0, repeated: false }]);
@@ -72,7 +72,7 @@ onEveryEngine('accepting events', (store) => {
     expect(await readDeliveries(store.db, entityId)).toEqual([]);
   });
 
-  test('answers the same bytes with the first answer, whatever was registered since', async () => {
+  test('returns the first acceptance for the same bytes, whatever was registered since', async () => {
     const { entityId } = await newReceiver(store.db);
     const event = newEvent(entityId);
     await accept(store.db, event);
@@ -83,13 +83,13 @@ onEveryEngine('accepting events', (store) => {
     expect(await readDeliveries(store.db, entityId)).toHaveLength(1);
   });
 
-  test('refuses other bytes under the same id and keeps the first', async () => {
+  test('rejects other bytes under the same id and keeps the first', async () => {
     const { entityId } = await newReceiver(store.db);
     const event = newEvent(entityId);
     await accept(store.db, event);
-    const [answer] = await accept(store.db, { ...event, body: `${event.body} ` });
-    expect(answer).toBeInstanceOf(DomainError);
-    expect(answer).toMatchObject({ kind: 'event_conflict' });
+    const [result] = await accept(store.db, { ...event, body: `${event.body} ` });
+    expect(result).toBeInstanceOf(DomainError);
+    expect(result).toMatchObject({ kind: 'event_conflict' });
     expect(await bodyOf(entityId, event.eventId)).toBe(event.body);
     expect(await readDeliveries(store.db, entityId)).toHaveLength(1);
   });
@@ -98,8 +98,8 @@ onEveryEngine('accepting events', (store) => {
     const { entityId } = await newReceiver(store.db);
     const event = newEvent(entityId);
     const other = newEvent(entityId);
-    const answers = await accept(store.db, event, event, { ...event, body: '{}' }, other);
-    expect(answers).toMatchObject([
+    const results = await accept(store.db, event, event, { ...event, body: '{}' }, other);
+    expect(results).toMatchObject([
       { repeated: false, deliveries: 1 },
       { repeated: true, deliveries: 1 },
       { kind: 'event_conflict' },
@@ -111,12 +111,12 @@ onEveryEngine('accepting events', (store) => {
   test('lets two entities use the same id', async () => {
     const [one, two] = [await newReceiver(store.db), await newReceiver(store.db)];
     const eventId = `shared-${one.entityId}`;
-    const answers = await accept(
+    const results = await accept(
       store.db,
       newEvent(one.entityId, { eventId, body: '1' }),
       newEvent(two.entityId, { eventId, body: '2' }),
     );
-    expect(answers).toMatchObject([{ repeated: false }, { repeated: false }]);
+    expect(results).toMatchObject([{ repeated: false }, { repeated: false }]);
     expect([await bodyOf(one.entityId, eventId), await bodyOf(two.entityId, eventId)]).toEqual(['1', '2']);
   });
 
@@ -128,7 +128,7 @@ onEveryEngine('accepting events', (store) => {
     expect(await accept(store.db, event)).toMatchObject([{ repeated: true }]);
   });
 
-  test('holds what is for a suspended webhook', async () => {
+  test('holds deliveries for a suspended webhook', async () => {
     const { entityId, webhookId } = await newReceiver(store.db);
     const active = await addReceiver(store.db, entityId, 'https://active.example.com/');
     await suspendWebhook(store.db, entityId, webhookId, 'gone', TEST_CHANGE);
@@ -151,12 +151,12 @@ onEveryEngine('accepting events', (store) => {
     expect(delivery?.nextAttemptMs).toBe(delivery?.dueMs ?? 0);
   });
 
-  test('takes a large group of several entities in one go', async () => {
+  test('accepts a large group of several entities at once', async () => {
     const [one, two] = [await newReceiver(store.db), await newReceiver(store.db)];
     await addReceiver(store.db, two.entityId, 'https://second.example.com/');
     const events = Array.from({ length: 250 }, (_, index) => newEvent((index % 2 ? two : one).entityId));
-    const answers = await accept(store.db, ...events);
-    expect(answers.map((answer) => (answer instanceof DomainError ? answer : answer.deliveries))).toEqual(
+    const results = await accept(store.db, ...events);
+    expect(results.map((result) => (result instanceof DomainError ? result : result.deliveries))).toEqual(
       events.map((_, index) => (index % 2 ? 2 : 1)),
     );
     expect(await readDeliveries(store.db, one.entityId)).toHaveLength(125);
@@ -168,7 +168,7 @@ onEveryEngine('accepting events', (store) => {
     for (let round = 0; round < 5; round++) {
       const events = Array.from({ length: 100 }, () => newEvent(entityId));
       const both = await Promise.all([accept(store.db, ...events), accept(store.db, ...events.toReversed())]);
-      const fresh = both.flat().filter((answer) => !(answer instanceof DomainError) && !answer.repeated);
+      const fresh = both.flat().filter((result) => !(result instanceof DomainError) && !result.repeated);
       expect(fresh).toHaveLength(100);
     }
     expect(await readDeliveries(store.db, entityId)).toHaveLength(500);
@@ -184,6 +184,6 @@ onEveryEngine('accepting events', (store) => {
   }
 });
 
-test('the events of these tests are of a cell that is registered for', () => {
+test('the events of these tests have registered webhooks', () => {
   expect(newEvent('ent_1')).toMatchObject(LATE_ON_1);
 });

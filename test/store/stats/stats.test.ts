@@ -35,7 +35,7 @@ onEveryEngine('statistics', (store) => {
   const read = (range = DAY, destination?: string) => readStats(store.db, entityId, range, destination);
   const counts = ({ events, accepted, delivered, failed }: Stats['total']) => [events, accepted, delivered, failed];
 
-  test('sum up what was accepted, delivered and failed, in all and by destination', async () => {
+  test('sum up accepted, delivered and failed, in total and by destination', async () => {
     recorder.accepted(entityId, [at(A), at(B)]);
     recorder.accepted(entityId, [at(A)]);
     recorder.accepted(entityId, []);
@@ -53,7 +53,7 @@ onEveryEngine('statistics', (store) => {
     ]);
   });
 
-  test('are of the minute in which it happened, and hours and days are sums of minutes', async () => {
+  test('belong to the minute in which it happened, and hours and days are sums of minutes', async () => {
     for (const second of [0, 59, 60, 3_600, 86_399]) {
       nowS = MIDNIGHT_S + second;
       recorder.accepted(entityId, [at(A)]);
@@ -77,7 +77,7 @@ onEveryEngine('statistics', (store) => {
     const days = await read({ intervalS: 86_400, startS: MIDNIGHT_S - 86_400, endS: MIDNIGHT_S + 86_400 });
     expect(days.intervals.map(({ accepted }) => accepted)).toEqual([0, 5]);
     expect(days.total.accepted).toBe(5);
-    // By destination they are read from the longest sums that fit, which must come to the same.
+    // By destination they are read from the longest intervals that fit, which must give the same sums.
     const odd = await read({ intervalS: 60, startS: MIDNIGHT_S - 60, endS: MIDNIGHT_S + 7_260 });
     for (const { total, destinations } of [minutes, hours, days, odd]) {
       expect(destinations.map(({ accepted }) => accepted)).toEqual([total.accepted]);
@@ -85,14 +85,14 @@ onEveryEngine('statistics', (store) => {
     expect(odd.total.accepted).toBe(4);
   });
 
-  test('show one destination alone when it is asked for, and nothing of one that is unknown', async () => {
+  test('show one destination alone on request, and nothing for an unknown one', async () => {
     recorder.accepted(entityId, [at(A), at(B), at(B)]);
     await recorder.flush();
     const stats = await read(DAY, B);
     expect(counts(stats.total)).toEqual([null, 2, 0, 0]);
     expect(stats.intervals.map(counts)).toEqual([[null, 2, 0, 0]]);
     expect(stats.destinations.map(({ destination }) => destination)).toEqual([B]);
-    expect(await read(DAY, 'https://nobody.example.com:443')).toMatchObject({
+    expect(await read(DAY, 'https://unknown.example.com:443')).toMatchObject({
       destinations: [],
       total: { accepted: 0 },
     });
@@ -132,8 +132,8 @@ onEveryEngine('statistics', (store) => {
     expect(destinations.every(({ accepted }) => accepted === 2)).toBe(true);
   });
 
-  describe('when the store does not take them', () => {
-    test('are kept for the next time, and nothing is counted twice', async () => {
+  describe('when the store is unavailable', () => {
+    test('are kept for the next flush, and nothing is counted twice', async () => {
       let down = true;
       const transaction: Database['transaction'] = (...call) => {
         if (down) throw new StoreUnavailableError('down');
@@ -153,7 +153,7 @@ onEveryEngine('statistics', (store) => {
       expect(dropped.value).toBe(0);
     });
 
-    test('are dropped and counted as such beyond a bound', async () => {
+    test('are dropped above a limit, and the drops are counted', async () => {
       const transaction: Database['transaction'] = () => Promise.reject(new StoreUnavailableError('down'));
       const failing = recorderOn(alteredStore(store.db, { transaction }));
       for (let index = 0; index < 50_010; index++) failing.failed(at(`https://h${index}.example.com:443`));
@@ -162,7 +162,7 @@ onEveryEngine('statistics', (store) => {
       expect(dropped.value).toBe(10);
     });
 
-    test('go without what the store will never take', async () => {
+    test('are written without the rows that the store rejects', async () => {
       let refusing = true;
       const transaction: Database['transaction'] = (...call) => {
         if (refusing) throw new Error('refused');
@@ -179,7 +179,7 @@ onEveryEngine('statistics', (store) => {
     });
   });
 
-  test('that are old go in parts, and those that reach into what is kept stay', async () => {
+  test('that are old are removed in parts, and intervals that overlap the retention stay', async () => {
     for (const second of [0, 60, 3_600, 7_200]) {
       nowS = MIDNIGHT_S + second;
       recorder.accepted(entityId, [at(A)]);
@@ -196,14 +196,14 @@ onEveryEngine('statistics', (store) => {
     const prune = (limit: number) => pruneStats(store.db, entityId, MIDNIGHT_S + 7_199, limit);
     expect(await prune(4)).toBe(4);
     expect(await prune(4)).toBe(4);
-    // All three minutes are over by then, but of the hours only the first.
+    // All three minutes have ended by then, but of the hours only the first.
     expect(await prune(100)).toBe(3 * 3 + 3 - 8);
     expect(await prune(100)).toBe(0);
     expect(await rows()).toBe(4 * 3);
     expect((await read({ ...DAY, intervalS: 3_600 })).total.accepted).toBe(2);
   });
 
-  test('go by RETENTION with the rest, once the day is over too', async () => {
+  test('are removed by RETENTION with the rest, once their day is over', async () => {
     const { entityId: owner } = await createTenant(store.db);
     recorder.accepted(owner, [destinationKey(owner, A)]);
     await recorder.flush();

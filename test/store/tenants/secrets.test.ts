@@ -15,7 +15,7 @@ onEveryEngine('signing secrets', (store) => {
   const idsAt = async (entityId: string, nowS: number) =>
     (await listSecrets(store.db, TEST_BOX, entityId, nowS)).secrets.map(({ secretId }) => secretId);
 
-  test('a rotation lists both secrets until the overlap ends, and then the new one alone', async () => {
+  test('a rotation lists both secrets until the overlap ends, and then only the new one', async () => {
     const entityId = await newEntity(store.db);
     const [first] = await idsAt(entityId, NOW_S);
     const { secrets } = await rotateSecret(store.db, TEST_BOX, entityId, 2, at(NOW_S));
@@ -32,14 +32,14 @@ onEveryEngine('signing secrets', (store) => {
     expect(await idsAt(entityId, NOW_S + 1)).toHaveLength(1);
   });
 
-  test('a rotation never lets an older secret live longer than it would have', async () => {
+  test('a rotation never extends the life of an older secret', async () => {
     const entityId = await newEntity(store.db);
     await rotateSecret(store.db, TEST_BOX, entityId, 1, at(NOW_S));
     const { secrets } = await rotateSecret(store.db, TEST_BOX, entityId, 100, at(NOW_S + 10));
     expect(secrets.map(({ dateExpires }) => dateExpires)).toEqual([null, NOW_S + 10 + 100 * HOUR_S, NOW_S + HOUR_S]);
   });
 
-  test('a sixth secret in force is refused and changes nothing', async () => {
+  test('a sixth secret in force is rejected and changes nothing', async () => {
     const entityId = await newEntity(store.db);
     for (let i = 1; i <= 4; i++) await rotateSecret(store.db, TEST_BOX, entityId, 24, at(NOW_S + i));
     const five = await listSecrets(store.db, TEST_BOX, entityId, NOW_S + 5);
@@ -60,11 +60,11 @@ onEveryEngine('signing secrets', (store) => {
     const creation = store.db.transaction((queries) => createEntity(queries, TEST_BOX, 'Late', TEST_CHANGE));
     expect(await rejection(creation)).toBeInstanceOf(SecretKeyError);
     expect(await listSecrets(store.db, NEW_BOX, entityId, NOW_S)).toEqual(before);
-    // Back again, so that the order of the tests does not matter.
+    // Restored, so that the order of the tests does not matter.
     await rekeySecrets(store.db, NEW_BOX, TEST_BOX, TEST_CHANGE);
   });
 
-  test('entities made while a rekey runs are never left under the old key', async () => {
+  test('entities created during a rekey are never sealed under the old key', async () => {
     const make = () => store.db.transaction((queries) => createEntity(queries, TEST_BOX, 'Racing', TEST_CHANGE));
     const attempts = Array.from({ length: 6 }, make);
     const rekeyed = rekeySecrets(store.db, TEST_BOX, NEW_BOX, TEST_CHANGE);

@@ -12,20 +12,20 @@ const LATE_ON_1 = { networkId: 1, event: 'LatePayment' } as const;
 /** Both ways of reading a page: walked along the sort index, and fetched by the filter and sorted. */
 const QUERIES = [listQuery({ limit: 100 }), listQuery({ limit: 100, networkId: 1 })];
 
-onEveryEngine('many at once on one entity', (store) => {
-  test('twenty writers and a reader end without a deadlock and without an answer of two moments', async () => {
+onEveryEngine('concurrent requests for one entity', (store) => {
+  test('twenty writers and a reader finish without a deadlock and without a list that mixes two states', async () => {
     const entityId = await newEntity(store.db);
     const { webhooks } = await register(store.db, entityId, 'https://example.com/first', [LATE_ON_1]);
-    const answers: WebhookList[] = [];
+    const lists: WebhookList[] = [];
     let writing = true;
     const read = async () => {
-      while (writing) for (const query of QUERIES) answers.push(await listWebhooks(store.db, entityId, query));
+      while (writing) for (const query of QUERIES) lists.push(await listWebhooks(store.db, entityId, query));
     };
     const reading = read();
     await Promise.all(Array.from({ length: WRITERS }, (_, writer) => writeInTurn(store.db, entityId, writer)));
     writing = false;
     await reading;
-    for (const answer of answers) expectOneMoment(answer, webhooks[0]);
+    for (const list of lists) expectOneState(list, webhooks[0]);
     expect((await listWebhooks(store.db, entityId, listQuery())).totalResults).toBe(WRITERS * WRITES_EACH);
     expect(await wrongCounters(store.db)).toEqual([]);
   });
@@ -36,9 +36,9 @@ onEveryEngine('many at once on one entity', (store) => {
     for (const [index, query] of QUERIES.entries()) {
       const before = await listWebhooks(store.db, entityId, query);
       const write = () => register(store.db, entityId, `https://example.com/between/${index}`, [LATE_ON_1]);
-      const answer = await listWebhooks(writingAfterFirstRead(store.db, write), entityId, query);
-      expect(answer).toEqual(before);
-      expectOneMoment(answer, webhooks[0]);
+      const list = await listWebhooks(writingAfterFirstRead(store.db, write), entityId, query);
+      expect(list).toEqual(before);
+      expectOneState(list, webhooks[0]);
       expect((await listWebhooks(store.db, entityId, query)).totalResults).toBe(before.totalResults + 1);
     }
   });
@@ -46,12 +46,12 @@ onEveryEngine('many at once on one entity', (store) => {
   test('the same registration sent twenty times at once makes one webhook', async () => {
     const entityId = await newEntity(store.db);
     const send = () => register(store.db, entityId, 'https://example.com/once', [LATE_ON_1]);
-    const answers = await Promise.all(Array.from({ length: WRITERS }, send));
-    expect(answers.filter(({ created }) => created === 1)).toHaveLength(1);
-    expect(new Set(answers.map(({ webhooks }) => webhooks[0]?.webhookId)).size).toBe(1);
+    const results = await Promise.all(Array.from({ length: WRITERS }, send));
+    expect(results.filter(({ created }) => created === 1)).toHaveLength(1);
+    expect(new Set(results.map(({ webhooks }) => webhooks[0]?.webhookId)).size).toBe(1);
   });
 
-  test('writers at the limit of an entity never pass it together', async () => {
+  test('concurrent writers never exceed the limit of an entity', async () => {
     const entityId = await newEntity(store.db);
     const limit = { entityWebhookLimit: 7 };
     const results = await Promise.allSettled(
@@ -65,20 +65,20 @@ onEveryEngine('many at once on one entity', (store) => {
 });
 
 async function writeInTurn(db: Database, entityId: string, writer: number): Promise<void> {
-  for (let turn = 0; turn < WRITES_EACH; turn++) {
-    // The first webhook is there before: the last writer makes one fewer, so that one page holds them all.
-    if (writer === WRITERS - 1 && turn === WRITES_EACH - 1) return;
-    await register(db, entityId, `https://example.com/${writer}/${turn}`, [LATE_ON_1]);
+  for (let write = 0; write < WRITES_EACH; write++) {
+    // The first webhook exists before: the last writer creates one fewer, so that one page holds them all.
+    if (writer === WRITERS - 1 && write === WRITES_EACH - 1) return;
+    await register(db, entityId, `https://example.com/${writer}/${write}`, [LATE_ON_1]);
   }
 }
 
-/** Newest first and all on one page: rows of a later moment than the total would push the oldest webhook off its end. */
-function expectOneMoment({ totalResults, webhooks }: WebhookList, oldest: Webhook | undefined): void {
+/** Newest first and all on one page: rows that are newer than the total would push the oldest webhook off its end. */
+function expectOneState({ totalResults, webhooks }: WebhookList, oldest: Webhook | undefined): void {
   expect(webhooks).toHaveLength(totalResults);
   expect(webhooks.at(-1)).toEqual(oldest as Webhook);
 }
 
-/** The same store, but a write is committed after the first statement of each snapshot has been answered. */
+/** The same store, but a write is committed after the first statement of each snapshot has returned. */
 function writingAfterFirstRead(db: Database, write: () => Promise<unknown>): Database {
   const interrupted = (queries: Queries): Queries => {
     let first = true;

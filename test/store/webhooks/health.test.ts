@@ -41,7 +41,7 @@ onEveryEngine('the health of a webhook', (store) => {
     return { entityId, webhookId, note, read: () => readHealth(store.db, entityId, webhookId) };
   }
 
-  test('is active and without dates as long as nothing was sent', async () => {
+  test('is active and without dates before the first attempt', async () => {
     const { webhookId, read } = await oneWebhook();
     expect(await read()).toEqual({
       webhookId,
@@ -53,7 +53,7 @@ onEveryEngine('the health of a webhook', (store) => {
     });
   });
 
-  test('adds failures up from report to report, and a success ends the row', async () => {
+  test('adds up failures from report to report, and a success resets them', async () => {
     const { note, read } = await oneWebhook();
     await note({ failures: 2, failure: 2 });
     await note({ failures: 3, failure: 5 });
@@ -68,7 +68,7 @@ onEveryEngine('the health of a webhook', (store) => {
     expect(await read()).toMatchObject({ failuresInARow: 1, dateLastSuccess: secondsAt(7) });
   });
 
-  test('merges the reports of two instances in whatever order they come', async () => {
+  test('merges the reports of two instances in any order', async () => {
     const { note, read } = await oneWebhook();
     await note({ success: 20 });
     // Another instance, later to write: its success and its failures are all from before.
@@ -87,7 +87,7 @@ onEveryEngine('the health of a webhook', (store) => {
     });
   });
 
-  test('says that it is suspended and why, and resuming it clears both and begins to count anew', async () => {
+  test('shows that it is suspended and why, and resuming it clears both and resets the count', async () => {
     const { entityId, webhookId, note, read } = await oneWebhook();
     await note({ failures: 9, success: 1, failure: 5 });
     await suspendWebhook(store.db, entityId, webhookId, 'failing', TEST_CHANGE);
@@ -102,7 +102,7 @@ onEveryEngine('the health of a webhook', (store) => {
     });
   });
 
-  test('is forgotten with the webhook, however it is deleted, and no late report brings it back', async () => {
+  test('is deleted with the webhook, and no late report brings it back', async () => {
     const deletions = [
       (entityId: string, webhookId: string) => deleteWebhook(store.db, entityId, webhookId, () => true, TEST_CHANGE),
       (entityId: string) => deleteMatching(store.db, entityId, { networkId: 1 }, TEST_CHANGE),
@@ -118,7 +118,7 @@ onEveryEngine('the health of a webhook', (store) => {
     }
   });
 
-  test('is nobody else’s to read', async () => {
+  test('cannot be read by another entity', async () => {
     const { webhookId } = await oneWebhook();
     const { entityId: other } = await oneWebhook();
     expect(await readHealth(store.db, other, webhookId)).toBeNull();
@@ -149,17 +149,17 @@ onEveryEngine('the alert about a suspension', (store) => {
 
   afterEach(() => forgetDeliveries(store.db));
 
-  test('is one delivery however often the webhook is found gone, and none where no URL is set', async () => {
-    const told = await newReceiver(store.db);
-    const untold = await newReceiver(store.db);
-    await setNoticeUrl(store.db, told.entityId, NOTICE_URL, TEST_CHANGE);
-    for (const { entityId, webhookId } of [told, untold]) {
+  test('is one delivery however often the webhook is found gone, and none without a notice URL', async () => {
+    const withUrl = await newReceiver(store.db);
+    const withoutUrl = await newReceiver(store.db);
+    await setNoticeUrl(store.db, withUrl.entityId, NOTICE_URL, TEST_CHANGE);
+    for (const { entityId, webhookId } of [withUrl, withoutUrl]) {
       const suspend = () => suspendWebhook(store.db, entityId, webhookId, 'gone', TEST_CHANGE);
       const done = await Promise.all(Array.from({ length: 5 }, suspend));
       expect(done.filter(Boolean)).toHaveLength(1);
     }
-    expect(await readDeliveries(store.db, told.entityId)).toHaveLength(1);
-    expect(await readDeliveries(store.db, untold.entityId)).toEqual([]);
+    expect(await readDeliveries(store.db, withUrl.entityId)).toHaveLength(1);
+    expect(await readDeliveries(store.db, withoutUrl.entityId)).toEqual([]);
   });
 
   test('is retried by the schedule, says what happened, and counts for no webhook’s health', async () => {
@@ -187,7 +187,7 @@ onEveryEngine('the alert about a suspension', (store) => {
     expect(await rowsOf(store.db, entityId)).toBe(0);
   });
 
-  test('has nothing to do with an imported webhook whose id is what lists show for an alert', async () => {
+  test('is independent of an imported webhook with the id that lists show for an alert', async () => {
     const { entityId, webhookId } = await newReceiver(store.db);
     const imported = {
       ...LATE_ON_1,
@@ -214,7 +214,7 @@ onEveryEngine('the alert about a suspension', (store) => {
     expect((await readDeliveries(store.db, entityId))[0]?.status).toBe('retrying');
   });
 
-  test('goes to the URL as it is when it is sent, and is cancelled once alerts are turned off', async () => {
+  test('goes to the current notice URL, and is cancelled once alerts are turned off', async () => {
     const moved = await newReceiver(store.db);
     const off = await newReceiver(store.db);
     for (const { entityId, webhookId } of [moved, off]) {

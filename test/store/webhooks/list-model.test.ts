@@ -61,7 +61,7 @@ const anyQuery = fc.record(
   { requiredKeys: [] },
 );
 
-/** `idOf` and `pick` choose whose webhook's id to filter by, which may be another entity's, or nobody's: no filter. */
+/** `idOf` and `pick` choose whose webhook's id to filter by, which may be another entity's, or none: no filter. */
 const questions: fc.Arbitrary<Asked[]> = fc.array(
   fc.record({ entity: entityIndex, idOf: fc.nat({ max: ENTITIES * 2 }), pick: fc.nat({ max: 20 }), query: anyQuery }),
   { minLength: 1, maxLength: 8 },
@@ -180,7 +180,7 @@ type World = {
   /** What each entity has, in order of creation. */
   readonly models: readonly Webhook[][];
   nowS: number;
-  /** The newest moment at which an entity was written to, also by a registration that found all of it there. */
+  /** The newest time at which an entity was written to, also by a registration that changed nothing. */
   readonly writtenAt: number[];
 };
 
@@ -189,7 +189,7 @@ async function newWorld(db: Database): Promise<World> {
   return { entities, models: entities.map(() => []), nowS: NOW_S, writtenAt: [] };
 }
 
-/** Registers for real and in the model, and holds each answer to the rules on the way. */
+/** Registers in the store and in the model, and checks each result against the rules. */
 async function registerAll(db: Database, world: World, made: readonly Registration[]) {
   const { entities, models, writtenAt } = world;
   for (const { entity, postUrl, pairs, clockStepS } of made) {

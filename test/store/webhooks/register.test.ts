@@ -19,7 +19,7 @@ onEveryEngine('a registration', (store) => {
     entityId = await newEntity(store.db);
   });
 
-  test('makes one webhook for each pair, in the order of the pairs', async () => {
+  test('creates one webhook for each pair, in the order of the pairs', async () => {
     const { created, webhooks } = await register(store.db, entityId, URL_A, [LATE_ON_10, LATE_ON_1]);
     expect(created).toBe(2);
     expect(webhooks).toEqual([
@@ -29,7 +29,7 @@ onEveryEngine('a registration', (store) => {
     expect((await list({ sortDir: 'asc' })).webhooks).toEqual(webhooks);
   });
 
-  test('of what is registered already returns it as it is and makes no second one', async () => {
+  test('of an existing webhook returns it as it is and creates no second one', async () => {
     const first = await register(store.db, entityId, URL_A, [LATE_ON_1]);
     const again = await register(store.db, entityId, URL_A, [LATE_ON_10, LATE_ON_1], { nowS: NOW_S + 60 });
     expect(again.created).toBe(1);
@@ -44,7 +44,7 @@ onEveryEngine('a registration', (store) => {
     expect((await list()).totalResults).toBe(2);
   });
 
-  test('of the most that one request may make keeps all of them', async () => {
+  test('of the most webhooks for one request keeps all of them', async () => {
     const pairs = Array.from({ length: MAX_WEBHOOKS_PER_REQUEST }, (_, networkId) => ({ ...LATE_ON_1, networkId }));
     const { created, webhooks } = await register(store.db, entityId, URL_A, pairs);
     expect(created).toBe(MAX_WEBHOOKS_PER_REQUEST);
@@ -67,7 +67,7 @@ onEveryEngine('a registration', (store) => {
     for (const event of EVENT_KINDS) expect((await list({ event })).totalResults).toBe(0);
   });
 
-  test('made after the clock stepped back is dated no earlier than the one before it', async () => {
+  test('after the clock was set back is dated no earlier than the one before it', async () => {
     await register(store.db, entityId, 'https://example.com/1', [LATE_ON_1], { nowS: NOW_S });
     await register(store.db, entityId, 'https://example.com/2', [LATE_ON_1], { nowS: NOW_S - 3600 });
     await register(store.db, entityId, 'https://example.com/3', [LATE_ON_1], { nowS: NOW_S + 1 });
@@ -95,7 +95,7 @@ onEveryEngine('a registration', (store) => {
     expect((await list({ networkId: 10 })).totalResults).toBe(0);
   });
 
-  test('at the limit of one network and event still returns what is there already', async () => {
+  test('at the limit of one network and event still returns existing webhooks', async () => {
     const seeds = Array.from({ length: MAX_WEBHOOKS_PER_CELL }, (_, index) => ({
       ...LATE_ON_1,
       postUrl: `https://example.com/${index}`,
@@ -129,14 +129,14 @@ onEveryEngine('a registration', (store) => {
     });
   });
 
-  test('for an entity that does not exist is refused and leaves nothing behind', async () => {
+  test('for an entity that does not exist is rejected and leaves nothing behind', async () => {
     expect(await rejection(register(store.db, 'ent_none', URL_A, [LATE_ON_1]))).toMatchObject({
       kind: 'entity_not_found',
     });
     expect((await listWebhooks(store.db, 'ent_none', listQuery())).totalResults).toBe(0);
   });
 
-  test('leaves every counter equal to its rows, whether it was taken or refused', async () => {
+  test('leaves every counter equal to its rows, whether it succeeded or was rejected', async () => {
     expect(await wrongCounters(store.db)).toEqual([]);
   });
 });

@@ -5,7 +5,7 @@ import { rejection } from '../../../support/rejection.ts';
 
 const DEADLINE_MS = 5_000;
 
-test('a commit whose rollback fails too is told to whoever waits for it, and the next write goes on', async () => {
+test('a commit whose rollback fails too rejects its callers, and the next write succeeds', async () => {
   const connection = new Connection(':memory:');
   const prepare = connection.prepare.bind(connection);
   const broken = new Set(['commit', 'rollback']);
@@ -14,7 +14,7 @@ test('a commit whose rollback fails too is told to whoever waits for it, and the
     const run = statement.run.bind(statement);
     statement.run = () => {
       if (!broken.delete(sql)) return run();
-      // As after a fault of the disk: the transaction is gone, and both statements say so.
+      // As after a disk failure: there is no transaction any more, and both statements fail.
       if (sql === 'rollback') run();
       throw new Error(`no ${sql}`);
     };

@@ -24,11 +24,11 @@ describe('a SQLite store', () => {
     rmSync(folder, { recursive: true });
   });
 
-  test('makes its folder for its owner alone', () => {
+  test('creates its folder for its owner only', () => {
     expect(statSync(dirname(file)).mode & 0o777).toBe(0o700);
   });
 
-  test('keeps what it acknowledged through a power cut: WAL with synchronous=FULL', async () => {
+  test('keeps what it acknowledged through a power failure: WAL with synchronous=FULL', async () => {
     const pragmas = await db.transaction(async (queries) => [
       await queries.get('pragma journal_mode'),
       await queries.get('pragma synchronous'),
@@ -37,7 +37,7 @@ describe('a SQLite store', () => {
     expect(pragmas).toEqual([{ journal_mode: 'wal' }, { synchronous: 2 }, { foreign_keys: 1 }]);
   });
 
-  test('can give space back: incremental auto-vacuum is chosen when the file is made', async () => {
+  test('can shrink: incremental auto-vacuum is on from the creation of the file', async () => {
     expect(await db.get('pragma auto_vacuum')).toEqual({ auto_vacuum: 2 });
   });
 
@@ -46,7 +46,7 @@ describe('a SQLite store', () => {
     expect(await db.all('select id from notes')).toEqual([]);
   });
 
-  test('waits for another process that holds the write lock, and goes on when it lets go', async () => {
+  test('waits while another process holds the write lock, and continues when it is released', async () => {
     const other = new Connection(file);
     other.exec('begin immediate');
     let done = false;
@@ -63,7 +63,7 @@ describe('a SQLite store', () => {
     expect(await db.all('select id from notes')).toEqual([{ id: 'waited' }]);
   });
 
-  test('gives up at the deadline when another process never lets go, and reads go on meanwhile', async () => {
+  test('fails at the deadline when another process never releases the lock, and reads continue meanwhile', async () => {
     const other = new Connection(file);
     other.exec('begin immediate');
     const writing = db.transaction((queries) => queries.run(`insert into notes (id) values ('late')`), {
