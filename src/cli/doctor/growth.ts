@@ -1,7 +1,8 @@
 import type { Config } from '../../config.ts';
 import type { Database, SqlInteger } from '../../store/database/database.ts';
 import { emptyPages } from '../../store/database/sqlite/vacuum.ts';
-import { databaseTimeMs, holdsOverdue } from '../../store/deliveries/retention.ts';
+import { countWaiting } from '../../store/deliveries/counts/queue-depth.ts';
+import { holdsOverdue } from '../../store/deliveries/retention.ts';
 import { showBytes, showDuration } from '../formats/amounts.ts';
 import { PAYBELL } from '../terminal/invocation.ts';
 import { type Finding, ok, warning } from './finding.ts';
@@ -15,13 +16,8 @@ const MANY_DEAD_ROWS = 100_000;
 
 /** Whether deliveries are sent as fast as events arrive. */
 export async function checkBacklog(db: Database): Promise<Finding> {
-  // Reads the partial index of waiting deliveries, which is as long as the backlog.
-  const row = await db.get<{ waiting: SqlInteger; oldest_ms: SqlInteger | null }>(
-    'select count(*) as waiting, min(due_ms) as oldest_ms from deliveries where due_ms is not null',
-  );
-  const waiting = Number(row?.waiting ?? 0);
+  const { waiting, oldestDueAgeMs: overdueMs } = await countWaiting(db);
   if (waiting === 0) return ok('backlog', 'no deliveries are waiting');
-  const overdueMs = (await databaseTimeMs(db)) - Number(row?.oldest_ms ?? 0);
   const found = `${waiting} waiting, ${overdueMs > 0 ? `the oldest ${showDuration(overdueMs)} overdue` : 'none overdue'}`;
   if (overdueMs < OVERDUE_MS) return ok('backlog', found);
   return warning(
