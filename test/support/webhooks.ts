@@ -6,6 +6,7 @@ import {
 } from '../../src/contract/webhooks.ts';
 import type { Database } from '../../src/store/database/database.ts';
 import { newId } from '../../src/store/new-id.ts';
+import { walkWebhooks } from '../../src/store/webhooks/export.ts';
 import { insertWebhooks, registerWebhooks } from '../../src/store/webhooks/register.ts';
 import { createTenant } from './api.ts';
 
@@ -54,7 +55,8 @@ export async function seedWebhooks(
       NOW_S,
     ]);
   });
-  return webhooks;
+  const stored = (await Array.fromAsync(walkWebhooks(db, entityId))).flat();
+  return stored.map((webhook, index) => ({ ...webhook, ...webhooks[index] }));
 }
 
 /** The result of a query over a plain array; `webhooks` are in the order of their creation. */

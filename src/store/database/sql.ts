@@ -195,11 +195,12 @@ export class Table<S extends Shape> extends Columns<S> {
   }
 
   /** `insert into webhooks (id, …) values …`, for rows that have these properties. */
-  insertion<Name extends StoredName<S>>(names: readonly Name[]): Insertion<Pick<Values<S>, Name>> {
+  insertion<Name extends StoredName<S>>(names: readonly Name[]): Insertion<NewRow<Pick<Values<S>, Name>>> {
     const columns = names.map((name) => this.columnOf(name)).join(', ');
     return {
       text: textByRows((rows) => `insert into ${this.name} (${columns}) values ${valuesList(rows, names.length)}`),
-      parameters: (rows) => rows.flatMap((row) => names.map((name) => encode(this.shape[name], row[name]))),
+      parameters: (rows) =>
+        rows.flatMap((row: Partial<Pick<Values<S>, Name>>) => names.map((name) => encode(this.shape[name], row[name]))),
     };
   }
 
@@ -208,14 +209,19 @@ export class Table<S extends Shape> extends Columns<S> {
   }
 }
 
+/** A row to be inserted: what may be null may be left out. */
+type NewRow<Row> = Partial<Row> & { [Name in keyof Row as null extends Row[Name] ? never : Name]: Row[Name] };
+
+export type RowToInsert<Of> = Of extends Insertion<infer Row> ? Row : never;
+
 export type Insertion<Row> = {
   readonly text: (rows: number) => string;
   readonly parameters: (rows: readonly Row[]) => SqlValue[];
 };
 
 function encode(column: Column<unknown> | undefined, value: unknown): SqlValue {
-  if (column?.encode === undefined || value === null || value === undefined) return value as SqlValue;
-  return column.encode(value);
+  if (value === null || value === undefined) return null;
+  return column?.encode === undefined ? (value as SqlValue) : column.encode(value);
 }
 
 function writeCondition(written: string[], column: string, parameters: Parameters, condition: unknown): void {

@@ -1,7 +1,7 @@
 import { type NetworkEvent, WEBHOOK_FIELDS, type Webhook } from '../../contract/webhooks.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { Database, Queries } from '../database/database.ts';
-import { chunks, valuesList } from '../database/sql.ts';
+import { chunks, type RowToInsert, valuesList } from '../database/sql.ts';
 import { newId } from '../new-id.ts';
 import { entityTable, webhookTable } from '../tables.ts';
 import { type Change, recordChange } from '../tenants/audit.ts';
@@ -75,10 +75,9 @@ function insertMissing(
 }
 
 const NEW_WEBHOOK = webhookTable.insertion(['entityId', 'createdSeq', ...WEBHOOK_FIELDS]);
+type NewWebhook = RowToInsert<typeof NEW_WEBHOOK>;
 
 const CELL = webhookTable.pick(['networkId', 'event']);
-
-export type NewWebhook = Webhook & { entityId: string; createdSeq: number };
 
 /** Under the entity lock. Returns what was not registered before. */
 export async function insertWebhooks(queries: Queries, webhooks: readonly NewWebhook[]): Promise<NetworkEvent[]> {
