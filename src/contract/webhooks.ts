@@ -123,7 +123,10 @@ export function webhookUpdateSchema(rules: Pick<RegistrationRules, 'allowInsecur
 }
 
 /** Not inferred, because its schema depends on the settings. */
-export type Registration = { postUrl: string; networkIds?: number[] | undefined; events?: string[] | undefined };
+export type Registration = WebhookSettings & { networkIds?: number[] | undefined; events?: string[] | undefined };
+
+/** What a registration gives to each of its webhooks. */
+export type WebhookSettings = { postUrl: string };
 
 export function registrationSchema(rules: RegistrationRules) {
   const networkRule = `must be a whole number from 0 to ${MAX_NETWORK_ID}`;

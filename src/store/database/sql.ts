@@ -200,7 +200,9 @@ export class Table<S extends Shape> extends Columns<S> {
     return {
       text: textByRows((rows) => `insert into ${this.name} (${columns}) values ${valuesList(rows, names.length)}`),
       parameters: (rows) =>
-        rows.flatMap((row: Partial<Pick<Values<S>, Name>>) => names.map((name) => encode(this.shape[name], row[name]))),
+        rows.flatMap((row: { [Given in Name]?: Values<S>[Given] | undefined }) =>
+          names.map((name) => encode(this.shape[name], row[name])),
+        ),
     };
   }
 
@@ -210,7 +212,9 @@ export class Table<S extends Shape> extends Columns<S> {
 }
 
 /** A row to be inserted: what may be null may be left out. */
-type NewRow<Row> = Partial<Row> & { [Name in keyof Row as null extends Row[Name] ? never : Name]: Row[Name] };
+type NewRow<Row> = { [Name in keyof Row]?: Row[Name] | undefined } & {
+  [Name in keyof Row as null extends Row[Name] ? never : Name]: Row[Name];
+};
 
 export type RowToInsert<Of> = Of extends Insertion<infer Row> ? Row : never;
 

@@ -1,4 +1,4 @@
-import { type NetworkEvent, WEBHOOK_FIELDS, type Webhook } from '../../contract/webhooks.ts';
+import { type NetworkEvent, WEBHOOK_FIELDS, type Webhook, type WebhookSettings } from '../../contract/webhooks.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { chunks, type RowToInsert, valuesList } from '../database/sql.ts';
@@ -8,7 +8,7 @@ import { type Change, recordChange } from '../tenants/audit.ts';
 import { checkEntityLimit, type Limits, once, raiseCounts } from './counts.ts';
 import { SHOWN_WEBHOOK } from './list.ts';
 
-export type RegisterOptions = { postUrl: string; pairs: readonly NetworkEvent[] } & Limits;
+export type RegisterOptions = WebhookSettings & Limits & { pairs: readonly NetworkEvent[] };
 
 /** One webhook for each pair, all or none; those that exist already are returned as they are. */
 export function registerWebhooks(
@@ -58,7 +58,7 @@ export async function lockEntity(queries: Queries, entityId: string, slots: numb
 function insertMissing(
   queries: Queries,
   entityId: string,
-  { postUrl, pairs }: RegisterOptions,
+  { pairs, entityWebhookLimit: _, ...settings }: RegisterOptions,
   { lastSeq, datedAt }: EntityLock,
 ): Promise<NetworkEvent[]> {
   const firstSeq = lastSeq - pairs.length + 1;
@@ -67,7 +67,7 @@ function insertMissing(
     webhookId: newId('wh'),
     networkId,
     event,
-    postUrl,
+    ...settings,
     createdSeq: firstSeq + index,
     dateCreated: datedAt,
   }));

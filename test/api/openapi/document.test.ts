@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { problemSchema } from '../../../src/api/http/problem-response.ts';
 import { PROBLEMS } from '../../../src/contract/problems.ts';
+import { WEBHOOK_FIELDS } from '../../../src/contract/webhooks.ts';
 import { EVENT_KINDS } from '../../../src/domain/event-kinds.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { version } from '../../../src/version.ts';
@@ -158,13 +159,13 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  test('says that the list has the five fields and no others', () => {
+  test('says that the list has the fields of a webhook and no others', () => {
     const list = operationAt(LIST, 'get').responses['200'];
     expect(list?.description).toBe('Ok');
     const schema = resolve(list?.content?.['application/json']?.schema ?? {});
     expect(schema.required).toEqual(['totalResults', 'webhooks']);
     const webhook = resolve(schema.properties?.webhooks?.items ?? {});
-    expect(webhook.required).toEqual(['webhookId', 'networkId', 'event', 'postUrl', 'dateCreated']);
+    expect(webhook.required).toEqual(WEBHOOK_FIELDS);
     expect(webhook.additionalProperties).toBe(false);
   });
 

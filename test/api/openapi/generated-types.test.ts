@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { webhookSchema } from '../../../src/contract/webhooks.ts';
 import { call, testApp } from '../../support/api.ts';
 import { run } from '../../support/programs.ts';
 import { tempBase } from '../../support/temp-base.ts';
@@ -15,7 +16,7 @@ const PROGRAM = `
 import type { components, operations, paths } from './paybell.ts';
 
 type Webhook = components['schemas']['Webhook'];
-const webhook: Webhook = { webhookId: 'wh_1', networkId: 1, event: 'Any', postUrl: 'https://example.com', dateCreated: 1 };
+const webhook: Webhook = ${JSON.stringify(webhookSchema.meta()?.example)};
 
 type ListQuery = NonNullable<operations['listWebhooks']['parameters']['query']>;
 const query: ListQuery = { event: 'LatePayment', sortBy: 'postUrl', sortDir: 'asc', limit: 100 };

@@ -53,7 +53,8 @@ function register(rules: RegistrationRules, entityWebhookLimit: number): Operati
     },
     problems: ['webhook_limit'],
     handle: async ({ context, caller, body }) => {
-      const options = { postUrl: body.postUrl, pairs: pairsOf(body, rules), entityWebhookLimit };
+      const { networkIds: _networks, events: _events, ...settings } = body;
+      const options = { ...settings, pairs: pairsOf(body, rules), entityWebhookLimit };
       const { created, webhooks } = await registerWebhooks(
         context.db,
         caller.entityId,
