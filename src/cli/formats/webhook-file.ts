@@ -14,9 +14,10 @@ export function headerOf(format: WebhookFormat): string {
   return format === 'csv' ? `${toCsvLine(WEBHOOK_FIELDS)}\n` : '';
 }
 
+/** In CSV, a field without a value is an empty cell, as the reader expects it. */
 export function writeWebhook(webhook: Webhook, format: WebhookFormat): string {
   if (format === 'jsonl') return `${JSON.stringify(webhook)}\n`;
-  return `${toCsvLine(WEBHOOK_FIELDS.map((field) => String(webhook[field])))}\n`;
+  return `${toCsvLine(WEBHOOK_FIELDS.map((field) => String(webhook[field] ?? '')))}\n`;
 }
 
 export type ReadWebhook = { ok: true; webhook: ImportedWebhook } | { ok: false; reason: string };
