@@ -1,5 +1,6 @@
 import type { Config } from '../../config.ts';
-import type { Database, SqlInteger } from '../../store/database/database.ts';
+import type { Database } from '../../store/database/database.ts';
+import { Columns, integer, nullable } from '../../store/database/sql.ts';
 import { emptyPages } from '../../store/database/sqlite/vacuum.ts';
 import { databaseTimeMs, holdsOverdue } from '../../store/deliveries/retention.ts';
 import { showBytes, showDuration } from '../formats/amounts.ts';
@@ -13,15 +14,15 @@ const RETENTION_SLACK_MS = 24 * 3_600_000;
 const MANY_EMPTY_BYTES = 64 * 1024 ** 2;
 const MANY_DEAD_ROWS = 100_000;
 
+const BACKLOG = new Columns({ waiting: integer('count(*)'), oldestMs: nullable(integer('min(due_ms)')) });
+
 /** Whether deliveries are sent as fast as events arrive. */
 export async function checkBacklog(db: Database): Promise<Finding> {
   // Reads the partial index of waiting deliveries, which is as long as the backlog.
-  const row = await db.get<{ waiting: SqlInteger; oldest_ms: SqlInteger | null }>(
-    'select count(*) as waiting, min(due_ms) as oldest_ms from deliveries where due_ms is not null',
-  );
-  const waiting = Number(row?.waiting ?? 0);
+  const backlog = await BACKLOG.get(db, `select ${BACKLOG.list} from deliveries where due_ms is not null`);
+  const waiting = backlog?.waiting ?? 0;
   if (waiting === 0) return ok('backlog', 'no deliveries are waiting');
-  const overdueMs = (await databaseTimeMs(db)) - Number(row?.oldest_ms ?? 0);
+  const overdueMs = (await databaseTimeMs(db)) - (backlog?.oldestMs ?? 0);
   const found = `${waiting} waiting, ${overdueMs > 0 ? `the oldest ${showDuration(overdueMs)} overdue` : 'none overdue'}`;
   if (overdueMs < OVERDUE_MS) return ok('backlog', found);
   return warning(
@@ -62,15 +63,20 @@ async function checkEmptyPages(db: Database): Promise<Finding> {
   );
 }
 
+const ROWS = new Columns({
+  dead: integer('coalesce(sum(n_dead_tup), 0)'),
+  live: integer('coalesce(sum(n_live_tup), 0)'),
+});
+
 async function checkDeadRows(db: Database): Promise<Finding> {
-  const row = await db.get<{ dead: SqlInteger; live: SqlInteger }>(
-    `select coalesce(sum(n_dead_tup), 0) as dead, coalesce(sum(n_live_tup), 0) as live
-     from pg_stat_user_tables where schemaname = current_schema
+  const rows = await ROWS.get(
+    db,
+    `select ${ROWS.list} from pg_stat_user_tables where schemaname = current_schema
      and relname in ('deliveries', 'attempts', 'events')`,
   );
-  const dead = Number(row?.dead ?? 0);
-  const found = `${dead} dead rows, ${Number(row?.live ?? 0)} live ones`;
-  if (dead < MANY_DEAD_ROWS || dead < Number(row?.live ?? 0)) return ok('space', found);
+  const { dead = 0, live = 0 } = rows ?? {};
+  const found = `${dead} dead rows, ${live} live ones`;
+  if (dead < MANY_DEAD_ROWS || dead < live) return ok('space', found);
   const fix = 'Autovacuum is behind: check that it is on, and lower autovacuum_vacuum_scale_factor for these tables.';
   return warning('space', found, fix);
 }

@@ -131,7 +131,7 @@ export class Columns<S extends Shape> {
     this.#decoded = Object.entries(shape).flatMap(([name, { decode }]) => (decode === null ? [] : { name, decode }));
   }
 
-  /** The list for a table with an alias: `of('w.')` is `w.id as "webhookId", …`. */
+  /** The list for a table with an alias: `of('w.')` is `w.id as "webhookId", …`. For plain columns only. */
   of(prefix: string): string {
     return Object.entries(this.shape)
       .flatMap(([name, { sql }]) => (sql === null ? [] : `${prefix}${sql} as "${name}"`))

@@ -359,6 +359,21 @@ onEveryEngine('a bulk redelivery', (store) => {
     }
   });
 
+  test.each([`{"status":"failed' or '1' = '1"}`, '{"webhookIds":["wh_1"]}'])(
+    'queues nothing when the stored filter is not one: %s',
+    async (filter) => {
+      const { entityId, webhookId } = await newReceiver(store.db);
+      await acceptMany(store.db, entityId, 3);
+      const redeliveryId = await start(entityId, { webhookId });
+      await store.db.transaction((queries) =>
+        queries.run('update redeliveries set filter = $2 where entity_id = $1', [entityId, filter]),
+      );
+      await rejection(continueRedelivery(store.db, entityId, redeliveryId));
+      expect(new Set(await owed(entityId))).toEqual(new Set([0]));
+      await store.db.transaction((queries) => queries.run('delete from redeliveries where entity_id = $1', [entityId]));
+    },
+  );
+
   test('skips the deliveries of deleted and suspended webhooks, and counts them', async () => {
     const { entityId } = await newReceiver(store.db);
     const deleted = await addReceiver(store.db, entityId, `${HOOK}/gone`);

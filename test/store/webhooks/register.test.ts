@@ -33,7 +33,7 @@ onEveryEngine('a registration', (store) => {
     const first = await register(store.db, entityId, URL_A, [LATE_ON_1]);
     const again = await register(store.db, entityId, URL_A, [LATE_ON_10, LATE_ON_1], { nowS: NOW_S + 60 });
     expect(again.created).toBe(1);
-    expect(again.webhooks[1]).toEqual(first.webhooks[0] as never);
+    expect(again.webhooks.slice(1)).toEqual(first.webhooks);
     expect((await list()).totalResults).toBe(2);
   });
 
