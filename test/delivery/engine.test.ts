@@ -18,6 +18,7 @@ import {
   letPass,
   newEvent,
   newReceiver,
+  openWindow,
   readAttempts,
   readDeliveries,
   respondedWith,
@@ -145,10 +146,12 @@ onEveryEngine('the engine', (store) => {
     expect(Math.max(...sender.mostPerUrl.values())).toBeGreaterThan(1);
   });
 
-  test('does not let a destination that never responds delay the others', async () => {
+  test.each([
+    ['has never responded', 1],
+    ['responded before', 16],
+  ])('does not let a destination that %s hang at the cost of others: %d in flight', async (_before, inFlight) => {
     const hanging = await newReceiver(store.db, 'https://hanging.example.com/');
-    await acceptMany(store.db, hanging.entityId, 200);
-    const well = await newReceiver(store.db);
+    const healthy = await newReceiver(store.db);
     const held = gate();
     const sender = new ScriptedSender(async ({ postUrl }) => {
       if (postUrl !== HOOK) await held.passed;
@@ -158,17 +161,52 @@ onEveryEngine('the engine', (store) => {
       store.db,
       sender,
       async (engine) => {
-        await until('it hangs', () => sender.inFlightAt('https://hanging.example.com/') === 16);
+        if (inFlight > 1) await openWindow(store.db, engine, sender, hanging.entityId);
+        await acceptMany(store.db, hanging.entityId, 200);
+        engine.wake();
+        await until('it hangs', () => sender.inFlightAt('https://hanging.example.com/') === inFlight);
         for (let round = 0; round < 3; round++) {
-          await acceptMany(store.db, well.entityId, 10);
+          await acceptMany(store.db, healthy.entityId, 10);
           engine.wake();
-          await until('the others are delivered', allAre(store, well.entityId, 'delivered'));
+          await until('the others are delivered', allAre(store, healthy.entityId, 'delivered'));
         }
-        expect(sender.mostPerUrl.get('https://hanging.example.com/')).toBe(16);
+        expect(sender.mostPerUrl.get('https://hanging.example.com/')).toBe(inFlight);
         held.open();
         await until('it is done too', allAre(store, hanging.entityId, 'delivered'));
       },
       { settings: { DELIVERY_CONCURRENCY: '20' } },
+    );
+  });
+
+  test('delivers to others at once while all destinations of an entity hang, also to a destination never seen', async () => {
+    const crowd = await newReceiver(store.db, 'https://0.hanging.example/');
+    for (let host = 1; host < 60; host++)
+      await addReceiver(store.db, crowd.entityId, `https://${host}.hanging.example/`);
+    const healthy = await newReceiver(store.db);
+    const newcomer = await newReceiver(store.db, 'https://newcomer.example/');
+    const held = gate();
+    const sender = new ScriptedSender(async ({ postUrl }) => {
+      if (postUrl.endsWith('.hanging.example/')) await held.passed;
+      return respondedWith(200);
+    });
+    await withEngine(
+      store.db,
+      sender,
+      async (engine) => {
+        await acceptMany(store.db, crowd.entityId, 5);
+        engine.wake();
+        // Of 64 slots an entity gets half of the 48 for destinations that have not responded yet.
+        await until('the crowd hangs', () => sender.requests.length === 24);
+        for (const { entityId } of [healthy, newcomer]) {
+          await acceptMany(store.db, entityId, 20);
+          engine.wake();
+          await until('the others are delivered', allAre(store, entityId, 'delivered'));
+        }
+        expect(sender.requests).toHaveLength(64);
+        held.open();
+        await until('the crowd is served too', allAre(store, crowd.entityId, 'delivered'));
+      },
+      { settings: { DELIVERY_CONCURRENCY: '64' } },
     );
   });
 
@@ -188,7 +226,7 @@ onEveryEngine('the engine', (store) => {
         await until('all forty are in flight though none has ended', () => sender.requests.length === 40);
         held.open();
       },
-      { settings: { DELIVERY_CONCURRENCY: '48', DESTINATION_CONCURRENCY: '16' } },
+      { settings: { DELIVERY_CONCURRENCY: '128', DESTINATION_CONCURRENCY: '16' } },
     );
   });
 
@@ -273,7 +311,6 @@ onEveryEngine('the engine', (store) => {
 
   test('sends nothing more for a webhook that is deleted while its deliveries are queued and in flight', async () => {
     const { entityId, webhookId } = await newReceiver(store.db);
-    await acceptMany(store.db, entityId, 10);
     const held = gate();
     const sender = new ScriptedSender(async () => {
       await held.passed;
@@ -282,7 +319,10 @@ onEveryEngine('the engine', (store) => {
     await withEngine(
       store.db,
       sender,
-      async () => {
+      async (engine) => {
+        await openWindow(store.db, engine, sender, entityId);
+        await acceptMany(store.db, entityId, 10);
+        engine.wake();
         await until('two are in flight', () => sender.requests.length === 2);
         await deleteWebhook(store.db, entityId, webhookId, () => true, TEST_CHANGE);
         held.open();
@@ -323,13 +363,16 @@ onEveryEngine('the engine', (store) => {
 
   test('does not resend what it holds when its lease has expired, and records it', async () => {
     const { entityId } = await newReceiver(store.db);
-    await acceptMany(store.db, entityId, 1);
     const held = gate();
     const sender = new ScriptedSender(async () => {
       await held.passed;
       return respondedWith(200);
     });
     await withEngine(store.db, sender, async (engine) => {
+      // With a window of one nothing would be claimed for the destination while its only attempt is in flight.
+      await openWindow(store.db, engine, sender, entityId);
+      await acceptMany(store.db, entityId, 1);
+      engine.wake();
       await until('it is in flight', () => sender.requests.length === 1);
       await letPass(store.db, entityId, LEASE_MS * 2);
       engine.wake();
@@ -343,7 +386,6 @@ onEveryEngine('the engine', (store) => {
 
   test('records what it holds even if the claim that renewed its lease was rolled back', async () => {
     const { entityId } = await newReceiver(store.db);
-    await acceptMany(store.db, entityId, 1);
     const held = gate();
     const sender = new ScriptedSender(async () => {
       await held.passed;
@@ -359,6 +401,10 @@ onEveryEngine('the engine', (store) => {
         }, options),
     });
     await withEngine(db, sender, async (engine) => {
+      // With a window of one nothing would be claimed for the destination while its only attempt is in flight.
+      await openWindow(store.db, engine, sender, entityId);
+      await acceptMany(store.db, entityId, 1);
+      engine.wake();
       await until('it is in flight', () => sender.requests.length === 1);
       await letPass(store.db, entityId, LEASE_MS * 2);
       rollBacks = 1;
@@ -503,12 +549,31 @@ function nulRefusing(store: TestStore) {
   });
 }
 
+/** A store that fails in every statement that claims, for as long as it is told to. */
+function failingClaims(store: TestStore, failing: { readonly claims: boolean }) {
+  return alteredStore(store.db, {
+    transaction: (work, options) =>
+      store.db.transaction(
+        (queries) =>
+          work({
+            all: (sql, params) => {
+              if (failing.claims && sql.includes('claim_token = claim_token + 1'))
+                throw new StoreUnavailableError('down');
+              return queries.all(sql, params);
+            },
+            get: (sql, params) => queries.get(sql, params),
+            run: (sql, params) => queries.run(sql, params),
+          }),
+        options,
+      ),
+  });
+}
+
 onEveryEngine('while the store is unavailable', (store) => {
   afterEach(() => forgetDeliveries(store.db));
 
   test('the engine pauses, loses no outcome, and resumes by itself', async () => {
     const { entityId } = await newReceiver(store.db);
-    await acceptMany(store.db, entityId, 5);
     let down = false;
     const flaky = alteredStore(store.db, {
       transaction: (work, options) =>
@@ -519,7 +584,10 @@ onEveryEngine('while the store is unavailable', (store) => {
       await held.passed;
       return respondedWith(200);
     });
-    await withEngine(flaky, sender, async () => {
+    await withEngine(flaky, sender, async (engine) => {
+      await openWindow(store.db, engine, sender, entityId);
+      await acceptMany(store.db, entityId, 5);
+      engine.wake();
       await until('all are in flight', () => sender.requests.length === 5);
       down = true;
       held.open();
@@ -529,6 +597,30 @@ onEveryEngine('while the store is unavailable', (store) => {
       await until('all are delivered', allAre(store, entityId, 'delivered'));
     });
     expect(sender.requests).toHaveLength(5);
+  });
+
+  test('outcomes are recorded although every claim fails', async () => {
+    const { entityId } = await newReceiver(store.db);
+    const other = await newReceiver(store.db, 'https://other.example.com/');
+    const failing = { claims: false };
+    const held = gate();
+    const sender = new ScriptedSender(async () => {
+      await held.passed;
+      return respondedWith(200);
+    });
+    await withEngine(failingClaims(store, failing), sender, async (engine) => {
+      await acceptMany(store.db, entityId, 1);
+      engine.wake();
+      await until('it is in flight', () => sender.requests.length === 1);
+      failing.claims = true;
+      await acceptMany(store.db, other.entityId, 1);
+      engine.wake();
+      held.open();
+      await until('it is recorded', allAre(store, entityId, 'delivered'));
+      expect(await statuses(store.db, other.entityId)).toEqual(['pending']);
+      failing.claims = false;
+      await until('the other is delivered', allAre(store, other.entityId, 'delivered'));
+    });
   });
 
   test('no delivery ends because its secrets could not be read', async () => {
@@ -561,7 +653,6 @@ onEveryEngine('a stop', (store) => {
 
   test('claims nothing more, and records what is in flight before it ends', async () => {
     const { entityId } = await newReceiver(store.db);
-    await acceptMany(store.db, entityId, 10);
     const held = gate();
     const sender = new ScriptedSender(async () => {
       await held.passed;
@@ -569,6 +660,9 @@ onEveryEngine('a stop', (store) => {
     });
     const engine = createEngine(store.db, sender, { settings: { DESTINATION_CONCURRENCY: '3' } });
     await engine.start();
+    await openWindow(store.db, engine, sender, entityId);
+    await acceptMany(store.db, entityId, 10);
+    engine.wake();
     await until('three are in flight', () => sender.requests.length === 3);
     const stopping = engine.stop();
     await Bun.sleep(30);

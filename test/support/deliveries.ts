@@ -15,6 +15,7 @@ import { type Acceptance, acceptEvents, type NewEvent } from '../../src/store/ev
 import { newId } from '../../src/store/new-id.ts';
 import { attemptTable, deliveryTable } from '../../src/store/tables.ts';
 import { TEST_BOX } from './api.ts';
+import { until } from './until.ts';
 import { newEntity, register } from './webhooks.ts';
 
 /** The network and event of tests for which it does not matter. */
@@ -154,6 +155,13 @@ export class ScriptedSender implements Sender {
     }
   }
 
+  /** Starts to count again. */
+  forget(): void {
+    this.requests.splice(0);
+    this.mostInFlight = 0;
+    this.mostPerUrl.clear();
+  }
+
   inFlightAt(postUrl: string): number {
     return this.#inFlight.get(postUrl) ?? 0;
   }
@@ -196,6 +204,25 @@ export function createEngine(db: Database, sender: Sender, { settings, tools, lo
       ...tools,
     },
   });
+}
+
+/** Delivers a few events, so that the destinations of the entity are proven and may have as many in flight as the cap. */
+export async function openWindow(
+  db: Database,
+  engine: Engine,
+  sender: ScriptedSender,
+  entityId: string,
+): Promise<void> {
+  const { respond } = sender;
+  sender.respond = () => respondedWith(200);
+  await acceptMany(db, entityId, 10);
+  engine.wake();
+  await until('the destinations are proven', async () =>
+    (await statuses(db, entityId)).every((status) => status === 'delivered'),
+  );
+  await forgetDeliveries(db);
+  sender.forget();
+  sender.respond = respond;
 }
 
 /** Runs an engine during the work, and stops it in any case. */

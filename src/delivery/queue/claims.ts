@@ -3,35 +3,49 @@ import type { Database, Queries } from '../../store/database/database.ts';
 import { claimDue } from '../../store/deliveries/claim.ts';
 import type { Claimed, Sendable } from '../../store/deliveries/claimed.ts';
 import { parkClaimed, redirectClaimed } from '../../store/deliveries/states.ts';
-import type { PlannedClaim } from './claim-planner.ts';
-import type { LocalQueue } from './local-queue.ts';
+import type { MadeClaim, PlannedClaim } from './claim-planner.ts';
+
+/**
+ * When it has taken this long a transaction makes no further claims. SQLite stops the event loop meanwhile; PostgreSQL far
+ * away would otherwise not get all of them done before the deadline of a transaction.
+ */
+const MAX_CLAIMS_MS = { sqlite: 8, postgres: 500 } as const;
 
 export type Claims = {
   readonly sendable: Sendable[];
   /** Claims of deliveries that this process holds already: its lease had expired while it was stalled. */
   readonly renewed: Claimed[];
-  /** Destinations that filled their claim or got redirected deliveries. */
-  readonly mayHaveMore: DestinationKey[];
+  /** Destinations that got redirected deliveries. */
+  readonly redirectedTo: DestinationKey[];
+  /** What came of each planned claim. */
+  readonly made: MadeClaim[];
 };
 
-/** Makes the planned claims in the engine's transaction. */
-export async function makeClaims(
+/** Makes the planned claims in one transaction. Those that it has no time for count as having found all they asked for. */
+export function makeClaims(
   db: Database,
-  queries: Queries,
-  queue: LocalQueue,
   planned: readonly PlannedClaim[],
   leaseMs: number,
+  isHeld: (claimed: Claimed) => boolean,
 ): Promise<Claims> {
-  const claims: Claims = { sendable: [], renewed: [], mayHaveMore: [] };
-  for (const { destination, limit } of planned) {
-    const claimed = await claimDue(db, queries, destination, limit, leaseMs);
-    if (claimed.length === limit) claims.mayHaveMore.push(destination);
-    for (const delivery of claimed) {
-      if (queue.find(delivery.deliveryId) !== undefined) claims.renewed.push(delivery);
-      else await sort(db, queries, delivery, claims);
+  return db.transaction(async (queries) => {
+    // A plan cached for an empty store would make each claim read the long backlog of another destination.
+    for (const sql of db.dialect.replan) await queries.run(sql);
+    const claims: Claims = { sendable: [], renewed: [], redirectedTo: [], made: [] };
+    const endsAtMs = performance.now() + MAX_CLAIMS_MS[db.engine];
+    for (const { destination, limit } of planned) {
+      const isInTime = claims.made.length === 0 || performance.now() < endsAtMs;
+      const claimed = isInTime ? await claimDue(db, queries, destination, limit, leaseMs) : [];
+      const before = claims.sendable.length;
+      for (const delivery of claimed) {
+        if (isHeld(delivery)) claims.renewed.push(delivery);
+        else await sort(db, queries, delivery, claims);
+      }
+      const found = isInTime ? claimed.length : limit;
+      claims.made.push({ destination, limit, found, enqueued: claims.sendable.length - before });
     }
-  }
-  return claims;
+    return claims;
+  });
 }
 
 /**
@@ -50,5 +64,5 @@ async function sort(db: Database, queries: Queries, delivery: Claimed, claims: C
     return;
   }
   await redirectClaimed(db, queries, delivery, current);
-  claims.mayHaveMore.push(current);
+  claims.redirectedTo.push(current);
 }

@@ -1,0 +1,120 @@
+import type { Logger } from '../log.ts';
+import { type Database, StoreUnavailableError } from '../store/database/database.ts';
+import type { Claimed } from '../store/deliveries/claimed.ts';
+import { type AttemptRecord, recordAttempts } from '../store/deliveries/record-attempts.ts';
+import { recordAlone } from './attempt.ts';
+
+const MAX_RECORDS_PER_TRANSACTION = 200;
+/** No delivery waits for an outcome to be recorded, so recording may wait this long to share another commit. */
+const MAX_COMMIT_DELAY_MS = 30;
+const OUTAGE_PAUSE_MS = 500;
+
+export type AttemptRecorderOptions = {
+  readonly db: Database;
+  readonly log: Logger;
+  /** These attempts are recorded. */
+  readonly onRecorded: (records: readonly AttemptRecord[]) => void;
+  /** Nothing more is done for the delivery: its attempt is recorded, or cannot be. */
+  readonly onDone: (delivery: Claimed) => void;
+};
+
+/**
+ * Records the outcomes of attempts in batches. These are transactions of their own, because a claim that fails or takes
+ * long must not keep a finished attempt from being recorded.
+ */
+export class AttemptRecorder {
+  #finished: AttemptRecord[] = [];
+  #recording: Promise<void> | null = null;
+  readonly #recordedAgain = new WeakSet<AttemptRecord>();
+  #isStopping = false;
+
+  constructor(private readonly options: AttemptRecorderOptions) {}
+
+  add(record: AttemptRecord): void {
+    this.#finished.push(record);
+    this.#recording ??= this.#recordAll();
+  }
+
+  /** Resolves when everything is recorded. An outage of the store ends it too: what is left is due after its lease. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    await this.#recording;
+  }
+
+  async #recordAll(): Promise<void> {
+    while (this.#finished.length > 0) {
+      // Everything else that is ready runs first, so that more attempts are in the same batch.
+      await new Promise((resolve) => setImmediate(resolve));
+      try {
+        await this.#recordBatch();
+      } catch (error) {
+        this.options.log.error({ err: error }, 'recording attempts is paused: the store is unavailable');
+        if (this.#isStopping) break;
+        await Bun.sleep(OUTAGE_PAUSE_MS);
+      }
+    }
+    this.#recording = null;
+  }
+
+  async #recordBatch(): Promise<void> {
+    const { db, log } = this.options;
+    const batch: AttemptRecord[] = [];
+    let isOver = false;
+    const write = db.transaction(
+      async (queries) => {
+        if (isOver) throw new StoreUnavailableError('the transaction began after its deadline');
+        // Taken only now, so that what has finished while the transaction waited is in the same commit.
+        batch.push(...this.#finished.splice(0, MAX_RECORDS_PER_TRANSACTION));
+        return recordAttempts(queries, db.dialect, batch);
+      },
+      { maxCommitDelayMs: MAX_COMMIT_DELAY_MS },
+    );
+    const recorded = await write.catch((error: unknown) => {
+      isOver = true;
+      if (!(error instanceof StoreUnavailableError)) return error;
+      this.#finished.unshift(...batch);
+      throw error;
+    });
+    if (recorded instanceof Set) this.#note(batch, recorded);
+    else {
+      log.error({ err: recorded }, 'a batch of attempts could not be recorded; each is recorded on its own');
+      for (const record of batch) await this.#recordAlone(record);
+    }
+  }
+
+  /** The store rejects something in one of a batch. That one fails with its reason, and the others are recorded as they are. */
+  async #recordAlone(record: AttemptRecord): Promise<void> {
+    try {
+      this.#note([record], await recordAlone(this.options.db, record));
+    } catch (error) {
+      if (error instanceof StoreUnavailableError) {
+        this.#finished.push(record);
+        return;
+      }
+      const { entityId, deliveryId } = record.delivery;
+      this.options.onDone(record.delivery);
+      const message = 'an attempt could not be recorded; the delivery is due again when its lease expires';
+      this.options.log.error({ err: error, entityId, deliveryId }, message);
+    }
+  }
+
+  #note(records: readonly AttemptRecord[], recorded: ReadonlySet<string>): void {
+    const done = records.filter((record) => recorded.has(record.delivery.deliveryId) || !this.#recordAgain(record));
+    for (const { delivery } of done) this.options.onDone(delivery);
+    this.options.onRecorded(done.filter(({ delivery }) => recorded.has(delivery.deliveryId)));
+  }
+
+  /** Once: if the lease had expired during a stall, a claim of this process may have renewed the token a moment ago. */
+  #recordAgain(record: AttemptRecord): boolean {
+    const isFirst = !this.#recordedAgain.has(record);
+    if (isFirst) {
+      this.#recordedAgain.add(record);
+      this.#finished.push(record);
+    } else {
+      const { entityId, deliveryId } = record.delivery;
+      const message = 'an attempt was not recorded: another instance has claimed the delivery';
+      this.options.log.warn({ entityId, deliveryId }, message);
+    }
+    return isFirst;
+  }
+}

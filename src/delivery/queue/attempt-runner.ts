@@ -1,0 +1,142 @@
+import { isSuccess, type Outcome, showsDestinationUnhealthy } from '../../domain/attempt.ts';
+import type { DestinationKey } from '../../domain/destination.ts';
+import type { Logger } from '../../log.ts';
+import type { Database } from '../../store/database/database.ts';
+import { returnClaims } from '../../store/deliveries/claim.ts';
+import type { Claimed, Sendable } from '../../store/deliveries/claimed.ts';
+import type { AttemptRecord } from '../../store/deliveries/record-attempts.ts';
+import { type AttemptTools, makeAttempt } from '../attempt.ts';
+import type { AttemptResult } from './destination-health.ts';
+import type { LocalQueue } from './local-queue.ts';
+
+export type AttemptRunnerOptions = {
+  readonly queue: LocalQueue<Sendable>;
+  readonly db: Database;
+  readonly log: Logger;
+  readonly tools: AttemptTools;
+  readonly onFinished: (record: AttemptRecord) => void;
+  /** A delivery to the destination has left the queue. */
+  readonly onReleased: (destination: DestinationKey) => void;
+  /** Claims were returned: deliveries to the destination are due in the store. */
+  readonly onReturned: (destination: DestinationKey) => void;
+};
+
+/** Makes the attempts of what is in the local queue, and returns the claims of what it cannot make soon. */
+export class AttemptRunner {
+  /** By delivery id, from `enqueue` to `forget`: also those whose outcome waits to be recorded. */
+  readonly #held = new Map<string, Sendable>();
+  readonly #returning = new Set<Promise<void>>();
+  #onIdle: () => void = () => undefined;
+
+  constructor(private readonly options: AttemptRunnerOptions) {}
+
+  /** The delivery if it is held for the same attempt: one whose attempt is recorded may be claimed for the next. */
+  find({ deliveryId, attempts }: Claimed): Sendable | undefined {
+    const held = this.#held.get(deliveryId);
+    return held?.attempts === attempts ? held : undefined;
+  }
+
+  /** Its outcome is recorded, or another instance holds it. */
+  forget(delivery: Claimed): void {
+    if (this.#held.get(delivery.deliveryId) === delivery) this.#held.delete(delivery.deliveryId);
+  }
+
+  /** For deliveries that are reserved: each starts as soon as its destination has a slot for it. */
+  enqueue(deliveries: readonly Sendable[]): void {
+    for (const delivery of deliveries) {
+      this.#held.set(delivery.deliveryId, delivery);
+      this.options.queue.enqueue(delivery);
+    }
+    for (const { destination } of deliveries) this.#startNext(destination);
+  }
+
+  /** For deliveries that are reserved and whose acceptance failed. */
+  cancel(deliveries: readonly Pick<Sendable, 'destination'>[]): void {
+    for (const { destination } of deliveries) {
+      this.options.queue.release(destination);
+      this.options.onReleased(destination);
+    }
+  }
+
+  /** For deliveries that are reserved, and committed while the process was already stopping. */
+  reject(deliveries: readonly Sendable[]): void {
+    this.cancel(deliveries);
+    void this.#returnClaims(deliveries);
+  }
+
+  /** Returns the claims of everything that is not in flight. */
+  drain(): void {
+    void this.#returnClaims(this.options.queue.drain());
+  }
+
+  /** Resolves when no attempt is in flight. */
+  async idle(): Promise<void> {
+    const idle = Promise.withResolvers<void>();
+    this.#onIdle = idle.resolve;
+    if (this.options.queue.inFlight > 0) await idle.promise;
+  }
+
+  /** Resolves when the store has all claims that were returned so far. */
+  async claimsReturned(): Promise<void> {
+    while (this.#returning.size > 0) await Promise.all(this.#returning);
+  }
+
+  #startNext(destination: DestinationKey): void {
+    const { queue } = this.options;
+    for (let next = queue.start(destination); next !== null; next = queue.start(destination)) void this.#attempt(next);
+  }
+
+  async #attempt(delivery: Sendable): Promise<void> {
+    let record: AttemptRecord;
+    try {
+      record = await makeAttempt(this.options.tools, delivery);
+    } catch (error) {
+      this.#abandon(delivery, error);
+      return;
+    }
+    this.options.onFinished(record);
+    this.#finish(delivery, resultOf(record.outcome), record.outcome.durationMs);
+  }
+
+  /** Nothing was sent, so this is no attempt. The end of its lease makes the delivery due again. */
+  #abandon(delivery: Sendable, error: unknown): void {
+    const { entityId, deliveryId } = delivery;
+    this.forget(delivery);
+    const message = 'a delivery could not be prepared; it is retried when its lease expires';
+    this.options.log.warn({ err: error, entityId, deliveryId }, message);
+    this.#finish(delivery, 'other', 0);
+  }
+
+  #finish(delivery: Sendable, result: AttemptResult, durationMs: number): void {
+    const { queue, onReleased, onReturned } = this.options;
+    const { destination } = delivery;
+    queue.finish(delivery, result, durationMs);
+    const overdue = queue.takeOverdue(destination);
+    if (overdue.length > 0) void this.#returnClaims(overdue).then(() => onReturned(destination));
+    else this.#startNext(destination);
+    onReleased(destination);
+    if (queue.inFlight === 0) this.#onIdle();
+  }
+
+  async #returnClaims(deliveries: readonly Sendable[]): Promise<void> {
+    if (deliveries.length === 0) return;
+    for (const delivery of deliveries) this.forget(delivery);
+    const returning = this.#writeReturned(deliveries).finally(() => this.#returning.delete(returning));
+    this.#returning.add(returning);
+    await returning;
+  }
+
+  async #writeReturned(deliveries: readonly Sendable[]): Promise<void> {
+    const { db, log } = this.options;
+    try {
+      await db.transaction((queries) => returnClaims(db, queries, deliveries));
+    } catch (error) {
+      log.warn({ err: error }, 'claims could not be returned; the deliveries are due again when their leases expire');
+    }
+  }
+}
+
+function resultOf(outcome: Outcome): AttemptResult {
+  if (isSuccess(outcome)) return 'success';
+  return showsDestinationUnhealthy(outcome) ? 'unhealthy' : 'other';
+}

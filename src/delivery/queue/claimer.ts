@@ -1,0 +1,98 @@
+import type { Logger } from '../../log.ts';
+import type { Database } from '../../store/database/database.ts';
+import type { Claimed, Sendable } from '../../store/deliveries/claimed.ts';
+import type { AttemptRunner } from './attempt-runner.ts';
+import type { ClaimPlanner, PlannedClaim } from './claim-planner.ts';
+import { makeClaims } from './claims.ts';
+import { DestinationScan } from './destination-scan.ts';
+import { WakeSignal } from './wake-signal.ts';
+
+/** Finds work whose wake-up was lost, and bounds how late a retry can be because of that. */
+const POLL_MS = 1_000;
+const OUTAGE_PAUSE_MS = 500;
+
+/** With more destinations waiting than this the scan pauses. */
+const MAX_WAITING = 100_000;
+
+export type ClaimerOptions = {
+  readonly db: Database;
+  readonly log: Logger;
+  readonly planner: ClaimPlanner;
+  readonly runner: AttemptRunner;
+  readonly leaseMs: number;
+  /** Deliveries are claimed for which places are reserved. */
+  readonly onClaimed: (deliveries: readonly Sendable[]) => void;
+};
+
+/** Claims due deliveries from the store, as the planner decides. One loop, in which each step is one transaction at most. */
+export class Claimer {
+  readonly #scan: DestinationScan;
+  readonly #wakeSignal = new WakeSignal();
+  #isStopping = false;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(private readonly options: ClaimerOptions) {
+    this.#scan = new DestinationScan(options.db);
+  }
+
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  /** Resolves after the last claim. */
+  stop(): Promise<void> {
+    this.#isStopping = true;
+    this.wake();
+    return this.#running;
+  }
+
+  /** Another plan may find something. */
+  wake(): void {
+    this.#wakeSignal.wake();
+  }
+
+  /** Deliveries will be due by then, at destinations that are not known. */
+  scheduleScan(inMs: number): void {
+    this.#scan.schedule(inMs);
+    if (inMs < POLL_MS) this.wake();
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isStopping) {
+      try {
+        const waitMs = await this.#step();
+        await this.#wakeSignal.wait(waitMs);
+      } catch (error) {
+        this.options.log.error({ err: error }, 'claiming is paused: the store is unavailable');
+        if (!this.#isStopping) await Bun.sleep(OUTAGE_PAUSE_MS);
+      }
+    }
+  }
+
+  /** Returns how long to wait for the next step, unless something wakes the claimer before. */
+  async #step(): Promise<number> {
+    const { planner } = this.options;
+    if (planner.waiting < MAX_WAITING) planner.wake(await this.#scan.next());
+    if (this.#scan.isComplete) planner.noteScanned();
+    const { claims, isCut } = planner.plan();
+    if (claims.length > 0) await this.#claim(claims);
+    const mayFindMore = isCut || (claims.length > 0 && planner.waiting > 0);
+    return mayFindMore ? 0 : Math.min(POLL_MS, this.#scan.nextInMs);
+  }
+
+  async #claim(planned: readonly PlannedClaim[]): Promise<void> {
+    const { db, planner, runner, leaseMs, onClaimed } = this.options;
+    const isHeld = (claimed: Claimed) => runner.find(claimed) !== undefined;
+    const claims = await makeClaims(db, planned, leaseMs, isHeld).catch((error: unknown) => {
+      planner.noteFailed(planned);
+      throw error;
+    });
+    for (const claimed of claims.renewed) {
+      const held = runner.find(claimed);
+      if (held !== undefined) held.token = claimed.token;
+    }
+    onClaimed(claims.sendable);
+    planner.noteClaimed(claims.made);
+    planner.wake(claims.redirectedTo);
+  }
+}

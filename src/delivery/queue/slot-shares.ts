@@ -1,0 +1,103 @@
+import type { HealthClass } from './destination-health.ts';
+
+/** Destinations that have not succeeded yet, and those whose last attempt failed, use no more than this of all slots. */
+const UNPROVEN_SHARE = 3 / 4;
+/** Of these, the destinations whose last attempt failed. */
+const FAILING_SHARE = 1 / 4;
+/** The last slots are for the first attempt of a destination, and in a class for the entities with the fewest. */
+const LAST_SHARE = 1 / 16;
+/** An entity uses at most this many times as many slots as are free: eight ninths of all when it is alone. */
+const ENTITY_FACTOR = 8;
+
+export type Capacity = {
+  /** How many attempts may be in flight. */
+  readonly slots: number;
+  /** How many deliveries may be held beyond these. */
+  readonly queuePlaces: number;
+  /** The size of all deliveries that are queued or in flight; exceeded by no more than what is reserved at a time. */
+  readonly bytes: number;
+};
+
+/** What the destinations of one entity use together. */
+export type EntityUse = {
+  slots: number;
+  /** Those of `slots` that belong to destinations of these classes. */
+  untried: number;
+  failing: number;
+  /** Deliveries held beyond the slots. */
+  queued: number;
+  bytes: number;
+};
+
+export function noUse(): EntityUse {
+  return { slots: 0, untried: 0, failing: 0, queued: 0, bytes: 0 };
+}
+
+/**
+ * Divides the capacity of this process between entities and health classes.
+ *
+ * Every limit is relative to what is free at the moment (a dynamic threshold): one busy entity may use most of it, a
+ * crowd leaves less to each of its members, and something remains for an entity that uses nothing yet. No limit is below
+ * one slot, so that every destination makes progress with any capacity.
+ */
+export class SlotShares {
+  readonly #unprovenMax: number;
+  readonly #failingMax: number;
+  readonly #lastSlots: number;
+  readonly #used = noUse();
+
+  constructor(private readonly capacity: Capacity) {
+    this.#unprovenMax = Math.max(1, Math.floor(capacity.slots * UNPROVEN_SHARE));
+    this.#failingMax = Math.max(1, Math.floor(capacity.slots * FAILING_SHARE));
+    this.#lastSlots = Math.floor(capacity.slots * LAST_SHARE);
+  }
+
+  /** By all entities together. */
+  get used(): Readonly<EntityUse> {
+    return this.#used;
+  }
+
+  /** Whether the entity may use one more slot, which is the first of its destination or not. */
+  allowSlot(entity: EntityUse, healthClass: HealthClass, isFirst: boolean): boolean {
+    const { slots, untried, failing } = this.#used;
+    const free = this.capacity.slots - slots;
+    if (free <= (isFirst ? 0 : this.#lastSlots)) return false;
+    if (entity.slots >= free * ENTITY_FACTOR || !this.#allowBytes(entity)) return false;
+    if (healthClass === 'proven') return true;
+    // Proven destinations that begin to fail may exceed the share of the failing, but not at the cost of the untried.
+    const unprovenFree = this.#unprovenMax - untried - Math.min(failing, this.#failingMax);
+    if (healthClass === 'untried') return isWithinShare(entity.untried, unprovenFree, this.#unprovenMax);
+    return isWithinShare(entity.failing, Math.min(this.#failingMax - failing, unprovenFree), this.#failingMax);
+  }
+
+  /** Whether the entity may hold one more delivery that waits for a slot. */
+  allowQueued(entity: EntityUse): boolean {
+    return entity.queued < this.capacity.queuePlaces - this.#used.queued && this.#allowBytes(entity);
+  }
+
+  /** Counts slots and queued deliveries of a destination; negative numbers when it no longer has them. */
+  count(entity: EntityUse, healthClass: HealthClass, slots: number, queued: number): void {
+    add(entity, healthClass, slots, queued);
+    add(this.#used, healthClass, slots, queued);
+  }
+
+  countBytes(entity: EntityUse, bytes: number): void {
+    entity.bytes += bytes;
+    this.#used.bytes += bytes;
+  }
+
+  #allowBytes(entity: EntityUse): boolean {
+    return entity.bytes <= this.capacity.bytes - this.#used.bytes;
+  }
+}
+
+function add(use: EntityUse, healthClass: HealthClass, slots: number, queued: number): void {
+  use.slots += slots;
+  use.queued += queued;
+  if (healthClass !== 'proven') use[healthClass] += slots;
+}
+
+/** An entity has no more slots of a class than are free in it, and of the last ones much less. */
+function isWithinShare(used: number, free: number, max: number): boolean {
+  return used < (free > max * LAST_SHARE ? free : free * LAST_SHARE);
+}
