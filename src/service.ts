@@ -19,7 +19,7 @@ import { WorkNotifier } from './store/database/postgres/notify.ts';
 import { Backlog } from './store/deliveries/backlog.ts';
 import { observeQueue, QueueDepth } from './store/deliveries/queue-depth.ts';
 import { AcceptQueue } from './store/events/accept-queue.ts';
-import { openStore, type Store } from './store/open-store.ts';
+import { openStoreForServer, type Store } from './store/open-store.ts';
 import { StatsRecorder } from './store/stats/recorder.ts';
 import { KeyLookup } from './store/tenants/key-lookup.ts';
 import { type Provisioned, provisionFirstEntity } from './store/tenants/provision.ts';
@@ -42,7 +42,8 @@ type Background = Pick<Job, 'start'> & { readonly stop: () => Promise<void> | vo
 
 /** Composition root: settings in, a running service out. */
 export async function startService(config: Config, log: Logger): Promise<Service> {
-  const core = createCore(config, log, await openStore(config));
+  const { lock, ...store } = await openStoreForServer(config);
+  const core = createCore(config, log, store);
   const delivery = config.ROLE === 'api' ? null : createDelivery(core);
   const api = createApi(core, delivery);
   const background: readonly Background[] = [...(delivery?.jobs ?? []), ...api.jobs, ...observe(core)];
@@ -53,6 +54,7 @@ export async function startService(config: Config, log: Logger): Promise<Service
     // Afterwards, because the last run of a job writes what the last requests and attempts left behind.
     await Promise.all(background.map((job) => job.stop()));
     await core.db.close();
+    lock.release();
   };
   try {
     await delivery?.engine.start();

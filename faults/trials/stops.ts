@@ -44,7 +44,7 @@ export const stoppedBySigterm: Fault = {
 export const migratedByTwo: Fault = {
   name: 'two-migrating',
   what: 'two instances start at the same moment on an empty database: one creates the schema, and both serve',
-  engines: ENGINES,
+  engines: ['postgres'],
   trials: { long: 20, short: 1 },
   run: async (options) => {
     const findings: Finding[] = [];

@@ -4,6 +4,7 @@ import { ConfigError } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
 import { StoreUnavailableError } from '../store/database/database.ts';
 import { SchemaTooNewError } from '../store/database/migrate.ts';
+import { StoreInUseError } from '../store/database/sqlite/server-lock.ts';
 import { PendingMigrationsError } from '../store/open-store.ts';
 import { SecretKeyError } from '../store/tenants/secret-box.ts';
 import { explainClientError } from './server/explain-error.ts';
@@ -35,6 +36,9 @@ function explain(error: unknown): string {
   if (error instanceof PaybellError) return explainClientError(error);
   if (error instanceof StoreUnavailableError) {
     return `the store is unavailable: ${error.message}. Check DATABASE_URL, and that the database is running.`;
+  }
+  if (error instanceof StoreInUseError) {
+    return `${error.message}.\n      Stop it first, or set DATABASE_URL to another file. Several servers can share a store on PostgreSQL.`;
   }
   if (error instanceof PendingMigrationsError) return `${error.message}. Apply them with: ${PAYBELL} migrate`;
   if (error instanceof DomainError || error instanceof SchemaTooNewError || error instanceof SecretKeyError) {

@@ -2,7 +2,8 @@ import type { Config } from '../config.ts';
 import type { Database } from './database/database.ts';
 import { migrate, pendingMigrations } from './database/migrate.ts';
 import type { Migration } from './database/migrations/migration.ts';
-import { openDatabase } from './database/open.ts';
+import { lockDatabase, openDatabase } from './database/open.ts';
+import type { ServerLock } from './database/sqlite/server-lock.ts';
 import type { SecretBox } from './tenants/secret-box.ts';
 import { openSecretBox } from './tenants/secret-key.ts';
 
@@ -29,6 +30,17 @@ export async function openStore(config: Config): Promise<Store> {
     return { db, box: await openSecretBox(db, config) };
   } catch (error) {
     await db.close();
+    throw error;
+  }
+}
+
+/** For `serve`. The lock comes first, because opening a store may migrate it. */
+export async function openStoreForServer(config: Config): Promise<Store & { readonly lock: ServerLock }> {
+  const lock = lockDatabase(config.DATABASE_URL);
+  try {
+    return { ...(await openStore(config)), lock };
+  } catch (error) {
+    lock.release();
     throw error;
   }
 }

@@ -77,16 +77,25 @@ for (const engine of ENGINES) {
         webhooks: [{ postUrl: 'https://example.com/kept' }],
       });
     });
-
-    test('twice at once on an empty store makes one first entity', async () => {
-      const folder = newFolder();
-      const settings = await settingsFor(engine);
-      const both = await Promise.all([serve(folder, settings), serve(folder, settings)]);
-      const keys = both.flatMap((served) => printed(served.stdout()).apiKey || []);
-      expect(keys).toHaveLength(1);
-    });
   });
 }
+
+describe('two at once on an empty store', () => {
+  test('both serve on PostgreSQL, and one makes the first entity', async () => {
+    const folder = newFolder();
+    const settings = await settingsFor('postgres');
+    const both = await Promise.all([serve(folder, settings), serve(folder, settings)]);
+    const keys = both.flatMap((served) => printed(served.stdout()).apiKey || []);
+    expect(keys).toHaveLength(1);
+  });
+
+  test('one serves on SQLite, and the other refuses', async () => {
+    const folder = newFolder();
+    const both = await Promise.allSettled([serve(folder), serve(folder)]);
+    const refusals = both.flatMap((start) => (start.status === 'rejected' ? [String(start.reason)] : []));
+    expect(refusals).toEqual([expect.stringContaining('another server uses the store')]);
+  });
+});
 
 describe('serve', () => {
   test.each(['SIGTERM', 'SIGINT'] as const)(

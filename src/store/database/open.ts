@@ -2,12 +2,23 @@ import type { DatabaseTarget } from '../../config.ts';
 import { type Database, StoreUnavailableError } from './database.ts';
 import { openPostgres } from './postgres/postgres.ts';
 import { openSqlite } from './sqlite/open.ts';
+import { lockForServer, type ServerLock } from './sqlite/server-lock.ts';
 
 export async function openDatabase(target: DatabaseTarget): Promise<Database> {
   if (target.engine === 'postgres') return openPostgres(target.url);
   return openSqlite(target.file).catch((error) => {
     throw explainFileError(error, target.file);
   });
+}
+
+/** PostgreSQL serves any number of servers. */
+export function lockDatabase(target: DatabaseTarget): ServerLock {
+  if (target.engine === 'postgres') return { release: () => undefined };
+  try {
+    return lockForServer(target.file);
+  } catch (error) {
+    throw explainFileError(error, target.file);
+  }
 }
 
 /** The operator has to fix a folder that is missing or not writable: the error names the file and has no stack. */

@@ -1,0 +1,75 @@
+import { afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { readdirSync, symlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { runPaybell, type Served, servePaybell, tempFolder } from '../support/paybell.ts';
+
+/** At its start, a server on SQLite takes over what is in flight: a second one would send it twice. */
+
+setDefaultTimeout(120_000);
+
+const cleanUp: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const undo of cleanUp.splice(0).reverse()) await undo();
+});
+
+function newFolder(): string {
+  const { path, remove } = tempFolder();
+  cleanUp.push(remove);
+  return path;
+}
+
+async function serve(folder: string): Promise<Served> {
+  const served = await servePaybell(folder);
+  cleanUp.push(() => served.child.kill('SIGKILL'));
+  return served;
+}
+
+const second = (folder: string, settings: Record<string, string> = {}) =>
+  runPaybell(['serve'], folder, { PORT: '0', LOG_LEVEL: 'silent', ...settings });
+
+describe('two servers on one SQLite file', () => {
+  test('the second refuses and names the process that holds it; the first serves on', async () => {
+    const folder = newFolder();
+    const first = await serve(folder);
+    const { exitCode, stdout, stderr } = await second(folder);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+    expect(stderr).toContain(
+      `error: another server uses the store ./data/paybell.db: process ${first.child.pid} on ${hostname()}, since 20`,
+    );
+    expect(stderr).toContain('set DATABASE_URL to another file');
+    expect((await fetch(`${first.url}/readyz`)).status).toBe(200);
+  });
+
+  test('the second refuses over a symbolic link too', async () => {
+    const folder = newFolder();
+    await serve(folder);
+    symlinkSync(join(folder, 'data/paybell.db'), join(folder, 'link.db'));
+    const { exitCode, stderr } = await second(folder, { DATABASE_URL: 'sqlite:./link.db' });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringContaining('another server uses') });
+  });
+
+  test('commands work beside a running server', async () => {
+    const folder = newFolder();
+    const first = await serve(folder);
+    const [, entityId = ''] = /entity-id {2}(\S+)/.exec(first.stdout()) ?? [];
+    for (const args of [['keys', 'create', '--entity', entityId], ['migrate'], ['backup', 'copy.db'], ['doctor']]) {
+      expect({ args, ...(await runPaybell(args, folder)) }).toMatchObject({ args, exitCode: 0, stderr: '' });
+    }
+  });
+
+  test('a server that was killed holds nothing', async () => {
+    const folder = newFolder();
+    for (let round = 0; round < 3; round++) await (await serve(folder)).stop('SIGKILL');
+    const last = await serve(folder);
+    expect((await second(folder)).stderr).toContain(`process ${last.child.pid} `);
+  });
+
+  test('a server that stopped leaves an empty lock file and no name', async () => {
+    const folder = newFolder();
+    expect((await (await serve(folder)).stop()).exitCode).toBe(0);
+    expect(readdirSync(join(folder, 'data')).sort()).toEqual(['paybell.db', 'paybell.db.key', 'paybell.db.lock']);
+    expect(Bun.file(join(folder, 'data/paybell.db.lock')).size).toBe(0);
+  });
+});
