@@ -3,7 +3,7 @@ FROM node:24-bookworm-slim AS build
 WORKDIR /paybell
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev
-COPY tsconfig.json ./
+COPY tsconfig.json .env.example ./
 COPY src src
 COPY build build
 RUN npm run build

@@ -4,6 +4,12 @@ declare module '*.css' {
   export default path;
 }
 
+/** Imported as text. */
+declare module '*.env.example' {
+  const text: string;
+  export default text;
+}
+
 declare module 'swagger-ui-dist/swagger-ui-bundle.js' {
   const path: string;
   export default path;

@@ -89,26 +89,30 @@ function unknownName(kind: 'parameter' | 'field', name: string, known: readonly 
 }
 
 /** The closest known name within two edits, ignoring case. Long names are not compared. */
-export function nearest(name: string, known: readonly string[]): string | null {
+export function nearest(name: string, known: readonly string[], maxEdits = 2): string | null {
   if (name.length > MAX_ECHO) return null;
   let best: { candidate: string; distance: number } | null = null;
   for (const candidate of known) {
-    if (Math.abs(candidate.length - name.length) > 2) continue;
+    if (Math.abs(candidate.length - name.length) > maxEdits) continue;
     const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
-    if (distance <= 2 && (best === null || distance < best.distance)) best = { candidate, distance };
+    if (distance <= maxEdits && (best === null || distance < best.distance)) best = { candidate, distance };
   }
   return best?.candidate ?? null;
 }
 
+/** Insertions, deletions, substitutions, and neighbours that changed places, each at a cost of one. */
 function editDistance(a: string, b: string): number {
+  let beforePrevious: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {
     const current = [i];
     for (let j = 1; j <= b.length; j++) {
       const substitution = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      current[j] = Math.min((previous[j] ?? 0) + 1, (current[j - 1] ?? 0) + 1, substitution);
+      const isSwapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      const swap = isSwapped ? (beforePrevious[j - 2] ?? 0) + 1 : Number.POSITIVE_INFINITY;
+      current[j] = Math.min((previous[j] ?? 0) + 1, (current[j - 1] ?? 0) + 1, substitution, swap);
     }
-    previous = current;
+    [beforePrevious, previous] = [previous, current];
   }
   return previous[b.length] ?? 0;
 }

@@ -2,9 +2,10 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { misspeltSettings } from '../../src/cli/operator/misspelt-settings.ts';
+import { misspeltSettings } from '../../src/cli/operator/settings.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { invocation } from '../../src/cli/terminal/invocation.ts';
+import { SETTING_NAMES } from '../../src/config.ts';
 import { runPaybell, servePaybell, tempFolder } from '../support/paybell.ts';
 
 const folder = tempFolder();
@@ -73,6 +74,13 @@ describe('help', () => {
     }
   });
 
+  test('of serve lists every setting with its default and what it does, within 80 columns', async () => {
+    const { stdout } = await paybell(['serve', '--help']);
+    for (const name of SETTING_NAMES) expect(stdout).toMatch(new RegExp(`^  ${name}(=.*)?\\n {6}[A-Z]`, 'm'));
+    expect(stdout).toContain('\n  PORT=8080\n      Port to listen on');
+    for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+  });
+
   test('says first what commands work on: a server, or the store itself', async () => {
     const { stdout } = await paybell(['--help']);
     const group = (heading: string) =>
@@ -121,25 +129,55 @@ describe('what the first start prints', () => {
 });
 
 describe('a misspelt setting', () => {
-  test('is found, unless the one that is meant is set too or its name is too short to tell', () => {
-    expect(misspeltSettings({ DATBASE_URL: 'x', PRT: '1', HOME: '/', PAYBELL_URL: 'x' })).toEqual([
-      { name: 'DATBASE_URL', meant: 'DATABASE_URL' },
-    ]);
-    expect(misspeltSettings({ DATBASE_URL: 'x', DATABASE_URL: 'y' })).toEqual([]);
+  test.each([
+    ['DATBASE_URL', 'DATABASE_URL'],
+    ['Retention', 'RETENTION'],
+    ['PRT', 'PORT'],
+    ['PROT', 'PORT'],
+    ['HOSTT', 'HOST'],
+    ['PAYBELL_RETENTION', 'RETENTION'],
+  ])('%s is taken for %s', (name, meant) => {
+    expect(misspeltSettings({ [name]: 'x' })).toEqual([{ name, meant }]);
+    expect(misspeltSettings({ [name]: 'x', [meant]: 'y' })).toEqual([]);
   });
 
-  test('is named on standard error by every command that goes by the settings', async () => {
-    const { exitCode, stdout, stderr } = await paybell(['entities', 'create', '--name', 'A', '--json'], {
-      DATBASE_URL: 'sqlite:./elsewhere.db',
+  test.each(['HOME', 'PATH', 'PWD', 'SORT', 'COST', 'TERM', 'PAYBELL_URL', 'PAYBELL_PROCESSOR', 'NODE_ENV', 'LOGNAME'])(
+    '%s is left alone',
+    (name) => {
+      expect(misspeltSettings({ [name]: 'x' })).toEqual([]);
+    },
+  );
+
+  test.each([
+    [['entities', 'create', '--name', 'A'], 0],
+    [['migrate'], 0],
+    [['backup', 'copy.db'], 0],
+    [['ready'], 1],
+  ])('is named on standard error by %j', async (args, exitCode) => {
+    const settings = { PORT: '1', DATBASE_URL: 'sqlite:./elsewhere.db' };
+    const outcome = await paybell(args, settings);
+    expect({ exitCode: outcome.exitCode, stderr: outcome.stderr }).toEqual({
+      exitCode,
+      stderr: expect.stringMatching(
+        /^warning: DATBASE_URL is not a setting and is ignored; did you mean DATABASE_URL\?\n/,
+      ),
     });
-    expect(exitCode).toBe(0);
-    expect(stderr).toBe('warning: DATBASE_URL is not a setting and is ignored; did you mean DATABASE_URL?\n');
-    expect(JSON.parse(stdout)).toHaveProperty('entityId');
   });
 
-  test('is named by serve in its log', async () => {
-    const served = await servePaybell(folder.path, { RETENTIN: '90d' });
-    const { stdout } = await served.stop();
-    expect(stdout).toContain('"RETENTIN is not a setting and is ignored; did you mean RETENTION?"');
+  test('is named by serve at every log level', async () => {
+    const served = await servePaybell(folder.path, { RETENTIN: '90d', LOG_LEVEL: 'silent' });
+    expect((await served.stop()).stderr).toBe(
+      'warning: RETENTIN is not a setting and is ignored; did you mean RETENTION?\n',
+    );
+  });
+
+  test('is named beside the setting that is missing because of it', async () => {
+    const settings = { DATABASE_URL: 'postgres://a:b@127.0.0.1:1/c', SECRT_KEY: 'x' };
+    const { exitCode, stderr } = await paybell(['serve'], settings);
+    expect(exitCode).toBe(2);
+    expect(stderr).toMatch(/did you mean SECRET_KEY\?[\s\S]*SECRET_KEY must be set/);
+    expect((await paybell(['doctor'], settings)).stdout).toMatch(
+      /SECRET_KEY must be set[\s\S]*Did you mean SECRET_KEY\?/,
+    );
   });
 });

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import { loadConfig } from '../../config.ts';
 import { BackupError, backUpSqlite } from '../../store/database/sqlite/backup.ts';
 import { showBytes } from '../formats/amounts.ts';
 import { CommandError } from '../terminal/command-error.ts';
 import { printJson, printLine } from '../terminal/output.ts';
 import { Progress } from '../terminal/progress.ts';
+import { readSettings } from './settings.ts';
 
 export function addBackup(program: Command): void {
   program
@@ -20,7 +20,7 @@ type BackupOptions = { withoutKey?: boolean; json?: boolean };
 
 /** Does not open the store as the service does, because that would migrate an older schema first. */
 async function backUp(file: string, { withoutKey, json }: BackupOptions): Promise<void> {
-  const { DATABASE_URL, SECRET_KEY } = loadConfig(process.env);
+  const { DATABASE_URL, SECRET_KEY } = readSettings();
   // A failure, so that a scheduled job does not report a backup that was not made.
   if (DATABASE_URL.engine === 'postgres') throw new CommandError(postgresAdvice(file));
   const progress = new Progress();

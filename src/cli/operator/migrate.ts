@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { loadConfig } from '../../config.ts';
 import { migrate } from '../../store/database/migrate.ts';
 import { openDatabase } from '../../store/database/open.ts';
 import { printJson, printLine } from '../terminal/output.ts';
+import { readSettings } from './settings.ts';
 
 export function addMigrate(program: Command): void {
   program
@@ -10,7 +10,7 @@ export function addMigrate(program: Command): void {
     .description('apply pending schema migrations')
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: boolean }) => {
-      const db = await openDatabase(loadConfig(process.env).DATABASE_URL);
+      const db = await openDatabase(readSettings().DATABASE_URL);
       try {
         const applied = (await migrate(db)).map(({ version, name }) => ({ version, name }));
         if (json) return printJson({ applied });

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { loadConfig } from '../../config.ts';
 import { CommandError } from '../terminal/command-error.ts';
 import { printLine } from '../terminal/output.ts';
+import { readSettings } from './settings.ts';
 
 const DEADLINE_MS = 5_000;
 const ALL_INTERFACES = ['0.0.0.0', '::'];
@@ -14,7 +14,7 @@ export function addReady(program: Command): void {
 }
 
 async function checkReady(): Promise<void> {
-  const { HOST, PORT } = loadConfig(process.env);
+  const { HOST, PORT } = readSettings();
   const host = ALL_INTERFACES.includes(HOST) ? '127.0.0.1' : HOST;
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${PORT}/readyz`;
   const response = await fetch(url, { signal: AbortSignal.timeout(DEADLINE_MS), redirect: 'manual' }).catch(() => {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type Config, loadConfig, summarize, summarizeChanges } from '../../config.ts';
+import { type Config, summarize, summarizeChanges } from '../../config.ts';
 import { createLogger } from '../../log.ts';
 import { startService } from '../../service.ts';
 import type { Provisioned } from '../../store/tenants/provision.ts';
@@ -9,18 +9,20 @@ import { PAYBELL } from '../terminal/invocation.ts';
 import { listenOn } from '../terminal/listen-on.ts';
 import { paint, printLine } from '../terminal/output.ts';
 import { nextStopSignal } from '../terminal/stop-signal.ts';
-import { misspeltSettings } from './misspelt-settings.ts';
+import { readSettings } from './settings.ts';
+import { settingsHelp } from './settings-help.ts';
 
 export function addServe(program: Command): void {
-  program.command('serve').description('run the service').action(serve);
+  program
+    .command('serve')
+    .description('run the service')
+    .addHelpText('after', () => `\n${settingsHelp()}`)
+    .action(serve);
 }
 
 async function serve(): Promise<void> {
-  const config = loadConfig(process.env);
+  const config = readSettings();
   const log = createLogger(config.LOG_LEVEL);
-  for (const { name, meant } of misspeltSettings(process.env)) {
-    log.warn(`${name} is not a setting and is ignored; did you mean ${meant}?`);
-  }
   const stopSignal = nextStopSignal();
   const target = { host: config.HOST, port: config.PORT, hostSetting: 'HOST', portSetting: 'PORT' };
   const service = await listenOn(target, (address) => startService({ ...config, HOST: address }, log));

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { type Config, type DatabaseTarget, loadConfig } from '../../config.ts';
+import type { Config, DatabaseTarget } from '../../config.ts';
 import { ACTORS } from '../../contract/audit.ts';
 import type { Database } from '../../store/database/database.ts';
 import { openStore } from '../../store/open-store.ts';
@@ -8,7 +8,7 @@ import { entityExists } from '../../store/tenants/entities.ts';
 import type { SecretBox } from '../../store/tenants/secret-box.ts';
 import { CommandError } from '../terminal/command-error.ts';
 import { PAYBELL } from '../terminal/invocation.ts';
-import { warnOfMisspeltSettings } from './misspelt-settings.ts';
+import { readSettings } from './settings.ts';
 
 export type Session = { db: Database; box: SecretBox; config: Config };
 
@@ -20,8 +20,7 @@ export async function withStore<Value>(
   work: (store: Session) => Promise<Value>,
   { create = false }: { create?: boolean } = {},
 ): Promise<Value> {
-  warnOfMisspeltSettings(process.env);
-  const config = loadConfig(process.env);
+  const config = readSettings();
   if (!create) requireStore(config.DATABASE_URL);
   const { db, box } = await openStore(config);
   try {

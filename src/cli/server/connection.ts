@@ -8,7 +8,8 @@ import { DEFAULT_PROFILE, type Profile, profileFile, readProfiles } from './prof
 
 export const DEFAULT_URL = 'http://127.0.0.1:8080';
 export const DEFAULT_PROCESSOR = 'crypto';
-const VARIABLES: readonly string[] = [
+/** What the commands that call a server read from the environment. */
+export const CONNECTION_VARIABLES: readonly string[] = [
   'PAYBELL_URL',
   'PAYBELL_API_KEY',
   'PAYBELL_ENTITY_ID',
@@ -108,8 +109,8 @@ function explainMissing(name: string, options: ConnectionOptions, environment: E
 
 function misspeltVariables(environment: Environment): { variable: string; meant: string }[] {
   return Object.keys(environment).flatMap((variable) => {
-    if (!variable.startsWith('PAYBELL_') || VARIABLES.includes(variable)) return [];
-    const meant = nearest(variable, VARIABLES);
+    if (!variable.startsWith('PAYBELL_') || CONNECTION_VARIABLES.includes(variable)) return [];
+    const meant = nearest(variable, CONNECTION_VARIABLES);
     return meant === null ? [] : [{ variable, meant }];
   });
 }

@@ -9,6 +9,7 @@ import { CommandError, EXIT } from '../terminal/command-error.ts';
 import { PAYBELL } from '../terminal/invocation.ts';
 import { printJson, printLine, printTable, printTotal, showDate } from '../terminal/output.ts';
 import { addServerOptions, openSession, type ServerOptions } from './session.ts';
+import { warnOfUnknownNetworks } from './unknown-networks.ts';
 import { addWebhookHealth } from './webhook-health.ts';
 
 export function addWebhooks(program: Command): void {
@@ -76,6 +77,7 @@ type CreateOptions = ServerOptions & { networks?: number[]; events?: string[] };
 
 async function register(postUrl: string, { networks, events, ...options }: CreateOptions): Promise<void> {
   const { client, json } = openSession(options);
+  await warnOfUnknownNetworks(client, networks ?? []);
   const registered = await client.webhooks.register({
     postUrl,
     ...(networks !== undefined && { networkIds: networks }),

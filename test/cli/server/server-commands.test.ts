@@ -82,6 +82,20 @@ describe('paybell webhooks', () => {
     expect((await paybell(['webhooks', 'list'])).stdout).toContain('paybell webhooks create <postUrl>');
   });
 
+  test('create warns of a network that the server does not know, and registers it nevertheless', async () => {
+    const create = ['webhooks', 'create', receiver.url('/far'), '--events', 'LatePayment', '--json', '--networks'];
+    expect((await paybell([...create, '1,8453'])).stderr).toBe('');
+    const { exitCode, stdout, stderr } = await paybell([...create, '1,99999']);
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 0,
+      stderr:
+        'warning: network 99999 is not among the networks that the server knows (1, 10, 56, 137, 900, 8453, 42161, ' +
+        '42220); the webhook receives only events that name the same number\n',
+    });
+    expect(webhookListSchema.parse(JSON.parse(stdout)).webhooks.map(({ networkId }) => networkId)).toEqual([1, 99999]);
+    await paybell(['webhooks', 'delete', '--post-url', receiver.url('/far')]);
+  });
+
   test('test sends a sample and fails unless it is accepted; health, resume and coverage show the state', async () => {
     await paybell(['webhooks', 'delete', '--network-id', '1']);
     await using broken = new Ledger(() => new Response('no\x1b[2J', { status: 500 }));
