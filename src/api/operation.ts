@@ -6,7 +6,7 @@ import type { Permission } from '../domain/api-keys.ts';
 import { authenticate, authenticateOperator, requirePermission } from './auth/authenticate.ts';
 import type { Limited } from './auth/rate-limits.ts';
 import type { ApiContext, Caller, Operator, RequestState } from './context.ts';
-import { readJson } from './http/request-body.ts';
+import { readJson, readRaw } from './http/request-body.ts';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
@@ -40,10 +40,12 @@ type Input<Client, Query, Body> = {
   /** The query string as it was sent. */
   readonly search: string;
   readonly body: Body;
+  /** The body as it was sent; empty unless the operation declares a `rawBody`. */
+  readonly bytes: Uint8Array;
 };
 
-/** A body that the handler reads itself, because it needs the exact bytes. */
-type RawBody = { readonly contentType: string; readonly schema: z.ZodType };
+/** A body that the handler parses itself, because it needs the exact bytes. */
+type RawBody = { readonly contentType: string; readonly maxBytes: number; readonly schema: z.ZodType };
 
 export type Handler = (
   context: ApiContext,
@@ -115,13 +117,14 @@ function declare<Client, Query extends z.ZodObject, Body extends z.ZodType>(
       const caller = await admit(context, state, request.headers);
       // The type and size of the body are checked before the values of any input.
       const json = body === undefined ? undefined : await readJson(request, emptyBody);
+      const bytes = rawBody === undefined ? NO_BYTES : await readRaw(request, rawBody);
       const { search } = state;
       const parsedQuery = queries.parse(search);
       if (body === undefined && rawBody === undefined && hasBody(request)) throw invalidRequest([UNEXPECTED_BODY]);
       const parsedBody = body === undefined ? NO_BODY : parseBody(body, json);
       if (!parsedQuery.ok || !parsedBody.ok) throw invalidRequest([...errorsIn(parsedQuery), ...errorsIn(parsedBody)]);
       const values = { query: parsedQuery.value, body: parsedBody.value as z.output<Body> };
-      return handle({ context, caller, request, id, search, ...values });
+      return handle({ context, caller, request, id, search, bytes, ...values });
     },
   };
 }
@@ -133,6 +136,7 @@ function hasBody(request: Request): boolean {
   return request.body !== null && request.headers.get('content-length') !== '0';
 }
 
+const NO_BYTES = new Uint8Array();
 const NO_BODY: Parsed<undefined> = { ok: true, value: undefined };
 
 function errorsIn(parsed: Parsed<unknown>): readonly InputError[] {

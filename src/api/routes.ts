@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts';
 import { dashboardFiles } from './dashboard/route.ts';
+import { NO_SNIFF } from './http/responses.ts';
 import { openApiDocument } from './openapi/document.ts';
 import type { Handler, Operation } from './operation.ts';
 import { adminOperations } from './routes/admin.ts';
@@ -76,7 +77,8 @@ function openPaths(config: Config, describe: () => object): Record<string, Handl
   let document: string | null = null;
   const openapi = () => {
     document ??= JSON.stringify(describe());
-    return new Response(document, { headers: { 'content-type': 'application/json', 'cache-control': 'no-cache' } });
+    const headers = { 'content-type': 'application/json', 'cache-control': 'no-cache', ...NO_SNIFF };
+    return new Response(document, { headers });
   };
   return {
     '/healthz': healthz,

@@ -56,7 +56,14 @@ export const noticeUrlSchema = z
 
 export function noticeUrlUpdateSchema(rules: Pick<RegistrationRules, 'allowInsecureTargets'>) {
   return z
-    .strictObject({ noticeUrl: postUrlSchema(rules).nullable() }, { error: 'the body must be a JSON object' })
+    .strictObject(
+      {
+        noticeUrl: postUrlSchema(rules)
+          .nullable()
+          .meta({ type: ['string', 'null'] }),
+      },
+      { error: 'the body must be a JSON object' },
+    )
     .meta({ id: 'NoticeUrlUpdate' });
 }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { PROBLEMS, Problem, type ProblemCode } from '../../contract/problems.ts';
 import { PERMISSIONS } from '../../domain/api-keys.ts';
+import { NO_SNIFF } from './responses.ts';
 import { storeProblem } from './store-errors.ts';
 
 export const PROBLEM_TYPE = 'application/problem+json';
@@ -51,7 +52,7 @@ export function problemBody(problem: Problem, requestId: string): z.output<typeo
 export function problemResponse(problem: Problem, requestId: string): Response {
   return new Response(JSON.stringify(problemBody(problem, requestId)), {
     status: problem.status,
-    headers: { 'content-type': PROBLEM_TYPE, 'cache-control': 'no-store', ...problem.extra.headers },
+    headers: { 'content-type': PROBLEM_TYPE, 'cache-control': 'no-store', ...NO_SNIFF, ...problem.extra.headers },
   });
 }
 

@@ -10,13 +10,22 @@ export const MAX_JSON_BYTES = 256 * 1024;
  */
 export async function readJson(request: Request, whenEmpty?: unknown): Promise<unknown> {
   if (whenEmpty !== undefined && request.body === null) return whenEmpty;
-  requireContentType(request, 'application/json');
-  const bytes = await readBytes(request, MAX_JSON_BYTES);
+  const bytes = await readRaw(request, { contentType: 'application/json', maxBytes: MAX_JSON_BYTES });
   return bytes.length === 0 && whenEmpty !== undefined ? whenEmpty : parseJson(decodeUtf8(bytes));
 }
 
-export function requireContentType(request: Request, expected: string): void {
-  const given = request.headers.get('content-type') ?? '';
+/** The bytes of the body, after its content type and size are checked. */
+export function readRaw(
+  request: Request,
+  { contentType, maxBytes }: { readonly contentType: string; readonly maxBytes: number },
+): Promise<Uint8Array> {
+  requireContentType(request.headers, contentType);
+  requireNoEncoding(request.headers);
+  return readBytes(request, maxBytes);
+}
+
+function requireContentType(headers: Headers, expected: string): void {
+  const given = headers.get('content-type') ?? '';
   if (given === expected) return;
   const [type = '', ...parameters] = given.split(';').map((part) => part.trim().toLowerCase());
   const charset = parameters.find((parameter) => parameter.startsWith('charset='));
@@ -27,8 +36,18 @@ export function requireContentType(request: Request, expected: string): void {
   });
 }
 
+/** A compressed body could be many times larger than what was sent, so none is accepted. */
+function requireNoEncoding(headers: Headers): void {
+  const encoding = headers.get('content-encoding');
+  if (encoding === null || encoding.trim().toLowerCase() === 'identity') return;
+  throw new Problem('unsupported_media_type', 'Send the body without a content-encoding: it must not be compressed.', {
+    errors: [{ in: 'header', name: 'content-encoding', message: 'must be absent or identity' }],
+    headers: { 'accept-encoding': 'identity' },
+  });
+}
+
 /** Stops reading at the limit, whatever content-length the client sent. */
-export async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
+async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
   const length = request.headers.get('content-length');
   if (length !== null && Number(length) > maxBytes) throw tooLarge(maxBytes);
   try {
@@ -102,5 +121,8 @@ function isEscaped(text: string, position: number): boolean {
 }
 
 function tooLarge(maxBytes: number): Problem {
-  return new Problem('body_too_large', `The body must be at most ${maxBytes} bytes.`);
+  // The rest of the body is not read, so the connection cannot be used for another request.
+  return new Problem('body_too_large', `The body must be at most ${maxBytes} bytes.`, {
+    headers: { connection: 'close' },
+  });
 }

@@ -8,10 +8,15 @@ export function json(status: number, value: unknown, headers: Record<string, str
   return response;
 }
 
+/** What is a text in a JSON response could pass for HTML in a browser that guesses the type. */
+export const NO_SNIFF = { 'x-content-type-options': 'nosniff' } as const;
+
+const JSON_TYPE = { 'content-type': 'application/json', ...NO_SNIFF };
+
 // Copying these Headers for each response takes half as long as building them from an object.
-const JSON_HEADERS = new Headers({ 'content-type': 'application/json', 'cache-control': 'private, no-cache' });
+const JSON_HEADERS = new Headers({ ...JSON_TYPE, 'cache-control': 'private, no-cache' });
 const TAG_HEADERS = new Headers({ vary: 'api-key, entity-id', 'cache-control': 'private, no-cache' });
-const TAGGED_JSON_HEADERS = new Headers({ 'content-type': 'application/json', ...Object.fromEntries(TAG_HEADERS) });
+const TAGGED_JSON_HEADERS = new Headers({ ...JSON_TYPE, ...Object.fromEntries(TAG_HEADERS) });
 
 /**
  * A 128-bit hash of the body, so that different bodies do not have the same tag by chance. It need not be

@@ -5,6 +5,7 @@ import { expectProblem } from '../../support/problems.ts';
 import { onEveryEngine } from '../../support/stores.ts';
 
 const registration = { postUrl: 'https://example.com/hook', networkIds: [1], events: ['LatePayment'] };
+const EVENTS = '/api/v1/crypto/events';
 const ORIGIN = 'https://app.example.com';
 
 onEveryEngine('every request', (store) => {
@@ -43,11 +44,16 @@ onEveryEngine('every request', (store) => {
     await expectProblem(response, 'method_not_allowed');
   });
 
-  test('GET on a path that has only POST is 405, although it looks like the path of an id', async () => {
-    const response = await call(app, tenant, '/api/v1/crypto/deliveries/redeliver');
-    expect(response.headers.get('allow')).toBe('POST');
-    await expectProblem(response, 'method_not_allowed');
-  });
+  test.each(['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND'])(
+    '%s on a path that has only POST is 405 with Allow, although it looks like the path of an id',
+    async (method) => {
+      for (const path of ['redeliver', '%72edeliver']) {
+        const response = await call(app, tenant, `/api/v1/crypto/deliveries/${path}`, { method });
+        expect(response.headers.get('allow')).toBe('POST');
+        await expectProblem(response, 'method_not_allowed');
+      }
+    },
+  );
 
   test('finds its path however it is percent-encoded', async () => {
     expect((await call(app, tenant, WEBHOOKS.replace('classic', 'cl%61ssic'))).status).toBe(200);
@@ -97,6 +103,33 @@ onEveryEngine('every request', (store) => {
       expect([200, 201]).toContain((await call(app, tenant, WEBHOOKS, options)).status);
     },
   );
+
+  test.each(['gzip', 'br', 'deflate, gzip', 'x-unknown'])('with the content-encoding %s is 415', async (encoding) => {
+    const headers = { 'content-encoding': encoding };
+    for (const path of [WEBHOOKS, EVENTS]) {
+      const response = await call(app, tenant, path, { json: registration, headers });
+      expect(response.headers.get('accept-encoding')).toBe('identity');
+      const { errors } = await expectProblem(response, 'unsupported_media_type');
+      expect(errors).toMatchObject([{ in: 'header', name: 'content-encoding' }]);
+    }
+    const identity = { json: registration, headers: { 'content-encoding': 'Identity' } };
+    expect([200, 201]).toContain((await call(app, tenant, WEBHOOKS, identity)).status);
+  });
+
+  test('has nosniff on every response with JSON', async () => {
+    const event = { event: 'LatePayment', networkId: 1 };
+    for (const response of [
+      await call(app, tenant, WEBHOOKS),
+      await call(app, tenant, EVENTS, { json: event }),
+      await call(app, tenant, '/nothing'),
+      await call(app, null, WEBHOOKS),
+      await call(app, null, '/healthz'),
+      await call(app, null, '/openapi.json'),
+    ]) {
+      expect(response.headers.get('content-type')).toMatch(/json$/);
+      expect(response.headers.get('x-content-type-options')).toBe('nosniff');
+    }
+  });
 
   test('with a body where none is taken is 400, so that no filter in it seems to have counted', async () => {
     const tenant = await createTenant(store.db);
@@ -192,10 +225,14 @@ onEveryEngine('every request', (store) => {
       const response = await call(app, tenant, `${WEBHOOKS}?a=1`, { method: 'POST', body: large, headers: text });
       await expectProblem(response, 'unsupported_media_type');
     });
-    test('413 before 400', async () => {
+    test.each([WEBHOOKS, EVENTS])('413 before 400, for %s', async (path) => {
       const headers = { 'content-type': 'application/json' };
-      const response = await call(app, tenant, `${WEBHOOKS}?a=1`, { method: 'POST', body: large, headers });
+      const response = await call(app, tenant, `${path}?a=1`, { method: 'POST', body: large, headers });
       await expectProblem(response, 'body_too_large');
+    });
+    test.each([EVENTS, `${EVENTS}/batch`])('415 before 400, for %s', async (path) => {
+      const response = await call(app, tenant, `${path}?a=1`, { method: 'POST', body: '{}', headers: text });
+      await expectProblem(response, 'unsupported_media_type');
     });
   });
 });
@@ -246,8 +283,8 @@ onEveryEngine('requests from other origins', (store) => {
   });
 });
 
-/** All but what differs from response to response, and the length, which only the server adds to GET. */
+/** All but what differs from response to response, and what only the server adds to GET. */
 function comparable(response: Response | undefined): Record<string, string> {
-  const { 'x-request-id': _, 'content-length': length, ...headers } = Object.fromEntries(response?.headers ?? []);
+  const { 'x-request-id': _, 'content-length': length, date, ...headers } = Object.fromEntries(response?.headers ?? []);
   return headers;
 }

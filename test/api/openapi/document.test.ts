@@ -55,6 +55,12 @@ describe('the OpenAPI document', () => {
   const resolve = (schema: Schema): Schema =>
     schema.$ref === undefined ? schema : (document.components.schemas[schema.$ref.split('/').at(-1) ?? ''] ?? {});
 
+  test('says that the URL for alerts can be null', () => {
+    for (const name of ['NoticeUrl', 'NoticeUrlUpdate']) {
+      expect(document.components.schemas[name]?.properties?.noticeUrl?.type).toEqual(['string', 'null']);
+    }
+  });
+
   test('is valid OpenAPI 3.1', async () => {
     const validator = new Validator();
     const { valid, errors } = await validator.validate(structuredClone(document) as never);

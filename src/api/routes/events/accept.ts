@@ -15,12 +15,9 @@ import { newId } from '../../../store/new-id.ts';
 import type { ApiContext } from '../../context.ts';
 import { splitLines } from '../../http/ndjson.ts';
 import { asProblem } from '../../http/problem-response.ts';
-import { decodeUtf8, parseJson, readBytes, requireContentType } from '../../http/request-body.ts';
+import { decodeUtf8, parseJson } from '../../http/request-body.ts';
 import { json } from '../../http/responses.ts';
 import { type Operation, operation } from '../../operation.ts';
-
-const JSON_TYPE = 'application/json';
-const NDJSON_TYPE = 'application/x-ndjson';
 
 type EventSchema = ReturnType<typeof postedEventSchema>;
 
@@ -42,15 +39,13 @@ function acceptOne(schema: EventSchema): Operation {
       'safe to repeat with the same `eventId` and the same bytes; with other bytes it fails with `event_conflict`.',
     permission: 'events:write',
     limited: 'event',
-    rawBody: { contentType: JSON_TYPE, schema },
+    rawBody: { contentType: 'application/json', maxBytes: MAX_EVENT_BYTES, schema },
     responses: {
       200: { description: 'Already accepted, with the same bytes', schema: acceptedSchema },
       202: { description: 'Accepted', schema: acceptedSchema },
     },
     problems: ['event_conflict', 'backlog_full'],
-    handle: async ({ context, caller, request }) => {
-      requireContentType(request, JSON_TYPE);
-      const bytes = await readBytes(request, MAX_EVENT_BYTES);
+    handle: async ({ context, caller, bytes }) => {
       const { eventId, deliveries, repeated } = await accept(context, caller.entityId, schema, bytes);
       return json(repeated ? 200 : 202, { eventId, deliveries });
     },
@@ -69,11 +64,10 @@ function acceptBatch(schema: EventSchema): Operation {
       'Each event has a result of its own.',
     permission: 'events:write',
     limited: 'batch',
-    rawBody: { contentType: NDJSON_TYPE, schema },
+    rawBody: { contentType: 'application/x-ndjson', maxBytes: MAX_BATCH_BYTES, schema },
     responses: { 200: { description: 'One result for each line', schema: batchResultsSchema } },
-    handle: async ({ context, caller, request }) => {
-      requireContentType(request, NDJSON_TYPE);
-      const lines = splitLines(await readBytes(request, MAX_BATCH_BYTES), MAX_BATCH_EVENTS + 1);
+    handle: async ({ context, caller, bytes }) => {
+      const lines = splitLines(bytes, MAX_BATCH_EVENTS + 1);
       if (lines.length > MAX_BATCH_EVENTS) {
         throw new Problem(
           'body_too_large',
