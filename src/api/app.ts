@@ -9,12 +9,18 @@ import { createRoutes, type Route, type Routes } from './routes.ts';
 /** Bun rejects URLs over about 16 KB without a body. This limit is lower, so that the client gets a problem. */
 const MAX_URL_LENGTH = 8_192;
 const HOST = /^([A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?$/;
+/** A client that announces more than this is disconnected after a problem, instead of being read to the end. */
+const MAX_UNREAD_BYTES = 8 * 1024 * 1024;
 const SLOW_MS = 500;
 
 /** The HTTP app as a value: it does not listen, and tests call `fetch` without a port. */
 export type App = {
   /** `server` is Bun's, and knows the address of the client. */
   readonly fetch: (request: Request, server?: AddressSource) => Promise<Response>;
+  /** For a method that no path accepts, whatever `request.method` says: 405, or 404 where there is no path. */
+  readonly fetchUnknownMethod: App['fetch'];
+  /** The paths without a parameter. */
+  readonly paths: readonly string[];
 };
 
 export type AddressSource = { requestIP(request: Request): { readonly address: string } | null };
@@ -24,34 +30,41 @@ export function createApp(context: ApiContext): App {
   const routes = createRoutes(config);
   const origins = new Set(config.CORS_ORIGINS);
   const trustedProxies = config.TRUST_PROXY.map(parseAddressRange).filter((range) => range !== null);
+  const fetch = async (request: Request, server: AddressSource | undefined, method: string) => {
+    const startedAtMs = performance.now();
+    const peer = () => server?.requestIP(request)?.address ?? null;
+    const state: RequestState = {
+      requestId: crypto.randomUUID(),
+      ...splitUrl(request.url),
+      route: null,
+      entityId: null,
+      clientAddress: () => clientAddress(peer(), request.headers.get('x-forwarded-for'), trustedProxies),
+      counted: null,
+    };
+    let response: Response;
+    try {
+      checkRequestLine(request);
+      response = await respond(routes, origins, context, state, request, method);
+    } catch (error) {
+      response = respondWithProblem(error, state, context);
+      if (Number(request.headers.get('content-length')) > MAX_UNREAD_BYTES) response.headers.set('connection', 'close');
+    }
+    if (method === 'HEAD') response = await withoutBody(response);
+    response.headers.set('x-request-id', state.requestId);
+    state.counted?.limit.setHeaders(response.headers, state.counted.keyId);
+    if (origins.size > 0) allowCrossOrigin(request, response, origins);
+    record(context, method, state, response.status, performance.now() - startedAtMs);
+    return response;
+  };
   return {
-    async fetch(request, server) {
-      const startedAtMs = performance.now();
-      const peer = () => server?.requestIP(request)?.address ?? null;
-      const state: RequestState = {
-        requestId: crypto.randomUUID(),
-        ...splitUrl(request.url),
-        route: null,
-        entityId: null,
-        clientAddress: () => clientAddress(peer(), request.headers.get('x-forwarded-for'), trustedProxies),
-        counted: null,
-      };
-      let response: Response;
-      try {
-        checkRequestLine(request);
-        response = await respond(routes, origins, context, state, request);
-      } catch (error) {
-        response = respondWithProblem(error, state, context);
-      }
-      if (request.method === 'HEAD') response = await withoutBody(response);
-      response.headers.set('x-request-id', state.requestId);
-      state.counted?.limit.setHeaders(response.headers, state.counted.keyId);
-      if (origins.size > 0) allowCrossOrigin(request, response, origins);
-      record(context, request, state, response.status, performance.now() - startedAtMs);
-      return response;
-    },
+    fetch: (request, server) => fetch(request, server, request.method),
+    fetchUnknownMethod: (request, server) => fetch(request, server, UNKNOWN_METHOD),
+    paths: [...routes.exact.keys()],
   };
 }
+
+/** In metrics and the log, where any text of a client as a label would be without a bound. */
+const UNKNOWN_METHOD = 'unknown';
 
 /** Of the text, because building a URL object for every request costs several times as much. */
 function splitUrl(url: string): { path: string; search: string } {
@@ -65,16 +78,24 @@ function splitUrl(url: string): { path: string; search: string } {
   return { path: url.slice(start, question), search: url.slice(question + 1, end) };
 }
 
+/** Nearly all requests name the same host, so the last valid one is remembered. */
+let validHost: string | null = null;
+
 function checkRequestLine(request: Request): void {
   const host = request.headers.get('host');
-  if (host !== null && !HOST.test(host)) {
-    throw new Problem('malformed_host', 'Send one Host header with a host name and an optional port.', {
-      errors: [{ in: 'header', name: 'host', message: 'must be one host name with an optional port' }],
-    });
+  if (host !== validHost && host !== null) {
+    if (!HOST.test(host) || !URL.canParse(`http://${host}`)) throw malformedHost();
+    validHost = host;
   }
   if (request.url.length > MAX_URL_LENGTH) {
     throw new Problem('url_too_long', `The URL must be at most ${MAX_URL_LENGTH} characters.`);
   }
+}
+
+function malformedHost(): Problem {
+  return new Problem('malformed_host', 'Send one Host header with a host name or an address, and an optional port.', {
+    errors: [{ in: 'header', name: 'host', message: 'must be one host name or address with an optional port' }],
+  });
 }
 
 function respond(
@@ -83,11 +104,12 @@ function respond(
   context: ApiContext,
   state: RequestState,
   request: Request,
+  method: string,
 ): Response | Promise<Response> {
   const exact = routes.exact.get(state.path);
   const { route, id } = exact === undefined ? findByPattern(routes, state.path) : { route: exact, id: '' };
   state.route = route.path;
-  const handler = route.handlers.get(request.method === 'HEAD' ? 'GET' : request.method);
+  const handler = route.handlers.get(method === 'HEAD' ? 'GET' : method);
   if (handler !== undefined) return handler(context, state, request, id);
   if (isPreflight(request, origins)) return preflight(route.allow);
   const { allow } = route;
@@ -133,10 +155,11 @@ function respondWithProblem(error: unknown, state: RequestState, context: ApiCon
   return problemResponse(problem, state.requestId);
 }
 
-/** The response to HEAD has the content-length that GET would have. */
+/** The response to HEAD has the content-length that GET would have, and the date that Bun adds only to a GET. */
 async function withoutBody(response: Response): Promise<Response> {
-  if (response.body === null) return response;
   const headers = new Headers(response.headers);
+  headers.set('date', new Date().toUTCString());
+  if (response.body === null) return new Response(null, { status: response.status, headers });
   headers.set('content-length', String((await response.blob()).size));
   return new Response(null, { status: response.status, headers });
 }
@@ -144,7 +167,7 @@ async function withoutBody(response: Response): Promise<Response> {
 /** Logging every request would cost a quarter of the throughput, so `info` has only those that failed or were slow. */
 function record(
   { metrics, log }: ApiContext,
-  { method }: Request,
+  method: string,
   { requestId, route, entityId }: RequestState,
   status: number,
   elapsedMs: number,
