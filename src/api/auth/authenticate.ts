@@ -9,16 +9,15 @@ import type { ApiContext, Caller, Operator, RequestState } from '../context.ts';
 export async function authenticate(context: ApiContext, state: RequestState, headers: Headers): Promise<Caller> {
   const apiKey = headers.get('api-key');
   const entityId = headers.get('entity-id');
-  const keyHash = hashUnlessBlocked(context, state, apiKey);
   if (!apiKey || !entityId) throw failed(context, state, missingHeaders({ 'api-key': apiKey, 'entity-id': entityId }));
   // A header that was sent twice arrives joined by a comma, which neither value can contain.
   if (entityId.includes(',')) throw failed(context, state, invalidKey());
-  if (isAdminKey(context, keyHash)) return operatorFor(context, entityId, keyHash);
+  const keyHash = hashApiKey(apiKey);
+  if (isAdminKey(context, keyHash)) return operatorFor(context, state, entityId, keyHash);
   if (!isWellFormedApiKey(apiKey)) throw failed(context, state, invalidKey());
   const holder = await context.keys.find(keyHash);
   if (holder === null) throw failed(context, state, invalidKey());
   if (holder.entityId !== entityId) throw wrongEntity();
-  context.limits.recordValidKey(keyHash);
   context.keys.recordUse(holder);
   return holder;
 }
@@ -30,24 +29,16 @@ export async function authenticateOperator(
   headers: Headers,
 ): Promise<Operator> {
   const apiKey = headers.get('api-key');
-  const keyHash = hashUnlessBlocked(context, state, apiKey);
   if (!apiKey) throw failed(context, state, missingHeaders({ 'api-key': apiKey }));
+  const keyHash = hashApiKey(apiKey);
   if (!isAdminKey(context, keyHash)) throw failed(context, state, invalidKey());
-  context.limits.recordValidKey(keyHash);
+  context.limits.admitOperator(state.clientAddress, keyHash);
   return { keyId: ACTORS.operator };
 }
 
-/** Throws before the key is checked when too many invalid keys came from the client's address. */
-export function hashUnlessBlocked({ limits }: ApiContext, { clientAddress }: RequestState, key: string | null): string {
-  const keyHash = hashApiKey(key ?? '');
-  limits.checkFailures(clientAddress, keyHash);
-  return keyHash;
-}
-
-/** Counts an invalid key against the address that it came from. */
+/** Counts an invalid key against the address that it came from. Above the limit of the address it is a 429. */
 export function failed({ limits }: ApiContext, { clientAddress }: RequestState, problem: Problem): Problem {
-  limits.recordFailure(clientAddress);
-  return problem;
+  return limits.recordFailure(clientAddress) ?? problem;
 }
 
 function isAdminKey({ config }: ApiContext, keyHash: string): boolean {
@@ -56,10 +47,15 @@ function isAdminKey({ config }: ApiContext, keyHash: string): boolean {
   return timingSafeEqual(Buffer.from(keyHash), Buffer.from(hashApiKey(config.ADMIN_KEY)));
 }
 
-async function operatorFor({ db, limits }: ApiContext, entityId: string, keyHash: string): Promise<Caller> {
+async function operatorFor(
+  { db, limits }: ApiContext,
+  { clientAddress }: RequestState,
+  entityId: string,
+  keyHash: string,
+): Promise<Caller> {
+  limits.admitOperator(clientAddress, keyHash);
   const revision = await findRevision(db, entityId);
   if (revision === null) throw wrongEntity();
-  limits.recordValidKey(keyHash);
   return { keyId: ACTORS.operator, entityId, revision, permissions: ALL_PERMISSIONS };
 }
 

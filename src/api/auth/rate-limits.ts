@@ -7,7 +7,6 @@ import type { Metrics } from '../../metrics/paybell-metrics.ts';
 
 /** Ten failures a second are more than a typing error causes, and far too few to find a key. */
 const FAILED_LOGINS: Rate = { perSecond: 10, burst: 50 };
-const MAX_VALID_KEYS = 10_000;
 const MAX_BUCKETS = 50_000;
 /** Once no address has failed lately, checking costs nothing, because the map is empty. */
 const SWEEP_EVERY_MS = 1_000;
@@ -35,8 +34,8 @@ export class RateLimits {
   readonly #requests: Limit | null;
   readonly #events: Limit | null;
   readonly #failures: TokenBuckets;
-  /** Hashes of keys that were valid: another client's failures behind the same proxy must not lock them out. */
-  readonly #validKeys = new BoundedMap<string, true>(MAX_VALID_KEYS);
+  /** Hashes of ADMIN_KEY and METRICS_TOKEN, once each was valid: the failures of others must not lock them out. */
+  readonly #operatorKeys = new Set<string>();
 
   constructor(
     config: Pick<Config, 'RATE_LIMIT' | 'EVENT_RATE_LIMIT'>,
@@ -70,25 +69,31 @@ export class RateLimits {
     return { admitted: grant.granted, rejection: tooMany('This key has used up its events.', grant) };
   }
 
-  /** Throws for an address that has sent too many invalid keys lately, unless this key was valid before. */
-  checkFailures(clientAddress: () => string | null, keyHash: string): void {
-    // Most processes never see an invalid key, and then the address need not be looked up.
-    if (this.#failures.size === 0) return;
+  /**
+   * Counts an invalid key. Returns the problem of an address that has sent too many of them lately, or null. A key of an
+   * entity is looked up first, so the failures of others behind the same address never refuse a valid one; it has
+   * too many random bits to be guessed at any rate.
+   */
+  recordFailure(clientAddress: () => string | null): Problem | null {
     const address = clientAddress();
-    if (address === null) return;
-    const failures = this.#failures.look(addressBlock(address));
-    if (failures.remaining > 0 || this.#validKeys.has(keyHash)) return;
+    const grant = address === null ? null : this.#failures.take(addressBlock(address));
+    return grant === null || grant.granted > 0 ? null : this.#tooManyFailures(grant);
+  }
+
+  /**
+   * Admits a valid key of the operator. People choose these, so they might be guessed: an address with too many failures
+   * is refused even with the right one, unless it was valid before.
+   */
+  admitOperator(clientAddress: () => string | null, keyHash: string): void {
+    const address = this.#failures.size === 0 || this.#operatorKeys.has(keyHash) ? null : clientAddress();
+    const failures = address === null ? null : this.#failures.look(addressBlock(address));
+    if (failures !== null && failures.remaining === 0) throw this.#tooManyFailures(failures);
+    this.#operatorKeys.add(keyHash);
+  }
+
+  #tooManyFailures(grant: Grant): Problem {
     this.metrics.rateLimited.of('authentication').inc();
-    throw tooMany('Too many requests from this address came without a valid key.', failures);
-  }
-
-  recordFailure(clientAddress: () => string | null): void {
-    const address = clientAddress();
-    if (address !== null) this.#failures.take(addressBlock(address));
-  }
-
-  recordValidKey(keyHash: string): void {
-    if (!this.#validKeys.has(keyHash)) this.#validKeys.set(keyHash, true);
+    return tooMany('Too many requests from this address came without a valid key.', grant);
   }
 }
 

@@ -3,15 +3,16 @@ import { Problem } from '../../contract/problems.ts';
 import { hashApiKey } from '../../domain/api-keys.ts';
 import { isLoopbackAddress } from '../../domain/ip-address.ts';
 import { METRICS_CONTENT_TYPE } from '../../metrics/registry.ts';
-import { failed, hashUnlessBlocked } from '../auth/authenticate.ts';
+import { failed } from '../auth/authenticate.ts';
 import type { ApiContext, RequestState } from '../context.ts';
 
 /** Headers by which a proxy says that it forwards a request. */
 const FORWARDING_HEADERS = ['x-forwarded-for', 'forwarded', 'x-real-ip'];
 
-/** Available to clients on this machine, and to all others with METRICS_TOKEN. */
+/** Available to the holder of METRICS_TOKEN; without that setting, to clients on this machine. */
 export async function metrics(context: ApiContext, state: RequestState, request: Request): Promise<Response> {
-  if (!isLocal(state, request.headers)) requireToken(context, state, request.headers);
+  const isOpen = context.config.METRICS_TOKEN === undefined && isLocal(state, request.headers);
+  if (!isOpen) requireToken(context, state, request.headers);
   const headers = { 'content-type': METRICS_CONTENT_TYPE, 'cache-control': 'no-store' };
   return new Response(await context.metrics.registry.text(), { headers });
 }
@@ -25,14 +26,17 @@ function isLocal({ clientAddress }: RequestState, headers: Headers): boolean {
 
 function requireToken(context: ApiContext, state: RequestState, headers: Headers): void {
   const token = /^Bearer ([\x21-\x7e]+)$/i.exec(headers.get('authorization') ?? '')?.[1] ?? '';
-  const tokenHash = hashUnlessBlocked(context, state, token);
+  const tokenHash = hashApiKey(token);
   const { METRICS_TOKEN } = context.config;
   const expected = METRICS_TOKEN === undefined ? null : Buffer.from(hashApiKey(METRICS_TOKEN));
   if (expected !== null && timingSafeEqual(Buffer.from(tokenHash), expected)) {
-    context.limits.recordValidKey(tokenHash);
+    context.limits.admitOperator(state.clientAddress, tokenHash);
     return;
   }
-  const detail = 'Send METRICS_TOKEN as authorization: Bearer, or send the request from the same machine.';
+  const detail =
+    expected === null
+      ? 'Send the request from the same machine without a proxy, or set METRICS_TOKEN.'
+      : 'Send METRICS_TOKEN as authorization: Bearer.';
   const message = 'must be Bearer, followed by the METRICS_TOKEN of the settings';
   const problem = new Problem('unauthenticated', detail, {
     errors: [{ in: 'header', name: 'authorization', message }],
