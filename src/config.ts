@@ -128,7 +128,7 @@ const schema = z
       .refine((steps) => steps.length <= 50, { error: 'must have at most 50 steps' })
       .default([0, 5_000, 300_000, ...[0.5, 2, 5, 10, 14, 20, 24].map((hours) => hours * UNIT_MS.h)]),
     DELIVERY_TIMEOUT: duration.refine((ms) => ms <= 300_000, { error: 'must be at most 5m' }).default(15_000),
-    DELIVERY_CONCURRENCY: integer(1, 65_336).default(512),
+    DELIVERY_CONCURRENCY: integer(1, 65_336).default(8_192),
     DESTINATION_CONCURRENCY: integer(1, 65_336).default(16),
     RETENTION: duration.default(30 * UNIT_MS.d),
     ENTITY_WEBHOOK_LIMIT: integer(1, 100_000_000).default(10_000),

@@ -16,8 +16,8 @@ import { Metrics } from './metrics/paybell-metrics.ts';
 import { EventLoopLag, observeProcess } from './metrics/process-metrics.ts';
 import { InstrumentedDatabase } from './store/database/admission.ts';
 import { WorkNotifier } from './store/database/postgres/notify.ts';
-import { Backlog } from './store/deliveries/backlog.ts';
-import { observeQueue, QueueDepth } from './store/deliveries/queue-depth.ts';
+import { Backlog } from './store/deliveries/counts/backlog.ts';
+import { observeQueue, QueueDepth } from './store/deliveries/counts/queue-depth.ts';
 import { AcceptQueue } from './store/events/accept-queue.ts';
 import { openStoreForServer, type Store } from './store/open-store.ts';
 import { StatsRecorder } from './store/stats/recorder.ts';
@@ -120,9 +120,9 @@ function createApi({ config, log, db, box, tools, metrics, counts }: Core, deliv
     delivery?.engine.wake();
     notifier.notify();
   };
-  const onDue = (due: ReadonlyMap<DestinationKey, number>) => {
-    delivery?.engine.wake(due.keys());
-    delivery?.clock.noteDatabaseTime(Math.max(...due.values()));
+  const onDue = (due: ReadonlySet<DestinationKey>, nowMs: number) => {
+    delivery?.engine.wake(due);
+    delivery?.clock.noteDatabaseTime(nowMs);
     notifier.notify();
   };
   const keys = new KeyLookup(db, Date.now);
@@ -132,7 +132,11 @@ function createApi({ config, log, db, box, tools, metrics, counts }: Core, deliv
     db,
     box,
     log,
-    acceptQueue: new AcceptQueue(db, onDue, counts.noteAccepted, delivery?.engine ?? null),
+    acceptQueue: new AcceptQueue(db, {
+      onDue,
+      onAccepted: counts.noteAccepted,
+      directDispatch: delivery?.engine ?? null,
+    }),
     backlog: new Backlog(db, config.ENTITY_BACKLOG_LIMIT),
     keys,
     webhookLists: new WebhookListCache(db, metrics.listResponses),

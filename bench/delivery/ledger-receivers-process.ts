@@ -27,7 +27,8 @@ async function receive(request: Request, receiver: number): Promise<Response> {
 
 const ports = Array.from({ length: Number(receivers) }, (_, receiver) => {
   const server = Bun.serve({
-    hostname: '127.0.0.1',
+    // On every loopback address, so that one port serves any number of destinations.
+    hostname: '0.0.0.0',
     port: 0,
     idleTimeout: 0,
     fetch: (request) => receive(request, receiver),

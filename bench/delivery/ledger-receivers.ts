@@ -11,9 +11,9 @@ export type LedgerReceivers = {
 
 export type LedgerEntry = { readonly eventId: string; readonly receivedAtMs: number };
 
-type Options = { readonly receivers: number /** The index of the one that hangs. */; readonly hanging: number };
+type Options = { readonly receivers: number /** The index of the one that hangs. */; readonly hanging?: number };
 
-export async function startLedgerReceivers({ receivers, hanging }: Options): Promise<LedgerReceivers> {
+export async function startLedgerReceivers({ receivers, hanging = -1 }: Options): Promise<LedgerReceivers> {
   const script = join(import.meta.dir, 'ledger-receivers-process.ts');
   const args = [receivers, hanging].map(String);
   const child = Bun.spawn([process.execPath, script, ...args], { stdout: 'pipe', stderr: 'inherit', stdin: 'ignore' });
@@ -30,7 +30,7 @@ export async function startLedgerReceivers({ receivers, hanging }: Options): Pro
   };
 }
 
-async function readPorts(stdout: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<number[]> {
+export async function readPorts(stdout: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<number[]> {
   let text = '';
   for await (const chunk of stdout) {
     text += new TextDecoder().decode(chunk);

@@ -42,10 +42,9 @@ function agedDeliveries(generation: number): AgedDelivery[] {
     const stays = Math.floor(index / IN_A_ROW) % STAY_EVERY === 0;
     const held = index % 2 === 0;
     return {
-      id: `dlv_${generation}_${String(index).padStart(8, '0')}`,
+      name: `dlv_${generation}_${String(index).padStart(8, '0')}`,
       status: stays ? (held ? ('held' as const) : ('retrying' as const)) : ('delivered' as const),
       createdAtMs: firstAtMs + index,
-      dueMs: stays && !held ? Date.now() + DAY_MS : null,
       attempts: stays ? 1 : 2,
       body,
     };

@@ -9,9 +9,15 @@ import { tempBase } from '../../test/support/temp-base.ts';
 
 /** Checks of the store from outside the service. */
 
-/** Events whose number of deliveries is not the one that was stored with the event. */
-const INCOMPLETE_FAN_OUTS = `select count(*) as count from events e
-  where e.deliveries <> (select count(*) from deliveries d where d.entity_id = e.entity_id and d.event_id = e.id)`;
+/** Events whose number of deliveries is not the one that was stored with the event. `numberOf` is that of an id's event. */
+const incompleteFanOutsSql = (numberOf: (id: string) => string) => `select count(*) as count from events e
+  left join (select entity_id, ${numberOf('id')} as event_no, count(*) as deliveries
+             from (select entity_id, id from queue union all select entity_id, id from deliveries) a
+             group by entity_id, ${numberOf('id')}) d
+    on d.entity_id = e.entity_id and d.event_no = ${numberOf('e.no')}
+  where e.deliveries <> coalesce(d.deliveries, 0)`;
+const INCOMPLETE_ON_SQLITE = incompleteFanOutsSql((id) => `substr(${id}, 1, 14)`);
+const INCOMPLETE_ON_POSTGRES = incompleteFanOutsSql((id) => `left(cast(${id} as text), 32)`);
 
 /** A busy machine may delay a read past its deadline, which is no violation. */
 const MAX_READS = 10;
@@ -44,14 +50,14 @@ export async function countRows(db: Pick<Database, 'get'>, sql: string): Promise
 /** Checks the store as a killed process left it. */
 export async function auditAfterKill(url: string): Promise<string[]> {
   if (url.startsWith('sqlite:')) return onCopy(url.slice('sqlite:'.length), auditSqlite);
-  return withStore(url, async (db) => incompleteFanOuts(await countRows(db, INCOMPLETE_FAN_OUTS)));
+  return withStore(url, async (db) => incompleteFanOuts(await countRows(db, INCOMPLETE_ON_POSTGRES)));
 }
 
 /** Checks the store of a service that is idle. */
 export async function auditAtRest(url: string): Promise<string[]> {
   if (url.startsWith('sqlite:')) return auditAfterKill(url);
   return withStore(url, async (db) => {
-    const violations = incompleteFanOuts(await countRows(db, INCOMPLETE_FAN_OUTS));
+    const violations = incompleteFanOuts(await countRows(db, INCOMPLETE_ON_POSTGRES));
     try {
       await db.transaction(async (queries) => {
         await queries.run('create extension if not exists amcheck');
@@ -85,7 +91,7 @@ function auditSqlite(file: string): string[] {
   using copy = new Connection(file, { readwrite: true });
   const integrity = copy.query('pragma integrity_check').all() as { integrity_check: string }[];
   const damage = integrity.filter((row) => row.integrity_check !== 'ok').map((row) => row.integrity_check);
-  const { count } = copy.query(INCOMPLETE_FAN_OUTS).get() as { count: number };
+  const { count } = copy.query(INCOMPLETE_ON_SQLITE).get() as { count: number };
   return [...damage.map((what) => `integrity_check found: ${what}`), ...incompleteFanOuts(count)];
 }
 

@@ -8,8 +8,6 @@ import { auditAtRest, countRows, withStore } from './store-audit.ts';
 
 /** Short, because a lease lasts 15 s longer than an attempt may take, and it has to expire within a trial. */
 const DELIVERY_TIMEOUT = '1s';
-/** Longer than any lease of a trial. */
-const PAST_ANY_LEASE_MS = 60_000;
 /** The webhooks that receive every event: an event has a delivery for each of them or for none. */
 const PATHS = ['/first', '/second', '/third'];
 const POLL_MS = 20;
@@ -84,11 +82,10 @@ export class Testbed implements AsyncDisposable {
   async expireLeases(): Promise<void> {
     if (!this.options.fast || this.options.engine === 'sqlite') return;
     await withStore(this.url, (db) =>
-      db.transaction((queries) =>
-        queries.run(
-          `update deliveries set due_ms = due_ms - ${PAST_ANY_LEASE_MS} where due_ms is not null and claimed = 1`,
-        ),
-      ),
+      db.transaction(async (queries) => {
+        await queries.run('update queue set lease_ms = 0 where lease_ms > 0');
+        await queries.run('update queue_heads set next_due_ms = 0');
+      }),
     );
   }
 
@@ -110,8 +107,7 @@ export class Testbed implements AsyncDisposable {
   /** Until then the number of duplicates may still grow, since a claimed delivery may be sent again. */
   async #untilIdle(): Promise<void> {
     const endsAtMs = performance.now() + RECOVERY_LIMIT_MS;
-    const due = () =>
-      withStore(this.url, (db) => countRows(db, 'select count(*) as count from deliveries where due_ms is not null'));
+    const due = () => withStore(this.url, (db) => countRows(db, 'select count(*) as count from queue'));
     let waiting = await due();
     while (waiting > 0 && performance.now() < endsAtMs) {
       await Bun.sleep(POLL_MS * 5);

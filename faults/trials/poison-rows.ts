@@ -1,5 +1,7 @@
-import type { Database, Queries } from '../../src/store/database/database.ts';
-import { newId } from '../../src/store/new-id.ts';
+import { deliveryHex } from '../../src/domain/ids.ts';
+import type { Database, Queries, SqlInteger, SqlUuid } from '../../src/store/database/database.ts';
+import { newEventNumber } from '../../src/store/deliveries/keys.ts';
+import { STATUS_CODES } from '../../src/store/deliveries/states.ts';
 import type { Instance } from '../../test/support/instances.ts';
 import { ENGINES } from '../../test/support/stores.ts';
 import type { Fault } from '../fault.ts';
@@ -36,7 +38,7 @@ export const rowsPoisoned: Fault = {
       await load.ended;
       const sentAtMs = performance.now();
       await waitUntil('a poisoned row is attempted', () =>
-        testbed.ledger.requests.some(({ eventId }) => eventId === rows.logged),
+        testbed.ledger.requests.some(({ eventId }) => eventId === `evt_${rows.logged}`),
       );
       if (!(await eventually(() => poison.isCompleted(rows), { everyMs: 100 })))
         testbed.violations.push('a poisoned delivery was not completed');
@@ -44,7 +46,7 @@ export const rowsPoisoned: Fault = {
       const busyS = await cpuSecondsInASecond(instance);
       if (busyS > MOST_CPU_S)
         testbed.violations.push(`the service is in a loop: it uses ${busyS} s of CPU time a second`);
-      await poison.removeUnknownDestinations();
+      await poison.removeUnknown();
       await testbed.recover(sentAtMs);
       const errors = errorsIn(instance) - before;
       if (errors > MOST_ERRORS) testbed.violations.push(`${errors} errors were logged for a handful of rows`);
@@ -69,49 +71,70 @@ async function cpuSecondsInASecond({ served }: Instance): Promise<number> {
   return Number(((await usedS()) - beforeS).toFixed(3));
 }
 
-/** Event ids: without a row in `events`, with an attempt already in the log, and for a webhook without a valid URL. */
+/** Deliveries without an event, with an attempt already in the log, and of a webhook without a valid URL. */
 type Rows = { withoutEvent: string; logged: string; invalidUrl: string };
+
+type Head = { entity_id: SqlUuid; webhook_no: SqlInteger; endpoint_no: SqlInteger };
+
+/** A number that no webhook has. */
+const UNKNOWN_WEBHOOK = 2 ** 51;
 
 class Poison {
   private constructor(
     private readonly testbed: Testbed,
-    private readonly webhookId: string,
-    private readonly invalidWebhookId: string,
+    private readonly head: Head,
+    private readonly invalidHead: Head,
   ) {}
 
   /** Each webhook is for a kind of event of its own, so that no other event is delivered to it. */
   static async register(testbed: Testbed, { client }: Instance): Promise<Poison> {
     const { ledger } = testbed;
-    const webhookId = await client.register(ledger.url('/poisoned'), ['TransferFinalized']);
-    const invalidWebhookId = await client.register(ledger.url('/invalid-url'), ['TransferCreated']);
-    const poison = new Poison(testbed, webhookId, invalidWebhookId);
+    const heads: Head[] = [];
+    for (const [path, event] of [
+      ['/poisoned', 'TransferFinalized'],
+      ['/invalid-url', 'TransferCreated'],
+    ] as const) {
+      const webhookId = await client.register(ledger.url(`${path}-before`), [event]);
+      // A change of the URL makes the head of the webhook's queue.
+      await client.request('PATCH', `/webhooks/classic/${webhookId}`, JSON.stringify({ postUrl: ledger.url(path) }));
+      const find = () =>
+        withStore(testbed.url, (db) =>
+          db.get<Head>('select entity_id, webhook_no, endpoint_no from queue_heads where webhook_id = $1', [webhookId]),
+        );
+      await waitUntil('the webhook has a queue', async () => (await find()) !== undefined);
+      const head = await find();
+      if (head !== undefined) heads.push(head);
+    }
+    const [head, invalidHead] = heads;
+    if (head === undefined || invalidHead === undefined) throw new Error('the webhooks have no queue');
+    const poison = new Poison(testbed, head, invalidHead);
     await poison.#change((queries) =>
-      queries.run(`update webhooks set post_url = 'http://[nonsense' where id = $1`, [invalidWebhookId]),
+      queries.run(`update queue_heads set post_url = 'http://[nonsense' where entity_id = $1 and webhook_no = $2`, [
+        invalidHead.entity_id,
+        invalidHead.webhook_no,
+      ]),
     );
     return poison;
   }
 
-  /** Inserts all rows in one transaction, due at once. Returns the events whose deliveries are completed at the end. */
+  /** Inserts all rows in one transaction, due at once. Returns the deliveries that are completed at the end. */
   async spread(): Promise<Rows> {
-    const { entityId } = this.testbed.instances.credentials;
-    const here = `${entityId} ${new URL(this.testbed.ledger.url()).origin}`;
-    const rows = { withoutEvent: newId('evt'), logged: newId('evt'), invalidUrl: newId('evt') };
+    const numbers = () => newEventNumber(Date.now());
+    const rows = { withoutEvent: numbers(), logged: numbers(), invalidUrl: numbers() };
     await this.#change(async (queries, db) => {
-      const insert = (eventId: string, destination: string, webhookId: string) =>
-        insertDelivery(queries, db, { entityId, eventId, destination, webhookId });
-      await insert(rows.withoutEvent, here, this.webhookId);
-      await insertEvent(queries, entityId, rows.invalidUrl);
-      await insert(rows.invalidUrl, `${entityId} invalid:`, this.invalidWebhookId);
+      await insertDelivery(queries, db, this.head, rows.withoutEvent);
+      await insertEvent(queries, db, this.invalidHead, rows.invalidUrl);
+      await insertDelivery(queries, db, this.invalidHead, rows.invalidUrl);
       // The log already has an attempt with the number of its first one.
-      await insertEvent(queries, entityId, rows.logged);
-      const deliveryId = await insert(rows.logged, here, this.webhookId);
+      await insertEvent(queries, db, this.head, rows.logged);
+      const id = await insertDelivery(queries, db, this.head, rows.logged);
       await queries.run(
         `insert into attempts (entity_id, delivery_id, attempt, kind, post_url, started_at_ms, duration_ms)
          values ($1, $2, 1, 'first', '', 0, 0)`,
-        [entityId, deliveryId],
+        [this.head.entity_id, id],
       );
-      await insert(newId('evt'), 'unknown', this.webhookId);
-      await insert(newId('evt'), `ent_unknown ${here.split(' ')[1]}`, this.webhookId);
+      await insertDelivery(queries, db, { ...this.head, webhook_no: UNKNOWN_WEBHOOK }, numbers());
+      await queries.run('update queue_heads set next_due_ms = 0');
     });
     return rows;
   }
@@ -119,20 +142,23 @@ class Poison {
   /** The row that can be sent is delivered, the others have failed. */
   isCompleted({ withoutEvent, logged, invalidUrl }: Rows): Promise<boolean> {
     return withStore(this.testbed.url, async (db) => {
-      const rows = await db.all<{ event_id: string; status: string }>(
-        'select event_id, status from deliveries where event_id in ($1, $2, $3)',
-        [withoutEvent, logged, invalidUrl],
-      );
-      const statusOf = (id: string) => rows.find(({ event_id }) => event_id === id)?.status;
+      const statusOf = async (eventNo: string) => {
+        const row = await db.get<{ status: SqlInteger }>('select status from deliveries where id = $1', [
+          db.dialect.bindUuid(deliveryHex(eventNo, 1)),
+        ]);
+        return Number(row?.status ?? 0);
+      };
       return (
-        statusOf(withoutEvent) === 'failed' && statusOf(invalidUrl) === 'failed' && statusOf(logged) === 'delivered'
+        (await statusOf(withoutEvent)) === STATUS_CODES.failed &&
+        (await statusOf(invalidUrl)) === STATUS_CODES.failed &&
+        (await statusOf(logged)) === STATUS_CODES.delivered
       );
     });
   }
 
-  /** The service sets deliveries of an unknown destination aside and never removes them. */
-  async removeUnknownDestinations(): Promise<void> {
-    await this.#change((queries) => queries.run(`delete from deliveries where destination like '%unknown%'`));
+  /** No claim finds the deliveries of a webhook that never was. */
+  async removeUnknown(): Promise<void> {
+    await this.#change((queries) => queries.run('delete from queue where webhook_no = $1', [UNKNOWN_WEBHOOK]));
   }
 
   async #change(work: (queries: Queries, db: Database) => Promise<unknown>): Promise<void> {
@@ -140,23 +166,20 @@ class Poison {
   }
 }
 
-async function insertEvent(queries: Queries, entityId: string, eventId: string): Promise<void> {
+async function insertEvent(queries: Queries, { dialect }: Database, head: Head, no: string): Promise<void> {
   await queries.run(
-    `insert into events (entity_id, id, event, network_id, body, deliveries, created_at_ms)
-     values ($1, $2, 'TransferFinalized', 1, $3, 1, 0)`,
-    [entityId, eventId, bodyOf(eventId)],
+    `insert into events (entity_id, no, network_id, created_at_ms, deliveries, event, body)
+     values ($1, $2, 1, 0, 1, 'TransferFinalized', $3)`,
+    [head.entity_id, dialect.bindUuid(no), bodyOf(`evt_${no}`)],
   );
 }
 
-type NewDelivery = { entityId: string; eventId: string; destination: string; webhookId: string };
-
-async function insertDelivery(queries: Queries, db: Database, delivery: NewDelivery): Promise<string> {
-  const id = newId('dlv');
-  const { entityId, eventId, destination, webhookId } = delivery;
+async function insertDelivery(queries: Queries, { dialect }: Database, head: Head, no: string): Promise<SqlUuid> {
+  const id = dialect.bindUuid(deliveryHex(no, 1));
   await queries.run(
-    `insert into deliveries (entity_id, id, event_id, webhook_id, destination, status, due_ms, next_attempt_ms, created_at_ms)
-     values ($1, $2, $3, $4, $5, 'pending', ${db.dialect.nowMs}, ${db.dialect.nowMs}, ${db.dialect.nowMs})`,
-    [entityId, id, eventId, webhookId, destination],
+    `insert into queue (entity_id, id, webhook_no, endpoint_no, created_at_ms, due_ms, generation)
+     values ($1, $2, $3, $4, 0, ${dialect.nowMs}, 0)`,
+    [head.entity_id, id, head.webhook_no, head.endpoint_no],
   );
   return id;
 }

@@ -1,4 +1,5 @@
-import type { SqlInteger } from '../../src/store/database/database.ts';
+import type { SqlInteger, SqlUuid } from '../../src/store/database/database.ts';
+import { STATUS_CODES } from '../../src/store/deliveries/states.ts';
 import type { Fault } from '../fault.ts';
 import { withStore } from '../harness/store-audit.ts';
 import { kill, Testbed } from '../harness/testbed.ts';
@@ -30,9 +31,13 @@ export const instanceStalled: Fault = {
 
 async function stallOnce(testbed: Testbed): Promise<void> {
   const { ledger } = testbed;
+  const stalled = await testbed.start();
+  // A destination that has not responded yet gets one request at a time, and here three have to be in flight.
+  ledger.reply = () => new Response('ok');
+  await testbed.load([stalled.client], { most: 5 }).ended;
+  await waitUntil('the destination is proven', () => testbed.hasAllArrived());
   // The first request of a delivery never gets a response, the second gets it at once.
   ledger.reply = (_request, earlier) => (earlier === 0 ? new Promise(() => undefined) : new Response('ok'));
-  const stalled = await testbed.start();
   const before = ledger.requests.length;
   const load = testbed.load([stalled.client], { most: 1 });
   await load.ended;
@@ -54,12 +59,11 @@ async function stallOnce(testbed: Testbed): Promise<void> {
 /** The late result is not in the store: each delivery has one attempt, with the response 200. */
 function wrongRows(url: string): Promise<string[]> {
   return withStore(url, async (db) => {
-    const rows = await db.all<{ id: string; status: string; attempts: SqlInteger; logged: SqlInteger }>(
-      `select d.id, d.status, d.attempts,
-         (select count(*) from attempts a where a.entity_id = d.entity_id and a.delivery_id = d.id) as logged
-       from deliveries d
-       where d.status <> 'delivered' or d.attempts <> 1 or d.last_status_code is null or d.last_status_code <> 200`,
+    const rows = await db.all<{ id: SqlUuid; status: SqlInteger; attempts: SqlInteger }>(
+      `select id, status, attempts from deliveries
+       where status <> ${STATUS_CODES.delivered} or attempts <> 1 or status_code is null or status_code <> 200
+       union all select id, 0 as status, attempts from queue`,
     );
-    return rows.map(({ id, status, attempts, logged }) => `${id} is ${status}, ${attempts} attempts, ${logged} logged`);
+    return rows.map(({ id, status, attempts }) => `${db.dialect.hexOf(id)} has status ${status}, ${attempts} attempts`);
   });
 }

@@ -3,7 +3,7 @@ import type { Webhook } from '../contract/webhooks.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics/paybell-metrics.ts';
 import type { Database } from '../store/database/database.ts';
-import type { Backlog } from '../store/deliveries/backlog.ts';
+import type { Backlog } from '../store/deliveries/counts/backlog.ts';
 import type { AttemptRecord } from '../store/deliveries/record-attempts.ts';
 import type { AcceptQueue } from '../store/events/accept-queue.ts';
 import type { Change } from '../store/tenants/audit.ts';
@@ -29,7 +29,11 @@ export type ApiContext = {
   /** Starts work on the bulk redeliveries that were requested. */
   readonly runRedeliveries: () => void;
   /** Sends a body to a webhook now, outside the queue. */
-  readonly sendTest: (caller: Caller, webhook: Webhook, eventId: string, body: string) => Promise<AttemptRecord>;
+  readonly sendTest: (
+    caller: Caller,
+    webhook: Webhook,
+    request: { eventId: string; deliveryId: string; body: string },
+  ) => Promise<AttemptRecord>;
   readonly nowMs: () => number;
   /** False while the service starts, and from the moment it begins to stop. */
   readonly isReady: () => boolean;

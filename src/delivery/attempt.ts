@@ -2,7 +2,7 @@ import type { Config } from '../config.ts';
 import { decideNext, type ErrorOutcome, isSuccess } from '../domain/attempt.ts';
 import { bodySignature, type SigningKeys, signWith } from '../domain/signing.ts';
 import { type Database, StoreUnavailableError } from '../store/database/database.ts';
-import type { Sendable } from '../store/deliveries/claimed.ts';
+import type { Claimed } from '../store/deliveries/claimed.ts';
 import { type AttemptRecord, recordAttempts } from '../store/deliveries/record-attempts.ts';
 import { type SecretBox, SecretKeyError } from '../store/tenants/secret-box.ts';
 import { version } from '../version.ts';
@@ -38,7 +38,7 @@ export function createAttemptTools(config: Config, db: Database, box: SecretBox)
  * Prepares, signs and sends one request: a first attempt, a retry and a redelivery alike. Rejects only for an error on
  * our side (the store is unavailable or its key was changed), and then nothing was sent.
  */
-export async function makeAttempt(tools: AttemptTools, delivery: Sendable): Promise<AttemptRecord> {
+export async function makeAttempt(tools: AttemptTools, delivery: Claimed): Promise<AttemptRecord> {
   const startedAtMs = tools.nowMs();
   const prepared = prepare(tools, delivery, Math.floor(startedAtMs / 1000));
   const request = prepared instanceof Promise ? await prepared : prepared;
@@ -52,14 +52,14 @@ export async function makeAttempt(tools: AttemptTools, delivery: Sendable): Prom
 type Prepared = OutgoingRequest | ErrorOutcome;
 
 /** Synchronous when the signing keys are cached, which they nearly always are. */
-function prepare(tools: AttemptTools, delivery: Sendable, nowS: number): Prepared | Promise<Prepared> {
+function prepare(tools: AttemptTools, delivery: Claimed, nowS: number): Prepared | Promise<Prepared> {
   const keys = tools.keys.keysFor(delivery.entityId, delivery.revision, nowS);
   return keys instanceof Promise
     ? keys.then((found) => sign(tools, delivery, found, nowS), toUnprocessable)
     : sign(tools, delivery, keys, nowS);
 }
 
-function sign(tools: AttemptTools, delivery: Sendable, keys: SigningKeys, nowS: number): Prepared {
+function sign(tools: AttemptTools, delivery: Claimed, keys: SigningKeys, nowS: number): Prepared {
   const { deliveryId, eventId, postUrl, body } = delivery;
   try {
     if (body === null) throw new Error('the event no longer exists');

@@ -27,7 +27,7 @@ export class DeliveryMetrics implements AttemptObserver {
     // Redelivering a completed delivery does not complete it a second time.
     if (next.status === delivery.status) return;
     // Alerts are sent by Paybell itself and are not part of the entity's traffic.
-    const isTraffic = !delivery.isAlert;
+    const isTraffic = delivery.webhookNo > 0;
     if (next.status === 'failed') {
       metrics.deliveries.of('failed').inc();
       if (isTraffic) stats.failed(delivery.destination);

@@ -8,6 +8,7 @@ import { Engine } from './engine.ts';
 import { ClockStepDetector, clockStepJob } from './jobs/clock-step.ts';
 import type { Job } from './jobs/job.ts';
 import { retentionJob } from './jobs/retention.ts';
+import { sweepJob } from './jobs/sweep.ts';
 import { HealthRecorder, webhookHealthJob } from './jobs/webhook-health.ts';
 
 export type DeliveryOptions = {
@@ -23,6 +24,8 @@ export type DeliveryOptions = {
 export type Delivery = {
   readonly engine: Engine;
   readonly clock: ClockStepDetector;
+  /** Records what deleted webhooks left in the queue; woken by every deletion in this process. */
+  readonly sweep: Job;
   readonly jobs: readonly Job[];
 };
 
@@ -37,10 +40,13 @@ export function createDelivery({ config, db, log, tools, metrics, counts }: Deli
   );
   const limits = { schedule: config.RETRY_SCHEDULE, leaseMs: engine.leaseMs };
   const clock = new ClockStepDetector({ db, log, limits, onWork: () => engine.wake() });
+  const sweep = sweepJob(db, log);
   return {
     engine,
     clock,
+    sweep,
     jobs: [
+      sweep,
       retentionJob({ db, log, retentionMs: config.RETENTION }),
       clockStepJob(clock, log),
       webhookHealthJob(health, log),

@@ -1,7 +1,6 @@
 import type { Webhook } from '../contract/webhooks.ts';
 import { destinationKey } from '../domain/destination.ts';
 import type { AttemptRecord } from '../store/deliveries/record-attempts.ts';
-import { newId } from '../store/new-id.ts';
 import { type AttemptTools, makeAttempt } from './attempt.ts';
 
 /** Makes one attempt outside the queue, prepared, signed and sent like any other. */
@@ -9,23 +8,25 @@ export function sendTestRequest(
   tools: AttemptTools,
   { entityId, revision }: { entityId: string; revision: number },
   webhook: Webhook,
-  eventId: string,
-  body: string,
+  { eventId, deliveryId, body }: { eventId: string; deliveryId: string; body: string },
 ): Promise<AttemptRecord> {
   return makeAttempt(tools, {
     entityId,
-    deliveryId: newId('dlv'),
+    deliveryId,
     destination: destinationKey(entityId, webhook.postUrl),
     token: 0,
     eventId,
-    isAlert: false,
+    // Its record finds the number of the webhook and of the URL.
+    webhookNo: 0,
     webhookId: webhook.webhookId,
+    endpointNo: 0,
     kind: 'test',
     status: 'pending',
     attempts: 0,
     steps: 0,
     postUrl: webhook.postUrl,
-    suspended: false,
+    generation: 0,
+    createdAtMs: tools.nowMs(),
     failingSinceMs: null,
     body,
     revision,

@@ -1,6 +1,14 @@
 import { nextDelayMs, parseRetryAfter } from './retry.ts';
 
-export const DELIVERY_STATUSES = ['pending', 'retrying', 'delivered', 'failed', 'held', 'cancelled'] as const;
+export const DELIVERY_STATUSES = [
+  'pending',
+  'retrying',
+  'delivered',
+  'failed',
+  'held',
+  'cancelled',
+  'superseded',
+] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
 /** Why a delivery exists: an accepted event, an alert of Paybell itself, or a test request. */

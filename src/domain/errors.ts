@@ -19,6 +19,8 @@ type Facts = {
   /** Retention removed the event between the insert that met it and the read that wanted its body. */
   event_just_removed: { eventId: string };
   event_page_too_large: { bytes: number; limitBytes: number };
+  /** More deliveries have an attempt to come than one request can sort by it. */
+  sort_too_large: { limit: number };
   webhook_deleted: { webhookId: string };
   webhook_suspended: { webhookId: string };
   /** The delivery is an alert, and the entity has no URL for alerts any more. */
@@ -47,6 +49,8 @@ const SENTENCES: { readonly [Kind in keyof Facts]: (facts: Facts[Kind]) => strin
   event_just_removed: ({ eventId }) => `The event ${eventId} was just removed. Nothing was changed; send it again.`,
   event_page_too_large: ({ bytes, limitBytes }) =>
     `The events of this page have ${bytes} bytes, and ${limitBytes} is the most. Ask for fewer at a time.`,
+  sort_too_large: ({ limit }) =>
+    `More than ${limit} deliveries have a next attempt, too many to sort by it. Add webhookId, since or until.`,
   webhook_deleted: ({ webhookId }) => `The webhook ${webhookId} was deleted: there is no URL to send to.`,
   webhook_suspended: ({ webhookId }) =>
     `The webhook ${webhookId} is suspended. Resume it, and its held deliveries are sent.`,

@@ -16,3 +16,47 @@ export function makeId(prefix: IdPrefix, nowMs: number, random: Uint8Array): str
   bytes[8] = 0x80 | ((bytes[8] ?? 0) & 0x3f);
   return `${prefix}_${bytes.toHex()}`;
 }
+
+/**
+ * Ids of events and deliveries inside the store: 16 bytes, written here as 32 hex digits. An event's number is a UUIDv7
+ * whose last 16 bits are zero, and its deliveries are that number plus 1, 2, 3 …: the deliveries of an event are a range
+ * of ids, and the time of acceptance can be read from every one of them.
+ */
+
+/** More deliveries of one event than this have no ids; a test holds the limit of a fan-out below it. */
+export const MAX_DELIVERIES_PER_EVENT = 0xffff;
+
+const INDEX_DIGITS = 4;
+const TIME_DIGITS = 12;
+const ID = /^[0-9a-f]{32}$/;
+
+/** From the digits of any UUIDv7 to an event's number. */
+export function eventNumber(uuidHex: string): string {
+  return uuidHex.slice(0, -INDEX_DIGITS) + '0'.repeat(INDEX_DIGITS);
+}
+
+/** `index` counts from 1. */
+export function deliveryHex(eventNo: string, index: number): string {
+  if (index < 1 || index > MAX_DELIVERIES_PER_EVENT) throw new RangeError(`no delivery has the index ${index}`);
+  return eventNo.slice(0, -INDEX_DIGITS) + index.toString(16).padStart(INDEX_DIGITS, '0');
+}
+
+export function lastDeliveryHex(eventNo: string): string {
+  return eventNo.slice(0, -INDEX_DIGITS) + 'f'.repeat(INDEX_DIGITS);
+}
+
+export function timeOfHex(hex: string): number {
+  return Number.parseInt(hex.slice(0, TIME_DIGITS), 16);
+}
+
+/** Sorts before every id of this millisecond and after every id of the one before it. */
+export function firstHexAt(ms: number): string {
+  const clamped = Math.min(Math.max(Math.floor(ms), 0), 2 ** 48 - 1);
+  return clamped.toString(16).padStart(TIME_DIGITS, '0') + '0'.repeat(32 - TIME_DIGITS);
+}
+
+/** The digits of `dlv_…` or `evt_…`, or null for a text that no such id has. */
+export function hexOfId(prefix: 'dlv' | 'evt' | 'rdl' | 'ent', id: string): string | null {
+  const hex = id.startsWith(`${prefix}_`) ? id.slice(prefix.length + 1) : '';
+  return ID.test(hex) ? hex : null;
+}

@@ -1,12 +1,10 @@
 import { type AuditAction, auditFieldsSchema } from '../contract/audit.ts';
-import { deliveryFilterSchema, type Redelivery } from '../contract/deliveries.ts';
 import { KEY_PREFIX, type Permission } from '../domain/api-keys.ts';
-import type { AttemptError, AttemptKind, DeliveryKind, DeliveryStatus, SuspendReason } from '../domain/attempt.ts';
-import type { DestinationKey } from '../domain/destination.ts';
+import type { SuspendReason } from '../domain/attempt.ts';
 import { constant, integer, json, list, nullable, seconds, Table, text } from './database/sql.ts';
 
 /**
- * Every table with its columns, each under the name that the code uses. The migrations say what a column is for.
+ * The tables that are keyed by text, with their columns, each under the name that the code uses. The migrations say what a column is for.
  * Dates of the API are Unix seconds; where a column holds milliseconds, it is declared a second time with `seconds`.
  */
 
@@ -69,7 +67,6 @@ export const webhookTable = new Table('webhooks', {
   dateCreated: integer('created_at'),
   suspendedAt: nullable(integer('suspended_at')),
   suspendedReason: nullable(text<SuspendReason>('suspended_reason')),
-  failingSinceMs: nullable(integer('failing_since_ms')),
 });
 
 export const webhookCountTable = new Table('webhook_counts', {
@@ -77,73 +74,6 @@ export const webhookCountTable = new Table('webhook_counts', {
   networkId: integer('network_id'),
   event: text('event'),
   webhooks: integer('webhooks'),
-});
-
-export const eventTable = new Table('events', {
-  entityId: text('entity_id'),
-  eventId: text('id'),
-  event: text('event'),
-  networkId: integer('network_id'),
-  body: text('body'),
-  deliveries: integer('deliveries'),
-  createdAtMs: integer('created_at_ms'),
-  dateCreated: seconds('created_at_ms'),
-});
-
-export const deliveryTable = new Table('deliveries', {
-  entityId: text('entity_id'),
-  deliveryId: text('id'),
-  eventId: text('event_id'),
-  kind: text<DeliveryKind>('kind'),
-  webhookId: text('webhook_id'),
-  event: text('event'),
-  networkId: integer('network_id'),
-  postUrl: text('post_url'),
-  destination: text<DestinationKey>('destination'),
-  status: text<DeliveryStatus>('status'),
-  attempts: integer('attempts'),
-  steps: integer('steps'),
-  dueMs: nullable(integer('due_ms')),
-  nextAttemptMs: nullable(integer('next_attempt_ms')),
-  dateNextAttempt: nullable(seconds('next_attempt_ms')),
-  claimed: integer('claimed'),
-  claimToken: integer('claim_token'),
-  redeliver: integer('redeliver'),
-  redeliveryId: nullable(text('redelivery_id')),
-  createdAtMs: integer('created_at_ms'),
-  dateCreated: seconds('created_at_ms'),
-  deliveredAtMs: nullable(integer('delivered_at_ms')),
-  dateDelivered: nullable(seconds('delivered_at_ms')),
-  lastStatusCode: nullable(integer('last_status_code')),
-  lastError: nullable(text<AttemptError>('last_error')),
-});
-
-export const attemptTable = new Table('attempts', {
-  entityId: text('entity_id'),
-  deliveryId: text('delivery_id'),
-  attempt: integer('attempt'),
-  kind: text<AttemptKind>('kind'),
-  postUrl: text('post_url'),
-  startedAtMs: integer('started_at_ms'),
-  durationMs: integer('duration_ms'),
-  statusCode: nullable(integer('status_code')),
-  error: nullable(text<AttemptError>('error')),
-  response: nullable(text('response')),
-});
-
-export const redeliveryTable = new Table('redeliveries', {
-  entityId: text('entity_id'),
-  redeliveryId: text('id'),
-  filter: json('filter', deliveryFilterSchema),
-  status: text<Redelivery['status']>('status'),
-  total: integer('total'),
-  seen: integer('seen'),
-  queued: integer('queued'),
-  cursorCreatedAtMs: integer('cursor_created_at_ms'),
-  cursorId: text('cursor_id'),
-  untilMs: integer('until_ms'),
-  dateCreated: integer('created_at'),
-  dateFinished: nullable(integer('finished_at')),
 });
 
 export const healthTable = new Table('webhook_health', {

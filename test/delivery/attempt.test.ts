@@ -6,7 +6,7 @@ import type { SigningKeyCache } from '../../src/delivery/signing-key-cache.ts';
 import { destinationKey } from '../../src/domain/destination.ts';
 import { makeSecret, parseKeys, type SigningKeys } from '../../src/domain/signing.ts';
 import { StoreUnavailableError } from '../../src/store/database/database.ts';
-import type { Sendable } from '../../src/store/deliveries/claimed.ts';
+import type { Claimed } from '../../src/store/deliveries/claimed.ts';
 import { HOOK, respondedWith, ScriptedSender } from '../support/deliveries.ts';
 import { rejection } from '../support/rejection.ts';
 import { checkSignature } from '../support/signatures.ts';
@@ -16,20 +16,22 @@ const NEW_SECRET = makeSecret(new Uint8Array(32).fill(1));
 const OLD_SECRET = makeSecret(new Uint8Array(32).fill(2));
 const BODY = '{ "2": 1, "amount": 123456789012345678901234567890 }';
 
-const CLAIMED: Sendable = {
+const CLAIMED: Claimed = {
   entityId: 'ent_1',
   deliveryId: 'dlv_1',
   token: 1,
   destination: destinationKey('ent_1', 'https://hooks.example.com'),
   eventId: 'evt_1',
-  isAlert: false,
   webhookId: 'wh_1',
   kind: 'first',
   status: 'pending',
   attempts: 0,
   steps: 0,
   postUrl: HOOK,
-  suspended: false,
+  webhookNo: 1,
+  endpointNo: 1,
+  generation: 0,
+  createdAtMs: NOW_MS,
   failingSinceMs: null,
   body: BODY,
   revision: 1,

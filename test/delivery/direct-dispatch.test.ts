@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'bun:test';
 import type { Engine } from '../../src/delivery/engine.ts';
-import { destinationKey } from '../../src/domain/destination.ts';
+import { type DestinationKey, destinationKey } from '../../src/domain/destination.ts';
 import { StoreUnavailableError } from '../../src/store/database/database.ts';
 import { AcceptQueue } from '../../src/store/events/accept-queue.ts';
 import {
@@ -21,7 +21,7 @@ import { until } from '../support/until.ts';
 
 const TWO_AT_A_TIME = { DESTINATION_CONCURRENCY: '2' };
 
-onEveryEngine('an event accepted where it is delivered', (store) => {
+onEveryEngine('what is accepted where it is delivered', (store) => {
   const running: Engine[] = [];
 
   afterEach(async () => {
@@ -29,66 +29,57 @@ onEveryEngine('an event accepted where it is delivered', (store) => {
     await forgetDeliveries(store.db);
   });
 
-  /** Before its first scan an engine reserves nothing. */
-  async function hasScanned(engine: Engine): Promise<void> {
-    const destination = destinationKey('ent_other', 'https://elsewhere.example');
-    await until('the engine has scanned', () => {
-      const isReserved = engine.reserve(destination);
-      if (isReserved) engine.cancel([{ destination }]);
-      return isReserved;
-    });
-  }
-
-  /** An engine after its first scan, and an accept queue that dispatches to it. */
+  /** An engine that has looked at the store, and an intake that hands over to it. */
   async function start(sender: ScriptedSender, settings: Record<string, string> = TWO_AT_A_TIME, db = store.db) {
     const engine = createEngine(store.db, sender, { settings });
     running.push(engine);
     await engine.start();
-    await hasScanned(engine);
-    let wakeUps = 0;
-    const acceptQueue = new AcceptQueue(
-      db,
-      (due) => {
-        wakeUps++;
-        engine.wake(due.keys());
-      },
-      undefined,
-      engine,
-    );
+    const elsewhere = destinationKey('ent_other', 'https://elsewhere.example');
+    await until('the engine has looked', () => {
+      const free = engine.reserve(elsewhere, 1) === 1;
+      if (free) engine.cancel(new Map([[elsewhere, 1]]));
+      return free;
+    });
+    let told = 0;
+    const onDue = (due: ReadonlySet<DestinationKey>) => {
+      told++;
+      engine.wake(due);
+    };
+    const acceptQueue = new AcceptQueue(db, { onDue, directDispatch: engine });
     const acceptMany = (entityId: string, count: number) =>
       Promise.all(Array.from({ length: count }, () => acceptQueue.accept(newEvent(entityId))));
-    return { engine, acceptMany, wakeUps: () => wakeUps };
+    return { engine, acceptMany, told: () => told };
   }
 
   const allDelivered = (entityId: string) =>
     until('all are delivered', async () => (await statuses(store.db, entityId)).every((one) => one === 'delivered'));
 
-  test('is sent at once, claimed by its acceptance, without a wake-up', async () => {
+  test('is sent at once, claimed by its acceptance, and nobody is told to look for it', async () => {
     const { entityId } = await newReceiver(store.db);
     const sender = new ScriptedSender();
-    const { acceptMany, wakeUps } = await start(sender);
-    await acceptMany(entityId, 2);
-    await allDelivered(entityId);
+    const { acceptMany, told } = await start(sender);
+    // One until the destination has responded, then as many as it may have in flight.
+    for (const count of [1, 2]) {
+      await acceptMany(entityId, count);
+      await allDelivered(entityId);
+    }
     const deliveries = await readDeliveries(store.db, entityId);
-    expect(deliveries.map(({ token, attempts, dueMs }) => [token, attempts, dueMs])).toEqual([
-      [1, 1, null],
-      [1, 1, null],
-    ]);
-    expect(wakeUps()).toBe(0);
+    expect(deliveries.map(({ attempts, dueMs }) => [attempts, dueMs])).toEqual(Array(3).fill([1, null]));
+    expect(told()).toBe(0);
   });
 
-  test('waits in the store when its destination has no free slot, and goes before later ones', async () => {
+  test('waits in the store when there is no room for it, and goes before whatever comes later', async () => {
     const { entityId } = await newReceiver(store.db);
     const open = Promise.withResolvers<void>();
     const sender = new ScriptedSender(async () => {
       await open.promise;
       return respondedWith(200);
     });
-    const { acceptMany, wakeUps } = await start(sender);
+    const { acceptMany, told } = await start(sender);
     const first = await acceptMany(entityId, 5);
-    expect(wakeUps()).toBe(1);
+    expect(told()).toBe(1);
     const later = await acceptMany(entityId, 3);
-    await until('two are in flight', () => sender.requests.length === 2);
+    await until('one is in flight', () => sender.requests.length === 1);
     open.resolve();
     await allDelivered(entityId);
     const order = sender.requests.map(({ headers }) => headers['paybell-event-id']);
@@ -96,12 +87,12 @@ onEveryEngine('an event accepted where it is delivered', (store) => {
     expect(order.slice(5).toSorted()).toEqual(later.map(({ eventId }) => eventId).toSorted());
   });
 
-  test('is queued at a fast destination, and its claim is returned when the destination becomes unhealthy', async () => {
+  test('stands in line where posts are fast, and leaves the line when the destination turns out to be unwell', async () => {
     const { entityId } = await newReceiver(store.db);
     let works = true;
-    const pending: (() => void)[] = [];
+    const turns: (() => void)[] = [];
     const sender = new ScriptedSender(async () => {
-      if (!works) await new Promise<void>((resolve) => pending.push(resolve));
+      if (!works) await new Promise<void>((resolve) => turns.push(resolve));
       return works ? respondedWith(200) : failedWith('refused');
     });
     const { acceptMany } = await start(sender, { ...TWO_AT_A_TIME, RETRY_SCHEDULE: '0s,1h' });
@@ -112,23 +103,23 @@ onEveryEngine('an event accepted where it is delivered', (store) => {
     const all = await readDeliveries(store.db, entityId);
     expect(all.slice(2).map(({ token }) => token)).toEqual(Array(8).fill(1));
     for (let failed = 0; failed < 5; failed++) {
-      await until('a request is in flight', () => pending.length > 0);
-      pending.shift()?.();
+      await until('a post is under way', () => turns.length > 0);
+      turns.shift()?.();
     }
     const waiting = async () => (await readDeliveries(store.db, entityId)).filter(({ status }) => status === 'pending');
     const returnedClaims = async () => {
       const dueBy = await databaseNowMs(store.db);
       return (await waiting()).some(({ dueMs }) => (dueMs ?? 0) <= dueBy);
     };
-    await until('the claims are returned', returnedClaims);
+    await until('the line is given back', returnedClaims);
     works = true;
-    for (const proceed of pending) proceed();
+    for (const turn of turns) turn();
     await until('the rest is delivered', async () => (await waiting()).length === 0);
     const counts = (await readDeliveries(store.db, entityId)).map(({ attempts }) => attempts);
     expect(counts).toEqual(Array(10).fill(1));
   });
 
-  test('is returned from the queue when the process stops, so that another can deliver it at once', async () => {
+  test('is returned when the process stops: another may claim it at once', async () => {
     const { entityId } = await newReceiver(store.db);
     let works = true;
     const open = Promise.withResolvers<void>();
@@ -144,47 +135,15 @@ onEveryEngine('an event accepted where it is delivered', (store) => {
     const stopped = engine.stop();
     const due = async () => {
       const all = await readDeliveries(store.db, entityId);
-      const nowMs = await databaseNowMs(store.db);
-      return all.filter(({ status, dueMs }) => status === 'pending' && (dueMs ?? 0) <= nowMs);
+      return all.filter(({ status, leaseMs }) => status === 'pending' && leaseMs === 0);
     };
-    await until('four claims are returned', async () => (await due()).length === 4);
+    await until('four are returned', async () => (await due()).length === 4);
     open.resolve();
     await stopped;
     expect(await statuses(store.db, entityId)).toEqual([...Array(4).fill('delivered'), ...Array(4).fill('pending')]);
   });
 
-  test('is returned before the stop ends, even if it was accepted at the last moment', async () => {
-    const { entityId } = await newReceiver(store.db);
-    const slow = alteredStore(store.db, {
-      transaction: async (work, options) => {
-        await Bun.sleep(50);
-        return store.db.transaction(work, options);
-      },
-    });
-    const engine = createEngine(slow, new ScriptedSender(), { settings: TWO_AT_A_TIME });
-    await engine.start();
-    await hasScanned(engine);
-    const commit = Promise.withResolvers<void>();
-    const held = alteredStore(store.db, {
-      transaction: (work, options) =>
-        store.db.transaction(async (queries) => {
-          const value = await work(queries);
-          await commit.promise;
-          return value;
-        }, options),
-    });
-    const accepted = new AcceptQueue(held, () => undefined, undefined, engine).accept(newEvent(entityId));
-    await Bun.sleep(20);
-    const stopped = engine.stop();
-    commit.resolve();
-    await Promise.all([accepted, stopped]);
-    await engine.claimsReturned();
-    const [delivery] = await readDeliveries(store.db, entityId);
-    expect(delivery).toMatchObject({ status: 'pending', token: 1 });
-    expect(delivery?.dueMs).toBeLessThanOrEqual(await databaseNowMs(store.db));
-  });
-
-  test('keeps no slot when its acceptance fails', async () => {
+  test('keeps no place when its acceptance fails', async () => {
     const { entityId } = await newReceiver(store.db);
     let fails = true;
     const flaky = alteredStore(store.db, {
@@ -195,11 +154,11 @@ onEveryEngine('an event accepted where it is delivered', (store) => {
           return value;
         }, options),
     });
-    const { acceptMany, wakeUps } = await start(new ScriptedSender(), TWO_AT_A_TIME, flaky);
-    for (let i = 0; i < 3; i++) expect(await rejection(acceptMany(entityId, 2))).toBeInstanceOf(StoreUnavailableError);
+    const { acceptMany, told } = await start(new ScriptedSender(), TWO_AT_A_TIME, flaky);
+    for (let i = 0; i < 3; i++) expect(await rejection(acceptMany(entityId, 1))).toBeInstanceOf(StoreUnavailableError);
     fails = false;
-    await acceptMany(entityId, 2);
+    await acceptMany(entityId, 1);
     await allDelivered(entityId);
-    expect(wakeUps()).toBe(0);
+    expect(told()).toBe(0);
   });
 });

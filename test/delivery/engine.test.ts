@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import pino from 'pino';
-import { StoreUnavailableError } from '../../src/store/database/database.ts';
+import { type SqlValue, StoreUnavailableError } from '../../src/store/database/database.ts';
+import { entityKey } from '../../src/store/deliveries/keys.ts';
 import { deleteWebhook, moveWebhook } from '../../src/store/webhooks/change.ts';
-import { resumeWebhook } from '../../src/store/webhooks/suspension.ts';
+import { resumeWebhook, suspendWebhook } from '../../src/store/webhooks/suspension.ts';
 import { TEST_CHANGE } from '../support/api.ts';
 import {
   accept,
@@ -18,6 +19,7 @@ import {
   letPass,
   newEvent,
   newReceiver,
+  openWindow,
   readAttempts,
   readDeliveries,
   respondedWith,
@@ -31,7 +33,7 @@ import { until } from '../support/until.ts';
 const THREE_AT_ONCE = { RETRY_SCHEDULE: '0s,0s,0s' };
 const SLOW_RETRIES = { RETRY_SCHEDULE: '0s,1h,2h' };
 
-/** A response that waits until the test releases it. */
+/** An answer that is given when the test says so. */
 function gate() {
   const opened = Promise.withResolvers<void>();
   return { open: () => opened.resolve(), passed: opened.promise };
@@ -57,13 +59,13 @@ onEveryEngine('the engine', (store) => {
       for (const url of [HOOK, second]) {
         const there = sender.requests.filter(({ postUrl }) => postUrl === url);
         const ids = there.map(({ headers }) => headers['paybell-event-id']).sort();
-        expect(ids).toEqual(events.map(({ eventId }) => eventId).sort());
+        expect(ids).toEqual(events.map(({ eventId }) => eventId ?? '').sort());
       }
     });
     expect(sender.requests).toHaveLength(120);
   });
 
-  test('finds by polling what no wake-up announced', async () => {
+  test('finds by its own poll what nobody told it of', async () => {
     const { entityId } = await newReceiver(store.db);
     await withEngine(store.db, new ScriptedSender(), async () => {
       await Bun.sleep(50);
@@ -72,15 +74,15 @@ onEveryEngine('the engine', (store) => {
     });
   });
 
-  test('retries with the same id and bytes until a success, and logs each attempt', async () => {
+  test('tries again with the same id and bytes until it is received, and logs each attempt', async () => {
     const { entityId } = await newReceiver(store.db);
     const [event] = await acceptMany(store.db, entityId, 1);
-    const responses = [
+    const answers = [
       respondedWith(500, { body: 'not yet' }),
       failedWith('timeout'),
       respondedWith(200, { body: 'thanks' }),
     ];
-    const sender = new ScriptedSender(() => responses.shift() ?? respondedWith(500));
+    const sender = new ScriptedSender(() => answers.shift() ?? respondedWith(500));
     await withEngine(store.db, sender, () => until('it is delivered', allAre(store, entityId, 'delivered')), {
       settings: THREE_AT_ONCE,
     });
@@ -93,10 +95,10 @@ onEveryEngine('the engine', (store) => {
       { attempt: 2, kind: 'retry', statusCode: null, error: 'timeout', response: null },
       { attempt: 3, kind: 'retry', statusCode: 200, error: null, response: 'thanks' },
     ]);
-    expect(delivery).toMatchObject({ attempts: 3, steps: 3, lastStatusCode: 200, lastError: null, dueMs: null });
+    expect(delivery).toMatchObject({ attempts: 3, lastStatusCode: 200, lastError: null, dueMs: null });
   });
 
-  test('fails a delivery at the end of the schedule', async () => {
+  test('gives up when the schedule has ended', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 2);
     const sender = new ScriptedSender(() => respondedWith(500));
@@ -111,7 +113,7 @@ onEveryEngine('the engine', (store) => {
     ['what retry-after asks for, when that is longer', respondedWith(503, { retryAfter: '7200' }), 7_200_000],
     ['the next step, when retry-after is shorter', respondedWith(503, { retryAfter: '5' }), 3_600_000],
     ['a day at most', respondedWith(429, { retryAfter: '99999999' }), 86_400_000],
-  ])('waits for %s before the retry', async (_what, outcome, delayMs) => {
+  ])('waits for %s before it tries again', async (_what, outcome, delayMs) => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 1);
     const beforeMs = await databaseNowMs(store.db);
@@ -145,40 +147,45 @@ onEveryEngine('the engine', (store) => {
     expect(Math.max(...sender.mostPerUrl.values())).toBeGreaterThan(1);
   });
 
-  test('does not let a destination that never responds delay the others', async () => {
+  test.each([
+    ['never responded', 1],
+    ['responded before', 16],
+  ])('lets a destination that hangs and %s delay no other: it has %d in flight', async (_before, inFlight) => {
     const hanging = await newReceiver(store.db, 'https://hanging.example.com/');
-    await acceptMany(store.db, hanging.entityId, 200);
-    const well = await newReceiver(store.db);
-    const held = gate();
+    const healthy = await newReceiver(store.db);
+    const stuck = gate();
     const sender = new ScriptedSender(async ({ postUrl }) => {
-      if (postUrl !== HOOK) await held.passed;
+      if (postUrl !== HOOK) await stuck.passed;
       return respondedWith(200);
     });
     await withEngine(
       store.db,
       sender,
       async (engine) => {
-        await until('it hangs', () => sender.inFlightAt('https://hanging.example.com/') === 16);
+        if (inFlight > 1) await openWindow(store.db, engine, sender, hanging.entityId);
+        await acceptMany(store.db, hanging.entityId, 200);
+        engine.wake();
+        await until('it hangs', () => sender.inFlightAt('https://hanging.example.com/') === inFlight);
         for (let round = 0; round < 3; round++) {
-          await acceptMany(store.db, well.entityId, 10);
+          await acceptMany(store.db, healthy.entityId, 10);
           engine.wake();
-          await until('the others are delivered', allAre(store, well.entityId, 'delivered'));
+          await until('the others are delivered', allAre(store, healthy.entityId, 'delivered'));
         }
-        expect(sender.mostPerUrl.get('https://hanging.example.com/')).toBe(16);
-        held.open();
+        expect(sender.mostPerUrl.get('https://hanging.example.com/')).toBe(inFlight);
+        stuck.open();
         await until('it is done too', allAre(store, hanging.entityId, 'delivered'));
       },
       { settings: { DELIVERY_CONCURRENCY: '20' } },
     );
   });
 
-  test('serves every destination at once although each could take all slots', async () => {
+  test('serves every destination at once though each might take all the room there is', async () => {
     const { entityId } = await newReceiver(store.db, 'https://0.example.com/');
     for (let host = 1; host < 40; host++) await addReceiver(store.db, entityId, `https://${host}.example.com/`);
     await acceptMany(store.db, entityId, 1);
-    const held = gate();
+    const stuck = gate();
     const sender = new ScriptedSender(async () => {
-      await held.passed;
+      await stuck.passed;
       return respondedWith(200);
     });
     await withEngine(
@@ -186,13 +193,13 @@ onEveryEngine('the engine', (store) => {
       sender,
       async () => {
         await until('all forty are in flight though none has ended', () => sender.requests.length === 40);
-        held.open();
+        stuck.open();
       },
-      { settings: { DELIVERY_CONCURRENCY: '48', DESTINATION_CONCURRENCY: '16' } },
+      { settings: { DELIVERY_CONCURRENCY: '128', DESTINATION_CONCURRENCY: '16' } },
     );
   });
 
-  test('sends one request at a time after five failures in a row, until a success', async () => {
+  test('probes a destination one at a time after five failures in a row, until a success', async () => {
     const { entityId } = await newReceiver(store.db);
     const sender = new ScriptedSender(() => failedWith('refused'));
     await withEngine(
@@ -203,9 +210,9 @@ onEveryEngine('the engine', (store) => {
         engine.wake();
         await until('five have failed', allAre(store, entityId, 'retrying'));
         sender.mostPerUrl.clear();
-        const held = gate();
+        const stuck = gate();
         sender.respond = async () => {
-          await held.passed;
+          await stuck.passed;
           return failedWith('timeout');
         };
         await acceptMany(store.db, entityId, 30);
@@ -219,7 +226,7 @@ onEveryEngine('the engine', (store) => {
           await Bun.sleep(5);
           return respondedWith(200);
         };
-        held.open();
+        stuck.open();
         await until('the rest is delivered', async () => {
           const all = await statuses(store.db, entityId);
           return all.filter((status) => status === 'delivered').length === 29;
@@ -252,40 +259,39 @@ onEveryEngine('the engine', (store) => {
     );
   });
 
-  test('cancels what was claimed for a webhook that is gone, and holds it for one that is suspended', async () => {
+  test('sends nothing for a webhook that is deleted or suspended', async () => {
     const gone = await newReceiver(store.db);
     const suspended = await newReceiver(store.db);
     await acceptMany(store.db, gone.entityId, 1);
     await acceptMany(store.db, suspended.entityId, 1);
-    await store.db.transaction(async (queries) => {
-      await queries.run('delete from webhooks where id = $1', [gone.webhookId]);
-      await queries.run(`update webhooks set suspended_at = 1, suspended_reason = 'gone' where id = $1`, [
-        suspended.webhookId,
-      ]);
-    });
+    await deleteWebhook(store.db, gone.entityId, gone.webhookId, () => true, TEST_CHANGE);
+    await suspendWebhook(store.db, suspended.entityId, suspended.webhookId, 'gone', TEST_CHANGE);
+    const active = await newReceiver(store.db);
+    await acceptMany(store.db, active.entityId, 1);
     const sender = new ScriptedSender();
-    await withEngine(store.db, sender, async () => {
-      await until('the one is cancelled', allAre(store, gone.entityId, 'cancelled'));
-      await until('the other is held', allAre(store, suspended.entityId, 'held'));
-    });
-    expect(sender.requests).toEqual([]);
+    await withEngine(store.db, sender, () => until('the last is sent', allAre(store, active.entityId, 'delivered')));
+    expect(await statuses(store.db, gone.entityId)).toEqual(['cancelled']);
+    expect(await statuses(store.db, suspended.entityId)).toEqual(['held']);
+    expect(sender.requests).toHaveLength(1);
   });
 
-  test('sends nothing more for a webhook that is deleted while its deliveries are queued and in flight', async () => {
+  test('sends nothing more for a webhook that is deleted while its posts wait and fly', async () => {
     const { entityId, webhookId } = await newReceiver(store.db);
-    await acceptMany(store.db, entityId, 10);
-    const held = gate();
+    const stuck = gate();
     const sender = new ScriptedSender(async () => {
-      await held.passed;
+      await stuck.passed;
       return respondedWith(500);
     });
     await withEngine(
       store.db,
       sender,
-      async () => {
+      async (engine) => {
+        await openWindow(store.db, engine, sender, entityId);
+        await acceptMany(store.db, entityId, 10);
+        engine.wake();
         await until('two are in flight', () => sender.requests.length === 2);
         await deleteWebhook(store.db, entityId, webhookId, () => true, TEST_CHANGE);
-        held.open();
+        stuck.open();
       },
       { settings: { ...THREE_AT_ONCE, DESTINATION_CONCURRENCY: '2' } },
     );
@@ -298,10 +304,10 @@ onEveryEngine('the engine', (store) => {
     const { entityId, webhookId } = await newReceiver(store.db);
     const newHome = 'https://new-home.example.com/hook';
     await acceptMany(store.db, entityId, 3);
-    const held = gate();
+    const stuck = gate();
     const sender = new ScriptedSender(async ({ postUrl }) => {
       if (postUrl !== HOOK) return respondedWith(200);
-      await held.passed;
+      await stuck.passed;
       return respondedWith(500);
     });
     await withEngine(
@@ -310,7 +316,7 @@ onEveryEngine('the engine', (store) => {
       async (engine) => {
         await until('one is in flight', () => sender.requests.length === 1);
         await moveWebhook(store.db, entityId, webhookId, newHome, () => true, TEST_CHANGE);
-        held.open();
+        stuck.open();
         engine.wake();
         await until('all are delivered', allAre(store, entityId, 'delivered'));
       },
@@ -321,32 +327,34 @@ onEveryEngine('the engine', (store) => {
     expect(urls.sort()).toEqual([HOOK, newHome, newHome, newHome]);
   });
 
-  test('does not resend what it holds when its lease has expired, and records it', async () => {
+  test('does not send again what it holds itself, though its lease has run out, and settles it', async () => {
     const { entityId } = await newReceiver(store.db);
-    await acceptMany(store.db, entityId, 1);
-    const held = gate();
+    const stuck = gate();
     const sender = new ScriptedSender(async () => {
-      await held.passed;
+      await stuck.passed;
       return respondedWith(200);
     });
     await withEngine(store.db, sender, async (engine) => {
+      // With a window of one nothing would be claimed for the destination while its only attempt is in flight.
+      await openWindow(store.db, engine, sender, entityId);
+      await acceptMany(store.db, entityId, 1);
+      engine.wake();
       await until('it is in flight', () => sender.requests.length === 1);
       await letPass(store.db, entityId, LEASE_MS * 2);
       engine.wake();
       await until('it is claimed again', async () => (await readDeliveries(store.db, entityId))[0]?.token === 2);
-      held.open();
+      stuck.open();
       await until('it is delivered', allAre(store, entityId, 'delivered'));
     });
     expect(sender.requests).toHaveLength(1);
     expect(await readAttempts(store.db, entityId)).toHaveLength(1);
   });
 
-  test('records what it holds even if the claim that renewed its lease was rolled back', async () => {
+  test('records what it holds also when the claim that would have renewed its lease is rolled back', async () => {
     const { entityId } = await newReceiver(store.db);
-    await acceptMany(store.db, entityId, 1);
-    const held = gate();
+    const stuck = gate();
     const sender = new ScriptedSender(async () => {
-      await held.passed;
+      await stuck.passed;
       return respondedWith(200);
     });
     let rollBacks = 0;
@@ -359,24 +367,28 @@ onEveryEngine('the engine', (store) => {
         }, options),
     });
     await withEngine(db, sender, async (engine) => {
+      // With a window of one nothing would be claimed for the destination while its only attempt is in flight.
+      await openWindow(store.db, engine, sender, entityId);
+      await acceptMany(store.db, entityId, 1);
+      engine.wake();
       await until('it is in flight', () => sender.requests.length === 1);
       await letPass(store.db, entityId, LEASE_MS * 2);
       rollBacks = 1;
       engine.wake();
       await until('the claim is rolled back', () => rollBacks <= 0);
-      held.open();
+      stuck.open();
       await until('it is delivered', allAre(store, entityId, 'delivered'));
     });
     expect(sender.requests).toHaveLength(1);
   });
 
-  test('records nothing when another instance has claimed the delivery', async () => {
+  test('takes back its word when another has taken the delivery over', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 1);
-    const held = gate();
+    const stuck = gate();
     const sender = new ScriptedSender(async () => {
-      await held.passed;
-      return respondedWith(200);
+      await stuck.passed;
+      return respondedWith(500);
     });
     const lines: { msg: string }[] = [];
     const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(JSON.parse(line)) });
@@ -386,9 +398,11 @@ onEveryEngine('the engine', (store) => {
       async () => {
         await until('it is in flight', () => sender.requests.length === 1);
         await store.db.transaction((queries) =>
-          queries.run('update deliveries set claim_token = claim_token + 1 where entity_id = $1', [entityId]),
+          queries.run('update queue set token = token + 1 where entity_id = $1', [
+            entityKey(store.db.dialect, entityId),
+          ]),
         );
-        held.open();
+        stuck.open();
         await until('the refusal is logged', () => lines.length > 0);
       },
       { log },
@@ -398,7 +412,7 @@ onEveryEngine('the engine', (store) => {
     expect(await readAttempts(store.db, entityId)).toEqual([]);
   });
 
-  test('delivers what a dead process had claimed', async () => {
+  test('takes up what a dead process had claimed', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 3);
     expect(await claim(store.db, entityId)).toHaveLength(3);
@@ -413,16 +427,20 @@ onEveryEngine('the engine', (store) => {
 onEveryEngine('a delivery that cannot be processed', (store) => {
   afterEach(() => forgetDeliveries(store.db));
 
-  test('because its event is gone fails with its reason, and the others are delivered', async () => {
+  test('because its event is gone ends as failed with its reason, and its neighbours go on', async () => {
     const { entityId } = await newReceiver(store.db);
-    const [poison] = await acceptMany(store.db, entityId, 5);
-    await store.db.transaction((queries) => queries.run('delete from events where id = $1', [poison?.eventId ?? '']));
+    const [poison, ...neighbours] = await acceptMany(store.db, entityId, 5);
+    const others = neighbours.map(({ eventId }) => eventId ?? '');
+    await store.db.transaction((queries) =>
+      queries.run('delete from events where event_id = $1', [poison?.eventId ?? '']),
+    );
     const sender = new ScriptedSender();
     await withEngine(store.db, sender, () =>
-      until('all are recorded', async () => !(await statuses(store.db, entityId)).includes('pending')),
+      until('all are settled', async () => !(await statuses(store.db, entityId)).includes('pending')),
     );
     for (const delivery of await readDeliveries(store.db, entityId)) {
-      const isPoison = delivery.eventId === poison?.eventId;
+      // With the event its id is gone too: the delivery shows its number in place of it.
+      const isPoison = !others.includes(delivery.eventId);
       expect(delivery).toMatchObject(
         isPoison ? { status: 'failed', lastError: 'unprocessable' } : { status: 'delivered', lastError: null },
       );
@@ -430,7 +448,7 @@ onEveryEngine('a delivery that cannot be processed', (store) => {
     expect(sender.requests).toHaveLength(4);
   });
 
-  test('because its URL is invalid fails like any other, and the others are delivered', async () => {
+  test('because its URL is none ends as any other that fails, and its neighbours go on', async () => {
     const poison = await newReceiver(store.db);
     await store.db.transaction((queries) =>
       queries.run(`update webhooks set post_url = 'not a url' where id = $1`, [poison.webhookId]),
@@ -452,7 +470,7 @@ onEveryEngine('a delivery that cannot be processed', (store) => {
     );
   });
 
-  test('because the store rejects its record fails with its reason, and the others are delivered', async () => {
+  test('because the store refuses its settlement ends as failed with its reason, and its neighbours go on', async () => {
     const { entityId } = await newReceiver(store.db);
     const events = await acceptMany(store.db, entityId, 6);
     const refused = new Set([events[1]?.eventId, events[4]?.eventId]);
@@ -462,7 +480,7 @@ onEveryEngine('a delivery that cannot be processed', (store) => {
     await withEngine(
       nulRefusing(store),
       sender,
-      () => until('all are recorded', async () => !(await statuses(store.db, entityId)).includes('pending')),
+      () => until('all are settled', async () => !(await statuses(store.db, entityId)).includes('pending')),
       { settings: SLOW_RETRIES },
     );
     for (const { eventId, status, lastError } of await readDeliveries(store.db, entityId)) {
@@ -473,7 +491,7 @@ onEveryEngine('a delivery that cannot be processed', (store) => {
     expect(await readAttempts(store.db, entityId)).toHaveLength(6);
   });
 
-  test('because the store rejects the response body is still delivered if the receiver accepted it', async () => {
+  test('because the store refuses the answer is still delivered when the receiver has it', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 2);
     const sender = new ScriptedSender(() => respondedWith(200, { body: 'NUL \0 inside' }));
@@ -484,6 +502,11 @@ onEveryEngine('a delivery that cannot be processed', (store) => {
   });
 });
 
+function withoutNul(params: readonly SqlValue[] = []): readonly SqlValue[] {
+  if (params.some((value) => typeof value === 'string' && value.includes('\0'))) throw new Error('NUL');
+  return params;
+}
+
 /** PostgreSQL refuses a NUL by itself; SQLite is made to. */
 function nulRefusing(store: TestStore) {
   return alteredStore(store.db, {
@@ -491,38 +514,37 @@ function nulRefusing(store: TestStore) {
       store.db.transaction(
         (queries) =>
           work({
-            all: (sql, params) => queries.all(sql, params),
+            all: (sql, params) => queries.all(sql, withoutNul(params)),
             get: (sql, params) => queries.get(sql, params),
-            run: (sql, params) => {
-              if (params?.some((value) => typeof value === 'string' && value.includes('\0'))) throw new Error('NUL');
-              return queries.run(sql, params);
-            },
+            run: (sql, params) => queries.run(sql, withoutNul(params)),
           }),
         options,
       ),
   });
 }
 
-onEveryEngine('while the store is unavailable', (store) => {
+onEveryEngine('while the store does not answer', (store) => {
   afterEach(() => forgetDeliveries(store.db));
 
-  test('the engine pauses, loses no outcome, and resumes by itself', async () => {
+  test('the engine pauses, loses no outcome, and goes on by itself', async () => {
     const { entityId } = await newReceiver(store.db);
-    await acceptMany(store.db, entityId, 5);
     let down = false;
     const flaky = alteredStore(store.db, {
       transaction: (work, options) =>
         down ? Promise.reject(new StoreUnavailableError('down')) : store.db.transaction(work, options),
     });
-    const held = gate();
+    const stuck = gate();
     const sender = new ScriptedSender(async () => {
-      await held.passed;
+      await stuck.passed;
       return respondedWith(200);
     });
-    await withEngine(flaky, sender, async () => {
+    await withEngine(flaky, sender, async (engine) => {
+      await openWindow(store.db, engine, sender, entityId);
+      await acceptMany(store.db, entityId, 5);
+      engine.wake();
       await until('all are in flight', () => sender.requests.length === 5);
       down = true;
-      held.open();
+      stuck.open();
       await Bun.sleep(100);
       expect(await statuses(store.db, entityId)).toEqual(Array(5).fill('pending'));
       down = false;
@@ -559,20 +581,22 @@ onEveryEngine('while the store is unavailable', (store) => {
 onEveryEngine('a stop', (store) => {
   afterEach(() => forgetDeliveries(store.db));
 
-  test('claims nothing more, and records what is in flight before it ends', async () => {
+  test('claims nothing more, and settles what is in flight before it ends', async () => {
     const { entityId } = await newReceiver(store.db);
-    await acceptMany(store.db, entityId, 10);
-    const held = gate();
+    const stuck = gate();
     const sender = new ScriptedSender(async () => {
-      await held.passed;
+      await stuck.passed;
       return respondedWith(200);
     });
     const engine = createEngine(store.db, sender, { settings: { DESTINATION_CONCURRENCY: '3' } });
     await engine.start();
+    await openWindow(store.db, engine, sender, entityId);
+    await acceptMany(store.db, entityId, 10);
+    engine.wake();
     await until('three are in flight', () => sender.requests.length === 3);
     const stopping = engine.stop();
     await Bun.sleep(30);
-    held.open();
+    stuck.open();
     await stopping;
     expect(sender.requests).toHaveLength(3);
     expect((await statuses(store.db, entityId)).sort()).toEqual([
@@ -597,7 +621,7 @@ describe('two engines', () => {
       for (let host = 0; host < 5; host++) await addReceiver(store.db, entityId, `https://${host}.example.com/`);
       const flying = new Set<string>();
       let twice = 0;
-      const respond = async ({ headers }: { headers: Record<string, string> }) => {
+      const answer = async ({ headers }: { headers: Record<string, string> }) => {
         const id = headers['webhook-id'] ?? '';
         if (flying.has(id)) twice++;
         flying.add(id);
@@ -605,7 +629,7 @@ describe('two engines', () => {
         flying.delete(id);
         return respondedWith(200);
       };
-      const senders = [new ScriptedSender(respond), new ScriptedSender(respond)];
+      const senders = [new ScriptedSender(answer), new ScriptedSender(answer)];
       const settings = { DESTINATION_CONCURRENCY: '4' };
       const engines = senders.map((sender) => createEngine(store.db, sender, { settings }));
       for (const engine of engines) await engine.start();
@@ -621,11 +645,11 @@ describe('two engines', () => {
     test('wake each other through the database', async () => {
       if (store.engine === 'sqlite') return;
       const { entityId } = await newReceiver(store.db);
-      let wakeUps = 0;
-      await store.db.onWork(() => wakeUps++);
+      let rung = 0;
+      await store.db.onWork(() => rung++);
       await accept(store.db, newEvent(entityId));
       await store.db.announceWork();
-      await until('the announcement has come', () => wakeUps > 0);
+      await until('the announcement has come', () => rung > 0);
     });
   });
 });

@@ -1,111 +1,108 @@
 import type { DeliveryStatus } from '../../src/domain/attempt.ts';
-import { destinationKey } from '../../src/domain/destination.ts';
-import type { Database } from '../../src/store/database/database.ts';
-import { attemptTable, deliveryTable } from '../../src/store/tables.ts';
-import { LATE_ON_1 } from './deliveries.ts';
-import { insertRows, seedEventRows } from './delivery-rows.ts';
+import { eventNumber } from '../../src/domain/ids.ts';
+import type { Database, SqlUuid } from '../../src/store/database/database.ts';
+import { chunks, valuesList } from '../../src/store/database/sql.ts';
+import { entityKey } from '../../src/store/deliveries/keys.ts';
+import { seedDeliveries, seedEvents as seedEventRows } from './seed-deliveries.ts';
 
-/** Events and deliveries of any age, in any state, with any number of attempts. */
+/** Events and deliveries of any age, state and number of attempts, each under a name that a test can tell it by. */
 
 export type AgedDelivery = {
-  id: string;
+  name: string;
   status: DeliveryStatus;
   createdAtMs: number;
-  /** Not null where an attempt follows. */
-  dueMs?: number | null;
+  /** The name of its event; one of its own where absent. */
   eventId?: string;
   attempts?: number;
   body?: string;
+  /** Where a completed delivery is being sent again. */
+  redeliver?: number;
 };
 
-const IN_PROGRESS: readonly DeliveryStatus[] = ['pending', 'retrying'];
-
-const POST_URL = 'https://aged.example/';
-
-const NEW_DELIVERY = deliveryTable.insertion([
-  'entityId',
-  'deliveryId',
-  'eventId',
-  'webhookId',
-  'destination',
-  'event',
-  'networkId',
-  'postUrl',
-  'status',
-  'attempts',
-  'dueMs',
-  'nextAttemptMs',
-  'createdAtMs',
-]);
-
-const NEW_ATTEMPT = attemptTable.insertion([
-  'entityId',
-  'deliveryId',
-  'attempt',
-  'kind',
-  'postUrl',
-  'startedAtMs',
-  'durationMs',
-  'statusCode',
-  'response',
-]);
-
-/** Each with an event of its own, unless it names one. */
 export async function seedAged(db: Database, entityId: string, deliveries: readonly AgedDelivery[]): Promise<void> {
-  const rows = deliveries.map((delivery) => ({ ...delivery, eventId: delivery.eventId ?? eventOf(delivery.id) }));
+  const rows = deliveries.map((delivery) => ({ ...delivery, eventId: delivery.eventId ?? eventOf(delivery.name) }));
   const events = new Map(rows.map((row) => [row.eventId, row]));
-  await seedEvents(
+  const numbers = await seedEvents(
     db,
     entityId,
-    [...events].map(([id, { createdAtMs, body }]) => ({ id, createdAtMs, body })),
-  );
-  const due = ({ status, dueMs, createdAtMs }: AgedDelivery) =>
-    dueMs === undefined ? (IN_PROGRESS.includes(status) ? createdAtMs : null) : dueMs;
-  await insertRows(
-    db,
-    NEW_DELIVERY,
-    rows.map((row) => ({
-      entityId,
-      deliveryId: row.id,
-      eventId: row.eventId,
-      webhookId: 'wh_aged',
-      destination: destinationKey(entityId, POST_URL),
-      event: 'LatePayment',
-      networkId: 1,
-      postUrl: POST_URL,
-      status: row.status,
-      attempts: row.attempts ?? 1,
-      dueMs: due(row),
-      nextAttemptMs: due(row),
-      createdAtMs: row.createdAtMs,
+    [...events].map(([eventId, { createdAtMs, body }]) => ({
+      eventId,
+      createdAtMs,
+      ...(body !== undefined && { body }),
     })),
   );
-  await insertRows(
+  const noOf = new Map([...events.keys()].map((eventId, index) => [eventId, numbers[index] ?? '']));
+  const ids = await seedDeliveries(
     db,
-    NEW_ATTEMPT,
-    rows.flatMap(({ id, attempts = 1, createdAtMs }) =>
-      Array.from({ length: attempts }, (_, index) => ({
-        entityId,
-        deliveryId: id,
-        attempt: index + 1,
-        kind: index === 0 ? ('first' as const) : ('retry' as const),
-        postUrl: POST_URL,
-        startedAtMs: createdAtMs,
-        durationMs: 12,
-        statusCode: 200,
-        response: 'ok',
-      })),
-    ),
+    entityId,
+    rows.map(({ status, createdAtMs, eventId, attempts = 1, redeliver }) => ({
+      status,
+      createdAtMs,
+      attempts,
+      eventNo: noOf.get(eventId) ?? '',
+      // Held deliveries belong to a webhook of their own, which is suspended.
+      webhookId: status === 'held' ? 'wh_aged_held' : 'wh_aged',
+      event: 'LatePayment',
+      networkId: 1,
+      postUrl: 'https://aged.example/',
+      ...(redeliver !== undefined && { redeliver }),
+    })),
   );
+  await seedAttempts(db, entityId, rows, ids);
 }
 
-type AgedEvent = { id: string; createdAtMs: number; body?: string | undefined };
-
-export function seedEvents(db: Database, entityId: string, events: readonly AgedEvent[]): Promise<void> {
-  const rows = events.map(({ id, createdAtMs, body = '{}' }) => ({ id, createdAtMs, body, ...LATE_ON_1 }));
-  return seedEventRows(db, entityId, rows);
+async function seedAttempts(
+  db: Database,
+  entityId: string,
+  rows: readonly AgedDelivery[],
+  ids: readonly string[],
+): Promise<void> {
+  const entity = entityKey(db.dialect, entityId);
+  const attempts = rows.flatMap(({ attempts = 1, createdAtMs }, index) =>
+    Array.from({ length: attempts }, (_, attempt) => [
+      entity,
+      db.dialect.bindUuid((ids[index] ?? '').slice('dlv_'.length)),
+      attempt + 1,
+      attempt === 0 ? 'first' : 'retry',
+      'https://aged.example/',
+      createdAtMs,
+      12,
+      200,
+      'ok',
+    ]),
+  );
+  await db.transaction(async (queries) => {
+    for (const chunk of chunks(attempts)) {
+      await queries.run(
+        `insert into attempts
+           (entity_id, delivery_id, attempt, kind, post_url, started_at_ms, duration_ms, status_code, response)
+         values ${valuesList(chunk.length, 9)}`,
+        chunk.flat(),
+      );
+    }
+  });
 }
 
-export function eventOf(deliveryId: string): string {
-  return `evt_of_${deliveryId}`;
+type AgedEvent = { eventId: string; createdAtMs: number; body?: string };
+
+export function seedEvents(db: Database, entityId: string, events: readonly AgedEvent[]): Promise<string[]> {
+  return seedEventRows(db, entityId, events);
+}
+
+export function eventOf(name: string): string {
+  return `evt_of_${name}`;
+}
+
+/** The names of the deliveries that are left, in the order of their ids. */
+export async function namesLeft(db: Database): Promise<string[]> {
+  const { hexOf } = db.dialect;
+  const events = await db.all<{ no: SqlUuid; event_id: string | null }>('select no, event_id from events');
+  const names = new Map(events.map(({ no, event_id }) => [hexOf(no), (event_id ?? '').replace(/^evt_of_/, '')]));
+  const rows = await db.all<{ id: SqlUuid; event_no: SqlUuid | null }>(
+    'select id, event_no from queue union all select id, event_no from deliveries',
+  );
+  return rows
+    .map(({ id, event_no }) => ({ hex: hexOf(id), no: event_no === null ? eventNumber(hexOf(id)) : hexOf(event_no) }))
+    .sort((a, b) => (a.hex < b.hex ? -1 : 1))
+    .map(({ no }) => names.get(no) ?? no);
 }

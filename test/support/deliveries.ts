@@ -4,20 +4,25 @@ import { Engine } from '../../src/delivery/engine.ts';
 import type { OutgoingRequest, Sender } from '../../src/delivery/sender.ts';
 import { SigningKeyCache } from '../../src/delivery/signing-key-cache.ts';
 import type { AttemptError, DeliveryStatus, Outcome } from '../../src/domain/attempt.ts';
-import { destinationKey } from '../../src/domain/destination.ts';
+import { type DestinationKey, destinationKey } from '../../src/domain/destination.ts';
 import type { DomainError } from '../../src/domain/errors.ts';
+import { eventNumber } from '../../src/domain/ids.ts';
 import { createLogger, type Logger } from '../../src/log.ts';
-import type { Database } from '../../src/store/database/database.ts';
-import { Columns, type RowOf, readInteger } from '../../src/store/database/sql.ts';
-import { claimDue } from '../../src/store/deliveries/claim.ts';
+import type { Database, SqlInteger, SqlUuid } from '../../src/store/database/database.ts';
+import { claimDeliveries } from '../../src/store/deliveries/claim.ts';
 import type { Claimed } from '../../src/store/deliveries/claimed.ts';
-import { type Acceptance, acceptEvents, type NewEvent } from '../../src/store/events/accept.ts';
+import { entityKey } from '../../src/store/deliveries/keys.ts';
+import { readDelivery } from '../../src/store/deliveries/read.ts';
+import { recordAttempts } from '../../src/store/deliveries/record-attempts.ts';
+import { statusInQueue, statusOfCode } from '../../src/store/deliveries/states.ts';
+import { type Acceptance, acceptEvents } from '../../src/store/events/accept.ts';
+import type { NewEvent } from '../../src/store/events/plan-acceptance.ts';
 import { newId } from '../../src/store/new-id.ts';
-import { attemptTable, deliveryTable } from '../../src/store/tables.ts';
 import { TEST_BOX } from './api.ts';
+import { until } from './until.ts';
 import { newEntity, register } from './webhooks.ts';
 
-/** The network and event of tests for which it does not matter. */
+/** The cell that tests register for and send to where it does not matter. */
 export const LATE_ON_1 = { networkId: 1, event: 'LatePayment' } as const;
 
 export const HOOK = 'https://hooks.example.com/paybell';
@@ -36,92 +41,166 @@ export async function addReceiver(db: Database, entityId: string, postUrl: strin
 export function newEvent(entityId: string, given: Partial<NewEvent> = {}): NewEvent {
   const eventId = given.eventId ?? newId('evt');
   const body = JSON.stringify({ eventId, ...LATE_ON_1 });
-  return { entityId, eventId, ...LATE_ON_1, body, createdAtMs: Date.now(), firstDelayMs: 0, ...given };
+  return { entityId, eventId, ...LATE_ON_1, body, firstDelayMs: 0, ...given };
 }
 
-export function accept(db: Database, ...events: readonly NewEvent[]): Promise<(Acceptance | DomainError)[]> {
-  return db.transaction((queries) => acceptEvents(queries, db.dialect, events));
+export async function accept(db: Database, ...events: readonly NewEvent[]): Promise<(Acceptance | DomainError)[]> {
+  return (await db.transaction((queries) => acceptEvents(queries, db.dialect, events))).results;
 }
 
-/** Accepts that many events for LATE_ON_1 in one commit. */
+/** That many events for LATE_ON_1, in one commit. */
 export async function acceptMany(db: Database, entityId: string, count: number): Promise<NewEvent[]> {
   const events = Array.from({ length: count }, () => newEvent(entityId));
   await accept(db, ...events);
   return events;
 }
 
-const STATE = new Columns({
-  ...deliveryTable.pick([
-    'deliveryId',
-    'eventId',
-    'webhookId',
-    'destination',
-    'status',
-    'attempts',
-    'steps',
-    'dueMs',
-    'nextAttemptMs',
-    'createdAtMs',
-    'deliveredAtMs',
-    'lastStatusCode',
-    'lastError',
-  ]).shape,
-  token: deliveryTable.shape.claimToken,
-});
-export type DeliveryState = RowOf<typeof STATE>;
+export type DeliveryState = {
+  deliveryId: string;
+  eventId: string;
+  webhookId: string;
+  destination: string;
+  status: DeliveryStatus;
+  attempts: number;
+  steps: number;
+  /** Null once it is complete. */
+  dueMs: number | null;
+  leaseMs: number;
+  nextAttemptMs: number | null;
+  redeliver: number;
+  token: number;
+  createdAtMs: number;
+  deliveredAtMs: number | null;
+  lastStatusCode: number | null;
+  lastError: string | null;
+};
 
-/** All deliveries of the entity, in the order of their creation. */
-export function readDeliveries(db: Database, entityId: string): Promise<DeliveryState[]> {
-  return STATE.all(db, `select ${STATE.list} from deliveries where entity_id = $1 order by id`, [entityId]);
+const numberOrNull = (value: SqlInteger | null | undefined) => (value == null ? null : Number(value));
+
+type QueueRow = Record<string, SqlInteger | null> & {
+  id: SqlUuid;
+  event_no: SqlUuid | null;
+  webhook_id: string;
+  destination: string;
+  error: string | null;
+};
+
+/** All deliveries of the entity, those in the queue and those in the record, in the order in which they were made. */
+export async function readDeliveries(db: Database, entityId: string): Promise<DeliveryState[]> {
+  const { hexOf } = db.dialect;
+  const key = [entityKey(db.dialect, entityId)];
+  const from = (table: string) => `select t.*, h.webhook_id, h.destination, h.blocked from ${table} t
+    join queue_heads h on h.entity_id = t.entity_id and h.webhook_no = t.webhook_no where t.entity_id = $1`;
+  const queued = await db.all<QueueRow>(from('queue'), key);
+  const recorded = await db.all<QueueRow>(from('deliveries'), key);
+  const events = await db.all<{ no: SqlUuid; event_id: string | null }>(
+    'select no, event_id from events where entity_id = $1',
+    key,
+  );
+  const eventIds = new Map(events.map(({ no, event_id }) => [hexOf(no), event_id]));
+  const states = [...queued, ...recorded].map((row): DeliveryState => {
+    const eventNo = row.event_no === null ? eventNumber(hexOf(row.id)) : hexOf(row.event_no);
+    const isQueued = row.due_ms !== undefined;
+    const status = isQueued
+      ? statusInQueue(numberOrNull(row.recorded), Number(row.attempts), Number(row.blocked))
+      : statusOfCode(Number(row.status));
+    return {
+      deliveryId: `dlv_${hexOf(row.id)}`,
+      eventId: eventIds.get(eventNo) ?? `evt_${eventNo}`,
+      webhookId: row.webhook_id,
+      destination: row.destination,
+      status,
+      attempts: Number(row.attempts),
+      steps: Number(row.steps ?? 0),
+      dueMs: numberOrNull(row.due_ms),
+      leaseMs: Number(row.lease_ms ?? 0),
+      nextAttemptMs: isQueued ? (numberOrNull(row.scheduled_ms) ?? numberOrNull(row.due_ms)) : null,
+      redeliver: Number(row.redeliver ?? 0),
+      token: Number(row.token ?? 0),
+      createdAtMs: Number(row.created_at_ms),
+      deliveredAtMs: numberOrNull(row.ended_at_ms),
+      lastStatusCode: numberOrNull(row.status_code),
+      lastError: row.error,
+    };
+  });
+  return states.sort((a, b) => (a.deliveryId < b.deliveryId ? -1 : 1));
 }
 
 export async function statuses(db: Database, entityId: string): Promise<DeliveryStatus[]> {
   return (await readDeliveries(db, entityId)).map(({ status }) => status);
 }
 
-const LOGGED_ATTEMPT = attemptTable.pick([
-  'deliveryId',
-  'attempt',
-  'kind',
-  'postUrl',
-  'startedAtMs',
-  'durationMs',
-  'statusCode',
-  'error',
-  'response',
-]);
-export type LoggedAttempt = RowOf<typeof LOGGED_ATTEMPT>;
+export type LoggedAttempt = {
+  deliveryId: string;
+  attempt: number;
+  kind: string;
+  postUrl: string;
+  startedAtMs: number;
+  durationMs: number;
+  statusCode: number | null;
+  error: string | null;
+  response: string | null;
+};
 
-export function readAttempts(db: Database, entityId: string): Promise<LoggedAttempt[]> {
-  const sql = `select ${LOGGED_ATTEMPT.list} from attempts where entity_id = $1 order by delivery_id, attempt`;
-  return LOGGED_ATTEMPT.all(db, sql, [entityId]);
+/** All attempts of the entity's deliveries, wherever they are kept. */
+export async function readAttempts(db: Database, entityId: string): Promise<LoggedAttempt[]> {
+  const logged: LoggedAttempt[] = [];
+  for (const { deliveryId } of await readDeliveries(db, entityId)) {
+    const delivery = await readDelivery(db, entityId, deliveryId);
+    for (const attempt of delivery?.attemptLog ?? []) logged.push({ deliveryId, ...attempt });
+  }
+  return logged;
 }
 
-export function databaseNowMs(db: Database): Promise<number> {
-  return readInteger(db, db.dialect.nowMs);
+export async function databaseNowMs(db: Database): Promise<number> {
+  return Number((await db.get<{ now_ms: SqlInteger }>(`select ${db.dialect.nowMs} as now_ms`))?.now_ms);
 }
 
-/** Lets that much time pass for the waiting and leased deliveries of the entity. */
+/** Lets that much time pass for everything of the entity that waits or is leased. */
 export async function letPass(db: Database, entityId: string, ms: number): Promise<void> {
-  await db.transaction((queries) =>
-    queries.run(
-      `update deliveries set due_ms = due_ms - $2, next_attempt_ms = next_attempt_ms - $2
-       where entity_id = $1 and due_ms is not null`,
-      [entityId, ms],
-    ),
-  );
+  const key = entityKey(db.dialect, entityId);
+  await db.transaction(async (queries) => {
+    await queries.run(
+      `update queue set due_ms = due_ms - $2, scheduled_ms = scheduled_ms - $2,
+         lease_ms = case when lease_ms > $2 then lease_ms - $2 else 0 end where entity_id = $1`,
+      [key, ms],
+    );
+    await queries.run(`update queue_heads set next_due_ms = next_due_ms - $2, from_due_ms = 0 where entity_id = $1`, [
+      key,
+      ms,
+    ]);
+  });
 }
 
 export const LEASE_MS = 30_000;
 
-export function claim(db: Database, entityId: string, most = 100, postUrl = HOOK): Promise<Claimed[]> {
-  return db.transaction((queries) => claimDue(db, queries, destinationKey(entityId, postUrl), most, LEASE_MS));
+export async function claim(db: Database, entityId: string, most = 100, postUrl = HOOK): Promise<Claimed[]> {
+  const destination = destinationKey(entityId, postUrl);
+  return (await claimDeliveries(db, [{ destination, most }], LEASE_MS)).claimed;
 }
 
-/** Deletes all deliveries, so that the engine of the next test has only its own. */
+/** Everything of the entity that waits is sent once, to that end. */
+export async function completeAll(db: Database, entityId: string, status: 'failed' | 'delivered'): Promise<void> {
+  const outcome = respondedWith(status === 'delivered' ? 200 : 500);
+  const next = { status, steps: 1, delayMs: null, suspend: null } as const;
+  const destinations = new Set((await readDeliveries(db, entityId)).map(({ destination }) => destination));
+  for (const destination of destinations) {
+    const picks = [{ destination: destination as DestinationKey, most: 10_000 }];
+    const { claimed } = await claimDeliveries(db, picks, LEASE_MS);
+    const attempts = claimed.map((delivery) => ({ delivery, startedAtMs: 0, outcome, next }));
+    await db.transaction((queries) => recordAttempts(queries, db.dialect, attempts));
+  }
+}
+
+const DELIVERY_TABLES = [
+  ...['attempts', 'deliveries', 'queue', 'queue_heads', 'events', 'event_ids'],
+  ...['queue_counts', 'delivery_counts', 'event_counts'],
+];
+
+/** What is due is forgotten, so that the next test's engine has only its own. */
 export async function forgetDeliveries(db: Database): Promise<void> {
   await db.transaction(async (queries) => {
-    for (const table of ['attempts', 'deliveries', 'events']) await queries.run(`delete from ${table}`);
+    for (const table of DELIVERY_TABLES) await queries.run(`delete from ${table}`);
   });
 }
 
@@ -154,6 +233,13 @@ export class ScriptedSender implements Sender {
     }
   }
 
+  /** What was sent so far is not counted. */
+  forget(): void {
+    this.requests.splice(0);
+    this.mostInFlight = 0;
+    this.mostPerUrl.clear();
+  }
+
   inFlightAt(postUrl: string): number {
     return this.#inFlight.get(postUrl) ?? 0;
   }
@@ -177,7 +263,7 @@ export type EngineOptions = {
   log?: Logger;
 };
 
-/** The middle of the jitter, so that every step has its nominal length. */
+/** The middle of the jitter: every step is as long as it is written. */
 const middle = () => 0.5;
 
 export function createEngine(db: Database, sender: Sender, { settings, tools, log }: EngineOptions = {}): Engine {
@@ -198,7 +284,26 @@ export function createEngine(db: Database, sender: Sender, { settings, tools, lo
   });
 }
 
-/** Runs an engine during the work, and stops it in any case. */
+/** Delivers a few events, so that the destinations of the entity have proven themselves and may have more in flight. */
+export async function openWindow(
+  db: Database,
+  engine: Engine,
+  sender: ScriptedSender,
+  entityId: string,
+): Promise<void> {
+  const { respond } = sender;
+  sender.respond = () => respondedWith(200);
+  await acceptMany(db, entityId, 10);
+  engine.wake();
+  await until('the destinations are proven', async () =>
+    (await statuses(db, entityId)).every((status) => status === 'delivered'),
+  );
+  await forgetDeliveries(db);
+  sender.forget();
+  sender.respond = respond;
+}
+
+/** Runs an engine while the work is done, and stops it whatever comes of that. */
 export async function withEngine(
   db: Database,
   sender: Sender,

@@ -1,16 +1,14 @@
 import type { Delivery, DeliveryListQuery, Event, EventListQuery } from '../../src/contract/deliveries.ts';
-import type { AttemptError, DeliveryStatus } from '../../src/domain/attempt.ts';
-import { destinationKey } from '../../src/domain/destination.ts';
+import type { DeliveryStatus } from '../../src/domain/attempt.ts';
 import type { Database } from '../../src/store/database/database.ts';
-import { chunks, type Insertion } from '../../src/store/database/sql.ts';
-import { deliveryTable, eventTable } from '../../src/store/tables.ts';
+import { seedDeliveries, seedEvents } from './seed-deliveries.ts';
 
-/** Events and deliveries as rows, and the result of any list over a plain array of them. */
+/** Events and deliveries as rows, and what a plain array gives for any list of them. */
 
 export type EventSeed = { id: string; event: string; networkId: number; body: string; createdAtMs: number };
 
 export type DeliverySeed = {
-  id: string;
+  /** One of the events that are seeded with it. */
   eventId: string;
   webhookId: string;
   event: string;
@@ -22,75 +20,72 @@ export type DeliverySeed = {
   nextAttemptMs: number | null;
   deliveredAtMs: number | null;
   lastStatusCode: number | null;
-  lastError: AttemptError | null;
+  lastError: string | null;
 };
 
-const NEW_EVENT = eventTable.insertion([
-  'entityId',
-  'eventId',
-  'event',
-  'networkId',
-  'body',
-  'deliveries',
-  'createdAtMs',
-]);
+/** A row with the id that it got. */
+export type DeliveryRow = DeliverySeed & { id: string };
 
-export function seedEventRows(db: Database, entityId: string, events: readonly EventSeed[]): Promise<void> {
-  const rows = events.map(({ id, ...event }) => ({ entityId, eventId: id, ...event, deliveries: 1 }));
-  return insertRows(db, NEW_EVENT, rows);
+export async function seedEventRows(db: Database, entityId: string, events: readonly EventSeed[]): Promise<void> {
+  await seedEvents(
+    db,
+    entityId,
+    events.map(({ id, ...event }) => ({ ...event, eventId: id })),
+  );
 }
 
-const NEW_DELIVERY = deliveryTable.insertion([
-  'entityId',
-  'deliveryId',
-  'eventId',
-  'webhookId',
-  'destination',
-  'event',
-  'networkId',
-  'postUrl',
-  'status',
-  'attempts',
-  'createdAtMs',
-  'nextAttemptMs',
-  'deliveredAtMs',
-  'lastStatusCode',
-  'lastError',
-]);
-
-/** Without a due time, so that no engine claims them. */
-export function seedDeliveryRows(db: Database, entityId: string, deliveries: readonly DeliverySeed[]): Promise<void> {
-  const destination = destinationKey(entityId, 'https://example.com');
-  const rows = deliveries.map(({ id, ...delivery }) => ({ entityId, deliveryId: id, destination, ...delivery }));
-  return insertRows(db, NEW_DELIVERY, rows);
-}
-
-/** In transactions of a bounded size. */
-export async function insertRows<Row>(db: Database, insertion: Insertion<Row>, rows: readonly Row[]): Promise<void> {
-  for (const part of chunks(rows, 5_000)) {
-    await db.transaction(async (queries) => {
-      for (const chunk of chunks(part)) await queries.run(insertion.text(chunk.length), insertion.parameters(chunk));
-    });
-  }
+/** With an event for each id that they name. Returns them in the order of their ids. */
+export async function seedDeliveryRows(
+  db: Database,
+  entityId: string,
+  deliveries: readonly DeliverySeed[],
+): Promise<DeliveryRow[]> {
+  const eventIds = [...new Set(deliveries.map(({ eventId }) => eventId))];
+  const numbers = await seedEvents(
+    db,
+    entityId,
+    eventIds.map((eventId) => ({ eventId, createdAtMs: 1_700_000_000_000 })),
+  );
+  const ids = await seedDeliveries(
+    db,
+    entityId,
+    deliveries.map((row) => ({
+      ...row,
+      eventNo: numbers[eventIds.indexOf(row.eventId)] ?? '',
+      ...(row.nextAttemptMs !== null && { dueMs: row.nextAttemptMs }),
+      endedAtMs: row.deliveredAtMs,
+      statusCode: row.lastStatusCode,
+      error: row.lastError,
+    })),
+  );
+  const rows = deliveries.map((row, index) => ({ ...row, id: ids[index] ?? '' }));
+  return rows.sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
 export function eventsInModel(events: readonly EventSeed[], query: EventListQuery): Event[] {
   const matches = events.filter((row) => isMatch(row, row.id, query));
-  return inDirection(matches.sort(byNumber((row) => row.createdAtMs)), query).map(toEvent);
+  // A stable sort: of two in one millisecond the first that was accepted is the first.
+  return inDirection(
+    matches.sort((a, b) => a.createdAtMs - b.createdAtMs),
+    query,
+  ).map(eventView);
 }
 
-export function deliveriesInModel(deliveries: readonly DeliverySeed[], query: DeliveryListQuery): Delivery[] {
+export function deliveriesInModel(deliveries: readonly DeliveryRow[], query: DeliveryListQuery): Delivery[] {
   const matches = deliveries.filter(
     (row) =>
       isMatch(row, row.eventId, query) &&
       (query.webhookId === undefined || row.webhookId === query.webhookId) &&
       (query.status === undefined || row.status === query.status),
   );
-  const key =
-    query.sortBy === 'dateCreated'
-      ? (row: DeliverySeed) => row.createdAtMs
-      : (row: DeliverySeed) => row.nextAttemptMs ?? Number.POSITIVE_INFINITY;
-  return inDirection(matches.sort(byNumber(key)), query).map(toDelivery);
+  const key = (row: DeliveryRow) =>
+    query.sortBy === 'dateCreated' ? 0 : (row.nextAttemptMs ?? Number.POSITIVE_INFINITY);
+  const compare = (a: DeliveryRow, b: DeliveryRow) => {
+    const [keyA, keyB] = [key(a), key(b)];
+    if (keyA !== keyB) return keyA < keyB ? -1 : 1;
+    return a.id < b.id ? -1 : 1;
+  };
+  return inDirection(matches.sort(compare), query).map(deliveryView);
 }
 
 type Filterable = { event: string; networkId: number; createdAtMs: number };
@@ -105,24 +100,15 @@ function isMatch(row: Filterable, eventId: string, query: EventListQuery | Deliv
   );
 }
 
-/** Ties are ordered by id, byte by byte. */
-function byNumber<Row extends { id: string }>(key: (row: Row) => number): (a: Row, b: Row) => number {
-  return (a, b) => {
-    const [keyA, keyB] = [key(a), key(b)];
-    if (keyA !== keyB) return keyA < keyB ? -1 : 1;
-    return Buffer.compare(Buffer.from(a.id), Buffer.from(b.id));
-  };
-}
-
 function inDirection<Row>(rows: Row[], { sortDir }: { sortDir: 'asc' | 'desc' }): Row[] {
   return sortDir === 'asc' ? rows : rows.reverse();
 }
 
-function toEvent({ id, event, networkId, body, createdAtMs }: EventSeed): Event {
+function eventView({ id, event, networkId, body, createdAtMs }: EventSeed): Event {
   return { eventId: id, event, networkId, body, dateCreated: Math.floor(createdAtMs / 1000), deliveries: 1 };
 }
 
-function toDelivery(row: DeliverySeed): Delivery {
+function deliveryView(row: DeliveryRow): Delivery {
   const { eventId, webhookId, event, networkId, postUrl, status, attempts, lastStatusCode, lastError } = row;
   const seconds = (ms: number | null) => (ms === null ? null : Math.floor(ms / 1000));
   return {

@@ -33,6 +33,15 @@ const MAPPINGS: { readonly [Kind in DomainErrorKind]: Mapping<FactsOf<Kind>> } =
   backlog_full: { code: 'backlog_full', retryAfterS: BACKLOG_RETRY_AFTER_S },
   event_conflict: { code: 'event_conflict' },
   event_just_removed: { code: 'unavailable', retryAfterS: 1 },
+  sort_too_large: {
+    inputErrors: ({ limit }) => [
+      {
+        in: 'query',
+        name: 'sortBy',
+        message: `cannot be dateNextAttempt here: more than ${limit} deliveries have one. Add webhookId, since or until`,
+      },
+    ],
+  },
   event_page_too_large: {
     inputErrors: ({ bytes, limitBytes }) => [
       {

@@ -2,7 +2,8 @@ import type { Config } from '../../config.ts';
 import type { Database } from '../../store/database/database.ts';
 import { Columns, integer, nullable } from '../../store/database/sql.ts';
 import { emptyPages } from '../../store/database/sqlite/vacuum.ts';
-import { databaseTimeMs, holdsOverdue } from '../../store/deliveries/retention.ts';
+import { countWaiting } from '../../store/deliveries/counts/queue-depth.ts';
+import { holdsOverdue } from '../../store/deliveries/retention.ts';
 import { showBytes, showDuration } from '../formats/amounts.ts';
 import { PAYBELL } from '../terminal/invocation.ts';
 import { type Finding, ok, warning } from './finding.ts';
@@ -14,15 +15,10 @@ const RETENTION_SLACK_MS = 24 * 3_600_000;
 const MANY_EMPTY_BYTES = 64 * 1024 ** 2;
 const MANY_DEAD_ROWS = 100_000;
 
-const BACKLOG = new Columns({ waiting: integer('count(*)'), oldestMs: nullable(integer('min(due_ms)')) });
-
 /** Whether deliveries are sent as fast as events arrive. */
 export async function checkBacklog(db: Database): Promise<Finding> {
-  // Reads the partial index of waiting deliveries, which is as long as the backlog.
-  const backlog = await BACKLOG.get(db, `select ${BACKLOG.list} from deliveries where due_ms is not null`);
-  const waiting = backlog?.waiting ?? 0;
+  const { waiting, oldestDueAgeMs: overdueMs } = await countWaiting(db);
   if (waiting === 0) return ok('backlog', 'no deliveries are waiting');
-  const overdueMs = (await databaseTimeMs(db)) - (backlog?.oldestMs ?? 0);
   const found = `${waiting} waiting, ${overdueMs > 0 ? `the oldest ${showDuration(overdueMs)} overdue` : 'none overdue'}`;
   if (overdueMs < OVERDUE_MS) return ok('backlog', found);
   return warning(

@@ -1,11 +1,11 @@
 import { existsSync, statSync } from 'node:fs';
 import { type Config, describeTarget } from '../../config.ts';
+import { readNowMs } from '../../store/database/clock.ts';
 import { type Database, StoreUnavailableError } from '../../store/database/database.ts';
 import { MIGRATIONS, pendingMigrations, SchemaTooNewError } from '../../store/database/migrate.ts';
 import { openDatabase } from '../../store/database/open.ts';
 import { readInteger } from '../../store/database/sql.ts';
 import { storeBytes } from '../../store/database/sqlite/vacuum.ts';
-import { databaseTimeMs } from '../../store/deliveries/retention.ts';
 import { readKeyFile } from '../../store/tenants/key-file.ts';
 import { SecretBox, SecretKeyError } from '../../store/tenants/secret-box.ts';
 import { keyFileOf } from '../../store/tenants/secret-key.ts';
@@ -81,7 +81,7 @@ export async function checkSchema(db: Database, { AUTO_MIGRATE }: Config): Promi
 
 export async function checkClock(db: Database): Promise<Finding> {
   const beforeMs = Date.now();
-  const databaseMs = await databaseTimeMs(db);
+  const databaseMs = await readNowMs(db, db.dialect);
   // The database read its clock about halfway between the two readings of ours.
   const nowMs = (beforeMs + Date.now()) / 2;
   const migratedAtMs = (await readInteger(db, 'max(applied_at)', 'from schema_migrations')) * 1000;

@@ -3,9 +3,10 @@ import { ACTORS } from '../../contract/audit.ts';
 import { isSuccess, SUSPEND_AFTER_MS, type SuspendReason } from '../../domain/attempt.ts';
 import type { Logger } from '../../log.ts';
 import type { Database } from '../../store/database/database.ts';
+import { markFailing } from '../../store/deliveries/heads.ts';
 import type { AttemptRecord } from '../../store/deliveries/record-attempts.ts';
 import { type HealthReport, recordHealth } from '../../store/webhooks/health.ts';
-import { markFailing, suspendWebhook } from '../../store/webhooks/suspension.ts';
+import { suspendWebhook } from '../../store/webhooks/suspension.ts';
 import type { AttemptObserver } from '../delivery-metrics.ts';
 import { Job } from './job.ts';
 
@@ -19,7 +20,7 @@ export class HealthRecorder implements AttemptObserver {
 
   note(record: AttemptRecord): void {
     const { delivery, outcome, startedAtMs } = record;
-    if (delivery.isAlert) return;
+    if (delivery.webhookNo < 0) return;
     const key = webhookKey(record);
     const { entityId, webhookId } = delivery;
     const report: HealthReport = this.#reports.get(key) ?? {
@@ -59,8 +60,8 @@ const MAX_FAILING_REMEMBERED = 10_000;
 
 /**
  * Suspends a webhook that is gone or has failed for days. It works after the attempts are recorded and in its own
- * transactions, so that a crash in between only puts the suspension off to the next attempt; and beside the engine's
- * loop, because holding a backlog of a million deliveries takes time.
+ * transactions, so that a crash in between only puts the suspension off to the next attempt; and beside the
+ * engine's loop, which waits for no webhook.
  */
 export class SuspensionMonitor {
   /** One record for each webhook: one that suspends it if there is any, else a success, else the latest. */
@@ -76,7 +77,7 @@ export class SuspensionMonitor {
 
   note(records: readonly AttemptRecord[]): void {
     for (const record of records) {
-      if (record.delivery.isAlert) continue;
+      if (record.delivery.webhookNo < 0) continue;
       const key = webhookKey(record);
       const known = this.#pending.get(key);
       if (known === undefined || weightOf(record) >= weightOf(known)) this.#pending.set(key, record);
@@ -105,9 +106,10 @@ export class SuspensionMonitor {
   async #handle(record: AttemptRecord): Promise<void> {
     const { delivery, outcome, next, startedAtMs } = record;
     const { entityId, webhookId, failingSinceMs } = delivery;
+    if (delivery.webhookNo < 0) return;
     if (isSuccess(outcome)) {
       const wasMarked = this.#failingSince.delete(webhookKey(record));
-      if (wasMarked || failingSinceMs !== null) await markFailing(this.db, entityId, webhookId, false);
+      if (wasMarked || failingSinceMs !== null) await this.#mark(record, false);
       return;
     }
     if (next.suspend !== null) await this.#suspend(entityId, webhookId, next.suspend);
@@ -116,12 +118,16 @@ export class SuspensionMonitor {
   }
 
   async #markFailing(record: AttemptRecord): Promise<void> {
-    const { entityId, webhookId } = record.delivery;
     const key = webhookKey(record);
     // Marked once, although many attempts may have started before that.
     if (record.startedAtMs <= (this.#failingSince.get(key) ?? 0)) return;
-    await markFailing(this.db, entityId, webhookId, true);
+    await this.#mark(record, true);
     this.#failingSince.set(key, Date.now());
+  }
+
+  #mark({ delivery }: AttemptRecord, failing: boolean): Promise<void> {
+    const { db } = this;
+    return db.transaction((queries) => markFailing(queries, db.dialect, delivery, failing));
   }
 
   async #suspend(entityId: string, webhookId: string, reason: SuspendReason): Promise<void> {

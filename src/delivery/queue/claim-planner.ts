@@ -1,154 +1,132 @@
-import type { DestinationKey } from '../../domain/destination.ts';
-import type { Database } from '../../store/database/database.ts';
-import { walkDestinations } from '../../store/deliveries/claim.ts';
-import type { Destinations } from './destination-health.ts';
+import { type DestinationKey, entityOfDestination } from '../../domain/destination.ts';
+import type { HealthClass } from './destination-health.ts';
+import { DestinationRings } from './destination-rings.ts';
+import type { LocalQueue } from './local-queue.ts';
 
-/** Destinations that one plan reads from the index, so that those known to be due never wait long for it. */
-const WINDOW = 256;
+/** One plan is one statement: these bound how long it takes, and so how long the next destination waits. */
+const MAX_CLAIMS = 64;
+const MAX_ROWS = 256;
 
-/** The interval of scans that nothing has asked for, which find what no wake-up has announced. */
-const SCAN_EVERY_MS = 1_000;
+/** Of one destination in one plan: enough to keep it busy, few enough that others are in the same plan. */
+const MAX_ROWS_PER_DESTINATION = 128;
 
-/** After a scan of several windows the planner rests this many times as long, so that a tenth of the time is spent. */
-const REST_FACTOR = 9;
+/** One free slot is enough for one destination; a few more are asked, because the first of them may have no right to it. */
+const ADMITTED_BY_ONE_SLOT = 2;
 
-/** From one destination in one claim: enough to keep it busy, few enough that every destination has its turn soon. */
-const MAX_PER_DESTINATION = 256;
+/** No ring has strict priority: with no time left, even the failing get every fourth turn. */
+const TURNS: readonly HealthClass[] = ['proven', 'untried', 'proven', 'failing'];
 
-/** With more ready than this the scan pauses. */
-const MAX_READY = 100_000;
-
+/** `limit` is how many deliveries are reserved for the claim. */
 export type PlannedClaim = { readonly destination: DestinationKey; readonly limit: number };
+
+/** What came of a planned claim: how many deliveries it found, and how many of these are enqueued. */
+export type MadeClaim = PlannedClaim & { readonly found: number; readonly enqueued: number };
 
 export type Plan = {
   readonly claims: readonly PlannedClaim[];
-  /** Until another plan may find more, unless something wakes the planner before. */
-  readonly nextPlanInMs: number;
+  /** Whether the plan is as large as one may be, so that another would find more. */
+  readonly isCut: boolean;
 };
 
-/** A walk over all destinations with pending deliveries, a window at a time. */
-type Scan = { after: string; windows: number; spentMs: number };
+type Slots = Pick<LocalQueue<never>, 'healthClass' | 'holds' | 'isStocked' | 'reserve' | 'release'>;
 
 /**
- * Decides what to claim: from the destinations with due deliveries, round-robin, as many as each has free slots for.
+ * Decides for which destinations to claim, and reserves the places for it.
  *
- * Most of these destinations are known, because accepting an event wakes the planner with its destinations and because a
- * destination whose claim was filled may have more. The others (retries, expired leases, the work of other instances) are
- * found by a scan of the index, one seek for each destination with pending deliveries. The scan is kept out of the path
- * of a delivery: with 5,000 destinations that are down it takes 6 ms on SQLite and 40 ms on PostgreSQL.
+ * A destination where something is due is in one of three places until a claim finds nothing more there:
+ *
+ *   waiting   in its ring, for its turn and for a slot    → planned, full
+ *   full      it holds deliveries and has no room         → waiting, as soon as one of those ends
+ *   planned   a claim for it is being made                → waiting, if it may have more
+ *
+ * A destination that is refused a slot while it holds nothing stays in its ring, because no end of its own would bring
+ * it back: the end of any attempt does, see `noteReleased`.
  */
 export class ClaimPlanner {
-  /** Destinations with due deliveries, in round-robin order. */
-  readonly #ready = new Set<DestinationKey>();
-  /** Destinations with due deliveries that have no free slot. */
+  readonly #waiting = new DestinationRings();
   readonly #full = new Set<DestinationKey>();
-  /** In the last plan; ready again if its transaction fails. */
-  #planned: readonly DestinationKey[] = [];
-  #scan: Scan | null = null;
-  #hasScanned = false;
-  /** By the monotonic clock, like all times here. */
-  #scanAtMs = 0;
-  #restUntilMs = 0;
+  readonly #planned = new Set<DestinationKey>();
+  #turn = 0;
 
-  constructor(
-    private readonly db: Database,
-    private readonly destinations: Destinations,
-    private readonly nowMs: () => number = () => performance.now(),
-  ) {}
+  constructor(private readonly slots: Slots) {}
 
-  /** Deliveries are due at these destinations. */
+  /** Something is due at these destinations. */
   wake(destinations: Iterable<DestinationKey>): void {
-    for (const destination of destinations) {
-      if (!this.#full.has(destination)) this.#ready.add(destination);
-    }
+    for (const destination of destinations) this.#wait(destination, false);
   }
 
-  /** Deliveries will be due by then, at destinations that are not known. */
-  scheduleScan(inMs: number): void {
-    this.#scanAtMs = Math.min(this.#scanAtMs, this.nowMs() + inMs);
-  }
-
-  /** A slot was released. Returns whether that makes a claim possible. */
+  /** A slot or a place in the queue was released. Returns whether another plan may find something. */
   noteReleased(destination: DestinationKey): boolean {
-    if (!this.#full.delete(destination)) return false;
-    this.#ready.add(destination);
+    if (this.#full.delete(destination)) this.#wait(destination, true);
+    if (this.#waiting.size === 0) return false;
+    this.#waiting.admit(entityOfDestination(destination), ADMITTED_BY_ONE_SLOT);
     return true;
   }
 
-  /** The claims of the last plan were made. */
-  noteClaimed(mayHaveMore: Iterable<DestinationKey>): void {
-    this.#planned = [];
-    this.wake(mayHaveMore);
+  get waiting(): number {
+    return this.#waiting.size;
   }
 
-  get isReady(): boolean {
-    return this.#ready.size > 0;
-  }
-
-  /** Whether older deliveries may be due there, which go first. Before the first scan this is not known. */
+  /** Whether older deliveries may be due there, which go first. */
   mayHaveOlder(destination: DestinationKey): boolean {
-    if (!this.#hasScanned) return true;
-    return this.#ready.has(destination) || this.#full.has(destination) || this.#planned.includes(destination);
+    return this.#waiting.has(destination) || this.#full.has(destination) || this.#planned.has(destination);
   }
 
-  async plan(freeSlots: number): Promise<Plan> {
-    this.wake(this.#planned);
-    this.#planned = [];
-    await this.#scanOn();
-    const claims = this.#take(freeSlots);
-    this.#planned = claims.map(({ destination }) => destination);
-    return { claims, nextPlanInMs: this.#nextPlanInMs };
-  }
-
-  get #nextPlanInMs(): number {
-    if (this.#scan !== null) return 0;
-    return Math.max(0, Math.max(this.#scanAtMs, this.#restUntilMs) - this.nowMs());
-  }
-
-  #take(freeSlots: number): PlannedClaim[] {
+  plan(): Plan {
     const claims: PlannedClaim[] = [];
-    let free = freeSlots;
-    for (const destination of this.#ready) {
-      if (free <= 0) break;
-      this.#ready.delete(destination);
-      const limit = Math.min(this.destinations.claimableAt(destination), MAX_PER_DESTINATION, free);
-      free -= limit;
-      if (limit > 0) claims.push({ destination, limit });
-      else if (this.destinations.holdsAny(destination)) this.#full.add(destination);
+    let rows = 0;
+    let emptyTurns = 0;
+    while (emptyTurns < TURNS.length && claims.length < MAX_CLAIMS && rows < MAX_ROWS) {
+      const claim = this.#planFrom(TURNS[this.#turn++ % TURNS.length] ?? 'proven', MAX_ROWS - rows);
+      if (claim === null) emptyTurns++;
       else {
-        // The slots of all destinations are taken. This one holds none, so that no release of its own would bring it back.
-        this.#ready.add(destination);
-        break;
+        emptyTurns = 0;
+        claims.push(claim);
+        rows += claim.limit;
       }
     }
-    return claims;
+    return { claims, isCut: emptyTurns < TURNS.length };
   }
 
-  /** Reads one window of the scan in progress, or of a new one if it is time for it. */
-  async #scanOn(): Promise<void> {
-    const startedAtMs = this.nowMs();
-    if (this.#scan === null) {
-      if (startedAtMs < Math.max(this.#scanAtMs, this.#restUntilMs)) return;
-      this.#scan = { after: '', windows: 0, spentMs: 0 };
-      // Before the scan, so that a scan scheduled meanwhile is made: this one may have passed the destination already.
-      this.#scanAtMs = startedAtMs + SCAN_EVERY_MS;
+  /** The claims of a plan are made and their deliveries enqueued: what was reserved for no delivery is released. */
+  noteClaimed(claims: readonly MadeClaim[]): void {
+    for (const { destination, limit, found, enqueued } of claims) {
+      this.#planned.delete(destination);
+      if (found === limit) this.#wait(destination, true);
+      if (enqueued < limit) this.#release(destination, limit - enqueued);
     }
-    if (this.#ready.size >= MAX_READY) return;
-    const found = await walkDestinations(this.db, this.#scan.after, WINDOW);
-    for (const { destination, firstDueMs, nowMs } of found) {
-      if (firstDueMs <= nowMs) this.wake([destination]);
-      else this.scheduleScan(firstDueMs - nowMs);
-    }
-    this.#scan.windows += 1;
-    this.#scan.spentMs += this.nowMs() - startedAtMs;
-    if (found.length === WINDOW) this.#scan.after = found.at(-1)?.destination ?? '';
-    else this.#endScan(this.#scan);
   }
 
-  /** A scan of one window costs no more than the claim that follows it, and needs no rest. */
-  #endScan({ windows, spentMs }: Scan): void {
-    this.#scan = null;
-    this.#hasScanned = true;
-    this.#restUntilMs = windows === 1 ? 0 : this.nowMs() + spentMs * REST_FACTOR;
+  /** The claims of a plan failed: what was due is due as before. */
+  noteFailed(planned: readonly PlannedClaim[]): void {
+    this.noteClaimed(planned.map((claim) => ({ ...claim, found: claim.limit, enqueued: 0 })));
+  }
+
+  #release(destination: DestinationKey, count: number): void {
+    this.slots.release(destination, count);
+    this.noteReleased(destination);
+  }
+
+  #wait(destination: DestinationKey, hadTurn: boolean): void {
+    if (!this.#full.has(destination)) this.#waiting.add(destination, this.slots.healthClass(destination), hadTurn);
+  }
+
+  #planFrom(healthClass: HealthClass, mostRows: number): PlannedClaim | null {
+    let claim: PlannedClaim | null = null;
+    const take = (destination: DestinationKey) => {
+      const limit = this.#reserve(destination, Math.min(mostRows, MAX_ROWS_PER_DESTINATION));
+      if (limit > 0) {
+        claim = { destination, limit };
+        this.#planned.add(destination);
+      } else if (this.slots.holds(destination)) this.#full.add(destination);
+      else return false;
+      return true;
+    };
+    while (claim === null && this.#waiting.offer(healthClass, take) !== null);
+    return claim;
+  }
+
+  #reserve(destination: DestinationKey, limit: number): number {
+    return this.slots.isStocked(destination) ? 0 : this.slots.reserve(destination, limit);
   }
 }

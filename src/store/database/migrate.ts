@@ -1,10 +1,11 @@
-import type { Database, Queries } from './database.ts';
+import type { Database, Dialect, Queries } from './database.ts';
 import { webhooks } from './migrations/0001-webhooks.ts';
 import { secretsAndAudit } from './migrations/0002-secrets-and-audit.ts';
 import { deliveries } from './migrations/0003-deliveries.ts';
 import { seeingDeliveries } from './migrations/0004-seeing-deliveries.ts';
 import { stats } from './migrations/0005-stats.ts';
 import { deliveryKinds } from './migrations/0006-delivery-kinds.ts';
+import { queue } from './migrations/0007-queue.ts';
 import type { Migration } from './migrations/migration.ts';
 import { readInteger } from './sql.ts';
 
@@ -16,6 +17,7 @@ export const MIGRATIONS: readonly Migration[] = [
   seeingDeliveries,
   stats,
   deliveryKinds,
+  queue,
 ];
 
 const MIGRATION_DEADLINE_MS = 30 * 60_000;
@@ -35,7 +37,7 @@ export class SchemaTooNewError extends Error {
 export function migrate(db: Database, migrations = MIGRATIONS): Promise<Migration[]> {
   return db.transaction(
     async (queries) => {
-      for (const sql of db.dialect.lockStore) await queries.run(sql);
+      for (const sql of [...db.dialect.allowLongTransaction, ...db.dialect.lockStore]) await queries.run(sql);
       const pending = await findPending(db, queries, migrations);
       if (pending.length === 0) return [];
       for (const sql of db.dialect.bootstrap) await queries.run(sql);
@@ -46,7 +48,7 @@ export function migrate(db: Database, migrations = MIGRATIONS): Promise<Migratio
           applied_at bigint not null
         )`,
       );
-      for (const migration of pending) await apply(queries, migration);
+      for (const migration of pending) await apply(queries, db.dialect, migration);
       return pending;
     },
     { deadlineMs: MIGRATION_DEADLINE_MS },
@@ -70,8 +72,10 @@ async function findPending(
   return migrations.filter((migration) => migration.version > found);
 }
 
-async function apply(queries: Queries, migration: Migration): Promise<void> {
-  for (const sql of migration.statements) await queries.run(sql);
+async function apply(queries: Queries, dialect: Dialect, migration: Migration): Promise<void> {
+  const { statements, convert } = migration;
+  for (const sql of typeof statements === 'function' ? statements(dialect) : statements) await queries.run(sql);
+  await convert?.(queries, dialect);
   await queries.run('insert into schema_migrations (version, name, applied_at) values ($1, $2, $3)', [
     migration.version,
     migration.name,

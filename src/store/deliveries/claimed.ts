@@ -1,50 +1,52 @@
 import type { AttemptKind, DeliveryStatus } from '../../domain/attempt.ts';
 import type { DestinationKey } from '../../domain/destination.ts';
 
-/** A delivery that this process has claimed, with everything that an attempt needs. */
+/** A delivery that this process holds, with all that an attempt needs. */
 export type Claimed = {
   entityId: string;
   deliveryId: string;
-  /** Counts the claims: an attempt is recorded only with the newest token. */
+  /** Counts the claims. A failure is recorded only under the newest one. */
   token: number;
-  /** The destination under which it was claimed; the webhook may have another URL by now. */
   destination: DestinationKey;
   eventId: string;
-  /** Sent by Paybell itself to the entity's notice URL, for no webhook. */
-  isAlert: boolean;
+  /** The number of the webhook's head (`heads.ts`), and the id that callers know it by. */
+  webhookNo: number;
   webhookId: string;
+  /** The number of `postUrl` among the entity's endpoints. */
+  endpointNo: number;
+  postUrl: string;
   kind: AttemptKind;
+  /** Before this attempt. */
   status: DeliveryStatus;
   attempts: number;
+  /** Steps of the schedule used up. */
   steps: number;
-  /** Null when the webhook was deleted. */
-  postUrl: string | null;
-  suspended: boolean;
+  /** Of the head when it was claimed: a retry is due by its schedule only within the same generation. */
+  generation: number;
   failingSinceMs: number | null;
-  /** Null when the event was removed. */
+  /** Null when the event is gone. */
   body: string | null;
-  /** The revision of the entity: when it rises, its signing secrets may have changed. */
+  /** Of the entity: a new one means that its signing secrets may have changed. */
   revision: number;
-  /** When its event was accepted, by the clock of this process, which may differ from the database's. */
+  /** By the database's clock. */
+  createdAtMs: number;
+  /** The same moment by the clock of this process, from which latency is measured. */
   acceptedAtMs: number;
 };
 
-/** A claimed delivery that has a URL. */
-export type Sendable = Claimed & { postUrl: string };
-
 /**
- * Takes over deliveries as they are accepted. They are stored as claimed, so that no one has to look for them and read
- * back what was just written. A delivery for which there is no slot waits in the store until it is claimed.
+ * Sends deliveries of this process as soon as they are committed: they are stored as claimed, so that no claim has to
+ * find them and read back what was just written. Whatever it has no room for waits in the store.
  */
 export interface DirectDispatch {
-  /** The lease of a dispatched delivery; after that, any process may claim it. */
+  /** How long a dispatched delivery stays with this process; after that any instance may claim it. */
   readonly leaseMs: number;
-  /** How many deliveries are queued here behind other requests to their destination. */
+  /** How many are committed and wait here for the end of another request to their destination. */
   readonly queued: number;
-  /** Reserves a slot at the destination, if one is free. */
-  reserve(destination: DestinationKey): boolean;
-  /** Releases the slots of deliveries whose acceptance failed. */
-  cancel(deliveries: readonly Sendable[]): void;
+  /** Takes up to `wanted` slots of the destination and returns how many it got. */
+  reserve(destination: DestinationKey, wanted: number): number;
+  /** Frees slots whose deliveries will not come, because their acceptance failed. */
+  cancel(slots: ReadonlyMap<DestinationKey, number>): void;
   /** Starts deliveries that are committed; each has its slot. */
-  begin(deliveries: readonly Sendable[]): void;
+  begin(deliveries: readonly Claimed[]): void;
 }

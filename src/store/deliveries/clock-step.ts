@@ -1,83 +1,81 @@
-import { type DestinationKey, entityOfDestination } from '../../domain/destination.ts';
 import { RETRY_AFTER_MAX_MS } from '../../domain/retry.ts';
-import type { Database } from '../database/database.ts';
-import { Parameters } from '../database/sql.ts';
-import { deliveryTable } from '../tables.ts';
-import { walkDestinations } from './claim.ts';
+import { readNowMs } from '../database/clock.ts';
+import type { Database, SqlInteger, SqlUuid } from '../database/database.ts';
 
 /**
- * Due times are points on the database's clock. When that clock is set back, every waiting delivery would wait that much
- * longer. Here each gets at most the wait that it could have been given by the clock as it is now.
+ * Due times and leases are points on the database's clock. When that is set back, everything that waits would wait that
+ * much longer: each delivery is given at most the time that it could have been given by the clock as it is now.
  */
 
-/** How long a delivery may wait at most. */
 export type WaitLimits = {
   /** Milliseconds before each attempt. */
   schedule: readonly number[];
   leaseMs: number;
 };
 
-const WINDOW = 256;
-const BATCH = 1_000;
+const HEADS_PER_LOOK = 256;
+const ROWS_PER_TRANSACTION = 500;
 /** The most that jitter adds to a step. */
 const JITTERED = 1.2;
 
-/**
- * Retries and leases may follow the settings of another instance or of an earlier run, so they are changed only when a
- * step of the clock was seen.
- */
+/** Retries and leases may wait by the settings of another instance, or of yesterday: only a step seen says more. */
 export type Which = 'first attempts' | 'all';
 
-/** Deliveries within their limits stay as they are, so several instances may do this at once. Returns how many changed. */
-export async function bringForward(db: Database, limits: WaitLimits, which: Which): Promise<number> {
-  let brought = 0;
-  let after = '';
-  for (;;) {
-    const found = await walkDestinations(db, after, WINDOW);
-    for (const { destination } of found) brought += await bringDestinationForward(db, destination, limits, which);
-    if (found.length < WINDOW) return brought;
-    after = found.at(-1)?.destination ?? '';
-  }
-}
+type Head = { entity_id: SqlUuid; webhook_no: SqlInteger };
 
-async function bringDestinationForward(
-  db: Database,
-  destination: DestinationKey,
-  limits: WaitLimits,
-  which: Which,
-): Promise<number> {
-  const entityId = entityOfDestination(destination);
-  const { nowMs } = db.dialect;
-  const scheduled = scheduledMs(limits.schedule);
-  const longest = `case when claimed = 1 then ${limits.leaseMs} when redeliver > 0 then 0 else ${scheduled} end`;
-  const concerned = which === 'all' ? 'due_ms is not null' : `due_ms is not null and claimed = 0 and attempts = 0`;
-  const tooLate = `${concerned} and due_ms > ${nowMs} + ${longest}`;
-  const find = `select id from deliveries where destination = $1 and ${tooLate} order by due_ms limit ${BATCH}`;
+/** Nothing that is due in good time changes, so any number of instances may do this at once. Returns how many did. */
+export async function bringForward(db: Database, waits: WaitLimits, which: Which): Promise<number> {
   let brought = 0;
+  let after: Head = { entity_id: db.dialect.bindUuid('0'.repeat(32)), webhook_no: Number.MIN_SAFE_INTEGER };
   for (;;) {
-    const late = await db.all<{ id: string }>(find, [destination]);
-    if (late.length === 0) return brought;
-    const parameters = new Parameters();
-    const where = deliveryTable.where(parameters, { entityId, deliveryId: late.map(({ id }) => id) });
-    brought += await db.transaction((queries) =>
-      queries.run(
-        `update deliveries set
-           due_ms = ${nowMs} + ${longest},
-           next_attempt_ms = case when next_attempt_ms > ${nowMs} + ${scheduled}
-             then ${nowMs} + ${scheduled} else next_attempt_ms end
-         where ${where} and ${tooLate}`,
-        parameters.values,
-      ),
+    const heads = await db.all<Head>(
+      `select entity_id, webhook_no from queue_heads where (entity_id, webhook_no) > ($1, $2)
+       order by entity_id, webhook_no limit ${HEADS_PER_LOOK}`,
+      [after.entity_id, Number(after.webhook_no)],
     );
-    if (late.length < BATCH) return brought;
+    for (const head of heads) brought += await bringHeadForward(db, head, waits, which);
+    const last = heads.at(-1);
+    if (last === undefined || heads.length < HEADS_PER_LOOK) return brought;
+    after = last;
   }
 }
 
-/** The longest wait by the schedule. After a 429 or 503, the receiver may have requested a longer one, which stays. */
-function scheduledMs(schedule: readonly number[]): string {
+async function bringHeadForward(db: Database, head: Head, waits: WaitLimits, which: Which): Promise<number> {
+  const key = [head.entity_id, Number(head.webhook_no)];
+  const longest = `(case when redeliver > 0 then 0 else ${longestMs(waits.schedule)} end)`;
+  let brought = 0;
+  for (;;) {
+    const nowMs = await readNowMs(db, db.dialect);
+    const isDueLate = `due_ms > ${nowMs} + ${longest}`;
+    const isLeasedLate = `lease_ms > ${nowMs + waits.leaseMs}`;
+    const late =
+      which === 'all' ? `(${isDueLate} or ${isLeasedLate})` : `attempts = 0 and lease_ms <= ${nowMs} and ${isDueLate}`;
+    const changed = await db.transaction(async (queries) => {
+      const rows = await queries.run(
+        `update queue set due_ms = case when ${isDueLate} then ${nowMs} + ${longest} else due_ms end,
+           lease_ms = case when ${isLeasedLate} then ${nowMs + waits.leaseMs} else lease_ms end
+         where entity_id = $1 and id in (select id from queue where entity_id = $1 and webhook_no = $2 and ${late}
+           limit ${ROWS_PER_TRANSACTION} ${db.dialect.skipLocked})`,
+        key,
+      );
+      if (rows > 0 || which === 'all') {
+        await queries.run(
+          'update queue_heads set next_due_ms = 0, from_due_ms = 0, idle = 0 where entity_id = $1 and webhook_no = $2',
+          key,
+        );
+      }
+      return rows;
+    });
+    brought += changed;
+    if (changed < ROWS_PER_TRANSACTION) return brought;
+  }
+}
+
+/** The longest that the schedule lets a delivery wait. A receiver that may have asked for more time keeps it. */
+function longestMs(schedule: readonly number[]): string {
   const steps = schedule.map((stepMs, step) => `when ${step} then ${Math.ceil(stepMs * JITTERED)}`);
   const longest = Math.max(0, ...schedule.map((stepMs) => Math.ceil(stepMs * JITTERED)));
   const step = steps.length === 0 ? '0' : `case steps ${steps.join(' ')} else ${longest} end`;
-  const requested = Math.max(RETRY_AFTER_MAX_MS, longest);
-  return `(case when steps > 0 and last_status_code in (429, 503) then ${requested} else ${step} end)`;
+  const retryAfter = Math.max(RETRY_AFTER_MAX_MS, longest);
+  return `(case when steps > 0 and status_code in (429, 503) then ${retryAfter} else ${step} end)`;
 }

@@ -1,163 +1,132 @@
 import {
-  attemptSchema,
+  type Attempt,
   type Delivery,
   type DeliveryDetail,
   type DeliveryFilter,
   type DeliveryListQuery,
-  deliverySchema,
-  type Event,
-  type EventListQuery,
-  eventSchema,
   MAX_ATTEMPTS_SHOWN,
 } from '../../contract/deliveries.ts';
-import { MAX_EVENT_BYTES } from '../../contract/events.ts';
-import { DEFAULT_LIMIT } from '../../contract/list-query.ts';
-import { DomainError } from '../../domain/errors.ts';
-import type { Database, Queries } from '../database/database.ts';
-import { countMatches, type ListSource, readPage } from '../database/paginate.ts';
-import { Columns, nullable, Parameters, readInteger, text } from '../database/sql.ts';
-import { attemptTable, deliveryTable, eventTable } from '../tables.ts';
+import { hexOfId } from '../../domain/ids.ts';
+import { readNowMs } from '../database/clock.ts';
+import type { Database, Dialect, Queries, SqlInteger, SqlUuid } from '../database/database.ts';
+import { entityKey } from './keys.ts';
+import { countScope } from './list/count.ts';
+import { readPageRows } from './list/page.ts';
+import { type DeliveryRow, eventNoOf, QUEUE_COLUMNS, RECORD_COLUMNS, toDeliveries } from './list/rows.ts';
+import { resolveScope } from './list/scope.ts';
 
-/** Reading accepted events and the state of their deliveries. Totals are counted along an index. */
+/** Reading where deliveries stand: lists with exact totals, and one delivery with its attempts. */
 
-const SHOWN_EVENT = eventTable.pick(eventSchema.keyof().options);
-const SHOWN_DELIVERY = deliveryTable.pick(deliverySchema.keyof().options);
-const SHOWN_ATTEMPT = attemptTable.pick(attemptSchema.keyof().options);
-
-const BY_DATE = ['created_at_ms', 'id'];
-
-export async function listEvents(
-  db: Database,
-  entityId: string,
-  query: EventListQuery,
-): Promise<{ totalResults: number; events: Event[] }> {
-  const { eventId, event, networkId, limit } = query;
-  const parameters = new Parameters();
-  const where = eventTable.where(parameters, { entityId, eventId, event, networkId, createdAtMs: periodOf(query) });
-  const source = {
-    table: 'events',
-    columns: SHOWN_EVENT,
-    where,
-    order: BY_DATE,
-    parameters: parameters.values,
-    keysFirst: true,
-    checkSize: limit <= DEFAULT_LIMIT ? undefined : requireSmallPage(entityId),
-  };
-  const { totalResults, rows: events } = await readPage(db, source, query);
-  return { totalResults, events };
-}
-
-/** A page of the default length always fits, however large its events are. */
-const MAX_PAGE_BYTES = DEFAULT_LIMIT * MAX_EVENT_BYTES;
-
-/** Thirty responses of a hundred large events each took 800 MB and delayed all other requests for seconds. */
-function requireSmallPage(entityId: string) {
-  return async (queries: Queries, eventIds: readonly string[]): Promise<void> => {
-    const parameters = new Parameters();
-    const from = `from events where ${eventTable.where(parameters, { entityId, eventId: eventIds })}`;
-    const bytes = await readInteger(queries, 'sum(octet_length(body))', from, parameters.values);
-    if (bytes > MAX_PAGE_BYTES) throw new DomainError('event_page_too_large', { bytes, limitBytes: MAX_PAGE_BYTES });
-  };
-}
-
-export async function readEvent(db: Database, entityId: string, eventId: string): Promise<Event | null> {
-  const sql = `select ${SHOWN_EVENT.list} from events where entity_id = $1 and id = $2`;
-  return (await SHOWN_EVENT.get(db, sql, [entityId, eventId])) ?? null;
-}
-
-/** The plus keeps SQLite from walking all deliveries by date: an event has few, found by its id and then sorted. */
-const BY_DATE_SORTED = ['+created_at_ms', 'id'];
-/** Deliveries without a next attempt come last when ascending. */
-const BY_NEXT_ATTEMPT = ['coalesce(next_attempt_ms, 9007199254740991)', 'id'];
-
-export async function listDeliveries(
+export function listDeliveries(
   db: Database,
   entityId: string,
   query: DeliveryListQuery,
 ): Promise<{ totalResults: number; deliveries: Delivery[] }> {
-  const { totalResults, rows: deliveries } = await readPage(db, pageSource(entityId, query), query);
-  return { totalResults, deliveries };
-}
-
-type DeliverySource = ListSource<typeof SHOWN_DELIVERY.shape>;
-
-function pageSource(entityId: string, query: DeliveryListQuery): DeliverySource {
-  const byDate = query.eventId === undefined ? BY_DATE : BY_DATE_SORTED;
-  const source = deliverySource(entityId, query, query.sortBy === 'dateCreated' ? byDate : BY_NEXT_ATTEMPT);
-  const few = query.eventId !== undefined || (query.status !== undefined && query.status !== 'delivered');
-  if (query.sortBy === 'dateCreated' || few) return source;
-  // Among very many, only the unfinished have a next attempt. They are sorted; the others follow in the order of ids.
-  return {
-    ...source,
-    sections: [
-      {
-        where: `${source.where} and ${UNFINISHED} and next_attempt_ms is not null`,
-        order: ['next_attempt_ms', 'id'],
-      },
-      { where: `${source.where} and next_attempt_ms is null`, order: ['id'] },
-    ],
-  };
-}
-
-export function countDeliveries(
-  queries: Pick<Queries, 'get'>,
-  entityId: string,
-  filter: DeliveryFilter,
-): Promise<number> {
-  return countMatches(queries, deliverySource(entityId, filter, []));
-}
-
-const BODY = new Columns({ ...SHOWN_DELIVERY.shape, body: nullable(text()) });
-
-export function readDelivery(db: Database, entityId: string, deliveryId: string): Promise<DeliveryDetail | null> {
   return db.snapshot(async (queries) => {
-    const delivery = await BODY.get(
-      queries,
-      `select ${BODY.list},
-         (select e.body from events e where e.entity_id = d.entity_id and e.id = d.event_id) as body
-       from deliveries d where entity_id = $1 and id = $2`,
-      [entityId, deliveryId],
-    );
-    if (delivery === undefined) return null;
-    const attempts = await SHOWN_ATTEMPT.all(
-      queries,
-      `select ${SHOWN_ATTEMPT.list} from attempts
-       where entity_id = $1 and delivery_id = $2 order by attempt desc limit ${MAX_ATTEMPTS_SHOWN}`,
-      [entityId, deliveryId],
-    );
-    return { ...delivery, body: delivery.body ?? '', attemptLog: attempts.reverse() };
+    const nowMs = await startRead(queries, db.dialect);
+    const scope = await resolveScope(queries, db.dialect, entityId, query);
+    const totalResults = scope === null ? 0 : await countScope(queries, db.dialect, scope);
+    if (scope === null || (query.page - 1) * query.limit >= totalResults) return { totalResults, deliveries: [] };
+    const rows = await readPageRows(queries, db.dialect, scope, query, totalResults);
+    return { totalResults, deliveries: await toDeliveries(queries, db.dialect, scope.entity, rows, nowMs) };
   });
 }
 
-/** The condition of the index of states. SQLite uses that index only where a statement repeats it word for word. */
-const NOT_DELIVERED = `status <> 'delivered'`;
-const UNFINISHED = `status in ('pending', 'retrying') and ${NOT_DELIVERED}`;
+export function countDeliveries(db: Database, entityId: string, filter: DeliveryFilter): Promise<number> {
+  return db.snapshot((queries) => countIn(queries, db.dialect, entityId, filter));
+}
 
-export function deliverySource(entityId: string, filter: DeliveryFilter, order: readonly string[]): DeliverySource {
-  const { eventId, event, networkId, webhookId, status } = filter;
-  const parameters = new Parameters();
-  const conditions = { entityId, eventId, event, networkId, createdAtMs: periodOf(filter), webhookId };
-  const all = deliveryTable.where(parameters, conditions);
-  const source = {
-    table: 'deliveries',
-    columns: SHOWN_DELIVERY,
-    order,
-    parameters: parameters.values,
-    keysFirst: true,
+/** As part of a transaction. */
+export async function countIn(
+  queries: Queries,
+  dialect: Dialect,
+  entityId: string,
+  filter: DeliveryFilter,
+): Promise<number> {
+  await startRead(queries, dialect);
+  const scope = await resolveScope(queries, dialect, entityId, filter);
+  return scope === null ? 0 : countScope(queries, dialect, scope);
+}
+
+/** Lists go along indexes, whatever the statistics say, like claims do. */
+async function startRead(queries: Queries, dialect: Dialect): Promise<number> {
+  const row = await queries.get<{ now_ms: SqlInteger }>(dialect.planForClaims);
+  return Number(row?.now_ms ?? 0);
+}
+
+type OnlyAttempt = {
+  started_at_ms: SqlInteger | null;
+  duration_ms: SqlInteger | null;
+  test: SqlInteger | null;
+  response: string | null;
+};
+
+export function readDelivery(db: Database, entityId: string, deliveryId: string): Promise<DeliveryDetail | null> {
+  const { dialect } = db;
+  const hex = hexOfId('dlv', deliveryId);
+  if (hex === null) return Promise.resolve(null);
+  return db.snapshot(async (queries) => {
+    const entity = entityKey(dialect, entityId);
+    const key = [entity, dialect.bindUuid(hex)];
+    const where = 'entity_id = $1 and id = $2';
+    const row =
+      (await queries.get<DeliveryRow & OnlyAttempt>(
+        `select ${RECORD_COLUMNS}, d.started_at_ms, d.duration_ms, d.test, d.response from deliveries d where ${where}`,
+        key,
+      )) ?? (await queries.get<DeliveryRow>(`select ${QUEUE_COLUMNS} from queue q where ${where}`, key));
+    if (row === undefined) return null;
+    const [view] = await toDeliveries(queries, dialect, entity, [row], await readNowMs(queries, dialect));
+    if (view === undefined) return null;
+    const event = await queries.get<{ body: string }>('select body from events where entity_id = $1 and no = $2', [
+      entity,
+      dialect.bindUuid(eventNoOf(dialect, row)),
+    ]);
+    const only = onlyAttempt(row, view);
+    const attemptLog = only === null ? await readAttempts(queries, key) : [only];
+    return { ...view, body: event?.body ?? '', attemptLog };
+  });
+}
+
+/** The record of a delivery with one attempt carries it. */
+function onlyAttempt(row: DeliveryRow & Partial<OnlyAttempt>, view: Delivery): Attempt | null {
+  if (row.started_at_ms === undefined || row.started_at_ms === null) return null;
+  return {
+    attempt: 1,
+    kind: row.test === null || row.test === undefined ? 'first' : 'test',
+    postUrl: view.postUrl,
+    startedAtMs: Number(row.started_at_ms),
+    durationMs: Number(row.duration_ms ?? 0),
+    statusCode: view.lastStatusCode,
+    error: view.lastError as Attempt['error'],
+    response: row.response ?? null,
   };
-  if (status === undefined) return { ...source, where: all };
-  // A literal and no parameter: the planner chooses the index by the value.
-  const where = `${all} and status = '${status}'`;
-  if (status !== 'delivered') return { ...source, where: `${where} and ${NOT_DELIVERED}` };
-  // Nearly all are delivered, and no index has them: all minus the others is two short counts.
-  const count = (matching: string) => `(select count(*) from deliveries where ${matching})`;
-  return { ...source, where, count: `${count(all)} - ${count(`${all} and ${NOT_DELIVERED}`)}` };
 }
 
-function periodOf({ since, until }: Pick<DeliveryFilter, 'since' | 'until'>) {
-  return { from: toMs(since), before: toMs(until) };
-}
+type AttemptRow = {
+  attempt: SqlInteger;
+  kind: Attempt['kind'];
+  post_url: string;
+  started_at_ms: SqlInteger;
+  duration_ms: SqlInteger;
+  status_code: SqlInteger | null;
+  error: Attempt['error'];
+  response: string | null;
+};
 
-function toMs(seconds: number | undefined): number | undefined {
-  return seconds === undefined ? undefined : Math.min(seconds * 1000, Number.MAX_SAFE_INTEGER);
+async function readAttempts(queries: Queries, key: readonly SqlUuid[]): Promise<Attempt[]> {
+  const rows = await queries.all<AttemptRow>(
+    `select attempt, kind, post_url, started_at_ms, duration_ms, status_code, error, response from attempts
+     where entity_id = $1 and delivery_id = $2 order by attempt desc limit ${MAX_ATTEMPTS_SHOWN}`,
+    key,
+  );
+  return rows.reverse().map((row) => ({
+    attempt: Number(row.attempt),
+    kind: row.kind,
+    postUrl: row.post_url,
+    startedAtMs: Number(row.started_at_ms),
+    durationMs: Number(row.duration_ms),
+    statusCode: row.status_code === null ? null : Number(row.status_code),
+    error: row.error,
+    response: row.response,
+  }));
 }

@@ -1,127 +1,406 @@
-import type { NextState, Outcome } from '../../domain/attempt.ts';
-import type { Dialect, Queries } from '../database/database.ts';
+import { type AttemptKind, isSuccess, type NextState, type Outcome } from '../../domain/attempt.ts';
+import type { Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../database/database.ts';
 import { chunks, textByRows, valuesList } from '../database/sql.ts';
-import type { Sendable } from './claimed.ts';
+import type { Claimed } from './claimed.ts';
+import { CountChanges } from './counts/counts.ts';
+import { wakeHeads } from './heads.ts';
+import { entityKey, hexIn } from './keys.ts';
+import { STATUS_CODES, statusOfCode } from './states.ts';
 
 /** One attempt: the delivery as it was claimed, what the request came to, and what the delivery does next. */
 export type AttemptRecord = {
-  delivery: Sendable;
+  delivery: Claimed;
   startedAtMs: number;
   outcome: Outcome;
   next: NextState;
 };
 
 /**
- * Records many attempts in one transaction: each takes effect only where the claim is still ours, and only then is the
- * attempt logged. When a commit got no response and is repeated, the attempts are counted already and nothing changes.
- * Returns the ids of the deliveries whose attempts are recorded now. A delivery that was cancelled or held meanwhile stays
- * so, unless the receiver has accepted it. After a redelivery, the schedule continues where it was.
+ * Records many attempts in one transaction and returns the ids of the deliveries whose attempt counts now. A success needs
+ * no token, because the receiver has the event, no matter which instance sent it; a failure counts only under the newest claim. An attempt
+ * whose commit went unanswered and is recorded again finds itself counted, and changes nothing.
  */
 export async function recordAttempts(
   queries: Queries,
   dialect: Dialect,
   made: readonly AttemptRecord[],
 ): Promise<Set<string>> {
+  const counts = new CountChanges(dialect, 'completion');
   const recorded = new Set<string>();
-  for (const chunk of chunks(made)) {
-    const changed = await updateDeliveries(queries, dialect, chunk);
-    const logged = changed === chunk.length ? chunk : await findRecorded(queries, chunk);
-    for (const { delivery } of logged) recorded.add(delivery.deliveryId);
-    if (logged.length > 0) await insertAttempts(queries, logged);
+  const clock = await queries.get<{ now_ms: SqlInteger }>(dialect.planForClaims);
+  const run: Run = { queries, dialect, counts, recorded, nowMs: Number(clock?.now_ms ?? 0) };
+  const usual = inOrder(made.filter(({ delivery }) => delivery.kind !== 'redelivery'));
+  const [ended, failing] = partition(usual, ({ next }) => next.delayMs === null);
+  for (const chunk of chunks(ended)) await completeTogether(run, chunk);
+  for (const chunk of chunks(failing)) await retryTogether(run, chunk);
+  for (const attempt of inOrder(made)) {
+    if (!recorded.has(attempt.delivery.deliveryId)) await recordOne(run, attempt);
   }
+  await counts.write(queries);
   return recorded;
 }
 
-const UPDATE_TYPES = ['text', 'text', 'bigint', 'bigint', 'text', 'text', 'bigint', 'bigint', 'text', 'bigint', 'text'];
+type Run = {
+  readonly queries: Queries;
+  readonly dialect: Dialect;
+  readonly counts: CountChanges;
+  readonly recorded: Set<string>;
+  readonly nowMs: number;
+};
 
-const updateText = (nowMs: string) =>
-  textByRows((rows) => {
-    const redeliver = `(deliveries.redeliver - case when made.kind = 'redelivery' then 1 else 0 end)`;
-    const next = `case when due_ms is null or made.status = 'delivered' then null
-                       when made.kind = 'redelivery' then next_attempt_ms
-                       else ${nowMs} + made.delay_ms end`;
-    return `with made (entity_id, id, token, attempts, kind, status, steps, delay_ms, post_url, status_code, error) as
-        (values ${valuesList(rows, UPDATE_TYPES.length, 0, UPDATE_TYPES)})
-      update deliveries set
-        claimed = 0,
-        attempts = deliveries.attempts + 1,
-        steps = made.steps,
-        redeliver = ${redeliver},
-        post_url = made.post_url,
-        last_status_code = made.status_code,
-        last_error = made.error,
-        status = case when made.status = 'delivered' or due_ms is not null then made.status else deliveries.status end,
-        delivered_at_ms = case when made.status = 'delivered'
-          then coalesce(delivered_at_ms, ${nowMs}) else delivered_at_ms end,
-        next_attempt_ms = ${next},
-        due_ms = case when due_ms is not null and ${redeliver} > 0 then ${nowMs} else ${next} end
-      from made
-      where deliveries.entity_id = made.entity_id and deliveries.id = made.id and deliveries.claim_token = made.token
-        and deliveries.attempts = made.attempts`;
+/** Two instances that record the same deliveries take their rows in the same order. */
+function inOrder(made: readonly AttemptRecord[]): AttemptRecord[] {
+  return made.toSorted(({ delivery: a }, { delivery: b }) => {
+    if (a.entityId !== b.entityId) return a.entityId < b.entityId ? -1 : 1;
+    return a.deliveryId < b.deliveryId ? -1 : 1;
   });
-/** By the dialect's expression for the current time. */
-const updateTexts = new Map<string, (rows: number) => string>();
+}
 
-/** Returns how many took effect: mostly all, and then no second statement has to find out which. */
-function updateDeliveries(queries: Queries, { nowMs }: Dialect, made: readonly AttemptRecord[]): Promise<number> {
-  const text = updateTexts.get(nowMs) ?? updateText(nowMs);
-  updateTexts.set(nowMs, text);
-  return queries.run(
-    text(made.length),
-    made.flatMap(({ delivery, next, outcome }) => [
-      delivery.entityId,
-      delivery.deliveryId,
-      delivery.token,
-      delivery.attempts,
-      delivery.kind,
-      next.status,
+function idOf({ bindUuid }: Dialect, { deliveryId }: Claimed): SqlUuid {
+  return bindUuid(hexIn(deliveryId));
+}
+
+const completeText = (dialect: Dialect) =>
+  textByRows((rows) => {
+    const { uuid } = dialect;
+    const types = [uuid, uuid, ...Array(9).fill('bigint'), 'text', 'text'];
+    return `with made (entity_id, id, token, attempts, endpoint_no, status, ended_at_ms, started_at_ms, duration_ms,
+          status_code, attempts_now, error, response) as
+        (values ${valuesList(rows, types.length, 0, types)})
+      insert into deliveries (entity_id, id, webhook_no, endpoint_no, created_at_ms, ended_at_ms, started_at_ms, sequence,
+        event_no, redelivery_id, duration_ms, attempts, status, status_code, test, error, response)
+      select q.entity_id, q.id, q.webhook_no, made.endpoint_no, q.created_at_ms, made.ended_at_ms, made.started_at_ms,
+        q.sequence, q.event_no, q.redelivery_id, made.duration_ms, made.attempts_now, made.status, made.status_code,
+        q.test, made.error, made.response
+      from made cross join queue q
+      where q.entity_id = made.entity_id and q.id = made.id and q.redeliver = 0 and q.recorded is null
+        and q.attempts = made.attempts and (q.token = made.token or made.status = ${STATUS_CODES.delivered})
+      on conflict (entity_id, id) do nothing returning id`;
+  });
+const completeTexts = new Map<Dialect, (rows: number) => string>();
+
+const deleteText = (dialect: Dialect) =>
+  textByRows(
+    (rows) => `delete from queue where (entity_id, id) in
+      (values ${valuesList(rows, 2, 0, [dialect.uuid, dialect.uuid])}) and redeliver = 0`,
+  );
+const deleteTexts = new Map<Dialect, (rows: number) => string>();
+
+function textOf(
+  texts: Map<Dialect, (rows: number) => string>,
+  make: (dialect: Dialect) => (rows: number) => string,
+  dialect: Dialect,
+): (rows: number) => string {
+  const text = texts.get(dialect) ?? make(dialect);
+  texts.set(dialect, text);
+  return text;
+}
+
+/** The common case: it arrived or failed for good, and nothing else was asked of it. One insert and one delete for all. */
+async function completeTogether(run: Run, made: readonly AttemptRecord[]): Promise<void> {
+  const { queries, dialect, counts, nowMs } = run;
+  const rows = await queries.all<{ id: SqlUuid }>(
+    textOf(completeTexts, completeText, dialect)(made.length),
+    made.flatMap(({ delivery, outcome, startedAtMs }): SqlValue[] => {
+      // The only attempt is kept in the record; where there were more, all of them are in `attempts`.
+      const isOnly = delivery.attempts === 0;
+      const arrived = isSuccess(outcome);
+      return [
+        entityKey(dialect, delivery.entityId),
+        idOf(dialect, delivery),
+        delivery.token,
+        delivery.attempts,
+        delivery.endpointNo,
+        STATUS_CODES[arrived ? 'delivered' : 'failed'],
+        arrived ? nowMs : null,
+        isOnly ? startedAtMs : null,
+        isOnly ? Math.round(outcome.durationMs) : null,
+        outcome.kind === 'response' ? outcome.statusCode : null,
+        delivery.attempts + 1,
+        outcome.kind === 'error' ? outcome.error : null,
+        isOnly && outcome.kind === 'response' ? outcome.body : null,
+      ];
+    }),
+  );
+  const inserted = new Set(rows.map(({ id }) => `dlv_${dialect.hexOf(id)}`));
+  const completed = made.filter(({ delivery }) => inserted.has(delivery.deliveryId));
+  if (completed.length === 0) return;
+  await queries.run(
+    textOf(deleteTexts, deleteText, dialect)(completed.length),
+    completed.flatMap(({ delivery }): SqlValue[] => [entityKey(dialect, delivery.entityId), idOf(dialect, delivery)]),
+  );
+  const repeated = completed.filter(({ delivery }) => delivery.attempts > 0);
+  if (repeated.length > 0) await insertAttempts(queries, dialect, repeated);
+  for (const { delivery, outcome } of completed) {
+    run.recorded.add(delivery.deliveryId);
+    countCompleted(counts, dialect, delivery, isSuccess(outcome) ? 'delivered' : 'failed');
+  }
+}
+
+const retryText = (dialect: Dialect) =>
+  textByRows((rows) => {
+    const types = [dialect.uuid, dialect.uuid, ...Array(7).fill('bigint'), 'text'];
+    return `with made (entity_id, id, token, attempts, endpoint_no, generation, steps, due_ms, status_code, error) as
+        (values ${valuesList(rows, types.length, 0, types)})
+      update queue set lease_ms = 0, attempts = queue.attempts + 1, steps = made.steps, endpoint_no = made.endpoint_no,
+        generation = made.generation, due_ms = made.due_ms, status_code = made.status_code, error = made.error
+      from made where queue.entity_id = made.entity_id and queue.id = made.id and queue.token = made.token
+        and queue.attempts = made.attempts and queue.redeliver = 0 and queue.recorded is null
+      returning queue.id as id`;
+  });
+const retryTexts = new Map<Dialect, (rows: number) => string>();
+
+/** Failures that are tried again by the schedule. */
+async function retryTogether(run: Run, made: readonly AttemptRecord[]): Promise<void> {
+  const { queries, dialect, counts, nowMs } = run;
+  const dueMs = ({ next }: AttemptRecord) => nowMs + (next.delayMs ?? 0);
+  const rows = await queries.all<{ id: SqlUuid }>(
+    textOf(retryTexts, retryText, dialect)(made.length),
+    made.flatMap((attempt): SqlValue[] => {
+      const { delivery, outcome, next } = attempt;
+      return [
+        entityKey(dialect, delivery.entityId),
+        idOf(dialect, delivery),
+        delivery.token,
+        delivery.attempts,
+        delivery.endpointNo,
+        delivery.generation,
+        next.steps,
+        dueMs(attempt),
+        outcome.kind === 'response' ? outcome.statusCode : null,
+        outcome.kind === 'error' ? outcome.error : null,
+      ];
+    }),
+  );
+  const updated = new Set(rows.map(({ id }) => `dlv_${dialect.hexOf(id)}`));
+  const retried = made.filter(({ delivery }) => updated.has(delivery.deliveryId));
+  if (retried.length === 0) return;
+  await insertAttempts(queries, dialect, retried);
+  for (const { delivery } of retried) {
+    const { deliveryId, entityId, webhookNo, attempts } = delivery;
+    run.recorded.add(deliveryId);
+    counts.queue(entityKey(dialect, entityId), webhookNo, { retrying: attempts === 0 ? 1 : 0 });
+  }
+  const wakes = retried.map((attempt) => ({
+    entityId: attempt.delivery.entityId,
+    webhookNo: attempt.delivery.webhookNo,
+    atMs: dueMs(attempt),
+    isWaiting: true,
+  }));
+  await wakeHeads(queries, dialect, wakes);
+}
+
+function countCompleted(
+  counts: CountChanges,
+  dialect: Dialect,
+  { entityId, deliveryId, webhookNo, attempts }: Claimed,
+  status: keyof typeof STATUS_CODES,
+): void {
+  const entity = entityKey(dialect, entityId);
+  counts.queue(entity, webhookNo, { waiting: -1, retrying: attempts > 0 ? -1 : 0 });
+  counts.deliveries(entity, webhookNo, hexIn(deliveryId), { [status]: 1 });
+}
+
+type QueueRow = {
+  token: SqlInteger;
+  attempts: SqlInteger;
+  redeliver: SqlInteger;
+  recorded: SqlInteger | null;
+  scheduled_ms: SqlInteger | null;
+  due_ms: SqlInteger;
+};
+
+/** Everything but the common case, decided here on the row as it is: failures, redeliveries, and what changed meanwhile. */
+async function recordOne(run: Run, attempt: AttemptRecord): Promise<void> {
+  const { queries, dialect, recorded } = run;
+  const { delivery, outcome } = attempt;
+  const key = [entityKey(dialect, delivery.entityId), idOf(dialect, delivery)];
+  const row = await queries.get<QueueRow>(
+    `select token, attempts, redeliver, recorded, scheduled_ms, due_ms from queue
+     where entity_id = $1 and id = $2 ${dialect.lockRow}`,
+    key,
+  );
+  if (row === undefined) {
+    if (await recordAfterCompletion(run, attempt)) recorded.add(delivery.deliveryId);
+    return;
+  }
+  const isOurs = Number(row.token) === delivery.token && Number(row.attempts) === delivery.attempts;
+  if (!isOurs && !isSuccess(outcome)) {
+    // Counted before, where a commit went unanswered; otherwise another instance has claimed it since.
+    if (Number(row.attempts) > delivery.attempts && Number(row.token) === delivery.token)
+      recorded.add(delivery.deliveryId);
+    return;
+  }
+  const attempts = Number(row.attempts) + 1;
+  const numbered = { ...attempt, delivery: { ...delivery, attempts: attempts - 1 } };
+  const redeliver = Math.max(0, Number(row.redeliver) - (delivery.kind === 'redelivery' ? 1 : 0));
+  const before = row.recorded === null ? null : statusOfCode(Number(row.recorded));
+  const complete = completedStatus(attempt, before);
+  recorded.add(delivery.deliveryId);
+  if (complete !== null && redeliver === 0) await moveToRecord(run, numbered, before, complete);
+  else await keepInQueue(run, numbered, row, { redeliver, complete, before });
+}
+
+/** The status under which the delivery is complete after this attempt, or null while an attempt is to come. */
+function completedStatus(
+  { delivery, outcome, next }: AttemptRecord,
+  before: keyof typeof STATUS_CODES | null,
+): keyof typeof STATUS_CODES | null {
+  if (isSuccess(outcome)) return 'delivered';
+  if (before !== null) return before;
+  return delivery.kind !== 'redelivery' && next.delayMs === null ? 'failed' : null;
+}
+
+async function moveToRecord(
+  { queries, dialect, counts, nowMs }: Run,
+  attempt: AttemptRecord,
+  before: keyof typeof STATUS_CODES | null,
+  status: keyof typeof STATUS_CODES,
+): Promise<void> {
+  const { delivery, outcome, startedAtMs } = attempt;
+  // The record has no room for the kind of its attempt: one that was asked for is kept with its kind in `attempts`.
+  const isOnly = delivery.attempts === 0 && delivery.kind !== 'redelivery';
+  const answered = outcome.kind === 'response' ? outcome : null;
+  await queries.run(
+    `insert into deliveries (entity_id, id, webhook_no, endpoint_no, created_at_ms, ended_at_ms, started_at_ms, sequence,
+       event_no, redelivery_id, duration_ms, attempts, status, status_code, test, error, response)
+     select entity_id, id, webhook_no, $3, created_at_ms, coalesce(ended_at_ms, $5),
+       $6, sequence, event_no, redelivery_id, $7, attempts + 1, $4, $8, test, $9, $10
+     from queue where entity_id = $1 and id = $2 on conflict (entity_id, id) do nothing`,
+    [
+      entityKey(dialect, delivery.entityId),
+      idOf(dialect, delivery),
+      delivery.endpointNo,
+      STATUS_CODES[status],
+      status === 'delivered' ? nowMs : null,
+      isOnly ? startedAtMs : null,
+      isOnly ? Math.round(outcome.durationMs) : null,
+      answered?.statusCode ?? null,
+      outcome.kind === 'error' ? outcome.error : null,
+      isOnly ? (answered?.body ?? null) : null,
+    ],
+  );
+  await queries.run('delete from queue where entity_id = $1 and id = $2', [
+    entityKey(dialect, delivery.entityId),
+    idOf(dialect, delivery),
+  ]);
+  if (!isOnly) await insertAttempts(queries, dialect, [attempt]);
+  if (before === null) countCompleted(counts, dialect, delivery, status);
+  else recount(counts, dialect, delivery, before, status);
+}
+
+function recount(
+  counts: CountChanges,
+  dialect: Dialect,
+  { entityId, deliveryId, webhookNo }: Claimed,
+  before: keyof typeof STATUS_CODES,
+  status: keyof typeof STATUS_CODES,
+): void {
+  if (before === status) return;
+  counts.deliveries(entityKey(dialect, entityId), webhookNo, hexIn(deliveryId), { [before]: -1, [status]: 1 });
+}
+
+async function keepInQueue(
+  { queries, dialect, counts, nowMs }: Run,
+  attempt: AttemptRecord,
+  row: QueueRow,
+  {
+    redeliver,
+    complete,
+    before,
+  }: { redeliver: number; complete: keyof typeof STATUS_CODES | null; before: keyof typeof STATUS_CODES | null },
+): Promise<void> {
+  const { delivery, outcome, next } = attempt;
+  const entity = entityKey(dialect, delivery.entityId);
+  // After a redelivery of one that still waits, the schedule goes on where it was.
+  const scheduledMs =
+    delivery.kind === 'redelivery' ? Number(row.scheduled_ms ?? row.due_ms) : nowMs + (next.delayMs ?? 0);
+  const dueMs = redeliver > 0 ? nowMs : scheduledMs;
+  await queries.run(
+    `update queue set lease_ms = 0, attempts = attempts + 1, steps = $3, redeliver = $4, endpoint_no = $5, generation = $6,
+       due_ms = $7, scheduled_ms = $8, status_code = $9, error = $10, recorded = $11,
+       ended_at_ms = coalesce(ended_at_ms, $12)
+     where entity_id = $1 and id = $2`,
+    [
+      entity,
+      idOf(dialect, delivery),
       next.steps,
-      next.delayMs,
-      delivery.postUrl,
+      redeliver,
+      delivery.endpointNo,
+      delivery.generation,
+      dueMs,
+      complete === null && redeliver > 0 ? scheduledMs : null,
       outcome.kind === 'response' ? outcome.statusCode : null,
       outcome.kind === 'error' ? outcome.error : null,
-    ]),
+      complete === null ? null : STATUS_CODES[complete],
+      complete === 'delivered' ? nowMs : null,
+    ],
   );
+  await insertAttempts(queries, dialect, [attempt]);
+  const { webhookNo, attempts } = delivery;
+  if (complete === null) counts.queue(entity, webhookNo, { retrying: attempts === 0 ? 1 : 0 });
+  else if (before === null) countCompleted(counts, dialect, delivery, complete);
+  else recount(counts, dialect, delivery, before, complete);
+  await wakeHeads(queries, dialect, [{ entityId: delivery.entityId, webhookNo, atMs: dueMs, isWaiting: true }]);
 }
 
-/** Those whose claim is still ours and whose attempt is counted. */
-async function findRecorded(queries: Queries, made: readonly AttemptRecord[]): Promise<AttemptRecord[]> {
-  const rows = await queries.all<{ id: string }>(
-    `with made (entity_id, id, token, attempts) as
-       (values ${valuesList(made.length, 4, 0, ['text', 'text', 'bigint', 'bigint'])})
-     select d.id from made cross join deliveries d
-     where d.entity_id = made.entity_id and d.id = made.id and d.claim_token = made.token
-       and d.attempts = made.attempts + 1`,
-    made.flatMap(({ delivery }) => [delivery.entityId, delivery.deliveryId, delivery.token, delivery.attempts]),
+/** The delivery was completed meanwhile, most likely cancelled with its webhook: what the receiver has is a fact. */
+async function recordAfterCompletion(run: Run, attempt: AttemptRecord): Promise<boolean> {
+  const { queries, dialect, counts, nowMs } = run;
+  const { delivery, outcome } = attempt;
+  const key = [entityKey(dialect, delivery.entityId), idOf(dialect, delivery)];
+  const row = await queries.get<{ status: SqlInteger; attempts: SqlInteger }>(
+    `select status, attempts from deliveries where entity_id = $1 and id = $2 ${dialect.lockRow}`,
+    key,
   );
-  const recorded = new Set(rows.map(({ id }) => id));
-  return made.filter(({ delivery }) => recorded.has(delivery.deliveryId));
+  if (row === undefined) return false;
+  const before = statusOfCode(Number(row.status));
+  if (Number(row.attempts) > delivery.attempts) {
+    // Counted before, where a commit went unanswered; otherwise another instance has completed it.
+    return isSuccess(outcome)
+      ? before === 'delivered'
+      : before === 'failed' && Number(row.attempts) === delivery.attempts + 1;
+  }
+  if (!isSuccess(outcome)) return false;
+  await queries.run(
+    `update deliveries set status = ${STATUS_CODES.delivered}, ended_at_ms = coalesce(ended_at_ms, $3), endpoint_no = $4,
+       attempts = attempts + 1, status_code = $5, error = null where entity_id = $1 and id = $2`,
+    [...key, nowMs, delivery.endpointNo, outcome.kind === 'response' ? outcome.statusCode : null],
+  );
+  await insertAttempts(queries, dialect, [attempt]);
+  recount(counts, dialect, delivery, before, 'delivered');
+  return true;
 }
 
-/** A conflict in the log must not keep a delivered delivery from being recorded: it would be sent for ever. */
-const KEEP_LOGGED = 'on conflict (entity_id, delivery_id, attempt) do nothing';
-
-/** Written out by hand, like the rows of acceptance, because every attempt passes here. */
+/** A log that does not fit its delivery must not keep what the receiver has from being recorded: it would be sent for ever. */
 const insertAttemptsText = textByRows(
   (rows) => `insert into attempts
       (entity_id, delivery_id, attempt, kind, post_url, started_at_ms, duration_ms, status_code, error, response)
-    values ${valuesList(rows, 10)} ${KEEP_LOGGED}`,
+    values ${valuesList(rows, 10)} on conflict (entity_id, delivery_id, attempt) do nothing`,
 );
 
-export async function insertAttempts(queries: Queries, made: readonly AttemptRecord[]): Promise<void> {
-  await queries.run(
-    insertAttemptsText(made.length),
-    made.flatMap(({ delivery, startedAtMs, outcome }) => [
-      delivery.entityId,
-      delivery.deliveryId,
-      delivery.attempts + 1,
-      delivery.kind,
-      delivery.postUrl,
-      startedAtMs,
-      Math.round(outcome.durationMs),
-      outcome.kind === 'response' ? outcome.statusCode : null,
-      outcome.kind === 'error' ? outcome.error : null,
-      outcome.kind === 'response' ? outcome.body : null,
-    ]),
-  );
+export async function insertAttempts(
+  queries: Queries,
+  dialect: Dialect,
+  made: readonly (Pick<AttemptRecord, 'startedAtMs' | 'outcome'> & {
+    delivery: Pick<Claimed, 'entityId' | 'deliveryId' | 'attempts' | 'postUrl'> & { kind: AttemptKind };
+  })[],
+): Promise<void> {
+  const values = made.flatMap(({ delivery, startedAtMs, outcome }): SqlValue[] => [
+    entityKey(dialect, delivery.entityId),
+    dialect.bindUuid(hexIn(delivery.deliveryId)),
+    delivery.attempts + 1,
+    delivery.kind,
+    delivery.postUrl,
+    startedAtMs,
+    Math.round(outcome.durationMs),
+    outcome.kind === 'response' ? outcome.statusCode : null,
+    outcome.kind === 'error' ? outcome.error : null,
+    outcome.kind === 'response' ? outcome.body : null,
+  ]);
+  await queries.run(insertAttemptsText(made.length), values);
+}
+
+function partition<Item>(items: readonly Item[], matches: (item: Item) => boolean): [Item[], Item[]] {
+  return [items.filter(matches), items.filter((item) => !matches(item))];
 }

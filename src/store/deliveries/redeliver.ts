@@ -1,60 +1,116 @@
-import type { DeliveryFilter, Redelivery } from '../../contract/deliveries.ts';
-import type { DeliveryKind } from '../../domain/attempt.ts';
+import { type DeliveryFilter, deliveryFilterSchema, type Redelivery } from '../../contract/deliveries.ts';
 import { DomainError } from '../../domain/errors.ts';
-import type { Database, Queries } from '../database/database.ts';
-import { Columns, integer, nullable, Parameters, type RowOf, text } from '../database/sql.ts';
+import { hexOfId } from '../../domain/ids.ts';
+import { readNowMs } from '../database/clock.ts';
+import type { Database, Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../database/database.ts';
+import { chunks, valuesList } from '../database/sql.ts';
 import { newId } from '../new-id.ts';
-import { deliveryTable, redeliveryTable } from '../tables.ts';
 import type { Change } from '../tenants/audit.ts';
-import { countDeliveries, deliverySource } from './read.ts';
+import { BLOCKED, wakeHeads } from './heads.ts';
+import { entityKey } from './keys.ts';
+import { resolveScope, type Scope } from './list/scope.ts';
+import { sourcesOf } from './list/sources.ts';
+import { countIn } from './read.ts';
 
 /**
- * Redelivery. A request only raises `redeliver` and makes the delivery due. The dispatcher sends it like any other
- * attempt, within the limits of its destination.
+ * Sending again. A delivery that waits is asked for one more request (`redeliver`); a completed one goes back into the
+ * queue with the status that it had (`recorded`). The dispatcher sends both within the limits of their destination, like
+ * any other attempt.
  */
 
 const ROWS_PER_TRANSACTION = 500;
 
-/** A claimed delivery stays claimed: when its attempt is recorded, the count makes it due again. */
-function requestRedelivery(db: Database): string {
-  return `redeliver = redeliver + 1, due_ms = case when claimed = 1 then due_ms else ${db.dialect.nowMs} end`;
-}
-
-const TARGET = new Columns({
-  kind: text<DeliveryKind>('d.kind'),
-  webhookId: text('d.webhook_id'),
-  suspendedAt: nullable(integer('w.suspended_at')),
-  postUrl: nullable(text(`case when d.kind = 'alert' then n.notice_url else w.post_url end`)),
-});
-
 /** Returns false when there is no such delivery. */
 export function redeliver(db: Database, entityId: string, deliveryId: string): Promise<boolean> {
+  const { dialect } = db;
+  const hex = hexOfId('dlv', deliveryId);
+  if (hex === null) return Promise.resolve(false);
   return db.transaction(async (queries) => {
-    const target = await TARGET.get(
-      queries,
-      `select ${TARGET.list}
-       from deliveries d join entities n on n.id = d.entity_id
-       left join webhooks w on w.entity_id = d.entity_id and w.id = d.webhook_id and d.kind <> 'alert'
-       where d.entity_id = $1 and d.id = $2`,
-      [entityId, deliveryId],
+    const entity = entityKey(dialect, entityId);
+    const id = dialect.bindUuid(hex);
+    const row = await queries.get<{ webhook_no: SqlInteger; webhook_id: string; blocked: SqlInteger }>(
+      `select h.webhook_no, h.webhook_id, h.blocked
+       from (select webhook_no from queue where entity_id = $1 and id = $2
+             union all select webhook_no from deliveries where entity_id = $1 and id = $2) d
+       cross join queue_heads h where h.entity_id = $1 and h.webhook_no = d.webhook_no limit 1`,
+      [entity, id],
     );
-    if (target === undefined) return false;
-    requireUrl(entityId, target);
-    await queries.run(`update deliveries set ${requestRedelivery(db)} where entity_id = $1 and id = $2`, [
-      entityId,
-      deliveryId,
-    ]);
+    if (row === undefined) return false;
+    const webhookNo = Number(row.webhook_no);
+    requireOpen(entityId, { webhookNo, webhookId: row.webhook_id, blocked: Number(row.blocked) });
+    await queueAgain(queries, dialect, entityId, [{ id, webhookNo }], null);
     return true;
   });
 }
 
-function requireUrl(entityId: string, { kind, webhookId, suspendedAt, postUrl }: RowOf<typeof TARGET>): void {
-  if (postUrl === null && kind === 'alert') throw new DomainError('alerts_off', { entityId });
-  if (postUrl === null) throw new DomainError('webhook_deleted', { webhookId });
-  if (suspendedAt !== null) throw new DomainError('webhook_suspended', { webhookId });
+function requireOpen(entityId: string, head: { webhookNo: number; webhookId: string; blocked: number }): void {
+  const { webhookNo, webhookId, blocked } = head;
+  if ((blocked & BLOCKED.deleted) !== 0) {
+    throw webhookNo < 0
+      ? new DomainError('alerts_off', { entityId })
+      : new DomainError('webhook_deleted', { webhookId });
+  }
+  if ((blocked & BLOCKED.suspended) !== 0) throw new DomainError('webhook_suspended', { webhookId });
 }
 
-/** Starts a bulk redelivery of all deliveries that match now; those that are accepted later are not part of it. */
+type Target = { id: SqlUuid; webhookNo: number };
+
+/** In the transaction of the caller, who has seen that their webhooks take deliveries. Returns how many it queued. */
+async function queueAgain(
+  queries: Queries,
+  dialect: Dialect,
+  entityId: string,
+  targets: readonly Target[],
+  redeliveryId: SqlUuid | null,
+): Promise<number> {
+  const entity = entityKey(dialect, entityId);
+  const nowMs = await readNowMs(queries, dialect);
+  let queued = 0;
+  for (const chunk of chunks(targets)) {
+    const which = `entity_id = $1 and id in ${valuesList(1, chunk.length, 3)}`;
+    const parameters: SqlValue[] = [entity, nowMs, redeliveryId, ...chunk.map(({ id }) => id)];
+    // Not while an instance holds the delivery: recording that attempt finds the count and makes it due.
+    queued += await queries.run(
+      `update queue set redeliver = redeliver + 1, redelivery_id = coalesce($3, redelivery_id),
+         scheduled_ms = case when recorded is null then coalesce(scheduled_ms, due_ms) end,
+         due_ms = case when lease_ms > $2 then due_ms else $2 end
+       where ${which}`,
+      parameters,
+    );
+    // The only attempt of a completed delivery is in its record, which is about to go.
+    await queries.run(
+      `insert into attempts (entity_id, delivery_id, attempt, kind, post_url, started_at_ms, duration_ms, status_code, error,
+         response)
+       select d.entity_id, d.id, 1, case when d.test is null then 'first' else 'test' end, e.post_url, d.started_at_ms,
+         d.duration_ms, d.status_code, d.error, d.response
+       from deliveries d join endpoints e on e.entity_id = d.entity_id and e.no = d.endpoint_no
+       where d.entity_id = $1 and d.id in ${valuesList(1, chunk.length, 1)} and d.started_at_ms is not null
+       on conflict (entity_id, delivery_id, attempt) do nothing`,
+      [entity, ...chunk.map(({ id }) => id)],
+    );
+    queued += await queries.run(
+      `insert into queue (entity_id, id, webhook_no, endpoint_no, created_at_ms, due_ms, ended_at_ms, sequence, event_no,
+         redelivery_id, generation, attempts, redeliver, recorded, test, status_code, error)
+       select d.entity_id, d.id, d.webhook_no, d.endpoint_no, d.created_at_ms, $2, d.ended_at_ms, d.sequence, d.event_no,
+         coalesce($3, d.redelivery_id), h.generation, d.attempts, 1, d.status, d.test, d.status_code, d.error
+       from deliveries d join queue_heads h on h.entity_id = d.entity_id and h.webhook_no = d.webhook_no
+       where d.entity_id = $1 and d.id in ${valuesList(1, chunk.length, 3)}`,
+      parameters,
+    );
+    await queries.run(`delete from deliveries where entity_id = $1 and id in ${valuesList(1, chunk.length, 1)}`, [
+      entity,
+      ...chunk.map(({ id }) => id),
+    ]);
+  }
+  await wakeHeads(
+    queries,
+    dialect,
+    targets.map(({ webhookNo }) => ({ entityId, webhookNo, atMs: nowMs, isWaiting: true })),
+  );
+  return queued;
+}
+
+/** Notes what is to be sent again: all that match now, and nothing that comes later. */
 export function startRedelivery(
   db: Database,
   entityId: string,
@@ -63,129 +119,156 @@ export function startRedelivery(
 ): Promise<string> {
   return db.transaction(async (queries) => {
     const redeliveryId = newId('rdl');
-    const total = await countDeliveries(queries, entityId, filter);
+    const total = await countIn(queries, db.dialect, entityId, filter);
     await queries.run(
       `insert into redeliveries (entity_id, id, filter, status, total, until_ms, actor, created_at)
-       values ($1, $2, $3, 'running', $4, ${db.dialect.nowMs}, $5, $6)`,
-      [entityId, redeliveryId, JSON.stringify(filter), total, change.actor, change.nowS],
+       values ($1, $2, $3, 'running', $4, $5, $6, $7)`,
+      [
+        entityId,
+        redeliveryId,
+        JSON.stringify(filter),
+        total,
+        await readNowMs(queries, db.dialect),
+        change.actor,
+        change.nowS,
+      ],
     );
     return redeliveryId;
   });
 }
 
-const RUNNING = redeliveryTable.pick(['filter', 'untilMs', 'cursorCreatedAtMs', 'cursorId']);
+type JobRow = { filter: string; until_ms: SqlInteger; cursor_id: string };
 
 /**
- * Queues the next deliveries of a bulk redelivery, oldest first, and returns whether there are more. Its row is the lock
- * and the cursor: when a process dies in the middle, another continues from there, and none is queued twice.
+ * Queues the next share of a redelivery, oldest first, and returns whether there is more. The row of the redelivery is
+ * its lock and its cursor: where an instance dies in the middle, the next one goes on from there, and nothing is queued
+ * twice.
  */
 export function continueRedelivery(db: Database, entityId: string, redeliveryId: string): Promise<boolean> {
+  const { dialect } = db;
   return db.transaction(async (queries) => {
-    const running = await RUNNING.get(
-      queries,
+    const job = await queries.get<JobRow>(
       `update redeliveries set status = status where entity_id = $1 and id = $2 and status = 'running'
-       returning ${RUNNING.list}`,
+       returning filter, until_ms, cursor_id`,
       [entityId, redeliveryId],
     );
-    if (running === undefined) return false;
-    const part = await findNext(queries, entityId, running);
-    const queued = part.length === 0 ? 0 : await queueAll(db, queries, entityId, redeliveryId, part);
-    const last = part.at(-1);
-    const more = part.length === ROWS_PER_TRANSACTION;
+    if (job === undefined) return false;
+    const share = await findShare(queries, dialect, entityId, job);
+    const open = share.filter(({ blocked }) => blocked === 0);
+    const key = dialect.bindUuid(redeliveryId.slice('rdl_'.length));
+    const queued = open.length === 0 ? 0 : await queueAgain(queries, dialect, entityId, open, key);
+    const isLast = share.length < ROWS_PER_TRANSACTION;
+    const last = share.at(-1);
     await queries.run(
-      `update redeliveries set seen = seen + $3, queued = queued + $4, cursor_created_at_ms = $5, cursor_id = $6,
-         status = $7, finished_at = case when $7 = 'finished' then ${db.dialect.nowMs} / 1000 else null end
+      `update redeliveries set seen = seen + $3, queued = queued + $4, cursor_id = $5, status = $6,
+         finished_at = case when $6 = 'finished' then ${dialect.nowMs} / 1000 else null end
        where entity_id = $1 and id = $2`,
       [
         entityId,
         redeliveryId,
-        part.length,
+        share.length,
         queued,
-        last?.createdAtMs ?? running.cursorCreatedAtMs,
-        last?.deliveryId ?? running.cursorId,
-        more ? 'running' : 'finished',
+        last === undefined ? job.cursor_id : `dlv_${dialect.hexOf(last.id)}`,
+        isLast ? 'finished' : 'running',
       ],
     );
-    return more;
+    return !isLast;
   });
 }
 
-const MATCH = deliveryTable.pick(['deliveryId', 'createdAtMs']);
-type Match = RowOf<typeof MATCH>;
+type ShareRow = Target & { blocked: number };
 
-function findNext(queries: Queries, entityId: string, running: RowOf<typeof RUNNING>): Promise<Match[]> {
-  const { where, parameters: filtered } = deliverySource(entityId, running.filter, []);
-  const parameters = new Parameters(...filtered);
-  return MATCH.all(
-    queries,
-    `select ${MATCH.list} from deliveries
-     where ${where} and created_at_ms <= ${parameters.bind(running.untilMs)}
-       and (created_at_ms, id) > (${parameters.bind(running.cursorCreatedAtMs)}, ${parameters.bind(running.cursorId)})
-     order by created_at_ms, id limit ${ROWS_PER_TRANSACTION}`,
-    parameters.values,
-  );
+/** The next matches after the cursor, from the record and the queue, in the order of their ids. */
+async function findShare(queries: Queries, dialect: Dialect, entityId: string, job: JobRow): Promise<ShareRow[]> {
+  await queries.get(dialect.planForClaims);
+  const filter = deliveryFilterSchema.parse(JSON.parse(job.filter));
+  const scope = await resolveScope(queries, dialect, entityId, filter);
+  if (scope === null) return [];
+  const untilMs = Number(job.until_ms) + 1;
+  const narrowed: Scope = { ...scope, untilMs: Math.min(scope.untilMs ?? untilMs, untilMs) };
+  const after = hexOfId('dlv', job.cursor_id) ?? '0'.repeat(32);
+  const found: { hex: string; webhookNo: number }[] = [];
+  for (const { table, sql, parameters } of sourcesOf(narrowed, dialect)) {
+    const alias = table === 'deliveries' ? 'd' : 'q';
+    const rows = await queries.all<{ id: SqlUuid; webhook_no: SqlInteger }>(
+      `select ${alias}.id as id, ${alias}.webhook_no as webhook_no ${sql} and ${alias}.id > ${parameters.bind(dialect.bindUuid(after))}
+       order by ${alias}.id limit ${ROWS_PER_TRANSACTION}`,
+      parameters.values,
+    );
+    for (const row of rows) found.push({ hex: dialect.hexOf(row.id), webhookNo: Number(row.webhook_no) });
+  }
+  found.sort((a, b) => (a.hex < b.hex ? -1 : 1));
+  const share = found.slice(0, ROWS_PER_TRANSACTION);
+  const blocked = await readBlocked(queries, scope.entity, share);
+  return share.map(({ hex, webhookNo }) => ({
+    id: dialect.bindUuid(hex),
+    webhookNo,
+    blocked: blocked.get(webhookNo) ?? 0,
+  }));
 }
 
-function queueAll(
-  db: Database,
+async function readBlocked(
   queries: Queries,
-  entityId: string,
-  redeliveryId: string,
-  matches: readonly Match[],
-): Promise<number> {
-  const parameters = new Parameters(redeliveryId);
-  const where = deliveryTable.where(parameters, { entityId, deliveryId: matches.map(({ deliveryId }) => deliveryId) });
-  return queries.run(
-    `update deliveries set ${requestRedelivery(db)}, redelivery_id = $1
-     where ${where}
-       and case when deliveries.kind = 'alert'
-         then exists (select 1 from entities n where n.id = deliveries.entity_id and n.notice_url is not null)
-         else exists (select 1 from webhooks w where w.entity_id = deliveries.entity_id
-                        and w.id = deliveries.webhook_id and w.suspended_at is null) end`,
-    parameters.values,
-  );
+  entity: SqlUuid,
+  share: readonly { webhookNo: number }[],
+): Promise<Map<number, number>> {
+  const blocked = new Map<number, number>();
+  for (const chunk of chunks([...new Set(share.map(({ webhookNo }) => webhookNo))])) {
+    const rows = await queries.all<{ webhook_no: SqlInteger; blocked: SqlInteger }>(
+      `select webhook_no, blocked from queue_heads where entity_id = $1 and webhook_no in ${valuesList(1, chunk.length, 1)}`,
+      [entity, ...chunk],
+    );
+    for (const row of rows) blocked.set(Number(row.webhook_no), Number(row.blocked));
+  }
+  return blocked;
 }
 
-const STARTED = redeliveryTable.pick(['entityId', 'redeliveryId']);
-
-/**
- * For the background job, over all entities: the running redeliveries. Of each entity only the oldest, so that an entity
- * with a thousand of them delays no other.
- */
-export function findRunning(db: Database): Promise<RowOf<typeof STARTED>[]> {
-  return STARTED.all(
-    db,
-    `select entity_id as "entityId", min(id) as "redeliveryId" from redeliveries where status = 'running'
+/** Redeliveries that are not finished. Of each entity only the oldest, so that a thousand of one wait for each other. */
+export async function findRunning(db: Database): Promise<{ entityId: string; redeliveryId: string }[]> {
+  const rows = await db.all<{ entity_id: string; id: string }>(
+    `select entity_id, min(id) as id from redeliveries where status = 'running'
      group by entity_id order by min(created_at) limit 1000`,
   );
+  return rows.map((row) => ({ entityId: row.entity_id, redeliveryId: row.id }));
 }
 
-const REDELIVERY = redeliveryTable.pick(['status', 'total', 'seen', 'queued', 'dateCreated', 'dateFinished']);
-const PROGRESS = new Columns({ sent: nullable(integer()), delivered: nullable(integer()) });
+type ProgressRow = {
+  status: Redelivery['status'];
+  total: SqlInteger;
+  seen: SqlInteger;
+  queued: SqlInteger;
+  created_at: SqlInteger;
+  finished_at: SqlInteger | null;
+};
 
 export function readRedelivery(db: Database, entityId: string, redeliveryId: string): Promise<Redelivery | null> {
+  const { dialect } = db;
+  const hex = hexOfId('rdl', redeliveryId);
+  if (hex === null) return Promise.resolve(null);
   return db.snapshot(async (queries) => {
-    const sql = `select ${REDELIVERY.list} from redeliveries where entity_id = $1 and id = $2`;
-    const redelivery = await REDELIVERY.get(queries, sql, [entityId, redeliveryId]);
-    if (redelivery === undefined) return null;
-    const progress = await PROGRESS.get(
-      queries,
-      `select sum(case when redeliver = 0 then 1 else 0 end) as sent,
-         sum(case when redeliver = 0 and status = 'delivered' then 1 else 0 end) as delivered
-       from deliveries where entity_id = $1 and redelivery_id = $2`,
+    const row = await queries.get<ProgressRow>(
+      'select status, total, seen, queued, created_at, finished_at from redeliveries where entity_id = $1 and id = $2',
       [entityId, redeliveryId],
     );
-    const { status, total, seen, queued, dateCreated, dateFinished } = redelivery;
+    if (row === undefined) return null;
+    const progress = await queries.get<{ sent: SqlInteger | null; delivered: SqlInteger | null }>(
+      `select sum(sent) as sent, sum(sent * case when status = 1 then 1 else 0 end) as delivered from (
+         select 1 as sent, status from deliveries where entity_id = $1 and redelivery_id = $2
+         union all
+         select case when redeliver = 0 then 1 else 0 end as sent, coalesce(recorded, 0) as status
+         from queue where entity_id = $1 and redelivery_id = $2) d`,
+      [entityKey(dialect, entityId), dialect.bindUuid(hex)],
+    );
     return {
       redeliveryId,
-      status,
-      totalResults: total,
-      queued,
-      skipped: seen - queued,
-      sent: progress?.sent ?? 0,
-      delivered: progress?.delivered ?? 0,
-      dateCreated,
-      dateFinished,
+      status: row.status,
+      totalResults: Number(row.total),
+      queued: Number(row.queued),
+      skipped: Number(row.seen) - Number(row.queued),
+      sent: Number(progress?.sent ?? 0),
+      delivered: Number(progress?.delivered ?? 0),
+      dateCreated: Number(row.created_at),
+      dateFinished: row.finished_at === null ? null : Number(row.finished_at),
     };
   });
 }

@@ -1,23 +1,25 @@
-import type { Database, Dialect, Queries, SqlValue } from '../database/database.ts';
+import { firstHexAt, lastDeliveryHex } from '../../domain/ids.ts';
+import { readNowMs } from '../database/clock.ts';
+import type { Database, Queries, SqlInteger, SqlUuid, SqlValue } from '../database/database.ts';
 import type { PacedBatches } from '../database/paced-batches.ts';
-import {
-  Columns,
-  chunks,
-  integer,
-  ROWS_PER_STATEMENT,
-  type RowOf,
-  readInteger,
-  text,
-  valuesList,
-} from '../database/sql.ts';
+import { chunks, valuesList } from '../database/sql.ts';
 import { pruneStats } from '../stats/read.ts';
-import { entityTable } from '../tables.ts';
-import { COMPLETED } from './states.ts';
+import {
+  CountChanges,
+  countEvents,
+  ENTITY_BUCKET_MS,
+  EVENT_BUCKET_MS,
+  WEBHOOK_BUCKET_MS,
+  WHOLE_ENTITY,
+} from './counts/counts.ts';
+import { BLOCKED } from './heads.ts';
+import { entityKey, eventIdKey } from './keys.ts';
+import { statusOfCode } from './states.ts';
 
 /**
- * Removes old completed deliveries and their events, entity by entity along the indexes by date, in short transactions. A
- * waiting delivery stays however old it is, and so does its event. Several instances may do this at once: each skips the
- * rows that another is deleting.
+ * Removes what is complete and old, entity by entity in the order of ids, in short transactions. What still waits is in
+ * the queue and stays however old it is, and so does its event. Several instances may do this at once: what one of them
+ * is deleting the others pass over.
  */
 
 export type Pruned = { deliveries: number; attempts: number; events: number; redeliveries: number; secrets: number };
@@ -25,10 +27,10 @@ export type Pruned = { deliveries: number; attempts: number; events: number; red
 export type PruneOptions = {
   olderThanMs: number;
   batches: PacedBatches;
-  /** Only counts what would be removed. */
+  /** Only counts what would go. */
   dryRun?: boolean;
   onProgress?: (soFar: Readonly<Pruned>) => void;
-  /** The database's clock when absent: an instance whose own clock is ahead must not remove what is to be kept. */
+  /** The database's clock when absent: an instance whose own clock runs ahead must not take what others still keep. */
   nowMs?: number;
 };
 
@@ -37,193 +39,282 @@ type Run = {
   batches: PacedBatches;
   dryRun: boolean;
   nowS: number;
-  /** Everything from before this moment goes. */
-  beforeMs: number;
   beforeS: number;
+  /** Sorts before every id that stays. */
+  beforeHex: string;
+  beforeMs: number;
   pruned: Pruned;
 };
 
-const ENTITIES_PER_STATEMENT = 100;
+type Entity = { entityId: string; key: SqlUuid };
+
+const ENTITIES_PER_LOOK = 100;
 
 export async function prune(db: Database, options: PruneOptions): Promise<Pruned> {
   const { batches, olderThanMs, dryRun = false, onProgress } = options;
-  const nowMs = options.nowMs ?? (await databaseTimeMs(db));
+  const nowMs = options.nowMs ?? (await readNowMs(db, db.dialect));
   const beforeMs = nowMs - olderThanMs;
   const pruned: Pruned = { deliveries: 0, attempts: 0, events: 0, redeliveries: 0, secrets: 0 };
-  const inSeconds = (ms: number) => Math.floor(ms / 1000);
-  const run: Run = { db, batches, dryRun, nowS: inSeconds(nowMs), beforeMs, beforeS: inSeconds(beforeMs), pruned };
-  for await (const { entityId, tables } of entitiesWithOldRows(run)) {
-    for (const table of tables) {
-      for await (const _part of STEPS[table](run, entityId)) onProgress?.(pruned);
+  const run: Run = {
+    db,
+    batches,
+    dryRun,
+    nowS: Math.floor(nowMs / 1000),
+    beforeS: Math.floor(beforeMs / 1000),
+    beforeHex: firstHexAt(beforeMs),
+    beforeMs,
+    pruned,
+  };
+  for await (const entity of entitiesOf(run)) {
+    for (const step of await stepsFor(run, entity)) {
+      for await (const _part of step(run, entity)) onProgress?.(pruned);
       if (batches.isStopped) return pruned;
     }
   }
   return pruned;
 }
 
-/** Deliveries before events: an event is removed only when it has no delivery left. */
-const STEPS = {
-  deliveries: pruneDeliveries,
-  events: pruneEvents,
-  redeliveries: pruneRedeliveries,
-  signing_secrets: pruneSecrets,
-  stats: pruneOldStats,
-} as const;
-
-type Table = keyof typeof STEPS;
-const TABLES = Object.keys(STEPS) as Table[];
-
-export function databaseTimeMs(db: Database): Promise<number> {
-  return readInteger(db, db.dialect.nowMs);
-}
-
-type EntityWithOldRows = { entityId: string; tables: Table[] };
-
-const ENTITY = new Columns({
-  entityId: entityTable.shape.entityId,
-  deliveries: integer(),
-  events: integer(),
-  redeliveries: integer(),
-  signing_secrets: integer(),
-  stats: integer(),
-} satisfies Record<Table | 'entityId', unknown>);
-
-/** Most entities have nothing to remove most of the time, so one statement checks a hundred of them. */
-async function* entitiesWithOldRows({ db, batches, beforeMs, beforeS, nowS }: Run): AsyncGenerator<EntityWithOldRows> {
-  const has = (table: Table, old: string) =>
-    `case when exists (select 1 from ${table} t where t.entity_id = n.id and t.${old}) then 1 else 0 end as ${table}`;
-  const sql = `select n.id as "entityId", ${has('deliveries', 'created_at_ms < $2')}, ${has('events', 'created_at_ms < $2')},
-      ${has('redeliveries', 'finished_at < $3')}, ${has('signing_secrets', 'expires_at <= $4')},
-      ${has('stats', 'seconds in (60, 3600, 86400) and t.start_s <= $3 - 86400')}
-    from (select id from entities where id > $1 order by id limit ${ENTITIES_PER_STATEMENT}) n order by n.id`;
+async function* entitiesOf({ db, batches }: Run): AsyncGenerator<Entity> {
   let after = '';
   while (!batches.isStopped) {
-    const page = await batches.run(() => ENTITY.all(db, sql, [after, beforeMs, beforeS, nowS]));
-    for (const row of page) {
-      const tables = TABLES.filter((table) => row[table] === 1);
-      if (tables.length > 0) yield { entityId: row.entityId, tables };
-    }
+    const page: { id: string }[] = await batches.run(() =>
+      db.all(`select id from entities where id > $1 order by id limit ${ENTITIES_PER_LOOK}`, [after]),
+    );
+    for (const { id } of page) yield { entityId: id, key: entityKey(db.dialect, id) };
     const last = page.at(-1);
-    if (last === undefined || page.length < ENTITIES_PER_STATEMENT) return;
-    after = last.entityId;
+    if (last === undefined || page.length < ENTITIES_PER_LOOK) return;
+    after = last.id;
   }
 }
 
-type OldRows = { table: 'deliveries' | 'events'; columns: string; stays: string };
+type Step = (run: Run, entity: Entity) => AsyncGenerator<void>;
 
-const OLD_ROW = new Columns({ createdAtMs: integer('created_at_ms'), id: text('id'), stays: integer() });
-type Place = Pick<RowOf<typeof OLD_ROW>, 'createdAtMs' | 'id'>;
+/** Most entities have nothing to remove at most times: one statement tells. Deliveries go before their events. */
+async function stepsFor({ db, batches, beforeHex, beforeS, nowS }: Run, { entityId, key }: Entity): Promise<Step[]> {
+  const has = (from: string, name: string) => `case when exists (select 1 from ${from}) then 1 else 0 end as ${name}`;
+  const deleted = `queue_heads where entity_id = $1 and blocked >= ${BLOCKED.deleted} and deleted_at_ms is null`;
+  const row = await batches.run(() =>
+    db.get<Record<'deliveries' | 'events' | 'redeliveries' | 'secrets' | 'stats' | 'heads', SqlInteger>>(
+      `select ${has('deliveries where entity_id = $1 and id < $2', 'deliveries')},
+         ${has('events where entity_id = $1 and no < $2', 'events')}, ${has(deleted, 'heads')},
+         ${has('redeliveries where entity_id = $3 and finished_at < $4', 'redeliveries')},
+         ${has('signing_secrets where entity_id = $3 and expires_at <= $5', 'secrets')},
+         ${has('stats where entity_id = $3 and seconds in (60, 3600, 86400) and start_s <= $4 - 86400', 'stats')}`,
+      [key, db.dialect.bindUuid(beforeHex), entityId, beforeS, nowS],
+    ),
+  );
+  const isThere = (name: 'deliveries' | 'events' | 'redeliveries' | 'secrets' | 'stats' | 'heads') =>
+    Number(row?.[name] ?? 0) === 1;
+  return [
+    ...(isThere('deliveries') ? [pruneDeliveries] : []),
+    ...(isThere('events') ? [pruneEvents] : []),
+    ...(isThere('heads') ? [pruneHeads] : []),
+    ...(isThere('redeliveries') ? [pruneRedeliveries] : []),
+    ...(isThere('secrets') ? [pruneSecrets] : []),
+    ...(isThere('stats') ? [pruneOldStats] : []),
+  ];
+}
 
-/**
- * Walks all old rows along the index by date, also those that stay, so that each is looked at once. Keys are read first
- * and rows deleted by id: for the deletion of a range of this index, PostgreSQL estimates a thirtieth of the table and
- * reads all of it, 130 ms for 60 rows of 100,000.
- */
-async function* walkOld(
-  { db, batches, beforeMs }: Run,
-  { table, columns, stays }: OldRows,
-  entityId: string,
-  remove: (ids: readonly string[]) => Promise<void>,
-): AsyncGenerator<void> {
-  let after: Place | null = { createdAtMs: 0, id: '' };
-  while (after !== null && !batches.isStopped) {
-    const { createdAtMs, id }: Place = after;
-    after = await batches.run(async (size): Promise<Place | null> => {
-      const rows = await OLD_ROW.all(
-        db,
-        `select ${OLD_ROW.list}, case when ${stays} then 1 else 0 end as stays
-         from (select ${columns} from ${table}
-               where entity_id = $1 and (created_at_ms, id) > ($2, $3) and created_at_ms < $4
-               order by created_at_ms, id limit ${size}) old
-         order by created_at_ms, id`,
-        [entityId, createdAtMs, id, beforeMs],
+type OldDelivery = { id: SqlUuid; webhook_no: SqlInteger; attempts: SqlInteger; status: SqlInteger };
+
+async function* pruneDeliveries(run: Run, entity: Entity): AsyncGenerator<void> {
+  const { db, batches, pruned, dryRun, beforeHex } = run;
+  const { bindUuid } = db.dialect;
+  let after = bindUuid('0'.repeat(32));
+  for (let full = true; full && !batches.isStopped; ) {
+    full = await batches.run(async (size) => {
+      const rows = await db.all<OldDelivery>(
+        `select id, webhook_no, attempts, status from deliveries where entity_id = $1 and id > $2 and id < $3
+         order by id limit $4`,
+        [entity.key, after, bindUuid(beforeHex), size],
       );
-      const ids = rows.filter((row) => row.stays === 0).map((row) => row.id);
-      if (ids.length > 0) await remove(ids);
-      return rows.length < size ? null : (rows.at(-1) ?? null);
+      after = rows.at(-1)?.id ?? after;
+      const gone = dryRun ? rows : await db.transaction((queries) => deleteDeliveries(queries, run, entity, rows));
+      pruned.deliveries += gone.length;
+      pruned.attempts += gone.reduce((total, { attempts }) => total + Number(attempts), 0);
+      return rows.length === size;
     });
     yield;
   }
+  if (!dryRun) await forgetDeliveryCounts(run, entity);
 }
 
-function pruneDeliveries(run: Run, entityId: string): AsyncGenerator<void> {
-  const { db, pruned, dryRun } = run;
-  const old: OldRows = {
-    table: 'deliveries',
-    columns: 'created_at_ms, id, status, due_ms',
-    stays: `not (${COMPLETED})`,
-  };
-  return walkOld(run, old, entityId, async (ids) => {
-    const removed = dryRun
-      ? { deliveries: ids.length, attempts: await countAttempts(db, entityId, ids) }
-      : await db.transaction((queries) => deleteDeliveries(queries, db.dialect, entityId, ids));
-    pruned.deliveries += removed.deliveries;
-    pruned.attempts += removed.attempts;
+/** Returns those that were there: another instance may be deleting some, or a redelivery may have taken them back. */
+async function deleteDeliveries(
+  queries: Queries,
+  { db: { dialect } }: Run,
+  { key }: Entity,
+  old: readonly OldDelivery[],
+): Promise<OldDelivery[]> {
+  const gone: OldDelivery[] = [];
+  const counts = new CountChanges(dialect, 'completion');
+  for (const chunk of chunks(old)) {
+    const rows = await queries.all<OldDelivery>(
+      `select id, webhook_no, attempts, status from deliveries
+       where entity_id = $1 and id in ${valuesList(1, chunk.length, 1)} ${dialect.skipLocked}`,
+      [key, ...chunk.map(({ id }) => id)],
+    );
+    if (rows.length === 0) continue;
+    const list = valuesList(1, rows.length, 1);
+    const parameters = [key, ...rows.map(({ id }) => id)];
+    await queries.run(`delete from deliveries where entity_id = $1 and id in ${list}`, parameters);
+    await queries.run(`delete from attempts where entity_id = $1 and delivery_id in ${list}`, parameters);
+    for (const row of rows) {
+      const change = { created: -1, [statusOfCode(Number(row.status))]: -1 };
+      counts.deliveries(key, Number(row.webhook_no), dialect.hexOf(row.id), change);
+    }
+    gone.push(...rows);
+  }
+  await counts.write(queries);
+  return gone;
+}
+
+/** Counters of times from which nothing is left. */
+async function forgetDeliveryCounts({ db, beforeMs }: Run, { key }: Entity): Promise<void> {
+  const bucket = Math.floor(beforeMs / ENTITY_BUCKET_MS);
+  await db.transaction(async (queries) => {
+    // Shards of one bucket may cancel each other out, so a bucket goes as a whole or not at all.
+    await queries.run(
+      `delete from delivery_counts where entity_id = $1 and webhook_no = ${WHOLE_ENTITY} and bucket in (
+         select bucket from delivery_counts where entity_id = $1 and webhook_no = ${WHOLE_ENTITY} and bucket < $2
+         group by bucket having sum(created) = 0)`,
+      [key, bucket],
+    );
+    await queries.run(
+      `delete from delivery_counts where entity_id = $1 and webhook_no <> ${WHOLE_ENTITY} and (webhook_no, bucket) in (
+         select webhook_no, bucket from delivery_counts
+         where entity_id = $1 and webhook_no <> ${WHOLE_ENTITY} and bucket < $2
+         group by webhook_no, bucket having sum(created) = 0)`,
+      [key, Math.floor(beforeMs / WEBHOOK_BUCKET_MS)],
+    );
   });
 }
 
-async function deleteDeliveries(queries: Queries, { skipLocked }: Dialect, entityId: string, ids: readonly string[]) {
-  const removed = { deliveries: 0, attempts: 0 };
-  for (const chunk of chunks(ids)) {
-    // Checked again under a lock: a redelivery may have been requested meanwhile.
-    const completed = await queries.all<{ id: string }>(
-      `select id from deliveries where entity_id = $1 and id in ${ID_LIST} and ${COMPLETED} ${skipLocked}`,
-      [entityId, ...filledUp(chunk)],
-    );
-    if (completed.length === 0) continue;
-    const parameters = [entityId, ...filledUp(completed.map(({ id }) => id))];
-    removed.deliveries += await queries.run(
-      `delete from deliveries where entity_id = $1 and id in ${ID_LIST}`,
-      parameters,
-    );
-    removed.attempts += await queries.run(
-      `delete from attempts where entity_id = $1 and delivery_id in ${ID_LIST}`,
-      parameters,
-    );
-  }
-  return removed;
+async function forgetEventCounts({ db, beforeMs }: Run, { key }: Entity): Promise<void> {
+  await db.transaction((queries) =>
+    queries.run(
+      `delete from event_counts where entity_id = $1 and (network_id, event, bucket) in (
+         select network_id, event, bucket from event_counts where entity_id = $1 and bucket < $2
+         group by network_id, event, bucket having sum(events) = 0)`,
+      [key, Math.floor(beforeMs / EVENT_BUCKET_MS)],
+    ),
+  );
 }
 
-async function countAttempts(db: Database, entityId: string, deliveryIds: readonly string[]): Promise<number> {
-  let attempts = 0;
-  for (const chunk of chunks(deliveryIds)) {
-    const parameters = [entityId, ...filledUp(chunk)];
-    attempts += await count(db, `attempts where entity_id = $1 and delivery_id in ${ID_LIST}`, parameters);
+type OldEvent = {
+  no: SqlUuid;
+  event_id: string | null;
+  network_id: SqlInteger;
+  event: string;
+  created_at_ms: SqlInteger;
+};
+
+/** An event goes once no delivery of it is left; it never gets another, because deliveries are made with their event. */
+async function* pruneEvents(run: Run, entity: Entity): AsyncGenerator<void> {
+  const { db, batches, pruned, dryRun, beforeHex } = run;
+  const { bindUuid, hexOf } = db.dialect;
+  let after = bindUuid('0'.repeat(32));
+  for (let full = true; full && !batches.isStopped; ) {
+    full = await batches.run(async (size) => {
+      const rows = await db.all<OldEvent>(
+        `select no, event_id, network_id, event, created_at_ms from events
+         where entity_id = $1 and no > $2 and no < $3 order by no limit $4`,
+        [entity.key, after, bindUuid(beforeHex), size],
+      );
+      after = rows.at(-1)?.no ?? after;
+      const wanted = await findWanted(run, entity, rows);
+      const free = rows.filter(({ no }) => !wanted.has(hexOf(no)));
+      pruned.events += dryRun
+        ? free.length
+        : await db.transaction((queries) => deleteEvents(queries, db, entity, free));
+      return rows.length === size;
+    });
+    yield;
   }
-  return attempts;
+  if (!dryRun) await forgetEventCounts(run, entity);
 }
 
-/** An event without deliveries never gets another: they are inserted together. */
-function pruneEvents(run: Run, entityId: string): AsyncGenerator<void> {
-  const { db, pruned, dryRun, beforeMs } = run;
-  // In a dry run, the deliveries that would be removed are still there.
-  const left = dryRun ? `and not (${COMPLETED} and d.created_at_ms < ${beforeMs})` : '';
-  const stays = `exists (select 1 from deliveries d where d.entity_id = $1 and d.event_id = old.id ${left})`;
-  return walkOld(run, { table: 'events', columns: 'created_at_ms, id', stays }, entityId, async (ids) => {
-    pruned.events += dryRun ? ids.length : await db.transaction((queries) => deleteEvents(queries, entityId, ids));
+/** The events of which a delivery is left, by their numbers. */
+async function findWanted({ db, dryRun }: Run, { key }: Entity, events: readonly OldEvent[]): Promise<Set<string>> {
+  const { uuid, bindUuid, hexOf } = db.dialect;
+  const wanted = new Set<string>();
+  const inRange = (
+    table: string,
+  ) => `exists (select 1 from ${table} d where d.entity_id = $1 and d.id > e.no and d.id <= e.last)
+    or exists (select 1 from ${table} d where d.entity_id = $1 and d.event_no = e.no and d.event_no is not null)`;
+  // In a dry run the deliveries that would go are still there, and an old event has none that are younger.
+  const left = dryRun ? inRange('queue') : `${inRange('queue')} or ${inRange('deliveries')}`;
+  for (const chunk of chunks(events)) {
+    const rows = await db.all<{ no: SqlUuid }>(
+      `with e (no, last) as (values ${valuesList(chunk.length, 2, 1, [uuid, uuid])}) select no from e where ${left}`,
+      [key, ...chunk.flatMap(({ no }): SqlValue[] => [no, bindUuid(lastDeliveryHex(hexOf(no)))])],
+    );
+    for (const { no } of rows) wanted.add(hexOf(no));
+  }
+  return wanted;
+}
+
+async function deleteEvents(
+  queries: Queries,
+  { dialect }: Database,
+  { key }: Entity,
+  old: readonly OldEvent[],
+): Promise<number> {
+  let gone = 0;
+  for (const chunk of chunks(old)) {
+    const rows = await queries.all<{ no: SqlUuid }>(
+      `delete from events where entity_id = $1 and no in ${valuesList(1, chunk.length, 1)} returning no`,
+      [key, ...chunk.map(({ no }) => no)],
+    );
+    const deleted = new Set(rows.map(({ no }) => dialect.hexOf(no)));
+    const removed = chunk.filter(({ no }) => deleted.has(dialect.hexOf(no)));
+    for (const { event_id, no } of removed) {
+      if (event_id === null) continue;
+      // By the number too: the same id may have been accepted again since.
+      await queries.run('delete from event_ids where entity_id = $1 and hash = $2 and no = $3', [
+        key,
+        eventIdKey(dialect, event_id),
+        no,
+      ]);
+    }
+    const changes = removed.map((row) => ({
+      entity: key,
+      networkId: Number(row.network_id),
+      event: row.event,
+      createdAtMs: Number(row.created_at_ms),
+      events: -1,
+    }));
+    await countEvents(queries, dialect, changes, 'completion');
+    gone += removed.length;
+  }
+  return gone;
+}
+
+/** Heads of webhooks that were deleted stay while a delivery names them. */
+async function* pruneHeads({ db, dryRun }: Run, { key }: Entity): AsyncGenerator<void> {
+  if (dryRun) return;
+  await db.transaction(async (queries) => {
+    const rows = await queries.all<{ webhook_no: SqlInteger }>(
+      `select h.webhook_no from queue_heads h
+       where h.entity_id = $1 and h.blocked >= ${BLOCKED.deleted} and h.deleted_at_ms is null
+         and not exists (select 1 from queue q where q.entity_id = $1 and q.webhook_no = h.webhook_no)
+         and not exists (select 1 from deliveries d where d.entity_id = $1 and d.webhook_no = h.webhook_no)
+       limit 500`,
+      [key],
+    );
+    for (const chunk of chunks(rows.map((row): SqlValue => Number(row.webhook_no)))) {
+      const which = `where entity_id = $1 and webhook_no in ${valuesList(1, chunk.length, 1)}`;
+      for (const table of ['queue_heads', 'queue_counts', 'delivery_counts']) {
+        await queries.run(`delete from ${table} ${which}`, [key, ...chunk]);
+      }
+    }
   });
-}
-
-async function deleteEvents(queries: Queries, entityId: string, ids: readonly string[]): Promise<number> {
-  let removed = 0;
-  for (const chunk of chunks(ids)) {
-    const sql = `delete from events where entity_id = $1 and id in ${ID_LIST}`;
-    removed += await queries.run(sql, [entityId, ...filledUp(chunk)]);
-  }
-  return removed;
-}
-
-/** Always of the same length, so that one text is prepared and not a hundred. */
-const ID_LIST = valuesList(1, ROWS_PER_STATEMENT, 1);
-
-/** Repeats the first id until the list is full. */
-function filledUp(ids: readonly string[]): string[] {
-  return Array.from({ length: ROWS_PER_STATEMENT }, (_, index) => ids[index] ?? ids[0] ?? '');
+  yield;
 }
 
 async function* pruneRedeliveries(
   { db, batches, pruned, dryRun, beforeS }: Run,
-  entityId: string,
+  { entityId }: Entity,
 ): AsyncGenerator<void> {
   const old = 'redeliveries where entity_id = $1 and finished_at < $2';
   if (dryRun) {
@@ -242,8 +333,8 @@ async function* pruneRedeliveries(
   }
 }
 
-/** Secrets that have expired; there are a handful at most. */
-async function* pruneSecrets({ db, pruned, dryRun, nowS }: Run, entityId: string): AsyncGenerator<void> {
+/** Secrets that sign no more; there are a handful at most. */
+async function* pruneSecrets({ db, pruned, dryRun, nowS }: Run, { entityId }: Entity): AsyncGenerator<void> {
   const expired = 'signing_secrets where entity_id = $1 and expires_at <= $2';
   const parameters = [entityId, nowS];
   pruned.secrets += dryRun
@@ -252,38 +343,34 @@ async function* pruneSecrets({ db, pruned, dryRun, nowS }: Run, entityId: string
   yield;
 }
 
-/** Sums expire with the deliveries that they summed up; their rows are not reported. */
-async function* pruneOldStats({ db, batches, dryRun, beforeS }: Run, entityId: string): AsyncGenerator<void> {
+/** Statistics go with what they summed up, and are not part of the report. */
+async function* pruneOldStats({ db, batches, dryRun, beforeS }: Run, { entityId }: Entity): AsyncGenerator<void> {
   for (let full = !dryRun; full && !batches.isStopped; ) {
     full = await batches.run(async (size) => (await pruneStats(db, entityId, beforeS, size)) === size);
     yield;
   }
 }
 
-function count(db: Database, from: string, parameters: readonly SqlValue[]): Promise<number> {
-  return readInteger(db, 'count(*)', `from ${from}`, parameters);
+async function count(db: Database, from: string, parameters: readonly SqlValue[]): Promise<number> {
+  const row = await db.get<{ total: SqlInteger }>(`select count(*) as total from ${from}`, parameters);
+  return Number(row?.total ?? 0);
 }
 
-const OVERDUE = new Columns({ entityId: entityTable.shape.entityId, overdue: integer() });
-
-/** Whether an entity still has events that should have been removed; looks only at the oldest few of each. */
+/** Whether some entity still has what should have gone by then: `doctor` asks, and looks at the oldest of each alone. */
 export async function holdsOverdue(db: Database, olderThanMs: number): Promise<boolean> {
-  const beforeMs = (await databaseTimeMs(db)) - olderThanMs;
+  const { bindUuid } = db.dialect;
+  const before = bindUuid(firstHexAt((await readNowMs(db, db.dialect)) - olderThanMs));
   let after: string | undefined = '';
   while (after !== undefined) {
-    const rows: RowOf<typeof OVERDUE>[] = await OVERDUE.all(
-      db,
-      `select n.id as "entityId", (
-         select count(*) from (
-           select id from events where entity_id = n.id and created_at_ms < $2 order by created_at_ms, id limit 10
-         ) e where not exists (
-           select 1 from deliveries d where d.entity_id = n.id and d.event_id = e.id and not (${COMPLETED})
-         )) as overdue
-       from (select id from entities where id > $1 order by id limit ${ENTITIES_PER_STATEMENT}) n order by n.id`,
-      [after, beforeMs],
+    const page: { id: string }[] = await db.all(
+      `select id from entities where id > $1 order by id limit ${ENTITIES_PER_LOOK}`,
+      [after],
     );
-    if (rows.some(({ overdue }) => overdue > 0)) return true;
-    after = rows.length < ENTITIES_PER_STATEMENT ? undefined : rows.at(-1)?.entityId;
+    for (const { id } of page) {
+      const sql = 'select 1 as found from deliveries where entity_id = $1 and id < $2 limit 1';
+      if ((await db.get(sql, [entityKey(db.dialect, id), before])) !== undefined) return true;
+    }
+    after = page.length < ENTITIES_PER_LOOK ? undefined : page.at(-1)?.id;
   }
   return false;
 }

@@ -2,13 +2,14 @@ import type { DestinationKey } from '../../domain/destination.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { type Database, StoreUnavailableError } from '../database/database.ts';
 import type { DirectDispatch } from '../deliveries/claimed.ts';
-import { type Acceptance, type AcceptContext, acceptEvents, type NewEvent, type NoteAccepted } from './accept.ts';
+import { type Acceptance, type AcceptedGroup, acceptEvents, emptyGroup } from './accept.ts';
+import type { NewEvent } from './plan-acceptance.ts';
 
-/** Enough to share the cost of a commit, few enough that the first event does not wait long for the last. */
+/** Enough events to share the cost of a commit, few enough not to make the first of them wait for the last. */
 const MAX_GROUP = 200;
 const MAX_WAITING = 10_000;
 const MAX_TICKS = 5;
-/** As many as one destination accepts in a few milliseconds. */
+/** As many deliveries as one destination takes in a few milliseconds. */
 const SHORT_QUEUE = 64;
 const MAX_TICKS_FOR_QUEUE = 16;
 
@@ -16,6 +17,16 @@ type Waiting = {
   event: NewEvent;
   resolve: (acceptance: Acceptance) => void;
   reject: (error: unknown) => void;
+};
+
+/** Who is told of what was committed. */
+export type AcceptQueueOptions = {
+  /** Where something waits to be claimed, and since when by the database's clock. */
+  onDue: (due: ReadonlySet<DestinationKey>, nowMs: number) => void;
+  /** Each event that is new, with the destination of each of its deliveries. */
+  onAccepted?: (entityId: string, destinations: readonly DestinationKey[]) => void;
+  /** The dispatcher of this process, if it has one. */
+  directDispatch?: DirectDispatch | null;
 };
 
 /**
@@ -28,12 +39,7 @@ export class AcceptQueue {
 
   constructor(
     private readonly db: Database,
-    /** Called with the destinations that have deliveries to be claimed, and since when by the database's clock. */
-    private readonly onDue: (due: ReadonlyMap<DestinationKey, number>) => void,
-    /** Called after the commit for each new event, with the destination of each delivery. */
-    private readonly record: NoteAccepted = () => undefined,
-    /** The dispatcher of this process, if it has one. */
-    private readonly directDispatch: DirectDispatch | null = null,
+    private readonly options: AcceptQueueOptions,
   ) {}
 
   accept(event: NewEvent): Promise<Acceptance> {
@@ -51,14 +57,15 @@ export class AcceptQueue {
     while (this.#waiting.length > 0) {
       await this.#gather();
       const group = this.#waiting.splice(0, MAX_GROUP);
-      await this.#commit(group);
+      const left = await this.#commit(group);
+      this.#waiting.unshift(...left);
     }
     this.#committing = false;
   }
 
   /**
-   * Requests that are ready are gathered first, as long as each tick of the event loop brings more: a commit on SQLite
-   * blocks the loop, and a group of one costs as much as a group of many.
+   * Requests that have arrived join the group, as long as each tick of the event loop brings some: SQLite's commit stops
+   * that loop, and a group of one costs as much as a group of many.
    */
   async #gather(): Promise<void> {
     let gathered = 0;
@@ -70,47 +77,47 @@ export class AcceptQueue {
   }
 
   /**
-   * Lets queued deliveries start before more are accepted: a busy process would accept faster than it sends, and every
-   * delivery without a slot costs a claim. Only while each tick shortens the queue, so that no request waits for a
-   * receiver.
+   * Accepted deliveries go out before more are accepted: a saturated process would accept faster than it sends, and a
+   * delivery without a slot costs a claim. It waits only while each tick shortens the queue, never for a receiver.
    */
   async #letQueueShrink(): Promise<void> {
     let before = Number.POSITIVE_INFINITY;
     for (let ticks = 0; ticks < MAX_TICKS_FOR_QUEUE; ticks++) {
-      const queued = this.directDispatch?.queued ?? 0;
+      const queued = this.options.directDispatch?.queued ?? 0;
       if (queued <= SHORT_QUEUE || queued >= before) return;
       before = queued;
       await nextTick();
     }
   }
 
-  async #commit(group: readonly Waiting[]): Promise<void> {
-    const { db, directDispatch } = this;
-    const noted: Parameters<NoteAccepted>[] = [];
-    const note: NoteAccepted = (...one) => noted.push(one);
-    const context: AcceptContext = { note, directDispatch, dispatched: [], due: new Map() };
+  /** Returns what did not fit into one transaction. */
+  async #commit(group: readonly Waiting[]): Promise<Waiting[]> {
+    const { db, options } = this;
+    const accepted = emptyGroup();
     try {
       const events = group.map(({ event }) => event);
-      const results = await db.transaction((queries) => acceptEvents(queries, db.dialect, events, context));
-      directDispatch?.begin(context.dispatched);
-      for (const one of noted) this.record(...one);
-      this.#complete(group, results);
-      if (context.due.size > 0) this.onDue(context.due);
+      const { directDispatch = null } = options;
+      await db.transaction((queries) => acceptEvents(queries, db.dialect, events, directDispatch, accepted));
+      this.#announce(group, accepted);
+      return group.slice(accepted.results.length);
     } catch (error) {
-      directDispatch?.cancel(context.dispatched);
-      const unavailable = error instanceof StoreUnavailableError;
-      if (unavailable || group.length === 1) for (const { reject } of group) reject(error);
-      // One event made the group fail: each is committed alone, so that only that one is rejected.
+      options.directDispatch?.cancel(accepted.slots);
+      const isUnavailable = error instanceof StoreUnavailableError;
+      if (isUnavailable || group.length === 1) for (const { reject } of group) reject(error);
+      // One of them carries something that the store refuses: each on its own, so that only that one fails.
       else for (const member of group) await this.#commit([member]);
+      return [];
     }
   }
 
-  #complete(group: readonly Waiting[], results: readonly (Acceptance | DomainError)[]): void {
-    for (const [index, { resolve, reject }] of group.entries()) {
-      const result = results[index];
-      if (result === undefined || result instanceof DomainError) reject(result);
-      else resolve(result);
+  #announce(group: readonly Waiting[], { results, dispatched, destinations, due, nowMs }: AcceptedGroup): void {
+    this.options.directDispatch?.begin(dispatched);
+    for (const one of destinations) this.options.onAccepted?.(one.entityId, one.destinations);
+    for (const [index, result] of results.entries()) {
+      if (result instanceof DomainError) group[index]?.reject(result);
+      else group[index]?.resolve(result);
     }
+    if (due.size > 0) this.options.onDue(due, nowMs);
   }
 }
 

@@ -1,9 +1,8 @@
 import { MAX_DESTINATIONS_SHOWN, type Stats } from '../../contract/stats.ts';
-import { entityKeyPrefix } from '../../domain/destination.ts';
 import { figuresOf, INTERVAL_S, longestSums, SLOTS, type StatsRange, type Tally } from '../../domain/stats.ts';
 import type { Database, Queries } from '../database/database.ts';
-import { chunks, type RowOf } from '../database/sql.ts';
-import { walkDestinations } from '../deliveries/claim.ts';
+import { chunks, type RowOf, readInteger } from '../database/sql.ts';
+import { entityKey } from '../deliveries/keys.ts';
 import { statsTable } from '../tables.ts';
 
 /** `destination` is empty for the sum over all of them. */
@@ -111,25 +110,22 @@ function sumOf(all: Iterable<Tally>): Tally {
   return sum;
 }
 
-/** Index seeks for one statement, and how many such statements one response may take. */
-const WINDOW = 256;
-const MAX_WINDOWS = 8;
+/** Webhooks looked at for one response. */
+const HEADS_PER_LOOK = 256;
 
-/** How long the oldest due delivery of the entity has been due: one seek for each destination, however long its queue. */
+/** How long the first of the entity's deliveries has been due: one seek for each webhook that has something due. */
 export async function oldestDueAgeMs(db: Database, entityId: string): Promise<number> {
-  const prefix = entityKeyPrefix(entityId);
-  let after = prefix;
-  let oldestMs = 0;
-  for (let windows = 0; windows < MAX_WINDOWS; windows++) {
-    const found = await walkDestinations(db, after, WINDOW);
-    for (const { destination, firstDueMs, nowMs } of found) {
-      if (!destination.startsWith(prefix)) return oldestMs;
-      oldestMs = Math.max(oldestMs, nowMs - firstDueMs);
-      after = destination;
-    }
-    if (found.length < WINDOW) break;
-  }
-  return oldestMs;
+  const { dialect } = db;
+  const { nowMs } = dialect;
+  const oldestMs = await readInteger(
+    db,
+    `max(${nowMs} - (select min(q.due_ms) from queue q where q.entity_id = h.entity_id
+       and q.webhook_no = h.webhook_no and q.generation <= h.generation and q.lease_ms <= ${nowMs}))`,
+    `from (select entity_id, webhook_no, generation from queue_heads
+           where entity_id = $1 and blocked = 0 and next_due_ms <= ${nowMs} limit ${HEADS_PER_LOOK}) h`,
+    [entityKey(dialect, entityId)],
+  );
+  return Math.max(0, oldestMs);
 }
 
 /** Removes at most `limit` rows whose interval ended before the date; fewer means that none is left. */

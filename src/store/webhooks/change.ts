@@ -1,9 +1,10 @@
 import type { Webhook, WebhookMatch } from '../../contract/webhooks.ts';
 import { MAX_WEBHOOKS_PER_REQUEST } from '../../contract/webhooks.ts';
 import { DomainError } from '../../domain/errors.ts';
-import type { Database, Queries } from '../database/database.ts';
+import { readNowMs } from '../database/clock.ts';
+import type { Database, Dialect, Queries, SqlInteger } from '../database/database.ts';
 import { chunks, Parameters, readInteger, valuesList } from '../database/sql.ts';
-import { cancelWaiting, redirectWaiting } from '../deliveries/states.ts';
+import { changeHeads, type HeadTarget } from '../deliveries/heads.ts';
 import { webhookTable } from '../tables.ts';
 import { type Change, recordChange } from '../tenants/audit.ts';
 import { removeFromCounts } from './counts.ts';
@@ -11,8 +12,8 @@ import { SHOWN_WEBHOOK } from './list.ts';
 import { lockEntity } from './register.ts';
 
 /**
- * Reading, moving and deleting webhooks that exist: one by its id, or all that match a filter. Waiting deliveries are
- * changed after the commit; one that is claimed before that is sent by the webhook as it then is.
+ * Reading, moving and deleting webhooks that exist: one by its id, or all that match a filter. The queue of each is
+ * changed in the same transaction, by its head alone.
  */
 
 export async function readWebhook(
@@ -35,19 +36,17 @@ export async function moveWebhook(
   isExpected: Precondition,
   change: Change,
 ): Promise<Webhook | null> {
-  const moved = await db.transaction(async (queries) => {
+  return db.transaction(async (queries) => {
     await lockEntity(queries, entityId, 0, change.nowS);
     const before = await readWebhook(queries, entityId, webhookId);
     if (before === null) return null;
     requireUnchanged(before, isExpected);
     if (before.postUrl === postUrl) return before;
-    await moveAll(queries, entityId, [before], postUrl);
+    await moveAll(queries, db.dialect, entityId, [before], postUrl);
     const after = { ...before, postUrl };
     await recordChange(queries, entityId, change, { action: 'webhook.updated', target: webhookId, before, after });
     return after;
   });
-  if (moved !== null) await redirectWaiting(db, entityId, [webhookId], postUrl);
-  return moved;
 }
 
 export async function deleteWebhook(
@@ -57,17 +56,15 @@ export async function deleteWebhook(
   isExpected: Precondition,
   change: Change,
 ): Promise<Webhook | null> {
-  const removed = await db.transaction(async (queries) => {
+  return db.transaction(async (queries) => {
     await lockEntity(queries, entityId, 0, change.nowS);
     const before = await readWebhook(queries, entityId, webhookId);
     if (before === null) return null;
     requireUnchanged(before, isExpected);
-    await deleteAll(queries, entityId, [before]);
+    await deleteAll(queries, db.dialect, entityId, [before]);
     await recordChange(queries, entityId, change, { action: 'webhook.deleted', target: webhookId, before });
     return before;
   });
-  if (removed !== null) await cancelWaiting(db, entityId, [webhookId]);
-  return removed;
 }
 
 /** All or nothing; returns how many changed. Webhooks that have the URL already are neither changed nor counted. */
@@ -78,22 +75,20 @@ export async function moveMatching(
   postUrl: string,
   change: Change,
 ): Promise<number> {
-  const moved = await db.transaction(async (queries) => {
+  return db.transaction(async (queries) => {
     await lockEntity(queries, entityId, 0, change.nowS);
     const found = await findMatching(queries, entityId, match);
     const moving = found.filter((webhook) => webhook.postUrl !== postUrl);
-    if (moving.length === 0) return [];
-    await moveAll(queries, entityId, moving, postUrl);
+    if (moving.length === 0) return 0;
+    await moveAll(queries, db.dialect, entityId, moving, postUrl);
     await recordChange(queries, entityId, change, {
       action: 'webhooks.updated',
       target: entityId,
       before: { match, webhooks: moving.map(({ webhookId, postUrl: from }) => ({ webhookId, postUrl: from })) },
       after: { postUrl },
     });
-    return moving;
+    return moving.length;
   });
-  await redirectWaiting(db, entityId, idsOf(moved), postUrl);
-  return moved.length;
 }
 
 export async function deleteMatching(
@@ -102,20 +97,18 @@ export async function deleteMatching(
   match: WebhookMatch,
   change: Change,
 ): Promise<number> {
-  const removed = await db.transaction(async (queries) => {
+  return db.transaction(async (queries) => {
     await lockEntity(queries, entityId, 0, change.nowS);
     const found = await findMatching(queries, entityId, match);
-    if (found.length === 0) return [];
-    await deleteAll(queries, entityId, found);
+    if (found.length === 0) return 0;
+    await deleteAll(queries, db.dialect, entityId, found);
     await recordChange(queries, entityId, change, {
       action: 'webhooks.deleted',
       target: entityId,
       before: { match, webhooks: found },
     });
-    return found;
+    return found.length;
   });
-  await cancelWaiting(db, entityId, idsOf(removed));
-  return removed.length;
 }
 
 /** How many a move or a deletion would change, under the same limits and conflicts, without changing them. */
@@ -148,23 +141,61 @@ async function findMatching(queries: Queries, entityId: string, match: WebhookMa
   throw new DomainError('too_many_matches', { matches, limit: MAX_WEBHOOKS_PER_REQUEST });
 }
 
-async function moveAll(queries: Queries, entityId: string, moving: readonly Webhook[], postUrl: string): Promise<void> {
+type ChangedRow = { id: string; network_id: SqlInteger; event: string; post_url: string; created_seq: SqlInteger };
+
+const CHANGED = 'id, network_id, event, post_url, created_seq';
+
+async function moveAll(
+  queries: Queries,
+  dialect: Dialect,
+  entityId: string,
+  moving: readonly Webhook[],
+  postUrl: string,
+): Promise<void> {
   await rejectDuplicates(queries, entityId, moving, postUrl);
+  const moved: HeadTarget[] = [];
   for (const chunk of chunks(moving)) {
     const parameters = new Parameters(postUrl);
     const where = webhookTable.where(parameters, { entityId, webhookId: idsOf(chunk) });
-    await queries.run(`update webhooks set post_url = $1 where ${where}`, parameters.values);
+    const rows = await queries.all<ChangedRow>(
+      `update webhooks set post_url = $1 where ${where} returning ${CHANGED}`,
+      parameters.values,
+    );
+    moved.push(...rows.map((row) => toHead(entityId, row)));
   }
+  await changeHeads(queries, dialect, 'move', moved, await readNowMs(queries, dialect));
 }
 
-async function deleteAll(queries: Queries, entityId: string, removed: readonly Webhook[]): Promise<void> {
-  for (const chunk of chunks(removed)) {
+async function deleteAll(
+  queries: Queries,
+  dialect: Dialect,
+  entityId: string,
+  webhooks: readonly Webhook[],
+): Promise<void> {
+  const removed: HeadTarget[] = [];
+  for (const chunk of chunks(webhooks)) {
     const parameters = new Parameters(entityId);
     const ids = parameters.list(idsOf(chunk));
-    await queries.run(`delete from webhooks where entity_id = $1 and id in ${ids}`, parameters.values);
+    const rows = await queries.all<ChangedRow>(
+      `delete from webhooks where entity_id = $1 and id in ${ids} returning ${CHANGED}`,
+      parameters.values,
+    );
+    removed.push(...rows.map((row) => toHead(entityId, row)));
     await queries.run(`delete from webhook_health where entity_id = $1 and webhook_id in ${ids}`, parameters.values);
   }
-  await removeFromCounts(queries, entityId, removed);
+  await removeFromCounts(queries, entityId, webhooks);
+  await changeHeads(queries, dialect, 'remove', removed, await readNowMs(queries, dialect));
+}
+
+function toHead(entityId: string, row: ChangedRow): HeadTarget {
+  return {
+    entityId,
+    webhookNo: Number(row.created_seq),
+    webhookId: row.id,
+    networkId: Number(row.network_id),
+    event: row.event,
+    postUrl: row.post_url,
+  };
 }
 
 /** No two webhooks of an entity have the same network, event and URL: not two that move, nor one of them and another. */

@@ -1,7 +1,6 @@
 import type { WebhookHealth } from '../../contract/webhook-health.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { Columns, chunks, integer, nullable, seconds, text, valuesList } from '../database/sql.ts';
-import { type Change, recordChange } from '../tenants/audit.ts';
 
 /** What a process has seen of a webhook since its last report. */
 export type HealthReport = {
@@ -83,25 +82,4 @@ export async function readHealth(db: Database, entityId: string, webhookId: stri
   const { reason, failuresInARow, dateLastSuccess, dateLastFailure } = row;
   const state = reason === null ? 'active' : 'suspended';
   return { webhookId, state, reason, failuresInARow: failuresInARow ?? 0, dateLastSuccess, dateLastFailure };
-}
-
-export async function readNoticeUrl(queries: Pick<Queries, 'get'>, entityId: string): Promise<string | null> {
-  const row = await queries.get<{ notice_url: string | null }>('select notice_url from entities where id = $1', [
-    entityId,
-  ]);
-  return row?.notice_url ?? null;
-}
-
-export function setNoticeUrl(db: Database, entityId: string, noticeUrl: string | null, change: Change): Promise<void> {
-  return db.transaction(async (queries) => {
-    const before = await readNoticeUrl(queries, entityId);
-    if (before === noticeUrl) return;
-    await queries.run('update entities set notice_url = $2 where id = $1', [entityId, noticeUrl]);
-    await recordChange(queries, entityId, change, {
-      action: 'entity.updated',
-      target: entityId,
-      before: { noticeUrl: before },
-      after: { noticeUrl },
-    });
-  });
 }

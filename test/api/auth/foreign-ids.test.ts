@@ -2,6 +2,7 @@ import { beforeAll, expect, test } from 'bun:test';
 import type { App } from '../../../src/api/app.ts';
 import type { WebhookList } from '../../../src/contract/webhooks.ts';
 import { call, createTenant, type Tenant, testApp, WEBHOOKS } from '../../support/api.ts';
+import { readDeliveries } from '../../support/deliveries.ts';
 import { dumpRows } from '../../support/dump.ts';
 import { type Operation, operationsOf, pathWith } from '../../support/operations.ts';
 import { onEveryEngine } from '../../support/stores.ts';
@@ -29,12 +30,10 @@ onEveryEngine('what belongs to another entity', (store) => {
     const { webhooks } = (await (await call(app, owner, WEBHOOKS)).json()) as WebhookList;
     const event = { event: 'LatePayment', networkId: 1, eventId: 'owned-by-one' };
     expect((await call(app, owner, EVENTS, { json: event })).status).toBe(202);
-    const deliveries = await store.db.all<{ id: string }>('select id from deliveries where entity_id = $1', [
-      owner.entityId,
-    ]);
+    const deliveries = await readDeliveries(store.db, owner.entityId);
     foreignIds.webhookId = webhooks[0]?.webhookId ?? '';
     foreignIds.eventId = event.eventId;
-    foreignIds.deliveryId = deliveries[0]?.id ?? '';
+    foreignIds.deliveryId = deliveries[0]?.deliveryId ?? '';
     const again = await call(app, owner, `/api/v1/crypto/deliveries/redeliver?eventId=${event.eventId}`, {
       method: 'POST',
     });

@@ -2,6 +2,7 @@ import { beforeAll, expect, test } from 'bun:test';
 import type { App } from '../../../src/api/app.ts';
 import { type DeliveryDetail, MAX_ATTEMPTS_SHOWN } from '../../../src/contract/deliveries.ts';
 import { MAX_EVENT_BYTES } from '../../../src/contract/events.ts';
+import { entityKey } from '../../../src/store/deliveries/keys.ts';
 import { call, createTenant, type Tenant, testApp, WEBHOOKS } from '../../support/api.ts';
 import { expectProblem } from '../../support/problems.ts';
 import { onEveryEngine } from '../../support/stores.ts';
@@ -66,12 +67,13 @@ onEveryEngine('a delivery that was sent again all day', (store) => {
     };
     const id = deliveries[0]?.deliveryId ?? '';
     await store.db.transaction(async (queries) => {
-      await queries.run('update deliveries set attempts = $2 where id = $1', [id, ATTEMPTS]);
+      const key = [entityKey(store.db.dialect, tenant.entityId), store.db.dialect.bindUuid(id.slice(4))];
+      await queries.run('update queue set attempts = $3 where entity_id = $1 and id = $2', [...key, ATTEMPTS]);
       for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
         await queries.run(
           `insert into attempts (entity_id, delivery_id, attempt, kind, post_url, started_at_ms, duration_ms)
            values ($1, $2, $3, 'redelivery', 'https://example.com/hook', 1000, 1)`,
-          [tenant.entityId, id, attempt],
+          [...key, attempt],
         );
       }
     });

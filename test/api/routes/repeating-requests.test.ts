@@ -2,6 +2,7 @@ import { beforeEach, expect, test } from 'bun:test';
 import { resolve } from 'node:path';
 import type { App } from '../../../src/api/app.ts';
 import { call, createTenant, type Tenant, testApp, WEBHOOKS } from '../../support/api.ts';
+import { readDeliveries } from '../../support/deliveries.ts';
 import { operationsOf } from '../../support/operations.ts';
 import { expectProblem } from '../../support/problems.ts';
 import { onEveryEngine } from '../../support/stores.ts';
@@ -50,8 +51,7 @@ onEveryEngine('the same request again', (store) => {
     expect(await seen(await call(app, tenant, `${BASE}/events`, { json: event }))).toEqual([200, response]);
     const other = { ...event, amount: '1.00' };
     await expectProblem(await call(app, tenant, `${BASE}/events`, { json: other }), 'event_conflict');
-    const rows = await store.db.all('select id from deliveries where entity_id = $1', [tenant.entityId]);
-    expect(rows).toHaveLength(1);
+    expect(await readDeliveries(store.db, tenant.entityId)).toHaveLength(1);
   });
 
   test('of a batch has the same result for every line as the first time', async () => {

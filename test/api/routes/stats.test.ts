@@ -6,7 +6,7 @@ import { Counter } from '../../../src/metrics/registry.ts';
 import { AcceptQueue } from '../../../src/store/events/accept-queue.ts';
 import { StatsRecorder } from '../../../src/store/stats/recorder.ts';
 import { call, createTenant, type Tenant, testApp } from '../../support/api.ts';
-import { addReceiver, LATE_ON_1 } from '../../support/deliveries.ts';
+import { addReceiver, LATE_ON_1, letPass } from '../../support/deliveries.ts';
 import { expectProblem } from '../../support/problems.ts';
 import { onEveryEngine } from '../../support/stores.ts';
 
@@ -21,11 +21,10 @@ onEveryEngine('GET /stats', (store) => {
   beforeEach(async () => {
     tenant = await createTenant(store.db);
     recorder = new StatsRecorder(store.db, createLogger('silent'), Date.now, new Counter());
-    const acceptQueue = new AcceptQueue(
-      store.db,
-      () => undefined,
-      (...accepted) => recorder.accepted(...accepted),
-    );
+    const acceptQueue = new AcceptQueue(store.db, {
+      onDue: () => undefined,
+      onAccepted: (...accepted) => recorder.accepted(...accepted),
+    });
     app = testApp(store.db, {}, { acceptQueue });
   });
 
@@ -72,12 +71,8 @@ onEveryEngine('GET /stats', (store) => {
     for (const { entityId } of [tenant, other]) await addReceiver(store.db, entityId, 'https://a.example.com/1');
     await call(app, tenant, EVENTS, { json: LATE_ON_1 });
     await call(app, other, EVENTS, { json: LATE_ON_1 });
-    const age = async (entityId: string, ms: number) =>
-      store.db.transaction((queries) =>
-        queries.run('update deliveries set due_ms = due_ms - $2 where entity_id = $1', [entityId, ms]),
-      );
-    await age(tenant.entityId, 60_000);
-    await age(other.entityId, 3_600_000);
+    await letPass(store.db, tenant.entityId, 60_000);
+    await letPass(store.db, other.entityId, 3_600_000);
     const { oldestDueAgeMs } = (await read()).backlog;
     expect(oldestDueAgeMs).toBeGreaterThanOrEqual(60_000);
     expect(oldestDueAgeMs).toBeLessThan(3_600_000);

@@ -50,8 +50,8 @@ onEveryEngine('paybell doctor', (store) => {
     const entityId = await newEntity(store.db);
     const hoursAgoMs = (hours: number) => Date.now() - hours * 3_600_000;
     await seedAged(store.db, entityId, [
-      { id: 'late', status: 'pending', createdAtMs: hoursAgoMs(3) },
-      { id: 'done', status: 'delivered', createdAtMs: hoursAgoMs(50) },
+      { name: 'late', status: 'pending', createdAtMs: hoursAgoMs(3) },
+      { name: 'done', status: 'delivered', createdAtMs: hoursAgoMs(50) },
     ]);
     const report = await examine(withSettings({ RETENTION: '1d' }));
     expect(report).toMatchObject({ exitCode: 0, ok: true });

@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from 'bun:test';
-import { seedAged } from '../../support/aged-deliveries.ts';
+import { namesLeft, seedAged } from '../../support/aged-deliveries.ts';
 import { type CommandLine, commandLine, TEST_SECRET_KEY } from '../../support/command-line.ts';
+import { forgetDeliveries } from '../../support/deliveries.ts';
 import { dumpRows } from '../../support/dump.ts';
 import { onEveryEngine } from '../../support/stores.ts';
 import { newEntity } from '../../support/webhooks.ts';
@@ -14,19 +15,16 @@ onEveryEngine('paybell prune', (store) => {
     paybell = commandLine({ DATABASE_URL: store.url, SECRET_KEY: TEST_SECRET_KEY, RETENTION: '10d' });
     const ageMs = (days: number) => Date.now() - days * DAY_MS;
     const entityId = await newEntity(store.db);
-    await store.db.transaction(async (queries) => {
-      for (const table of ['attempts', 'deliveries', 'events']) await queries.run(`delete from ${table}`);
-    });
+    await forgetDeliveries(store.db);
     await seedAged(store.db, entityId, [
-      { id: 'eleven_days', status: 'delivered', createdAtMs: ageMs(11), attempts: 2 },
-      { id: 'eleven_days_held', status: 'held', createdAtMs: ageMs(11) },
-      { id: 'five_days', status: 'failed', createdAtMs: ageMs(5), attempts: 3 },
-      { id: 'now', status: 'delivered', createdAtMs: ageMs(0) },
+      { name: 'eleven_days', status: 'delivered', createdAtMs: ageMs(11), attempts: 2 },
+      { name: 'eleven_days_held', status: 'held', createdAtMs: ageMs(11) },
+      { name: 'five_days', status: 'failed', createdAtMs: ageMs(5), attempts: 3 },
+      { name: 'now', status: 'delivered', createdAtMs: ageMs(0) },
     ]);
   });
 
-  const left = async () =>
-    (await store.db.all<{ id: string }>('select id from deliveries order by id')).map(({ id }) => id);
+  const left = () => namesLeft(store.db);
 
   test('removes what is past RETENTION and reports it as a table', async () => {
     const { exitCode, stdout, stderr } = await paybell(['prune']);

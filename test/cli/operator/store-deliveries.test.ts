@@ -47,8 +47,7 @@ onEveryEngine('paybell store deliveries', (store) => {
 
   const states = async () => (await readDeliveries(store.db, entityId)).map(({ status }) => status);
   const owed = async (): Promise<number[]> => {
-    const sql = 'select redeliver from deliveries where entity_id = $1 order by id';
-    return (await store.db.all<{ redeliver: number }>(sql, [entityId])).map(({ redeliver }) => Number(redeliver));
+    return (await readDeliveries(store.db, entityId)).map(({ redeliver }) => redeliver);
   };
 
   test('list prints a table, newest first, and narrows by state', async () => {

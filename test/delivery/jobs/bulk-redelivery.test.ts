@@ -6,9 +6,11 @@ import { continueRedelivery, readRedelivery, startRedelivery } from '../../../sr
 import { TEST_CHANGE } from '../../support/api.ts';
 import {
   acceptMany,
+  completeAll,
   forgetDeliveries,
   newReceiver,
   readAttempts,
+  readDeliveries,
   respondedWith,
   ScriptedSender,
   withEngine,
@@ -36,13 +38,7 @@ onEveryEngine('the bulk redelivery job', (store) => {
     return { entityId, webhookId, redeliveryId, progress };
   }
 
-  const failAll = (entityId: string) =>
-    store.db.transaction((queries) =>
-      queries.run(
-        `update deliveries set status = 'failed', due_ms = null, next_attempt_ms = null where entity_id = $1`,
-        [entityId],
-      ),
-    );
+  const failAll = (entityId: string) => completeAll(store.db, entityId, 'failed');
 
   test('queues what it is woken for, and wakes the engine after every batch', async () => {
     const { progress } = await askForMany(1_100);
@@ -77,8 +73,8 @@ onEveryEngine('the bulk redelivery job', (store) => {
     await until('it is finished', async () => (await progress()).status === 'finished');
     await second.stop();
     expect(await progress()).toMatchObject({ queued: 1_100 });
-    const owed = await store.db.all('select id from deliveries where entity_id = $1 and redeliver = 1', [entityId]);
-    expect(owed).toHaveLength(1_100);
+    const owed = (await readDeliveries(store.db, entityId)).map(({ redeliver }) => redeliver);
+    expect(owed).toEqual(Array(1_100).fill(1));
   });
 
   test('finishes several of several entities', async () => {

@@ -3,6 +3,7 @@ import { retentionJob } from '../../../src/delivery/jobs/retention.ts';
 import { createLogger } from '../../../src/log.ts';
 import { StoreUnavailableError } from '../../../src/store/database/database.ts';
 import { seedAged } from '../../support/aged-deliveries.ts';
+import { readDeliveries } from '../../support/deliveries.ts';
 import { alteredStore, onEveryEngine } from '../../support/stores.ts';
 import { newEntity } from '../../support/webhooks.ts';
 
@@ -13,16 +14,14 @@ onEveryEngine('the retention job', (store) => {
   const seedOldAndYoung = async () => {
     const entityId = await newEntity(store.db);
     await seedAged(store.db, entityId, [
-      { id: 'old', status: 'delivered', createdAtMs: Date.now() - 2 * HOUR_MS },
-      { id: 'old_and_held', status: 'held', createdAtMs: Date.now() - 2 * HOUR_MS },
-      { id: 'young', status: 'delivered', createdAtMs: Date.now() },
+      { name: 'old', status: 'delivered', createdAtMs: Date.now() - 2 * HOUR_MS },
+      { name: 'old_and_held', status: 'held', createdAtMs: Date.now() - 2 * HOUR_MS },
+      { name: 'young', status: 'delivered', createdAtMs: Date.now() },
     ]);
     return entityId;
   };
   const idsOf = async (entityId: string) =>
-    (await store.db.all<{ id: string }>('select id from deliveries where entity_id = $1 order by id', [entityId])).map(
-      ({ id }) => id,
-    );
+    (await readDeliveries(store.db, entityId)).map(({ eventId }) => eventId.replace('evt_of_', '')).sort();
 
   test('deletes what is past the retention period soon after its start', async () => {
     const entityId = await seedOldAndYoung();
@@ -36,7 +35,7 @@ onEveryEngine('the retention job', (store) => {
   test('stopped in the middle, ends with the batch in progress and leaves the rest for later', async () => {
     const entityId = await newEntity(store.db);
     const many = Array.from({ length: 3_000 }, (_, index) => ({
-      id: `dlv_${index}`,
+      name: `dlv_${index}`,
       status: 'delivered' as const,
       createdAtMs: Date.now() - 2 * HOUR_MS + index,
     }));

@@ -1,183 +1,206 @@
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
 import { ClaimPlanner, type Plan } from '../../../src/delivery/queue/claim-planner.ts';
-import { Destinations } from '../../../src/delivery/queue/destination-health.ts';
-import { destinationKey } from '../../../src/domain/destination.ts';
-import { accept, acceptMany, addReceiver, claim, forgetDeliveries, newEvent } from '../../support/deliveries.ts';
-import { alteredStore, onEveryEngine, type TestStore } from '../../support/stores.ts';
-import { newEntity, seedWebhooks } from '../../support/webhooks.ts';
+import { LocalQueue } from '../../../src/delivery/queue/local-queue.ts';
+import type { DestinationKey } from '../../../src/domain/destination.ts';
 
-const urlOf = (name: string) => `https://${name}.example/`;
+type Delivery = { destination: DestinationKey };
 
-/** An entity with a webhook at each of the named hosts and that many events for all of them. */
-async function seed(store: TestStore, names: readonly string[], events: number) {
-  await forgetDeliveries(store.db);
-  const entityId = await newEntity(store.db);
-  for (const name of names) await addReceiver(store.db, entityId, urlOf(name));
-  await acceptMany(store.db, entityId, events);
-  const key = (name: string) => destinationKey(entityId, urlOf(name));
-  const nameOf = (destination: string) => names.find((name) => key(name) === destination) ?? destination;
-  const named = ({ claims }: Plan) => claims.map(({ destination, limit }) => nameOf(destination) + limit).join(' ');
-  return { entityId, key, nameOf, named };
+/** The destination of a name such as a1, whose first letter is the entity. */
+const key = (name: string) => `${name[0]} ${name}` as DestinationKey;
+const keys = (...names: readonly string[]) => names.map(key);
+const named = ({ claims }: Plan) =>
+  claims.map(({ destination, limit }) => `${destination.slice(2)}:${limit}`).join(' ');
+
+function newPlanner(given: { slots?: number; cap?: number } = {}) {
+  const queue = new LocalQueue<Delivery>({ slots: 1_000, queuePlaces: 1_000, cap: 4, ...given });
+  const planner = new ClaimPlanner(queue);
+  return { queue, planner };
 }
 
-/** Every read of the index is counted. */
-function countingReads(store: TestStore) {
-  const counts = { reads: 0 };
-  const all: typeof store.db.all = (...query) => {
-    counts.reads++;
-    return store.db.all(...query);
+/** Lets attempts to the destination succeed until its window is open; slow, so that it holds no queue. */
+function prove(queue: LocalQueue<Delivery>, destination: DestinationKey, durationMs = 10_000): void {
+  for (let attempts = 0; attempts < 5; attempts++) {
+    queue.reserve(destination);
+    queue.enqueue({ destination });
+    queue.start(destination);
+    queue.finish(destination, 'success', durationMs);
+  }
+}
+
+/** The claim brings all that was asked for, or as many as the store has. */
+function claim(
+  { queue, planner }: ReturnType<typeof newPlanner>,
+  { claims: planned }: Plan,
+  store?: Map<DestinationKey, number>,
+) {
+  const started: DestinationKey[] = [];
+  const claims = planned.map(({ destination, limit }) => {
+    const found = Math.min(limit, store?.get(destination) ?? (store === undefined ? limit : 0));
+    store?.set(destination, (store.get(destination) ?? 0) - found);
+    for (let count = 0; count < found; count++) queue.enqueue({ destination });
+    return { destination, limit, found, enqueued: found };
+  });
+  planner.noteClaimed(claims);
+  for (const { destination } of planned) while (queue.start(destination) !== null) started.push(destination);
+  return started;
+}
+
+describe('a plan of what to claim', () => {
+  test('gives each destination as much as it has room for, and reserves it', () => {
+    const { queue, planner } = newPlanner();
+    prove(queue, key('b1'));
+    queue.reserve(key('b1'));
+    planner.wake(keys('a1', 'b1', 'c1'));
+    expect(named(planner.plan())).toBe('b1:3 a1:1 c1:1');
+    expect([queue.freeSlots, queue.reserve(key('b1'))]).toEqual([994, 0]);
+  });
+
+  test('gives turns to the proven, the untried and the failing, and to the proven twice', () => {
+    const { queue, planner } = newPlanner();
+    for (const name of ['a1', 'b1', 'c1', 'd1', 'e1']) prove(queue, key(name));
+    for (const name of ['v1', 'w1']) {
+      queue.reserve(key(name));
+      queue.enqueue({ destination: key(name) });
+      queue.start(key(name));
+      queue.finish(key(name), 'unhealthy', 1);
+    }
+    planner.wake(keys('v1', 'w1', 'x1', 'y1', 'a1', 'b1', 'c1', 'd1', 'e1'));
+    expect(named(planner.plan())).toBe('a1:4 x1:1 b1:4 v1:1 c1:4 y1:1 d1:4 w1:1 e1:4');
+  });
+
+  test('gives turns to entities: thousands of destinations of one delay another by two', () => {
+    const { planner } = newPlanner();
+    planner.wake(Array.from({ length: 5_000 }, (_, index) => key(`a${index}`)));
+    planner.wake(keys('b1'));
+    expect(named(planner.plan())).toStartWith('a0:1 a1:1 b1:1 a2:1');
+  });
+
+  test('is bounded by destinations, and says that there are more', () => {
+    const { planner } = newPlanner({ slots: 10_000 });
+    planner.wake(Array.from({ length: 100 }, (_, index) => key(`a${index}`)));
+    const first = planner.plan();
+    expect([first.claims.length, first.isCut]).toEqual([64, true]);
+    const second = planner.plan();
+    expect([second.claims.length, second.isCut]).toEqual([36, false]);
+  });
+
+  test('is bounded by rows, for one destination and in all', () => {
+    const { queue, planner } = newPlanner({ cap: 16 });
+    for (const name of ['a1', 'b1', 'c1']) prove(queue, key(name), 1);
+    planner.wake(keys('a1', 'b1', 'c1'));
+    const plan = planner.plan();
+    expect([named(plan), plan.isCut]).toEqual(['a1:128 b1:128', true]);
+    expect(named(planner.plan())).toBe('c1:128');
+  });
+
+  test('names a destination again that gave all that was asked for, and no other', () => {
+    const { queue, planner } = newPlanner();
+    for (const name of ['a1', 'b1']) prove(queue, key(name));
+    planner.wake(keys('a1', 'b1'));
+    const { claims } = planner.plan();
+    planner.noteClaimed(claims.map((one) => ({ ...one, found: one.destination === key('b1') ? 4 : 3, enqueued: 0 })));
+    expect(queue.freeSlots).toBe(1_000);
+    expect([planner.mayHaveOlder(key('a1')), planner.mayHaveOlder(key('b1'))]).toEqual([false, true]);
+    expect(named(planner.plan())).toBe('b1:4');
+  });
+
+  test('names again what could not be claimed, and keeps no reservation for it', () => {
+    const { queue, planner } = newPlanner();
+    planner.wake(keys('a1', 'b1'));
+    const plan = planner.plan();
+    expect(planner.mayHaveOlder(key('a1'))).toBe(true);
+    planner.noteFailed(plan.claims);
+    expect(queue.freeSlots).toBe(1_000);
+    expect(named(planner.plan())).toBe('a1:1 b1:1');
+  });
+
+  test('passes over a destination without room until one of its attempts has ended', () => {
+    const parts = newPlanner();
+    const { queue, planner } = parts;
+    planner.wake(keys('a1', 'b1'));
+    claim(parts, planner.plan());
+    planner.wake(keys('a1', 'b1'));
+    expect([named(planner.plan()), planner.waiting, planner.mayHaveOlder(key('a1'))]).toEqual(['', 0, true]);
+    queue.finish(key('a1'), 'success', 10_000);
+    expect(planner.noteReleased(key('a1'))).toBe(true);
+    expect(named(planner.plan())).toBe('a1:2');
+    queue.finish(key('b1'), 'unhealthy', 10_000);
+    expect(planner.noteReleased(key('b1'))).toBe(true);
+    expect(named(planner.plan())).toBe('b1:1');
+  });
+
+  test('passes over a destination whose queue is more than half full', () => {
+    const { queue, planner } = newPlanner();
+    prove(queue, key('a1'), 10);
+    const reserved = queue.reserve(key('a1'), 100);
+    planner.wake(keys('a1'));
+    expect(named(planner.plan())).toBe('');
+    queue.release(key('a1'), reserved - 10);
+    expect(planner.noteReleased(key('a1'))).toBe(true);
+    expect(planner.plan().claims).toHaveLength(1);
+  });
+
+  test('asks an entity that was refused a slot only when one has become free, and others at once', () => {
+    const parts = newPlanner({ slots: 16 });
+    const { queue, planner } = parts;
+    planner.wake(Array.from({ length: 20 }, (_, index) => key(`a${index}`)));
+    const plan = planner.plan();
+    expect(plan.claims).toHaveLength(6);
+    claim(parts, plan);
+    planner.wake(keys('b1'));
+    expect(named(planner.plan())).toBe('b1:1');
+    expect(planner.plan()).toEqual({ claims: [], isCut: false });
+    queue.finish(key('a0'), 'success', 10_000);
+    expect(planner.noteReleased(key('a0'))).toBe(true);
+    expect(named(planner.plan())).toBe('a7:1');
+  });
+});
+
+/** The same numbers for the same seed. */
+function randomFrom(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
   };
-  return { db: alteredStore(store.db, { all }), counts };
 }
 
-onEveryEngine('a plan of what to claim', (store) => {
-  test('claims for each destination as many as it has free slots for', async () => {
-    const { key, named } = await seed(store, ['a', 'b', 'c'], 2);
-    const destinations = new Destinations(4);
-    destinations.reserve(key('b'));
-    expect(named(await new ClaimPlanner(store.db, destinations).plan(100))).toBe('a4 b3 c4');
-  });
-
-  test('continues round-robin where the last one ended', async () => {
-    const { named } = await seed(store, ['a', 'b', 'c', 'd', 'e'], 20);
-    const planner = new ClaimPlanner(store.db, new Destinations(4));
-    const plans = [];
-    for (let round = 0; round < 5; round++) {
-      const plan = await planner.plan(8);
-      plans.push(named(plan));
-      planner.noteClaimed(plan.claims.map(({ destination }) => destination));
-    }
-    expect(plans).toEqual(['a4 b4', 'c4 d4', 'e4 a4', 'b4 c4', 'd4 e4']);
-  });
-
-  test('never claims more than the free slots, and is ready again if there is more', async () => {
-    const { named } = await seed(store, ['a', 'b', 'c'], 20);
-    const planner = new ClaimPlanner(store.db, new Destinations(16));
-    expect(named(await planner.plan(20))).toBe('a16 b4');
-    expect(planner.isReady).toBe(true);
-  });
-
-  test('keeps a destination that came up when others had just taken all slots', async () => {
-    const { key, named } = await seed(store, ['a', 'b'], 2);
-    const destinations = new Destinations(4, 4);
-    const planner = new ClaimPlanner(store.db, destinations);
-    for (let taken = 0; taken < 4; taken++) destinations.reserve(key('a'));
-    // There were free slots when the plan was asked for.
-    expect(named(await planner.plan(4))).toBe('');
-    for (let left = 0; left < 4; left++) destinations.release(key('a'));
-    expect(named(await planner.plan(4))).toContain('b');
-  });
-
-  test('claims again for a destination whose claim was filled, and for no other', async () => {
-    const { key, named } = await seed(store, ['a', 'b'], 20);
-    const planner = new ClaimPlanner(store.db, new Destinations(4));
-    await planner.plan(100);
-    planner.noteClaimed([key('b')]);
-    expect(named(await planner.plan(100))).toBe('b4');
-    planner.noteClaimed([]);
-    expect(await planner.plan(100)).toMatchObject({ claims: [] });
-  });
-
-  test('claims again what could not be claimed', async () => {
-    const { named } = await seed(store, ['a', 'b'], 1);
-    const planner = new ClaimPlanner(store.db, new Destinations(4));
-    expect(named(await planner.plan(100))).toBe('a4 b4');
-    expect(named(await planner.plan(100))).toBe('a4 b4');
-  });
-
-  test('skips a destination without a free slot until one of its attempts has ended', async () => {
-    const { key, named } = await seed(store, ['dead', 'well'], 5);
-    const destinations = new Destinations(1);
-    destinations.reserve(key('dead'));
-    const planner = new ClaimPlanner(store.db, destinations);
-    expect(named(await planner.plan(100))).toBe('well1');
-    planner.noteClaimed([]);
-    planner.wake([key('dead')]);
-    expect(planner.isReady).toBe(false);
-    expect(planner.noteReleased(key('well'))).toBe(false);
-    destinations.release(key('dead'));
-    expect(planner.noteReleased(key('dead'))).toBe(true);
-    expect(named(await planner.plan(100))).toBe('dead1');
-  });
-
-  test('claims nothing that is due later, and says when the first of it is due', async () => {
-    const { entityId } = await seed(store, ['a'], 0);
-    const planner = new ClaimPlanner(store.db, new Destinations(4));
-    await accept(store.db, newEvent(entityId, { firstDelayMs: 90_000 }), newEvent(entityId, { firstDelayMs: 600 }));
-    const { claims, nextPlanInMs } = await planner.plan(10);
-    expect(claims).toEqual([]);
-    expect(nextPlanInMs).toBeWithin(0, 601);
-  });
-
-  test('claims nothing that is leased', async () => {
-    const { entityId, named } = await seed(store, ['a', 'b'], 3);
-    await claim(store.db, entityId, 100, urlOf('a'));
-    expect(named(await new ClaimPlanner(store.db, new Destinations(4)).plan(10))).toBe('b4');
-  });
-
-  test('reads nothing when woken for a destination, and scans when scheduled or after a second', async () => {
-    const { key, named } = await seed(store, ['a', 'b'], 1);
-    const { db, counts } = countingReads(store);
-    let nowMs = 1_000;
-    const planner = new ClaimPlanner(db, new Destinations(4), () => nowMs);
-    await planner.plan(100);
-    planner.noteClaimed([]);
-    planner.wake([key('b'), key('b')]);
-    const plan = await planner.plan(100);
-    expect([named(plan), counts.reads, plan.nextPlanInMs]).toEqual(['b4', 1, 1_000]);
-    planner.noteClaimed([]);
-    planner.scheduleScan(0);
-    expect(named(await planner.plan(100))).toBe('a4 b4');
-    planner.noteClaimed([]);
-    nowMs += 1_000;
-    expect(named(await planner.plan(100))).toBe('a4 b4');
-    expect(counts.reads).toBe(3);
-  });
-
-  test('scans many destinations a window at a time, with a rest after the last that no schedule shortens', async () => {
-    await forgetDeliveries(store.db);
-    const entityId = await newEntity(store.db);
-    const names = Array.from({ length: 600 }, (_, index) => `n${String(index).padStart(4, '0')}`);
-    await seedWebhooks(
-      store.db,
-      entityId,
-      names.map((name) => ({ networkId: 1, event: 'LatePayment', postUrl: urlOf(name) })),
-    );
-    await accept(store.db, newEvent(entityId, { firstDelayMs: 3_600_000 }));
-    let nowMs = 1_000;
-    const { db, counts } = countingReads(store);
-    // Every read takes ten milliseconds of this clock.
-    const slow = alteredStore(db, {
-      all: (...query) => {
-        nowMs += 10;
-        return db.all(...query);
-      },
-    });
-    const planner = new ClaimPlanner(slow, new Destinations(1), () => nowMs);
-    const nextPlans = [];
-    for (let plans = 0; plans < 3; plans++) {
-      planner.scheduleScan(0);
-      nextPlans.push((await planner.plan(500)).nextPlanInMs);
-    }
-    expect([counts.reads, nextPlans]).toEqual([3, [0, 0, 270]]);
-    planner.wake([destinationKey(entityId, urlOf('n0599'))]);
-    expect((await planner.plan(500)).claims).toHaveLength(1);
-    expect(counts.reads).toBe(3);
-    nowMs += 270;
-    await planner.plan(500);
-    expect(counts.reads).toBe(4);
-  });
-
-  test('finds the last of more destinations than one read of the index brings', async () => {
-    const names = Array.from({ length: 600 }, (_, index) => `n${String(index).padStart(4, '0')}`);
-    const { nameOf } = await seed(store, names, 1);
-    const planner = new ClaimPlanner(store.db, new Destinations(1));
-    const seen: string[] = [];
-    for (let plans = 0; plans < 3; plans++) {
-      const { claims } = await planner.plan(500);
-      planner.noteClaimed([]);
-      seen.push(...claims.map(({ destination }) => nameOf(destination)));
-    }
-    expect(seen).toEqual(names);
-  });
+test('no destination is ever forgotten, whatever the slots, the order and the results', () => {
+  const due = fc.record({ name: fc.constantFrom('a', 'b', 'c', 'd'), host: fc.nat(6), count: fc.nat(4) });
+  const sizes = { slots: fc.integer({ min: 1, max: 12 }), cap: fc.integer({ min: 1, max: 3 }) };
+  const script = fc.record({ ...sizes, due: fc.array(due), seed: fc.nat() });
+  fc.assert(
+    fc.property(script, ({ slots, cap, due, seed }) => {
+      const parts = newPlanner({ slots, cap });
+      const { queue, planner } = parts;
+      const store = new Map<DestinationKey, number>();
+      const inFlight: DestinationKey[] = [];
+      const random = randomFrom(seed);
+      const put = (destination: DestinationKey, count: number) => {
+        store.set(destination, (store.get(destination) ?? 0) + count);
+        planner.wake([destination]);
+      };
+      const step = () => {
+        const plan = planner.plan();
+        if (random(8) === 0) planner.noteFailed(plan.claims);
+        else inFlight.push(...claim(parts, plan, store));
+        const [ended] = inFlight.splice(random(inFlight.length), 1);
+        if (ended === undefined) return;
+        queue.finish(ended, random(3) === 0 ? 'unhealthy' : 'success', 1);
+        for (const { destination } of queue.takeOverdue(ended)) put(destination, 1);
+        while (queue.start(ended) !== null) inFlight.push(ended);
+        planner.noteReleased(ended);
+        queue.checkSums();
+      };
+      for (const { name, host, count } of due) {
+        put(key(name + host), count);
+        step();
+      }
+      for (let steps = 0; steps < 2_000 && (inFlight.length > 0 || planner.waiting > 0); steps++) step();
+      expect([...store.values()].reduce((sum, count) => sum + count, 0)).toBe(0);
+      expect([queue.freeSlots, queue.queued, planner.waiting]).toEqual([slots, 0, 0]);
+    }),
+    { numRuns: 500 },
+  );
 });

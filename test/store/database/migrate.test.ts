@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from 'bun:test';
 import { type DatabaseTarget, loadConfig } from '../../../src/config.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { MIGRATIONS, migrate, pendingMigrations, SchemaTooNewError } from '../../../src/store/database/migrate.ts';
+import type { Migration } from '../../../src/store/database/migrations/migration.ts';
 import { openDatabase } from '../../../src/store/database/open.ts';
 import { openStore, PendingMigrationsError } from '../../../src/store/open-store.ts';
 import { createTenant } from '../../support/api.ts';
@@ -39,7 +40,7 @@ for (const engine of ENGINES) {
     const configOf = (url: string, autoMigrate: boolean) =>
       loadConfig({ DATABASE_URL: url, SECRET_KEY, AUTO_MIGRATE: String(autoMigrate) });
 
-    test('all are pending on an empty store, and none after they were applied', async () => {
+    test('an empty store lacks all of them, and none after they were applied', async () => {
       const db = await open((await emptyStore()).target);
       expect((await pendingMigrations(db)).map(({ version }) => version)).toEqual(VERSIONS);
       expect((await migrate(db)).map(({ version }) => version)).toEqual(VERSIONS);
@@ -54,7 +55,7 @@ for (const engine of ENGINES) {
       expect(applied.flat().map(({ version }) => version)).toEqual(VERSIONS);
     });
 
-    test('a store of a newer release is rejected, with both versions named', async () => {
+    test('a store of a newer release is refused, with both versions named', async () => {
       const db = await open((await emptyStore()).target);
       await migrate(db);
       await db.transaction((queries) =>
@@ -73,39 +74,6 @@ for (const engine of ENGINES) {
       expect(await db.get('select id, note from entities')).toEqual({ id: entityId, note: null });
     });
 
-    test('the sixth gives alerts and tests their kind', async () => {
-      const db = await open((await emptyStore()).target);
-      await migrate(db, MIGRATIONS.slice(0, 5));
-      const rows = [
-        ['dlv_event', 'wh_1', 'LatePayment'],
-        ['dlv_test', 'wh_1', 'LatePayment'],
-        ['dlv_alert', 'notice', 'webhook.suspended'],
-        // A webhook may have been imported with this id.
-        ['dlv_imported', 'notice', 'LatePayment'],
-      ] as const;
-      await db.transaction(async (queries) => {
-        for (const row of rows) {
-          await queries.run(
-            `insert into deliveries (entity_id, id, event_id, webhook_id, event, destination, status, created_at_ms)
-             values ('ent_1', $1, 'evt_1', $2, $3, 'ent_1 https://example.com:443', 'delivered', 1)`,
-            row,
-          );
-        }
-        await queries.run(
-          `insert into attempts (entity_id, delivery_id, attempt, kind, post_url, started_at_ms, duration_ms)
-           values ('ent_1', 'dlv_test', 1, 'test', 'https://example.com/', 1, 1),
-             ('ent_1', 'dlv_event', 1, 'first', 'https://example.com/', 1, 1)`,
-        );
-      });
-      await migrate(db);
-      expect(await db.all('select id, kind, webhook_id from deliveries order by id')).toEqual([
-        { id: 'dlv_alert', kind: 'alert', webhook_id: 'notice' },
-        { id: 'dlv_event', kind: 'event', webhook_id: 'wh_1' },
-        { id: 'dlv_imported', kind: 'event', webhook_id: 'notice' },
-        { id: 'dlv_test', kind: 'test', webhook_id: 'wh_1' },
-      ]);
-    });
-
     test('one that fails half-way leaves the store as it was before', async () => {
       const db = await open((await emptyStore()).target);
       const broken = {
@@ -118,7 +86,31 @@ for (const engine of ENGINES) {
       expect(await migrate(db)).toHaveLength(VERSIONS.length);
     });
 
-    test('with AUTO_MIGRATE=false an old store is left as it is, and the error names what is pending', async () => {
+    test('no time limit of the connection ends one that takes minutes', async () => {
+      if (engine === 'sqlite') return;
+      const db = await open((await emptyStore()).target);
+      const limits: Record<string, string> = {};
+      const readLimits: Migration = {
+        version: LATEST + 1,
+        name: 'long',
+        statements: [],
+        convert: async (queries) => {
+          const rows = await queries.all<{ name: string; value: string }>(
+            `select name, current_setting(name) as value from pg_settings where name like '%timeout%' and context = 'user'`,
+          );
+          for (const { name, value } of rows) limits[name] = value;
+        },
+      };
+      await migrate(db, [...MIGRATIONS, readLimits]);
+      expect(limits).toMatchObject({
+        statement_timeout: '0',
+        lock_timeout: '0',
+        idle_in_transaction_session_timeout: '1min',
+      });
+      expect(limits.transaction_timeout ?? '0').toBe('0');
+    });
+
+    test('with AUTO_MIGRATE=false an old store is not touched, and what it lacks is named', async () => {
       const { target, url } = await emptyStore();
       const refused = openStore(configOf(url, false));
       expect(await rejection(refused)).toBeInstanceOf(PendingMigrationsError);

@@ -1,6 +1,15 @@
 import { expect, test } from 'bun:test';
 import { destinationKey } from '../../../src/domain/destination.ts';
-import { claimDue, releaseAllLeases, returnClaims, walkDestinations } from '../../../src/store/deliveries/claim.ts';
+import {
+  claimDeliveries,
+  FIRST_HEAD,
+  findDueHeads,
+  releaseAllLeases,
+  returnClaims,
+} from '../../../src/store/deliveries/claim.ts';
+import { entityKey } from '../../../src/store/deliveries/keys.ts';
+import { recordAttempts } from '../../../src/store/deliveries/record-attempts.ts';
+import { acceptEvents } from '../../../src/store/events/accept.ts';
 import { deleteWebhook } from '../../../src/store/webhooks/change.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
 import {
@@ -16,11 +25,13 @@ import {
   newEvent,
   newReceiver,
   readDeliveries,
+  respondedWith,
 } from '../../support/deliveries.ts';
 import { onEveryEngine } from '../../support/stores.ts';
+import { until } from '../../support/until.ts';
 import { newEntity } from '../../support/webhooks.ts';
 
-onEveryEngine('walking the destinations', (store) => {
+onEveryEngine('looking for what is due', (store) => {
   async function withDestinations(hosts: readonly string[]): Promise<string> {
     await forgetDeliveries(store.db);
     const entityId = await newEntity(store.db);
@@ -28,56 +39,100 @@ onEveryEngine('walking the destinations', (store) => {
     return entityId;
   }
 
-  test('returns each once, in byte order, with the due time of its first delivery', async () => {
-    const entityId = await withDestinations(['b.example', 'Z.example', 'a.example', 'a.example:8443', 'é.example']);
-    await acceptMany(store.db, entityId, 3);
-    const found = await walkDestinations(store.db, '', 100);
-    const expected = ['b.example', 'Z.example', 'a.example', 'a.example:8443', 'é.example']
-      .map((host) => destinationKey(entityId, `https://${host}/`))
-      .sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
-    expect(found.map(({ destination }) => destination)).toEqual(expected);
-    const first = Math.min(...(await readDeliveries(store.db, entityId)).map(({ dueMs }) => dueMs ?? 0));
-    expect(found.map(({ firstDueMs }) => firstDueMs)).toEqual(expected.map(() => first));
-  });
+  const look = async (most = 100, after = FIRST_HEAD) => {
+    const { due, nextInMs } = await findDueHeads(store.db, after, most);
+    return { names: due.map(({ destination }) => destination), last: due.at(-1)?.cursor ?? after, nextInMs };
+  };
 
-  test('continues after the cursor and reads no more than the limit', async () => {
-    const entityId = await withDestinations(['a.example', 'b.example', 'c.example', 'd.example']);
-    await acceptMany(store.db, entityId, 2);
-    const key = (host: string) => destinationKey(entityId, `https://${host}/`);
-    const names = async (after: string, most: number) =>
-      (await walkDestinations(store.db, after, most)).map(({ destination }) => destination);
-    expect(await names('', 2)).toEqual([key('a.example'), key('b.example')]);
-    expect(await names(key('b.example'), 2)).toEqual([key('c.example'), key('d.example')]);
-    expect(await names(key('d.example'), 2)).toEqual([]);
-    expect(await names(key('bb.example'), 2)).toEqual([key('c.example'), key('d.example')]);
-  });
-
-  test('skips those without a waiting delivery', async () => {
+  test('finds each webhook with something due, and says when the next one has', async () => {
     const entityId = await withDestinations(['a.example', 'b.example']);
+    expect(await look()).toMatchObject({ names: [], nextInMs: null });
+    await acceptMany(store.db, entityId, 3);
+    const expected = ['a.example', 'b.example'].map((host) => destinationKey(entityId, `https://${host}/`));
+    expect((await look()).names.sort()).toEqual(expected);
+    for (const destination of expected) await claimDeliveries(store.db, [{ destination, most: 9 }], LEASE_MS);
+    const { names, nextInMs } = await look();
+    expect(names).toEqual([]);
+    expect(nextInMs).toBeWithin(LEASE_MS - 10_000, LEASE_MS + 1);
+  });
+
+  test('goes on after the cursor and reads no more than it is asked to', async () => {
+    const entityId = await withDestinations(['a.example', 'b.example', 'c.example', 'd.example', 'e.example']);
     await acceptMany(store.db, entityId, 2);
+    const first = await look(2);
+    const second = await look(2, first.last);
+    const third = await look(2, second.last);
+    expect([first.names.length, second.names.length, third.names.length]).toEqual([2, 2, 1]);
+    expect(new Set([...first.names, ...second.names, ...third.names]).size).toBe(5);
+  });
+
+  test('leaves a webhook that has nothing waiting alone for longer each time, and never for more than an hour', async () => {
+    const entityId = await withDestinations(['a.example']);
+    await acceptMany(store.db, entityId, 1);
+    const destination = destinationKey(entityId, 'https://a.example/');
+    const [claimed] = (await claimDeliveries(store.db, [{ destination, most: 1 }], LEASE_MS)).claimed;
+    if (claimed === undefined) throw new Error('nothing was claimed');
+    const next = { status: 'delivered', steps: 1, delayMs: null, suspend: null } as const;
     await store.db.transaction((queries) =>
-      queries.run('update deliveries set due_ms = null where destination = $1', [
-        destinationKey(entityId, 'https://a.example/'),
+      recordAttempts(queries, store.db.dialect, [
+        { delivery: claimed, next, outcome: respondedWith(200), startedAtMs: 0 },
       ]),
     );
-    expect((await walkDestinations(store.db, '', 10)).map(({ destination }) => destination)).toEqual([
-      destinationKey(entityId, 'https://b.example/'),
-    ]);
+    const waits = [];
+    for (let round = 0; round < 6; round++) {
+      await letPass(store.db, entityId, 3_600_000);
+      expect((await look()).names).toEqual([destination]);
+      await claimDeliveries(store.db, [{ destination, most: 1 }], LEASE_MS);
+      waits.push(Math.round(((await look()).nextInMs ?? 0) / 1000));
+    }
+    expect(waits).toEqual([5, 30, 300, 3600, 3600, 3600]);
+    await acceptMany(store.db, entityId, 1);
+    expect((await look()).names).toEqual([destination]);
   });
 
-  test('keeps the destinations of two entities apart, although they have the same host', async () => {
+  test('finds what is committed while a look that cannot see it puts the webhook off', async () => {
+    if (store.engine === 'sqlite') return;
+    const entityId = await withDestinations(['a.example']);
+    const destination = destinationKey(entityId, 'https://a.example/');
+    const claimAll = (leaseMs: number) => claimDeliveries(store.db, [{ destination, most: 9 }], leaseMs);
+    await acceptMany(store.db, entityId, 1);
+    const [first] = (await claimAll(1)).claimed;
+    if (first === undefined) throw new Error('nothing was claimed');
+    await letPass(store.db, entityId, 1);
+    await store.db.transaction(async (queries) => {
+      await acceptEvents(queries, store.db.dialect, [newEvent(entityId)]);
+      // It claims the first again and wants to put the webhook off to the end of that lease.
+      const looking = claimAll(LEASE_MS);
+      await Bun.sleep(100);
+      return { looking };
+    });
+    await until('the look has ended', async () => (await readDeliveries(store.db, entityId)).length === 2);
+    await Bun.sleep(100);
+    expect((await look()).names).toEqual([destination]);
+    expect((await claimAll(LEASE_MS)).claimed).toHaveLength(1);
+  });
+
+  test('finds a head that was woken again and again since the start', async () => {
+    const entityId = await withDestinations(['a.example']);
+    await acceptMany(store.db, entityId, 1);
+    await releaseAllLeases(store.db);
+    for (let round = 0; round < 3; round++) await acceptMany(store.db, entityId, 1);
+    expect((await look()).names).toEqual([destinationKey(entityId, 'https://a.example/')]);
+  });
+
+  test('keeps the destinations of two entities apart, though they are one host', async () => {
     await forgetDeliveries(store.db);
     const [one, two] = [await newReceiver(store.db), await newReceiver(store.db)];
     await acceptMany(store.db, one.entityId, 1);
     await acceptMany(store.db, two.entityId, 1);
-    expect(await walkDestinations(store.db, '', 10)).toHaveLength(2);
+    expect((await look()).names).toHaveLength(2);
     expect(await claim(store.db, one.entityId)).toHaveLength(1);
     expect(await readDeliveries(store.db, two.entityId)).toMatchObject([{ token: 0 }]);
   });
 });
 
 onEveryEngine('claiming', (store) => {
-  test('returns everything that an attempt needs', async () => {
+  test('brings all that an attempt needs', async () => {
     const { entityId, webhookId } = await newReceiver(store.db);
     const [event] = await acceptMany(store.db, entityId, 1);
     const [delivery] = await readDeliveries(store.db, entityId);
@@ -88,14 +143,12 @@ onEveryEngine('claiming', (store) => {
         token: 1,
         destination: destinationKey(entityId, HOOK),
         eventId: event?.eventId,
-        isAlert: false,
         webhookId,
         kind: 'first',
         status: 'pending',
         attempts: 0,
         steps: 0,
         postUrl: HOOK,
-        suspended: false,
         failingSinceMs: null,
         body: event?.body,
         revision: expect.any(Number),
@@ -103,7 +156,7 @@ onEveryEngine('claiming', (store) => {
     ]);
   });
 
-  test('takes the oldest due first, no more than the limit, and nothing that is due later', async () => {
+  test('takes the longest due first, no more than it is asked to, and nothing that is due later', async () => {
     const { entityId } = await newReceiver(store.db);
     const late = newEvent(entityId, { firstDelayMs: 3_600_000 });
     const second = newEvent(entityId, { firstDelayMs: -5_000 });
@@ -111,25 +164,25 @@ onEveryEngine('claiming', (store) => {
     const third = newEvent(entityId);
     for (const event of [late, second, first, third]) await accept(store.db, event);
     const ids = (await claim(store.db, entityId, 2)).map(({ eventId }) => eventId);
-    expect(ids.sort()).toEqual([first.eventId, second.eventId].sort());
-    expect((await claim(store.db, entityId, 9)).map(({ eventId }) => eventId)).toEqual([third.eventId]);
+    expect(new Set<string | null>(ids)).toEqual(new Set([first.eventId, second.eventId]));
+    expect(await claim(store.db, entityId, 9)).toMatchObject([{ eventId: third.eventId }]);
     expect(await claim(store.db, entityId, 9)).toEqual([]);
   });
 
-  test('sets a lease by the clock of the database, during which the delivery cannot be claimed again', async () => {
+  test('gives a lease by the clock of the database, and while it lasts nobody else gets the delivery', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 1);
     const beforeMs = await databaseNowMs(store.db);
     await claim(store.db, entityId);
     const afterMs = await databaseNowMs(store.db);
     const [delivery] = await readDeliveries(store.db, entityId);
-    expect(delivery?.dueMs).toBeWithin(beforeMs + LEASE_MS, afterMs + LEASE_MS + 1);
+    expect(delivery?.leaseMs).toBeWithin(beforeMs + LEASE_MS, afterMs + LEASE_MS + 1);
     expect(await claim(store.db, entityId)).toEqual([]);
     await letPass(store.db, entityId, LEASE_MS - 5_000);
     expect(await claim(store.db, entityId)).toEqual([]);
   });
 
-  test('claims a delivery with an expired lease again, with a higher token', async () => {
+  test('takes over what has an expired lease, with a higher token', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 1);
     const tokens = [];
@@ -140,7 +193,7 @@ onEveryEngine('claiming', (store) => {
     expect(tokens).toEqual([1, 2, 3]);
   });
 
-  test('concurrently never returns one delivery twice', async () => {
+  test('many at once never gives one delivery to two', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 100);
     const claims = await Promise.all(Array.from({ length: 10 }, () => claim(store.db, entityId, 10)));
@@ -149,26 +202,49 @@ onEveryEngine('claiming', (store) => {
     for (const claimed of claims) expect(claimed.length).toBeLessThanOrEqual(10);
   });
 
-  test('skips what another transaction is claiming, without waiting for it', async () => {
+  test('of many destinations is one transaction, and no destination gives more than it was asked for', async () => {
+    const entityId = await newEntity(store.db);
+    const hosts = ['one.example', 'two.example', 'three.example'];
+    for (const host of hosts) {
+      await addReceiver(store.db, entityId, `https://${host}/a`);
+      await addReceiver(store.db, entityId, `https://${host}/b`);
+    }
+    await acceptMany(store.db, entityId, 5);
+    const picks = hosts.map((host, index) => ({
+      destination: destinationKey(entityId, `https://${host}/`),
+      most: index + 2,
+    }));
+    const { claimed, mayHaveMore } = await claimDeliveries(store.db, picks, LEASE_MS);
+    const counts = Map.groupBy(claimed, ({ destination }) => destination);
+    expect(picks.map(({ destination }) => counts.get(destination)?.length)).toEqual([2, 3, 4]);
+    expect(mayHaveMore).toEqual(picks.map(({ destination }) => destination));
+    const rest = await claimDeliveries(
+      store.db,
+      picks.map((pick) => ({ ...pick, most: 100 })),
+      LEASE_MS,
+    );
+    expect([rest.claimed.length, rest.mayHaveMore]).toEqual([30 - 9, []]);
+  });
+
+  test('passes over what another transaction is claiming at this moment, and waits for nothing', async () => {
     if (store.engine === 'sqlite') return;
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 6);
-    const destination = destinationKey(entityId, HOOK);
-    const [first, second] = await store.db.transaction(async (queries) => {
-      const held = await claimDue(store.db, queries, destination, 4, LEASE_MS);
-      return [held, await claim(store.db, entityId, 4)] as const;
+    const second = await store.db.transaction(async (queries) => {
+      const sql = 'select id from queue where entity_id = $1 order by id limit 4 for update';
+      await queries.all(sql, [entityKey(store.db.dialect, entityId)]);
+      return claim(store.db, entityId, 4);
     });
-    expect([first.length, second.length]).toEqual([4, 2]);
+    expect(second).toHaveLength(2);
   });
 
-  test('shows when the webhook was deleted or the event removed', async () => {
-    const { entityId, webhookId } = await newReceiver(store.db);
+  test('shows when the event is gone', async () => {
+    const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 1);
-    await store.db.transaction(async (queries) => {
-      await queries.run('delete from webhooks where entity_id = $1 and id = $2', [entityId, webhookId]);
-      await queries.run('delete from events where entity_id = $1', [entityId]);
-    });
-    expect(await claim(store.db, entityId)).toMatchObject([{ postUrl: null, body: null }]);
+    await store.db.transaction((queries) =>
+      queries.run('delete from events where entity_id = $1', [entityKey(store.db.dialect, entityId)]),
+    );
+    expect(await claim(store.db, entityId)).toMatchObject([{ body: null }]);
   });
 
   test('finds nothing once the webhook was deleted', async () => {
@@ -180,19 +256,19 @@ onEveryEngine('claiming', (store) => {
 });
 
 onEveryEngine('returning claims', (store) => {
-  test('makes a delivery due again only while the claim is ours', async () => {
+  test('makes due again what is still ours, and only that', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 2);
     const [lost, ours] = await claim(store.db, entityId);
     if (lost === undefined || ours === undefined) throw new Error('nothing was claimed');
     const stale = { ...lost, token: lost.token - 1 };
-    await store.db.transaction((queries) => returnClaims(store.db, queries, [stale, ours]));
+    await store.db.transaction((queries) => returnClaims(queries, store.db.dialect, [stale, ours]));
     expect((await claim(store.db, entityId)).map(({ deliveryId, token }) => [deliveryId, token])).toEqual([
       [ours.deliveryId, 2],
     ]);
   });
 
-  test('of all leases at a start makes claimed deliveries due at once, and no other before its time', async () => {
+  test('of all leases at the start lets everything that was claimed be claimed at once, and nothing before its time', async () => {
     await forgetDeliveries(store.db);
     const { entityId } = await newReceiver(store.db);
     await accept(store.db, newEvent(entityId), newEvent(entityId, { firstDelayMs: 3_600_000 }));

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import type { NextState, Outcome } from '../../../src/domain/attempt.ts';
 import type { Claimed } from '../../../src/store/deliveries/claimed.ts';
+import { entityKey } from '../../../src/store/deliveries/keys.ts';
 import { type AttemptRecord, recordAttempts } from '../../../src/store/deliveries/record-attempts.ts';
 import { deleteWebhook } from '../../../src/store/webhooks/change.ts';
 import { resumeWebhook, suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
@@ -28,7 +29,7 @@ function made(claimed: Claimed, next: NextState, outcome: Outcome): AttemptRecor
   return { delivery: { ...claimed, postUrl: HOOK }, next, outcome, startedAtMs: 1_700_000_000_000 };
 }
 
-onEveryEngine('recording attempts', (store) => {
+onEveryEngine('recording an attempt', (store) => {
   const record = (...attempts: AttemptRecord[]) =>
     store.db.transaction((queries) => recordAttempts(queries, store.db.dialect, attempts));
 
@@ -40,7 +41,7 @@ onEveryEngine('recording attempts', (store) => {
     return { ...receiver, first, all: [first, ...others] };
   }
 
-  test('a success completes the delivery and logs the attempt', async () => {
+  test('a success ends the delivery and logs the attempt', async () => {
     const { entityId, first } = await claimed();
     const beforeMs = await databaseNowMs(store.db);
     expect(await record(made(first, DELIVERED, respondedWith(204, { body: 'thank you' })))).toEqual(
@@ -50,7 +51,6 @@ onEveryEngine('recording attempts', (store) => {
     expect(delivery).toMatchObject({
       status: 'delivered',
       attempts: 1,
-      steps: 1,
       dueMs: null,
       nextAttemptMs: null,
       lastStatusCode: 204,
@@ -85,7 +85,7 @@ onEveryEngine('recording attempts', (store) => {
     expect(await claim(store.db, entityId)).toMatchObject([{ kind: 'retry', attempts: 1, steps: 1, token: 2 }]);
   });
 
-  test('after the last step of the schedule the delivery has failed', async () => {
+  test('the end of the schedule is the end', async () => {
     const { entityId, first } = await claimed();
     await record(made(first, FAILED, respondedWith(500, { body: 'no' })));
     expect(await readDeliveries(store.db, entityId)).toMatchObject([
@@ -93,7 +93,7 @@ onEveryEngine('recording attempts', (store) => {
     ]);
   });
 
-  test('has no effect after another process has claimed the delivery', async () => {
+  test('comes too late once another has taken the delivery over, and then leaves no trace', async () => {
     const { entityId, first } = await claimed();
     await letPass(store.db, entityId, LEASE_MS);
     const [second] = await claim(store.db, entityId);
@@ -102,74 +102,74 @@ onEveryEngine('recording attempts', (store) => {
     expect(await readDeliveries(store.db, entityId)).toMatchObject([{ status: 'pending', attempts: 0 }]);
     expect(await readAttempts(store.db, entityId)).toEqual([]);
     expect(await record(made(second, DELIVERED, respondedWith(200)))).toEqual(new Set([second.deliveryId]));
-    expect(await record(made(first, RETRY, respondedWith(500)))).toEqual(new Set());
+    expect(await record(made({ ...first, attempts: 1 }, RETRY, respondedWith(500)))).toEqual(new Set());
     expect(await readDeliveries(store.db, entityId)).toMatchObject([{ status: 'delivered', attempts: 1 }]);
   });
 
-  test('in one batch skips what another process has claimed and records the rest', async () => {
+  test('in one batch is refused for what was taken over and done for the rest', async () => {
     const { entityId, all } = await claimed(100);
     const attempts = all.map((one, index) =>
-      made(index % 3 === 0 ? { ...one, token: one.token + 1 } : one, DELIVERED, respondedWith(200)),
+      made(index % 3 === 0 ? { ...one, token: one.token + 1 } : one, RETRY, respondedWith(500)),
     );
-    const recorded = await record(...attempts);
-    expect(recorded).toEqual(new Set(all.filter((_, index) => index % 3 !== 0).map(({ deliveryId }) => deliveryId)));
+    const settled = await record(...attempts);
+    expect(settled).toEqual(new Set(all.filter((_, index) => index % 3 !== 0).map(({ deliveryId }) => deliveryId)));
     expect(await readAttempts(store.db, entityId)).toHaveLength(66);
   });
 
-  test('also records a delivery whose log has an attempt of that number, and keeps that one', async () => {
+  test('completes also what has an attempt of that number in its log already, and leaves that one as it is', async () => {
     const { entityId, first, all } = await claimed(2);
     await store.db.transaction((queries) =>
       queries.run(
         `insert into attempts (entity_id, delivery_id, attempt, kind, post_url, started_at_ms, duration_ms, error)
          values ($1, $2, 1, 'first', $3, 0, 0, 'timeout')`,
-        [entityId, first.deliveryId, HOOK],
+        [entityKey(store.db.dialect, entityId), store.db.dialect.bindUuid(first.deliveryId.slice(4)), HOOK],
       ),
     );
-    await record(...all.map((one) => made(one, DELIVERED, respondedWith(200))));
+    await record(...all.map((one) => made(one, RETRY, respondedWith(500))));
     for (const delivery of await readDeliveries(store.db, entityId)) {
-      expect(delivery).toMatchObject({ status: 'delivered', attempts: 1, dueMs: null });
+      expect(delivery).toMatchObject({ status: 'retrying', attempts: 1 });
     }
     const logged = await readAttempts(store.db, entityId);
     expect(logged).toHaveLength(2);
     expect(logged.find(({ deliveryId }) => deliveryId === first.deliveryId)).toMatchObject({ error: 'timeout' });
   });
 
-  test('never counts one attempt twice', async () => {
+  test('never makes one attempt count twice', async () => {
     const { entityId, first } = await claimed();
     const attempt = made(first, RETRY, respondedWith(500));
     await record(attempt);
-    // As after a commit without a response: it is recorded already, by this very attempt.
+    // As after a commit that went unanswered: it is settled, and by this very attempt.
     expect(await record(attempt)).toEqual(new Set([first.deliveryId]));
     expect(await readDeliveries(store.db, entityId)).toMatchObject([{ attempts: 1 }]);
     expect(await readAttempts(store.db, entityId)).toHaveLength(1);
   });
 
-  test('leaves a delivery cancelled that was cancelled in flight, unless the receiver accepted it', async () => {
+  test('leaves cancelled what was cancelled in flight, unless the receiver has it', async () => {
     const { entityId, webhookId, all } = await claimed(2);
     const [failed, received] = all;
     if (failed === undefined || received === undefined) throw new Error('nothing was claimed');
     await deleteWebhook(store.db, entityId, webhookId, () => true, TEST_CHANGE);
     await record(made(failed, RETRY, respondedWith(500)), made(received, DELIVERED, respondedWith(200)));
     const byId = new Map((await readDeliveries(store.db, entityId)).map((delivery) => [delivery.deliveryId, delivery]));
-    expect(byId.get(failed.deliveryId)).toMatchObject({ status: 'cancelled', dueMs: null, attempts: 1 });
+    expect(byId.get(failed.deliveryId)).toMatchObject({ status: 'cancelled', attempts: 1 });
     expect(byId.get(received.deliveryId)).toMatchObject({ status: 'delivered', dueMs: null, attempts: 1 });
   });
 
-  test('leaves a delivery held that was held in flight, and a resume sends it again', async () => {
+  test('leaves held what was held in flight, and a resume sends it again', async () => {
     const { entityId, webhookId, first } = await claimed();
     await suspendWebhook(store.db, entityId, webhookId, 'gone', TEST_CHANGE);
     await record(made(first, RETRY, respondedWith(410)));
-    expect(await readDeliveries(store.db, entityId)).toMatchObject([{ status: 'held', dueMs: null, attempts: 1 }]);
+    expect(await readDeliveries(store.db, entityId)).toMatchObject([{ status: 'held', attempts: 1 }]);
     await resumeWebhook(store.db, entityId, webhookId, TEST_CHANGE);
     expect(await claim(store.db, entityId)).toMatchObject([{ status: 'retrying', steps: 0, kind: 'retry' }]);
   });
 
-  test('takes more than fit into one statement', async () => {
+  test('takes more than one statement holds', async () => {
     const receiver = await newReceiver(store.db);
     await acceptMany(store.db, receiver.entityId, 250);
     const all = await claim(store.db, receiver.entityId, 250);
-    const recorded = await record(...all.map((one) => made(one, DELIVERED, respondedWith(200))));
-    expect(recorded.size).toBe(250);
+    const settled = await record(...all.map((one) => made(one, DELIVERED, respondedWith(200))));
+    expect(settled.size).toBe(250);
     expect(await readAttempts(store.db, receiver.entityId)).toHaveLength(250);
   });
 });

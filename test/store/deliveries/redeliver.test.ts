@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'bun:test';
 import type { DeliveryFilter } from '../../../src/contract/deliveries.ts';
+import { setNoticeUrl } from '../../../src/store/deliveries/alerts.ts';
 import type { Claimed } from '../../../src/store/deliveries/claimed.ts';
 import { readDelivery } from '../../../src/store/deliveries/read.ts';
 import { recordAttempts } from '../../../src/store/deliveries/record-attempts.ts';
@@ -11,7 +12,6 @@ import {
   startRedelivery,
 } from '../../../src/store/deliveries/redeliver.ts';
 import { deleteWebhook, moveWebhook } from '../../../src/store/webhooks/change.ts';
-import { setNoticeUrl } from '../../../src/store/webhooks/health.ts';
 import { suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
 import {
@@ -19,6 +19,7 @@ import {
   acceptMany,
   addReceiver,
   claim,
+  completeAll,
   forgetDeliveries,
   HOOK,
   letPass,
@@ -37,7 +38,7 @@ import { until } from '../../support/until.ts';
 const SLOW_RETRIES = { settings: { RETRY_SCHEDULE: '0s,1h,1h' } };
 const ONE_TRY = { settings: { RETRY_SCHEDULE: '0s' } };
 
-onEveryEngine('a redelivery', (store) => {
+onEveryEngine('sending one delivery again', (store) => {
   afterEach(() => forgetDeliveries(store.db));
 
   async function oneDelivery(firstDelayMs = 0) {
@@ -46,7 +47,7 @@ onEveryEngine('a redelivery', (store) => {
     const deliveryId = (await readDeliveries(store.db, entityId))[0]?.deliveryId ?? '';
     const read = async () => {
       const delivery = await readDelivery(store.db, entityId, deliveryId);
-      if (delivery === null) throw new Error('the delivery does not exist');
+      if (delivery === null) throw new Error('the delivery is gone');
       return delivery;
     };
     const again = () => redeliver(store.db, entityId, deliveryId);
@@ -56,7 +57,7 @@ onEveryEngine('a redelivery', (store) => {
   const kinds = ({ attemptLog }: { attemptLog: { kind: string; statusCode: number | null }[] }) =>
     attemptLog.map(({ kind, statusCode }) => `${kind} ${statusCode}`);
 
-  test('of a completed delivery sends the same id and bytes again, three times after three requests', async () => {
+  test('that was delivered posts it anew with the same id and bytes, three times where three were asked for', async () => {
     const { deliveryId, read, again } = await oneDelivery();
     const sender = new ScriptedSender();
     await withEngine(store.db, sender, async (engine) => {
@@ -77,7 +78,7 @@ onEveryEngine('a redelivery', (store) => {
     expect(sender.requests.map(({ headers }) => headers['webhook-id'])).toEqual(Array(4).fill(deliveryId));
   });
 
-  test('during an attempt is sent afterwards and not at the same time', async () => {
+  test('while it is in flight sends it afterwards and not at the same time', async () => {
     const { read, again } = await oneDelivery();
     const gate = Promise.withResolvers<void>();
     const sender = new ScriptedSender(async () => {
@@ -98,7 +99,7 @@ onEveryEngine('a redelivery', (store) => {
     expect(kinds(await read())).toEqual(['first 200', 'redelivery 200', 'redelivery 200']);
   });
 
-  test('that fails leaves a delivered delivery as it is', async () => {
+  test('that fails leaves a success a success', async () => {
     const { read, again } = await oneDelivery();
     const sender = new ScriptedSender(() => respondedWith(sender.requests.length === 1 ? 200 : 500));
     await withEngine(store.db, sender, async (engine) => {
@@ -116,7 +117,7 @@ onEveryEngine('a redelivery', (store) => {
     });
   });
 
-  test('before the first attempt that fails uses no step and changes no due time', async () => {
+  test('that waits for its first attempt, and fails, uses up no step and moves nothing', async () => {
     const { entityId, read, again } = await oneDelivery(3_600_000);
     const before = (await readDeliveries(store.db, entityId))[0];
     await withEngine(store.db, new ScriptedSender(() => respondedWith(500)), async (engine) => {
@@ -126,11 +127,11 @@ onEveryEngine('a redelivery', (store) => {
     });
     const after = (await readDeliveries(store.db, entityId))[0];
     expect(kinds(await read())).toEqual(['redelivery 500']);
-    expect(after).toMatchObject({ status: 'pending', steps: 0, nextAttemptMs: before?.nextAttemptMs ?? 0 });
+    expect(after).toMatchObject({ status: 'retrying', steps: 0, nextAttemptMs: before?.nextAttemptMs ?? 0 });
     expect(after?.dueMs).toBe(before?.nextAttemptMs ?? 0);
   });
 
-  test('between two retries that fails leaves the schedule where it was, and a success ends it', async () => {
+  test('that is between two retries, and fails, leaves the schedule where it was, and a success ends it', async () => {
     const { entityId, read, again } = await oneDelivery();
     const sender = new ScriptedSender(() => respondedWith(sender.requests.length < 3 ? 500 : 200));
     await withEngine(
@@ -160,7 +161,7 @@ onEveryEngine('a redelivery', (store) => {
     expect(kinds(await read())).toEqual(['first 500', 'redelivery 500', 'redelivery 200']);
   });
 
-  test('of a failed delivery that fails again leaves it failed, and a success makes it delivered', async () => {
+  test('that failed for good and fails again stays failed; once it arrives it is delivered', async () => {
     const { read, again } = await oneDelivery();
     const sender = new ScriptedSender(() => respondedWith(sender.requests.length < 3 ? 500 : 200));
     await withEngine(
@@ -181,7 +182,7 @@ onEveryEngine('a redelivery', (store) => {
     expect((await read()).dateDelivered).not.toBeNull();
   });
 
-  test('goes to the current URL of its webhook', async () => {
+  test('goes to where its webhook is now', async () => {
     const { entityId, webhookId, read, again } = await oneDelivery();
     const sender = new ScriptedSender();
     await withEngine(store.db, sender, async (engine) => {
@@ -195,7 +196,7 @@ onEveryEngine('a redelivery', (store) => {
     expect((await read()).postUrl).toBe('https://elsewhere.example.com/');
   });
 
-  test('is rejected while its webhook is suspended, and once it is deleted', async () => {
+  test('is refused while its webhook is suspended, and once that is gone', async () => {
     const { entityId, webhookId, read, again } = await oneDelivery();
     await suspendWebhook(store.db, entityId, webhookId, 'gone', TEST_CHANGE);
     expect((await read()).status).toBe('held');
@@ -203,10 +204,10 @@ onEveryEngine('a redelivery', (store) => {
     await deleteWebhook(store.db, entityId, webhookId, () => true, TEST_CHANGE);
     expect((await read()).status).toBe('cancelled');
     expect(await rejection(again())).toMatchObject({ kind: 'webhook_deleted', facts: { webhookId } });
-    expect((await readDeliveries(store.db, entityId))[0]?.dueMs).toBeNull();
+    expect(await claim(store.db, entityId)).toEqual([]);
   });
 
-  test('that a process dropped is sent when its lease expires, as a redelivery', async () => {
+  test('that was dropped in the middle of its redelivery is sent once its lease runs out, as a redelivery', async () => {
     const { entityId, read, again } = await oneDelivery(3_600_000);
     await again();
     expect((await claim(store.db, entityId)).map(({ kind }) => kind)).toEqual(['redelivery']);
@@ -217,7 +218,7 @@ onEveryEngine('a redelivery', (store) => {
     expect(kinds(await read())).toEqual(['redelivery 200']);
   });
 
-  test('is recorded only with the latest claim: an older one logs nothing and uses no request', async () => {
+  test('is settled by whoever holds it now: one that was taken over logs nothing and uses up no request', async () => {
     const { entityId, read, again } = await oneDelivery(3_600_000);
     await again();
     const [lost] = await claim(store.db, entityId);
@@ -242,25 +243,25 @@ onEveryEngine('a redelivery', (store) => {
     expect((await read()).attempts).toBe(1);
   });
 
-  test('works for an alert too, and is rejected while alerts are off', async () => {
+  test('works for a notice too, and is refused while notices are switched off', async () => {
     const { entityId, webhookId } = await newReceiver(store.db);
-    const noticeUrl = 'https://alerts.example.com/';
+    const noticeUrl = 'https://notices.example.com/';
     await setNoticeUrl(store.db, entityId, noticeUrl, TEST_CHANGE);
     await suspendWebhook(store.db, entityId, webhookId, 'gone', TEST_CHANGE);
-    const alert = (await readDeliveries(store.db, entityId))[0]?.deliveryId ?? '';
+    const notice = (await readDeliveries(store.db, entityId))[0]?.deliveryId ?? '';
     const sender = new ScriptedSender();
     await withEngine(store.db, sender, async (engine) => {
-      await until('the alert is sent', () => sender.requests.length === 1);
-      await redeliver(store.db, entityId, alert);
+      await until('the notice is sent', () => sender.requests.length === 1);
+      await redeliver(store.db, entityId, notice);
       engine.wake();
       await until('it is sent again', () => sender.requests.length === 2);
     });
     expect(sender.requests.map(({ postUrl }) => postUrl)).toEqual([noticeUrl, noticeUrl]);
     await setNoticeUrl(store.db, entityId, null, TEST_CHANGE);
-    expect(await rejection(redeliver(store.db, entityId, alert))).toMatchObject({ kind: 'alerts_off' });
+    expect(await rejection(redeliver(store.db, entityId, notice))).toMatchObject({ kind: 'alerts_off' });
   });
 
-  test('of a delivery that another entity has, or that does not exist, is not found', async () => {
+  test('of another entity, or that never was, is not found', async () => {
     const { deliveryId } = await oneDelivery();
     const { entityId: other } = await newReceiver(store.db);
     expect(await redeliver(store.db, other, deliveryId)).toBe(false);
@@ -268,7 +269,7 @@ onEveryEngine('a redelivery', (store) => {
   });
 });
 
-onEveryEngine('a bulk redelivery', (store) => {
+onEveryEngine('sending many deliveries again', (store) => {
   afterEach(() => forgetDeliveries(store.db));
 
   const start = (entityId: string, filter: DeliveryFilter) => startRedelivery(store.db, entityId, filter, TEST_CHANGE);
@@ -279,21 +280,14 @@ onEveryEngine('a bulk redelivery', (store) => {
   const progressOf = async (entityId: string, redeliveryId: string) =>
     (await readRedelivery(store.db, entityId, redeliveryId)) ?? never();
   const owed = async (entityId: string): Promise<number[]> => {
-    const sql = 'select redeliver from deliveries where entity_id = $1 order by id';
-    return (await store.db.all<{ redeliver: number }>(sql, [entityId])).map(({ redeliver: count }) => Number(count));
+    return (await readDeliveries(store.db, entityId)).map(({ redeliver: count }) => count);
   };
-  const completeAll = (entityId: string, status: 'failed' | 'delivered') =>
-    store.db.transaction((queries) =>
-      queries.run(
-        `update deliveries set status = '${status}', due_ms = null, next_attempt_ms = null where entity_id = $1`,
-        [entityId],
-      ),
-    );
+  const complete = (entityId: string, status: 'failed' | 'delivered') => completeAll(store.db, entityId, status);
 
-  test('queues all that match in parts, none twice, and then it is finished', async () => {
+  test('queues in shares all that match and nothing twice, and then it is finished', async () => {
     const { entityId, webhookId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 1_201);
-    await completeAll(entityId, 'failed');
+    await complete(entityId, 'failed');
     const redeliveryId = await start(entityId, { webhookId });
     const shares = [];
     for (let share = 0; share < 3; share++) {
@@ -312,17 +306,17 @@ onEveryEngine('a bulk redelivery', (store) => {
     expect((await progressOf(entityId, redeliveryId)).dateFinished).toBeNumber();
   });
 
-  test('continued by several processes at once queues each delivery once', async () => {
+  test('worked on by several at once queues each once', async () => {
     const { entityId, webhookId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 1_201);
-    await completeAll(entityId, 'delivered');
+    await complete(entityId, 'delivered');
     const redeliveryId = await start(entityId, { webhookId });
     await Promise.all(Array.from({ length: 4 }, () => finish(entityId, redeliveryId)));
     expect(await progressOf(entityId, redeliveryId)).toMatchObject({ status: 'finished', queued: 1_201 });
     expect(new Set(await owed(entityId))).toEqual(new Set([1]));
   });
 
-  test('includes what matched at the start, and nothing that was accepted later', async () => {
+  test('takes what matched at the start, and nothing that was accepted later', async () => {
     const { entityId, webhookId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 501);
     const redeliveryId = await start(entityId, { webhookId });
@@ -333,10 +327,10 @@ onEveryEngine('a bulk redelivery', (store) => {
     expect((await owed(entityId)).reduce((sum, count) => sum + count, 0)).toBe(501);
   });
 
-  test('has every filter of the list', async () => {
+  test('narrows by every filter of the list', async () => {
     const { entityId, webhookId } = await newReceiver(store.db);
     const [first] = await acceptMany(store.db, entityId, 3);
-    await completeAll(entityId, 'failed');
+    await complete(entityId, 'failed');
     const nowS = Math.floor(Date.now() / 1000);
     const filters: [DeliveryFilter, number][] = [
       [{ eventId: first?.eventId ?? '' }, 1],
@@ -385,7 +379,7 @@ onEveryEngine('a bulk redelivery', (store) => {
     expect(done).toMatchObject({ totalResults: 12, queued: 4, skipped: 8, status: 'finished' });
   });
 
-  test('is unknown to other entities and leaves their deliveries alone', async () => {
+  test('is unknown to other entities, whose deliveries it leaves alone', async () => {
     const { entityId } = await newReceiver(store.db);
     const { entityId: other } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 2);
@@ -400,7 +394,7 @@ onEveryEngine('a bulk redelivery', (store) => {
     ]);
   });
 
-  test('is found until it is finished, and not afterwards', async () => {
+  test('is found by whoever looks for what is not finished, and by nobody afterwards', async () => {
     const { entityId } = await newReceiver(store.db);
     const redeliveryId = await start(entityId, { networkId: 1 });
     expect(await findRunning(store.db)).toContainEqual({ entityId, redeliveryId });
@@ -408,7 +402,7 @@ onEveryEngine('a bulk redelivery', (store) => {
     expect(await findRunning(store.db)).not.toContainEqual({ entityId, redeliveryId });
   });
 
-  test('is continued before the next one of its entity, so that a thousand of them delay no other entity', async () => {
+  test('takes one turn with the others of its entity, so that a thousand of them keep no other entity waiting', async () => {
     const [{ entityId: busy }, { entityId: other }] = [await newReceiver(store.db), await newReceiver(store.db)];
     const first = await start(busy, { networkId: 1 });
     for (let count = 0; count < 120; count++) await start(busy, { networkId: 1 });

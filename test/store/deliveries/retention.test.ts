@@ -5,11 +5,13 @@ import type { DeliveryStatus } from '../../../src/domain/attempt.ts';
 import type { Database, Queries, SqlValue } from '../../../src/store/database/database.ts';
 import { PAUSE, PacedBatches } from '../../../src/store/database/paced-batches.ts';
 import { shrinkFile, storeBytes } from '../../../src/store/database/sqlite/vacuum.ts';
+import { entityKey } from '../../../src/store/deliveries/keys.ts';
 import { type Pruned, prune } from '../../../src/store/deliveries/retention.ts';
 import { acceptEvents } from '../../../src/store/events/accept.ts';
 import { listSecrets, rotateSecret } from '../../../src/store/tenants/secrets.ts';
-import { type AgedDelivery, eventOf, seedAged, seedEvents } from '../../support/aged-deliveries.ts';
+import { type AgedDelivery, eventOf, namesLeft, seedAged, seedEvents } from '../../support/aged-deliveries.ts';
 import { createTenant, TEST_BOX } from '../../support/api.ts';
+import { forgetDeliveries } from '../../support/deliveries.ts';
 import { alteredStore, onEveryEngine, type TestStore } from '../../support/stores.ts';
 import { newEntity } from '../../support/webhooks.ts';
 
@@ -23,7 +25,7 @@ const NOTHING: Pruned = { deliveries: 0, attempts: 0, events: 0, redeliveries: 0
 onEveryEngine('retention of a minute', (store) => {
   let entityId: string;
 
-  /** By a clock of the test. */
+  /** By a clock of the test's own. */
   const pruneAt = (nowMs: number, dryRun = false) =>
     prune(store.db, {
       olderThanMs: MINUTE_MS,
@@ -32,119 +34,120 @@ onEveryEngine('retention of a minute', (store) => {
       nowMs,
     });
 
-  const idsIn = async (table: string, column = 'id') => {
-    const sql = `select distinct ${column} as id from ${table} where entity_id = $1 order by 1`;
-    return (await store.db.all<{ id: string }>(sql, [entityId])).map(({ id }) => id);
+  const left = async () => (await namesLeft(store.db)).sort();
+  const eventsLeft = async () => {
+    const sql = 'select event_id from events where entity_id = $1';
+    const rows = await store.db.all<{ event_id: string }>(sql, [entityKey(store.db.dialect, entityId)]);
+    return rows.map(({ event_id }) => event_id).sort();
   };
 
   const seed = (...deliveries: AgedDelivery[]) => seedAged(store.db, entityId, deliveries);
 
   beforeEach(async () => {
+    await forgetDeliveries(store.db);
     await store.db.transaction(async (queries) => {
-      for (const table of ['attempts', 'deliveries', 'events', 'redeliveries', 'signing_secrets']) {
-        await queries.run(`delete from ${table}`);
-      }
+      for (const table of ['redeliveries', 'signing_secrets']) await queries.run(`delete from ${table}`);
     });
     entityId = await newEntity(store.db);
   });
 
-  test('completed deliveries are removed with their attempts and events, and waiting ones are not', async () => {
-    const aged = (id: string, status: DeliveryStatus, dueMs?: number) => ({
-      id,
+  test('settled ones go with their attempts and events, and nothing that is still on its way', async () => {
+    const aged = (name: string, status: DeliveryStatus, redeliver = 0) => ({
+      name,
       status,
       createdAtMs: OLD_MS,
       attempts: 3,
-      ...(dueMs !== undefined && { dueMs }),
+      redeliver,
     });
     await seed(
       aged('delivered', 'delivered'),
       aged('failed', 'failed'),
       aged('cancelled', 'cancelled'),
       aged('pending', 'pending'),
-      aged('retrying', 'retrying', NOW_MS + 86_400_000),
+      aged('retrying', 'retrying'),
       aged('held', 'held'),
-      aged('redelivered_after_success', 'delivered', NOW_MS),
-      aged('redelivered_after_failure', 'failed', NOW_MS + 5_000),
+      aged('redelivered_after_success', 'delivered', 1),
+      aged('redelivered_after_failure', 'failed', 1),
     );
     expect(await pruneAt(NOW_MS)).toEqual({ ...NOTHING, deliveries: 3, attempts: 9, events: 3 });
     const staying = ['held', 'pending', 'redelivered_after_failure', 'redelivered_after_success', 'retrying'];
-    expect(await idsIn('deliveries')).toEqual(staying);
-    expect(await idsIn('attempts', 'delivery_id')).toEqual(staying);
-    expect(await idsIn('events')).toEqual(staying.map(eventOf));
+    expect(await left()).toEqual(staying);
+    expect(await store.db.all('select 1 from attempts')).toHaveLength(3 * staying.length);
+    expect(await eventsLeft()).toEqual(staying.map(eventOf));
   });
 
-  test('a second before its minute has passed everything stays, and a second after it is removed', async () => {
-    await seed({ id: 'one', status: 'delivered', createdAtMs: NOW_MS });
+  test('the clock decides: a second before its minute is over everything stays, a second after it goes', async () => {
+    await seed({ name: 'one', status: 'delivered', createdAtMs: NOW_MS });
     expect(await pruneAt(NOW_MS + 59_000)).toEqual(NOTHING);
     expect(await pruneAt(NOW_MS + MINUTE_MS)).toEqual(NOTHING);
     expect(await pruneAt(NOW_MS + 61_000)).toEqual({ ...NOTHING, deliveries: 1, attempts: 1, events: 1 });
-    expect(await idsIn('events')).toEqual([]);
+    expect(await eventsLeft()).toEqual([]);
   });
 
-  test('by default the clock is that of the database', async () => {
+  test('without a clock of its own it goes by that of the database', async () => {
     const hourAgoMs = Date.now() - 3_600_000;
     await seed(
-      { id: 'old', status: 'delivered', createdAtMs: hourAgoMs },
-      { id: 'young', status: 'delivered', createdAtMs: Date.now() },
+      { name: 'old', status: 'delivered', createdAtMs: hourAgoMs },
+      { name: 'young', status: 'delivered', createdAtMs: Date.now() },
     );
     await prune(store.db, { olderThanMs: 30 * MINUTE_MS, batches: new PacedBatches(store.engine, PAUSE.foreground) });
-    expect(await idsIn('deliveries')).toEqual(['young']);
+    expect(await left()).toEqual(['young']);
   });
 
-  test('an event stays as long as one of its deliveries, and one without deliveries is removed by its own age', async () => {
+  test('an event stays as long as one of its deliveries does, and one that nobody asked for goes by its own age', async () => {
     await seed(
-      { id: 'done', status: 'delivered', createdAtMs: OLD_MS, eventId: 'shared' },
-      { id: 'waiting', status: 'held', createdAtMs: OLD_MS, eventId: 'shared' },
-      { id: 'young', status: 'delivered', createdAtMs: YOUNG_MS },
+      { name: 'done', status: 'delivered', createdAtMs: OLD_MS, eventId: 'shared' },
+      { name: 'waiting', status: 'held', createdAtMs: OLD_MS, eventId: 'shared' },
+      { name: 'young', status: 'delivered', createdAtMs: YOUNG_MS },
     );
     await seedEvents(store.db, entityId, [
-      { id: 'unasked', createdAtMs: OLD_MS },
-      { id: 'unasked_young', createdAtMs: YOUNG_MS },
+      { eventId: 'unasked', createdAtMs: OLD_MS },
+      { eventId: 'unasked_young', createdAtMs: YOUNG_MS },
     ]);
     expect(await pruneAt(NOW_MS)).toEqual({ ...NOTHING, deliveries: 1, attempts: 1, events: 1 });
-    expect(await idsIn('deliveries')).toEqual(['waiting', 'young']);
-    expect(await idsIn('events')).toEqual([eventOf('young'), 'shared', 'unasked_young']);
+    expect(await left()).toEqual(['shared', 'young']);
+    expect(await eventsLeft()).toEqual([eventOf('young'), 'shared', 'unasked_young']);
     expect(await pruneAt(NOW_MS)).toEqual(NOTHING);
   });
 
   test('a dry run counts exactly what the real one then removes, and removes nothing', async () => {
     await seed(
-      { id: 'a', status: 'delivered', createdAtMs: OLD_MS, eventId: 'of_two', attempts: 2 },
-      { id: 'b', status: 'failed', createdAtMs: OLD_MS, eventId: 'of_two', attempts: 4 },
-      { id: 'c', status: 'delivered', createdAtMs: OLD_MS, eventId: 'half' },
-      { id: 'd', status: 'pending', createdAtMs: OLD_MS, eventId: 'half' },
-      { id: 'e', status: 'delivered', createdAtMs: YOUNG_MS },
+      { name: 'a', status: 'delivered', createdAtMs: OLD_MS, eventId: 'of_two', attempts: 2 },
+      { name: 'b', status: 'failed', createdAtMs: OLD_MS, eventId: 'of_two', attempts: 4 },
+      { name: 'c', status: 'delivered', createdAtMs: OLD_MS, eventId: 'half' },
+      { name: 'd', status: 'pending', createdAtMs: OLD_MS, eventId: 'half' },
+      { name: 'e', status: 'delivered', createdAtMs: YOUNG_MS },
     );
     const counted = await pruneAt(NOW_MS, true);
     expect(counted).toEqual({ ...NOTHING, deliveries: 3, attempts: 7, events: 1 });
-    expect(await idsIn('deliveries')).toEqual(['a', 'b', 'c', 'd', 'e']);
+    expect(await left()).toEqual(['e', 'half', 'half', 'of_two', 'of_two']);
     expect(await pruneAt(NOW_MS)).toEqual(counted);
   });
 
-  test('more than fits a batch is removed too, all accepted in the same millisecond, with others that stay among them', async () => {
+  test('more than fits a part goes too, all accepted in the same millisecond, with what stays among them', async () => {
     const many = Array.from({ length: 1_500 }, (_, index) => ({
-      id: `d${String(index).padStart(5, '0')}`,
+      name: `d${String(index).padStart(5, '0')}`,
       status: index % 3 === 0 ? ('pending' as const) : ('delivered' as const),
       createdAtMs: OLD_MS,
     }));
     await seed(...many);
     expect(await pruneAt(NOW_MS)).toEqual({ ...NOTHING, deliveries: 1_000, attempts: 1_000, events: 1_000 });
-    expect(await idsIn('deliveries')).toHaveLength(500);
-    expect(await idsIn('events')).toHaveLength(500);
+    expect(await left()).toHaveLength(500);
+    expect(await eventsLeft()).toHaveLength(500);
   });
 
-  test('every entity is checked, also when there are more than one statement checks', async () => {
+  test('every entity has its turn, also with more of them than fit one look', async () => {
     const ids = Array.from({ length: 110 }, (_, index) => `ent_many_${String(index).padStart(3, '0')}`);
     await store.db.transaction(async (queries) => {
       for (const id of ids) {
         await queries.run(`insert into entities (id, name, created_at) values ($1, 'Many', 1)`, [id]);
       }
     });
-    for (const id of ids) await seedEvents(store.db, id, [{ id: 'same', createdAtMs: OLD_MS }]);
+    for (const id of ids) await seedEvents(store.db, id, [{ eventId: 'same', createdAtMs: OLD_MS }]);
     expect(await pruneAt(NOW_MS)).toEqual({ ...NOTHING, events: 110 });
   });
 
-  test('finished bulk redeliveries are removed, running ones stay', async () => {
+  test('bulk redeliveries that have ended go, those that run stay', async () => {
     await store.db.transaction(async (queries) => {
       for (const [id, finishedAt] of [
         ['ended', OLD_MS / 1000],
@@ -159,10 +162,11 @@ onEveryEngine('retention of a minute', (store) => {
       }
     });
     expect(await pruneAt(NOW_MS)).toEqual({ ...NOTHING, redeliveries: 1 });
-    expect(await idsIn('redeliveries')).toEqual(['lately', 'running']);
+    const rows = await store.db.all<{ id: string }>('select id from redeliveries order by id');
+    expect(rows.map(({ id }) => id)).toEqual(['lately', 'running']);
   });
 
-  test('expired signing secrets are removed, those in force stay', async () => {
+  test('signing secrets go once they have expired, and those in force stay', async () => {
     const { entityId: rotated } = await createTenant(store.db);
     const nowS = NOW_MS / 1000;
     await rotateSecret(store.db, TEST_BOX, rotated, 1, { actor: 'test', nowS });
@@ -171,10 +175,10 @@ onEveryEngine('retention of a minute', (store) => {
     expect(await listSecrets(store.db, TEST_BOX, rotated, nowS)).toMatchObject({ totalResults: 1 });
   });
 
-  test('no statement reads a whole table', async () => {
+  test('no statement of it reads a whole table', async () => {
     await seed(
-      { id: 'done', status: 'delivered', createdAtMs: OLD_MS },
-      { id: 'waiting', status: 'pending', createdAtMs: OLD_MS },
+      { name: 'done', status: 'delivered', createdAtMs: OLD_MS },
+      { name: 'waiting', status: 'pending', createdAtMs: OLD_MS },
     );
     const plans = await plansOf(store, async (db) => {
       const batches = new PacedBatches(store.engine, PAUSE.foreground);
@@ -184,17 +188,17 @@ onEveryEngine('retention of a minute', (store) => {
     expect(plans.length).toBeGreaterThan(10);
     expect(
       plans.filter((line) =>
-        /SCAN (d|t|deliveries|events|attempts)\b|Seq Scan on (deliveries|events|attempts)/.test(line),
+        /SCAN (d|t|queue|deliveries|events|attempts)\b|Seq Scan on (queue|deliveries|events|attempts)/.test(line),
       ),
     ).toEqual([]);
   });
 
-  test('the disk space is released or reused', async () => {
+  test('the space is given back or used again', async () => {
     const body = JSON.stringify({ filler: 'x'.repeat(2_000) });
     const fill = () =>
       seed(
         ...Array.from({ length: 2_000 }, (_, index) => ({
-          id: `s${String(index).padStart(5, '0')}`,
+          name: `s${String(index).padStart(5, '0')}`,
           status: 'delivered' as const,
           createdAtMs: OLD_MS,
           body,
@@ -214,12 +218,12 @@ onEveryEngine('retention of a minute', (store) => {
   });
 });
 
-onEveryEngine('retention during other work', (store) => {
-  test('what another instance has locked is skipped without waiting, and removed the next time', async () => {
+onEveryEngine('retention beside others', (store) => {
+  test('what another instance holds at the moment is passed over without waiting, and goes the next time', async () => {
     const entityId = await newEntity(store.db);
     await seedAged(store.db, entityId, [
-      { id: 'free', status: 'delivered', createdAtMs: OLD_MS },
-      { id: 'taken', status: 'delivered', createdAtMs: OLD_MS },
+      { name: 'free', status: 'delivered', createdAtMs: OLD_MS },
+      { name: 'taken', status: 'delivered', createdAtMs: OLD_MS },
     ]);
     const run = () =>
       prune(store.db, {
@@ -227,35 +231,34 @@ onEveryEngine('retention during other work', (store) => {
         batches: new PacedBatches(store.engine, PAUSE.foreground),
         nowMs: NOW_MS,
       });
-    // SQLite has one writer, and the transaction waits for it.
+    // SQLite has one writer, and a transaction waits for its turn there.
     if (store.engine === 'postgres') {
       const other = new SQL(store.url, { max: 1 });
       await other.begin(async (held) => {
-        await held`select id from deliveries where id = 'taken' for update`;
+        await held`select id from deliveries order by id desc limit 1 for update`;
         expect(await run()).toMatchObject({ deliveries: 1, events: 1 });
       });
       await other.close();
     }
     await run();
-    expect(await store.db.all('select id from deliveries')).toEqual([]);
-    expect(await store.db.all('select id from events')).toEqual([]);
+    expect(await store.db.all('select 1 from deliveries')).toEqual([]);
+    expect(await store.db.all('select 1 from events')).toEqual([]);
   });
 
-  test('an event that is removed while it is sent again can be sent once more, and is no conflict', async () => {
+  test('an event that goes in the very moment in which it is sent again is to be tried again, and is no conflict', async () => {
     const entityId = await newEntity(store.db);
-    await seedEvents(store.db, entityId, [{ id: 'again', createdAtMs: OLD_MS }]);
+    await seedEvents(store.db, entityId, [{ eventId: 'again', createdAtMs: OLD_MS }]);
     const event = {
       entityId,
       eventId: 'again',
       event: 'LatePayment',
       networkId: 1,
       body: '{}',
-      createdAtMs: NOW_MS,
       firstDelayMs: 0,
     };
-    const results = await store.db.transaction((queries) => {
+    const { results } = await store.db.transaction((queries) => {
       const get = async <Row>(sql: string, params?: readonly SqlValue[]) => {
-        await queries.run('delete from events where entity_id = $1', [entityId]);
+        if (sql.includes('body')) await queries.run('delete from events');
         return queries.get<Row>(sql, params);
       };
       const racing = { get, all: queries.all.bind(queries), run: queries.run.bind(queries) };
@@ -264,10 +267,10 @@ onEveryEngine('retention during other work', (store) => {
     expect(results).toMatchObject([{ kind: 'event_just_removed' }]);
   });
 
-  test('it ends early when it is stopped, and the rest is removed the next time', async () => {
+  test('it ends early when it is stopped, and what is left goes the next time', async () => {
     const entityId = await newEntity(store.db);
     const many = Array.from({ length: 1_200 }, (_, index) => ({
-      id: `d${index}`,
+      name: `d${index}`,
       status: 'delivered' as const,
       createdAtMs: OLD_MS - index,
     }));
@@ -288,7 +291,7 @@ onEveryEngine('retention during other work', (store) => {
   });
 });
 
-/** The plan of each statement of the work. */
+/** What the engine plans for each statement that the work sends. */
 async function plansOf(store: TestStore, work: (db: TestStore['db']) => Promise<void>): Promise<string[]> {
   const statements: Statement[] = [];
   const note =
@@ -321,7 +324,7 @@ function explainOnSqlite(url: string, statements: readonly Statement[]): string[
   });
 }
 
-/** With sequential scans disabled, because with so few rows PostgreSQL would prefer them. */
+/** Told not to scan where it can do otherwise: with so few rows it would. */
 function explainOnPostgres(db: Database, statements: readonly Statement[]): Promise<string[]> {
   return db.transaction(async (queries) => {
     await queries.run('set local enable_seqscan = off');
@@ -336,6 +339,6 @@ function explainOnPostgres(db: Database, statements: readonly Statement[]): Prom
 
 async function vacuum(url: string): Promise<void> {
   const client = new SQL(url, { max: 1 });
-  await client.unsafe('vacuum deliveries, attempts, events');
+  await client.unsafe('vacuum deliveries, queue, attempts, events, event_ids');
   await client.close();
 }

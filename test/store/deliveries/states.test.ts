@@ -1,10 +1,14 @@
 import { expect, test } from 'bun:test';
-import { destinationKey } from '../../../src/domain/destination.ts';
+import type { Database, SqlInteger } from '../../../src/store/database/database.ts';
+import type { Claimed } from '../../../src/store/deliveries/claimed.ts';
+import { markFailing } from '../../../src/store/deliveries/heads.ts';
+import { entityKey } from '../../../src/store/deliveries/keys.ts';
+import { listDeliveries } from '../../../src/store/deliveries/read.ts';
 import { recordAttempts } from '../../../src/store/deliveries/record-attempts.ts';
-import { parkClaimed, redirectClaimed } from '../../../src/store/deliveries/states.ts';
+import { findDeletedHeads, sweepDeleted } from '../../../src/store/deliveries/sweep.ts';
 import { acceptEvents } from '../../../src/store/events/accept.ts';
 import { deleteWebhook, moveWebhook } from '../../../src/store/webhooks/change.ts';
-import { markFailing, resumeWebhook, suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
+import { resumeWebhook, suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
 import {
   accept,
@@ -19,21 +23,22 @@ import {
 } from '../../support/deliveries.ts';
 import { onEveryEngine } from '../../support/stores.ts';
 
+const LIST = { page: 1, limit: 25, sortBy: 'dateCreated', sortDir: 'desc' } as const;
 const NEW_HOME = 'https://new-home.example.com/hook';
 
-onEveryEngine('a waiting delivery', (store) => {
+onEveryEngine('what waits', (store) => {
   const auditActions = async (entityId: string) =>
     (
       await store.db.all<{ action: string }>('select action from audit where entity_id = $1 order by id', [entityId])
     ).map(({ action }) => action);
 
-  test('is cancelled when its webhook is deleted, and those of other webhooks are not', async () => {
+  test('is cancelled when its webhook is deleted, and what is for others is not', async () => {
     const { entityId, webhookId } = await newReceiver(store.db);
     const other = await addReceiver(store.db, entityId, 'https://other.example.com/');
     await acceptMany(store.db, entityId, 3);
     await deleteWebhook(store.db, entityId, webhookId, () => true, TEST_CHANGE);
     for (const delivery of await readDeliveries(store.db, entityId)) {
-      const expected = delivery.webhookId === other ? { status: 'pending' } : { status: 'cancelled', dueMs: null };
+      const expected = delivery.webhookId === other ? { status: 'pending' } : { status: 'cancelled' };
       expect(delivery).toMatchObject(expected);
     }
   });
@@ -46,7 +51,7 @@ onEveryEngine('a waiting delivery', (store) => {
     expect(await claim(store.db, entityId, 9, NEW_HOME)).toMatchObject(Array(3).fill({ postUrl: NEW_HOME }));
   });
 
-  test('keeps its destination when only the path has changed', async () => {
+  test('keeps its place when only the path has changed', async () => {
     const { entityId, webhookId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 1);
     const moved = 'https://hooks.example.com/elsewhere';
@@ -58,9 +63,7 @@ onEveryEngine('a waiting delivery', (store) => {
     const { entityId, webhookId } = await newReceiver(store.db);
     await accept(store.db, newEvent(entityId, { firstDelayMs: 3_600_000 }));
     expect(await suspendWebhook(store.db, entityId, webhookId, 'failing', TEST_CHANGE)).toBe(true);
-    expect(await readDeliveries(store.db, entityId)).toMatchObject([
-      { status: 'held', dueMs: null, nextAttemptMs: null },
-    ]);
+    expect(await readDeliveries(store.db, entityId)).toMatchObject([{ status: 'held' }]);
     await accept(store.db, newEvent(entityId));
     expect(await claim(store.db, entityId)).toEqual([]);
     expect(await resumeWebhook(store.db, entityId, webhookId, TEST_CHANGE)).toEqual({ resumed: true });
@@ -77,7 +80,7 @@ onEveryEngine('a waiting delivery', (store) => {
     expect(await claim(store.db, entityId, 9, NEW_HOME)).toMatchObject([{ postUrl: NEW_HOME }]);
   });
 
-  test('is changed like all of many thousands, although each transaction changes only a part', async () => {
+  test('is changed to the last of many thousands by one row', async () => {
     const { entityId, webhookId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 2_001);
     await suspendWebhook(store.db, entityId, webhookId, 'gone', TEST_CHANGE);
@@ -88,19 +91,19 @@ onEveryEngine('a waiting delivery', (store) => {
     expect(new Set(await statuses(store.db, entityId))).toEqual(new Set(['cancelled']));
   });
 
-  test('is left alone by suspending twice, and by resuming a webhook that is active or does not exist', async () => {
+  test('is not touched by suspending twice, nor by resuming what is in service or not there', async () => {
     const { entityId, webhookId } = await newReceiver(store.db);
     await suspendWebhook(store.db, entityId, webhookId, 'gone', TEST_CHANGE);
     expect(await suspendWebhook(store.db, entityId, webhookId, 'failing', TEST_CHANGE)).toBe(false);
-    expect(await suspendWebhook(store.db, entityId, 'wh_none', 'gone', TEST_CHANGE)).toBe(false);
+    expect(await suspendWebhook(store.db, entityId, 'wh_nobody', 'gone', TEST_CHANGE)).toBe(false);
     await resumeWebhook(store.db, entityId, webhookId, TEST_CHANGE);
     expect(await resumeWebhook(store.db, entityId, webhookId, TEST_CHANGE)).toEqual({ resumed: false });
-    expect(await resumeWebhook(store.db, entityId, 'wh_none', TEST_CHANGE)).toBeNull();
+    expect(await resumeWebhook(store.db, entityId, 'wh_nobody', TEST_CHANGE)).toBeNull();
     const actions = (await auditActions(entityId)).filter((action) => /suspended|resumed/.test(action));
     expect(actions).toEqual(['webhook.suspended', 'webhook.resumed']);
   });
 
-  test('is released also when it is accepted during the resume', async () => {
+  test('is released also when it was accepted in the very moment of the resume', async () => {
     const { entityId, webhookId } = await newReceiver(store.db);
     await suspendWebhook(store.db, entityId, webhookId, 'gone', TEST_CHANGE);
     const resuming = await store.db.transaction(async (queries) => {
@@ -111,7 +114,7 @@ onEveryEngine('a waiting delivery', (store) => {
     expect(await statuses(store.db, entityId)).toEqual(['pending']);
   });
 
-  test('is released also when its attempt is recorded during the resume', async () => {
+  test('is released also when it is being settled in the very moment of the resume', async () => {
     const { entityId, webhookId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 1);
     const [claimed] = await claim(store.db, entityId);
@@ -129,7 +132,7 @@ onEveryEngine('a waiting delivery', (store) => {
     expect(await claim(store.db, entityId)).toHaveLength(1);
   });
 
-  /** Starts a resume while a transaction is open, and lets it do everything that does not wait for the transaction. */
+  /** Begins a resume while a transaction is open, and gives it the time to do all that does not wait for it. */
   async function resumeDuring(entityId: string, webhookId: string): Promise<{ done: Promise<unknown> }> {
     const done = resumeWebhook(store.db, entityId, webhookId, TEST_CHANGE);
     await Bun.sleep(60);
@@ -137,58 +140,118 @@ onEveryEngine('a waiting delivery', (store) => {
   }
 });
 
-onEveryEngine('a claimed delivery', (store) => {
+onEveryEngine('a delivery in flight', (store) => {
   async function claimedOne() {
     const receiver = await newReceiver(store.db);
     await acceptMany(store.db, receiver.entityId, 1);
-    const [claimed] = await claim(store.db, receiver.entityId);
-    if (claimed === undefined) throw new Error('nothing was claimed');
-    return { ...receiver, claimed };
+    const [delivery] = await claim(store.db, receiver.entityId);
+    if (delivery === undefined) throw new Error('nothing was claimed');
+    return { ...receiver, delivery };
   }
 
-  test.each(['held', 'cancelled'] as const)(
-    'whose webhook is out of reach is %s and has used up nothing',
-    async (status) => {
-      const { entityId, claimed } = await claimedOne();
-      await store.db.transaction((queries) => parkClaimed(queries, claimed, status));
-      expect(await readDeliveries(store.db, entityId)).toMatchObject([{ status, dueMs: null, attempts: 0, steps: 0 }]);
-    },
-  );
+  const record = (delivery: Claimed, statusCode: number, delayMs: number | null) => {
+    const status = statusCode === 200 ? 'delivered' : delayMs === null ? 'failed' : 'retrying';
+    const next = { status, steps: 1, delayMs, suspend: null } as const;
+    const attempt = { delivery, next, outcome: respondedWith(statusCode), startedAtMs: 0 };
+    return store.db.transaction((queries) => recordAttempts(queries, store.db.dialect, [attempt]));
+  };
 
-  test('whose webhook has another URL is due at the new destination', async () => {
-    const { entityId, claimed } = await claimedOne();
-    const destination = destinationKey(entityId, NEW_HOME);
-    await store.db.transaction((queries) => redirectClaimed(store.db, queries, claimed, destination));
-    expect(await claim(store.db, entityId, 9, NEW_HOME)).toMatchObject([{ token: 2, attempts: 0 }]);
+  test('whose webhook is suspended meanwhile is delivered if it arrives, and held if it does not', async () => {
+    for (const [statusCode, status] of [
+      [200, 'delivered'],
+      [500, 'held'],
+    ] as const) {
+      const { entityId, webhookId, delivery } = await claimedOne();
+      await suspendWebhook(store.db, entityId, webhookId, 'gone', TEST_CHANGE);
+      await record(delivery, statusCode, statusCode === 200 ? null : 5_000);
+      expect(await readDeliveries(store.db, entityId)).toMatchObject([{ status, attempts: 1 }]);
+    }
   });
 
-  test('that another process has claimed since is neither parked nor redirected', async () => {
-    const { entityId, claimed } = await claimedOne();
-    const stale = { ...claimed, token: claimed.token - 1 };
-    const elsewhere = destinationKey(entityId, NEW_HOME);
-    await store.db.transaction((queries) => parkClaimed(queries, stale, 'cancelled'));
-    await store.db.transaction((queries) => redirectClaimed(store.db, queries, stale, elsewhere));
-    expect(await readDeliveries(store.db, entityId)).toMatchObject([
-      { status: 'pending', destination: claimed.destination },
-    ]);
+  test.each([
+    ['before', [200, 'delivered']],
+    ['after', [200, 'delivered']],
+    ['before', [500, 'cancelled']],
+    ['after', [500, 'cancelled']],
+  ] as const)('whose webhook is deleted meanwhile, recorded %s the sweep: %p', async (when, [statusCode, status]) => {
+    const { entityId, webhookId, delivery } = await claimedOne();
+    await deleteWebhook(store.db, entityId, webhookId, () => true, TEST_CHANGE);
+    if (when === 'after') await sweepAll(store.db);
+    await record(delivery, statusCode, statusCode === 200 ? null : 5_000);
+    await sweepAll(store.db);
+    expect(await readDeliveries(store.db, entityId)).toMatchObject([{ status, dueMs: null }]);
+    const { totalResults } = await listDeliveries(store.db, entityId, { ...LIST, status });
+    expect(totalResults).toBe(1);
+  });
+
+  test('whose webhook moves meanwhile is retried at the new URL', async () => {
+    const { entityId, webhookId, delivery } = await claimedOne();
+    await moveWebhook(store.db, entityId, webhookId, NEW_HOME, () => true, TEST_CHANGE);
+    await record(delivery, 500, 0);
+    expect(await claim(store.db, entityId, 9, NEW_HOME)).toMatchObject([{ token: 2, attempts: 1, postUrl: NEW_HOME }]);
   });
 });
 
-onEveryEngine('the time since which a webhook fails', (store) => {
-  test('is set by the first failure, kept by the next, and cleared by a success', async () => {
+onEveryEngine('the sweep after a deletion', (store) => {
+  test('records everything in bounded steps, goes on after a stop, and a repeated step changes nothing', async () => {
     const { entityId, webhookId } = await newReceiver(store.db);
+    await acceptMany(store.db, entityId, 1_201);
+    await deleteWebhook(store.db, entityId, webhookId, () => true, TEST_CHANGE);
+    const { heads } = await findDeletedHeads(store.db, null);
+    const { hexOf } = store.db.dialect;
+    const key = hexOf(entityKey(store.db.dialect, entityId));
+    const head = heads.find(({ entity }) => hexOf(entity) === key);
+    if (head === undefined) throw new Error('the deletion left no task');
+    expect([await sweepDeleted(store.db, head), await sweepDeleted(store.db, head)]).toEqual([true, true]);
+    const cancelled = () => listDeliveries(store.db, entityId, { ...LIST, status: 'cancelled' });
+    expect((await cancelled()).totalResults).toBe(1_201);
+    expect([await sweepDeleted(store.db, head), await sweepDeleted(store.db, head)]).toEqual([false, false]);
+    expect((await cancelled()).totalResults).toBe(1_201);
+    const left = await store.db.all('select id from queue where entity_id = $1', [head.entity]);
+    expect(left).toEqual([]);
+  });
+
+  test('takes what an acceptance in flight adds after it', async () => {
+    const { entityId, webhookId } = await newReceiver(store.db);
+    await acceptMany(store.db, entityId, 1);
+    const late = await store.db.transaction(async (queries) => {
+      const { results } = await acceptEvents(queries, store.db.dialect, [newEvent(entityId)]);
+      if (store.engine === 'postgres') await deleteWebhook(store.db, entityId, webhookId, () => true, TEST_CHANGE);
+      return results;
+    });
+    expect(late).toHaveLength(1);
+    await deleteWebhook(store.db, entityId, webhookId, () => true, TEST_CHANGE);
+    await sweepAll(store.db);
+    expect(new Set(await statuses(store.db, entityId))).toEqual(new Set(['cancelled']));
+  });
+});
+
+async function sweepAll(db: Database): Promise<void> {
+  for (const head of (await findDeletedHeads(db, null)).heads) while (await sweepDeleted(db, head));
+}
+
+onEveryEngine('since when a webhook fails', (store) => {
+  test('is noted at the first failure, kept by the next, and forgotten after a success', async () => {
+    const { entityId, webhookId } = await newReceiver(store.db);
+    const { created_seq } = (await store.db.get<{ created_seq: SqlInteger }>(
+      'select created_seq from webhooks where entity_id = $1 and id = $2',
+      [entityId, webhookId],
+    )) ?? { created_seq: 0 };
+    const head = { entityId, webhookNo: Number(created_seq) };
+    const mark = (failing: boolean) =>
+      store.db.transaction((queries) => markFailing(queries, store.db.dialect, head, failing));
     const failingSince = async () => {
       await acceptMany(store.db, entityId, 1);
       return (await claim(store.db, entityId)).at(-1)?.failingSinceMs;
     };
     expect(await failingSince()).toBeNull();
-    await markFailing(store.db, entityId, webhookId, true);
+    await mark(true);
     const since = await failingSince();
     expect(since).toBeNumber();
     await Bun.sleep(5);
-    await markFailing(store.db, entityId, webhookId, true);
+    await mark(true);
     expect(await failingSince()).toBe(since ?? 0);
-    await markFailing(store.db, entityId, webhookId, false);
+    await mark(false);
     expect(await failingSince()).toBeNull();
   });
 });

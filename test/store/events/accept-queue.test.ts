@@ -9,7 +9,7 @@ import { newEntity } from '../../support/webhooks.ts';
 
 const POISON = 'poison';
 
-/** The store, and the number of transactions on it. */
+/** The store, and how often a transaction was begun on it. */
 function counted(db: Database): { db: Database; transactions: () => number } {
   let transactions = 0;
   const counting = alteredStore(db, {
@@ -21,39 +21,39 @@ function counted(db: Database): { db: Database; transactions: () => number } {
   return { db: counting, transactions: () => transactions };
 }
 
-/** Fails every statement that has the word, like a value that an engine cannot store. */
+/** Fails on every statement that carries the word, as a value does that one engine cannot store. */
 function refusingPoison(db: Database): Database {
   const refuse = (queries: Queries): Queries => ({
     get: (sql, params) => queries.get(sql, params),
-    run: (sql, params) => queries.run(sql, params),
-    all: (sql, params) => {
+    all: (sql, params) => queries.all(sql, params),
+    run: (sql, params) => {
       if (params?.includes(POISON)) throw new Error('cannot be stored');
-      return queries.all(sql, params);
+      return queries.run(sql, params);
     },
   });
   return alteredStore(db, { transaction: (work) => db.transaction((queries) => work(refuse(queries))) });
 }
 
-onEveryEngine('the accept queue', (store) => {
+onEveryEngine('taking events in', (store) => {
   const acceptAll = (acceptQueue: AcceptQueue, events: readonly ReturnType<typeof newEvent>[]) =>
     Promise.allSettled(events.map((event) => acceptQueue.accept(event)));
 
   test('events that arrive together share a commit', async () => {
     const { entityId } = await newReceiver(store.db);
     const { db, transactions } = counted(store.db);
-    const acceptQueue = new AcceptQueue(db, () => undefined);
-    const results = await Promise.all(Array.from({ length: 101 }, () => acceptQueue.accept(newEvent(entityId))));
-    expect(results.every(({ repeated, deliveries }) => !repeated && deliveries === 1)).toBe(true);
+    const acceptQueue = new AcceptQueue(db, { onDue: () => undefined });
+    const answers = await Promise.all(Array.from({ length: 101 }, () => acceptQueue.accept(newEvent(entityId))));
+    expect(answers.every(({ repeated, deliveries }) => !repeated && deliveries === 1)).toBe(true);
     expect(transactions()).toBe(1);
     expect(await readDeliveries(store.db, entityId)).toHaveLength(101);
   });
 
   test.each<[string, (looks: number) => number, number]>([
-    ['shrinks with every tick: until it is short', (looks: number) => 200 - looks * 16, 9],
+    ['shrinks with every turn: until it is short', (looks: number) => 200 - looks * 16, 9],
     ['does not shrink: not at all', () => 500, 1],
-    ['shrinks for ever: for a while', (looks: number) => 100_000 - looks, 16],
+    ['shrinks on and on: for a while', (looks: number) => 100_000 - looks, 16],
     ['is short: not at all', () => 64, 0],
-  ])('waits for a queue that %s', async (_, lengthAt, ticks) => {
+  ])('waits for a line that %s', async (_, lengthAt, turns) => {
     const { entityId } = await newReceiver(store.db);
     let looks = 0;
     const directDispatch: DirectDispatch = {
@@ -61,16 +61,16 @@ onEveryEngine('the accept queue', (store) => {
       get queued() {
         return lengthAt(looks++);
       },
-      reserve: () => false,
+      reserve: () => 0,
       cancel: () => undefined,
       begin: () => undefined,
     };
-    await new AcceptQueue(store.db, () => undefined, undefined, directDispatch).accept(newEvent(entityId));
-    // The last look ends the waiting, except when all ticks are used up.
-    expect(looks).toBe(ticks === 16 ? 16 : ticks + 1);
+    await new AcceptQueue(store.db, { onDue: () => undefined, directDispatch }).accept(newEvent(entityId));
+    // The last look is the one that ends the waiting, but for the time when all turns are used up.
+    expect(looks).toBe(turns === 16 ? 16 : turns + 1);
   });
 
-  test('an acceptance resolves only after the commit', async () => {
+  test('an acceptance is answered only after the commit', async () => {
     const { entityId } = await newReceiver(store.db);
     const committing = Promise.withResolvers<void>();
     const slow = alteredStore(store.db, {
@@ -81,23 +81,23 @@ onEveryEngine('the accept queue', (store) => {
           return value;
         }),
     });
-    let resolved = false;
-    const accepting = new AcceptQueue(slow, () => undefined).accept(newEvent(entityId)).then(() => {
-      resolved = true;
+    let answered = false;
+    const accepting = new AcceptQueue(slow, { onDue: () => undefined }).accept(newEvent(entityId)).then(() => {
+      answered = true;
     });
     await Bun.sleep(50);
-    expect(resolved).toBe(false);
+    expect(answered).toBe(false);
     committing.resolve();
     await accepting;
     expect(await readDeliveries(store.db, entityId)).toHaveLength(1);
   });
 
-  test('an event that cannot be stored fails alone, and the others of its group are accepted', async () => {
+  test('one that cannot be stored fails alone, and its neighbours are accepted', async () => {
     const { entityId } = await newReceiver(store.db);
-    const acceptQueue = new AcceptQueue(refusingPoison(store.db), () => undefined);
+    const acceptQueue = new AcceptQueue(refusingPoison(store.db), { onDue: () => undefined });
     const events = ['1', '2', POISON, '3', '4'].map((body) => newEvent(entityId, { body }));
-    const results = await acceptAll(acceptQueue, events);
-    expect(results.map(({ status }) => status)).toEqual([
+    const answers = await acceptAll(acceptQueue, events);
+    expect(answers.map(({ status }) => status)).toEqual([
       'fulfilled',
       'fulfilled',
       'rejected',
@@ -107,12 +107,12 @@ onEveryEngine('the accept queue', (store) => {
     expect(await readDeliveries(store.db, entityId)).toHaveLength(4);
   });
 
-  test('a conflict rejects only the event that has it', async () => {
+  test('a conflict is the problem of the one that has it', async () => {
     const { entityId } = await newReceiver(store.db);
-    const acceptQueue = new AcceptQueue(store.db, () => undefined);
+    const acceptQueue = new AcceptQueue(store.db, { onDue: () => undefined });
     const event = newEvent(entityId);
-    const results = await acceptAll(acceptQueue, [newEvent(entityId), event, { ...event, body: '{}' }, event]);
-    expect(results).toMatchObject([
+    const answers = await acceptAll(acceptQueue, [newEvent(entityId), event, { ...event, body: '{}' }, event]);
+    expect(answers).toMatchObject([
       { value: { repeated: false } },
       { value: { repeated: false } },
       { reason: { kind: 'event_conflict' } },
@@ -120,16 +120,16 @@ onEveryEngine('the accept queue', (store) => {
     ]);
   });
 
-  test('while the store is unavailable all are rejected, nothing is kept, and afterwards events are accepted again', async () => {
+  test('while the store does not answer all are refused, nothing is kept, and afterwards it goes on by itself', async () => {
     const { entityId } = await newReceiver(store.db);
     let down = true;
     const flaky = alteredStore(store.db, {
       transaction: (work) =>
         down ? Promise.reject(new StoreUnavailableError('down')) : store.db.transaction((queries) => work(queries)),
     });
-    const acceptQueue = new AcceptQueue(flaky, () => undefined);
+    const acceptQueue = new AcceptQueue(flaky, { onDue: () => undefined });
     const refused = await acceptAll(acceptQueue, [newEvent(entityId), newEvent(entityId), newEvent(entityId)]);
-    expect(refused.map((result) => result.status === 'rejected' && result.reason)).toEqual(
+    expect(refused.map((answer) => answer.status === 'rejected' && answer.reason)).toEqual(
       Array(3).fill(expect.any(StoreUnavailableError)),
     );
     expect(await readDeliveries(store.db, entityId)).toEqual([]);
@@ -137,11 +137,11 @@ onEveryEngine('the accept queue', (store) => {
     expect(await acceptQueue.accept(newEvent(entityId))).toMatchObject({ deliveries: 1 });
   });
 
-  test('the engine is woken once for a group, and not by repeats or by events without webhooks', async () => {
+  test('the engine is woken once for a group, and not by repeats or by events that nobody asked for', async () => {
     const { entityId } = await newReceiver(store.db);
     const unheard = await newEntity(store.db);
     let woken = 0;
-    const acceptQueue = new AcceptQueue(store.db, () => woken++);
+    const acceptQueue = new AcceptQueue(store.db, { onDue: () => woken++ });
     const event = newEvent(entityId);
     await acceptQueue.accept(newEvent(unheard));
     expect(woken).toBe(0);
@@ -156,31 +156,30 @@ onEveryEngine('the accept queue', (store) => {
     expect(woken).toBe(2);
   });
 
-  test('no more than ten thousand wait, and the next is rejected at once', async () => {
-    const blocked = Promise.withResolvers<never>();
-    // It is rejected before it is awaited, which is no error here.
-    blocked.promise.catch(() => undefined);
-    const acceptQueue = new AcceptQueue(
-      alteredStore(store.db, { transaction: () => blocked.promise }),
-      () => undefined,
-    );
+  test('no more than ten thousand wait, and the next is told at once', async () => {
+    const stuck = Promise.withResolvers<never>();
+    // It fails before anybody looks, and that alone is no fault.
+    stuck.promise.catch(() => undefined);
+    const acceptQueue = new AcceptQueue(alteredStore(store.db, { transaction: () => stuck.promise }), {
+      onDue: () => undefined,
+    });
     const waiting = acceptAll(
       acceptQueue,
       Array.from({ length: 10_000 }, () => newEvent('ent_1')),
     );
     expect((await rejection(acceptQueue.accept(newEvent('ent_1')))).message).toContain('too many events');
-    blocked.reject(new StoreUnavailableError('down'));
+    stuck.reject(new StoreUnavailableError('down'));
     expect((await waiting).every(({ status }) => status === 'rejected')).toBe(true);
   });
 });
 
-onEveryEngine('a body that the database itself rejects', (store) => {
-  test('affects no other event of its group', async () => {
+onEveryEngine('a body that the engine itself may refuse', (store) => {
+  test('harms nobody else in its group', async () => {
     const { entityId } = await newReceiver(store.db);
-    const acceptQueue = new AcceptQueue(store.db, () => undefined);
+    const acceptQueue = new AcceptQueue(store.db, { onDue: () => undefined });
     const events = ['1', '2', 'a\0b', '3'].map((body) => newEvent(entityId, { body }));
-    const results = await Promise.allSettled(events.map((event) => acceptQueue.accept(event)));
-    const taken = results.map(({ status }) => status === 'fulfilled');
+    const answers = await Promise.allSettled(events.map((event) => acceptQueue.accept(event)));
+    const taken = answers.map(({ status }) => status === 'fulfilled');
     expect(taken).toEqual([true, true, store.engine === 'sqlite', true]);
   });
 });

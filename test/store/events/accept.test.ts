@@ -1,7 +1,9 @@
 import { expect, test } from 'bun:test';
 import { DomainError } from '../../../src/domain/errors.ts';
 import type { Queries } from '../../../src/store/database/database.ts';
+import { entityKey } from '../../../src/store/deliveries/keys.ts';
 import { acceptEvents } from '../../../src/store/events/accept.ts';
+import { readEvent } from '../../../src/store/events/read.ts';
 import { suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
 import {
@@ -37,11 +39,11 @@ onEveryEngine('accepting events', (store) => {
     await register(store.db, entityId, 'https://example.com/', [{ networkId: 1, event: 'TransferCreated' }]);
     const stranger = await newReceiver(store.db);
     const event = newEvent(entityId);
-    expect(await accept(store.db, event)).toEqual([{ eventId: event.eventId, deliveries: 2, repeated: false }]);
+    expect(await accept(store.db, event)).toEqual([{ eventId: event.eventId ?? '', deliveries: 2, repeated: false }]);
     const deliveries = await readDeliveries(store.db, entityId);
     expect(deliveries.map((delivery) => delivery.webhookId).sort()).toEqual([webhookId, second].sort());
     expect(deliveries.map(({ eventId, status, attempts }) => ({ eventId, status, attempts }))).toEqual(
-      Array(2).fill({ eventId: event.eventId, status: 'pending', attempts: 0 }),
+      Array(2).fill({ eventId: event.eventId ?? '', status: 'pending', attempts: 0 }),
     );
     expect(await readDeliveries(store.db, stranger.entityId)).toEqual([]);
   });
@@ -49,7 +51,7 @@ onEveryEngine('accepting events', (store) => {
   test('accepts an event without webhooks, with no delivery', async () => {
     const entityId = await newEntity(store.db);
     const event = newEvent(entityId);
-    expect(await accept(store.db, event)).toEqual([{ eventId: event.eventId, deliveries: 0, repeated: false }]);
+    expect(await accept(store.db, event)).toEqual([{ eventId: event.eventId ?? '', deliveries: 0, repeated: false }]);
     expect(await countEvents(entityId)).toBe(1);
   });
 
@@ -77,9 +79,7 @@ onEveryEngine('accepting events', (store) => {
     const event = newEvent(entityId);
     await accept(store.db, event);
     await addReceiver(store.db, entityId, 'https://later.example.com/');
-    expect(await accept(store.db, { ...event, createdAtMs: event.createdAtMs + 5 })).toEqual([
-      { eventId: event.eventId, deliveries: 1, repeated: true },
-    ]);
+    expect(await accept(store.db, event)).toEqual([{ eventId: event.eventId ?? '', deliveries: 1, repeated: true }]);
     expect(await readDeliveries(store.db, entityId)).toHaveLength(1);
   });
 
@@ -136,7 +136,6 @@ onEveryEngine('accepting events', (store) => {
     const deliveries = await readDeliveries(store.db, entityId);
     expect(deliveries.find((delivery) => delivery.webhookId === webhookId)).toMatchObject({
       status: 'held',
-      dueMs: null,
     });
     expect(deliveries.find((delivery) => delivery.webhookId === active)).toMatchObject({ status: 'pending' });
   });
@@ -144,7 +143,7 @@ onEveryEngine('accepting events', (store) => {
   test('makes the first attempt due after the first step, by the clock of the database', async () => {
     const { entityId } = await newReceiver(store.db);
     const beforeMs = await databaseNowMs(store.db);
-    await accept(store.db, newEvent(entityId, { firstDelayMs: 60_000, createdAtMs: 1 }));
+    await accept(store.db, newEvent(entityId, { firstDelayMs: 60_000 }));
     const afterMs = await databaseNowMs(store.db);
     const [delivery] = await readDeliveries(store.db, entityId);
     expect(delivery?.dueMs).toBeWithin(beforeMs + 60_000, afterMs + 60_001);
@@ -175,12 +174,12 @@ onEveryEngine('accepting events', (store) => {
   });
 
   async function countEvents(entityId: string): Promise<number> {
-    return (await store.db.all('select id from events where entity_id = $1', [entityId])).length;
+    const key = [entityKey(store.db.dialect, entityId)];
+    return (await store.db.all('select no from events where entity_id = $1', key)).length;
   }
 
-  async function bodyOf(entityId: string, eventId: string): Promise<string | undefined> {
-    const sql = 'select body from events where entity_id = $1 and id = $2';
-    return (await store.db.get<{ body: string }>(sql, [entityId, eventId]))?.body;
+  async function bodyOf(entityId: string, eventId: string | null): Promise<string | undefined> {
+    return (await readEvent(store.db, entityId, eventId ?? ''))?.body;
   }
 });
 

@@ -1,16 +1,12 @@
 import { afterEach, expect, test } from 'bun:test';
 import type { Database } from '../../../src/store/database/database.ts';
+import { setNoticeUrl } from '../../../src/store/deliveries/alerts.ts';
 import { deleteMatching, deleteWebhook } from '../../../src/store/webhooks/change.ts';
-import { type HealthReport, readHealth, recordHealth, setNoticeUrl } from '../../../src/store/webhooks/health.ts';
-import { insertWebhooks } from '../../../src/store/webhooks/register.ts';
+import { type HealthReport, readHealth, recordHealth } from '../../../src/store/webhooks/health.ts';
 import { resumeWebhook, suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
 import {
-  claim,
-  createEngine,
   forgetDeliveries,
-  LATE_ON_1,
-  letPass,
   newReceiver,
   readAttempts,
   readDeliveries,
@@ -25,7 +21,7 @@ const START_MS = 1_763_168_400_000;
 const at = (seconds: number) => START_MS + seconds * 1000;
 const secondsAt = (seconds: number) => START_MS / 1000 + seconds;
 
-onEveryEngine('the health of a webhook', (store) => {
+onEveryEngine('how a webhook fares', (store) => {
   type Seen = { failures?: number; success?: number; failure?: number };
 
   async function oneWebhook() {
@@ -41,7 +37,7 @@ onEveryEngine('the health of a webhook', (store) => {
     return { entityId, webhookId, note, read: () => readHealth(store.db, entityId, webhookId) };
   }
 
-  test('is active and without dates before the first attempt', async () => {
+  test('is active and without dates as long as nothing was sent', async () => {
     const { webhookId, read } = await oneWebhook();
     expect(await read()).toEqual({
       webhookId,
@@ -53,7 +49,7 @@ onEveryEngine('the health of a webhook', (store) => {
     });
   });
 
-  test('adds up failures from report to report, and a success resets them', async () => {
+  test('adds failures up from report to report, and a success ends the row', async () => {
     const { note, read } = await oneWebhook();
     await note({ failures: 2, failure: 2 });
     await note({ failures: 3, failure: 5 });
@@ -68,7 +64,7 @@ onEveryEngine('the health of a webhook', (store) => {
     expect(await read()).toMatchObject({ failuresInARow: 1, dateLastSuccess: secondsAt(7) });
   });
 
-  test('merges the reports of two instances in any order', async () => {
+  test('merges the reports of two instances in whatever order they come', async () => {
     const { note, read } = await oneWebhook();
     await note({ success: 20 });
     // Another instance, later to write: its success and its failures are all from before.
@@ -87,7 +83,7 @@ onEveryEngine('the health of a webhook', (store) => {
     });
   });
 
-  test('shows that it is suspended and why, and resuming it clears both and resets the count', async () => {
+  test('says that it is suspended and why, and resuming it clears both and begins to count anew', async () => {
     const { entityId, webhookId, note, read } = await oneWebhook();
     await note({ failures: 9, success: 1, failure: 5 });
     await suspendWebhook(store.db, entityId, webhookId, 'failing', TEST_CHANGE);
@@ -102,7 +98,7 @@ onEveryEngine('the health of a webhook', (store) => {
     });
   });
 
-  test('is deleted with the webhook, and no late report brings it back', async () => {
+  test('is forgotten with the webhook, however it is deleted, and no late report brings it back', async () => {
     const deletions = [
       (entityId: string, webhookId: string) => deleteWebhook(store.db, entityId, webhookId, () => true, TEST_CHANGE),
       (entityId: string) => deleteMatching(store.db, entityId, { networkId: 1 }, TEST_CHANGE),
@@ -118,7 +114,7 @@ onEveryEngine('the health of a webhook', (store) => {
     }
   });
 
-  test('cannot be read by another entity', async () => {
+  test('is nobody else’s to read', async () => {
     const { webhookId } = await oneWebhook();
     const { entityId: other } = await oneWebhook();
     expect(await readHealth(store.db, other, webhookId)).toBeNull();
@@ -144,22 +140,22 @@ function rowsOf(db: Database, entityId: string): Promise<number> {
   return db.all('select * from webhook_health where entity_id = $1', [entityId]).then((rows) => rows.length);
 }
 
-onEveryEngine('the alert about a suspension', (store) => {
-  const NOTICE_URL = 'https://alerts.example.com/paybell';
+onEveryEngine('the notice of a suspension', (store) => {
+  const NOTICE_URL = 'https://notices.example.com/paybell';
 
   afterEach(() => forgetDeliveries(store.db));
 
-  test('is one delivery however often the webhook is found gone, and none without a notice URL', async () => {
-    const withUrl = await newReceiver(store.db);
-    const withoutUrl = await newReceiver(store.db);
-    await setNoticeUrl(store.db, withUrl.entityId, NOTICE_URL, TEST_CHANGE);
-    for (const { entityId, webhookId } of [withUrl, withoutUrl]) {
+  test('is one post however often the webhook is found gone, and none where no URL is set', async () => {
+    const told = await newReceiver(store.db);
+    const untold = await newReceiver(store.db);
+    await setNoticeUrl(store.db, told.entityId, NOTICE_URL, TEST_CHANGE);
+    for (const { entityId, webhookId } of [told, untold]) {
       const suspend = () => suspendWebhook(store.db, entityId, webhookId, 'gone', TEST_CHANGE);
       const done = await Promise.all(Array.from({ length: 5 }, suspend));
       expect(done.filter(Boolean)).toHaveLength(1);
     }
-    expect(await readDeliveries(store.db, withUrl.entityId)).toHaveLength(1);
-    expect(await readDeliveries(store.db, withoutUrl.entityId)).toEqual([]);
+    expect(await readDeliveries(store.db, told.entityId)).toHaveLength(1);
+    expect(await readDeliveries(store.db, untold.entityId)).toEqual([]);
   });
 
   test('is retried by the schedule, says what happened, and counts for no webhook’s health', async () => {
@@ -187,34 +183,7 @@ onEveryEngine('the alert about a suspension', (store) => {
     expect(await rowsOf(store.db, entityId)).toBe(0);
   });
 
-  test('is independent of an imported webhook with the id that lists show for an alert', async () => {
-    const { entityId, webhookId } = await newReceiver(store.db);
-    const imported = {
-      ...LATE_ON_1,
-      webhookId: 'notice',
-      postUrl: 'https://imported.example.com/',
-      dateCreated: 1,
-      entityId,
-      createdSeq: 1,
-    };
-    await store.db.transaction((queries) => insertWebhooks(queries, [imported]));
-    await setNoticeUrl(store.db, entityId, NOTICE_URL, TEST_CHANGE);
-    await suspendWebhook(store.db, entityId, webhookId, 'gone', TEST_CHANGE);
-    const engine = createEngine(store.db, new ScriptedSender(() => respondedWith(410)));
-    await engine.start();
-    await until('the alert is sent', async () => (await readAttempts(store.db, entityId)).length === 1);
-    await engine.stop();
-    expect((await readHealth(store.db, entityId, 'notice'))?.state).toBe('active');
-    await suspendWebhook(store.db, entityId, 'notice', 'gone', TEST_CHANGE);
-    await letPass(store.db, entityId, 86_400_000);
-    expect(await claim(store.db, entityId, 1, NOTICE_URL)).toMatchObject([
-      { isAlert: true, postUrl: NOTICE_URL, suspended: false },
-    ]);
-    await deleteWebhook(store.db, entityId, 'notice', () => true, TEST_CHANGE);
-    expect((await readDeliveries(store.db, entityId))[0]?.status).toBe('retrying');
-  });
-
-  test('goes to the current notice URL, and is cancelled once alerts are turned off', async () => {
+  test('goes to the URL as it is when it is sent, and nowhere once notices are switched off', async () => {
     const moved = await newReceiver(store.db);
     const off = await newReceiver(store.db);
     for (const { entityId, webhookId } of [moved, off]) {
@@ -227,7 +196,7 @@ onEveryEngine('the alert about a suspension', (store) => {
     const statusOf = async ({ entityId }: { entityId: string }) =>
       (await readDeliveries(store.db, entityId))[0]?.status;
     await withEngine(store.db, sender, () =>
-      until('both are completed', async () => {
+      until('both are settled', async () => {
         return (await statusOf(moved)) === 'delivered' && (await statusOf(off)) === 'cancelled';
       }),
     );

@@ -11,7 +11,6 @@ import {
 import { parseBody } from '../../../contract/parse-input.ts';
 import { invalidRequest, Problem } from '../../../contract/problems.ts';
 import type { Acceptance } from '../../../store/events/accept.ts';
-import { newId } from '../../../store/new-id.ts';
 import type { ApiContext } from '../../context.ts';
 import { splitLines } from '../../http/ndjson.ts';
 import { asProblem } from '../../http/problem-response.ts';
@@ -113,7 +112,7 @@ function rejectedLine({ status, code, detail, extra }: Problem): LineResult {
 
 /** The body is parsed only to check it. It is stored and sent as it was received. */
 async function accept(
-  { acceptQueue, backlog, config, nowMs }: ApiContext,
+  { acceptQueue, backlog, config }: ApiContext,
   entityId: string,
   schema: EventSchema,
   bytes: Uint8Array,
@@ -122,7 +121,7 @@ async function accept(
   const parsed = parseBody(schema, parseJson(body));
   if (!parsed.ok) throw invalidRequest(parsed.errors);
   await backlog.requireRoom(entityId);
-  const { event, networkId, eventId = newId('evt') } = parsed.value;
+  const { event, networkId, eventId = null } = parsed.value;
   const firstDelayMs = config.RETRY_SCHEDULE[0] ?? 0;
   const acceptance = await acceptQueue.accept({
     entityId,
@@ -130,7 +129,6 @@ async function accept(
     event,
     networkId,
     body,
-    createdAtMs: nowMs(),
     firstDelayMs,
   });
   if (!acceptance.repeated) backlog.add(entityId, acceptance.deliveries);

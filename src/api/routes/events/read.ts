@@ -1,6 +1,6 @@
 import { eventListQuerySchema, eventListSchema, eventSchema } from '../../../contract/deliveries.ts';
 import { Problem } from '../../../contract/problems.ts';
-import { listEvents, readEvent } from '../../../store/deliveries/read.ts';
+import { listEvents, readEvent } from '../../../store/events/read.ts';
 import { cacheableJson, taggedResponses } from '../../http/responses.ts';
 import { type Operation, operation } from '../../operation.ts';
 

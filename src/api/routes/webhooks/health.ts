@@ -9,10 +9,10 @@ import {
 } from '../../../contract/webhook-health.ts';
 import { webhookSchema } from '../../../contract/webhooks.ts';
 import { isSuccess } from '../../../domain/attempt.ts';
-import { recordTest } from '../../../store/deliveries/tests-and-alerts.ts';
-import { newId } from '../../../store/new-id.ts';
+import { readNoticeUrl, setNoticeUrl } from '../../../store/deliveries/alerts.ts';
+import { newTestIds, recordTest } from '../../../store/deliveries/test-records.ts';
 import { readWebhook } from '../../../store/webhooks/change.ts';
-import { readHealth, readNoticeUrl, setNoticeUrl } from '../../../store/webhooks/health.ts';
+import { readHealth } from '../../../store/webhooks/health.ts';
 import { resumeWebhook } from '../../../store/webhooks/suspension.ts';
 import { changeBy, nowS } from '../../context.ts';
 import { ConcurrencyLimit } from '../../http/concurrency-limit.ts';
@@ -48,16 +48,17 @@ function test(maxAtOnce: number): Operation {
     handle: async ({ context, caller, id }) => {
       const webhook = await readWebhook(context.db, caller.entityId, id);
       if (webhook === null) throw absent();
-      const eventId = newId('evt');
+      const { eventId, deliveryId } = await newTestIds(context.db);
       const sample = { ...sampleEvent(webhook.event, webhook.networkId, eventId, nowS(context)), test: true };
       const body = JSON.stringify(sample);
-      const made = await limit.run(caller.entityId, () => context.sendTest(caller, webhook, eventId, body));
+      const made = await limit.run(caller.entityId, () =>
+        context.sendTest(caller, webhook, { eventId, deliveryId, body }),
+      );
       const { outcome } = made;
-      const delivered = isSuccess(outcome);
-      await recordTest(context.db, webhook, made, delivered);
+      await recordTest(context.db, webhook, made);
       const responded = outcome.kind === 'response';
       return json(200, {
-        delivered,
+        delivered: isSuccess(outcome),
         statusCode: responded ? outcome.statusCode : null,
         error: responded ? null : outcome.error,
         durationMs: Math.round(outcome.durationMs),

@@ -26,6 +26,18 @@ const CONNECT_TIMEOUT_S = 3;
 const WORK_CHANNEL = 'paybell_work';
 
 const dialect: Dialect = {
+  uuid: 'uuid',
+  bindUuid: (hex) => hex,
+  hexOf: (uuid) => (uuid as string).replaceAll('-', ''),
+  uuidFromHex: (expression) => `cast(${expression} as uuid)`,
+  timeOfUuid: (expression) =>
+    `cast(cast('x' || substr(replace(cast(${expression} as text), '-', ''), 1, 12) as bit(48)) as bigint)`,
+  storage: {
+    clustered: '',
+    // Half of each page stays free, so that a claim rewrites its row on the same page and touches no index.
+    updatedInPlace: `with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000,
+      autovacuum_vacuum_cost_delay = 0)`,
+  },
   bootstrap: [
     // "binary" compares by bytes, as SQLite's collation of that name does, whatever the locale of the database.
     `do $do$ begin
@@ -35,11 +47,20 @@ const dialect: Dialect = {
   ],
   // The number is arbitrary and only has to be the same for every instance ("payb" in ASCII).
   lockStore: ['set local statement_timeout = 0', 'select pg_advisory_xact_lock(1885436258)'],
+  // By name from the catalogue, because not every version has all of them. A process that stops for longer than a minute
+  // loses its migration, so that it does not keep every other instance from starting.
+  allowLongTransaction: [
+    `select set_config(name, '0', true) from pg_settings
+     where name in ('statement_timeout', 'lock_timeout', 'transaction_timeout')`,
+    `set local idle_in_transaction_session_timeout = '1min'`,
+  ],
   lockSecrets: ['lock table signing_secrets, signing_keys in share row exclusive mode'],
   nowMs: 'cast(extract(epoch from statement_timestamp()) * 1000 as bigint)',
+  lockRow: 'for update',
   skipLocked: 'for update skip locked',
-  lockWebhooks: 'for share of w',
-  replan: ['set local plan_cache_mode = force_custom_plan'],
+  planForClaims: `select ${['bitmapscan', 'seqscan', 'sort', 'hashjoin', 'mergejoin']
+    .map((method) => `set_config('enable_${method}', 'off', true)`)
+    .join(', ')}, cast(extract(epoch from statement_timestamp()) * 1000 as bigint) as now_ms`,
   findTable: 'select tablename from pg_tables where schemaname = current_schema and tablename = $1',
   storeBytes: 'pg_database_size(current_database())',
 };

@@ -6,15 +6,22 @@ import { SqliteWriter } from './group-commit.ts';
 import { SqliteDatabase } from './sqlite.ts';
 
 const dialect: Dialect = {
+  uuid: 'blob',
+  bindUuid: (hex) => Uint8Array.fromHex(hex),
+  hexOf: (uuid) => (uuid as Uint8Array).toHex(),
+  uuidFromHex: (expression) => `unhex(${expression})`,
+  timeOfUuid: (expression) =>
+    `(${Array.from({ length: 12 }, (_, digit) => `((instr('0123456789ABCDEF', substr(hex(${expression}), ${digit + 1}, 1)) - 1) << ${44 - 4 * digit})`).join(' + ')})`,
+  storage: { clustered: 'without rowid', updatedInPlace: 'without rowid' },
   bootstrap: [],
   // `begin immediate` takes the only write lock.
   lockStore: [],
+  allowLongTransaction: [],
   lockSecrets: [],
   nowMs: `cast(unixepoch('subsec') * 1000 as integer)`,
+  lockRow: '',
   skipLocked: '',
-  lockWebhooks: '',
-  // Without `analyze`, SQLite's plans do not depend on the number of rows.
-  replan: [],
+  planForClaims: `select cast(unixepoch('subsec') * 1000 as integer) as now_ms`,
   findTable: `select name from sqlite_master where type = 'table' and name = $1`,
   storeBytes: '(select page_count * page_size from pragma_page_count(), pragma_page_size())',
 };

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { entityKey } from '../../../../src/store/deliveries/keys.ts';
 import { suspendWebhook } from '../../../../src/store/webhooks/suspension.ts';
 import { type CallOptions, call, createTenant, TEST_CHANGE, type Tenant, testApp } from '../../../support/api.ts';
 import { acceptMany, addReceiver, readDeliveries } from '../../../support/deliveries.ts';
@@ -20,27 +21,32 @@ const bytes = (...parts: (string | number[])[]) =>
     Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Uint8Array.from(part)))),
   );
 
+async function storedBodies({ db }: TestStore, entityId: string): Promise<string[]> {
+  const sql = 'select body from events where entity_id = $1';
+  return (await db.all<{ body: string }>(sql, [entityKey(db.dialect, entityId)])).map(({ body }) => body);
+}
+
 async function countEvents(store: TestStore, { entityId }: Tenant): Promise<number> {
-  return (await store.db.all('select id from events where entity_id = $1', [entityId])).length;
+  return (await storedBodies(store, entityId)).length;
 }
 
 onEveryEngine('POST /events', (store) => {
-  test('is 202 with the id and the number of matching webhooks, once everything is stored', async () => {
+  test('answers 202 with the id and how many webhooks matched, once all is stored', async () => {
     const tenant = await createTenant(store.db);
     for (const host of ['a', 'b']) await addReceiver(store.db, tenant.entityId, `https://${host}.example.com/`);
-    const response = await call(testApp(store.db), tenant, EVENTS, { json: { ...GOOD, eventId: 'transfer-1' } });
-    expect(response.status).toBe(202);
-    expect(await response.json()).toEqual({ eventId: 'transfer-1', deliveries: 2 });
+    const answer = await call(testApp(store.db), tenant, EVENTS, { json: { ...GOOD, eventId: 'transfer-1' } });
+    expect(answer.status).toBe(202);
+    expect(await answer.json()).toEqual({ eventId: 'transfer-1', deliveries: 2 });
     expect(await readDeliveries(store.db, tenant.entityId)).toHaveLength(2);
   });
 
   test('makes an id for an event that has none', async () => {
     const tenant = await createTenant(store.db);
-    const response = await call(testApp(store.db), tenant, EVENTS, { json: GOOD });
-    expect(await response.json()).toEqual({ eventId: expect.stringMatching(/^evt_[0-9a-f]{32}$/), deliveries: 0 });
+    const answer = await call(testApp(store.db), tenant, EVENTS, { json: GOOD });
+    expect(await answer.json()).toEqual({ eventId: expect.stringMatching(/^evt_[0-9a-f]{32}$/), deliveries: 0 });
   });
 
-  test('is 200 with the first response for the same bytes, and 409 for other bytes', async () => {
+  test('answers the same bytes again with 200 and the first answer, and other bytes with 409', async () => {
     const tenant = await createTenant(store.db);
     const app = testApp(store.db);
     await addReceiver(store.db, tenant.entityId, 'https://a.example.com/');
@@ -61,7 +67,7 @@ onEveryEngine('POST /events', (store) => {
     expect(await readDeliveries(store.db, tenant.entityId)).toMatchObject([{ status: 'held' }]);
   });
 
-  test('names all invalid fields of a body at once', async () => {
+  test('names all faults of a body at once', async () => {
     const tenant = await createTenant(store.db);
     const json = { event: 'latepayment', networkId: -1, eventId: 'no spaces', amount: 5 };
     const problem = await expectProblem(await call(testApp(store.db), tenant, EVENTS, { json }), 'invalid_request');
@@ -87,10 +93,10 @@ onEveryEngine('POST /events', (store) => {
     ['an array', [GOOD], ['']],
     ['a text', 'LatePayment', ['']],
     ['null', null, ['']],
-  ])('rejects %s', async (_name, json, invalid) => {
+  ])('refuses %s', async (_name, json, faulty) => {
     const tenant = await createTenant(store.db);
     const problem = await expectProblem(await call(testApp(store.db), tenant, EVENTS, { json }), 'invalid_request');
-    expect(Object.keys(messagesByName(problem))).toEqual(invalid);
+    expect(Object.keys(messagesByName(problem))).toEqual(faulty);
     expect(await countEvents(store, tenant)).toBe(0);
   });
 
@@ -135,35 +141,32 @@ onEveryEngine('POST /events', (store) => {
     ['an id of 128 characters', JSON.stringify({ ...GOOD, eventId: '-'.repeat(128) })],
   ])('takes %s and keeps the bytes', async (_name, body) => {
     const tenant = await createTenant(store.db);
-    const response = await call(testApp(store.db), tenant, EVENTS, post(body));
-    expect(response.status).toBe(202);
-    const rows = await store.db.all<{ body: string }>('select body from events where entity_id = $1', [
-      tenant.entityId,
-    ]);
-    expect(rows).toEqual([{ body }]);
+    const answer = await call(testApp(store.db), tenant, EVENTS, post(body));
+    expect(answer.status).toBe(202);
+    expect(await storedBodies(store, tenant.entityId)).toEqual([body]);
   });
 
-  test('is 413 for more than 256 KiB', async () => {
+  test('answers more than 256 KiB with 413', async () => {
     const tenant = await createTenant(store.db);
     await expectProblem(await call(testApp(store.db), tenant, EVENTS, post(sized(262_145))), 'body_too_large');
   });
 
   test.each(['text/plain', 'application/x-ndjson', 'application/json; charset=latin1', ''])(
-    'is 415 for %j',
+    'answers %j with 415',
     async (type) => {
       const tenant = await createTenant(store.db);
       await expectProblem(await call(testApp(store.db), tenant, EVENTS, post(valid, type)), 'unsupported_media_type');
     },
   );
 
-  test('is 429 with the number of waiting deliveries when the backlog of the entity is full, and accepts events of another', async () => {
+  test('answers 429 with what waits, when the backlog of the entity is full, and takes events of another', async () => {
     const [full, other] = [await createTenant(store.db), await createTenant(store.db)];
     for (const { entityId } of [full, other]) await addReceiver(store.db, entityId, 'https://a.example.com/');
     await acceptMany(store.db, full.entityId, 3);
     const app = testApp(store.db, { ENTITY_BACKLOG_LIMIT: '3' });
-    const response = await call(app, full, EVENTS, { json: GOOD });
-    expect(response.headers.get('retry-after')).toMatch(/^\d+$/);
-    const { detail } = await expectProblem(response, 'backlog_full');
+    const answer = await call(app, full, EVENTS, { json: GOOD });
+    expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);
+    const { detail } = await expectProblem(answer, 'backlog_full');
     expect(detail).toContain('3 deliveries of this entity are waiting');
     expect((await call(app, other, EVENTS, { json: GOOD })).status).toBe(202);
   });
@@ -194,12 +197,12 @@ onEveryEngine('POST /events/batch', (store) => {
   };
 
   async function send(tenant: Tenant, body: string | Uint8Array<ArrayBuffer>, settings = {}): Promise<Result[]> {
-    const response = await call(testApp(store.db, settings), tenant, BATCH, post(body, 'application/x-ndjson'));
-    expect(response.status).toBe(200);
-    return ((await response.json()) as { results: Result[] }).results;
+    const answer = await call(testApp(store.db, settings), tenant, BATCH, post(body, 'application/x-ndjson'));
+    expect(answer.status).toBe(200);
+    return ((await answer.json()) as { results: Result[] }).results;
   }
 
-  test('has a result for each line, in the order of the lines', async () => {
+  test('answers each line on its own, in the order of the lines', async () => {
     const tenant = await createTenant(store.db);
     await addReceiver(store.db, tenant.entityId, 'https://a.example.com/');
     const line = (eventId: string, extra = {}) => JSON.stringify({ ...GOOD, eventId, ...extra });
@@ -237,13 +240,10 @@ onEveryEngine('POST /events/batch', (store) => {
       JSON.stringify(GOOD),
     ];
     await send(tenant, lines.join('\r\n'));
-    const rows = await store.db.all<{ body: string }>('select body from events where entity_id = $1', [
-      tenant.entityId,
-    ]);
-    expect(rows.map(({ body }) => body).sort()).toEqual(lines.toSorted());
+    expect((await storedBodies(store, tenant.entityId)).sort()).toEqual(lines.toSorted());
   });
 
-  test('accepts a thousand lines, and is 413 for one more', async () => {
+  test('takes a thousand lines and answers one more with 413', async () => {
     const tenant = await createTenant(store.db);
     const lines = (count: number) => Array.from({ length: count }, () => JSON.stringify(GOOD)).join('\n');
     const results = await send(tenant, lines(1_000));
@@ -253,18 +253,18 @@ onEveryEngine('POST /events/batch', (store) => {
     expect(await countEvents(store, tenant)).toBe(1_000);
   });
 
-  test('is 413 for more than 4 MiB and 415 for another content type', async () => {
+  test('answers more than 4 MiB with 413 and another content type with 415', async () => {
     const tenant = await createTenant(store.db);
     const large = await call(testApp(store.db), tenant, BATCH, post(' '.repeat(4_194_305), 'application/x-ndjson'));
     await expectProblem(large, 'body_too_large');
     await expectProblem(await call(testApp(store.db), tenant, BATCH, { json: GOOD }), 'unsupported_media_type');
   });
 
-  test('has no results for an empty body', async () => {
+  test('answers an empty body with no results', async () => {
     expect(await send(await createTenant(store.db), '\n\r\n\n')).toEqual([]);
   });
 
-  test('has 429 for each line when the backlog is full', async () => {
+  test('answers each line with 429 when the backlog is full', async () => {
     const tenant = await createTenant(store.db);
     await addReceiver(store.db, tenant.entityId, 'https://a.example.com/');
     await acceptMany(store.db, tenant.entityId, 3);

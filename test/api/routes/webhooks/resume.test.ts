@@ -4,6 +4,7 @@ import type { Webhook, WebhookList } from '../../../../src/contract/webhooks.ts'
 import { suspendWebhook } from '../../../../src/store/webhooks/suspension.ts';
 import { call, createTenant, TEST_CHANGE, type Tenant, testApp, WEBHOOKS } from '../../../support/api.ts';
 import { listAudit, shown } from '../../../support/audit.ts';
+import { readDeliveries } from '../../../support/deliveries.ts';
 import { expectProblem } from '../../../support/problems.ts';
 import { onEveryEngine } from '../../../support/stores.ts';
 
@@ -30,11 +31,8 @@ onEveryEngine('resuming a webhook', (store) => {
   const send = (eventId: string) =>
     call(app, tenant, EVENTS, { json: { event: 'LatePayment', networkId: 1, eventId } });
   const statuses = async () => {
-    const rows = await store.db.all<{ status: string; due_ms: unknown }>(
-      'select status, due_ms from deliveries where entity_id = $1',
-      [tenant.entityId],
-    );
-    return rows.map(({ status, due_ms }) => `${status} ${due_ms === null ? 'waits' : 'due'}`);
+    const rows = await readDeliveries(store.db, tenant.entityId);
+    return rows.map(({ status }) => `${status} ${status === 'held' ? 'waits' : 'due'}`);
   };
 
   test('ends the suspension, wakes the dispatcher, and leaves an audit entry', async () => {

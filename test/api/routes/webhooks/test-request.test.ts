@@ -12,6 +12,7 @@ import { EVENT_KINDS } from '../../../../src/domain/event-kinds.ts';
 import { readHealth } from '../../../../src/store/webhooks/health.ts';
 import { suspendWebhook } from '../../../../src/store/webhooks/suspension.ts';
 import { call, createTenant, TEST_BOX, TEST_CHANGE, type Tenant, testApp, WEBHOOKS } from '../../../support/api.ts';
+import { readDeliveries } from '../../../support/deliveries.ts';
 import { Ledger } from '../../../support/ledger.ts';
 import { freePort } from '../../../support/postgres.ts';
 import { expectProblem } from '../../../support/problems.ts';
@@ -119,10 +120,7 @@ onEveryEngine('a test post', (store) => {
     expect(await logged()).toMatchObject([
       { status: 'failed', attempts: 1, dateNextAttempt: null, dateDelivered: null, lastStatusCode: 404 },
     ]);
-    const due = await store.db.all('select id from deliveries where entity_id = $1 and due_ms is not null', [
-      tenant.entityId,
-    ]);
-    expect(due).toEqual([]);
+    expect((await readDeliveries(store.db, tenant.entityId)).map(({ dueMs }) => dueMs)).toEqual([null]);
   });
 
   test('to a closed port reports refused, and to a receiver that never responds timeout', async () => {

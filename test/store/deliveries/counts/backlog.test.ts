@@ -1,14 +1,14 @@
 import { expect, test } from 'bun:test';
-import { Backlog } from '../../../src/store/deliveries/backlog.ts';
-import { deleteWebhook } from '../../../src/store/webhooks/change.ts';
-import { suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
-import { TEST_CHANGE } from '../../support/api.ts';
-import { acceptMany, newReceiver } from '../../support/deliveries.ts';
-import { rejection } from '../../support/rejection.ts';
-import { alteredStore, onEveryEngine } from '../../support/stores.ts';
+import { Backlog } from '../../../../src/store/deliveries/counts/backlog.ts';
+import { deleteWebhook } from '../../../../src/store/webhooks/change.ts';
+import { suspendWebhook } from '../../../../src/store/webhooks/suspension.ts';
+import { TEST_CHANGE } from '../../../support/api.ts';
+import { acceptMany, addReceiver, newReceiver } from '../../../support/deliveries.ts';
+import { rejection } from '../../../support/rejection.ts';
+import { alteredStore, onEveryEngine } from '../../../support/stores.ts';
 
 onEveryEngine('the backlog of an entity', (store) => {
-  test('has room below its limit and none from there on, and the error has both numbers', async () => {
+  test('has room below its limit and none from it on, and says how much waits', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 3);
     await new Backlog(store.db, 4).requireRoom(entityId);
@@ -18,13 +18,17 @@ onEveryEngine('the backlog of an entity', (store) => {
     await full.catch(() => undefined);
   });
 
-  test('counts held deliveries and no cancelled ones', async () => {
+  test('counts neither what is held nor what was cancelled: one forgotten webhook must not stop its entity', async () => {
     const { entityId, webhookId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 3);
     await suspendWebhook(store.db, entityId, webhookId, 'gone', TEST_CHANGE);
-    expect(await rejection(new Backlog(store.db, 3).requireRoom(entityId))).toMatchObject({ kind: 'backlog_full' });
-    await deleteWebhook(store.db, entityId, webhookId, () => true, TEST_CHANGE);
     await new Backlog(store.db, 3).requireRoom(entityId);
+    await addReceiver(store.db, entityId, 'https://other.example.com/');
+    await acceptMany(store.db, entityId, 3);
+    expect(await rejection(new Backlog(store.db, 3).requireRoom(entityId))).toMatchObject({ facts: { waiting: 3 } });
+    await new Backlog(store.db, 4).requireRoom(entityId);
+    await deleteWebhook(store.db, entityId, webhookId, () => true, TEST_CHANGE);
+    await new Backlog(store.db, 4).requireRoom(entityId);
   });
 
   test('grows with what is accepted between two counts', async () => {
@@ -37,7 +41,7 @@ onEveryEngine('the backlog of an entity', (store) => {
     expect(await rejection(backlog.requireRoom(entityId))).toMatchObject({ kind: 'backlog_full' });
   });
 
-  test('is separate from that of another entity', async () => {
+  test('is its own and not that of another entity', async () => {
     const [one, two] = [await newReceiver(store.db), await newReceiver(store.db)];
     await acceptMany(store.db, one.entityId, 5);
     const backlog = new Backlog(store.db, 5);
@@ -45,7 +49,7 @@ onEveryEngine('the backlog of an entity', (store) => {
     await backlog.requireRoom(two.entityId);
   });
 
-  test('is counted once for a thousand concurrent requests', async () => {
+  test('is counted once for a thousand who ask at the same time', async () => {
     const { entityId } = await newReceiver(store.db);
     let counts = 0;
     const counting = alteredStore(store.db, {

@@ -1,24 +1,21 @@
-import { BoundedMap } from '../../bounded-map.ts';
-import { DomainError } from '../../domain/errors.ts';
-import type { Database } from '../database/database.ts';
-import { readInteger } from '../database/sql.ts';
-import { WAITING } from './states.ts';
+import { BoundedMap } from '../../../bounded-map.ts';
+import { DomainError } from '../../../domain/errors.ts';
+import type { Database, SqlInteger } from '../../database/database.ts';
+import { entityKey } from '../keys.ts';
 
-/** A count is used for at least this long. */
+/** A sum older than this is read again. */
 const FRESH_MS = 1_000;
-/** Counting a long backlog blocks other reads on SQLite, so at most a five-hundredth of the time goes into it. */
-const COST_FACTOR = 500;
 const MAX_ENTITIES = 10_000;
 
 type Count = { waiting: number; goodUntilMs: number };
 
 /**
- * The number of waiting deliveries of each entity, to within a second or so. No delivery pays for a counter: the rows
- * are counted along their index now and then, and what is accepted in between is added.
+ * How much of each entity waits to be delivered, to within a second: the counters' sum, and what was accepted since.
+ * Deliveries of webhooks that are suspended or paused do not count: one forgotten webhook must not stop its entity.
  */
 export class Backlog {
   readonly #counts = new BoundedMap<string, Count>(MAX_ENTITIES);
-  /** Shared by all requests during a count, such as the thousand lines of a batch. */
+  /** Shared by all who ask meanwhile, such as the thousand lines of a batch. */
   readonly #counting = new Map<string, Promise<Count>>();
 
   constructor(
@@ -34,8 +31,7 @@ export class Backlog {
 
   async requireRoom(entityId: string): Promise<void> {
     const waiting = await this.waiting(entityId);
-    if (waiting < this.limit) return;
-    throw new DomainError('backlog_full', { waiting, limit: this.limit });
+    if (waiting >= this.limit) throw new DomainError('backlog_full', { waiting, limit: this.limit });
   }
 
   add(entityId: string, deliveries: number): void {
@@ -52,12 +48,13 @@ export class Backlog {
   }
 
   async #count(entityId: string): Promise<Count> {
-    const startedAtMs = performance.now();
-    const from = `from deliveries where entity_id = $1 and ${WAITING}`;
-    const waiting = await readInteger(this.db, 'count(*)', from, [entityId]);
-    const nowMs = performance.now();
-    const goodForMs = Math.max(FRESH_MS, (nowMs - startedAtMs) * COST_FACTOR);
-    const count = { waiting, goodUntilMs: nowMs + goodForMs };
+    const row = await this.db.get<{ total: SqlInteger | null }>(
+      `select sum(c.waiting) as total from queue_counts c
+       join queue_heads h on h.entity_id = c.entity_id and h.webhook_no = c.webhook_no
+       where c.entity_id = $1 and h.blocked = 0`,
+      [entityKey(this.db.dialect, entityId)],
+    );
+    const count = { waiting: Number(row?.total ?? 0), goodUntilMs: performance.now() + FRESH_MS };
     this.#counts.set(entityId, count);
     return count;
   }

@@ -1,0 +1,25 @@
+import type { Logger } from '../../log.ts';
+import type { Database } from '../../store/database/database.ts';
+import { type DeletedHead, findDeletedHeads, sweepDeleted } from '../../store/deliveries/sweep.ts';
+import { Job } from './job.ts';
+
+/** Finds what a deletion left when its instance died; a deletion in this process wakes the job at once. */
+const EVERY_MS = 30_000;
+const RETRY_AFTER_MS = 1_000;
+
+/** Records the deliveries of deleted webhooks as cancelled, a bounded step per transaction. */
+export function sweepJob(db: Database, log: Logger): Job {
+  const run = async (signal: AbortSignal) => {
+    let after: DeletedHead | null = null;
+    for (;;) {
+      const { heads, isLast } = await findDeletedHeads(db, after);
+      for (const head of heads) {
+        while (!signal.aborted && (await sweepDeleted(db, head)));
+        if (signal.aborted) return;
+      }
+      if (isLast) return;
+      after = heads.at(-1) ?? null;
+    }
+  };
+  return new Job({ name: 'sweep', log, everyMs: EVERY_MS, firstAfterMs: 0, retryAfterMs: RETRY_AFTER_MS, run });
+}

@@ -1,0 +1,134 @@
+import { isSuccess, type Outcome, showsDestinationUnhealthy } from '../../domain/attempt.ts';
+import type { DestinationKey } from '../../domain/destination.ts';
+import type { Logger } from '../../log.ts';
+import type { Database } from '../../store/database/database.ts';
+import { returnClaims } from '../../store/deliveries/claim.ts';
+import type { Claimed } from '../../store/deliveries/claimed.ts';
+import type { AttemptRecord } from '../../store/deliveries/record-attempts.ts';
+import { type AttemptTools, makeAttempt } from '../attempt.ts';
+import type { AttemptResult } from './destination-health.ts';
+import type { LocalQueue } from './local-queue.ts';
+
+export type AttemptRunnerOptions = {
+  readonly queue: LocalQueue<Claimed>;
+  readonly db: Database;
+  readonly log: Logger;
+  readonly tools: AttemptTools;
+  readonly onFinished: (record: AttemptRecord) => void;
+  /** A delivery to the destination has left the queue. */
+  readonly onReleased: (destination: DestinationKey) => void;
+  /** Claims were returned: deliveries to the destination are due in the store. */
+  readonly onReturned: (destination: DestinationKey) => void;
+};
+
+/** Makes the attempts of what is in the local queue, and returns the claims of what it cannot make soon. */
+export class AttemptRunner {
+  /** By delivery id, from `enqueue` to `forget`: also those whose outcome waits to be recorded. */
+  readonly #held = new Map<string, Claimed>();
+
+  readonly #returning = new Set<Promise<void>>();
+
+  constructor(private readonly options: AttemptRunnerOptions) {}
+
+  /** The delivery if it is held for the same attempt: one whose attempt is recorded may be claimed for the next. */
+  find({ deliveryId, attempts }: Claimed): Claimed | undefined {
+    const held = this.#held.get(deliveryId);
+    return held?.attempts === attempts ? held : undefined;
+  }
+
+  /** Its outcome is recorded, or another instance holds it. */
+  forget(delivery: Claimed): void {
+    if (this.#held.get(delivery.deliveryId) === delivery) this.#held.delete(delivery.deliveryId);
+  }
+
+  /** For deliveries that are reserved: each starts as soon as its destination has a slot for it. */
+  enqueue(deliveries: readonly Claimed[]): void {
+    for (const delivery of deliveries) {
+      this.#held.set(delivery.deliveryId, delivery);
+      this.options.queue.enqueue(delivery);
+    }
+    for (const { destination } of deliveries) this.#startNext(destination);
+  }
+
+  /** For deliveries that are reserved and whose acceptance failed. */
+  cancel(slots: ReadonlyMap<DestinationKey, number>): void {
+    for (const [destination, count] of slots) {
+      for (let released = 0; released < count; released++) this.options.queue.release(destination);
+      this.options.onReleased(destination);
+    }
+  }
+
+  /** For deliveries that are reserved, and committed while the process was already stopping. */
+  reject(deliveries: readonly Claimed[]): Promise<void> {
+    const slots = Map.groupBy(deliveries, ({ destination }) => destination);
+    this.cancel(new Map([...slots].map(([destination, held]) => [destination, held.length])));
+    return this.#returnClaims(deliveries);
+  }
+
+  /** Returns the claims of everything that is not in flight. */
+  drain(): Promise<void> {
+    return this.#returnClaims(this.options.queue.drain());
+  }
+
+  #startNext(destination: DestinationKey): void {
+    const { queue } = this.options;
+    for (let next = queue.start(destination); next !== null; next = queue.start(destination)) void this.#attempt(next);
+  }
+
+  async #attempt(delivery: Claimed): Promise<void> {
+    let record: AttemptRecord;
+    try {
+      record = await makeAttempt(this.options.tools, delivery);
+    } catch (error) {
+      this.#abandon(delivery, error);
+      return;
+    }
+    this.options.onFinished(record);
+    this.#finish(delivery.destination, resultOf(record.outcome), record.outcome.durationMs);
+  }
+
+  /** Nothing was sent, so this is no attempt. The end of its lease makes the delivery due again. */
+  #abandon(delivery: Claimed, error: unknown): void {
+    const { entityId, deliveryId, destination } = delivery;
+    this.forget(delivery);
+    const message = 'a delivery could not be prepared; it is retried when its lease expires';
+    this.options.log.warn({ err: error, entityId, deliveryId }, message);
+    this.#finish(destination, 'other', 0);
+  }
+
+  #finish(destination: DestinationKey, result: AttemptResult, durationMs: number): void {
+    const { queue, onReleased, onReturned } = this.options;
+    queue.finish(destination, result, durationMs);
+    const overdue = queue.takeOverdue(destination);
+    if (overdue.length > 0) void this.#returnClaims(overdue).then(() => onReturned(destination));
+    else this.#startNext(destination);
+    onReleased(destination);
+  }
+
+  /** Resolves when the store has all claims that were returned so far. */
+  async claimsReturned(): Promise<void> {
+    while (this.#returning.size > 0) await Promise.all(this.#returning);
+  }
+
+  async #returnClaims(deliveries: readonly Claimed[]): Promise<void> {
+    if (deliveries.length === 0) return;
+    for (const delivery of deliveries) this.forget(delivery);
+    const returning = this.#writeReturned(deliveries).finally(() => this.#returning.delete(returning));
+    this.#returning.add(returning);
+    await returning;
+  }
+
+  async #writeReturned(deliveries: readonly Claimed[]): Promise<void> {
+    const { db, log } = this.options;
+    try {
+      await db.transaction((queries) => returnClaims(queries, db.dialect, deliveries));
+    } catch (error) {
+      log.warn({ err: error }, 'claims could not be returned; the deliveries are due again when their leases expire');
+    }
+  }
+}
+
+function resultOf(outcome: Outcome): AttemptResult {
+  if (isSuccess(outcome)) return 'success';
+  return showsDestinationUnhealthy(outcome) ? 'unhealthy' : 'other';
+}

@@ -1,0 +1,118 @@
+import { type DestinationKey, entityOfDestination } from '../../domain/destination.ts';
+import type { HealthClass } from './destination-health.ts';
+import { Fifo } from './fifo.ts';
+
+/** The destinations of one entity in one ring. A turn that was refused is passed over until it is admitted again. */
+type Turn = { readonly entityId: string; readonly destinations: Fifo<DestinationKey>; isRefused: boolean };
+
+/**
+ * Entities take turns, and so do the destinations of each: an entity with 5,000 destinations delays another by one.
+ * Every other turn goes to an entity that has just joined, which so need not wait for all that have waited before.
+ */
+class Ring {
+  readonly #turns = new Map<string, Turn>();
+  readonly #joined = new Fifo<Turn>();
+  readonly #waiting = new Fifo<Turn>();
+  /** May also list turns that were admitted since. */
+  readonly #refused = new Fifo<Turn>();
+  #isTurnOfJoined = true;
+
+  add(destination: DestinationKey, hadTurn: boolean): void {
+    const entityId = entityOfDestination(destination);
+    const known = this.#turns.get(entityId);
+    if (known !== undefined) {
+      known.destinations.push(destination);
+      return;
+    }
+    const turn = { entityId, destinations: new Fifo<DestinationKey>(), isRefused: false };
+    turn.destinations.push(destination);
+    this.#turns.set(entityId, turn);
+    (hadTurn ? this.#waiting : this.#joined).push(turn);
+  }
+
+  next(): Turn | null {
+    const [first, second] = this.#isTurnOfJoined ? [this.#joined, this.#waiting] : [this.#waiting, this.#joined];
+    this.#isTurnOfJoined = !this.#isTurnOfJoined;
+    return first.shift() ?? second.shift() ?? null;
+  }
+
+  end(turn: Turn): void {
+    if (turn.destinations.length > 0) this.#waiting.push(turn);
+    else this.#turns.delete(turn.entityId);
+  }
+
+  refuse(turn: Turn): void {
+    turn.isRefused = true;
+    this.#refused.push(turn);
+  }
+
+  admit(entityId: string): void {
+    this.#admit(this.#turns.get(entityId));
+  }
+
+  admitSome(count: number): void {
+    for (let admitted = 0; admitted < count && this.#refused.length > 0; ) {
+      if (this.#admit(this.#refused.shift())) admitted++;
+    }
+  }
+
+  #admit(turn: Turn | undefined): boolean {
+    if (!turn?.isRefused) return false;
+    turn.isRefused = false;
+    this.#waiting.push(turn);
+    return true;
+  }
+}
+
+/** Destinations that wait to be claimed for, in a ring for each health class. */
+export class DestinationRings {
+  readonly #members = new Set<DestinationKey>();
+  readonly #rings = { proven: new Ring(), untried: new Ring(), failing: new Ring() };
+
+  get size(): number {
+    return this.#members.size;
+  }
+
+  has(destination: DestinationKey): boolean {
+    return this.#members.has(destination);
+  }
+
+  /** `hadTurn` for a destination that comes back after its turn: its entity does not count as one that just joined. */
+  add(destination: DestinationKey, healthClass: HealthClass, hadTurn: boolean): void {
+    if (this.#members.has(destination)) return;
+    this.#members.add(destination);
+    this.#rings[healthClass].add(destination, hadTurn);
+  }
+
+  /**
+   * Offers the destination whose turn it is, and removes it if it is taken; null where there is none. The entity of one
+   * that is not taken is passed over until `admit`, so that it costs nothing while there is no room for it.
+   */
+  offer(healthClass: HealthClass, take: (destination: DestinationKey) => boolean): boolean | null {
+    const ring = this.#rings[healthClass];
+    const turn = ring.next();
+    const destination = turn?.destinations.shift();
+    if (turn === null || destination === undefined) return null;
+    const isTaken = take(destination);
+    if (isTaken) {
+      this.#members.delete(destination);
+      ring.end(turn);
+    } else {
+      turn.destinations.push(destination);
+      ring.refuse(turn);
+    }
+    return isTaken;
+  }
+
+  /** Lets the entity have its turn again, and so many others that were refused for longest. */
+  admit(entityId: string, others: number): void {
+    for (const ring of Object.values(this.#rings)) {
+      ring.admit(entityId);
+      ring.admitSome(others);
+    }
+  }
+
+  admitAll(): void {
+    for (const ring of Object.values(this.#rings)) ring.admitSome(Number.POSITIVE_INFINITY);
+  }
+}

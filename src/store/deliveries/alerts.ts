@@ -1,0 +1,106 @@
+import { SUSPENDED_NOTICE } from '../../contract/webhook-health.ts';
+import type { SuspendReason } from '../../domain/attempt.ts';
+import { deliveryHex } from '../../domain/ids.ts';
+import { readNowMs } from '../database/clock.ts';
+import type { Database, Dialect, Queries, SqlInteger } from '../database/database.ts';
+import { type Change, recordChange } from '../tenants/audit.ts';
+import { CountChanges, countEvents } from './counts/counts.ts';
+import { alertHeadNo, changeHeads, type HeadTarget, makeHeads, urlKey } from './heads.ts';
+import { entityKey, newEventNumber } from './keys.ts';
+
+/** Alerts to the entity's own URL: events with one delivery each, in a queue of their own for every network. */
+
+/** What lists show in place of a webhook's id. */
+export const ALERT_WEBHOOK_ID = 'notice';
+
+type AlertTarget = Pick<HeadTarget, 'entityId' | 'networkId'> & { postUrl: string };
+
+function alertHead({ entityId, networkId, postUrl }: AlertTarget): HeadTarget {
+  const webhookNo = alertHeadNo(networkId);
+  return { entityId, webhookNo, webhookId: ALERT_WEBHOOK_ID, networkId, event: SUSPENDED_NOTICE, postUrl };
+}
+
+/** In the transaction that suspends, and retried like any other delivery. Nothing is queued where no URL is set. */
+export async function queueSuspendedAlert(
+  queries: Queries,
+  dialect: Dialect,
+  webhook: HeadTarget,
+  reason: SuspendReason,
+  nowS: number,
+): Promise<void> {
+  const { entityId, webhookId, networkId, event, postUrl } = webhook;
+  const alertUrl = await readNoticeUrl(queries, entityId);
+  if (alertUrl === null) return;
+  const nowMs = await readNowMs(queries, dialect);
+  const eventNo = newEventNumber(nowMs);
+  const target = alertHead({ entityId, networkId, postUrl: alertUrl });
+  const endpoints = await makeHeads(queries, dialect, [target], nowMs);
+  // Wakes the head, and brings it back where the alert URL had been removed and set again.
+  await changeHeads(queries, dialect, 'restore', [target], nowMs);
+  const suspended = { webhookId, networkId, event, postUrl };
+  const body = JSON.stringify({
+    eventId: `evt_${eventNo}`,
+    event: SUSPENDED_NOTICE,
+    reason,
+    webhook: suspended,
+    dateSuspended: nowS,
+  });
+  const entity = entityKey(dialect, entityId);
+  await queries.run(
+    `insert into events (entity_id, no, network_id, created_at_ms, deliveries, event, body)
+     values ($1, $2, $3, $4, 1, $5, $6)`,
+    [entity, dialect.bindUuid(eventNo), networkId, nowMs, SUSPENDED_NOTICE, body],
+  );
+  await queries.run(
+    `insert into queue (entity_id, id, webhook_no, endpoint_no, created_at_ms, due_ms, generation)
+     values ($1, $2, $3, $4, $5, $5, 0)`,
+    [entity, dialect.bindUuid(deliveryHex(eventNo, 1)), target.webhookNo, endpoints.get(urlKey(target)) ?? 0, nowMs],
+  );
+  const counts = new CountChanges(dialect, 'completion');
+  counts.queue(entity, target.webhookNo, { waiting: 1 });
+  counts.deliveries(entity, target.webhookNo, eventNo, { created: 1 });
+  await counts.write(queries);
+  const counted = { entity, networkId, event: SUSPENDED_NOTICE, createdAtMs: nowMs, events: 1 };
+  await countEvents(queries, dialect, [counted], 'completion');
+}
+
+/** Alerts that wait go to the new URL; without one they are cancelled. */
+async function moveAlerts(
+  queries: Queries,
+  dialect: Dialect,
+  entityId: string,
+  alertUrl: string | null,
+): Promise<void> {
+  const rows = await queries.all<{ network_id: SqlInteger; post_url: string }>(
+    'select network_id, post_url from queue_heads where entity_id = $1 and webhook_no < 0',
+    [entityKey(dialect, entityId)],
+  );
+  if (rows.length === 0) return;
+  const targets = rows.map((row) =>
+    alertHead({ entityId, networkId: Number(row.network_id), postUrl: alertUrl ?? row.post_url }),
+  );
+  const nowMs = await readNowMs(queries, dialect);
+  await changeHeads(queries, dialect, alertUrl === null ? 'remove' : 'restore', targets, nowMs);
+}
+
+export async function readNoticeUrl(queries: Pick<Queries, 'get'>, entityId: string): Promise<string | null> {
+  const row = await queries.get<{ notice_url: string | null }>('select notice_url from entities where id = $1', [
+    entityId,
+  ]);
+  return row?.notice_url ?? null;
+}
+
+export function setNoticeUrl(db: Database, entityId: string, noticeUrl: string | null, change: Change): Promise<void> {
+  return db.transaction(async (queries) => {
+    const before = await readNoticeUrl(queries, entityId);
+    if (before === noticeUrl) return;
+    await queries.run('update entities set notice_url = $2 where id = $1', [entityId, noticeUrl]);
+    await moveAlerts(queries, db.dialect, entityId, noticeUrl);
+    await recordChange(queries, entityId, change, {
+      action: 'entity.updated',
+      target: entityId,
+      before: { noticeUrl: before },
+      after: { noticeUrl },
+    });
+  });
+}

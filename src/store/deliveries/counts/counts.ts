@@ -1,0 +1,154 @@
+import { timeOfHex } from '../../../domain/ids.ts';
+import type { Dialect, Queries, SqlUuid, SqlValue } from '../../database/database.ts';
+import { chunks, textByRows, valuesList } from '../../database/sql.ts';
+
+/**
+ * The counters behind every total of deliveries, kept in the transaction that changes what they count. A process adds to
+ * its own shard of a row: on PostgreSQL two writers of one row would wait for each other's commit.
+ */
+
+/** Stands for all webhooks of the entity in `delivery_counts`. */
+export const WHOLE_ENTITY = 0;
+
+/** How much time one row of `delivery_counts` sums up: of a whole entity, and of one webhook. */
+export const ENTITY_BUCKET_MS = 600_000;
+export const WEBHOOK_BUCKET_MS = 86_400_000;
+export const EVENT_BUCKET_MS = 3_600_000;
+
+const SHARDS = 16;
+const ownShard = Math.floor(Math.random() * (SHARDS / 2)) * 2;
+
+/** Acceptance and completion run side by side in one process, so each has a shard. SQLite has one writer. */
+export type CountsWriter = 'acceptance' | 'completion';
+
+function shardOf({ uuid }: Dialect, writer: CountsWriter): number {
+  if (uuid === 'blob') return 0;
+  return writer === 'acceptance' ? ownShard : ownShard + 1;
+}
+
+export const COMPLETED = ['delivered', 'failed', 'cancelled', 'superseded'] as const;
+export type Completed = (typeof COMPLETED)[number];
+
+type Change = { created: number } & Record<Completed, number>;
+type QueueChange = { waiting: number; retrying: number };
+
+/** Gathers what a transaction changes and writes it in a few statements, each row once and in one order everywhere. */
+export class CountChanges {
+  readonly #queue = new Map<string, { entity: SqlUuid; webhookNo: number } & QueueChange>();
+  readonly #deliveries = new Map<string, { entity: SqlUuid; webhookNo: number; bucket: number } & Change>();
+
+  #lastEntity: SqlUuid | null = null;
+  #lastHex = '';
+
+  constructor(
+    private readonly dialect: Dialect,
+    private readonly writer: CountsWriter,
+  ) {}
+
+  queue(entity: SqlUuid, webhookNo: number, change: Partial<QueueChange>): void {
+    const key = `${this.#hexOf(entity)} ${webhookNo}`;
+    const row = this.#queue.get(key) ?? { entity, webhookNo, waiting: 0, retrying: 0 };
+    row.waiting += change.waiting ?? 0;
+    row.retrying += change.retrying ?? 0;
+    this.#queue.set(key, row);
+  }
+
+  /** By the time in the delivery's id, which is the order of every list. */
+  deliveries(entity: SqlUuid, webhookNo: number, deliveryHex: string, change: Partial<Change>): void {
+    const timeMs = timeOfHex(deliveryHex);
+    this.#add(entity, webhookNo, Math.floor(timeMs / WEBHOOK_BUCKET_MS), change);
+    this.#add(entity, WHOLE_ENTITY, Math.floor(timeMs / ENTITY_BUCKET_MS), change);
+  }
+
+  #add(entity: SqlUuid, webhookNo: number, bucket: number, change: Partial<Change>): void {
+    const key = `${this.#hexOf(entity)} ${webhookNo} ${bucket}`;
+    let row = this.#deliveries.get(key);
+    if (row === undefined) {
+      row = { entity, webhookNo, bucket, ...NO_CHANGE };
+      this.#deliveries.set(key, row);
+    }
+    for (const name in change) row[name as keyof Change] += change[name as keyof Change] ?? 0;
+  }
+
+  /** Most changes of a transaction are of one entity, and many in a row. */
+  #hexOf(entity: SqlUuid): string {
+    if (entity !== this.#lastEntity) this.#lastHex = this.dialect.hexOf(entity);
+    this.#lastEntity = entity;
+    return this.#lastHex;
+  }
+
+  async write(queries: Queries): Promise<void> {
+    const shard = shardOf(this.dialect, this.writer);
+    const queue = inOrder(this.#queue).filter(({ waiting, retrying }) => waiting !== 0 || retrying !== 0);
+    for (const chunk of chunks(queue)) {
+      const values = chunk.flatMap(({ entity, webhookNo, waiting, retrying }): SqlValue[] => [
+        entity,
+        webhookNo,
+        shard,
+        waiting,
+        retrying,
+      ]);
+      await queries.run(queueCountsText(chunk.length), values);
+    }
+    const deliveries = inOrder(this.#deliveries).filter((row) => CHANGED.some((name) => row[name] !== 0));
+    for (const chunk of chunks(deliveries)) {
+      const values = chunk.flatMap((row): SqlValue[] => [
+        row.entity,
+        row.webhookNo,
+        row.bucket,
+        shard,
+        ...CHANGED.map((name) => row[name]),
+      ]);
+      await queries.run(deliveryCountsText(chunk.length), values);
+    }
+  }
+}
+
+const CHANGED = ['created', ...COMPLETED] as const;
+const NO_CHANGE: Change = { created: 0, delivered: 0, failed: 0, cancelled: 0, superseded: 0 };
+
+/** Two transactions that take rows in different orders could wait for each other for ever. */
+function inOrder<Row>(rows: ReadonlyMap<string, Row>): Row[] {
+  return [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
+}
+
+const queueCountsText = textByRows(
+  (rows) => `insert into queue_counts (entity_id, webhook_no, shard, waiting, retrying) values ${valuesList(rows, 5)}
+    on conflict (entity_id, webhook_no, shard) do update set
+      waiting = queue_counts.waiting + excluded.waiting, retrying = queue_counts.retrying + excluded.retrying`,
+);
+
+const deliveryCountsText = textByRows(
+  (rows) => `insert into delivery_counts (entity_id, webhook_no, bucket, shard, ${CHANGED.join(', ')})
+    values ${valuesList(rows, 4 + CHANGED.length)}
+    on conflict (entity_id, webhook_no, bucket, shard) do update set
+      ${CHANGED.map((name) => `${name} = delivery_counts.${name} + excluded.${name}`).join(', ')}`,
+);
+
+type EventCount = { entity: SqlUuid; networkId: number; event: string; createdAtMs: number; events: number };
+
+const eventCountsText = textByRows(
+  (
+    rows,
+  ) => `insert into event_counts (entity_id, network_id, event, bucket, shard, events) values ${valuesList(rows, 6)}
+    on conflict (entity_id, network_id, event, bucket, shard) do update set events = event_counts.events + excluded.events`,
+);
+
+/** Adds to the number of events accepted, or takes from it when they are removed. */
+export async function countEvents(
+  queries: Queries,
+  dialect: Dialect,
+  changes: readonly EventCount[],
+  writer: CountsWriter = 'acceptance',
+): Promise<void> {
+  const rows = new Map<string, SqlValue[]>();
+  const shard = shardOf(dialect, writer);
+  for (const { entity, networkId, event, createdAtMs, events } of changes) {
+    const bucket = Math.floor(createdAtMs / EVENT_BUCKET_MS);
+    const key = `${dialect.hexOf(entity)} ${networkId} ${event} ${bucket}`;
+    const row = rows.get(key) ?? [entity, networkId, event, bucket, shard, 0];
+    row[5] = Number(row[5]) + events;
+    rows.set(key, row);
+  }
+  for (const chunk of chunks(inOrder(rows))) await queries.run(eventCountsText(chunk.length), chunk.flat());
+}

@@ -1,0 +1,140 @@
+import type { Registry } from '../../../metrics/registry.ts';
+import type { Database, SqlInteger, SqlUuid } from '../../database/database.ts';
+import { FIRST_HEAD, findDueHeads, type HeadCursor, type Look } from '../claim.ts';
+
+/** One look at the index reads this many of its entries: about a millisecond on SQLite, which works on our own thread. */
+const ENTRIES_PER_LOOK = 2_000;
+const FRESH_MS = 3_000;
+/** A long queue takes its time to count: never more than about a fiftieth of it goes into counting. */
+const COST_FACTOR = 50;
+/** A scrape gets the last figures instead of waiting for a long count. */
+const LONGEST_WAIT_MS = 250;
+
+export type Depth = {
+  /** Deliveries that have an attempt to come, now or later. */
+  waiting: number;
+  /** Those of them whose time has come and that no instance holds. */
+  due: number;
+  /** How long the first of these has been due; 0 when none is. */
+  oldestDueAgeMs: number;
+  suspendedWebhooks: number;
+};
+
+/** How much waits in the whole store, counted when the metrics are read, and not more often than it is worth. */
+export class QueueDepth {
+  #known: Depth | null = null;
+  #goodUntilMs = 0;
+  #counting: Promise<void> | null = null;
+
+  constructor(
+    private readonly db: Database,
+    private readonly entriesPerLook = ENTRIES_PER_LOOK,
+  ) {}
+
+  /** Null before the first count. */
+  get known(): Depth | null {
+    return this.#known;
+  }
+
+  /** Never fails: without the store the last figures stay until they are too old to tell anything. */
+  async refresh(): Promise<void> {
+    if (performance.now() < this.#goodUntilMs) return;
+    this.#counting ??= this.#count();
+    const patience = Promise.withResolvers<void>();
+    const timer = setTimeout(patience.resolve, LONGEST_WAIT_MS);
+    await Promise.race([this.#counting, patience.promise]);
+    clearTimeout(timer);
+  }
+
+  async #count(): Promise<void> {
+    const startedAtMs = performance.now();
+    try {
+      this.#known = await countWaiting(this.db, this.entriesPerLook);
+    } catch {
+      this.#known = null;
+    }
+    const nowMs = performance.now();
+    this.#goodUntilMs = nowMs + Math.max(FRESH_MS, (nowMs - startedAtMs) * COST_FACTOR);
+    this.#counting = null;
+  }
+}
+
+export function observeQueue(registry: Registry, queue: QueueDepth): void {
+  registry.beforeScrape(() => queue.refresh());
+  const read = (name: string, help: string, value: (depth: Depth) => number) =>
+    registry.read(name, help, () => (queue.known === null ? null : value(queue.known)));
+  read('paybell_deliveries_waiting', 'Deliveries with an attempt to come.', ({ waiting }) => waiting);
+  read('paybell_deliveries_due', 'Deliveries whose time has come and that no instance has claimed.', ({ due }) => due);
+  read(
+    'paybell_oldest_due_age_seconds',
+    'How long the first of the due deliveries has been due.',
+    ({ oldestDueAgeMs }) => oldestDueAgeMs / 1000,
+  );
+  read('paybell_webhooks_suspended', 'Webhooks out of service.', ({ suspendedWebhooks }) => suspendedWebhooks);
+}
+
+/**
+ * The total comes from the counters. Rows are counted only where some are due, head by head, and the event loop goes on in
+ * between: 1 M rows at a time would stop SQLite for a good part of a second.
+ */
+export async function countWaiting(db: Database, entriesPerLook = ENTRIES_PER_LOOK): Promise<Depth> {
+  const waiting = await db.get<{ total: SqlInteger | null }>(
+    `select sum(c.waiting) as total from queue_counts c
+     join queue_heads h on h.entity_id = c.entity_id and h.webhook_no = c.webhook_no where h.blocked = 0`,
+  );
+  const depth = { waiting: Number(waiting?.total ?? 0), due: 0, oldestDueAgeMs: 0 };
+  let after: HeadCursor | null = FIRST_HEAD;
+  while (after !== null) {
+    const { due }: Look = await findDueHeads(db, after, HEADS_PER_LOOK);
+    for (const { cursor } of due) {
+      const counted = await countDue(db, cursor, entriesPerLook);
+      depth.due += counted.due;
+      depth.oldestDueAgeMs = Math.max(depth.oldestDueAgeMs, counted.oldestDueAgeMs);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    after = due.length < HEADS_PER_LOOK ? null : (due.at(-1)?.cursor ?? null);
+  }
+  const suspended = await db.get<{ total: SqlInteger }>(
+    'select count(*) as total from webhooks where suspended_at is not null',
+  );
+  return { ...depth, suspendedWebhooks: Number(suspended?.total ?? 0) };
+}
+
+const HEADS_PER_LOOK = 100;
+
+type DueRow = { due_ms: SqlInteger; id: SqlUuid; generation: SqlInteger; lease_ms: SqlInteger; now_ms: SqlInteger };
+
+/** A slice of the index at a time, from the first row that is due to the last. */
+export async function countDue(
+  db: Database,
+  { entity, webhookNo }: Pick<HeadCursor, 'entity' | 'webhookNo'>,
+  entriesPerLook = ENTRIES_PER_LOOK,
+): Promise<{ due: number; oldestDueAgeMs: number }> {
+  const { bindUuid, nowMs } = db.dialect;
+  const counted = { due: 0, oldestDueAgeMs: 0 };
+  let after: { generation: number; dueMs: number; id: SqlUuid } | null = {
+    generation: -1,
+    dueMs: 0,
+    id: bindUuid('0'.repeat(32)),
+  };
+  while (after !== null) {
+    const { generation, dueMs, id }: { generation: number; dueMs: number; id: SqlUuid } = after;
+    const rows: DueRow[] = await db.all<DueRow>(
+      `select q.due_ms, q.id, q.generation, q.lease_ms, ${nowMs} as now_ms from queue_heads h cross join queue q
+       where h.entity_id = $1 and h.webhook_no = $2 and q.entity_id = $1 and q.webhook_no = $2
+         and (q.generation, q.due_ms, q.id) > ($3, $4, $5) and (q.generation < h.generation or q.due_ms <= ${nowMs})
+       order by q.generation, q.due_ms, q.id limit ${entriesPerLook}`,
+      [bindUuid(entity), webhookNo, generation, dueMs, id],
+    );
+    for (const row of rows) {
+      if (Number(row.lease_ms) > Number(row.now_ms)) continue;
+      counted.due++;
+      counted.oldestDueAgeMs = Math.max(counted.oldestDueAgeMs, Number(row.now_ms) - Number(row.due_ms));
+    }
+    const last: DueRow | undefined = rows.length < entriesPerLook ? undefined : rows.at(-1);
+    after =
+      last === undefined ? null : { generation: Number(last.generation), dueMs: Number(last.due_ms), id: last.id };
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return counted;
+}

@@ -1,0 +1,224 @@
+import { destinationKey } from '../../domain/destination.ts';
+import type { Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../database/database.ts';
+import { chunks, textByRows, valuesList } from '../database/sql.ts';
+import { entityKey } from './keys.ts';
+
+/**
+ * The head of a webhook's queue: one row that says where its deliveries go and whether they may. Suspend, resume, pause,
+ * move and delete change this row and nothing else, so each of them is one statement however long the queue is, and the
+ * later of two changes wins. A head is made by the first event or the first change that needs it. All of these run in
+ * the transaction that changes the webhook itself, under the entity's lock.
+ */
+
+/** Why the deliveries of a head wait; they add up. */
+export const BLOCKED = { suspended: 1, paused: 2, deleted: 4 } as const;
+
+/** What a head knows about its webhook. */
+export type HeadTarget = {
+  entityId: string;
+  /** The webhook's creation sequence; below zero for the alerts of a network (`alertHeadNo`). */
+  webhookNo: number;
+  webhookId: string;
+  networkId: number;
+  event: string;
+  postUrl: string;
+  /** Where the head is made for a webhook that is out of service already. */
+  isSuspended?: boolean;
+};
+
+/** Alerts of one network have a queue like that of a webhook; no webhook has a number below 1. */
+export function alertHeadNo(networkId: number): number {
+  return -1 - networkId;
+}
+
+type NewHead = HeadTarget & { blocked: number; deletedAtMs: number | null };
+
+const headsText = (change: string) =>
+  textByRows(
+    (rows) => `insert into queue_heads (entity_id, webhook_no, webhook_id, network_id, event, endpoint_no, destination,
+        post_url, next_due_ms, blocked, deleted_at_ms)
+      values ${valuesList(rows, 11)} on conflict (entity_id, webhook_no) do ${change}`,
+  );
+
+const TEXTS = {
+  make: headsText('nothing'),
+  suspend: headsText(`update set blocked = queue_heads.blocked | ${BLOCKED.suspended}`),
+  // What waited is due at once, whatever its schedule said: the receiver of now is not the one that failed.
+  resume: headsText(`update set blocked = queue_heads.blocked & ~${BLOCKED.suspended},
+    generation = queue_heads.generation + 1, next_due_ms = excluded.next_due_ms, from_due_ms = 0, idle = 0,
+    failing_since_ms = null`),
+  move: headsText(`update set endpoint_no = excluded.endpoint_no, destination = excluded.destination,
+    post_url = excluded.post_url, next_due_ms = excluded.next_due_ms, idle = 0`),
+  remove: headsText(`update set blocked = queue_heads.blocked | ${BLOCKED.deleted},
+    deleted_at_ms = coalesce(queue_heads.deleted_at_ms, excluded.deleted_at_ms)`),
+  // A deleted head that is wanted again: the alerts of an entity whose alert URL is set once more.
+  restore: headsText(`update set blocked = queue_heads.blocked & ~${BLOCKED.deleted}, deleted_at_ms = null,
+    endpoint_no = excluded.endpoint_no, destination = excluded.destination, post_url = excluded.post_url,
+    next_due_ms = excluded.next_due_ms, idle = 0`),
+} as const;
+
+export type HeadChange = keyof typeof TEXTS;
+
+/** For webhooks that have none yet. Returns the numbers of their endpoints by `urlKey`. */
+export function makeHeads(
+  queries: Queries,
+  dialect: Dialect,
+  targets: readonly HeadTarget[],
+  nowMs: number,
+): Promise<Map<string, number>> {
+  const heads = targets.map((target) => {
+    const blocked = target.isSuspended ? BLOCKED.suspended : 0;
+    return { ...target, blocked, deletedAtMs: null };
+  });
+  return insertHeads(queries, dialect, TEXTS.make, heads, nowMs);
+}
+
+/** Makes the heads that are missing and changes those that are there, in one order everywhere. */
+export async function changeHeads(
+  queries: Queries,
+  dialect: Dialect,
+  change: Exclude<HeadChange, 'make'>,
+  targets: readonly HeadTarget[],
+  nowMs: number,
+): Promise<void> {
+  const blocked = change === 'suspend' ? BLOCKED.suspended : change === 'remove' ? BLOCKED.deleted : 0;
+  const heads = targets.map((target) => ({ ...target, blocked, deletedAtMs: change === 'remove' ? nowMs : null }));
+  await insertHeads(queries, dialect, TEXTS[change], heads, nowMs);
+}
+
+async function insertHeads(
+  queries: Queries,
+  dialect: Dialect,
+  text: (rows: number) => string,
+  heads: readonly NewHead[],
+  nowMs: number,
+): Promise<Map<string, number>> {
+  const ordered = heads.toSorted((a, b) =>
+    a.entityId === b.entityId ? a.webhookNo - b.webhookNo : a.entityId < b.entityId ? -1 : 1,
+  );
+  const endpointNos = await ensureEndpoints(queries, dialect, ordered, nowMs);
+  for (const chunk of chunks(ordered)) {
+    const values = chunk.flatMap((head): SqlValue[] => [
+      entityKey(dialect, head.entityId),
+      head.webhookNo,
+      head.webhookId,
+      head.networkId,
+      head.event,
+      endpointNos.get(urlKey(head)) ?? 0,
+      destinationKey(head.entityId, head.postUrl),
+      head.postUrl,
+      nowMs,
+      head.blocked,
+      head.deletedAtMs,
+    ]);
+    await queries.run(text(chunk.length), values);
+  }
+  return endpointNos;
+}
+
+/**
+ * When a head has to be looked at. A delivery that waits must be found by the next look, also by one that is under way in
+ * another transaction and cannot see it yet: that look raises the hint only if nothing has written it since, so a waiting
+ * delivery always writes it. One that this process dispatches is found by its lease, and mostly writes nothing.
+ */
+type Wake = { entityId: string; webhookNo: number; atMs: number; isWaiting: boolean };
+
+const wakeText = (dialect: Dialect) =>
+  textByRows(
+    (rows) => `with wakes (entity_id, webhook_no, at_ms, is_waiting) as
+        (values ${valuesList(rows, 4, 0, [dialect.uuid, 'bigint', 'bigint', 'bigint'])})
+      update queue_heads set idle = 0,
+        next_due_ms = case when next_due_ms > wakes.at_ms then wakes.at_ms else next_due_ms - 1 end
+      from wakes where queue_heads.entity_id = wakes.entity_id and queue_heads.webhook_no = wakes.webhook_no
+        and (queue_heads.next_due_ms > wakes.at_ms or wakes.is_waiting = 1)`,
+  );
+const wakeTexts = new Map<Dialect, (rows: number) => string>();
+
+export async function wakeHeads(queries: Queries, dialect: Dialect, wakes: readonly Wake[]): Promise<void> {
+  const text = wakeTexts.get(dialect) ?? wakeText(dialect);
+  wakeTexts.set(dialect, text);
+  const merged = new Map<string, Wake>();
+  for (const wake of wakes) {
+    const key = `${wake.entityId} ${wake.webhookNo}`;
+    const known = merged.get(key);
+    const atMs = Math.min(known?.atMs ?? Number.POSITIVE_INFINITY, wake.atMs);
+    merged.set(key, { ...wake, atMs, isWaiting: wake.isWaiting || known?.isWaiting === true });
+  }
+  const ordered = [...merged].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, wake]) => wake);
+  for (const chunk of chunks(ordered)) {
+    const values = chunk.flatMap(({ entityId, webhookNo, atMs, isWaiting }): SqlValue[] => [
+      entityKey(dialect, entityId),
+      webhookNo,
+      atMs,
+      isWaiting ? 1 : 0,
+    ]);
+    await queries.run(text(chunk.length), values);
+  }
+}
+
+/** Large enough that two of an entity's endpoints never draw the same number. */
+const MAX_ENDPOINT_NO = Number.MAX_SAFE_INTEGER;
+
+type Url = Pick<HeadTarget, 'entityId' | 'postUrl'>;
+
+export function urlKey({ entityId, postUrl }: Url): string {
+  return `${entityId} ${postUrl}`;
+}
+
+/** The numbers of these URLs, made where they are new. */
+export async function ensureEndpoints(
+  queries: Queries,
+  dialect: Dialect,
+  urls: readonly Url[],
+  nowMs: number,
+): Promise<Map<string, number>> {
+  const numbers = new Map<string, number>();
+  const distinct = [...new Map(urls.map((url) => [urlKey(url), url])).values()];
+  distinct.sort((a, b) => (urlKey(a) < urlKey(b) ? -1 : 1));
+  for (const chunk of chunks(distinct)) {
+    const keys = chunk.flatMap(({ entityId, postUrl }): SqlValue[] => [entityKey(dialect, entityId), postUrl]);
+    const read = async () => {
+      const rows = await queries.all<{ entity_id: SqlUuid; no: SqlInteger; post_url: string }>(
+        `with urls (entity_id, post_url) as (values ${valuesList(chunk.length, 2, 0, [dialect.uuid, 'text'])})
+         select e.entity_id, e.no, e.post_url from urls u cross join endpoints e
+         where e.entity_id = u.entity_id and e.post_url = u.post_url`,
+        keys,
+      );
+      const found = new Map(rows.map((row) => [`${dialect.hexOf(row.entity_id)} ${row.post_url}`, Number(row.no)]));
+      for (const url of chunk) {
+        const no = found.get(`${dialect.hexOf(entityKey(dialect, url.entityId))} ${url.postUrl}`);
+        if (no !== undefined) numbers.set(urlKey(url), no);
+      }
+    };
+    await read();
+    const missing = chunk.filter((url) => !numbers.has(urlKey(url)));
+    if (missing.length === 0) continue;
+    await queries.run(
+      `insert into endpoints (entity_id, no, post_url, created_at_ms) values ${valuesList(missing.length, 4)}
+       on conflict (entity_id, post_url) do nothing`,
+      missing.flatMap(({ entityId, postUrl }): SqlValue[] => [
+        entityKey(dialect, entityId),
+        Math.floor(Math.random() * MAX_ENDPOINT_NO),
+        postUrl,
+        nowMs,
+      ]),
+    );
+    await read();
+  }
+  return numbers;
+}
+
+/** Written only when it changes: since when the webhook has had failures alone. */
+export async function markFailing(
+  queries: Queries,
+  dialect: Dialect,
+  head: { entityId: string; webhookNo: number },
+  failing: boolean,
+): Promise<void> {
+  const sql = failing
+    ? `update queue_heads set failing_since_ms = ${dialect.nowMs}
+       where entity_id = $1 and webhook_no = $2 and failing_since_ms is null`
+    : `update queue_heads set failing_since_ms = null
+       where entity_id = $1 and webhook_no = $2 and failing_since_ms is not null`;
+  await queries.run(sql, [entityKey(dialect, head.entityId), head.webhookNo]);
+}

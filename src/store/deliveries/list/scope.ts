@@ -1,0 +1,126 @@
+import type { DeliveryFilter } from '../../../contract/deliveries.ts';
+import type { DeliveryStatus } from '../../../domain/attempt.ts';
+import { firstHexAt, lastDeliveryHex } from '../../../domain/ids.ts';
+import type { Dialect, Queries, SqlInteger, SqlUuid } from '../../database/database.ts';
+import { Parameters } from '../../database/sql.ts';
+import { findEventNo } from '../../events/accept.ts';
+import { entityKey } from '../keys.ts';
+
+/** What a filter means for the tables: which webhooks, which range of ids, and which status. */
+export type Scope = {
+  readonly entityId: string;
+  readonly entity: SqlUuid;
+  /** Null for all of them. */
+  readonly webhooks: readonly ScopedWebhook[] | null;
+  readonly webhookFilter: WebhookFilter;
+  /** Ids from (included) and to (excluded), as 32 hex digits. */
+  readonly fromHex: string;
+  readonly toHex: string;
+  /** The exact dates asked for: ids made before schema version 6 carry the clock of the process that made them. */
+  readonly sinceMs: number | null;
+  readonly untilMs: number | null;
+  readonly eventNo: string | null;
+  readonly status: DeliveryStatus | null;
+};
+
+export type WebhookFilter = Pick<DeliveryFilter, 'webhookId' | 'event' | 'networkId'>;
+
+export type ScopedWebhook = { readonly webhookNo: number; readonly blocked: number };
+
+const FIRST_HEX = '0'.repeat(32);
+const LAST_HEX = 'f'.repeat(32);
+
+/** By this much the date of an old delivery may differ from the time in its id. */
+const OLD_ID_SKEW_MS = 60_000;
+
+/** Null when nothing can match. */
+export async function resolveScope(
+  queries: Queries,
+  dialect: Dialect,
+  entityId: string,
+  filter: DeliveryFilter,
+): Promise<Scope | null> {
+  const entity = entityKey(dialect, entityId);
+  const webhooks = await findWebhooks(queries, entity, filter);
+  if (webhooks !== null && webhooks.length === 0) return null;
+  const eventNo = filter.eventId === undefined ? null : await findEventNo(queries, dialect, entityId, filter.eventId);
+  if (filter.eventId !== undefined && eventNo === null) return null;
+  const sinceMs = filter.since === undefined ? null : filter.since * 1000;
+  const untilMs = filter.until === undefined ? null : filter.until * 1000;
+  const skewMs = sinceMs === null && untilMs === null ? 0 : await oldIdSkewMs(queries, entity);
+  return {
+    entityId,
+    entity,
+    webhooks,
+    webhookFilter: filter,
+    fromHex: sinceMs === null ? FIRST_HEX : firstHexAt(sinceMs - skewMs),
+    toHex: untilMs === null ? LAST_HEX : firstHexAt(untilMs + skewMs),
+    sinceMs,
+    untilMs,
+    eventNo,
+    status: filter.status ?? null,
+  };
+}
+
+/** The webhooks that a filter names, deleted ones too; null where it names none. */
+async function findWebhooks(queries: Queries, entity: SqlUuid, filter: WebhookFilter): Promise<ScopedWebhook[] | null> {
+  const { webhookId, event, networkId } = filter;
+  if (webhookId === undefined && event === undefined && networkId === undefined) return null;
+  const parameters = new Parameters();
+  const rows = await queries.all<{ webhook_no: SqlInteger; blocked: SqlInteger }>(
+    `select webhook_no, blocked from queue_heads where ${headConditions(filter, entity, parameters)} order by webhook_no`,
+    parameters.values,
+  );
+  return rows.map((row) => ({ webhookNo: Number(row.webhook_no), blocked: Number(row.blocked) }));
+}
+
+export function headConditions(
+  { webhookId, event, networkId }: WebhookFilter,
+  entity: SqlUuid,
+  parameters: Parameters,
+): string {
+  const conditions = [`entity_id = ${parameters.bind(entity)}`];
+  if (webhookId !== undefined) conditions.push(`webhook_id = ${parameters.bind(webhookId)}`);
+  if (event !== undefined) conditions.push(`event = ${parameters.bind(event)}`);
+  if (networkId !== undefined) conditions.push(`network_id = ${parameters.bind(networkId)}`);
+  return conditions.join(' and ');
+}
+
+async function oldIdSkewMs(queries: Queries, entity: SqlUuid): Promise<number> {
+  const row = await queries.get(
+    `select 1 as found from (select 1 as found from deliveries where entity_id = $1 and event_no is not null limit 1) d
+     union all
+     select 1 as found from (select 1 as found from queue where entity_id = $1 and event_no is not null limit 1) q`,
+    [entity],
+  );
+  return row === undefined ? 0 : OLD_ID_SKEW_MS;
+}
+
+/** The conditions on the ids and dates of a table, with its alias. */
+export function rangeConditions(scope: Scope, dialect: Dialect, parameters: Parameters, alias: string): string[] {
+  const { bindUuid } = dialect;
+  const conditions = [`${alias}.entity_id = ${parameters.bind(scope.entity)}`];
+  if (scope.fromHex !== FIRST_HEX) conditions.push(`${alias}.id >= ${parameters.bind(bindUuid(scope.fromHex))}`);
+  if (scope.toHex !== LAST_HEX) conditions.push(`${alias}.id < ${parameters.bind(bindUuid(scope.toHex))}`);
+  if (scope.sinceMs !== null) conditions.push(`${alias}.created_at_ms >= ${parameters.bind(scope.sinceMs)}`);
+  if (scope.untilMs !== null) conditions.push(`${alias}.created_at_ms < ${parameters.bind(scope.untilMs)}`);
+  return conditions;
+}
+
+/** How a delivery names its event: by its own id or, from before ids were made that way, by the event's number. */
+export const NAMINGS = ['by id', 'by number'] as const;
+export type Naming = (typeof NAMINGS)[number];
+
+/** Each is read along an index of its own, so they are never joined by `or`. */
+export function eventCondition(
+  eventNo: string,
+  naming: Naming,
+  { bindUuid }: Dialect,
+  parameters: Parameters,
+  alias: string,
+): string {
+  const no = parameters.bind(bindUuid(eventNo));
+  if (naming === 'by number') return `${alias}.event_no = ${no} and ${alias}.event_no is not null`;
+  const last = parameters.bind(bindUuid(lastDeliveryHex(eventNo)));
+  return `${alias}.id > ${no} and ${alias}.id <= ${last} and ${alias}.event_no is null`;
+}

@@ -1,0 +1,83 @@
+import type { Database, Queries, SqlInteger, SqlUuid } from '../database/database.ts';
+import { valuesList } from '../database/sql.ts';
+import { CountChanges } from './counts/counts.ts';
+import { STATUS_CODES } from './states.ts';
+
+/**
+ * What a deleted webhook leaves behind: its deliveries count as cancelled from the commit on, and are moved into the
+ * record a bounded step at a time. The head is the task: any instance finishes it, after any crash, and a step that is
+ * repeated finds less to do.
+ */
+
+const ROWS_PER_STEP = 500;
+const HEADS_PER_LOOK = 100;
+
+/** An acceptance that had read the webhook before it was deleted may still add to the queue; none takes a day. */
+const KEEP_HEAD_MS = 86_400_000;
+
+export type DeletedHead = { entity: SqlUuid; webhookNo: number; deletedAtMs: number };
+
+/** Deleted heads whose queue may still hold something, a page at a time in the order of their deletion. */
+export async function findDeletedHeads(
+  db: Database,
+  after: DeletedHead | null,
+): Promise<{ heads: DeletedHead[]; isLast: boolean }> {
+  const { bindUuid } = db.dialect;
+  const rows = await db.all<{ entity_id: SqlUuid; webhook_no: SqlInteger; deleted_at_ms: SqlInteger }>(
+    `select entity_id, webhook_no, deleted_at_ms from queue_heads
+     where deleted_at_ms is not null and (deleted_at_ms, entity_id, webhook_no) > ($1, $2, $3)
+     order by deleted_at_ms, entity_id, webhook_no limit ${HEADS_PER_LOOK}`,
+    [after?.deletedAtMs ?? 0, after?.entity ?? bindUuid('0'.repeat(32)), after?.webhookNo ?? Number.MIN_SAFE_INTEGER],
+  );
+  const heads = rows.map((row) => ({
+    entity: row.entity_id,
+    webhookNo: Number(row.webhook_no),
+    deletedAtMs: Number(row.deleted_at_ms),
+  }));
+  return { heads, isLast: rows.length < HEADS_PER_LOOK };
+}
+
+type SweptRow = { id: SqlUuid; attempts: SqlInteger; recorded: SqlInteger | null };
+
+/** Moves one step's rows and returns whether there may be more. */
+export function sweepDeleted(db: Database, head: DeletedHead): Promise<boolean> {
+  const { dialect } = db;
+  return db.transaction(async (queries) => {
+    const rows = await queries.all<SweptRow>(
+      `select id, attempts, recorded from queue where entity_id = $1 and webhook_no = $2
+       order by generation, due_ms, id limit ${ROWS_PER_STEP} ${dialect.skipLocked}`,
+      [head.entity, head.webhookNo],
+    );
+    if (rows.length === 0) {
+      await forgetTask(queries, dialect.nowMs, head);
+      return false;
+    }
+    const ids = rows.map(({ id }) => id);
+    const which = `entity_id = $1 and id in ${valuesList(1, ids.length, 1)}`;
+    await queries.run(
+      `insert into deliveries (entity_id, id, webhook_no, endpoint_no, created_at_ms, ended_at_ms, sequence, event_no,
+         redelivery_id, attempts, status, status_code, test, error)
+       select entity_id, id, webhook_no, endpoint_no, created_at_ms, ended_at_ms, sequence, event_no, redelivery_id,
+         attempts, coalesce(recorded, ${STATUS_CODES.cancelled}), status_code, test, error
+       from queue where ${which} on conflict (entity_id, id) do nothing`,
+      [head.entity, ...ids],
+    );
+    await queries.run(`delete from queue where ${which}`, [head.entity, ...ids]);
+    const counts = new CountChanges(dialect, 'completion');
+    for (const row of rows.filter(({ recorded }) => recorded === null)) {
+      counts.queue(head.entity, head.webhookNo, { waiting: -1, retrying: Number(row.attempts) > 0 ? -1 : 0 });
+      counts.deliveries(head.entity, head.webhookNo, dialect.hexOf(row.id), { cancelled: 1 });
+    }
+    await counts.write(queries);
+    return rows.length === ROWS_PER_STEP;
+  });
+}
+
+/** The head itself stays, because records name their webhook by it; only the task is done with. */
+async function forgetTask(queries: Queries, nowMs: string, head: DeletedHead): Promise<void> {
+  await queries.run(
+    `update queue_heads set deleted_at_ms = null
+     where entity_id = $1 and webhook_no = $2 and deleted_at_ms < ${nowMs} - ${KEEP_HEAD_MS}`,
+    [head.entity, head.webhookNo],
+  );
+}

@@ -1,0 +1,131 @@
+import type { DestinationKey } from '../../domain/destination.ts';
+import { deliveryHex, timeOfHex } from '../../domain/ids.ts';
+import type { Claimed } from '../deliveries/claimed.ts';
+
+/** Acceptance as a calculation: which rows an event becomes, which of them go out at once, and which are due. */
+
+export type NewEvent = {
+  entityId: string;
+  /** Null where the sender gave none: the event is then named after its number. */
+  eventId: string | null;
+  event: string;
+  networkId: number;
+  body: string;
+  /** From acceptance to the first attempt; the first step of the schedule. */
+  firstDelayMs: number;
+};
+
+/** A webhook that an event goes to, with the head of its queue. */
+export type Receiver = {
+  webhookNo: number;
+  webhookId: string;
+  postUrl: string;
+  destination: DestinationKey;
+  endpointNo: number;
+  isBlocked: boolean;
+  generation: number;
+  failingSinceMs: number | null;
+  /** Of the entity: a new one means that its signing secrets may have changed. */
+  revision: number;
+};
+
+export type Incoming = {
+  readonly event: NewEvent;
+  readonly eventNo: string;
+  readonly receivers: readonly Receiver[];
+};
+
+/** A row of `queue` before anything has happened to it. */
+export type QueuedDelivery = {
+  entityId: string;
+  hex: string;
+  receiver: Receiver;
+  createdAtMs: number;
+  dueMs: number;
+  /** Zero where no instance holds it. */
+  leaseMs: number;
+};
+
+export type AcceptancePlan = {
+  rows: QueuedDelivery[];
+  /** Stored as claimed by this process, which sends them as soon as they are committed. */
+  dispatched: Claimed[];
+  /** Where something waits to be claimed. */
+  due: Set<DestinationKey>;
+};
+
+export type Moment = {
+  nowMs: number;
+  /** How long what is dispatched directly stays with this process. */
+  leaseMs: number;
+  /** The same moment by the clock of this process, from which latency is measured. */
+  acceptedAtMs: number;
+};
+
+/** How many deliveries to each destination could go out at once, if there were room for all of them. */
+export function wantedSlots(accepted: readonly Incoming[]): Map<DestinationKey, number> {
+  const wanted = new Map<DestinationKey, number>();
+  for (const { event, receivers } of accepted) {
+    if (event.firstDelayMs > 0) continue;
+    for (const { destination, isBlocked } of receivers) {
+      if (!isBlocked) wanted.set(destination, (wanted.get(destination) ?? 0) + 1);
+    }
+  }
+  return wanted;
+}
+
+/** `slots` is how many of them this process has room for; the first to come get them. */
+export function planAcceptance(
+  accepted: readonly Incoming[],
+  slots: ReadonlyMap<DestinationKey, number>,
+  moment: Moment,
+): AcceptancePlan {
+  const free = new Map(slots);
+  const plan: AcceptancePlan = { rows: [], dispatched: [], due: new Set() };
+  for (const incoming of accepted) {
+    // The clock may have been set back since the last event: an id never goes back, and the date goes with the id.
+    const createdAtMs = timeOfHex(incoming.eventNo);
+    for (const [index, receiver] of incoming.receivers.entries()) {
+      const hex = deliveryHex(incoming.eventNo, index + 1);
+      const { entityId, firstDelayMs } = incoming.event;
+      const { destination, isBlocked } = receiver;
+      const row = { entityId, hex, receiver, createdAtMs, dueMs: moment.nowMs + firstDelayMs, leaseMs: 0 };
+      const room = isBlocked || firstDelayMs > 0 ? 0 : (free.get(destination) ?? 0);
+      if (room > 0) {
+        free.set(destination, room - 1);
+        row.leaseMs = moment.nowMs + moment.leaseMs;
+        plan.dispatched.push(firstClaim(incoming, receiver, hex, moment));
+      } else if (!isBlocked) plan.due.add(destination);
+      plan.rows.push(row);
+    }
+  }
+  return plan;
+}
+
+/** Acceptance is the first claim of what it dispatches. */
+export const FIRST_TOKEN = 1;
+
+function firstClaim({ event, eventNo }: Incoming, receiver: Receiver, hex: string, moment: Moment): Claimed {
+  const { webhookNo, webhookId, postUrl, destination, endpointNo, generation, failingSinceMs, revision } = receiver;
+  return {
+    entityId: event.entityId,
+    deliveryId: `dlv_${hex}`,
+    token: FIRST_TOKEN,
+    destination,
+    eventId: event.eventId ?? `evt_${eventNo}`,
+    webhookNo,
+    webhookId,
+    endpointNo,
+    kind: 'first',
+    status: 'pending',
+    attempts: 0,
+    steps: 0,
+    generation,
+    createdAtMs: timeOfHex(eventNo),
+    postUrl,
+    failingSinceMs,
+    body: event.body,
+    revision,
+    acceptedAtMs: moment.acceptedAtMs,
+  };
+}

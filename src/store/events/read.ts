@@ -1,0 +1,209 @@
+import type { Event, EventListQuery } from '../../contract/deliveries.ts';
+import { MAX_EVENT_BYTES } from '../../contract/events.ts';
+import { DEFAULT_LIMIT } from '../../contract/list-query.ts';
+import { DomainError } from '../../domain/errors.ts';
+import { firstHexAt } from '../../domain/ids.ts';
+import type { Database, Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../database/database.ts';
+import { Parameters, valuesList } from '../database/sql.ts';
+import { EVENT_BUCKET_MS } from '../deliveries/counts/counts.ts';
+import { entityKey } from '../deliveries/keys.ts';
+import { findEventNo } from './accept.ts';
+
+/** Reading what was accepted. Totals come from the counters, but for the two hours that a range of dates cuts. */
+
+type EventRow = {
+  no: SqlUuid;
+  event_id: string | null;
+  event: string;
+  network_id: SqlInteger;
+  body: string;
+  deliveries: SqlInteger;
+  created_at_ms: SqlInteger;
+};
+
+const COLUMNS = 'no, event_id, event, network_id, body, deliveries, created_at_ms';
+
+/** What a list is of; `no` is set where it is of one event alone. */
+type Scope = {
+  entity: SqlUuid;
+  no: string | null;
+  event: string | undefined;
+  networkId: number | undefined;
+  sinceMs: number | null;
+  untilMs: number | null;
+};
+
+export function listEvents(
+  db: Database,
+  entityId: string,
+  query: EventListQuery,
+): Promise<{ totalResults: number; events: Event[] }> {
+  const { dialect } = db;
+  return db.snapshot(async (queries) => {
+    await queries.get(dialect.planForClaims);
+    const no = query.eventId === undefined ? null : await findEventNo(queries, dialect, entityId, query.eventId);
+    if (query.eventId !== undefined && no === null) return { totalResults: 0, events: [] };
+    const scope: Scope = {
+      entity: entityKey(dialect, entityId),
+      no,
+      event: query.event,
+      networkId: query.networkId,
+      sinceMs: query.since === undefined ? null : query.since * 1000,
+      untilMs: query.until === undefined ? null : query.until * 1000,
+    };
+    const totalResults = await countScope(queries, dialect, scope);
+    const offset = (query.page - 1) * query.limit;
+    if (offset >= totalResults) return { totalResults, events: [] };
+    const nos = await readNumbers(queries, dialect, scope, query, offset, totalResults);
+    if (query.limit > DEFAULT_LIMIT) await requireLight(queries, scope.entity, nos);
+    return { totalResults, events: await readRows(queries, dialect, scope.entity, nos) };
+  });
+}
+
+export async function readEvent(db: Database, entityId: string, eventId: string): Promise<Event | null> {
+  const { dialect } = db;
+  const no = await findEventNo(db, dialect, entityId, eventId);
+  if (no === null) return null;
+  const row = await db.get<EventRow>(`select ${COLUMNS} from events where entity_id = $1 and no = $2`, [
+    entityKey(dialect, entityId),
+    dialect.bindUuid(no),
+  ]);
+  return row === undefined ? null : toEvent(dialect, row);
+}
+
+/** A page of the default length always fits, whatever its events are like. */
+const MAX_PAGE_BYTES = DEFAULT_LIMIT * MAX_EVENT_BYTES;
+
+/** Thirty responses of a hundred large events each took 800 MB and kept every other request waiting for seconds. */
+async function requireLight(queries: Queries, entity: SqlUuid, nos: readonly SqlUuid[]): Promise<void> {
+  const row = await queries.get<{ bytes: SqlInteger | null }>(
+    `select sum(octet_length(body)) as bytes from events where entity_id = $1 and no in ${valuesList(1, nos.length, 1)}`,
+    [entity, ...nos],
+  );
+  const bytes = Number(row?.bytes ?? 0);
+  if (bytes > MAX_PAGE_BYTES) throw new DomainError('event_page_too_large', { bytes, limitBytes: MAX_PAGE_BYTES });
+}
+
+function conditions(scope: Scope, { bindUuid }: Dialect, parameters: Parameters): string {
+  const { entity, no, event, networkId, sinceMs, untilMs } = scope;
+  const all = [`entity_id = ${parameters.bind(entity)}`];
+  if (no !== null) all.push(`no = ${parameters.bind(bindUuid(no))}`);
+  if (sinceMs !== null) all.push(`no >= ${parameters.bind(bindUuid(firstHexAt(sinceMs)))}`);
+  if (untilMs !== null) all.push(`no < ${parameters.bind(bindUuid(firstHexAt(untilMs)))}`);
+  if (event !== undefined) all.push(`event = ${parameters.bind(event)}`);
+  if (networkId !== undefined) all.push(`network_id = ${parameters.bind(networkId)}`);
+  return all.join(' and ');
+}
+
+async function countRows(queries: Queries, dialect: Dialect, scope: Scope): Promise<number> {
+  const parameters = new Parameters();
+  const row = await queries.get<{ total: SqlInteger }>(
+    `select count(*) as total from events where ${conditions(scope, dialect, parameters)}`,
+    parameters.values,
+  );
+  return Number(row?.total ?? 0);
+}
+
+const LAST_BUCKET = 2 ** 31 - 1;
+
+async function countScope(queries: Queries, dialect: Dialect, scope: Scope): Promise<number> {
+  const { sinceMs, untilMs } = scope;
+  const first = sinceMs === null ? 0 : Math.ceil(sinceMs / EVENT_BUCKET_MS);
+  const end = untilMs === null ? LAST_BUCKET : Math.floor(untilMs / EVENT_BUCKET_MS);
+  if (scope.no !== null || first >= end) return countRows(queries, dialect, scope);
+  const row = await queries.get<{ total: SqlInteger | null }>(
+    ...bucketsText('sum(events) as total', scope, first, end),
+  );
+  let total = Number(row?.total ?? 0);
+  if (sinceMs !== null) total += await countRows(queries, dialect, { ...scope, untilMs: first * EVENT_BUCKET_MS });
+  if (untilMs !== null) total += await countRows(queries, dialect, { ...scope, sinceMs: end * EVENT_BUCKET_MS });
+  return total;
+}
+
+function bucketsText(columns: string, scope: Scope, first: number, end: number, tail = ''): [string, SqlValue[]] {
+  const parameters = new Parameters();
+  const all = [
+    `entity_id = ${parameters.bind(scope.entity)}`,
+    `bucket >= ${parameters.bind(first)}`,
+    `bucket < ${parameters.bind(end)}`,
+  ];
+  if (scope.event !== undefined) all.push(`event = ${parameters.bind(scope.event)}`);
+  if (scope.networkId !== undefined) all.push(`network_id = ${parameters.bind(scope.networkId)}`);
+  return [`select ${columns} from event_counts where ${all.join(' and ')} ${tail}`, parameters.values];
+}
+
+/** From whichever end is nearer, and past whole hours of the counters. */
+async function readNumbers(
+  queries: Queries,
+  dialect: Dialect,
+  scope: Scope,
+  { sortDir, limit }: Pick<EventListQuery, 'sortDir' | 'limit'>,
+  offset: number,
+  totalResults: number,
+): Promise<SqlUuid[]> {
+  const count = Math.min(limit, totalResults - offset);
+  const behind = totalResults - offset - count;
+  const isBackwards = behind < offset;
+  const direction = (sortDir === 'asc') !== isBackwards ? 'asc' : 'desc';
+  const skipped = await skipBuckets(queries, scope, isBackwards ? behind : offset, direction);
+  const parameters = new Parameters();
+  const where = conditions(skipped.scope, dialect, parameters);
+  const rows = await queries.all<{ no: SqlUuid }>(
+    `select no from events where ${where} order by no ${direction}
+     limit ${parameters.bind(count)} offset ${parameters.bind(skipped.offset)}`,
+    parameters.values,
+  );
+  const nos = rows.map(({ no }) => no);
+  return isBackwards ? nos.reverse() : nos;
+}
+
+async function skipBuckets(
+  queries: Queries,
+  scope: Scope,
+  offset: number,
+  direction: 'asc' | 'desc',
+): Promise<{ scope: Scope; offset: number }> {
+  if (scope.no !== null || scope.sinceMs !== null || scope.untilMs !== null) return { scope, offset };
+  const tail = `group by bucket order by bucket ${direction}`;
+  const text = bucketsText('bucket, sum(events) as total', scope, 0, LAST_BUCKET, tail);
+  const rows = await queries.all<{ bucket: SqlInteger; total: SqlInteger }>(...text);
+  let left = offset;
+  for (const row of rows) {
+    if (left < Number(row.total)) {
+      const startMs = Number(row.bucket) * EVENT_BUCKET_MS;
+      const narrowed = direction === 'asc' ? { sinceMs: startMs } : { untilMs: startMs + EVENT_BUCKET_MS };
+      return { scope: { ...scope, ...narrowed }, offset: left };
+    }
+    left -= Number(row.total);
+  }
+  return { scope, offset };
+}
+
+async function readRows(
+  queries: Queries,
+  dialect: Dialect,
+  entity: SqlUuid,
+  nos: readonly SqlUuid[],
+): Promise<Event[]> {
+  if (nos.length === 0) return [];
+  const rows = await queries.all<EventRow>(
+    `select ${COLUMNS} from events where entity_id = $1 and no in ${valuesList(1, nos.length, 1)}`,
+    [entity, ...nos],
+  );
+  const byNo = new Map(rows.map((row) => [dialect.hexOf(row.no), row]));
+  return nos.flatMap((no) => {
+    const row = byNo.get(dialect.hexOf(no));
+    return row === undefined ? [] : [toEvent(dialect, row)];
+  });
+}
+
+function toEvent({ hexOf }: Dialect, row: EventRow): Event {
+  return {
+    eventId: row.event_id ?? `evt_${hexOf(row.no)}`,
+    event: row.event,
+    networkId: Number(row.network_id),
+    body: row.body,
+    dateCreated: Math.floor(Number(row.created_at_ms) / 1000),
+    deliveries: Number(row.deliveries),
+  };
+}
