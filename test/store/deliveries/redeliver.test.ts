@@ -1,6 +1,8 @@
 import { afterEach, expect, test } from 'bun:test';
 import type { DeliveryFilter } from '../../../src/contract/deliveries.ts';
+import { destinationKey } from '../../../src/domain/destination.ts';
 import { setNoticeUrl } from '../../../src/store/deliveries/alerts.ts';
+import { claimDeliveries, FIRST_HEAD, findDueHeads } from '../../../src/store/deliveries/claim.ts';
 import type { Claimed } from '../../../src/store/deliveries/claimed.ts';
 import { readDelivery } from '../../../src/store/deliveries/read.ts';
 import { recordAttempts } from '../../../src/store/deliveries/record-attempts.ts';
@@ -22,6 +24,7 @@ import {
   completeAll,
   forgetDeliveries,
   HOOK,
+  LEASE_MS,
   letPass,
   newEvent,
   newReceiver,
@@ -31,7 +34,7 @@ import {
   withEngine,
 } from '../../support/deliveries.ts';
 import { rejection } from '../../support/rejection.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { alteredStore, onEveryEngine } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
 
 /** Fails twice at once, then waits for an hour. */
@@ -129,6 +132,22 @@ onEveryEngine('sending one delivery again', (store) => {
     expect(kinds(await read())).toEqual(['redelivery 500']);
     expect(after).toMatchObject({ status: 'retrying', steps: 0, nextAttemptMs: before?.nextAttemptMs ?? 0 });
     expect(after?.dueMs).toBe(before?.nextAttemptMs ?? 0);
+  });
+
+  test('while its webhook is being put off is not forgotten', async () => {
+    if (store.engine === 'sqlite') return;
+    const { entityId, deliveryId } = await oneDelivery(3_600_000);
+    const destination = destinationKey(entityId, HOOK);
+    let look: Promise<unknown> = Promise.resolve();
+    await store.db.transaction(async (queries) => {
+      await redeliver(alteredStore(store.db, { transaction: (work) => work(queries) }), entityId, deliveryId);
+      // Does not see what is not committed yet, and finds that the next attempt is an hour away.
+      look = claimDeliveries(store.db, [{ destination, most: 1 }], LEASE_MS);
+      await Bun.sleep(300);
+    });
+    await look;
+    const { due } = await findDueHeads(store.db, FIRST_HEAD, 1_000);
+    expect(due.map((head) => head.destination)).toContain(destination);
   });
 
   test('that is between two retries, and fails, leaves the schedule where it was, and a success ends it', async () => {
