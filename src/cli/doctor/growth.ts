@@ -1,6 +1,6 @@
 import type { Config } from '../../config.ts';
 import type { Database } from '../../store/database/database.ts';
-import { Columns, integer, nullable } from '../../store/database/sql.ts';
+import { Columns, integer } from '../../store/database/sql.ts';
 import { emptyPages } from '../../store/database/sqlite/vacuum.ts';
 import { countWaiting } from '../../store/deliveries/counts/queue-depth.ts';
 import { holdsOverdue } from '../../store/deliveries/retention.ts';

@@ -29,7 +29,7 @@ export function claimDeliveries(db: Database, picks: readonly Pick[], leaseMs: n
     const clock = await queries.get<{ now_ms: SqlInteger }>(dialect.planForClaims);
     const nowMs = Number(clock?.now_ms ?? 0);
     const together = dialect.uuid === 'uuid' ? await claimTogether(queries, picks, nowMs, leaseMs) : null;
-    const heads = await readHeads(queries, picks);
+    const heads = await readHeads(queries, dialect, picks);
     const rows = together ?? (await claimEach(queries, picks, heads, nowMs, leaseMs));
     const claimed = await load(queries, dialect, heads, rows, nowMs);
     const counts = Map.groupBy(claimed, ({ destination }) => destination);
@@ -74,14 +74,16 @@ type HeadRow = {
   failing_since_ms: SqlInteger | null;
 };
 
-async function readHeads(queries: Queries, picks: readonly Pick[]): Promise<Head[]> {
+/** Not `blocked = 0`: PostgreSQL would take the index of what is due, which has every open head, for the right one. */
+const IS_OPEN = 'blocked + 0 = 0';
+
+async function readHeads(queries: Queries, { hexOf }: Dialect, picks: readonly Pick[]): Promise<Head[]> {
   const heads: Head[] = [];
   for (const chunk of chunks(picks)) {
     const rows = await queries.all<HeadRow>(
       `select entity_id, webhook_no, webhook_id, endpoint_no, destination, post_url, generation, next_due_ms,
          from_due_ms, idle, failing_since_ms
-       from queue_heads where destination in ${valuesList(1, chunk.length)} and blocked = 0
-       order by entity_id, webhook_no`,
+       from queue_heads where destination in ${valuesList(1, chunk.length)} and ${IS_OPEN}`,
       chunk.map(({ destination }) => destination),
     );
     for (const row of rows) {
@@ -100,7 +102,11 @@ async function readHeads(queries: Queries, picks: readonly Pick[]): Promise<Head
       });
     }
   }
-  return heads;
+  // Rows are written in one order everywhere.
+  const keyOf = ({ entity }: Head) => hexOf(entity);
+  return heads.sort((one, other) =>
+    keyOf(one) === keyOf(other) ? one.webhookNo - other.webhookNo : keyOf(one) < keyOf(other) ? -1 : 1,
+  );
 }
 
 type ClaimedRow = {
@@ -121,7 +127,7 @@ const CLAIMED_COLUMNS =
   'queue.entity_id, queue.id, queue.webhook_no, queue.event_no, queue.created_at_ms, queue.token, queue.generation, ' +
   'queue.attempts, queue.steps, queue.redeliver, queue.recorded';
 
-const dueRows = (isDue: string) => `select queue.entity_id, queue.id from queue
+const dueRows = (isDue: string) => `select queue.ctid as place from queue
   where queue.entity_id = h.entity_id and queue.webhook_no = h.webhook_no and ${isDue} and queue.lease_ms <= $1
   order by queue.generation, queue.due_ms limit p.most for update skip locked`;
 
@@ -138,17 +144,16 @@ async function claimTogether(
     const rows = await queries.all<ClaimedRow>(
       `with picks (destination, most) as (values ${valuesList(chunk.length, 2, 2, ['text', 'bigint'])}),
        due as materialized (
-         select d.entity_id, d.id from picks p cross join lateral (
-           select q.entity_id, q.id from queue_heads h cross join lateral (
-             select older.entity_id, older.id from (${dueRows('queue.generation < h.generation')}) older
+         select d.place from picks p cross join lateral (
+           select q.place from queue_heads h cross join lateral (
+             select older.place from (${dueRows('queue.generation < h.generation')}) older
              union all
-             select due.entity_id, due.id from (${dueRows(
+             select due.place from (${dueRows(
                'queue.generation = h.generation and queue.due_ms >= h.from_due_ms and queue.due_ms <= $1',
              )}) due) q
-           where h.destination = p.destination and h.blocked = 0
+           where h.destination = p.destination and h.${IS_OPEN}
            limit p.most) d)
-       update queue set lease_ms = $2, token = token + 1 from due
-       where queue.entity_id = due.entity_id and queue.id = due.id
+       update queue set lease_ms = $2, token = token + 1 from due where queue.ctid = due.place
        returning ${CLAIMED_COLUMNS}`,
       [nowMs, nowMs + leaseMs, ...chunk.flatMap(({ destination, most }): SqlValue[] => [destination, most])],
     );
@@ -258,8 +263,8 @@ async function readEvents(
   for (const chunk of chunks([...keys.values()])) {
     const rows = await queries.all<EventRow>(
       `with wanted (entity_id, no) as (values ${valuesList(chunk.length, 2, 0, [dialect.uuid, dialect.uuid])})
-       select e.entity_id, e.no, e.event_id, e.body from wanted w cross join events e
-       where e.entity_id = w.entity_id and e.no = w.no`,
+       select e.entity_id, e.no, e.event_id, e.body from wanted w
+       ${dialect.lookUp('cross join', 'events', 'e', { entity_id: 'w.entity_id', no: 'w.no' })}`,
       chunk.flatMap(({ row, eventNo }): SqlValue[] => [row.entity_id, bindUuid(eventNo)]),
     );
     for (const row of rows) events.set(`${hexOf(row.entity_id)} ${hexOf(row.no)}`, row);
@@ -314,6 +319,7 @@ type LookRow = {
  */
 async function postponeHeads(queries: Queries, dialect: Dialect, heads: readonly Head[], nowMs: number): Promise<void> {
   const due = heads.filter(({ nextDueMs }) => nextDueMs <= nowMs);
+  const { from, where } = dialect.rowsOf('queue_heads', 'looks', ['entity_id', 'webhook_no']);
   for (const chunk of chunks(due)) {
     const keys = chunk.flatMap(({ entity, webhookNo }): SqlValue[] => [entity, webhookNo]);
     const look = (column: string) =>
@@ -339,8 +345,7 @@ async function postponeHeads(queries: Queries, dialect: Dialect, heads: readonly
       `with looks (entity_id, webhook_no, seen_ms, next_due_ms, idle, from_due_ms) as
          (values ${valuesList(chunk.length, 6, 0, [dialect.uuid, 'bigint', 'bigint', 'bigint', 'bigint', 'bigint'])})
        update queue_heads set next_due_ms = looks.next_due_ms, idle = looks.idle, from_due_ms = looks.from_due_ms
-       from looks where queue_heads.entity_id = looks.entity_id and queue_heads.webhook_no = looks.webhook_no
-         and queue_heads.next_due_ms = looks.seen_ms`,
+       from ${from} where ${where} and queue_heads.next_due_ms = looks.seen_ms`,
       values,
     );
   }

@@ -123,6 +123,10 @@ async function insertHeads(
  */
 type Wake = { entityId: string; webhookNo: number; atMs: number; isWaiting: boolean };
 
+/**
+ * By key and not by `rowsOf`, which passes over a row that another transaction is changing: a lost wake-up would leave its
+ * deliveries waiting for up to an hour. The primary key is the only index with these columns, so the plan is certain.
+ */
 const wakeText = (dialect: Dialect) =>
   textByRows(
     (rows) => `with wakes (entity_id, webhook_no, at_ms, is_waiting) as
@@ -180,8 +184,8 @@ export async function ensureEndpoints(
     const read = async () => {
       const rows = await queries.all<{ entity_id: SqlUuid; no: SqlInteger; post_url: string }>(
         `with urls (entity_id, post_url) as (values ${valuesList(chunk.length, 2, 0, [dialect.uuid, 'text'])})
-         select e.entity_id, e.no, e.post_url from urls u cross join endpoints e
-         where e.entity_id = u.entity_id and e.post_url = u.post_url`,
+         select e.entity_id, e.no, e.post_url from urls u
+         ${dialect.lookUp('cross join', 'endpoints', 'e', { entity_id: 'u.entity_id', post_url: 'u.post_url' })}`,
         keys,
       );
       const found = new Map(rows.map((row) => [`${dialect.hexOf(row.entity_id)} ${row.post_url}`, Number(row.no)]));

@@ -60,31 +60,34 @@ function idOf({ bindUuid }: Dialect, { deliveryId }: Claimed): SqlUuid {
   return bindUuid(hexIn(deliveryId));
 }
 
+const RECORD_COLUMNS = `entity_id, id, webhook_no, endpoint_no, created_at_ms, ended_at_ms, started_at_ms, sequence,
+  event_no, redelivery_id, duration_ms, attempts, status, status_code, test, error, response`;
+
+/** PostgreSQL moves the rows in one statement, so that none is in both tables or in neither. */
 const completeText = (dialect: Dialect) =>
   textByRows((rows) => {
-    const { uuid } = dialect;
+    const { uuid, rowsOf } = dialect;
     const types = [uuid, uuid, ...Array(9).fill('bigint'), 'text', 'text'];
-    return `with made (entity_id, id, token, attempts, endpoint_no, status, ended_at_ms, started_at_ms, duration_ms,
-          status_code, attempts_now, error, response) as
-        (values ${valuesList(rows, types.length, 0, types)})
-      insert into deliveries (entity_id, id, webhook_no, endpoint_no, created_at_ms, ended_at_ms, started_at_ms, sequence,
-        event_no, redelivery_id, duration_ms, attempts, status, status_code, test, error, response)
-      select q.entity_id, q.id, q.webhook_no, made.endpoint_no, q.created_at_ms, made.ended_at_ms, made.started_at_ms,
-        q.sequence, q.event_no, q.redelivery_id, made.duration_ms, made.attempts_now, made.status, made.status_code,
-        q.test, made.error, made.response
-      from made cross join queue q
-      where q.entity_id = made.entity_id and q.id = made.id and q.redeliver = 0 and q.recorded is null
-        and q.attempts = made.attempts and (q.token = made.token or made.status = ${STATUS_CODES.delivered})
-      on conflict (entity_id, id) do nothing returning id`;
+    const made = `with made (entity_id, id, token, attempts, endpoint_no, status, ended_at_ms, started_at_ms, duration_ms,
+        status_code, attempts_now, error, response) as (values ${valuesList(rows, types.length, 0, types)})`;
+    const record = `queue.entity_id, queue.id, queue.webhook_no, made.endpoint_no, queue.created_at_ms, made.ended_at_ms,
+      made.started_at_ms, queue.sequence, queue.event_no, queue.redelivery_id, made.duration_ms, made.attempts_now,
+      made.status, made.status_code, queue.test, made.error, made.response`;
+    const { from, where } = rowsOf('queue', 'made', ['entity_id', 'id']);
+    const isUsual = `${where} and queue.redeliver = 0 and queue.recorded is null and queue.attempts = made.attempts
+      and (queue.token = made.token or made.status = ${STATUS_CODES.delivered})`;
+    const insert = `insert into deliveries (${RECORD_COLUMNS})`;
+    const end = 'on conflict (entity_id, id) do nothing returning id';
+    return uuid === 'uuid'
+      ? `${made}, gone as (delete from queue using ${from} where ${isUsual} returning ${record})
+         ${insert} select * from gone ${end}`
+      : `${made} ${insert} select ${record} from ${from} cross join queue where ${isUsual} ${end}`;
   });
 const completeTexts = new Map<Dialect, (rows: number) => string>();
 
-const deleteText = (dialect: Dialect) =>
-  textByRows(
-    (rows) => `delete from queue where (entity_id, id) in
-      (values ${valuesList(rows, 2, 0, [dialect.uuid, dialect.uuid])}) and redeliver = 0`,
-  );
-const deleteTexts = new Map<Dialect, (rows: number) => string>();
+const deleteText = textByRows(
+  (rows) => `delete from queue where (entity_id, id) in (values ${valuesList(rows, 2)}) and redeliver = 0`,
+);
 
 function textOf(
   texts: Map<Dialect, (rows: number) => string>,
@@ -96,7 +99,7 @@ function textOf(
   return text;
 }
 
-/** The common case: it arrived or failed for good, and nothing else was asked of it. One insert and one delete for all. */
+/** The common case: it arrived or failed for good, and nothing else was asked of it. */
 async function completeTogether(run: Run, made: readonly AttemptRecord[]): Promise<void> {
   const { queries, dialect, counts, nowMs } = run;
   const rows = await queries.all<{ id: SqlUuid }>(
@@ -125,10 +128,10 @@ async function completeTogether(run: Run, made: readonly AttemptRecord[]): Promi
   const inserted = new Set(rows.map(({ id }) => `dlv_${dialect.hexOf(id)}`));
   const completed = made.filter(({ delivery }) => inserted.has(delivery.deliveryId));
   if (completed.length === 0) return;
-  await queries.run(
-    textOf(deleteTexts, deleteText, dialect)(completed.length),
-    completed.flatMap(({ delivery }): SqlValue[] => [entityKey(dialect, delivery.entityId), idOf(dialect, delivery)]),
-  );
+  if (dialect.uuid === 'blob') {
+    const keys = completed.flatMap(({ delivery }) => [entityKey(dialect, delivery.entityId), idOf(dialect, delivery)]);
+    await queries.run(deleteText(completed.length), keys);
+  }
   const repeated = completed.filter(({ delivery }) => delivery.attempts > 0);
   if (repeated.length > 0) await insertAttempts(queries, dialect, repeated);
   for (const { delivery, outcome } of completed) {
@@ -140,11 +143,12 @@ async function completeTogether(run: Run, made: readonly AttemptRecord[]): Promi
 const retryText = (dialect: Dialect) =>
   textByRows((rows) => {
     const types = [dialect.uuid, dialect.uuid, ...Array(7).fill('bigint'), 'text'];
+    const { from, where } = dialect.rowsOf('queue', 'made', ['entity_id', 'id']);
     return `with made (entity_id, id, token, attempts, endpoint_no, generation, steps, due_ms, status_code, error) as
         (values ${valuesList(rows, types.length, 0, types)})
       update queue set lease_ms = 0, attempts = queue.attempts + 1, steps = made.steps, endpoint_no = made.endpoint_no,
         generation = made.generation, due_ms = made.due_ms, status_code = made.status_code, error = made.error
-      from made where queue.entity_id = made.entity_id and queue.id = made.id and queue.token = made.token
+      from ${from} where ${where} and queue.token = made.token
         and queue.attempts = made.attempts and queue.redeliver = 0 and queue.recorded is null
       returning queue.id as id`;
   });

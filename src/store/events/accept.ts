@@ -119,7 +119,7 @@ const receiversText = (dialect: Dialect) =>
         h.endpoint_no, h.blocked, h.generation, h.failing_since_ms,
         (select n.revision from entities n where n.id = w.entity_id) as revision
       from cells c cross join webhooks w
-        left join queue_heads h on h.entity_id = c.entity_key and h.webhook_no = w.created_seq
+        ${dialect.lookUp('left join', 'queue_heads', 'h', { entity_id: 'c.entity_key', webhook_no: 'w.created_seq' })}
       where w.entity_id = c.entity_id and w.network_id = c.network_id and w.event = c.event
       order by w.entity_id, w.created_seq`,
   );

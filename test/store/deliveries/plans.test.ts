@@ -1,57 +1,87 @@
 import { expect, test } from 'bun:test';
-import type { Queries } from '../../../src/store/database/database.ts';
+import type { Database, Queries } from '../../../src/store/database/database.ts';
+import { claimDeliveries, FIRST_HEAD, findDueHeads } from '../../../src/store/deliveries/claim.ts';
 import { recordAttempts } from '../../../src/store/deliveries/record-attempts.ts';
 import { acceptEvents } from '../../../src/store/events/accept.ts';
-import { acceptMany, addReceiver, claim, HOOK, newEvent, respondedWith } from '../../support/deliveries.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { acceptMany, addReceiver, LEASE_MS, newEvent, respondedWith } from '../../support/deliveries.ts';
+import { alteredStore, onEveryEngine } from '../../support/stores.ts';
 import { newEntity } from '../../support/webhooks.ts';
 
 const TABLES = [
-  ...['queue', 'queue_heads', 'deliveries', 'attempts', 'events', 'event_ids', 'endpoints', 'webhooks'],
+  ...['queue', 'queue_heads', 'deliveries', 'attempts', 'events', 'event_ids', 'endpoints'],
   ...['queue_counts', 'delivery_counts', 'event_counts'],
 ];
+const WEBHOOKS = 40;
+const DELIVERED = { status: 'delivered', steps: 1, delayMs: null, suspend: null } as const;
+const RETRIED = { status: 'retrying', steps: 1, delayMs: 1_000, suspend: null } as const;
 
-onEveryEngine('without a word in the statistics about what the tables hold', (store) => {
-  const wholeReads = async (queries: Queries) => {
-    const rows = await queries.all<{ relname: string; seq_scan: string }>(
-      'select relname, seq_scan from pg_stat_xact_user_tables',
+type RowsRead = Map<string, number>;
+
+onEveryEngine('with statistics that say empty', (store) => {
+  const rowsRead = async (queries: Queries): Promise<RowsRead> => {
+    const rows = await queries.all<{ relname: string; read: string }>(
+      `select relname, coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) as read from pg_stat_xact_user_tables`,
     );
-    return new Map(rows.map(({ relname, seq_scan }) => [relname, Number(seq_scan)]));
+    return new Map(rows.map(({ relname, read }) => [relname, Number(read)]));
   };
 
-  /** The tables that the work reads from the first row to the last. */
-  const readWhole = (work: (queries: Queries) => Promise<unknown>) =>
-    store.db.transaction(async (queries) => {
-      const before = await wholeReads(queries);
-      await work(queries);
-      const after = await wholeReads(queries);
-      return TABLES.filter((name) => (after.get(name) ?? 0) > (before.get(name) ?? 0));
+  /** How many rows of each table the work reads. */
+  async function measure<Value>(work: (queries: Queries) => Promise<Value>): Promise<{ value: Value; read: RowsRead }> {
+    return store.db.transaction(async (queries) => {
+      const before = await rowsRead(queries);
+      const value = await work(queries);
+      const after = await rowsRead(queries);
+      return { value, read: new Map([...after].map(([name, read]) => [name, read - (before.get(name) ?? 0)])) };
     });
+  }
 
-  test('no acceptance and no record of attempts reads a whole table', async () => {
-    if (store.engine === 'sqlite') return;
-    await store.db.transaction(async (queries) => {
-      for (const table of TABLES) {
+  /** As in a service whose queue was empty when it was analysed. */
+  async function forgetStatistics(db: Database): Promise<void> {
+    for (const table of TABLES) {
+      await db.transaction(async (queries) => {
         await queries.run(`alter table ${table} set (autovacuum_enabled = false)`);
+        await queries.run(`delete from ${table}`);
         await queries.run(`analyze ${table}`);
-      }
-    });
-    const entityId = await newEntity(store.db);
-    for (let index = 0; index < 40; index++) await addReceiver(store.db, entityId, `${HOOK}/${index}`);
-    for (let round = 0; round < 8; round++) await acceptMany(store.db, entityId, 25);
-    const claimed = await claim(store.db, entityId, 300);
-    expect(claimed).toHaveLength(300);
-    const accepted = await readWhole((queries) =>
-      acceptEvents(queries, store.db.dialect, [newEvent(entityId), newEvent(entityId)]),
+      });
+    }
+  }
+
+  test('acceptance, claims and records read the rows that they are about, and no others', async () => {
+    if (store.engine === 'sqlite') return;
+    const { db } = store;
+    const entityId = await newEntity(db);
+    for (let index = 0; index < WEBHOOKS; index++) await addReceiver(db, entityId, `https://h${index}.example.com/`);
+    await acceptMany(db, entityId, 1);
+    await forgetStatistics(db);
+    for (let round = 0; round < 5; round++) await acceptMany(db, entityId, 20);
+
+    const accepted = await measure((queries) =>
+      acceptEvents(queries, db.dialect, [newEvent(entityId), newEvent(entityId)]),
     );
-    const next = { status: 'delivered', steps: 1, delayMs: null, suspend: null } as const;
-    const retry = { status: 'retrying', steps: 1, delayMs: 1_000, suspend: null } as const;
+    expect(accepted.read.get('queue') ?? 0).toBe(0);
+    expect(accepted.read.get('queue_heads') ?? 0).toBeLessThanOrEqual(2 * WEBHOOKS);
+    expect(accepted.read.get('events') ?? 0).toBe(0);
+
+    const { due } = await findDueHeads(db, FIRST_HEAD, 1_000);
+    const picks = due.map(({ destination }) => ({ destination, most: 10 }));
+    const claims = await measure((queries) =>
+      claimDeliveries(alteredStore(db, { transaction: (work) => work(queries) }), picks, LEASE_MS),
+    );
+    const { claimed } = claims.value;
+    expect(claimed).toHaveLength(10 * WEBHOOKS);
+    expect(claims.read.get('queue') ?? 0).toBeLessThanOrEqual(2 * claimed.length);
+    expect(claims.read.get('queue_heads') ?? 0).toBeLessThanOrEqual(4 * WEBHOOKS);
+    expect(claims.read.get('events') ?? 0).toBeLessThanOrEqual(claimed.length);
+
     const made = claimed.map((delivery, index) =>
       index % 2 === 0
-        ? { delivery, startedAtMs: 0, outcome: respondedWith(200), next }
-        : { delivery, startedAtMs: 0, outcome: respondedWith(500), next: retry },
+        ? { delivery, startedAtMs: 0, outcome: respondedWith(200), next: DELIVERED }
+        : { delivery, startedAtMs: 0, outcome: respondedWith(500), next: RETRIED },
     );
-    const recorded = await readWhole((queries) => recordAttempts(queries, store.db.dialect, made));
-    expect({ accepted, recorded }).toEqual({ accepted: [], recorded: [] });
+    const records = await measure((queries) => recordAttempts(queries, db.dialect, made));
+    expect(records.value.size).toBe(claimed.length);
+    expect(records.read.get('queue') ?? 0).toBeLessThanOrEqual(2 * claimed.length);
+    expect(records.read.get('queue_heads') ?? 0).toBeLessThanOrEqual(2 * WEBHOOKS);
+    expect(records.read.get('deliveries') ?? 0).toBe(0);
   });
 });

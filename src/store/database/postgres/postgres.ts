@@ -61,9 +61,35 @@ const dialect: Dialect = {
   planForClaims: `select ${['bitmapscan', 'seqscan', 'sort', 'hashjoin', 'mergejoin']
     .map((method) => `set_config('enable_${method}', 'off', true)`)
     .join(', ')}, cast(extract(epoch from statement_timestamp()) * 1000 as bigint) as now_ms`,
+  lookUp: (join, table, alias, key) => {
+    const row = `(select * from ${table} ${alias} where ${byIndex(alias, Object.entries(key))})`;
+    return `${join} lateral ${row} ${alias}${join === 'left join' ? ' on true' : ''}`;
+  },
+  rowsOf: (table, list, key) => {
+    const values = key.map((column) => [column, `${list}.${column}`] as const);
+    const row = `select ${table}.ctid as place from ${table} where ${byIndex(table, values)}`;
+    return {
+      from: `(select ${list}.*, found.place from ${list} cross join lateral (${row}) found) ${list}`,
+      where: `${table}.ctid = ${list}.place`,
+    };
+  },
   findTable: 'select tablename from pg_tables where schemaname = current_schema and tablename = $1',
   storeBytes: 'pg_database_size(current_database())',
 };
+
+/**
+ * With sorting switched off (`planForClaims`), only the index of these columns gives the last of them in order; two equal
+ * bounds and not `=`, which would make the order go without saying.
+ */
+function byIndex(alias: string, key: readonly (readonly [column: string, value: string])[]): string {
+  const [last = '', value = ''] = key.at(-1) ?? [];
+  const conditions = [
+    ...key.slice(0, -1).map(([column, equal]) => `${alias}.${column} = ${equal}`),
+    `${alias}.${last} >= ${value}`,
+    `${alias}.${last} <= ${value}`,
+  ];
+  return `${conditions.join(' and ')} order by ${alias}.${last} limit 1`;
+}
 
 export async function openPostgres(url: string): Promise<Database> {
   const database = new PostgresDatabase(url);

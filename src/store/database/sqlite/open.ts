@@ -22,6 +22,14 @@ const dialect: Dialect = {
   lockRow: '',
   skipLocked: '',
   planForClaims: `select cast(unixepoch('subsec') * 1000 as integer) as now_ms`,
+  lookUp: (join, table, alias, key) => {
+    const conditions = Object.entries(key).map(([column, value]) => `${alias}.${column} = ${value}`);
+    return `${join} ${table} ${alias} on ${conditions.join(' and ')}`;
+  },
+  rowsOf: (table, list, key) => ({
+    from: list,
+    where: key.map((column) => `${table}.${column} = ${list}.${column}`).join(' and '),
+  }),
   findTable: `select name from sqlite_master where type = 'table' and name = $1`,
   storeBytes: '(select page_count * page_size from pragma_page_count(), pragma_page_size())',
 };
