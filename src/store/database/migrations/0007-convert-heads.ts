@@ -19,6 +19,14 @@ export const HEAD_TABLES = [
      primary key (entity_id, webhook_id, network_id, event))`,
 ];
 
+/** Where the head of a delivery `d` is found. */
+export const HEAD_KEY = {
+  entity_id: 'd.entity_id',
+  webhook_id: 'd.webhook_id',
+  network_id: 'd.network_id',
+  event: 'd.event',
+} as const;
+
 /** A webhook as deliveries name it, and as it is now: null where it is gone. */
 type HeadRow = {
   entity_id: string;
@@ -61,14 +69,15 @@ export class HeadConverter {
     private readonly dialect: Dialect,
     private readonly inPage: string,
   ) {
+    const { lookUp } = dialect;
     this.#newHeads = `select d.entity_id, k.key, d.webhook_id, d.network_id, d.event, min(d.post_url) as last_url,
         w.created_seq, w.network_id as webhook_network_id, w.event as webhook_event, w.post_url, w.suspended_at,
         w.old_failing_since_ms as failing_since_ms, n.notice_url
-      from old_deliveries d join old_entities k on k.id = d.entity_id join entities n on n.id = d.entity_id
+      from old_deliveries d ${lookUp('cross join', 'old_entities', 'k', { id: 'd.entity_id' })}
+      ${lookUp('cross join', 'entities', 'n', { id: 'd.entity_id' })}
+      ${lookUp('left join', 'old_heads', 'h', HEAD_KEY)}
       left join webhooks w on w.entity_id = d.entity_id and w.id = d.webhook_id
         and ((w.network_id = d.network_id and w.event = d.event) or d.event = '')
-      left join old_heads h on h.entity_id = d.entity_id and h.webhook_id = d.webhook_id
-        and h.network_id = d.network_id and h.event = d.event
       where ${inPage} and h.webhook_no is null
       group by d.entity_id, k.key, d.webhook_id, d.network_id, d.event, w.created_seq, w.network_id, w.event, w.post_url,
         w.suspended_at, w.old_failing_since_ms, n.notice_url`;
@@ -76,9 +85,11 @@ export class HeadConverter {
 
   /** For the deliveries of a page. */
   async addPage(range: readonly SqlValue[]): Promise<void> {
+    const { lookUp } = this.dialect;
     const urls = await this.queries.all<{ key: SqlUuid; post_url: string }>(
-      `select distinct k.key, d.post_url from old_deliveries d join old_entities k on k.id = d.entity_id
-       left join endpoints u on u.entity_id = k.key and u.post_url = d.post_url
+      `select distinct k.key, d.post_url from old_deliveries d
+       ${lookUp('cross join', 'old_entities', 'k', { id: 'd.entity_id' })}
+       ${lookUp('left join', 'endpoints', 'u', { entity_id: 'k.key', post_url: 'd.post_url' })}
        where ${this.inPage} and u.no is null`,
       range,
     );

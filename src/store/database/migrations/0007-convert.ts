@@ -1,7 +1,7 @@
 import type { Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../database.ts';
 import { chunks, valuesList } from '../sql.ts';
 import { Tally } from './0007-convert-counts.ts';
-import { HEAD_TABLES, HeadConverter } from './0007-convert-heads.ts';
+import { HEAD_KEY, HEAD_TABLES, HeadConverter } from './0007-convert-heads.ts';
 
 /**
  * Copies the deliveries of a store from before the queue was parted from the record. Every id stays as callers know it;
@@ -15,7 +15,7 @@ export async function convertStore(queries: Queries, dialect: Dialect): Promise<
   await nameEntities(queries, dialect);
   await moveCursors(queries);
   const numbers = new EventNumbers(queries, dialect);
-  await convertEvents(queries, numbers);
+  await convertEvents(queries, dialect, numbers);
   await convertDeliveries(queries, dialect, numbers);
   for (const sql of REMOVALS) await queries.run(sql);
 }
@@ -114,7 +114,7 @@ class EventNumbers {
   async addMissing(range: readonly SqlValue[]): Promise<void> {
     const rows = await this.queries.all<Place>(
       `select d.entity_id, d.event_id as id, min(d.created_at_ms) as created_at_ms from old_deliveries d
-       left join old_event_numbers m on m.entity_id = d.entity_id and m.id = d.event_id
+       ${this.dialect.lookUp('left join', 'old_event_numbers', 'm', { entity_id: 'd.entity_id', id: 'd.event_id' })}
        where ${IN_PAGE} and m.no is null group by d.entity_id, d.event_id`,
       range,
     );
@@ -143,15 +143,15 @@ class EventNumbers {
 
 const EVENTS_BUCKET_MS = 3_600_000;
 
-async function convertEvents(queries: Queries, numbers: EventNumbers): Promise<void> {
+async function convertEvents(queries: Queries, { lookUp }: Dialect, numbers: EventNumbers): Promise<void> {
+  const from = `from old_events d ${lookUp('cross join', 'old_entities', 'k', { id: 'd.entity_id' })}`;
   const counts = new Tally(queries, 'event_counts', ['entity_id', 'network_id', 'event', 'bucket'], ['events']);
   for await (const { rows, range } of pagesOf(queries, 'old_events')) {
     await numbers.addPage(rows);
     const copied = await queries.run(
       `insert into events (entity_id, no, network_id, created_at_ms, deliveries, event, event_id, body)
-       select k.key, m.no, d.network_id, d.created_at_ms, d.deliveries, d.event, d.id, d.body from old_events d
-       join old_entities k on k.id = d.entity_id
-       join old_event_numbers m on m.entity_id = d.entity_id and m.id = d.id where ${IN_PAGE}`,
+       select k.key, m.no, d.network_id, d.created_at_ms, d.deliveries, d.event, d.id, d.body ${from}
+       ${lookUp('cross join', 'old_event_numbers', 'm', { entity_id: 'd.entity_id', id: 'd.id' })} where ${IN_PAGE}`,
       range,
     );
     requireAll('events', rows.length, copied);
@@ -159,7 +159,7 @@ async function convertEvents(queries: Queries, numbers: EventNumbers): Promise<v
       await queries.all(
         `select k.key as entity_id, d.network_id, d.event, d.created_at_ms / ${EVENTS_BUCKET_MS} as bucket,
            count(*) as events
-         from old_events d join old_entities k on k.id = d.entity_id where ${IN_PAGE} group by 1, 2, 3, 4`,
+         ${from} where ${IN_PAGE} group by 1, 2, 3, 4`,
         range,
       ),
     );
@@ -201,15 +201,19 @@ const DUE_MS = `case when d.redeliver > 0 and d.claimed = 1 then d.created_at_ms
 /** The only attempt of a delivery is part of its record, unless its kind would be lost there. */
 const IS_ONLY = `d.attempts = 1 and a.attempt = 1 and a.kind in ('first', 'test')`;
 
-function copies({ uuidFromHex }: Dialect): Record<'toQueue' | 'toRecord' | 'toAttempts', string> {
+/** Deliveries with the key of their entity and the number of their head. */
+function withHead({ lookUp }: Dialect): string {
+  return `from old_deliveries d ${lookUp('cross join', 'old_entities', 'k', { id: 'd.entity_id' })}
+    ${lookUp('cross join', 'old_heads', 'h', HEAD_KEY)}`;
+}
+
+function copies(dialect: Dialect): Record<'toQueue' | 'toRecord' | 'toAttempts', string> {
+  const { uuidFromHex, lookUp } = dialect;
   const id = uuidFromHex('substr(d.id, 5)');
   const redelivery = uuidFromHex('substr(d.redelivery_id, 5)');
-  const from = `from old_deliveries d
-    join old_entities k on k.id = d.entity_id
-    join old_heads h on h.entity_id = d.entity_id and h.webhook_id = d.webhook_id and h.network_id = d.network_id
-      and h.event = d.event
-    join endpoints u on u.entity_id = k.key and u.post_url = d.post_url
-    join old_event_numbers m on m.entity_id = d.entity_id and m.id = d.event_id`;
+  const from = `${withHead(dialect)}
+    ${lookUp('cross join', 'endpoints', 'u', { entity_id: 'k.key', post_url: 'd.post_url' })}
+    ${lookUp('cross join', 'old_event_numbers', 'm', { entity_id: 'd.entity_id', id: 'd.event_id' })}`;
   const isTest = `case when exists (select 1 from old_attempts t where t.entity_id = d.entity_id and t.delivery_id = d.id
     and t.kind = 'test') then 1 end`;
   return {
@@ -235,7 +239,7 @@ function copies({ uuidFromHex }: Dialect): Record<'toQueue' | 'toRecord' | 'toAt
         post_url, error, response)
       select k.key, ${id}, a.started_at_ms, a.duration_ms, a.attempt, a.status_code, a.kind, a.post_url, a.error,
         a.response
-      from old_deliveries d join old_entities k on k.id = d.entity_id
+      from old_deliveries d ${lookUp('cross join', 'old_entities', 'k', { id: 'd.entity_id' })}
       join old_attempts a on a.entity_id = d.entity_id and a.delivery_id = d.id
       where ${IN_PAGE} and (${IS_QUEUED} or not (${IS_ONLY}))`,
   };
@@ -254,8 +258,9 @@ class DeliveryCounts {
 
   constructor(
     private readonly queries: Queries,
-    { uuidFromHex, timeOfUuid }: Dialect,
+    dialect: Dialect,
   ) {
+    const { uuidFromHex, timeOfUuid } = dialect;
     this.#queue = new Tally(queries, 'queue_counts', ['entity_id', 'webhook_no'], ['waiting', 'retrying']);
     const keys = ['entity_id', 'webhook_no', 'bucket'];
     this.#deliveries = new Tally(queries, 'delivery_counts', keys, ['created', ...STATUSES]);
@@ -264,10 +269,7 @@ class DeliveryCounts {
         ${timeOfUuid(uuidFromHex('substr(d.id, 5)'))} / ${ENTITY_BUCKET_MS} as bucket, count(*) as created,
         ${STATUSES.map((status) => count(`d.status = '${status}'`, status)).join(', ')},
         ${count(IS_WAITING, 'waiting')}, ${count(`${IS_WAITING} and d.attempts > 0`, 'retrying')}
-      from old_deliveries d join old_entities k on k.id = d.entity_id
-      join old_heads h on h.entity_id = d.entity_id and h.webhook_id = d.webhook_id and h.network_id = d.network_id
-        and h.event = d.event
-      where ${IN_PAGE} group by 1, 2, 3`;
+      ${withHead(dialect)} where ${IN_PAGE} group by 1, 2, 3`;
   }
 
   async addPage(range: readonly SqlValue[]): Promise<void> {
