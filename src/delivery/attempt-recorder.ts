@@ -3,88 +3,86 @@ import { type Database, StoreUnavailableError } from '../store/database/database
 import type { Claimed } from '../store/deliveries/claimed.ts';
 import { type AttemptRecord, recordAttempts } from '../store/deliveries/record-attempts.ts';
 import { recordAlone } from './attempt.ts';
-import { Loop } from './loop.ts';
 
-const MAX_RECORDS_PER_TRANSACTION = 500;
+const MAX_RECORDS_PER_TRANSACTION = 200;
 /** No delivery waits for an outcome to be recorded, so recording may wait this long to share another commit. */
 const MAX_COMMIT_DELAY_MS = 30;
-const IDLE_MS = 1_000;
+const OUTAGE_PAUSE_MS = 500;
 
 export type AttemptRecorderOptions = {
   readonly db: Database;
   readonly log: Logger;
   /** These attempts are recorded. */
   readonly onRecorded: (records: readonly AttemptRecord[]) => void;
-  /** Nothing more is done for the delivery: its attempt is recorded or given up. */
+  /** Nothing more is done for the delivery: its attempt is recorded, or cannot be. */
   readonly onDone: (delivery: Claimed) => void;
-  /** Whether an attempt is in flight, whose outcome will have to be recorded. */
-  readonly isExpectingMore: () => boolean;
 };
 
 /**
- * Records the outcomes of attempts in batches, in transactions of their own: a claim that takes long, or that fails, must
- * not keep what is done from being recorded.
+ * Records the outcomes of attempts in batches. These are transactions of their own, because a claim that fails or takes
+ * long must not keep a finished attempt from being recorded.
  */
 export class AttemptRecorder {
-  readonly #loop: Loop;
   #finished: AttemptRecord[] = [];
-  readonly #triedAgain = new WeakSet<AttemptRecord>();
+  #recording: Promise<void> | null = null;
+  readonly #recordedAgain = new WeakSet<AttemptRecord>();
+  #isStopping = false;
 
-  constructor(private readonly options: AttemptRecorderOptions) {
-    this.#loop = new Loop({
-      name: 'records',
-      log: options.log,
-      step: () => this.#step(),
-      mayEnd: () => this.#finished.length === 0 && !options.isExpectingMore(),
-    });
-  }
-
-  start(): void {
-    this.#loop.start();
-  }
-
-  /** Resolves when the outcomes of all attempts in flight are recorded. */
-  stop(): Promise<void> {
-    return this.#loop.stop();
-  }
+  constructor(private readonly options: AttemptRecorderOptions) {}
 
   add(record: AttemptRecord): void {
     this.#finished.push(record);
-    this.#loop.wake();
+    this.#recording ??= this.#recordAll();
   }
 
-  async #step(): Promise<number> {
-    if (this.#finished.length === 0) return IDLE_MS;
-    const batch = { records: [] as AttemptRecord[], isOver: false };
-    try {
-      this.#note(batch.records, await this.#recordBatch(batch));
-    } catch (error) {
-      if (error instanceof StoreUnavailableError) {
-        this.#finished.unshift(...batch.records);
-        throw error;
+  /** Resolves when everything is recorded. An outage of the store ends it too: what is left is due after its lease. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    await this.#recording;
+  }
+
+  async #recordAll(): Promise<void> {
+    while (this.#finished.length > 0) {
+      // Everything else that is ready runs first, so that more attempts are in the same batch.
+      await new Promise((resolve) => setImmediate(resolve));
+      try {
+        await this.#recordBatch();
+      } catch (error) {
+        this.options.log.error({ err: error }, 'recording attempts is paused: the store is unavailable');
+        if (this.#isStopping) break;
+        await Bun.sleep(OUTAGE_PAUSE_MS);
       }
-      this.options.log.error({ err: error }, 'a batch of attempts could not be recorded; each is recorded on its own');
-      for (const record of batch.records) await this.#recordAlone(record);
-    } finally {
-      batch.isOver = true;
     }
-    return this.#finished.length > 0 ? 0 : IDLE_MS;
+    this.#recording = null;
   }
 
-  #recordBatch(batch: { readonly records: AttemptRecord[]; isOver: boolean }): Promise<Set<string>> {
-    const { db } = this.options;
-    return db.transaction(
+  async #recordBatch(): Promise<void> {
+    const { db, log } = this.options;
+    const batch: AttemptRecord[] = [];
+    let isOver = false;
+    const write = db.transaction(
       async (queries) => {
-        if (batch.isOver) throw new StoreUnavailableError('the transaction began after its deadline');
+        if (isOver) throw new StoreUnavailableError('the transaction began after its deadline');
         // Taken only now, so that what has finished while the transaction waited is in the same commit.
-        batch.records.push(...this.#finished.splice(0, MAX_RECORDS_PER_TRANSACTION));
-        return recordAttempts(queries, db.dialect, batch.records);
+        batch.push(...this.#finished.splice(0, MAX_RECORDS_PER_TRANSACTION));
+        return recordAttempts(queries, db.dialect, batch);
       },
       { maxCommitDelayMs: MAX_COMMIT_DELAY_MS },
     );
+    const recorded = await write.catch((error: unknown) => {
+      isOver = true;
+      if (!(error instanceof StoreUnavailableError)) return error;
+      this.#finished.unshift(...batch);
+      throw error;
+    });
+    if (recorded instanceof Set) this.#note(batch, recorded);
+    else {
+      log.error({ err: recorded }, 'a batch of attempts could not be recorded; each is recorded on its own');
+      for (const record of batch) await this.#recordAlone(record);
+    }
   }
 
-  /** The store rejects something in one of them. That one fails with its reason, and the others are recorded as they are. */
+  /** The store rejects something in one of a batch. That one fails with its reason, and the others are recorded as they are. */
   async #recordAlone(record: AttemptRecord): Promise<void> {
     try {
       this.#note([record], await recordAlone(this.options.db, record));
@@ -101,16 +99,16 @@ export class AttemptRecorder {
   }
 
   #note(records: readonly AttemptRecord[], recorded: ReadonlySet<string>): void {
-    const done = records.filter((record) => recorded.has(record.delivery.deliveryId) || !this.#tryAgain(record));
+    const done = records.filter((record) => recorded.has(record.delivery.deliveryId) || !this.#recordAgain(record));
     for (const { delivery } of done) this.options.onDone(delivery);
     this.options.onRecorded(done.filter(({ delivery }) => recorded.has(delivery.deliveryId)));
   }
 
-  /** Once: after a stall its lease had expired, and a claim of this process may have just renewed the token. */
-  #tryAgain(record: AttemptRecord): boolean {
-    const isFirst = !this.#triedAgain.has(record);
+  /** Once: if the lease had expired during a stall, a claim of this process may have renewed the token a moment ago. */
+  #recordAgain(record: AttemptRecord): boolean {
+    const isFirst = !this.#recordedAgain.has(record);
     if (isFirst) {
-      this.#triedAgain.add(record);
+      this.#recordedAgain.add(record);
       this.#finished.push(record);
     } else {
       const { entityId, deliveryId } = record.delivery;

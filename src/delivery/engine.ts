@@ -7,36 +7,38 @@ import type { Claimed, DirectDispatch } from '../store/deliveries/claimed.ts';
 import type { AttemptRecord } from '../store/deliveries/record-attempts.ts';
 import type { AttemptTools } from './attempt.ts';
 import { AttemptRecorder } from './attempt-recorder.ts';
+import type { AttemptObserver } from './delivery-metrics.ts';
 import { SuspensionMonitor } from './jobs/webhook-health.ts';
 import { AttemptRunner } from './queue/attempt-runner.ts';
+import { ClaimPlanner } from './queue/claim-planner.ts';
 import { Claimer } from './queue/claimer.ts';
 import { LocalQueue } from './queue/local-queue.ts';
 
 /** A lease outlives its attempt by this much: time to record the outcome, and for a stall. */
 const LEASE_SLACK_MS = 15_000;
 const STOP_SLACK_MS = 5_000;
-/** Deliveries held beyond those in flight: half a second of work for one process. */
+/** Deliveries held beyond those in flight: what one process sends in half a second. */
 const MAX_QUEUED = 4_096;
-
-export type AttemptObserver = { note(record: AttemptRecord): void };
+/** Of the bodies that are held. With them and what they take in sockets, a process stays within a few hundred megabytes. */
+const MAX_HELD_BYTES = 128 * 1024 ** 2;
 
 export type EngineOptions = {
   readonly db: Database;
   readonly config: Config;
   readonly log: Logger;
   readonly tools: AttemptTools;
-  /** Told of every recorded attempt. */
   readonly observers?: readonly AttemptObserver[];
 };
 
 /**
  * Claims due deliveries, runs their attempts within the caps, and records the outcomes. Events accepted in this process
- * are dispatched directly, as far as their destinations have room. Claiming and recording are two loops with
- * transactions of their own, and no transaction is open during a request.
+ * are dispatched directly, as far as their destinations have room. Claims and records are transactions of their
+ * own, and no transaction is open during a request.
  */
 export class Engine implements DirectDispatch {
   readonly leaseMs: number;
   readonly #queue: LocalQueue<Claimed>;
+  readonly #planner: ClaimPlanner;
   readonly #runner: AttemptRunner;
   readonly #claimer: Claimer;
   readonly #recorder: AttemptRecorder;
@@ -45,31 +47,37 @@ export class Engine implements DirectDispatch {
 
   constructor(private readonly options: EngineOptions) {
     const { db, config, log, tools } = options;
-    this.leaseMs = config.DELIVERY_TIMEOUT + LEASE_SLACK_MS;
+    const leaseMs = config.DELIVERY_TIMEOUT + LEASE_SLACK_MS;
     const queue = new LocalQueue<Claimed>({
       slots: config.DELIVERY_CONCURRENCY,
       queuePlaces: Math.min(config.DELIVERY_CONCURRENCY, MAX_QUEUED),
-      cap: config.DESTINATION_CONCURRENCY,
+      bytes: MAX_HELD_BYTES,
+      destinationCap: config.DESTINATION_CONCURRENCY,
+      sizeOf: ({ body }) => body?.length ?? 0,
     });
+    const planner = new ClaimPlanner(queue);
     const runner = new AttemptRunner({
       queue,
       db,
       log,
       tools,
       onFinished: (record) => this.#recorder.add(record),
-      onReleased: (destination) => this.#claimer.noteReleased(destination),
+      onReleased: (destination) => {
+        if (planner.noteReleased(destination)) this.#claimer.wake();
+      },
       onReturned: (destination) => this.wake([destination]),
     });
     const onClaimed = (deliveries: readonly Claimed[]) => this.begin(deliveries);
+    this.leaseMs = leaseMs;
     this.#queue = queue;
+    this.#planner = planner;
     this.#runner = runner;
-    this.#claimer = new Claimer({ db, log, queue, runner, leaseMs: this.leaseMs, onClaimed });
+    this.#claimer = new Claimer({ db, log, planner, runner, leaseMs, onClaimed });
     this.#recorder = new AttemptRecorder({
       db,
       log,
       onRecorded: (records) => this.#noteRecorded(records),
       onDone: (delivery) => runner.forget(delivery),
-      isExpectingMore: () => queue.inFlight > 0,
     });
     this.#suspensions = new SuspensionMonitor(db, log);
   }
@@ -79,17 +87,19 @@ export class Engine implements DirectDispatch {
     if (db.engine === 'sqlite') await releaseAllLeases(db);
     await db.onWork(() => this.wake());
     this.#claimer.start();
-    this.#recorder.start();
   }
 
   /** Deliveries are due, at these destinations or anywhere. */
   wake(destinations?: Iterable<DestinationKey>): void {
     if (destinations === undefined) this.#claimer.scheduleScan(0);
-    else this.#claimer.wake(destinations);
+    else {
+      this.#planner.wake(destinations);
+      this.#claimer.wake();
+    }
   }
 
   reserve(destination: DestinationKey, wanted: number): number {
-    if (this.#isStopping || this.#claimer.mayHaveOlder(destination)) return 0;
+    if (this.#isStopping || this.#planner.mayHaveOlder(destination)) return 0;
     return this.#queue.reserve(destination, wanted);
   }
 
@@ -98,7 +108,7 @@ export class Engine implements DirectDispatch {
   }
 
   begin(deliveries: readonly Claimed[]): void {
-    if (this.#isStopping) void this.#runner.reject(deliveries);
+    if (this.#isStopping) this.#runner.reject(deliveries);
     else this.#runner.enqueue(deliveries);
   }
 
@@ -106,14 +116,19 @@ export class Engine implements DirectDispatch {
   async stop(): Promise<void> {
     this.#isStopping = true;
     const claimed = this.#claimer.stop();
-    await this.#runner.drain();
+    this.#runner.drain();
     const deadline = Promise.withResolvers<void>();
     const timer = setTimeout(deadline.resolve, this.options.config.DELIVERY_TIMEOUT + STOP_SLACK_MS);
-    const recorded = claimed.then(() => this.#recorder.stop()).then(() => this.#suspensions.idle());
-    await Promise.race([recorded, deadline.promise]);
+    await Promise.race([claimed.then(() => this.#finishAttempts()), deadline.promise]);
     // The timer would keep the process alive.
     clearTimeout(timer);
     await this.claimsReturned();
+  }
+
+  async #finishAttempts(): Promise<void> {
+    await this.#runner.idle();
+    await this.#recorder.stop();
+    await this.#suspensions.idle();
   }
 
   /** To be awaited before the store is closed, since an acceptance may be committed after the engine has stopped. */

@@ -30,7 +30,7 @@ describe('the settings', () => {
       ALLOW_INSECURE_TARGETS: false,
       RETRY_SCHEDULE: [0, 5_000, 300_000, ...[0.5, 2, 5, 10, 14, 20, 24].map((hours) => hours * HOUR_MS)],
       DELIVERY_TIMEOUT: 15_000,
-      DELIVERY_CONCURRENCY: 8192,
+      DELIVERY_CONCURRENCY: 8_192,
       DESTINATION_CONCURRENCY: 16,
       RETENTION: 720 * HOUR_MS,
       ENTITY_WEBHOOK_LIMIT: 10_000,

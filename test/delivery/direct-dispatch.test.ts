@@ -40,24 +40,24 @@ onEveryEngine('what is accepted where it is delivered', (store) => {
       if (free) engine.cancel(new Map([[elsewhere, 1]]));
       return free;
     });
-    let told = 0;
+    let wakeUps = 0;
     const onDue = (due: ReadonlySet<DestinationKey>) => {
-      told++;
+      wakeUps++;
       engine.wake(due);
     };
     const acceptQueue = new AcceptQueue(db, { onDue, directDispatch: engine });
     const acceptMany = (entityId: string, count: number) =>
       Promise.all(Array.from({ length: count }, () => acceptQueue.accept(newEvent(entityId))));
-    return { engine, acceptMany, told: () => told };
+    return { engine, acceptMany, wakeUps: () => wakeUps };
   }
 
   const allDelivered = (entityId: string) =>
     until('all are delivered', async () => (await statuses(store.db, entityId)).every((one) => one === 'delivered'));
 
-  test('is sent at once, claimed by its acceptance, and nobody is told to look for it', async () => {
+  test('is sent at once, claimed by its acceptance, and nobody is wakeUps to look for it', async () => {
     const { entityId } = await newReceiver(store.db);
     const sender = new ScriptedSender();
-    const { acceptMany, told } = await start(sender);
+    const { acceptMany, wakeUps } = await start(sender);
     // One until the destination has responded, then as many as it may have in flight.
     for (const count of [1, 2]) {
       await acceptMany(entityId, count);
@@ -65,7 +65,7 @@ onEveryEngine('what is accepted where it is delivered', (store) => {
     }
     const deliveries = await readDeliveries(store.db, entityId);
     expect(deliveries.map(({ attempts, dueMs }) => [attempts, dueMs])).toEqual(Array(3).fill([1, null]));
-    expect(told()).toBe(0);
+    expect(wakeUps()).toBe(0);
   });
 
   test('waits in the store when there is no room for it, and goes before whatever comes later', async () => {
@@ -75,9 +75,9 @@ onEveryEngine('what is accepted where it is delivered', (store) => {
       await open.promise;
       return respondedWith(200);
     });
-    const { acceptMany, told } = await start(sender);
+    const { acceptMany, wakeUps } = await start(sender);
     const first = await acceptMany(entityId, 5);
-    expect(told()).toBe(1);
+    expect(wakeUps()).toBe(1);
     const later = await acceptMany(entityId, 3);
     await until('one is in flight', () => sender.requests.length === 1);
     open.resolve();
@@ -154,11 +154,11 @@ onEveryEngine('what is accepted where it is delivered', (store) => {
           return value;
         }, options),
     });
-    const { acceptMany, told } = await start(new ScriptedSender(), TWO_AT_A_TIME, flaky);
+    const { acceptMany, wakeUps } = await start(new ScriptedSender(), TWO_AT_A_TIME, flaky);
     for (let i = 0; i < 3; i++) expect(await rejection(acceptMany(entityId, 1))).toBeInstanceOf(StoreUnavailableError);
     fails = false;
     await acceptMany(entityId, 1);
     await allDelivered(entityId);
-    expect(told()).toBe(0);
+    expect(wakeUps()).toBe(0);
   });
 });

@@ -148,14 +148,14 @@ onEveryEngine('the engine', (store) => {
   });
 
   test.each([
-    ['never responded', 1],
+    ['has never responded', 1],
     ['responded before', 16],
-  ])('lets a destination that hangs and %s delay no other: it has %d in flight', async (_before, inFlight) => {
+  ])('does not let a destination that %s hang at the cost of others: %d in flight', async (_before, inFlight) => {
     const hanging = await newReceiver(store.db, 'https://hanging.example.com/');
     const healthy = await newReceiver(store.db);
-    const stuck = gate();
+    const held = gate();
     const sender = new ScriptedSender(async ({ postUrl }) => {
-      if (postUrl !== HOOK) await stuck.passed;
+      if (postUrl !== HOOK) await held.passed;
       return respondedWith(200);
     });
     await withEngine(
@@ -172,20 +172,52 @@ onEveryEngine('the engine', (store) => {
           await until('the others are delivered', allAre(store, healthy.entityId, 'delivered'));
         }
         expect(sender.mostPerUrl.get('https://hanging.example.com/')).toBe(inFlight);
-        stuck.open();
+        held.open();
         await until('it is done too', allAre(store, hanging.entityId, 'delivered'));
       },
       { settings: { DELIVERY_CONCURRENCY: '20' } },
     );
   });
 
-  test('serves every destination at once though each might take all the room there is', async () => {
+  test('delivers to others at once while all destinations of an entity hang, also to a destination never seen', async () => {
+    const crowd = await newReceiver(store.db, 'https://0.hanging.example/');
+    for (let host = 1; host < 60; host++)
+      await addReceiver(store.db, crowd.entityId, `https://${host}.hanging.example/`);
+    const healthy = await newReceiver(store.db);
+    const newcomer = await newReceiver(store.db, 'https://newcomer.example/');
+    const held = gate();
+    const sender = new ScriptedSender(async ({ postUrl }) => {
+      if (postUrl.endsWith('.hanging.example/')) await held.passed;
+      return respondedWith(200);
+    });
+    await withEngine(
+      store.db,
+      sender,
+      async (engine) => {
+        await acceptMany(store.db, crowd.entityId, 5);
+        engine.wake();
+        // Of 64 slots an entity gets half of the 48 for destinations that have not responded yet.
+        await until('the crowd hangs', () => sender.requests.length === 24);
+        for (const { entityId } of [healthy, newcomer]) {
+          await acceptMany(store.db, entityId, 20);
+          engine.wake();
+          await until('the others are delivered', allAre(store, entityId, 'delivered'));
+        }
+        expect(sender.requests).toHaveLength(64);
+        held.open();
+        await until('the crowd is served too', allAre(store, crowd.entityId, 'delivered'));
+      },
+      { settings: { DELIVERY_CONCURRENCY: '64' } },
+    );
+  });
+
+  test('serves every destination at once although each could take all slots', async () => {
     const { entityId } = await newReceiver(store.db, 'https://0.example.com/');
     for (let host = 1; host < 40; host++) await addReceiver(store.db, entityId, `https://${host}.example.com/`);
     await acceptMany(store.db, entityId, 1);
-    const stuck = gate();
+    const held = gate();
     const sender = new ScriptedSender(async () => {
-      await stuck.passed;
+      await held.passed;
       return respondedWith(200);
     });
     await withEngine(
@@ -193,7 +225,7 @@ onEveryEngine('the engine', (store) => {
       sender,
       async () => {
         await until('all forty are in flight though none has ended', () => sender.requests.length === 40);
-        stuck.open();
+        held.open();
       },
       { settings: { DELIVERY_CONCURRENCY: '128', DESTINATION_CONCURRENCY: '16' } },
     );
@@ -210,9 +242,9 @@ onEveryEngine('the engine', (store) => {
         engine.wake();
         await until('five have failed', allAre(store, entityId, 'retrying'));
         sender.mostPerUrl.clear();
-        const stuck = gate();
+        const held = gate();
         sender.respond = async () => {
-          await stuck.passed;
+          await held.passed;
           return failedWith('timeout');
         };
         await acceptMany(store.db, entityId, 30);
@@ -226,7 +258,7 @@ onEveryEngine('the engine', (store) => {
           await Bun.sleep(5);
           return respondedWith(200);
         };
-        stuck.open();
+        held.open();
         await until('the rest is delivered', async () => {
           const all = await statuses(store.db, entityId);
           return all.filter((status) => status === 'delivered').length === 29;
@@ -277,9 +309,9 @@ onEveryEngine('the engine', (store) => {
 
   test('sends nothing more for a webhook that is deleted while its posts wait and fly', async () => {
     const { entityId, webhookId } = await newReceiver(store.db);
-    const stuck = gate();
+    const held = gate();
     const sender = new ScriptedSender(async () => {
-      await stuck.passed;
+      await held.passed;
       return respondedWith(500);
     });
     await withEngine(
@@ -291,7 +323,7 @@ onEveryEngine('the engine', (store) => {
         engine.wake();
         await until('two are in flight', () => sender.requests.length === 2);
         await deleteWebhook(store.db, entityId, webhookId, () => true, TEST_CHANGE);
-        stuck.open();
+        held.open();
       },
       { settings: { ...THREE_AT_ONCE, DESTINATION_CONCURRENCY: '2' } },
     );
@@ -304,10 +336,10 @@ onEveryEngine('the engine', (store) => {
     const { entityId, webhookId } = await newReceiver(store.db);
     const newHome = 'https://new-home.example.com/hook';
     await acceptMany(store.db, entityId, 3);
-    const stuck = gate();
+    const held = gate();
     const sender = new ScriptedSender(async ({ postUrl }) => {
       if (postUrl !== HOOK) return respondedWith(200);
-      await stuck.passed;
+      await held.passed;
       return respondedWith(500);
     });
     await withEngine(
@@ -316,7 +348,7 @@ onEveryEngine('the engine', (store) => {
       async (engine) => {
         await until('one is in flight', () => sender.requests.length === 1);
         await moveWebhook(store.db, entityId, webhookId, newHome, () => true, TEST_CHANGE);
-        stuck.open();
+        held.open();
         engine.wake();
         await until('all are delivered', allAre(store, entityId, 'delivered'));
       },
@@ -329,9 +361,9 @@ onEveryEngine('the engine', (store) => {
 
   test('does not send again what it holds itself, though its lease has run out, and settles it', async () => {
     const { entityId } = await newReceiver(store.db);
-    const stuck = gate();
+    const held = gate();
     const sender = new ScriptedSender(async () => {
-      await stuck.passed;
+      await held.passed;
       return respondedWith(200);
     });
     await withEngine(store.db, sender, async (engine) => {
@@ -343,7 +375,7 @@ onEveryEngine('the engine', (store) => {
       await letPass(store.db, entityId, LEASE_MS * 2);
       engine.wake();
       await until('it is claimed again', async () => (await readDeliveries(store.db, entityId))[0]?.token === 2);
-      stuck.open();
+      held.open();
       await until('it is delivered', allAre(store, entityId, 'delivered'));
     });
     expect(sender.requests).toHaveLength(1);
@@ -352,9 +384,9 @@ onEveryEngine('the engine', (store) => {
 
   test('records what it holds also when the claim that would have renewed its lease is rolled back', async () => {
     const { entityId } = await newReceiver(store.db);
-    const stuck = gate();
+    const held = gate();
     const sender = new ScriptedSender(async () => {
-      await stuck.passed;
+      await held.passed;
       return respondedWith(200);
     });
     let rollBacks = 0;
@@ -376,7 +408,7 @@ onEveryEngine('the engine', (store) => {
       rollBacks = 1;
       engine.wake();
       await until('the claim is rolled back', () => rollBacks <= 0);
-      stuck.open();
+      held.open();
       await until('it is delivered', allAre(store, entityId, 'delivered'));
     });
     expect(sender.requests).toHaveLength(1);
@@ -385,9 +417,9 @@ onEveryEngine('the engine', (store) => {
   test('takes back its word when another has taken the delivery over', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 1);
-    const stuck = gate();
+    const held = gate();
     const sender = new ScriptedSender(async () => {
-      await stuck.passed;
+      await held.passed;
       return respondedWith(500);
     });
     const lines: { msg: string }[] = [];
@@ -402,7 +434,7 @@ onEveryEngine('the engine', (store) => {
             entityKey(store.db.dialect, entityId),
           ]),
         );
-        stuck.open();
+        held.open();
         await until('the refusal is logged', () => lines.length > 0);
       },
       { log },
@@ -523,7 +555,26 @@ function nulRefusing(store: TestStore) {
   });
 }
 
-onEveryEngine('while the store does not answer', (store) => {
+/** A store that fails in every statement that claims, for as long as it is told to. */
+function failingClaims(store: TestStore, failing: { readonly claims: boolean }) {
+  return alteredStore(store.db, {
+    transaction: (work, options) =>
+      store.db.transaction(
+        (queries) =>
+          work({
+            all: (sql, params) => {
+              if (failing.claims && sql.includes('token = token + 1')) throw new StoreUnavailableError('down');
+              return queries.all(sql, params);
+            },
+            get: (sql, params) => queries.get(sql, params),
+            run: (sql, params) => queries.run(sql, params),
+          }),
+        options,
+      ),
+  });
+}
+
+onEveryEngine('while the store is unavailable', (store) => {
   afterEach(() => forgetDeliveries(store.db));
 
   test('the engine pauses, loses no outcome, and goes on by itself', async () => {
@@ -533,9 +584,9 @@ onEveryEngine('while the store does not answer', (store) => {
       transaction: (work, options) =>
         down ? Promise.reject(new StoreUnavailableError('down')) : store.db.transaction(work, options),
     });
-    const stuck = gate();
+    const held = gate();
     const sender = new ScriptedSender(async () => {
-      await stuck.passed;
+      await held.passed;
       return respondedWith(200);
     });
     await withEngine(flaky, sender, async (engine) => {
@@ -544,13 +595,37 @@ onEveryEngine('while the store does not answer', (store) => {
       engine.wake();
       await until('all are in flight', () => sender.requests.length === 5);
       down = true;
-      stuck.open();
+      held.open();
       await Bun.sleep(100);
       expect(await statuses(store.db, entityId)).toEqual(Array(5).fill('pending'));
       down = false;
       await until('all are delivered', allAre(store, entityId, 'delivered'));
     });
     expect(sender.requests).toHaveLength(5);
+  });
+
+  test('outcomes are recorded although every claim fails', async () => {
+    const { entityId } = await newReceiver(store.db);
+    const other = await newReceiver(store.db, 'https://other.example.com/');
+    const failing = { claims: false };
+    const held = gate();
+    const sender = new ScriptedSender(async () => {
+      await held.passed;
+      return respondedWith(200);
+    });
+    await withEngine(failingClaims(store, failing), sender, async (engine) => {
+      await acceptMany(store.db, entityId, 1);
+      engine.wake();
+      await until('it is in flight', () => sender.requests.length === 1);
+      failing.claims = true;
+      await acceptMany(store.db, other.entityId, 1);
+      engine.wake();
+      held.open();
+      await until('it is recorded', allAre(store, entityId, 'delivered'));
+      expect(await statuses(store.db, other.entityId)).toEqual(['pending']);
+      failing.claims = false;
+      await until('the other is delivered', allAre(store, other.entityId, 'delivered'));
+    });
   });
 
   test('no delivery ends because its secrets could not be read', async () => {
@@ -583,9 +658,9 @@ onEveryEngine('a stop', (store) => {
 
   test('claims nothing more, and settles what is in flight before it ends', async () => {
     const { entityId } = await newReceiver(store.db);
-    const stuck = gate();
+    const held = gate();
     const sender = new ScriptedSender(async () => {
-      await stuck.passed;
+      await held.passed;
       return respondedWith(200);
     });
     const engine = createEngine(store.db, sender, { settings: { DESTINATION_CONCURRENCY: '3' } });
@@ -596,7 +671,7 @@ onEveryEngine('a stop', (store) => {
     await until('three are in flight', () => sender.requests.length === 3);
     const stopping = engine.stop();
     await Bun.sleep(30);
-    stuck.open();
+    held.open();
     await stopping;
     expect(sender.requests).toHaveLength(3);
     expect((await statuses(store.db, entityId)).sort()).toEqual([

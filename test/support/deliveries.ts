@@ -22,7 +22,7 @@ import { TEST_BOX } from './api.ts';
 import { until } from './until.ts';
 import { newEntity, register } from './webhooks.ts';
 
-/** The cell that tests register for and send to where it does not matter. */
+/** The network and event of tests for which it does not matter. */
 export const LATE_ON_1 = { networkId: 1, event: 'LatePayment' } as const;
 
 export const HOOK = 'https://hooks.example.com/paybell';
@@ -48,7 +48,7 @@ export async function accept(db: Database, ...events: readonly NewEvent[]): Prom
   return (await db.transaction((queries) => acceptEvents(queries, db.dialect, events))).results;
 }
 
-/** That many events for LATE_ON_1, in one commit. */
+/** Accepts that many events for LATE_ON_1 in one commit. */
 export async function acceptMany(db: Database, entityId: string, count: number): Promise<NewEvent[]> {
   const events = Array.from({ length: count }, () => newEvent(entityId));
   await accept(db, ...events);
@@ -156,7 +156,7 @@ export async function databaseNowMs(db: Database): Promise<number> {
   return Number((await db.get<{ now_ms: SqlInteger }>(`select ${db.dialect.nowMs} as now_ms`))?.now_ms);
 }
 
-/** Lets that much time pass for everything of the entity that waits or is leased. */
+/** Lets that much time pass for the waiting and leased deliveries of the entity. */
 export async function letPass(db: Database, entityId: string, ms: number): Promise<void> {
   const key = entityKey(db.dialect, entityId);
   await db.transaction(async (queries) => {
@@ -179,7 +179,7 @@ export async function claim(db: Database, entityId: string, most = 100, postUrl 
   return (await claimDeliveries(db, [{ destination, most }], LEASE_MS)).claimed;
 }
 
-/** Everything of the entity that waits is sent once, to that end. */
+/** Makes one attempt for each waiting delivery of the entity, which ends it so. */
 export async function completeAll(db: Database, entityId: string, status: 'failed' | 'delivered'): Promise<void> {
   const outcome = respondedWith(status === 'delivered' ? 200 : 500);
   const next = { status, steps: 1, delayMs: null, suspend: null } as const;
@@ -197,7 +197,7 @@ const DELIVERY_TABLES = [
   ...['queue_counts', 'delivery_counts', 'event_counts'],
 ];
 
-/** What is due is forgotten, so that the next test's engine has only its own. */
+/** Deletes all deliveries, so that the engine of the next test has only its own. */
 export async function forgetDeliveries(db: Database): Promise<void> {
   await db.transaction(async (queries) => {
     for (const table of DELIVERY_TABLES) await queries.run(`delete from ${table}`);
@@ -233,7 +233,7 @@ export class ScriptedSender implements Sender {
     }
   }
 
-  /** What was sent so far is not counted. */
+  /** Starts to count again. */
   forget(): void {
     this.requests.splice(0);
     this.mostInFlight = 0;
@@ -284,7 +284,7 @@ export function createEngine(db: Database, sender: Sender, { settings, tools, lo
   });
 }
 
-/** Delivers a few events, so that the destinations of the entity have proven themselves and may have more in flight. */
+/** Delivers a few events, so that the destinations of the entity are proven and may have as many in flight as the cap. */
 export async function openWindow(
   db: Database,
   engine: Engine,
@@ -303,7 +303,7 @@ export async function openWindow(
   sender.respond = respond;
 }
 
-/** Runs an engine while the work is done, and stops it whatever comes of that. */
+/** Runs an engine during the work, and stops it in any case. */
 export async function withEngine(
   db: Database,
   sender: Sender,

@@ -7,6 +7,7 @@ import { checkLoopbackDelivery } from './delivery.ts';
 import { checkDisk } from './disk.ts';
 import { type Finding, failure } from './finding.ts';
 import { checkBacklog, checkRetention, checkSpace } from './growth.ts';
+import { checkOpenFiles } from './open-files.ts';
 import { checkSettings } from './settings.ts';
 import { checkClock, checkSchema, checkSecretKey, openForInspection } from './store.ts';
 
@@ -36,6 +37,7 @@ async function* allFindings(): AsyncGenerator<Finding> {
   yield* findings;
   if (config === null) return;
   yield checkDisk(config);
+  yield checkOpenFiles(config);
   yield await checkLoopbackDelivery(config);
   const { db, finding } = await openForInspection(config);
   yield finding;

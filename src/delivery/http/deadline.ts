@@ -40,6 +40,9 @@ export class Deadline {
   }
 }
 
+/** Thousands of requests that started together also time out together, and other work has to run in between. */
+const MAX_EXPIRED_AT_ONCE = 32;
+
 /** Deadlines of one length, which end in the order in which they started, so that one timer serves all of them. */
 export class Deadlines {
   readonly #running = new Set<Deadline>();
@@ -65,10 +68,11 @@ export class Deadlines {
 
   #expireDue(): void {
     this.#timer = null;
+    let expired = 0;
     for (const deadline of this.#running) {
       const leftMs = deadline.endsAtMs - performance.now();
-      if (leftMs > 0) {
-        this.#timer ??= setTimeout(() => this.#expireDue(), Math.ceil(leftMs));
+      if (leftMs > 0 || expired++ === MAX_EXPIRED_AT_ONCE) {
+        this.#timer ??= setTimeout(() => this.#expireDue(), Math.max(0, Math.ceil(leftMs)));
         return;
       }
       this.#running.delete(deadline);

@@ -25,8 +25,8 @@ export type AttemptRunnerOptions = {
 export class AttemptRunner {
   /** By delivery id, from `enqueue` to `forget`: also those whose outcome waits to be recorded. */
   readonly #held = new Map<string, Claimed>();
-
   readonly #returning = new Set<Promise<void>>();
+  #onIdle: () => void = () => undefined;
 
   constructor(private readonly options: AttemptRunnerOptions) {}
 
@@ -53,21 +53,33 @@ export class AttemptRunner {
   /** For deliveries that are reserved and whose acceptance failed. */
   cancel(slots: ReadonlyMap<DestinationKey, number>): void {
     for (const [destination, count] of slots) {
-      for (let released = 0; released < count; released++) this.options.queue.release(destination);
+      this.options.queue.release(destination, count);
       this.options.onReleased(destination);
     }
   }
 
   /** For deliveries that are reserved, and committed while the process was already stopping. */
-  reject(deliveries: readonly Claimed[]): Promise<void> {
+  reject(deliveries: readonly Claimed[]): void {
     const slots = Map.groupBy(deliveries, ({ destination }) => destination);
     this.cancel(new Map([...slots].map(([destination, held]) => [destination, held.length])));
-    return this.#returnClaims(deliveries);
+    void this.#returnClaims(deliveries);
   }
 
   /** Returns the claims of everything that is not in flight. */
-  drain(): Promise<void> {
-    return this.#returnClaims(this.options.queue.drain());
+  drain(): void {
+    void this.#returnClaims(this.options.queue.drain());
+  }
+
+  /** Resolves when no attempt is in flight. */
+  async idle(): Promise<void> {
+    const idle = Promise.withResolvers<void>();
+    this.#onIdle = idle.resolve;
+    if (this.options.queue.inFlight > 0) await idle.promise;
+  }
+
+  /** Resolves when the store has all claims that were returned so far. */
+  async claimsReturned(): Promise<void> {
+    while (this.#returning.size > 0) await Promise.all(this.#returning);
   }
 
   #startNext(destination: DestinationKey): void {
@@ -84,30 +96,27 @@ export class AttemptRunner {
       return;
     }
     this.options.onFinished(record);
-    this.#finish(delivery.destination, resultOf(record.outcome), record.outcome.durationMs);
+    this.#finish(delivery, resultOf(record.outcome), record.outcome.durationMs);
   }
 
   /** Nothing was sent, so this is no attempt. The end of its lease makes the delivery due again. */
   #abandon(delivery: Claimed, error: unknown): void {
-    const { entityId, deliveryId, destination } = delivery;
+    const { entityId, deliveryId } = delivery;
     this.forget(delivery);
     const message = 'a delivery could not be prepared; it is retried when its lease expires';
     this.options.log.warn({ err: error, entityId, deliveryId }, message);
-    this.#finish(destination, 'other', 0);
+    this.#finish(delivery, 'other', 0);
   }
 
-  #finish(destination: DestinationKey, result: AttemptResult, durationMs: number): void {
+  #finish(delivery: Claimed, result: AttemptResult, durationMs: number): void {
     const { queue, onReleased, onReturned } = this.options;
-    queue.finish(destination, result, durationMs);
+    const { destination } = delivery;
+    queue.finish(delivery, result, durationMs);
     const overdue = queue.takeOverdue(destination);
     if (overdue.length > 0) void this.#returnClaims(overdue).then(() => onReturned(destination));
     else this.#startNext(destination);
     onReleased(destination);
-  }
-
-  /** Resolves when the store has all claims that were returned so far. */
-  async claimsReturned(): Promise<void> {
-    while (this.#returning.size > 0) await Promise.all(this.#returning);
+    if (queue.inFlight === 0) this.#onIdle();
   }
 
   async #returnClaims(deliveries: readonly Claimed[]): Promise<void> {

@@ -5,10 +5,10 @@ import type { LocalQueue } from './local-queue.ts';
 
 /** One plan is one statement: these bound how long it takes, and so how long the next destination waits. */
 const MAX_CLAIMS = 64;
-const MAX_ROWS = 256;
+const MAX_ROWS = 384;
 
 /** Of one destination in one plan: enough to keep it busy, few enough that others are in the same plan. */
-const MAX_ROWS_PER_DESTINATION = 128;
+const MAX_ROWS_PER_DESTINATION = 256;
 
 /** One free slot is enough for one destination; a few more are asked, because the first of them may have no right to it. */
 const ADMITTED_BY_ONE_SLOT = 2;
@@ -19,8 +19,8 @@ const TURNS: readonly HealthClass[] = ['proven', 'untried', 'proven', 'failing']
 /** `limit` is how many deliveries are reserved for the claim. */
 export type PlannedClaim = { readonly destination: DestinationKey; readonly limit: number };
 
-/** What came of a planned claim: how many deliveries it found, and how many of these are enqueued. */
-export type MadeClaim = PlannedClaim & { readonly found: number; readonly enqueued: number };
+/** What came of a planned claim: how many deliveries are enqueued, and whether more may be due there. */
+export type MadeClaim = PlannedClaim & { readonly enqueued: number; readonly mayHaveMore: boolean };
 
 export type Plan = {
   readonly claims: readonly PlannedClaim[];
@@ -31,45 +31,57 @@ export type Plan = {
 type Slots = Pick<LocalQueue<never>, 'healthClass' | 'holds' | 'isStocked' | 'reserve' | 'release'>;
 
 /**
- * Decides for which destinations to claim, and reserves the places for it.
+ * Where a destination is from the moment at which something is due there until a claim has found all of it:
  *
- * A destination where something is due is in one of three places until a claim finds nothing more there:
- *
- *   waiting   in its ring, for its turn and for a slot    → planned, full
- *   full      it holds deliveries and has no room         → waiting, as soon as one of those ends
- *   planned   a claim for it is being made                → waiting, if it may have more
+ *   waiting        in its ring, for its turn and for a slot       → planned, full
+ *   full           it holds deliveries and has no room for more   → waiting, as soon as one of those ends
+ *   planned        a claim for it is being made                   → waiting if it may have more, else gone
+ *   planned again  the same, and more has become due since        → waiting
  *
  * A destination that is refused a slot while it holds nothing stays in its ring, because no end of its own would bring
  * it back: the end of any attempt does, see `noteReleased`.
  */
+type Place = 'waiting' | 'full' | 'planned' | 'planned again';
+
+/** Decides for which destinations to claim, and reserves the places for it. */
 export class ClaimPlanner {
-  readonly #waiting = new DestinationRings();
-  readonly #full = new Set<DestinationKey>();
-  readonly #planned = new Set<DestinationKey>();
+  readonly #places = new Map<DestinationKey, Place>();
+  readonly #rings = new DestinationRings();
+  #isScanned = false;
   #turn = 0;
 
   constructor(private readonly slots: Slots) {}
 
-  /** Something is due at these destinations. */
+  /** The destinations of all deliveries that were due at the start are known from now on. */
+  noteScanned(): void {
+    this.#isScanned = true;
+  }
+
+  /** Deliveries are due at these destinations. */
   wake(destinations: Iterable<DestinationKey>): void {
-    for (const destination of destinations) this.#wait(destination, false);
+    for (const destination of destinations) {
+      const place = this.#places.get(destination);
+      if (place === undefined) this.#wait(destination, false);
+      else if (place === 'planned') this.#places.set(destination, 'planned again');
+    }
+  }
+
+  /** How many destinations wait for their turn or for a slot. */
+  get waiting(): number {
+    return this.#rings.size;
+  }
+
+  /** Whether older deliveries may be due there, which go first. Before the first scan this is not known. */
+  mayHaveOlder(destination: DestinationKey): boolean {
+    return !this.#isScanned || this.#places.has(destination);
   }
 
   /** A slot or a place in the queue was released. Returns whether another plan may find something. */
   noteReleased(destination: DestinationKey): boolean {
-    if (this.#full.delete(destination)) this.#wait(destination, true);
-    if (this.#waiting.size === 0) return false;
-    this.#waiting.admit(entityOfDestination(destination), ADMITTED_BY_ONE_SLOT);
-    return true;
-  }
-
-  get waiting(): number {
-    return this.#waiting.size;
-  }
-
-  /** Whether older deliveries may be due there, which go first. */
-  mayHaveOlder(destination: DestinationKey): boolean {
-    return this.#waiting.has(destination) || this.#full.has(destination) || this.#planned.has(destination);
+    if (this.#places.size === 0) return false;
+    if (this.#places.get(destination) === 'full') this.#wait(destination, true);
+    this.#rings.admit(entityOfDestination(destination), ADMITTED_BY_ONE_SLOT);
+    return this.#rings.size > 0;
   }
 
   plan(): Plan {
@@ -90,25 +102,23 @@ export class ClaimPlanner {
 
   /** The claims of a plan are made and their deliveries enqueued: what was reserved for no delivery is released. */
   noteClaimed(claims: readonly MadeClaim[]): void {
-    for (const { destination, limit, found, enqueued } of claims) {
-      this.#planned.delete(destination);
-      if (found === limit) this.#wait(destination, true);
-      if (enqueued < limit) this.#release(destination, limit - enqueued);
+    for (const { destination, limit, enqueued, mayHaveMore } of claims) {
+      if (mayHaveMore || this.#places.get(destination) === 'planned again') this.#wait(destination, true);
+      else this.#places.delete(destination);
+      if (enqueued === limit) continue;
+      this.slots.release(destination, limit - enqueued);
+      this.noteReleased(destination);
     }
   }
 
   /** The claims of a plan failed: what was due is due as before. */
   noteFailed(planned: readonly PlannedClaim[]): void {
-    this.noteClaimed(planned.map((claim) => ({ ...claim, found: claim.limit, enqueued: 0 })));
-  }
-
-  #release(destination: DestinationKey, count: number): void {
-    this.slots.release(destination, count);
-    this.noteReleased(destination);
+    this.noteClaimed(planned.map((claim) => ({ ...claim, enqueued: 0, mayHaveMore: true })));
   }
 
   #wait(destination: DestinationKey, hadTurn: boolean): void {
-    if (!this.#full.has(destination)) this.#waiting.add(destination, this.slots.healthClass(destination), hadTurn);
+    this.#places.set(destination, 'waiting');
+    this.#rings.add(destination, this.slots.healthClass(destination), hadTurn);
   }
 
   #planFrom(healthClass: HealthClass, mostRows: number): PlannedClaim | null {
@@ -117,12 +127,12 @@ export class ClaimPlanner {
       const limit = this.#reserve(destination, Math.min(mostRows, MAX_ROWS_PER_DESTINATION));
       if (limit > 0) {
         claim = { destination, limit };
-        this.#planned.add(destination);
-      } else if (this.slots.holds(destination)) this.#full.add(destination);
+        this.#places.set(destination, 'planned');
+      } else if (this.slots.holds(destination)) this.#places.set(destination, 'full');
       else return false;
       return true;
     };
-    while (claim === null && this.#waiting.offer(healthClass, take) !== null);
+    while (claim === null && this.#rings.offer(healthClass, take) !== null);
     return claim;
   }
 

@@ -64,23 +64,18 @@ class Ring {
   }
 }
 
-/** Destinations that wait to be claimed for, in a ring for each health class. */
+/** Destinations that wait to be claimed for, each once, in a ring for each health class. */
 export class DestinationRings {
-  readonly #members = new Set<DestinationKey>();
   readonly #rings = { proven: new Ring(), untried: new Ring(), failing: new Ring() };
+  #size = 0;
 
   get size(): number {
-    return this.#members.size;
-  }
-
-  has(destination: DestinationKey): boolean {
-    return this.#members.has(destination);
+    return this.#size;
   }
 
   /** `hadTurn` for a destination that comes back after its turn: its entity does not count as one that just joined. */
   add(destination: DestinationKey, healthClass: HealthClass, hadTurn: boolean): void {
-    if (this.#members.has(destination)) return;
-    this.#members.add(destination);
+    this.#size++;
     this.#rings[healthClass].add(destination, hadTurn);
   }
 
@@ -95,7 +90,7 @@ export class DestinationRings {
     if (turn === null || destination === undefined) return null;
     const isTaken = take(destination);
     if (isTaken) {
-      this.#members.delete(destination);
+      this.#size--;
       ring.end(turn);
     } else {
       turn.destinations.push(destination);
@@ -110,9 +105,5 @@ export class DestinationRings {
       ring.admit(entityId);
       ring.admitSome(others);
     }
-  }
-
-  admitAll(): void {
-    for (const ring of Object.values(this.#rings)) ring.admitSome(Number.POSITIVE_INFINITY);
   }
 }

@@ -1,7 +1,6 @@
-import type { DestinationKey } from '../../domain/destination.ts';
-import type { AttemptResult, HealthClass } from './destination-health.ts';
-import { type DestinationState, DestinationStates, heldBy } from './destination-states.ts';
-import { type EntityUse, noUse, SlotShares } from './slot-shares.ts';
+import { type DestinationKey, entityOfDestination } from '../../domain/destination.ts';
+import { type AttemptResult, DestinationHealth, type HealthClass } from './destination-health.ts';
+import { type Capacity, type EntityUse, noUse, SlotShares } from './slot-shares.ts';
 
 /**
  * The deliveries that this process holds, and the only owner of the slots of a destination.
@@ -24,27 +23,46 @@ import { type EntityUse, noUse, SlotShares } from './slot-shares.ts';
 /** Much longer than a queue should take: the destination has become slow, and another instance may be free. */
 const MAX_WAIT_MS = 1_000;
 
-export type LocalQueueOptions = {
-  /** How many attempts may be in flight in this process. */
-  readonly slots: number;
-  /** How many deliveries it may hold beyond these. */
-  readonly queuePlaces: number;
+/** A destination that is forgotten starts again with a window of one. */
+const MAX_REMEMBERED = 50_000;
+/** Many at a time, because each search passes over the destinations that hold deliveries. */
+const FORGOTTEN_AT_ONCE = 1_000;
+
+export type LocalQueueOptions<Delivery> = Capacity & {
   /** How many attempts one destination may have in flight. */
-  readonly cap: number;
+  readonly destinationCap: number;
+  readonly sizeOf: (delivery: Delivery) => number;
   readonly nowMs?: () => number;
 };
 
+type Queued<Delivery> = { readonly delivery: Delivery; readonly sinceMs: number };
+
+type State<Delivery> = {
+  readonly destination: DestinationKey;
+  readonly health: DestinationHealth;
+  /** Shared by the destinations of an entity that hold anything. */
+  entity: EntityUse;
+  reserved: number;
+  queue: Queued<Delivery>[];
+  inFlight: number;
+  slots: number;
+  /** As `SlotShares` has counted it: how many deliveries beyond the slots, and slots of which class. */
+  countedQueued: number;
+  countedClass: HealthClass;
+};
+
 export class LocalQueue<Delivery extends { readonly destination: DestinationKey }> {
-  readonly #states: DestinationStates<Delivery>;
+  readonly #states = new Map<DestinationKey, State<Delivery>>();
+  /** Those that use anything. */
+  readonly #entities = new Map<string, EntityUse>();
   readonly #shares: SlotShares;
   readonly #nowMs: () => number;
   #inFlight = 0;
   #breakersOpen = 0;
 
-  constructor({ slots, queuePlaces, cap, nowMs = () => performance.now() }: LocalQueueOptions) {
-    this.#states = new DestinationStates(cap);
-    this.#shares = new SlotShares(slots, queuePlaces);
-    this.#nowMs = nowMs;
+  constructor(private readonly options: LocalQueueOptions<Delivery>) {
+    this.#shares = new SlotShares(options);
+    this.#nowMs = options.nowMs ?? (() => performance.now());
   }
 
   get inFlight(): number {
@@ -53,14 +71,14 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
 
   /** Deliveries held beyond the slots of their destinations. */
   get queued(): number {
-    return this.#shares.queued;
+    return this.#shares.used.queued;
   }
 
   get freeSlots(): number {
-    return this.#shares.freeSlots;
+    return this.options.slots - this.#shares.used.slots;
   }
 
-  /** Destinations that had five failures in a row and are probed by one attempt at a time. */
+  /** Destinations that had five failures in a row and get one request at a time until one succeeds. */
   get breakersOpen(): number {
     return this.#breakersOpen;
   }
@@ -84,10 +102,16 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
   /** Reserves up to `most` places at the destination, and returns how many. */
   reserve(destination: DestinationKey, most = 1): number {
     const known = this.#states.get(destination);
-    const state = known ?? this.#states.create(destination);
-    if (known !== undefined && heldBy(known) === 0) known.health.resume(this.#nowMs());
+    const state = known ?? newState(destination, this.options.destinationCap);
+    const isIdle = heldBy(state) === 0;
+    const entityId = isIdle ? entityOfDestination(destination) : '';
+    if (isIdle) {
+      state.entity = this.#entities.get(entityId) ?? noUse();
+      state.health.resume(this.#nowMs());
+    }
     let reserved = 0;
     while (reserved < most && this.#reserveOne(state)) reserved++;
+    if (isIdle && reserved > 0) this.#entities.set(entityId, state.entity);
     if (known === undefined && reserved > 0) this.#remember(state);
     return reserved;
   }
@@ -104,6 +128,7 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
     const state = this.#stateOf(delivery.destination);
     state.reserved--;
     state.queue.push({ delivery, sinceMs: this.#nowMs() });
+    this.#shares.countBytes(state.entity, this.options.sizeOf(delivery));
     assertSums(state);
   }
 
@@ -118,21 +143,22 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
     return first.delivery;
   }
 
-  finish(destination: DestinationKey, result: AttemptResult, durationMs: number): void {
-    const state = this.#stateOf(destination);
+  finish(delivery: Delivery, result: AttemptResult, durationMs: number): void {
+    const state = this.#stateOf(delivery.destination);
     const { health } = state;
     const wasOpen = health.isBreakerOpen;
     health.note(result, durationMs, this.#nowMs());
     if (health.isBreakerOpen !== wasOpen) this.#breakersOpen += wasOpen ? -1 : 1;
     state.inFlight--;
     this.#inFlight--;
+    this.#shares.countBytes(state.entity, -this.options.sizeOf(delivery));
     this.#fit(state);
   }
 
   /** The whole queue of a destination whose breaker is open or whose first delivery has waited too long. */
   takeOverdue(destination: DestinationKey): Delivery[] {
     const state = this.#states.get(destination);
-    const first = state?.queue.first;
+    const first = state?.queue[0];
     if (state === undefined || first === undefined) return [];
     const isOverdue = state.health.isBreakerOpen || this.#nowMs() - first.sinceMs > MAX_WAIT_MS;
     return isOverdue ? this.#takeQueue(state) : [];
@@ -145,26 +171,26 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
 
   /** Throws if a total differs from the sum over all destinations. For tests: it reads every destination. */
   checkSums(): void {
-    const shares = new SlotShares(0, 0);
-    const uses = new Map<EntityUse, EntityUse>();
+    const shares = new SlotShares(this.options);
+    const uses = new Map<EntityUse, EntityUse>([...this.#entities.values()].map((entity) => [entity, noUse()]));
     let inFlight = 0;
     for (const state of this.#states.values()) {
       assertSums(state);
-      const use = uses.get(state.entity) ?? noUse();
-      uses.set(state.entity, use);
-      shares.count(use, state.health.class, state.slots, heldBy(state) - state.slots);
+      shares.count(uses.get(state.entity) ?? noUse(), state.health.class, state.slots, heldBy(state) - state.slots);
       inFlight += state.inFlight;
     }
-    const totals = [this.#inFlight, ...this.#shares.totals, ...[...uses.keys()].flatMap(numbersOf)];
-    const sums = [inFlight, ...shares.totals, ...[...uses.values()].flatMap(numbersOf)];
-    if (totals.join() !== sums.join()) throw new Error(`the totals ${totals} differ from the sums ${sums}`);
+    for (const [entity, use] of uses) shares.countBytes(use, entity.bytes);
+    const totals = JSON.stringify([this.#inFlight, this.#shares.used, ...uses.keys()]);
+    const sums = JSON.stringify([inFlight, shares.used, ...uses.values()]);
+    if (totals !== sums) throw new Error(`the totals ${totals} differ from the sums ${sums}`);
   }
 
-  #reserveOne(state: DestinationState<Delivery>): boolean {
+  #reserveOne(state: State<Delivery>): boolean {
     const { entity, health } = state;
     const isNext = state.countedQueued === 0;
     if (isNext && state.slots < health.window && this.#shares.allowSlot(entity, health.class, state.slots === 0)) {
-      this.#addSlot(state);
+      state.slots++;
+      this.#shares.count(entity, health.class, 1, 0);
     } else if (state.slots > 0 && state.countedQueued < health.maxQueued && this.#shares.allowQueued(entity)) {
       state.countedQueued++;
       this.#shares.count(entity, health.class, 0, 1);
@@ -173,13 +199,8 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
     return true;
   }
 
-  #addSlot(state: DestinationState<Delivery>): void {
-    state.slots++;
-    this.#shares.count(state.entity, state.health.class, 1, 0);
-  }
-
   /** After a destination has lost deliveries: slots that it cannot use go back, and its queue gets new ones. */
-  #fit(state: DestinationState<Delivery>): void {
+  #fit(state: State<Delivery>): void {
     const { entity, health } = state;
     const held = heldBy(state);
     const most = Math.min(held, health.window);
@@ -189,39 +210,63 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
     state.countedClass = health.class;
     this.#shares.count(entity, health.class, state.slots, state.countedQueued);
     while (state.slots < most && this.#shares.allowSlot(entity, health.class, false)) {
-      this.#addSlot(state);
+      state.slots++;
       state.countedQueued--;
-      this.#shares.count(entity, health.class, 0, -1);
+      this.#shares.count(entity, health.class, 1, -1);
     }
+    if (entity.slots === 0) this.#entities.delete(entityOfDestination(state.destination));
     assertSums(state);
   }
 
-  #takeQueue(state: DestinationState<Delivery>): Delivery[] {
-    const taken = state.queue.takeAll();
-    if (taken.length > 0) this.#fit(state);
-    return taken.map(({ delivery }) => delivery);
+  #takeQueue(state: State<Delivery>): Delivery[] {
+    const taken = state.queue.map(({ delivery }) => delivery);
+    if (taken.length === 0) return [];
+    state.queue = [];
+    for (const delivery of taken) this.#shares.countBytes(state.entity, -this.options.sizeOf(delivery));
+    this.#fit(state);
+    return taken;
   }
 
-  #stateOf(destination: DestinationKey): DestinationState<Delivery> {
+  #stateOf(destination: DestinationKey): State<Delivery> {
     const state = this.#states.get(destination);
     if (state === undefined) throw new Error(`nothing is held for ${destination}`);
     return state;
   }
 
-  #remember(state: DestinationState<Delivery>): void {
-    for (const { health } of this.#states.remember(state)) if (health.isBreakerOpen) this.#breakersOpen--;
+  #remember(state: State<Delivery>): void {
+    this.#states.set(state.destination, state);
+    if (this.#states.size <= MAX_REMEMBERED) return;
+    let forgotten = 0;
+    for (const idle of this.#states.values()) {
+      if (heldBy(idle) > 0) continue;
+      this.#states.delete(idle.destination);
+      if (idle.health.isBreakerOpen) this.#breakersOpen--;
+      if (++forgotten === FORGOTTEN_AT_ONCE) break;
+    }
   }
 }
 
-function numbersOf({ slots, untried, failing, queued }: EntityUse): number[] {
-  return [slots, untried, failing, queued];
+function newState<Delivery>(destination: DestinationKey, cap: number): State<Delivery> {
+  const counts = { reserved: 0, inFlight: 0, slots: 0, countedQueued: 0 };
+  return {
+    destination,
+    health: new DestinationHealth(cap),
+    entity: noUse(),
+    queue: [],
+    countedClass: 'untried',
+    ...counts,
+  };
 }
 
-function assertSums(state: DestinationState<unknown>): void {
+function heldBy({ reserved, queue, inFlight }: State<unknown>): number {
+  return reserved + queue.length + inFlight;
+}
+
+function assertSums(state: State<unknown>): void {
   const { destination, reserved, queue, inFlight, slots, countedQueued } = state;
   const held = heldBy(state);
   const isRight = reserved >= 0 && inFlight >= 0 && inFlight <= slots && slots + countedQueued === held;
   if (isRight && countedQueued >= 0 && (slots > 0 || held === 0)) return;
-  const numbers = { reserved, queued: queue.length, inFlight, slots, countedQueued };
-  throw new Error(`the slots of ${destination} do not add up: ${JSON.stringify(numbers)}`);
+  const numbers = JSON.stringify({ reserved, queued: queue.length, inFlight, slots, countedQueued });
+  throw new Error(`the slots of ${destination} do not add up: ${numbers}`);
 }

@@ -9,6 +9,15 @@ const LAST_SHARE = 1 / 16;
 /** An entity uses at most this many times as many slots as are free: eight ninths of all when it is alone. */
 const ENTITY_FACTOR = 8;
 
+export type Capacity = {
+  /** How many attempts may be in flight. */
+  readonly slots: number;
+  /** How many deliveries may be held beyond these. */
+  readonly queuePlaces: number;
+  /** The size of all deliveries that are queued or in flight; exceeded by no more than what is reserved at a time. */
+  readonly bytes: number;
+};
+
 /** What the destinations of one entity use together. */
 export type EntityUse = {
   slots: number;
@@ -17,81 +26,75 @@ export type EntityUse = {
   failing: number;
   /** Deliveries held beyond the slots. */
   queued: number;
+  bytes: number;
 };
 
 export function noUse(): EntityUse {
-  return { slots: 0, untried: 0, failing: 0, queued: 0 };
+  return { slots: 0, untried: 0, failing: 0, queued: 0, bytes: 0 };
 }
 
 /**
- * Divides a fixed number of slots, and of places in the local queue, between entities and health classes.
+ * Divides the capacity of this process between entities and health classes.
  *
- * Every limit is relative to what is free at the moment (a dynamic threshold): one busy entity may use most of the
- * slots, a crowd leaves less to each of its members, and something always remains for an entity that uses nothing yet.
- * No limit is ever below one, so that every destination makes progress with any number of slots.
+ * Every limit is relative to what is free at the moment (a dynamic threshold): one busy entity may use most of it, a
+ * crowd leaves less to each of its members, and something remains for an entity that uses nothing yet. No limit is below
+ * one slot, so that every destination makes progress with any capacity.
  */
 export class SlotShares {
   readonly #unprovenMax: number;
   readonly #failingMax: number;
-  readonly #last: number;
-  #used = 0;
-  #untried = 0;
-  #failing = 0;
-  #queued = 0;
+  readonly #lastSlots: number;
+  readonly #used = noUse();
 
-  constructor(
-    private readonly slots: number,
-    private readonly queuePlaces: number,
-  ) {
-    this.#unprovenMax = Math.max(1, Math.floor(slots * UNPROVEN_SHARE));
-    this.#failingMax = Math.max(1, Math.floor(slots * FAILING_SHARE));
-    this.#last = Math.floor(slots * LAST_SHARE);
+  constructor(private readonly capacity: Capacity) {
+    this.#unprovenMax = Math.max(1, Math.floor(capacity.slots * UNPROVEN_SHARE));
+    this.#failingMax = Math.max(1, Math.floor(capacity.slots * FAILING_SHARE));
+    this.#lastSlots = Math.floor(capacity.slots * LAST_SHARE);
   }
 
-  get freeSlots(): number {
-    return this.slots - this.#used;
+  /** By all entities together. */
+  get used(): Readonly<EntityUse> {
+    return this.#used;
   }
 
-  get queued(): number {
-    return this.#queued;
-  }
-
-  get totals(): readonly number[] {
-    return [this.#used, this.#untried, this.#failing, this.#queued];
-  }
-
-  /** Whether the entity may use one more slot for a destination of that class. */
+  /** Whether the entity may use one more slot, which is the first of its destination or not. */
   allowSlot(entity: EntityUse, healthClass: HealthClass, isFirst: boolean): boolean {
-    const free = this.freeSlots;
-    if (free <= (isFirst ? 0 : this.#last)) return false;
-    if (entity.slots >= free * ENTITY_FACTOR) return false;
+    const { slots, untried, failing } = this.#used;
+    const free = this.capacity.slots - slots;
+    if (free <= (isFirst ? 0 : this.#lastSlots)) return false;
+    if (entity.slots >= free * ENTITY_FACTOR || !this.#allowBytes(entity)) return false;
     if (healthClass === 'proven') return true;
-    // Proven destinations that begin to fail may use more than the share of the failing: not at the cost of the untried.
-    const unprovenFree = this.#unprovenMax - this.#untried - Math.min(this.#failing, this.#failingMax);
+    // Proven destinations that begin to fail may exceed the share of the failing, but not at the cost of the untried.
+    const unprovenFree = this.#unprovenMax - untried - Math.min(failing, this.#failingMax);
     if (healthClass === 'untried') return isWithinShare(entity.untried, unprovenFree, this.#unprovenMax);
-    const failingFree = Math.min(this.#failingMax - this.#failing, unprovenFree);
-    return isWithinShare(entity.failing, failingFree, this.#failingMax);
+    return isWithinShare(entity.failing, Math.min(this.#failingMax - failing, unprovenFree), this.#failingMax);
   }
 
   /** Whether the entity may hold one more delivery that waits for a slot. */
   allowQueued(entity: EntityUse): boolean {
-    return entity.queued < this.queuePlaces - this.#queued;
+    return entity.queued < this.capacity.queuePlaces - this.#used.queued && this.#allowBytes(entity);
   }
 
   /** Counts slots and queued deliveries of a destination; negative numbers when it no longer has them. */
   count(entity: EntityUse, healthClass: HealthClass, slots: number, queued: number): void {
-    this.#used += slots;
-    entity.slots += slots;
-    this.#queued += queued;
-    entity.queued += queued;
-    if (healthClass === 'untried') {
-      this.#untried += slots;
-      entity.untried += slots;
-    } else if (healthClass === 'failing') {
-      this.#failing += slots;
-      entity.failing += slots;
-    }
+    add(entity, healthClass, slots, queued);
+    add(this.#used, healthClass, slots, queued);
   }
+
+  countBytes(entity: EntityUse, bytes: number): void {
+    entity.bytes += bytes;
+    this.#used.bytes += bytes;
+  }
+
+  #allowBytes(entity: EntityUse): boolean {
+    return entity.bytes <= this.capacity.bytes - this.#used.bytes;
+  }
+}
+
+function add(use: EntityUse, healthClass: HealthClass, slots: number, queued: number): void {
+  use.slots += slots;
+  use.queued += queued;
+  if (healthClass !== 'proven') use[healthClass] += slots;
 }
 
 /** An entity has no more slots of a class than are free in it, and of the last ones much less. */

@@ -2,7 +2,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { chmodSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Finding } from '../../../src/cli/doctor/finding.ts';
+import { checkOpenFiles } from '../../../src/cli/doctor/open-files.ts';
 import { assessClock } from '../../../src/cli/doctor/store.ts';
+import { loadConfig } from '../../../src/config.ts';
 import { seedAged } from '../../support/aged-deliveries.ts';
 import { createTenant } from '../../support/api.ts';
 import { type CommandLine, commandLine, OTHER_SECRET_KEY, TEST_SECRET_KEY } from '../../support/command-line.ts';
@@ -30,7 +32,7 @@ onEveryEngine('paybell doctor', (store) => {
     const before = await dumpRows(store);
     const { exitCode, stdout, stderr } = await withSettings()(['doctor']);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-    const checks = 'settings,disk,loopback delivery,store,schema,clock,secret key,backlog,retention,space';
+    const checks = 'settings,disk,open files,loopback delivery,store,schema,clock,secret key,backlog,retention,space';
     const lines = stdout.trimEnd().split('\n');
     expect(lines.map((line) => line.slice(9, 26).trim())).toEqual(checks.split(','));
     for (const line of lines) expect(line).toStartWith('ok       ');
@@ -63,6 +65,23 @@ onEveryEngine('paybell doctor', (store) => {
     ]);
     const longer = await examine(withSettings({ RETENTION: '2d' }));
     expect(only(longer, 'retention')).toMatchObject([{ state: 'ok' }]);
+  });
+});
+
+describe('the check of the open files', () => {
+  const config = loadConfig({ DELIVERY_CONCURRENCY: '2000' });
+
+  test('warns when DELIVERY_CONCURRENCY may need more than the limit, and says how to fix it', () => {
+    expect(checkOpenFiles(config, 3_024)).toMatchObject({ state: 'ok' });
+    expect(checkOpenFiles(config, 3_023)).toMatchObject({
+      state: 'warning',
+      found: 'at most 3023, but DELIVERY_CONCURRENCY=2000 may need 3024',
+      fix: expect.stringContaining('LimitNOFILE'),
+    });
+  });
+
+  test('says so where the system does not tell the limit', () => {
+    expect(checkOpenFiles(config, null)).toMatchObject({ state: 'ok', found: expect.stringContaining('not checked') });
   });
 });
 

@@ -145,7 +145,8 @@ onEveryEngine('the bulk redelivery job', (store) => {
       delivered: 60,
     });
     const kinds = (await readAttempts(store.db, entityId)).map(({ kind }) => kind);
-    expect(kinds).toEqual(Array(60).fill('redelivery'));
+    expect(kinds.filter((kind) => kind === 'redelivery')).toHaveLength(60);
+    expect(kinds).toHaveLength(120);
   });
 
   test('and an engine at work on the same deliveries do not keep each other from finishing', async () => {

@@ -3,6 +3,7 @@ import pino from 'pino';
 import { SuspensionMonitor } from '../../../src/delivery/jobs/webhook-health.ts';
 import { type Outcome, SUSPEND_AFTER_MS } from '../../../src/domain/attempt.ts';
 import type { Claimed } from '../../../src/store/deliveries/claimed.ts';
+import { entityKey } from '../../../src/store/deliveries/keys.ts';
 import type { AttemptRecord } from '../../../src/store/deliveries/record-attempts.ts';
 import { suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import {
@@ -34,8 +35,9 @@ onEveryEngine('the suspension monitor', (store) => {
     };
     const state = () =>
       store.db.get<{ suspended_reason: string | null; failing_since_ms: number | null }>(
-        'select suspended_reason, failing_since_ms from webhooks where entity_id = $1 and id = $2',
-        [receiver.entityId, receiver.webhookId],
+        `select w.suspended_reason, h.failing_since_ms from webhooks w
+         left join queue_heads h on h.webhook_id = w.id and h.entity_id = $3 where w.entity_id = $1 and w.id = $2`,
+        [receiver.entityId, receiver.webhookId, entityKey(store.db.dialect, receiver.entityId)],
       );
     const reclaim = async () => {
       await letPass(store.db, receiver.entityId, LEASE_MS);

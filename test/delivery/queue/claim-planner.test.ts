@@ -12,9 +12,11 @@ const keys = (...names: readonly string[]) => names.map(key);
 const named = ({ claims }: Plan) =>
   claims.map(({ destination, limit }) => `${destination.slice(2)}:${limit}`).join(' ');
 
-function newPlanner(given: { slots?: number; cap?: number } = {}) {
-  const queue = new LocalQueue<Delivery>({ slots: 1_000, queuePlaces: 1_000, cap: 4, ...given });
+function newPlanner(given: { slots?: number; destinationCap?: number } = {}) {
+  const capacity = { slots: 1_000, queuePlaces: 1_000, bytes: 0 };
+  const queue = new LocalQueue<Delivery>({ ...capacity, destinationCap: 4, sizeOf: () => 0, ...given });
   const planner = new ClaimPlanner(queue);
+  planner.noteScanned();
   return { queue, planner };
 }
 
@@ -24,7 +26,7 @@ function prove(queue: LocalQueue<Delivery>, destination: DestinationKey, duratio
     queue.reserve(destination);
     queue.enqueue({ destination });
     queue.start(destination);
-    queue.finish(destination, 'success', durationMs);
+    queue.finish({ destination }, 'success', durationMs);
   }
 }
 
@@ -39,7 +41,7 @@ function claim(
     const found = Math.min(limit, store?.get(destination) ?? (store === undefined ? limit : 0));
     store?.set(destination, (store.get(destination) ?? 0) - found);
     for (let count = 0; count < found; count++) queue.enqueue({ destination });
-    return { destination, limit, found, enqueued: found };
+    return { destination, limit, enqueued: found, mayHaveMore: found === limit };
   });
   planner.noteClaimed(claims);
   for (const { destination } of planned) while (queue.start(destination) !== null) started.push(destination);
@@ -63,7 +65,7 @@ describe('a plan of what to claim', () => {
       queue.reserve(key(name));
       queue.enqueue({ destination: key(name) });
       queue.start(key(name));
-      queue.finish(key(name), 'unhealthy', 1);
+      queue.finish({ destination: key(name) }, 'unhealthy', 1);
     }
     planner.wake(keys('v1', 'w1', 'x1', 'y1', 'a1', 'b1', 'c1', 'd1', 'e1'));
     expect(named(planner.plan())).toBe('a1:4 x1:1 b1:4 v1:1 c1:4 y1:1 d1:4 w1:1 e1:4');
@@ -86,12 +88,12 @@ describe('a plan of what to claim', () => {
   });
 
   test('is bounded by rows, for one destination and in all', () => {
-    const { queue, planner } = newPlanner({ cap: 16 });
+    const { queue, planner } = newPlanner({ destinationCap: 16 });
     for (const name of ['a1', 'b1', 'c1']) prove(queue, key(name), 1);
     planner.wake(keys('a1', 'b1', 'c1'));
     const plan = planner.plan();
-    expect([named(plan), plan.isCut]).toEqual(['a1:128 b1:128', true]);
-    expect(named(planner.plan())).toBe('c1:128');
+    expect([named(plan), plan.isCut]).toEqual(['a1:256 b1:128', true]);
+    expect(named(planner.plan())).toBe('c1:256');
   });
 
   test('names a destination again that gave all that was asked for, and no other', () => {
@@ -99,7 +101,7 @@ describe('a plan of what to claim', () => {
     for (const name of ['a1', 'b1']) prove(queue, key(name));
     planner.wake(keys('a1', 'b1'));
     const { claims } = planner.plan();
-    planner.noteClaimed(claims.map((one) => ({ ...one, found: one.destination === key('b1') ? 4 : 3, enqueued: 0 })));
+    planner.noteClaimed(claims.map((one) => ({ ...one, enqueued: 0, mayHaveMore: one.destination === key('b1') })));
     expect(queue.freeSlots).toBe(1_000);
     expect([planner.mayHaveOlder(key('a1')), planner.mayHaveOlder(key('b1'))]).toEqual([false, true]);
     expect(named(planner.plan())).toBe('b1:4');
@@ -122,10 +124,10 @@ describe('a plan of what to claim', () => {
     claim(parts, planner.plan());
     planner.wake(keys('a1', 'b1'));
     expect([named(planner.plan()), planner.waiting, planner.mayHaveOlder(key('a1'))]).toEqual(['', 0, true]);
-    queue.finish(key('a1'), 'success', 10_000);
+    queue.finish({ destination: key('a1') }, 'success', 10_000);
     expect(planner.noteReleased(key('a1'))).toBe(true);
     expect(named(planner.plan())).toBe('a1:2');
-    queue.finish(key('b1'), 'unhealthy', 10_000);
+    queue.finish({ destination: key('b1') }, 'unhealthy', 10_000);
     expect(planner.noteReleased(key('b1'))).toBe(true);
     expect(named(planner.plan())).toBe('b1:1');
   });
@@ -151,7 +153,7 @@ describe('a plan of what to claim', () => {
     planner.wake(keys('b1'));
     expect(named(planner.plan())).toBe('b1:1');
     expect(planner.plan()).toEqual({ claims: [], isCut: false });
-    queue.finish(key('a0'), 'success', 10_000);
+    queue.finish({ destination: key('a0') }, 'success', 10_000);
     expect(planner.noteReleased(key('a0'))).toBe(true);
     expect(named(planner.plan())).toBe('a7:1');
   });
@@ -166,13 +168,30 @@ function randomFrom(seed: number): (below: number) => number {
   };
 }
 
+test('before the first scan any destination may have older deliveries', () => {
+  const queue = new LocalQueue<Delivery>({ slots: 1, queuePlaces: 0, bytes: 0, destinationCap: 1, sizeOf: () => 0 });
+  const planner = new ClaimPlanner(queue);
+  expect(planner.mayHaveOlder(key('a1'))).toBe(true);
+  planner.noteScanned();
+  expect(planner.mayHaveOlder(key('a1'))).toBe(false);
+});
+
+test('a destination that is woken while a claim for it is made is planned again, though the claim found less', () => {
+  const { planner } = newPlanner();
+  planner.wake(keys('a1'));
+  const { claims } = planner.plan();
+  planner.wake(keys('a1'));
+  planner.noteClaimed(claims.map((claim) => ({ ...claim, enqueued: 0, mayHaveMore: false })));
+  expect(named(planner.plan())).toBe('a1:1');
+});
+
 test('no destination is ever forgotten, whatever the slots, the order and the results', () => {
   const due = fc.record({ name: fc.constantFrom('a', 'b', 'c', 'd'), host: fc.nat(6), count: fc.nat(4) });
-  const sizes = { slots: fc.integer({ min: 1, max: 12 }), cap: fc.integer({ min: 1, max: 3 }) };
+  const sizes = { slots: fc.integer({ min: 1, max: 12 }), destinationCap: fc.integer({ min: 1, max: 3 }) };
   const script = fc.record({ ...sizes, due: fc.array(due), seed: fc.nat() });
   fc.assert(
-    fc.property(script, ({ slots, cap, due, seed }) => {
-      const parts = newPlanner({ slots, cap });
+    fc.property(script, ({ slots, destinationCap, due, seed }) => {
+      const parts = newPlanner({ slots, destinationCap });
       const { queue, planner } = parts;
       const store = new Map<DestinationKey, number>();
       const inFlight: DestinationKey[] = [];
@@ -187,7 +206,7 @@ test('no destination is ever forgotten, whatever the slots, the order and the re
         else inFlight.push(...claim(parts, plan, store));
         const [ended] = inFlight.splice(random(inFlight.length), 1);
         if (ended === undefined) return;
-        queue.finish(ended, random(3) === 0 ? 'unhealthy' : 'success', 1);
+        queue.finish({ destination: ended }, random(3) === 0 ? 'unhealthy' : 'success', 1);
         for (const { destination } of queue.takeOverdue(ended)) put(destination, 1);
         while (queue.start(ended) !== null) inFlight.push(ended);
         planner.noteReleased(ended);

@@ -28,12 +28,11 @@ describe('a ring of waiting destinations', () => {
     expect(takeAll(rings('a1', 'a2', 'a3', 'b1', 'c1', 'c2'))).toBe('a1 b1 c1 a2 c2 a3');
   });
 
-  test('holds each destination once', () => {
-    const ring = rings('a1', 'a1', 'b1');
+  test('counts what it holds', () => {
+    const ring = rings('a1', 'a2', 'b1');
+    expect(ring.size).toBe(3);
+    takeAll(ring, (name) => name === 'a1');
     expect(ring.size).toBe(2);
-    expect(ring.has(key('a1'))).toBe(true);
-    expect(takeAll(ring)).toBe('a1 b1');
-    expect([ring.size, ring.has(key('a1'))]).toEqual([0, false]);
   });
 
   test('gives every other turn to an entity that has just joined', () => {
@@ -49,7 +48,7 @@ describe('a ring of waiting destinations', () => {
     expect([ring.size, takeAll(ring)]).toEqual([3, '']);
     ring.admit('a', 0);
     expect(takeAll(ring)).toBe('a2 a1');
-    ring.admit('nobody', 1);
+    ring.admit('x', 1);
     expect([takeAll(ring), ring.size]).toEqual(['c1', 0]);
   });
 

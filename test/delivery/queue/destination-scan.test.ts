@@ -46,6 +46,8 @@ onEveryEngine('a scan of the destinations', (store) => {
     const { entityId, found } = await seed(store, ['a'], 0);
     const scan = new DestinationScan(store.db);
     await accept(store.db, newEvent(entityId, { firstDelayMs: 90_000 }), newEvent(entityId, { firstDelayMs: 600 }));
+    // A new head is looked at once, and then when the first of its deliveries is due.
+    expect(await claim(store.db, entityId, 100, urlOf('a'))).toEqual([]);
     expect(await found(scan)).toBe('');
     expect(scan.nextInMs).toBeWithin(0, 601);
   });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { AttemptResult } from '../../../src/delivery/queue/destination-health.ts';
-import { LocalQueue } from '../../../src/delivery/queue/local-queue.ts';
+import { LocalQueue, type LocalQueueOptions } from '../../../src/delivery/queue/local-queue.ts';
 import type { DestinationKey } from '../../../src/domain/destination.ts';
 
 const HERE = 'ent_1 https://here.example:443' as DestinationKey;
@@ -9,10 +9,13 @@ const THERE = 'ent_2 https://there.example:443' as DestinationKey;
 /** So slow that no queue is formed for it. */
 const SLOW_MS = 10_000;
 
-type Delivery = { destination: DestinationKey; name?: string };
+type Delivery = { destination: DestinationKey; name?: string; size?: number };
 
-function newQueue(given: { slots?: number; queuePlaces?: number; cap?: number; nowMs?: () => number } = {}) {
-  return new LocalQueue<Delivery>({ slots: 1_000, queuePlaces: 1_000, cap: 16, ...given });
+const CAPACITY = { slots: 1_000, queuePlaces: 1_000, bytes: 1_000 };
+const sizeOf = ({ size = 0 }: Delivery) => size;
+
+function newQueue(given: Partial<LocalQueueOptions<Delivery>> = {}) {
+  return new LocalQueue<Delivery>({ ...CAPACITY, destinationCap: 16, sizeOf, ...given });
 }
 
 /** Reserves and enqueues, and starts what may start. Returns how many were reserved. */
@@ -32,19 +35,19 @@ function startAll(queue: LocalQueue<Delivery>, destination: DestinationKey): num
 function attempt(queue: LocalQueue<Delivery>, result: AttemptResult, times = 1, durationMs = SLOW_MS): void {
   for (let made = 0; made < times; made++) {
     expect(hold(queue, HERE)).toBe(1);
-    queue.finish(HERE, result, durationMs);
+    queue.finish({ destination: HERE }, result, durationMs);
   }
 }
 
 describe('a destination', () => {
   test('has one attempt in flight until the first success, then up to its cap, and gets the room back', () => {
-    const queue = newQueue({ cap: 3 });
+    const queue = newQueue({ destinationCap: 3 });
     expect([hold(queue, HERE, 9), queue.inFlight]).toEqual([1, 1]);
-    queue.finish(HERE, 'success', SLOW_MS);
+    queue.finish({ destination: HERE }, 'success', SLOW_MS);
     attempt(queue, 'success');
     expect([hold(queue, HERE, 9), queue.inFlight]).toEqual([3, 3]);
     expect(hold(queue, THERE, 9)).toBe(1);
-    queue.finish(HERE, 'other', SLOW_MS);
+    queue.finish({ destination: HERE }, 'other', SLOW_MS);
     expect(hold(queue, HERE, 9)).toBe(1);
   });
 
@@ -53,10 +56,10 @@ describe('a destination', () => {
     attempt(queue, 'success', 5);
     attempt(queue, 'unhealthy');
     expect([hold(queue, HERE, 9), queue.breakersOpen]).toEqual([1, 0]);
-    queue.finish(HERE, 'unhealthy', SLOW_MS);
+    queue.finish({ destination: HERE }, 'unhealthy', SLOW_MS);
     attempt(queue, 'unhealthy', 3);
     expect([queue.breakersOpen, hold(queue, HERE, 9)]).toEqual([1, 1]);
-    queue.finish(HERE, 'success', SLOW_MS);
+    queue.finish({ destination: HERE }, 'success', SLOW_MS);
     expect([queue.breakersOpen, hold(queue, HERE, 9)]).toEqual([0, 2]);
   });
 
@@ -65,22 +68,22 @@ describe('a destination', () => {
     attempt(queue, 'success', 5);
     expect(hold(queue, HERE, 10)).toBe(10);
     for (let ended = 0; ended < 9; ended++) {
-      queue.finish(HERE, 'unhealthy', SLOW_MS);
+      queue.finish({ destination: HERE }, 'unhealthy', SLOW_MS);
       expect(queue.reserve(HERE)).toBe(0);
     }
-    queue.finish(HERE, 'unhealthy', SLOW_MS);
+    queue.finish({ destination: HERE }, 'unhealthy', SLOW_MS);
     expect(queue.reserve(HERE)).toBe(1);
   });
 
   test('that is fast holds a queue, whose deliveries start one after the other in their order', () => {
-    const queue = newQueue({ cap: 2 });
+    const queue = newQueue({ destinationCap: 2 });
     attempt(queue, 'success', 2, 10);
     expect(queue.reserve(HERE, 100)).toBe(22);
     for (let name = 0; name < 22; name++) queue.enqueue({ destination: HERE, name: String(name) });
     expect([startAll(queue, HERE), queue.queued]).toEqual([2, 20]);
     const names = [];
     for (let ended = 0; ended < 20; ended++) {
-      queue.finish(HERE, 'success', 10);
+      queue.finish({ destination: HERE }, 'success', 10);
       names.push(queue.start(HERE)?.name);
       expect([queue.inFlight, queue.start(HERE)]).toEqual([2, null]);
     }
@@ -89,7 +92,7 @@ describe('a destination', () => {
   });
 
   test('is stocked while its queue is more than half full, so that a claim is worth its commit', () => {
-    const queue = newQueue({ cap: 2 });
+    const queue = newQueue({ destinationCap: 2 });
     attempt(queue, 'success', 2, 10);
     expect(queue.isStocked(HERE)).toBe(false);
     hold(queue, HERE, 12);
@@ -103,7 +106,7 @@ describe('a destination', () => {
     const queue = newQueue();
     attempt(queue, 'success', 1, 1);
     expect([hold(queue, HERE, 50), queue.inFlight]).toEqual([50, 2]);
-    queue.finish(HERE, 'success', 1);
+    queue.finish({ destination: HERE }, 'success', 1);
     expect([startAll(queue, HERE), queue.inFlight]).toEqual([3, 4]);
   });
 
@@ -113,7 +116,7 @@ describe('a destination', () => {
     attempt(queue, 'success', 5);
     nowMs = 10_000;
     expect(hold(queue, HERE, 16)).toBe(16);
-    for (let ended = 0; ended < 16; ended++) queue.finish(HERE, 'success', SLOW_MS);
+    for (let ended = 0; ended < 16; ended++) queue.finish({ destination: HERE }, 'success', SLOW_MS);
     nowMs = 20_001;
     expect(hold(queue, HERE, 16)).toBe(1);
   });
@@ -124,7 +127,7 @@ describe('a destination', () => {
     for (let other = 0; other < 52_000; other++) {
       const destination = `ent_3 https://${other}.example:443` as DestinationKey;
       hold(queue, destination);
-      queue.finish(destination, 'unhealthy', SLOW_MS);
+      queue.finish({ destination }, 'unhealthy', SLOW_MS);
     }
     expect(queue.holds(HERE)).toBe(true);
     expect(queue.healthClass('ent_3 https://0.example:443' as DestinationKey)).toBe('untried');
@@ -161,7 +164,7 @@ describe('a reservation', () => {
     const queue = newQueue({ slots: 1 });
     hold(queue, HERE);
     expect([queue.reserve(THERE), queue.holds(THERE)]).toEqual([0, false]);
-    queue.finish(HERE, 'success', 1);
+    queue.finish({ destination: HERE }, 'success', 1);
     expect(queue.reserve(THERE)).toBe(1);
   });
 });
@@ -169,36 +172,68 @@ describe('a reservation', () => {
 describe('a queue that does not move', () => {
   test('is handed back after the attempt that follows a second of waiting', () => {
     let nowMs = 0;
-    const queue = newQueue({ cap: 2, nowMs: () => nowMs });
+    const queue = newQueue({ destinationCap: 2, nowMs: () => nowMs });
     attempt(queue, 'success', 2, 10);
     hold(queue, HERE, 8);
     nowMs = 1_000;
     expect(queue.takeOverdue(HERE)).toEqual([]);
     nowMs = 1_001;
-    queue.finish(HERE, 'success', 1_001);
+    queue.finish({ destination: HERE }, 'success', 1_001);
     expect(queue.takeOverdue(HERE)).toHaveLength(6);
     expect([queue.queued, queue.inFlight]).toEqual([0, 1]);
     queue.checkSums();
   });
 
   test('is handed back when its destination opens its breaker', () => {
-    const queue = newQueue({ cap: 8 });
+    const queue = newQueue({ destinationCap: 8 });
     attempt(queue, 'success', 4, 10);
     hold(queue, HERE, 30);
-    for (let failed = 0; failed < 4; failed++) queue.finish(HERE, 'unhealthy', 1);
+    for (let failed = 0; failed < 4; failed++) queue.finish({ destination: HERE }, 'unhealthy', 1);
     expect(queue.takeOverdue(HERE)).toEqual([]);
-    queue.finish(HERE, 'unhealthy', 1);
+    queue.finish({ destination: HERE }, 'unhealthy', 1);
     expect(queue.takeOverdue(HERE)).toHaveLength(22);
   });
 
   test('is handed back when the process stops', () => {
-    const queue = newQueue({ cap: 2 });
+    const queue = newQueue({ destinationCap: 2 });
     attempt(queue, 'success', 2, 10);
     hold(queue, HERE, 8);
     queue.reserve(THERE);
     queue.enqueue({ destination: THERE });
     expect(queue.drain()).toHaveLength(7);
     expect([queue.inFlight, queue.queued, queue.freeSlots]).toEqual([2, 0, 998]);
+  });
+});
+
+describe('deliveries with large bodies', () => {
+  const enqueue = (queue: LocalQueue<Delivery>, delivery: Delivery) => {
+    const isReserved = queue.reserve(delivery.destination) === 1;
+    if (isReserved) queue.enqueue(delivery);
+    return isReserved;
+  };
+
+  test('of one entity take half of the memory, and leave the rest to others', () => {
+    const queue = newQueue({ bytes: 1_000 });
+    let held = 0;
+    const destinationOf = (host: number) => `ent_1 https://${host}.example:443` as DestinationKey;
+    while (enqueue(queue, { destination: destinationOf(held), size: 100 })) held++;
+    expect(held).toBe(6);
+    expect(enqueue(queue, { destination: THERE, size: 100 })).toBe(true);
+    queue.checkSums();
+  });
+
+  test('give the memory back when they are finished or taken out of the queue', () => {
+    const queue = newQueue({ bytes: 1_000, destinationCap: 2 });
+    attempt(queue, 'success', 2, 10);
+    const first = { destination: HERE, size: 900 };
+    expect(enqueue(queue, first)).toBe(true);
+    expect(queue.start(HERE)).toBe(first);
+    expect(queue.reserve(HERE)).toBe(0);
+    queue.finish(first, 'success', 10);
+    expect(enqueue(queue, { destination: HERE, size: 900 })).toBe(true);
+    queue.drain();
+    expect(queue.reserve(HERE)).toBe(1);
+    queue.checkSums();
   });
 });
 
@@ -214,7 +249,7 @@ test('whatever happens, the sums hold, and no limit is passed', () => {
   fc.assert(
     fc.property(sizes, fc.integer({ min: 1, max: 8 }), fc.array(step, { maxLength: 300 }), (size, cap, steps) => {
       let nowMs = 0;
-      const queue = new LocalQueue<Delivery>({ ...size, cap, nowMs: () => nowMs });
+      const queue = newQueue({ ...size, destinationCap: cap, nowMs: () => nowMs });
       const reserved = new Map<DestinationKey, number>();
       const inFlight = new Map<DestinationKey, number>();
       const add = (counts: typeof reserved, key: DestinationKey, count: number) =>
@@ -228,7 +263,7 @@ test('whatever happens, the sums hold, and no limit is passed', () => {
         if (action === 'release' || action === 'enqueue') add(reserved, key, -waiting);
         if (action === 'start') add(inFlight, key, startAll(queue, key));
         if (action === 'finish' && (inFlight.get(key) ?? 0) > 0) {
-          queue.finish(key, RESULTS[amount % RESULTS.length] ?? 'other', amount);
+          queue.finish({ destination: key }, RESULTS[amount % RESULTS.length] ?? 'other', amount);
           add(inFlight, key, -1);
         }
         if (action === 'overdue') queue.takeOverdue(key);

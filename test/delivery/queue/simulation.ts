@@ -49,8 +49,11 @@ export class Simulation {
   #wanted = false;
 
   constructor(options: { slots: number; cap: number }) {
-    this.queue = new LocalQueue({ ...options, queuePlaces: options.slots, nowMs: () => this.nowMs });
+    const capacity = { slots: options.slots, queuePlaces: Math.min(options.slots, 4_096), bytes: 0 };
+    const nowMs = () => this.nowMs;
+    this.queue = new LocalQueue({ ...capacity, destinationCap: options.cap, sizeOf: () => 0, nowMs });
     this.planner = new ClaimPlanner(this.queue);
+    this.planner.noteScanned();
   }
 
   receiver(destination: DestinationKey, receiver: Receiver): void {
@@ -127,7 +130,7 @@ export class Simulation {
   #finish(delivery: Delivery, { result, durationMs }: Response): void {
     const { destination, group } = delivery;
     this.#spend(FINISH_MS);
-    this.queue.finish(destination, result, durationMs);
+    this.queue.finish(delivery, result, durationMs);
     if (result === 'success') this.lastEndMs.set(group, this.nowMs);
     else this.#after(RETRY_MS, () => this.due(destination, `${group}, retries`, 1));
     const overdue = this.queue.takeOverdue(destination);
@@ -168,7 +171,7 @@ export class Simulation {
         const delivery = due?.shift();
         if (delivery !== undefined) this.queue.enqueue(delivery);
       }
-      return { destination, limit, found, enqueued: found };
+      return { destination, limit, enqueued: found, mayHaveMore: found === limit };
     });
     this.planner.noteClaimed(claims);
     for (const { destination } of planned) this.#advance(destination);

@@ -29,7 +29,7 @@ describe('of 8,192 slots', () => {
     ['untried', 3_072],
     ['failing', 1_024],
   ])('one entity takes at most this many for %s destinations: %d', (healthClass, most) => {
-    expect(fill(new SlotShares(8_192, 0), noUse(), healthClass)).toBe(most);
+    expect(fill(new SlotShares({ slots: 8_192, queuePlaces: 0, bytes: 0 }), noUse(), healthClass)).toBe(most);
   });
 
   test.each<[HealthClass, number]>([
@@ -38,13 +38,15 @@ describe('of 8,192 slots', () => {
     ['failing', 2_048],
   ])('many entities take at most this many for %s destinations: %d', (healthClass, most) => {
     for (const entities of [2, 10, 100, 1_000, 5_000]) {
-      expect(crowd(new SlotShares(8_192, 0), entities, healthClass)).toBeLessThanOrEqual(most);
+      expect(
+        crowd(new SlotShares({ slots: 8_192, queuePlaces: 0, bytes: 0 }), entities, healthClass),
+      ).toBeLessThanOrEqual(most);
     }
   });
 
   test('a crowd of entities leaves some for an entity that has none, whatever it is asked for', () => {
     for (const healthClass of ['proven', 'untried', 'failing'] as const) {
-      const shares = new SlotShares(8_192, 0);
+      const shares = new SlotShares({ slots: 8_192, queuePlaces: 0, bytes: 0 });
       crowd(shares, 100, healthClass);
       const newcomer = noUse();
       for (const asked of ['proven', 'untried', 'failing'] as const) {
@@ -54,13 +56,13 @@ describe('of 8,192 slots', () => {
   });
 
   test('the untried and the failing together leave a quarter to the proven', () => {
-    const shares = new SlotShares(8_192, 0);
+    const shares = new SlotShares({ slots: 8_192, queuePlaces: 0, bytes: 0 });
     expect(crowd(shares, 100, 'failing') + crowd(shares, 100, 'untried')).toBeLessThanOrEqual(6_144);
     expect(fill(shares, noUse(), 'proven')).toBeGreaterThan(1_800);
   });
 
   test('proven destinations that all begin to fail at once leave the untried their share', () => {
-    const shares = new SlotShares(8_192, 0);
+    const shares = new SlotShares({ slots: 8_192, queuePlaces: 0, bytes: 0 });
     const failed = noUse();
     const taken = fill(shares, failed, 'proven');
     shares.count(failed, 'proven', -taken, 0);
@@ -70,7 +72,7 @@ describe('of 8,192 slots', () => {
   });
 
   test('a sixteenth is kept for destinations that have none', () => {
-    const shares = new SlotShares(8_192, 0);
+    const shares = new SlotShares({ slots: 8_192, queuePlaces: 0, bytes: 0 });
     shares.count(noUse(), 'proven', 8_192 - 512, 0);
     expect(shares.allowSlot(noUse(), 'proven', false)).toBe(false);
     expect(shares.allowSlot(noUse(), 'proven', true)).toBe(true);
@@ -80,7 +82,7 @@ describe('of 8,192 slots', () => {
 test('every class and every entity gets a slot out of very few', () => {
   for (let slots = 1; slots <= 16; slots++) {
     for (const healthClass of ['proven', 'untried', 'failing'] as const) {
-      const shares = new SlotShares(slots, 0);
+      const shares = new SlotShares({ slots, queuePlaces: 0, bytes: 0 });
       expect([slots, fill(shares, noUse(), healthClass, 1)]).toEqual([slots, 1]);
       expect(fill(shares, noUse(), healthClass)).toBeLessThan(slots);
     }
@@ -89,7 +91,7 @@ test('every class and every entity gets a slot out of very few', () => {
 
 test('one entity takes half of the queue, and two take a third each', () => {
   const queue = (entities: number) => {
-    const shares = new SlotShares(0, 900);
+    const shares = new SlotShares({ slots: 0, queuePlaces: 900, bytes: 0 });
     const uses = Array.from({ length: entities }, noUse);
     for (let round = 0; round < 900; round++) {
       for (const use of uses) if (shares.allowQueued(use)) shares.count(use, 'proven', 0, 1);

@@ -36,6 +36,12 @@ export const STATUS_DISPLAY: Readonly<Record<DeliveryStatus, Display>> = {
     icon: 'minus',
     description: 'Its webhook was deleted before it was sent.',
   },
+  superseded: {
+    label: 'Superseded',
+    tone: 'neutral',
+    icon: 'minus',
+    description: 'A later event made it unnecessary before it was sent.',
+  },
 };
 
 export function StatusBadge({ status }: { status: DeliveryStatus }) {
