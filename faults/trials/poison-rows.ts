@@ -1,7 +1,7 @@
 import { deliveryHex } from '../../src/domain/ids.ts';
 import type { Database, Queries, SqlInteger, SqlUuid } from '../../src/store/database/database.ts';
-import { newEventNumber } from '../../src/store/deliveries/keys.ts';
 import { STATUS_CODES } from '../../src/store/deliveries/states.ts';
+import { eventNumbers } from '../../src/store/new-id.ts';
 import type { Instance } from '../../test/support/instances.ts';
 import { ENGINES } from '../../test/support/stores.ts';
 import type { Fault } from '../fault.ts';
@@ -119,7 +119,7 @@ class Poison {
 
   /** Inserts all rows in one transaction, due at once. Returns the deliveries that are completed at the end. */
   async spread(): Promise<Rows> {
-    const numbers = () => newEventNumber(Date.now());
+    const numbers = () => eventNumbers.next(Date.now());
     const rows = { withoutEvent: numbers(), logged: numbers(), invalidUrl: numbers() };
     await this.#change(async (queries, db) => {
       await insertDelivery(queries, db, this.head, rows.withoutEvent);

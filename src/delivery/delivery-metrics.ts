@@ -1,5 +1,5 @@
 import { isSuccess, type Outcome } from '../domain/attempt.ts';
-import type { DestinationKey } from '../domain/destination.ts';
+import type { DestinationKey } from '../domain/post-url.ts';
 import type { Metrics } from '../metrics/paybell-metrics.ts';
 import type { AttemptRecord } from '../store/deliveries/record-attempts.ts';
 import type { StatsRecorder } from '../store/stats/recorder.ts';

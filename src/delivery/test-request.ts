@@ -1,5 +1,5 @@
 import type { Webhook } from '../contract/webhooks.ts';
-import { destinationKey } from '../domain/destination.ts';
+import { destinationKey } from '../domain/post-url.ts';
 import type { AttemptRecord } from '../store/deliveries/record-attempts.ts';
 import { type AttemptTools, makeAttempt } from './attempt.ts';
 

@@ -60,3 +60,47 @@ export function hexOfId(prefix: 'dlv' | 'evt' | 'rdl' | 'ent', id: string): stri
   const hex = id.startsWith(`${prefix}_`) ? id.slice(prefix.length + 1) : '';
   return ID.test(hex) ? hex : null;
 }
+
+/** The digits of an id such as `dlv_…` that is known to have them. */
+export function hexIn(id: string): string {
+  return id.slice(id.length - 32);
+}
+
+/** What fits into the twelve bits behind the time. */
+const MAX_WITHIN_MS = 0xfff;
+/** Digits of randomness in one number, and how many are drawn at a time. */
+const RANDOM_DIGITS = 11;
+const DRAWN_BYTES = 1_100;
+
+/** Makes the numbers of events. Of two, the later one sorts later, also within a millisecond and when the clock was set back. */
+export class EventNumbers {
+  #lastMs = 0;
+  #withinMs = 0;
+  #drawn = '';
+  #used = 0;
+
+  constructor(private readonly fillWithRandom: (bytes: Uint8Array<ArrayBuffer>) => void) {}
+
+  /** By the database's clock. */
+  next(nowMs: number): string {
+    this.#withinMs = nowMs > this.#lastMs ? 0 : this.#withinMs + 1;
+    if (nowMs > this.#lastMs) this.#lastMs = nowMs;
+    else if (this.#withinMs > MAX_WITHIN_MS) {
+      this.#lastMs++;
+      this.#withinMs = 0;
+    }
+    const time = this.#lastMs.toString(16).padStart(TIME_DIGITS, '0');
+    return `${time}7${this.#withinMs.toString(16).padStart(3, '0')}8${this.#random()}0000`;
+  }
+
+  #random(): string {
+    if (this.#used + RANDOM_DIGITS > this.#drawn.length) {
+      const bytes = new Uint8Array(DRAWN_BYTES);
+      this.fillWithRandom(bytes);
+      this.#drawn = bytes.toHex();
+      this.#used = 0;
+    }
+    this.#used += RANDOM_DIGITS;
+    return this.#drawn.slice(this.#used - RANDOM_DIGITS, this.#used);
+  }
+}

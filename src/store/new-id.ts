@@ -1,4 +1,4 @@
-import { type IdPrefix, makeId } from '../domain/ids.ts';
+import { EventNumbers, type IdPrefix, makeId } from '../domain/ids.ts';
 
 /** The largest number in the twelve bits after the time. */
 const MAX_WITHIN_MS = 0xfff;
@@ -28,3 +28,6 @@ export function newId(prefix: IdPrefix): string {
 export function randomBytes(count: number): Uint8Array {
   return crypto.getRandomValues(new Uint8Array(count));
 }
+
+/** Of the events that this process accepts. */
+export const eventNumbers = new EventNumbers(crypto.getRandomValues.bind(crypto));

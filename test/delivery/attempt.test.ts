@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { type AttemptTools, makeAttempt } from '../../src/delivery/attempt.ts';
 import type { Sender } from '../../src/delivery/sender.ts';
 import type { SigningKeyCache } from '../../src/delivery/signing-key-cache.ts';
-import { destinationKey } from '../../src/domain/destination.ts';
+import { destinationKey } from '../../src/domain/post-url.ts';
 import { makeSecret, parseKeys, type SigningKeys } from '../../src/domain/signing.ts';
 import { StoreUnavailableError } from '../../src/store/database/database.ts';
 import type { Claimed } from '../../src/store/deliveries/claimed.ts';

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'bun:test';
 import type { Engine } from '../../src/delivery/engine.ts';
-import { type DestinationKey, destinationKey } from '../../src/domain/destination.ts';
+import { type DestinationKey, destinationKey } from '../../src/domain/post-url.ts';
 import { StoreUnavailableError } from '../../src/store/database/database.ts';
 import { AcceptQueue } from '../../src/store/events/accept-queue.ts';
 import {

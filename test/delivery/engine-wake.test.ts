@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'bun:test';
-import { destinationKey } from '../../src/domain/destination.ts';
+import { destinationKey } from '../../src/domain/post-url.ts';
 import {
   acceptMany,
   forgetDeliveries,

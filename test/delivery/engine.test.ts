@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import pino from 'pino';
 import { type SqlValue, StoreUnavailableError } from '../../src/store/database/database.ts';
-import { entityKey } from '../../src/store/deliveries/keys.ts';
+import { entityKey } from '../../src/store/database/sql.ts';
 import { deleteWebhook, moveWebhook } from '../../src/store/webhooks/change.ts';
 import { resumeWebhook, suspendWebhook } from '../../src/store/webhooks/suspension.ts';
 import { TEST_CHANGE } from '../support/api.ts';

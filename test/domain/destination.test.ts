@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { destinationKey, destinationOf, entityKeyPrefix, entityOfDestination } from '../../src/domain/destination.ts';
+import { destinationKey, destinationOf, entityKeyPrefix, entityOfDestination } from '../../src/domain/post-url.ts';
 
 describe('a destination', () => {
   test.each([

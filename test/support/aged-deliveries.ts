@@ -1,8 +1,7 @@
 import type { DeliveryStatus } from '../../src/domain/attempt.ts';
 import { eventNumber } from '../../src/domain/ids.ts';
 import type { Database, SqlUuid } from '../../src/store/database/database.ts';
-import { chunks, valuesList } from '../../src/store/database/sql.ts';
-import { entityKey } from '../../src/store/deliveries/keys.ts';
+import { chunks, entityKey, valuesList } from '../../src/store/database/sql.ts';
 import { seedDeliveries, seedEvents as seedEventRows } from './seed-deliveries.ts';
 
 /** Events and deliveries of any age, state and number of attempts, each under a name that a test can tell it by. */

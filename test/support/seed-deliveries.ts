@@ -1,11 +1,10 @@
 import type { DeliveryStatus } from '../../src/domain/attempt.ts';
-import { destinationKey } from '../../src/domain/destination.ts';
 import { eventNumber } from '../../src/domain/ids.ts';
+import { destinationKey } from '../../src/domain/post-url.ts';
 import type { Database, Queries, SqlInteger, SqlValue } from '../../src/store/database/database.ts';
-import { chunks, valuesList } from '../../src/store/database/sql.ts';
+import { chunks, entityKey, eventIdKey, valuesList } from '../../src/store/database/sql.ts';
 import { CountChanges, countEvents } from '../../src/store/deliveries/counts/counts.ts';
 import { alertHeadNo, BLOCKED, ensureEndpoints, urlKey } from '../../src/store/deliveries/heads.ts';
-import { entityKey, eventIdKey } from '../../src/store/deliveries/keys.ts';
 import { STATUS_CODES } from '../../src/store/deliveries/states.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { isSuccess, type Outcome, showsDestinationUnhealthy } from '../../domain/attempt.ts';
-import type { DestinationKey } from '../../domain/destination.ts';
+import type { DestinationKey } from '../../domain/post-url.ts';
 import type { Logger } from '../../log.ts';
 import type { Database } from '../../store/database/database.ts';
 import { returnClaims } from '../../store/deliveries/claim.ts';

@@ -1,4 +1,4 @@
-import { type DestinationKey, entityOfDestination } from '../../domain/destination.ts';
+import { type DestinationKey, entityOfDestination } from '../../domain/post-url.ts';
 import type { HealthClass } from './destination-health.ts';
 import { DestinationRings } from './destination-rings.ts';
 import type { LocalQueue } from './local-queue.ts';

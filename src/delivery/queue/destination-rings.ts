@@ -1,4 +1,4 @@
-import { type DestinationKey, entityOfDestination } from '../../domain/destination.ts';
+import { type DestinationKey, entityOfDestination } from '../../domain/post-url.ts';
 import type { HealthClass } from './destination-health.ts';
 import { Fifo } from './fifo.ts';
 

@@ -1,4 +1,4 @@
-import type { DestinationKey } from '../../domain/destination.ts';
+import type { DestinationKey } from '../../domain/post-url.ts';
 import type { Database } from '../../store/database/database.ts';
 import { FIRST_HEAD, findDueHeads, type HeadCursor } from '../../store/deliveries/claim.ts';
 

@@ -1,4 +1,4 @@
-import { type DestinationKey, entityOfDestination } from '../../domain/destination.ts';
+import { type DestinationKey, entityOfDestination } from '../../domain/post-url.ts';
 import { type AttemptResult, DestinationHealth, type HealthClass } from './destination-health.ts';
 import { type Capacity, type EntityUse, noUse, SlotShares } from './slot-shares.ts';
 

@@ -1,5 +1,6 @@
 import { BoundedMap } from '../../bounded-map.ts';
-import type { Queries, SqlValue } from './database.ts';
+import { hexOfId } from '../../domain/ids.ts';
+import type { Dialect, Queries, SqlUuid, SqlValue } from './database.ts';
 
 /** One statement takes at most this many rows: few enough texts to keep prepared, few enough parameters for SQLite. */
 export const ROWS_PER_STATEMENT = 100;
@@ -248,4 +249,26 @@ export async function readInteger(
 ): Promise<number> {
   const row = await queries.get<{ value: number | string | null }>(`select ${expression} as value ${from}`, params);
   return Number(row?.value ?? 0);
+}
+
+/** Entities and event ids are keyed by 16 bytes in the tables of deliveries, whatever callers call them. */
+const MAX_KEYS = 10_000;
+const keys = { uuid: new BoundedMap<string, SqlUuid>(MAX_KEYS), blob: new BoundedMap<string, SqlUuid>(MAX_KEYS) };
+
+/** Every entity that Paybell makes has such an id; any other text is hashed, so that each has exactly one key. */
+export function entityKey({ uuid, bindUuid }: Dialect, entityId: string): SqlUuid {
+  const known = keys[uuid].get(entityId);
+  if (known !== undefined) return known;
+  const key = bindUuid(hexOfId('ent', entityId) ?? hash128(entityId));
+  keys[uuid].set(entityId, key);
+  return key;
+}
+
+/** The key under which the event ids that callers choose are unique. */
+export function eventIdKey({ bindUuid }: Dialect, eventId: string): SqlUuid {
+  return bindUuid(hash128(eventId));
+}
+
+function hash128(text: string): string {
+  return Bun.SHA256.hash(text, 'hex').slice(0, 32);
 }

@@ -3,10 +3,11 @@ import type { SuspendReason } from '../../domain/attempt.ts';
 import { deliveryHex } from '../../domain/ids.ts';
 import { readNowMs } from '../database/clock.ts';
 import type { Database, Dialect, Queries, SqlInteger } from '../database/database.ts';
+import { entityKey } from '../database/sql.ts';
+import { eventNumbers } from '../new-id.ts';
 import { type Change, recordChange } from '../tenants/audit.ts';
 import { CountChanges, countEvents } from './counts/counts.ts';
 import { alertHeadNo, changeHeads, type HeadTarget, makeHeads, urlKey } from './heads.ts';
-import { entityKey, newEventNumber } from './keys.ts';
 
 /** Alerts to the entity's own URL: events with one delivery each, in a queue of their own for every network. */
 
@@ -32,7 +33,7 @@ export async function queueSuspendedAlert(
   const alertUrl = await readNoticeUrl(queries, entityId);
   if (alertUrl === null) return;
   const nowMs = await readNowMs(queries, dialect);
-  const eventNo = newEventNumber(nowMs);
+  const eventNo = eventNumbers.next(nowMs);
   const target = alertHead({ entityId, networkId, postUrl: alertUrl });
   const endpoints = await makeHeads(queries, dialect, [target], nowMs);
   // Wakes the head, and brings it back where the alert URL had been removed and set again.

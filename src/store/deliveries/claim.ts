@@ -1,11 +1,10 @@
 import type { AttemptKind, DeliveryStatus } from '../../domain/attempt.ts';
-import { type DestinationKey, entityOfDestination } from '../../domain/destination.ts';
 import { eventNumber } from '../../domain/ids.ts';
+import { type DestinationKey, entityOfDestination } from '../../domain/post-url.ts';
 import type { Database, Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../database/database.ts';
-import { chunks, valuesList } from '../database/sql.ts';
+import { chunks, entityKey, valuesList } from '../database/sql.ts';
 import type { Claimed } from './claimed.ts';
 import { wakeHeads } from './heads.ts';
-import { entityKey } from './keys.ts';
 import { statusOfCode } from './states.ts';
 
 /**

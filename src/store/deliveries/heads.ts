@@ -1,7 +1,6 @@
-import { destinationKey } from '../../domain/destination.ts';
+import { destinationKey } from '../../domain/post-url.ts';
 import type { Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../database/database.ts';
-import { chunks, textByRows, valuesList } from '../database/sql.ts';
-import { entityKey } from './keys.ts';
+import { chunks, entityKey, textByRows, valuesList } from '../database/sql.ts';
 
 /**
  * The head of a webhook's queue: one row that says where its deliveries go and whether they may. Suspend, resume, pause,

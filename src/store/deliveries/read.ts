@@ -9,7 +9,7 @@ import {
 import { hexOfId } from '../../domain/ids.ts';
 import { readNowMs } from '../database/clock.ts';
 import type { Database, Dialect, Queries, SqlInteger, SqlUuid } from '../database/database.ts';
-import { entityKey } from './keys.ts';
+import { entityKey } from '../database/sql.ts';
 import { countScope } from './list/count.ts';
 import { readPageRows } from './list/page.ts';
 import { type DeliveryRow, eventNoOf, QUEUE_COLUMNS, RECORD_COLUMNS, toDeliveries } from './list/rows.ts';

@@ -1,10 +1,10 @@
 import { type AttemptKind, isSuccess, type NextState, type Outcome } from '../../domain/attempt.ts';
+import { hexIn } from '../../domain/ids.ts';
 import type { Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../database/database.ts';
-import { chunks, textByRows, valuesList } from '../database/sql.ts';
+import { chunks, entityKey, textByRows, valuesList } from '../database/sql.ts';
 import type { Claimed } from './claimed.ts';
 import { CountChanges } from './counts/counts.ts';
 import { wakeHeads } from './heads.ts';
-import { entityKey, hexIn } from './keys.ts';
 import { STATUS_CODES, statusOfCode } from './states.ts';
 
 /** One attempt: the delivery as it was claimed, what the request came to, and what the delivery does next. */

@@ -2,7 +2,7 @@ import { firstHexAt, lastDeliveryHex } from '../../domain/ids.ts';
 import { readNowMs } from '../database/clock.ts';
 import type { Database, Queries, SqlInteger, SqlUuid, SqlValue } from '../database/database.ts';
 import type { PacedBatches } from '../database/paced-batches.ts';
-import { chunks, valuesList } from '../database/sql.ts';
+import { chunks, entityKey, eventIdKey, valuesList } from '../database/sql.ts';
 import { pruneStats } from '../stats/read.ts';
 import {
   CountChanges,
@@ -13,7 +13,6 @@ import {
   WHOLE_ENTITY,
 } from './counts/counts.ts';
 import { BLOCKED } from './heads.ts';
-import { entityKey, eventIdKey } from './keys.ts';
 import { statusOfCode } from './states.ts';
 
 /**

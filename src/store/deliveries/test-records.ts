@@ -3,9 +3,10 @@ import { isSuccess } from '../../domain/attempt.ts';
 import { deliveryHex, timeOfHex } from '../../domain/ids.ts';
 import { readNowMs } from '../database/clock.ts';
 import type { Database, Queries, SqlInteger } from '../database/database.ts';
+import { entityKey } from '../database/sql.ts';
+import { eventNumbers } from '../new-id.ts';
 import { CountChanges, countEvents } from './counts/counts.ts';
 import { makeHeads, urlKey } from './heads.ts';
-import { entityKey, newEventNumber } from './keys.ts';
 import type { AttemptRecord } from './record-attempts.ts';
 import { STATUS_CODES } from './states.ts';
 
@@ -13,7 +14,7 @@ import { STATUS_CODES } from './states.ts';
 
 /** The ids of a test request, made before it is sent. */
 export async function newTestIds(db: Database): Promise<{ eventId: string; deliveryId: string }> {
-  const eventNo = newEventNumber(await readNowMs(db, db.dialect));
+  const eventNo = eventNumbers.next(await readNowMs(db, db.dialect));
   return { eventId: `evt_${eventNo}`, deliveryId: `dlv_${deliveryHex(eventNo, 1)}` };
 }
 

@@ -1,5 +1,5 @@
-import type { DestinationKey } from '../../domain/destination.ts';
 import { DomainError } from '../../domain/errors.ts';
+import type { DestinationKey } from '../../domain/post-url.ts';
 import { type Database, StoreUnavailableError } from '../database/database.ts';
 import type { DirectDispatch } from '../deliveries/claimed.ts';
 import { type Acceptance, type AcceptedGroup, acceptEvents, emptyGroup } from './accept.ts';

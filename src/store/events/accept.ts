@@ -1,12 +1,12 @@
-import { type DestinationKey, destinationKey } from '../../domain/destination.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { hexOfId, timeOfHex } from '../../domain/ids.ts';
+import { type DestinationKey, destinationKey } from '../../domain/post-url.ts';
 import type { Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../database/database.ts';
-import { chunks, textByRows, valuesList } from '../database/sql.ts';
+import { chunks, entityKey, eventIdKey, textByRows, valuesList } from '../database/sql.ts';
 import type { Claimed, DirectDispatch } from '../deliveries/claimed.ts';
 import { CountChanges, countEvents } from '../deliveries/counts/counts.ts';
 import { type HeadTarget, makeHeads, urlKey, wakeHeads } from '../deliveries/heads.ts';
-import { entityKey, eventIdKey, newEventNumber } from '../deliveries/keys.ts';
+import { eventNumbers } from '../new-id.ts';
 import {
   FIRST_TOKEN,
   type Incoming,
@@ -58,7 +58,7 @@ export async function acceptEvents(
   const { receivers, nowMs } = await findReceivers(queries, dialect, events);
   group.nowMs = nowMs;
   const incoming = cutByDeliveries(events, receivers).map(
-    ([event, found]): Incoming => ({ event, eventNo: newEventNumber(nowMs), receivers: found }),
+    ([event, found]): Incoming => ({ event, eventNo: eventNumbers.next(nowMs), receivers: found }),
   );
   const fresh = await insertEvents(queries, dialect, incoming);
   const accepted = incoming.filter((one) => fresh.has(one));

@@ -1,5 +1,5 @@
-import type { DestinationKey } from '../../domain/destination.ts';
 import { deliveryHex, timeOfHex } from '../../domain/ids.ts';
+import type { DestinationKey } from '../../domain/post-url.ts';
 import type { Claimed } from '../deliveries/claimed.ts';
 
 /** Acceptance as a calculation: which rows an event becomes, which of them go out at once, and which are due. */

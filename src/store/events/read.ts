@@ -4,9 +4,8 @@ import { DEFAULT_LIMIT } from '../../contract/list-query.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { firstHexAt } from '../../domain/ids.ts';
 import type { Database, Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../database/database.ts';
-import { Parameters, valuesList } from '../database/sql.ts';
+import { entityKey, Parameters, valuesList } from '../database/sql.ts';
 import { EVENT_BUCKET_MS } from '../deliveries/counts/counts.ts';
-import { entityKey } from '../deliveries/keys.ts';
 import { findEventNo } from './accept.ts';
 
 /** Reading what was accepted. Totals come from the counters, but for the two hours that a range of dates cuts. */

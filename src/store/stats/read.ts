@@ -1,8 +1,7 @@
 import { MAX_DESTINATIONS_SHOWN, type Stats } from '../../contract/stats.ts';
 import { figuresOf, INTERVAL_S, longestSums, SLOTS, type StatsRange, type Tally } from '../../domain/stats.ts';
 import type { Database, Queries } from '../database/database.ts';
-import { chunks, type RowOf, readInteger } from '../database/sql.ts';
-import { entityKey } from '../deliveries/keys.ts';
+import { chunks, entityKey, type RowOf, readInteger } from '../database/sql.ts';
 import { statsTable } from '../tables.ts';
 
 /** `destination` is empty for the sum over all of them. */

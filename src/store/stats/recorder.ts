@@ -1,4 +1,4 @@
-import { type DestinationKey, entityKeyPrefix, entityOfDestination } from '../../domain/destination.ts';
+import { type DestinationKey, entityKeyPrefix, entityOfDestination } from '../../domain/post-url.ts';
 import { INTERVAL_S, latencySlot, SLOTS, type Tally } from '../../domain/stats.ts';
 import type { Logger } from '../../log.ts';
 import type { Counter } from '../../metrics/registry.ts';

@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'bun:test';
 import type { App } from '../../../src/api/app.ts';
 import { type DeliveryDetail, MAX_ATTEMPTS_SHOWN } from '../../../src/contract/deliveries.ts';
 import { MAX_EVENT_BYTES } from '../../../src/contract/events.ts';
-import { entityKey } from '../../../src/store/deliveries/keys.ts';
+import { entityKey } from '../../../src/store/database/sql.ts';
 import { call, createTenant, type Tenant, testApp, WEBHOOKS } from '../../support/api.ts';
 import { expectProblem } from '../../support/problems.ts';
 import { onEveryEngine } from '../../support/stores.ts';

@@ -1,4 +1,4 @@
-import { type DestinationKey, destinationKey } from '../../../src/domain/destination.ts';
+import { type DestinationKey, destinationKey } from '../../../src/domain/post-url.ts';
 import { createLogger } from '../../../src/log.ts';
 import { Counter } from '../../../src/metrics/registry.ts';
 import { openSqlite } from '../../../src/store/database/sqlite/open.ts';

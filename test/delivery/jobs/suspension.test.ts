@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test';
 import pino from 'pino';
 import { SuspensionMonitor } from '../../../src/delivery/jobs/webhook-health.ts';
 import { type Outcome, SUSPEND_AFTER_MS } from '../../../src/domain/attempt.ts';
+import { entityKey } from '../../../src/store/database/sql.ts';
 import type { Claimed } from '../../../src/store/deliveries/claimed.ts';
-import { entityKey } from '../../../src/store/deliveries/keys.ts';
 import type { AttemptRecord } from '../../../src/store/deliveries/record-attempts.ts';
 import { suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import {

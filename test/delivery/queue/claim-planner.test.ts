@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { ClaimPlanner, type Plan } from '../../../src/delivery/queue/claim-planner.ts';
 import { LocalQueue } from '../../../src/delivery/queue/local-queue.ts';
-import type { DestinationKey } from '../../../src/domain/destination.ts';
+import type { DestinationKey } from '../../../src/domain/post-url.ts';
 
 type Delivery = { destination: DestinationKey };
 

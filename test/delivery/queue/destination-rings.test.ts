@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { DestinationRings } from '../../../src/delivery/queue/destination-rings.ts';
-import type { DestinationKey } from '../../../src/domain/destination.ts';
+import type { DestinationKey } from '../../../src/domain/post-url.ts';
 
 const key = (name: string) => `${name[0]} ${name}` as DestinationKey;
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { DestinationScan } from '../../../src/delivery/queue/destination-scan.ts';
-import { destinationKey } from '../../../src/domain/destination.ts';
+import { destinationKey } from '../../../src/domain/post-url.ts';
 import { accept, acceptMany, addReceiver, claim, forgetDeliveries, newEvent } from '../../support/deliveries.ts';
 import { alteredStore, onEveryEngine, type TestStore } from '../../support/stores.ts';
 import { newEntity, seedWebhooks } from '../../support/webhooks.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import type { DestinationKey } from '../../../src/domain/destination.ts';
+import type { DestinationKey } from '../../../src/domain/post-url.ts';
 import { hangs, type Receiver, respondsIn, Simulation } from './simulation.ts';
 
 const SLOTS = { slots: 8_192, cap: 16 };

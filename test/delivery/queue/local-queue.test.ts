@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { AttemptResult } from '../../../src/delivery/queue/destination-health.ts';
 import { LocalQueue, type LocalQueueOptions } from '../../../src/delivery/queue/local-queue.ts';
-import type { DestinationKey } from '../../../src/domain/destination.ts';
+import type { DestinationKey } from '../../../src/domain/post-url.ts';
 
 const HERE = 'ent_1 https://here.example:443' as DestinationKey;
 const THERE = 'ent_2 https://there.example:443' as DestinationKey;

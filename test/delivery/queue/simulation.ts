@@ -2,7 +2,7 @@ import { ClaimPlanner, type Plan } from '../../../src/delivery/queue/claim-plann
 import type { AttemptResult } from '../../../src/delivery/queue/destination-health.ts';
 import { Fifo } from '../../../src/delivery/queue/fifo.ts';
 import { LocalQueue } from '../../../src/delivery/queue/local-queue.ts';
-import type { DestinationKey } from '../../../src/domain/destination.ts';
+import type { DestinationKey } from '../../../src/domain/post-url.ts';
 
 /**
  * The service in virtual time: the real `LocalQueue` and `ClaimPlanner`, with a store, a network and one processor that

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
-import { destinationKey } from '../../../src/domain/destination.ts';
+import { destinationKey } from '../../../src/domain/post-url.ts';
+import { entityKey } from '../../../src/store/database/sql.ts';
 import {
   claimDeliveries,
   FIRST_HEAD,
@@ -7,7 +8,6 @@ import {
   releaseAllLeases,
   returnClaims,
 } from '../../../src/store/deliveries/claim.ts';
-import { entityKey } from '../../../src/store/deliveries/keys.ts';
 import { recordAttempts } from '../../../src/store/deliveries/record-attempts.ts';
 import { acceptEvents } from '../../../src/store/events/accept.ts';
 import { deleteWebhook } from '../../../src/store/webhooks/change.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import type { Database } from '../../../src/store/database/database.ts';
+import { entityKey } from '../../../src/store/database/sql.ts';
 import { bringForward } from '../../../src/store/deliveries/clock-step.ts';
-import { entityKey } from '../../../src/store/deliveries/keys.ts';
 import {
   acceptMany,
   claim,

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'bun:test';
 import type { DeliveryFilter } from '../../../src/contract/deliveries.ts';
-import { destinationKey } from '../../../src/domain/destination.ts';
+import { destinationKey } from '../../../src/domain/post-url.ts';
 import { setNoticeUrl } from '../../../src/store/deliveries/alerts.ts';
 import { claimDeliveries, FIRST_HEAD, findDueHeads } from '../../../src/store/deliveries/claim.ts';
 import type { Claimed } from '../../../src/store/deliveries/claimed.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import type { Database, SqlInteger } from '../../../src/store/database/database.ts';
+import { entityKey } from '../../../src/store/database/sql.ts';
 import type { Claimed } from '../../../src/store/deliveries/claimed.ts';
 import { markFailing } from '../../../src/store/deliveries/heads.ts';
-import { entityKey } from '../../../src/store/deliveries/keys.ts';
 import { listDeliveries } from '../../../src/store/deliveries/read.ts';
 import { recordAttempts } from '../../../src/store/deliveries/record-attempts.ts';
 import { findDeletedHeads, sweepDeleted } from '../../../src/store/deliveries/sweep.ts';

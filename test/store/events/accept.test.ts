@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { DomainError } from '../../../src/domain/errors.ts';
 import type { Queries } from '../../../src/store/database/database.ts';
-import { entityKey } from '../../../src/store/deliveries/keys.ts';
+import { entityKey } from '../../../src/store/database/sql.ts';
 import { acceptEvents } from '../../../src/store/events/accept.ts';
 import { readEvent } from '../../../src/store/events/read.ts';
 import { suspendWebhook } from '../../../src/store/webhooks/suspension.ts';

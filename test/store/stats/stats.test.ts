@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import type { Stats } from '../../../src/contract/stats.ts';
-import { destinationKey } from '../../../src/domain/destination.ts';
+import { destinationKey } from '../../../src/domain/post-url.ts';
 import { createLogger } from '../../../src/log.ts';
 import { Counter } from '../../../src/metrics/registry.ts';
 import { type Database, StoreUnavailableError } from '../../../src/store/database/database.ts';

@@ -1,4 +1,4 @@
-import { destinationKey } from '../../../domain/destination.ts';
+import { destinationKey } from '../../../domain/post-url.ts';
 import type { Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../database.ts';
 import { chunks, valuesList } from '../sql.ts';
 

@@ -50,7 +50,7 @@ async function nameEntities(queries: Queries, { bindUuid }: Dialect): Promise<vo
   }
 }
 
-/** As the store makes keys today (`deliveries/keys.ts`); kept apart, because a released migration never changes. */
+/** As the store makes keys today (`entityKey` and `eventIdKey`); kept apart, because a released migration never changes. */
 function entityHex(id: string): string {
   return /^ent_[0-9a-f]{32}$/.test(id) ? id.slice('ent_'.length) : hash128(id);
 }

@@ -12,6 +12,35 @@ import {
   StoreUnavailableError,
 } from '../database.ts';
 
+const dialect: Dialect = {
+  uuid: 'blob',
+  bindUuid: (hex) => Uint8Array.fromHex(hex),
+  hexOf: (uuid) => (uuid as Uint8Array).toHex(),
+  uuidFromHex: (expression) => `unhex(${expression})`,
+  timeOfUuid: (expression) =>
+    `(${Array.from({ length: 12 }, (_, digit) => `((instr('0123456789ABCDEF', substr(hex(${expression}), ${digit + 1}, 1)) - 1) << ${44 - 4 * digit})`).join(' + ')})`,
+  storage: { clustered: 'without rowid', updatedInPlace: 'without rowid' },
+  bootstrap: [],
+  // `begin immediate` takes the only write lock.
+  lockStore: [],
+  allowLongTransaction: [],
+  lockSecrets: [],
+  nowMs: `cast(unixepoch('subsec') * 1000 as integer)`,
+  lockRow: '',
+  skipLocked: '',
+  planForClaims: `select cast(unixepoch('subsec') * 1000 as integer) as now_ms`,
+  lookUp: (join, table, alias, key) => {
+    const conditions = Object.entries(key).map(([column, value]) => `${alias}.${column} = ${value}`);
+    return `${join} ${table} ${alias} on ${conditions.join(' and ')}`;
+  },
+  rowsOf: (table, list, key) => ({
+    from: list,
+    where: key.map((column) => `${table}.${column} = ${list}.${column}`).join(' and '),
+  }),
+  findTable: `select name from sqlite_master where type = 'table' and name = $1`,
+  storeBytes: '(select page_count * page_size from pragma_page_count(), pragma_page_size())',
+};
+
 /** The group commit, which is the only writer. */
 type Writer = Pick<Database, 'checkpoint'> & {
   transaction<Value>(
@@ -29,13 +58,13 @@ type Connections = Readonly<Record<'writer' | 'reader' | 'snapshots', Connection
  */
 export class SqliteDatabase implements Database {
   readonly engine = 'sqlite';
+  readonly dialect = dialect;
   readonly #reader: ConnectionQueries;
   readonly #snapshots: ConnectionQueries;
   readonly #snapshotSlot = new Semaphore(1, MAX_WAITING);
   readonly #budget = new TickBudget();
 
   constructor(
-    readonly dialect: Dialect,
     private readonly writer: Writer,
     private readonly connections: Connections,
   ) {

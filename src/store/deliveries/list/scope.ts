@@ -2,9 +2,8 @@ import type { DeliveryFilter } from '../../../contract/deliveries.ts';
 import type { DeliveryStatus } from '../../../domain/attempt.ts';
 import { firstHexAt, lastDeliveryHex } from '../../../domain/ids.ts';
 import type { Dialect, Queries, SqlInteger, SqlUuid } from '../../database/database.ts';
-import { Parameters } from '../../database/sql.ts';
+import { entityKey, Parameters } from '../../database/sql.ts';
 import { findEventNo } from '../../events/accept.ts';
-import { entityKey } from '../keys.ts';
 
 /** What a filter means for the tables: which webhooks, which range of ids, and which status. */
 export type Scope = {

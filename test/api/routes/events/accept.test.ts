@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { entityKey } from '../../../../src/store/deliveries/keys.ts';
+import { entityKey } from '../../../../src/store/database/sql.ts';
 import { suspendWebhook } from '../../../../src/store/webhooks/suspension.ts';
 import { type CallOptions, call, createTenant, TEST_CHANGE, type Tenant, testApp } from '../../../support/api.ts';
 import { acceptMany, addReceiver, readDeliveries } from '../../../support/deliveries.ts';

@@ -10,7 +10,7 @@ import { DELIVERY_STATUSES } from '../../../../src/domain/attempt.ts';
 import { DomainError } from '../../../../src/domain/errors.ts';
 import { migrate, pendingMigrations } from '../../../../src/store/database/migrate.ts';
 import { openDatabase } from '../../../../src/store/database/open.ts';
-import { entityKey } from '../../../../src/store/deliveries/keys.ts';
+import { entityKey } from '../../../../src/store/database/sql.ts';
 import { countDeliveries, listDeliveries, readDelivery } from '../../../../src/store/deliveries/read.ts';
 import { listEvents, readEvent } from '../../../../src/store/events/read.ts';
 import { accept, databaseNowMs, newEvent } from '../../../support/deliveries.ts';
