@@ -4,17 +4,18 @@ import type { Database } from '../store/database/database.ts';
 import type { SecretBox } from '../store/tenants/secret-box.ts';
 import { readSigningMaterial } from '../store/tenants/secrets.ts';
 
-const MAX_ENTITIES = 10_000;
+const MAX_ENTRIES = 10_000;
 
 /** `keys` is a promise while they are being read. */
-type Entry = { revision: number; expiresAtS: number; keys: SigningKeys | Promise<SigningKeys> };
+type Entry = { expiresAtS: number; keys: SigningKeys | Promise<SigningKeys> };
 
 /**
- * The parsed signing keys of each entity, because decrypting and parsing them costs more than signing. An entry is valid
- * until the revision of its entity increases, which every rotation does, or until one of its secrets expires.
+ * The parsed signing keys of each entity, because decrypting and parsing them costs more than signing. An entry serves one
+ * revision of its entity, which every rotation changes, until one of its secrets expires. Deliveries that were claimed
+ * before and after a change are sent side by side, so each revision has an entry of its own.
  */
 export class SigningKeyCache {
-  readonly #entries = new BoundedMap<string, Entry>(MAX_ENTITIES);
+  readonly #entries = new BoundedMap<string, Entry>(MAX_ENTRIES);
 
   constructor(
     private readonly db: Database,
@@ -24,24 +25,25 @@ export class SigningKeyCache {
 
   /** Synchronous when the keys are cached. */
   keysFor(entityId: string, revision: number, nowS: number): SigningKeys | Promise<SigningKeys> {
-    const known = this.#entries.get(entityId);
-    if (known !== undefined && known.revision >= revision && nowS < known.expiresAtS) return known.keys;
-    return this.#load(entityId, revision, nowS);
+    const key = `${entityId} ${revision}`;
+    const known = this.#entries.get(key);
+    if (known !== undefined && nowS < known.expiresAtS) return known.keys;
+    return this.#load(key, entityId, nowS);
   }
 
-  #load(entityId: string, revision: number, nowS: number): Promise<SigningKeys> {
+  #load(key: string, entityId: string, nowS: number): Promise<SigningKeys> {
     const keys = this.#read(entityId, nowS).then(
       (found) => {
         Object.assign(entry, found);
         return found.keys;
       },
       (error) => {
-        if (this.#entries.get(entityId) === entry) this.#entries.delete(entityId);
+        if (this.#entries.get(key) === entry) this.#entries.delete(key);
         throw error;
       },
     );
-    const entry: Entry = { revision, expiresAtS: Number.POSITIVE_INFINITY, keys };
-    this.#entries.set(entityId, entry);
+    const entry: Entry = { expiresAtS: Number.POSITIVE_INFINITY, keys };
+    this.#entries.set(key, entry);
     return keys;
   }
 

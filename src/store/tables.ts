@@ -17,6 +17,16 @@ export const entityTable = new Table('entities', {
   dateCreated: integer('created_at'),
 });
 
+/** Revisions of one second stay apart up to this many, which keeps the number exact beyond the year 2200. */
+const REVISIONS_PER_SECOND = 2 ** 20;
+
+/**
+ * The revision that caches compare: it differs after every write to the entity's webhooks or secrets. With the second of
+ * the write, because after a failover to a replica that had not received the last writes, the count goes back and reaches
+ * the same numbers again. Always compare for equality.
+ */
+export const REVISION = `(webhooks_dated_at * ${REVISIONS_PER_SECOND} + revision % ${REVISIONS_PER_SECOND})`;
+
 export const apiKeyTable = new Table('api_keys', {
   keyId: text('id'),
   entityId: text('entity_id'),

@@ -41,7 +41,7 @@ onEveryEngine('the signing keys of an entity', (store) => {
     expect(await signs(keys, (await secretsOf(entityId))[0] ?? '')).toBe(true);
   });
 
-  test('are read again when the revision has increased: both secrets sign after a rotation', async () => {
+  test('are read again when the revision has changed: both secrets sign after a rotation', async () => {
     const entityId = await newEntity(store.db);
     const cache = new SigningKeyCache(store.db, TEST_BOX, false);
     await cache.keysFor(entityId, 1, NOW_S);
@@ -50,6 +50,23 @@ onEveryEngine('the signing keys of an entity', (store) => {
     expect(secrets).toHaveLength(2);
     const keys = await cache.keysFor(entityId, 2, NOW_S);
     expect(await Promise.all(secrets.map((secret) => signs(keys, secret)))).toEqual([true, true]);
+  });
+
+  test('are read again when the revision has gone back, as after a failover that lost a rotation', async () => {
+    const entityId = await newEntity(store.db);
+    const { db, reads } = counted(store.db);
+    const cache = new SigningKeyCache(db, TEST_BOX, false);
+    await cache.keysFor(entityId, 3, NOW_S);
+    await cache.keysFor(entityId, 2, NOW_S);
+    expect(reads()).toBe(2);
+  });
+
+  test('are read once for each revision, however deliveries of both alternate', async () => {
+    const entityId = await newEntity(store.db);
+    const { db, reads } = counted(store.db);
+    const cache = new SigningKeyCache(db, TEST_BOX, false);
+    for (const revision of [1, 2, 1, 2, 1, 2]) await cache.keysFor(entityId, revision, NOW_S);
+    expect(reads()).toBe(2);
   });
 
   test('are read again when one of them has expired', async () => {

@@ -3,6 +3,7 @@ import { eventNumber } from '../../domain/ids.ts';
 import { type DestinationKey, entityOfDestination } from '../../domain/post-url.ts';
 import type { Database, Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../database/database.ts';
 import { chunks, entityKey, valuesList } from '../database/sql.ts';
+import { REVISION } from '../tables.ts';
 import type { Claimed } from './claimed.ts';
 import { wakeHeads } from './heads.ts';
 import { statusOfCode } from './states.ts';
@@ -276,7 +277,7 @@ async function readRevisions(queries: Queries, heads: readonly Head[]): Promise<
   const entityIds = [...new Set(heads.map(({ destination }) => entityOfDestination(destination)))];
   for (const chunk of chunks(entityIds)) {
     const rows = await queries.all<{ id: string; revision: SqlInteger }>(
-      `select id, revision from entities where id in ${valuesList(1, chunk.length)}`,
+      `select id, ${REVISION} as revision from entities where id in ${valuesList(1, chunk.length)}`,
       chunk,
     );
     for (const row of rows) revisions.set(row.id, Number(row.revision));

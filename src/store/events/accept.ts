@@ -7,6 +7,7 @@ import type { Claimed, DirectDispatch } from '../deliveries/claimed.ts';
 import { CountChanges, countEvents } from '../deliveries/counts/counts.ts';
 import { type HeadTarget, makeHeads, urlKey, wakeHeads } from '../deliveries/heads.ts';
 import { eventNumbers } from '../new-id.ts';
+import { REVISION } from '../tables.ts';
 import {
   FIRST_TOKEN,
   type Incoming,
@@ -117,7 +118,7 @@ const receiversText = (dialect: Dialect) =>
         (values ${valuesList(rows, 4, 0, ['text', dialect.uuid, 'bigint', 'text'])})
       select w.entity_id, w.network_id, w.event, w.id, w.created_seq, w.post_url, w.suspended_at,
         h.endpoint_no, h.blocked, h.generation, h.failing_since_ms,
-        (select n.revision from entities n where n.id = w.entity_id) as revision
+        (select ${REVISION} from entities n where n.id = w.entity_id) as revision
       from cells c cross join webhooks w
         ${dialect.lookUp('left join', 'queue_heads', 'h', { entity_id: 'c.entity_key', webhook_no: 'w.created_seq' })}
       where w.entity_id = c.entity_id and w.network_id = c.network_id and w.event = c.event

@@ -1,9 +1,9 @@
 import { type Entity, type EntityListQuery, entitySchema } from '../../contract/admin.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { readPage } from '../database/paginate.ts';
-import { Parameters } from '../database/sql.ts';
+import { Columns, integer, Parameters } from '../database/sql.ts';
 import { newId } from '../new-id.ts';
-import { entityTable } from '../tables.ts';
+import { entityTable, REVISION } from '../tables.ts';
 import { type Change, recordChange } from './audit.ts';
 import type { SecretBox } from './secret-box.ts';
 import { createSigningKeys } from './secrets.ts';
@@ -40,10 +40,12 @@ export async function entityExists(queries: Pick<Queries, 'get'>, entityId: stri
   return (await queries.get('select id from entities where id = $1', [entityId])) !== undefined;
 }
 
-const REVISION = entityTable.pick(['revision']);
+const REVISION_COLUMN = new Columns({ revision: integer(REVISION) });
 
 export async function findRevision(db: Database, entityId: string): Promise<number | null> {
-  const entity = await REVISION.get(db, `select ${REVISION.list} from entities where id = $1`, [entityId]);
+  const entity = await REVISION_COLUMN.get(db, `select ${REVISION_COLUMN.list} from entities where id = $1`, [
+    entityId,
+  ]);
   return entity?.revision ?? null;
 }
 

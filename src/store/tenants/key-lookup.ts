@@ -1,6 +1,7 @@
 import { BoundedMap } from '../../bounded-map.ts';
 import type { Database } from '../database/database.ts';
 import { Columns, chunks, integer, Parameters, text } from '../database/sql.ts';
+import { REVISION } from '../tables.ts';
 
 /** The entity and permissions of a valid key, with the entity's revision at the time of the lookup. */
 export type KeyHolder = { keyId: string; entityId: string; permissions: ReadonlySet<string>; revision: number };
@@ -78,7 +79,7 @@ const HOLDER = new Columns({
   keyId: text('k.id'),
   entityId: text('k.entity_id'),
   permissions: text('k.permissions'),
-  revision: integer('e.revision'),
+  revision: integer(REVISION),
 });
 
 /** One of the few queries that is not limited to an entity, because its result names the entity. */

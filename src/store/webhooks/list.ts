@@ -1,7 +1,7 @@
 import { WEBHOOK_FIELDS, type Webhook, type WebhookList, type WebhookListQuery } from '../../contract/webhooks.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { Columns, integer, nullable, Parameters, type RowOf } from '../database/sql.ts';
-import { webhookCountTable, webhookTable } from '../tables.ts';
+import { REVISION, webhookCountTable, webhookTable } from '../tables.ts';
 
 /**
  * The list operation. The total comes from the counters, and it decides how the page is read: not at all past the end,
@@ -76,7 +76,7 @@ export async function countAtRevision(
   const where = webhookCountTable.where(parameters, { entityId, networkId, event });
   const row = await COUNT.get(
     queries,
-    `select ${COUNT.list}, (select revision from entities where id = $1) as revision
+    `select ${COUNT.list}, (select ${REVISION} from entities where id = $1) as revision
      from webhook_counts where ${where}`,
     parameters.values,
   );

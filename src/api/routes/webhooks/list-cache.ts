@@ -33,7 +33,8 @@ type DatedJson = { readonly revision: number; readonly json: string };
  *
  * Both are stored with the revision of the entity that they were read at. Every write to the entity's webhooks raises
  * the revision, and authentication reads the current one for each request. So nothing stale is ever served, on any
- * instance, and nothing has to be invalidated.
+ * instance, and nothing has to be invalidated. A lower revision is another one too: after a failover to a replica that
+ * had not received the last writes, the revision goes back.
  *
  * Both are kept only from the second request on: a client that walks through all pages once neither pays for keeping
  * them nor evicts what other clients use repeatedly.
@@ -107,8 +108,7 @@ export class WebhookListCache {
 
   #snapshotOf(entityId: string, revision: number): WebhookListSnapshot | null | Promise<WebhookListSnapshot | null> {
     const known = this.#snapshots.get(entityId);
-    // A newer revision than the request's is fine: that snapshot was read after the request arrived.
-    if (known !== undefined && known.revision >= revision) return known;
+    if (known?.revision === revision) return known;
     if (known !== undefined) {
       this.#snapshots.delete(entityId);
       this.#snapshotsAreFull = false;

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { WebhookListCache } from '../../../../src/api/routes/webhooks/list-cache.ts';
 import { findRevision } from '../../../../src/store/tenants/entities.ts';
 import { onEveryEngine } from '../../../support/stores.ts';
-import { listQuery, newEntity, register, seedWebhooks } from '../../../support/webhooks.ts';
+import { listQuery, NOW_S, newEntity, register, seedWebhooks } from '../../../support/webhooks.ts';
 
 onEveryEngine('lists from memory', (store) => {
   const cells = (networks: number) =>
@@ -34,6 +34,48 @@ onEveryEngine('lists from memory', (store) => {
     await register(store.db, entityId, 'https://example.com/b', cells(1));
     expect(JSON.parse(await list(entityId))).toMatchObject({ totalResults: 4 });
     expect(sources.at(-1)).toBe('store');
+  });
+
+  /** What a replica has that did not receive the last writes: the entity as it was, and nothing that came later. */
+  async function failOver(entityId: string, lost: () => Promise<void>): Promise<void> {
+    const kept = await store.db.get<{ revision: number; dated: number }>(
+      'select revision, webhooks_dated_at as dated from entities where id = $1',
+      [entityId],
+    );
+    await lost();
+    await store.db.transaction(async (queries) => {
+      for (const table of ['webhooks', 'webhook_counts']) {
+        await queries.run(`delete from ${table} where entity_id = $1`, [entityId]);
+      }
+      await queries.run('update entities set revision = $2, webhooks_dated_at = $3 where id = $1', [
+        entityId,
+        kept?.revision ?? 0,
+        kept?.dated ?? 0,
+      ]);
+    });
+  }
+
+  const urlsIn = (json: string) => (JSON.parse(json).webhooks as { postUrl: string }[]).map(({ postUrl }) => postUrl);
+
+  test('are read again when the revision goes back: a failover lost two webhooks that were listed', async () => {
+    const entityId = await newEntity(store.db);
+    const { list } = recordedLists();
+    await failOver(entityId, async () => {
+      await register(store.db, entityId, 'https://example.com/lost', cells(2));
+      for (let i = 0; i < 3; i++) expect(urlsIn(await list(entityId))).toHaveLength(2);
+    });
+    expect(urlsIn(await list(entityId))).toEqual([]);
+  });
+
+  test('are read again when the count of revisions reaches the lost ones again with other webhooks', async () => {
+    const entityId = await newEntity(store.db);
+    const { list } = recordedLists();
+    await failOver(entityId, async () => {
+      await register(store.db, entityId, 'https://example.com/lost', cells(2));
+      for (let i = 0; i < 3; i++) await list(entityId);
+    });
+    await register(store.db, entityId, 'https://example.com/new', cells(2), { nowS: NOW_S + 5 });
+    expect(urlsIn(await list(entityId))).toEqual(['https://example.com/new', 'https://example.com/new']);
   });
 
   test('come from the store for one webhook by its id and for entities that are too large', async () => {
