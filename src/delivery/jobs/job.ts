@@ -10,6 +10,8 @@ export type JobOptions = {
   readonly firstAfterMs?: number;
   /** After a run that failed; `everyMs` if not given. */
   readonly retryAfterMs?: number;
+  /** After a run that left work for later, how soon the next one is due; it does not put off the interval. */
+  readonly leftWorkMs?: () => number;
   /** Spreads each wait by this share of it, so that instances started together do not run together. */
   readonly jitter?: number;
   /** Runs once more while stopping, so that nothing that was collected is lost. */
@@ -58,10 +60,10 @@ export class Job {
 
   /** Returns how long to wait for the next run. */
   async #runOnce(): Promise<number> {
-    const { name, log, everyMs, retryAfterMs = everyMs, run } = this.options;
+    const { name, log, everyMs, retryAfterMs = everyMs, leftWorkMs = () => everyMs, run } = this.options;
     try {
       await run(this.#stopping.signal);
-      return everyMs;
+      return Math.min(everyMs, leftWorkMs());
     } catch (error) {
       log.warn({ err: error, job: name }, 'background job failed; it runs again later');
       return retryAfterMs;

@@ -222,11 +222,19 @@ async function readBlocked(
   return blocked;
 }
 
-/** Redeliveries that are not finished. Of each entity only the oldest, so that a thousand of one wait for each other. */
-export async function findRunning(db: Database): Promise<{ entityId: string; redeliveryId: string }[]> {
+/**
+ * Redeliveries that are not finished, but for those given. Of each entity only the oldest, so that a thousand of one wait
+ * for each other.
+ */
+export async function findRunning(
+  db: Database,
+  except: readonly string[] = [],
+): Promise<{ entityId: string; redeliveryId: string }[]> {
+  const others = except.length === 0 ? '' : `and id not in ${valuesList(1, except.length)}`;
   const rows = await db.all<{ entity_id: string; id: string }>(
-    `select entity_id, min(id) as id from redeliveries where status = 'running'
+    `select entity_id, min(id) as id from redeliveries where status = 'running' ${others}
      group by entity_id order by min(created_at) limit 1000`,
+    except,
   );
   return rows.map((row) => ({ entityId: row.entity_id, redeliveryId: row.id }));
 }

@@ -103,6 +103,37 @@ onEveryEngine('the bulk redelivery job', (store) => {
     expect(await progress()).toMatchObject({ queued: 2 });
   });
 
+  test('lets a redelivery that keeps failing wait alone: those of its entity and of others go on', async () => {
+    const stuck = await askForMany(2);
+    const neighbour = await askForMany(20);
+    const nextOfEntity = await startRedelivery(store.db, stuck.entityId, { networkId: 1 }, TEST_CHANGE);
+    await store.db.transaction((queries) =>
+      queries.run('update redeliveries set created_at = 1 where id = $1', [stuck.redeliveryId]),
+    );
+    let tries = 0;
+    const shaky = alteredStore(store.db, {
+      transaction: (work, options) =>
+        store.db.transaction((queries) => {
+          const get: typeof queries.get = (sql, params) => {
+            if (!params?.includes(stuck.redeliveryId)) return queries.get(sql, params);
+            tries++;
+            return Promise.reject(new StoreUnavailableError('canceling statement due to statement timeout'));
+          };
+          return work({ all: (...given) => queries.all(...given), get, run: (...given) => queries.run(...given) });
+        }, options),
+    });
+    const running = runner(shaky);
+    running.wake();
+    await until('the neighbour is done', async () => (await neighbour.progress()).status === 'finished');
+    await until('the next one is done', async () => {
+      return (await readRedelivery(store.db, stuck.entityId, nextOfEntity))?.status === 'finished';
+    });
+    await until('the failing one is tried again', () => tries >= 2);
+    await running.stop();
+    expect(await neighbour.progress()).toMatchObject({ queued: 20 });
+    expect((await stuck.progress()).status).toBe('running');
+  });
+
   test('begins nothing more once it is stopped', async () => {
     const { progress } = await askForMany(1_100);
     const running = runner();

@@ -34,6 +34,13 @@ test('a job runs after its first delay and then at its interval, until it is sto
   expect(counts.runs).toBe(runs);
 });
 
+test('a job that left work for later runs again when that is due', async () => {
+  const { counts, job } = countingJob({ firstAfterMs: 0, leftWorkMs: () => 1 });
+  job.start();
+  await until('it has run three times', () => counts.runs >= 3);
+  await job.stop();
+});
+
 test('a job waits for its interval when it has no first delay', async () => {
   const { counts, job } = countingJob();
   job.start();
