@@ -30,8 +30,6 @@ async function exportWebhooks({ entity, format, output }: ExportOptions): Promis
       else await pipeline(text, createWriteStream(output));
     } catch (error) {
       const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-      // The reader has closed the pipe, as `head` does.
-      if (code === 'EPIPE' && output === undefined) return;
       if (output === undefined || !/^E[A-Z]+$/.test(code)) throw error;
       throw new CommandError(`cannot write ${output} (${code})`);
     }

@@ -1,0 +1,18 @@
+import { EXIT } from './command-error.ts';
+
+/**
+ * Ends the process quietly when its output is a pipe whose reader has gone, as with `| head -1`. Other programs end by the
+ * signal SIGPIPE, which Bun ignores. A reader that leaves standard error may have missed why the command fails.
+ */
+export function endWithReader(): void {
+  const exitCodes = [
+    [process.stdout, EXIT.success],
+    [process.stderr, EXIT.failure],
+  ] as const;
+  for (const [stream, exitCode] of exitCodes) {
+    stream.on('error', (error: Error & { code?: string }) => {
+      if (error.code !== 'EPIPE') throw error;
+      process.exit(exitCode);
+    });
+  }
+}
