@@ -1,5 +1,6 @@
-import { paint, printError, printLine, printTable } from '../src/cli/terminal/output.ts';
+import { paint, printError, printLine } from '../src/cli/terminal/output.ts';
 import { Progress } from '../src/cli/terminal/progress.ts';
+import { printTable } from '../src/cli/terminal/table.ts';
 import type { Paybell } from '../src/client/paybell.ts';
 import { startPaybell } from './paybell.ts';
 import { DemoReceiver } from './receiver.ts';

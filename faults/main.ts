@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
-import { printError, printJson, printLine, printTable } from '../src/cli/terminal/output.ts';
+import { printError, printJson, printLine } from '../src/cli/terminal/output.ts';
 import { Progress } from '../src/cli/terminal/progress.ts';
+import { printTable } from '../src/cli/terminal/table.ts';
 import { stopPostgres } from '../test/support/postgres.ts';
 import { ENGINES, type Engine } from '../test/support/stores.ts';
 import { FAULTS } from './catalogue.ts';

@@ -7,8 +7,8 @@ export type { Logger };
 const REDACTED = ['apiKey', 'secret', 'headers["api-key"]', '*.apiKey', '*.secret', '*.headers["api-key"]'];
 
 /** Writes to standard output: JSON lines, or readable lines on a terminal. */
-export function createLogger(level: string): Logger {
+export function createLogger(level: string, { colour = true }: { colour?: boolean } = {}): Logger {
   const options = { level, base: null, redact: { paths: REDACTED, censor: '(hidden)' } };
   if (!process.stdout.isTTY) return pino(options, pino.destination({ fd: 1, sync: true }));
-  return pino(options, pretty({ colorize: true, sync: true, translateTime: 'SYS:HH:MM:ss', ignore: 'pid,hostname' }));
+  return pino(options, pretty({ colorize: colour, sync: true, translateTime: 'SYS:HH:MM:ss', ignore: 'pid,hostname' }));
 }

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
-import { printLine, printTable } from '../../src/cli/terminal/output.ts';
+import { printLine } from '../../src/cli/terminal/output.ts';
+import { printTable } from '../../src/cli/terminal/table.ts';
 import { Instances } from '../../test/support/instances.ts';
 import { stopPostgres } from '../../test/support/postgres.ts';
 import type { Client } from '../../test/support/service.ts';

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { version } from '../version.ts';
 import { addDoctor } from './doctor/doctor.ts';
 import { addListen } from './listen/listen.ts';
+import { addVerify } from './listen/verify.ts';
 import { addAudit } from './operator/audit.ts';
 import { addBackup } from './operator/backup.ts';
 import { addEntities } from './operator/entities.ts';
@@ -37,7 +38,7 @@ const GROUPS = {
     addTail,
     addPlay,
   ],
-  'Receive on this machine:': [addListen],
+  'Receive on this machine:': [addListen, addVerify],
   'Operate the store, with DATABASE_URL; these need no server and no key:': [
     addEntities,
     addKeys,
@@ -53,18 +54,21 @@ const GROUPS = {
 
 /** Runs one command and returns the exit code: 0 for success, 1 for failure, 2 for wrong usage or settings. */
 export async function run(args: readonly string[]): Promise<number> {
+  const json = wantsJson(args);
   try {
-    const program = createProgram();
+    const program = createProgram({ quiet: json });
     await program.parseAsync(isUnknownCommand(program, args) ? withoutHelp(args) : args, { from: 'user' });
     return EXIT.success;
   } catch (error) {
-    return reportFailure(error);
+    return reportFailure(error, json);
   }
 }
 
-export function createProgram(): Command {
+/** `quiet` leaves it to the caller to report wrong usage. */
+export function createProgram({ quiet = false }: { quiet?: boolean } = {}): Command {
   // Subcommands inherit only what is configured before they are added.
   const program = new Command(PAYBELL)
+    .configureOutput(quiet ? { writeErr: () => undefined } : {})
     .description('Webhooks for crypto payments')
     .version(version)
     .exitOverride()
@@ -76,6 +80,12 @@ export function createProgram(): Command {
   }
   addOperatorExamples(program);
   return program.commandsGroup('Help:').helpCommand('help [command]', 'show the help of a command');
+}
+
+/** Read before the arguments are parsed, because that may be what fails. */
+function wantsJson(args: readonly string[]): boolean {
+  const end = args.indexOf('--');
+  return (end === -1 ? args : args.slice(0, end)).includes('--json');
 }
 
 function isUnknownCommand(program: Command, args: readonly string[]): boolean {

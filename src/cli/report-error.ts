@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander';
-import { PaybellError } from '../client/errors.ts';
+import { ConnectionError, PaybellError, ProblemError, TimeLimitError } from '../client/errors.ts';
 import { ConfigError } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
 import { StoreUnavailableError } from '../store/database/database.ts';
@@ -12,28 +12,51 @@ import { CommandError, EXIT, ReportedFailure } from './terminal/command-error.ts
 import { PAYBELL } from './terminal/invocation.ts';
 import { printError } from './terminal/output.ts';
 
-/** Prints what went wrong and returns the exit code. */
-export function reportFailure(error: unknown): number {
-  // Commander has printed its own message already.
-  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.success : EXIT.usage;
+/** Prints what went wrong, as text or as one line of JSON, and returns the exit code. */
+export function reportFailure(error: unknown, json: boolean): number {
+  if (error instanceof CommanderError && error.exitCode === 0) return EXIT.success;
   if (error instanceof ReportedFailure) return EXIT.failure;
-  if (error instanceof CommandError) {
-    printError(error.message);
-    return error.exitCode;
-  }
-  if (error instanceof ConfigError) {
-    const count = error.errors.length === 1 ? 'one setting is' : `${error.errors.length} settings are`;
-    printError(`${count} invalid:`);
-    for (const { setting, message } of error.errors) process.stderr.write(`  ${setting} ${message}\n`);
-    return EXIT.usage;
-  }
-  printError(explain(error));
-  return EXIT.failure;
+  if (json) process.stderr.write(`${JSON.stringify({ error: describe(error) })}\n`);
+  // Commander has printed its own message already.
+  else if (!(error instanceof CommanderError)) printError(explain(error));
+  return exitCodeOf(error);
 }
 
-/** A stack is printed only for errors that are not expected. */
+function exitCodeOf(error: unknown): number {
+  if (error instanceof CommandError) return error.exitCode;
+  return error instanceof CommanderError || error instanceof ConfigError ? EXIT.usage : EXIT.failure;
+}
+
+/** What `--json` prints: the code is for programs, and is that of the problem where the server refused the request. */
+function describe(error: unknown): Record<string, unknown> {
+  if (error instanceof ProblemError) {
+    const { code, detail, status, requestId, errors } = error;
+    return { code, message: detail, status, requestId, ...(errors.length > 0 && { errors }) };
+  }
+  if (error instanceof ConfigError) {
+    const errors = error.errors.map(({ setting, message }) => ({ name: setting, message }));
+    return { code: 'invalid_settings', message: explain(error).split(':\n')[0], errors };
+  }
+  const message = error instanceof CommanderError ? error.message.replace(/^error: /, '') : explain(error);
+  return { code: codeOf(error), message: message.replace(/\s*\n\s*/g, ' ') };
+}
+
+function codeOf(error: unknown): string {
+  if (exitCodeOf(error) === EXIT.usage) return 'wrong_usage';
+  if (error instanceof DomainError) return error.kind;
+  if (error instanceof ConnectionError) return 'connection_failed';
+  if (error instanceof TimeLimitError) return 'timed_out';
+  if (error instanceof StoreUnavailableError) return 'store_unavailable';
+  return 'failed';
+}
+
+/** A stack is shown only for errors that are not expected. */
 function explain(error: unknown): string {
   if (error instanceof PaybellError) return explainClientError(error);
+  if (error instanceof ConfigError) {
+    const count = error.errors.length === 1 ? 'one setting is' : `${error.errors.length} settings are`;
+    return [`${count} invalid:`, ...error.errors.map(({ setting, message }) => `  ${setting} ${message}`)].join('\n');
+  }
   if (error instanceof StoreUnavailableError) {
     return `the store is unavailable: ${error.message}. Check DATABASE_URL, and that the database is running.`;
   }
@@ -41,7 +64,12 @@ function explain(error: unknown): string {
     return `${error.message}.\n      Stop it first, or set DATABASE_URL to another file. Several servers can share a store on PostgreSQL.`;
   }
   if (error instanceof PendingMigrationsError) return `${error.message}. Apply them with: ${PAYBELL} migrate`;
-  if (error instanceof DomainError || error instanceof SchemaTooNewError || error instanceof SecretKeyError) {
+  if (
+    error instanceof CommandError ||
+    error instanceof DomainError ||
+    error instanceof SchemaTooNewError ||
+    error instanceof SecretKeyError
+  ) {
     return error.message;
   }
   return error instanceof Error ? (error.stack ?? error.message) : String(error);

@@ -1,15 +1,7 @@
 import { attemptErrorText } from '../../contract/attempt-error-text.ts';
 import type { Delivery, DeliveryDetail, Redelivery } from '../../contract/deliveries.ts';
-import {
-  paint,
-  printable,
-  printFields,
-  printJson,
-  printLine,
-  printTable,
-  printTotal,
-  showDate,
-} from '../terminal/output.ts';
+import { paint, printable, printJson, printLine, showDate } from '../terminal/output.ts';
+import { printFields, printTable, printTotal } from '../terminal/table.ts';
 import { showCount } from './amounts.ts';
 
 /** Deliveries as people read them, whether they come from the store or over HTTP. */
@@ -30,6 +22,10 @@ export function printDeliveries({ totalResults, deliveries }: { totalResults: nu
       delivery.postUrl,
     ]),
     'No deliveries match.',
+    {
+      shorten: { url: 16, 'last result': 5, event: 12 },
+      leaveOut: ['next attempt', 'attempts', 'url', 'created'],
+    },
   );
   printTotal(totalResults, deliveries.length);
 }

@@ -1,7 +1,8 @@
 import type { SecretList } from '../../contract/secrets.ts';
 import { MAX_OVERLAP_HOURS } from '../../domain/secret-overlap.ts';
 import { wholeNumber } from '../options/values.ts';
-import { printJson, printLine, printTable, showDate } from '../terminal/output.ts';
+import { printJson, printLine, showDate } from '../terminal/output.ts';
+import { printTable } from '../terminal/table.ts';
 
 /** Signing secrets as people read them, whether they come from the store or over HTTP. */
 export function printSecrets(list: SecretList, json: boolean, rotateCommand: string): void {

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { showCount } from '../formats/amounts.ts';
-import { duration, wholeNumber } from '../options/values.ts';
+import { collect, duration, wholeNumber } from '../options/values.ts';
 import { addConnectionOptions, type ConnectionOptions } from '../server/connection.ts';
 import { addExamples } from '../terminal/help.ts';
 import { listenOn } from '../terminal/listen-on.ts';
@@ -102,10 +102,6 @@ function createPrinter(): Print {
 
 function printAsJson({ signature, ...request }: ReceivedRequest, response: SentResponse | null): void {
   if (response !== null) printJson({ ...request, signature: signature.state, ...response });
-}
-
-function collect(value: string, earlier: readonly string[] = []): string[] {
-  return [...earlier, value];
 }
 
 function parseTarget(text: string): string {

@@ -3,8 +3,9 @@ import { AUDIT_ACTIONS, type AuditEntry, auditListQuerySchema } from '../../cont
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../../contract/list-query.ts';
 import { listAudit } from '../../store/tenants/audit.ts';
 import { type OptionValues, parseOptions } from '../options/list-options.ts';
-import { parseMoment } from '../options/values.ts';
-import { paint, printJson, printLine, printTable, showDate } from '../terminal/output.ts';
+import { MOMENT, parseMoment } from '../options/values.ts';
+import { printJson, printNote, showDate } from '../terminal/output.ts';
+import { printTable } from '../terminal/table.ts';
 import { requireEntity, withStore } from './session.ts';
 
 /** Longer values are cut in the table; `--json` prints them in full. */
@@ -18,11 +19,7 @@ export function addAudit(program: Command): void {
     .option('--actor <who>', 'only changes by this key, or by cli, operator or paybell')
     .option('--action <action>', `only changes of this kind: ${AUDIT_ACTIONS.join(', ')}`)
     .option('--target <id>', 'only changes of the object with this id')
-    .option(
-      '--since <when>',
-      'only from this moment on: a date such as 2026-01-31T12:00Z, or Unix seconds',
-      parseMoment,
-    )
+    .option('--since <when>', `only from this moment on: ${MOMENT}`, parseMoment)
     .option('--until <when>', 'only before this moment', parseMoment)
     .option('--page <n>', 'page to show (default: 1)')
     .option('--limit <n>', `changes per page, at most ${MAX_LIMIT} (default: ${DEFAULT_LIMIT})`)
@@ -45,7 +42,7 @@ async function listChanges({ entity, json, ...filters }: AuditOptions): Promise<
     found.totalResults === 0 ? 'No changes match.' : `Page ${query.page} is past the last page.`,
   );
   const pages = Math.ceil(found.totalResults / query.limit);
-  if (pages > 1) printLine(paint(`Page ${query.page} of ${pages}, ${found.totalResults} changes in total.`, 'dim'));
+  if (pages > 1) printNote(`Page ${query.page} of ${pages}, ${found.totalResults} changes in total.`);
 }
 
 function toRow({ dateCreated, actor, action, target, before, after }: AuditEntry): string[] {

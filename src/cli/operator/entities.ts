@@ -4,7 +4,8 @@ import { listEntities } from '../../store/tenants/entities.ts';
 import { provisionEntity } from '../../store/tenants/provision.ts';
 import { addListOptions, type OptionValues, parseOptions } from '../options/list-options.ts';
 import { PAYBELL } from '../terminal/invocation.ts';
-import { printJson, printLine, printTable, printTotal, showDate } from '../terminal/output.ts';
+import { printJson, printLine, showDate } from '../terminal/output.ts';
+import { printTable, printTotal } from '../terminal/table.ts';
 import { changeByCommandLine, withStore } from './session.ts';
 
 export function addEntities(program: Command): void {

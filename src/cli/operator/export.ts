@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { type Command, Option } from 'commander';
 import type { Database } from '../../store/database/database.ts';
 import { walkWebhooks } from '../../store/webhooks/export.ts';
+import { showCount } from '../formats/amounts.ts';
 import { headerOf, WEBHOOK_FORMATS, type WebhookFormat, writeWebhook } from '../formats/webhook-file.ts';
 import { CommandError } from '../terminal/command-error.ts';
 import { Progress } from '../terminal/progress.ts';
@@ -47,7 +48,7 @@ async function* exportText(
   for await (const page of walkWebhooks(db, entityId)) {
     yield page.map((webhook) => writeWebhook(webhook, format)).join('');
     written += page.length;
-    progress?.show(null, `${written} webhooks`);
+    progress?.show(null, showCount(written, 'webhook'));
   }
   progress?.clear();
 }

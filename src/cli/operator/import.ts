@@ -105,7 +105,10 @@ async function feed(
     if (refused.length > 0) progress.clear();
     for (const refusal of refused) await report(refusal);
     const { lines, created } = run.counts;
-    progress.show(sizeBytes === null ? null : bytesRead / sizeBytes, `${lines} lines, ${created} webhooks`);
+    progress.show(
+      sizeBytes === null ? null : bytesRead / sizeBytes,
+      `${showCount(lines, 'line')}, ${showCount(created, 'webhook')}`,
+    );
   }
   progress.clear();
 }
@@ -138,7 +141,8 @@ function reportRefusal({ line, reason }: Refusal, json: boolean): Promise<void> 
 function explainInterruption(error: unknown, { lines, created }: ImportCounts, dryRun: boolean): unknown {
   if (dryRun || created === 0 || !(error instanceof Error)) return error;
   return new CommandError(
-    `the import stopped after ${lines} lines, with ${created} webhooks imported: ${error.message}. ` +
+    `the import stopped after ${showCount(lines, 'line')}, with ${showCount(created, 'webhook')} imported: ` +
+      `${error.message}. ` +
       'Run it again to continue: existing webhooks stay unchanged.',
   );
 }

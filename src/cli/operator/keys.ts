@@ -7,7 +7,8 @@ import { addListOptions, type OptionValues, parseOptions } from '../options/list
 import { duration, parseList } from '../options/values.ts';
 import { CommandError } from '../terminal/command-error.ts';
 import { PAYBELL } from '../terminal/invocation.ts';
-import { printJson, printLine, printTable, printTotal, showDate } from '../terminal/output.ts';
+import { printJson, printLine, showDate } from '../terminal/output.ts';
+import { printTable, printTotal } from '../terminal/table.ts';
 import { changeByCommandLine, secondsNow, withStore } from './session.ts';
 
 export function addKeys(program: Command): void {

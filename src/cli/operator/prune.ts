@@ -2,10 +2,11 @@ import type { Command } from 'commander';
 import { PAUSE, PacedBatches } from '../../store/database/paced-batches.ts';
 import { shrinkFile, storeBytes } from '../../store/database/sqlite/vacuum.ts';
 import { type Pruned, prune } from '../../store/deliveries/retention.ts';
-import { showBytes } from '../formats/amounts.ts';
+import { showBytes, showCount } from '../formats/amounts.ts';
 import { duration } from '../options/values.ts';
-import { printJson, printLine, printTable } from '../terminal/output.ts';
+import { printJson, printLine } from '../terminal/output.ts';
 import { Progress } from '../terminal/progress.ts';
+import { printTable } from '../terminal/table.ts';
 import { withStore } from './session.ts';
 
 export function addPrune(program: Command): void {
@@ -27,7 +28,10 @@ async function pruneNow({ olderThan, dryRun = false, json }: PruneOptions): Prom
     const batches = new PacedBatches(db.engine, PAUSE.foreground);
     const progress = new Progress();
     const onProgress = ({ deliveries, events }: Readonly<Pruned>) =>
-      progress.show(null, `${deliveries} deliveries and ${events} events ${dryRun ? 'found' : 'removed'}`);
+      progress.show(
+        null,
+        `${showCount(deliveries, 'delivery', 'deliveries')} and ${showCount(events, 'event')} ${dryRun ? 'found' : 'removed'}`,
+      );
     const pruned = await prune(db, { olderThanMs, batches, dryRun, onProgress });
     progress.show(null, 'releasing disk space');
     if (!dryRun) await shrinkFile(db, batches);

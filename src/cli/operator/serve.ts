@@ -7,7 +7,7 @@ import { version } from '../../version.ts';
 import { DEFAULT_PROCESSOR, DEFAULT_URL } from '../server/connection.ts';
 import { PAYBELL } from '../terminal/invocation.ts';
 import { listenOn } from '../terminal/listen-on.ts';
-import { paint, printLine } from '../terminal/output.ts';
+import { paint, printLine, showsColour } from '../terminal/output.ts';
 import { nextStopSignal } from '../terminal/stop-signal.ts';
 import { readSettings } from './settings.ts';
 import { settingsHelp } from './settings-help.ts';
@@ -22,7 +22,7 @@ export function addServe(program: Command): void {
 
 async function serve(): Promise<void> {
   const config = readSettings();
-  const log = createLogger(config.LOG_LEVEL);
+  const log = createLogger(config.LOG_LEVEL, { colour: showsColour(process.stdout) });
   const stopSignal = nextStopSignal();
   const target = { host: config.HOST, port: config.PORT, hostSetting: 'HOST', portSetting: 'PORT' };
   const service = await listenOn(target, (address) => startService({ ...config, HOST: address }, log));

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { redeliverQuerySchema } from '../../contract/deliveries.ts';
 import { CommandError, EXIT } from '../terminal/command-error.ts';
 import { type OptionValues, parseOptions } from './list-options.ts';
-import { parseMoment } from './values.ts';
+import { MOMENT, parseMoment } from './values.ts';
 
 /** The filters of the delivery list as options. */
 export function addDeliveryFilters(command: Command): Command {
@@ -12,11 +12,7 @@ export function addDeliveryFilters(command: Command): Command {
     .option('--webhook-id <id>', 'only deliveries to this webhook')
     .option('--event <kind>', 'only this kind of event')
     .option('--network-id <id>', 'only this network')
-    .option(
-      '--since <when>',
-      'only from this moment on: a date such as 2026-01-31T12:00Z, or Unix seconds',
-      parseMoment,
-    )
+    .option('--since <when>', `only from this moment on: ${MOMENT}`, parseMoment)
     .option('--until <when>', 'only before this moment', parseMoment);
 }
 

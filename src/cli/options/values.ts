@@ -5,14 +5,22 @@ import { parseDurationMs } from '../../config.ts';
 
 const ISO_DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2})?(Z|[+-]\d{2}:\d{2}))?$/;
 
-/** A date or Unix seconds, as the text of the seconds that the query schemas take. */
+/** For the help of options that take a moment. */
+export const MOMENT = 'a duration ago such as 1h, a date such as 2026-01-31T12:00Z, or Unix seconds';
+
+/** A duration before now, a date or Unix seconds, as the text of the seconds that the query schemas take. */
 export function parseMoment(text: string): string {
   if (/^[0-9]{1,16}$/.test(text)) return text;
-  const moment = ISO_DATE.test(text) ? Date.parse(text) : Number.NaN;
+  const agoMs = parseDurationMs(text);
+  const moment = agoMs === null ? parseDate(text) : Date.now() - agoMs;
   if (Number.isNaN(moment) || moment < 0) {
-    throw new InvalidArgumentError('Give a date such as 2026-01-31 or 2026-01-31T12:00Z, or Unix seconds.');
+    throw new InvalidArgumentError('Give a duration such as 1h or 7d, a date such as 2026-01-31, or Unix seconds.');
   }
   return String(Math.floor(moment / 1000));
+}
+
+function parseDate(text: string): number {
+  return ISO_DATE.test(text) ? Date.parse(text) : Number.NaN;
 }
 
 export function wholeNumber(min: number, max: number, hint = `Give a whole number from ${min} to ${max}.`) {
@@ -34,4 +42,9 @@ export function duration(minMs: number, maxMs: number, hint: string) {
 
 export function parseList(text: string): string[] {
   return text.split(',').map((item) => item.trim());
+}
+
+/** For an option that may be repeated. */
+export function collect(value: string, earlier: readonly string[] = []): string[] {
+  return [...earlier, value];
 }

@@ -10,19 +10,11 @@ import { newId } from '../../store/new-id.ts';
 import { showCount } from '../formats/amounts.ts';
 import { prettyJson } from '../formats/pretty-json.ts';
 import { addListOptions, type OptionValues, parseOptions } from '../options/list-options.ts';
-import { parseMoment } from '../options/values.ts';
+import { MOMENT, parseMoment } from '../options/values.ts';
 import { CommandError, EXIT } from '../terminal/command-error.ts';
 import { PAYBELL } from '../terminal/invocation.ts';
-import {
-  paint,
-  printable,
-  printFields,
-  printJson,
-  printLine,
-  printTable,
-  printTotal,
-  showDate,
-} from '../terminal/output.ts';
+import { paint, printable, printJson, printLine, showDate } from '../terminal/output.ts';
+import { printFields, printTable, printTotal } from '../terminal/table.ts';
 import { addServerOptions, openSession } from './session.ts';
 
 const DEFAULT_NETWORK_ID = 8453;
@@ -42,11 +34,7 @@ export function addEvents(program: Command): void {
     .option('--event-id <id>', 'only this event')
     .option('--event <kind>', 'only this kind of event')
     .option('--network-id <id>', 'only this network')
-    .option(
-      '--since <when>',
-      'only from this moment on: a date such as 2026-01-31T12:00Z, or Unix seconds',
-      parseMoment,
-    )
+    .option('--since <when>', `only from this moment on: ${MOMENT}`, parseMoment)
     .option('--until <when>', 'only before this moment', parseMoment);
   addServerOptions(addListOptions(list), ['events list --event LatePayment --since 2026-01-31']).action(listEvents);
   const show = events
@@ -112,6 +100,7 @@ async function listEvents(options: OptionValues): Promise<void> {
       String(Buffer.byteLength(body)),
     ]),
     'No events match.',
+    { shorten: { event: 20 }, leaveOut: ['bytes', 'webhooks', 'network'] },
   );
   printTotal(totalResults, events.length);
 }

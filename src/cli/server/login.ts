@@ -2,8 +2,9 @@ import type { Command } from 'commander';
 import { ProblemError } from '../../client/errors.ts';
 import { CommandError, EXIT } from '../terminal/command-error.ts';
 import { addExamples } from '../terminal/help.ts';
-import { printFields, printJson, printLine } from '../terminal/output.ts';
+import { printJson, printLine } from '../terminal/output.ts';
 import { prompt, readFirstLine } from '../terminal/prompt.ts';
+import { printFields } from '../terminal/table.ts';
 import {
   addConnectionOptions,
   type ConnectionOptions,

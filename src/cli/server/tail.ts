@@ -5,7 +5,7 @@ import { deliveryListQuerySchema } from '../../contract/deliveries.ts';
 import { paintStatus, showLastResult } from '../formats/delivery-tables.ts';
 import { parseOptions } from '../options/list-options.ts';
 import { wholeNumber } from '../options/values.ts';
-import { paint, printable, printJson, printLine, showTime } from '../terminal/output.ts';
+import { paint, printable, printJson, printLine, printNote, showTime } from '../terminal/output.ts';
 import { nextStopSignal } from '../terminal/stop-signal.ts';
 import { DeliveryChanges } from './delivery-changes.ts';
 import { explainClientError } from './explain-error.ts';
@@ -48,7 +48,7 @@ async function follow({ lines, ...options }: TailOptions): Promise<void> {
   // Deliveries from before are shown with the time of their creation, later changes with the time of the change.
   print(await changes.first(lines), ({ dateCreated }) => dateCreated * 1000);
   // On standard error, because a program may be reading standard output.
-  process.stderr.write(`${paint('Following deliveries; stop with Ctrl-C.', 'dim', process.stderr)}\n`);
+  printNote('Following deliveries; stop with Ctrl-C.');
   let intervalMs = MIN_INTERVAL_MS;
   while (!stop.requested) {
     await Promise.race([Bun.sleep(intervalMs), stopped]);
@@ -64,7 +64,7 @@ async function follow({ lines, ...options }: TailOptions): Promise<void> {
 function reportOutage(error: unknown): null {
   const mayRecover = error instanceof ProblemError && (error.status >= 500 || error.status === 429);
   if (!mayRecover && !(error instanceof ConnectionError) && !(error instanceof TimeLimitError)) throw error;
-  process.stderr.write(`${paint(explainClientError(error).split('\n')[0] ?? '', 'dim', process.stderr)}\n`);
+  printNote(explainClientError(error).split('\n')[0] ?? '');
   return null;
 }
 

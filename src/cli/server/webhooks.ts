@@ -7,7 +7,8 @@ import { addListOptions, type OptionValues, parseOptions } from '../options/list
 import { parseList } from '../options/values.ts';
 import { CommandError, EXIT } from '../terminal/command-error.ts';
 import { PAYBELL } from '../terminal/invocation.ts';
-import { printJson, printLine, printTable, printTotal, showDate } from '../terminal/output.ts';
+import { printJson, printLine, showDate } from '../terminal/output.ts';
+import { printFields, printTable, printTotal } from '../terminal/table.ts';
 import { addServerOptions, openSession, type ServerOptions } from './session.ts';
 import { warnOfUnknownNetworks } from './unknown-networks.ts';
 import { addWebhookHealth } from './webhook-health.ts';
@@ -19,6 +20,8 @@ export function addWebhooks(program: Command): void {
   addServerOptions(addListOptions(list), ['webhooks list --event TransferFinalized --sort-by postUrl']).action(
     listWebhooks,
   );
+  const show = webhooks.command('show').description('show a webhook').argument('<webhookId>', 'id of the webhook');
+  addServerOptions(show, ['webhooks show wh_0199c2a6e0b17d3c8a54f1e2d3c4b5a6']).action(showWebhook);
   const create = webhooks
     .command('create')
     .description('register a URL; existing webhooks stay unchanged')
@@ -70,7 +73,22 @@ function printWebhooks({ webhooks }: WebhookList): void {
       postUrl,
     ]),
     `No webhooks match. Register one: ${PAYBELL} webhooks create <postUrl>`,
+    { shorten: { url: 12, event: 12, network: 12 }, leaveOut: ['created'] },
   );
+}
+
+async function showWebhook(webhookId: string, options: OptionValues): Promise<void> {
+  const { client, json } = openSession(options);
+  const webhook = await client.webhooks.get(webhookId);
+  if (json) return printJson(webhook);
+  const { networkId, event, postUrl, dateCreated } = webhook;
+  printFields({
+    webhook: webhook.webhookId,
+    network: `${networkId} ${networkName(networkId)}`,
+    event,
+    url: postUrl,
+    created: showDate(dateCreated),
+  });
 }
 
 type CreateOptions = ServerOptions & { networks?: number[]; events?: string[] };

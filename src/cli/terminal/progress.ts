@@ -1,3 +1,5 @@
+import { isFullTerminal } from './output.ts';
+
 /** Drawing can cost more than the work that it reports on. */
 const REDRAW_MS = 100;
 const BAR_WIDTH = 30;
@@ -16,7 +18,7 @@ export class Progress {
 
   /** `share` is from 0 to 1, or null when the total is unknown. */
   show(share: number | null, text: string): void {
-    if (this.terminal.isTTY !== true || this.nowMs() - this.#drawnAtMs < REDRAW_MS) return;
+    if (!isFullTerminal(this.terminal) || this.nowMs() - this.#drawnAtMs < REDRAW_MS) return;
     this.#drawnAtMs = this.nowMs();
     this.#shown = true;
     this.terminal.write(`\r\x1b[2K${share === null ? '' : `${bar(share)} `}${text}`);

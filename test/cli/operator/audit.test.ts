@@ -56,10 +56,10 @@ onEveryEngine('paybell audit', (store) => {
   });
 
   test('shows a page at a time and says how many there are', async () => {
-    const { stdout } = await audit('--since', '2026-01-31', '--limit', '2', '--page', '2');
+    const { stdout, stderr } = await audit('--since', '2026-01-31', '--limit', '2', '--page', '2');
     expect(stdout).toContain('wh_1');
     expect(stdout).not.toContain('wh_2');
-    expect(stdout).toContain('Page 2 of 2, 3 changes in total.');
+    expect(stderr).toContain('Page 2 of 2, 3 changes in total.');
     expect((await audit('--page', '99')).stdout).toContain('Page 99 is past the last page.');
     expect((await audit('--target', 'none')).stdout).toBe('No changes match.\n');
   });

@@ -96,6 +96,26 @@ describe('paybell webhooks', () => {
     await paybell(['webhooks', 'delete', '--post-url', receiver.url('/far')]);
   });
 
+  test('show prints one webhook, or its JSON', async () => {
+    const made = await runJson([
+      'webhooks',
+      'create',
+      receiver.url('/one'),
+      '--networks',
+      '56',
+      '--events',
+      'LatePayment',
+    ]);
+    const [webhook] = webhookListSchema.parse(made).webhooks;
+    const id = webhook?.webhookId ?? '';
+    expect(await runJson(['webhooks', 'show', id])).toEqual({ ...webhook });
+    const { stdout } = await paybell(['webhooks', 'show', id]);
+    expect(stdout).toMatch(
+      /^webhook {2}wh_\w+\nnetwork {2}56 BNB Smart Chain\nevent {4}LatePayment\nurl {6}\S+\/one\ncreated {2}\S+Z\n$/,
+    );
+    await paybell(['webhooks', 'delete', id]);
+  });
+
   test('test sends a sample and fails unless it is accepted; health, resume and coverage show the state', async () => {
     await paybell(['webhooks', 'delete', '--network-id', '1']);
     await using broken = new Ledger(() => new Response('no\x1b[2J', { status: 500 }));
@@ -129,7 +149,68 @@ describe('paybell webhooks', () => {
   });
 });
 
+describe('an error under --json', () => {
+  const errorOf = async (args: readonly string[], settings: Record<string, string> = {}) => {
+    const { exitCode, stdout, stderr } = await commandLine({ ...environment, ...settings })([...args, '--json']);
+    expect(stdout).toBe('');
+    return { exitCode, ...JSON.parse(stderr).error };
+  };
+
+  test('of the server has the code, the status and the id of the request', async () => {
+    expect(await errorOf(['webhooks', 'show', 'wh_none'])).toEqual({
+      exitCode: 1,
+      code: 'not_found',
+      message: 'There is no webhook with this id.',
+      status: 404,
+      requestId: expect.any(String),
+    });
+    const create = ['webhooks', 'create', 'ftp://example.com'];
+    expect(await errorOf(create)).toMatchObject({ exitCode: 1, errors: [{ in: 'body', name: 'postUrl' }] });
+  });
+
+  test.each([
+    [['webhooks', 'list', '--limit', '0'], 2, 'wrong_usage', /^--limit must be/],
+    [['webhooks', 'list', '--colour'], 2, 'wrong_usage', /^unknown option '--colour'$/],
+    [['nonsense'], 2, 'wrong_usage', /^unknown command 'nonsense'$/],
+    [['deliveries', 'list', '--since', 'soon'], 2, 'wrong_usage', /a duration such as 1h/],
+  ])('of %j is wrong usage', async (args, exitCode, code, message) => {
+    expect(await errorOf(args)).toEqual({ exitCode, code, message: expect.stringMatching(message) });
+  });
+
+  test('of the settings lists each of them; of a server that is down, it is one line', async () => {
+    expect(await errorOf(['keys', 'list'], { PORT: 'x', RETENTION: 'y' })).toMatchObject({
+      exitCode: 2,
+      code: 'invalid_settings',
+      message: '2 settings are invalid',
+      errors: [{ name: 'PORT' }, { name: 'RETENTION' }],
+    });
+    expect(await errorOf(['webhooks', 'list'], { PAYBELL_URL: 'http://127.0.0.1:9' })).toMatchObject({
+      exitCode: 1,
+      code: 'connection_failed',
+    });
+    expect(await errorOf(['keys', 'list'], { DATABASE_URL: 'sqlite:/none/at/all.db' })).toMatchObject({
+      code: 'failed',
+    });
+  });
+});
+
 describe('paybell events, deliveries and secrets', () => {
+  test('--since takes a duration before now', async () => {
+    await runJson(['events', 'send', '-'], '{"event":"LatePayment","networkId":137,"eventId":"recent-1"}');
+    for (const [since, found] of [
+      ['1h', 1],
+      ['0ms', 0],
+    ] as const) {
+      const query = ['events', 'list', '--event-id', 'recent-1', '--since', since];
+      // In whole seconds: an event of this second is not before it.
+      if (since === '0ms') await Bun.sleep(1_100);
+      expect(eventListSchema.parse(await runJson(query)).totalResults).toBe(found);
+    }
+    expect((await paybell(['deliveries', 'list', '--since', '7d', '--until', '1d'])).stdout).toBe(
+      'No deliveries match.\n',
+    );
+  });
+
   test('send the exact text, and show the status of its deliveries', async () => {
     await runJson(['webhooks', 'create', receiver.url(), '--networks', '10', '--events', 'LatePayment']);
     const text =

@@ -1,0 +1,106 @@
+import { paint, printLine, printNote } from './output.ts';
+
+/** Tables for people: columns as wide as their widest cell and no borders, so that `cut` and `sort` can read them. */
+
+export type Cells = readonly string[];
+
+/** What a table may lose on a narrow terminal, so that each row stays on one line. */
+export type Fitting = {
+  /** Columns that are cut, with the width that they keep, in the order in which they are cut. They are not painted. */
+  readonly shorten: Readonly<Record<string, number>>;
+  /** Columns that are left out, in this order, if that is not enough. */
+  readonly leaveOut: readonly string[];
+};
+
+const WHOLE: Fitting = { shorten: {}, leaveOut: [] };
+const GAP = '  ';
+
+export function printTable(headings: Cells, rows: readonly Cells[], empty: string, fitting: Fitting = WHOLE): void {
+  if (rows.length === 0) {
+    printLine(paint(empty, 'dim'));
+    return;
+  }
+  const { isTTY, columns } = process.stdout;
+  const { lines, leftOut } = layOut(headings, rows, isTTY ? columns : null, fitting);
+  for (const line of lines) printLine(line);
+  if (leftOut.length > 0) printNote(`Left out: ${leftOut.join(', ')}; see --json or a wider terminal`);
+}
+
+/** Where a table does not fit even without the columns that it may leave out, each row becomes a block of lines. */
+export function layOut(
+  headings: Cells,
+  rows: readonly Cells[],
+  terminalColumns: number | null,
+  fitting: Fitting = WHOLE,
+): { lines: string[]; leftOut: Cells } {
+  for (let left = 0; left <= fitting.leaveOut.length; left++) {
+    const leftOut = fitting.leaveOut.slice(0, left);
+    const kept = headings.flatMap((heading, column) => (leftOut.includes(heading) ? [] : [column]));
+    const pick = (cells: Cells) => kept.map((column) => cells[column] ?? '');
+    const widths = fit(pick(headings), rows.map(pick), terminalColumns, fitting);
+    if (widths !== null) return { lines: tableLines(pick(headings), rows.map(pick), widths), leftOut };
+  }
+  return { lines: blocks(headings, rows), leftOut: [] };
+}
+
+/** The widths of the columns, or null if they do not fit. */
+function fit(
+  headings: Cells,
+  rows: readonly Cells[],
+  terminalColumns: number | null,
+  { shorten }: Fitting,
+): number[] | null {
+  const widths = headings.map((heading, column) =>
+    Math.max(Bun.stringWidth(heading), ...rows.map((row) => Bun.stringWidth(row[column] ?? ''))),
+  );
+  const tableWidth = widths.reduce((sum, width) => sum + width + GAP.length, -GAP.length);
+  let excess = terminalColumns === null ? 0 : Math.max(0, tableWidth - terminalColumns);
+  for (const [heading, least] of Object.entries(shorten)) {
+    const column = headings.indexOf(heading);
+    const width = widths[column] ?? 0;
+    const cut = Math.min(excess, Math.max(0, width - Math.max(least, heading.length)));
+    if (column !== -1) widths[column] = width - cut;
+    excess -= cut;
+  }
+  return excess === 0 ? widths : null;
+}
+
+function tableLines(headings: Cells, rows: readonly Cells[], widths: readonly number[]): string[] {
+  const line = (cells: Cells) =>
+    cells
+      .map((cell, column) => padTo(widths[column] ?? 0, cell))
+      .join(GAP)
+      .trimEnd();
+  return [paint(line(headings), 'bold'), ...rows.map(line)];
+}
+
+function blocks(headings: Cells, rows: readonly Cells[]): string[] {
+  const width = Math.max(...headings.map((heading) => Bun.stringWidth(heading)));
+  return rows.flatMap((row, index) => [
+    ...(index === 0 ? [] : ['']),
+    ...headings.map((heading, column) => `${paint(padTo(width, heading), 'bold')}${GAP}${row[column] ?? ''}`.trimEnd()),
+  ]);
+}
+
+/** Cut with an ellipsis, or filled with blanks. */
+function padTo(width: number, text: string): string {
+  const missing = width - Bun.stringWidth(text);
+  if (missing >= 0) return text + ' '.repeat(missing);
+  let cut = '';
+  for (const character of text) {
+    if (Bun.stringWidth(cut + character) >= width) break;
+    cut += character;
+  }
+  return padTo(width, `${cut}…`);
+}
+
+/** The fields of one item, one per line. */
+export function printFields(fields: Readonly<Record<string, string>>): void {
+  const width = Math.max(...Object.keys(fields).map((name) => name.length));
+  for (const [name, value] of Object.entries(fields)) printLine(`${paint(name.padEnd(width), 'bold')}${GAP}${value}`);
+}
+
+/** Printed only when there are more results than the page shows. */
+export function printTotal(totalResults: number, shown: number): void {
+  if (shown < totalResults) printNote(`${shown} of ${totalResults}; see the others with --page and --limit`);
+}
