@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { printLine, printTable } from '../../src/cli/terminal/table.ts';
+import { printLine } from '../../src/cli/terminal/output.ts';
+import { printTable } from '../../src/cli/terminal/table.ts';
 import { Instances } from '../../test/support/instances.ts';
 import { stopPostgres } from '../../test/support/postgres.ts';
 import { Client, type Credentials } from '../../test/support/service.ts';
