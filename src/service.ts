@@ -118,6 +118,7 @@ function createApi({ config, log, db, box, tools, metrics, counts }: Core, deliv
   const notifier = new WorkNotifier(db, log);
   const onWork = () => {
     delivery?.engine.wake();
+    delivery?.sweep.wake();
     notifier.notify();
   };
   const onDue = (due: ReadonlySet<DestinationKey>, nowMs: number) => {
@@ -135,6 +136,7 @@ function createApi({ config, log, db, box, tools, metrics, counts }: Core, deliv
     acceptQueue: new AcceptQueue(db, {
       onDue,
       onAccepted: counts.noteAccepted,
+      onFanOut: () => delivery?.fanOuts.wake(),
       directDispatch: delivery?.engine ?? null,
     }),
     backlog: new Backlog(db, config.ENTITY_BACKLOG_LIMIT),

@@ -7,8 +7,8 @@ import { exactText, oneOf, oneOfOr, pagingFields, wholeNumber } from './list-que
 /** More than this in one request would hold the lock of the entity for too long. */
 export const MAX_WEBHOOKS_PER_REQUEST = 1_000;
 
-/** The most webhooks for one network and event. It bounds the fan-out of an event. */
-export const MAX_WEBHOOKS_PER_CELL = 1_000;
+/** The most webhooks for one network and event, and so the most deliveries of one event. */
+export const MAX_WEBHOOKS_PER_CELL = 10_000;
 
 const exampleWebhook = {
   webhookId: 'wh_0199c2a6e0b17d3c8a54f1e2d3c4b5a6',

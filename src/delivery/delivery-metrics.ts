@@ -20,6 +20,11 @@ export class DeliveryMetrics implements AttemptObserver {
     this.stats.accepted(entityId, destinations);
   };
 
+  /** More deliveries of an event that was noted before. */
+  noteFannedOut(destinations: readonly DestinationKey[]): void {
+    this.stats.fannedOut(destinations);
+  }
+
   note({ delivery, startedAtMs, outcome, next }: AttemptRecord): void {
     const { metrics, stats } = this;
     metrics.attempts.of(delivery.kind, resultOf(outcome)).inc();

@@ -6,6 +6,7 @@ import type { AttemptTools } from './attempt.ts';
 import type { DeliveryMetrics } from './delivery-metrics.ts';
 import { Engine } from './engine.ts';
 import { ClockStepDetector, clockStepJob } from './jobs/clock-step.ts';
+import { fanOutJob } from './jobs/fan-out.ts';
 import type { Job } from './jobs/job.ts';
 import { retentionJob } from './jobs/retention.ts';
 import { sweepJob } from './jobs/sweep.ts';
@@ -26,6 +27,8 @@ export type Delivery = {
   readonly clock: ClockStepDetector;
   /** Records what deleted webhooks left in the queue; woken by every deletion in this process. */
   readonly sweep: Job;
+  /** Makes the rest of the deliveries of large events; woken by every such acceptance in this process. */
+  readonly fanOuts: Job;
   readonly jobs: readonly Job[];
 };
 
@@ -41,12 +44,18 @@ export function createDelivery({ config, db, log, tools, metrics, counts }: Deli
   const limits = { schedule: config.RETRY_SCHEDULE, leaseMs: engine.leaseMs };
   const clock = new ClockStepDetector({ db, log, limits, onWork: () => engine.wake() });
   const sweep = sweepJob(db, log);
+  const fanOuts = fanOutJob(db, log, (destinations) => {
+    counts.noteFannedOut(destinations);
+    engine.wake(destinations);
+  });
   return {
     engine,
     clock,
     sweep,
+    fanOuts,
     jobs: [
       sweep,
+      fanOuts,
       retentionJob({ db, log, retentionMs: config.RETENTION }),
       clockStepJob(clock, log),
       webhookHealthJob(health, log),

@@ -23,7 +23,7 @@ export function makeId(prefix: IdPrefix, nowMs: number, random: Uint8Array): str
  * of ids, and the time of acceptance can be read from every one of them.
  */
 
-/** More deliveries of one event than this have no ids; a test holds the limit of a fan-out below it. */
+/** So many deliveries have ids that begin with the number of their event. */
 export const MAX_DELIVERIES_PER_EVENT = 0xffff;
 
 const INDEX_DIGITS = 4;

@@ -18,6 +18,7 @@ import { BLOCKED } from './heads.ts';
  * | statement                        | transition                                                                  |
  * |----------------------------------|-----------------------------------------------------------------------------|
  * | acceptEvents (events/accept.ts)  | – → queue, with a lease where this process dispatches it                    |
+ * | continueFanOut (fan-out.ts)      | – → queue, the rest of an event for many webhooks                           |
  * | claimDeliveries (claim.ts)       | sets the lease and raises the token; returnClaims takes the lease back      |
  * | recordAttempts                   | success: queue → deliveries. Failure: due again, or queue → deliveries      |
  * | changeHeads (heads.ts)           | suspend, resume, move, remove: one row, no delivery is touched              |

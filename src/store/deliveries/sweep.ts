@@ -17,15 +17,17 @@ const KEEP_HEAD_MS = 86_400_000;
 
 export type DeletedHead = { entity: SqlUuid; webhookNo: number; deletedAtMs: number };
 
-/** Deleted heads whose queue may still hold something, a page at a time in the order of their deletion. */
+/** Deleted heads whose queue holds something or that are a day old, a page at a time in the order of their deletion. */
 export async function findDeletedHeads(
   db: Database,
   after: DeletedHead | null,
 ): Promise<{ heads: DeletedHead[]; isLast: boolean }> {
-  const { bindUuid } = db.dialect;
+  const { bindUuid, nowMs } = db.dialect;
   const rows = await db.all<{ entity_id: SqlUuid; webhook_no: SqlInteger; deleted_at_ms: SqlInteger }>(
-    `select entity_id, webhook_no, deleted_at_ms from queue_heads
+    `select entity_id, webhook_no, deleted_at_ms from queue_heads h
      where deleted_at_ms is not null and (deleted_at_ms, entity_id, webhook_no) > ($1, $2, $3)
+       and (deleted_at_ms < ${nowMs} - ${KEEP_HEAD_MS} or exists (
+         select 1 from queue q where q.entity_id = h.entity_id and q.webhook_no = h.webhook_no))
      order by deleted_at_ms, entity_id, webhook_no limit ${HEADS_PER_LOOK}`,
     [after?.deletedAtMs ?? 0, after?.entity ?? bindUuid('0'.repeat(32)), after?.webhookNo ?? Number.MIN_SAFE_INTEGER],
   );

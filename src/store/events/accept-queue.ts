@@ -2,7 +2,8 @@ import { DomainError } from '../../domain/errors.ts';
 import type { DestinationKey } from '../../domain/post-url.ts';
 import { type Database, StoreUnavailableError } from '../database/database.ts';
 import type { DirectDispatch } from '../deliveries/claimed.ts';
-import { type Acceptance, type AcceptedGroup, acceptEvents, emptyGroup } from './accept.ts';
+import { type AcceptedGroup, acceptEvents, emptyGroup } from './accept.ts';
+import type { Acceptance } from './event-ids.ts';
 import type { NewEvent } from './plan-acceptance.ts';
 
 /** Enough events to share the cost of a commit, few enough not to make the first of them wait for the last. */
@@ -25,13 +26,15 @@ export type AcceptQueueOptions = {
   onDue: (due: ReadonlySet<DestinationKey>, nowMs: number) => void;
   /** Each event that is new, with the destination of each of its deliveries. */
   onAccepted?: (entityId: string, destinations: readonly DestinationKey[]) => void;
+  /** Deliveries of an event follow that one transaction had no room for. */
+  onFanOut?: () => void;
   /** The dispatcher of this process, if it has one. */
   directDispatch?: DirectDispatch | null;
 };
 
 /**
  * Group commit: events that arrive together, or while a commit is under way, share the next one. An acceptance resolves
- * only after the commit that holds the event and all of its deliveries.
+ * only after the commit that holds the event and all of its deliveries, or a task for the rest of them.
  */
 export class AcceptQueue {
   #waiting: Waiting[] = [];
@@ -110,7 +113,10 @@ export class AcceptQueue {
     }
   }
 
-  #announce(group: readonly Waiting[], { results, dispatched, destinations, due, nowMs }: AcceptedGroup): void {
+  #announce(
+    group: readonly Waiting[],
+    { results, dispatched, destinations, due, nowMs, hasRest }: AcceptedGroup,
+  ): void {
     this.options.directDispatch?.begin(dispatched);
     for (const one of destinations) this.options.onAccepted?.(one.entityId, one.destinations);
     for (const [index, result] of results.entries()) {
@@ -118,6 +124,7 @@ export class AcceptQueue {
       else group[index]?.resolve(result);
     }
     if (due.size > 0) this.options.onDue(due, nowMs);
+    if (hasRest) this.options.onFanOut?.();
   }
 }
 

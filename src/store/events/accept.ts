@@ -1,16 +1,19 @@
-import { DomainError } from '../../domain/errors.ts';
+import type { DomainError } from '../../domain/errors.ts';
 import { hexOfId, timeOfHex } from '../../domain/ids.ts';
 import { type DestinationKey, destinationKey } from '../../domain/post-url.ts';
 import type { Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../database/database.ts';
-import { chunks, entityKey, eventIdKey, textByRows, valuesList } from '../database/sql.ts';
+import { chunks, entityKey, eventIdKey, ROWS_PER_STATEMENT, textByRows, valuesList } from '../database/sql.ts';
 import type { Claimed, DirectDispatch } from '../deliveries/claimed.ts';
 import { CountChanges, countEvents } from '../deliveries/counts/counts.ts';
 import { type HeadTarget, makeHeads, urlKey, wakeHeads } from '../deliveries/heads.ts';
 import { eventNumbers } from '../new-id.ts';
 import { REVISION } from '../tables.ts';
+import { type Acceptance, isNameOfNumber, repeatAcceptance } from './event-ids.ts';
 import {
   FIRST_TOKEN,
+  firstOf,
   type Incoming,
+  MAX_DELIVERIES,
   type NewEvent,
   planAcceptance,
   type QueuedDelivery,
@@ -19,12 +22,6 @@ import {
 } from './plan-acceptance.ts';
 
 /** Acceptance: an event and one delivery for each webhook that asked for it, in one transaction. */
-
-/** One transaction inserts about this many deliveries: a few tens of milliseconds, far below every deadline. */
-const MAX_DELIVERIES = 2_000;
-
-/** `repeated` when the same bytes had been accepted under this id before: the first result counts. */
-export type Acceptance = { eventId: string; deliveries: number; repeated: boolean };
 
 /** What a transaction of acceptance came to. Nothing of it counts before the commit. */
 export type AcceptedGroup = {
@@ -39,10 +36,12 @@ export type AcceptedGroup = {
   nowMs: number;
   /** The destinations of each new event. */
   readonly destinations: { entityId: string; destinations: DestinationKey[] }[];
+  /** Whether deliveries follow that this transaction had no room for. */
+  hasRest: boolean;
 };
 
 export function emptyGroup(): AcceptedGroup {
-  return { results: [], slots: new Map(), dispatched: [], due: new Set(), nowMs: 0, destinations: [] };
+  return { results: [], slots: new Map(), dispatched: [], due: new Set(), nowMs: 0, destinations: [], hasRest: false };
 }
 
 /**
@@ -58,9 +57,13 @@ export async function acceptEvents(
 ): Promise<AcceptedGroup> {
   const { receivers, nowMs } = await findReceivers(queries, dialect, events);
   group.nowMs = nowMs;
-  const incoming = cutByDeliveries(events, receivers).map(
-    ([event, found]): Incoming => ({ event, eventNo: eventNumbers.next(nowMs), receivers: found }),
-  );
+  const incoming: Incoming[] = [];
+  for (const [event, found] of cutByDeliveries(events, receivers)) {
+    const eventNo = eventNumbers.next(nowMs);
+    const isWhole = found.length <= MAX_DELIVERIES;
+    const deliveries = isWhole ? found.length : await countReceivers(queries, event);
+    incoming.push({ event, eventNo, receivers: isWhole ? found : firstOf(found), deliveries });
+  }
   const fresh = await insertEvents(queries, dialect, incoming);
   const accepted = incoming.filter((one) => fresh.has(one));
   for (const one of incoming) group.results.push(await resultOf(queries, dialect, one, fresh.has(one)));
@@ -71,7 +74,11 @@ export async function acceptEvents(
   const leaseMs = directDispatch?.leaseMs ?? 0;
   const plan = planAcceptance(accepted, group.slots, { nowMs, leaseMs, acceptedAtMs: Date.now() });
   await insertDeliveries(queries, dialect, plan.rows);
-  await count(queries, dialect, accepted);
+  await countAccepted(queries, dialect, accepted);
+  for (const one of accepted.filter(({ receivers: part, deliveries }) => deliveries > part.length)) {
+    await startFanOut(queries, dialect, one, nowMs);
+    group.hasRest = true;
+  }
   group.dispatched = plan.dispatched;
   group.due = plan.due;
   for (const { event, receivers: found } of accepted) {
@@ -81,7 +88,7 @@ export async function acceptEvents(
   return group;
 }
 
-/** As many of the first events as make up one transaction; always at least one, whose fan-out has a limit of its own. */
+/** As many of the first events as make up one transaction; always at least one, of which the rest may follow. */
 function cutByDeliveries(
   events: readonly NewEvent[],
   receivers: ReadonlyMap<string, readonly Receiver[]>,
@@ -89,15 +96,15 @@ function cutByDeliveries(
   const taken: [NewEvent, readonly Receiver[]][] = [];
   let deliveries = 0;
   for (const event of events) {
-    const found = receivers.get(cellKey(event)) ?? [];
-    deliveries += found.length;
-    if (taken.length > 0 && deliveries > MAX_DELIVERIES) break;
+    const found = receivers.get(cellKey(event));
+    deliveries += found?.length ?? 0;
+    if (found === undefined || (taken.length > 0 && deliveries > MAX_DELIVERIES)) break;
     taken.push([event, found]);
   }
   return taken;
 }
 
-type ReceiverRow = {
+export type ReceiverRow = {
   entity_id: string;
   network_id: SqlInteger;
   event: string;
@@ -112,21 +119,35 @@ type ReceiverRow = {
   failing_since_ms: SqlInteger | null;
 };
 
+export const RECEIVER_COLUMNS = `w.entity_id, w.network_id, w.event, w.id, w.created_seq, w.post_url, w.suspended_at,
+  h.endpoint_no, h.blocked, h.generation, h.failing_since_ms,
+  (select ${REVISION} from entities n where n.id = w.entity_id) as revision`;
+
+/** Of each cell as many as one transaction may insert and one more, which says that there are others. */
 const receiversText = (dialect: Dialect) =>
   textByRows(
-    (rows) => `with cells (entity_id, entity_key, network_id, event) as
-        (values ${valuesList(rows, 4, 0, ['text', dialect.uuid, 'bigint', 'text'])})
-      select w.entity_id, w.network_id, w.event, w.id, w.created_seq, w.post_url, w.suspended_at,
-        h.endpoint_no, h.blocked, h.generation, h.failing_since_ms,
-        (select ${REVISION} from entities n where n.id = w.entity_id) as revision
-      from cells c cross join webhooks w
+    (rows) => `with given (entity_id, entity_key, network_id, event) as
+        (values ${valuesList(rows, 4, 0, ['text', dialect.uuid, 'bigint', 'text'])}),
+      cells as materialized (select g.entity_id, g.entity_key, g.network_id, g.event, (
+          select b.post_url from webhooks b
+          where b.entity_id = g.entity_id and b.network_id = g.network_id and b.event = g.event
+          order by b.post_url limit 1 offset ${MAX_DELIVERIES}) as last_url
+        from given g)
+      select ${RECEIVER_COLUMNS} from cells c cross join webhooks w
         ${dialect.lookUp('left join', 'queue_heads', 'h', { entity_id: 'c.entity_key', webhook_no: 'w.created_seq' })}
       where w.entity_id = c.entity_id and w.network_id = c.network_id and w.event = c.event
+        and w.post_url <= coalesce(c.last_url, w.post_url)
       order by w.entity_id, w.created_seq`,
   );
 const receiversTexts = new Map<Dialect, (rows: number) => string>();
 
-/** The webhooks that each event goes to. Due times are by the database's clock, which is read along with them. */
+/** Cells of the first read; one cell may have thousands of webhooks, so that a hundred would take seconds. */
+const FIRST_CELLS = 4;
+
+/**
+ * The webhooks that each event goes to, for as many of the first events as one transaction has room for. Due times are by
+ * the database's clock, which is read along with them.
+ */
 async function findReceivers(
   queries: Queries,
   dialect: Dialect,
@@ -136,28 +157,41 @@ async function findReceivers(
   const nowMs = Number(clock?.now_ms ?? 0);
   const text = receiversTexts.get(dialect) ?? receiversText(dialect);
   receiversTexts.set(dialect, text);
-  const cells = new Map(events.map((event) => [cellKey(event), event]));
+  const cells = [...new Map(events.map((event) => [cellKey(event), event])).values()];
   const rows: ReceiverRow[] = [];
-  for (const chunk of chunks([...cells.values()])) {
-    const values = chunk.flatMap(({ entityId, networkId, event }): SqlValue[] => [
+  let read = 0;
+  while (read < cells.length && rows.length < MAX_DELIVERIES) {
+    // Where the first cells had many webhooks, so few more are read that they would fit.
+    const usual = Math.max(1, rows.length / Math.max(1, read));
+    const size = read === 0 ? FIRST_CELLS : Math.min(ROWS_PER_STATEMENT, Math.ceil(MAX_DELIVERIES / usual));
+    const some = cells.slice(read, read + size);
+    const values = some.flatMap(({ entityId, networkId, event }): SqlValue[] => [
       entityId,
       entityKey(dialect, entityId),
       networkId,
       event,
     ]);
-    rows.push(...(await queries.all<ReceiverRow>(text(chunk.length), values)));
+    rows.push(...(await queries.all<ReceiverRow>(text(some.length), values)));
+    read += some.length;
   }
+  const receivers = new Map<string, Receiver[]>(cells.slice(0, read).map((cell) => [cellKey(cell), []]));
+  for (const receiver of await toReceivers(queries, dialect, rows, nowMs)) receivers.get(receiver.cell)?.push(receiver);
+  return { receivers, nowMs };
+}
+
+/** Makes the heads that are missing. */
+export async function toReceivers(
+  queries: Queries,
+  dialect: Dialect,
+  rows: readonly ReceiverRow[],
+  nowMs: number,
+): Promise<(Receiver & { cell: string })[]> {
   const headless = rows.filter(({ endpoint_no }) => endpoint_no === null).map(headOf);
   const endpoints = headless.length === 0 ? null : await makeHeads(queries, dialect, headless, nowMs);
-  const receivers = new Map<string, Receiver[]>();
-  for (const row of rows) {
-    const receiver = toReceiver(row, endpoints);
-    const key = cellKey({ entityId: row.entity_id, networkId: Number(row.network_id), event: row.event });
-    const known = receivers.get(key);
-    if (known === undefined) receivers.set(key, [receiver]);
-    else known.push(receiver);
-  }
-  return { receivers, nowMs };
+  return rows.map((row) => ({
+    ...toReceiver(row, endpoints),
+    cell: cellKey({ entityId: row.entity_id, networkId: Number(row.network_id), event: row.event }),
+  }));
 }
 
 function headOf(row: ReceiverRow): HeadTarget {
@@ -208,7 +242,9 @@ async function insertEvents(
   const named: { one: Incoming; hash: SqlUuid; order: string }[] = [];
   for (const one of incoming) {
     const { eventId, entityId } = one.event;
-    if (eventId === null || (await isNameOfNumber(queries, dialect, entityId, eventId))) continue;
+    if (eventId === null) continue;
+    const isLikeNumber = hexOfId('evt', eventId) !== null;
+    if (isLikeNumber && (await isNameOfNumber(queries, dialect, entityId, eventId))) continue;
     byNo.set(one.eventNo, one);
     named.push({ one, hash: eventIdKey(dialect, eventId), order: `${entityId} ${eventId}` });
   }
@@ -226,12 +262,12 @@ async function insertEvents(
     }
   }
   for (const chunk of chunks(incoming.filter((one) => fresh.has(one)))) {
-    const values = chunk.flatMap(({ event, eventNo, receivers }): SqlValue[] => [
+    const values = chunk.flatMap(({ event, eventNo, deliveries }): SqlValue[] => [
       entityKey(dialect, event.entityId),
       dialect.bindUuid(eventNo),
       event.networkId,
       timeOfHex(eventNo),
-      receivers.length,
+      deliveries,
       event.event,
       event.eventId,
       event.body,
@@ -241,34 +277,26 @@ async function insertEvents(
   return fresh;
 }
 
-/** Whether the sender chose an id that Paybell has made for another event before. */
-async function isNameOfNumber(
-  queries: Pick<Queries, 'get'>,
-  dialect: Dialect,
-  entityId: string,
-  eventId: string,
-): Promise<boolean> {
-  const hex = hexOfId('evt', eventId);
-  if (hex === null) return false;
-  const row = await queries.get('select 1 as found from events where entity_id = $1 and no = $2 and event_id is null', [
-    entityKey(dialect, entityId),
-    dialect.bindUuid(hex),
-  ]);
-  return row !== undefined;
-}
-
 const insertQueueText = textByRows(
   (
     rows,
-  ) => `insert into queue (entity_id, id, webhook_no, endpoint_no, created_at_ms, due_ms, lease_ms, generation, token)
-    values ${valuesList(rows, 9)}`,
+  ) => `insert into queue (entity_id, id, event_no, webhook_no, endpoint_no, created_at_ms, due_ms, lease_ms, generation,
+      token)
+    values ${valuesList(rows, 10)}`,
 );
 
-async function insertDeliveries(queries: Queries, dialect: Dialect, rows: readonly QueuedDelivery[]): Promise<void> {
+/** With the counters and the heads that go with them. */
+export async function insertDeliveries(
+  queries: Queries,
+  dialect: Dialect,
+  rows: readonly QueuedDelivery[],
+): Promise<void> {
+  const changes = new CountChanges(dialect, 'acceptance');
   for (const chunk of chunks(rows)) {
-    const values = chunk.flatMap(({ entityId, hex, receiver, createdAtMs, dueMs, leaseMs }): SqlValue[] => [
+    const values = chunk.flatMap(({ entityId, hex, eventNo, receiver, createdAtMs, dueMs, leaseMs }): SqlValue[] => [
       entityKey(dialect, entityId),
       dialect.bindUuid(hex),
+      eventNo === null ? null : dialect.bindUuid(eventNo),
       receiver.webhookNo,
       receiver.endpointNo,
       createdAtMs,
@@ -287,71 +315,67 @@ async function insertDeliveries(queries: Queries, dialect: Dialect, rows: readon
     isWaiting: leaseMs === 0,
   }));
   await wakeHeads(queries, dialect, wakes);
-}
-
-async function count(queries: Queries, dialect: Dialect, accepted: readonly Incoming[]): Promise<void> {
-  const changes = new CountChanges(dialect, 'acceptance');
-  for (const { event, eventNo, receivers } of accepted) {
-    const entity = entityKey(dialect, event.entityId);
-    for (const { webhookNo } of receivers) {
-      changes.queue(entity, webhookNo, { waiting: 1 });
-      changes.deliveries(entity, webhookNo, eventNo, { created: 1 });
-    }
+  for (const { entityId, hex, receiver } of rows) {
+    const entity = entityKey(dialect, entityId);
+    changes.queue(entity, receiver.webhookNo, { waiting: 1 });
+    changes.deliveries(entity, receiver.webhookNo, hex, { created: 1 });
   }
   await changes.write(queries);
-  await countEvents(
-    queries,
-    dialect,
-    accepted.map(({ eventNo, event: { entityId, networkId, event } }) => ({
-      entity: entityKey(dialect, entityId),
+}
+
+async function countAccepted(queries: Queries, dialect: Dialect, accepted: readonly Incoming[]): Promise<void> {
+  const events = accepted.map(({ eventNo, event: { entityId, networkId, event } }) => ({
+    entity: entityKey(dialect, entityId),
+    networkId,
+    event,
+    createdAtMs: timeOfHex(eventNo),
+    events: 1,
+  }));
+  await countEvents(queries, dialect, events);
+}
+
+/** How many webhooks an event goes to in all. */
+async function countReceivers(queries: Queries, { entityId, networkId, event }: NewEvent): Promise<number> {
+  const row = await queries.get<{ total: SqlInteger }>(
+    'select count(*) as total from webhooks where entity_id = $1 and network_id = $2 and event = $3',
+    [entityId, networkId, event],
+  );
+  return Number(row?.total ?? 0);
+}
+
+/** The rest is a task (`fan-out.ts`), which ends at the last webhook that is registered now. */
+async function startFanOut(
+  queries: Queries,
+  dialect: Dialect,
+  { event, eventNo, receivers }: Incoming,
+  nowMs: number,
+): Promise<void> {
+  const { entityId, networkId, event: kind, firstDelayMs } = event;
+  await queries.run(
+    `insert into fan_outs (entity_id, event_no, network_id, due_ms, made, entity, event, after_url, last_webhook_no)
+     select $1, $2, $3, $4, $5, $6, $7, $8, max(w.created_seq) from webhooks w where w.entity_id = $9`,
+    [
+      entityKey(dialect, entityId),
+      dialect.bindUuid(eventNo),
       networkId,
-      event,
-      createdAtMs: timeOfHex(eventNo),
-      events: 1,
-    })),
+      nowMs + firstDelayMs,
+      receivers.length,
+      entityId,
+      kind,
+      receivers.at(-1)?.postUrl ?? '',
+      entityId,
+    ],
   );
 }
 
 async function resultOf(
   queries: Queries,
   dialect: Dialect,
-  { event, eventNo, receivers }: Incoming,
+  { event, eventNo, deliveries }: Incoming,
   isFresh: boolean,
 ): Promise<Acceptance | DomainError> {
-  if (!isFresh) return repeat(queries, dialect, event);
-  return { eventId: event.eventId ?? `evt_${eventNo}`, deliveries: receivers.length, repeated: false };
-}
-
-/** Same bytes: the first result again. Other bytes under the same id: never both. */
-async function repeat(queries: Queries, dialect: Dialect, event: NewEvent): Promise<Acceptance | DomainError> {
-  const eventId = event.eventId ?? '';
-  const no = await findEventNo(queries, dialect, event.entityId, eventId);
-  const stored =
-    no === null
-      ? undefined
-      : await queries.get<{ body: string; deliveries: SqlInteger }>(
-          'select body, deliveries from events where entity_id = $1 and no = $2',
-          [entityKey(dialect, event.entityId), dialect.bindUuid(no)],
-        );
-  // Retention removed it after the insert had met it: it counts as never accepted, and the next attempt will be.
-  if (stored === undefined) return new DomainError('event_just_removed', { eventId });
-  if (stored.body !== event.body) return new DomainError('event_conflict', { eventId });
-  return { eventId, deliveries: Number(stored.deliveries), repeated: true };
-}
-
-/** The number of the event that callers know by this id, or null where there is none. */
-export async function findEventNo(
-  queries: Pick<Queries, 'get'>,
-  dialect: Dialect,
-  entityId: string,
-  eventId: string,
-): Promise<string | null> {
-  const row = await queries.get<{ no: SqlUuid }>('select no from event_ids where entity_id = $1 and hash = $2', [
-    entityKey(dialect, entityId),
-    eventIdKey(dialect, eventId),
-  ]);
-  if (row !== undefined) return dialect.hexOf(row.no);
-  return (await isNameOfNumber(queries, dialect, entityId, eventId)) ? hexOfId('evt', eventId) : null;
+  if (!isFresh) return repeatAcceptance(queries, dialect, event);
+  return { eventId: event.eventId ?? `evt_${eventNo}`, deliveries, repeated: false };
 }
 
 function cellKey({ entityId, networkId, event }: Pick<NewEvent, 'entityId' | 'networkId' | 'event'>): string {

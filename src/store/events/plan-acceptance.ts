@@ -1,4 +1,4 @@
-import { deliveryHex, timeOfHex } from '../../domain/ids.ts';
+import { deliveryHex, MAX_DELIVERIES_PER_EVENT, timeOfHex } from '../../domain/ids.ts';
 import type { DestinationKey } from '../../domain/post-url.ts';
 import type { Claimed } from '../deliveries/claimed.ts';
 
@@ -32,13 +32,21 @@ export type Receiver = {
 export type Incoming = {
   readonly event: NewEvent;
   readonly eventNo: string;
+  /** Those whose deliveries are made in this transaction. */
   readonly receivers: readonly Receiver[];
+  /** All of its deliveries, with those that follow. */
+  readonly deliveries: number;
 };
+
+/** One transaction inserts about this many deliveries: a few tens of milliseconds, far below every deadline. */
+export const MAX_DELIVERIES = 1_000;
 
 /** A row of `queue` before anything has happened to it. */
 export type QueuedDelivery = {
   entityId: string;
   hex: string;
+  /** Set where the id does not begin with the number of the event. */
+  eventNo: string | null;
   receiver: Receiver;
   createdAtMs: number;
   dueMs: number;
@@ -89,7 +97,8 @@ export function planAcceptance(
       const hex = deliveryHex(incoming.eventNo, index + 1);
       const { entityId, firstDelayMs } = incoming.event;
       const { destination, isBlocked } = receiver;
-      const row = { entityId, hex, receiver, createdAtMs, dueMs: moment.nowMs + firstDelayMs, leaseMs: 0 };
+      const dueMs = moment.nowMs + firstDelayMs;
+      const row = { entityId, hex, eventNo: null, receiver, createdAtMs, dueMs, leaseMs: 0 };
       const room = isBlocked || firstDelayMs > 0 ? 0 : (free.get(destination) ?? 0);
       if (room > 0) {
         free.set(destination, room - 1);
@@ -100,6 +109,33 @@ export function planAcceptance(
     }
   }
   return plan;
+}
+
+/** Those with the first URLs, as many as the first transaction makes deliveries for. */
+export function firstOf(receivers: readonly Receiver[]): Receiver[] {
+  return receivers.toSorted((a, b) => (a.postUrl < b.postUrl ? -1 : 1)).slice(0, MAX_DELIVERIES);
+}
+
+/** What a step of a fan-out adds: deliveries that wait to be claimed, numbered on from those that were made before. */
+export function planFanOut(
+  task: { entityId: string; eventNo: string; made: number; dueMs: number },
+  receivers: readonly Receiver[],
+  newNumber: () => string,
+): QueuedDelivery[] {
+  const { entityId, dueMs } = task;
+  // Beyond the last id that begins with the event's number, a step begins with a number of its own.
+  const isBeyond = task.made + receivers.length > MAX_DELIVERIES_PER_EVENT;
+  const no = isBeyond ? newNumber() : task.eventNo;
+  const before = isBeyond ? 0 : task.made;
+  return receivers.map((receiver, index) => ({
+    entityId,
+    hex: deliveryHex(no, before + index + 1),
+    eventNo: isBeyond ? task.eventNo : null,
+    receiver,
+    createdAtMs: timeOfHex(no),
+    dueMs,
+    leaseMs: 0,
+  }));
 }
 
 /** Acceptance is the first claim of what it dispatches. */

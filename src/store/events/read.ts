@@ -6,7 +6,7 @@ import { firstHexAt } from '../../domain/ids.ts';
 import type { Database, Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../database/database.ts';
 import { entityKey, Parameters, valuesList } from '../database/sql.ts';
 import { EVENT_BUCKET_MS } from '../deliveries/counts/counts.ts';
-import { findEventNo } from './accept.ts';
+import { findEventNo } from './event-ids.ts';
 
 /** Reading what was accepted. Totals come from the counters, but for the two hours that a range of dates cuts. */
 

@@ -38,6 +38,12 @@ export class StatsRecorder {
     for (const destination of destinations) this.#add(destination, minute, SLOTS.accepted);
   }
 
+  /** More deliveries of an event that was accepted before. */
+  fannedOut(destinations: readonly DestinationKey[]): void {
+    const minute = this.#minute();
+    for (const destination of destinations) this.#add(destination, minute, SLOTS.accepted);
+  }
+
   delivered(destination: DestinationKey, timeToReceiptMs: number): void {
     this.#add(destination, this.#minute(), latencySlot(timeToReceiptMs));
   }

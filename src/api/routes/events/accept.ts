@@ -10,7 +10,7 @@ import {
 } from '../../../contract/events.ts';
 import { parseBody } from '../../../contract/parse-input.ts';
 import { invalidRequest, Problem } from '../../../contract/problems.ts';
-import type { Acceptance } from '../../../store/events/accept.ts';
+import type { Acceptance } from '../../../store/events/event-ids.ts';
 import type { ApiContext } from '../../context.ts';
 import { splitLines } from '../../http/ndjson.ts';
 import { asProblem } from '../../http/problem-response.ts';

@@ -31,6 +31,7 @@ function moveMany(rules: { allowInsecureTargets: boolean }): Operation {
         dryRun === 'true'
           ? await countMatching(db, caller.entityId, match, postUrl)
           : await moveMatching(db, caller.entityId, match, postUrl, changeBy(context, caller));
+      context.onWork();
       return json(200, { totalResults });
     },
   });
@@ -56,6 +57,7 @@ const deleteMany = operation({
       dryRun === 'true'
         ? await countMatching(db, caller.entityId, match, null)
         : await deleteMatching(db, caller.entityId, match, changeBy(context, caller));
+    context.onWork();
     return json(200, { totalResults });
   },
 });

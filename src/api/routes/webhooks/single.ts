@@ -45,6 +45,7 @@ function move(rules: { allowInsecureTargets: boolean }): Operation {
       const { db } = context;
       const change = changeBy(context, caller);
       const moved = await moveWebhook(db, caller.entityId, id, body.postUrl, unchangedSince(request), change);
+      context.onWork();
       return cacheableJson(request, found(moved));
     },
   });
@@ -63,6 +64,7 @@ const remove = operation({
   handle: async ({ context, caller, request, id }) => {
     const change = changeBy(context, caller);
     found(await deleteWebhook(context.db, caller.entityId, id, unchangedSince(request), change));
+    context.onWork();
     return new Response(null, { status: 204 });
   },
 });

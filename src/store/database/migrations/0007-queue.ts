@@ -124,6 +124,21 @@ function createTables({ uuid, storage }: Dialect): string[] {
       primary key (entity_id, hash)
     ) ${clustered}`,
 
+    // The deliveries that one transaction had no room for: those to the webhooks of this network and event after `after_url`
+    // that were registered before the event came. Any instance goes on with them, a bounded step at a time.
+    `create table fan_outs (
+      entity_id ${uuid} not null,
+      event_no ${uuid} not null,
+      network_id bigint not null,
+      due_ms bigint not null,
+      last_webhook_no bigint not null,
+      made int not null,
+      entity text collate "binary" not null,
+      event text collate "binary" not null,
+      after_url text collate "binary" not null,
+      primary key (entity_id, event_no)
+    ) ${updatedInPlace}`,
+
     // Complete deliveries. `started_at_ms`, `duration_ms` and `response` are those of the only attempt, where there was one
     // alone; the attempts of all others are in `attempts`.
     `create table deliveries (

@@ -3,7 +3,7 @@ import type { DeliveryStatus } from '../../../domain/attempt.ts';
 import { firstHexAt, lastDeliveryHex } from '../../../domain/ids.ts';
 import type { Dialect, Queries, SqlInteger, SqlUuid } from '../../database/database.ts';
 import { entityKey, Parameters } from '../../database/sql.ts';
-import { findEventNo } from '../../events/accept.ts';
+import { findEventNo } from '../../events/event-ids.ts';
 
 /** What a filter means for the tables: which webhooks, which range of ids, and which status. */
 export type Scope = {

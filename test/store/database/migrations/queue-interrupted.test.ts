@@ -97,10 +97,10 @@ for (const engine of ENGINES) {
       const before = await dump(db);
       for (let statement = 1; statement <= statements; statement += 7) {
         expect((await rejection(migrate(failingAt(db, statement)))).message).toBe('the disk is full');
-        expect((await pendingMigrations(db)).map(({ version }) => version)).toEqual([6]);
+        expect((await pendingMigrations(db)).map(({ version }) => version)).toContain(7);
       }
       expect(await dump(db)).toEqual(before);
-      expect(await migrate(db)).toHaveLength(1);
+      expect((await migrate(db)).at(-1)?.version).toBe(7);
       expect(await wrongDeliveryCounters(db)).toEqual([]);
     });
 
@@ -112,7 +112,7 @@ for (const engine of ENGINES) {
       for (const statement of [Math.floor(statements / 2), statements]) await migrateAndDie(target, statement);
       const next = await open(target);
       expect(await dump(next)).toEqual(before);
-      expect(await migrate(next)).toHaveLength(1);
+      expect((await migrate(next)).at(-1)?.version).toBe(7);
       expect(await wrongDeliveryCounters(next)).toEqual([]);
     });
   });

@@ -1,0 +1,62 @@
+import { DomainError } from '../../domain/errors.ts';
+import { hexOfId } from '../../domain/ids.ts';
+import type { Dialect, Queries, SqlInteger, SqlUuid } from '../database/database.ts';
+import { entityKey, eventIdKey } from '../database/sql.ts';
+import type { NewEvent } from './plan-acceptance.ts';
+
+/** Ids of events that were accepted before: those that senders chose, and those that Paybell made from their numbers. */
+
+/** `repeated` when the same bytes had been accepted under this id before: the first result counts. */
+export type Acceptance = { eventId: string; deliveries: number; repeated: boolean };
+
+/** Same bytes: the first result again. Other bytes under the same id: never both. */
+export async function repeatAcceptance(
+  queries: Queries,
+  dialect: Dialect,
+  event: NewEvent,
+): Promise<Acceptance | DomainError> {
+  const eventId = event.eventId ?? '';
+  const no = await findEventNo(queries, dialect, event.entityId, eventId);
+  const stored =
+    no === null
+      ? undefined
+      : await queries.get<{ body: string; deliveries: SqlInteger }>(
+          'select body, deliveries from events where entity_id = $1 and no = $2',
+          [entityKey(dialect, event.entityId), dialect.bindUuid(no)],
+        );
+  // Retention removed it after the insert had met it: it counts as never accepted, and the next attempt will be.
+  if (stored === undefined) return new DomainError('event_just_removed', { eventId });
+  if (stored.body !== event.body) return new DomainError('event_conflict', { eventId });
+  return { eventId, deliveries: Number(stored.deliveries), repeated: true };
+}
+
+/** The number of the event that callers know by this id, or null where there is none. */
+export async function findEventNo(
+  queries: Pick<Queries, 'get'>,
+  dialect: Dialect,
+  entityId: string,
+  eventId: string,
+): Promise<string | null> {
+  const row = await queries.get<{ no: SqlUuid }>('select no from event_ids where entity_id = $1 and hash = $2', [
+    entityKey(dialect, entityId),
+    eventIdKey(dialect, eventId),
+  ]);
+  if (row !== undefined) return dialect.hexOf(row.no);
+  return (await isNameOfNumber(queries, dialect, entityId, eventId)) ? hexOfId('evt', eventId) : null;
+}
+
+/** Whether the sender chose an id that Paybell has made for another event before. */
+export async function isNameOfNumber(
+  queries: Pick<Queries, 'get'>,
+  dialect: Dialect,
+  entityId: string,
+  eventId: string,
+): Promise<boolean> {
+  const hex = hexOfId('evt', eventId);
+  if (hex === null) return false;
+  const row = await queries.get('select 1 as found from events where entity_id = $1 and no = $2 and event_id is null', [
+    entityKey(dialect, entityId),
+    dialect.bindUuid(hex),
+  ]);
+  return row !== undefined;
+}

@@ -1,0 +1,80 @@
+import type { DestinationKey } from '../../domain/post-url.ts';
+import { readNowMs } from '../database/clock.ts';
+import type { Database, Queries, SqlInteger, SqlUuid } from '../database/database.ts';
+import { eventNumbers } from '../new-id.ts';
+import { insertDeliveries, RECEIVER_COLUMNS, type ReceiverRow, toReceivers } from './accept.ts';
+import { MAX_DELIVERIES, planFanOut, type Receiver } from './plan-acceptance.ts';
+
+/**
+ * An event for more webhooks than one transaction has room for. It is acknowledged when the event, its first deliveries and
+ * a row of `fan_outs` are committed; that row is the task, and any instance goes on with it, after any crash, in steps of
+ * one transaction each. The task goes by URL, the order of the index, and ends at the last webhook that was registered
+ * before the event.
+ */
+
+export type FanOutStep = {
+  /** Also when nothing was left to do: the next step is looked for after it. */
+  readonly entity: SqlUuid;
+  /** Of the deliveries that were made. */
+  readonly destinations: readonly DestinationKey[];
+};
+
+type TaskRow = {
+  entity_id: SqlUuid;
+  event_no: SqlUuid;
+  network_id: SqlInteger;
+  due_ms: SqlInteger;
+  last_webhook_no: SqlInteger;
+  made: SqlInteger;
+  entity: string;
+  event: string;
+  after_url: string;
+};
+
+/**
+ * One step of the oldest task of the first entity after the given one: entities take turns. Returns null when no entity
+ * after it has a task that is free.
+ */
+export function continueFanOut(db: Database, after: SqlUuid | null): Promise<FanOutStep | null> {
+  const { dialect } = db;
+  return db.transaction(async (queries) => {
+    const task = await queries.get<TaskRow>(
+      `select * from fan_outs where entity_id > $1 order by entity_id, event_no limit 1 ${dialect.skipLocked}`,
+      [after ?? dialect.bindUuid('0'.repeat(32))],
+    );
+    if (task === undefined) return null;
+    const nowMs = await readNowMs(queries, dialect);
+    const rows = await queries.all<ReceiverRow>(
+      `select ${RECEIVER_COLUMNS} from webhooks w
+         left join queue_heads h on h.entity_id = $1 and h.webhook_no = w.created_seq
+       where w.entity_id = $2 and w.network_id = $3 and w.event = $4 and w.post_url > $5 and w.created_seq <= $6
+       order by w.post_url limit ${MAX_DELIVERIES}`,
+      [task.entity_id, task.entity, task.network_id, task.event, task.after_url, task.last_webhook_no],
+    );
+    const receivers = await toReceivers(queries, dialect, rows, nowMs);
+    const { entity: entityId } = task;
+    const eventNo = dialect.hexOf(task.event_no);
+    const planned = { entityId, eventNo, made: Number(task.made), dueMs: Number(task.due_ms) };
+    await insertDeliveries(
+      queries,
+      dialect,
+      planFanOut(planned, receivers, () => eventNumbers.next(nowMs)),
+    );
+    await advance(queries, task, receivers);
+    return { entity: task.entity_id, destinations: receivers.map(({ destination }) => destination) };
+  });
+}
+
+/** The last step corrects the number of deliveries: webhooks may have been deleted since the event was acknowledged. */
+async function advance(queries: Queries, task: TaskRow, receivers: readonly Receiver[]): Promise<void> {
+  const key = [task.entity_id, task.event_no];
+  const made = Number(task.made) + receivers.length;
+  if (receivers.length === MAX_DELIVERIES) {
+    const afterUrl = receivers.at(-1)?.postUrl ?? '';
+    const sql = 'update fan_outs set made = $3, after_url = $4 where entity_id = $1 and event_no = $2';
+    await queries.run(sql, [...key, made, afterUrl]);
+    return;
+  }
+  await queries.run('delete from fan_outs where entity_id = $1 and event_no = $2', key);
+  await queries.run('update events set deliveries = $3 where entity_id = $1 and no = $2', [...key, made]);
+}

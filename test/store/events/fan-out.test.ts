@@ -1,0 +1,123 @@
+import { expect, test } from 'bun:test';
+import { fanOutJob } from '../../../src/delivery/jobs/fan-out.ts';
+import { createLogger } from '../../../src/log.ts';
+import { StoreUnavailableError } from '../../../src/store/database/database.ts';
+import { continueFanOut } from '../../../src/store/events/fan-out.ts';
+import { MAX_DELIVERIES, planFanOut, type Receiver } from '../../../src/store/events/plan-acceptance.ts';
+import { readEvent } from '../../../src/store/events/read.ts';
+import { deleteMatching } from '../../../src/store/webhooks/change.ts';
+import { TEST_CHANGE } from '../../support/api.ts';
+import { accept, addReceiver, LATE_ON_1, newEvent, readDeliveries } from '../../support/deliveries.ts';
+import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
+import { alteredStore, onEveryEngine, type TestStore } from '../../support/stores.ts';
+import { until } from '../../support/until.ts';
+import { newEntity, seedWebhooks } from '../../support/webhooks.ts';
+
+const RECEIVERS = 2 * MAX_DELIVERIES + 500;
+
+async function largeEntity(store: TestStore, receivers = RECEIVERS): Promise<string> {
+  const entityId = await newEntity(store.db);
+  const urls = Array.from({ length: receivers }, (_, index) => `https://${index % 7}.example.com/${index}`);
+  await seedWebhooks(
+    store.db,
+    entityId,
+    urls.map((postUrl) => ({ ...LATE_ON_1, postUrl })),
+  );
+  return entityId;
+}
+
+const countOf = async (store: TestStore, entityId: string) => (await readDeliveries(store.db, entityId)).length;
+
+/** Runs the job until no task is left. */
+async function finish(store: TestStore, db = store.db): Promise<void> {
+  const job = fanOutJob(db, createLogger('silent'), () => undefined);
+  job.start();
+  await until('no fan-out is left', async () => (await store.db.get('select 1 as one from fan_outs')) === undefined);
+  await job.stop();
+}
+
+onEveryEngine('an event for more webhooks than one transaction has room for', (store) => {
+  test('is acknowledged with its first deliveries and a task, and the others follow', async () => {
+    const entityId = await largeEntity(store);
+    const event = newEvent(entityId);
+    expect(await accept(store.db, event)).toMatchObject([{ deliveries: RECEIVERS }]);
+    expect(await countOf(store, entityId)).toBe(MAX_DELIVERIES);
+    await finish(store);
+    const deliveries = await readDeliveries(store.db, entityId);
+    expect(new Set(deliveries.map(({ webhookId }) => webhookId)).size).toBe(RECEIVERS);
+    expect(new Set(deliveries.map(({ eventId }) => eventId))).toEqual(new Set([event.eventId ?? '']));
+    expect(deliveries).toHaveLength(RECEIVERS);
+    expect(await wrongDeliveryCounters(store.db)).toEqual([]);
+    expect(await accept(store.db, event)).toMatchObject([{ deliveries: RECEIVERS, repeated: true }]);
+  });
+
+  test('shares no transaction with other events, which keep their places in the group', async () => {
+    const [large, small] = [await largeEntity(store), await newEntity(store.db)];
+    await addReceiver(store.db, small, 'https://small.example.com/');
+    const results = await accept(store.db, newEvent(small), newEvent(large), newEvent(small));
+    expect(results).toMatchObject([{ deliveries: 1 }]);
+    expect(await countOf(store, large)).toBe(0);
+  });
+
+  test('goes to no webhook that was registered after it, and to none that was deleted before its turn', async () => {
+    const entityId = await largeEntity(store);
+    const event = newEvent(entityId);
+    await accept(store.db, event);
+    await addReceiver(store.db, entityId, 'https://zzz.example.com/late');
+    const gone = 'https://6.example.com/6';
+    await deleteMatching(store.db, entityId, { postUrl: gone }, TEST_CHANGE);
+    await finish(store);
+    expect(await countOf(store, entityId)).toBe(RECEIVERS - 1);
+    expect(await readEvent(store.db, entityId, event.eventId ?? '')).toMatchObject({ deliveries: RECEIVERS - 1 });
+  });
+
+  test('is finished after a step that failed, and no delivery is made twice', async () => {
+    const entityId = await largeEntity(store);
+    await accept(store.db, newEvent(entityId));
+    let steps = 0;
+    const shaky = alteredStore(store.db, {
+      transaction: (work, options) =>
+        store.db.transaction(async (queries) => {
+          const value = await work(queries);
+          if (steps++ === 0) throw new StoreUnavailableError('broken off before the commit');
+          return value;
+        }, options),
+    });
+    await finish(store, shaky);
+    expect(await countOf(store, entityId)).toBe(RECEIVERS);
+    expect(await wrongDeliveryCounters(store.db)).toEqual([]);
+  });
+
+  test('takes turns with those of other entities', async () => {
+    const entities = [await largeEntity(store), await largeEntity(store)];
+    for (const entityId of entities) await accept(store.db, newEvent(entityId));
+    const first = await continueFanOut(store.db, null);
+    const second = await continueFanOut(store.db, first?.entity ?? null);
+    expect([first, second].map((step) => step?.destinations.length)).toEqual([MAX_DELIVERIES, MAX_DELIVERIES]);
+    expect(await Promise.all(entities.map((entityId) => countOf(store, entityId)))).toEqual(
+      Array(2).fill(2 * MAX_DELIVERIES),
+    );
+    expect(await continueFanOut(store.db, second?.entity ?? null)).toBeNull();
+    await finish(store);
+  });
+});
+
+test('deliveries beyond the ids that begin with the event’s number get ids of their own, and name the event', () => {
+  const receivers = [{ webhookNo: 1 }, { webhookNo: 2 }] as Receiver[];
+  const eventNo = `0190000000007000800000000000${'0000'}`;
+  const other = `0190000000017000800000000000${'0000'}`;
+  const plan = (made: number) =>
+    planFanOut({ entityId: 'ent_1', eventNo, made, dueMs: 5 }, receivers, () => other).map(({ hex, eventNo: no }) => [
+      hex.slice(-4),
+      hex.slice(0, 12) === other.slice(0, 12),
+      no,
+    ]);
+  expect(plan(0xfffd)).toEqual([
+    ['fffe', false, null],
+    ['ffff', false, null],
+  ]);
+  expect(plan(0xfffe)).toEqual([
+    ['0001', true, eventNo],
+    ['0002', true, eventNo],
+  ]);
+});
