@@ -5,6 +5,8 @@ export type TcpProxy = {
   readonly port: number;
   pause: () => void;
   resume: () => void;
+  /** Forwards nothing more on the connections that there are, as a firewall that lost them; new ones work. */
+  freezeOpen: () => void;
   /** Closes every connection, as a restarting server does. */
   cut: () => void;
   stop: () => void;
@@ -14,11 +16,12 @@ type Side = { peer: Socket<Side> | null; pending: Buffer[] };
 
 export function startTcpProxy(targetHost: string, targetPort: number): TcpProxy {
   const sides = new Set<Socket<Side>>();
+  const frozen = new WeakSet<Socket<Side>>();
   let paused = false;
 
   const flush = (socket: Socket<Side>) => {
     const { peer, pending } = socket.data;
-    while (!paused && peer !== null && pending.length > 0) {
+    while (!paused && !frozen.has(socket) && peer !== null && pending.length > 0) {
       const bytes = pending.shift() ?? Buffer.alloc(0);
       const sent = peer.write(bytes);
       if (sent < bytes.length) {
@@ -68,6 +71,9 @@ export function startTcpProxy(targetHost: string, targetPort: number): TcpProxy 
     resume: () => {
       paused = false;
       for (const socket of sides) flush(socket);
+    },
+    freezeOpen: () => {
+      for (const socket of sides) frozen.add(socket);
     },
     cut,
     stop: () => {

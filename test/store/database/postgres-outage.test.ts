@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { App } from '../../../src/api/app.ts';
-import { type Database, StoreUnavailableError } from '../../../src/store/database/database.ts';
+import { type Database, type Queries, StoreUnavailableError } from '../../../src/store/database/database.ts';
 import { migrate } from '../../../src/store/database/migrate.ts';
 import { openDatabase } from '../../../src/store/database/open.ts';
 import { call, createTenant, type Tenant, testApp, WEBHOOKS } from '../../support/api.ts';
 import { createPostgresDatabase, freePort } from '../../support/postgres.ts';
 import { rejection } from '../../support/rejection.ts';
 import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
+import { until } from '../../support/until.ts';
 
 describe('a PostgreSQL server behind a failing connection', () => {
   let proxy: TcpProxy;
@@ -79,6 +80,97 @@ describe('a PostgreSQL server behind a failing connection', () => {
     expect(await rejection(interrupted)).toBeInstanceOf(StoreUnavailableError);
     await untilItAnswers();
     expect(await db.get('select name from entities where id = $1', [tenant.entityId])).toEqual({ name: 'Test' });
+  }, 30_000);
+});
+
+describe('a PostgreSQL transaction past its deadline', () => {
+  let proxy: TcpProxy;
+  let db: Database;
+
+  beforeAll(async () => {
+    const url = new URL(await createPostgresDatabase());
+    proxy = startTcpProxy(url.hostname, Number(url.port));
+    url.port = String(proxy.port);
+    db = await openDatabase({ engine: 'postgres', url: url.href });
+  });
+
+  afterAll(async () => {
+    await db.close();
+    proxy.stop();
+  });
+
+  const sleep = (queries: Pick<Queries, 'get'>, seconds: number) =>
+    queries.get<{ up: number }>(`select pg_sleep(${seconds}), 1 as up`);
+
+  /** The server's processes for the connections of the pool, once all of them are open. */
+  async function backends(): Promise<number[]> {
+    await Promise.all(Array.from({ length: 64 }, () => sleep(db, 0.02)));
+    const rows = await db.all<{ pid: number }>(
+      `select pid from pg_stat_activity where datname = current_database() and application_name = 'paybell' order by pid`,
+    );
+    return rows.map(({ pid }) => pid);
+  }
+
+  async function untilNoneSleeps(seconds: number): Promise<void> {
+    await until('the statement is cancelled', async () => {
+      const text = `%pg_sleep(${seconds})%`;
+      const row = await db.get<{ running: number | string }>(
+        `select count(*) as running from pg_stat_activity
+         where datname = current_database() and state = 'active' and query like $1 and pid <> pg_backend_pid()`,
+        [text],
+      );
+      return Number(row?.running) === 0;
+    });
+  }
+
+  test('is cancelled alone: calls on other connections and those that wait go on, and every connection stays', async () => {
+    const before = await backends();
+    const late = rejection(db.transaction((queries) => sleep(queries, 3.9), { deadlineMs: 200 }));
+    const others = [
+      ...Array.from({ length: 7 }, () => db.transaction((queries) => sleep(queries, 0.6))),
+      ...Array.from({ length: 12 }, () => db.snapshot((queries) => sleep(queries, 0.3))),
+      ...Array.from({ length: 100 }, () => sleep(db, 0.1)),
+    ];
+    expect(await late).toBeInstanceOf(StoreUnavailableError);
+    expect((await Promise.all(others)).every((row) => row?.up === 1)).toBe(true);
+    await untilNoneSleeps(3.9);
+    expect(await backends()).toEqual(before);
+  }, 30_000);
+
+  test('is rolled back and sends nothing more, also where each of its statements is quick', async () => {
+    await db.transaction((queries) => queries.run('create table if not exists quick (n int)'));
+    const late = db.transaction(
+      async (queries) => {
+        for (let n = 0; n < 1_000; n++) {
+          await queries.run('insert into quick values ($1)', [n]);
+          await sleep(queries, 0.02);
+        }
+      },
+      { deadlineMs: 200 },
+    );
+    expect(await rejection(late)).toBeInstanceOf(StoreUnavailableError);
+    await untilNoneSleeps(0.02);
+    expect(await db.all('select n from quick')).toEqual([]);
+  }, 30_000);
+
+  test('gives its place to the next one', async () => {
+    for (let round = 0; round < 3; round++) {
+      const late = Array.from({ length: 8 }, () =>
+        rejection(db.transaction((queries) => sleep(queries, 3.8), { deadlineMs: 100 })),
+      );
+      for (const error of await Promise.all(late)) expect(error).toBeInstanceOf(StoreUnavailableError);
+      expect(await db.transaction((queries) => sleep(queries, 0))).toMatchObject({ up: 1 });
+    }
+  }, 30_000);
+
+  test('has its connection replaced if that does not respond to the cancel, and new calls get new ones', async () => {
+    await backends();
+    proxy.freezeOpen();
+    const late = db.transaction((queries) => sleep(queries, 0), { deadlineMs: 100 });
+    expect(await rejection(late)).toBeInstanceOf(StoreUnavailableError);
+    await until('a read is answered', async () => (await sleep(db, 0).catch(() => undefined))?.up === 1);
+    const all = Array.from({ length: 40 }, () => sleep(db, 0.01));
+    expect((await Promise.all(all)).every((row) => row?.up === 1)).toBe(true);
   }, 30_000);
 });
 

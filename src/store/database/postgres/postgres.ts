@@ -1,4 +1,4 @@
-import { type ReservedSQL, SQL } from 'bun';
+import { SQL } from 'bun';
 import { Semaphore } from '../admission.ts';
 import {
   type CallOptions,
@@ -10,6 +10,7 @@ import {
   STORE_DEADLINE_MS,
   StoreUnavailableError,
 } from '../database.ts';
+import { CONNECT_TIMEOUT_S, Session, statement } from './session.ts';
 
 /**
  * The engine for more than one process. Transactions and snapshots each use a bounded share of one pool, so that writers
@@ -20,9 +21,8 @@ const POOL_SIZE = 16;
 const TRANSACTIONS = 8;
 const SNAPSHOTS = 4;
 
-/** The server cancels a statement before our own deadline, which therefore means that the server does not respond. */
+/** The server cancels a statement before our own deadline. */
 const STATEMENT_TIMEOUT_MS = STORE_DEADLINE_MS - 1_000;
-const CONNECT_TIMEOUT_S = 3;
 const WORK_CHANNEL = 'paybell_work';
 
 const dialect: Dialect = {
@@ -105,19 +105,21 @@ class PostgresDatabase implements Database {
   readonly dialect = dialect;
   readonly #transactionSlots = new Semaphore(TRANSACTIONS, MAX_WAITING);
   readonly #snapshotSlots = new Semaphore(SNAPSHOTS, MAX_WAITING);
-  #client: SQL;
+  #pool: Pool;
+  /** Replaced, and closed once the last of their calls has ended. */
+  readonly #retired = new Set<Pool>();
   #listener: SQL | null = null;
   #reading = 0;
 
   constructor(private readonly url: string) {
-    this.#client = connect(url);
+    this.#pool = { client: connect(url), calls: 0 };
   }
 
   async all<Row>(sql: string, params: readonly SqlValue[] = []): Promise<Row[]> {
     if (this.#reading >= MAX_WAITING) throw new StoreUnavailableError('too many reads are waiting for the store');
     this.#reading++;
     try {
-      return await this.#byDeadline(STORE_DEADLINE_MS, (client) => statement<Row>(client, sql, params));
+      return await this.#read((client) => statement<Row>(client, sql, params));
     } finally {
       this.#reading--;
     }
@@ -140,7 +142,7 @@ class PostgresDatabase implements Database {
   }
 
   async announceWork(): Promise<void> {
-    await this.#byDeadline(STORE_DEADLINE_MS, (client) => client.notify(WORK_CHANNEL));
+    await this.#read((client) => client.notify(WORK_CHANNEL));
   }
 
   async onWork(callback: () => void): Promise<void> {
@@ -154,55 +156,69 @@ class PostgresDatabase implements Database {
 
   async close(): Promise<void> {
     await this.#listener?.close({ timeout: 0 });
-    await this.#client.close({ timeout: 0 });
+    for (const { client } of [this.#pool, ...this.#retired]) await client.close({ timeout: 0 });
   }
 
+  /** The server cancels a read that takes too long, so one without a response is on a connection that is gone. */
+  async #read<Value>(call: (client: SQL) => Promise<Value>): Promise<Value> {
+    const pool = this.#enter();
+    try {
+      return await byDeadline(call(pool.client), STORE_DEADLINE_MS, () => this.#retire(pool));
+    } finally {
+      this.#leave(pool);
+    }
+  }
+
+  /** Each statement may be quick and the sum late: then the one that is running is cancelled. */
   async #within<Value>(
     slots: Semaphore,
     begin: string,
     work: (queries: Queries) => Promise<Value>,
     deadlineMs: number,
   ): Promise<Value> {
-    const leave = await slots.enter(deadlineMs);
+    const leaveSlot = await slots.enter(deadlineMs);
+    const pool = this.#enter();
+    const session = new Session(pool.client);
+    let cancelling: Promise<void> | null = null;
+    const leave = () => {
+      leaveSlot();
+      this.#leave(pool);
+    };
     try {
-      return await this.#byDeadline(deadlineMs, async (client) => {
-        const connection = await client.reserve();
-        try {
-          return await inTransaction(connection, begin, work);
-        } finally {
-          connection.release();
-        }
+      return await byDeadline(session.run(begin, work), deadlineMs, () => {
+        cancelling = session.cancel(this.url).then((responded) => {
+          if (!responded) this.#retire(pool);
+          leave();
+        });
       });
     } finally {
-      leave();
+      if (cancelling === null) leave();
     }
   }
 
-  /** After the deadline the whole pool is replaced: a query without a response cannot be cancelled. */
-  async #byDeadline<Value>(deadlineMs: number, call: (client: SQL) => Promise<Value>): Promise<Value> {
-    const client = this.#client;
-    let timer: Timer | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        reject(new StoreUnavailableError(`PostgreSQL did not respond within ${deadlineMs} ms`));
-        this.#replace(client);
-      }, deadlineMs);
-    });
-    try {
-      return await Promise.race([call(client), late]);
-    } catch (error) {
-      throw translate(error);
-    } finally {
-      clearTimeout(timer);
-    }
+  #enter(): Pool {
+    this.#pool.calls++;
+    return this.#pool;
   }
 
-  #replace(client: SQL): void {
-    if (this.#client !== client) return;
-    this.#client = connect(this.url);
-    client.close({ timeout: 0 }).catch(() => undefined);
+  #leave(pool: Pool): void {
+    pool.calls--;
+    if (pool.calls > 0 || !this.#retired.delete(pool)) return;
+    pool.client.close({ timeout: 0 }).catch(() => undefined);
+  }
+
+  /**
+   * New calls get new connections, because the idle ones may be as dead as the one that did not respond. Calls that are
+   * running or waiting on the old ones are not touched.
+   */
+  #retire(pool: Pool): void {
+    if (this.#pool !== pool) return;
+    this.#pool = { client: connect(this.url), calls: 0 };
+    this.#retired.add(pool);
   }
 }
+
+type Pool = { readonly client: SQL; calls: number };
 
 function connect(url: string): SQL {
   return new SQL(url, {
@@ -216,43 +232,21 @@ function connect(url: string): SQL {
   });
 }
 
-async function inTransaction<Value>(
-  connection: ReservedSQL,
-  begin: string,
-  work: (queries: Queries) => Promise<Value>,
-): Promise<Value> {
-  await connection.unsafe(begin);
+async function byDeadline<Value>(call: Promise<Value>, deadlineMs: number, onLate: () => void): Promise<Value> {
+  let timer: Timer | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new StoreUnavailableError(`PostgreSQL was not done within ${deadlineMs} ms`));
+      onLate();
+    }, deadlineMs);
+  });
   try {
-    const value = await work(new ConnectionQueries(connection));
-    await connection.unsafe('commit');
-    return value;
+    return await Promise.race([call, late]);
   } catch (error) {
-    // When the rollback fails, closing the connection makes the server roll back.
-    await connection.unsafe('rollback').catch(() => connection.close({ timeout: 0 }));
-    throw error;
+    throw translate(error);
+  } finally {
+    clearTimeout(timer);
   }
-}
-
-class ConnectionQueries implements Queries {
-  constructor(private readonly connection: SQL) {}
-
-  all<Row>(sql: string, params: readonly SqlValue[] = []): Promise<Row[]> {
-    return statement<Row>(this.connection, sql, params);
-  }
-
-  async get<Row>(sql: string, params?: readonly SqlValue[]): Promise<Row | undefined> {
-    return (await this.all<Row>(sql, params))[0];
-  }
-
-  async run(sql: string, params: readonly SqlValue[] = []): Promise<number> {
-    const result = await this.connection.unsafe(sql, [...params]);
-    return result.affectedRows ?? 0;
-  }
-}
-
-async function statement<Row>(client: SQL, sql: string, params: readonly SqlValue[]): Promise<Row[]> {
-  // A plain array: Bun's own has the command and the count of rows as further properties.
-  return Array.from<Row>(await client.unsafe(sql, [...params]));
 }
 
 /** Classes of SQLSTATE that say nothing against the statement; among them deadlock and serialization failure. */
