@@ -3,7 +3,8 @@ import { ACTORS } from '../../contract/audit.ts';
 import { isSuccess, SUSPEND_AFTER_MS, type SuspendReason } from '../../domain/attempt.ts';
 import type { Logger } from '../../log.ts';
 import type { Database } from '../../store/database/database.ts';
-import { markFailing } from '../../store/deliveries/heads.ts';
+import { ROWS_PER_STATEMENT } from '../../store/database/sql.ts';
+import { markHeads } from '../../store/deliveries/heads.ts';
 import type { AttemptRecord } from '../../store/deliveries/record-attempts.ts';
 import { type HealthReport, recordHealth } from '../../store/webhooks/health.ts';
 import { suspendWebhook } from '../../store/webhooks/suspension.ts';
@@ -58,10 +59,13 @@ export function webhookHealthJob(recorder: HealthRecorder, log: Logger): Job {
 /** If a webhook is forgotten, one success may fail to end its failing period; the next one ends it. */
 const MAX_FAILING_REMEMBERED = 10_000;
 
+/** What one statement marks. Thousands of destinations may begin to fail at once, and their deliveries need the store too. */
+const MAX_WEBHOOKS_PER_TRANSACTION = ROWS_PER_STATEMENT;
+
 /**
- * Suspends a webhook that is gone or has failed for days. It works after the attempts are recorded and in its own
- * transactions, so that a crash in between only puts the suspension off to the next attempt; and beside the
- * engine's loop, which waits for no webhook.
+ * Marks webhooks as failing, and suspends those that are gone or have failed for days. It works after the attempts are
+ * recorded and in its own transactions, so that a crash in between only puts the suspension off to the next attempt; and
+ * beside the engine's loop, which waits for no webhook.
  */
 export class SuspensionMonitor {
   /** One record for each webhook: one that suspends it if there is any, else a success, else the latest. */
@@ -91,43 +95,55 @@ export class SuspensionMonitor {
   }
 
   async #work(): Promise<void> {
-    for (const [key, record] of this.#pending) {
-      this.#pending.delete(key);
-      try {
-        await this.#handle(record);
-      } catch (error) {
-        const { entityId, webhookId } = record.delivery;
-        this.log.warn({ err: error, entityId, webhookId }, 'the health of a webhook could not be updated');
-      }
+    while (this.#pending.size > 0) {
+      const batch = [...this.#pending].slice(0, MAX_WEBHOOKS_PER_TRANSACTION);
+      for (const [key] of batch) this.#pending.delete(key);
+      await this.#handle(batch.map(([, record]) => record));
     }
     this.#working = null;
   }
 
-  async #handle(record: AttemptRecord): Promise<void> {
-    const { delivery, outcome, next, startedAtMs } = record;
-    const { entityId, webhookId, failingSinceMs } = delivery;
-    if (delivery.webhookNo < 0) return;
-    if (isSuccess(outcome)) {
-      const wasMarked = this.#failingSince.delete(webhookKey(record));
-      if (wasMarked || failingSinceMs !== null) await this.#mark(record, false);
-      return;
+  /** What fails here is done after the next attempt, which finds the same. */
+  async #handle(records: readonly AttemptRecord[]): Promise<void> {
+    const marked = records.filter((record) => this.#changesMark(record));
+    await this.#mark(marked).catch((error: unknown) => {
+      this.log.warn({ err: error, webhooks: marked.length }, 'the health of webhooks could not be updated');
+    });
+    for (const record of records) {
+      const { entityId, webhookId } = record.delivery;
+      const reason = suspendReason(record);
+      if (reason === null) continue;
+      await this.#suspend(entityId, webhookId, reason).catch((error: unknown) => {
+        this.log.warn({ err: error, entityId, webhookId }, 'a webhook could not be suspended');
+      });
     }
-    if (next.suspend !== null) await this.#suspend(entityId, webhookId, next.suspend);
-    else if (failingSinceMs === null) await this.#markFailing(record);
-    else if (startedAtMs - failingSinceMs >= SUSPEND_AFTER_MS) await this.#suspend(entityId, webhookId, 'failing');
   }
 
-  async #markFailing(record: AttemptRecord): Promise<void> {
-    const key = webhookKey(record);
+  /** Whether the webhook begins or ceases to fail. */
+  #changesMark(record: AttemptRecord): boolean {
+    const { failingSinceMs } = record.delivery;
+    const markedAtMs = this.#failingSince.get(webhookKey(record));
+    if (isSuccess(record.outcome)) return markedAtMs !== undefined || failingSinceMs !== null;
+    if (record.next.suspend !== null || failingSinceMs !== null) return false;
     // Marked once, although many attempts may have started before that.
-    if (record.startedAtMs <= (this.#failingSince.get(key) ?? 0)) return;
-    await this.#mark(record, true);
-    this.#failingSince.set(key, Date.now());
+    return record.startedAtMs > (markedAtMs ?? 0);
   }
 
-  #mark({ delivery }: AttemptRecord, failing: boolean): Promise<void> {
-    const { db } = this;
-    return db.transaction((queries) => markFailing(queries, db.dialect, delivery, failing));
+  async #mark(records: readonly AttemptRecord[]): Promise<void> {
+    if (records.length === 0) return;
+    await markHeads(
+      this.db,
+      records.map(({ delivery, outcome }) => ({
+        entityId: delivery.entityId,
+        webhookNo: delivery.webhookNo,
+        isFailing: !isSuccess(outcome),
+      })),
+    );
+    const nowMs = Date.now();
+    for (const record of records) {
+      if (isSuccess(record.outcome)) this.#failingSince.delete(webhookKey(record));
+      else this.#failingSince.set(webhookKey(record), nowMs);
+    }
   }
 
   async #suspend(entityId: string, webhookId: string, reason: SuspendReason): Promise<void> {
@@ -140,6 +156,13 @@ export class SuspensionMonitor {
 
 function webhookKey({ delivery }: AttemptRecord): string {
   return `${delivery.entityId} ${delivery.webhookId}`;
+}
+
+function suspendReason({ delivery, outcome, next, startedAtMs }: AttemptRecord): SuspendReason | null {
+  if (isSuccess(outcome)) return null;
+  if (next.suspend !== null) return next.suspend;
+  const { failingSinceMs } = delivery;
+  return failingSinceMs !== null && startedAtMs - failingSinceMs >= SUSPEND_AFTER_MS ? 'failing' : null;
 }
 
 function weightOf({ next, outcome }: AttemptRecord): number {

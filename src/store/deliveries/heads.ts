@@ -1,5 +1,5 @@
 import { destinationKey } from '../../domain/post-url.ts';
-import type { Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../database/database.ts';
+import type { Database, Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../database/database.ts';
 import { chunks, entityKey, textByRows, valuesList } from '../database/sql.ts';
 
 /**
@@ -24,6 +24,13 @@ export type HeadTarget = {
   /** Where the head is made for a webhook that is out of service already. */
   isSuspended?: boolean;
 };
+
+export type HeadKey = Pick<HeadTarget, 'entityId' | 'webhookNo'>;
+
+/** The order in which every statement locks heads, so that two transactions never wait for each other. */
+function byKey(a: HeadKey, b: HeadKey): number {
+  return a.entityId === b.entityId ? a.webhookNo - b.webhookNo : a.entityId < b.entityId ? -1 : 1;
+}
 
 /** Alerts of one network have a queue like that of a webhook; no webhook has a number below 1. */
 export function alertHeadNo(networkId: number): number {
@@ -92,9 +99,7 @@ async function insertHeads(
   heads: readonly NewHead[],
   nowMs: number,
 ): Promise<Map<string, number>> {
-  const ordered = heads.toSorted((a, b) =>
-    a.entityId === b.entityId ? a.webhookNo - b.webhookNo : a.entityId < b.entityId ? -1 : 1,
-  );
+  const ordered = heads.toSorted(byKey);
   const endpointNos = await ensureEndpoints(queries, dialect, ordered, nowMs);
   for (const chunk of chunks(ordered)) {
     const values = chunk.flatMap((head): SqlValue[] => [
@@ -147,8 +152,7 @@ export async function wakeHeads(queries: Queries, dialect: Dialect, wakes: reado
     const atMs = Math.min(known?.atMs ?? Number.POSITIVE_INFINITY, wake.atMs);
     merged.set(key, { ...wake, atMs, isWaiting: wake.isWaiting || known?.isWaiting === true });
   }
-  const ordered = [...merged].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, wake]) => wake);
-  for (const chunk of chunks(ordered)) {
+  for (const chunk of chunks([...merged.values()].sort(byKey))) {
     const values = chunk.flatMap(({ entityId, webhookNo, atMs, isWaiting }): SqlValue[] => [
       entityKey(dialect, entityId),
       webhookNo,
@@ -211,17 +215,32 @@ export async function ensureEndpoints(
   return numbers;
 }
 
-/** Written only when it changes: since when the webhook has had failures alone. */
-export async function markFailing(
-  queries: Queries,
-  dialect: Dialect,
-  head: { entityId: string; webhookNo: number },
-  failing: boolean,
-): Promise<void> {
-  const sql = failing
-    ? `update queue_heads set failing_since_ms = ${dialect.nowMs}
-       where entity_id = $1 and webhook_no = $2 and failing_since_ms is null`
-    : `update queue_heads set failing_since_ms = null
-       where entity_id = $1 and webhook_no = $2 and failing_since_ms is not null`;
-  await queries.run(sql, [entityKey(dialect, head.entityId), head.webhookNo]);
+export type HeadMark = HeadKey & { readonly isFailing: boolean };
+
+const markText = (dialect: Dialect) =>
+  textByRows(
+    (rows) => `with marks (entity_id, webhook_no, is_failing) as
+        (values ${valuesList(rows, 3, 0, [dialect.uuid, 'bigint', 'bigint'])})
+      update queue_heads set failing_since_ms = case marks.is_failing when 1 then ${dialect.nowMs} end
+      from marks where queue_heads.entity_id = marks.entity_id and queue_heads.webhook_no = marks.webhook_no
+        and (queue_heads.failing_since_ms is null) = (marks.is_failing = 1)`,
+  );
+const markTexts = new Map<Dialect, (rows: number) => string>();
+
+/** Since when webhooks have had failures alone; written only where that changes, each head at most once. */
+export function markHeads(db: Database, marks: readonly HeadMark[]): Promise<void> {
+  const { dialect } = db;
+  const text = markTexts.get(dialect) ?? markText(dialect);
+  markTexts.set(dialect, text);
+  return db.transaction(async (queries) => {
+    await queries.get(dialect.planForClaims);
+    for (const chunk of chunks(marks.toSorted(byKey))) {
+      const values = chunk.flatMap(({ entityId, webhookNo, isFailing }): SqlValue[] => [
+        entityKey(dialect, entityId),
+        webhookNo,
+        isFailing ? 1 : 0,
+      ]);
+      await queries.run(text(chunk.length), values);
+    }
+  });
 }

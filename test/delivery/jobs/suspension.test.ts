@@ -2,8 +2,9 @@ import { expect, test } from 'bun:test';
 import pino from 'pino';
 import { SuspensionMonitor } from '../../../src/delivery/jobs/webhook-health.ts';
 import { type Outcome, SUSPEND_AFTER_MS } from '../../../src/domain/attempt.ts';
-import { entityKey } from '../../../src/store/database/sql.ts';
+import { entityKey, readInteger } from '../../../src/store/database/sql.ts';
 import type { Claimed } from '../../../src/store/deliveries/claimed.ts';
+import { makeHeads } from '../../../src/store/deliveries/heads.ts';
 import type { AttemptRecord } from '../../../src/store/deliveries/record-attempts.ts';
 import { suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import {
@@ -46,6 +47,19 @@ onEveryEngine('the suspension monitor', (store) => {
       return claimed;
     };
     return { ...receiver, claimed: await reclaim(), lines, note, reclaim, state };
+  }
+
+  /** Without a webhook, so that it is quickly made; nothing here reads that. */
+  async function addHead(entityId: string, index: number): Promise<{ webhookId: string; webhookNo: number }> {
+    const head = {
+      entityId,
+      webhookId: `crowd-${index}`,
+      webhookNo: 1_000 + index,
+      networkId: 1,
+      event: 'LatePayment',
+    };
+    await store.db.transaction((queries) => makeHeads(queries, store.db.dialect, [{ ...head, postUrl: HOOK }], 1));
+    return head;
   }
 
   function record(claimed: Claimed, outcome: Outcome, startedAtMs = Date.now()): AttemptRecord {
@@ -113,6 +127,53 @@ onEveryEngine('the suspension monitor', (store) => {
     await note(record(claimed, GONE), record(claimed, GONE));
     expect(lines).toHaveLength(1);
     expect(await suspendWebhook(store.db, entityId, webhookId, 'gone', { actor: 'test', nowS: 1 })).toBe(false);
+  });
+
+  test('marks a crowd of failing webhooks with few transactions, and none again that is marked', async () => {
+    const { entityId, claimed } = await begin();
+    const crowd: Claimed[] = [];
+    for (let index = 0; index < 250; index++) crowd.push({ ...claimed, ...(await addHead(entityId, index)) });
+    let transactions = 0;
+    const counted = alteredStore(store.db, {
+      transaction: (work, options) => {
+        transactions++;
+        return store.db.transaction(work, options);
+      },
+    });
+    const monitor = new SuspensionMonitor(counted, pino({ level: 'silent' }));
+    const failing = () => readInteger(store.db, 'count(*)', 'from queue_heads where failing_since_ms is not null');
+    const before = await failing();
+    monitor.note(crowd.map((one) => record(one, DOWN)));
+    await monitor.idle();
+    expect([transactions, (await failing()) - before]).toEqual([3, 250]);
+
+    monitor.note(crowd.map((one) => record(one, DOWN, 1)));
+    await monitor.idle();
+    expect(transactions).toBe(3);
+
+    monitor.note(crowd.map((one, index) => record(one, index < 200 ? OK : GONE)));
+    await monitor.idle();
+    expect((await failing()) - before).toBe(50);
+  });
+
+  test('marks a webhook after its next attempt where the store failed', async () => {
+    const { claimed, state } = await begin();
+    let refused = 0;
+    const flaky = alteredStore(store.db, {
+      transaction: (work, options) =>
+        refused++ === 0 ? Promise.reject(new Error('refused')) : store.db.transaction(work, options),
+    });
+    const monitor = new SuspensionMonitor(flaky, pino({ level: 'silent' }));
+    const noteAndRead = async (outcome: Outcome) => {
+      monitor.note([record(claimed, outcome)]);
+      await monitor.idle();
+      return (await state())?.failing_since_ms ?? null;
+    };
+    expect(await noteAndRead(DOWN)).toBeNull();
+    expect(await noteAndRead(DOWN)).not.toBeNull();
+    refused = 0;
+    expect(await noteAndRead(OK)).not.toBeNull();
+    expect(await noteAndRead(OK)).toBeNull();
   });
 
   test('handles the others when the store rejects one', async () => {

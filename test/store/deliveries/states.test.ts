@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import type { Database, Queries, SqlInteger } from '../../../src/store/database/database.ts';
 import { entityKey } from '../../../src/store/database/sql.ts';
 import type { Claimed } from '../../../src/store/deliveries/claimed.ts';
-import { markFailing } from '../../../src/store/deliveries/heads.ts';
+import { markHeads } from '../../../src/store/deliveries/heads.ts';
 import { listDeliveries } from '../../../src/store/deliveries/read.ts';
 import { recordAttempts } from '../../../src/store/deliveries/record-attempts.ts';
 import { findDeletedHeads, sweepDeleted } from '../../../src/store/deliveries/sweep.ts';
@@ -256,8 +256,7 @@ onEveryEngine('since when a webhook fails', (store) => {
       [entityId, webhookId],
     )) ?? { created_seq: 0 };
     const head = { entityId, webhookNo: Number(created_seq) };
-    const mark = (failing: boolean) =>
-      store.db.transaction((queries) => markFailing(queries, store.db.dialect, head, failing));
+    const mark = (isFailing: boolean) => markHeads(store.db, [{ ...head, isFailing }]);
     const failingSince = async () => {
       await acceptMany(store.db, entityId, 1);
       return (await claim(store.db, entityId)).at(-1)?.failingSinceMs;
