@@ -10,6 +10,7 @@ import { DeliveryMetrics } from './delivery/delivery-metrics.ts';
 import { bulkRedeliveryJob } from './delivery/jobs/bulk-redelivery.ts';
 import { Job } from './delivery/jobs/job.ts';
 import { sendTestRequest } from './delivery/test-request.ts';
+import { Workers } from './delivery/worker-health.ts';
 import type { DestinationKey } from './domain/post-url.ts';
 import type { Logger } from './log.ts';
 import { Metrics } from './metrics/paybell-metrics.ts';
@@ -78,6 +79,7 @@ type Core = Store & {
   readonly stats: StatsRecorder;
   readonly counts: DeliveryMetrics;
   readonly tools: AttemptTools;
+  readonly workers: Workers;
 };
 
 function createCore(config: Config, log: Logger, { db: store, box }: Store): Core {
@@ -85,11 +87,12 @@ function createCore(config: Config, log: Logger, { db: store, box }: Store): Cor
   const db = new InstrumentedDatabase(store, metrics);
   const stats = new StatsRecorder(db, log, Date.now, metrics.statsDropped);
   const counts = new DeliveryMetrics(metrics, stats);
-  return { config, log, db, box, metrics, stats, counts, tools: createAttemptTools(config, db, box) };
+  const tools = createAttemptTools(config, db, box);
+  return { config, log, db, box, metrics, stats, counts, tools, workers: new Workers() };
 }
 
 /** Registers the metrics that are read at a scrape. */
-function observe({ config, log, db, metrics: { registry }, stats }: Core): Background[] {
+function observe({ config, log, db, metrics: { registry }, stats, workers }: Core): Background[] {
   const labels = [version, db.engine, config.ROLE];
   registry.readLabelled(
     'paybell_info',
@@ -99,6 +102,7 @@ function observe({ config, log, db, metrics: { registry }, stats }: Core): Backg
   );
   observeQueue(registry, new QueueDepth(db));
   observeProcess(registry);
+  workers.observe(registry);
   return [
     new EventLoopLag(registry),
     new Job({ name: 'stats', log, everyMs: STATS_INTERVAL_MS, runAtStop: true, run: () => stats.flush() }),
@@ -112,7 +116,7 @@ type Api = {
   readonly jobs: readonly Job[];
 };
 
-function createApi({ config, log, db, box, tools, metrics, counts }: Core, delivery: Delivery | null): Api {
+function createApi({ config, log, db, box, tools, metrics, counts, workers }: Core, delivery: Delivery | null): Api {
   let isReady = true;
   let server: ListeningServer | null = null;
   const notifier = new WorkNotifier(db, log);
@@ -127,7 +131,7 @@ function createApi({ config, log, db, box, tools, metrics, counts }: Core, deliv
     notifier.notify();
   };
   const keys = new KeyLookup(db, Date.now);
-  const redeliveries = bulkRedeliveryJob(db, log, onWork);
+  const redeliveries = bulkRedeliveryJob(db, log, onWork, workers);
   const app = createApp({
     config,
     db,
@@ -148,6 +152,7 @@ function createApi({ config, log, db, box, tools, metrics, counts }: Core, deliv
     runRedeliveries: () => redeliveries.wake(),
     sendTest: (...request) => sendTestRequest(tools, ...request),
     nowMs: Date.now,
+    failingWorkers: () => workers.failing(),
     isReady: () => isReady,
   });
   return {

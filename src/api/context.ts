@@ -12,6 +12,14 @@ import type { SecretBox } from '../store/tenants/secret-box.ts';
 import type { Counted, RateLimits } from './auth/rate-limits.ts';
 import type { WebhookListCache } from './routes/webhooks/list-cache.ts';
 
+/** A part of the process without which deliveries or the work after them stand still. */
+type FailingWorker = {
+  readonly worker: string;
+  readonly failuresInARow: number;
+  readonly failingForSeconds: number;
+  readonly lastError: string;
+};
+
 /** Everything that the app depends on; tests pass their own store and clock. */
 export type ApiContext = {
   readonly config: Config;
@@ -35,6 +43,8 @@ export type ApiContext = {
     request: { eventId: string; deliveryId: string; body: string },
   ) => Promise<AttemptRecord>;
   readonly nowMs: () => number;
+  /** Workers of this process that keep failing, such as the one that claims deliveries. */
+  readonly failingWorkers: () => readonly FailingWorker[];
   /** False while the service starts, and from the moment it begins to stop. */
   readonly isReady: () => boolean;
 };

@@ -3,6 +3,7 @@ import { type Database, StoreUnavailableError } from '../store/database/database
 import type { Claimed } from '../store/deliveries/claimed.ts';
 import { type AttemptRecord, recordAttempts } from '../store/deliveries/record-attempts.ts';
 import { recordAlone } from './attempt.ts';
+import type { WorkerHealth } from './worker-health.ts';
 
 const MAX_RECORDS_PER_TRANSACTION = 200;
 /** No delivery waits for an outcome to be recorded, so recording may wait this long to share another commit. */
@@ -12,6 +13,7 @@ const OUTAGE_PAUSE_MS = 500;
 export type AttemptRecorderOptions = {
   readonly db: Database;
   readonly log: Logger;
+  readonly health: WorkerHealth;
   /** These attempts are recorded. */
   readonly onRecorded: (records: readonly AttemptRecord[]) => void;
   /** Nothing more is done for the delivery: its attempt is recorded, or cannot be. */
@@ -48,6 +50,7 @@ export class AttemptRecorder {
       try {
         await this.#recordBatch();
       } catch (error) {
+        this.options.health.noteFailure(error);
         this.options.log.error({ err: error }, 'recording attempts is paused: the store is unavailable');
         if (this.#isStopping) break;
         await Bun.sleep(OUTAGE_PAUSE_MS);
@@ -91,6 +94,7 @@ export class AttemptRecorder {
         this.#finished.push(record);
         return;
       }
+      this.options.health.noteFailure(error);
       const { entityId, deliveryId } = record.delivery;
       this.options.onDone(record.delivery);
       const message = 'an attempt could not be recorded; the delivery is due again when its lease expires';
@@ -99,6 +103,7 @@ export class AttemptRecorder {
   }
 
   #note(records: readonly AttemptRecord[], recorded: ReadonlySet<string>): void {
+    this.options.health.failuresInARow = 0;
     const done = records.filter((record) => recorded.has(record.delivery.deliveryId) || !this.#recordAgain(record));
     for (const { delivery } of done) this.options.onDone(delivery);
     this.options.onRecorded(done.filter(({ delivery }) => recorded.has(delivery.deliveryId)));

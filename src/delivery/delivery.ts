@@ -11,6 +11,7 @@ import type { Job } from './jobs/job.ts';
 import { retentionJob } from './jobs/retention.ts';
 import { sweepJob } from './jobs/sweep.ts';
 import { HealthRecorder, webhookHealthJob } from './jobs/webhook-health.ts';
+import type { Workers } from './worker-health.ts';
 
 export type DeliveryOptions = {
   readonly config: Config;
@@ -19,6 +20,7 @@ export type DeliveryOptions = {
   readonly tools: AttemptTools;
   readonly metrics: Metrics;
   readonly counts: DeliveryMetrics;
+  readonly workers: Workers;
 };
 
 /** What an instance runs that delivers: the engine, and the background jobs beside it. */
@@ -32,9 +34,9 @@ export type Delivery = {
   readonly jobs: readonly Job[];
 };
 
-export function createDelivery({ config, db, log, tools, metrics, counts }: DeliveryOptions): Delivery {
+export function createDelivery({ config, db, log, tools, metrics, counts, workers }: DeliveryOptions): Delivery {
   const health = new HealthRecorder(db);
-  const engine = new Engine({ db, config, log, tools, observers: [counts, health] });
+  const engine = new Engine({ db, config, log, tools, workers, observers: [counts, health] });
   metrics.registry.read('paybell_attempts_in_flight', 'Requests to receivers in progress.', () => engine.inFlight);
   metrics.registry.read(
     'paybell_breakers_open',
@@ -43,11 +45,16 @@ export function createDelivery({ config, db, log, tools, metrics, counts }: Deli
   );
   const limits = { schedule: config.RETRY_SCHEDULE, leaseMs: engine.leaseMs };
   const clock = new ClockStepDetector({ db, log, limits, onWork: () => engine.wake() });
-  const sweep = sweepJob(db, log);
-  const fanOuts = fanOutJob(db, log, (destinations) => {
-    counts.noteFannedOut(destinations);
-    engine.wake(destinations);
-  });
+  const sweep = sweepJob(db, log, workers);
+  const fanOuts = fanOutJob(
+    db,
+    log,
+    (destinations) => {
+      counts.noteFannedOut(destinations);
+      engine.wake(destinations);
+    },
+    workers,
+  );
   return {
     engine,
     clock,
@@ -56,8 +63,8 @@ export function createDelivery({ config, db, log, tools, metrics, counts }: Deli
     jobs: [
       sweep,
       fanOuts,
-      retentionJob({ db, log, retentionMs: config.RETENTION }),
-      clockStepJob(clock, log),
+      retentionJob({ db, log, retentionMs: config.RETENTION, workers }),
+      clockStepJob(clock, log, workers),
       webhookHealthJob(health, log),
     ],
   };

@@ -13,6 +13,7 @@ import { AttemptRunner } from './queue/attempt-runner.ts';
 import { ClaimPlanner } from './queue/claim-planner.ts';
 import { Claimer } from './queue/claimer.ts';
 import { LocalQueue } from './queue/local-queue.ts';
+import { Workers } from './worker-health.ts';
 
 /** A lease outlives its attempt by this much: time to record the outcome, and for a stall. */
 const LEASE_SLACK_MS = 15_000;
@@ -28,6 +29,7 @@ export type EngineOptions = {
   readonly log: Logger;
   readonly tools: AttemptTools;
   readonly observers?: readonly AttemptObserver[];
+  readonly workers?: Workers;
 };
 
 /**
@@ -46,7 +48,7 @@ export class Engine implements DirectDispatch {
   #isStopping = false;
 
   constructor(private readonly options: EngineOptions) {
-    const { db, config, log, tools } = options;
+    const { db, config, log, tools, workers = new Workers() } = options;
     const leaseMs = config.DELIVERY_TIMEOUT + LEASE_SLACK_MS;
     const queue = new LocalQueue<Claimed>({
       slots: config.DELIVERY_CONCURRENCY,
@@ -72,14 +74,15 @@ export class Engine implements DirectDispatch {
     this.#queue = queue;
     this.#planner = planner;
     this.#runner = runner;
-    this.#claimer = new Claimer({ db, log, planner, runner, leaseMs, onClaimed });
+    this.#claimer = new Claimer({ db, log, planner, runner, leaseMs, onClaimed, health: workers.add('claims') });
     this.#recorder = new AttemptRecorder({
       db,
       log,
+      health: workers.add('records'),
       onRecorded: (records) => this.#noteRecorded(records),
       onDone: (delivery) => runner.forget(delivery),
     });
-    this.#suspensions = new SuspensionMonitor(db, log);
+    this.#suspensions = new SuspensionMonitor(db, log, workers.add('suspensions'));
   }
 
   async start(): Promise<void> {

@@ -10,6 +10,8 @@ import { createTarget, ENGINES } from '../support/stores.ts';
 /** A whole service that delivers to two receivers, one of which is broken, and what it then tells of itself. */
 
 const DELIVERED = 5;
+/** As docs/operations.md lists them. */
+const WORKERS = 'claims,records,suspensions,sweep,fan-out,bulk redelivery,retention,clock step'.split(',');
 
 describe.each(ENGINES)('a service on %s that has delivered', (engine) => {
   let service: Service;
@@ -93,6 +95,10 @@ describe.each(ENGINES)('a service on %s that has delivered', (engine) => {
       expect([operation, calls > 0 || operation === 'snapshot']).toEqual([operation, true]);
     }
     expect(sampleOf(scraped, 'paybell_info', { store: engine, role: 'all' })).toBe(1);
+    for (const worker of WORKERS) {
+      expect([worker, sampleOf(scraped, 'paybell_worker_failures_in_a_row', { worker })]).toEqual([worker, 0]);
+      expect([worker, sampleOf(scraped, 'paybell_worker_failing_seconds', { worker })]).toEqual([worker, 0]);
+    }
     expect(sampleOf(scraped, 'process_resident_memory_bytes')).toBeGreaterThan(1e6);
     expect(sampleOf(scraped, 'process_cpu_seconds_total')).toBeGreaterThan(0);
   });

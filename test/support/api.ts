@@ -51,6 +51,7 @@ export function testApp(db: Database, settings: Record<string, string> = {}, ove
     runRedeliveries: () => undefined,
     sendTest: (...request) => sendTestRequest(createAttemptTools(config, db, TEST_BOX), ...request),
     nowMs,
+    failingWorkers: () => [],
     isReady: () => true,
     ...overrides,
   });

@@ -3,6 +3,7 @@ import type { AttemptTools } from '../../src/delivery/attempt.ts';
 import { Engine } from '../../src/delivery/engine.ts';
 import type { OutgoingRequest, Sender } from '../../src/delivery/sender.ts';
 import { SigningKeyCache } from '../../src/delivery/signing-key-cache.ts';
+import type { Workers } from '../../src/delivery/worker-health.ts';
 import type { AttemptError, DeliveryStatus, Outcome } from '../../src/domain/attempt.ts';
 import type { DomainError } from '../../src/domain/errors.ts';
 import { eventNumber } from '../../src/domain/ids.ts';
@@ -262,17 +263,23 @@ export type EngineOptions = {
   settings?: Record<string, string>;
   tools?: Partial<AttemptTools>;
   log?: Logger;
+  workers?: Workers;
 };
 
 /** The middle of the jitter: every step is as long as it is written. */
 const middle = () => 0.5;
 
-export function createEngine(db: Database, sender: Sender, { settings, tools, log }: EngineOptions = {}): Engine {
+export function createEngine(
+  db: Database,
+  sender: Sender,
+  { settings, tools, log, workers }: EngineOptions = {},
+): Engine {
   const config = loadConfig(settings ?? {});
   return new Engine({
     db,
     config,
     log: log ?? createLogger('silent'),
+    ...(workers && { workers }),
     tools: {
       sender,
       keys: new SigningKeyCache(db, TEST_BOX, config.SIGN_ASYMMETRIC),

@@ -32,6 +32,10 @@ export class TestService implements AsyncDisposable {
     return this.service.firstEntity;
   }
 
+  get url(): string {
+    return this.service.url;
+  }
+
   client(credentials: Credentials = this.first): Client {
     return new Client(this.service.url, credentials);
   }

@@ -9,11 +9,16 @@ export function healthz(): Response {
   return json(200, { status: 'ok' });
 }
 
-/** Readiness: the process is not stopping, the store responds, and its secrets can be decrypted. */
+/** Readiness: the process is not stopping, the store responds, its secrets can be decrypted, and no worker keeps failing. */
 export async function readyz(context: ApiContext): Promise<Response> {
   if (!context.isReady()) return notReady('stopping');
   try {
     await checkSecretsOpen(context.db, context.box);
+    const workers = context.failingWorkers();
+    if (workers.length > 0) {
+      const names = workers.map(({ worker }) => worker).join(', ');
+      return notReady(`background work keeps failing: ${names}`, { workers });
+    }
     return json(200, { status: 'ready', store: context.db.engine });
   } catch (error) {
     if (error instanceof StoreUnavailableError) return notReady('the store does not respond');
@@ -23,6 +28,6 @@ export async function readyz(context: ApiContext): Promise<Response> {
   }
 }
 
-function notReady(reason: string): Response {
-  return json(503, { status: 'not ready', reason }, { 'retry-after': '2' });
+function notReady(reason: string, details: object = {}): Response {
+  return json(503, { status: 'not ready', reason, ...details }, { 'retry-after': '2' });
 }

@@ -2,6 +2,7 @@ import { BoundedMap } from '../../bounded-map.ts';
 import type { Logger } from '../../log.ts';
 import type { Database } from '../../store/database/database.ts';
 import { continueRedelivery, findRunning } from '../../store/deliveries/redeliver.ts';
+import type { Workers } from '../worker-health.ts';
 import { Job } from './job.ts';
 
 /** How often to look for redeliveries that another instance left unfinished when it died. */
@@ -15,7 +16,7 @@ const MAX_BACKOFF_MS = 60_000;
  * Queues bulk redeliveries, a batch per transaction, in turn. Several instances may work on the same one. A redelivery
  * whose batch fails waits alone: the others go on, those of its entity too.
  */
-export function bulkRedeliveryJob(db: Database, log: Logger, onWork: () => void): Job {
+export function bulkRedeliveryJob(db: Database, log: Logger, onWork: () => void, workers?: Workers): Job {
   const failing = new FailingRedeliveries();
   const run = async (signal: AbortSignal) => {
     for (;;) {
@@ -38,6 +39,7 @@ export function bulkRedeliveryJob(db: Database, log: Logger, onWork: () => void)
   return new Job({
     name: 'bulk redelivery',
     log,
+    workers,
     everyMs: EVERY_MS,
     firstAfterMs: 0,
     retryAfterMs: RETRY_AFTER_MS,

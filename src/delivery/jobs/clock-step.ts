@@ -2,6 +2,7 @@ import type { Logger } from '../../log.ts';
 import type { Database } from '../../store/database/database.ts';
 import { readInteger } from '../../store/database/sql.ts';
 import { bringForward, type WaitLimits, type Which } from '../../store/deliveries/clock-step.ts';
+import type { Workers } from '../worker-health.ts';
 import { Job } from './job.ts';
 
 const EVERY_MS = 1_000;
@@ -53,6 +54,6 @@ export class ClockStepDetector {
   }
 }
 
-export function clockStepJob(detector: ClockStepDetector, log: Logger): Job {
-  return new Job({ name: 'clock step', log, everyMs: EVERY_MS, firstAfterMs: 0, run: () => detector.check() });
+export function clockStepJob(detector: ClockStepDetector, log: Logger, workers?: Workers): Job {
+  return new Job({ name: 'clock step', log, workers, everyMs: EVERY_MS, firstAfterMs: 0, run: () => detector.check() });
 }

@@ -1,9 +1,12 @@
 import type { Logger } from '../../log.ts';
+import type { WorkerHealth, Workers } from '../worker-health.ts';
 
 export type JobOptions = {
   /** Names the job in the log. */
   readonly name: string;
   readonly log: Logger;
+  /** For work that deliveries depend on: if it keeps failing, the instance is not ready. */
+  readonly workers?: Workers | undefined;
   /** From the end of one run to the start of the next. */
   readonly everyMs: number;
   /** From `start` to the first run; `everyMs` if not given. */
@@ -27,7 +30,11 @@ export class Job {
   #running: Promise<void> | null = null;
   #isWoken = false;
 
-  constructor(private readonly options: JobOptions) {}
+  readonly #health: WorkerHealth | null;
+
+  constructor(private readonly options: JobOptions) {
+    this.#health = options.workers?.add(options.name) ?? null;
+  }
 
   start(): void {
     this.#runIn(this.options.firstAfterMs ?? this.options.everyMs);
@@ -63,8 +70,10 @@ export class Job {
     const { name, log, everyMs, retryAfterMs = everyMs, leftWorkMs = () => everyMs, run } = this.options;
     try {
       await run(this.#stopping.signal);
+      if (this.#health !== null) this.#health.failuresInARow = 0;
       return Math.min(everyMs, leftWorkMs());
     } catch (error) {
+      this.#health?.noteFailure(error);
       log.warn({ err: error, job: name }, 'background job failed; it runs again later');
       return retryAfterMs;
     }

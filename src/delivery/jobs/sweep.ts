@@ -1,6 +1,7 @@
 import type { Logger } from '../../log.ts';
 import type { Database } from '../../store/database/database.ts';
 import { type DeletedHead, findDeletedHeads, sweepDeleted } from '../../store/deliveries/sweep.ts';
+import type { Workers } from '../worker-health.ts';
 import { Job } from './job.ts';
 
 /** Finds what a deletion left when its instance died; a deletion in this process wakes the job at once. */
@@ -8,7 +9,7 @@ const EVERY_MS = 30_000;
 const RETRY_AFTER_MS = 1_000;
 
 /** Records the deliveries of deleted webhooks as cancelled, a bounded step per transaction. */
-export function sweepJob(db: Database, log: Logger): Job {
+export function sweepJob(db: Database, log: Logger, workers?: Workers): Job {
   const run = async (signal: AbortSignal) => {
     let after: DeletedHead | null = null;
     for (;;) {
@@ -21,5 +22,13 @@ export function sweepJob(db: Database, log: Logger): Job {
       after = heads.at(-1) ?? null;
     }
   };
-  return new Job({ name: 'sweep', log, everyMs: EVERY_MS, firstAfterMs: 0, retryAfterMs: RETRY_AFTER_MS, run });
+  return new Job({
+    name: 'sweep',
+    log,
+    workers,
+    everyMs: EVERY_MS,
+    firstAfterMs: 0,
+    retryAfterMs: RETRY_AFTER_MS,
+    run,
+  });
 }

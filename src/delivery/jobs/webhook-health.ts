@@ -9,6 +9,7 @@ import type { AttemptRecord } from '../../store/deliveries/record-attempts.ts';
 import { type HealthReport, recordHealth } from '../../store/webhooks/health.ts';
 import { suspendWebhook } from '../../store/webhooks/suspension.ts';
 import type { AttemptObserver } from '../delivery-metrics.ts';
+import type { WorkerHealth } from '../worker-health.ts';
 import { Job } from './job.ts';
 
 const HEALTH_EVERY_MS = 2_000;
@@ -77,6 +78,7 @@ export class SuspensionMonitor {
   constructor(
     private readonly db: Database,
     private readonly log: Logger,
+    private readonly health: WorkerHealth,
   ) {}
 
   note(records: readonly AttemptRecord[]): void {
@@ -107,6 +109,7 @@ export class SuspensionMonitor {
   async #handle(records: readonly AttemptRecord[]): Promise<void> {
     const marked = records.filter((record) => this.#changesMark(record));
     await this.#mark(marked).catch((error: unknown) => {
+      this.health.noteFailure(error);
       this.log.warn({ err: error, webhooks: marked.length }, 'the health of webhooks could not be updated');
     });
     for (const record of records) {
@@ -114,6 +117,7 @@ export class SuspensionMonitor {
       const reason = suspendReason(record);
       if (reason === null) continue;
       await this.#suspend(entityId, webhookId, reason).catch((error: unknown) => {
+        this.health.noteFailure(error);
         this.log.warn({ err: error, entityId, webhookId }, 'a webhook could not be suspended');
       });
     }
@@ -139,6 +143,7 @@ export class SuspensionMonitor {
         isFailing: !isSuccess(outcome),
       })),
     );
+    this.health.failuresInARow = 0;
     const nowMs = Date.now();
     for (const record of records) {
       if (isSuccess(record.outcome)) this.#failingSince.delete(webhookKey(record));
@@ -151,6 +156,7 @@ export class SuspensionMonitor {
     if (await suspendWebhook(this.db, entityId, webhookId, reason, change)) {
       this.log.warn({ entityId, webhookId, reason }, 'webhook suspended');
     }
+    this.health.failuresInARow = 0;
   }
 }
 

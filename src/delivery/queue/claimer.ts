@@ -2,6 +2,7 @@ import type { Logger } from '../../log.ts';
 import type { Database } from '../../store/database/database.ts';
 import { claimDeliveries } from '../../store/deliveries/claim.ts';
 import type { Claimed } from '../../store/deliveries/claimed.ts';
+import type { WorkerHealth } from '../worker-health.ts';
 import type { AttemptRunner } from './attempt-runner.ts';
 import type { ClaimPlanner, PlannedClaim } from './claim-planner.ts';
 import { DestinationScan } from './destination-scan.ts';
@@ -20,6 +21,7 @@ export type ClaimerOptions = {
   readonly planner: ClaimPlanner;
   readonly runner: AttemptRunner;
   readonly leaseMs: number;
+  readonly health: WorkerHealth;
   /** Deliveries are claimed for which places are reserved. */
   readonly onClaimed: (deliveries: readonly Claimed[]) => void;
 };
@@ -61,8 +63,10 @@ export class Claimer {
     while (!this.#isStopping) {
       try {
         const waitMs = await this.#step();
+        this.options.health.failuresInARow = 0;
         await this.#wakeSignal.wait(waitMs);
       } catch (error) {
+        this.options.health.noteFailure(error);
         this.options.log.error({ err: error }, 'claiming is paused: the store is unavailable');
         if (!this.#isStopping) await Bun.sleep(OUTAGE_PAUSE_MS);
       }

@@ -38,6 +38,14 @@ onEveryEngine('the paths that need no key', (store) => {
     expect(await response.json()).toMatchObject({ status: 'not ready' });
   });
 
+  test('/readyz is 503 while a worker keeps failing, and names it with its last error', async () => {
+    const claims = { worker: 'claims', failuresInARow: 7, failingForSeconds: 40, lastError: 'Error: no claim' };
+    const response = await call(testApp(store.db, {}, { failingWorkers: () => [claims] }), null, '/readyz');
+    expect(response.status).toBe(503);
+    const reason = 'background work keeps failing: claims';
+    expect(await response.json()).toEqual({ status: 'not ready', reason, workers: [claims] });
+  });
+
   test('/docs is a page whose every asset comes from this process', async () => {
     const app = testApp(store.db);
     const response = await call(app, null, '/docs');

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import pino from 'pino';
 import { SuspensionMonitor } from '../../../src/delivery/jobs/webhook-health.ts';
+import { WorkerHealth } from '../../../src/delivery/worker-health.ts';
 import { type Outcome, SUSPEND_AFTER_MS } from '../../../src/domain/attempt.ts';
 import { entityKey, readInteger } from '../../../src/store/database/sql.ts';
 import type { Claimed } from '../../../src/store/deliveries/claimed.ts';
@@ -29,7 +30,7 @@ onEveryEngine('the suspension monitor', (store) => {
     await acceptMany(store.db, receiver.entityId, 1);
     const lines: { msg: string; webhookId?: string; reason?: string }[] = [];
     const log = pino({ level: 'info' }, { write: (line: string) => lines.push(JSON.parse(line)) });
-    const monitor = new SuspensionMonitor(store.db, log);
+    const monitor = new SuspensionMonitor(store.db, log, new WorkerHealth('test'));
     const note = async (...record: AttemptRecord[]) => {
       monitor.note(record);
       await monitor.idle();
@@ -140,7 +141,7 @@ onEveryEngine('the suspension monitor', (store) => {
         return store.db.transaction(work, options);
       },
     });
-    const monitor = new SuspensionMonitor(counted, pino({ level: 'silent' }));
+    const monitor = new SuspensionMonitor(counted, pino({ level: 'silent' }), new WorkerHealth('test'));
     const failing = () => readInteger(store.db, 'count(*)', 'from queue_heads where failing_since_ms is not null');
     const before = await failing();
     monitor.note(crowd.map((one) => record(one, DOWN)));
@@ -163,7 +164,7 @@ onEveryEngine('the suspension monitor', (store) => {
       transaction: (work, options) =>
         refused++ === 0 ? Promise.reject(new Error('refused')) : store.db.transaction(work, options),
     });
-    const monitor = new SuspensionMonitor(flaky, pino({ level: 'silent' }));
+    const monitor = new SuspensionMonitor(flaky, pino({ level: 'silent' }), new WorkerHealth('test'));
     const noteAndRead = async (outcome: Outcome) => {
       monitor.note([record(claimed, outcome)]);
       await monitor.idle();
@@ -183,7 +184,7 @@ onEveryEngine('the suspension monitor', (store) => {
       transaction: (work, options) =>
         refused++ === 0 ? Promise.reject(new Error('refused')) : store.db.transaction(work, options),
     });
-    const monitor = new SuspensionMonitor(flaky, pino({ level: 'silent' }));
+    const monitor = new SuspensionMonitor(flaky, pino({ level: 'silent' }), new WorkerHealth('test'));
     monitor.note([record(one.claimed, GONE), record(two.claimed, GONE)]);
     await monitor.idle();
     expect([await one.state(), await two.state()]).toMatchObject([

@@ -1,0 +1,93 @@
+import type { Registry } from '../metrics/registry.ts';
+
+/** Less is ordinary: a deadlock, a failover, a statement that was cancelled once. */
+const MIN_FAILURES = 3;
+const MIN_FAILING_MS = 30_000;
+const MAX_ERROR_LENGTH = 200;
+
+/** A worker that keeps failing, for /readyz and `doctor`. */
+export type FailingWorker = {
+  readonly worker: string;
+  readonly failuresInARow: number;
+  readonly failingForSeconds: number;
+  readonly lastError: string;
+};
+
+/**
+ * The health of a loop or job that deliveries depend on. One with nothing to do is healthy: only failures are timed, from the
+ * first one after a success.
+ */
+export class WorkerHealth {
+  /** A success sets it to zero: a field and no function, because successes are frequent and need nothing else. */
+  failuresInARow = 0;
+  #failingSinceMs = 0;
+  #lastError = '';
+
+  constructor(
+    readonly worker: string,
+    private readonly nowMs: () => number = () => performance.now(),
+  ) {}
+
+  noteFailure(error: unknown): void {
+    if (this.failuresInARow++ === 0) this.#failingSinceMs = this.nowMs();
+    this.#lastError = describe(error);
+  }
+
+  get failingForMs(): number {
+    return this.failuresInARow === 0 ? 0 : this.nowMs() - this.#failingSinceMs;
+  }
+
+  /** Null while it works, and for failures that may pass by themselves. */
+  get problem(): FailingWorker | null {
+    const { worker, failuresInARow, failingForMs } = this;
+    if (failuresInARow < MIN_FAILURES || failingForMs < MIN_FAILING_MS) return null;
+    return { worker, failuresInARow, failingForSeconds: Math.floor(failingForMs / 1000), lastError: this.#lastError };
+  }
+}
+
+/** The workers of this process. Each is known by its name in metrics, in /readyz and to `doctor`. */
+export class Workers {
+  readonly #all: WorkerHealth[] = [];
+
+  constructor(private readonly nowMs?: () => number) {}
+
+  add(worker: string): WorkerHealth {
+    const health = new WorkerHealth(worker, this.nowMs);
+    this.#all.push(health);
+    return health;
+  }
+
+  failing(): FailingWorker[] {
+    return this.#all.flatMap(({ problem }) => problem ?? []);
+  }
+
+  observe(registry: Registry): void {
+    registry.readLabelled(
+      'paybell_worker_failures_in_a_row',
+      'Failures of a background worker since its last success.',
+      ['worker'],
+      () => this.#all.map(({ worker, failuresInARow }) => [[worker], failuresInARow]),
+    );
+    registry.readLabelled(
+      'paybell_worker_failing_seconds',
+      'Time since the first of these failures; 0 for a worker that works or is idle.',
+      ['worker'],
+      () => this.#all.map(({ worker, failingForMs }) => [[worker], failingForMs / 1000]),
+    );
+  }
+}
+
+const CREDENTIALS = /\/\/[^/@\s]*@/g;
+const QUOTED = /"[^"]*"|'[^']*'/g;
+/** The name of a table or column, which databases quote as well as values. */
+const IDENTIFIER = /^.[a-z_]{1,63}.$/;
+
+/** /readyz is open to all: values, which an error of a database may quote, and credentials in a URL are left out. */
+function describe(error: unknown): string {
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : 'unknown error';
+  return text
+    .replace(CREDENTIALS, '//')
+    .replace(QUOTED, (quoted) => (IDENTIFIER.test(quoted) ? quoted : '"…"'))
+    .replace(/\s+/g, ' ')
+    .slice(0, MAX_ERROR_LENGTH);
+}
