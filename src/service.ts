@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { createApp } from './api/app.ts';
 import { RateLimits } from './api/auth/rate-limits.ts';
 import { WebhookListCache } from './api/routes/webhooks/list-cache.ts';
@@ -8,6 +9,7 @@ import { type AttemptTools, createAttemptTools } from './delivery/attempt.ts';
 import { createDelivery, type Delivery } from './delivery/delivery.ts';
 import { DeliveryMetrics } from './delivery/delivery-metrics.ts';
 import { bulkRedeliveryJob } from './delivery/jobs/bulk-redelivery.ts';
+import { Heartbeat, shareOfCap } from './delivery/jobs/heartbeat.ts';
 import { Job } from './delivery/jobs/job.ts';
 import { sendTestRequest } from './delivery/test-request.ts';
 import { Workers } from './delivery/worker-health.ts';
@@ -47,7 +49,8 @@ export async function startService(config: Config, log: Logger): Promise<Service
   const core = createCore(config, log, store);
   const delivery = config.ROLE === 'api' ? null : createDelivery(core);
   const api = createApi(core, delivery);
-  const background: readonly Background[] = [...(delivery?.jobs ?? []), ...api.jobs, ...observe(core)];
+  const heartbeat = createHeartbeat(core, delivery);
+  const background: readonly Background[] = [...(delivery?.jobs ?? []), ...api.jobs, heartbeat, ...observe(core)];
   const stop = async () => {
     // The engine claims nothing from here on: what the API still accepts waits in the store.
     await Promise.all([api.stop(), delivery?.engine.stop()]);
@@ -58,6 +61,8 @@ export async function startService(config: Config, log: Logger): Promise<Service
     lock.release();
   };
   try {
+    // Before the first claim, which is to know how many instances share the requests to a receiver.
+    await heartbeat.beat();
     await delivery?.engine.start();
     const url = api.listen();
     // Only once the port is bound: the key is shown once, and a start that fails would lose it.
@@ -107,6 +112,35 @@ function observe({ config, log, db, metrics: { registry }, stats, workers }: Cor
     new EventLoopLag(registry),
     new Job({ name: 'stats', log, everyMs: STATS_INTERVAL_MS, runAtStop: true, run: () => stats.flush() }),
   ];
+}
+
+function createHeartbeat(
+  { config, log, db, metrics: { registry }, workers }: Core,
+  delivery: Delivery | null,
+): Heartbeat {
+  const share = () => shareOfCap(config.DESTINATION_CONCURRENCY, heartbeat.delivering);
+  const heartbeat = new Heartbeat({
+    db,
+    log,
+    role: config.ROLE,
+    host: `${hostname()} (process ${process.pid})`,
+    workers,
+    onInstances: (instances) => {
+      if (delivery === null) return;
+      delivery.engine.limitDestinations(share());
+      const cap = { instances, destinationConcurrency: share() };
+      log.info(cap, 'the instances that deliver have changed; each has its share of DESTINATION_CONCURRENCY');
+    },
+  });
+  registry.read('paybell_instances', 'Instances that deliver, on this store.', () => heartbeat.delivering);
+  if (delivery !== null) {
+    registry.read(
+      'paybell_destination_concurrency',
+      'Requests that this instance may have in progress to one destination: its share of DESTINATION_CONCURRENCY.',
+      share,
+    );
+  }
+  return heartbeat;
 }
 
 type Api = {

@@ -139,6 +139,11 @@ export class Engine implements DirectDispatch {
     return this.#runner.claimsReturned();
   }
 
+  /** The share of DESTINATION_CONCURRENCY that this instance has. */
+  limitDestinations(cap: number): void {
+    this.#queue.limitDestinations(cap);
+  }
+
   get inFlight(): number {
     return this.#queue.inFlight;
   }

@@ -1,3 +1,4 @@
+import type { Config } from '../config.ts';
 import { type AuditAction, auditFieldsSchema } from '../contract/audit.ts';
 import { KEY_PREFIX, type Permission } from '../domain/api-keys.ts';
 import type { SuspendReason } from '../domain/attempt.ts';
@@ -94,6 +95,15 @@ export const healthTable = new Table('webhook_health', {
   dateLastSuccess: nullable(seconds('last_success_ms')),
   lastFailureMs: nullable(integer('last_failure_ms')),
   dateLastFailure: nullable(seconds('last_failure_ms')),
+});
+
+export const instanceTable = new Table('instances', {
+  instanceId: text('id'),
+  role: text<Config['ROLE']>('role'),
+  host: text('host'),
+  startedAtMs: integer('started_at_ms'),
+  seenAtMs: integer('seen_at_ms'),
+  problem: nullable(text('problem')),
 });
 
 export const statsTable = new Table('stats', {

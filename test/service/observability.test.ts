@@ -11,7 +11,7 @@ import { createTarget, ENGINES } from '../support/stores.ts';
 
 const DELIVERED = 5;
 /** As docs/operations.md lists them. */
-const WORKERS = 'claims,records,suspensions,sweep,fan-out,bulk redelivery,retention,clock step'.split(',');
+const WORKERS = 'claims,records,suspensions,sweep,fan-out,bulk redelivery,retention,clock step,heartbeat'.split(',');
 
 describe.each(ENGINES)('a service on %s that has delivered', (engine) => {
   let service: Service;
@@ -95,6 +95,8 @@ describe.each(ENGINES)('a service on %s that has delivered', (engine) => {
       expect([operation, calls > 0 || operation === 'snapshot']).toEqual([operation, true]);
     }
     expect(sampleOf(scraped, 'paybell_info', { store: engine, role: 'all' })).toBe(1);
+    expect(sampleOf(scraped, 'paybell_instances')).toBe(1);
+    expect(sampleOf(scraped, 'paybell_destination_concurrency')).toBe(16);
     for (const worker of WORKERS) {
       expect([worker, sampleOf(scraped, 'paybell_worker_failures_in_a_row', { worker })]).toEqual([worker, 0]);
       expect([worker, sampleOf(scraped, 'paybell_worker_failing_seconds', { worker })]).toEqual([worker, 0]);

@@ -7,6 +7,7 @@ import { checkLoopbackDelivery } from './delivery.ts';
 import { checkDisk } from './disk.ts';
 import { type Finding, failure } from './finding.ts';
 import { checkBacklog, checkRetention, checkSpace } from './growth.ts';
+import { checkInstances, checkWorkers } from './instances.ts';
 import { checkOpenFiles } from './open-files.ts';
 import { checkSettings } from './settings.ts';
 import { checkClock, checkSchema, checkSecretKey, openForInspection } from './store.ts';
@@ -54,6 +55,8 @@ async function* storeFindings(db: Database, config: Config): AsyncGenerator<Find
   const checks = {
     clock: () => checkClock(db),
     'secret key': () => checkSecretKey(db, config),
+    instances: () => checkInstances(db, config),
+    workers: () => checkWorkers(db),
     backlog: () => checkBacklog(db),
     retention: () => checkRetention(db, config),
     space: () => checkSpace(db),

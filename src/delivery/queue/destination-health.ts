@@ -20,6 +20,9 @@ export type AttemptResult = 'success' | 'unhealthy' | 'other';
 /** `proven`: the last attempt that said anything succeeded. `untried`: there was none. `failing`: it failed. */
 export type HealthClass = 'proven' | 'untried' | 'failing';
 
+/** Shared by all destinations of a process, because it changes with the number of instances. */
+export type DestinationLimit = { cap: number };
+
 /**
  * What one destination has shown so far, and how many attempts at a time that is worth.
  *
@@ -34,7 +37,7 @@ export class DestinationHealth {
   #typicalMs: number | null = null;
   #lastEndMs = 0;
 
-  constructor(private readonly cap: number) {}
+  constructor(private readonly limit: DestinationLimit) {}
 
   get class(): HealthClass {
     return this.#class;
@@ -42,7 +45,7 @@ export class DestinationHealth {
 
   /** How many attempts it may have in flight. */
   get window(): number {
-    return this.#window;
+    return Math.min(this.#window, this.limit.cap);
   }
 
   get isBreakerOpen(): boolean {
@@ -52,10 +55,12 @@ export class DestinationHealth {
   /** How many deliveries it may hold beyond its slots: what it completes in a moment, while its window grows. */
   get maxQueued(): number {
     if (this.#class !== 'proven' || this.#typicalMs === null) return 0;
+    const { window } = this;
+    const { cap } = this.limit;
     const rounds = QUEUE_MS / Math.max(1, this.#typicalMs);
-    const roundsToGrow = Math.log2(this.cap / this.#window);
-    const inTime = Math.max(this.#window * rounds, this.cap * (rounds - roundsToGrow));
-    return Math.min(Math.floor(inTime), this.cap * QUEUE_CAPS);
+    const roundsToGrow = Math.log2(cap / window);
+    const inTime = Math.max(window * rounds, cap * (rounds - roundsToGrow));
+    return Math.min(Math.floor(inTime), cap * QUEUE_CAPS);
   }
 
   note(result: AttemptResult, durationMs: number, nowMs: number): void {
@@ -63,7 +68,7 @@ export class DestinationHealth {
     if (result === 'success') {
       this.#class = 'proven';
       this.#failuresInARow = 0;
-      this.#window = Math.min(this.#window * 2, this.cap);
+      this.#window = Math.min(this.#window * 2, this.limit.cap);
       const before = this.#typicalMs ?? durationMs;
       this.#typicalMs = before + (durationMs - before) * WEIGHT_OF_LATEST;
     } else if (result === 'unhealthy') {

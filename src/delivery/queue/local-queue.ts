@@ -1,5 +1,10 @@
 import { type DestinationKey, entityOfDestination } from '../../domain/post-url.ts';
-import { type AttemptResult, DestinationHealth, type HealthClass } from './destination-health.ts';
+import {
+  type AttemptResult,
+  DestinationHealth,
+  type DestinationLimit,
+  type HealthClass,
+} from './destination-health.ts';
 import { type Capacity, type EntityUse, noUse, SlotShares } from './slot-shares.ts';
 
 /**
@@ -29,7 +34,7 @@ const MAX_REMEMBERED = 50_000;
 const FORGOTTEN_AT_ONCE = 1_000;
 
 export type LocalQueueOptions<Delivery> = Capacity & {
-  /** How many attempts one destination may have in flight. */
+  /** How many attempts one destination may have in flight, until `limitDestinations` says another number. */
   readonly destinationCap: number;
   readonly sizeOf: (delivery: Delivery) => number;
   readonly nowMs?: () => number;
@@ -57,12 +62,14 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
   readonly #entities = new Map<string, EntityUse>();
   readonly #shares: SlotShares;
   readonly #nowMs: () => number;
+  readonly #limit: DestinationLimit;
   #inFlight = 0;
   #breakersOpen = 0;
 
   constructor(private readonly options: LocalQueueOptions<Delivery>) {
     this.#shares = new SlotShares(options);
     this.#nowMs = options.nowMs ?? (() => performance.now());
+    this.#limit = { cap: options.destinationCap };
   }
 
   get inFlight(): number {
@@ -81,6 +88,13 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
   /** Destinations that had five failures in a row and get one request at a time until one succeeds. */
   get breakersOpen(): number {
     return this.#breakersOpen;
+  }
+
+  /** How many attempts one destination may have in flight from now on; attempts beyond that end, and none replaces them. */
+  limitDestinations(cap: number): void {
+    if (cap === this.#limit.cap) return;
+    this.#limit.cap = cap;
+    for (const state of this.#states.values()) if (heldBy(state) > 0) this.#fit(state);
   }
 
   healthClass(destination: DestinationKey): HealthClass {
@@ -102,7 +116,7 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
   /** Reserves up to `most` places at the destination, and returns how many. */
   reserve(destination: DestinationKey, most = 1): number {
     const known = this.#states.get(destination);
-    const state = known ?? newState(destination, this.options.destinationCap);
+    const state = known ?? newState(destination, this.#limit);
     const isIdle = heldBy(state) === 0;
     const entityId = isIdle ? entityOfDestination(destination) : '';
     if (isIdle) {
@@ -246,11 +260,11 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
   }
 }
 
-function newState<Delivery>(destination: DestinationKey, cap: number): State<Delivery> {
+function newState<Delivery>(destination: DestinationKey, limit: DestinationLimit): State<Delivery> {
   const counts = { reserved: 0, inFlight: 0, slots: 0, countedQueued: 0 };
   return {
     destination,
-    health: new DestinationHealth(cap),
+    health: new DestinationHealth(limit),
     entity: noUse(),
     queue: [],
     countedClass: 'untried',

@@ -2,9 +2,11 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { chmodSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Finding } from '../../../src/cli/doctor/finding.ts';
+import { checkInstances, checkWorkers } from '../../../src/cli/doctor/instances.ts';
 import { checkOpenFiles } from '../../../src/cli/doctor/open-files.ts';
 import { assessClock } from '../../../src/cli/doctor/store.ts';
 import { loadConfig } from '../../../src/config.ts';
+import { renewInstance } from '../../../src/store/instances.ts';
 import { seedAged } from '../../support/aged-deliveries.ts';
 import { createTenant } from '../../support/api.ts';
 import { type CommandLine, commandLine, OTHER_SECRET_KEY, TEST_SECRET_KEY } from '../../support/command-line.ts';
@@ -32,7 +34,8 @@ onEveryEngine('paybell doctor', (store) => {
     const before = await dumpRows(store);
     const { exitCode, stdout, stderr } = await withSettings()(['doctor']);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-    const checks = 'settings,disk,open files,loopback delivery,store,schema,clock,secret key,backlog,retention,space';
+    const checks =
+      'settings,disk,open files,loopback delivery,store,schema,clock,secret key,instances,workers,backlog,retention,space';
     const lines = stdout.trimEnd().split('\n');
     expect(lines.map((line) => line.slice(9, 26).trim())).toEqual(checks.split(','));
     for (const line of lines) expect(line).toStartWith('ok       ');
@@ -65,6 +68,52 @@ onEveryEngine('paybell doctor', (store) => {
     ]);
     const longer = await examine(withSettings({ RETENTION: '2d' }));
     expect(only(longer, 'retention')).toMatchObject([{ state: 'ok' }]);
+  });
+});
+
+onEveryEngine('the checks of the instances', (store) => {
+  const config = (cap: number) => loadConfig({ DESTINATION_CONCURRENCY: String(cap) });
+  const report = (instanceId: string, role: 'all' | 'api', problem: string | null = null) =>
+    renewInstance(store.db, { instanceId, role, host: `host of ${instanceId}`, problem });
+
+  test('count those that run, and say what each has of DESTINATION_CONCURRENCY', async () => {
+    expect(await checkInstances(store.db, config(4))).toMatchObject({ state: 'ok', found: 'none is running' });
+    await report('one', 'all');
+    expect(await checkInstances(store.db, config(4))).toMatchObject({
+      state: 'ok',
+      found: '1 running, 1 of them deliver, each with at most 4 concurrent attempts to one destination',
+    });
+    // One process alone serves a SQLite file.
+    if (store.engine === 'sqlite') return;
+    await report('two', 'all');
+    await report('three', 'api');
+    expect(await checkInstances(store.db, config(4))).toMatchObject({
+      state: 'ok',
+      found: '3 running, 2 of them deliver, each with at most 2 concurrent attempts to one destination',
+    });
+    expect(await checkInstances(store.db, config(1))).toMatchObject({
+      state: 'warning',
+      fix: expect.stringContaining('DESTINATION_CONCURRENCY (1)'),
+    });
+  });
+
+  test('warn when none of those that run delivers', async () => {
+    await store.db.transaction((queries) => queries.run('delete from instances'));
+    await report('three', 'api');
+    expect(await checkInstances(store.db, config(4))).toMatchObject({
+      state: 'warning',
+      fix: expect.stringContaining('ROLE'),
+    });
+  });
+
+  test('name the worker that keeps failing and its instance', async () => {
+    expect(await checkWorkers(store.db)).toMatchObject({ state: 'ok' });
+    await report('four', 'all', 'claims (9 failures): Error: no room');
+    expect(await checkWorkers(store.db)).toMatchObject({
+      state: 'error',
+      found: 'host of four: claims (9 failures): Error: no room',
+      fix: expect.stringContaining('/readyz'),
+    });
   });
 });
 

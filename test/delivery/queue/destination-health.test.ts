@@ -4,7 +4,7 @@ import { type AttemptResult, DestinationHealth } from '../../../src/delivery/que
 const CAP = 16;
 
 function healthAfter(results: readonly AttemptResult[], durationMs = 1_000): DestinationHealth {
-  const health = new DestinationHealth(CAP);
+  const health = new DestinationHealth({ cap: CAP });
   for (const result of results) health.note(result, durationMs, 0);
   return health;
 }
@@ -18,9 +18,19 @@ describe('the window of a destination', () => {
   });
 
   test('never passes a cap that is no power of two', () => {
-    const health = new DestinationHealth(5);
+    const health = new DestinationHealth({ cap: 5 });
     for (let count = 0; count < 4; count++) health.note('success', 1, 0);
     expect(health.window).toBe(5);
+  });
+
+  test('falls with the cap at once, and is as wide as before when the cap rises again', () => {
+    const limit = { cap: CAP };
+    const health = new DestinationHealth(limit);
+    for (let count = 0; count < 4; count++) health.note('success', 1_000, 0);
+    limit.cap = 6;
+    expect(health.window).toBe(6);
+    limit.cap = CAP;
+    expect(health.window).toBe(CAP);
   });
 
   test('is one attempt again after a failure, and grows as before', () => {

@@ -75,6 +75,38 @@ describe('a destination', () => {
     expect(queue.reserve(HERE)).toBe(1);
   });
 
+  test('whose cap falls starts nothing until it is below the new one, and grows again when the cap rises', () => {
+    const queue = newQueue({ destinationCap: 4 });
+    attempt(queue, 'success', 3);
+    expect(hold(queue, HERE, 9)).toBe(4);
+    queue.limitDestinations(2);
+    for (let ended = 0; ended < 2; ended++) {
+      queue.finish({ destination: HERE }, 'success', SLOW_MS);
+      expect([queue.reserve(HERE), queue.inFlight]).toEqual([0, 3 - ended]);
+    }
+    queue.finish({ destination: HERE }, 'success', SLOW_MS);
+    expect(hold(queue, HERE, 9)).toBe(1);
+    queue.limitDestinations(4);
+    queue.finish({ destination: HERE }, 'success', SLOW_MS);
+    expect([hold(queue, HERE, 9), queue.inFlight]).toEqual([3, 4]);
+    queue.checkSums();
+  });
+
+  test('whose cap falls while it has a queue starts no more of that than the new cap', () => {
+    const queue = newQueue({ destinationCap: 8 });
+    attempt(queue, 'success', 4, 10);
+    const reserved = queue.reserve(HERE, 50);
+    expect(reserved).toBe(50);
+    queue.limitDestinations(3);
+    for (let count = 0; count < reserved; count++) queue.enqueue({ destination: HERE });
+    expect(startAll(queue, HERE)).toBe(3);
+    queue.limitDestinations(8);
+    queue.finish({ destination: HERE }, 'success', 10);
+    queue.finish({ destination: HERE }, 'success', 10);
+    expect([startAll(queue, HERE), queue.inFlight]).toEqual([7, 8]);
+    queue.checkSums();
+  });
+
   test('that is fast holds a queue, whose deliveries start one after the other in their order', () => {
     const queue = newQueue({ destinationCap: 2 });
     attempt(queue, 'success', 2, 10);
@@ -242,13 +274,24 @@ const RESULTS: readonly AttemptResult[] = ['success', 'success', 'unhealthy', 'o
 test('whatever happens, the sums hold, and no limit is passed', () => {
   const step = fc.record({
     destination: fc.integer({ min: 0, max: 11 }),
-    action: fc.constantFrom('reserve', 'enqueue', 'release', 'start', 'finish', 'overdue', 'wait', 'drain' as const),
+    action: fc.constantFrom(
+      'reserve',
+      'enqueue',
+      'release',
+      'start',
+      'finish',
+      'overdue',
+      'wait',
+      'drain',
+      'limit' as const,
+    ),
     amount: fc.integer({ min: 1, max: 40 }),
   });
   const sizes = fc.record({ slots: fc.integer({ min: 1, max: 60 }), queuePlaces: fc.integer({ min: 0, max: 60 }) });
   fc.assert(
-    fc.property(sizes, fc.integer({ min: 1, max: 8 }), fc.array(step, { maxLength: 300 }), (size, cap, steps) => {
+    fc.property(sizes, fc.integer({ min: 1, max: 8 }), fc.array(step, { maxLength: 300 }), (size, firstCap, steps) => {
       let nowMs = 0;
+      let cap = firstCap;
       const queue = newQueue({ ...size, destinationCap: cap, nowMs: () => nowMs });
       const reserved = new Map<DestinationKey, number>();
       const inFlight = new Map<DestinationKey, number>();
@@ -261,7 +304,15 @@ test('whatever happens, the sums hold, and no limit is passed', () => {
         if (action === 'release' && waiting > 0) queue.release(key, waiting);
         if (action === 'enqueue') for (let count = 0; count < waiting; count++) queue.enqueue({ destination: key });
         if (action === 'release' || action === 'enqueue') add(reserved, key, -waiting);
-        if (action === 'start') add(inFlight, key, startAll(queue, key));
+        if (action === 'limit') {
+          cap = Math.ceil(amount / 5);
+          queue.limitDestinations(cap);
+        }
+        if (action === 'start') {
+          const before = inFlight.get(key) ?? 0;
+          add(inFlight, key, startAll(queue, key));
+          expect(inFlight.get(key) ?? 0).toBeLessThanOrEqual(Math.max(before, cap));
+        }
         if (action === 'finish' && (inFlight.get(key) ?? 0) > 0) {
           queue.finish({ destination: key }, RESULTS[amount % RESULTS.length] ?? 'other', amount);
           add(inFlight, key, -1);
@@ -271,7 +322,6 @@ test('whatever happens, the sums hold, and no limit is passed', () => {
         if (action === 'drain') queue.drain();
         queue.checkSums();
         expect(queue.freeSlots).toBeGreaterThanOrEqual(0);
-        expect(inFlight.get(key) ?? 0).toBeLessThanOrEqual(cap);
       }
     }),
     { numRuns: 300 },

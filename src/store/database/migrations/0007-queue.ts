@@ -212,5 +212,15 @@ function createTables({ uuid, storage }: Dialect): string[] {
       event text collate "binary" not null,
       primary key (entity_id, network_id, event, bucket, shard)
     ) ${updatedInPlace}`,
+
+    // The processes that run, each of which renews its row. `problem` says which of its workers keep failing.
+    `create table instances (
+      id text collate "binary" primary key,
+      role text not null,
+      host text not null,
+      started_at_ms bigint not null,
+      seen_at_ms bigint not null,
+      problem text
+    )`,
   ];
 }

@@ -1,0 +1,29 @@
+import type { Config } from '../../config.ts';
+import { shareOfCap } from '../../delivery/jobs/heartbeat.ts';
+import type { Database } from '../../store/database/database.ts';
+import { readInstances } from '../../store/instances.ts';
+import { type Finding, failure, ok, warning } from './finding.ts';
+
+/** Which instances run, and what each has of DESTINATION_CONCURRENCY. */
+export async function checkInstances(db: Database, { DESTINATION_CONCURRENCY: cap }: Config): Promise<Finding> {
+  const running = await readInstances(db);
+  if (running.length === 0) return ok('instances', 'none is running');
+  const delivering = running.filter(({ delivers }) => delivers).length;
+  const found = `${running.length} running, ${delivering} of them deliver`;
+  if (delivering === 0) {
+    return warning('instances', found, 'Start an instance with ROLE all or delivery: nothing is sent without one.');
+  }
+  const share = `${found}, each with at most ${shareOfCap(cap, delivering)} concurrent attempts to one destination`;
+  if (delivering <= cap) return ok('instances', share);
+  const fix = `Each instance needs one: a receiver gets ${delivering}, more than DESTINATION_CONCURRENCY (${cap}). Run fewer instances, or raise it.`;
+  return warning('instances', share, fix);
+}
+
+/** Whether the workers of the running instances do their work, as these instances have reported. */
+export async function checkWorkers(db: Database): Promise<Finding> {
+  const running = await readInstances(db);
+  const failing = running.flatMap(({ host, problem }) => (problem === null ? [] : `${host}: ${problem}`));
+  if (failing.length === 0) return ok('workers', 'none is failing');
+  const fix = 'The log of that instance has every failure. Until the cause is gone, its /readyz returns 503.';
+  return failure('workers', failing.join('; '), fix);
+}

@@ -1,0 +1,54 @@
+import { readNowMs } from './database/clock.ts';
+import type { Database } from './database/database.ts';
+import { type RowOf, readInteger } from './database/sql.ts';
+import { instanceTable } from './tables.ts';
+
+/** The processes that run on this store. Each renews its row every few seconds, by the database's clock. */
+
+/** Several renewals may be late before an instance counts as gone. */
+export const LIVE_MS = 30_000;
+
+export type InstanceRow = RowOf<typeof instanceTable>;
+export type InstanceReport = Pick<InstanceRow, 'instanceId' | 'role' | 'host' | 'problem'>;
+
+/** Also not far ahead: the row of a dead process may have been written before the clock was set back. */
+const isLive = (nowMs: string) => `seen_at_ms between ${nowMs} - ${LIVE_MS} and ${nowMs} + ${LIVE_MS}`;
+
+const DELIVERS = `role <> 'api'`;
+
+/** Renews the row of an instance, removes those of instances that are gone, and returns how many deliver. */
+export function renewInstance(db: Database, { instanceId, role, host, problem }: InstanceReport): Promise<number> {
+  const { engine, dialect } = db;
+  const { nowMs, skipLocked } = dialect;
+  // One process alone serves a SQLite file: another row is that of a process that was killed.
+  const isGone = engine === 'sqlite' ? '1 = 1' : `not (${isLive(nowMs)})`;
+  return db.transaction(async (queries) => {
+    await queries.run(
+      `insert into instances (id, role, host, problem, started_at_ms, seen_at_ms)
+       values ($1, $2, $3, $4, ${nowMs}, ${nowMs})
+       on conflict (id) do update set seen_at_ms = excluded.seen_at_ms, problem = excluded.problem`,
+      [instanceId, role, host, problem],
+    );
+    await queries.run(
+      `delete from instances where id in (select id from instances where id <> $1 and ${isGone} ${skipLocked})`,
+      [instanceId],
+    );
+    return readInteger(queries, 'count(*)', `from instances where ${DELIVERS} and ${isLive(nowMs)}`);
+  });
+}
+
+/** The instance stops: from now on it does not count. */
+export async function removeInstance(db: Database, instanceId: string): Promise<void> {
+  await db.transaction((queries) => queries.run('delete from instances where id = $1', [instanceId]));
+}
+
+export type LiveInstance = InstanceRow & { readonly delivers: boolean };
+
+export async function readInstances(db: Database): Promise<LiveInstance[]> {
+  const nowMs = String(await readNowMs(db, db.dialect));
+  const rows = await instanceTable.all(
+    db,
+    `select ${instanceTable.list} from instances where ${isLive(nowMs)} order by started_at_ms, id`,
+  );
+  return rows.map((row) => ({ ...row, delivers: row.role !== 'api' }));
+}

@@ -1,0 +1,165 @@
+import { afterEach, expect, test } from 'bun:test';
+import { Heartbeat, type HeartbeatOptions, shareOfCap } from '../../../src/delivery/jobs/heartbeat.ts';
+import { Workers } from '../../../src/delivery/worker-health.ts';
+import { createLogger } from '../../../src/log.ts';
+import { LIVE_MS, readInstances } from '../../../src/store/instances.ts';
+import {
+  acceptMany,
+  createEngine,
+  forgetDeliveries,
+  newReceiver,
+  openWindow,
+  respondedWith,
+  ScriptedSender,
+  statuses,
+} from '../../support/deliveries.ts';
+import { alteredStore, onEveryEngine } from '../../support/stores.ts';
+import { until } from '../../support/until.ts';
+
+test.each([
+  [16, 1, 16],
+  [16, 2, 8],
+  [16, 3, 5],
+  [16, 16, 1],
+  [16, 17, 1],
+  [1, 4, 1],
+  [16, 0, 16],
+])('of a cap of %i, each of %i instances has %i', (cap, instances, share) => {
+  expect(shareOfCap(cap, instances)).toBe(share);
+});
+
+onEveryEngine('the heartbeat', (store) => {
+  afterEach(async () => {
+    await store.db.transaction((queries) => queries.run('delete from instances'));
+  });
+
+  const newHeartbeat = (options: Partial<HeartbeatOptions> = {}) =>
+    new Heartbeat({
+      db: store.db,
+      log: createLogger('silent'),
+      role: 'all',
+      host: 'test',
+      workers: new Workers(),
+      onInstances: () => undefined,
+      ...options,
+    });
+  const moveClock = (ms: number) =>
+    store.db.transaction((queries) => queries.run('update instances set seen_at_ms = seen_at_ms - $1', [ms]));
+  const rows = async () => (await store.db.all('select id from instances')).length;
+
+  test('counts the instances that deliver, from their first beat until they stop', async () => {
+    if (store.engine === 'sqlite') return;
+    const told: number[] = [];
+    const one = newHeartbeat({ onInstances: (delivering) => told.push(delivering) });
+    const two = newHeartbeat({ role: 'delivery' });
+    const api = newHeartbeat({ role: 'api' });
+    await one.beat();
+    await api.beat();
+    expect([one.delivering, api.delivering, told]).toEqual([1, 1, []]);
+    await two.beat();
+    await one.beat();
+    expect([one.delivering, two.delivering, told]).toEqual([2, 2, [2]]);
+    await two.stop();
+    await one.beat();
+    expect([one.delivering, told]).toEqual([1, [2, 1]]);
+    await one.stop();
+    await api.stop();
+    expect(await rows()).toBe(0);
+  });
+
+  test('does not count an instance that was not seen for half a minute, until it is seen again', async () => {
+    if (store.engine === 'sqlite') return;
+    const [one, two] = [newHeartbeat(), newHeartbeat()];
+    await two.beat();
+    await moveClock(LIVE_MS - 5_000);
+    await one.beat();
+    expect(one.delivering).toBe(2);
+    await moveClock(5_001);
+    await one.beat();
+    expect([one.delivering, await rows()]).toEqual([1, 1]);
+    await two.beat();
+    expect(two.delivering).toBe(2);
+  });
+
+  test('does not count the row of a dead instance from before the clock was set back', async () => {
+    if (store.engine === 'sqlite') return;
+    await newHeartbeat().beat();
+    await moveClock(-3_600_000);
+    const one = newHeartbeat();
+    await one.beat();
+    expect([one.delivering, await rows()]).toEqual([1, 1]);
+  });
+
+  test('counts one on SQLite, also right after another process was killed', async () => {
+    if (store.engine === 'postgres') return;
+    await newHeartbeat().beat();
+    const told: number[] = [];
+    const restarted = newHeartbeat({ onInstances: (delivering) => told.push(delivering) });
+    await restarted.beat();
+    expect([restarted.delivering, told, await rows()]).toEqual([1, [], 1]);
+  });
+
+  test('tells the others which of its workers keep failing', async () => {
+    let nowMs = 0;
+    const workers = new Workers(() => nowMs);
+    const heartbeat = newHeartbeat({ workers, host: 'box-1' });
+    const health = workers.add('claims');
+    for (let count = 0; count < 3; count++) health.noteFailure(new Error('no room'));
+    nowMs = 30_000;
+    await heartbeat.beat();
+    const problem = 'claims (3 failures): Error: no room';
+    expect(await readInstances(store.db)).toMatchObject([{ role: 'all', host: 'box-1', delivers: true, problem }]);
+    health.failuresInARow = 0;
+    await heartbeat.beat();
+    expect(await readInstances(store.db)).toMatchObject([{ problem: null }]);
+  });
+
+  test('stops although the store is down', async () => {
+    const heartbeat = newHeartbeat({
+      db: alteredStore(store.db, { transaction: () => Promise.reject(new Error('down')) }),
+    });
+    await heartbeat.stop();
+  });
+
+  test('lets two engines have no more requests in flight at a receiver than one may have', async () => {
+    if (store.engine === 'sqlite') return;
+    await forgetDeliveries(store.db);
+    const cap = 6;
+    const { entityId } = await newReceiver(store.db);
+    const held = Promise.withResolvers<void>();
+    const sender = new ScriptedSender(async () => {
+      await held.promise;
+      return respondedWith(200);
+    });
+    const instances = [1, 2].map(() => {
+      const engine = createEngine(store.db, sender, { settings: { DESTINATION_CONCURRENCY: String(cap) } });
+      const onInstances = (delivering: number) => engine.limitDestinations(shareOfCap(cap, delivering));
+      return { engine, heartbeat: newHeartbeat({ onInstances }) };
+    });
+    const beatAll = async () => {
+      for (const { heartbeat } of instances) await heartbeat.beat();
+    };
+    await beatAll();
+    for (const { engine } of instances) {
+      await engine.start();
+      await openWindow(store.db, engine, sender, entityId);
+    }
+    await beatAll();
+    // More than one engine takes into its local queue.
+    for (let round = 0; round < 4; round++) await acceptMany(store.db, entityId, 75);
+    for (const { engine } of instances) engine.wake();
+    await until('all of the cap is used', () => sender.mostInFlight >= cap);
+    await Bun.sleep(50);
+    expect(instances.map(({ engine }) => engine.inFlight)).toEqual([3, 3]);
+    expect(sender.mostInFlight).toBe(cap);
+    held.resolve();
+    await until('all are delivered', async () =>
+      (await statuses(store.db, entityId)).every((status) => status === 'delivered'),
+    );
+    expect(sender.mostInFlight).toBe(cap);
+    for (const { engine, heartbeat } of instances) {
+      await engine.stop();
+      await heartbeat.stop();
+    }
+  });
+});
