@@ -149,6 +149,7 @@ const schema = z
       .optional()
       .register(shown, MASKED),
     BODY_SIGNATURE_HEADER: text(/^[a-z][a-z0-9-]{0,63}$/, 'must be a header name in lower case').optional(),
+    BODY_SIGNATURE_KEY: z.enum(['bytes', 'text'], { error: 'must be bytes or text' }).default('bytes'),
     SIGN_ASYMMETRIC: flag.default(false),
     REUSE_PORT: flag.default(false),
     ROLE: z.enum(['all', 'api', 'delivery'], { error: 'must be all, api or delivery' }).default('all'),

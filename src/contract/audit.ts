@@ -8,6 +8,7 @@ export const AUDIT_ACTIONS = [
   'key.created',
   'key.revoked',
   'secret.rotated',
+  'secret.imported',
   'secret.rekeyed',
   'webhooks.registered',
   'webhook.updated',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { formatOf, SECRET_FORMATS, secretRuleBroken } from '../domain/secret-forms.ts';
 import { DEFAULT_OVERLAP_HOURS, MAX_OVERLAP_HOURS } from '../domain/secret-overlap.ts';
 
 /** A receiver has to try each of them, so there are never many. */
@@ -8,6 +9,9 @@ export const signingSecretSchema = z
   .strictObject({
     secretId: z.string().meta({ description: 'Unique identifier of the secret.' }),
     secret: z.string().meta({ description: 'The secret: `whsec_` and base64, as Standard Webhooks defines it.' }),
+    importedText: z.string().nullable().meta({
+      description: 'The text of a secret that was imported as text or hex; null for any other.',
+    }),
     dateCreated: z.int().meta({ description: 'Creation time, in Unix seconds.' }),
     dateExpires: z.int().nullable().meta({
       description: 'When the secret is no longer used, in Unix seconds; null for the newest.',
@@ -32,6 +36,7 @@ export const secretListSchema = z
         {
           secretId: 'sec_0199c2a6e0b17d3c8a54f1e2d3c4b5a6',
           secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+          importedText: null,
           dateCreated: 1763168400,
           dateExpires: null,
         },
@@ -44,18 +49,43 @@ export type SecretList = z.output<typeof secretListSchema>;
 
 const overlapRule = `must be a whole number of hours from 0 to ${MAX_OVERLAP_HOURS}`;
 
+const overlapHours = z
+  .int({ error: overlapRule })
+  .min(0, { error: overlapRule })
+  .max(MAX_OVERLAP_HOURS, { error: overlapRule })
+  .default(DEFAULT_OVERLAP_HOURS)
+  .meta({
+    description: 'How long requests are also signed with the previous secrets. 0 revokes them immediately.',
+  });
+
 export const rotationSchema = z
+  .strictObject({ overlapHours }, { error: 'the body must be a JSON object' })
+  .meta({ id: 'Rotation' });
+
+const secretRule = 'must be a text';
+const formatRule = `must be one of ${SECRET_FORMATS.join(', ')}`;
+
+export const secretImportSchema = z
   .strictObject(
     {
-      overlapHours: z
-        .int({ error: overlapRule })
-        .min(0, { error: overlapRule })
-        .max(MAX_OVERLAP_HOURS, { error: overlapRule })
-        .default(DEFAULT_OVERLAP_HOURS)
+      secret: z.string({ error: secretRule }).meta({
+        description: 'The secret as your receivers hold it.',
+        example: 'a secret of 16 characters or more',
+      }),
+      format: z
+        .enum(SECRET_FORMATS, { error: formatRule })
+        .optional()
         .meta({
-          description: 'How long requests are also signed with the previous secrets. 0 revokes them immediately.',
+          description:
+            'What the secret is: `whsec` for `whsec_` and base64, `hex` for hex digits, `text` for any other text of 16 to ' +
+            '256 bytes. If it is absent: `whsec` for a secret that begins with `whsec_`, or else `text`.',
         }),
+      overlapHours,
     },
     { error: 'the body must be a JSON object' },
   )
-  .meta({ id: 'Rotation' });
+  .superRefine(({ secret, format = formatOf(secret) }, context) => {
+    const message = secretRuleBroken(secret, format);
+    if (message !== null) context.addIssue({ code: 'custom', path: ['secret'], message });
+  })
+  .meta({ id: 'SecretImport' });

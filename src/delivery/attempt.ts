@@ -26,7 +26,7 @@ export function createAttemptTools(config: Config, db: Database, box: SecretBox)
       userAgent: `Paybell/${version}`,
       ...(config.EXTRA_CA_FILE !== undefined && { extraCa: config.EXTRA_CA_FILE }),
     }),
-    keys: new SigningKeyCache(db, box, config.SIGN_ASYMMETRIC),
+    keys: new SigningKeyCache(db, box, config.SIGN_ASYMMETRIC, config.BODY_SIGNATURE_KEY),
     schedule: config.RETRY_SCHEDULE,
     bodySignatureHeader: config.BODY_SIGNATURE_HEADER,
     nowMs: Date.now,
@@ -64,8 +64,8 @@ function sign(tools: AttemptTools, delivery: Claimed, keys: SigningKeys, nowS: n
   try {
     if (body === null) throw new Error('the event no longer exists');
     const headers = headersFor({ deliveryId, eventId, body, keys, nowS });
-    if (tools.bodySignatureHeader !== undefined && keys.secrets[0] !== undefined) {
-      headers[tools.bodySignatureHeader] = bodySignature(keys.secrets[0], body);
+    if (tools.bodySignatureHeader !== undefined && keys.bodyKey !== null) {
+      headers[tools.bodySignatureHeader] = bodySignature(keys.bodyKey, body);
     }
     return { postUrl, headers, body };
   } catch (error) {

@@ -1,5 +1,5 @@
 import { BoundedMap } from '../bounded-map.ts';
-import { parseKeys, type SigningKeys } from '../domain/signing.ts';
+import { parseKeys, type SigningKeys, textOf, toWhsec } from '../domain/signing.ts';
 import type { Database } from '../store/database/database.ts';
 import type { SecretBox } from '../store/tenants/secret-box.ts';
 import { readSigningMaterial } from '../store/tenants/secrets.ts';
@@ -21,6 +21,7 @@ export class SigningKeyCache {
     private readonly db: Database,
     private readonly box: SecretBox,
     private readonly asymmetric: boolean,
+    private readonly bodyKeyForm: 'bytes' | 'text' = 'bytes',
   ) {}
 
   /** Synchronous when the keys are cached. */
@@ -50,8 +51,12 @@ export class SigningKeyCache {
   async #read(entityId: string, nowS: number): Promise<{ keys: SigningKeys; expiresAtS: number }> {
     const { secrets, signingKey } = await readSigningMaterial(this.db, this.box, entityId, nowS);
     const expiries = secrets.map(({ dateExpires }) => dateExpires ?? Number.POSITIVE_INFINITY);
-    const texts = secrets.map(({ secret }) => secret);
-    const keys = parseKeys(texts, this.asymmetric ? signingKey : undefined);
+    const newest = secrets[0]?.stored;
+    const keys = parseKeys(
+      secrets.map(({ stored }) => toWhsec(stored)),
+      this.asymmetric ? signingKey : undefined,
+      this.bodyKeyForm === 'text' && newest !== undefined ? textOf(newest) : undefined,
+    );
     return { keys, expiresAtS: Math.min(...expiries, Number.POSITIVE_INFINITY) };
   }
 }

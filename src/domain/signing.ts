@@ -1,4 +1,11 @@
-import { createHmac, createPrivateKey, createPublicKey, type KeyObject, sign as signEd25519 } from 'node:crypto';
+import {
+  createHash,
+  createHmac,
+  createPrivateKey,
+  createPublicKey,
+  type KeyObject,
+  sign as signEd25519,
+} from 'node:crypto';
 
 /** Signs requests by Standard Webhooks (https://www.standardwebhooks.com). Receivers check them with `src/verify`. */
 
@@ -8,6 +15,7 @@ const PUBLIC_KEY_PREFIX = 'whpk_';
 const SECRET_MIN_BYTES = 24;
 const SECRET_MAX_BYTES = 64;
 const NEW_SECRET_BYTES = 32;
+const HMAC_BLOCK_BYTES = 64;
 const ED25519_KEY_BYTES = 32;
 /** The fixed DER prefix of an Ed25519 key (RFC 8410): node:crypto does not import the bare 32 bytes. */
 const PKCS8_ED25519_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
@@ -19,6 +27,8 @@ type Body = Uint8Array | string;
 export interface SigningKeys {
   readonly secrets: readonly Uint8Array[];
   readonly signingKey: KeyObject | null;
+  /** What `BODY_SIGNATURE_HEADER` is signed with. */
+  readonly bodyKey: Uint8Array | null;
 }
 
 export interface Signable {
@@ -37,6 +47,25 @@ export function parseSecret(secret: string): Uint8Array {
   return key;
 }
 
+/**
+ * A stored secret is `whsec_…`. One that was imported from another service in another form is `hex:` or `text:` and the text
+ * that its receivers hold.
+ */
+export function toStored(secret: string, format: 'whsec' | 'hex' | 'text'): string {
+  return format === 'whsec' ? secret : `${format}:${secret}`;
+}
+
+/** The text that receivers hold. */
+export function textOf(stored: string): string {
+  return /^(?:hex|text):/.test(stored) ? stored.slice(stored.indexOf(':') + 1) : stored;
+}
+
+/** The same key as `whsec_`, which signs by Standard Webhooks. */
+export function toWhsec(stored: string): string {
+  if (stored.startsWith('hex:')) return whsecOf(Buffer.from(textOf(stored), 'hex'));
+  return stored.startsWith('text:') ? whsecOf(equivalentKey(Buffer.from(textOf(stored)))) : stored;
+}
+
 /** The private key of a `whsk_` text; throws if it is not one. */
 export function parseSigningKey(signingKey: string): KeyObject {
   const bytes = decodePrefixed(signingKey, SIGNING_KEY_PREFIX);
@@ -50,10 +79,13 @@ export function parseSigningKey(signingKey: string): KeyObject {
   return key;
 }
 
-export function parseKeys(secrets: readonly string[], signingKey?: string): SigningKeys {
+/** `bodyKeyText` is the key of the body's signature as a text; without it, that is the newest secret. */
+export function parseKeys(secrets: readonly string[], signingKey?: string, bodyKeyText?: string): SigningKeys {
+  const parsed = secrets.map(parseSecret);
   return {
-    secrets: secrets.map(parseSecret),
+    secrets: parsed,
     signingKey: signingKey === undefined ? null : parseSigningKey(signingKey),
+    bodyKey: bodyKeyText === undefined ? (parsed[0] ?? null) : Buffer.from(bodyKeyText),
   };
 }
 
@@ -77,7 +109,7 @@ export function signWith(keys: SigningKeys, { id, timestampS, body }: Signable):
 
 export function makeSecret(random: Uint8Array): string {
   requireBytes(random, NEW_SECRET_BYTES);
-  return SECRET_PREFIX + Buffer.from(random).toString('base64');
+  return whsecOf(random);
 }
 
 export function makeSigningKey(seed: Uint8Array): { secretKey: string; publicKey: string } {
@@ -93,6 +125,16 @@ export function makeSigningKey(seed: Uint8Array): { secretKey: string; publicKey
 export function bodySignature(secret: string | Uint8Array, body: Body): string {
   const key = typeof secret === 'string' ? parseSecret(secret) : secret;
   return createHmac('sha256', key).update(body).digest('base64');
+}
+
+/** HMAC fills a short key with zeros and hashes one that is longer than a block, so these keys give equal signatures. */
+function equivalentKey(key: Buffer): Uint8Array {
+  if (key.length > HMAC_BLOCK_BYTES) return createHash('sha256').update(key).digest();
+  return Buffer.concat([key, Buffer.alloc(Math.max(0, SECRET_MIN_BYTES - key.length))]);
+}
+
+function whsecOf(key: Uint8Array): string {
+  return SECRET_PREFIX + Buffer.from(key).toString('base64');
 }
 
 function hmacOf(key: Uint8Array, id: string, timestamp: string, body: Body): string {

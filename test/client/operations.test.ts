@@ -116,8 +116,10 @@ onEveryEngine('every method of the client', (store) => {
   test('secrets, audit and the operator’s commands', async () => {
     const client = await newClient();
     const before = await client.secrets.list();
+    const imported = await client.secrets.import({ secret: 'a secret from elsewhere' });
+    expect(imported.secrets[0]?.importedText).toBe('a secret from elsewhere');
     const after = await client.secrets.rotate({ overlapHours: 1 });
-    expect([before.totalResults, after.totalResults]).toEqual([1, 2]);
+    expect([before.totalResults, after.totalResults]).toEqual([1, 3]);
     expect((await client.audit.list({ action: 'secret.rotated' })).totalResults).toBe(1);
 
     const { admin } = asOperator();

@@ -282,7 +282,7 @@ export function createEngine(
     ...(workers && { workers }),
     tools: {
       sender,
-      keys: new SigningKeyCache(db, TEST_BOX, config.SIGN_ASYMMETRIC),
+      keys: new SigningKeyCache(db, TEST_BOX, config.SIGN_ASYMMETRIC, config.BODY_SIGNATURE_KEY),
       schedule: config.RETRY_SCHEDULE,
       bodySignatureHeader: config.BODY_SIGNATURE_HEADER,
       nowMs: Date.now,

@@ -1,5 +1,7 @@
-import { rotationSchema, secretListSchema } from '../../contract/secrets.ts';
-import { listSecrets, rotateSecret } from '../../store/tenants/secrets.ts';
+import { rotationSchema, secretImportSchema, secretListSchema } from '../../contract/secrets.ts';
+import { formatOf } from '../../domain/secret-forms.ts';
+import { toStored } from '../../domain/signing.ts';
+import { importSecret, listSecrets, rotateSecret } from '../../store/tenants/secrets.ts';
 import { changeBy, nowS } from '../context.ts';
 import { json } from '../http/responses.ts';
 import { type Operation, operation } from '../operation.ts';
@@ -45,4 +47,24 @@ const rotate = operation({
   },
 });
 
-export const secretOperations: readonly Operation[] = [list, rotate];
+const importExisting = operation({
+  method: 'put',
+  path: '/webhooks/secret',
+  operationId: 'importSecret',
+  tag: 'Secrets',
+  summary: 'Import a signing secret',
+  description:
+    'Makes a secret of another service the newest one, so that receivers keep the secret that they have. Requests are also ' +
+    'signed with the previous secrets for `overlapHours`. Changes nothing if it is the newest one already.',
+  permission: 'secrets:write',
+  body: secretImportSchema,
+  responses: { 200: { description: 'The active secrets, newest first', schema: secretListSchema } },
+  problems: ['conflict'],
+  handle: async ({ context, caller, body: { secret, format = formatOf(secret), overlapHours } }) => {
+    const imported = { stored: toStored(secret, format), overlapHours };
+    const { db, box } = context;
+    return json(200, await importSecret(db, box, caller.entityId, imported, changeBy(context, caller)), UNCACHED);
+  },
+});
+
+export const secretOperations: readonly Operation[] = [list, rotate, importExisting];

@@ -1,8 +1,7 @@
 import { MAX_SECRETS_IN_FORCE, type SecretList, type SigningSecret } from '../../contract/secrets.ts';
 import { DomainError } from '../../domain/errors.ts';
-import { makeSecret, makeSigningKey } from '../../domain/signing.ts';
+import { makeSecret, makeSigningKey, textOf, toWhsec } from '../../domain/signing.ts';
 import type { Database, Queries } from '../database/database.ts';
-import type { RowOf } from '../database/sql.ts';
 import { newId, randomBytes } from '../new-id.ts';
 import { secretTable, signingKeyTable } from '../tables.ts';
 import { lockEntity } from '../webhooks/register.ts';
@@ -19,7 +18,7 @@ export async function createSigningKeys(
   entityId: string,
   nowS: number,
 ): Promise<void> {
-  await insertSecret(queries, box, entityId, nowS);
+  await insertSecret(queries, box, entityId, makeSecret(randomBytes(32)), nowS);
   const { secretKey, publicKey } = makeSigningKey(randomBytes(32));
   const sealed = box.seal(secretKey, signingKeyContext(entityId));
   const row = { entityId, publicKey, sealed, dateCreated: nowS };
@@ -27,11 +26,11 @@ export async function createSigningKeys(
 }
 
 export async function listSecrets(db: Database, box: SecretBox, entityId: string, nowS: number): Promise<SecretList> {
-  return db.snapshot((queries) => readSecrets(queries, box, entityId, nowS));
+  return db.snapshot((queries) => readSecretList(queries, box, entityId, nowS));
 }
 
 /** What requests are signed with: every secret that has not expired, newest first, and the Ed25519 key. */
-export type SigningMaterial = { secrets: { secret: string; dateExpires: number | null }[]; signingKey: string };
+export type SigningMaterial = { secrets: { stored: string; dateExpires: number | null }[]; signingKey: string };
 
 export async function readSigningMaterial(
   db: Database,
@@ -40,7 +39,7 @@ export async function readSigningMaterial(
   nowS: number,
 ): Promise<SigningMaterial> {
   return db.snapshot(async (queries) => {
-    const { secrets } = await readSecrets(queries, box, entityId, nowS);
+    const secrets = await readSecrets(queries, box, entityId, nowS);
     const key = await queries.get<{ sealed: string }>('select sealed from signing_keys where entity_id = $1', [
       entityId,
     ]);
@@ -56,28 +55,55 @@ export function rotateSecret(
   overlapHours: number,
   change: Change,
 ): Promise<SecretList> {
-  const { nowS } = change;
   return db.transaction(async (queries) => {
-    await lockEntity(queries, entityId, 0, nowS);
-    await queries.run(
-      `update signing_secrets set expires_at = $2
-       where entity_id = $1 and (expires_at is null or expires_at > $2)`,
-      [entityId, nowS + overlapHours * 3600],
-    );
-    await queries.run('delete from signing_secrets where entity_id = $1 and expires_at <= $2', [entityId, nowS]);
-    const secretId = await insertSecret(queries, box, entityId, nowS);
-    const after = await readSecrets(queries, box, entityId, nowS);
-    if (after.totalResults > MAX_SECRETS_IN_FORCE) {
-      throw new DomainError('secret_limit', { limit: MAX_SECRETS_IN_FORCE });
-    }
-    const inForce = after.secrets.map((secret) => ({ secretId: secret.secretId, dateExpires: secret.dateExpires }));
-    await recordChange(queries, entityId, change, {
-      action: 'secret.rotated',
-      target: secretId,
-      after: { overlapHours, inForce },
-    });
-    return after;
+    await lockEntity(queries, entityId, 0, change.nowS);
+    const stored = makeSecret(randomBytes(32));
+    return replaceSecret(queries, box, entityId, { stored, overlapHours, action: 'secret.rotated' }, change);
   });
+}
+
+/** A secret of another service; every older one stays in force for at most the overlap. Idempotent. */
+export function importSecret(
+  db: Database,
+  box: SecretBox,
+  entityId: string,
+  { stored, overlapHours }: { stored: string; overlapHours: number },
+  change: Change,
+): Promise<SecretList> {
+  return db.transaction(async (queries) => {
+    await lockEntity(queries, entityId, 0, change.nowS);
+    const [newest, ...older] = await readSecrets(queries, box, entityId, change.nowS);
+    if (newest?.stored === stored) return readSecretList(queries, box, entityId, change.nowS);
+    // Each request carries one signature for each secret in force, so none is in force twice.
+    for (const { secretId } of older.filter((secret) => secret.stored === stored)) {
+      await queries.run('delete from signing_secrets where entity_id = $1 and id = $2', [entityId, secretId]);
+    }
+    return replaceSecret(queries, box, entityId, { stored, overlapHours, action: 'secret.imported' }, change);
+  });
+}
+
+type Replacement = { stored: string; overlapHours: number; action: 'secret.rotated' | 'secret.imported' };
+
+async function replaceSecret(
+  queries: Queries,
+  box: SecretBox,
+  entityId: string,
+  { stored, overlapHours, action }: Replacement,
+  change: Change,
+): Promise<SecretList> {
+  const { nowS } = change;
+  await queries.run(
+    `update signing_secrets set expires_at = $2
+     where entity_id = $1 and (expires_at is null or expires_at > $2)`,
+    [entityId, nowS + overlapHours * 3600],
+  );
+  await queries.run('delete from signing_secrets where entity_id = $1 and expires_at <= $2', [entityId, nowS]);
+  const secretId = await insertSecret(queries, box, entityId, stored, nowS);
+  const after = await readSecretList(queries, box, entityId, nowS);
+  if (after.totalResults > MAX_SECRETS_IN_FORCE) throw new DomainError('secret_limit', { limit: MAX_SECRETS_IN_FORCE });
+  const inForce = after.secrets.map((secret) => ({ secretId: secret.secretId, dateExpires: secret.dateExpires }));
+  await recordChange(queries, entityId, change, { action, target: secretId, after: { overlapHours, inForce } });
+  return after;
 }
 
 /** For operators: seals every secret of every entity under another key, all or none; returns how many. */
@@ -123,9 +149,15 @@ export async function checkSecretsOpen(queries: Pick<Queries, 'get'>, box: Secre
   if (key !== undefined) box.open(key.sealed, signingKeyContext(key.entityId));
 }
 
-async function insertSecret(queries: Queries, box: SecretBox, entityId: string, nowS: number): Promise<string> {
+async function insertSecret(
+  queries: Queries,
+  box: SecretBox,
+  entityId: string,
+  stored: string,
+  nowS: number,
+): Promise<string> {
   const secretId = newId('sec');
-  const sealed = box.seal(makeSecret(randomBytes(32)), secretContext(entityId, secretId));
+  const sealed = box.seal(stored, secretContext(entityId, secretId));
   const row = { entityId, secretId, sealed, dateCreated: nowS };
   await queries.run(NEW_SECRET.text(1), NEW_SECRET.parameters([row]));
   // After the insert, because that waits for a rekey to end: a process with the old key must not seal anything more.
@@ -133,7 +165,10 @@ async function insertSecret(queries: Queries, box: SecretBox, entityId: string, 
   return secretId;
 }
 
-async function readSecrets(queries: Queries, box: SecretBox, entityId: string, nowS: number): Promise<SecretList> {
+type OpenSecret = { secretId: string; stored: string; dateCreated: number; dateExpires: number | null };
+
+/** Those in force, newest first. */
+async function readSecrets(queries: Queries, box: SecretBox, entityId: string, nowS: number): Promise<OpenSecret[]> {
   const rows = await SECRET.all(
     queries,
     `select ${SECRET.list} from signing_secrets
@@ -141,18 +176,22 @@ async function readSecrets(queries: Queries, box: SecretBox, entityId: string, n
      order by case when expires_at is null then 0 else 1 end, created_at desc, id desc`,
     [entityId, nowS],
   );
+  return rows.map(({ secretId, sealed, dateCreated, dateExpires }) => {
+    return { secretId, stored: box.open(sealed, secretContext(entityId, secretId)), dateCreated, dateExpires };
+  });
+}
+
+async function readSecretList(queries: Queries, box: SecretBox, entityId: string, nowS: number): Promise<SecretList> {
+  const secrets = (await readSecrets(queries, box, entityId, nowS)).map(toSigningSecret);
   const key = await queries.get<{ public_key: string }>('select public_key from signing_keys where entity_id = $1', [
     entityId,
   ]);
-  const secrets = rows.map((row): SigningSecret => openSecret(row, box));
   return { totalResults: secrets.length, secrets, publicKey: key?.public_key ?? '' };
 }
 
-function openSecret(
-  { entityId, secretId, sealed, dateCreated, dateExpires }: RowOf<typeof SECRET>,
-  box: SecretBox,
-): SigningSecret {
-  return { secretId, secret: box.open(sealed, secretContext(entityId, secretId)), dateCreated, dateExpires };
+function toSigningSecret({ secretId, stored, dateCreated, dateExpires }: OpenSecret): SigningSecret {
+  const secret = toWhsec(stored);
+  return { secretId, secret, importedText: secret === stored ? null : textOf(stored), dateCreated, dateExpires };
 }
 
 function secretContext(entityId: string, secretId: string): string {

@@ -52,6 +52,7 @@ onEveryEngine('the signing secrets', (store) => {
         {
           secretId: expect.stringMatching(/^sec_[0-9a-f]{32}$/),
           secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/),
+          importedText: null,
           dateCreated: TEST_CHANGE.nowS,
           dateExpires: null,
         },
@@ -160,13 +161,76 @@ onEveryEngine('the signing secrets', (store) => {
     ]);
   });
 
+  const bring = async (body: object): Promise<SecretList> => {
+    const response = await call(app, tenant, SECRETS, { method: 'PUT', json: body });
+    expect({ status: response.status, cache: response.headers.get('cache-control') }).toEqual({
+      status: 200,
+      cache: 'no-store',
+    });
+    return (await response.json()) as SecretList;
+  };
+
+  test('of another service become the newest; the ones before keep signing for the overlap', async () => {
+    const [first] = (await list()).secrets;
+    const imported = await bring({ secret: 'their secret, as it is', overlapHours: 2 });
+    expect(imported.secrets).toEqual([
+      {
+        secretId: expect.stringMatching(/^sec_/),
+        secret: `whsec_${Buffer.from('their secret, as it is\0\0').toString('base64')}`,
+        importedText: 'their secret, as it is',
+        dateCreated: nowS,
+        dateExpires: null,
+      },
+      { secretId: '', secret: '', importedText: null, dateCreated: 0, ...first, dateExpires: nowS + 2 * HOUR_S },
+    ]);
+    expect(await list()).toEqual(imported);
+    const [newest] = (await listAudit(app, tenant, '?action=secret.imported')).audit.map(shown);
+    expect(newest).toMatchObject({ action: 'secret.imported', target: imported.secrets[0]?.secretId ?? '' });
+    expect(JSON.stringify(newest)).not.toContain('their secret');
+  });
+
+  test('can be whsec_ or hex, and what is listed verifies what they sign', async () => {
+    const key = Buffer.alloc(32, 9);
+    const whsec = `whsec_${key.toString('base64')}`;
+    const [byWhsec] = (await bring({ secret: whsec })).secrets;
+    expect(byWhsec).toMatchObject({ secret: whsec, importedText: null });
+    const [byHex] = (await bring({ secret: key.toString('hex'), format: 'hex' })).secrets;
+    expect(byHex).toMatchObject({ secret: whsec, importedText: key.toString('hex') });
+    const [byText] = (await bring({ secret: whsec, format: 'text' })).secrets;
+    expect(byText).toMatchObject({ importedText: whsec });
+  });
+
+  test('that are imported twice are there once', async () => {
+    const once = await bring({ secret: 'their secret, as it is' });
+    expect(await bring({ secret: 'their secret, as it is' })).toEqual(once);
+    await rotate();
+    const again = await bring({ secret: 'their secret, as it is' });
+    expect(again.secrets.map(({ importedText }) => importedText)).toEqual(['their secret, as it is', null, null]);
+  });
+
+  test.each([
+    [{ secret: 'too short' }, 'secret', /16 to 256 bytes/],
+    [{ secret: 'x'.repeat(257) }, 'secret', /16 to 256 bytes/],
+    [{ secret: 'a secret with a line break\n' }, 'secret', /control characters/],
+    [{ secret: 'whsec_' }, 'secret', /base64 of 24 to 64 bytes/],
+    [{ secret: 'a secret that is not hexadecimal', format: 'hex' }, 'secret', /hex digits/],
+    [{ secret: 'their secret, as it is', format: 'base64' }, 'format', /one of whsec, hex, text/],
+    [{ secret: 7 }, 'secret', /must be a text/],
+    [{ overlapHours: 1 }, 'secret', /must be/],
+  ])('cannot be imported as %j', async (body, name, message) => {
+    const response = await call(app, tenant, SECRETS, { method: 'PUT', json: body });
+    const problem = await expectProblem(response, 'invalid_request');
+    expect(messagesByName(problem)[name]).toMatch(message);
+    expect((await list()).totalResults).toBe(1);
+  });
+
   test('sign what the listed secrets and the public key verify, old and new alike', async () => {
     const { secrets, publicKey } = await rotate();
     const material = await readSigningMaterial(store.db, TEST_BOX, tenant.entityId, nowS);
     const message = { id: 'dlv_1', timestampS: nowS, body: '{"amount":"25.00"}' };
     const signature = sign({
       ...message,
-      secrets: material.secrets.map(({ secret }) => secret),
+      secrets: material.secrets.map(({ stored }) => stored),
       signingKey: material.signingKey,
     });
     expect(signature.split(' ').map((part) => part.split(',')[0])).toEqual(['v1', 'v1', 'v1a']);

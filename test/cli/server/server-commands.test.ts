@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventListSchema } from '../../../src/contract/deliveries.ts';
 import { secretListSchema } from '../../../src/contract/secrets.ts';
@@ -233,6 +233,22 @@ describe('paybell events, deliveries and secrets', () => {
     const all = ['deliveries', 'redeliver', '--event-id', 'exact-1'];
     expect((await paybell([...all, '--dry-run'])).stdout).toBe('1 delivery would be sent again.\n');
     expect((await paybell(all)).stdout).toBe('1 queued, 1 sent, 1 delivered, 0 skipped.\n');
+  });
+
+  test('secrets import reads a file or standard input, and never an argument', async () => {
+    const first = secretListSchema.parse(await runJson(['secrets', 'import'], 'a secret from elsewhere\n'));
+    expect(first.secrets[0]).toMatchObject({ importedText: 'a secret from elsewhere', dateExpires: null });
+    const file = join(folder.path, 'secret.txt');
+    writeFileSync(file, `${Buffer.alloc(32, 1).toString('hex')}\r\n`);
+    const second = ['secrets', 'import', file, '--format', 'hex', '--overlap-hours', '0'];
+    expect(secretListSchema.parse(await runJson(second))).toMatchObject({ totalResults: 1 });
+    const short = await paybell(['secrets', 'import'], 'short');
+    expect(short).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(short.stderr).toContain('secret must have 16 to 256 bytes');
+    expect(await paybell(['secrets', 'import', join(folder.path, 'none')])).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('cannot read'),
+    });
   });
 
   test('send a sample, and say so when no webhook is registered for it', async () => {
