@@ -46,11 +46,18 @@ export function newEvent(entityId: string, given: Partial<NewEvent> = {}): NewEv
   return { entityId, eventId, ...LATE_ON_1, body, firstDelayMs: 0, ...given };
 }
 
+/** In as few commits as acceptance needs for them. */
 export async function accept(db: Database, ...events: readonly NewEvent[]): Promise<(Acceptance | DomainError)[]> {
-  return (await db.transaction((queries) => acceptEvents(queries, db.dialect, events))).results;
+  const results: (Acceptance | DomainError)[] = [];
+  while (results.length < events.length) {
+    const rest = events.slice(results.length);
+    const group = await db.transaction((queries) => acceptEvents(queries, db.dialect, rest));
+    results.push(...group.results);
+  }
+  return results;
 }
 
-/** Accepts that many events for LATE_ON_1 in one commit. */
+/** Accepts that many events for LATE_ON_1. */
 export async function acceptMany(db: Database, entityId: string, count: number): Promise<NewEvent[]> {
   const events = Array.from({ length: count }, () => newEvent(entityId));
   await accept(db, ...events);

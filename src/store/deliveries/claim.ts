@@ -127,11 +127,16 @@ const CLAIMED_COLUMNS =
   'queue.entity_id, queue.id, queue.webhook_no, queue.event_no, queue.created_at_ms, queue.token, queue.generation, ' +
   'queue.attempts, queue.steps, queue.redeliver, queue.recorded';
 
-const dueRows = (isDue: string) => `select queue.ctid as place from queue
-  where queue.entity_id = h.entity_id and queue.webhook_no = h.webhook_no and ${isDue} and queue.lease_ms <= $1
+/**
+ * Rows of an older generation are due at once, those of the head's own generation when their time has come. Below the mark
+ * `from_due_ms` no row waits; while it is not above zero, rows of older generations may.
+ */
+const DUE_ROWS = `select queue.ctid as place from queue
+  where queue.entity_id = h.entity_id and queue.webhook_no = h.webhook_no and queue.lease_ms <= $1
+    and (queue.generation, queue.due_ms) >= (case when h.from_due_ms > 0 then h.generation else 0 end, h.from_due_ms)
+    and (queue.generation, queue.due_ms) <= (h.generation, $1)
   order by queue.generation, queue.due_ms limit p.most for update skip locked`;
 
-/** Rows of an older generation are due at once; those of the head's own generation when their time has come. */
 async function claimTogether(
   queries: Queries,
   picks: readonly Pick[],
@@ -145,12 +150,7 @@ async function claimTogether(
       `with picks (destination, most) as (values ${valuesList(chunk.length, 2, 2, ['text', 'bigint'])}),
        due as materialized (
          select d.place from picks p cross join lateral (
-           select q.place from queue_heads h cross join lateral (
-             select older.place from (${dueRows('queue.generation < h.generation')}) older
-             union all
-             select due.place from (${dueRows(
-               'queue.generation = h.generation and queue.due_ms >= h.from_due_ms and queue.due_ms <= $1',
-             )}) due) q
+           select q.place from queue_heads h cross join lateral (${DUE_ROWS}) q
            where h.destination = p.destination and h.${IS_OPEN}
            limit p.most) d)
        update queue set lease_ms = $2, token = token + 1 from due where queue.ctid = due.place
@@ -174,26 +174,35 @@ async function claimEach(
   const byDestination = Map.groupBy(heads, ({ destination }) => destination);
   for (const { destination, most } of picks) {
     let wanted = most;
-    for (const { entity, webhookNo, generation, fromDueMs } of byDestination.get(destination) ?? []) {
-      const ranges: [condition: string, values: SqlValue[]][] = [
-        ['generation < $5 and $6 = $7', [generation, 0, 0]],
-        ['generation = $5 and due_ms >= $7 and due_ms <= $6', [generation, nowMs, fromDueMs]],
-      ];
-      for (const [condition, values] of ranges) {
-        if (wanted <= 0) break;
-        const rows = await queries.all<ClaimedRow>(
-          `update queue set lease_ms = $3, token = token + 1 where entity_id = $1 and id in (
-             select id from queue where entity_id = $1 and webhook_no = $2 and ${condition} and lease_ms <= $8
-             order by generation, due_ms limit $4)
-           returning ${CLAIMED_COLUMNS.replaceAll('queue.', '')}`,
-          [entity, webhookNo, nowMs + leaseMs, wanted, ...values, nowMs],
-        );
-        claimed.push(...rows);
-        wanted -= rows.length;
-      }
+    for (const head of byDestination.get(destination) ?? []) {
+      if (wanted <= 0) break;
+      const rows = await queries.all<ClaimedRow>(
+        `update queue set lease_ms = $3, token = token + 1 where entity_id = $1 and id in (
+           select id from queue where entity_id = $1 and webhook_no = $2 and lease_ms <= $6
+             and (generation, due_ms) >= ($7, $8) and (generation, due_ms) <= ($5, $6)
+           order by generation, due_ms limit $4)
+         returning ${CLAIMED_COLUMNS.replaceAll('queue.', '')}`,
+        [
+          head.entity,
+          head.webhookNo,
+          nowMs + leaseMs,
+          wanted,
+          head.generation,
+          nowMs,
+          firstGeneration(head),
+          head.fromDueMs,
+        ],
+      );
+      claimed.push(...rows);
+      wanted -= rows.length;
     }
   }
   return claimed;
+}
+
+/** The lowest generation of which rows may wait. */
+function firstGeneration({ generation, fromDueMs }: Head): number {
+  return fromDueMs > 0 ? generation : 0;
 }
 
 type EventRow = { entity_id: SqlUuid; no: SqlUuid; event_id: string | null; body: string };
@@ -303,15 +312,7 @@ const UNCOMMITTED_MS = 10_000;
 /** Rows looked at to find out when the next one can be claimed. */
 const ROWS_PER_LOOK = 64;
 
-type LookRow = {
-  entity_id: SqlUuid;
-  webhook_no: SqlInteger;
-  rows: SqlInteger;
-  first_ms: SqlInteger | null;
-  first_due_ms: SqlInteger | null;
-  last_due_ms: SqlInteger | null;
-  first_generation: SqlInteger | null;
-};
+type LookRow = { entity_id: SqlUuid; webhook_no: SqlInteger; seen: string | null };
 
 /**
  * Heads from which all that is due was claimed are looked at again when their next row can be claimed. The hint only has
@@ -321,24 +322,24 @@ async function postponeHeads(queries: Queries, dialect: Dialect, heads: readonly
   const due = heads.filter(({ nextDueMs }) => nextDueMs <= nowMs);
   const { from, where } = dialect.rowsOf('queue_heads', 'looks', ['entity_id', 'webhook_no']);
   for (const chunk of chunks(due)) {
-    const keys = chunk.flatMap(({ entity, webhookNo }): SqlValue[] => [entity, webhookNo]);
-    const look = (column: string) =>
-      `(select ${column} from (select q.generation, q.due_ms, q.lease_ms from queue q
-          where q.entity_id = w.entity_id and q.webhook_no = w.webhook_no
-          order by q.generation, q.due_ms, q.id limit ${ROWS_PER_LOOK}) l)`;
+    // One text for all that is asked, so that the rows are read once.
     const rows = await queries.all<LookRow>(
-      `with wanted (entity_id, webhook_no) as (values ${valuesList(chunk.length, 2, 0, [dialect.uuid, 'bigint'])})
-       select w.entity_id, w.webhook_no, ${look('count(*)')} as rows,
-         ${look('min(case when l.lease_ms > l.due_ms then l.lease_ms else l.due_ms end)')} as first_ms,
-         ${look('min(l.due_ms)')} as first_due_ms, ${look('max(l.due_ms)')} as last_due_ms,
-         ${look('min(l.generation)')} as first_generation
+      `with wanted (entity_id, webhook_no, generation, from_due_ms) as
+         (values ${valuesList(chunk.length, 4, 0, [dialect.uuid, 'bigint', 'bigint', 'bigint'])})
+       select w.entity_id, w.webhook_no, (
+         select count(*) || ' ' || min(case when l.lease_ms > l.due_ms then l.lease_ms else l.due_ms end)
+           || ' ' || min(l.due_ms) || ' ' || max(l.due_ms) || ' ' || min(l.generation)
+         from (select q.generation, q.due_ms, q.lease_ms from queue q
+           where q.entity_id = w.entity_id and q.webhook_no = w.webhook_no
+             and (q.generation, q.due_ms) >= (w.generation, w.from_due_ms)
+           order by q.generation, q.due_ms, q.id limit ${ROWS_PER_LOOK}) l) as seen
        from wanted w`,
-      keys,
+      chunk.flatMap((head): SqlValue[] => [head.entity, head.webhookNo, firstGeneration(head), head.fromDueMs]),
     );
-    const seen = new Map(rows.map((row) => [`${dialect.hexOf(row.entity_id)} ${row.webhook_no}`, row]));
+    const seen = new Map(rows.map((row) => [`${dialect.hexOf(row.entity_id)} ${row.webhook_no}`, row.seen]));
     const values = chunk.flatMap((head): SqlValue[] => {
-      const row = seen.get(`${dialect.hexOf(head.entity)} ${head.webhookNo}`);
-      const { nextDueMs, idle, fromDueMs } = nextLook(head, row, nowMs);
+      const found = seen.get(`${dialect.hexOf(head.entity)} ${head.webhookNo}`) ?? null;
+      const { nextDueMs, idle, fromDueMs } = nextLook(head, found === null ? null : readLook(found), nowMs);
       return [head.entity, head.webhookNo, head.nextDueMs, nextDueMs, idle, fromDueMs];
     });
     await queries.run(
@@ -351,32 +352,39 @@ async function postponeHeads(queries: Queries, dialect: Dialect, heads: readonly
   }
 }
 
+/** What the first rows of a head are, as far as they were looked at. */
+export type LookResult = {
+  readonly rows: number;
+  /** When the first of them can be claimed. */
+  readonly firstMs: number;
+  readonly firstDueMs: number;
+  readonly lastDueMs: number;
+  readonly firstGeneration: number;
+};
+
+function readLook(text: string): LookResult {
+  const [rows = 0, firstMs = 0, firstDueMs = 0, lastDueMs = 0, generation = 0] = text.split(' ').map(Number);
+  return { rows, firstMs, firstDueMs, lastDueMs, firstGeneration: generation };
+}
+
 export function nextLook(
-  head: { generation: number; idle: number },
-  row:
-    | {
-        rows: SqlInteger;
-        first_ms: SqlInteger | null;
-        first_due_ms: SqlInteger | null;
-        last_due_ms: SqlInteger | null;
-        first_generation: SqlInteger | null;
-      }
-    | undefined,
+  head: { readonly generation: number; readonly idle: number; readonly fromDueMs: number },
+  found: LookResult | null,
   nowMs: number,
 ): { nextDueMs: number; idle: number; fromDueMs: number } {
   const settledMs = nowMs - UNCOMMITTED_MS;
-  if (row === undefined || row.first_ms === null) {
+  // A resume leaves its time, negated: an acceptance under way then may still commit a row of the generation before.
+  const isSettled = head.fromDueMs >= 0 || -head.fromDueMs < settledMs;
+  if (found === null) {
     const idleMs = IDLE_MS[head.idle] ?? LONGEST_IDLE_MS;
-    return { nextDueMs: nowMs + idleMs, idle: Math.min(head.idle + 1, IDLE_MS.length), fromDueMs: settledMs };
+    const idle = Math.min(head.idle + 1, IDLE_MS.length);
+    return { nextDueMs: nowMs + idleMs, idle, fromDueMs: isSettled ? settledMs : head.fromDueMs };
   }
-  const bound = Number(row.rows) < ROWS_PER_LOOK ? Number.POSITIVE_INFINITY : Number(row.last_due_ms);
-  const nextMs = Math.min(Number(row.first_ms), Math.max(bound, nowMs + 1), nowMs + LONGEST_IDLE_MS);
-  const isOneGeneration = Number(row.first_generation) === head.generation;
-  return {
-    nextDueMs: Math.max(nextMs, nowMs + 1),
-    idle: 0,
-    fromDueMs: isOneGeneration ? Math.max(0, Math.min(Number(row.first_due_ms), settledMs)) : 0,
-  };
+  const bound = found.rows < ROWS_PER_LOOK ? Number.POSITIVE_INFINITY : found.lastDueMs;
+  const nextMs = Math.min(found.firstMs, Math.max(bound, nowMs + 1), nowMs + LONGEST_IDLE_MS);
+  const mark = Math.max(0, Math.min(found.firstDueMs, settledMs));
+  const hasMark = isSettled && found.firstGeneration === head.generation;
+  return { nextDueMs: Math.max(nextMs, nowMs + 1), idle: 0, fromDueMs: hasMark ? mark : Math.min(0, head.fromDueMs) };
 }
 
 export type DueHead = { destination: DestinationKey; cursor: HeadCursor };

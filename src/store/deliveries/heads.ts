@@ -51,7 +51,7 @@ const TEXTS = {
   suspend: headsText(`update set blocked = queue_heads.blocked | ${BLOCKED.suspended}`),
   // What waited is due at once, whatever its schedule said: the receiver of now is not the one that failed.
   resume: headsText(`update set blocked = queue_heads.blocked & ~${BLOCKED.suspended},
-    generation = queue_heads.generation + 1, next_due_ms = excluded.next_due_ms, from_due_ms = 0, idle = 0,
+    generation = queue_heads.generation + 1, next_due_ms = excluded.next_due_ms, from_due_ms = -excluded.next_due_ms, idle = 0,
     failing_since_ms = null`),
   move: headsText(`update set endpoint_no = excluded.endpoint_no, destination = excluded.destination,
     post_url = excluded.post_url, next_due_ms = excluded.next_due_ms, idle = 0`),

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test';
 import { fanOutJob } from '../../../src/delivery/jobs/fan-out.ts';
 import { createLogger } from '../../../src/log.ts';
 import { StoreUnavailableError } from '../../../src/store/database/database.ts';
+import { acceptEvents } from '../../../src/store/events/accept.ts';
 import { continueFanOut } from '../../../src/store/events/fan-out.ts';
 import { MAX_DELIVERIES, planFanOut, type Receiver } from '../../../src/store/events/plan-acceptance.ts';
 import { readEvent } from '../../../src/store/events/read.ts';
@@ -54,8 +55,9 @@ onEveryEngine('an event for more webhooks than one transaction has room for', (s
   test('shares no transaction with other events, which keep their places in the group', async () => {
     const [large, small] = [await largeEntity(store), await newEntity(store.db)];
     await addReceiver(store.db, small, 'https://small.example.com/');
-    const results = await accept(store.db, newEvent(small), newEvent(large), newEvent(small));
-    expect(results).toMatchObject([{ deliveries: 1 }]);
+    const events = [newEvent(small), newEvent(large), newEvent(small)];
+    const accepting = store.db.transaction((queries) => acceptEvents(queries, store.db.dialect, events));
+    expect((await accepting).results).toMatchObject([{ deliveries: 1 }]);
     expect(await countOf(store, large)).toBe(0);
   });
 

@@ -43,7 +43,8 @@ function createTables({ uuid, storage }: Dialect): string[] {
     // `generation` is raised by resume: rows of an older one are due at once and start the schedule again.
     // `blocked` adds up 1 (suspended), 2 (paused) and 4 (deleted); deliveries of a blocked head are not claimed.
     // `next_due_ms` is a hint: no row of the head can be claimed before it, and it is never more than an hour ahead.
-    // `idle` counts the looks in a row that found nothing. No row that waits is due before `from_due_ms`.
+    // `idle` counts the looks in a row that found nothing. Above zero, `from_due_ms` is a mark: no row that waits is due
+    // before it, and none is of an older generation. Below zero it is the time of the last resume, negated.
     `create table queue_heads (
       entity_id ${uuid} not null,
       webhook_no bigint not null,
