@@ -19,6 +19,8 @@ const CLOSED = new AttemptFailure('reset', 'ECONNRESET');
 export type ConnectionOwner = {
   /** The connection is ready for another request. */
   readonly onFree: (connection: Connection) => void;
+  /** Bytes came that belong to no response. */
+  readonly onSurplus: () => void;
   readonly onClosed: (connection: Connection) => void;
 };
 
@@ -130,6 +132,7 @@ export class Connection {
     // Bytes that answer no request make everything that follows on this connection untrustworthy.
     if (this.#exchange === null) {
       this.close();
+      this.owner.onSurplus();
       return;
     }
     try {
@@ -172,6 +175,7 @@ export class Connection {
       this.freeSinceMs = performance.now();
       this.owner.onFree(this);
     } else this.close();
+    if (exchange?.parser.hasSurplus) this.owner.onSurplus();
     exchange?.resolve(response);
   }
 

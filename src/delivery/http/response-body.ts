@@ -3,7 +3,7 @@ import { badResponse } from './errors.ts';
 const NOTHING = Buffer.alloc(0);
 
 export interface BodyReader {
-  /** The bytes after the body, once the body is complete. */
+  /** The bytes after the body, once the body is complete. Reads no further when more is stored than is read of a body. */
   read(bytes: Buffer): Buffer | null;
 }
 
@@ -27,8 +27,13 @@ export class PlainBody implements BodyReader {
   }
 }
 
+/** In a head, or as a trailer. A space in or after the name, a bare CR, a bare LF and a folded line do not match. */
+export const FIELD_LINE = /^[\w!#$%&'*+.^`|~-]+:[\t\x20-\x7e\x80-\xff]*$/;
 /** The size, and chunk extensions, which are ignored. */
-const CHUNK_LINE = /^([0-9a-f]{1,12})[ \t]*(?:;.*)?$/i;
+const CHUNK_LINE =
+  /^([0-9a-f]{1,12})(?:;[\w!#$%&'*+.^`|~-]+(?:=(?:[\w!#$%&'*+.^`|~-]+|"(?:[\t !#-[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*"))?)*$/i;
+/** They belong into the head, where they say how the response ends. */
+const FRAMING_FIELD = /^(?:content-length|transfer-encoding|connection):/i;
 /** For the line before a chunk, and for all trailers together. */
 const CHUNK_LINES_MAX_BYTES = 4 * 1024;
 
@@ -45,6 +50,7 @@ export class ChunkedBody implements BodyReader {
     while (rest.length > 0) {
       if (this.#expects === 'data') {
         rest = this.#readData(rest);
+        if (this.stored.isFull) return null;
         continue;
       }
       const end = rest.indexOf(0x0a);
@@ -72,9 +78,14 @@ export class ChunkedBody implements BodyReader {
 
   /** Returns whether that was the last line of the body. */
   #endLine(): boolean {
-    const line = this.#line.endsWith('\r') ? this.#line.slice(0, -1) : this.#line;
+    if (!this.#line.endsWith('\r')) throw badResponse('malformed chunk');
+    const line = this.#line.slice(0, -1);
     this.#line = '';
-    if (this.#expects === 'trailer') return line === '';
+    if (this.#expects === 'trailer') {
+      if (line === '') return true;
+      if (!FIELD_LINE.test(line) || FRAMING_FIELD.test(line)) throw badResponse('malformed trailer');
+      return false;
+    }
     this.#lineBytes = 0;
     if (this.#expects === 'end of data') {
       if (line !== '') throw badResponse('malformed chunk');
@@ -89,6 +100,8 @@ export class ChunkedBody implements BodyReader {
   }
 }
 
+/** The response ends here at the latest: more than any honest receiver sends, and short bodies keep the connection. */
+export const BODY_MAX_BYTES = 16 * 1024;
 /** Enough for a person to see why a request was refused. */
 const STORED_MAX_BYTES = 1024;
 
@@ -101,6 +114,11 @@ export class StoredBody {
   readonly #parts: Buffer[] = [];
   /** How many of the parts are copies. */
   #copied = 0;
+
+  /** Whether as much has come as is read of a body. */
+  get isFull(): boolean {
+    return this.bytes >= BODY_MAX_BYTES;
+  }
 
   add(part: Buffer): void {
     const room = STORED_MAX_BYTES - this.bytes;

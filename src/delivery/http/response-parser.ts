@@ -1,6 +1,6 @@
 import { BoundedMap } from '../../bounded-map.ts';
 import { AttemptFailure, badResponse } from './errors.ts';
-import { type BodyReader, ChunkedBody, PlainBody, StoredBody } from './response-body.ts';
+import { BODY_MAX_BYTES, type BodyReader, ChunkedBody, FIELD_LINE, PlainBody, StoredBody } from './response-body.ts';
 
 /** What is kept of a response. */
 export type HttpResponse = {
@@ -12,14 +12,14 @@ export type HttpResponse = {
 
 /** Of all heads together, since any number of informational responses may come before the final one. */
 const HEADS_MAX_BYTES = 16 * 1024;
-/** The response ends here at the latest: more than any honest receiver sends, and short bodies keep the connection. */
-const BODY_MAX_BYTES = 16 * 1024;
 
 const OPENING = 'HTTP/1.';
+const END_OF_HEAD = '\r\n\r\n';
 const NOTHING = Buffer.alloc(0);
 
 /**
- * Parses one HTTP/1.1 response from its bytes as they arrive.
+ * Parses one HTTP/1.1 response from its bytes as they arrive. How they are split makes no difference, and what llhttp
+ * rejects is rejected: `response-conformance.test.ts` compares the two.
  *
  * Anything malformed throws, even after a 2xx status, which may come from a proxy whose receiver has died. A request that
  * is sent twice is recognised by its id, but one that is wrongly reported as received is lost.
@@ -31,6 +31,7 @@ export class ResponseParser {
   #head: Head | null = null;
   #body: BodyReader | null = null;
   #isReusable = false;
+  #hasSurplus = false;
 
   /** Whether any byte has arrived. */
   get hasBegun(): boolean {
@@ -42,16 +43,24 @@ export class ResponseParser {
     return this.#isReusable;
   }
 
+  /** Whether bytes came after the end of the response. */
+  get hasSurplus(): boolean {
+    return this.#hasSurplus;
+  }
+
   /** The response, once it is complete or exceeds what is read of it. */
   read(bytes: Buffer): HttpResponse | null {
     const rest = this.#head === null ? this.#readHeads(bytes) : bytes;
     if (rest === null || this.#head === null || this.#body === null) return null;
     const behind = this.#body.read(rest);
-    if (behind === null && this.#stored.bytes < BODY_MAX_BYTES) {
+    if (behind === null && !this.#stored.isFull) {
       this.#stored.copy();
       return null;
     }
-    this.#isReusable = this.#head.keepsAlive && behind !== null && behind.length === 0;
+    this.#hasSurplus = behind !== null && behind.length > 0;
+    // Not after a body that was left unread, or would have been if it had come in parts.
+    const isRead = behind?.length === 0 && this.#stored.bytes <= BODY_MAX_BYTES;
+    this.#isReusable = isRead && this.#head.keepsAlive;
     return this.#response(this.#head);
   }
 
@@ -67,15 +76,18 @@ export class ResponseParser {
     this.#unfinishedHead = NOTHING;
     for (;;) {
       requireOpening(rest);
-      const end = endOfHead(rest);
-      if (this.#headBytes + (end?.next ?? rest.length) > HEADS_MAX_BYTES) throw badResponse('head too large');
-      if (end === null) {
+      const room = HEADS_MAX_BYTES - this.#headBytes;
+      const end = rest.indexOf(END_OF_HEAD);
+      const next = end + END_OF_HEAD.length;
+      if (end === -1 || next > room) {
+        if (hasBareLineFeed(rest.subarray(0, room))) throw badResponse('malformed head');
+        if (rest.length > room) throw badResponse('head too large');
         this.#unfinishedHead = Buffer.from(rest);
         return null;
       }
-      this.#headBytes += end.next;
-      const head = readHead(rest.toString('latin1', 0, end.at));
-      rest = rest.subarray(end.next);
+      this.#headBytes += next;
+      const head = readHead(rest.toString('latin1', 0, end));
+      rest = rest.subarray(next);
       if (head.status < 200) continue;
       this.#head = head;
       this.#body = head.body === 'chunked' ? new ChunkedBody(this.#stored) : new PlainBody(this.#stored, head.body);
@@ -93,12 +105,12 @@ function requireOpening(bytes: Buffer): void {
   if (!OPENING.startsWith(bytes.toString('latin1', 0, OPENING.length))) throw badResponse('not HTTP/1');
 }
 
-/** Where the head ends and where the bytes after it begin. Lines should end in CR LF, but some receivers send only LF. */
-function endOfHead(bytes: Buffer): { at: number; next: number } | null {
-  const proper = bytes.indexOf('\r\n\r\n');
-  if (proper !== -1) return { at: proper, next: proper + 4 };
-  const bare = bytes.indexOf('\n\n');
-  return bare === -1 ? null : { at: bare, next: bare + 2 };
+/** Checked before the head is complete, because a head with bare line feeds may never have the end that is waited for. */
+function hasBareLineFeed(bytes: Buffer): boolean {
+  for (let at = bytes.indexOf(0x0a); at !== -1; at = bytes.indexOf(0x0a, at + 1)) {
+    if (bytes[at - 1] !== 0x0d) return true;
+  }
+  return false;
 }
 
 /** How the body ends: after this many bytes, with its last chunk, or when the receiver closes the connection. */
@@ -107,6 +119,7 @@ type BodyEnd = number | 'chunked' | 'until close';
 type Head = {
   readonly status: number;
   readonly retryAfter: string | null;
+  /** Whether the connection may serve another request after this response. */
   readonly keepsAlive: boolean;
   readonly body: BodyEnd;
 };
@@ -115,6 +128,7 @@ type Head = {
 const knownHeads = new BoundedMap<string, Head>(256);
 const MAX_KNOWN_LENGTH = 1_024;
 
+/** Reads a head without the empty line at its end. As strict as llhttp, since two readings of a head are one too many. */
 function readHead(text: string): Head {
   const known = knownHeads.get(text);
   if (known !== undefined) return known;
@@ -123,46 +137,62 @@ function readHead(text: string): Head {
   return head;
 }
 
-const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9][0-9]{2})(?: .*)?$/;
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9][0-9]{2})(?: [\t\x20-\x7e\x80-\xff]*)?$/;
+
+const CLOSE = /\bclose\b/i;
 
 function parseHead(text: string): Head {
-  const [statusLine = '', ...lines] = text.split(/\r?\n/);
+  const [statusLine = '', ...lines] = text.split('\r\n');
   const [, minor, digits] = STATUS_LINE.exec(statusLine) ?? [];
-  if (digits === undefined || text.includes('\0')) throw badResponse('malformed head');
+  if (digits === undefined || !lines.every((line) => FIELD_LINE.test(line))) throw badResponse('malformed head');
   const status = Number(digits);
   if (status === 101) throw badResponse('unrequested upgrade');
   const fields = readFields(lines);
-  const body = bodyEnd(status, fields);
-  const keepsAlive = minor === '1' && body !== 'until close' && !/\bclose\b/i.test(fields.connection ?? '');
-  return { status, retryAfter: fields['retry-after'] ?? null, keepsAlive, body };
+  const body = bodyEnd(fields);
+  const closes = minor === '0' || CLOSE.test(fields.connection ?? '') || CLOSE.test(fields['proxy-connection'] ?? '');
+  const retryAfter = fields['retry-after']?.trim() ?? null;
+  if (!isBodiless(status)) return { status, retryAfter, keepsAlive: !closes && body !== 'until close', body };
+
+  // A receiver that announces a body which the status rules out may send it, and it would precede the next response.
+  const announcesBody = body !== 'until close' && body !== 0;
+  if (status < 200 && (announcesBody || closes)) throw badResponse('malformed informational response');
+  return { status, retryAfter, keepsAlive: !closes && !announcesBody, body: 0 };
 }
 
-const FIELDS = ['content-length', 'transfer-encoding', 'connection', 'retry-after'] as const;
+function isBodiless(status: number): boolean {
+  return status < 200 || status === 204 || status === 304;
+}
+
+const FIELDS = ['content-length', 'transfer-encoding', 'connection', 'proxy-connection', 'retry-after'] as const;
 type Fields = { -readonly [Name in (typeof FIELDS)[number]]?: string };
 
+/** The values with the white space around them. Those of a repeated field are joined as a list, except Retry-After. */
 function readFields(lines: readonly string[]): Fields {
   const fields: Fields = {};
   for (const line of lines) {
     const colon = line.indexOf(':');
-    if (colon < 1 || line.startsWith(' ') || line.startsWith('\t')) throw badResponse('malformed header');
     const name = FIELDS.find((field) => field.length === colon && field === line.slice(0, colon).toLowerCase());
     if (name === undefined) continue;
-    const value = line.slice(colon + 1).trim();
+    const value = line.slice(colon + 1);
     const before = fields[name];
-    if (name === 'content-length' && before !== undefined && before !== value) throw badResponse('two lengths');
-    fields[name] = name === 'transfer-encoding' && before !== undefined ? `${before}, ${value}` : value;
+    fields[name] = before === undefined || name === 'retry-after' ? value : `${before},${value}`;
   }
   return fields;
 }
 
-const LENGTH = /^[0-9]{1,15}$/;
+/** `trim` would take a no-break space for white space, and llhttp does not take a tab behind `chunked` for that. */
+const CHUNKED = /^[\t ]*chunked *$/i;
+const LENGTH = /^[\t ]*([0-9]{1,15})[\t ]*$/;
 
-function bodyEnd(status: number, fields: Fields): BodyEnd {
-  const encoding = fields['transfer-encoding'];
-  const length = fields['content-length'];
-  if (encoding !== undefined && encoding.toLowerCase() !== 'chunked') throw badResponse('unknown transfer encoding');
-  if (length !== undefined && !LENGTH.test(length)) throw badResponse('malformed length');
-  if (status < 200 || status === 204 || status === 304) return 0;
-  if (encoding !== undefined) return 'chunked';
-  return length === undefined ? 'until close' : Number(length);
+function bodyEnd({ 'transfer-encoding': encoding, 'content-length': length }: Fields): BodyEnd {
+  if (encoding !== undefined) {
+    if (length !== undefined) throw badResponse('length and transfer encoding');
+    if (!CHUNKED.test(encoding)) throw badResponse('unknown transfer encoding');
+    return 'chunked';
+  }
+  if (length === undefined) return 'until close';
+  const digits = LENGTH.exec(length)?.[1];
+  // A list of lengths too, even of equal ones.
+  if (digits === undefined) throw badResponse('malformed length');
+  return Number(digits);
 }

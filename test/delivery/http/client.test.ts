@@ -16,6 +16,16 @@ function send(client: HttpClient, { port }: Receiver, deadline = new Deadline(0)
 
 const respondsWith = (text: string) => (socket: Socket) => void socket.write(text);
 
+/** Responds to the first request on each connection and does something else with the next. */
+function respondsOnce(next: (socket: Socket) => void, text = OK) {
+  const seen = new Set<Socket>();
+  return (socket: Socket) => {
+    if (seen.has(socket)) return next(socket);
+    seen.add(socket);
+    socket.write(text);
+  };
+}
+
 describe('a connection', () => {
   test('is kept for every request that was in flight at the same time, however many', async () => {
     const waiting: Socket[] = [];
@@ -44,6 +54,53 @@ describe('a connection', () => {
     await receiver.closed(3);
   });
 
+  const withHead = (lines: string, status = '200 OK') => `HTTP/1.1 ${status}\r\n${lines}\r\n\r\n`;
+
+  /** Responds once on each connection. What the second request on it gets is left over from the first. */
+  const leavesBehind = (text: string) => respondsOnce((socket) => void socket.write(OK), text);
+
+  test.each([
+    ['a 204 with a length', withHead(`content-length: ${OK.length}`, '204 No Content')],
+    ['a 204 in chunks', withHead('transfer-encoding: chunked', '204 No Content')],
+    ['a 304 with a length', withHead(`content-length: ${OK.length}`, '304 Not Modified')],
+    ['a 304 in chunks', withHead('transfer-encoding: chunked', '304 Not Modified')],
+    ['"close" before another connection field', withHead('connection: close\r\nconnection: te\r\ncontent-length: 0')],
+    ['a body that is not read to its end', `${withHead('content-length: 20000')}${'a'.repeat(20_000)}`],
+  ])('is not used again after %s', async (_what, text) => {
+    await using receiver = await startReceiver(leavesBehind(text));
+    const client = createHttpClient();
+    const first = await send(client, receiver);
+    expect(await send(client, receiver)).toEqual(first);
+    expect(receiver.connections).toBe(2);
+    await receiver.closed(2);
+  });
+
+  test.each([
+    ['both a length and chunks', withHead('content-length: 5\r\ntransfer-encoding: chunked')],
+    ['two equal lengths', withHead('content-length: 0\r\ncontent-length: 0')],
+    ['a space before a colon', withHead('content-length : 5\r\ncontent-length: 0')],
+    ['a space in a field name', withHead('x y: z\r\ncontent-length: 0')],
+    ['a bare carriage return', withHead('x: a\rcontent-length: 5\r\ncontent-length: 0')],
+    ['a bare line feed', withHead('x: a\ncontent-length: 0')],
+    ['a trailer without a colon', `${withHead('transfer-encoding: chunked')}0\r\nx\r\n\r\n`],
+  ])('is closed on %s, which is no response', async (_what, text) => {
+    await using receiver = await startReceiver(leavesBehind(text));
+    const client = createHttpClient();
+    for (let requests = 1; requests <= 2; requests++) {
+      expect(await rejection(send(client, receiver))).toMatchObject({ error: 'bad_response' });
+      expect(receiver.connections).toBe(requests);
+    }
+    await receiver.closed(2);
+  });
+
+  test('is kept after a 204 that says it has no body', async () => {
+    await using receiver = await startReceiver(respondsWith(withHead('content-length: 0', '204 No Content')));
+    const client = createHttpClient();
+    for (let requests = 0; requests < 3; requests++)
+      expect(await send(client, receiver)).toMatchObject({ status: 204 });
+    expect(receiver.connections).toBe(1);
+  });
+
   test('with unrequested bytes is closed, and they are not taken for a response', async () => {
     const sockets: Socket[] = [];
     await using receiver = await startReceiver((socket) => {
@@ -58,6 +115,22 @@ describe('a connection', () => {
     expect(receiver.connections).toBe(2);
   });
 
+  test('is not kept any more once the receiver has sent surplus bytes on any, because later ones could be taken for a response', async () => {
+    const sockets = new Set<Socket>();
+    await using receiver = await startReceiver((socket) => {
+      sockets.add(socket);
+      socket.write(sockets.size === 2 ? `${OK}surplus` : OK);
+    });
+    const client = createHttpClient();
+    // The first connection is idle when the second one gets the surplus.
+    await Promise.all([send(client, receiver), send(client, receiver)]);
+    await receiver.closed(2);
+    for (let connections = 3; connections <= 5; connections++) {
+      expect(await send(client, receiver)).toMatchObject({ status: 200 });
+      expect(receiver.connections).toBe(connections);
+    }
+  });
+
   test('that was idle for some seconds is closed', async () => {
     await using receiver = await startReceiver(respondsWith(OK));
     await send(createHttpClient(), receiver);
@@ -66,16 +139,6 @@ describe('a connection', () => {
 });
 
 describe('a request on a reused connection', () => {
-  /** Responds to the first request on each connection and does something else with the next. */
-  function respondsOnce(next: (socket: Socket) => void) {
-    const seen = new Set<Socket>();
-    return (socket: Socket) => {
-      if (seen.has(socket)) return next(socket);
-      seen.add(socket);
-      socket.write(OK);
-    };
-  }
-
   test.each<[string, (socket: Socket) => void]>([
     ['closed', (socket) => void socket.end()],
     ['reset', (socket) => void socket.resetAndDestroy()],
@@ -145,5 +208,7 @@ test('a body of bytes and one of a megabyte arrive completely', async () => {
     if (received >= head.length + body.length) socket.write(OK);
   });
   const peer = { address: '127.0.0.1', port: receiver.port, isSecure: false, serverName: null };
-  expect(await createHttpClient()({ peer, head, body }, new Deadline(0))).toMatchObject({ status: 200 });
+  expect(await createHttpClient()({ peer, head, body }, new Deadline(0))).toMatchObject({
+    status: 200,
+  });
 });

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { AttemptFailure } from '../../../src/delivery/http/errors.ts';
 import { type HttpResponse, ResponseParser } from '../../../src/delivery/http/response-parser.ts';
+import { OK } from '../receivers.ts';
 
 type Seen = { response: HttpResponse; isReusable: boolean } | { failure: string };
 
@@ -33,15 +34,12 @@ const CHUNKED = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
 const RESPONSES: [name: string, text: string, seen: Seen][] = [
   ['with a length', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok', ok('ok')],
   ['without a reason', 'HTTP/1.1 204\r\n\r\n', ok('', { status: 204 })],
-  ['without a body, whatever its head says', 'HTTP/1.1 304 Same\r\ncontent-length: 5\r\n\r\n', ok('', { status: 304 })],
-  ['with bare line feeds', 'HTTP/1.1 200 OK\ncontent-length: 2\n\nok', ok('ok')],
+  ['without a body and of length zero', 'HTTP/1.1 204 No\r\ncontent-length: 0\r\n\r\n', ok('', { status: 204 })],
   ['that ends with the connection', 'HTTP/1.1 200 OK\r\n\r\nok', ok('ok', { isReusable: false })],
   ['of HTTP/1.0', 'HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nok', ok('ok', { isReusable: false })],
   ['that closes', 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\nConnection: Close\r\n\r\n', ok('', { isReusable: false })],
   ['in chunks', `${CHUNKED}2\r\nok\r\n3;a=b\r\nay!\r\n0\r\n\r\n`, ok('okay!')],
   ['in chunks with trailers', `${CHUNKED}2\r\nok\r\n0\r\nx: y\r\nz: 1\r\n\r\n`, ok('ok')],
-  ['in chunks and with a length', CHUNKED.replace('\r\n\r\n', '\r\ncontent-length: 9\r\n\r\n0\r\n\r\n'), ok('')],
-  ['with one length twice', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 2\r\n\r\nok', ok('ok')],
   [
     'after informational ones',
     'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\nlink: <a>\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok',
@@ -57,6 +55,14 @@ const RESPONSES: [name: string, text: string, seen: Seen][] = [
   ['of no status', 'HTTP/1.1 099 Less\r\n\r\n', bad],
   ['of too long a status', 'HTTP/1.1 2000 More\r\n\r\n', bad],
   ['that switches protocols', 'HTTP/1.1 101 Switching\r\n\r\n', bad],
+  ['with bare line feeds', 'HTTP/1.1 200 OK\ncontent-length: 2\n\nok', bad],
+  ['with a bare line feed and then a proper end', 'HTTP/1.1 200 OK\ncontent-length: 2\n\nok\r\n\r\n', bad],
+  ['in chunks and with a length', CHUNKED.replace('\r\n\r\n', '\r\ncontent-length: 9\r\n\r\n0\r\n\r\n'), bad],
+  ['with one length twice', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 2\r\n\r\nok', bad],
+  ['with a no-break space before its length', 'HTTP/1.1 200 OK\r\ncontent-length: \xa02\r\n\r\nok', bad],
+  ['with a space before a colon', 'HTTP/1.1 200 OK\r\ncontent-length : 2\r\n\r\nok', bad],
+  ['with a space in a field name', 'HTTP/1.1 200 OK\r\nx y: z\r\ncontent-length: 2\r\n\r\nok', bad],
+  ['with a bare carriage return', 'HTTP/1.1 200 OK\r\nx: a\rb\r\ncontent-length: 2\r\n\r\nok', bad],
   ['with a header that is none', 'HTTP/1.1 200 OK\r\nnothing\r\n\r\n', bad],
   ['with a folded header', 'HTTP/1.1 200 OK\r\nx: a\r\n b\r\n\r\n', bad],
   ['with NUL in its head', 'HTTP/1.1 200 OK\r\nx: a\0b\r\n\r\n', bad],
@@ -65,6 +71,12 @@ const RESPONSES: [name: string, text: string, seen: Seen][] = [
   ['with a length below zero', 'HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n', bad],
   ['encoded in an unknown way', 'HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked\r\n\r\n', bad],
   ['encoded twice', CHUNKED.replace('\r\n\r\n', '\r\ntransfer-encoding: gzip\r\n\r\n'), bad],
+  ['with a bare line feed after a chunk', `${CHUNKED}2\r\nok\n0\r\n\r\n`, bad],
+  ['with a space after a chunk size', `${CHUNKED}2 \r\nok\r\n0\r\n\r\n`, bad],
+  ['with a trailer that is none', `${CHUNKED}0\r\nnothing\r\n\r\n`, bad],
+  ['with a length for a trailer', `${CHUNKED}0\r\ncontent-length: 2\r\n\r\n`, bad],
+  ['after an informational one with a body', `HTTP/1.1 103 Hints\r\ncontent-length: 2\r\n\r\nok${OK}`, bad],
+  ['after an informational one that closes', `HTTP/1.1 103 Hints\r\nconnection: close\r\n\r\n${OK}`, bad],
   ['with a chunk of no size', `${CHUNKED}zz\r\n`, bad],
   ['with a chunk of no number', `${CHUNKED}-2\r\nok\r\n`, bad],
   ['with a chunk longer than it says', `${CHUNKED}2\r\noke\r\n`, bad],
@@ -74,6 +86,32 @@ describe('a response', () => {
   test.each(RESPONSES)('%s is parsed alike in one piece and byte by byte', (_name, text, seen) => {
     expect(whole(text)).toEqual(seen);
     expect(byteByByte(text)).toEqual(seen);
+  });
+
+  const announced = ['content-length: 5', 'transfer-encoding: chunked'];
+  test.each([204, 304].flatMap((status) => announced.map((field) => [status, field] as const)))(
+    'of %d with %s has no body, and its connection is not used again',
+    (status, field) => {
+      const text = `HTTP/1.1 ${status} Empty\r\n${field}\r\n\r\n`;
+      expect(whole(text)).toEqual(ok('', { status, isReusable: false }));
+      expect(byteByByte(text)).toEqual(ok('', { status, isReusable: false }));
+    },
+  );
+
+  test.each([
+    ['connection: close', 'connection: keep-alive'],
+    ['connection: keep-alive', 'Connection: x, Close'],
+    ['proxy-connection: close', 'connection: keep-alive'],
+  ])('with "close" among several fields is the last of its connection (%s, %s)', (...lines) => {
+    const text = `HTTP/1.1 200 OK\r\n${lines.join('\r\n')}\r\ncontent-length: 2\r\n\r\nok`;
+    expect(whole(text)).toEqual(ok('ok', { isReusable: false }));
+  });
+
+  test('of more than 16 KiB is the last of its connection, even if it comes at once', () => {
+    const text = (length: number) => `HTTP/1.1 200 OK\r\ncontent-length: ${length}\r\n\r\n${'a'.repeat(length)}`;
+    const kept = 'a'.repeat(1_024);
+    expect(whole(text(16 * 1_024))).toEqual(ok(kept));
+    expect(whole(text(16 * 1_024 + 1))).toEqual(ok(kept, { isReusable: false }));
   });
 
   test('with something behind it is complete, and its connection is not used again', () => {
