@@ -60,14 +60,14 @@ function prepare(tools: AttemptTools, delivery: Claimed, nowS: number): Prepared
 }
 
 function sign(tools: AttemptTools, delivery: Claimed, keys: SigningKeys, nowS: number): Prepared {
-  const { deliveryId, eventId, postUrl, body } = delivery;
+  const { entityId, deliveryId, eventId, postUrl, body } = delivery;
   try {
     if (body === null) throw new Error('the event no longer exists');
     const headers = headersFor({ deliveryId, eventId, body, keys, nowS });
     if (tools.bodySignatureHeader !== undefined && keys.bodyKey !== null) {
       headers[tools.bodySignatureHeader] = bodySignature(keys.bodyKey, body);
     }
-    return { postUrl, headers, body };
+    return { entityId, postUrl, headers, body };
   } catch (error) {
     return toUnprocessable(error);
   }

@@ -21,6 +21,8 @@ export interface SenderOptions {
 }
 
 export interface OutgoingRequest {
+  /** Whose request it is: connections are not shared between entities. */
+  entityId: string;
   postUrl: string;
   headers: Record<string, string>;
   body: string | Uint8Array;
@@ -58,12 +60,12 @@ export function createSender(options: SenderOptions): Sender {
     const checked = guarded instanceof Promise ? await deadline.within(guarded) : guarded;
     if (!checked.ok) throw new AttemptFailure(checked.error);
     const { port, isSecure, serverName } = target;
-    const { body } = request;
+    const { entityId, body } = request;
     const head = headOf(target, request, userAgent);
     let failure: unknown = null;
     for (const address of checked.addresses.slice(0, MAX_ADDRESSES_TRIED)) {
       try {
-        return await client({ peer: { address, port, isSecure, serverName }, head, body }, deadline);
+        return await client({ entityId, peer: { address, port, isSecure, serverName }, head, body }, deadline);
       } catch (thrown) {
         // Without a route to a host's IPv6 address, its IPv4 address may still be reachable.
         if (!isNotConnected(thrown)) throw thrown;

@@ -4,7 +4,11 @@ import { createSender, type SenderOptions } from '../../src/delivery/sender.ts';
 import { makeAuthority, makeSelfSigned } from './http/certificates.ts';
 import { OK, startReceiver, startTlsReceiver } from './receivers.ts';
 
-const POST = { headers: { 'content-type': 'application/json', 'webhook-id': 'dlv_1' }, body: '{"a":"é"}' };
+const POST = {
+  entityId: 'ent_1',
+  headers: { 'content-type': 'application/json', 'webhook-id': 'dlv_1' },
+  body: '{"a":"é"}',
+};
 /** Generous: it only has to distinguish an attempt that its deadline ended from one that never ends. */
 const SOON_MS = 3_000;
 
@@ -212,7 +216,7 @@ describe('an environment that', () => {
       import { createSender } from './src/delivery/sender.ts';
       const plain = await fetch('${url}', { method: 'POST', body: '{}' }).then((answer) => answer.status, (error) => error.code);
       const sender = createSender({ timeoutMs: 5000, allowInsecureTargets: true, userAgent: 'Paybell/test' });
-      const outcome = await sender.send({ postUrl: '${url}', headers: {}, body: '{}' });
+      const outcome = await sender.send({ entityId: 'ent_1', postUrl: '${url}', headers: {}, body: '{}' });
       console.log(JSON.stringify({ plain, outcome }));`;
     const child = Bun.spawn([process.execPath, '-e', program], {
       cwd: `${import.meta.dir}/../..`,

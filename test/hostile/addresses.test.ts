@@ -97,7 +97,12 @@ test('the canary would have been reached without the guard, which keeps the spel
   await using _names = await DnsServer.start({}, { otherwise: ['127.0.0.1'] });
   const { dialled, client } = recordingClient();
   const sender = createSender({ ...LIMITS, client, allowInsecureTargets: true });
-  const requests = STORED_HOSTS.map((host) => ({ postUrl: `http://${host}:${canary.port}/`, headers: {}, body: '{}' }));
+  const requests = STORED_HOSTS.map((host) => ({
+    entityId: 'ent_1',
+    postUrl: `http://${host}:${canary.port}/`,
+    headers: {},
+    body: '{}',
+  }));
   await Promise.all(requests.map((request) => sender.send(request)));
   expect(dialled.length).toBeGreaterThan(300);
   expect(canary.connections).toBeGreaterThan(50);

@@ -51,4 +51,29 @@ onEveryEngine('a delivery is not recorded as delivered by what is left over', (s
     const statuses = (await readDeliveries(store.db, entityId)).map(({ status }) => status);
     expect(statuses.toSorted()).toEqual(['delivered', 'retrying']);
   });
+
+  test("of another entity's response from the same host", async () => {
+    const ok = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n';
+    const respond = respondsOnceWith(ok);
+    await using receiver = await startReceiver((socket, request) => {
+      if (request.startsWith('POST /attacker ') || receiver.connections === 1) respond(socket);
+    });
+    const host = `http://127.0.0.1:${receiver.port}`;
+    const shared = sender();
+    const attacker = await newReceiver(store.db, `${host}/attacker`);
+    const victim = await newReceiver(store.db, `${host}/victim`);
+    await withEngine(
+      store.db,
+      shared,
+      async () => {
+        for (const { entityId } of [attacker, victim]) {
+          await acceptMany(store.db, entityId, 1);
+          await toAttemptEach(store.db, entityId, 1);
+        }
+      },
+      { settings: SETTINGS },
+    );
+    expect(await readDeliveries(store.db, attacker.entityId)).toMatchObject([{ status: 'delivered' }]);
+    expect(await readDeliveries(store.db, victim.entityId)).toMatchObject([{ status: 'retrying' }]);
+  });
 });

@@ -10,7 +10,7 @@ const sender = createSender({ timeoutMs: Number(timeoutMs), allowInsecureTargets
 let requests = 0;
 
 async function send(): Promise<void> {
-  await sender.send({ postUrl, headers: {}, body: '{}' });
+  await sender.send({ entityId: 'ent_1', postUrl, headers: {}, body: '{}' });
   requests++;
 }
 

@@ -139,7 +139,12 @@ onEveryEngine('a name', (store) => {
     await using _server = await DnsServer.start({ 'silent.example.com': 'silence' });
     const { client } = recordingClient();
     const sender = createSender({ timeoutMs: 300, allowInsecureTargets: false, userAgent: 'Paybell/test', client });
-    const outcome = await sender.send({ postUrl: 'https://silent.example.com/', headers: {}, body: '{}' });
+    const outcome = await sender.send({
+      entityId: 'ent_1',
+      postUrl: 'https://silent.example.com/',
+      headers: {},
+      body: '{}',
+    });
     expect(outcome).toMatchObject({ kind: 'error', error: 'timeout' });
   });
 

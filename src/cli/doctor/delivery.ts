@@ -33,7 +33,7 @@ export async function checkLoopbackDelivery(config: Config): Promise<Finding> {
     });
     const signed = { deliveryId: 'dlv_doctor', eventId: 'evt_doctor', body, keys: parseKeys([secret]), nowS };
     const postUrl = `http://127.0.0.1:${receiver.port}/`;
-    const outcome = await sender.send({ postUrl, headers: headersFor(signed), body });
+    const outcome = await sender.send({ entityId: 'doctor', postUrl, headers: headersFor(signed), body });
     if (isSuccess(outcome)) return ok('loopback delivery', `signed, received and verified in ${outcome.durationMs} ms`);
     const reason =
       outcome.kind === 'error' ? attemptErrorText(outcome.error) : `the signature check said ${verification}`;

@@ -6,6 +6,8 @@ import type { HttpResponse } from './response-parser.ts';
 
 /** One request as it goes over the wire: nothing is resolved, followed or added any more. */
 export type HttpRequest = {
+  /** A connection never serves two entities: what one of them makes its receiver send could be read as the other's response. */
+  readonly entityId: string;
   readonly peer: Peer;
   /** From the request line to the empty line. */
   readonly head: string;
@@ -22,8 +24,8 @@ export type HttpClient = (request: HttpRequest, deadline: Deadline) => Promise<H
  */
 export function createHttpClient(trustedCa?: readonly string[]): HttpClient {
   const pool = new ConnectionPool(trustedCa);
-  return async ({ peer, head, body }, deadline) => {
-    const key = keyOf(peer);
+  return async ({ entityId, peer, head, body }, deadline) => {
+    const key = keyOf(entityId, peer);
     const idle = pool.take(key);
     if (idle !== null) {
       try {
@@ -127,6 +129,6 @@ class ConnectionPool {
   }
 }
 
-function keyOf({ address, port, isSecure, serverName }: Peer): string {
-  return `${isSecure ? 'tls' : 'tcp'} ${address} ${port} ${serverName ?? ''}`;
+function keyOf(entityId: string, { address, port, isSecure, serverName }: Peer): string {
+  return `${entityId} ${isSecure ? 'tls' : 'tcp'} ${address} ${port} ${serverName ?? ''}`;
 }

@@ -8,10 +8,10 @@ import { OK, type Receiver, startReceiver } from '../receivers.ts';
 
 const BODY = '{"a":"é"}';
 
-function send(client: HttpClient, { port }: Receiver, deadline = new Deadline(0)) {
+function send(client: HttpClient, { port }: Receiver, deadline = new Deadline(0), entityId = 'ent_1') {
   const peer = { address: '127.0.0.1', port, isSecure: false, serverName: null };
   const head = `POST / HTTP/1.1\r\nhost: test\r\ncontent-length: ${Buffer.byteLength(BODY)}\r\n\r\n`;
-  return client({ peer, head, body: BODY }, deadline);
+  return client({ entityId, peer, head, body: BODY }, deadline);
 }
 
 const respondsWith = (text: string) => (socket: Socket) => void socket.write(text);
@@ -131,6 +131,13 @@ describe('a connection', () => {
     }
   });
 
+  test('serves one entity only', async () => {
+    await using receiver = await startReceiver(respondsWith(OK));
+    const client = createHttpClient();
+    for (const entityId of ['ent_1', 'ent_2', 'ent_1', 'ent_2']) await send(client, receiver, undefined, entityId);
+    expect(receiver.connections).toBe(2);
+  });
+
   test('that was idle for some seconds is closed', async () => {
     await using receiver = await startReceiver(respondsWith(OK));
     await send(createHttpClient(), receiver);
@@ -194,7 +201,7 @@ test('a connection whose request got its response before it was completely sent 
   const peer = { address: '127.0.0.1', port: receiver.port, isSecure: false, serverName: null };
   const head = `POST / HTTP/1.1\r\nhost: test\r\ncontent-length: ${body.length}\r\n\r\n`;
   const client = createHttpClient();
-  expect(await client({ peer, head, body }, new Deadline(0))).toMatchObject({ status: 200 });
+  expect(await client({ entityId: 'ent_1', peer, head, body }, new Deadline(0))).toMatchObject({ status: 200 });
   expect(await send(client, receiver)).toMatchObject({ status: 200 });
   expect(receiver.connections).toBe(2);
 });
@@ -208,7 +215,7 @@ test('a body of bytes and one of a megabyte arrive completely', async () => {
     if (received >= head.length + body.length) socket.write(OK);
   });
   const peer = { address: '127.0.0.1', port: receiver.port, isSecure: false, serverName: null };
-  expect(await createHttpClient()({ peer, head, body }, new Deadline(0))).toMatchObject({
+  expect(await createHttpClient()({ entityId: 'ent_1', peer, head, body }, new Deadline(0))).toMatchObject({
     status: 200,
   });
 });

@@ -4,7 +4,7 @@ import { createSender } from '../../../src/delivery/sender.ts';
 import { PUBLIC, recordingClient, urlOf } from '../../hostile/recording-client.ts';
 import { OK, startReceiver } from '../receivers.ts';
 
-const POST = { headers: { 'content-type': 'application/json' }, body: '{}' };
+const POST = { entityId: 'ent_1', headers: { 'content-type': 'application/json' }, body: '{}' };
 
 function strictSender(client: HttpClient, answers: string[][]) {
   let asked = 0;
