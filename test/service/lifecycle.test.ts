@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { createSocket } from 'node:dgram';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { WEBHOOKS } from '../support/api.ts';
@@ -126,6 +127,33 @@ describe('serve', () => {
     served.child.kill('SIGINT');
     await Bun.sleep(20);
     expect((await served.stop('SIGINT')).exitCode).toBe(0);
+  });
+
+  test('ends within DELIVERY_TIMEOUT though the lookup of a receiver goes on for 25 s', async () => {
+    const names = createSocket('udp4').unref();
+    cleanUp.push(() => names.close());
+    const asked = new Promise((resolve) => names.once('message', resolve));
+    await new Promise<void>((resolve) => names.bind(0, '127.0.0.1', resolve));
+    const folder = newFolder();
+    const preload = join(folder, 'silent-names.ts');
+    const servers = JSON.stringify([`127.0.0.1:${names.address().port}`]);
+    await Bun.write(preload, `import { setServers } from 'node:dns';\nsetServers(${servers});\n`);
+    const served = await serve(folder, {
+      BUN_OPTIONS: `--preload ${preload}`,
+      DELIVERY_TIMEOUT: '1s',
+      ALLOW_INSECURE_TARGETS: 'true',
+    });
+    const headers = { ...printed(served.stdout()).headers, 'content-type': 'application/json' };
+    const post = (path: string, body: object) =>
+      fetch(`${served.url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+    const kind = { networkIds: [1], events: ['LatePayment'] };
+    expect((await post(WEBHOOKS, { postUrl: 'http://silent.example/', ...kind })).status).toBe(201);
+    expect((await post('/api/v1/crypto/events', { networkId: 1, event: 'LatePayment' })).status).toBe(202);
+    await asked;
+    const stopsAtMs = performance.now();
+    expect((await served.stop()).exitCode).toBe(0);
+    // Generous: it only has to tell the deadline of the attempt from the end of the lookup.
+    expect(performance.now() - stopsAtMs).toBeLessThan(15_000);
   });
 
   test('ends with 0 though idle connections are open', async () => {
