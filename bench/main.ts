@@ -63,6 +63,7 @@ async function main(): Promise<number> {
   console.log(
     `Load generator: ${generator}; ${canPin ? 'it and the server are pinned to a core each' : 'not pinned to cores'}`,
   );
+  console.log('Rate limits: off, RATE_LIMIT and EVENT_RATE_LIMIT; by default they would be what is measured');
   const results: PartResult[] = [];
   for (const part of parts) {
     const startedAtMs = performance.now();

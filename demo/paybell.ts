@@ -19,7 +19,14 @@ export async function startPaybell(): Promise<DemoService> {
   const folder = mkdtempSync(join(tmpdir(), 'paybell-demo-'));
   const child = Bun.spawn([process.execPath, MAIN, 'serve'], {
     cwd: folder,
-    env: { PATH: process.env.PATH ?? '', PORT: '0', ALLOW_INSECURE_TARGETS: 'true', RATE_LIMIT: 'off', RETRY_SCHEDULE },
+    env: {
+      PATH: process.env.PATH ?? '',
+      PORT: '0',
+      ALLOW_INSECURE_TARGETS: 'true',
+      RATE_LIMIT: 'off',
+      EVENT_RATE_LIMIT: 'off',
+      RETRY_SCHEDULE,
+    },
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'inherit',

@@ -134,7 +134,7 @@ const schema = z
     ENTITY_WEBHOOK_LIMIT: integer(1, 100_000_000).default(10_000),
     ENTITY_BACKLOG_LIMIT: integer(1, 1_000_000_000).default(1_000_000),
     RATE_LIMIT: parsed(rateLimit, rateRule).default({ perSecond: 100, burst: 200 }),
-    EVENT_RATE_LIMIT: parsed(rateLimit, rateRule).default('off'),
+    EVENT_RATE_LIMIT: parsed(rateLimit, rateRule).default({ perSecond: 2_000, burst: 10_000 }),
     TRUST_PROXY: list(
       addressRange,
       'must be a comma-separated list of addresses or ranges, such as 10.0.0.0/8',

@@ -100,7 +100,12 @@ async function measureLoad(browser: Browser, url: string): Promise<Load> {
 async function measure(): Promise<void> {
   const plan = { entities: 1, webhooksEach: WEBHOOKS, rule: ORDINARY };
   const { databaseUrl } = await seedStore('sqlite', plan, () => undefined);
-  const settings = { DATABASE_URL: databaseUrl, SECRET_KEY: BENCH_SECRET_KEY, RATE_LIMIT: 'off' };
+  const settings = {
+    DATABASE_URL: databaseUrl,
+    SECRET_KEY: BENCH_SECRET_KEY,
+    RATE_LIMIT: 'off',
+    EVENT_RATE_LIMIT: 'off',
+  };
   const server = await startPaybell({ settings, place: 'anywhere' });
   const browser = await launchChromium();
   const bundledMs = await timed(() => fetch(server.url).then((response) => response.text()));

@@ -87,6 +87,7 @@ async function measure(): Promise<void> {
     DATABASE_URL: databaseUrl,
     SECRET_KEY: BENCH_SECRET_KEY,
     RATE_LIMIT: 'off',
+    EVENT_RATE_LIMIT: 'off',
     ALLOW_INSECURE_TARGETS: 'true',
   };
   const server = await startPaybell({ settings, place: 'anywhere' });

@@ -129,7 +129,7 @@ type PaybellOptions = {
   readonly profile?: string | null;
 };
 
-/** `paybell serve` with default settings, except for the rate limit, which would limit the measurement. */
+/** `paybell serve` with default settings, except for the rate limits, which would limit the measurement. */
 export function startPaybell({ settings, place = 'subject', profile = null }: PaybellOptions): Promise<Server> {
   const profiling = profile === null ? [] : ['--cpu-prof', '--cpu-prof-md', `--cpu-prof-dir=${profile}`];
   return startServer({
@@ -138,6 +138,7 @@ export function startPaybell({ settings, place = 'subject', profile = null }: Pa
     environment: {
       PORT: '0',
       RATE_LIMIT: 'off',
+      EVENT_RATE_LIMIT: 'off',
       SECRET_KEY: BENCH_SECRET_KEY,
       ...settings,
     },

@@ -131,7 +131,13 @@ async function bench(engine: Engine): Promise<void> {
   const folder = tempFolder();
   const tenant = await seed(url, target, null);
   printSizes(`with ${DELIVERIES} deliveries`, await sizes(engine, url));
-  const settings = { DATABASE_URL: url, SECRET_KEY: TEST_SECRET_KEY, RETENTION: '1m', RATE_LIMIT: 'off' };
+  const settings = {
+    DATABASE_URL: url,
+    SECRET_KEY: TEST_SECRET_KEY,
+    RETENTION: '1m',
+    RATE_LIMIT: 'off',
+    EVENT_RATE_LIMIT: 'off',
+  };
   const served = await servePaybell(folder.path, { ...settings, LOG_LEVEL: 'warn' });
   const watcher = await openDatabase(target);
   let phase: Phase | null = null;

@@ -36,7 +36,7 @@ describe('the settings', () => {
       ENTITY_WEBHOOK_LIMIT: 10_000,
       ENTITY_BACKLOG_LIMIT: 1_000_000,
       RATE_LIMIT: { perSecond: 100, burst: 200 },
-      EVENT_RATE_LIMIT: 'off',
+      EVENT_RATE_LIMIT: { perSecond: 2_000, burst: 10_000 },
       TRUST_PROXY: [],
       CORS_ORIGINS: [],
       BODY_SIGNATURE_KEY: 'bytes',

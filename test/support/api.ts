@@ -29,10 +29,10 @@ export const WEBHOOKS = '/api/v1/crypto/webhooks/classic';
 
 /**
  * The app without a port, on the given store. It has the given settings and otherwise the defaults, except for the rate
- * limit, which most tests would exceed.
+ * limits, which most tests would exceed.
  */
 export function testApp(db: Database, settings: Record<string, string> = {}, overrides: Partial<ApiContext> = {}): App {
-  const config = loadConfig({ RATE_LIMIT: 'off', ...settings });
+  const config = loadConfig({ RATE_LIMIT: 'off', EVENT_RATE_LIMIT: 'off', ...settings });
   const metrics = new Metrics();
   const nowMs = overrides.nowMs ?? Date.now;
   const log = createLogger('silent');

@@ -16,7 +16,7 @@ export class Instances {
 
   /** Uses a new store of that engine, or the one in the settings. */
   static async on(engine: Engine, settings: Record<string, string> = {}): Promise<Instances> {
-    const common = { ALLOW_INSECURE_TARGETS: 'true', RATE_LIMIT: 'off', ...settings };
+    const common = { ALLOW_INSECURE_TARGETS: 'true', RATE_LIMIT: 'off', EVENT_RATE_LIMIT: 'off', ...settings };
     if (engine === 'sqlite') return new Instances(common);
     const url = settings.DATABASE_URL ?? (await createPostgresDatabase());
     return new Instances({ ...common, DATABASE_URL: url, SECRET_KEY: TEST_SECRET_KEY });

@@ -16,6 +16,7 @@ export async function startTestService(
     SECRET_KEY: TEST_SECRET_KEY,
     ALLOW_INSECURE_TARGETS: 'true',
     RATE_LIMIT: 'off',
+    EVENT_RATE_LIMIT: 'off',
     ...settings,
   });
   return new TestService(await startService(config, createLogger('silent')));

@@ -104,8 +104,20 @@ onEveryEngine('a rate limit', (store) => {
   });
 
   describe('of events', () => {
-    test('is off by default, also where requests are limited', async () => {
-      const app = limitedApp({ RATE_LIMIT: '1/s:1' });
+    test('is 2,000 a second with a burst of 10,000 by default, also for batches', async () => {
+      const limits = new RateLimits(loadConfig({}), metrics, () => nowMs);
+      const app = testApp(store.db, {}, { limits, metrics });
+      expect((await call(app, tenant, EVENTS, { json: event })).headers.get('ratelimit-policy')).toBe(
+        '"events";q=10000;w=5',
+      );
+      expect(limits.admitEvents(tenant.keyId, 10_000).admitted).toBe(9_999);
+      await expectProblem(await call(app, tenant, EVENTS, { json: event }), 'rate_limited');
+      nowMs += 1_000;
+      expect(limits.admitEvents(tenant.keyId, 10_000).admitted).toBe(2_000);
+    });
+
+    test('can be off where requests are limited', async () => {
+      const app = limitedApp({ RATE_LIMIT: '1/s:1', EVENT_RATE_LIMIT: 'off' });
       for (let times = 0; times < 3; times++) {
         const response = await call(app, tenant, EVENTS, { json: event });
         expect([response.status, response.headers.get('ratelimit')]).toEqual([202, null]);

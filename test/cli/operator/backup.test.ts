@@ -109,7 +109,12 @@ describe('paybell backup', () => {
 describe('a backup taken under load', () => {
   const serving = tempFolder();
   const elsewhere = tempFolder();
-  const settings = { ALLOW_INSECURE_TARGETS: 'true', RATE_LIMIT: 'off', RETRY_SCHEDULE: `0s${',2s'.repeat(45)}` };
+  const settings = {
+    ALLOW_INSECURE_TARGETS: 'true',
+    RATE_LIMIT: 'off',
+    EVENT_RATE_LIMIT: 'off',
+    RETRY_SCHEDULE: `0s${',2s'.repeat(45)}`,
+  };
   const received = new Set<string>();
   let receiverIsWell = false;
   const receiver = Bun.serve({
