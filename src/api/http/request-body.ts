@@ -1,4 +1,4 @@
-import { Problem } from '../../contract/problems.ts';
+import { type InputError, Problem } from '../../contract/problems.ts';
 
 /** Deep enough for any event, and shallow enough for recursive code. */
 export const MAX_JSON_DEPTH = 64;
@@ -11,7 +11,7 @@ export const MAX_JSON_BYTES = 256 * 1024;
 export async function readJson(request: Request, whenEmpty?: unknown): Promise<unknown> {
   if (whenEmpty !== undefined && request.body === null) return whenEmpty;
   const bytes = await readRaw(request, { contentType: 'application/json', maxBytes: MAX_JSON_BYTES });
-  return bytes.length === 0 && whenEmpty !== undefined ? whenEmpty : parseJson(decodeUtf8(bytes));
+  return bytes.length === 0 && whenEmpty !== undefined ? whenEmpty : parseJson(decodeUtf8(bytes)).value;
 }
 
 /** The bytes of the body, after its content type and size are checked. */
@@ -84,28 +84,86 @@ export function decodeUtf8(bytes: Uint8Array): string {
   }
 }
 
-export function parseJson(text: string): unknown {
-  if (exceedsDepth(text)) {
-    throw new Problem('invalid_json', `The body is nested deeper than ${MAX_JSON_DEPTH} levels.`);
-  }
+/** A field at the top of a JSON object whose text is checked. */
+export type CheckedField = { readonly name: string; readonly isInteger: boolean };
+
+/**
+ * Also returns what parsing would hide of the given fields. Of a field that is given twice, `JSON.parse` takes the last
+ * one, where a receiver may take the first; and it rounds a number with too many digits.
+ */
+export function parseJson(
+  text: string,
+  fields: readonly CheckedField[] = [],
+): { value: unknown; hiddenErrors: readonly InputError[] } {
   try {
-    return JSON.parse(text);
+    const ends = scanJson(text, fields);
+    if (ends !== null) return { value: JSON.parse(text), hiddenErrors: hiddenErrors(text, fields, ends) };
   } catch {
     throw new Problem('invalid_json', 'The body is not valid JSON. Check quotes, commas and brackets.');
   }
+  throw new Problem('invalid_json', `The body is nested deeper than ${MAX_JSON_DEPTH} levels.`);
 }
 
-/** Counts brackets outside strings, before the text is parsed. */
-function exceedsDepth(text: string): boolean {
+/** For each field, where its name ends in the text. */
+type Ends = number[];
+const ABSENT = -1;
+const TWICE = -2;
+
+const INTEGER_VALUE = /\s*:\s*[0-9]+(?:\.0+)?\s*[,}]/y;
+
+function hiddenErrors(text: string, fields: readonly CheckedField[], ends: Ends): readonly InputError[] {
+  let errors: InputError[] = NO_ERRORS;
+  for (let index = 0; index < ends.length; index++) {
+    const { name = '', isInteger = false } = fields[index] ?? {};
+    const end = ends[index] ?? ABSENT;
+    INTEGER_VALUE.lastIndex = end;
+    const isInexact = isInteger && end >= 0 && !INTEGER_VALUE.test(text);
+    if (end !== TWICE && !isInexact) continue;
+    const message = isInexact
+      ? 'must be a whole number, in plain decimal digits'
+      : 'is given more than once; give it once';
+    errors = [...errors, { in: 'body', name, message }];
+  }
+  return errors;
+}
+
+const NO_ERRORS: InputError[] = [];
+
+/** Counts brackets outside strings and looks for the fields, in one pass before the text is parsed; null if too deep. */
+function scanJson(text: string, fields: readonly CheckedField[]): Ends | null {
+  const ends: Ends = [];
+  let lengths = 0;
+  for (const { name } of fields) {
+    ends.push(ABSENT);
+    lengths |= 1 << name.length;
+  }
+  // Only with \u can a name be written in another way.
+  const hasEscapes = fields.length > 0 && text.includes('\\u');
   let depth = 0;
   for (let i = 0; i < text.length; i++) {
     const character = text.charCodeAt(i);
-    if (character === 0x22) i = endOfString(text, i);
-    else if (character === 0x7b || character === 0x5b) {
-      if (++depth > MAX_JSON_DEPTH) return true;
+    if (character === 0x22) {
+      const start = i;
+      i = endOfString(text, i);
+      const mayBeName = depth === 1 && (hasEscapes || (lengths & (1 << (i - start - 1))) !== 0);
+      if (mayBeName && isColonNext(text, i + 1)) noteField(text.slice(start, i + 1), i + 1, fields, ends);
+    } else if (character === 0x7b || character === 0x5b) {
+      if (++depth > MAX_JSON_DEPTH) return null;
     } else if (character === 0x7d || character === 0x5d) depth--;
   }
-  return false;
+  return ends;
+}
+
+function isColonNext(text: string, from: number): boolean {
+  let position = from;
+  while (text.charCodeAt(position) <= 0x20) position++;
+  return text.charCodeAt(position) === 0x3a;
+}
+
+function noteField(written: string, end: number, fields: readonly CheckedField[], ends: Ends): void {
+  const name: unknown = written.includes('\\') ? JSON.parse(written) : written.slice(1, -1);
+  const index = fields.findIndex((field) => field.name === name);
+  if (index >= 0) ends[index] = ends[index] === ABSENT ? end : TWICE;
 }
 
 function endOfString(text: string, start: number): number {

@@ -14,7 +14,7 @@ import type { Acceptance } from '../../../store/events/event-ids.ts';
 import type { ApiContext } from '../../context.ts';
 import { splitLines } from '../../http/ndjson.ts';
 import { asProblem } from '../../http/problem-response.ts';
-import { decodeUtf8, parseJson } from '../../http/request-body.ts';
+import { type CheckedField, decodeUtf8, parseJson } from '../../http/request-body.ts';
 import { json } from '../../http/responses.ts';
 import { type Operation, operation } from '../../operation.ts';
 
@@ -110,6 +110,13 @@ function rejectedLine({ status, code, detail, extra }: Problem): LineResult {
   return { status, eventId: null, deliveries: null, code, detail: errors ?? detail };
 }
 
+/** The fields that decide where an event goes, and whether it is a repetition. */
+const ROUTING_FIELDS: readonly CheckedField[] = [
+  { name: 'event', isInteger: false },
+  { name: 'networkId', isInteger: true },
+  { name: 'eventId', isInteger: false },
+];
+
 /** The body is parsed only to check it. It is stored and sent as it was received. */
 async function accept(
   { acceptQueue, backlog, config }: ApiContext,
@@ -118,8 +125,10 @@ async function accept(
   bytes: Uint8Array,
 ): Promise<Acceptance> {
   const body = decodeUtf8(bytes);
-  const parsed = parseBody(schema, parseJson(body));
+  const { value, hiddenErrors } = parseJson(body, ROUTING_FIELDS);
+  const parsed = parseBody(schema, value);
   if (!parsed.ok) throw invalidRequest(parsed.errors);
+  if (hiddenErrors.length > 0) throw invalidRequest(hiddenErrors);
   await backlog.requireRoom(entityId);
   const { event, networkId, eventId = null } = parsed.value;
   const firstDelayMs = config.RETRY_SCHEDULE[0] ?? 0;

@@ -146,6 +146,48 @@ onEveryEngine('POST /events', (store) => {
     expect(await storedBodies(store, tenant.entityId)).toEqual([body]);
   });
 
+  const TWICE = 'is given more than once; give it once';
+  const INEXACT = 'must be a whole number, in plain decimal digits';
+
+  test.each([
+    ['{"event":"LatePayment","networkId":1,"networkId":2}', { networkId: TWICE }],
+    ['{"event":"LatePayment","networkId":2,"networkId" : 2}', { networkId: TWICE }],
+    [String.raw`{"event":"LatePayment","networkId":1,"network\u0049d":2}`, { networkId: TWICE }],
+    [String.raw`{"\u0065vent":"LatePayment","event":"TransferCreated","networkId":1}`, { event: TWICE }],
+    ['{"event":"LatePayment","networkId":1,"eventId":"a","eventId":"b"}', { eventId: TWICE }],
+    [
+      '{"eventId":"a","event":"LatePayment","event":"LatePayment","networkId":1,"eventId":"a"}',
+      { event: TWICE, eventId: TWICE },
+    ],
+    ['{"event":"LatePayment","networkId":1.00000000000000000001}', { networkId: INEXACT }],
+    ['{"event":"LatePayment","networkId":\n0.99999999999999999999 }', { networkId: INEXACT }],
+    [String.raw`{"event":"LatePayment","network\u0049d":1.00000000000000000001}`, { networkId: INEXACT }],
+    ['{"data":{"networkId":1},"event":"LatePayment","networkId":1e0}', { networkId: INEXACT }],
+    ['{"event":"LatePayment","networkId":-0}', { networkId: INEXACT }],
+  ])('is 400 for routing fields that a receiver may read in another way: %s', async (body, errors) => {
+    const tenant = await createTenant(store.db);
+    const app = testApp(store.db);
+    const problem = await expectProblem(await call(app, tenant, EVENTS, post(body)), 'invalid_request');
+    expect(messagesByName(problem)).toEqual(errors);
+    const batch = await call(app, tenant, BATCH, post(body.replace('\n', ' '), 'application/x-ndjson'));
+    expect(await batch.json()).toMatchObject({ results: [{ status: 400, code: 'invalid_request' }] });
+    expect(await countEvents(store, tenant)).toBe(0);
+  });
+
+  test.each([
+    '{"event":"LatePayment","networkId":1,"data":{"networkId":2,"networkId":3,"event":"x","eventId":4}}',
+    '{"type":"event","event":"LatePayment","kind":"event","networkId":1,"of":"networkId"}',
+    '{"list":["event",{"event":1,"networkId":2}],"event":"LatePayment","networkId":1,"text":"{\\"event\\":\\"networkId\\":\\\\"}',
+    '{"event" :\t"LatePayment" , "networkId"\n:\r\n1.000 , "eventId": "spaced"}',
+    String.raw`{"event":"LatePayment","networkId":1,"memo":"\u00e4 \\u0065vent \"event\":","\u0061":1,"\u0061":2}`,
+    String.raw`{"event":"LatePayment","networkId":1,"\\u0065vent":"x","\\u0065vent":"y"}`,
+    '{"event":"LatePayment","networkId":9007199254740991}',
+    '{"memo":1,"memo":2,"event":"LatePayment","networkId":1}',
+  ])('takes the same names as values, in inner objects, and other fields twice: %s', async (body) => {
+    const tenant = await createTenant(store.db);
+    expect((await call(testApp(store.db), tenant, EVENTS, post(body))).status).toBe(202);
+  });
+
   test('answers more than 256 KiB with 413', async () => {
     const tenant = await createTenant(store.db);
     await expectProblem(await call(testApp(store.db), tenant, EVENTS, post(sized(262_145))), 'body_too_large');
