@@ -97,6 +97,16 @@ const origin = (text: string) => (URL.canParse(text) && new URL(text).origin ===
 const addressRange = (text: string) => (parseAddressRange(text) === null ? null : text);
 const text = (shape: RegExp, rule: string) => parsed((value) => (shape.test(value) ? value : null), rule);
 
+/** The names that Paybell sends, and those of HTTP: as a signature, they would break the request or be misread. */
+const RESERVED_PREFIX = /^(?:webhook|paybell|content|accept|access-control|proxy|sec|if|x-forwarded)-/;
+const RESERVED_NAMES = new Set(
+  (
+    'accept authorization cache-control connection cookie date expect forwarded from host keep-alive max-forwards ' +
+    'origin pragma range referer te trailer transfer-encoding upgrade user-agent via'
+  ).split(' '),
+);
+const isReservedHeader = (name: string) => RESERVED_PREFIX.test(name) || RESERVED_NAMES.has(name);
+
 const rateRule = 'must be off, a rate such as 100/s, or a rate with a burst such as 100/s:200';
 
 /** How the log shows the settings that it must not show as they are. */
@@ -148,7 +158,9 @@ const schema = z
     EXTRA_CA_FILE: parsed(readablePem, 'must be the path of a readable file with PEM certificates')
       .optional()
       .register(shown, MASKED),
-    BODY_SIGNATURE_HEADER: text(/^[a-z][a-z0-9-]{0,63}$/, 'must be a header name in lower case').optional(),
+    BODY_SIGNATURE_HEADER: text(/^[a-z][a-z0-9-]{0,63}$/, 'must be a header name in lower case')
+      .refine((name) => !isReservedHeader(name), { error: 'must be a name that neither Paybell nor HTTP uses' })
+      .optional(),
     BODY_SIGNATURE_KEY: z.enum(['bytes', 'text'], { error: 'must be bytes or text' }).default('bytes'),
     SIGN_ASYMMETRIC: flag.default(false),
     REUSE_PORT: flag.default(false),

@@ -95,6 +95,23 @@ describe('the settings', () => {
     for (const message of Object.values(errors)) expect(message).toStartWith('must ');
   });
 
+  test.each([
+    ...['webhook-id', 'webhook-signature', 'webhook-x', 'content-type', 'content-length', 'content-digest', 'host'],
+    ...['connection', 'transfer-encoding', 'paybell-event-id', 'paybell-x', 'user-agent', 'keep-alive', 'te'],
+    ...['authorization', 'expect', 'upgrade', 'trailer', 'proxy-authorization', 'date', 'cookie'],
+  ])('do not let the body signature take the place of the header %s', (name) => {
+    expect(errorsOf({ BODY_SIGNATURE_HEADER: name })).toEqual({
+      BODY_SIGNATURE_HEADER: 'must be a name that neither Paybell nor HTTP uses',
+    });
+  });
+
+  test.each(['x-hook-signature', 'x-webhook-signature', 'signature', 'hmac', 'x-content-hmac', 'hosting'])(
+    'let the body signature be in the header %s',
+    (name) => {
+      expect(loadConfig({ BODY_SIGNATURE_HEADER: name }).BODY_SIGNATURE_HEADER).toBe(name);
+    },
+  );
+
   test('never repeat an invalid secret in the error', () => {
     const secret = 'hunter2-hunter2';
     const wrong = {
