@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Paybell } from '../src/client/paybell.ts';
@@ -54,11 +54,11 @@ function readWelcome(stdout: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<W
     let text = '';
     for await (const chunk of stdout) {
       text += decoder.decode(chunk, { stream: true });
-      const [url, entityId, apiKey] = [/is listening on (\S+)/, /entity-id {2}(\S+)/, /api-key {4}(\S+)\n/].map(
+      const [url, entityId, keyFile] = [/is listening on (\S+)/, /entity-id {2}(\S+)/, /key file {3}(.+)\n/].map(
         (line) => line.exec(text)?.[1],
       );
-      if (url === undefined || entityId === undefined || apiKey === undefined) continue;
-      welcome.resolve({ url, entityId, apiKey });
+      if (url === undefined || entityId === undefined || keyFile === undefined) continue;
+      welcome.resolve({ url, entityId, apiKey: readFileSync(keyFile, 'utf8').trim() });
     }
     welcome.reject(new Error(`Paybell exited before it listened: ${text}`));
   };

@@ -1,3 +1,4 @@
+import { firstCredentials } from '../../test/support/paybell.ts';
 import type { Server } from './processes.ts';
 
 /** The requests to Paybell that more than one bench makes. */
@@ -13,12 +14,11 @@ export function credentials({ apiKey, entityId }: Caller): { 'api-key': string; 
   return { 'api-key': apiKey, 'entity-id': entityId };
 }
 
-/** The entity that Paybell makes in an empty store, and its key, as they are printed at the start. */
+/** The entity that Paybell makes in an empty store, and its key, which the start puts into a file. */
 export function firstCaller({ greeting }: Server): Caller {
-  const entityId = /entity-id\s+(ent_\w+)/.exec(greeting)?.[1];
-  const apiKey = /api-key\s+(pbk_\w+)/.exec(greeting)?.[1];
-  if (entityId === undefined || apiKey === undefined) throw new Error('Paybell printed no first entity and key');
-  return { entityId, apiKey };
+  const caller = firstCredentials(greeting);
+  if (caller === null) throw new Error('Paybell printed no first entity and key file');
+  return caller;
 }
 
 /** Receivers on this machine are neither https nor public. */

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildExecutable } from '../../build/executable.ts';
-import { runProgram, type Served, serveProgram, tempFolder } from '../support/paybell.ts';
+import { firstCredentials, runProgram, type Served, serveProgram, tempFolder } from '../support/paybell.ts';
 
 /** `dist/paybell` on a machine without Node and Bun: its PATH is a folder with nothing in it. */
 
@@ -32,8 +32,7 @@ const get = (path: string) => fetch(`${served.url}${path}`);
 
 describe('the executable, with neither Node nor Bun on its PATH', () => {
   test('serves the list of webhooks, under the processor that an env file names', async () => {
-    const [, entityId = ''] = /entity-id {2}(\S+)/.exec(served.stdout()) ?? [];
-    const [, apiKey = ''] = /api-key {4}(\S+)/.exec(served.stdout()) ?? [];
+    const { entityId, apiKey } = firstCredentials(served.stdout()) ?? { entityId: '', apiKey: '' };
     const headers = { 'api-key': apiKey, 'entity-id': entityId };
     const answer = await fetch(`${served.url}/api/v1/by-env-file/webhooks/classic`, { headers });
     expect(await answer.json()).toEqual({ totalResults: 0, webhooks: [] });

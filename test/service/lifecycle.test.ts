@@ -1,18 +1,26 @@
 import { afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { createSocket } from 'node:dgram';
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { WEBHOOKS } from '../support/api.ts';
-import { runPaybell, type Served, type Settings, servePaybell, tempFolder } from '../support/paybell.ts';
+import {
+  firstCredentials,
+  runPaybell,
+  type Served,
+  type Settings,
+  servePaybell,
+  tempFolder,
+} from '../support/paybell.ts';
 import { createPostgresDatabase } from '../support/postgres.ts';
 import { connectRaw } from '../support/raw-http.ts';
 import { ENGINES, type Engine } from '../support/stores.ts';
+import { until } from '../support/until.ts';
 
 // Real processes are slow on a machine that is shared.
 setDefaultTimeout(120_000);
 
 const SECRET_KEY = Buffer.alloc(32, 3).toString('base64');
-const KEY = /pbk_[0-9A-Za-z]{36}/g;
+const KEY = /pbk_[0-9A-Za-z]{36}/;
 
 const cleanUp: (() => unknown)[] = [];
 
@@ -36,10 +44,9 @@ async function settingsFor(engine: Engine): Promise<Settings> {
   return engine === 'sqlite' ? {} : { DATABASE_URL: await createPostgresDatabase(), SECRET_KEY };
 }
 
-/** What a person would copy from the terminal. */
+/** What a person would copy from the output. */
 function printed(stdout: string) {
-  const entityId = /entity-id {2}(ent_\w+)/.exec(stdout)?.[1] ?? '';
-  const apiKey = /api-key {4}(pbk_\w+)/.exec(stdout)?.[1] ?? '';
+  const { entityId, apiKey } = firstCredentials(stdout) ?? { entityId: '', apiKey: '' };
   const commands = stdout.split('\n\n').filter((block) => block.trimStart().startsWith('curl '));
   return { entityId, apiKey, commands, headers: { 'api-key': apiKey, 'entity-id': entityId } };
 }
@@ -62,6 +69,16 @@ for (const engine of ENGINES) {
       expect((await fetch(served.url + WEBHOOKS, { headers })).status).toBe(200);
     });
 
+    test('puts the first key into a file for its owner alone, and prints commands that read it', async () => {
+      const folder = newFolder();
+      const file = join(folder, engine === 'sqlite' ? 'data/paybell.db.first-key' : 'paybell.first-key');
+      const served = await serve(folder, await settingsFor(engine));
+      expect(served.stdout()).not.toMatch(KEY);
+      expect(served.stdout()).toContain(`key file   ${realpathSync(file)}\n`);
+      expect(readFileSync(file, 'utf8')).toMatch(/^pbk_[0-9A-Za-z]{36}\n$/);
+      expect(statSync(file).mode & 0o777).toBe(0o600);
+    });
+
     test('started again keeps what was stored and prints no key again', async () => {
       const folder = newFolder();
       const settings = await settingsFor(engine);
@@ -80,6 +97,54 @@ for (const engine of ENGINES) {
     });
   });
 }
+
+describe('the first key', () => {
+  test('is shown on a terminal and is in no file', async () => {
+    const folder = newFolder();
+    let output = '';
+    const child = Bun.spawn([process.execPath, resolve(import.meta.dir, '../../src/main.ts'), 'serve'], {
+      cwd: folder,
+      env: { PATH: process.env.PATH ?? '', HOME: folder, PORT: '0', TERM: 'dumb' },
+      terminal: {
+        cols: 200,
+        rows: 60,
+        data: (_terminal, bytes) => {
+          output += new TextDecoder().decode(bytes);
+        },
+      },
+    });
+    cleanUp.push(() => child.kill('SIGKILL'));
+    await until('it listens', () => output.includes('API reference'));
+    child.kill('SIGTERM');
+    await child.exited;
+    expect(output).toMatch(/api-key {4}pbk_[0-9A-Za-z]{36}\s/);
+    expect(readdirSync(join(folder, 'data')).filter((name) => name.endsWith('.first-key'))).toEqual([]);
+  });
+
+  test('replaces that of a store that is gone, in a folder with any name', async () => {
+    const folder = join(newFolder(), "it's new");
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'p.db.first-key'), 'pbk_old\n', { mode: 0o644 });
+    const served = await serve(folder, { DATABASE_URL: 'sqlite:p.db' });
+    expect(statSync(join(folder, 'p.db.first-key')).mode & 0o777).toBe(0o600);
+    const { commands, apiKey } = printed(served.stdout());
+    expect(apiKey).toMatch(KEY);
+    for (const command of commands) {
+      const shell = Bun.spawn(['sh', '-c', command], { stdout: 'pipe' });
+      expect(JSON.parse(await shell.stdout.text())).toHaveProperty('totalResults');
+    }
+  });
+
+  test('that cannot be saved is not shown either: another can be created', async () => {
+    const folder = newFolder();
+    // A folder that is not empty cannot be replaced by a file.
+    mkdirSync(join(folder, 'p.db.first-key/kept'), { recursive: true });
+    const served = await serve(folder, { DATABASE_URL: 'sqlite:p.db' });
+    expect(served.stdout()).not.toMatch(KEY);
+    expect(served.stdout()).toMatch(/could not be saved in \S+p\.db\.first-key \(\w+\)/);
+    expect(served.stdout()).toMatch(/keys create --entity ent_\w+/);
+  });
+});
 
 describe('two at once on an empty store', () => {
   test('both serve on PostgreSQL, and one makes the first entity', async () => {
@@ -184,7 +249,9 @@ describe('serve', () => {
     expect(stderr).not.toContain('    at ');
     // No key was shown yet, so the next start has to show one.
     const served = await servePaybell(folder);
-    expect(served.stdout()).toMatch(/export PAYBELL_ENTITY_ID=ent_\w+ PAYBELL_API_KEY=pbk_\w+ PAYBELL_URL=http:\S+\n/);
+    expect(served.stdout()).toMatch(
+      /export PAYBELL_ENTITY_ID=ent_\w+ PAYBELL_API_KEY="\$\(cat \S+\)" PAYBELL_URL=http:\S+\n/,
+    );
     await served.stop();
   });
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { openDatabase } from '../../src/store/database/open.ts';
 import { dumpRows } from '../support/dump.ts';
 import { Ledger } from '../support/ledger.ts';
-import { runPaybell, type Served, servePaybell, tempFolder } from '../support/paybell.ts';
+import { firstCredentials, runPaybell, type Served, servePaybell, tempFolder } from '../support/paybell.ts';
 import { createPostgresDatabase } from '../support/postgres.ts';
 import type { Engine } from '../support/stores.ts';
 import { until } from '../support/until.ts';
@@ -50,7 +50,7 @@ export class WholeLife {
       LOG_LEVEL: 'debug',
     });
     const served = await servePaybell(life.#folder.path, life.settings);
-    life.secrets.set('the first key', /api-key {4}(pbk_\w+)/.exec(served.stdout())?.[1] ?? '');
+    life.secrets.set('the first key', firstCredentials(served.stdout())?.apiKey ?? '');
     try {
       await life.#provision(served);
       await life.#deliver(served);
@@ -59,7 +59,7 @@ export class WholeLife {
       await life.#operate();
     } finally {
       const { stdout, stderr } = await served.stop();
-      life.traces.set('standard output', withoutWelcome(stdout)).set('standard error', stderr);
+      life.traces.set('standard output', stdout).set('standard error', stderr);
     }
     await life.#search();
     return life;
@@ -203,8 +203,8 @@ export class WholeLife {
   /** Whatever lies on the disk or in the tables when all is over. */
   async #search(): Promise<void> {
     for (const file of readdirSync(this.#folder.path, { recursive: true, withFileTypes: true })) {
-      // The key of a backup is shown by right: it is the one file that the backup says to guard.
-      if (!file.isFile() || file.name === 'copy.db.key') continue;
+      // A backup and the first start say of these files that they are to be guarded.
+      if (!file.isFile() || file.name === 'copy.db.key' || file.name.endsWith('.first-key')) continue;
       this.traces.set(`file ${file.name}`, readFileSync(join(file.parentPath, file.name), 'latin1'));
     }
     if (this.engine === 'sqlite') return;
@@ -213,10 +213,4 @@ export class WholeLife {
     this.traces.set('tables', await dumpRows({ engine: this.engine, db, url }));
     await db.close();
   }
-}
-
-/** The first key is printed once for the operator; every other line is a trace. */
-function withoutWelcome(stdout: string): string {
-  const welcome = /The store was empty[\s\S]*API reference/.exec(stdout)?.[0] ?? '';
-  return stdout.replace(welcome, '');
 }

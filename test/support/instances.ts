@@ -1,5 +1,5 @@
 import { TEST_SECRET_KEY } from './command-line.ts';
-import { type Served, servePaybell, tempFolder } from './paybell.ts';
+import { firstCredentials, type Served, servePaybell, tempFolder } from './paybell.ts';
 import { createPostgresDatabase } from './postgres.ts';
 import { Client, type Credentials } from './service.ts';
 import type { Engine } from './stores.ts';
@@ -39,7 +39,7 @@ export class Instances {
   async start(settings: Record<string, string> = {}): Promise<Instance> {
     const served = await servePaybell(this.folder, { ...this.settings, ...settings });
     this.#served.push(served);
-    this.#credentials ??= credentialsIn(served.stdout());
+    this.#credentials ??= firstCredentials(served.stdout());
     return { served, client: new Client(served.url, this.credentials) };
   }
 
@@ -47,7 +47,7 @@ export class Instances {
   async startTogether(count: number): Promise<Instance[]> {
     const all = await Promise.all(Array.from({ length: count }, () => servePaybell(this.folder, this.settings)));
     this.#served.push(...all);
-    for (const served of all) this.#credentials ??= credentialsIn(served.stdout());
+    for (const served of all) this.#credentials ??= firstCredentials(served.stdout());
     return all.map((served) => ({ served, client: new Client(served.url, this.credentials) }));
   }
 
@@ -66,10 +66,4 @@ export class Instances {
     await this.killAll();
     this.#folder.remove();
   }
-}
-
-function credentialsIn(stdout: string): Credentials | null {
-  const entityId = /entity-id {2}(ent_\w+)/.exec(stdout)?.[1];
-  const apiKey = /api-key {4}(pbk_\w+)/.exec(stdout)?.[1];
-  return entityId === undefined || apiKey === undefined ? null : { entityId, apiKey };
 }

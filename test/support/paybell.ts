@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Subprocess } from 'bun';
 import { tempBase } from './temp-base.ts';
@@ -92,4 +92,12 @@ export async function serveProgram(
       return finish();
     },
   };
+}
+
+/** The entity that the first start creates, and its key: in a file, because the output of these processes is no terminal. */
+export function firstCredentials(stdout: string): { entityId: string; apiKey: string } | null {
+  const entityId = /entity-id {2}(ent_\w+)/.exec(stdout)?.[1];
+  const keyFile = /key file {3}(.+)/.exec(stdout)?.[1];
+  if (entityId === undefined || keyFile === undefined) return null;
+  return { entityId, apiKey: readFileSync(keyFile, 'utf8').trim() };
 }

@@ -4,11 +4,10 @@ import { createLogger } from '../../log.ts';
 import { startService } from '../../service.ts';
 import type { Provisioned } from '../../store/tenants/provision.ts';
 import { version } from '../../version.ts';
-import { DEFAULT_PROCESSOR, DEFAULT_URL } from '../server/connection.ts';
-import { PAYBELL } from '../terminal/invocation.ts';
 import { listenOn } from '../terminal/listen-on.ts';
 import { paint, printLine, showsColour } from '../terminal/output.ts';
 import { nextStopSignal } from '../terminal/stop-signal.ts';
+import { firstSteps } from './first-start.ts';
 import { readSettings } from './settings.ts';
 import { settingsHelp } from './settings-help.ts';
 
@@ -38,50 +37,11 @@ async function serve(): Promise<void> {
   process.exit();
 }
 
-/** Printed to the terminal and not logged, because the key is in it. */
+/** Printed and not logged, because on a terminal the key is in it. */
 function printWelcome(url: string, config: Config, first: Provisioned | null): void {
   printLine(`\n  ${paint('Paybell', 'bold')} ${version} is listening on ${paint(url, 'cyan')}`);
-  if (first !== null) printFirstSteps(url, config.PROCESSOR, first);
+  if (first !== null) printLine(firstSteps(url, config, first, process.stdout.isTTY));
   // An instance that only delivers serves no dashboard.
   const dashboard = config.ROLE === 'delivery' ? '' : `\n  Dashboard      ${url}/`;
   printLine(`${dashboard}\n  API reference  ${url}/docs\n`);
-}
-
-function printFirstSteps(url: string, processor: string, { entityId, apiKey }: Provisioned): void {
-  const api = `${url}/api/v1/${processor}`;
-  const credentials = `-H 'api-key: ${apiKey}' -H 'entity-id: ${entityId}'`;
-  const registration = { postUrl: 'https://example.com/hook', networkIds: [1, 8453], events: ['TransferFinalized'] };
-  printLine(`
-  The store was empty, so a first entity was created. ${paint('Its key is shown only this once:', 'yellow')}
-
-    entity-id  ${entityId}
-    api-key    ${apiKey}
-
-    ${exportLine(url, processor, { entityId, apiKey })}
-
-  Register webhooks:
-
-    curl -s '${api}/webhooks/classic' \\
-      ${credentials} \\
-      -H 'content-type: application/json' -d '${JSON.stringify(registration)}'
-
-  List them:
-
-    curl -s '${api}/webhooks/classic?event=TransferFinalized&sortBy=postUrl' \\
-      ${credentials}
-
-  Or use the command line. One login serves every terminal:
-
-    PAYBELL_API_KEY=${apiKey} \\
-      ${PAYBELL} login --server ${url} --entity ${entityId}
-
-    ${PAYBELL} webhooks list`);
-}
-
-/** One line for `curl` and for `paybell`, with the variables that both read. The server is named unless it is the default. */
-function exportLine(url: string, processor: string, { entityId, apiKey }: Provisioned): string {
-  const variables = [`PAYBELL_ENTITY_ID=${entityId}`, `PAYBELL_API_KEY=${apiKey}`];
-  if (url !== DEFAULT_URL) variables.push(`PAYBELL_URL=${url}`);
-  if (processor !== DEFAULT_PROCESSOR) variables.push(`PAYBELL_PROCESSOR=${processor}`);
-  return `export ${variables.join(' ')}`;
 }

@@ -4,7 +4,7 @@ import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeF
 import { join } from 'node:path';
 import { type CommandLine, commandLine, OTHER_SECRET_KEY, TEST_SECRET_KEY } from '../../support/command-line.ts';
 import { shellBlocksUnder } from '../../support/document-blocks.ts';
-import { servePaybell, tempFolder } from '../../support/paybell.ts';
+import { firstCredentials, servePaybell, tempFolder } from '../../support/paybell.ts';
 import { createReader } from '../../support/reader.ts';
 import { eventIds, sendAll } from '../../support/sending.ts';
 import { Client } from '../../support/service.ts';
@@ -136,10 +136,7 @@ describe('a backup taken under load', () => {
     const [backUp, restore] = await shellBlocksUnder('docs/operations.md', 'Backup and restore');
     if (backUp === undefined || restore === undefined) throw new Error('the page has other blocks now');
     const first = await servePaybell(serving.path, settings);
-    const credentials = {
-      entityId: /entity-id {2}(\S+)/.exec(first.stdout())?.[1] ?? '',
-      apiKey: /api-key {4}(\S+)/.exec(first.stdout())?.[1] ?? '',
-    };
+    const credentials = firstCredentials(first.stdout()) ?? { entityId: '', apiKey: '' };
     const client = new Client(first.url, credentials);
     await client.register(`http://127.0.0.1:${receiver.port}/`);
     const sending = sendAll([client], eventIds(2_000));

@@ -1,5 +1,5 @@
 import { Database as Connection } from 'bun:sqlite';
-import { mkdirSync } from 'node:fs';
+import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Database } from '../database.ts';
 import { SqliteWriter } from './group-commit.ts';
@@ -10,12 +10,29 @@ const BUSY_TIMEOUT_MS = 20;
 
 export async function openSqlite(file: string): Promise<Database> {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  restrictToOwner(file);
   const writer = connect(file);
   requireDurability(writer);
   const reader = connect(file);
   const snapshots = connect(file);
   for (const connection of [reader, snapshots]) connection.exec('pragma query_only = on');
   return new SqliteDatabase(new SqliteWriter(writer), { writer, reader, snapshots });
+}
+
+/**
+ * Also in a folder that others can read. SQLite gives its further files the mode of the database; those that are there
+ * may be from a version that left all of them readable.
+ */
+function restrictToOwner(file: string): void {
+  attempt(() => closeSync(openSync(file, 'wx', 0o600)));
+  for (const path of [file, `${file}-wal`, `${file}-shm`]) attempt(() => chmodSync(path, 0o600));
+}
+
+/** The file exists or is missing, or belongs to another user. If that matters, SQLite says so when it opens the file. */
+function attempt(change: () => void): void {
+  try {
+    change();
+  } catch {}
 }
 
 function connect(file: string): Connection {

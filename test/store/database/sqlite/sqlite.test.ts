@@ -1,6 +1,6 @@
 import { Database as Connection } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type Database, StoreUnavailableError } from '../../../../src/store/database/database.ts';
@@ -26,6 +26,28 @@ describe('a SQLite store', () => {
 
   test('creates its folder for its owner only', () => {
     expect(statSync(dirname(file)).mode & 0o777).toBe(0o700);
+  });
+
+  test('creates its files for their owner only, also in a folder that others can read', async () => {
+    const shared = mkdtempSync(join(tmpdir(), 'paybell-shared-'));
+    chmodSync(shared, 0o755);
+    const before = process.umask(0o022);
+    try {
+      const path = join(shared, 'paybell.db');
+      const files = [path, `${path}-wal`, `${path}-shm`];
+      const modes = () => files.map((each) => statSync(each).mode & 0o777);
+      const first = await openSqlite(path);
+      await first.transaction(async (queries) => void (await queries.run('create table notes (id text)')));
+      expect(modes()).toEqual([0o600, 0o600, 0o600]);
+      // As a version before this one left them, after a crash.
+      for (const each of files) chmodSync(each, 0o644);
+      const second = await openSqlite(path);
+      expect(modes()).toEqual([0o600, 0o600, 0o600]);
+      await Promise.all([first.close(), second.close()]);
+    } finally {
+      process.umask(before);
+      rmSync(shared, { recursive: true });
+    }
   });
 
   test('keeps what it acknowledged through a power failure: WAL with synchronous=FULL', async () => {
