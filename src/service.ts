@@ -30,6 +30,8 @@ import { version } from './version.ts';
 
 /** Long enough for a load balancer to see /readyz fail, short enough for a person at a terminal. */
 const READINESS_GRACE_MS = 250;
+/** Above the deadline of a statement, which is what the last writes can wait for. */
+const LAST_WORK_MS = 8_000;
 const STATS_INTERVAL_MS = 2_000;
 const KEY_USAGE_INTERVAL_MS = 60_000;
 
@@ -53,11 +55,15 @@ export async function startService(config: Config, log: Logger): Promise<Service
   const background: readonly Background[] = [...(delivery?.jobs ?? []), ...api.jobs, heartbeat, ...observe(core)];
   const stop = async () => {
     // The engine claims nothing from here on: what the API still accepts waits in the store.
-    await Promise.all([api.stop(), delivery?.engine.stop()]);
-    await delivery?.engine.claimsReturned();
-    // Afterwards, because the last run of a job writes what the last requests and attempts left behind.
-    await Promise.all(background.map((job) => job.stop()));
-    await core.db.close();
+    const attemptsMs = config.DELIVERY_TIMEOUT + 2 * LAST_WORK_MS;
+    await Promise.all([api.stop(), delivery === null ? null : endsWithin(attemptsMs, delivery.engine.stop())]);
+    const rest = async () => {
+      await delivery?.engine.claimsReturned();
+      // Afterwards, because the last run of a job writes what the last requests and attempts left behind.
+      await Promise.all(background.map((job) => job.stop()));
+    };
+    if (!(await endsWithin(LAST_WORK_MS, rest()))) log.warn('background work did not end in time and is cut off');
+    await endsWithin(LAST_WORK_MS, core.db.close());
     lock.release();
   };
   try {
@@ -73,6 +79,17 @@ export async function startService(config: Config, log: Logger): Promise<Service
   } catch (error) {
     await stop();
     throw error;
+  }
+}
+
+/** So that a stop always ends: what is cut off was not acknowledged, or becomes due again in the store. */
+async function endsWithin(ms: number, work: Promise<void>): Promise<boolean> {
+  const deadline = Promise.withResolvers<boolean>();
+  const timer = setTimeout(deadline.resolve, ms, false);
+  try {
+    return await Promise.race([work.then(() => true), deadline.promise]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -13,7 +13,7 @@ const DRAIN_MS = 10_000;
 
 export type ListeningServer = {
   readonly url: string;
-  /** Accepts no new request, lets those in flight finish, and closes what is still open after that. */
+  /** Accepts no new request, lets those in flight finish within ten seconds, and closes what is still open after that. */
   readonly stop: () => Promise<void>;
 };
 
@@ -33,7 +33,7 @@ export function listen(app: App, config: Config, log: Logger): ListeningServer {
       return new Response(null, { status: 500 });
     },
   });
-  return { url: urlOf(server), stop: () => drain(server) };
+  return { url: urlOf(server), stop: () => drain(server, log) };
 }
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
@@ -49,10 +49,16 @@ function routesOf(app: App): Bun.Serve.Routes<undefined, string> {
   return { ...Object.fromEntries([...app.paths, ...patterns].map((path) => [path, byMethod])), '/*': false };
 }
 
-async function drain(server: Server<undefined>): Promise<void> {
-  const timer = setTimeout(() => void server.stop(true), DRAIN_MS);
-  await server.stop();
+async function drain(server: Server<undefined>, log: Logger): Promise<void> {
+  const deadline = Promise.withResolvers<void>();
+  const timer = setTimeout(deadline.resolve, DRAIN_MS);
+  await Promise.race([server.stop(), deadline.promise]);
+  // The timer would keep the process alive.
   clearTimeout(timer);
+  const { pendingRequests } = server;
+  if (pendingRequests > 0) log.warn({ pendingRequests }, `requests did not end within ${DRAIN_MS} ms and are cut off`);
+  // Not awaited: it resolves only when every handler has ended, which one that waits for something may never do.
+  void server.stop(true);
 }
 
 function urlOf(server: Server<undefined>): string {

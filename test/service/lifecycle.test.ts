@@ -13,6 +13,7 @@ import {
 } from '../support/paybell.ts';
 import { createPostgresDatabase } from '../support/postgres.ts';
 import { connectRaw } from '../support/raw-http.ts';
+import { rejection } from '../support/rejection.ts';
 import { ENGINES, type Engine } from '../support/stores.ts';
 import { until } from '../support/until.ts';
 
@@ -186,6 +187,36 @@ describe('serve', () => {
       expect(messages.filter((message) => message !== 'request')).toEqual(['started', 'stopping', 'stopped']);
     },
   );
+
+  test('ends with 0 although a request waits for a receiver that hangs: it is cut off, and the log says so', async () => {
+    const asked = Promise.withResolvers<void>();
+    const receiver = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      idleTimeout: 0,
+      fetch: () => {
+        asked.resolve();
+        return new Promise<Response>(() => undefined);
+      },
+    });
+    cleanUp.push(() => receiver.stop(true));
+    // The request of the test would last five minutes, and this test does not wait so long.
+    const served = await serve(newFolder(), { ALLOW_INSECURE_TARGETS: 'true', DELIVERY_TIMEOUT: '5m' });
+    const headers = { ...printed(served.stdout()).headers, 'content-type': 'application/json' };
+    const postUrl = `http://127.0.0.1:${receiver.port}/`;
+    const body = JSON.stringify({ postUrl, networkIds: [1], events: ['LatePayment'] });
+    const registered = await fetch(served.url + WEBHOOKS, { method: 'POST', headers, body });
+    const { webhooks } = (await registered.json()) as { webhooks: { webhookId: string }[] };
+    const path = `${WEBHOOKS}/${webhooks[0]?.webhookId}/test`;
+    const cutOff = rejection(fetch(served.url + path, { method: 'POST', headers: printed(served.stdout()).headers }));
+    await asked.promise;
+    const { exitCode, stdout } = await served.stop();
+    expect(exitCode).toBe(0);
+    expect(logLines(stdout).map((line) => JSON.parse(line))).toContainEqual(
+      expect.objectContaining({ level: 40, pendingRequests: 1, msg: expect.stringContaining('cut off') }),
+    );
+    await cutOff;
+  });
 
   test('ends with 0 also when the signal comes twice, as from Ctrl-C under npm', async () => {
     const served = await serve(newFolder());

@@ -4,6 +4,7 @@ import { createLogger } from '../../log.ts';
 import { startService } from '../../service.ts';
 import type { Provisioned } from '../../store/tenants/provision.ts';
 import { version } from '../../version.ts';
+import { EXIT } from '../terminal/command-error.ts';
 import { listenOn } from '../terminal/listen-on.ts';
 import { paint, printLine, showsColour } from '../terminal/output.ts';
 import { nextStopSignal } from '../terminal/stop-signal.ts';
@@ -33,8 +34,9 @@ async function serve(): Promise<void> {
   log.info({ signal }, 'stopping');
   await service.stop();
   log.info('stopped');
-  // The lookup of a name whose server does not respond cannot be cancelled, and would keep the process alive for 25 s.
-  process.exit();
+  // What cannot be cancelled must not keep the process alive: the lookup of a name whose server does not respond, for 25 s, and
+  // a request that was cut off.
+  process.exit(EXIT.success);
 }
 
 /** Printed and not logged, because on a terminal the key is in it. */
