@@ -2,7 +2,9 @@
 FROM node:24-bookworm-slim AS build
 WORKDIR /paybell
 COPY package.json package-lock.json ./
-RUN npm ci --omit=dev
+COPY test/generator/package.json test/generator/
+# With development dependencies: the executable contains the built files of the API reference.
+RUN npm ci
 COPY tsconfig.json .env.example ./
 COPY src src
 COPY build build

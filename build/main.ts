@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { buildExecutable } from './executable.ts';
+import { createSbom, currentCommit } from './sbom.ts';
 
 /** `npm run build` for this system, `npm run build -- bun-linux-arm64` for another. */
 
@@ -18,4 +19,10 @@ if (target !== undefined && !isTarget(target)) {
 // npm runs scripts in the root of the package.
 const outfile = resolve('dist/paybell');
 await buildExecutable(outfile, target);
-process.stdout.write(`dist/paybell, ${(Bun.file(outfile).size / 2 ** 20).toFixed(0)} MiB\n`);
+await Bun.write(
+  resolve('dist/paybell.cdx.json'),
+  `${JSON.stringify(await createSbom(await currentCommit()), null, 2)}\n`,
+);
+process.stdout.write(
+  `dist/paybell, ${(Bun.file(outfile).size / 2 ** 20).toFixed(0)} MiB; its bill of materials is dist/paybell.cdx.json\n`,
+);

@@ -11,7 +11,10 @@ export type Package = {
   readonly shipped: boolean;
 };
 
-type Locked = { version?: string; license?: string; dev?: boolean; link?: boolean };
+/** Development dependencies whose files the executable contains. */
+const CONTAINED = ['swagger-ui-dist'];
+
+type Locked = { name?: string; version?: string; license?: string; dev?: boolean; link?: boolean };
 
 /** Third-party packages only: folders of this repository, and links to them, are left out. */
 export async function lockedPackages(): Promise<Package[]> {
@@ -20,12 +23,14 @@ export async function lockedPackages(): Promise<Package[]> {
   };
   const all = Object.entries(packages)
     .filter(([path, { link }]) => path.includes('node_modules/') && link !== true)
-    .map(([path, { version = '', license = 'not declared', dev = false }]) => ({
-      name: path.split('node_modules/').at(-1) ?? '',
-      version,
-      licence: license.replace(/^\((.*)\)$/, '$1'),
-      shipped: !dev,
-    }));
+    .map(
+      ([path, { name = path.split('node_modules/').at(-1) ?? '', version = '', license = 'not declared', dev }]) => ({
+        name,
+        version,
+        licence: license.replace(/^\((.*)\)$/, '$1'),
+        shipped: dev !== true || CONTAINED.includes(name),
+      }),
+    );
   const named = new Map(all.map((each) => [`${each.name} ${each.version} ${each.shipped}`, each]));
   return [...named.values()].sort((a, b) => compare(a.name, b.name) || compare(a.version, b.version));
 }

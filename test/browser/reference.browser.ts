@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Browser } from 'playwright-core';
+import { accessibilityViolations } from './support/axe.ts';
 import { launchChromium } from './support/chromium.ts';
 import { type Stage, startStage } from './support/stage.ts';
 import { Tab } from './support/tab.ts';
@@ -34,3 +35,19 @@ test('the reference shows every operation and sends a request without violating 
   await tab.page.locator('.opblock.is-open .live-responses-table .response-col_status', { hasText: '401' }).waitFor();
   expect(tab.errorsExcept(ICON).filter((error) => !error.includes('status of 401'))).toEqual([]);
 });
+
+test.each(['light', 'dark'] as const)(
+  'in %s colours every text has enough contrast, and no server is to be chosen',
+  async (scheme) => {
+    await using tab = await Tab.open(browser, stage);
+    await tab.page.emulateMedia({ colorScheme: scheme });
+    await tab.page.goto('/docs');
+    await tab.page.locator('.opblock-get').first().click();
+    await tab.page.locator('.opblock.is-open .execute').waitFor();
+    const className = await tab.page.evaluate('document.documentElement.className');
+    expect(className).toBe(scheme === 'dark' ? 'dark-mode' : '');
+    expect(await tab.page.locator('.servers select').count()).toBe(0);
+    const violations = await accessibilityViolations(tab.page);
+    expect(violations.filter((violation) => violation.includes('color-contrast'))).toEqual([]);
+  },
+);

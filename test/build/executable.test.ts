@@ -51,6 +51,7 @@ describe('the executable, with neither Node nor Bun on its PATH', () => {
       '/openapi.json',
       '/docs',
       '/docs/start.js',
+      '/docs/reference.css',
       '/docs/swagger-ui.css',
       '/docs/swagger-ui-bundle.js',
     ]) {

@@ -1,16 +1,20 @@
-import styles from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' };
-import bundle from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' };
 import { ASSET_HEADERS, REFERENCE_HEADERS } from '../dashboard/headers.ts';
+import ownStyles from './reference.css' with { type: 'file' };
 
-/** The API reference. This process serves everything that it loads, so it works offline. */
+/**
+ * The API reference, in Swagger UI. This process serves everything that it loads, so it works offline. The executable
+ * contains the files of the viewer; a checkout has them among its development dependencies.
+ */
 
 const PAGE = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
 <title>Paybell API reference</title>
 <link rel="stylesheet" href="/docs/swagger-ui.css">
+<link rel="stylesheet" href="/docs/reference.css">
 </head>
 <body>
 <div id="reference"></div>
@@ -20,21 +24,46 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-const START = `SwaggerUIBundle({
+/** Swagger UI has dark colours for a class and does not set it by itself. There is one server, so none is to be chosen. */
+const START = `const dark = matchMedia('(prefers-color-scheme: dark)');
+const followColourScheme = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
+dark.addEventListener('change', followColourScheme);
+followColourScheme();
+
+SwaggerUIBundle({
   url: '/openapi.json',
   dom_id: '#reference',
   deepLinking: true,
   tryItOutEnabled: true,
   validatorUrl: null,
+  plugins: [() => ({ wrapComponents: { ServersContainer: () => () => null } })],
 });
 `;
 
+const NOT_INSTALLED =
+  'The viewer is not installed here: run npm ci without --omit=dev. The document is at /openapi.json.\n';
+
+type Asset = Promise<{ default: string }>;
+const pathOf = (asset: Asset) => asset.then((found) => found.default).catch(() => null);
+const styles = await pathOf(import('swagger-ui-dist/swagger-ui.css', { with: { type: 'file' } }));
+const bundle = await pathOf(import('swagger-ui-dist/swagger-ui-bundle.js', { with: { type: 'file' } }));
+
 export const docsFiles: Readonly<Record<string, () => Response>> = {
-  '/docs': () => file(PAGE, 'text/html; charset=utf-8', REFERENCE_HEADERS),
+  '/docs': () => (bundle === null ? notInstalled() : file(PAGE, 'text/html; charset=utf-8', REFERENCE_HEADERS)),
   '/docs/start.js': () => file(START, 'text/javascript; charset=utf-8'),
-  '/docs/swagger-ui.css': () => file(Bun.file(styles), 'text/css; charset=utf-8'),
-  '/docs/swagger-ui-bundle.js': () => file(Bun.file(bundle), 'text/javascript; charset=utf-8'),
+  '/docs/reference.css': () => file(Bun.file(ownStyles), 'text/css; charset=utf-8'),
+  '/docs/swagger-ui.css': () => shipped(styles, 'text/css; charset=utf-8'),
+  '/docs/swagger-ui-bundle.js': () => shipped(bundle, 'text/javascript; charset=utf-8'),
 };
+
+function shipped(path: string | null, type: string): Response {
+  return path === null ? notInstalled() : file(Bun.file(path), type);
+}
+
+function notInstalled(): Response {
+  const headers = { 'content-type': 'text/plain; charset=utf-8', ...ASSET_HEADERS };
+  return new Response(NOT_INSTALLED, { status: 404, headers });
+}
 
 function file(body: string | Blob, type: string, headers: Record<string, string> = ASSET_HEADERS): Response {
   return new Response(body, { headers: { 'content-type': type, 'cache-control': 'no-cache', ...headers } });
