@@ -107,7 +107,8 @@ function respond(
   method: string,
 ): Response | Promise<Response> {
   const exact = routes.exact.get(state.path);
-  const { route, id } = exact === undefined ? findByPattern(routes, state.path) : { route: exact, id: '' };
+  const { route, id } =
+    exact === undefined ? findRoute(routes, state.path, context.config.PROCESSOR) : { route: exact, id: '' };
   state.route = route.path;
   const handler = route.handlers.get(method === 'HEAD' ? 'GET' : method);
   if (handler !== undefined) return handler(context, state, request, id);
@@ -116,7 +117,17 @@ function respond(
   throw new Problem('method_not_allowed', `This path accepts ${allow}.`, { headers: { allow } });
 }
 
-function findByPattern({ exact, patterns }: Routes, path: string): { route: Route; id: string } {
+function findRoute(routes: Routes, path: string, processor: string): { route: Route; id: string } {
+  const found = findByPattern(routes, path);
+  if (found !== null) return found;
+  // What clients of another service get wrong: the name of the processor, and a slash at the end.
+  const corrected = path.replace(/\/+$/, '').replace(/^\/api\/v1\/[^/]+\//, `/api/v1/${processor}/`);
+  const meant = findByPattern(routes, corrected)?.route.path;
+  const advice = meant === undefined ? 'See /docs or /openapi.json for all paths.' : `Did you mean ${meant}?`;
+  throw new Problem('not_found', `There is nothing at this path. ${advice}`);
+}
+
+function findByPattern({ exact, patterns }: Routes, path: string): { route: Route; id: string } | null {
   const decoded = path.includes('%') ? decodePath(path) : path;
   const route = exact.get(decoded);
   if (route !== undefined) return { route, id: '' };
@@ -125,7 +136,7 @@ function findByPattern({ exact, patterns }: Routes, path: string): { route: Rout
     const id = decoded.slice(prefix.length, decoded.length - suffix.length);
     if (id !== '' && !id.includes('/')) return { route, id: decodeId(id) };
   }
-  throw new Problem('not_found', 'There is nothing at this path. See /docs or /openapi.json for all paths.');
+  return null;
 }
 
 /** An encoded `/` stays encoded, so that it does not end the segment. */

@@ -63,8 +63,8 @@ function allOperations(config: Config): Operation[] {
     ...secretOperations,
     ...webhookHealthOperations(config),
     ...eventOperations(config),
-    ...acceptedEventOperations,
-    ...deliveryOperations,
+    ...acceptedEventOperations(config),
+    ...deliveryOperations(config),
     ...statsOperations,
     ...auditOperations,
     // Without an ADMIN_KEY these paths do not exist.

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { ATTEMPT_ERRORS, ATTEMPT_KINDS, DELIVERY_STATUSES } from '../domain/attempt.ts';
-import { EVENT_KINDS } from '../domain/event-kinds.ts';
 import { MAX_NETWORK_ID } from '../domain/networks.ts';
-import { exactText, oneOf, oneOfOr, pagingFields, wholeNumber } from './list-query.ts';
+import { eventFilter, exactText, oneOf, oneOfOr, pagingFields, wholeNumber } from './list-query.ts';
 
 /** Accepted events and their deliveries, as the API shows them. */
 
@@ -49,7 +48,7 @@ const dateFilters = {
 
 const eventFilters = {
   eventId: exactText({ description: 'Only for the event with this identifier.' }),
-  event: oneOf(EVENT_KINDS, { description: 'Only for this event kind.' }),
+  event: eventFilter({ description: 'Only for this event kind.' }),
   networkId: wholeNumber(0, MAX_NETWORK_ID, { description: 'Only for this network.' }),
   ...dateFilters,
 };
@@ -173,7 +172,7 @@ export type DeliveryListQuery = z.output<typeof deliveryListQuerySchema>;
 /** The filters of a list as values, as a bulk redelivery stores them. */
 export const deliveryFilterSchema = z.strictObject({
   eventId: z.string().optional(),
-  event: z.enum(EVENT_KINDS).optional(),
+  event: z.string().optional(),
   networkId: z.int().optional(),
   since: z.int().optional(),
   until: z.int().optional(),

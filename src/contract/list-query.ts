@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { EVENT_NAME } from '../domain/event-kinds.ts';
 
 /**
  * The grammar that all lists share: `page`, `limit`, `sortBy`, `sortDir`, and filters by name. Parameters arrive as
@@ -57,6 +58,24 @@ export function oneOfOr<const Values extends readonly [string, ...string[]]>(
 ) {
   const schema: z.ZodType<Values[number], Values[number]> = choice(values);
   return schema.default(fallback).meta({ type: 'string', enum: [...values], default: fallback, ...documentation });
+}
+
+/** A filter by an event kind. The settings of a server can add kinds, so a client checks only the form of the name. */
+export function eventFilter(documentation: Documentation) {
+  return z
+    .string()
+    .regex(EVENT_NAME, { error: 'must be the name of an event kind' })
+    .optional()
+    .meta({ type: 'string', ...documentation });
+}
+
+/** The query as the server accepts it: its `event` is one of the kinds that the server knows. */
+export function withKnownEvents<Query extends z.ZodObject<{ event: ReturnType<typeof eventFilter> }>>(
+  query: Query,
+  [first = '', ...others]: readonly string[],
+): Query {
+  const description = query.shape.event.meta()?.description ?? '';
+  return query.safeExtend({ event: oneOf([first, ...others], { description }) }) as unknown as Query;
 }
 
 /** A filter by an id or another exact text. An unknown value is not an error: its list is empty. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { EVENT_KINDS } from '../domain/event-kinds.ts';
 import { MAX_NETWORK_ID } from '../domain/networks.ts';
 import { postUrlError } from '../domain/post-url.ts';
-import { exactText, oneOf, oneOfOr, pagingFields, wholeNumber } from './list-query.ts';
+import { eventFilter, exactText, oneOf, oneOfOr, pagingFields, wholeNumber } from './list-query.ts';
 
 /** More than this in one request would hold the lock of the entity for too long. */
 export const MAX_WEBHOOKS_PER_REQUEST = 1_000;
@@ -72,6 +72,7 @@ const FILTERS = ['webhookId', 'networkId', 'event', 'postUrl'] as const;
 export const webhookMatchSchema = z
   .strictObject({
     ...webhookFilterFields,
+    event: eventFilter({ description: 'Only webhooks for this event.' }),
     postUrl: exactText({ description: 'Only webhooks with exactly this URL.', example: 'https://example.com/old' }),
     dryRun: oneOfOr('false', ['true', 'false'], { description: '`true` only counts the webhooks that would change.' }),
   })

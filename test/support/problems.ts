@@ -6,6 +6,7 @@ export type ProblemBody = {
   title: string;
   status: number;
   detail: string;
+  message: string;
   code: ProblemCode;
   requestId: string;
   errors?: { in: string; name: string; message: string }[];
@@ -27,7 +28,8 @@ export async function expectProblem(response: Response, code: ProblemCode): Prom
     type: `urn:paybell:problem:${code}`,
     title: PROBLEMS[code].title,
     status: PROBLEMS[code].status,
-    detail: expect.stringMatching(/^[A-Z0-9].*\.$/s),
+    detail: expect.stringMatching(/^[A-Z0-9].*[.?]$/s),
+    message: body.detail,
     code,
     requestId: response.headers.get('x-request-id') ?? 'missing',
     ...(body.errors === undefined ? {} : { errors: expect.any(Array) }),

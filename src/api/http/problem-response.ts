@@ -12,6 +12,7 @@ export const problemSchema = z
     title: z.string().meta({ description: 'The type of the problem, for people.' }),
     status: z.int().meta({ description: 'The HTTP status code.' }),
     detail: z.string().meta({ description: 'What is wrong with this request and how to fix it.' }),
+    message: z.string().meta({ description: 'The same as `detail`, for clients that read this name.' }),
     code: z.enum(Object.keys(PROBLEMS)).meta({ description: 'The type of the problem, for programs. Stable.' }),
     requestId: z.string().meta({
       description:
@@ -42,6 +43,7 @@ export function problemBody(problem: Problem, requestId: string): z.output<typeo
     title,
     status,
     detail: problem.detail,
+    message: problem.detail,
     code: problem.code,
     requestId,
     ...(errors === undefined ? {} : { errors: [...errors] }),

@@ -1,3 +1,4 @@
+import { type Config, knownEvents } from '../../config.ts';
 import {
   deliveryDetailSchema,
   deliveryListQuerySchema,
@@ -6,6 +7,7 @@ import {
   redeliverQuerySchema,
   redeliverySchema,
 } from '../../contract/deliveries.ts';
+import { withKnownEvents } from '../../contract/list-query.ts';
 import { Problem } from '../../contract/problems.ts';
 import { countSchema } from '../../contract/webhooks.ts';
 import { countDeliveries, listDeliveries, readDelivery } from '../../store/deliveries/read.ts';
@@ -14,19 +16,20 @@ import { changeBy } from '../context.ts';
 import { cacheableJson, json, taggedResponses } from '../http/responses.ts';
 import { type Operation, operation } from '../operation.ts';
 
-const list = operation({
-  method: 'get',
-  path: '/deliveries',
-  operationId: 'listDeliveries',
-  tag: 'Deliveries',
-  summary: 'List deliveries',
-  description: 'Lists the deliveries of the entity that match all given filters, sorted and paginated.',
-  permission: 'deliveries:read',
-  query: deliveryListQuerySchema,
-  responses: taggedResponses(deliveryListSchema),
-  handle: async ({ context, caller, request, query }) =>
-    cacheableJson(request, await listDeliveries(context.db, caller.entityId, query)),
-});
+const list = (events: readonly string[]) =>
+  operation({
+    method: 'get',
+    path: '/deliveries',
+    operationId: 'listDeliveries',
+    tag: 'Deliveries',
+    summary: 'List deliveries',
+    description: 'Lists the deliveries of the entity that match all given filters, sorted and paginated.',
+    permission: 'deliveries:read',
+    query: withKnownEvents(deliveryListQuerySchema, events),
+    responses: taggedResponses(deliveryListSchema),
+    handle: async ({ context, caller, request, query }) =>
+      cacheableJson(request, await listDeliveries(context.db, caller.entityId, query)),
+  });
 
 const read = operation({
   method: 'get',
@@ -66,30 +69,31 @@ const redeliverOne = operation({
   },
 });
 
-const redeliverMany = operation({
-  method: 'post',
-  path: '/deliveries/redeliver',
-  operationId: 'redeliverMany',
-  tag: 'Deliveries',
-  summary: 'Redeliver in bulk',
-  description:
-    'Sends all matching deliveries once more, in the background and within the limits of each destination. At least one ' +
-    'filter is required. `dryRun=true` only counts the matches. `GET /redeliveries/{redeliveryId}` returns the progress.',
-  permission: 'deliveries:write',
-  query: redeliverQuerySchema,
-  responses: {
-    200: { description: 'The number of matches, with `dryRun`', schema: countSchema },
-    202: { description: 'Started', schema: redeliverySchema },
-  },
-  handle: async ({ context, caller, query: { dryRun, ...filter } }) => {
-    const { db } = context;
-    const { entityId } = caller;
-    if (dryRun === 'true') return json(200, { totalResults: await countDeliveries(db, entityId, filter) });
-    const redeliveryId = await startRedelivery(db, entityId, filter, changeBy(context, caller));
-    context.runRedeliveries();
-    return json(202, found(await readRedelivery(db, entityId, redeliveryId), 'redelivery'));
-  },
-});
+const redeliverMany = (events: readonly string[]) =>
+  operation({
+    method: 'post',
+    path: '/deliveries/redeliver',
+    operationId: 'redeliverMany',
+    tag: 'Deliveries',
+    summary: 'Redeliver in bulk',
+    description:
+      'Sends all matching deliveries once more, in the background and within the limits of each destination. At least one ' +
+      'filter is required. `dryRun=true` only counts the matches. `GET /redeliveries/{redeliveryId}` returns the progress.',
+    permission: 'deliveries:write',
+    query: withKnownEvents(redeliverQuerySchema, events),
+    responses: {
+      200: { description: 'The number of matches, with `dryRun`', schema: countSchema },
+      202: { description: 'Started', schema: redeliverySchema },
+    },
+    handle: async ({ context, caller, query: { dryRun, ...filter } }) => {
+      const { db } = context;
+      const { entityId } = caller;
+      if (dryRun === 'true') return json(200, { totalResults: await countDeliveries(db, entityId, filter) });
+      const redeliveryId = await startRedelivery(db, entityId, filter, changeBy(context, caller));
+      context.runRedeliveries();
+      return json(202, found(await readRedelivery(db, entityId, redeliveryId), 'redelivery'));
+    },
+  });
 
 const readProgress = operation({
   method: 'get',
@@ -114,4 +118,7 @@ function found<Value>(value: Value | null, what: string): Value {
   return value;
 }
 
-export const deliveryOperations: readonly Operation[] = [list, read, redeliverOne, redeliverMany, readProgress];
+export function deliveryOperations(config: Config): Operation[] {
+  const events = knownEvents(config);
+  return [list(events), read, redeliverOne, redeliverMany(events), readProgress];
+}

@@ -32,6 +32,19 @@ onEveryEngine('every request', (store) => {
     for (const who of [tenant, null]) await expectProblem(await call(app, who, path), 'not_found');
   });
 
+  test.each([
+    ['/api/v1/other/webhooks/classic', WEBHOOKS],
+    ['/api/v1/Crypto/webhooks/classic/wh_1', `${WEBHOOKS}/{webhookId}`],
+    [`${WEBHOOKS}/`, WEBHOOKS],
+    ['/api/v1/evm/events/', EVENTS],
+    ['/docs/', '/docs'],
+  ])('to %s names the right path in its 404', async (path, meant) => {
+    const { detail } = await expectProblem(await call(app, tenant, path), 'not_found');
+    expect(detail).toBe(`There is nothing at this path. Did you mean ${meant}?`);
+    const { detail: other } = await expectProblem(await call(app, tenant, `/nothing${path}`), 'not_found');
+    expect(other).toContain('/openapi.json');
+  });
+
   test('goes by the PROCESSOR of the settings', async () => {
     const other = testApp(store.db, { PROCESSOR: 'paybridge' });
     expect((await call(other, tenant, WEBHOOKS.replace('crypto', 'paybridge'))).status).toBe(200);

@@ -1,24 +1,27 @@
+import { type Config, knownEvents } from '../../../config.ts';
 import { eventListQuerySchema, eventListSchema, eventSchema } from '../../../contract/deliveries.ts';
+import { withKnownEvents } from '../../../contract/list-query.ts';
 import { Problem } from '../../../contract/problems.ts';
 import { listEvents, readEvent } from '../../../store/events/read.ts';
 import { cacheableJson, taggedResponses } from '../../http/responses.ts';
 import { type Operation, operation } from '../../operation.ts';
 
-const list = operation({
-  method: 'get',
-  path: '/events',
-  operationId: 'listEvents',
-  tag: 'Events',
-  summary: 'List events',
-  description:
-    'Lists the accepted events of the entity with their bodies. A page of more than 25 events is rejected if its bodies ' +
-    'exceed 6.25 MiB together.',
-  permission: 'events:read',
-  query: eventListQuerySchema,
-  responses: taggedResponses(eventListSchema),
-  handle: async ({ context, caller, request, query }) =>
-    cacheableJson(request, await listEvents(context.db, caller.entityId, query)),
-});
+const list = (events: readonly string[]) =>
+  operation({
+    method: 'get',
+    path: '/events',
+    operationId: 'listEvents',
+    tag: 'Events',
+    summary: 'List events',
+    description:
+      'Lists the accepted events of the entity with their bodies. A page of more than 25 events is rejected if its bodies ' +
+      'exceed 6.25 MiB together.',
+    permission: 'events:read',
+    query: withKnownEvents(eventListQuerySchema, events),
+    responses: taggedResponses(eventListSchema),
+    handle: async ({ context, caller, request, query }) =>
+      cacheableJson(request, await listEvents(context.db, caller.entityId, query)),
+  });
 
 const read = operation({
   method: 'get',
@@ -36,4 +39,6 @@ const read = operation({
   },
 });
 
-export const acceptedEventOperations: readonly Operation[] = [list, read];
+export function acceptedEventOperations(config: Config): Operation[] {
+  return [list(knownEvents(config)), read];
+}

@@ -1,4 +1,5 @@
-import type { Config } from '../../../config.ts';
+import { type Config, knownEvents } from '../../../config.ts';
+import { withKnownEvents } from '../../../contract/list-query.ts';
 import { countSchema, webhookMatchSchema, webhookUpdateSchema } from '../../../contract/webhooks.ts';
 import { countMatching, deleteMatching, moveMatching } from '../../../store/webhooks/change.ts';
 import { changeBy } from '../../context.ts';
@@ -7,10 +8,13 @@ import { type Operation, operation } from '../../operation.ts';
 
 /** Changes of all webhooks that match a filter, all or none. */
 export function webhookBulkOperations(config: Config): Operation[] {
-  return [moveMany({ allowInsecureTargets: config.ALLOW_INSECURE_TARGETS }), deleteMany];
+  const query = withKnownEvents(webhookMatchSchema, knownEvents(config));
+  return [moveMany({ allowInsecureTargets: config.ALLOW_INSECURE_TARGETS }, query), deleteMany(query)];
 }
 
-function moveMany(rules: { allowInsecureTargets: boolean }): Operation {
+type Match = typeof webhookMatchSchema;
+
+function moveMany(rules: { allowInsecureTargets: boolean }, query: Match): Operation {
   return operation({
     method: 'patch',
     path: '/webhooks/classic',
@@ -19,7 +23,7 @@ function moveMany(rules: { allowInsecureTargets: boolean }): Operation {
     summary: 'Update webhooks in bulk',
     description: 'Changes the URL of all matching webhooks, all or none. At least one filter is required.',
     permission: 'webhooks:write',
-    query: webhookMatchSchema,
+    query,
     body: webhookUpdateSchema(rules),
     responses: {
       200: { description: 'The number of changed webhooks, or of matches with `dryRun`', schema: countSchema },
@@ -37,27 +41,28 @@ function moveMany(rules: { allowInsecureTargets: boolean }): Operation {
   });
 }
 
-const deleteMany = operation({
-  method: 'delete',
-  path: '/webhooks/classic',
-  operationId: 'deleteWebhooks',
-  tag: 'Webhooks',
-  summary: 'Delete webhooks in bulk',
-  description:
-    'Deletes all matching webhooks, all or none, and cancels their pending deliveries. At least one filter is required.',
-  permission: 'webhooks:write',
-  query: webhookMatchSchema,
-  responses: {
-    200: { description: 'The number of deleted webhooks, or of matches with `dryRun`', schema: countSchema },
-  },
-  problems: ['too_many_matches'],
-  handle: async ({ context, caller, query: { dryRun, ...match } }) => {
-    const { db } = context;
-    const totalResults =
-      dryRun === 'true'
-        ? await countMatching(db, caller.entityId, match, null)
-        : await deleteMatching(db, caller.entityId, match, changeBy(context, caller));
-    context.onWork();
-    return json(200, { totalResults });
-  },
-});
+const deleteMany = (query: Match) =>
+  operation({
+    method: 'delete',
+    path: '/webhooks/classic',
+    operationId: 'deleteWebhooks',
+    tag: 'Webhooks',
+    summary: 'Delete webhooks in bulk',
+    description:
+      'Deletes all matching webhooks, all or none, and cancels their pending deliveries. At least one filter is required.',
+    permission: 'webhooks:write',
+    query,
+    responses: {
+      200: { description: 'The number of deleted webhooks, or of matches with `dryRun`', schema: countSchema },
+    },
+    problems: ['too_many_matches'],
+    handle: async ({ context, caller, query: { dryRun, ...match } }) => {
+      const { db } = context;
+      const totalResults =
+        dryRun === 'true'
+          ? await countMatching(db, caller.entityId, match, null)
+          : await deleteMatching(db, caller.entityId, match, changeBy(context, caller));
+      context.onWork();
+      return json(200, { totalResults });
+    },
+  });
