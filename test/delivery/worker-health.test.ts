@@ -3,6 +3,7 @@ import { Job } from '../../src/delivery/jobs/job.ts';
 import { Workers } from '../../src/delivery/worker-health.ts';
 import { createLogger } from '../../src/log.ts';
 import { Registry } from '../../src/metrics/registry.ts';
+import { type CallOptions, StoreUnavailableError } from '../../src/store/database/database.ts';
 import { acceptMany, createEngine, newReceiver, ScriptedSender, statuses } from '../support/deliveries.ts';
 import { parseMetrics, sampleOf } from '../support/prometheus.ts';
 import { alteredStore, onEveryEngine } from '../support/stores.ts';
@@ -99,14 +100,14 @@ describe('a worker', () => {
 });
 
 onEveryEngine('an engine', (store) => {
-  /** The store fails as long as the test says so. */
-  function flakyStore() {
-    const fails = { now: true, times: 0 };
+  /** Fails the transactions that the test chooses, as long as it says so. */
+  function flakyStore(isChosen: (options?: CallOptions) => boolean) {
+    const fails = { now: false, times: 0 };
     const db = alteredStore(store.db, {
       transaction: (work, options) => {
-        if (!fails.now) return store.db.transaction(work, options);
+        if (!fails.now || !isChosen(options)) return store.db.transaction(work, options);
         fails.times++;
-        return Promise.reject(ERROR);
+        return Promise.reject(new StoreUnavailableError('no room'));
       },
     });
     return { db, fails };
@@ -115,19 +116,37 @@ onEveryEngine('an engine', (store) => {
   test('whose claims fail says so until they succeed', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 1);
-    const { db, fails } = flakyStore();
+    const { db, fails } = flakyStore(() => true);
     const { clock, workers } = atTime();
-    fails.now = false;
     const engine = createEngine(db, new ScriptedSender(), { workers });
     await engine.start();
     fails.now = true;
     engine.wake();
     await until('three claims have failed', () => fails.times >= 3);
     clock.nowMs += 30_000;
-    expect(workers.failing()).toMatchObject([{ worker: 'claims', lastError: 'Error: no room' }]);
+    expect(workers.failing()).toMatchObject([{ worker: 'claims', lastError: 'StoreUnavailableError: no room' }]);
     fails.now = false;
     await until('it is delivered', async () => (await statuses(store.db, entityId)).includes('delivered'));
     await until('nothing fails', () => workers.failing().length === 0);
+    await engine.stop();
+  });
+
+  test('that cannot record its attempts says so until it can', async () => {
+    const { entityId } = await newReceiver(store.db);
+    // Nothing else here waits for another transaction to share its commit.
+    const { db, fails } = flakyStore((options) => options?.maxCommitDelayMs !== undefined);
+    const { clock, workers } = atTime();
+    const engine = createEngine(db, new ScriptedSender(), { workers });
+    await engine.start();
+    fails.now = true;
+    await acceptMany(store.db, entityId, 1);
+    engine.wake();
+    await until('it was recorded three times in vain', () => fails.times >= 3);
+    clock.nowMs += 30_000;
+    expect(workers.failing()).toMatchObject([{ worker: 'records', lastError: 'StoreUnavailableError: no room' }]);
+    fails.now = false;
+    await until('it is delivered', async () => (await statuses(store.db, entityId)).includes('delivered'));
+    expect(workers.failing()).toEqual([]);
     await engine.stop();
   });
 });
