@@ -1,13 +1,13 @@
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { printLine } from '../../src/cli/terminal/output.ts';
 import { printTable } from '../../src/cli/terminal/table.ts';
 import { Instances } from '../../test/support/instances.ts';
 import { stopPostgres } from '../../test/support/postgres.ts';
-import { Client, type Credentials } from '../../test/support/service.ts';
+import type { Client } from '../../test/support/service.ts';
 import { ENGINES, type Engine } from '../../test/support/stores.ts';
 import { quantile } from '../harness/rounds.ts';
-import { type LedgerReceivers, readPorts, startLedgerReceivers } from './ledger-receivers.ts';
+import { type LedgerReceivers, startLedgerReceivers } from './ledger-receivers.ts';
+import { ADMIN_KEY, addressOf, newClient, register, sendLines, startHanging } from './many-destinations.ts';
 
 /**
  * Many destinations of other entities that accept connections and never respond: the latency of events for destinations
@@ -26,7 +26,6 @@ const { values } = parseArgs({
   },
 });
 
-const ADMIN_KEY = 'operator-key-of-the-crowd-bench-0001';
 const MEASURED_MS = Number(values.seconds) * 1_000;
 /** After the last event is sent. */
 const ARRIVE_WITHIN_MS = 30_000;
@@ -34,7 +33,6 @@ const ARRIVE_WITHIN_MS = 30_000;
 const BACKLOG_EACH = 20;
 /** More for all of them together while the others are measured. */
 const CROWD_EVERY_MS = 10;
-const BATCH = 1_000;
 const P99_LIMIT_MS = 50;
 const RATIO_LIMIT = 1.5;
 
@@ -47,39 +45,6 @@ const KINDS = [
 type Kind = (typeof KINDS)[number];
 
 type Figures = { readonly sent: number; readonly tookMs: readonly number[] };
-
-async function startHanging() {
-  const script = join(import.meta.dir, 'hanging-receiver-process.ts');
-  const child = Bun.spawn([process.execPath, script], { stdout: 'pipe', stderr: 'inherit', stdin: 'ignore' });
-  const [port] = await readPorts(child.stdout);
-  const stop = async () => {
-    child.kill('SIGKILL');
-    await child.exited;
-  };
-  return { port: port ?? 0, stop };
-}
-
-/** A destination of its own for each number: loopback has sixteen million addresses. */
-const addressOf = (block: number, index: number) => `127.${block}.${Math.floor(index / 250)}.${(index % 250) + 1}`;
-
-async function newClient(url: string): Promise<Client> {
-  const response = await fetch(`${url}/admin/v1/entities`, {
-    method: 'POST',
-    headers: { 'api-key': ADMIN_KEY, 'content-type': 'application/json' },
-    body: JSON.stringify({ name: 'bench' }),
-  });
-  if (!response.ok) throw new Error(await response.text());
-  return new Client(url, (await response.json()) as Credentials);
-}
-
-/** One network for each destination, so that an event goes to that destination alone. */
-async function register(client: Client, urls: readonly string[]): Promise<void> {
-  const numbered = [...urls.entries()];
-  for (let done = 0; done < numbered.length; done += 50) {
-    const some = numbered.slice(done, done + 50);
-    await Promise.all(some.map(([index, url]) => client.register(url, ['LatePayment'], [index + 1])));
-  }
-}
 
 async function measure(engine: Engine, hanging: number): Promise<Map<string, Figures>> {
   const receivers = await startLedgerReceivers({ receivers: 1 });
@@ -134,11 +99,7 @@ async function sendBacklog(crowd: Crowd): Promise<void> {
       const lines = Array.from({ length: destinations }, (_, index) =>
         JSON.stringify({ event: 'LatePayment', networkId: index + 1, amount: '25.00' }),
       );
-      for (let sent = 0; sent < lines.length; sent += BATCH) {
-        const body = lines.slice(sent, sent + BATCH).join('\n');
-        const response = await client.request('POST', '/events/batch', body, 'application/x-ndjson');
-        if (!response.ok) throw new Error(await response.text());
-      }
+      await sendLines(client, lines);
     }
   }
 }

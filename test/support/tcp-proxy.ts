@@ -3,10 +3,14 @@ import type { Socket, TCPSocketListener } from 'bun';
 /** A proxy that a test can pause: it accepts and keeps connections but forwards no bytes, like a frozen server. */
 export type TcpProxy = {
   readonly port: number;
+  /** How many connections it has accepted. */
+  readonly accepted: () => number;
   pause: () => void;
   resume: () => void;
   /** Forwards nothing more on the connections that there are, as a firewall that lost them; new ones work. */
   freezeOpen: () => void;
+  /** From now on all bytes take this long in each direction, as on a long way; not to be lowered during transfers. */
+  delay: (ms: number) => void;
   /** Closes every connection, as a restarting server does. */
   cut: () => void;
   stop: () => void;
@@ -15,6 +19,10 @@ export type TcpProxy = {
 type Side = { peer: Socket<Side> | null; pending: Buffer[] };
 
 export function startTcpProxy(targetHost: string, targetPort: number): TcpProxy {
+  let accepted = 0;
+  let delayMs = 0;
+  // Timers of the same length fire in the order in which they were set, so bytes keep theirs.
+  const afterDelay = (work: () => void) => void (delayMs === 0 ? work() : setTimeout(work, delayMs));
   const sides = new Set<Socket<Side>>();
   const frozen = new WeakSet<Socket<Side>>();
   let paused = false;
@@ -32,15 +40,18 @@ export function startTcpProxy(targetHost: string, targetPort: number): TcpProxy 
   };
   const handlers = {
     data(socket: Socket<Side>, bytes: Buffer) {
-      socket.data.pending.push(Buffer.from(bytes));
-      flush(socket);
+      const copy = Buffer.from(bytes);
+      afterDelay(() => {
+        socket.data.pending.push(copy);
+        flush(socket);
+      });
     },
     drain(socket: Socket<Side>) {
       if (socket.data.peer !== null) flush(socket.data.peer);
     },
     close(socket: Socket<Side>) {
       sides.delete(socket);
-      socket.data.peer?.end();
+      afterDelay(() => socket.data.peer?.end());
     },
     error() {},
   };
@@ -50,6 +61,7 @@ export function startTcpProxy(targetHost: string, targetPort: number): TcpProxy 
     socket: {
       ...handlers,
       async open(socket) {
+        accepted++;
         socket.data = { peer: null, pending: [] };
         sides.add(socket);
         const data: Side = { peer: socket, pending: [] };
@@ -65,6 +77,7 @@ export function startTcpProxy(targetHost: string, targetPort: number): TcpProxy 
   };
   return {
     port: listener.port,
+    accepted: () => accepted,
     pause: () => {
       paused = true;
     },
@@ -74,6 +87,9 @@ export function startTcpProxy(targetHost: string, targetPort: number): TcpProxy 
     },
     freezeOpen: () => {
       for (const socket of sides) frozen.add(socket);
+    },
+    delay: (ms) => {
+      delayMs = ms;
     },
     cut,
     stop: () => {
