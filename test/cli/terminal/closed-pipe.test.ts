@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { join } from 'node:path';
-import { runPaybell, type Served, servePaybell, tempFolder } from '../../support/paybell.ts';
+import { firstCredentials, runPaybell, type Served, servePaybell, tempFolder } from '../../support/paybell.ts';
 
 setDefaultTimeout(120_000);
 
@@ -12,8 +12,7 @@ let environment: Record<string, string>;
 
 beforeAll(async () => {
   served = await servePaybell(folder.path, { ALLOW_INSECURE_TARGETS: 'true' });
-  const [, entityId = ''] = /entity-id {2}(\S+)/.exec(served.stdout()) ?? [];
-  const [, apiKey = ''] = /api-key {4}(\S+)/.exec(served.stdout()) ?? [];
+  const { entityId, apiKey } = firstCredentials(served.stdout()) ?? { entityId: '', apiKey: '' };
   environment = { PAYBELL_URL: served.url, PAYBELL_ENTITY_ID: entityId, PAYBELL_API_KEY: apiKey };
   await runPaybell(['webhooks', 'create', 'http://127.0.0.1:9/'], folder.path, environment);
 });
