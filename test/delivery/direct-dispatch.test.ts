@@ -3,6 +3,8 @@ import type { Engine } from '../../src/delivery/engine.ts';
 import { type DestinationKey, destinationKey } from '../../src/domain/post-url.ts';
 import { StoreUnavailableError } from '../../src/store/database/database.ts';
 import { AcceptQueue } from '../../src/store/events/accept-queue.ts';
+import { suspendWebhook } from '../../src/store/webhooks/suspension.ts';
+import { TEST_CHANGE } from '../support/api.ts';
 import {
   createEngine,
   databaseNowMs,
@@ -141,6 +143,30 @@ onEveryEngine('what is accepted where it is delivered', (store) => {
     open.resolve();
     await stopped;
     expect(await statuses(store.db, entityId)).toEqual([...Array(4).fill('delivered'), ...Array(4).fill('pending')]);
+  });
+
+  test('waits for the first look of the engine, which may find older ones', async () => {
+    const { entityId } = await newReceiver(store.db);
+    const sender = new ScriptedSender();
+    const engine = createEngine(store.db, sender, { settings: TWO_AT_A_TIME });
+    running.push(engine);
+    const older = await new AcceptQueue(store.db, { onDue: () => undefined }).accept(newEvent(entityId));
+    const onDue = (due: ReadonlySet<DestinationKey>) => engine.wake(due);
+    const later = await new AcceptQueue(store.db, { onDue, directDispatch: engine }).accept(newEvent(entityId));
+    expect(await readDeliveries(store.db, entityId)).toMatchObject([{ token: 0 }, { token: 0 }]);
+    await engine.start();
+    await allDelivered(entityId);
+    const order = sender.requests.map(({ headers }) => headers['paybell-event-id']);
+    expect(order).toEqual([older.eventId, later.eventId]);
+  });
+
+  test('is not dispatched while its webhook is suspended', async () => {
+    const { entityId, webhookId } = await newReceiver(store.db);
+    const { acceptMany, wakeUps } = await start(new ScriptedSender());
+    await suspendWebhook(store.db, entityId, webhookId, 'gone', TEST_CHANGE);
+    await acceptMany(entityId, 1);
+    expect(await readDeliveries(store.db, entityId)).toMatchObject([{ status: 'held', token: 0, leaseMs: 0 }]);
+    expect(wakeUps()).toBe(0);
   });
 
   test('keeps no place when its acceptance fails', async () => {

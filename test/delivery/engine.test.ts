@@ -382,6 +382,33 @@ onEveryEngine('the engine', (store) => {
     expect(await readAttempts(store.db, entityId)).toHaveLength(1);
   });
 
+  test('counts a failure under a lease that it has renewed itself', async () => {
+    const { entityId } = await newReceiver(store.db);
+    const held = gate();
+    const sender = new ScriptedSender(async () => {
+      await held.passed;
+      return respondedWith(500);
+    });
+    await withEngine(
+      store.db,
+      sender,
+      async (engine) => {
+        // With a window of one nothing would be claimed for the destination while its only attempt is in flight.
+        await openWindow(store.db, engine, sender, entityId);
+        await acceptMany(store.db, entityId, 1);
+        engine.wake();
+        await until('it is in flight', () => sender.requests.length === 1);
+        await letPass(store.db, entityId, LEASE_MS * 2);
+        engine.wake();
+        await until('it is claimed again', async () => (await readDeliveries(store.db, entityId))[0]?.token === 2);
+        held.open();
+        await until('it is to be retried', allAre(store, entityId, 'retrying'));
+      },
+      { settings: SLOW_RETRIES },
+    );
+    expect(await readAttempts(store.db, entityId)).toMatchObject([{ attempt: 1, statusCode: 500 }]);
+  });
+
   test('records what it holds also when the claim that would have renewed its lease is rolled back', async () => {
     const { entityId } = await newReceiver(store.db);
     const held = gate();
@@ -602,6 +629,26 @@ onEveryEngine('while the store is unavailable', (store) => {
       await until('all are delivered', allAre(store, entityId, 'delivered'));
     });
     expect(sender.requests).toHaveLength(5);
+  });
+
+  test('an outcome is recorded again when its commit has failed', async () => {
+    const { entityId } = await newReceiver(store.db);
+    await acceptMany(store.db, entityId, 3);
+    let rollBacks = 2;
+    const flaky = alteredStore(store.db, {
+      transaction: (work, options) =>
+        store.db.transaction(async (queries) => {
+          const value = await work(queries);
+          // Only the transactions that record attempts may wait for another commit.
+          if (options?.maxCommitDelayMs !== undefined && rollBacks-- > 0)
+            throw new StoreUnavailableError('at the commit');
+          return value;
+        }, options),
+    });
+    const sender = new ScriptedSender();
+    await withEngine(flaky, sender, () => until('all are delivered', allAre(store, entityId, 'delivered')));
+    expect(sender.requests).toHaveLength(3);
+    expect(rollBacks).toBeLessThan(1);
   });
 
   test('outcomes are recorded although every claim fails', async () => {

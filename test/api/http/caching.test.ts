@@ -17,6 +17,11 @@ onEveryEngine('a list response', (store) => {
     call(app, who, WEBHOOKS, { json: { postUrl, networkIds: [1], events: ['LatePayment'] } });
   const list = (headers: Record<string, string> = {}, method = 'GET', query = '') =>
     call(app, tenant, `${WEBHOOKS}${query}`, { headers, method });
+  /** The service keeps a response from the second equal request on. */
+  const keptInMemory = async (who: Tenant) => {
+    for (let request = 0; request < 3; request++) await call(app, who, WEBHOOKS);
+    return call(app, who, WEBHOOKS);
+  };
   const etagOf = (response: Response) => response.headers.get('etag') ?? 'none';
 
   test('may be kept by its owner alone, and only to be asked about again', async () => {
@@ -57,7 +62,7 @@ onEveryEngine('a list response', (store) => {
   });
 
   test('is new as soon as a webhook was registered', async () => {
-    const etag = etagOf(await list());
+    const etag = etagOf(await keptInMemory(tenant));
     await register(tenant, 'https://example.com/second');
     const response = await list({ 'if-none-match': etag });
     expect(response.status).toBe(200);
@@ -80,10 +85,11 @@ onEveryEngine('a list response', (store) => {
       two.entityId,
     ]);
     expect(revisions).toHaveLength(1);
-    const etag = etagOf(await call(app, one, WEBHOOKS));
+    const etag = etagOf(await keptInMemory(one));
     const response = await call(app, two, WEBHOOKS, { headers: { 'if-none-match': etag } });
     expect(response.status).toBe(200);
     expect(etagOf(response)).not.toBe(etag);
+    expect(await response.json()).toEqual(await (await keptInMemory(two)).json());
   });
 
   test('is refused before it is compared: a bad key gets 401 and not 304', async () => {

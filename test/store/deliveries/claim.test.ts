@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { destinationKey } from '../../../src/domain/post-url.ts';
+import type { Queries } from '../../../src/store/database/database.ts';
 import { entityKey } from '../../../src/store/database/sql.ts';
 import {
   claimDeliveries,
@@ -27,7 +28,7 @@ import {
   readDeliveries,
   respondedWith,
 } from '../../support/deliveries.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { alteredStore, onEveryEngine } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
 import { newEntity } from '../../support/webhooks.ts';
 
@@ -110,6 +111,42 @@ onEveryEngine('looking for what is due', (store) => {
     await Bun.sleep(100);
     expect((await look()).names).toEqual([destination]);
     expect((await claimAll(LEASE_MS)).claimed).toHaveLength(1);
+  });
+
+  test('finds what is committed between a look and the note of what it saw', async () => {
+    // SQLite has one writer, which makes the two wait for each other.
+    if (store.engine === 'sqlite') return;
+    const entityId = await withDestinations(['a.example']);
+    const destination = destinationKey(entityId, 'https://a.example/');
+    await acceptMany(store.db, entityId, 1);
+    const afterLook = (queries: Queries): Queries => ({
+      get: (sql, params) => queries.get(sql, params),
+      run: (sql, params) => queries.run(sql, params),
+      all: async (sql, params) => {
+        const rows = await queries.all(sql, params);
+        if (sql.startsWith('with wanted (entity_id, webhook_no')) await acceptMany(store.db, entityId, 1);
+        return rows as never;
+      },
+    });
+    const looking = alteredStore(store.db, {
+      transaction: (work) => store.db.transaction((queries) => work(afterLook(queries))),
+    });
+    expect((await claimDeliveries(looking, [{ destination, most: 9 }], LEASE_MS)).claimed).toHaveLength(1);
+    expect((await look()).names).toEqual([destination]);
+    expect((await claimDeliveries(store.db, [{ destination, most: 9 }], LEASE_MS)).claimed).toHaveLength(1);
+  });
+
+  test('finds a queue when the first of what was recorded together is due', async () => {
+    const entityId = await withDestinations(['a.example']);
+    await acceptMany(store.db, entityId, 2);
+    const destination = destinationKey(entityId, 'https://a.example/');
+    const { claimed } = await claimDeliveries(store.db, [{ destination, most: 9 }], LEASE_MS);
+    const records = claimed.map((delivery, index) => {
+      const next = { status: 'retrying', steps: 1, delayMs: [5_000, 3_600_000][index] ?? 0, suspend: null } as const;
+      return { delivery, next, outcome: respondedWith(500), startedAtMs: 0 };
+    });
+    await store.db.transaction((queries) => recordAttempts(queries, store.db.dialect, records));
+    expect((await look()).nextInMs).toBeWithin(1, 5_001);
   });
 
   test('finds a head that was woken again and again since the start', async () => {
@@ -274,6 +311,7 @@ onEveryEngine('returning claims', (store) => {
     await accept(store.db, newEvent(entityId), newEvent(entityId, { firstDelayMs: 3_600_000 }));
     expect(await claim(store.db, entityId)).toHaveLength(1);
     expect(await releaseAllLeases(store.db)).toBe(1);
+    expect((await findDueHeads(store.db, FIRST_HEAD, 9)).due).toHaveLength(1);
     expect(await claim(store.db, entityId)).toHaveLength(1);
   });
 });

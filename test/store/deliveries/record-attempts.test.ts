@@ -3,6 +3,7 @@ import type { NextState, Outcome } from '../../../src/domain/attempt.ts';
 import { entityKey } from '../../../src/store/database/sql.ts';
 import type { Claimed } from '../../../src/store/deliveries/claimed.ts';
 import { type AttemptRecord, recordAttempts } from '../../../src/store/deliveries/record-attempts.ts';
+import { findDeletedHeads, sweepDeleted } from '../../../src/store/deliveries/sweep.ts';
 import { deleteWebhook } from '../../../src/store/webhooks/change.ts';
 import { resumeWebhook, suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
@@ -79,6 +80,7 @@ onEveryEngine('recording an attempt', (store) => {
     const afterMs = await databaseNowMs(store.db);
     const [delivery] = await readDeliveries(store.db, entityId);
     expect(delivery).toMatchObject({ status: 'retrying', attempts: 1, lastStatusCode: null, lastError: 'timeout' });
+    expect(delivery?.leaseMs).toBe(0);
     expect(delivery?.dueMs).toBeWithin(beforeMs + 60_000, afterMs + 60_001);
     expect(await claim(store.db, entityId)).toEqual([]);
     await letPass(store.db, entityId, 60_000);
@@ -104,6 +106,17 @@ onEveryEngine('recording an attempt', (store) => {
     expect(await record(made(second, DELIVERED, respondedWith(200)))).toEqual(new Set([second.deliveryId]));
     expect(await record(made({ ...first, attempts: 1 }, RETRY, respondedWith(500)))).toEqual(new Set());
     expect(await readDeliveries(store.db, entityId)).toMatchObject([{ status: 'delivered', attempts: 1 }]);
+  });
+
+  test('a success counts also when another has taken the delivery over and failed', async () => {
+    const { entityId, first } = await claimed();
+    await letPass(store.db, entityId, LEASE_MS);
+    const [second] = await claim(store.db, entityId);
+    if (second === undefined) throw new Error('nothing was taken over');
+    await record(made(second, RETRY, failedWith('timeout')));
+    expect(await record(made(first, DELIVERED, respondedWith(200)))).toEqual(new Set([first.deliveryId]));
+    expect(await readDeliveries(store.db, entityId)).toMatchObject([{ status: 'delivered', attempts: 2, dueMs: null }]);
+    expect(await claim(store.db, entityId)).toEqual([]);
   });
 
   test('in one batch is refused for what was taken over and done for the rest', async () => {
@@ -153,6 +166,16 @@ onEveryEngine('recording an attempt', (store) => {
     const byId = new Map((await readDeliveries(store.db, entityId)).map((delivery) => [delivery.deliveryId, delivery]));
     expect(byId.get(failed.deliveryId)).toMatchObject({ status: 'cancelled', attempts: 1 });
     expect(byId.get(received.deliveryId)).toMatchObject({ status: 'delivered', dueMs: null, attempts: 1 });
+  });
+
+  test('counts a success also when its webhook was deleted and swept in flight', async () => {
+    const { entityId, webhookId, first } = await claimed();
+    await deleteWebhook(store.db, entityId, webhookId, () => true, TEST_CHANGE);
+    for (const head of (await findDeletedHeads(store.db, null)).heads) await sweepDeleted(store.db, head);
+    expect(await readDeliveries(store.db, entityId)).toMatchObject([{ status: 'cancelled', dueMs: null }]);
+    expect(await record(made(first, FAILED, respondedWith(500)))).toEqual(new Set());
+    expect(await record(made(first, DELIVERED, respondedWith(200)))).toEqual(new Set([first.deliveryId]));
+    expect(await readDeliveries(store.db, entityId)).toMatchObject([{ status: 'delivered', attempts: 1 }]);
   });
 
   test('leaves held what was held in flight, and a resume sends it again', async () => {

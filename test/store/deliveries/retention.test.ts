@@ -1,5 +1,5 @@
 import { Database as Connection } from 'bun:sqlite';
-import { beforeEach, expect, test } from 'bun:test';
+import { beforeEach, expect, spyOn, test } from 'bun:test';
 import { SQL } from 'bun';
 import type { DeliveryStatus } from '../../../src/domain/attempt.ts';
 import type { Database, Queries, SqlValue } from '../../../src/store/database/database.ts';
@@ -12,6 +12,7 @@ import { listSecrets, rotateSecret } from '../../../src/store/tenants/secrets.ts
 import { type AgedDelivery, eventOf, namesLeft, seedAged, seedEvents } from '../../support/aged-deliveries.ts';
 import { createTenant, TEST_BOX } from '../../support/api.ts';
 import { forgetDeliveries } from '../../support/deliveries.ts';
+import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
 import { alteredStore, onEveryEngine, type TestStore } from '../../support/stores.ts';
 import { newEntity } from '../../support/webhooks.ts';
 
@@ -21,6 +22,11 @@ const OLD_MS = NOW_MS - 61_000;
 const YOUNG_MS = NOW_MS - 59_000;
 
 const NOTHING: Pruned = { deliveries: 0, attempts: 0, events: 0, redeliveries: 0, secrets: 0 };
+
+function sumOf(one: Pruned, other: Pruned): Pruned {
+  const names = Object.keys(NOTHING) as (keyof Pruned)[];
+  return Object.fromEntries(names.map((name) => [name, one[name] + other[name]])) as Pruned;
+}
 
 onEveryEngine('retention of a minute', (store) => {
   let entityId: string;
@@ -90,6 +96,8 @@ onEveryEngine('retention of a minute', (store) => {
       { name: 'old', status: 'delivered', createdAtMs: hourAgoMs },
       { name: 'young', status: 'delivered', createdAtMs: Date.now() },
     );
+    const aheadMs = Date.now() + 3_600_000;
+    using _ = spyOn(Date, 'now').mockReturnValue(aheadMs);
     await prune(store.db, { olderThanMs: 30 * MINUTE_MS, batches: new PacedBatches(store.engine, PAUSE.foreground) });
     expect(await left()).toEqual(['young']);
   });
@@ -135,6 +143,27 @@ onEveryEngine('retention of a minute', (store) => {
     expect(await left()).toHaveLength(500);
     expect(await eventsLeft()).toHaveLength(500);
   });
+
+  test.each(['deliveries', 'events'])(
+    'two instances that found the same %s remove and count them once',
+    async (table) => {
+      await seed({ name: 'old', status: 'delivered', createdAtMs: OLD_MS });
+      expect(await wrongDeliveryCounters(store.db)).toEqual([]);
+      let others: Pruned | null = null;
+      const all: Database['all'] = async (sql, params) => {
+        const rows = await store.db.all(sql, params);
+        if (rows.length > 0 && others === null && sql.includes(`from ${table}`)) others = await pruneAt(NOW_MS);
+        return rows as never;
+      };
+      const ours = await prune(alteredStore(store.db, { all }), {
+        olderThanMs: MINUTE_MS,
+        batches: new PacedBatches(store.engine, PAUSE.foreground),
+        nowMs: NOW_MS,
+      });
+      expect(sumOf(ours, others ?? NOTHING)).toEqual({ ...NOTHING, deliveries: 1, attempts: 1, events: 1 });
+      expect(await wrongDeliveryCounters(store.db)).toEqual([]);
+    },
+  );
 
   test('every entity has its turn, also with more of them than fit one look', async () => {
     const ids = Array.from({ length: 110 }, (_, index) => `ent_many_${String(index).padStart(3, '0')}`);

@@ -5,6 +5,7 @@ import type { Claimed } from '../../../src/store/deliveries/claimed.ts';
 import { markHeads } from '../../../src/store/deliveries/heads.ts';
 import { listDeliveries } from '../../../src/store/deliveries/read.ts';
 import { recordAttempts } from '../../../src/store/deliveries/record-attempts.ts';
+import { redeliver } from '../../../src/store/deliveries/redeliver.ts';
 import { findDeletedHeads, sweepDeleted } from '../../../src/store/deliveries/sweep.ts';
 import { acceptEvents } from '../../../src/store/events/accept.ts';
 import { deleteWebhook, moveWebhook } from '../../../src/store/webhooks/change.ts';
@@ -15,6 +16,7 @@ import {
   acceptMany,
   addReceiver,
   claim,
+  completeAll,
   newEvent,
   newReceiver,
   readDeliveries,
@@ -69,6 +71,22 @@ onEveryEngine('what waits', (store) => {
     expect(await resumeWebhook(store.db, entityId, webhookId, TEST_CHANGE)).toEqual({ resumed: true });
     expect(await claim(store.db, entityId)).toMatchObject(Array(2).fill({ status: 'pending', steps: 0 }));
     expect(await auditActions(entityId)).toEqual(expect.arrayContaining(['webhook.suspended', 'webhook.resumed']));
+  });
+
+  test('is retried from the first step again after a resume', async () => {
+    const { entityId, webhookId } = await newReceiver(store.db);
+    await acceptMany(store.db, entityId, 1);
+    const next = { status: 'retrying', steps: 3, delayMs: 3_600_000, suspend: null } as const;
+    const records = (await claim(store.db, entityId)).map((delivery) => ({
+      delivery,
+      next,
+      outcome: respondedWith(500),
+      startedAtMs: 0,
+    }));
+    await store.db.transaction((queries) => recordAttempts(queries, store.db.dialect, records));
+    await suspendWebhook(store.db, entityId, webhookId, 'failing', TEST_CHANGE);
+    await resumeWebhook(store.db, entityId, webhookId, TEST_CHANGE);
+    expect(await claim(store.db, entityId)).toMatchObject([{ status: 'retrying', attempts: 1, steps: 0 }]);
   });
 
   test('is released to the URL that the webhook got while it was suspended', async () => {
@@ -214,7 +232,12 @@ onEveryEngine('the sweep after a deletion', (store) => {
   test('takes what an acceptance in flight adds after it', async () => {
     const { entityId, webhookId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 1);
-    const remove = () => deleteWebhook(store.db, entityId, webhookId, () => true, TEST_CHANGE);
+    const remove = async () => {
+      await deleteWebhook(store.db, entityId, webhookId, () => true, TEST_CHANGE);
+      // The second step of each finds nothing left.
+      const { heads } = await findDeletedHeads(store.db, null);
+      for (const head of [...heads, ...heads]) await sweepDeleted(store.db, head);
+    };
     const late = await store.db.transaction(async (queries) => {
       // SQLite has one writer, which makes the two wait for each other.
       const deleting = store.engine === 'sqlite' ? queries : beforeInserting('queue', queries, remove);
@@ -223,7 +246,20 @@ onEveryEngine('the sweep after a deletion', (store) => {
     expect(late).toMatchObject([{ deliveries: 1 }]);
     await remove();
     await sweepAll(store.db);
-    expect(new Set(await statuses(store.db, entityId))).toEqual(new Set(['cancelled']));
+    const cancelled = { status: 'cancelled', dueMs: null };
+    expect(await readDeliveries(store.db, entityId)).toMatchObject([cancelled, cancelled]);
+  });
+
+  test('gives what was to be sent again the status that it had', async () => {
+    const { entityId, webhookId } = await newReceiver(store.db);
+    await acceptMany(store.db, entityId, 1);
+    await completeAll(store.db, entityId, 'delivered');
+    const [delivery] = await readDeliveries(store.db, entityId);
+    await redeliver(store.db, entityId, delivery?.deliveryId ?? '');
+    await deleteWebhook(store.db, entityId, webhookId, () => true, TEST_CHANGE);
+    await sweepAll(store.db);
+    // Nothing is due: it has left the queue.
+    expect(await readDeliveries(store.db, entityId)).toMatchObject([{ status: 'delivered', dueMs: null }]);
   });
 });
 

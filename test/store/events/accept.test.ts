@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { DomainError } from '../../../src/domain/errors.ts';
+import { destinationKey } from '../../../src/domain/post-url.ts';
 import type { Queries } from '../../../src/store/database/database.ts';
 import { entityKey } from '../../../src/store/database/sql.ts';
 import { acceptEvents } from '../../../src/store/events/accept.ts';
@@ -46,6 +47,20 @@ onEveryEngine('accepting events', (store) => {
       Array(2).fill({ eventId: event.eventId ?? '', status: 'pending', attempts: 0 }),
     );
     expect(await readDeliveries(store.db, stranger.entityId)).toEqual([]);
+  });
+
+  test('tells networks apart also within one group', async () => {
+    const entityId = await newEntity(store.db);
+    for (const networkId of [1, 2]) {
+      await register(store.db, entityId, `https://${networkId}.example.com/`, [{ networkId, event: 'LatePayment' }]);
+    }
+    const events = [2, 1].map((networkId) => newEvent(entityId, { networkId }));
+    expect(await accept(store.db, ...events)).toMatchObject([{ deliveries: 1 }, { deliveries: 1 }]);
+    const deliveries = await readDeliveries(store.db, entityId);
+    expect(deliveries.map(({ eventId, destination }) => [eventId, destination])).toEqual([
+      [events[0]?.eventId ?? '', destinationKey(entityId, 'https://2.example.com/')],
+      [events[1]?.eventId ?? '', destinationKey(entityId, 'https://1.example.com/')],
+    ]);
   });
 
   test('accepts an event without webhooks, with no delivery', async () => {

@@ -3,6 +3,7 @@ import { fanOutJob } from '../../../src/delivery/jobs/fan-out.ts';
 import { createLogger } from '../../../src/log.ts';
 import { StoreUnavailableError } from '../../../src/store/database/database.ts';
 import { acceptEvents } from '../../../src/store/events/accept.ts';
+import { AcceptQueue } from '../../../src/store/events/accept-queue.ts';
 import { continueFanOut } from '../../../src/store/events/fan-out.ts';
 import { MAX_DELIVERIES, planFanOut, type Receiver } from '../../../src/store/events/plan-acceptance.ts';
 import { readEvent } from '../../../src/store/events/read.ts';
@@ -59,6 +60,20 @@ onEveryEngine('an event for more webhooks than one transaction has room for', (s
     const accepting = store.db.transaction((queries) => acceptEvents(queries, store.db.dialect, events));
     expect((await accepting).results).toMatchObject([{ deliveries: 1 }]);
     expect(await countOf(store, large)).toBe(0);
+  });
+
+  test('arrives together with others, and each of them is answered', async () => {
+    const [large, small] = [await largeEntity(store), await newEntity(store.db)];
+    await addReceiver(store.db, small, 'https://small.example.com/');
+    const acceptQueue = new AcceptQueue(store.db, { onDue: () => undefined });
+    const deliveries: number[] = [];
+    for (const [index, entityId] of [small, large, small].entries()) {
+      void acceptQueue.accept(newEvent(entityId)).then((acceptance) => {
+        deliveries[index] = acceptance.deliveries;
+      });
+    }
+    await until('all are answered', () => Object.keys(deliveries).length === 3);
+    expect(deliveries).toEqual([1, RECEIVERS, 1]);
   });
 
   test('goes to no webhook that was registered after it, and to none that was deleted before its turn', async () => {

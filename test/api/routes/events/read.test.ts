@@ -84,6 +84,10 @@ onEveryEngine('accepted events', (store) => {
     const stranger = await createTenant(store.db);
     await expectProblem(await call(app, stranger, `${EVENTS}/mine`), 'not_found');
     expect(await (await call(app, stranger, EVENTS)).json()).toEqual({ totalResults: 0, events: [] });
+    const body = JSON.stringify({ event: 'LatePayment', networkId: 1, eventId: 'theirs' });
+    await call(app, stranger, EVENTS, { body, headers: { 'content-type': 'application/json' } });
+    expect(await idsOf('')).toEqual(['mine']);
+    expect(await idsOf('?since=1')).toEqual(['mine']);
   });
 
   test('that never were are 404', async () => {

@@ -106,6 +106,12 @@ onEveryEngine('a bulk change', (store) => {
     expect(await all()).toEqual(others);
   });
 
+  test('of several for one network and event is counted for each of them', async () => {
+    expect(await counted(await change('DELETE', '?networkId=1&event=LatePayment'))).toEqual({ totalResults: 2 });
+    expect(await all()).toHaveLength(3);
+    expect(await wrongCounters(store.db)).toEqual([]);
+  });
+
   test('leaves ids, dates and order of what it moves as they were', async () => {
     const before = await all();
     await change('PATCH', `?postUrl=${encodeURIComponent(url('old'))}`);
