@@ -37,8 +37,8 @@ export function redeliver(db: Database, entityId: string, deliveryId: string): P
     if (row === undefined) return false;
     const webhookNo = Number(row.webhook_no);
     requireOpen(entityId, { webhookNo, webhookId: row.webhook_id, blocked: Number(row.blocked) });
-    await queueAgain(queries, dialect, entityId, [{ id, webhookNo }], null);
-    return true;
+    // None where retention has removed it meanwhile.
+    return (await queueAgain(queries, dialect, entityId, [{ id, webhookNo }], null)) > 0;
   });
 }
 
@@ -68,6 +68,13 @@ async function queueAgain(
   for (const chunk of chunks(targets)) {
     const which = `entity_id = $1 and id in ${valuesList(1, chunk.length, 3)}`;
     const parameters: SqlValue[] = [entity, nowMs, redeliveryId, ...chunk.map(({ id }) => id)];
+    // First, so that the statements below agree on where each delivery is: another redelivery may be moving it into the
+    // queue, and retention may be removing it.
+    await queries.all(
+      `select id from deliveries where entity_id = $1 and id in ${valuesList(1, chunk.length, 1)}
+       order by id ${dialect.lockRow}`,
+      [entity, ...chunk.map(({ id }) => id)],
+    );
     // Not while an instance holds the delivery: recording that attempt finds the count and makes it due.
     queued += await queries.run(
       `update queue set redeliver = redeliver + 1, redelivery_id = coalesce($3, redelivery_id),

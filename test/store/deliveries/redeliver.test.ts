@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from 'bun:test';
 import type { DeliveryFilter } from '../../../src/contract/deliveries.ts';
 import { destinationKey } from '../../../src/domain/post-url.ts';
+import { PAUSE, PacedBatches } from '../../../src/store/database/paced-batches.ts';
 import { setNoticeUrl } from '../../../src/store/deliveries/alerts.ts';
 import { claimDeliveries, FIRST_HEAD, findDueHeads } from '../../../src/store/deliveries/claim.ts';
 import type { Claimed } from '../../../src/store/deliveries/claimed.ts';
@@ -13,6 +14,7 @@ import {
   redeliver,
   startRedelivery,
 } from '../../../src/store/deliveries/redeliver.ts';
+import { prune } from '../../../src/store/deliveries/retention.ts';
 import { deleteWebhook, moveWebhook } from '../../../src/store/webhooks/change.ts';
 import { suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
@@ -33,6 +35,8 @@ import {
   ScriptedSender,
   withEngine,
 } from '../../support/deliveries.ts';
+import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
+import { beforeStatement } from '../../support/interrupted-store.ts';
 import { rejection } from '../../support/rejection.ts';
 import { alteredStore, onEveryEngine } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
@@ -260,6 +264,31 @@ onEveryEngine('sending one delivery again', (store) => {
     expect(kinds(await read())).toEqual(['redelivery 503']);
     expect((await record(lost, 500)).size).toBe(0);
     expect((await read()).attempts).toBe(1);
+  });
+
+  test('that is complete, asked for eight times at once, is sent eight times', async () => {
+    const { entityId, deliveryId, again } = await oneDelivery();
+    await completeAll(store.db, entityId, 'delivered');
+    expect(await Promise.all(Array.from({ length: 8 }, again))).toEqual(Array(8).fill(true));
+    expect(await readDeliveries(store.db, entityId)).toMatchObject([{ deliveryId, redeliver: 8, status: 'delivered' }]);
+    expect(await wrongDeliveryCounters(store.db)).toEqual([]);
+  });
+
+  test('that retention removes in the same moment is not found, and comes back in no table', async () => {
+    const { entityId, again } = await oneDelivery();
+    await completeAll(store.db, entityId, 'delivered');
+    const sent: Promise<boolean>[] = [];
+    const isRemoved = (sql: string) => sql.startsWith('delete from attempts');
+    const pruning = beforeStatement(store.db, isRemoved, async () => {
+      sent.push(again());
+      // Time for everything that does not wait for the transaction of the retention.
+      await Bun.sleep(60);
+    });
+    const batches = new PacedBatches(store.engine, PAUSE.foreground);
+    await prune(pruning, { olderThanMs: 1, batches, nowMs: Date.now() + 60_000 });
+    expect(await Promise.all(sent)).toEqual([false]);
+    expect(await readDeliveries(store.db, entityId)).toEqual([]);
+    expect(await wrongDeliveryCounters(store.db)).toEqual([]);
   });
 
   test('works for a notice too, and is refused while notices are switched off', async () => {
