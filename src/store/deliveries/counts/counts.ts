@@ -155,11 +155,13 @@ export async function countEvents(
   for (const chunk of chunks(inOrder(rows))) await queries.run(eventCountsText(chunk.length), chunk.flat());
 }
 
-/** A sum older than this is read again. */
+/** A sum older than this is read again; one that leaves no room sooner, because deliveries go out all the while. */
 const FRESH_MS = 1_000;
+const FULL_FRESH_MS = 100;
 const MAX_ENTITIES = 10_000;
 
-type Count = { waiting: number; goodUntilMs: number };
+/** `added` is the part of `waiting` that was accepted after the sum was read, and may have gone out since. */
+type Count = { waiting: number; added: number; goodUntilMs: number };
 
 /**
  * How much of each entity waits to be delivered, to within a second: the counters' sum, and what was accepted since.
@@ -176,19 +178,26 @@ export class Backlog {
   ) {}
 
   async waiting(entityId: string): Promise<number> {
-    let count = this.#counts.get(entityId);
-    if (count === undefined || performance.now() > count.goodUntilMs) count = await this.#countOnce(entityId);
-    return count.waiting;
+    return (await this.#current(entityId)).waiting;
   }
 
+  /** Refuses by a sum alone: of what was accepted since the last one, most is delivered as a rule. */
   async requireRoom(entityId: string): Promise<void> {
-    const waiting = await this.waiting(entityId);
+    let { waiting, added } = await this.#current(entityId);
+    if (waiting >= this.limit && added > 0) ({ waiting } = await this.#countOnce(entityId));
     if (waiting >= this.limit) throw new DomainError('backlog_full', { waiting, limit: this.limit });
   }
 
   add(entityId: string, deliveries: number): void {
     const count = this.#counts.get(entityId);
-    if (count !== undefined) count.waiting += deliveries;
+    if (count === undefined) return;
+    count.waiting += deliveries;
+    count.added += deliveries;
+  }
+
+  async #current(entityId: string): Promise<Count> {
+    const count = this.#counts.get(entityId);
+    return count === undefined || performance.now() > count.goodUntilMs ? this.#countOnce(entityId) : count;
   }
 
   #countOnce(entityId: string): Promise<Count> {
@@ -206,7 +215,9 @@ export class Backlog {
        where c.entity_id = $1 and h.blocked = 0`,
       [entityKey(this.db.dialect, entityId)],
     );
-    const count = { waiting: Number(row?.total ?? 0), goodUntilMs: performance.now() + FRESH_MS };
+    const waiting = Number(row?.total ?? 0);
+    const freshMs = waiting < this.limit ? FRESH_MS : FULL_FRESH_MS;
+    const count = { waiting, added: 0, goodUntilMs: performance.now() + freshMs };
     this.#counts.set(entityId, count);
     return count;
   }

@@ -3,7 +3,7 @@ import { Backlog } from '../../../../src/store/deliveries/counts/counts.ts';
 import { deleteWebhook } from '../../../../src/store/webhooks/change.ts';
 import { suspendWebhook } from '../../../../src/store/webhooks/suspension.ts';
 import { TEST_CHANGE } from '../../../support/api.ts';
-import { acceptMany, addReceiver, newReceiver } from '../../../support/deliveries.ts';
+import { acceptMany, addReceiver, completeAll, newReceiver } from '../../../support/deliveries.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { alteredStore, onEveryEngine } from '../../../support/stores.ts';
 
@@ -35,10 +35,27 @@ onEveryEngine('the backlog of an entity', (store) => {
     const { entityId } = await newReceiver(store.db);
     const backlog = new Backlog(store.db, 10);
     await backlog.requireRoom(entityId);
-    backlog.add(entityId, 9);
-    await backlog.requireRoom(entityId);
-    backlog.add(entityId, 1);
+    await acceptMany(store.db, entityId, 10);
+    backlog.add(entityId, 10);
     expect(await rejection(backlog.requireRoom(entityId))).toMatchObject({ kind: 'backlog_full' });
+  });
+
+  test('has room again at once when what was accepted since the last count has been delivered or is held', async () => {
+    const { entityId } = await newReceiver(store.db);
+    const backlog = new Backlog(store.db, 10);
+    for (let round = 0; round < 3; round++) {
+      await backlog.requireRoom(entityId);
+      await acceptMany(store.db, entityId, 10);
+      backlog.add(entityId, 10);
+      await completeAll(store.db, entityId, 'delivered');
+    }
+    const held = await newReceiver(store.db);
+    await suspendWebhook(store.db, held.entityId, held.webhookId, 'gone', TEST_CHANGE);
+    for (let round = 0; round < 3; round++) {
+      await backlog.requireRoom(held.entityId);
+      await acceptMany(store.db, held.entityId, 10);
+      backlog.add(held.entityId, 10);
+    }
   });
 
   test('is its own and not that of another entity', async () => {
