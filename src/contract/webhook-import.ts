@@ -5,10 +5,14 @@ import { postUrlSchema, type RegistrationRules } from './webhooks.ts';
 /** How far ahead of ours the clock of the exporting service may be. */
 const CLOCK_TOLERANCE_S = 3_600;
 
+/** Above it, a date is in milliseconds, as other services write it: in seconds it would be after the year 5000. */
+const MAX_SECONDS = 100_000_000_000;
+
 /** One line of an import: the fields of a registration, and the id and date of an exported webhook. */
 export function importedWebhookSchema(rules: Pick<RegistrationRules, 'allowInsecureTargets' | 'events'>, nowS: number) {
   const networkRule = `must be a whole number from 0 to ${MAX_NETWORK_ID}`;
-  const dateRule = 'must be Unix time in whole seconds and not in the future; leave it out for the present';
+  const dateRule =
+    'must be Unix time in whole seconds or milliseconds and not in the future; leave it out for the present';
   return z.strictObject(
     {
       webhookId: z
@@ -25,7 +29,8 @@ export function importedWebhookSchema(rules: Pick<RegistrationRules, 'allowInsec
       dateCreated: z
         .int({ error: dateRule })
         .min(0, { error: dateRule })
-        .max(nowS + CLOCK_TOLERANCE_S, { error: dateRule })
+        .transform((date) => (date > MAX_SECONDS ? Math.floor(date / 1000) : date))
+        .pipe(z.number().max(nowS + CLOCK_TOLERANCE_S, { error: dateRule }))
         .optional(),
     },
     { error: 'the line must be a JSON object' },

@@ -1,3 +1,5 @@
+import { CommandError } from '../terminal/command-error.ts';
+
 /** Longer than any webhook, however its characters are escaped. A longer line is skipped and not kept in memory. */
 export const MAX_LINE_BYTES = 16 * 1024;
 
@@ -60,4 +62,49 @@ class LineSplitter {
       return null;
     }
   }
+}
+
+/** A list is read whole, because it can have one line or many: 64 MiB are more than 100,000 webhooks. */
+const MAX_LIST_BYTES = 64 * 1024 * 1024;
+
+/**
+ * The elements of a list as lines of their own, numbered from 1. The input is the response of a list operation, several of
+ * them one after another in lines, or an array. The oldest come first, as in an export: dates never decrease in a store.
+ */
+export async function* readList(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<InputLine> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.length;
+    if (bytes > MAX_LIST_BYTES) throw new CommandError(`the list is longer than ${MAX_LIST_BYTES} bytes; split it`);
+    parts.push(chunk);
+  }
+  const elements = parseList(new TextDecoder().decode(Buffer.concat(parts)));
+  const ordered = elements.toSorted((a, b) => dateOf(a) - dateOf(b));
+  for (const [index, element] of ordered.entries()) yield { line: index + 1, text: JSON.stringify(element) };
+}
+
+function parseList(text: string): unknown[] {
+  try {
+    return elementsOf(JSON.parse(text));
+  } catch {
+    try {
+      const lines = text.split('\n').filter((line) => line.trim() !== '');
+      return lines.flatMap((line) => elementsOf(JSON.parse(line)));
+    } catch {
+      throw new CommandError('the list is not valid JSON');
+    }
+  }
+}
+
+function elementsOf(value: unknown): unknown[] {
+  if (Array.isArray(value)) return value.flatMap(elementsOf);
+  const inner = typeof value === 'object' && value !== null && 'webhooks' in value ? value.webhooks : null;
+  return Array.isArray(inner) ? inner : [value];
+}
+
+/** A webhook without a date is created by the import, so it is the newest. */
+function dateOf(element: unknown): number {
+  const date = typeof element === 'object' && element !== null && 'dateCreated' in element ? element.dateCreated : null;
+  return typeof date === 'number' ? date : Number.MAX_SAFE_INTEGER;
 }

@@ -13,7 +13,7 @@ import {
   startImport,
 } from '../../store/webhooks/import-run.ts';
 import { showCount } from '../formats/amounts.ts';
-import { type InputLine, readLines } from '../formats/input-lines.ts';
+import { type InputLine, readLines, readList } from '../formats/input-lines.ts';
 import { WEBHOOK_FORMATS, type WebhookFormat, type WebhookReader, webhookReader } from '../formats/webhook-file.ts';
 import { CommandError, EXIT, ReportedFailure } from '../terminal/command-error.ts';
 import { printJson, printLine } from '../terminal/output.ts';
@@ -27,14 +27,20 @@ export function addImport(program: Command): void {
     .argument('[file]', 'file to read (default: standard input)')
     .requiredOption('--entity <id>', 'entity that the webhooks belong to')
     .addOption(
-      new Option('--format <format>', 'JSON Lines or CSV (default: by the name of the file)').choices(WEBHOOK_FORMATS),
+      new Option(
+        '--format <format>',
+        'JSON Lines, CSV, or the JSON of a list of webhooks (default: by the name of the file)',
+      ).choices(IMPORT_FORMATS),
     )
     .option('--dry-run', 'report what would be imported, and change nothing')
     .option('--json', 'print the summary and each rejected line as JSON')
     .action(importWebhooks);
 }
 
-type ImportCommandOptions = { entity: string; format?: WebhookFormat; dryRun?: boolean; json?: boolean };
+const IMPORT_FORMATS = [...WEBHOOK_FORMATS, 'json'] as const;
+type ImportFormat = (typeof IMPORT_FORMATS)[number];
+
+type ImportCommandOptions = { entity: string; format?: ImportFormat; dryRun?: boolean; json?: boolean };
 
 async function importWebhooks(file: string | undefined, options: ImportCommandOptions): Promise<void> {
   const { entity, dryRun = false, json = false } = options;
@@ -43,8 +49,8 @@ async function importWebhooks(file: string | undefined, options: ImportCommandOp
     const source = await openSource(file);
     const run = await startRun(db, entity, config, dryRun);
     try {
-      const format = options.format ?? (file?.toLowerCase().endsWith('.csv') ? 'csv' : 'jsonl');
-      await feed(run, source, readerFor(config, format), (refusal) => reportRefusal(refusal, json));
+      const format = options.format ?? formatOf(file ?? '');
+      await feed(run, source, format, config, (refusal) => reportRefusal(refusal, json));
       await run.finish();
     } catch (error) {
       throw explainInterruption(error, run.counts, dryRun);
@@ -61,6 +67,10 @@ async function importWebhooks(file: string | undefined, options: ImportCommandOp
 function startRun(db: Database, entityId: string, config: Config, dryRun: boolean): Promise<ImportRun> | ImportRun {
   const settings = { entityWebhookLimit: config.ENTITY_WEBHOOK_LIMIT, change: changeByCommandLine() };
   return dryRun ? rehearseImport(db, entityId, settings) : startImport(db, entityId, settings);
+}
+
+function formatOf(file: string): ImportFormat {
+  return IMPORT_FORMATS.find((format) => file.toLowerCase().endsWith(`.${format}`)) ?? 'jsonl';
 }
 
 function readerFor(config: Config, format: WebhookFormat): WebhookReader {
@@ -89,7 +99,8 @@ async function openSource(file: string | undefined): Promise<Source> {
 async function feed(
   run: ImportRun,
   { chunks, sizeBytes }: Source,
-  read: WebhookReader,
+  format: ImportFormat,
+  config: Config,
   report: (refusal: Refusal) => Promise<void>,
 ): Promise<void> {
   const progress = new Progress();
@@ -100,7 +111,8 @@ async function feed(
       yield chunk;
     }
   };
-  for await (const batch of toBatches(readLines(countBytes()), read)) {
+  const lines = format === 'json' ? readList(countBytes()) : readLines(countBytes());
+  for await (const batch of toBatches(lines, readerFor(config, format === 'json' ? 'jsonl' : format))) {
     const refused = await run.add(batch);
     if (refused.length > 0) progress.clear();
     for (const refusal of refused) await report(refusal);

@@ -61,6 +61,42 @@ onEveryEngine('export and import', (store) => {
     });
   }
 
+  test('takes the list of another service as it is: whole, page by page or laid out, newest first, in milliseconds', async () => {
+    const dates = [1_700_000_120, 1_700_000_060, 1_700_000_000];
+    const webhooks = dates.map((date, index) =>
+      webhookLine({ webhookId: `wh-${index}`, networkId: index, dateCreated: date * 1000 + 7 }),
+    );
+    const list = { totalResults: 3, webhooks };
+    const pages = webhooks.map((webhook) => ({ totalResults: 3, webhooks: [webhook] }));
+    for (const input of [
+      JSON.stringify(list),
+      JSON.stringify(list, null, 2),
+      jsonLines(...pages),
+      JSON.stringify(webhooks),
+    ]) {
+      const entity = await newEntity(store.db);
+      const imported = await importInto(entity, input, '--format', 'json');
+      expect(imported.stdout).toBe('3 lines: 3 webhooks imported, 0 already registered, 0 rejected.\n');
+      expect((await allOf(entity)).map(({ webhookId, dateCreated }) => [webhookId, dateCreated])).toEqual([
+        ['wh-2', 1_700_000_000],
+        ['wh-1', 1_700_000_060],
+        ['wh-0', 1_700_000_120],
+      ]);
+    }
+    const broken = await importInto(entityId, '{"webhooks":[', '--format', 'json');
+    expect([broken.exitCode, broken.stderr]).toEqual([1, expect.stringContaining('the list is not valid JSON')]);
+    const wrong = await importInto(
+      entityId,
+      JSON.stringify({ webhooks: [{ ...webhooks[0], dateCreated: 9e15 }] }),
+      '--format',
+      'json',
+    );
+    expect([wrong.exitCode, wrong.stderr]).toEqual([
+      1,
+      expect.stringContaining('line 1: dateCreated must be Unix time'),
+    ]);
+  });
+
   test('CSV may leave out ids and dates and name its columns in any order', async () => {
     const csv = 'postUrl,event,networkId\r\n"https://example.com/a,b",LatePayment,10\r\n';
     expect((await importInto(entityId, csv, '--format', 'csv')).exitCode).toBe(0);
