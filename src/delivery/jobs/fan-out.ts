@@ -1,7 +1,7 @@
 import type { DestinationKey } from '../../domain/post-url.ts';
 import type { Logger } from '../../log.ts';
-import type { Database, SqlUuid } from '../../store/database/database.ts';
-import { continueFanOut } from '../../store/events/fan-out.ts';
+import type { Database } from '../../store/database/database.ts';
+import { continueFanOut, findFanOut } from '../../store/events/fan-out.ts';
 import type { Workers } from '../worker-health.ts';
 import { Job } from './job.ts';
 
@@ -15,15 +15,25 @@ export function fanOutJob(
   onDue: (destinations: readonly DestinationKey[]) => void,
   workers?: Workers,
 ): Job {
-  const run = async (signal: AbortSignal) => {
-    let after: SqlUuid | null = null;
-    while (!signal.aborted) {
-      const step = await continueFanOut(db, after);
-      if (step !== null) onDue(step.destinations);
-      // Behind the last entity, the next turn begins with the first.
-      else if (after === null) return;
-      after = step?.entity ?? null;
+  /** One step for each entity; returns whether any was made. */
+  const runRound = async (signal: AbortSignal) => {
+    let hasMade = false;
+    let entity = await findFanOut(db, null);
+    while (entity !== null && !signal.aborted) {
+      try {
+        const destinations = await continueFanOut(db, entity);
+        if (destinations !== null) onDue(destinations);
+        hasMade ||= destinations !== null;
+      } catch (error) {
+        // Those of the other entities go on. When the store is unavailable, so is the search for the next.
+        log.warn({ err: error }, 'a fan-out failed; it goes on later');
+      }
+      entity = await findFanOut(db, entity);
     }
+    return hasMade;
+  };
+  const run = async (signal: AbortSignal) => {
+    while (!signal.aborted && (await runRound(signal)));
   };
   return new Job({ name: 'fan-out', log, workers, everyMs: EVERY_MS, firstAfterMs: 0, run });
 }

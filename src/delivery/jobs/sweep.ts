@@ -10,12 +10,20 @@ const RETRY_AFTER_MS = 1_000;
 
 /** Records the deliveries of deleted webhooks as cancelled, a bounded step per transaction. */
 export function sweepJob(db: Database, log: Logger, workers?: Workers): Job {
+  const sweep = async (head: DeletedHead, signal: AbortSignal) => {
+    try {
+      while (!signal.aborted && (await sweepDeleted(db, head)));
+    } catch (error) {
+      // The other heads go on. When the store is unavailable, so is the search for the next.
+      log.warn({ err: error, webhookNo: head.webhookNo }, 'the sweep of a deleted webhook failed; it goes on later');
+    }
+  };
   const run = async (signal: AbortSignal) => {
     let after: DeletedHead | null = null;
     for (;;) {
       const { heads, isLast } = await findDeletedHeads(db, after);
       for (const head of heads) {
-        while (!signal.aborted && (await sweepDeleted(db, head)));
+        await sweep(head, signal);
         if (signal.aborted) return;
       }
       if (isLast) return;

@@ -12,13 +12,6 @@ import { MAX_DELIVERIES, planFanOut, type Receiver } from './plan-acceptance.ts'
  * before the event.
  */
 
-export type FanOutStep = {
-  /** Also when nothing was left to do: the next step is looked for after it. */
-  readonly entity: SqlUuid;
-  /** Of the deliveries that were made. */
-  readonly destinations: readonly DestinationKey[];
-};
-
 type TaskRow = {
   entity_id: SqlUuid;
   event_no: SqlUuid;
@@ -31,16 +24,25 @@ type TaskRow = {
   after_url: string;
 };
 
+/** The first entity after the given one that has a task, or null. */
+export async function findFanOut(db: Database, after: SqlUuid | null): Promise<SqlUuid | null> {
+  const row = await db.get<{ entity_id: SqlUuid }>(
+    'select entity_id from fan_outs where entity_id > $1 order by entity_id limit 1',
+    [after ?? db.dialect.bindUuid('0'.repeat(32))],
+  );
+  return row?.entity_id ?? null;
+}
+
 /**
- * One step of the oldest task of the first entity after the given one: entities take turns. Returns null when no entity
- * after it has a task that is free.
+ * One step of the oldest task of the entity. Returns the destinations of the deliveries that it made, or null when the task
+ * is gone or another instance works on it.
  */
-export function continueFanOut(db: Database, after: SqlUuid | null): Promise<FanOutStep | null> {
+export function continueFanOut(db: Database, entity: SqlUuid): Promise<readonly DestinationKey[] | null> {
   const { dialect } = db;
   return db.transaction(async (queries) => {
     const task = await queries.get<TaskRow>(
-      `select * from fan_outs where entity_id > $1 order by entity_id, event_no limit 1 ${dialect.skipLocked}`,
-      [after ?? dialect.bindUuid('0'.repeat(32))],
+      `select * from fan_outs where entity_id = $1 order by event_no limit 1 ${dialect.skipLocked}`,
+      [entity],
     );
     if (task === undefined) return null;
     const nowMs = await readNowMs(queries, dialect);
@@ -61,7 +63,7 @@ export function continueFanOut(db: Database, after: SqlUuid | null): Promise<Fan
       planFanOut(planned, receivers, () => eventNumbers.next(nowMs)),
     );
     await advance(queries, task, receivers);
-    return { entity: task.entity_id, destinations: receivers.map(({ destination }) => destination) };
+    return receivers.map(({ destination }) => destination);
   });
 }
 

@@ -1,10 +1,11 @@
 import { expect, test } from 'bun:test';
 import { fanOutJob } from '../../../src/delivery/jobs/fan-out.ts';
 import { createLogger } from '../../../src/log.ts';
-import { StoreUnavailableError } from '../../../src/store/database/database.ts';
+import { type SqlUuid, StoreUnavailableError } from '../../../src/store/database/database.ts';
+import { entityKey } from '../../../src/store/database/sql.ts';
 import { acceptEvents } from '../../../src/store/events/accept.ts';
 import { AcceptQueue } from '../../../src/store/events/accept-queue.ts';
-import { continueFanOut } from '../../../src/store/events/fan-out.ts';
+import { continueFanOut, findFanOut } from '../../../src/store/events/fan-out.ts';
 import { MAX_DELIVERIES, planFanOut, type Receiver } from '../../../src/store/events/plan-acceptance.ts';
 import { readEvent } from '../../../src/store/events/read.ts';
 import { deleteMatching } from '../../../src/store/webhooks/change.ts';
@@ -105,16 +106,47 @@ onEveryEngine('an event for more webhooks than one transaction has room for', (s
     expect(await wrongDeliveryCounters(store.db)).toEqual([]);
   });
 
+  test('waits alone where its step always fails: those of other entities are finished', async () => {
+    const [broken, other] = [await largeEntity(store), await largeEntity(store)];
+    for (const entityId of [broken, other]) await accept(store.db, newEvent(entityId));
+    const { hexOf } = store.db.dialect;
+    const failing = hexOf(entityKey(store.db.dialect, broken));
+    const shaky = alteredStore(store.db, {
+      transaction: (work, options) =>
+        store.db.transaction(
+          (queries) =>
+            work({
+              all: (sql, params) => queries.all(sql, params),
+              run: (sql, params) => queries.run(sql, params),
+              get: (sql, params) => {
+                const isFailing = sql.includes('from fan_outs') && hexOf(params?.[0] as SqlUuid) === failing;
+                if (isFailing) throw new Error('this one always fails');
+                return queries.get(sql, params);
+              },
+            }),
+          options,
+        ),
+    });
+    const job = fanOutJob(shaky, createLogger('silent'), () => undefined);
+    job.start();
+    await until('the other is finished', async () => (await countOf(store, other)) === RECEIVERS);
+    await job.stop();
+    expect(await countOf(store, broken)).toBe(MAX_DELIVERIES);
+    await finish(store);
+    expect(await countOf(store, broken)).toBe(RECEIVERS);
+  });
+
   test('takes turns with those of other entities', async () => {
     const entities = [await largeEntity(store), await largeEntity(store)];
     for (const entityId of entities) await accept(store.db, newEvent(entityId));
-    const first = await continueFanOut(store.db, null);
-    const second = await continueFanOut(store.db, first?.entity ?? null);
-    expect([first, second].map((step) => step?.destinations.length)).toEqual([MAX_DELIVERIES, MAX_DELIVERIES]);
+    const made: (number | undefined)[] = [];
+    for (let next = await findFanOut(store.db, null); next !== null; next = await findFanOut(store.db, next)) {
+      made.push((await continueFanOut(store.db, next))?.length);
+    }
+    expect(made).toEqual([MAX_DELIVERIES, MAX_DELIVERIES]);
     expect(await Promise.all(entities.map((entityId) => countOf(store, entityId)))).toEqual(
       Array(2).fill(2 * MAX_DELIVERIES),
     );
-    expect(await continueFanOut(store.db, second?.entity ?? null)).toBeNull();
     await finish(store);
   });
 });
