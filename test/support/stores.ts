@@ -60,10 +60,12 @@ export function onEveryEngine(name: string, tests: (store: TestStore) => void): 
   }
 }
 
-/** The same store with some of its functions replaced. */
+/** The same store with some of its functions replaced: a read that is replaced is so for long reads, too. */
 export function alteredStore(db: Database, replaced: Partial<Database>): Database {
+  const replacesReads = 'all' in replaced || 'get' in replaced || 'snapshot' in replaced;
   return new Proxy(db, {
-    get(target, name) {
+    get(target, name, altered) {
+      if (name === 'longReads' && replacesReads) return altered;
       const value: unknown = Reflect.get(name in replaced ? replaced : target, name);
       return typeof value === 'function' ? value.bind(target) : value;
     },

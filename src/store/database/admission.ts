@@ -5,6 +5,7 @@ import {
   type Database,
   type Dialect,
   type Queries,
+  type Reads,
   type SqlValue,
   StoreUnavailableError,
 } from './database.ts';
@@ -65,6 +66,7 @@ export class InstrumentedDatabase implements Database {
   readonly engine: Database['engine'];
   readonly dialect: Dialect;
   readonly #measured: Readonly<Record<StoreOperation, Measured>>;
+  readonly longReads: Reads;
   readonly #snapshotWait: Histogram;
   readonly #transactionWait: Histogram;
 
@@ -78,6 +80,11 @@ export class InstrumentedDatabase implements Database {
     this.#measured = { read: measure('read'), snapshot: measure('snapshot'), transaction: measure('transaction') };
     this.#snapshotWait = metrics.storeWaitSeconds.of('snapshot');
     this.#transactionWait = metrics.storeWaitSeconds.of('transaction');
+    this.longReads = {
+      all: <Row>(sql: string, params?: readonly SqlValue[]) => this.#read(() => db.longReads.all<Row>(sql, params)),
+      get: <Row>(sql: string, params?: readonly SqlValue[]) => this.#read(() => db.longReads.get<Row>(sql, params)),
+      snapshot: (work) => this.#snapshot(db.longReads, work),
+    };
     metrics.registry.readLabelled(
       'paybell_store_calls',
       'Calls of the store that are running or waiting.',
@@ -87,20 +94,15 @@ export class InstrumentedDatabase implements Database {
   }
 
   all<Row>(sql: string, params?: readonly SqlValue[]): Promise<Row[]> {
-    return this.#measure('read', () => this.db.all<Row>(sql, params));
+    return this.#read(() => this.db.all<Row>(sql, params));
   }
 
   get<Row>(sql: string, params?: readonly SqlValue[]): Promise<Row | undefined> {
-    return this.#measure('read', () => this.db.get<Row>(sql, params));
+    return this.#read(() => this.db.get<Row>(sql, params));
   }
 
   snapshot<Value>(work: (queries: Queries) => Promise<Value>): Promise<Value> {
-    return this.#measure('snapshot', (calledAtMs) =>
-      this.db.snapshot((queries) => {
-        this.#snapshotWait.observe((performance.now() - calledAtMs) / 1000);
-        return work(queries);
-      }),
-    );
+    return this.#snapshot(this.db, work);
   }
 
   transaction<Value>(work: (queries: Queries) => Promise<Value>, options?: CallOptions): Promise<Value> {
@@ -126,6 +128,19 @@ export class InstrumentedDatabase implements Database {
 
   close(): Promise<void> {
     return this.db.close();
+  }
+
+  #read<Value>(read: () => Promise<Value>): Promise<Value> {
+    return this.#measure('read', read);
+  }
+
+  #snapshot<Value>(reads: Reads, work: (queries: Queries) => Promise<Value>): Promise<Value> {
+    return this.#measure('snapshot', (calledAtMs) =>
+      reads.snapshot((queries) => {
+        this.#snapshotWait.observe((performance.now() - calledAtMs) / 1000);
+        return work(queries);
+      }),
+    );
   }
 
   async #measure<Value>(operation: StoreOperation, call: (calledAtMs: number) => Promise<Value>): Promise<Value> {

@@ -18,11 +18,17 @@ export interface Queries {
 }
 
 /** Statements outside of a transaction only read. Each sees everything that was committed before it was sent. */
-export interface Database extends Pick<Queries, 'all' | 'get'> {
-  readonly engine: DatabaseTarget['engine'];
-  readonly dialect: Dialect;
+export interface Reads extends Pick<Queries, 'all' | 'get'> {
   /** Several reads that see the same state. */
   snapshot<Value>(work: (queries: Queries) => Promise<Value>): Promise<Value>;
+}
+
+/** Its own reads are for a bounded number of rows that an index leads to. */
+export interface Database extends Reads {
+  readonly engine: DatabaseTarget['engine'];
+  readonly dialect: Dialect;
+  /** For lists, counts and sums, which may read many rows: SQLite runs them on a thread of their own. */
+  readonly longReads: Reads;
   /** All or nothing; resolves when it is durable. */
   transaction<Value>(work: (queries: Queries) => Promise<Value>, options?: CallOptions): Promise<Value>;
   /** Notifies the other processes that use this store of due deliveries. */

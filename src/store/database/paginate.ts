@@ -29,7 +29,7 @@ export function readPage<S extends Shape>(
   source: ListSource<S>,
   { page, limit, sortDir }: PageQuery,
 ): Promise<{ totalResults: number; rows: Values<S>[] }> {
-  return db.snapshot(async (queries) => {
+  return db.longReads.snapshot(async (queries) => {
     const totalResults = await countMatches(queries, source);
     const offset = (page - 1) * limit;
     if (offset >= totalResults) return { totalResults, rows: [] };

@@ -22,7 +22,7 @@ export function listDeliveries(
   entityId: string,
   query: DeliveryListQuery,
 ): Promise<{ totalResults: number; deliveries: Delivery[] }> {
-  return db.snapshot(async (queries) => {
+  return db.longReads.snapshot(async (queries) => {
     const nowMs = await startRead(queries, db.dialect);
     const scope = await resolveScope(queries, db.dialect, entityId, query);
     const totalResults = scope === null ? 0 : await countScope(queries, db.dialect, scope);
@@ -33,7 +33,7 @@ export function listDeliveries(
 }
 
 export function countDeliveries(db: Database, entityId: string, filter: DeliveryFilter): Promise<number> {
-  return db.snapshot((queries) => countIn(queries, db.dialect, entityId, filter));
+  return db.longReads.snapshot((queries) => countIn(queries, db.dialect, entityId, filter));
 }
 
 /** As part of a transaction. */

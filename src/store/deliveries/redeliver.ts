@@ -117,27 +117,22 @@ async function queueAgain(
 }
 
 /** Notes what is to be sent again: all that match now, and nothing that comes later. */
-export function startRedelivery(
+export async function startRedelivery(
   db: Database,
   entityId: string,
   filter: DeliveryFilter,
   change: Change,
 ): Promise<string> {
+  const { total, untilMs } = await db.longReads.snapshot(async (queries) => ({
+    total: await countIn(queries, db.dialect, entityId, filter),
+    untilMs: await readNowMs(queries, db.dialect),
+  }));
   return db.transaction(async (queries) => {
     const redeliveryId = newId('rdl');
-    const total = await countIn(queries, db.dialect, entityId, filter);
     await queries.run(
       `insert into redeliveries (entity_id, id, filter, status, total, until_ms, actor, created_at)
        values ($1, $2, $3, 'running', $4, $5, $6, $7)`,
-      [
-        entityId,
-        redeliveryId,
-        JSON.stringify(filter),
-        total,
-        await readNowMs(queries, db.dialect),
-        change.actor,
-        change.nowS,
-      ],
+      [entityId, redeliveryId, JSON.stringify(filter), total, untilMs, change.actor, change.nowS],
     );
     return redeliveryId;
   });
@@ -259,7 +254,7 @@ export function readRedelivery(db: Database, entityId: string, redeliveryId: str
   const { dialect } = db;
   const hex = hexOfId('rdl', redeliveryId);
   if (hex === null) return Promise.resolve(null);
-  return db.snapshot(async (queries) => {
+  return db.longReads.snapshot(async (queries) => {
     const row = await queries.get<ProgressRow>(
       'select status, total, seen, queued, created_at, finished_at from redeliveries where entity_id = $1 and id = $2',
       [entityId, redeliveryId],

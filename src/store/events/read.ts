@@ -38,7 +38,7 @@ export function listEvents(
   query: EventListQuery,
 ): Promise<{ totalResults: number; events: Event[] }> {
   const { dialect } = db;
-  return db.snapshot(async (queries) => {
+  return db.longReads.snapshot(async (queries) => {
     await queries.get(dialect.planForClaims);
     const no = query.eventId === undefined ? null : await findEventNo(queries, dialect, entityId, query.eventId);
     if (query.eventId !== undefined && no === null) return { totalResults: 0, events: [] };

@@ -35,7 +35,7 @@ export async function readStats(
 ): Promise<Read> {
   const { intervalS, startS, endS } = range;
   const rows = await SUM.all(
-    db,
+    db.longReads,
     `select ${SUM.list} from stats
      where entity_id = $1 and seconds = $2 and destination = $3 and start_s >= $4 and start_s < $5`,
     [entityId, intervalS, destination ?? '', startS, endS],
@@ -62,7 +62,7 @@ export async function readStats(
   };
 }
 
-/** As many rows as SQLite, which runs on the thread of the event loop, reads within a few milliseconds. */
+/** As many rows as are summed within a few milliseconds here, on the thread of the event loop. */
 const ROWS_PER_READ = 1_000;
 
 /**
@@ -76,7 +76,7 @@ async function readDestinations(db: Database, entityId: string, range: StatsRang
     for (let fromS = startS; fromS < endS; ) {
       const toS = Math.min(endS, fromS + perRead * seconds);
       const rows = await SUM.all(
-        db,
+        db.longReads,
         `select ${SUM.list} from stats
          where entity_id = $1 and seconds = $2 and start_s >= $3 and start_s < $4 and destination <> ''`,
         [entityId, seconds, fromS, toS],
@@ -117,7 +117,7 @@ export async function oldestDueAgeMs(db: Database, entityId: string): Promise<nu
   const { dialect } = db;
   const { nowMs } = dialect;
   const oldestMs = await readInteger(
-    db,
+    db.longReads,
     `max(${nowMs} - (select min(q.due_ms) from queue q where q.entity_id = h.entity_id
        and q.webhook_no = h.webhook_no and q.generation <= h.generation and q.lease_ms <= ${nowMs}))`,
     `from (select entity_id, webhook_no, generation from queue_heads

@@ -118,7 +118,7 @@ export function countMatching(
   match: WebhookMatch,
   postUrl: string | null,
 ): Promise<number> {
-  return db.snapshot(async (queries) => {
+  return db.longReads.snapshot(async (queries) => {
     const found = await findMatching(queries, entityId, match);
     if (postUrl === null) return found.length;
     const moving = found.filter((webhook) => webhook.postUrl !== postUrl);

@@ -10,7 +10,7 @@ export async function readCoverage(
   entityId: string,
   known: { networks: readonly number[]; events: readonly string[] },
 ): Promise<Coverage> {
-  const [registered, suspended] = await db.snapshot(async (queries) => [
+  const [registered, suspended] = await db.longReads.snapshot(async (queries) => [
     await CELL.all(queries, `select ${CELL.list}, webhooks as total from webhook_counts where entity_id = $1`, [
       entityId,
     ]),

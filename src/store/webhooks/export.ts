@@ -11,11 +11,11 @@ export async function* walkWebhooks(
   entityId: string,
   pageRows = PAGE_ROWS,
 ): AsyncGenerator<readonly Webhook[]> {
-  const lastSeq = await readInteger(db, 'max(created_seq)', 'from webhooks where entity_id = $1', [entityId]);
+  const lastSeq = await readInteger(db.longReads, 'max(created_seq)', 'from webhooks where entity_id = $1', [entityId]);
   let seq = 0;
   while (seq < lastSeq) {
     const rows = await SEQUENCED_WEBHOOK.all(
-      db,
+      db.longReads,
       `select ${SEQUENCED_WEBHOOK.list} from webhooks
        where entity_id = $1 and created_seq > $2 and created_seq <= $3 order by created_seq limit $4`,
       [entityId, seq, lastSeq, pageRows],

@@ -15,6 +15,9 @@ const FEW_MATCHES = 1_000;
 /** What it costs to fetch one row, in index entries walked past: about 1 µs against 0.05 µs on SQLite. */
 const ENTRIES_PER_ROW = 20;
 
+/** About 5 ms on SQLite. */
+const ENTRIES_OF_SHORT_READ = 100_000;
+
 /** What the API shows of a webhook. */
 export const SHOWN_WEBHOOK = webhookTable.pick(WEBHOOK_FIELDS);
 
@@ -32,16 +35,36 @@ export async function listWebhooks(db: Database, entityId: string, query: Webhoo
 /** A list and the revision of the entity at which it was read. */
 export type ListAtRevision = { revision: number; list: WebhookList };
 
-/** Total, page and revision are read in one snapshot. */
-export function readWebhookList(db: Database, entityId: string, query: WebhookListQuery): Promise<ListAtRevision> {
-  return db.snapshot(async (queries) => {
-    const { revision, total: totalResults } = await countAtRevision(queries, entityId, query);
-    if (query.webhookId !== undefined) return { revision, list: await findOne(queries, entityId, query) };
-    const offset = (query.page - 1) * query.limit;
-    if (offset >= totalResults) return { revision, list: { totalResults, webhooks: [] } };
-    const window = { offset, count: Math.min(query.limit, totalResults - offset), totalResults };
-    return { revision, list: { totalResults, webhooks: await readPage(queries, entityId, query, window) } };
+/** Total, page and revision are read in one snapshot. A page that takes long to reach is a long read. */
+export async function readWebhookList(
+  db: Database,
+  entityId: string,
+  query: WebhookListQuery,
+): Promise<ListAtRevision> {
+  const short = await db.snapshot(async (queries) => {
+    const { entries, read } = await planList(queries, entityId, query);
+    return entries > ENTRIES_OF_SHORT_READ ? null : read();
   });
+  return short ?? db.longReads.snapshot(async (queries) => (await planList(queries, entityId, query)).read());
+}
+
+/** The index entries that have to be walked past, and how to read the list. */
+type ListPlan = { entries: number; read: () => Promise<ListAtRevision> };
+
+async function planList(queries: Queries, entityId: string, query: WebhookListQuery): Promise<ListPlan> {
+  const { revision, total: totalResults } = await countAtRevision(queries, entityId, query);
+  const { webhookId, page, limit } = query;
+  if (webhookId !== undefined)
+    return { entries: 1, read: async () => ({ revision, list: await findOne(queries, entityId, query) }) };
+  const offset = (page - 1) * limit;
+  if (offset >= totalResults)
+    return { entries: 0, read: async () => ({ revision, list: { totalResults, webhooks: [] } }) };
+  const window = { offset, count: Math.min(limit, totalResults - offset), totalResults };
+  const { entries, read } = await planPage(queries, entityId, query, window);
+  return {
+    entries,
+    read: async () => ({ revision, list: { totalResults, webhooks: await read(queries, entityId, query, window) } }),
+  };
 }
 
 type Filter = Pick<WebhookListQuery, 'networkId' | 'event'>;
@@ -83,23 +106,21 @@ export async function countAtRevision(
   return { total: row?.total ?? 0, revision: row?.revision ?? 0 };
 }
 
-async function readPage(
+type PagePlan = { read: typeof walk; entries: number };
+
+/** Whether to fetch all matches or to walk past the entries before the page, and what the cheaper of them costs. */
+async function planPage(
   queries: Queries,
   entityId: string,
-  query: WebhookListQuery,
-  window: Window,
-): Promise<Webhook[]> {
-  const filtered = query.networkId !== undefined || query.event !== undefined;
-  if (filtered && (await areFew(queries, entityId, window))) return fetchAndSort(queries, entityId, query, window);
-  return walk(queries, entityId, query, window);
-}
-
-/** Whether fetching all matches costs less than walking past the entries that lie before the page. */
-async function areFew(queries: Queries, entityId: string, { offset, count, totalResults }: Window): Promise<boolean> {
-  if (totalResults <= FEW_MATCHES) return true;
+  { networkId, event }: Filter,
+  { offset, count, totalResults }: Window,
+): Promise<PagePlan> {
   const matchesBefore = Math.min(offset, totalResults - offset - count) + count;
-  const entriesPerMatch = (await countMatches(queries, entityId, {})) / totalResults;
-  return totalResults * ENTRIES_PER_ROW < matchesBefore * entriesPerMatch;
+  if (networkId === undefined && event === undefined) return { read: walk, entries: matchesBefore };
+  const fetched = totalResults * ENTRIES_PER_ROW;
+  if (totalResults <= FEW_MATCHES) return { read: fetchAndSort, entries: fetched };
+  const walked = matchesBefore * ((await countMatches(queries, entityId, {})) / totalResults);
+  return fetched < walked ? { read: fetchAndSort, entries: fetched } : { read: walk, entries: walked };
 }
 
 /** The columns of each sort order, and the one that identifies a row along its index. */

@@ -103,6 +103,7 @@ export async function openPostgres(url: string): Promise<Database> {
 class PostgresDatabase implements Database {
   readonly engine = 'postgres';
   readonly dialect = dialect;
+  readonly longReads = this;
   readonly #transactionSlots = new Semaphore(TRANSACTIONS, MAX_WAITING);
   readonly #snapshotSlots = new Semaphore(SNAPSHOTS, MAX_WAITING);
   #pool: Pool;

@@ -1,11 +1,15 @@
 import type { Database as Connection, Statement } from 'bun:sqlite';
 import { MAX_WAITING, type Queries, StoreUnavailableError } from '../database.ts';
-import { ConnectionQueries, codeOf, translate, translated } from './sqlite.ts';
+import { ConnectionQueries, codeOf, translate } from './sqlite.ts';
 
 const BUSY_PAUSE_MS = 10;
 
 /** So that in a long queue, the first transaction does not wait for the last. */
 const MAX_GROUP = 50;
+
+/** How often the length of the write-ahead log is looked at, and from how many pages on it is copied. */
+const COMMITS_PER_LOOK = 16;
+const LONG_LOG_PAGES = 1_000;
 
 /** A transaction that waits for its group. */
 type Member = {
@@ -17,7 +21,9 @@ type Member = {
 };
 
 /** The statements around every group, prepared once: each would otherwise be parsed for each member. */
-type Steps = Readonly<Record<'begin' | 'commit' | 'rollBack' | 'save' | 'release' | 'rollBackToSaved', Statement>>;
+type Steps = Readonly<
+  Record<'begin' | 'commit' | 'rollBack' | 'save' | 'release' | 'rollBackToSaved' | 'logLength', Statement>
+>;
 
 function prepareSteps(connection: Connection): Steps {
   return {
@@ -27,6 +33,7 @@ function prepareSteps(connection: Connection): Steps {
     save: connection.prepare('savepoint member'),
     release: connection.prepare('release member'),
     rollBackToSaved: connection.prepare('rollback to member'),
+    logLength: connection.prepare('pragma wal_checkpoint(noop)'),
   };
 }
 
@@ -40,6 +47,9 @@ export class SqliteWriter {
   readonly #steps: Steps;
   readonly #waiting: Member[] = [];
   #committing = false;
+  #commits = 0;
+  /** Called when the write-ahead log is so long that the commit that copies it would hold the event loop. */
+  onLongLog: () => void = () => undefined;
   /** Whether a waiting transaction has no commit delay, or has used it up. */
   #isUrgent = false;
   /** Ends the commit delay of the transaction that has waited longest. */
@@ -79,14 +89,8 @@ export class SqliteWriter {
     if (!this.#committing) void this.#commitAll();
   }
 
-  checkpoint(): Promise<void> {
-    return this.#alone(async () => {
-      // While another process reads, it does as much as possible; the row that says so is not needed.
-      translated(() => this.connection.query('pragma wal_checkpoint(truncate)').get());
-    });
-  }
-
-  #alone(action: () => Promise<void>): Promise<void> {
+  /** Runs the action while no transaction does; those that come meanwhile wait. */
+  alone(action: () => Promise<void>): Promise<void> {
     const done = this.#last.then(action);
     this.#last = done.catch(() => undefined);
     return done;
@@ -106,7 +110,7 @@ export class SqliteWriter {
       this.#isUrgent = this.#waiting.length > MAX_GROUP;
       if (this.#delay !== null) clearTimeout(this.#delay);
       this.#delay = null;
-      await this.#alone(() => this.#commit(this.#waiting.splice(0, MAX_GROUP)));
+      await this.alone(() => this.#commit(this.#waiting.splice(0, MAX_GROUP)));
     }
     this.#committing = false;
   }
@@ -121,10 +125,16 @@ export class SqliteWriter {
       for (const member of present) completions.push(await this.#run(member, present.length > 1));
       this.#steps.commit.run();
       for (const complete of completions) complete();
+      if (++this.#commits % COMMITS_PER_LOOK === 0) this.#lookAtLog();
     } catch (error) {
       this.#rollBack();
       for (const { reject } of present) reject(translate(error));
     }
+  }
+
+  #lookAtLog(): void {
+    const { log, checkpointed } = this.#steps.logLength.get() as { log: number; checkpointed: number };
+    if (log - checkpointed >= LONG_LOG_PAGES) this.onLongLog();
   }
 
   /** When even this fails, the next `begin` fails too and rejects its group; the present group is rejected here. */

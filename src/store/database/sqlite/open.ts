@@ -1,22 +1,23 @@
-import { Database as Connection } from 'bun:sqlite';
+import type { Database as Connection } from 'bun:sqlite';
 import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Database } from '../database.ts';
+import { openConnection } from './connect.ts';
 import { SqliteWriter } from './group-commit.ts';
-import { SqliteDatabase } from './sqlite.ts';
-
-/** Waiting within SQLite blocks the event loop, so it is brief, and the writer tries again after a pause. */
-const BUSY_TIMEOUT_MS = 20;
+import { SqliteDatabase, TickBudget } from './sqlite.ts';
+import { StoreThread } from './thread.ts';
 
 export async function openSqlite(file: string): Promise<Database> {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   restrictToOwner(file);
-  const writer = connect(file);
+  const writer = openConnection(file);
   requireDurability(writer);
-  const reader = connect(file);
-  const snapshots = connect(file);
+  const reader = openConnection(file);
+  const snapshots = openConnection(file);
   for (const connection of [reader, snapshots]) connection.exec('pragma query_only = on');
-  return new SqliteDatabase(new SqliteWriter(writer), { writer, reader, snapshots });
+  const budget = new TickBudget();
+  const thread = new StoreThread(file);
+  return new SqliteDatabase(new SqliteWriter(writer), { writer, reader, snapshots }, budget, thread);
 }
 
 /**
@@ -33,22 +34,6 @@ function attempt(change: () => void): void {
   try {
     change();
   } catch {}
-}
-
-function connect(file: string): Connection {
-  const connection = new Connection(file, { create: true, readwrite: true });
-  connection.exec('pragma busy_timeout = 5000');
-  // Auto-vacuum can be turned on only before the first page is written, and so before WAL.
-  connection.exec('pragma auto_vacuum = incremental');
-  connection.exec('pragma journal_mode = wal');
-  connection.exec('pragma synchronous = full');
-  connection.exec('pragma foreign_keys = on');
-  connection.exec('pragma temp_store = memory');
-  connection.exec('pragma cache_size = -16000');
-  // In pages: four times the default, because a page that was written several times is then copied once.
-  connection.exec('pragma wal_autocheckpoint = 4000');
-  connection.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`);
-  return connection;
 }
 
 /** With less than FULL, a power failure may undo acknowledged commits, which no test that kills a process can show. */

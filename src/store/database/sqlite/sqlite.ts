@@ -7,6 +7,7 @@ import {
   type Dialect,
   MAX_WAITING,
   type Queries,
+  type Reads,
   type SqlValue,
   STORE_DEADLINE_MS,
   StoreUnavailableError,
@@ -42,7 +43,10 @@ const dialect: Dialect = {
 };
 
 /** The group commit, which is the only writer. */
-type Writer = Pick<Database, 'checkpoint'> & {
+type Writer = {
+  /** Runs while no transaction does. */
+  alone(action: () => Promise<void>): Promise<void>;
+  onLongLog: () => void;
   transaction<Value>(
     work: (queries: Queries) => Promise<Value>,
     deadlineMs: number,
@@ -50,43 +54,64 @@ type Writer = Pick<Database, 'checkpoint'> & {
   ): Promise<Value>;
 };
 
+/** What `StoreThread` is to the engine. */
+type Thread = { readonly connection: Queries; close(): void };
+
 type Connections = Readonly<Record<'writer' | 'reader' | 'snapshots', Connection>>;
 
 /**
  * The embedded engine: one connection for all writes, one for single reads, one for snapshots. A single read must not
- * share a connection with an open snapshot, or it would see the state of that snapshot.
+ * share a connection with an open snapshot, or it would see the state of that snapshot. Long reads and checkpoints have a
+ * connection on a thread of their own.
  */
 export class SqliteDatabase implements Database {
   readonly engine = 'sqlite';
   readonly dialect = dialect;
+  readonly longReads: Reads;
   readonly #reader: ConnectionQueries;
   readonly #snapshots: ConnectionQueries;
   readonly #snapshotSlot = new Semaphore(1, MAX_WAITING);
-  readonly #budget = new TickBudget();
+  readonly #threadSlot = new Semaphore(1, MAX_WAITING);
+  #isCopyingLog = false;
 
   constructor(
     private readonly writer: Writer,
     private readonly connections: Connections,
+    budget: TickBudget,
+    private readonly thread: Thread,
   ) {
-    this.#reader = new ConnectionQueries(connections.reader);
-    this.#snapshots = new ConnectionQueries(connections.snapshots);
+    this.#reader = new ConnectionQueries(connections.reader, budget);
+    this.#snapshots = new ConnectionQueries(connections.snapshots, budget);
+    this.longReads = {
+      all: (sql, params) => this.#onThread((queries) => queries.all(sql, params)),
+      get: (sql, params) => this.#onThread((queries) => queries.get(sql, params)),
+      snapshot: (work) => this.#onThread((queries) => withinOnThread(queries, work)),
+    };
+    writer.onLongLog = () => void this.#copyLog();
   }
 
-  async all<Row>(sql: string, params?: readonly SqlValue[]): Promise<Row[]> {
-    if (this.#budget.isSpent) await this.#budget.nextTick();
+  all<Row>(sql: string, params?: readonly SqlValue[]): Promise<Row[]> {
     return this.#reader.all(sql, params);
   }
 
-  async get<Row>(sql: string, params?: readonly SqlValue[]): Promise<Row | undefined> {
-    if (this.#budget.isSpent) await this.#budget.nextTick();
+  get<Row>(sql: string, params?: readonly SqlValue[]): Promise<Row | undefined> {
     return this.#reader.get(sql, params);
   }
 
   async snapshot<Value>(work: (queries: Queries) => Promise<Value>): Promise<Value> {
-    if (this.#budget.isSpent) await this.#budget.nextTick();
     const leave = await this.#snapshotSlot.enter(STORE_DEADLINE_MS);
     try {
       return await within(this.connections.snapshots, () => work(this.#snapshots));
+    } finally {
+      leave();
+    }
+  }
+
+  /** One caller at a time: what one reads in its snapshot is not the state that the next one wants to see. */
+  async #onThread<Value>(work: (queries: Queries) => Promise<Value>): Promise<Value> {
+    const leave = await this.#threadSlot.enter(STORE_DEADLINE_MS);
+    try {
+      return await work(this.thread.connection);
     } finally {
       leave();
     }
@@ -104,13 +129,32 @@ export class SqliteDatabase implements Database {
 
   async onWork(): Promise<void> {}
 
+  /** While another process reads, it does as much as possible. Writes wait here, because SQLite would block the loop. */
   checkpoint(): Promise<void> {
-    return this.writer.checkpoint();
+    return this.#onThread((queries) =>
+      this.writer.alone(async () => {
+        await queries.get('pragma wal_checkpoint(truncate)');
+      }),
+    );
+  }
+
+  /**
+   * Copies the write-ahead log into the file beside the writer, which then finds little to copy when it starts the log
+   * again: 4,000 pages take a commit tens of milliseconds. If this fails, the writer copies them all.
+   */
+  async #copyLog(): Promise<void> {
+    if (this.#isCopyingLog) return;
+    this.#isCopyingLog = true;
+    await this.#onThread((queries) => queries.get('pragma wal_checkpoint(passive)')).catch(() => undefined);
+    this.#isCopyingLog = false;
   }
 
   async close(): Promise<void> {
-    const { snapshots, reader, writer } = this.connections;
-    for (const connection of [snapshots, reader, writer]) connection.close();
+    this.thread.close();
+    await this.writer.alone(async () => {
+      const { snapshots, reader, writer } = this.connections;
+      for (const connection of [snapshots, reader, writer]) connection.close();
+    });
   }
 }
 
@@ -120,12 +164,12 @@ const READS_PER_TICK = 256;
  * SQLite completes a read within the tick of the event loop, so a caller with many reads in a row would let no request and
  * no write run. After this many reads in one tick, the next read waits for another tick.
  */
-class TickBudget {
-  #reads = 0;
+export class TickBudget {
+  #statements = 0;
 
   get isSpent(): boolean {
-    if (this.#reads++ === 0) setImmediate(() => this.#renew());
-    return this.#reads > READS_PER_TICK;
+    if (this.#statements++ === 0) setImmediate(() => this.#renew());
+    return this.#statements > READS_PER_TICK;
   }
 
   nextTick(): Promise<void> {
@@ -133,7 +177,7 @@ class TickBudget {
   }
 
   #renew(): void {
-    this.#reads = 0;
+    this.#statements = 0;
   }
 }
 
@@ -141,12 +185,21 @@ class TickBudget {
 async function within<Value>(connection: Connection, work: () => Promise<Value>): Promise<Value> {
   try {
     connection.exec('begin');
-    const value = await work();
-    connection.exec('commit');
-    return value;
+    return await work();
   } catch (error) {
-    if (connection.inTransaction) connection.exec('rollback');
     throw translate(error);
+  } finally {
+    if (connection.inTransaction) connection.exec('rollback');
+  }
+}
+
+/** The end of the snapshot is not waited for: the next one on the thread begins after it in any case. */
+async function withinOnThread<Value>(queries: Queries, work: (queries: Queries) => Promise<Value>): Promise<Value> {
+  try {
+    await queries.run('begin');
+    return await work(queries);
+  } finally {
+    void queries.run('rollback').catch(() => undefined);
   }
 }
 
@@ -161,17 +214,24 @@ export class ConnectionQueries implements Queries {
     onEvict: (statement) => statement.finalize(),
   });
 
-  constructor(private readonly connection: Connection) {}
+  /** Without a budget where no event loop has to go on. */
+  constructor(
+    private readonly connection: Connection,
+    private readonly budget: TickBudget | null = null,
+  ) {}
 
   async all<Row>(sql: string, params: readonly SqlValue[] = []): Promise<Row[]> {
+    if (this.budget?.isSpent) await this.budget.nextTick();
     return translated(() => this.#prepare(sql).all(...params) as Row[]);
   }
 
   async get<Row>(sql: string, params: readonly SqlValue[] = []): Promise<Row | undefined> {
+    if (this.budget?.isSpent) await this.budget.nextTick();
     return translated(() => (this.#prepare(sql).get(...params) ?? undefined) as Row | undefined);
   }
 
   async run(sql: string, params: readonly SqlValue[] = []): Promise<number> {
+    if (this.budget?.isSpent) await this.budget.nextTick();
     return translated(() => this.#prepare(sql).run(...params).changes);
   }
 

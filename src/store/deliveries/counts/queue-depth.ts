@@ -2,7 +2,7 @@ import type { Registry } from '../../../metrics/registry.ts';
 import type { Database, SqlInteger, SqlUuid } from '../../database/database.ts';
 import { FIRST_HEAD, findDueHeads, type HeadCursor, type Look } from '../claim.ts';
 
-/** One look at the index reads this many of its entries: about a millisecond on SQLite, which works on our own thread. */
+/** One look at the index reads this many of its entries: about a millisecond on SQLite. */
 const ENTRIES_PER_LOOK = 2_000;
 const FRESH_MS = 3_000;
 /** A long queue takes its time to count: never more than about a fiftieth of it goes into counting. */
@@ -74,11 +74,11 @@ export function observeQueue(registry: Registry, queue: QueueDepth): void {
 }
 
 /**
- * The total comes from the counters. Rows are counted only where some are due, head by head, and the event loop goes on in
- * between: 1 M rows at a time would stop SQLite for a good part of a second.
+ * The total comes from the counters. Rows are counted only where some are due, head by head, so that other long reads of
+ * SQLite come in between: 1 M rows at a time would stop them for a good part of a second.
  */
 export async function countWaiting(db: Database, entriesPerLook = ENTRIES_PER_LOOK): Promise<Depth> {
-  const waiting = await db.get<{ total: SqlInteger | null }>(
+  const waiting = await db.longReads.get<{ total: SqlInteger | null }>(
     `select sum(c.waiting) as total from queue_counts c
      join queue_heads h on h.entity_id = c.entity_id and h.webhook_no = c.webhook_no where h.blocked = 0`,
   );
@@ -94,7 +94,7 @@ export async function countWaiting(db: Database, entriesPerLook = ENTRIES_PER_LO
     }
     after = due.length < HEADS_PER_LOOK ? null : (due.at(-1)?.cursor ?? null);
   }
-  const suspended = await db.get<{ total: SqlInteger }>(
+  const suspended = await db.longReads.get<{ total: SqlInteger }>(
     'select count(*) as total from webhooks where suspended_at is not null',
   );
   return { ...depth, suspendedWebhooks: Number(suspended?.total ?? 0) };
@@ -119,7 +119,7 @@ export async function countDue(
   };
   while (after !== null) {
     const { generation, dueMs, id }: { generation: number; dueMs: number; id: SqlUuid } = after;
-    const rows: DueRow[] = await db.all<DueRow>(
+    const rows: DueRow[] = await db.longReads.all<DueRow>(
       `select q.due_ms, q.id, q.generation, q.lease_ms, ${nowMs} as now_ms from queue_heads h cross join queue q
        where h.entity_id = $1 and h.webhook_no = $2 and q.entity_id = $1 and q.webhook_no = $2
          and (q.generation, q.due_ms, q.id) > ($3, $4, $5) and (q.generation < h.generation or q.due_ms <= ${nowMs})

@@ -1,5 +1,8 @@
 import { Database as Connection } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { SqliteWriter } from '../../../../src/store/database/sqlite/group-commit.ts';
 import { rejection } from '../../../support/rejection.ts';
 
@@ -25,4 +28,27 @@ test('a commit whose rollback fails too rejects its callers, and the next write 
   expect((await rejection(write())).message).toBe('no commit');
   expect(await write()).toBe('written');
   connection.close();
+});
+
+test('a long write-ahead log is reported, so that it is copied before a commit has to', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'paybell-log-'));
+  const connection = new Connection(join(folder, 'paybell.db'));
+  connection.exec('pragma journal_mode = wal');
+  connection.exec('pragma wal_autocheckpoint = 0');
+  connection.exec('create table notes (text text)');
+  const writer = new SqliteWriter(connection);
+  let reports = 0;
+  writer.onLongLog = () => reports++;
+  const write = (pages: number) =>
+    writer.transaction(
+      (queries) => queries.run(`insert into notes values (hex(zeroblob(${2_048 * pages})))`),
+      DEADLINE_MS,
+      0,
+    );
+  for (let commits = 0; commits < 32; commits++) await write(1);
+  expect(reports).toBe(0);
+  for (let commits = 0; commits < 32; commits++) await write(64);
+  expect(reports).toBeGreaterThan(0);
+  connection.close();
+  rmSync(folder, { recursive: true });
 });
