@@ -1,6 +1,6 @@
 import type { Database as Connection, Statement } from 'bun:sqlite';
 import { MAX_WAITING, type Queries, StoreUnavailableError } from '../database.ts';
-import { ConnectionQueries, codeOf, translate } from './sqlite.ts';
+import { ConnectionQueries, codeOf, TickBudget, translate } from './sqlite.ts';
 
 const BUSY_PAUSE_MS = 10;
 
@@ -57,8 +57,11 @@ export class SqliteWriter {
   /** Settles when the connection is free: after the running group or checkpoint. */
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(private readonly connection: Connection) {
-    this.#queries = new ConnectionQueries(connection);
+  constructor(
+    private readonly connection: Connection,
+    private readonly budget = new TickBudget(),
+  ) {
+    this.#queries = new ConnectionQueries(connection, budget);
     this.#steps = prepareSteps(connection);
   }
 
@@ -123,6 +126,7 @@ export class SqliteWriter {
       if (present.length === 0) return;
       const completions: (() => void)[] = [];
       for (const member of present) completions.push(await this.#run(member, present.length > 1));
+      if (this.budget.isSpent) await this.budget.nextTick();
       this.#steps.commit.run();
       for (const complete of completions) complete();
       if (++this.#commits % COMMITS_PER_LOOK === 0) this.#lookAtLog();

@@ -17,7 +17,7 @@ export async function openSqlite(file: string): Promise<Database> {
   for (const connection of [reader, snapshots]) connection.exec('pragma query_only = on');
   const budget = new TickBudget();
   const thread = new StoreThread(file);
-  return new SqliteDatabase(new SqliteWriter(writer), { writer, reader, snapshots }, budget, thread);
+  return new SqliteDatabase(new SqliteWriter(writer, budget), { writer, reader, snapshots }, budget, thread);
 }
 
 /**

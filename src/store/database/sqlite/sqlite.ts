@@ -159,17 +159,26 @@ export class SqliteDatabase implements Database {
 }
 
 const READS_PER_TICK = 256;
+const MS_PER_TICK = 10;
 
 /**
- * SQLite completes a read within the tick of the event loop, so a caller with many reads in a row would let no request and
- * no write run. After this many reads in one tick, the next read waits for another tick.
+ * SQLite completes a statement within the tick of the event loop, so a caller with many statements in a row would let no
+ * request and no other write run. After this many statements or milliseconds in one tick, the next statement waits for
+ * another tick, also in the middle of a transaction.
  */
 export class TickBudget {
   #statements = 0;
+  #startedAtMs = 0;
+
+  constructor(private readonly nowMs: () => number = () => performance.now()) {}
 
   get isSpent(): boolean {
-    if (this.#statements++ === 0) setImmediate(() => this.#renew());
-    return this.#statements > READS_PER_TICK;
+    if (this.#statements++ === 0) {
+      this.#startedAtMs = this.nowMs();
+      setImmediate(() => this.#renew());
+      return false;
+    }
+    return this.#statements > READS_PER_TICK || this.nowMs() - this.#startedAtMs >= MS_PER_TICK;
   }
 
   nextTick(): Promise<void> {

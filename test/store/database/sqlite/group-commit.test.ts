@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SqliteWriter } from '../../../../src/store/database/sqlite/group-commit.ts';
+import { TickBudget } from '../../../../src/store/database/sqlite/sqlite.ts';
 import { rejection } from '../../../support/rejection.ts';
 
 const DEADLINE_MS = 5_000;
@@ -28,6 +29,67 @@ test('a commit whose rollback fails too rejects its callers, and the next write 
   expect((await rejection(write())).message).toBe('no commit');
   expect(await write()).toBe('written');
   connection.close();
+});
+
+/** Every statement takes so long that ten of them are all that fits into one tick of the event loop. */
+function slowStore(): { writer: SqliteWriter; connection: Connection; close: () => void } {
+  const connection = new Connection(':memory:');
+  connection.exec('create table notes (id integer)');
+  let nowMs = 0;
+  const writer = new SqliteWriter(connection, new TickBudget(() => nowMs++));
+  return { writer, connection, close: () => connection.close() };
+}
+
+test('a long transaction lets the event loop go on between its statements, and is still all or nothing', async () => {
+  const { writer, connection, close } = slowStore();
+  let ticks = 0;
+  let isOver = false;
+  const countTicks = () => {
+    ticks++;
+    if (!isOver) setImmediate(countTicks);
+  };
+  const inserted = writer.transaction(
+    async (queries) => {
+      setImmediate(countTicks);
+      for (let id = 0; id < 100; id++) await queries.run('insert into notes values ($1)', [id]);
+      isOver = true;
+      return ticks;
+    },
+    DEADLINE_MS,
+    0,
+  );
+  expect(await inserted).toBeGreaterThanOrEqual(9);
+  const failed = writer.transaction(
+    async (queries) => {
+      for (let id = 0; id < 100; id++) await queries.run('insert into notes values ($1)', [id]);
+      throw new Error('refused');
+    },
+    DEADLINE_MS,
+    0,
+  );
+  const beside = writer.transaction((queries) => queries.run('insert into notes values (1000)'), DEADLINE_MS, 0);
+  expect((await rejection(failed)).message).toBe('refused');
+  expect(await beside).toBe(1);
+  expect(connection.query('select count(*) as notes from notes').get()).toEqual({ notes: 101 });
+  close();
+});
+
+test('a transaction of few statements stays within one tick', async () => {
+  const { writer, close } = slowStore();
+  let hasTicked = false;
+  const ticked = await writer.transaction(
+    async (queries) => {
+      setImmediate(() => {
+        hasTicked = true;
+      });
+      for (let id = 0; id < 9; id++) await queries.run('insert into notes values ($1)', [id]);
+      return hasTicked;
+    },
+    DEADLINE_MS,
+    0,
+  );
+  expect(ticked).toBe(false);
+  close();
 });
 
 test('a long write-ahead log is reported, so that it is copied before a commit has to', async () => {
