@@ -16,6 +16,7 @@ export function typeText(schema: JsonSchema | boolean | undefined, indent = ''):
   if (schema.$ref !== undefined) return schema.$ref.split('/').at(-1) ?? 'unknown';
   if (schema.anyOf !== undefined) return schema.anyOf.map((member) => typeText(member, indent)).join(' | ');
   if (schema.enum !== undefined) return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
   // zod writes an enum without values as `not`: the settings of each service decide its values.
   if (schema.not !== undefined) return 'string';
   if (Array.isArray(schema.type)) return schema.type.map((type) => typeText({ ...schema, type }, indent)).join(' | ');

@@ -19,7 +19,7 @@ export type Tag = 'Webhooks' | 'Secrets' | 'Events' | 'Deliveries' | 'Audit' | '
 
 type Documentation = {
   readonly method: Method;
-  /** Below the base path, with at most one parameter in braces. */
+  /** Below the base path, if the operation needs a key, with at most one parameter in braces. */
   readonly path: string;
   readonly operationId: string;
   readonly tag: Tag;
@@ -59,8 +59,8 @@ export type Handler = (
  * this declaration, so none of them can be missing or disagree with another.
  */
 export type Operation = Documentation & {
-  /** The permission that a key needs, or `operator` when only ADMIN_KEY may call it. */
-  readonly permission: Permission | 'operator';
+  /** The permission that a key needs, `operator` when only ADMIN_KEY may call it, or `none` when no key is needed. */
+  readonly permission: Permission | 'operator' | 'none';
   readonly query: z.ZodObject | null;
   readonly body: z.ZodType | null;
   readonly rawBody: RawBody | null;
@@ -97,6 +97,16 @@ export function adminOperation<Query extends z.ZodObject, Body extends z.ZodType
   declaration: Declaration<Operator, Query, Body>,
 ): Operation {
   return declare(declaration, 'operator', authenticateOperator);
+}
+
+/** An operation that needs no credentials, at exactly its path. */
+export function openOperation<Query extends z.ZodObject, Body extends z.ZodType>(
+  declaration: Declaration<null, Query, Body>,
+): Operation {
+  return declare(declaration, 'none', async (context, state) => {
+    context.limits.admitAddress(state.clientAddress);
+    return null;
+  });
 }
 
 function declare<Client, Query extends z.ZodObject, Body extends z.ZodType>(

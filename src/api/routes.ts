@@ -10,6 +10,7 @@ import { docsFiles } from './routes/docs.ts';
 import { eventOperations } from './routes/events/accept.ts';
 import { acceptedEventOperations } from './routes/events/read.ts';
 import { healthz, readyz } from './routes/health.ts';
+import { keySetOperations } from './routes/key-set.ts';
 import { metrics } from './routes/metrics.ts';
 import { secretOperations } from './routes/secrets.ts';
 import { statsOperations } from './routes/stats.ts';
@@ -39,8 +40,10 @@ export type Routes = { readonly exact: ReadonlyMap<string, Route>; readonly patt
  */
 export function createRoutes(config: Config): Routes {
   const operations = config.ROLE === 'delivery' ? [] : allOperations(config);
-  const routeOf = ({ permission, path }: Operation) =>
-    permission === 'operator' ? `/admin/v1${path}` : `/api/v1/${config.PROCESSOR}${path}`;
+  const routeOf = ({ permission, path }: Operation) => {
+    if (permission === 'none') return path;
+    return permission === 'operator' ? `/admin/v1${path}` : `/api/v1/${config.PROCESSOR}${path}`;
+  };
   const handlers = new Map<string, Map<string, Handler>>();
   const add = (method: string, path: string, handler: Handler) =>
     handlers.set(path, (handlers.get(path) ?? new Map<string, Handler>()).set(method, handler));
@@ -61,6 +64,7 @@ function allOperations(config: Config): Operation[] {
     ...singleWebhookOperations(config),
     ...webhookBulkOperations(config),
     ...secretOperations,
+    ...keySetOperations,
     ...webhookHealthOperations(config),
     ...eventOperations(config),
     ...acceptedEventOperations(config),

@@ -40,6 +40,8 @@ export type ApiRequest = {
   readonly ifMatch?: string | undefined;
   /** The operation is under `/admin/v1` and takes the operator's key. */
   readonly isAdmin?: boolean;
+  /** The operation is at exactly its path and needs no key. */
+  readonly isOpen?: boolean;
   /** False where each request has an effect of its own: after a lost response the caller has to look before it repeats. */
   readonly isIdempotent?: boolean;
   /** After a lost response, 404 means that the first attempt has deleted it. */
@@ -102,8 +104,9 @@ export class Transport {
     }
   }
 
-  #urlOf({ path, id = '', query = {}, isAdmin = false }: ApiRequest): string {
-    const prefix = isAdmin ? '/admin/v1' : `/api/v1/${this.#options.processor ?? 'crypto'}`;
+  #urlOf({ path, id = '', query = {}, isAdmin = false, isOpen = false }: ApiRequest): string {
+    const base = isAdmin ? '/admin/v1' : `/api/v1/${this.#options.processor ?? 'crypto'}`;
+    const prefix = isOpen ? '' : base;
     const parameters = Object.entries(query).flatMap(([name, value]) =>
       value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`],
     );
@@ -113,7 +116,7 @@ export class Transport {
     return this.#base + prefix + path.replace(/\{\w+\}/, encodeURIComponent(id)) + search;
   }
 
-  #initOf({ method, json, text, ifMatch, isAdmin = false }: ApiRequest): RequestInit {
+  #initOf({ method, json, text, ifMatch, isAdmin = false, isOpen = false }: ApiRequest): RequestInit {
     const { apiKey, entityId } = this.#options;
     if (!isAdmin && entityId === undefined) throw new TypeError('entityId is required, except by the methods of admin');
     const body = json === undefined ? text?.body : JSON.stringify(json);
@@ -121,8 +124,8 @@ export class Transport {
     return {
       method,
       headers: {
-        'api-key': apiKey,
-        ...(isAdmin || entityId === undefined ? {} : { 'entity-id': entityId }),
+        ...(isOpen ? {} : { 'api-key': apiKey }),
+        ...(isOpen || isAdmin || entityId === undefined ? {} : { 'entity-id': entityId }),
         ...(type === undefined ? {} : { 'content-type': type }),
         ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }),
       },

@@ -10,6 +10,7 @@ export const AUDIT_ACTIONS = [
   'secret.rotated',
   'secret.imported',
   'secret.rekeyed',
+  'signing_key.rotated',
   'webhooks.registered',
   'webhook.updated',
   'webhook.deleted',

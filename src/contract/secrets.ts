@@ -21,15 +21,55 @@ export const signingSecretSchema = z
 
 export type SigningSecret = z.output<typeof signingSecretSchema>;
 
+const examplePublicKey = {
+  keyId: 'rEltOPXl-8jZfn0NbO5yMzHDi5e-WdjzkrFUUcp6oIE',
+  publicKey: 'whpk_1SiA4o9hyqTCpIqC5V9HUakiiaeACeqfZTInDBbOir4=',
+  dateCreated: 1763168400,
+  dateExpires: null,
+};
+const exampleKeySetPath = '/keys/ent_0199c2a6e0b17d3c8a54f1e2d3c4b5a6/jwks.json';
+
+export const publicKeySchema = z
+  .strictObject({
+    keyId: z
+      .string()
+      .meta({ description: 'The JWK thumbprint of the key (RFC 7638), which is its `kid` in the key set.' }),
+    publicKey: z.string().meta({ description: 'Verifies `v1a` signatures without a secret: `whpk_` and base64.' }),
+    dateCreated: z.int().meta({ description: 'Creation time, in Unix seconds.' }),
+    dateExpires: z.int().nullable().meta({
+      description: 'When the key is no longer used, in Unix seconds; null for the newest.',
+    }),
+  })
+  .meta({ id: 'PublicKey', description: 'The public half of an Ed25519 key that requests are signed with.' });
+
+export type PublicKey = z.output<typeof publicKeySchema>;
+
+const publicKeys = z.array(publicKeySchema).max(MAX_SECRETS_IN_FORCE).meta({
+  description: 'The active public keys, newest first. They verify `v1a` signatures without a secret.',
+});
+const keySetPath = z.string().meta({
+  description: 'Where receivers find the same keys without credentials, as a JSON Web Key Set: a path on this server.',
+});
+
+export const publicKeyListSchema = z.strictObject({ totalResults: z.int(), publicKeys, keySetPath }).meta({
+  id: 'PublicKeyList',
+  description: 'The active public keys, newest first.',
+  example: { totalResults: 1, publicKeys: [examplePublicKey], keySetPath: exampleKeySetPath },
+});
+
+export type PublicKeyList = z.output<typeof publicKeyListSchema>;
+
 export const secretListSchema = z
   .strictObject({
     totalResults: z.int(),
     secrets: z.array(signingSecretSchema).max(MAX_SECRETS_IN_FORCE),
-    publicKey: z.string().meta({ description: 'Verifies `v1a` signatures without a secret: `whpk_` and base64.' }),
+    publicKey: z.string().meta({ description: 'The newest of `publicKeys`: `whpk_` and base64.' }),
+    publicKeys,
+    keySetPath,
   })
   .meta({
     id: 'SecretList',
-    description: 'The active signing secrets, newest first.',
+    description: 'The active signing secrets and public keys, newest first.',
     example: {
       totalResults: 1,
       secrets: [
@@ -41,11 +81,45 @@ export const secretListSchema = z
           dateExpires: null,
         },
       ],
-      publicKey: 'whpk_1SiA4o9hyqTCpIqC5V9HUakiiaeACeqfZTInDBbOir4=',
+      publicKey: examplePublicKey.publicKey,
+      publicKeys: [examplePublicKey],
+      keySetPath: exampleKeySetPath,
     },
   });
 
 export type SecretList = z.output<typeof secretListSchema>;
+
+export const keySetSchema = z
+  .strictObject({
+    keys: z
+      .array(
+        z.strictObject({
+          kty: z.literal('OKP'),
+          crv: z.literal('Ed25519'),
+          x: z.string().meta({ description: 'The 32 bytes of the public key, in base64url.' }),
+          kid: z.string().meta({ description: 'The thumbprint of the key (RFC 7638).' }),
+          use: z.literal('sig'),
+          alg: z.literal('EdDSA'),
+        }),
+      )
+      .max(MAX_SECRETS_IN_FORCE),
+  })
+  .meta({
+    id: 'KeySet',
+    description: 'A JSON Web Key Set (RFC 7517) of Ed25519 public keys (RFC 8037).',
+    example: {
+      keys: [
+        {
+          kty: 'OKP',
+          crv: 'Ed25519',
+          x: '1SiA4o9hyqTCpIqC5V9HUakiiaeACeqfZTInDBbOir4',
+          kid: examplePublicKey.keyId,
+          use: 'sig',
+          alg: 'EdDSA',
+        },
+      ],
+    },
+  });
 
 const overlapRule = `must be a whole number of hours from 0 to ${MAX_OVERLAP_HOURS}`;
 
@@ -55,7 +129,7 @@ const overlapHours = z
   .max(MAX_OVERLAP_HOURS, { error: overlapRule })
   .default(DEFAULT_OVERLAP_HOURS)
   .meta({
-    description: 'How long requests are also signed with the previous secrets. 0 revokes them immediately.',
+    description: 'How long requests are also signed with the previous secrets or keys. 0 revokes them immediately.',
   });
 
 export const rotationSchema = z

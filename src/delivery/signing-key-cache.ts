@@ -11,7 +11,7 @@ type Entry = { expiresAtS: number; keys: SigningKeys | Promise<SigningKeys> };
 
 /**
  * The parsed signing keys of each entity, because decrypting and parsing them costs more than signing. An entry serves one
- * revision of its entity, which every rotation changes, until one of its secrets expires. Deliveries that were claimed
+ * revision of its entity, which every rotation changes, until one of its secrets or keys expires. Deliveries that were claimed
  * before and after a change are sent side by side, so each revision has an entry of its own.
  */
 export class SigningKeyCache {
@@ -49,12 +49,12 @@ export class SigningKeyCache {
   }
 
   async #read(entityId: string, nowS: number): Promise<{ keys: SigningKeys; expiresAtS: number }> {
-    const { secrets, signingKey } = await readSigningMaterial(this.db, this.box, entityId, nowS);
-    const expiries = secrets.map(({ dateExpires }) => dateExpires ?? Number.POSITIVE_INFINITY);
+    const { secrets, signingKeys } = await readSigningMaterial(this.db, this.box, entityId, nowS, this.asymmetric);
+    const expiries = [...secrets, ...signingKeys].map(({ dateExpires }) => dateExpires ?? Number.POSITIVE_INFINITY);
     const newest = secrets[0]?.stored;
     const keys = parseKeys(
       secrets.map(({ stored }) => toWhsec(stored)),
-      this.asymmetric ? signingKey : undefined,
+      signingKeys.map(({ secretKey }) => secretKey),
       this.bodyKeyForm === 'text' && newest !== undefined ? textOf(newest) : undefined,
     );
     return { keys, expiresAtS: Math.min(...expiries, Number.POSITIVE_INFINITY) };

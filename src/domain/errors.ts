@@ -13,6 +13,7 @@ type Facts = {
   /** The limit of one network and event, which bounds the fan-out of an event. */
   cell_full: { networkId: number; event: string; limit: number };
   secret_limit: { limit: number };
+  signing_key_limit: { limit: number };
   backlog_full: { waiting: number; limit: number };
   /** One event id stands for one body. */
   event_conflict: { eventId: string };
@@ -42,6 +43,8 @@ const SENTENCES: { readonly [Kind in keyof Facts]: (facts: Facts[Kind]) => strin
     'more. Nothing was registered.',
   secret_limit: ({ limit }) =>
     `At most ${limit} secrets can be in force. Wait until one expires, or rotate with an overlap of 0 hours.`,
+  signing_key_limit: ({ limit }) =>
+    `At most ${limit} signing keys can be in force. Wait until one expires, or rotate with an overlap of 0 hours.`,
   backlog_full: ({ waiting, limit }) =>
     `${waiting} deliveries of this entity are waiting, and the limit is ${limit}. ` +
     'Fix or delete the webhooks that do not accept theirs, then send the event again.',

@@ -26,7 +26,7 @@ type Body = Uint8Array | string;
 /** Parsed once and reused: parsing a signing key takes 31 µs and a signature 50 µs; for a secret it is 0.5 and 1.7 µs. */
 export interface SigningKeys {
   readonly secrets: readonly Uint8Array[];
-  readonly signingKey: KeyObject | null;
+  readonly signingKeys: readonly KeyObject[];
   /** What `BODY_SIGNATURE_HEADER` is signed with. */
   readonly bodyKey: Uint8Array | null;
 }
@@ -80,18 +80,22 @@ export function parseSigningKey(signingKey: string): KeyObject {
 }
 
 /** `bodyKeyText` is the key of the body's signature as a text; without it, that is the newest secret. */
-export function parseKeys(secrets: readonly string[], signingKey?: string, bodyKeyText?: string): SigningKeys {
+export function parseKeys(
+  secrets: readonly string[],
+  signingKeys: readonly string[] = [],
+  bodyKeyText?: string,
+): SigningKeys {
   const parsed = secrets.map(parseSecret);
   return {
     secrets: parsed,
-    signingKey: signingKey === undefined ? null : parseSigningKey(signingKey),
+    signingKeys: signingKeys.map(parseSigningKey),
     bodyKey: bodyKeyText === undefined ? (parsed[0] ?? null) : Buffer.from(bodyKeyText),
   };
 }
 
-/** The `webhook-signature` value: a v1 for each secret, then a v1a for the signing key. */
-export function sign(input: Signable & { secrets: readonly string[]; signingKey?: string }): string {
-  return signWith(parseKeys(input.secrets, input.signingKey), input);
+/** The `webhook-signature` value: a v1 for each secret, then a v1a for each signing key. */
+export function sign(input: Signable & { secrets: readonly string[]; signingKeys?: readonly string[] }): string {
+  return signWith(parseKeys(input.secrets, input.signingKeys), input);
 }
 
 export function signWith(keys: SigningKeys, { id, timestampS, body }: Signable): string {
@@ -100,9 +104,9 @@ export function signWith(keys: SigningKeys, { id, timestampS, body }: Signable):
   }
   const timestamp = String(timestampS);
   const signatures = keys.secrets.map((key) => `v1,${hmacOf(key, id, timestamp, body)}`);
-  if (keys.signingKey !== null) {
-    const signature = signEd25519(null, signedBytes(id, timestamp, body), keys.signingKey);
-    signatures.push(`v1a,${signature.toString('base64')}`);
+  if (keys.signingKeys.length > 0) {
+    const signed = signedBytes(id, timestamp, body);
+    for (const key of keys.signingKeys) signatures.push(`v1a,${signEd25519(null, signed, key).toString('base64')}`);
   }
   return signatures.join(' ');
 }
@@ -119,6 +123,23 @@ export function makeSigningKey(seed: Uint8Array): { secretKey: string; publicKey
     secretKey: SIGNING_KEY_PREFIX + Buffer.concat([seed, publicBytes]).toString('base64'),
     publicKey: PUBLIC_KEY_PREFIX + publicBytes.toString('base64'),
   };
+}
+
+/** The public half of a `whsk_` text. */
+export function publicKeyOf(signingKey: string): string {
+  const bytes = decodePrefixed(signingKey, SIGNING_KEY_PREFIX);
+  return PUBLIC_KEY_PREFIX + bytes.subarray(ED25519_KEY_BYTES).toString('base64');
+}
+
+/** A `whpk_` public key as a JSON Web Key (RFC 8037). */
+export function toJwk(publicKey: string): { kty: 'OKP'; crv: 'Ed25519'; x: string } {
+  return { kty: 'OKP', crv: 'Ed25519', x: decodePrefixed(publicKey, PUBLIC_KEY_PREFIX).toString('base64url') };
+}
+
+/** The thumbprint of the public key (RFC 7638), so that anyone who has the key can compute its id. */
+export function keyIdOf(publicKey: string): string {
+  const { crv, kty, x } = toJwk(publicKey);
+  return createHash('sha256').update(JSON.stringify({ crv, kty, x })).digest('base64url');
 }
 
 /** The older scheme of `BODY_SIGNATURE_HEADER`. It covers the body only, so it does not prevent replays. */

@@ -66,6 +66,7 @@ export const signingKeyTable = new Table('signing_keys', {
   publicKey: text('public_key'),
   sealed: text('sealed'),
   dateCreated: integer('created_at'),
+  dateExpires: nullable(integer('expires_at')),
 });
 
 export const webhookTable = new Table('webhooks', {

@@ -13,5 +13,6 @@ export type {
 export type { EventsByKind, PaybellEvent } from './events.ts';
 export type { ReceivedHeaders } from './headers.ts';
 // biome-ignore lint/performance/noBarrelFile: a package has one entry point
+export { type PublishedKeySet, publicKeysOf } from './key-set.ts';
 export { VerificationError, type VerificationFault } from './verification-error.ts';
 export { type RawBody, type VerifyOptions, verify } from './verify.ts';

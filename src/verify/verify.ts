@@ -17,7 +17,7 @@ const DEFAULT_TOLERANCE_S = 300;
 
 /**
  * Returns the event of a request, or throws a VerificationError unless it was signed recently with one of the keys:
- * the active `whsec_` secrets, or the `whpk_` public key.
+ * the active `whsec_` secrets, or the active `whpk_` public keys.
  */
 export async function verify(
   rawBody: RawBody,

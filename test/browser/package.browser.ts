@@ -81,7 +81,7 @@ test('the client registers, lists all pages and reads problems with their header
 
 test('the verifier checks both kinds of signature and reports what is wrong', async () => {
   const timestampS = Math.floor(Date.now() / 1000);
-  const signature = sign({ id: 'dlv_1', timestampS, body: EVENT, secrets: [SECRET], signingKey: SIGNING.secretKey });
+  const signature = sign({ id: 'dlv_1', timestampS, body: EVENT, secrets: [SECRET], signingKeys: [SIGNING.secretKey] });
   const headers = { 'webhook-id': 'dlv_1', 'webhook-timestamp': String(timestampS), 'webhook-signature': signature };
   const result = await runInBrowser(
     `const reasonOf = (call) => call.then(() => null, (error) => error.reason);

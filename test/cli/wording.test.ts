@@ -64,7 +64,7 @@ describe('help', () => {
       let help = '';
       command.configureOutput({ writeOut: (text) => (help += text) });
       command.outputHelp();
-      const name = help.match(/^Usage: (paybell(?: [a-z]+)*)/)?.[1] ?? 'no usage';
+      const name = help.match(/^Usage: (paybell(?: [a-z-]+)*)/)?.[1] ?? 'no usage';
       const examples = help.split('Examples:\n')[1]?.trimEnd().split('\n') ?? [];
       expect({ name, examples: examples.length > 0 }).toEqual({ name, examples: true });
       for (const example of examples) {

@@ -121,6 +121,9 @@ onEveryEngine('every method of the client', (store) => {
     const after = await client.secrets.rotate({ overlapHours: 1 });
     expect([before.totalResults, after.totalResults]).toEqual([1, 3]);
     expect((await client.audit.list({ action: 'secret.rotated' })).totalResults).toBe(1);
+    const { publicKeys } = await client.secrets.rotateSigningKey({ overlapHours: 1 });
+    const { keys } = await client.secrets.keySet();
+    expect(keys.map(({ kid }) => kid)).toEqual(publicKeys.map(({ keyId }) => keyId));
 
     const { admin } = asOperator();
     const { entityId } = await admin.createEntity({ name: 'Umbrella' });

@@ -3,6 +3,7 @@ import { SigningKeyCache } from '../../src/delivery/signing-key-cache.ts';
 import { type SigningKeys, signWith } from '../../src/domain/signing.ts';
 import { type Database, StoreUnavailableError } from '../../src/store/database/database.ts';
 import { listSecrets, rotateSecret } from '../../src/store/tenants/secrets.ts';
+import { rotateSigningKey } from '../../src/store/tenants/signing-keys.ts';
 import { TEST_BOX } from '../support/api.ts';
 import { rejection } from '../support/rejection.ts';
 import { checkSignature, signatureHeaders } from '../support/signatures.ts';
@@ -88,6 +89,19 @@ onEveryEngine('the signing keys of an entity', (store) => {
       expect(await signs(keys, publicKey)).toBe(asymmetric);
       expect(signWith(keys, MESSAGE).split(' ')).toHaveLength(asymmetric ? 2 : 1);
     }
+  });
+
+  test('include both Ed25519 keys during the overlap of a rotation, and then the new one only', async () => {
+    const entityId = await newEntity(store.db);
+    const cache = new SigningKeyCache(store.db, TEST_BOX, true);
+    const change = { actor: 'test', nowS: NOW_S };
+    const { publicKeys } = await rotateSigningKey(store.db, TEST_BOX, entityId, 1, change);
+    const signers = async (nowS: number) => {
+      const keys = await cache.keysFor(entityId, 2, nowS);
+      return Promise.all(publicKeys.map(({ publicKey }) => signs(keys, publicKey)));
+    };
+    expect(await signers(NOW_S + 3_599)).toEqual([true, true]);
+    expect(await signers(NOW_S + 3_600)).toEqual([true, false]);
   });
 
   test('are read again after the store has failed', async () => {

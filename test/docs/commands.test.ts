@@ -40,7 +40,9 @@ const EXPECTATIONS: Readonly<Record<string, (outcome: Outcome) => Promise<void>>
   },
   'docs/receiving.md': async ({ reader, printed }) => {
     expect(reader.isRunning('receiver.mjs')).toBe(true);
-    for (const receiver of ['receiver.mjs', 'receiver.py', './receiver'].filter((name) => reader.isRunning(name))) {
+    expect(reader.isRunning('with-public-keys.mjs')).toBe(true);
+    const receivers = ['receiver.mjs', 'receiver.py', './receiver', 'with-public-keys.mjs'];
+    for (const receiver of receivers.filter((name) => reader.isRunning(name))) {
       await until(`${receiver} has verified it`, () =>
         /verified TransferFinalized dlv_/.test(reader.outputOf(receiver)),
       );

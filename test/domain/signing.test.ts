@@ -5,13 +5,16 @@ import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { Webhook as SvixWebhook } from 'svix';
 import {
   bodySignature,
+  keyIdOf,
   makeSecret,
   makeSigningKey,
   parseKeys,
   parseSecret,
   parseSigningKey,
+  publicKeyOf,
   sign,
   signWith,
+  toJwk,
 } from '../../src/domain/signing.ts';
 import type { RawBody } from '../../src/verify/verify.ts';
 import { checkSignature } from '../support/signatures.ts';
@@ -52,18 +55,18 @@ describe('a signature', () => {
   });
 
   test('of the published vector is the published v1a', () => {
-    expect(sign({ ...VECTOR, secrets: [], signingKey: SIGNING_KEY })).toBe(V1A);
+    expect(sign({ ...VECTOR, secrets: [], signingKeys: [SIGNING_KEY] })).toBe(V1A);
   });
 
   test('lists every secret in order and then the signing key', () => {
-    const both = sign({ ...VECTOR, secrets: [OTHER_SECRET, SECRET], signingKey: SIGNING_KEY });
+    const both = sign({ ...VECTOR, secrets: [OTHER_SECRET, SECRET], signingKeys: [SIGNING_KEY] });
     expect(both).toBe(`${sign({ ...VECTOR, secrets: [OTHER_SECRET] })} ${V1} ${V1A}`);
   });
 
   test('is the same for a body as text and as bytes, and for keys parsed before', () => {
     const body = '{"note":"Ünïcödé 💶"}';
-    const asText = sign({ ...VECTOR, body, secrets: [SECRET], signingKey: SIGNING_KEY });
-    expect(signWith(parseKeys([SECRET], SIGNING_KEY), { ...VECTOR, body: Buffer.from(body) })).toBe(asText);
+    const asText = sign({ ...VECTOR, body, secrets: [SECRET], signingKeys: [SIGNING_KEY] });
+    expect(signWith(parseKeys([SECRET], [SIGNING_KEY]), { ...VECTOR, body: Buffer.from(body) })).toBe(asText);
   });
 
   test.each([
@@ -169,7 +172,7 @@ describe('any message', () => {
     await fc.assert(
       fc.asyncProperty(id, timestampS, body, secret, seed, async (id, timestampS, body, secret, seed) => {
         const { secretKey, publicKey } = makeSigningKey(seed);
-        const signature = sign({ id, timestampS, body, secrets: [secret], signingKey: secretKey });
+        const signature = sign({ id, timestampS, body, secrets: [secret], signingKeys: [secretKey] });
         const received = { id, timestamp: String(timestampS), signature, body, nowS: timestampS };
         for (const keys of [secret, publicKey]) {
           if ((await verifyVector({ ...received, keys })) !== 'verified') return false;
@@ -182,7 +185,7 @@ describe('any message', () => {
   test('is refused once a bit of its body has changed', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 200 }), fc.nat(), fc.nat(7), async (body, at, bit) => {
-        const signature = sign({ ...VECTOR, body, secrets: [SECRET], signingKey: SIGNING_KEY });
+        const signature = sign({ ...VECTOR, body, secrets: [SECRET], signingKeys: [SIGNING_KEY] });
         const changed = body.map((byte, index) => (index === at % body.length ? byte ^ (1 << bit) : byte));
         for (const keys of [SECRET, PUBLIC_KEY]) {
           if ((await verifyVector({ signature, body: changed, keys })) !== 'no_match') return false;
@@ -193,7 +196,7 @@ describe('any message', () => {
   });
 
   test('is refused once its id or its timestamp has changed', async () => {
-    const signature = sign({ ...VECTOR, secrets: [SECRET], signingKey: SIGNING_KEY });
+    const signature = sign({ ...VECTOR, secrets: [SECRET], signingKeys: [SIGNING_KEY] });
     const received = { signature, keys: [SECRET, PUBLIC_KEY], toleranceS: 4_000_000_000 };
     const isRefused = async (changes: Received) => (await verifyVector({ ...received, ...changes })) === 'no_match';
     await fc.assert(fc.asyncProperty(id, async (id) => id === VECTOR.id || (await isRefused({ id }))));
@@ -246,6 +249,22 @@ describe('a signing key', () => {
     expect(makeSigningKey(seed).secretKey).toBe(SIGNING_KEY);
     expect(PUBLIC_KEY).toStartWith('whpk_');
     expect(() => makeSigningKey(new Uint8Array(31))).toThrow(TypeError);
+  });
+
+  test('tells its public key, whose id is the published thumbprint of the published key', () => {
+    expect(publicKeyOf(SIGNING_KEY)).toBe(PUBLIC_KEY);
+    // RFC 8037, appendix A.2 and A.3.
+    const x = '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo';
+    const published = `whpk_${Buffer.from(x, 'base64url').toString('base64')}`;
+    expect(toJwk(published)).toEqual({ kty: 'OKP', crv: 'Ed25519', x });
+    expect(keyIdOf(published)).toBe('kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k');
+  });
+
+  test('signs beside others, each with a v1a of its own', () => {
+    const other = makeSigningKey(new Uint8Array(32).fill(9)).secretKey;
+    const [first, second, ...more] = sign({ ...VECTOR, secrets: [], signingKeys: [SIGNING_KEY, other] }).split(' ');
+    expect([first, second?.slice(0, 4), more]).toEqual([V1A, 'v1a,', []]);
+    expect(second).not.toBe(V1A);
   });
 
   test('is refused when its public key does not belong to its seed', () => {

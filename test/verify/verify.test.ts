@@ -6,6 +6,7 @@ import { EVENT_KINDS } from '../../src/domain/event-kinds.ts';
 import { makeSecret, makeSigningKey, sign } from '../../src/domain/signing.ts';
 import type { EventsByKind, PaybellEvent } from '../../src/verify/events.ts';
 import type { ReceivedHeaders } from '../../src/verify/headers.ts';
+import { publicKeysOf } from '../../src/verify/key-set.ts';
 import { VerificationError } from '../../src/verify/verification-error.ts';
 import { type RawBody, type VerifyOptions, verify } from '../../src/verify/verify.ts';
 
@@ -27,7 +28,7 @@ const headersOf = (signature: string, timestamp = String(NOW_S), id = ID) => ({
 });
 
 const signed = (body: string, secrets: readonly string[] = [SECRET]) =>
-  headersOf(sign({ id: ID, timestampS: NOW_S, body, secrets, signingKey: SIGNING_KEY }));
+  headersOf(sign({ id: ID, timestampS: NOW_S, body, secrets, signingKeys: [SIGNING_KEY] }));
 
 /** The error that `verify` throws; fails when it throws none. */
 async function errorOf(
@@ -214,5 +215,25 @@ describe('the type of an event', () => {
       'webhook.suspended': true,
     };
     expect<Record<string, boolean>>(typed).toEqual(kinds);
+  });
+});
+
+describe('a published key set', () => {
+  const x = Buffer.from(PUBLIC_KEY.slice(5), 'base64').toString('base64url');
+
+  test('has the keys that verify takes', async () => {
+    const keys = publicKeysOf({ keys: [{ kty: 'OKP', crv: 'Ed25519', x }] });
+    expect(keys).toEqual([PUBLIC_KEY]);
+    expect((await errorOf(BODY, headersOf(V1A), keys)).reason).toBe('not_an_event');
+  });
+
+  test('may have keys of other kinds, which are left out', () => {
+    const others = [
+      { kty: 'RSA' },
+      { kty: 'OKP', crv: 'X25519', x },
+      { kty: 'EC', crv: 'P-256', x },
+      { kty: 'OKP', crv: 'Ed25519' },
+    ];
+    expect(publicKeysOf({ keys: others })).toEqual([]);
   });
 });

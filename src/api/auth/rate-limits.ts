@@ -7,6 +7,8 @@ import type { Metrics } from '../../metrics/paybell-metrics.ts';
 
 /** Ten failures a second are more than a typing error causes, and far too few to find a key. */
 const FAILED_LOGINS: Rate = { perSecond: 10, burst: 50 };
+/** A receiver that honours `Cache-Control` reads a key set every few minutes; many can share an address. */
+const OPEN_READS: Rate = { perSecond: 20, burst: 200 };
 const MAX_BUCKETS = 50_000;
 /** Once no address has failed lately, checking costs nothing, because the map is empty. */
 const SWEEP_EVERY_MS = 1_000;
@@ -34,6 +36,7 @@ export class RateLimits {
   readonly #requests: Limit | null;
   readonly #events: Limit | null;
   readonly #failures: TokenBuckets;
+  readonly #openReads: TokenBuckets;
   /** Hashes of ADMIN_KEY and METRICS_TOKEN, once each was valid: the failures of others must not lock them out. */
   readonly #operatorKeys = new Set<string>();
 
@@ -46,6 +49,7 @@ export class RateLimits {
     this.#requests = RATE_LIMIT === 'off' ? null : new Limit('default', RATE_LIMIT, clock);
     this.#events = EVENT_RATE_LIMIT === 'off' ? null : new Limit('events', EVENT_RATE_LIMIT, clock);
     this.#failures = new TokenBuckets(FAILED_LOGINS, clock);
+    this.#openReads = new TokenBuckets(OPEN_READS, clock);
   }
 
   /** Counts the request, and throws when its limit is used up. */
@@ -67,6 +71,15 @@ export class RateLimits {
     const grant = limit?.buckets.take(keyId, wanted) ?? { granted: wanted, retryAfterS: 0 };
     if (grant.granted < wanted) this.metrics.rateLimited.of('events').inc(wanted - grant.granted);
     return { admitted: grant.granted, rejection: tooMany('This key has used up its events.', grant) };
+  }
+
+  /** Counts a request that needs no credentials, and throws when its address has sent too many of them. */
+  admitAddress(clientAddress: () => string | null): void {
+    const address = clientAddress();
+    const grant = address === null ? null : this.#openReads.take(addressBlock(address));
+    if (grant === null || grant.granted > 0) return;
+    this.metrics.rateLimited.of('open').inc();
+    throw tooMany('Too many requests came from this address.', grant);
   }
 
   /**

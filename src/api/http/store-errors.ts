@@ -30,6 +30,11 @@ const MAPPINGS: { readonly [Kind in DomainErrorKind]: Mapping<FactsOf<Kind>> } =
     detail: ({ limit }) =>
       `At most ${limit} secrets can be in force. Wait until one expires, or rotate with overlapHours 0.`,
   },
+  signing_key_limit: {
+    code: 'conflict',
+    detail: ({ limit }) =>
+      `At most ${limit} signing keys can be in force. Wait until one expires, or rotate with overlapHours 0.`,
+  },
   backlog_full: { code: 'backlog_full', retryAfterS: BACKLOG_RETRY_AFTER_S },
   event_conflict: { code: 'event_conflict' },
   event_just_removed: { code: 'unavailable', retryAfterS: 1 },

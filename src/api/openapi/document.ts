@@ -38,7 +38,7 @@ export function openApiDocument(routeOf: (operation: Operation) => string, opera
 
 const TAGS: Readonly<Record<Tag, string>> = {
   Webhooks: 'A webhook registers a URL for one event kind on one network.',
-  Secrets: 'Every request to a webhook is signed with the secrets of the entity.',
+  Secrets: 'Every request to a webhook is signed with the secrets and the signing keys of the entity.',
   Events: 'An event is accepted once and delivered, byte for byte, to every webhook that matches it.',
   Deliveries: 'A delivery is one event on its way to one webhook, with all its attempts.',
   Audit: 'The audit log records every change of an entity.',
@@ -60,7 +60,7 @@ function describe(path: string, operation: Operation) {
     tags: [operation.tag],
     summary: operation.summary,
     ...(operation.description === undefined ? {} : { description: operation.description }),
-    security: [isOperators(operation) ? { apiKey: [] } : { apiKey: [], entityId: [] }],
+    security: securityOf(operation),
     'x-permission': operation.permission,
     ...(parameters.length === 0 ? {} : { parameters }),
     request: {
@@ -78,8 +78,14 @@ const IF_MATCH = {
   schema: { type: 'string' as const },
 };
 
-function isOperators({ permission }: Operation): boolean {
-  return permission === 'operator';
+function securityOf({ permission }: Operation) {
+  if (permission === 'none') return [];
+  return [permission === 'operator' ? { apiKey: [] } : { apiKey: [], entityId: [] }];
+}
+
+/** Whether its requests count against the rate limit of a key. */
+function isCounted({ permission }: Operation): boolean {
+  return permission !== 'operator' && permission !== 'none';
 }
 
 function requestBody({ body, rawBody }: Operation) {
@@ -100,7 +106,7 @@ function successes(operation: Operation) {
       {
         description,
         ...(schema === undefined ? {} : { content: jsonContent(schema) }),
-        headers: { ...describeHeaders(headers ?? {}), ...commonHeaders(Number(status), isOperators(operation)) },
+        headers: { ...describeHeaders(headers ?? {}), ...commonHeaders(Number(status), isCounted(operation)) },
       },
     ]),
   );
@@ -115,15 +121,14 @@ function describeHeaders(headers: Readonly<Record<string, string>>) {
 const COMMON_PROBLEMS: readonly ProblemCode[] = [
   'invalid_request',
   'malformed_host',
-  'unauthenticated',
-  'wrong_entity',
-  'missing_permission',
   'method_not_allowed',
   'url_too_long',
   'rate_limited',
   'internal',
   'unavailable',
 ];
+
+const CREDENTIAL_PROBLEMS: readonly ProblemCode[] = ['unauthenticated', 'wrong_entity', 'missing_permission'];
 
 const BODY_PROBLEMS: readonly ProblemCode[] = [
   'invalid_json',
@@ -135,14 +140,19 @@ const BODY_PROBLEMS: readonly ProblemCode[] = [
 /** One response for each status, with an example of every code that it can have. */
 function problems(operation: Operation) {
   const hasBody = operation.body !== null || operation.rawBody !== null;
-  const codes = [...COMMON_PROBLEMS, ...(hasBody ? BODY_PROBLEMS : []), ...(operation.problems ?? [])];
+  const codes = [
+    ...COMMON_PROBLEMS,
+    ...(operation.permission === 'none' ? [] : CREDENTIAL_PROBLEMS),
+    ...(hasBody ? BODY_PROBLEMS : []),
+    ...(operation.problems ?? []),
+  ];
   const byStatus = Object.groupBy(codes, (code) => PROBLEMS[code].status);
   return Object.fromEntries(
     Object.entries(byStatus).map(([status, same = []]) => [
       status,
       {
         description: same.map((code) => PROBLEMS[code].title).join('; '),
-        headers: commonHeaders(Number(status), isOperators(operation)),
+        headers: commonHeaders(Number(status), isCounted(operation)),
         content: {
           [PROBLEM_TYPE]: {
             schema: problemSchema,

@@ -35,9 +35,9 @@ type Name = keyof typeof HEADER_COMPONENTS;
 /** Sent before the request is counted against a limit. */
 const NEVER_COUNTED: readonly number[] = [401, 403, 405, 414];
 
-/** The headers of a response with this status. The key of the operator has no rate limit. */
-export function commonHeaders(status: number, isOperator: boolean): Record<string, { $ref: string }> {
-  const isCounted = !isOperator && !NEVER_COUNTED.includes(status);
+/** The headers of a response with this status, of an operation that counts against the rate limit of a key or does not. */
+export function commonHeaders(status: number, isLimited: boolean): Record<string, { $ref: string }> {
+  const isCounted = isLimited && !NEVER_COUNTED.includes(status);
   return {
     'X-Request-Id': refer('RequestId'),
     ...(isCounted ? { RateLimit: refer('RateLimit'), 'RateLimit-Policy': refer('RateLimitPolicy') } : {}),

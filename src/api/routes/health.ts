@@ -1,6 +1,6 @@
 import { StoreUnavailableError } from '../../store/database/database.ts';
 import { SecretKeyError } from '../../store/tenants/secret-box.ts';
-import { checkSecretsOpen } from '../../store/tenants/secrets.ts';
+import { checkSecretsOpen } from '../../store/tenants/signing-keys.ts';
 import type { ApiContext } from '../context.ts';
 import { json } from '../http/responses.ts';
 

@@ -1,7 +1,8 @@
-import { rotationSchema, secretImportSchema, secretListSchema } from '../../contract/secrets.ts';
+import { publicKeyListSchema, rotationSchema, secretImportSchema, secretListSchema } from '../../contract/secrets.ts';
 import { formatOf } from '../../domain/secret-forms.ts';
 import { toStored } from '../../domain/signing.ts';
 import { importSecret, listSecrets, rotateSecret } from '../../store/tenants/secrets.ts';
+import { rotateSigningKey } from '../../store/tenants/signing-keys.ts';
 import { changeBy, nowS } from '../context.ts';
 import { json } from '../http/responses.ts';
 import { type Operation, operation } from '../operation.ts';
@@ -16,7 +17,7 @@ const list = operation({
   tag: 'Secrets',
   summary: 'List the signing secrets',
   description:
-    'Every request to a webhook is signed with each of these secrets. The public key verifies `v1a` signatures without ' +
+    'Every request to a webhook is signed with each of these secrets. The public keys verify `v1a` signatures without ' +
     'a secret.',
   permission: 'secrets:read',
   responses: { 200: { description: 'Ok', schema: secretListSchema } },
@@ -67,4 +68,25 @@ const importExisting = operation({
   },
 });
 
-export const secretOperations: readonly Operation[] = [list, rotate, importExisting];
+const rotateKey = operation({
+  method: 'post',
+  path: '/webhooks/signing-key/rotate',
+  operationId: 'rotateSigningKey',
+  tag: 'Secrets',
+  summary: 'Rotate the signing key',
+  description:
+    'Creates a new Ed25519 key pair, which signs `v1a` where the operator has set `SIGN_ASYMMETRIC`. Requests are also ' +
+    'signed with the previous keys for `overlapHours`, so that receivers can switch without rejecting a request. Use 0 ' +
+    'after a leak: it revokes them immediately.',
+  permission: 'secrets:write',
+  body: rotationSchema,
+  responses: { 201: { description: 'The active public keys, newest first', schema: publicKeyListSchema } },
+  problems: ['conflict'],
+  handle: async ({ context, caller, body }) => {
+    const { db, box } = context;
+    const rotated = await rotateSigningKey(db, box, caller.entityId, body.overlapHours, changeBy(context, caller));
+    return json(201, rotated, UNCACHED);
+  },
+});
+
+export const secretOperations: readonly Operation[] = [list, rotate, importExisting, rotateKey];

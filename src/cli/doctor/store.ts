@@ -9,7 +9,7 @@ import { storeBytes } from '../../store/database/sqlite/vacuum.ts';
 import { readKeyFile } from '../../store/tenants/key-file.ts';
 import { SecretBox, SecretKeyError } from '../../store/tenants/secret-box.ts';
 import { keyFileOf } from '../../store/tenants/secret-key.ts';
-import { checkSecretsOpen, hasSecrets } from '../../store/tenants/secrets.ts';
+import { checkSecretsOpen, hasSecrets } from '../../store/tenants/signing-keys.ts';
 import { showBytes, showDuration } from '../formats/amounts.ts';
 import { PAYBELL } from '../terminal/invocation.ts';
 import { type Finding, failure, ok, warning } from './finding.ts';

@@ -1,4 +1,4 @@
-import type { SecretList } from '../../contract/secrets.ts';
+import type { PublicKeyList, SecretList } from '../../contract/secrets.ts';
 import { MAX_OVERLAP_HOURS } from '../../domain/secret-overlap.ts';
 import { wholeNumber } from '../options/values.ts';
 import { printJson, printLine, showDate } from '../terminal/output.ts';
@@ -21,7 +21,26 @@ export function printSecrets(list: SecretList, json: boolean, rotateCommand: str
     `No active secrets. Create one: ${rotateCommand}`,
   );
   printLine();
-  printLine(`public key  ${list.publicKey}`);
+  printKeyTable(list);
+}
+
+export function printPublicKeys(list: PublicKeyList, json: boolean): void {
+  if (json) printJson(list);
+  else printKeyTable(list);
+}
+
+function printKeyTable({ publicKeys, keySetPath }: Pick<PublicKeyList, 'publicKeys' | 'keySetPath'>): void {
+  printTable(
+    ['public key', 'created', 'signs until'],
+    publicKeys.map(({ publicKey, dateCreated, dateExpires }) => [
+      publicKey,
+      showDate(dateCreated),
+      showDate(dateExpires),
+    ]),
+    'No active public keys.',
+  );
+  printLine();
+  printLine(`key set for receivers: ${keySetPath}`);
 }
 
 export const parseOverlapHours = wholeNumber(

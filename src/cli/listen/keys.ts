@@ -31,8 +31,8 @@ export async function loadKeys(options: KeyOptions): Promise<Keys> {
   }
   const client = clientFor(connection);
   const source: KeySource = async () => {
-    const { secrets, publicKey } = await client.secrets.list({ retries: 0 });
-    return [...secrets.map(({ secret }) => secret), publicKey];
+    const { secrets, publicKeys } = await client.secrets.list({ retries: 0 });
+    return [...secrets.map(({ secret }) => secret), ...publicKeys.map(({ publicKey }) => publicKey)];
   };
   try {
     const description = `Signatures are checked with the secrets of ${connection.url}.`;

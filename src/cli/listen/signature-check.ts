@@ -11,7 +11,7 @@ export type Signature = {
 
 export type SignatureCheck = (body: Uint8Array, headers: Headers) => Promise<Signature>;
 
-/** Reads the active secrets and the public key. */
+/** Reads the active secrets and public keys. */
 export type KeySource = () => Promise<readonly string[]>;
 
 /** How often the keys are read again at most: forged requests must not cause a request to the server each. */

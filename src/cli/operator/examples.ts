@@ -25,6 +25,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'store deliveries redeliver': [`store deliveries redeliver --entity ${ENTITY} --status failed --dry-run`],
   'store secrets show': [`store secrets show --entity ${ENTITY}`],
   'store secrets rotate': [`store secrets rotate --entity ${ENTITY} --overlap-hours 48`],
+  'store secrets rotate-key': [`store secrets rotate-key --entity ${ENTITY} --overlap-hours 48`],
   'store secrets rekey': ['store secrets rekey'],
 };
 

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { SECRET_FORMATS, type SecretFormat } from '../../domain/secret-forms.ts';
 import { DEFAULT_OVERLAP_HOURS } from '../../domain/secret-overlap.ts';
-import { parseOverlapHours, printSecrets } from '../formats/secret-table.ts';
+import { parseOverlapHours, printPublicKeys, printSecrets } from '../formats/secret-table.ts';
 import { CommandError } from '../terminal/command-error.ts';
 import { PAYBELL } from '../terminal/invocation.ts';
 import { prompt } from '../terminal/prompt.ts';
@@ -12,7 +12,7 @@ const ROTATE = `${PAYBELL} secrets rotate`;
 
 export function addSecrets(program: Command): void {
   const secrets = program.command('secrets').description('secrets that sign the requests to webhooks');
-  const show = secrets.command('show').description('show the active secrets, newest first');
+  const show = secrets.command('show').description('show the active secrets and public keys, newest first');
   addServerOptions(show, ['secrets show --json'], OPERATOR_NOTE).action(showSecrets);
   const rotate = secrets
     .command('rotate')
@@ -24,6 +24,15 @@ export function addSecrets(program: Command): void {
       DEFAULT_OVERLAP_HOURS,
     );
   addServerOptions(rotate, ['secrets rotate --overlap-hours 48']).action(rotateSecret);
+  const rotateKey = secrets
+    .command('rotate-key')
+    .description('create a new Ed25519 signing key; the current ones keep signing beside it for the overlap')
+    .option('--overlap-hours <n>', 'how long the current keys keep signing', parseOverlapHours, DEFAULT_OVERLAP_HOURS);
+  addServerOptions(rotateKey, ['secrets rotate-key --overlap-hours 48']).action(rotateSigningKey);
+  addImport(secrets);
+}
+
+function addImport(secrets: Command): void {
   const bring = secrets
     .command('import')
     .description('make a secret of another service the newest one, so that receivers keep what they have')
@@ -51,6 +60,11 @@ async function showSecrets(options: ServerOptions): Promise<void> {
 async function rotateSecret({ overlapHours, ...options }: ServerOptions & { overlapHours: number }): Promise<void> {
   const { client, json } = openSession(options);
   printSecrets(await client.secrets.rotate({ overlapHours }), json, ROTATE);
+}
+
+async function rotateSigningKey({ overlapHours, ...options }: ServerOptions & { overlapHours: number }): Promise<void> {
+  const { client, json } = openSession(options);
+  printPublicKeys(await client.secrets.rotateSigningKey({ overlapHours }), json);
 }
 
 type ImportOptions = ServerOptions & { overlapHours: number; format?: SecretFormat };

@@ -6,6 +6,7 @@ import { seeingDeliveries } from './migrations/0004-seeing-deliveries.ts';
 import { stats } from './migrations/0005-stats.ts';
 import { deliveryKinds } from './migrations/0006-delivery-kinds.ts';
 import { queue } from './migrations/0007-queue.ts';
+import { signingKeys } from './migrations/0008-signing-keys.ts';
 import type { Migration } from './migrations/migration.ts';
 import { readInteger } from './sql.ts';
 
@@ -18,6 +19,7 @@ export const MIGRATIONS: readonly Migration[] = [
   stats,
   deliveryKinds,
   queue,
+  signingKeys,
 ];
 
 const MIGRATION_DEADLINE_MS = 30 * 60_000;

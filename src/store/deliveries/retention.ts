@@ -86,6 +86,8 @@ async function* entitiesOf({ db, batches }: Run): AsyncGenerator<Entity> {
   }
 }
 
+type Prunable = 'deliveries' | 'events' | 'redeliveries' | 'secrets' | 'keys' | 'stats' | 'heads';
+
 type Step = (run: Run, entity: Entity) => AsyncGenerator<void>;
 
 /** Most entities have nothing to remove at most times: one statement tells. Deliveries go before their events. */
@@ -93,23 +95,23 @@ async function stepsFor({ db, batches, beforeHex, beforeS, nowS }: Run, { entity
   const has = (from: string, name: string) => `case when exists (select 1 from ${from}) then 1 else 0 end as ${name}`;
   const deleted = `queue_heads where entity_id = $1 and blocked >= ${BLOCKED.deleted} and deleted_at_ms is null`;
   const row = await batches.run(() =>
-    db.get<Record<'deliveries' | 'events' | 'redeliveries' | 'secrets' | 'stats' | 'heads', SqlInteger>>(
+    db.get<Record<Prunable, SqlInteger>>(
       `select ${has('deliveries where entity_id = $1 and id < $2', 'deliveries')},
          ${has('events where entity_id = $1 and no < $2', 'events')}, ${has(deleted, 'heads')},
          ${has('redeliveries where entity_id = $3 and finished_at < $4', 'redeliveries')},
          ${has('signing_secrets where entity_id = $3 and expires_at <= $5', 'secrets')},
+         ${has('signing_keys where entity_id = $3 and expires_at <= $5', 'keys')},
          ${has('stats where entity_id = $3 and seconds in (60, 3600, 86400) and start_s <= $4 - 86400', 'stats')}`,
       [key, db.dialect.bindUuid(beforeHex), entityId, beforeS, nowS],
     ),
   );
-  const isThere = (name: 'deliveries' | 'events' | 'redeliveries' | 'secrets' | 'stats' | 'heads') =>
-    Number(row?.[name] ?? 0) === 1;
+  const isThere = (name: Prunable) => Number(row?.[name] ?? 0) === 1;
   return [
     ...(isThere('deliveries') ? [pruneDeliveries] : []),
     ...(isThere('events') ? [pruneEvents] : []),
     ...(isThere('heads') ? [pruneHeads] : []),
     ...(isThere('redeliveries') ? [pruneRedeliveries] : []),
-    ...(isThere('secrets') ? [pruneSecrets] : []),
+    ...(isThere('secrets') || isThere('keys') ? [pruneSecrets] : []),
     ...(isThere('stats') ? [pruneOldStats] : []),
   ];
 }
@@ -332,14 +334,16 @@ async function* pruneRedeliveries(
   }
 }
 
-/** Secrets that sign no more; there are a handful at most. */
+/** Secrets and keys that sign no more; there are a handful at most. */
 async function* pruneSecrets({ db, pruned, dryRun, nowS }: Run, { entityId }: Entity): AsyncGenerator<void> {
-  const expired = 'signing_secrets where entity_id = $1 and expires_at <= $2';
   const parameters = [entityId, nowS];
-  pruned.secrets += dryRun
-    ? await count(db, expired, parameters)
-    : await db.transaction((queries) => queries.run(`delete from ${expired}`, parameters));
-  yield;
+  for (const table of ['signing_secrets', 'signing_keys']) {
+    const expired = `${table} where entity_id = $1 and expires_at <= $2`;
+    pruned.secrets += dryRun
+      ? await count(db, expired, parameters)
+      : await db.transaction((queries) => queries.run(`delete from ${expired}`, parameters));
+    yield;
+  }
 }
 
 /** Statistics go with what they summed up, and are not part of the report. */

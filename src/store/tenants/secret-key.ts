@@ -2,7 +2,7 @@ import type { Config } from '../../config.ts';
 import type { Database } from '../database/database.ts';
 import { createKeyFile, finishKeyChange, readKeyFile, secretKeyFile, stagedKeyFile } from './key-file.ts';
 import { SecretBox, SecretKeyError } from './secret-box.ts';
-import { checkSecretsOpen, hasSecrets } from './secrets.ts';
+import { checkSecretsOpen, hasSecrets } from './signing-keys.ts';
 
 /** The box of this store, after it has opened a secret: a wrong key fails the start and not the first delivery. */
 export async function openSecretBox(db: Database, config: Config): Promise<SecretBox> {

@@ -1,15 +1,23 @@
 import { MAX_SECRETS_IN_FORCE, type SecretList, type SigningSecret } from '../../contract/secrets.ts';
 import { DomainError } from '../../domain/errors.ts';
-import { makeSecret, makeSigningKey, textOf, toWhsec } from '../../domain/signing.ts';
+import { makeSecret, textOf, toWhsec } from '../../domain/signing.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { newId, randomBytes } from '../new-id.ts';
-import { secretTable, signingKeyTable } from '../tables.ts';
+import { secretTable } from '../tables.ts';
 import { lockEntity } from '../webhooks/register.ts';
 import { type Change, recordChange } from './audit.ts';
 import type { SecretBox } from './secret-box.ts';
+import {
+  checkSecretsOpen,
+  insertSigningKey,
+  keySetPathOf,
+  type OpenSigningKey,
+  openSigningKeys,
+  readPublicKeys,
+  rekeySigningKeys,
+} from './signing-keys.ts';
 
 const NEW_SECRET = secretTable.insertion(['entityId', 'secretId', 'sealed', 'dateCreated']);
-const NEW_KEY_PAIR = signingKeyTable.insertion(['entityId', 'publicKey', 'sealed', 'dateCreated']);
 
 /** The first secret and the Ed25519 pair of a new entity, in the transaction that makes it. */
 export async function createSigningKeys(
@@ -19,32 +27,30 @@ export async function createSigningKeys(
   nowS: number,
 ): Promise<void> {
   await insertSecret(queries, box, entityId, makeSecret(randomBytes(32)), nowS);
-  const { secretKey, publicKey } = makeSigningKey(randomBytes(32));
-  const sealed = box.seal(secretKey, signingKeyContext(entityId));
-  const row = { entityId, publicKey, sealed, dateCreated: nowS };
-  await queries.run(NEW_KEY_PAIR.text(1), NEW_KEY_PAIR.parameters([row]));
+  await insertSigningKey(queries, box, entityId, nowS);
 }
 
 export async function listSecrets(db: Database, box: SecretBox, entityId: string, nowS: number): Promise<SecretList> {
   return db.snapshot((queries) => readSecretList(queries, box, entityId, nowS));
 }
 
-/** What requests are signed with: every secret that has not expired, newest first, and the Ed25519 key. */
-export type SigningMaterial = { secrets: { stored: string; dateExpires: number | null }[]; signingKey: string };
+/** What requests are signed with: the secrets and the Ed25519 keys that have not expired, newest first. */
+export type SigningMaterial = {
+  secrets: { stored: string; dateExpires: number | null }[];
+  signingKeys: OpenSigningKey[];
+};
 
 export async function readSigningMaterial(
   db: Database,
   box: SecretBox,
   entityId: string,
   nowS: number,
+  withSigningKeys = true,
 ): Promise<SigningMaterial> {
-  return db.snapshot(async (queries) => {
-    const secrets = await readSecrets(queries, box, entityId, nowS);
-    const key = await queries.get<{ sealed: string }>('select sealed from signing_keys where entity_id = $1', [
-      entityId,
-    ]);
-    return { secrets, signingKey: box.open(key?.sealed ?? '', signingKeyContext(entityId)) };
-  });
+  return db.snapshot(async (queries) => ({
+    secrets: await readSecrets(queries, box, entityId, nowS),
+    signingKeys: withSigningKeys ? await openSigningKeys(queries, box, entityId, nowS) : [],
+  }));
 }
 
 /** A new secret; every older one stays in force for at most the overlap. */
@@ -120,34 +126,17 @@ export function rekeySecrets(db: Database, from: SecretBox, to: SecretBox, chang
           to.seal(from.open(sealed, context), context),
         ]);
       }
-      const keys = await SEALED_KEY.all(queries, `select ${SEALED_KEY.list} from signing_keys`);
-      for (const { entityId, sealed } of keys) {
-        const context = signingKeyContext(entityId);
-        await queries.run('update signing_keys set sealed = $2 where entity_id = $1', [
-          entityId,
-          to.seal(from.open(sealed, context), context),
-        ]);
+      const owners = await rekeySigningKeys(queries, from, to);
+      for (const entityId of new Set(owners)) {
         await recordChange(queries, entityId, change, { action: 'secret.rekeyed', target: entityId });
       }
-      return secrets.length + keys.length;
+      return secrets.length + owners.length;
     },
     { deadlineMs: 10 * 60_000 },
   );
 }
 
 const SECRET = secretTable.pick(['entityId', 'secretId', 'sealed', 'dateCreated', 'dateExpires']);
-const SEALED_KEY = signingKeyTable.pick(['entityId', 'sealed']);
-
-/** Store-wide: whether anything is sealed at all. */
-export async function hasSecrets(db: Database): Promise<boolean> {
-  return (await db.get('select entity_id from signing_keys limit 1')) !== undefined;
-}
-
-/** Store-wide: opening one sealed text proves the key, because a rekey seals all of them or none. */
-export async function checkSecretsOpen(queries: Pick<Queries, 'get'>, box: SecretBox): Promise<void> {
-  const key = await SEALED_KEY.get(queries, `select ${SEALED_KEY.list} from signing_keys limit 1`);
-  if (key !== undefined) box.open(key.sealed, signingKeyContext(key.entityId));
-}
 
 async function insertSecret(
   queries: Queries,
@@ -183,10 +172,9 @@ async function readSecrets(queries: Queries, box: SecretBox, entityId: string, n
 
 async function readSecretList(queries: Queries, box: SecretBox, entityId: string, nowS: number): Promise<SecretList> {
   const secrets = (await readSecrets(queries, box, entityId, nowS)).map(toSigningSecret);
-  const key = await queries.get<{ public_key: string }>('select public_key from signing_keys where entity_id = $1', [
-    entityId,
-  ]);
-  return { totalResults: secrets.length, secrets, publicKey: key?.public_key ?? '' };
+  const publicKeys = await readPublicKeys(queries, entityId, nowS);
+  const publicKey = publicKeys[0]?.publicKey ?? '';
+  return { totalResults: secrets.length, secrets, publicKey, publicKeys, keySetPath: keySetPathOf(entityId) };
 }
 
 function toSigningSecret({ secretId, stored, dateCreated, dateExpires }: OpenSecret): SigningSecret {
@@ -196,8 +184,4 @@ function toSigningSecret({ secretId, stored, dateCreated, dateExpires }: OpenSec
 
 function secretContext(entityId: string, secretId: string): string {
   return `secret ${entityId} ${secretId}`;
-}
-
-function signingKeyContext(entityId: string): string {
-  return `signing-key ${entityId}`;
 }

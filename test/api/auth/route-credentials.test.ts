@@ -23,6 +23,7 @@ onEveryEngine('every route of the OpenAPI document', (store) => {
   let operations: Operation[];
   let entityRoutes: Operation[];
   let operatorRoutes: Operation[];
+  let openRoutes: Operation[];
 
   beforeAll(async () => {
     app = testApp(store.db, { ADMIN_KEY });
@@ -33,7 +34,9 @@ onEveryEngine('every route of the OpenAPI document', (store) => {
     ];
     expired = await createTenant(store.db, PERMISSIONS, LONG_AGO_S);
     await revokeApiKey(store.db, revoked.keyId, TEST_CHANGE);
-    operations = await operationsOf(app);
+    const all = await operationsOf(app);
+    openRoutes = all.filter(({ permission }) => permission === 'none');
+    operations = all.filter(({ permission }) => permission !== 'none');
     entityRoutes = operations.filter(({ permission }) => permission !== 'operator');
     operatorRoutes = operations.filter(({ permission }) => permission === 'operator');
   });
@@ -80,6 +83,14 @@ onEveryEngine('every route of the OpenAPI document', (store) => {
     const needed = operations.map(({ name, permission }) => [name, permission ?? 'none']);
     const allowed = new Set<string>([...PERMISSIONS, 'operator']);
     expect(needed.filter(([, permission]) => !allowed.has(permission ?? ''))).toEqual([]);
+  });
+
+  test('is open to everyone only where a key set is published, and ignores credentials there', async () => {
+    expect(openRoutes.map(({ name }) => name)).toEqual(['GET /keys/{entityId}/jwks.json']);
+    for (const headers of [{}, ...badKeys().map((bad) => bad.headers)]) {
+      const response = await call(app, null, `/keys/${tenant.entityId}/jwks.json`, { headers });
+      expect(response.status).toBe(200);
+    }
   });
 
   test('is one of the operator exactly when it is under /admin/v1/', () => {

@@ -69,11 +69,12 @@ onEveryEngine('the same request again', (store) => {
     ]);
   });
 
-  test('makes another secret, another entity and another key', async () => {
+  test('makes another secret, another signing key, another entity and another key', async () => {
     const twice = async (path: string, who: Tenant | null, options: { json?: unknown; headers?: typeof admin }) =>
       Promise.all([1, 2].map(async () => seen(await call(app, who, path, { method: 'POST', ...options }))));
     const requests = [
       twice(`${BASE}/webhooks/secret/rotate`, tenant, {}),
+      twice(`${BASE}/webhooks/signing-key/rotate`, tenant, {}),
       twice('/admin/v1/entities', null, { json: { name: 'Acme' }, headers: admin }),
       twice('/admin/v1/keys', null, { json: { entityId: tenant.entityId }, headers: admin }),
     ];

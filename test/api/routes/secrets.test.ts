@@ -58,6 +58,15 @@ onEveryEngine('the signing secrets', (store) => {
         },
       ],
       publicKey: expect.stringMatching(/^whpk_[A-Za-z0-9+/]{43}=$/),
+      publicKeys: [
+        {
+          keyId: expect.stringMatching(/^[\w-]{43}$/),
+          publicKey: shownOnce.publicKey,
+          dateCreated: TEST_CHANGE.nowS,
+          dateExpires: null,
+        },
+      ],
+      keySetPath: `/keys/${tenant.entityId}/jwks.json`,
     });
     expect(Buffer.from(shownOnce.secrets[0]?.secret.slice(6) ?? '', 'base64')).toHaveLength(32);
     expect(await list()).toEqual(shownOnce);
@@ -231,7 +240,7 @@ onEveryEngine('the signing secrets', (store) => {
     const signature = sign({
       ...message,
       secrets: material.secrets.map(({ stored }) => stored),
-      signingKey: material.signingKey,
+      signingKeys: material.signingKeys.map(({ secretKey }) => secretKey),
     });
     expect(signature.split(' ').map((part) => part.split(',')[0])).toEqual(['v1', 'v1', 'v1a']);
     const headers = signatureHeaders(message.id, nowS, signature);

@@ -22,7 +22,9 @@ onEveryEngine('paybell store secrets', (store) => {
     const [heading, row] = stdout.split('\n');
     expect(heading).toMatch(/^secret-id +secret +created +signs until$/);
     expect(row).toContain(`${inForce.secrets[0]?.secret}  2023-11-14T22:13:20Z  –`);
-    expect(stdout).toContain(`public key  ${inForce.publicKey}`);
+    expect(stdout).toMatch(/^public key +created +signs until$/m);
+    expect(stdout).toContain(`${inForce.publicKey}  2023-11-14T22:13:20Z  –`);
+    expect(stdout).toContain(`/keys/${tenant.entityId}/jwks.json`);
   });
 
   test('rotate lists the new secret first and the old one with its end', async () => {
@@ -32,6 +34,18 @@ onEveryEngine('paybell store secrets', (store) => {
     expect(secrets).toHaveLength(2);
     expect(secrets[0].dateExpires).toBeNull();
     expect(secrets[1].dateExpires).toBe(secrets[0].dateCreated + 3_600);
+  });
+
+  test('rotate-key lists the new public key first and the old one with its end, and nothing that signs', async () => {
+    const rotate = ['store', 'secrets', 'rotate-key', '--entity', tenant.entityId, '--overlap-hours', '1'];
+    const { stdout } = await withKey(TEST_SECRET_KEY)([...rotate, '--json']);
+    const { publicKeys } = JSON.parse(stdout);
+    expect(publicKeys).toHaveLength(2);
+    expect(publicKeys[0].dateExpires).toBeNull();
+    expect(publicKeys[1].dateExpires).toBe(publicKeys[0].dateCreated + 3_600);
+    const table = (await withKey(TEST_SECRET_KEY)(rotate)).stdout;
+    expect(table).toContain(publicKeys[0].publicKey);
+    expect(stdout + table).not.toMatch(/whsec_|whsk_/);
   });
 
   test.each(['-1', '169', '1.5', '0x1', ''])('an overlap of %p hours is wrong usage', async (hours) => {
@@ -97,6 +111,7 @@ onEveryEngine('paybell store secrets', (store) => {
       ['keys', 'revoke', tenant.keyId],
       ['store', 'secrets', 'show', ...entity],
       ['store', 'secrets', 'rotate', ...entity],
+      ['store', 'secrets', 'rotate-key', ...entity],
       ['store', 'secrets', 'rekey'],
       ['audit', ...entity],
       ['export', ...entity],

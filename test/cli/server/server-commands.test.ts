@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventListSchema } from '../../../src/contract/deliveries.ts';
-import { secretListSchema } from '../../../src/contract/secrets.ts';
+import { publicKeyListSchema, secretListSchema } from '../../../src/contract/secrets.ts';
 import { coverageSchema, webhookListSchema, webhookSchema } from '../../../src/contract/webhooks.ts';
 import { type CommandOutcome, commandLine } from '../../support/command-line.ts';
 import { Ledger } from '../../support/ledger.ts';
@@ -270,7 +270,13 @@ describe('paybell events, deliveries and secrets', () => {
     const before = secretListSchema.parse(await runJson(['secrets', 'show']));
     const after = secretListSchema.parse(await runJson(['secrets', 'rotate', '--overlap-hours', '1']));
     expect(after.secrets[1]?.secret).toBe(before.secrets[0]?.secret ?? '');
-    expect((await paybell(['secrets', 'show'])).stdout).toContain(`public key  ${after.publicKey}`);
+    expect((await paybell(['secrets', 'show'])).stdout).toContain(`\n${after.publicKey}  `);
+    const rotated = publicKeyListSchema.parse(await runJson(['secrets', 'rotate-key', '--overlap-hours', '1']));
+    expect(rotated.publicKeys[1]?.publicKey).toBe(before.publicKey);
+    const { stdout } = await paybell(['secrets', 'rotate-key', '--overlap-hours', '0']);
+    expect(stdout).toMatch(
+      /^public key +created +signs until\nwhpk_\S+ +\S+ +–\n\nkey set for receivers: \/keys\/ent_/,
+    );
   });
 
   test.each([
@@ -279,6 +285,7 @@ describe('paybell events, deliveries and secrets', () => {
     [['events', 'send', '-', '--network-id', '1'], /needs --sample/],
     [['deliveries', 'redeliver'], /at least one filter/],
     [['secrets', 'rotate', '--overlap-hours', '169'], /from 0 to 168/],
+    [['secrets', 'rotate-key', '--overlap-hours', '169'], /from 0 to 168/],
     [['play', 'nonsense'], /subscription, late-payment, cancelled, failed-transfer/],
     [['play', 'cancelled', '--speed', '0'], /--speed/],
     [['tail', '--lines', '101'], /--lines/],

@@ -9,6 +9,7 @@ import { shrinkFile, storeBytes } from '../../../src/store/database/sqlite/vacuu
 import { type Pruned, prune } from '../../../src/store/deliveries/retention.ts';
 import { acceptEvents } from '../../../src/store/events/accept.ts';
 import { listSecrets, rotateSecret } from '../../../src/store/tenants/secrets.ts';
+import { rotateSigningKey } from '../../../src/store/tenants/signing-keys.ts';
 import { type AgedDelivery, eventOf, namesLeft, seedAged, seedEvents } from '../../support/aged-deliveries.ts';
 import { createTenant, TEST_BOX } from '../../support/api.ts';
 import { forgetDeliveries } from '../../support/deliveries.ts';
@@ -202,6 +203,18 @@ onEveryEngine('retention of a minute', (store) => {
     expect(await pruneAt(NOW_MS + 3_599_000)).toEqual(NOTHING);
     expect(await pruneAt(NOW_MS + 3_600_000)).toEqual({ ...NOTHING, secrets: 1 });
     expect(await listSecrets(store.db, TEST_BOX, rotated, nowS)).toMatchObject({ totalResults: 1 });
+  });
+
+  test('signing keys go once they have expired, and those in force stay', async () => {
+    const { entityId: rotated } = await createTenant(store.db);
+    const nowS = NOW_MS / 1000;
+    await rotateSigningKey(store.db, TEST_BOX, rotated, 1, { actor: 'test', nowS });
+    const kept = async () =>
+      (await store.db.all('select public_key from signing_keys where entity_id = $1', [rotated])).length;
+    expect(await pruneAt(NOW_MS + 3_599_000)).toEqual(NOTHING);
+    expect(await kept()).toBe(2);
+    expect(await pruneAt(NOW_MS + 3_600_000)).toEqual({ ...NOTHING, secrets: 1 });
+    expect(await kept()).toBe(1);
   });
 
   test('no statement of it reads a whole table', async () => {

@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test';
 import { createEntity } from '../../../src/store/tenants/entities.ts';
 import { SecretBox, SecretKeyError } from '../../../src/store/tenants/secret-box.ts';
-import { checkSecretsOpen, listSecrets, rekeySecrets, rotateSecret } from '../../../src/store/tenants/secrets.ts';
+import { listSecrets, rekeySecrets, rotateSecret } from '../../../src/store/tenants/secrets.ts';
+import { checkSecretsOpen } from '../../../src/store/tenants/signing-keys.ts';
 import { TEST_BOX, TEST_CHANGE } from '../../support/api.ts';
 import { rejection } from '../../support/rejection.ts';
 import { onEveryEngine } from '../../support/stores.ts';

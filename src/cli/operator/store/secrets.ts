@@ -6,8 +6,9 @@ import { finishKeyChange, formerKeyFile, readKeyFile, stageKey } from '../../../
 import { SecretBox } from '../../../store/tenants/secret-box.ts';
 import { keyFileOf } from '../../../store/tenants/secret-key.ts';
 import { listSecrets, rekeySecrets, rotateSecret } from '../../../store/tenants/secrets.ts';
+import { rotateSigningKey } from '../../../store/tenants/signing-keys.ts';
 import { showCount } from '../../formats/amounts.ts';
-import { parseOverlapHours, printSecrets } from '../../formats/secret-table.ts';
+import { parseOverlapHours, printPublicKeys, printSecrets } from '../../formats/secret-table.ts';
 import { CommandError, EXIT } from '../../terminal/command-error.ts';
 import { PAYBELL } from '../../terminal/invocation.ts';
 import { printJson, printLine } from '../../terminal/output.ts';
@@ -19,7 +20,7 @@ export function addStoreSecrets(store: Command): void {
   const secrets = store.command('secrets').description('secrets that sign the requests of an entity');
   secrets
     .command('show')
-    .description('show the active secrets, newest first')
+    .description('show the active secrets and public keys, newest first')
     .requiredOption('--entity <id>', 'entity whose secrets to show')
     .option('--json', 'print JSON')
     .action(show);
@@ -35,6 +36,13 @@ export function addStoreSecrets(store: Command): void {
     )
     .option('--json', 'print JSON')
     .action(rotate);
+  secrets
+    .command('rotate-key')
+    .description('create a new Ed25519 signing key; the current ones keep signing beside it for the overlap')
+    .requiredOption('--entity <id>', 'entity whose signing key to rotate')
+    .option('--overlap-hours <n>', 'how long the current keys keep signing', parseOverlapHours, DEFAULT_OVERLAP_HOURS)
+    .option('--json', 'print JSON')
+    .action(rotateKey);
   secrets
     .command('rekey')
     .description(
@@ -61,6 +69,14 @@ async function rotate({ entity, overlapHours, json }: RotateOptions): Promise<vo
     return rotateSecret(db, box, entity, overlapHours, changeByCommandLine());
   });
   printSecrets(inForce, json === true, ROTATE);
+}
+
+async function rotateKey({ entity, overlapHours, json }: RotateOptions): Promise<void> {
+  const inForce = await withStore(async ({ db, box }) => {
+    await requireEntity(db, entity);
+    return rotateSigningKey(db, box, entity, overlapHours, changeByCommandLine());
+  });
+  printPublicKeys(inForce, json === true);
 }
 
 async function rekey({ json }: { json?: boolean }): Promise<void> {

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import type { Config } from '../../../config.ts';
 import { readKeyFile, secretKeyFile, syncFile, writeKeyFile } from '../../tenants/key-file.ts';
 import { SecretBox, SecretKeyError } from '../../tenants/secret-box.ts';
-import { checkSecretsOpen } from '../../tenants/secrets.ts';
+import { checkSecretsOpen } from '../../tenants/signing-keys.ts';
 
 /** The backup was not made, for example because its file exists; nothing was written. */
 export class BackupError extends Error {
