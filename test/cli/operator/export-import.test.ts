@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'bun:test';
 import { auditListQuerySchema } from '../../../src/contract/audit.ts';
-import type { Webhook } from '../../../src/contract/webhooks.ts';
+import { MAX_WEBHOOKS_PER_CELL, type Webhook } from '../../../src/contract/webhooks.ts';
 import { listAudit } from '../../../src/store/tenants/audit.ts';
 import { rotateSecret } from '../../../src/store/tenants/secrets.ts';
 import { walkWebhooks } from '../../../src/store/webhooks/export.ts';
@@ -9,7 +9,7 @@ import { TEST_BOX } from '../../support/api.ts';
 import { commandLine, TEST_SECRET_KEY } from '../../support/command-line.ts';
 import { dumpRows } from '../../support/dump.ts';
 import { onEveryEngine } from '../../support/stores.ts';
-import { listQuery, NOW_S, newEntity, register } from '../../support/webhooks.ts';
+import { listQuery, NOW_S, newEntity, register, seedWebhooks } from '../../support/webhooks.ts';
 
 const AWKWARD_URLS = ['https://example.com/a,b', 'https://example.com/say"x"?q=1,2', "https://example.com/'quoted'"];
 
@@ -26,7 +26,18 @@ onEveryEngine('export and import', (store) => {
   const paybell = (args: readonly string[], input?: string | Uint8Array, settings: Record<string, string> = {}) =>
     commandLine({ DATABASE_URL: store.url, SECRET_KEY: TEST_SECRET_KEY, ...settings })(args, input);
   const importInto = (entity: string, input: string | Uint8Array, ...more: string[]) =>
-    paybell(['import', '--entity', entity, ...more], input);
+    paybell(['import', '--entity', entity, ...more], input, { ENTITY_WEBHOOK_LIMIT: '100000' });
+  /** Leaves room for that many more of one network and event. */
+  const seedAllBut = (room: number) =>
+    seedWebhooks(
+      store.db,
+      entityId,
+      Array.from({ length: MAX_WEBHOOKS_PER_CELL - room }, (_, index) => ({
+        networkId: 1,
+        event: 'LatePayment',
+        postUrl: `https://example.com/seeded/${index}`,
+      })),
+    );
   const allOf = async (entity: string) => (await Array.fromAsync(walkWebhooks(store.db, entity))).flat();
   const auditOf = async (entity: string) =>
     (await listAudit(store.db, entity, auditListQuerySchema.parse({ action: 'webhooks.imported' }))).audit;
@@ -166,15 +177,15 @@ onEveryEngine('export and import', (store) => {
   });
 
   test('the limit of one network and event holds across batches, and the counters stay true', async () => {
+    await seedAllBut(1_000);
     const urls = Array.from({ length: 1_002 }, (_, index) => webhookLine({ postUrl: `https://example.com/${index}` }));
     const { exitCode, stdout, stderr } = await importInto(entityId, jsonLines(...urls));
     expect(exitCode).toBe(1);
     expect(stdout).toContain('1000 webhooks imported');
     expect(stderr.match(/^line \d+/gm)).toEqual(['line 1001', 'line 1002']);
-    expect(await countMatches(store.db, entityId, { networkId: 1 })).toBe(1_000);
-    expect((await register(store.db, entityId, 'https://example.com/x', [{ networkId: 2, event: 'X' }])).created).toBe(
-      1,
-    );
+    expect(await countMatches(store.db, entityId, { networkId: 1 })).toBe(MAX_WEBHOOKS_PER_CELL);
+    const { totalResults } = await listWebhooks(store.db, entityId, listQuery({ networkId: 1 }));
+    expect(totalResults).toBe(MAX_WEBHOOKS_PER_CELL);
   });
 
   test('the limit of the entity refuses the lines beyond it', async () => {
@@ -186,6 +197,7 @@ onEveryEngine('export and import', (store) => {
   });
 
   test('a dry run reports what the import then does, across batches, and changes nothing', async () => {
+    await seedAllBut(1_000);
     await register(store.db, entityId, 'https://example.com/0', [{ networkId: 1, event: 'LatePayment' }]);
     const many = Array.from({ length: 1_100 }, (_, index) => webhookLine({ postUrl: `https://example.com/${index}` }));
     const input = jsonLines(...many, ...many.slice(0, 2), webhookLine({ networkId: -1 }));
