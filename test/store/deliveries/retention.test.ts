@@ -12,7 +12,7 @@ import { listSecrets, rotateSecret } from '../../../src/store/tenants/secrets.ts
 import { rotateSigningKey } from '../../../src/store/tenants/signing-keys.ts';
 import { type AgedDelivery, eventOf, namesLeft, seedAged, seedEvents } from '../../support/aged-deliveries.ts';
 import { createTenant, TEST_BOX } from '../../support/api.ts';
-import { forgetDeliveries } from '../../support/deliveries.ts';
+import { accept, claim, forgetDeliveries, newEvent, newReceiver } from '../../support/deliveries.ts';
 import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
 import { alteredStore, onEveryEngine, type TestStore } from '../../support/stores.ts';
 import { newEntity } from '../../support/webhooks.ts';
@@ -261,6 +261,8 @@ onEveryEngine('retention of a minute', (store) => {
 });
 
 onEveryEngine('retention beside others', (store) => {
+  beforeEach(() => forgetDeliveries(store.db));
+
   test('what another instance holds at the moment is passed over without waiting, and goes the next time', async () => {
     const entityId = await newEntity(store.db);
     await seedAged(store.db, entityId, [
@@ -307,6 +309,57 @@ onEveryEngine('retention beside others', (store) => {
       return acceptEvents(racing, store.db.dialect, [event]);
     });
     expect(results).toMatchObject([{ kind: 'event_just_removed' }]);
+  });
+
+  test('an event that another instance removes and that is accepted again meanwhile stays, with its id and counters', async () => {
+    const { entityId } = await newReceiver(store.db);
+    await seedEvents(store.db, entityId, [{ eventId: 'again', createdAtMs: OLD_MS }]);
+    const run = (db: Database) =>
+      prune(db, {
+        olderThanMs: MINUTE_MS,
+        batches: new PacedBatches(store.engine, PAUSE.foreground),
+        nowMs: NOW_MS,
+      });
+    const again = newEvent(entityId, { eventId: 'again' });
+    let isRepeated = false;
+    const racing = alteredStore(store.db, {
+      all: async (sql, params) => {
+        const rows = await store.db.all<never>(sql, params);
+        // The first one has read what it is about to remove.
+        if (!isRepeated && sql.startsWith('select no, event_id')) {
+          isRepeated = true;
+          expect(await run(store.db)).toMatchObject({ events: 1 });
+          expect(await accept(store.db, again)).toMatchObject([{ eventId: 'again', repeated: false }]);
+        }
+        return rows;
+      },
+    });
+    expect(await run(racing)).toMatchObject({ events: 0 });
+    expect(isRepeated).toBe(true);
+    expect(await accept(store.db, again)).toMatchObject([{ eventId: 'again', deliveries: 1, repeated: true }]);
+    expect(await claim(store.db, entityId)).toMatchObject([{ eventId: 'again', body: again.body }]);
+    expect(await wrongDeliveryCounters(store.db)).toEqual([]);
+  });
+
+  test('two at once remove each delivery and event once, and count it once', async () => {
+    const { entityId } = await newReceiver(store.db);
+    const many = Array.from({ length: 1_200 }, (_, index) => ({
+      name: `p${index}`,
+      status: 'delivered' as const,
+      createdAtMs: OLD_MS - index,
+    }));
+    await seedAged(store.db, entityId, many);
+    const run = () =>
+      prune(store.db, {
+        olderThanMs: MINUTE_MS,
+        batches: new PacedBatches(store.engine, PAUSE.foreground),
+        nowMs: NOW_MS,
+      });
+    const [one, two] = await Promise.all([run(), run()]);
+    const rest = await run();
+    expect(one.deliveries + two.deliveries + rest.deliveries).toBe(1_200);
+    expect(one.events + two.events + rest.events).toBe(1_200);
+    expect(await wrongDeliveryCounters(store.db)).toEqual([]);
   });
 
   test('it ends early when it is stopped, and what is left goes the next time', async () => {
