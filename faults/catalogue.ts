@@ -3,6 +3,7 @@ import { backupRestored } from './trials/backups.ts';
 import { clockStepped } from './trials/clock-steps.ts';
 import { diskFull } from './trials/full-disk.ts';
 import { killedBeforeRecording, killedWhileAccepting, killedWhileDelivering } from './trials/kills.ts';
+import { killedWhileManaging, takenOverWhileManaging } from './trials/management/kills.ts';
 import { oneOfTwoKilled } from './trials/one-of-two.ts';
 import { rowsPoisoned } from './trials/poison-rows.ts';
 import { postgresPaused, postgresRestarted, postgresStopped } from './trials/postgres-outages.ts';
@@ -14,6 +15,8 @@ export const FAULTS: readonly Fault[] = [
   killedWhileAccepting,
   killedWhileDelivering,
   killedBeforeRecording,
+  killedWhileManaging,
+  takenOverWhileManaging,
   postgresStopped,
   postgresRestarted,
   postgresPaused,

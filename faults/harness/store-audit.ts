@@ -5,7 +5,9 @@ import { loadConfig } from '../../src/config.ts';
 import { type Database, type SqlInteger, StoreUnavailableError } from '../../src/store/database/database.ts';
 import { openDatabase } from '../../src/store/database/open.ts';
 import { TEST_SECRET_KEY } from '../../test/support/command-line.ts';
+import { wrongDeliveryCounters } from '../../test/support/delivery-counters.ts';
 import { tempBase } from '../../test/support/temp-base.ts';
+import { wrongCounters } from '../../test/support/webhooks.ts';
 
 /** Checks of the store from outside the service. */
 
@@ -55,7 +57,17 @@ export async function auditAfterKill(url: string): Promise<string[]> {
 
 /** Checks the store of a service that is idle. */
 export async function auditAtRest(url: string): Promise<string[]> {
-  if (url.startsWith('sqlite:')) return auditAfterKill(url);
+  const damage = await (url.startsWith('sqlite:') ? auditAfterKill(url) : auditPostgres(url));
+  const counters = await withStore(url, async (db) => [
+    ...(await wrongDeliveryCounters(db)),
+    ...(await wrongCounters(db)).map((row) => `webhook_counts ${JSON.stringify(row, asText)}`),
+  ]);
+  return [...damage, ...counters.map((counter) => `a counter differs from what it counts: ${counter}`)];
+}
+
+const asText = (_key: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value);
+
+function auditPostgres(url: string): Promise<string[]> {
   return withStore(url, async (db) => {
     const violations = incompleteFanOuts(await countRows(db, INCOMPLETE_ON_POSTGRES));
     try {

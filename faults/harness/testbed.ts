@@ -11,9 +11,17 @@ const DELIVERY_TIMEOUT = '1s';
 /** The webhooks that receive every event: an event has a delivery for each of them or for none. */
 const PATHS = ['/first', '/second', '/third'];
 const POLL_MS = 20;
+/** What is held waits for a resume; everything else in the queue has to be completed, or recorded as cancelled. */
+const NOT_HELD = `select count(*) as count from queue q
+  left join queue_heads h on h.entity_id = q.entity_id and h.webhook_no = q.webhook_no where coalesce(h.blocked, 0) <> 1`;
 
 type LoadSize = { concurrency?: number; most?: number; pauseMs?: number };
-type TestbedOptions = { settings?: Record<string, string>; reply?: Reply };
+type TestbedOptions = {
+  settings?: Record<string, string>;
+  reply?: Reply;
+  /** How many destinations the webhooks are spread over. */
+  destinations?: number;
+};
 
 /** A store, service processes on it, a receiver that records every request, and the events that were acknowledged. */
 export class Testbed implements AsyncDisposable {
@@ -23,10 +31,13 @@ export class Testbed implements AsyncDisposable {
   readonly toResend: string[] = [];
   /** Deliveries with a response that was never recorded: the service has to send them a second time. */
   readonly mustBeRepeated = new Set<string>();
+  /** The webhooks that have to receive every acknowledged event, by their path, and the paths at which it may arrive. */
+  readonly receivers = new Map<string, readonly string[]>(PATHS.map((path) => [path, [path]]));
+  /** The ids of the webhooks by their path. */
+  readonly webhookIds = new Map<string, string>();
   #recoveredInMs = 0;
-  #registered = false;
   #loads = 0;
-  /** The event id and path of each request in the ledger, up to `#read`. */
+  /** The target of each request in the ledger, up to `#read`. */
   readonly #arrived = new Set<string>();
   #read = 0;
 
@@ -36,11 +47,14 @@ export class Testbed implements AsyncDisposable {
     readonly ledger: Ledger,
   ) {}
 
-  static async open(options: RunOptions, { settings = {}, reply }: TestbedOptions = {}): Promise<Testbed> {
+  static async open(
+    options: RunOptions,
+    { settings = {}, reply, destinations }: TestbedOptions = {},
+  ): Promise<Testbed> {
     // With a low concurrency `serve` does not have to restart itself, which is most of its start time.
     const common = { DELIVERY_TIMEOUT, LOG_LEVEL: 'warn', ...(options.fast ? { DELIVERY_CONCURRENCY: '128' } : {}) };
     const instances = await Instances.on(options.engine, { ...common, ...settings });
-    const testbed = new Testbed(options, instances, new Ledger(reply));
+    const testbed = new Testbed(options, instances, new Ledger(reply, destinations));
     registerCleanup(testbed);
     return testbed;
   }
@@ -57,9 +71,10 @@ export class Testbed implements AsyncDisposable {
   }
 
   async register(client: Client): Promise<void> {
-    if (this.#registered) return;
-    this.#registered = true;
-    for (const path of PATHS) await client.register(this.ledger.url(path));
+    if (this.webhookIds.size > 0) return;
+    for (const [index, path] of PATHS.entries()) {
+      this.webhookIds.set(path, await client.register(this.ledger.url(path, index)));
+    }
   }
 
   /** Every event that is acknowledged has to be delivered. */
@@ -80,7 +95,12 @@ export class Testbed implements AsyncDisposable {
 
   /** On PostgreSQL the leases of a dead instance have to expire. In fast mode this makes them expire at once. */
   async expireLeases(): Promise<void> {
-    if (!this.options.fast || this.options.engine === 'sqlite') return;
+    if (this.options.fast) await this.expireLeasesNow();
+  }
+
+  /** SQLite releases the leases of a dead instance when the next one starts. */
+  async expireLeasesNow(): Promise<void> {
+    if (this.options.engine === 'sqlite') return;
     await withStore(this.url, (db) =>
       db.transaction(async (queries) => {
         await queries.run('update queue set lease_ms = 0 where lease_ms > 0');
@@ -95,19 +115,24 @@ export class Testbed implements AsyncDisposable {
 
   /** Waits until every acknowledged event has arrived and no delivery is due. The time counts from the end of the fault. */
   async recover(faultEndedAtMs = performance.now()): Promise<void> {
+    if (await this.arrive(new Set(), faultEndedAtMs)) await this.#untilIdle();
+  }
+
+  /** Waits until every acknowledged event has arrived, except at the targets that are excused for now. */
+  async arrive(excused: ReadonlySet<string>, faultEndedAtMs = performance.now()): Promise<boolean> {
     const elapsedMs = () => performance.now() - faultEndedAtMs;
-    while (this.#missing().length > 0 && elapsedMs() <= RECOVERY_LIMIT_MS) await Bun.sleep(POLL_MS);
+    const missing = () => this.#missing().filter((target) => !excused.has(target));
+    while (missing().length > 0 && elapsedMs() <= RECOVERY_LIMIT_MS) await Bun.sleep(POLL_MS);
     this.#recoveredInMs = Math.max(this.#recoveredInMs, elapsedMs());
-    const missing = this.#missing();
-    if (missing.length > 0)
-      this.violations.push(`${missing.length} events had not arrived after 60 s, such as ${missing[0]}`);
-    else await this.#untilIdle();
+    const left = missing();
+    if (left.length > 0) this.violations.push(`${left.length} requests had not arrived after 60 s, such as ${left[0]}`);
+    return left.length === 0;
   }
 
   /** Until then the number of duplicates may still grow, since a claimed delivery may be sent again. */
   async #untilIdle(): Promise<void> {
     const endsAtMs = performance.now() + RECOVERY_LIMIT_MS;
-    const due = () => withStore(this.url, (db) => countRows(db, 'select count(*) as count from queue'));
+    const due = () => withStore(this.url, (db) => countRows(db, NOT_HELD));
     let waiting = await due();
     while (waiting > 0 && performance.now() < endsAtMs) {
       await Bun.sleep(POLL_MS * 5);
@@ -117,13 +142,20 @@ export class Testbed implements AsyncDisposable {
       this.violations.push(`${waiting} deliveries were not completed 60 s after the last event had arrived`);
   }
 
+  /** As targets: the event id and the path under which its webhook is known. */
   #missing(): string[] {
     const { requests } = this.ledger;
     for (; this.#read < requests.length; this.#read++) {
-      const { eventId, path } = requests[this.#read] ?? {};
-      this.#arrived.add(`${eventId} ${path}`);
+      const { eventId = '', path = '' } = requests[this.#read] ?? {};
+      this.#arrived.add(targetOf(eventId, path));
     }
-    return [...this.acknowledged].filter((id) => PATHS.some((path) => !this.#arrived.has(`${id} ${path}`)));
+    const missing: string[] = [];
+    for (const eventId of this.acknowledged) {
+      for (const [webhook, paths] of this.receivers) {
+        if (!paths.some((path) => this.#arrived.has(targetOf(eventId, path)))) missing.push(targetOf(eventId, webhook));
+      }
+    }
+    return missing;
   }
 
   /** Ends the service, and reads the result from the ledger and the store. */
@@ -133,7 +165,7 @@ export class Testbed implements AsyncDisposable {
     const deliveries = new Set(this.ledger.requests.map(({ deliveryId }) => deliveryId));
     return {
       acknowledged: this.acknowledged.size,
-      delivered: this.acknowledged.size - this.#missing().length,
+      delivered: this.acknowledged.size - new Set(this.#missing().map((target) => target.split(' ')[0])).size,
       duplicated: this.ledger.requests.length - deliveries.size,
       recoveredInMs: this.#recoveredInMs,
       violations: [...new Set(this.violations)],
@@ -148,7 +180,7 @@ export class Testbed implements AsyncDisposable {
     for (const id of this.mustBeRepeated) if ((times.get(id) ?? 0) < 2) wrong.push(`${id} was not sent again`);
     const idOf = new Map<string, string>();
     for (const { eventId, path, deliveryId, body } of this.ledger.requests) {
-      const target = `${eventId} ${path}`;
+      const target = targetOf(eventId, path);
       const known = idOf.get(target);
       if (known !== undefined && known !== deliveryId) wrong.push(`${target} arrived under two ids`);
       idOf.set(target, deliveryId);
@@ -163,6 +195,11 @@ export class Testbed implements AsyncDisposable {
     await this.instances.stop();
     await this.ledger[Symbol.asyncDispose]();
   }
+}
+
+/** One delivery, as the receiver sees it. */
+export function targetOf(eventId: string, path: string): string {
+  return `${eventId} ${path}`;
 }
 
 /** Kills the process with SIGKILL and waits for its end. */

@@ -5,7 +5,7 @@ import { lostOf, RECOVERY_LIMIT_MS } from '../../faults/fault.ts';
 /** The faults of `npm run faults` with few trials each, and with leases that expire at once. */
 
 // The trials start real processes, which takes long on a busy machine.
-setDefaultTimeout(120_000);
+setDefaultTimeout(300_000);
 
 describe('no acknowledged event is lost, every guarantee holds and the service recovers by itself', () => {
   test.each(FAULTS.map((fault) => [fault.name, fault.what, fault] as const))('%s: %s', async (_name, _what, fault) => {

@@ -1,5 +1,6 @@
+import type { Subprocess } from 'bun';
 import { TEST_SECRET_KEY } from './command-line.ts';
-import { firstCredentials, type Served, servePaybell, tempFolder } from './paybell.ts';
+import { firstCredentials, type Served, servePaybell, startPaybell, tempFolder } from './paybell.ts';
 import { createPostgresDatabase } from './postgres.ts';
 import { Client, type Credentials } from './service.ts';
 import type { Engine } from './stores.ts';
@@ -41,6 +42,11 @@ export class Instances {
     this.#served.push(served);
     this.#credentials ??= firstCredentials(served.stdout());
     return { served, client: new Client(served.url, this.credentials) };
+  }
+
+  /** Starts a command of the operator on the same store. */
+  startCommand(args: readonly string[]): Subprocess {
+    return startPaybell(args, this.folder, this.settings);
   }
 
   /** Starts several at the same time. Only one of them prints the credentials. */

@@ -1,4 +1,4 @@
-/** A receiver on loopback that records every request, and responds as `reply` says. */
+/** A receiver on loopback that records every request, and responds as `reply` says. Each of its ports is a destination. */
 
 export type ReceivedRequest = {
   path: string;
@@ -16,19 +16,20 @@ export type Reply = (request: ReceivedRequest, earlier: number) => Response | Pr
 export class Ledger implements AsyncDisposable {
   readonly requests: ReceivedRequest[] = [];
   readonly #earlier = new Map<string, number>();
-  readonly #server;
+  readonly #servers;
 
-  constructor(public reply: Reply = () => new Response('ok')) {
-    this.#server = Bun.serve({
-      hostname: '127.0.0.1',
-      port: 0,
-      idleTimeout: 60,
-      fetch: (request) => this.#receive(request),
-    });
+  constructor(
+    public reply: Reply = () => new Response('ok'),
+    ports = 1,
+  ) {
+    const serve = () =>
+      Bun.serve({ hostname: '127.0.0.1', port: 0, idleTimeout: 60, fetch: (request) => this.#receive(request) });
+    this.#servers = Array.from({ length: ports }, serve);
   }
 
-  url(path = '/hook'): string {
-    return `http://127.0.0.1:${this.#server.port}${path}`;
+  /** With more indexes than ports, several share one. */
+  url(path = '/hook', index = 0): string {
+    return `http://127.0.0.1:${this.#servers[index % this.#servers.length]?.port}${path}`;
   }
 
   eventIds(): Set<string> {
@@ -36,7 +37,7 @@ export class Ledger implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#server.stop(true);
+    await Promise.all(this.#servers.map((server) => server.stop(true)));
   }
 
   async #receive(request: Request): Promise<Response> {

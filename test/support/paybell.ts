@@ -31,6 +31,11 @@ export function runPaybell(args: readonly string[], folder: string, settings: Se
   return runProgram(FROM_SOURCE, args, folder, settings);
 }
 
+/** Starts one command, for tests that kill it. */
+export function startPaybell(args: readonly string[], folder: string, settings: Settings = {}): Subprocess {
+  return spawn([...FROM_SOURCE, ...args], folder, settings);
+}
+
 /** The same for another form of Paybell, such as an executable. */
 export async function runProgram(
   program: readonly string[],
