@@ -110,6 +110,8 @@ async function readHeads(queries: Queries, { hexOf }: Dialect, picks: readonly P
 }
 
 type ClaimedRow = {
+  /** Of the pick that the row was claimed for. */
+  destination: DestinationKey;
   entity_id: SqlUuid;
   id: SqlUuid;
   webhook_no: SqlInteger;
@@ -149,12 +151,12 @@ async function claimTogether(
     const rows = await queries.all<ClaimedRow>(
       `with picks (destination, most) as (values ${valuesList(chunk.length, 2, 2, ['text', 'bigint'])}),
        due as materialized (
-         select d.place from picks p cross join lateral (
+         select d.place, p.destination from picks p cross join lateral (
            select q.place from queue_heads h cross join lateral (${DUE_ROWS}) q
            where h.destination = p.destination and h.${IS_OPEN}
            limit p.most) d)
        update queue set lease_ms = $2, token = token + 1 from due where queue.ctid = due.place
-       returning ${CLAIMED_COLUMNS}`,
+       returning due.destination, ${CLAIMED_COLUMNS}`,
       [nowMs, nowMs + leaseMs, ...chunk.flatMap(({ destination, most }): SqlValue[] => [destination, most])],
     );
     claimed.push(...rows);
@@ -176,7 +178,7 @@ async function claimEach(
     let wanted = most;
     for (const head of byDestination.get(destination) ?? []) {
       if (wanted <= 0) break;
-      const rows = await queries.all<ClaimedRow>(
+      const rows = await queries.all<Omit<ClaimedRow, 'destination'>>(
         `update queue set lease_ms = $3, token = token + 1 where entity_id = $1 and id in (
            select id from queue where entity_id = $1 and webhook_no = $2 and lease_ms <= $6
              and (generation, due_ms) >= ($7, $8) and (generation, due_ms) <= ($5, $6)
@@ -193,7 +195,7 @@ async function claimEach(
           head.fromDueMs,
         ],
       );
-      claimed.push(...rows);
+      for (const row of rows) claimed.push({ ...row, destination });
       wanted -= rows.length;
     }
   }
@@ -221,8 +223,10 @@ async function load(
   const found: { row: ClaimedRow; head: Head; eventNo: string }[] = [];
   for (const row of rows) {
     const head = headOf.get(`${hexOf(row.entity_id)} ${row.webhook_no}`);
-    if (head !== undefined) found.push({ row, head, eventNo: hexOf(row.event_no ?? eventNoOf(dialect, row.id)) });
-    // The webhook was suspended, moved or deleted between the claim and the look at its head.
+    const eventNo = hexOf(row.event_no ?? eventNoOf(dialect, row.id));
+    if (head?.destination === row.destination) found.push({ row, head, eventNo });
+    // The webhook was suspended, moved or deleted between the claim and the look at its head. Where it moved to another
+    // destination of the same claim, nothing is reserved for it there.
     else await queries.run('update queue set lease_ms = 0 where entity_id = $1 and id = $2', [row.entity_id, row.id]);
   }
   const events = await readEvents(queries, dialect, found);

@@ -9,7 +9,16 @@ import { findDeletedHeads, sweepDeleted } from '../../../src/store/deliveries/sw
 import { deleteWebhook, moveWebhook } from '../../../src/store/webhooks/change.ts';
 import { resumeWebhook, suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
-import { acceptMany, claim, HOOK, LEASE_MS, newReceiver, readDeliveries, statuses } from '../../support/deliveries.ts';
+import {
+  acceptMany,
+  addReceiver,
+  claim,
+  HOOK,
+  LEASE_MS,
+  newReceiver,
+  readDeliveries,
+  statuses,
+} from '../../support/deliveries.ts';
 import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
 import { beforeStatement, countingStore, cutOffStore } from '../../support/interrupted-store.ts';
 import { rejection } from '../../support/rejection.ts';
@@ -48,6 +57,15 @@ onEveryEngine('a change of a webhook with a backlog', (store) => {
     const receiver = await newReceiver(store.db);
     await acceptMany(store.db, receiver.entityId, deliveries);
     return receiver;
+  };
+  /** The change is committed after the claim has taken the rows; on SQLite, which has one writer, it waits for the claim. */
+  const whileClaiming = (change: () => Promise<unknown>) => {
+    const changes: Promise<unknown>[] = [];
+    const db = beforeStatement(store.db, isLookAtHeads, async () => {
+      changes.push(change());
+      if (store.engine === 'postgres') await Promise.all(changes);
+    });
+    return { db, done: () => Promise.all(changes) };
   };
   const shownBy = async ({ entityId }: Receiver) => [...new Set(await statuses(store.db, entityId))];
 
@@ -117,16 +135,10 @@ onEveryEngine('a change of a webhook with a backlog', (store) => {
 
   test('suspended and resumed in the middle of a claim loses nothing: each delivery is claimed, then or at once after', async () => {
     const receiver = await newBacklog(3);
-    const changed: Promise<unknown>[] = [];
-    const racing = beforeStatement(store.db, isLookAtHeads, async () => {
-      const change = suspend(store.db, receiver).then(() => resume(store.db, receiver));
-      changed.push(change);
-      // SQLite has one writer, for which the change waits.
-      await (store.engine === 'postgres' ? change : Bun.sleep(20));
-    });
+    const racing = whileClaiming(() => suspend(store.db, receiver).then(() => resume(store.db, receiver)));
     const picks = [{ destination: destinationKey(receiver.entityId, HOOK), most: 10 }];
-    const { claimed } = await claimDeliveries(racing, picks, LEASE_MS);
-    await Promise.all(changed);
+    const { claimed } = await claimDeliveries(racing.db, picks, LEASE_MS);
+    await racing.done();
     const rest = await claim(store.db, receiver.entityId);
     const ids = [...claimed, ...rest].map(({ deliveryId }) => deliveryId);
     expect(ids.sort()).toEqual((await readDeliveries(store.db, receiver.entityId)).map(({ deliveryId }) => deliveryId));
@@ -134,18 +146,28 @@ onEveryEngine('a change of a webhook with a backlog', (store) => {
 
   test('suspended in the middle of a claim returns what it cannot send: a resume makes it due at once', async () => {
     const receiver = await newBacklog(3);
-    const changed: Promise<unknown>[] = [];
-    const racing = beforeStatement(store.db, isLookAtHeads, async () => {
-      const change = suspend(store.db, receiver);
-      changed.push(change);
-      await (store.engine === 'postgres' ? change : Bun.sleep(20));
-    });
+    const racing = whileClaiming(() => suspend(store.db, receiver));
     const picks = [{ destination: destinationKey(receiver.entityId, HOOK), most: 10 }];
-    const { claimed } = await claimDeliveries(racing, picks, LEASE_MS);
-    await Promise.all(changed);
+    const { claimed } = await claimDeliveries(racing.db, picks, LEASE_MS);
+    await racing.done();
     expect(await shownBy(receiver)).toEqual(['held']);
     await resume(store.db, receiver);
     expect(await claim(store.db, receiver.entityId)).toHaveLength(3 - claimed.length);
+  });
+
+  test('moved in the middle of a claim for both destinations gives neither more than was asked for', async () => {
+    const receiver = await newReceiver(store.db);
+    await addReceiver(store.db, receiver.entityId, NEW_HOME);
+    await acceptMany(store.db, receiver.entityId, 3);
+    const racing = whileClaiming(() => moveTo(`${NEW_HOME}/moved`)(store.db, receiver));
+    const picks = [HOOK, NEW_HOME].map((url) => ({ destination: destinationKey(receiver.entityId, url), most: 1 }));
+    const { claimed } = await claimDeliveries(racing.db, picks, LEASE_MS);
+    await racing.done();
+    const destinations = claimed.map(({ destination }) => destination);
+    expect(destinations).toEqual([...new Set(destinations)]);
+    const rest = await claim(store.db, receiver.entityId, 10, NEW_HOME);
+    const ids = [...claimed, ...rest].map(({ deliveryId }) => deliveryId);
+    expect(ids.sort()).toEqual((await readDeliveries(store.db, receiver.entityId)).map(({ deliveryId }) => deliveryId));
   });
 
   test('a sweep that is cut off at any statement loses nothing, and leaves no backlog once it has ended', async () => {
