@@ -75,6 +75,8 @@ onEveryEngine('accepted events', (store) => {
     expect(await list('?limit=2&page=3')).toEqual({ totalResults: 3, events: [] });
     const nowS = Math.floor(Date.now() / 1000);
     expect(await idsOf(`?since=${nowS - 60}&until=${nowS + 60}`)).toHaveLength(3);
+    expect(await list(`?since=${nowS - 60}`)).toMatchObject({ totalResults: 3, events: [{}, {}, {}] });
+    expect(await list(`?until=${nowS + 60}`)).toMatchObject({ totalResults: 3, events: [{}, {}, {}] });
     expect(await idsOf(`?since=${nowS + 60}`)).toEqual([]);
     expect(await idsOf(`?until=${nowS - 60}`)).toEqual([]);
   });

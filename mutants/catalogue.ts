@@ -1,0 +1,29 @@
+import { acceptance } from './catalogue/acceptance.ts';
+import { access } from './catalogue/access.ts';
+import { changes } from './catalogue/changes.ts';
+import { claims } from './catalogue/claims.ts';
+import { jobs } from './catalogue/jobs.ts';
+import { lists } from './catalogue/lists.ts';
+import { queue } from './catalogue/queue.ts';
+import { records } from './catalogue/records.ts';
+import { redelivery } from './catalogue/redelivery.ts';
+import { requests } from './catalogue/requests.ts';
+import { responses } from './catalogue/responses.ts';
+import { retention } from './catalogue/retention.ts';
+import type { Mutant } from './mutant.ts';
+
+/** In the order of the table in docs/reliability.md: along the path of an event, then the API. */
+export const MUTANTS: readonly Mutant[] = [
+  ...acceptance,
+  ...claims,
+  ...records,
+  ...changes,
+  ...redelivery,
+  ...retention,
+  ...queue,
+  ...requests,
+  ...jobs,
+  ...access,
+  ...responses,
+  ...lists,
+];

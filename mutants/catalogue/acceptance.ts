@@ -1,0 +1,147 @@
+import type { Mutant } from '../mutant.ts';
+
+/** Accepting events: the acknowledgement, the group, the fan-out and ids that are sent again. */
+export const acceptance: readonly Mutant[] = [
+  {
+    name: 'acknowledge-before-commit',
+    what: 'acknowledges an event before its transaction is committed',
+    file: 'store/events/accept-queue.ts',
+    find: `await db.transaction((queries) => acceptEvents(queries, db.dialect, events, directDispatch, accepted));
+      this.#announce(group, accepted);`,
+    replace: `await db.transaction(async (queries) => {
+        await acceptEvents(queries, db.dialect, events, directDispatch, accepted);
+        this.#announce(group, accepted);
+      });`,
+    caughtBy: { file: 'store/events/accept-queue', test: 'an acceptance is answered only after the commit' },
+  },
+  {
+    name: 'resolve-before-commit',
+    what: 'resolves the transactions of a group before SQLite has committed them',
+    file: 'store/database/sqlite/group-commit.ts',
+    find: `this.#steps.commit.run();
+      for (const complete of completions) complete();`,
+    replace: `for (const complete of completions) complete();
+      this.#steps.commit.run();`,
+    caughtBy: { file: 'store/database/sqlite/group-commit', test: 'rejects its callers' },
+  },
+  {
+    name: 'group-shares-a-failure',
+    what: 'keeps what a failed member of a group has written',
+    file: 'store/database/sqlite/group-commit.ts',
+    find: 'this.#steps.rollBackToSaved.run();',
+    replace: '',
+    caughtBy: { file: 'store/database/database', test: 'one may fail without affecting the others' },
+  },
+  {
+    name: 'acceptance-keeps-slots',
+    what: 'keeps the reserved slots of an acceptance that failed',
+    file: 'store/events/accept-queue.ts',
+    find: 'options.directDispatch?.cancel(accepted.slots);',
+    replace: '',
+    caughtBy: { file: 'delivery/direct-dispatch', test: 'keeps no place when its acceptance fails' },
+  },
+  {
+    name: 'one-event-fails-its-group',
+    what: 'rejects a whole group for one event that the store refuses',
+    file: 'store/events/accept-queue.ts',
+    find: 'if (isUnavailable || group.length === 1)',
+    replace: 'if (true)',
+    caughtBy: { file: 'store/events/accept-queue', test: 'fails alone, and its neighbours are accepted' },
+  },
+  {
+    name: 'group-loses-what-was-cut',
+    what: 'forgets the events of a group that did not fit into its transaction',
+    file: 'store/events/accept-queue.ts',
+    find: 'return group.slice(accepted.results.length);',
+    replace: 'return [];',
+    caughtBy: { file: 'store/events/fan-out', test: 'arrives together with others, and each of them is answered' },
+  },
+  {
+    name: 'webhooks-of-another-network',
+    what: 'delivers an event to the webhooks of another network that was in its group',
+    file: 'store/events/accept.ts',
+    find: 'return `${entityId} ${networkId} ${event}`;',
+    replace: 'return `${entityId} ${event}`;',
+    caughtBy: { file: 'store/events/accept', test: 'tells networks apart also within one group' },
+  },
+  {
+    name: 'fan-out-without-task',
+    what: 'makes the first deliveries of a large event and forgets the rest',
+    file: 'store/events/accept.ts',
+    find: 'await startFanOut(queries, dialect, one, nowMs);',
+    replace: '',
+    caughtBy: { file: 'store/events/fan-out', test: 'is acknowledged with its first deliveries and a task' },
+  },
+  {
+    name: 'fan-out-ends-early',
+    what: 'ends a fan-out after one step, whatever is left',
+    file: 'store/events/fan-out.ts',
+    find: 'if (receivers.length === MAX_DELIVERIES) {',
+    replace: 'if (receivers.length > MAX_DELIVERIES) {',
+    caughtBy: { file: 'store/events/fan-out', test: 'is acknowledged with its first deliveries and a task' },
+  },
+  {
+    name: 'fan-out-repeats-its-step',
+    what: 'does not remember how far a fan-out has come',
+    file: 'store/events/fan-out.ts',
+    find: 'set made = $3, after_url = $4 where',
+    replace: 'set made = $3 where length($4) > 0 and',
+    caughtBy: { file: 'store/events/fan-out', test: 'is acknowledged with its first deliveries and a task' },
+  },
+  {
+    name: 'fan-out-to-later-webhooks',
+    what: 'delivers a large event also to webhooks that were registered after it',
+    file: 'store/events/fan-out.ts',
+    find: 'and w.created_seq <= $6',
+    replace: 'and $6 > 0',
+    caughtBy: { file: 'store/events/fan-out', test: 'goes to no webhook that was registered after it' },
+  },
+  {
+    name: 'repeat-by-id-alone',
+    what: 'takes other bytes under the id of an accepted event for a repeat',
+    file: 'store/events/event-ids.ts',
+    find: 'if (stored.body !== event.body) return',
+    replace: 'if (stored.body.length < 0) return',
+    caughtBy: { file: 'store/events/accept', test: 'rejects other bytes under the same id and keeps the first' },
+  },
+  {
+    name: 'first-delay-ignored',
+    what: 'makes the first attempt due at once, whatever RETRY_SCHEDULE says',
+    file: 'store/events/plan-acceptance.ts',
+    find: 'const dueMs = moment.nowMs + firstDelayMs;',
+    replace: 'const dueMs = moment.nowMs;',
+    caughtBy: { file: 'store/events/accept', test: 'makes the first attempt due after the first step' },
+  },
+  {
+    name: 'dispatches-for-suspended',
+    what: 'sends new events of a suspended webhook directly',
+    file: 'store/events/accept.ts',
+    find: 'isBlocked: row.suspended_at !== null || Number(row.blocked ?? 0) !== 0,',
+    replace: 'isBlocked: false,',
+    caughtBy: { file: 'delivery/direct-dispatch', test: 'is not dispatched while its webhook is suspended' },
+  },
+  {
+    name: 'slots-used-twice',
+    what: 'dispatches more deliveries directly than slots were reserved',
+    file: 'store/events/plan-acceptance.ts',
+    find: 'free.set(destination, room - 1);',
+    replace: '',
+    caughtBy: { file: 'delivery/direct-dispatch', test: 'waits in the store when there is no room for it' },
+  },
+  {
+    name: 'accepted-not-counted',
+    what: 'accepts deliveries without counting them as waiting',
+    file: 'store/events/accept.ts',
+    find: 'changes.queue(entity, receiver.webhookNo, { waiting: 1 });',
+    replace: '',
+    caughtBy: { file: 'store/deliveries/counts/backlog', test: 'has room below its limit and none from it on' },
+  },
+  {
+    name: 'backlog-counts-held',
+    what: 'refuses the events of an entity because of one suspended webhook',
+    file: 'store/deliveries/counts/counts.ts',
+    find: 'where c.entity_id = $1 and h.blocked = 0',
+    replace: 'where c.entity_id = $1',
+    caughtBy: { file: 'store/deliveries/counts/backlog', test: 'counts neither what is held nor what was cancelled' },
+  },
+];

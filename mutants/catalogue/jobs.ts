@@ -1,0 +1,77 @@
+import type { Mutant } from '../mutant.ts';
+
+/** Background work and what it decides. */
+export const jobs: readonly Mutant[] = [
+  {
+    name: 'job-misses-wake-up',
+    what: 'forgets that a job was woken while it ran',
+    file: 'delivery/jobs/job.ts',
+    find: 'else this.#isWoken = true;',
+    replace: '',
+    caughtBy: { file: 'delivery/jobs/job', test: 'a job that is woken during a run, however often' },
+  },
+  {
+    name: 'suspends-at-once',
+    what: 'suspends a webhook at its second failure',
+    file: 'delivery/jobs/webhook-health.ts',
+    find: 'startedAtMs - failingSinceMs >= SUSPEND_AFTER_MS',
+    replace: 'startedAtMs - failingSinceMs >= 0',
+    caughtBy: { file: 'delivery/jobs/suspension', test: 'suspends a webhook after five days without a success' },
+  },
+  {
+    name: 'success-ends-no-failing',
+    what: 'suspends a webhook that has succeeded meanwhile',
+    file: 'delivery/jobs/webhook-health.ts',
+    find: 'if (isSuccess(record.outcome)) return markedAtMs !== undefined || failingSinceMs !== null;',
+    replace: 'if (isSuccess(record.outcome)) return false;',
+    caughtBy: { file: 'delivery/jobs/suspension', test: 'counts the five days from the beginning after a success' },
+  },
+  {
+    name: 'gone-outweighed',
+    what: 'forgets a 410 because of a success in the same batch',
+    file: 'delivery/jobs/webhook-health.ts',
+    find: 'if (next.suspend !== null) return 2;',
+    replace: '',
+    caughtBy: { file: 'delivery/jobs/suspension', test: 'prefers a success to a failure of the same batch' },
+  },
+  {
+    name: 'cap-not-divided',
+    what: 'sends DESTINATION_CONCURRENCY requests from each of several instances',
+    file: 'delivery/jobs/heartbeat.ts',
+    find: 'Math.floor(cap / Math.max(1, instances))',
+    replace: 'cap',
+    caughtBy: { file: 'delivery/jobs/heartbeat', test: 'lets two engines have no more requests in flight' },
+  },
+  {
+    name: 'dead-instance-counts',
+    what: 'divides by instances that are gone',
+    file: 'store/instances.ts',
+    find: '`seen_at_ms between ${nowMs} - ${LIVE_MS} and ${nowMs} + ${LIVE_MS}`',
+    replace: '`seen_at_ms <= ${nowMs} + ${LIVE_MS}`',
+    caughtBy: { file: 'delivery/jobs/heartbeat', test: 'does not count an instance that was not seen' },
+  },
+  {
+    name: 'failing-worker-hidden',
+    what: 'is ready although its claims keep failing',
+    file: 'delivery/worker-health.ts',
+    find: 'return this.#all.flatMap(({ problem }) => problem ?? []);',
+    replace: 'return [];',
+    caughtBy: { file: 'delivery/worker-health', test: 'is a job that fails at each run, until one succeeds' },
+  },
+  {
+    name: 'ready-with-failing-worker',
+    what: 'responds with 200 at /readyz while a worker keeps failing',
+    file: 'api/routes/health.ts',
+    find: 'if (workers.length > 0) {',
+    replace: 'if (workers.length < 0) {',
+    caughtBy: { file: 'api/routes/open-paths', test: '503 while a worker keeps failing' },
+  },
+  {
+    name: 'clock-step-unseen',
+    what: 'does not notice that the clock of the database was set back',
+    file: 'delivery/jobs/clock-step.ts',
+    find: "this.#toBringForward = 'all';",
+    replace: 'this.#toBringForward ??= null;',
+    caughtBy: { file: 'delivery/jobs/clock-step', test: 'brings forward what waits and wakes the engine' },
+  },
+];

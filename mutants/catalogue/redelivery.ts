@@ -1,0 +1,77 @@
+import type { Mutant } from '../mutant.ts';
+
+/** Sending again, one delivery or all that match. */
+export const redelivery: readonly Mutant[] = [
+  {
+    name: 'redelivery-undoes-success',
+    what: 'shows a delivered event as failed after a redelivery that failed',
+    file: 'store/deliveries/record-attempts.ts',
+    find: 'if (before !== null) return before;',
+    replace: '',
+    caughtBy: { file: 'store/deliveries/redeliver', test: 'that fails leaves a success a success' },
+  },
+  {
+    name: 'redelivery-moves-schedule',
+    what: 'forgets the time of the next retry when a redelivery fails',
+    file: 'store/deliveries/record-attempts.ts',
+    find: 'Number(row.scheduled_ms ?? row.due_ms)',
+    replace: 'Number(row.due_ms)',
+    caughtBy: { file: 'store/deliveries/redeliver', test: 'leaves the schedule where it was' },
+  },
+  {
+    name: 'redelivery-of-suspended',
+    what: 'queues a redelivery for a suspended webhook',
+    file: 'store/deliveries/redeliver.ts',
+    find: 'if ((blocked & BLOCKED.suspended) !== 0) throw',
+    replace: 'if (blocked < 0) throw',
+    caughtBy: { file: 'store/deliveries/redeliver', test: 'is refused while its webhook is suspended' },
+  },
+  {
+    name: 'redelivery-loses-attempt',
+    what: 'forgets the first attempt of a delivery that is sent again',
+    file: 'store/deliveries/redeliver.ts',
+    find: 'and d.started_at_ms is not null',
+    replace: 'and d.started_at_ms < 0',
+    caughtBy: { file: 'api/routes/deliveries', test: 'knows every attempt of a redelivery once it was delivered' },
+  },
+  {
+    name: 'redelivery-wakes-nothing',
+    what: 'queues a redelivery that a look under way puts off',
+    file: 'store/deliveries/redeliver.ts',
+    find: 'targets.map(({ webhookNo }) => ({ entityId, webhookNo, atMs: nowMs, isWaiting: true })),',
+    replace: '[],',
+    caughtBy: { file: 'store/deliveries/redeliver', test: 'while its webhook is being put off is not forgotten' },
+  },
+  {
+    name: 'bulk-takes-later-events',
+    what: 'sends also what was accepted after a bulk redelivery was started',
+    file: 'store/deliveries/redeliver.ts',
+    find: 'untilMs: Math.min(scope.untilMs ?? untilMs, untilMs) };',
+    replace: 'untilMs: scope.untilMs };',
+    caughtBy: { file: 'store/deliveries/redeliver', test: 'takes what matched at the start' },
+  },
+  {
+    name: 'bulk-of-suspended',
+    what: 'queues the deliveries of suspended webhooks in a bulk redelivery',
+    file: 'store/deliveries/redeliver.ts',
+    find: 'const open = share.filter(({ blocked }) => blocked === 0);',
+    replace: 'const open = share;',
+    caughtBy: { file: 'store/deliveries/redeliver', test: 'skips the deliveries of deleted and suspended webhooks' },
+  },
+  {
+    name: 'bulk-begins-again',
+    what: 'does not remember how far a bulk redelivery has come',
+    file: 'store/deliveries/redeliver.ts',
+    find: "const after = hexOfId('dlv', job.cursor_id) ?? '0'.repeat(32);",
+    replace: "const after = '0'.repeat(32);",
+    caughtBy: { file: 'store/deliveries/redeliver', test: 'queues in shares all that match and nothing twice' },
+  },
+  {
+    name: 'bulk-blocks-the-others',
+    what: 'tries a bulk redelivery that keeps failing before all others',
+    file: 'delivery/jobs/bulk-redelivery.ts',
+    find: 'await findRunning(db, waiting);',
+    replace: 'await findRunning(db);',
+    caughtBy: { file: 'delivery/jobs/bulk-redelivery', test: 'lets a redelivery that keeps failing wait alone' },
+  },
+];

@@ -1,0 +1,94 @@
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { MUTANTS } from '../../mutants/catalogue.ts';
+import { type Mutant, mutate, sourceOf, testOf } from '../../mutants/mutant.ts';
+import { runMutants } from '../../mutants/run.ts';
+import { rejection } from '../support/rejection.ts';
+
+/** That the catalogue fits the source, which takes no time, and that a run tells mutants apart. */
+
+// A run copies the tree and starts processes, which takes long on a busy machine.
+setDefaultTimeout(120_000);
+
+const pathOf = (file: string) => resolve(import.meta.dir, '../..', file);
+const read = (file: string) => readFileSync(pathOf(file), 'utf8');
+
+function errorsOf(mutant: Mutant): string[] {
+  const { name, file, caughtBy, find, replace } = mutant;
+  if (!existsSync(pathOf(sourceOf(mutant)))) return [`${name}: there is no ${sourceOf(mutant)}`];
+  if (!existsSync(pathOf(testOf(mutant)))) return [`${name}: there is no ${testOf(mutant)}`];
+  const errors: string[] = [];
+  if (!/^(store|delivery|api)\//.test(file)) errors.push(`${name}: ${file} is in none of the three layers`);
+  if (find === replace) errors.push(`${name}: changes nothing`);
+  if (!read(testOf(mutant)).includes(caughtBy.test)) {
+    errors.push(`${name}: ${testOf(mutant)} has no test “${caughtBy.test}”`);
+  }
+  try {
+    mutate(mutant, read(sourceOf(mutant)));
+  } catch (error) {
+    errors.push(String(error));
+  }
+  return errors;
+}
+
+describe('the catalogue of mutants', () => {
+  test('names a place in the source and a test for each', () => {
+    expect(MUTANTS.flatMap(errorsOf)).toEqual([]);
+  });
+
+  test('has at least forty, each under a name of its own', () => {
+    expect(new Set(MUTANTS.map(({ name }) => name)).size).toBe(MUTANTS.length);
+    expect(MUTANTS.length).toBeGreaterThanOrEqual(40);
+  });
+
+  test('is the one whose last run is in docs/reliability.md', () => {
+    const rows = [...read('docs/reliability.md').matchAll(/^\| `([\w-]+)` \| [\w/-]+ \| (.+?) \| .+ \| \d+ \|$/gm)];
+    const published = rows.map(([, name, what]) => `${name}: ${what}`);
+    expect(published).toEqual(MUTANTS.map(({ name, what }) => `${name}: ${what}`));
+  });
+});
+
+const FIFO: Omit<Mutant, 'name' | 'find' | 'replace'> = {
+  what: 'for this test',
+  file: 'delivery/queue/fifo.ts',
+  caughtBy: { file: 'delivery/queue/fifo', test: 'a queue gives its items in their order' },
+};
+
+const run = (...mutants: Mutant[]) =>
+  runMutants({
+    mutants,
+    atOnce: 1,
+    databaseUrl: 'postgres://not-needed.invalid',
+    onProgress: () => undefined,
+    onResult: () => undefined,
+  });
+
+describe('a mutant', () => {
+  test('is caught by a test that fails, survives one that does not, and is broken where nothing runs', async () => {
+    const results = await run(
+      { ...FIFO, name: 'last-first', find: 'this.#items.push(item)', replace: 'this.#items.unshift(item)' },
+      { ...FIFO, name: 'compacts-later', find: 'this.#head > 32', replace: 'this.#head > 64' },
+      { ...FIFO, name: 'no-code', find: 'export class Fifo', replace: 'export class class Fifo' },
+    );
+    expect(results.map(({ mutant, outcome }) => [mutant.name, outcome])).toEqual([
+      ['last-first', 'caught'],
+      ['compacts-later', 'survived'],
+      ['no-code', 'broken'],
+    ]);
+    expect(read('src/delivery/queue/fifo.ts')).toContain('this.#items.push(item)');
+  });
+
+  test('that fits two places, or none, ends the run with its name and its text', async () => {
+    const twice = { ...FIFO, name: 'twice', find: 'this.clear();', replace: '' };
+    const never = { ...FIFO, name: 'never', find: 'this.close();', replace: '' };
+    expect((await rejection(run(twice))).message).toMatch(/^twice: its text occurs 2 times in src\/delivery.*clear/);
+    expect((await rejection(run(never))).message).toMatch(/^never: its text occurs 0 times in src\/delivery.*close/);
+  });
+
+  test('is not tried with a test that fails without it', async () => {
+    const caughtBy = { ...FIFO.caughtBy, test: 'no such test' };
+    const mutant = { ...FIFO, name: 'unnoticed', find: 'this.#items.push(item)', replace: '', caughtBy };
+    expect((await rejection(run(mutant))).message).toStartWith('Without a mutant the tests fail');
+  });
+});
