@@ -21,7 +21,8 @@ export type TestRunOptions = {
   readonly tests: readonly string[];
   /** Of the server on which the tests create their databases. */
   readonly databaseUrl: string;
-  readonly isBail: boolean;
+  /** Whether the first failure ends the run. */
+  readonly bail: boolean;
   readonly longestMs?: number;
 };
 
@@ -30,12 +31,12 @@ let isStopped = false;
 
 /** Runs tests of the workspace in a process group of their own, of which nothing is left afterwards. */
 export function runTests(workspace: Workspace, options: TestRunOptions): Promise<TestRun> {
-  const { files, tests, databaseUrl, isBail, longestMs = LONGEST_RUN_MS } = options;
+  const { files, tests, databaseUrl, bail, longestMs = LONGEST_RUN_MS } = options;
   const title = tests.map((test) => test.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|');
   return workspace.withTemp(async (temp) => {
     if (isStopped) throw new Error('the run was interrupted');
     const { promise, resolve, reject } = Promise.withResolvers<TestRun>();
-    const child = spawn(process.execPath, ['test', ...(isBail ? ['--bail'] : []), ...files, '-t', title], {
+    const child = spawn(process.execPath, ['test', ...(bail ? ['--bail'] : []), ...files, '-t', title], {
       cwd: workspace.folder,
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -50,10 +51,11 @@ export function runTests(workspace: Workspace, options: TestRunOptions): Promise
       endGroup(child);
     }, longestMs);
     child.on('error', reject);
+    // Processes that a test has left would keep the output open.
+    child.on('exit', () => endGroup(child));
     child.on('close', (code) => {
       clearTimeout(timer);
       running.delete(child);
-      endGroup(child);
       if (isStopped) reject(new Error('the run was interrupted'));
       const failed = [...output.matchAll(/^\(fail\) (.*?)(?: \[[\d.]+\w+\])?$/gm)].map(([, name = '']) => name);
       resolve({ isPassed: code === 0, isEnded, failed, output: output.slice(-SHOWN_CHARACTERS) });

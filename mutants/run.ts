@@ -1,12 +1,16 @@
-import { type Mutant, type Outcome, passes, type Result, testOf } from './mutant.ts';
+import { type Mutant, type Outcome, type Result, testOf } from './mutant.ts';
 import { runTests, type TestRun } from './run-tests.ts';
 import { Workspace } from './workspace.ts';
+
+/** All tests of the catalogue together, without a mutant. */
+const LONGEST_CHECK_MS = 600_000;
 
 export type RunOptions = {
   readonly mutants: readonly Mutant[];
   readonly atOnce: number;
   readonly databaseUrl: string;
-  readonly onProgress: (done: number, doing: string) => void;
+  /** `share` is from 0 to 1. */
+  readonly onProgress: (share: number, doing: string) => void;
   readonly onResult: (result: Result) => void;
 };
 
@@ -15,8 +19,9 @@ export async function runMutants(options: RunOptions): Promise<Result[]> {
   const { mutants, atOnce } = options;
   const workspaces = Array.from({ length: Math.min(atOnce, mutants.length) }, () => new Workspace());
   try {
+    for (const mutant of mutants) workspaces[0]?.check(mutant);
     options.onProgress(0, 'the tests without a mutant');
-    await Promise.all(workspaces.map((workspace, index) => checkTests(workspace, options, index)));
+    await allEnded(workspaces.map((workspace, index) => checkTests(workspace, options, index)));
     return await testMutants(workspaces, options);
   } finally {
     for (const workspace of workspaces) workspace.remove();
@@ -24,20 +29,22 @@ export async function runMutants(options: RunOptions): Promise<Result[]> {
 }
 
 /** A test that fails anyway catches nothing. */
-async function checkTests(workspace: Workspace, { mutants, atOnce, databaseUrl }: RunOptions, index: number) {
+async function checkTests(
+  workspace: Workspace,
+  { mutants, atOnce, databaseUrl }: RunOptions,
+  index: number,
+): Promise<void> {
   const byFile = [...Map.groupBy(mutants, testOf)].filter((_, place) => place % atOnce === index);
   if (byFile.length === 0) return;
   const run = await runTests(workspace, {
     files: byFile.map(([file]) => file),
     tests: byFile.flatMap(([, some]) => some.map(({ caughtBy }) => caughtBy.test)),
     databaseUrl,
-    isBail: false,
+    bail: false,
     longestMs: LONGEST_CHECK_MS,
   });
   if (!run.isPassed) throw new Error(`Without a mutant the tests fail:\n${run.failed.join('\n') || run.output}`);
 }
-
-const LONGEST_CHECK_MS = 600_000;
 
 async function testMutants(workspaces: readonly Workspace[], options: RunOptions): Promise<Result[]> {
   const { mutants, databaseUrl, onProgress, onResult } = options;
@@ -55,16 +62,23 @@ async function testMutants(workspaces: readonly Workspace[], options: RunOptions
       onResult(result);
     }
   };
-  await Promise.all(workspaces.map(work));
+  await allEnded(workspaces.map(work));
   return results;
+}
+
+/** Rejects like `Promise.all`, but not while another still uses its workspace. */
+async function allEnded(runs: readonly Promise<void>[]): Promise<void> {
+  await Promise.allSettled(runs);
+  await Promise.all(runs);
 }
 
 async function testMutant(workspace: Workspace, mutant: Mutant, databaseUrl: string): Promise<Result> {
   const startedAtMs = performance.now();
-  const tests = { files: [testOf(mutant)], tests: [mutant.caughtBy.test], databaseUrl, isBail: true };
+  const tests = { files: [testOf(mutant)], tests: [mutant.caughtBy.test], databaseUrl, bail: true };
   const run = await workspace.with(mutant, () => runTests(workspace, tests));
-  const result = { mutant, outcome: outcomeOf(run, mutant), seconds: (performance.now() - startedAtMs) / 1_000 };
-  return { ...result, output: passes({ ...result, output: '' }) ? '' : run.output };
+  const outcome = outcomeOf(run, mutant);
+  const seconds = (performance.now() - startedAtMs) / 1_000;
+  return { mutant, outcome, seconds, output: outcome === 'caught' ? '' : run.output };
 }
 
 function outcomeOf({ isPassed, isEnded, failed }: TestRun, { caughtBy }: Mutant): Outcome {

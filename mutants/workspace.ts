@@ -25,6 +25,11 @@ export class Workspace {
     for (const packages of PACKAGES) symlinkSync(join(ROOT, packages), join(this.folder, packages));
   }
 
+  /** Throws where the mutant does not fit the source. */
+  check(mutant: Mutant): void {
+    mutate(mutant, readFileSync(join(this.folder, sourceOf(mutant)), 'utf8'));
+  }
+
   /** Runs the work with the mutant in place of the source. */
   async with<Value>(mutant: Mutant, work: () => Promise<Value>): Promise<Value> {
     const path = join(this.folder, sourceOf(mutant));
