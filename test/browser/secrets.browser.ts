@@ -94,6 +94,35 @@ describe('a secret', () => {
   });
 });
 
+describe('the signing key', () => {
+  test('is rotated with the overlap explained; both public keys and the address of the key set are shown', async () => {
+    const { publicKey: old, keySetPath } = await stage.client.secrets.list();
+    await using tab = await Tab.open(browser, stage);
+    const { page } = tab;
+    await tab.signIn('/secrets');
+    await page.getByText(old).waitFor();
+    await page.getByText(`${stage.url}${keySetPath}`).waitFor();
+    await page.getByRole('button', { name: 'Rotate key', exact: true }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('find the new key there').waitFor();
+    const hours = dialog.getByLabel('Keep the old key active for');
+    await hours.fill('0');
+    await dialog.getByText('will reject every request').waitFor();
+    await hours.fill('48');
+    expect(await accessibilityViolations(page)).toEqual([]);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'New key is active' }).waitFor();
+    const { publicKeys } = await stage.client.secrets.list();
+    expect(publicKeys.map(({ publicKey }) => publicKey)[1]).toBe(old);
+    expect(await dialog.locator('code').textContent()).toBe(publicKeys[0]?.publicKey ?? '');
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    for (const { publicKey } of publicKeys) await page.getByText(publicKey).waitFor();
+    expect(await page.locator('.secret', { hasText: 'Expires' }).count()).toBe(1);
+    expect(await accessibilityViolations(page)).toEqual([]);
+    expect(tab.errors).toEqual([]);
+  });
+});
+
 /** One real request, as the receiver got it. */
 async function receiveRequest(): Promise<ReceivedRequest> {
   const { client, receiver } = stage;

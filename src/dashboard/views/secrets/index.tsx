@@ -6,13 +6,14 @@ import { Curl } from '../../components/values/copy.tsx';
 import { Failure, Loading } from '../../components/view/states.tsx';
 import { ViewHead } from '../../components/view/view-head.tsx';
 import { useResponse } from '../../use-response.ts';
-import { RotateDialog } from './rotate-dialog.tsx';
+import { PublicKeys } from './public-keys.tsx';
+import { RotateDialog, type Rotated } from './rotate-dialog.tsx';
 import { SecretCards, withoutSecretText } from './secret-list.tsx';
 import { SignatureVerifier } from './verifier.tsx';
 
-/** The signing secrets, their rotation, and a tool that explains why a signature does not verify. */
+/** The signing secrets and keys, their rotation, and a tool that explains why a signature does not verify. */
 export function Secrets() {
-  const [rotating, setRotating] = useState(false);
+  const [rotating, setRotating] = useState<Rotated | null>(null);
   const { data, problem, reload } = useResponse('secrets', async (signal) =>
     withoutSecretText(await paybell().secrets.list({ signal })),
   );
@@ -22,7 +23,7 @@ export function Secrets() {
         title="Secrets"
         description="Every request is signed with each active secret, so that receivers can verify it."
       >
-        <ActionButton needs="secrets:write" onClick={() => setRotating(true)}>
+        <ActionButton needs="secrets:write" onClick={() => setRotating('secret')}>
           <Icon name="retry" size={14} />
           Rotate secret
         </ActionButton>
@@ -30,15 +31,19 @@ export function Secrets() {
       <div class="stack">
         {data === null && problem !== null ? <Failure problem={problem} reload={reload} /> : null}
         {data === null && problem === null ? <Loading what="secrets" /> : null}
-        {data === null ? null : <SecretCards list={data} />}
+        {data === null ? null : <SecretCards secrets={data.secrets} />}
+        {data === null ? null : <PublicKeys {...data} onRotate={() => setRotating('key')} />}
         <SignatureVerifier />
         <details>
           <summary>Equivalent API requests</summary>
           <Curl path="/webhooks/secret" />
           <Curl method="POST" path="/webhooks/secret/rotate" body={{ overlapHours: 24 }} />
+          <Curl method="POST" path="/webhooks/signing-key/rotate" body={{ overlapHours: 24 }} />
         </details>
       </div>
-      {rotating ? <RotateDialog onRotated={() => void reload()} onClose={() => setRotating(false)} /> : null}
+      {rotating === null ? null : (
+        <RotateDialog rotated={rotating} onRotated={() => void reload()} onClose={() => setRotating(null)} />
+      )}
     </>
   );
 }

@@ -1,5 +1,4 @@
 import { useState } from 'preact/hooks';
-import type { SecretList } from '../../../client/secrets.ts';
 import { DEFAULT_OVERLAP_HOURS, MAX_OVERLAP_HOURS } from '../../../domain/secret-overlap.ts';
 import { type ApiProblem, asProblem, inputError, paybell } from '../../api.ts';
 import { Dialog } from '../../components/dialog.tsx';
@@ -12,10 +11,22 @@ import { OverlapTimeline } from './overlap-timeline.tsx';
 const HOUR_MS = 3_600_000;
 const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 
-type RotateProps = { onRotated: (list: SecretList) => void; onClose: () => void };
+/** The shared secret (`v1`), or the Ed25519 key (`v1a`). */
+export type Rotated = 'secret' | 'key';
+
+const PATHS = { secret: '/webhooks/secret/rotate', key: '/webhooks/signing-key/rotate' } as const;
+
+/** Returns what receivers verify with from now on. */
+async function createNext(rotated: Rotated, overlapHours: number): Promise<string | null> {
+  const { secrets } = paybell();
+  if (rotated === 'secret') return (await secrets.rotate({ overlapHours })).secrets[0]?.secret ?? null;
+  return (await secrets.rotateSigningKey({ overlapHours })).publicKeys[0]?.publicKey ?? null;
+}
+
+type RotateProps = { rotated: Rotated; onRotated: () => void; onClose: () => void };
 
 /** Explains what the overlap means for receivers before the rotation. */
-export function RotateDialog({ onRotated, onClose }: RotateProps) {
+export function RotateDialog({ rotated, onRotated, onClose }: RotateProps) {
   const [hours, setHours] = useState(String(DEFAULT_OVERLAP_HOURS));
   const [problem, setProblem] = useState<ApiProblem | null>(null);
   const [created, setCreated] = useState<string | null>(null);
@@ -27,18 +38,17 @@ export function RotateDialog({ onRotated, onClose }: RotateProps) {
     setBusy(true);
     setProblem(null);
     try {
-      const list = await paybell().secrets.rotate({ overlapHours });
-      setCreated(list.secrets[0]?.secret ?? null);
-      onRotated(list);
+      setCreated(await createNext(rotated, overlapHours));
+      onRotated();
     } catch (failure) {
       setProblem(asProblem(failure));
     }
     setBusy(false);
   };
 
-  if (created !== null) return <NewSecret secret={created} overlapHours={overlapHours} onClose={onClose} />;
+  if (created !== null) return <Created {...{ rotated, overlapHours, onClose }} text={created} />;
   return (
-    <Dialog title="Rotate signing secret" onClose={onClose}>
+    <Dialog title={`Rotate signing ${rotated}`} onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -48,9 +58,9 @@ export function RotateDialog({ onRotated, onClose }: RotateProps) {
         <div class="dialog-body">
           {problem !== null && error === null ? <ProblemAlert problem={problem} /> : null}
           <Field
-            label="Keep the old secret active for"
+            label={`Keep the old ${rotated} active for`}
             error={error}
-            hint={`0 to ${MAX_OVERLAP_HOURS} hours. If the secret has leaked, use 0 to expire it immediately.`}
+            hint={`0 to ${MAX_OVERLAP_HOURS} hours. If the ${rotated} has leaked, use 0 to expire it immediately.`}
           >
             {(control) => (
               <span class="with-unit">
@@ -68,11 +78,11 @@ export function RotateDialog({ onRotated, onClose }: RotateProps) {
               </span>
             )}
           </Field>
-          <OverlapTimeline overlap={overlapHours > 0} end={endText(overlapHours)} />
-          <Consequences overlapHours={overlapHours} />
+          <OverlapTimeline rotated={rotated} overlap={overlapHours > 0} end={endText(overlapHours)} />
+          <Consequences rotated={rotated} overlapHours={overlapHours} />
           <details>
             <summary>Equivalent API request</summary>
-            <Curl method="POST" path="/webhooks/secret/rotate" body={{ overlapHours }} />
+            <Curl method="POST" path={PATHS[rotated]} body={{ overlapHours }} />
           </details>
         </div>
         <footer class="dialog-foot">
@@ -80,7 +90,7 @@ export function RotateDialog({ onRotated, onClose }: RotateProps) {
             Cancel
           </button>
           <button type="submit" class="button button-primary" disabled={busy}>
-            {busy ? 'Rotating…' : 'Rotate secret'}
+            {busy ? 'Rotating…' : `Rotate ${rotated}`}
           </button>
         </footer>
       </form>
@@ -93,12 +103,14 @@ function endText(overlapHours: number): string {
   return Number.isNaN(endsAt.getTime()) ? '' : dateTime.format(endsAt);
 }
 
-function Consequences({ overlapHours }: { overlapHours: number }) {
+function Consequences({ rotated, overlapHours }: { rotated: Rotated; overlapHours: number }) {
   if (overlapHours > 0) {
     return (
       <p class="muted">
-        Until then, every request carries both signatures, so receivers can verify it with either secret. Update them
-        before the old secret expires.
+        Until then, every request carries both signatures, so receivers can verify it with either {rotated}.{' '}
+        {rotated === 'secret'
+          ? 'Update them before the old secret expires.'
+          : 'Those that read the key set find the new key there. Update the others before the old key expires.'}
       </p>
     );
   }
@@ -106,30 +118,33 @@ function Consequences({ overlapHours }: { overlapHours: number }) {
     <p class="alert alert-warning">
       <Icon name="alert" />
       <span>
-        Receivers that still use the old secret will reject every request until you update them. Rejected deliveries are
-        retried on schedule.
+        Receivers that still use the old {rotated} will reject every request until{' '}
+        {rotated === 'secret' ? 'you update them' : 'they read the key set again or you update them'}. Rejected
+        deliveries are retried on schedule.
       </span>
     </p>
   );
 }
 
-function NewSecret({ secret, overlapHours, onClose }: { secret: string; overlapHours: number; onClose: () => void }) {
+type CreatedProps = { rotated: Rotated; text: string; overlapHours: number; onClose: () => void };
+
+function Created({ rotated, text, overlapHours, onClose }: CreatedProps) {
   return (
-    <Dialog title="New secret is active" onClose={onClose}>
+    <Dialog title={`New ${rotated} is active`} onClose={onClose}>
       <div class="dialog-body">
         <p>
           {overlapHours > 0 ? (
             <>
-              Update your receivers before <strong>{endText(overlapHours)}</strong>, when the old secret expires.
+              Update your receivers before <strong>{endText(overlapHours)}</strong>, when the old {rotated} expires.
             </>
           ) : (
-            'Update your receivers now. The old secret has expired.'
+            `Update your receivers now. The old ${rotated} has expired.`
           )}
         </p>
         <div class="secret-text">
-          <code>{secret}</code>
+          <code>{text}</code>
           <span class="actions">
-            <CopyButton text={secret} label="Copy" />
+            <CopyButton text={text} label="Copy" />
           </span>
         </div>
       </div>

@@ -2,27 +2,26 @@ import { useEffect, useState } from 'preact/hooks';
 import type { SecretList, SigningSecret } from '../../../client/secrets.ts';
 import { asProblem, paybell } from '../../api.ts';
 import { showToast } from '../../components/toasts.tsx';
-import { Badge } from '../../components/values/badge.tsx';
 import { CopyButton } from '../../components/values/copy.tsx';
-import { Countdown, Time } from '../../components/values/time.tsx';
+import { Countdown } from '../../components/values/time.tsx';
+import { Lifetime } from './lifetime.tsx';
 
 /** The text of a secret is not kept in memory until someone asks to see it. */
-type SecretMetadata = Omit<SigningSecret, 'secret'>;
-type SecretMetadataList = { readonly secrets: readonly SecretMetadata[]; readonly publicKey: string };
+type SecretMetadata = Omit<SigningSecret, 'secret' | 'importedText'>;
 
-export function withoutSecretText({ secrets, publicKey }: SecretList): SecretMetadataList {
-  return { secrets: secrets.map(({ secret: _, ...metadata }) => metadata), publicKey };
+export function withoutSecretText({ secrets, publicKeys, keySetPath }: SecretList) {
+  const metadata = secrets.map(({ secretId, dateCreated, dateExpires }) => ({ secretId, dateCreated, dateExpires }));
+  return { secrets: metadata, publicKeys, keySetPath };
 }
 
 const SHOWN_MS = 30_000;
 
-export function SecretCards({ list }: { list: SecretMetadataList }) {
+export function SecretCards({ secrets }: { secrets: readonly SecretMetadata[] }) {
   return (
     <ul class="secrets">
-      {list.secrets.map((secret) => (
-        <SecretCard key={secret.secretId} secret={secret} only={list.secrets.length === 1} />
+      {secrets.map((secret) => (
+        <SecretCard key={secret.secretId} secret={secret} only={secrets.length === 1} />
       ))}
-      <PublicKey text={list.publicKey} />
     </ul>
   );
 }
@@ -31,21 +30,7 @@ function SecretCard({ secret, only }: { secret: SecretMetadata; only: boolean })
   const { secretId, dateCreated, dateExpires } = secret;
   return (
     <li class="card secret">
-      <div class="secret-head">
-        {dateExpires === null ? (
-          <Badge tone="good" icon="check">
-            {only ? 'Active' : 'Newest'}
-          </Badge>
-        ) : (
-          <Badge tone="warning" icon="clock">
-            Expires <Time seconds={dateExpires} />
-          </Badge>
-        )}
-        <span class="small muted">
-          created <Time seconds={dateCreated} />
-        </span>
-        <code class="small muted secret-id">{secretId}</code>
-      </div>
+      <Lifetime dateCreated={dateCreated} dateExpires={dateExpires} only={only} id={secretId} />
       <SecretText secretId={secretId} />
     </li>
   );
@@ -102,26 +87,4 @@ async function readSecret(secretId: string): Promise<string | null> {
     showToast({ tone: 'bad', text: asProblem(error).detail });
   }
   return null;
-}
-
-/** Not a secret, so it is always shown. */
-function PublicKey({ text }: { text: string }) {
-  return (
-    <li class="card secret">
-      <div class="secret-head">
-        <Badge tone="neutral" icon="info">
-          Public key
-        </Badge>
-        <span class="small muted">
-          verifies <code>v1a</code> signatures without a shared secret, if the operator has enabled them
-        </span>
-      </div>
-      <div class="secret-text">
-        <code>{text}</code>
-        <span class="actions">
-          <CopyButton text={text} label="Copy" />
-        </span>
-      </div>
-    </li>
-  );
 }

@@ -1,0 +1,25 @@
+import { Badge } from '../../components/values/badge.tsx';
+import { Time } from '../../components/values/time.tsx';
+
+type Props = { dateCreated: number; dateExpires: number | null; only: boolean; id: string };
+
+/** Until when a secret or a key signs, since when it exists, and its id. */
+export function Lifetime({ dateCreated, dateExpires, only, id }: Props) {
+  return (
+    <div class="secret-head">
+      {dateExpires === null ? (
+        <Badge tone="good" icon="check">
+          {only ? 'Active' : 'Newest'}
+        </Badge>
+      ) : (
+        <Badge tone="warning" icon="clock">
+          Expires <Time seconds={dateExpires} />
+        </Badge>
+      )}
+      <span class="small muted">
+        created <Time seconds={dateCreated} />
+      </span>
+      <code class="small muted secret-id">{id}</code>
+    </div>
+  );
+}
