@@ -64,6 +64,6 @@ export const lists: readonly Mutant[] = [
     file: 'store/events/read.ts',
     find: 'if (sinceMs !== null) total += await',
     replace: 'if (sinceMs !== null) await',
-    caughtBy: { file: 'api/routes/events/read', test: 'are narrowed, sorted by date and paged' },
+    caughtBy: { file: 'api/routes/events/read', test: 'are counted in ranges that begin or end within an hour' },
   },
 ];
