@@ -10,6 +10,22 @@ const LIMITS = { list: 16, event: 48 } as const;
 /** Waits before the first request. They differ so that a timer of the service falls into at most one of the runs. */
 const IDLE_MS = [300, 700, 1_150];
 
+/** Only timers enter these; on a busy machine one may fire in every run. */
+const BY_TIMERS = new Set(
+  [
+    'metrics/process-metrics.ts',
+    'delivery/jobs/job.ts',
+    'delivery/jobs/heartbeat.ts',
+    'delivery/jobs/fan-out.ts',
+    'delivery/queue/claimer.ts',
+    'delivery/queue/destination-scan.ts',
+    'delivery/queue/wake-signal.ts',
+    'store/deliveries/claim.ts',
+    'store/events/fan-out.ts',
+    'store/instances.ts',
+  ].map((file) => `src/${file}`),
+);
+
 const runs: ServiceRun[] = [];
 for (const idleMs of IDLE_MS) runs.push(await runService(idleMs));
 
@@ -39,7 +55,7 @@ async function runService(idleMs: number): Promise<ServiceRun> {
 /** A file entered by a timer that happened to fire is missing from the other runs. */
 function inEveryRun(filesOf: (run: ServiceRun) => readonly string[]): string[] {
   const [one, ...others] = runs.map(filesOf);
-  return (one ?? []).filter((file) => others.every((files) => files.includes(file)));
+  return (one ?? []).filter((file) => !BY_TIMERS.has(file) && others.every((files) => files.includes(file)));
 }
 
 function print(subject: keyof typeof LIMITS, entered: Entered): void {

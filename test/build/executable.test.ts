@@ -39,8 +39,7 @@ describe('the executable, with neither Node nor Bun on its PATH', () => {
   });
 
   test('reads a list on a thread, whose program is in the executable too', async () => {
-    const [, entityId = ''] = /entity-id {2}(\S+)/.exec(served.stdout()) ?? [];
-    const [, apiKey = ''] = /api-key {4}(\S+)/.exec(served.stdout()) ?? [];
+    const { entityId, apiKey } = firstCredentials(served.stdout()) ?? { entityId: '', apiKey: '' };
     const headers = { 'api-key': apiKey, 'entity-id': entityId };
     const answer = await fetch(`${served.url}/api/v1/by-env-file/deliveries`, { headers });
     expect(await answer.json()).toEqual({ totalResults: 0, deliveries: [] });

@@ -3,18 +3,31 @@ import { Database as Connection } from 'bun:sqlite';
 /** Waiting within SQLite blocks its thread, so it is brief, and the writer tries again after a pause. */
 const BUSY_TIMEOUT_MS = 20;
 
-export function openConnection(file: string): Connection {
-  const connection = new Connection(file, { create: true, readwrite: true });
-  connection.exec('pragma busy_timeout = 5000');
+export function openWriter(file: string): Connection {
+  const connection = open(file);
   // Auto-vacuum can be turned on only before the first page is written, and so before WAL.
   connection.exec('pragma auto_vacuum = incremental');
   connection.exec('pragma journal_mode = wal');
   connection.exec('pragma synchronous = full');
   connection.exec('pragma foreign_keys = on');
-  connection.exec('pragma temp_store = memory');
-  connection.exec('pragma cache_size = -16000');
   // In pages: four times the default, because a page that was written several times is then copied once.
   connection.exec('pragma wal_autocheckpoint = 4000');
   connection.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`);
+  return connection;
+}
+
+/** For a file that a writer has opened before. It changes nothing, so that it opens on a full disk too. */
+export function openReader(file: string): Connection {
+  const connection = open(file);
+  connection.exec('pragma query_only = on');
+  connection.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`);
+  return connection;
+}
+
+function open(file: string): Connection {
+  const connection = new Connection(file, { create: true, readwrite: true });
+  connection.exec('pragma busy_timeout = 5000');
+  connection.exec('pragma temp_store = memory');
+  connection.exec('pragma cache_size = -16000');
   return connection;
 }

@@ -1,5 +1,5 @@
 import { StoreUnavailableError } from '../database.ts';
-import { openConnection } from './connect.ts';
+import { openReader } from './connect.ts';
 import { ConnectionQueries, codeOf } from './sqlite.ts';
 
 /**
@@ -23,21 +23,26 @@ export type ThreadResponse = {
 
 declare const self: Worker;
 
+let file = '';
 let queries: ConnectionQueries | null = null;
 
 self.onmessage = async ({ data }: MessageEvent<ThreadRequest | string>) => {
-  if (typeof data === 'string') {
-    const connection = openConnection(data);
-    connection.exec('pragma query_only = on');
-    queries = new ConnectionQueries(connection);
-    return;
-  }
-  self.postMessage(await respond(data));
+  if (typeof data === 'string') file = data;
+  else self.postMessage(await respond(data));
 };
+
+/** Where it fails, the statement that needed it fails, and the next one tries again. */
+function open(): ConnectionQueries {
+  try {
+    return new ConnectionQueries(openReader(file));
+  } catch (error) {
+    throw new StoreUnavailableError(`the file cannot be opened (${codeOf(error)})`, { cause: error });
+  }
+}
 
 async function respond({ id, method, sql, params }: ThreadRequest): Promise<ThreadResponse> {
   try {
-    if (queries === null) throw new TypeError('no file was named');
+    queries ??= open();
     return { id, value: await queries[method](sql, params) };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);

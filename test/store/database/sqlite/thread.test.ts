@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { StoreUnavailableError } from '../../../../src/store/database/database.ts';
@@ -45,6 +45,17 @@ describe('the thread of a SQLite store', () => {
       { id: 'a', bytes: new Uint8Array([1, 2]) },
     ]);
     expect(started).toHaveLength(1);
+    thread.close();
+  });
+
+  test('outlives a file that cannot be opened, and opens it with a later statement', async () => {
+    const missing = join(folder, 'later', 'paybell.db');
+    const thread = new StoreThread(missing, { start: () => new Worker(PROGRAM) });
+    for (let times = 0; times < 3; times++) {
+      expect(await rejection(thread.connection.get('select 1 as up'))).toBeInstanceOf(StoreUnavailableError);
+    }
+    mkdirSync(join(folder, 'later'));
+    expect(await thread.connection.get('select 1 as up')).toEqual({ up: 1 });
     thread.close();
   });
 
