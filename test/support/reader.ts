@@ -157,7 +157,7 @@ case "$*" in
   'run build') exec "${bun}" "${join(ROOT, 'build/main.ts')}" ;;
   'run build:package') exec "${bun}" "${join(ROOT, 'package/build.ts')}" dist/package ;;
   'init -y') exec "${Bun.which('npm')}" "$@" ;;
-  'pack ./dist/package') exec "${Bun.which('npm')}" "$@" ;;
+  'pack ./dist/package' | 'sbom '*) exec "${Bun.which('npm')}" "$@" ;;
   'install ../paybell-'*) exec "${Bun.which('npm')}" "$@" --offline --no-audit --no-fund ;;
   'run -s paybell -- '*) shift 4; exec "${bun}" "${join(ROOT, 'src/main.ts')}" "$@" ;;
   ci | 'install '*) ln -sfn "${join(ROOT, 'node_modules')}" node_modules ;;
