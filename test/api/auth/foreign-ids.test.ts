@@ -40,7 +40,8 @@ onEveryEngine('what belongs to another entity', (store) => {
     const { redeliveryId } = (await again.json()) as { redeliveryId?: string };
     if (redeliveryId !== undefined) foreignIds.redeliveryId = redeliveryId;
     const operations = await operationsOf(app);
-    entityOperations = operations.filter(({ permission }) => permission !== 'operator');
+    // A published key set is for everyone.
+    entityOperations = operations.filter(({ permission }) => permission !== 'operator' && permission !== 'none');
     withId = entityOperations.filter(({ parameter }) => parameter !== null);
   });
 
