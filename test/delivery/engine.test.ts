@@ -1,7 +1,9 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import pino from 'pino';
+import { destinationKey } from '../../src/domain/post-url.ts';
 import { type SqlValue, StoreUnavailableError } from '../../src/store/database/database.ts';
 import { entityKey } from '../../src/store/database/sql.ts';
+import { claimDeliveries } from '../../src/store/deliveries/claim.ts';
 import { deleteWebhook, moveWebhook } from '../../src/store/webhooks/change.ts';
 import { resumeWebhook, suspendWebhook } from '../../src/store/webhooks/suspension.ts';
 import { TEST_CHANGE } from '../support/api.ts';
@@ -406,6 +408,7 @@ onEveryEngine('the engine', (store) => {
       },
       { settings: SLOW_RETRIES },
     );
+    expect(sender.requests).toHaveLength(1);
     expect(await readAttempts(store.db, entityId)).toMatchObject([{ attempt: 1, statusCode: 500 }]);
   });
 
@@ -474,9 +477,12 @@ onEveryEngine('the engine', (store) => {
   test('takes up what a dead process had claimed', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 3);
-    expect(await claim(store.db, entityId)).toHaveLength(3);
+    // Longer than the test waits.
+    const leaseMs = 3_600_000;
+    const picks = [{ destination: destinationKey(entityId, HOOK), most: 9 }];
+    expect((await claimDeliveries(store.db, picks, leaseMs)).claimed).toHaveLength(3);
     // On PostgreSQL others may be alive, so there the lease has to run out.
-    if (store.engine === 'postgres') await letPass(store.db, entityId, LEASE_MS);
+    if (store.engine === 'postgres') await letPass(store.db, entityId, leaseMs);
     const sender = new ScriptedSender();
     await withEngine(store.db, sender, () => until('all are delivered', allAre(store, entityId, 'delivered')));
     expect(sender.requests).toHaveLength(3);
