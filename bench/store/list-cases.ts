@@ -77,7 +77,7 @@ export const DELIVERY_CASES: Cases = {
   'an hour of one webhook': { webhookId: 'wh_3', ...AN_HOUR },
   'by next attempt': { sortBy: 'dateNextAttempt', sortDir: 'asc' },
   'by next attempt, last first': { sortBy: 'dateNextAttempt' },
-  'by next attempt, page 2,000': { sortBy: 'dateNextAttempt', page: '2000' },
+  'by next attempt, page 400': { sortBy: 'dateNextAttempt', page: '400' },
   'pending by next attempt': { sortBy: 'dateNextAttempt', status: 'pending' },
 };
 

@@ -22,6 +22,8 @@ type Facts = {
   event_page_too_large: { bytes: number; limitBytes: number };
   /** More deliveries have an attempt to come than one request can sort by it. */
   sort_too_large: { limit: number };
+  /** More matches lie before the page than one request can skip. */
+  page_too_deep: { limit: number };
   webhook_deleted: { webhookId: string };
   webhook_suspended: { webhookId: string };
   /** The delivery is an alert, and the entity has no URL for alerts any more. */
@@ -54,6 +56,8 @@ const SENTENCES: { readonly [Kind in keyof Facts]: (facts: Facts[Kind]) => strin
     `The events of this page have ${bytes} bytes, and ${limitBytes} is the most. Ask for fewer at a time.`,
   sort_too_large: ({ limit }) =>
     `More than ${limit} deliveries have a next attempt, too many to sort by it. Add webhookId, since or until.`,
+  page_too_deep: ({ limit }) =>
+    `More than ${limit} matches lie between this page and what can be found at once. Add or narrow since and until.`,
   webhook_deleted: ({ webhookId }) => `The webhook ${webhookId} was deleted: there is no URL to send to.`,
   webhook_suspended: ({ webhookId }) =>
     `The webhook ${webhookId} is suspended. Resume it, and its held deliveries are sent.`,

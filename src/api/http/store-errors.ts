@@ -47,6 +47,15 @@ const MAPPINGS: { readonly [Kind in DomainErrorKind]: Mapping<FactsOf<Kind>> } =
       },
     ],
   },
+  page_too_deep: {
+    inputErrors: ({ limit }) => [
+      {
+        in: 'query',
+        name: 'page',
+        message: `is too deep with these filters: more than ${limit} matches would have to be skipped. Add or narrow since and until`,
+      },
+    ],
+  },
   event_page_too_large: {
     inputErrors: ({ bytes, limitBytes }) => [
       {

@@ -92,6 +92,8 @@ export type Dialect = {
    * to join, and the condition that goes with it. PostgreSQL passes over a row that another transaction changes meanwhile.
    */
   readonly rowsOf: (table: string, list: string, key: readonly string[]) => { from: string; where: string };
+  /** Follows a table: SQLite reads it by this index, where it would guess wrong which of two leaves fewer rows. */
+  readonly byIndex: (index: string) => string;
   /** Ends a `select` of one row that the transaction is about to change. */
   readonly lockRow: string;
   /** Answers a row when the table `$1` is there. */

@@ -186,14 +186,14 @@ async function findShare(queries: Queries, dialect: Dialect, entityId: string, j
   const scope = await resolveScope(queries, dialect, entityId, filter);
   if (scope === null) return [];
   const untilMs = Number(job.until_ms) + 1;
-  const narrowed: Scope = { ...scope, untilMs: Math.min(scope.untilMs ?? untilMs, untilMs) };
+  const narrowed: Scope = { ...scope, untilMs: Math.min(scope.untilMs ?? untilMs, untilMs), isDated: true };
   const after = hexOfId('dlv', job.cursor_id) ?? '0'.repeat(32);
   const found: { hex: string; webhookNo: number }[] = [];
-  for (const { table, sql, parameters } of sourcesOf(narrowed, dialect)) {
+  for (const { table, sql, parameters, order } of sourcesOf(narrowed, dialect)) {
     const alias = table === 'deliveries' ? 'd' : 'q';
     const rows = await queries.all<{ id: SqlUuid; webhook_no: SqlInteger }>(
       `select ${alias}.id as id, ${alias}.webhook_no as webhook_no ${sql} and ${alias}.id > ${parameters.bind(dialect.bindUuid(after))}
-       order by ${alias}.id limit ${ROWS_PER_TRANSACTION}`,
+       order by ${order} limit ${ROWS_PER_TRANSACTION}`,
       parameters.values,
     );
     for (const row of rows) found.push({ hex: dialect.hexOf(row.id), webhookNo: Number(row.webhook_no) });

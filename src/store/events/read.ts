@@ -105,10 +105,16 @@ async function countRows(queries: Queries, dialect: Dialect, scope: Scope): Prom
 
 const LAST_BUCKET = 2 ** 31 - 1;
 
+function wholeBuckets({ sinceMs, untilMs }: Scope): { first: number; end: number } {
+  return {
+    first: sinceMs === null ? 0 : Math.ceil(sinceMs / EVENT_BUCKET_MS),
+    end: untilMs === null ? LAST_BUCKET : Math.floor(untilMs / EVENT_BUCKET_MS),
+  };
+}
+
 async function countScope(queries: Queries, dialect: Dialect, scope: Scope): Promise<number> {
   const { sinceMs, untilMs } = scope;
-  const first = sinceMs === null ? 0 : Math.ceil(sinceMs / EVENT_BUCKET_MS);
-  const end = untilMs === null ? LAST_BUCKET : Math.floor(untilMs / EVENT_BUCKET_MS);
+  const { first, end } = wholeBuckets(scope);
   if (scope.no !== null || first >= end) return countRows(queries, dialect, scope);
   const row = await queries.get<{ total: SqlInteger | null }>(
     ...bucketsText('sum(events) as total', scope, first, end),
@@ -131,6 +137,9 @@ function bucketsText(columns: string, scope: Scope, first: number, end: number, 
   return [`select ${columns} from event_counts where ${all.join(' and ')} ${tail}`, parameters.values];
 }
 
+/** Skipping more than these takes too long for one request. */
+const MAX_SKIPPED = 25_000;
+
 /** From whichever end is nearer, and past whole hours of the counters. */
 async function readNumbers(
   queries: Queries,
@@ -144,38 +153,59 @@ async function readNumbers(
   const behind = totalResults - offset - count;
   const isBackwards = behind < offset;
   const direction = (sortDir === 'asc') !== isBackwards ? 'asc' : 'desc';
-  const skipped = await skipBuckets(queries, scope, isBackwards ? behind : offset, direction);
+  const window = { offset: isBackwards ? behind : offset, count };
+  const part = await findBuckets(queries, dialect, scope, window, direction);
+  if (part.offset > MAX_SKIPPED) throw new DomainError('page_too_deep', { limit: MAX_SKIPPED });
   const parameters = new Parameters();
-  const where = conditions(skipped.scope, dialect, parameters);
+  const where = conditions(part.scope, dialect, parameters);
   const rows = await queries.all<{ no: SqlUuid }>(
     `select no from events where ${where} order by no ${direction}
-     limit ${parameters.bind(count)} offset ${parameters.bind(skipped.offset)}`,
+     limit ${parameters.bind(count)} offset ${parameters.bind(part.offset)}`,
     parameters.values,
   );
   const nos = rows.map(({ no }) => no);
   return isBackwards ? nos.reverse() : nos;
 }
 
-async function skipBuckets(
+/** Up to here, a list without a filter is walked faster than its counters are read. */
+const NEAR = 1_000;
+
+/** Where a page lies, by whole hours of the counters; the part of an hour that a range of dates cuts is counted. */
+async function findBuckets(
   queries: Queries,
+  dialect: Dialect,
   scope: Scope,
-  offset: number,
+  { offset, count }: { offset: number; count: number },
   direction: 'asc' | 'desc',
 ): Promise<{ scope: Scope; offset: number }> {
-  if (scope.no !== null || scope.sinceMs !== null || scope.untilMs !== null) return { scope, offset };
+  const { first, end } = wholeBuckets(scope);
+  const isEvery = scope.event === undefined && scope.networkId === undefined;
+  if (scope.no !== null || first >= end || (isEvery && offset < NEAR)) return { scope, offset };
+  const isUp = direction === 'asc';
+  const from = (ms: number) => (isUp ? { sinceMs: ms } : { untilMs: ms });
+  const to = (ms: number) => (isUp ? { untilMs: ms } : { sinceMs: ms });
+  const startMs = (isUp ? first : end) * EVENT_BUCKET_MS;
+  const isCut = (isUp ? scope.sinceMs : scope.untilMs) !== null;
+  const atEdge = isCut ? await countRows(queries, dialect, { ...scope, ...to(startMs) }) : 0;
+  if (offset < atEdge) return { scope, offset };
   const tail = `group by bucket order by bucket ${direction}`;
-  const text = bucketsText('bucket, sum(events) as total', scope, 0, LAST_BUCKET, tail);
-  const rows = await queries.all<{ bucket: SqlInteger; total: SqlInteger }>(...text);
-  let left = offset;
+  const rows = await queries.all<{ bucket: SqlInteger; total: SqlInteger }>(
+    ...bucketsText('bucket, sum(events) as total', scope, first, end, tail),
+  );
+  let before = atEdge;
+  let part: { scope: Scope; offset: number } | null = null;
   for (const row of rows) {
-    if (left < Number(row.total)) {
-      const startMs = Number(row.bucket) * EVENT_BUCKET_MS;
-      const narrowed = direction === 'asc' ? { sinceMs: startMs } : { untilMs: startMs + EVENT_BUCKET_MS };
-      return { scope: { ...scope, ...narrowed }, offset: left };
+    const [lowMs, highMs] = [0, 1].map((step) => (Number(row.bucket) + step) * EVENT_BUCKET_MS) as [number, number];
+    const total = Number(row.total);
+    if (part === null && offset < before + total) {
+      part = { scope: { ...scope, ...from(isUp ? lowMs : highMs) }, offset: offset - before };
     }
-    left -= Number(row.total);
+    before += total;
+    if (part !== null && offset + count <= before) {
+      return { ...part, scope: { ...part.scope, ...to(isUp ? highMs : lowMs) } };
+    }
   }
-  return { scope, offset };
+  return part ?? { scope: { ...scope, ...from((isUp ? end : first) * EVENT_BUCKET_MS) }, offset: offset - before };
 }
 
 async function readRows(

@@ -37,6 +37,10 @@ describe('an error of the store', () => {
         errors: [{ in: 'query', name: 'limit', message: expect.stringContaining('9 bytes, and 8 is the most') }],
       },
     });
+    expect(storeProblem(new DomainError('page_too_deep', { limit: 8 }))).toMatchObject({
+      code: 'invalid_request',
+      extra: { errors: [{ in: 'query', name: 'page', message: expect.stringContaining('narrow since and until') }] },
+    });
   });
 
   test('keeps what only the operator may know to itself', () => {

@@ -163,8 +163,9 @@ function createTables({ uuid, storage }: Dialect): string[] {
       primary key (entity_id, id)
     ) ${clustered}`,
     'create index deliveries_by_webhook on deliveries (entity_id, webhook_no, id)',
-    // Only deliveries that did not arrive pay for this one.
+    // Only deliveries that did not arrive pay for these two.
     'create index deliveries_not_delivered on deliveries (entity_id, status, id) where status <> 1',
+    'create index deliveries_not_delivered_by_webhook on deliveries (entity_id, webhook_no, status, id) where status <> 1',
     'create index deliveries_by_redelivery on deliveries (entity_id, redelivery_id) where redelivery_id is not null',
     'create index deliveries_by_old_event on deliveries (entity_id, event_no) where event_no is not null',
 

@@ -73,6 +73,7 @@ const dialect: Dialect = {
       where: `${table}.ctid = ${list}.place`,
     };
   },
+  byIndex: () => '',
   findTable: 'select tablename from pg_tables where schemaname = current_schema and tablename = $1',
   storeBytes: 'pg_database_size(current_database())',
 };

@@ -38,6 +38,7 @@ const dialect: Dialect = {
     from: list,
     where: key.map((column) => `${table}.${column} = ${list}.${column}`).join(' and '),
   }),
+  byIndex: (index) => `indexed by ${index}`,
   findTable: `select name from sqlite_master where type = 'table' and name = $1`,
   storeBytes: '(select page_count * page_size from pragma_page_count(), pragma_page_size())',
 };

@@ -1,11 +1,20 @@
-import { firstHexAt, timeOfHex } from '../../../domain/ids.ts';
+import type { DeliveryStatus } from '../../../domain/attempt.ts';
+import { firstHexAt } from '../../../domain/ids.ts';
 import type { Dialect, Queries, SqlInteger } from '../../database/database.ts';
-import { chunks, valuesList } from '../../database/sql.ts';
+import { chunks, Parameters, valuesList } from '../../database/sql.ts';
 import { ENTITY_BUCKET_MS, WEBHOOK_BUCKET_MS, WHOLE_ENTITY } from '../counts/counts.ts';
-import { BLOCKED } from '../heads.ts';
 import { STATUS_CODES } from '../states.ts';
-import type { Scope, ScopedWebhook } from './scope.ts';
-import { sourcesOf } from './sources.ts';
+import type { Scope } from './scope.ts';
+import {
+  FEW_WEBHOOKS,
+  queueSources,
+  recordSources,
+  SOURCES_PER_STATEMENT,
+  type Source,
+  sourcesOf,
+  textWithin,
+} from './sources.ts';
+import { countWithStatus } from './waiting.ts';
 
 /**
  * Exact totals. Whole buckets of time come from the counters; only the rows of a bucket that the filter cuts are counted
@@ -22,11 +31,11 @@ export async function countScope(queries: Queries, dialect: Dialect, scope: Scop
     case 'pending':
     case 'retrying':
     case 'held':
-      return isTimed ? countRows(queries, dialect, scope) : countWaiting(queries, scope);
+      return isTimed ? countRows(queries, dialect, scope) : countWaiting(scope, scope.status);
     case 'cancelled': {
       // Those that the sweep has not reached are in the queue, and no counter knows them as cancelled yet.
-      const unswept = isTimed ? 0 : await countUnswept(queries, scope);
-      if (isTimed && (await countUnswept(queries, scope)) > 0) return countRows(queries, dialect, scope);
+      const unswept = countWaiting(scope, scope.status);
+      if (isTimed && unswept > 0) return countRows(queries, dialect, scope);
       return unswept + (await countBuckets(queries, dialect, scope));
     }
     default:
@@ -34,54 +43,39 @@ export async function countScope(queries: Queries, dialect: Dialect, scope: Scop
   }
 }
 
+function countWaiting({ waiting }: Scope, status: DeliveryStatus): number {
+  return waiting.reduce((total, webhook) => total + countWithStatus(webhook, status), 0);
+}
+
 async function countRows(queries: Queries, dialect: Dialect, scope: Scope): Promise<number> {
+  const { status, webhooks, eventNo } = scope;
+  if (webhooks === null || webhooks.length > FEW_WEBHOOKS || eventNo !== null) {
+    return countSources(queries, sourcesOf(scope, dialect));
+  }
+  // Per webhook, so that only entries of one index are counted.
+  const records = (wanted: DeliveryStatus | null) =>
+    webhooks.flatMap(({ webhookNo }) => recordSources({ ...scope, status: wanted }, dialect, [webhookNo]));
+  const queued = queueSources(scope, dialect);
+  if (status !== 'delivered') return countSources(queries, [...records(status), ...queued]);
+  // The index by webhook does not have the status, so what was delivered is all without the rest.
+  const others = NOT_DELIVERED.flatMap(records);
+  const total = await countSources(queries, [...records(null), ...queued]);
+  return total - (await countSources(queries, others));
+}
+
+const NOT_DELIVERED = ['failed', 'cancelled', 'superseded'] as const;
+
+export async function countSources(queries: Queries, sources: readonly Source[]): Promise<number> {
   let total = 0;
-  for (const { sql, parameters } of sourcesOf(scope, dialect)) {
-    const row = await queries.get<{ total: SqlInteger }>(`select count(*) as total ${sql}`, parameters.values);
+  for (let at = 0; at < sources.length; at += SOURCES_PER_STATEMENT) {
+    const parameters = new Parameters();
+    const counts = sources
+      .slice(at, at + SOURCES_PER_STATEMENT)
+      .map((source) => `(select count(*) ${textWithin(source, parameters)})`);
+    const row = await queries.get<{ total: SqlInteger }>(`select ${counts.join(' + ')} as total`, parameters.values);
     total += Number(row?.total ?? 0);
   }
   return total;
-}
-
-export type QueueCount = ScopedWebhook & { waiting: number; retrying: number };
-
-/** What waits for each webhook that has anything waiting. */
-export async function readQueueCounts(queries: Pick<Queries, 'all'>, scope: Scope): Promise<QueueCount[]> {
-  const rows = await queries.all<{
-    webhook_no: SqlInteger;
-    blocked: SqlInteger;
-    waiting: SqlInteger;
-    retrying: SqlInteger;
-  }>(
-    `select c.webhook_no, h.blocked, sum(c.waiting) as waiting, sum(c.retrying) as retrying
-     from queue_counts c join queue_heads h on h.entity_id = c.entity_id and h.webhook_no = c.webhook_no
-     where c.entity_id = $1 group by c.webhook_no, h.blocked having sum(c.waiting) <> 0`,
-    [scope.entity],
-  );
-  const wanted = scope.webhooks === null ? null : new Set(scope.webhooks.map(({ webhookNo }) => webhookNo));
-  return rows
-    .map((row) => ({
-      webhookNo: Number(row.webhook_no),
-      blocked: Number(row.blocked),
-      waiting: Number(row.waiting),
-      retrying: Number(row.retrying),
-    }))
-    .filter(({ webhookNo }) => wanted === null || wanted.has(webhookNo));
-}
-
-async function countWaiting(queries: Queries, scope: Scope): Promise<number> {
-  let total = 0;
-  for (const { blocked, waiting, retrying } of await readQueueCounts(queries, scope)) {
-    if (scope.status === 'held' && blocked !== 0 && (blocked & BLOCKED.deleted) === 0) total += waiting;
-    if (scope.status === 'pending' && blocked === 0) total += waiting - retrying;
-    if (scope.status === 'retrying' && blocked === 0) total += retrying;
-  }
-  return total;
-}
-
-async function countUnswept(queries: Queries, scope: Scope): Promise<number> {
-  const counts = await readQueueCounts(queries, scope);
-  return counts.reduce((total, { blocked, waiting }) => total + ((blocked & BLOCKED.deleted) !== 0 ? waiting : 0), 0);
 }
 
 export function bucketsOf(scope: Scope): Buckets {
@@ -110,9 +104,7 @@ const FIRST_BUCKET = 0;
 const LAST_BUCKET = 2 ** 31 - 1;
 
 /** Buckets of ids that lie wholly in the range of dates, also where an old id's time is off by its skew. */
-function wholeBuckets(scope: Scope, bucketMs: number): { first: number; end: number } {
-  const { sinceMs, untilMs, fromHex, toHex } = scope;
-  const skewMs = sinceMs !== null ? sinceMs - timeOfHex(fromHex) : untilMs !== null ? timeOfHex(toHex) - untilMs : 0;
+function wholeBuckets({ sinceMs, untilMs, skewMs }: Scope, bucketMs: number): { first: number; end: number } {
   return {
     first: sinceMs === null ? FIRST_BUCKET : Math.ceil((sinceMs + skewMs) / bucketMs),
     end: untilMs === null ? LAST_BUCKET : Math.floor((untilMs - skewMs) / bucketMs),
@@ -147,36 +139,69 @@ async function sumBuckets(queries: Queries, scope: Scope, first: number, end: nu
   return total;
 }
 
-/** Skips whole buckets of an ordered list: where to start reading, and how many matches to skip from there. */
-export async function skipBuckets(
+/**
+ * Where a page of an ordered list lies, by whole buckets: the part of the scope to read, and how many matches to skip in
+ * it. A part that the range of dates cuts off a bucket is counted row by row.
+ */
+export async function findBuckets(
   queries: Queries,
+  dialect: Dialect,
   scope: Scope,
-  offset: number,
+  { offset, limit }: { readonly offset: number; readonly limit: number },
   direction: 'asc' | 'desc',
 ): Promise<{ scope: Scope; offset: number }> {
   const { webhookNos, bucketMs } = bucketsOf(scope);
-  const isCountable = scope.eventNo === null && (scope.status === null || scope.status in STATUS_CODES);
-  const isTimed = scope.sinceMs !== null || scope.untilMs !== null;
-  if (!isCountable || isTimed || scope.status === 'cancelled' || webhookNos.length > MAX_SKIPPED_WEBHOOKS) {
-    return { scope, offset };
+  const { first, end } = wholeBuckets(scope, bucketMs);
+  // One index has these in the order of the list, and nothing else.
+  const isNear = scope.webhooks === null && scope.status !== 'delivered' && offset < NEAR;
+  if (!isInBuckets(scope) || isNear || first >= end || webhookNos.length > MAX_WEBHOOKS) return { scope, offset };
+  const isUp = direction === 'asc';
+  const from = (ms: number) => (isUp ? { sinceMs: ms } : { untilMs: ms });
+  const to = (ms: number) => (isUp ? { untilMs: ms } : { sinceMs: ms });
+  const startMs = (isUp ? first : end) * bucketMs;
+  const isCut = (isUp ? scope.sinceMs : scope.untilMs) !== null;
+  const atEdge = isCut ? await countRows(queries, dialect, cut(scope, to(startMs))) : 0;
+  if (offset < atEdge) return { scope, offset };
+  const rows = await readBuckets(queries, scope, first, end, direction);
+  let before = atEdge;
+  let part: { scope: Scope; offset: number } | null = null;
+  for (const { bucket, total } of rows) {
+    const [nearMs, farMs] = isUp
+      ? [bucket * bucketMs, (bucket + 1) * bucketMs]
+      : [(bucket + 1) * bucketMs, bucket * bucketMs];
+    if (part === null && offset < before + total) part = { scope: cut(scope, from(nearMs)), offset: offset - before };
+    before += total;
+    if (part !== null && offset + limit <= before) return { ...part, scope: cut(part.scope, to(farMs)) };
   }
-  const rows = await queries.all<{ bucket: SqlInteger; total: SqlInteger }>(
-    `select bucket, sum(${countedColumn(scope)}) as total from delivery_counts
-     where entity_id = $1 and webhook_no in ${valuesList(1, webhookNos.length, 1)}
-     group by bucket order by bucket ${direction}`,
-    [scope.entity, ...webhookNos],
-  );
-  let left = offset;
-  for (const row of rows) {
-    const bucket = Number(row.bucket);
-    if (left < Number(row.total)) {
-      const narrowed = direction === 'asc' ? { sinceMs: bucket * bucketMs } : { untilMs: (bucket + 1) * bucketMs };
-      return { scope: cut(scope, narrowed), offset: left };
-    }
-    left -= Number(row.total);
-  }
-  return { scope, offset };
+  return part ?? { scope: cut(scope, from((isUp ? end : first) * bucketMs)), offset: offset - before };
 }
 
+/** Whether the counters of buckets know every match: none of them waits, other than in the sum of all. */
+function isInBuckets(scope: Scope): boolean {
+  const { eventNo, status } = scope;
+  if (eventNo !== null || (status !== null && !(status in STATUS_CODES))) return false;
+  return status !== 'cancelled' || countWaiting(scope, status) === 0;
+}
+
+async function readBuckets(
+  queries: Queries,
+  scope: Scope,
+  first: number,
+  end: number,
+  direction: 'asc' | 'desc',
+): Promise<{ bucket: number; total: number }[]> {
+  const { webhookNos } = bucketsOf(scope);
+  const rows = await queries.all<{ bucket: SqlInteger; total: SqlInteger }>(
+    `select bucket, sum(${countedColumn(scope)}) as total from delivery_counts
+     where entity_id = $1 and bucket >= $2 and bucket < $3 and webhook_no in ${valuesList(1, webhookNos.length, 3)}
+     group by bucket order by bucket ${direction}`,
+    [scope.entity, first, end, ...webhookNos],
+  );
+  return rows.map((row) => ({ bucket: Number(row.bucket), total: Number(row.total) }));
+}
+
+/** Up to here, matches are walked faster than counters are read. */
+const NEAR = 1_000;
+
 /** With more than these, reading their counters costs more than it saves. */
-const MAX_SKIPPED_WEBHOOKS = 100;
+const MAX_WEBHOOKS = 100;

@@ -2,10 +2,20 @@ import type { DeliveryListQuery } from '../../../contract/deliveries.ts';
 import { DomainError } from '../../../domain/errors.ts';
 import type { Dialect, Queries, SqlInteger, SqlUuid } from '../../database/database.ts';
 import { chunks, Parameters, valuesList } from '../../database/sql.ts';
-import { readQueueCounts, skipBuckets } from './count.ts';
+import { countSources, findBuckets } from './count.ts';
 import { type DeliveryRow, QUEUE_COLUMNS, RECORD_COLUMNS } from './rows.ts';
 import type { Scope } from './scope.ts';
-import { FEW_WEBHOOKS, queueSourcesWithHeads, type Source, sourcesOf } from './sources.ts';
+import {
+  FEW_WEBHOOKS,
+  queueSources,
+  recordSources,
+  SOURCES_PER_STATEMENT,
+  type Source,
+  scheduledSources,
+  textWithin,
+  unscheduledQueueSources,
+} from './sources.ts';
+import { countWithStatus } from './waiting.ts';
 
 /**
  * One page of a list, from the record and the queue together. Ids come first, along an index of each, and are merged
@@ -14,9 +24,6 @@ import { FEW_WEBHOOKS, queueSourcesWithHeads, type Source, sourcesOf } from './s
 
 type Direction = 'asc' | 'desc';
 type Window = { readonly offset: number; readonly limit: number };
-
-/** Of more matches than these by webhooks, each webhook's own order is read and merged. */
-const DENSE = 50;
 
 export async function readPageRows(
   queries: Queries,
@@ -27,11 +34,8 @@ export async function readPageRows(
 ): Promise<DeliveryRow[]> {
   const { page, limit, sortDir } = query;
   const window = { offset: (page - 1) * limit, limit: Math.min(limit, totalResults - (page - 1) * limit) };
-  const ids =
-    query.sortBy === 'dateCreated'
-      ? await idsByDate(queries, dialect, scope, sortDir, window, totalResults)
-      : await idsByNextAttempt(queries, dialect, scope, sortDir, window);
-  return readRows(queries, dialect, scope.entity, ids);
+  const read = query.sortBy === 'dateCreated' ? idsByDate : idsByNextAttempt;
+  return readRows(queries, dialect, scope.entity, await read(queries, dialect, scope, sortDir, window, totalResults));
 }
 
 /** From whichever end is nearer. */
@@ -46,44 +50,26 @@ async function idsByDate(
   const behind = totalResults - offset - limit;
   const isBackwards = behind < offset;
   const direction = (sortDir === 'asc') !== isBackwards ? 'asc' : 'desc';
-  const skipped = await skipBuckets(queries, scope, isBackwards ? behind : offset, direction);
-  const ids = await mergedIds(queries, dialect, skipped.scope, direction, { offset: skipped.offset, limit });
+  const window = { offset: isBackwards ? behind : offset, limit };
+  const part = await findBuckets(queries, dialect, scope, window, direction);
+  const sources = [...(await orderedRecordSources(queries, dialect, part.scope)), ...queueSources(part.scope, dialect)];
+  const maxSkipped = scope.status === 'delivered' && scope.webhooks !== null ? MAX_LOOKED_UP : MAX_SKIPPED;
+  if (part.offset > maxSkipped) throw new DomainError('page_too_deep', { limit: maxSkipped });
+  const ids = await mergedIds(queries, dialect, sources, direction, { offset: part.offset, limit });
   return isBackwards ? ids.reverse() : ids;
 }
 
-async function mergedIds(
-  queries: Queries,
-  dialect: Dialect,
-  scope: Scope,
-  direction: Direction,
-  { offset, limit }: Window,
-): Promise<string[]> {
-  const most = offset + limit;
-  const lists: string[][] = [];
-  for (const source of await orderedSources(queries, dialect, scope)) {
-    lists.push(await readIds(queries, dialect, source, direction, most));
-  }
-  const merged = [...new Set(lists.flat())].sort();
-  if (direction === 'desc') merged.reverse();
-  return merged.slice(offset, offset + limit);
-}
+/** Of more matches than these by webhooks, each webhook's own order is read and merged. */
+const DENSE = 50;
 
 /** Each of these can be read in the order of ids by an index. */
-async function orderedSources(queries: Queries, dialect: Dialect, scope: Scope): Promise<Source[]> {
+async function orderedRecordSources(queries: Queries, dialect: Dialect, scope: Scope): Promise<Source[]> {
   const { webhooks } = scope;
-  if (webhooks === null || scope.eventNo !== null) return sourcesOf(scope, dialect);
-  const all = webhooks.map(({ webhookNo }) => webhookNo);
-  const isDense = all.length > FEW_WEBHOOKS && all.length * DENSE > (await countHeads(queries, scope.entity));
-  if (isDense) return sourcesOf(scope, dialect);
-  const queued = new Set((await readQueueCounts(queries, scope)).map(({ webhookNo }) => webhookNo));
-  const isEmpty = (webhookNo: number, { table }: Source) =>
-    table === 'queue' && scope.status !== null && !queued.has(webhookNo) && WAITING.includes(scope.status);
-  return all.flatMap((webhookNo) =>
-    sourcesOf(scope, dialect, [webhookNo]).filter((source) => !isEmpty(webhookNo, source)),
-  );
+  if (webhooks === null || scope.eventNo !== null) return recordSources(scope, dialect);
+  const isDense = webhooks.length > FEW_WEBHOOKS && webhooks.length * DENSE > (await countHeads(queries, scope.entity));
+  if (isDense) return recordSources(scope, dialect);
+  return webhooks.flatMap(({ webhookNo }) => recordSources(scope, dialect, [webhookNo]));
 }
-
-const WAITING: readonly string[] = ['pending', 'retrying', 'held'];
 
 async function countHeads(queries: Queries, entity: SqlUuid): Promise<number> {
   const row = await queries.get<{ total: number | string }>(
@@ -93,18 +79,55 @@ async function countHeads(queries: Queries, entity: SqlUuid): Promise<number> {
   return Number(row?.total ?? 0);
 }
 
+/**
+ * Skipping more matches than these takes too long for one request. The index by webhook does not have the status, so
+ * there each row is looked up. From several sources, each may have all of the matches.
+ */
+const MAX_SKIPPED = 25_000;
+const MAX_LOOKED_UP = 8_000;
+const MAX_READ = 4 * MAX_SKIPPED;
+
+/** The matches of all sources in the order of their ids. */
+async function mergedIds(
+  queries: Queries,
+  dialect: Dialect,
+  sources: readonly Source[],
+  direction: Direction,
+  { offset, limit }: Window,
+): Promise<string[]> {
+  if (offset > MAX_SKIPPED) throw new DomainError('page_too_deep', { limit: MAX_SKIPPED });
+  const most = offset + limit;
+  if (offset * sources.length > MAX_READ) throw new DomainError('page_too_deep', { limit: MAX_SKIPPED });
+  if (sources.length <= SOURCES_PER_STATEMENT) return readIds(queries, dialect, sources, direction, { offset, limit });
+  const lists: string[][] = [];
+  for (let at = 0; at < sources.length; at += SOURCES_PER_STATEMENT) {
+    const some = sources.slice(at, at + SOURCES_PER_STATEMENT);
+    lists.push(await readIds(queries, dialect, some, direction, { offset: 0, limit: most }));
+  }
+  const merged = lists.flat().sort();
+  if (direction === 'desc') merged.reverse();
+  return merged.slice(offset, offset + limit);
+}
+
+/** In one statement, so that ids that are skipped are not turned into values. */
 async function readIds(
   queries: Queries,
   dialect: Dialect,
-  { table, sql, parameters }: Source,
+  sources: readonly Source[],
   direction: Direction,
-  most: number,
+  { offset, limit }: Window,
 ): Promise<string[]> {
-  const alias = table === 'deliveries' ? 'd' : 'q';
-  const next = parameters.values.length + 1;
+  if (sources.length === 0) return [];
+  const parameters = new Parameters(offset + limit);
+  const lists = sources.map((source, index) => {
+    const column = source.table === 'deliveries' ? 'd.id' : 'q.id';
+    const text = textWithin(source, parameters);
+    return `select id from (select ${column} as id ${text} order by ${source.order} ${direction} limit $1) list${index}`;
+  });
+  const page = `limit ${parameters.bind(limit)} offset ${parameters.bind(offset)}`;
   const rows = await queries.all<{ id: SqlUuid }>(
-    `select ${alias}.id as id ${sql} order by ${alias}.id ${direction} limit $${next}`,
-    [...parameters.values, most],
+    `select id from (${lists.join(' union all ')}) lists order by id ${direction} ${page}`,
+    parameters.values,
   );
   return rows.map(({ id }) => dialect.hexOf(id));
 }
@@ -119,38 +142,61 @@ async function idsByNextAttempt(
   scope: Scope,
   sortDir: Direction,
   { offset, limit }: Window,
+  totalResults: number,
 ): Promise<string[]> {
-  const scheduled = await scheduledIds(queries, dialect, scope, sortDir);
-  const others = async (from: number, count: number) =>
-    count <= 0 ? [] : unscheduledIds(queries, dialect, scope, sortDir, { offset: Math.max(0, from), limit: count });
-  if (sortDir === 'asc') {
-    const first = scheduled.slice(offset, offset + limit);
-    return [...first, ...(await others(offset - scheduled.length, limit - first.length))];
+  const scheduled = await countScheduled(queries, dialect, scope);
+  if (scheduled === 0) return idsByDate(queries, dialect, scope, sortDir, { offset, limit }, totalResults);
+  const unscheduled = totalResults - scheduled;
+  const parts = [
+    { size: scheduled, read: scheduledIds },
+    { size: unscheduled, read: unscheduledIds },
+  ];
+  if (sortDir === 'desc') parts.reverse();
+  const ids: string[] = [];
+  let skip = offset;
+  for (const { size, read } of parts) {
+    const wanted = Math.min(limit - ids.length, size - skip);
+    if (wanted > 0) ids.push(...(await read(queries, dialect, scope, sortDir, { offset: skip, limit: wanted })));
+    skip = Math.max(0, skip - size);
   }
-  const withoutAttempt = await others(offset, limit);
-  const missing = limit - withoutAttempt.length;
-  if (missing === 0) return withoutAttempt;
-  const before = withoutAttempt.length > 0 ? 0 : offset - (await countUnscheduled(queries, dialect, scope));
-  return [...withoutAttempt, ...scheduled.slice(Math.max(0, before), Math.max(0, before) + missing)];
+  return ids;
 }
 
-const NEXT_ATTEMPT = 'coalesce(q.scheduled_ms, q.due_ms)';
-const IS_SCHEDULED = 'q.recorded is null and h.blocked = 0';
+async function countScheduled(queries: Queries, dialect: Dialect, scope: Scope): Promise<number> {
+  const sources = scheduledSources(scope, dialect);
+  if (sources.length === 0) return 0;
+  const isCounted = scope.eventNo === null && scope.sinceMs === null && scope.untilMs === null;
+  const statuses = scope.status === null ? (['pending', 'retrying'] as const) : [scope.status];
+  const count = isCounted
+    ? scope.waiting.reduce(
+        (sum, each) => sum + statuses.reduce((all, status) => all + countWithStatus(each, status), 0),
+        0,
+      )
+    : await countSources(queries, sources);
+  if (count > MAX_SORTED) throw new DomainError('sort_too_large', { limit: MAX_SORTED });
+  return count;
+}
 
-async function scheduledIds(queries: Queries, dialect: Dialect, scope: Scope, sortDir: Direction): Promise<string[]> {
-  if (scope.status !== null && scope.status !== 'pending' && scope.status !== 'retrying') return [];
-  const found: { hex: string; nextMs: number }[] = [];
-  for (const { sql, parameters } of queueSourcesWithHeads(scope, dialect)) {
-    const rows = await queries.all<{ id: SqlUuid; next_ms: SqlInteger }>(
-      `select q.id as id, ${NEXT_ATTEMPT} as next_ms ${sql} and ${IS_SCHEDULED} limit ${MAX_SORTED + 1}`,
-      parameters.values,
+async function scheduledIds(
+  queries: Queries,
+  dialect: Dialect,
+  scope: Scope,
+  sortDir: Direction,
+  { offset, limit }: Window,
+): Promise<string[]> {
+  const rows: { hex: string; nextMs: number }[] = [];
+  for (const { sql, parameters } of scheduledSources(scope, dialect)) {
+    const most = parameters.values.length + 1;
+    const found = await queries.all<{ id: SqlUuid; next_ms: SqlInteger }>(
+      `select q.id as id, coalesce(q.scheduled_ms, q.due_ms) as next_ms ${sql}
+       order by next_ms ${sortDir}, id ${sortDir} limit $${most}`,
+      [...parameters.values, offset + limit],
     );
-    for (const row of rows) found.push({ hex: dialect.hexOf(row.id), nextMs: Number(row.next_ms) });
+    for (const row of found) rows.push({ hex: dialect.hexOf(row.id), nextMs: Number(row.next_ms) });
   }
-  if (found.length > MAX_SORTED) throw new DomainError('sort_too_large', { limit: MAX_SORTED });
-  found.sort((a, b) => a.nextMs - b.nextMs || (a.hex < b.hex ? -1 : 1));
-  if (sortDir === 'desc') found.reverse();
-  return found.map(({ hex }) => hex);
+  rows.sort((a, b) => a.nextMs - b.nextMs || (a.hex < b.hex ? -1 : 1));
+  if (sortDir === 'desc') rows.reverse();
+  return rows.slice(offset, offset + limit).map(({ hex }) => hex);
 }
 
 async function unscheduledIds(
@@ -158,36 +204,13 @@ async function unscheduledIds(
   dialect: Dialect,
   scope: Scope,
   direction: Direction,
-  { offset, limit }: Window,
+  window: Window,
 ): Promise<string[]> {
-  if (scope.status === 'pending' || scope.status === 'retrying') return [];
-  const lists: string[][] = [];
-  for (const source of unscheduledSources(scope, dialect)) {
-    lists.push(await readIds(queries, dialect, source, direction, offset + limit));
-  }
-  const merged = lists.flat().sort();
-  if (direction === 'desc') merged.reverse();
-  return merged.slice(offset, offset + limit);
-}
-
-async function countUnscheduled(queries: Queries, dialect: Dialect, scope: Scope): Promise<number> {
-  if (scope.status === 'pending' || scope.status === 'retrying') return 0;
-  let total = 0;
-  for (const { sql, parameters } of unscheduledSources(scope, dialect)) {
-    const row = await queries.get<{ total: number | string }>(`select count(*) as total ${sql}`, parameters.values);
-    total += Number(row?.total ?? 0);
-  }
-  return total;
-}
-
-function unscheduledSources(scope: Scope, dialect: Dialect): Source[] {
-  return [
-    ...sourcesOf(scope, dialect).filter(({ table }) => table === 'deliveries'),
-    ...queueSourcesWithHeads(scope, dialect).map((queue) => ({
-      ...queue,
-      sql: `${queue.sql} and not (${IS_SCHEDULED})`,
-    })),
+  const sources = [
+    ...(await orderedRecordSources(queries, dialect, scope)),
+    ...unscheduledQueueSources(scope, dialect),
   ];
+  return mergedIds(queries, dialect, sources, direction, window);
 }
 
 /** In the order of the ids. A delivery may have been completed between two statements only outside of a snapshot. */

@@ -4,32 +4,37 @@ import { firstHexAt, lastDeliveryHex } from '../../../domain/ids.ts';
 import type { Dialect, Queries, SqlInteger, SqlUuid } from '../../database/database.ts';
 import { entityKey, Parameters } from '../../database/sql.ts';
 import { findEventNo } from '../../events/event-ids.ts';
+import { readWaiting, type WaitingOfWebhook } from './waiting.ts';
 
 /** What a filter means for the tables: which webhooks, which range of ids, and which status. */
 export type Scope = {
   readonly entityId: string;
   readonly entity: SqlUuid;
   /** Null for all of them. */
-  readonly webhooks: readonly ScopedWebhook[] | null;
+  readonly webhooks: readonly { readonly webhookNo: number }[] | null;
   readonly webhookFilter: WebhookFilter;
   /** Ids from (included) and to (excluded), as 32 hex digits. */
   readonly fromHex: string;
   readonly toHex: string;
-  /** The exact dates asked for: ids made before schema version 6 carry the clock of the process that made them. */
   readonly sinceMs: number | null;
   readonly untilMs: number | null;
+  /** By this much the date of a delivery may differ from the time in its id. */
+  readonly skewMs: number;
+  /** Whether the dates of deliveries are compared too, and not only their ids. */
+  readonly isDated: boolean;
+  /** What waits: of all webhooks of the entity, and of those that the filter names. */
+  readonly waitingOfEntity: readonly WaitingOfWebhook[];
+  readonly waiting: readonly WaitingOfWebhook[];
   readonly eventNo: string | null;
   readonly status: DeliveryStatus | null;
 };
 
 export type WebhookFilter = Pick<DeliveryFilter, 'webhookId' | 'event' | 'networkId'>;
 
-export type ScopedWebhook = { readonly webhookNo: number; readonly blocked: number };
-
 const FIRST_HEX = '0'.repeat(32);
 const LAST_HEX = 'f'.repeat(32);
 
-/** By this much the date of an old delivery may differ from the time in its id. */
+/** Ids made before schema version 6 carry the clock of the process that made them. */
 const OLD_ID_SKEW_MS = 60_000;
 
 /** Null when nothing can match. */
@@ -47,6 +52,8 @@ export async function resolveScope(
   const sinceMs = filter.since === undefined ? null : filter.since * 1000;
   const untilMs = filter.until === undefined ? null : filter.until * 1000;
   const skewMs = sinceMs === null && untilMs === null ? 0 : await oldIdSkewMs(queries, entity);
+  const waitingOfEntity = await readWaiting(queries, entity);
+  const wanted = webhooks === null ? null : new Set(webhooks.map(({ webhookNo }) => webhookNo));
   return {
     entityId,
     entity,
@@ -56,21 +63,29 @@ export async function resolveScope(
     toHex: untilMs === null ? LAST_HEX : firstHexAt(untilMs + skewMs),
     sinceMs,
     untilMs,
+    skewMs,
+    isDated: skewMs !== 0,
+    waitingOfEntity,
+    waiting: wanted === null ? waitingOfEntity : waitingOfEntity.filter(({ webhookNo }) => wanted.has(webhookNo)),
     eventNo,
     status: filter.status ?? null,
   };
 }
 
 /** The webhooks that a filter names, deleted ones too; null where it names none. */
-async function findWebhooks(queries: Queries, entity: SqlUuid, filter: WebhookFilter): Promise<ScopedWebhook[] | null> {
+async function findWebhooks(
+  queries: Queries,
+  entity: SqlUuid,
+  filter: WebhookFilter,
+): Promise<{ webhookNo: number }[] | null> {
   const { webhookId, event, networkId } = filter;
   if (webhookId === undefined && event === undefined && networkId === undefined) return null;
   const parameters = new Parameters();
-  const rows = await queries.all<{ webhook_no: SqlInteger; blocked: SqlInteger }>(
-    `select webhook_no, blocked from queue_heads where ${headConditions(filter, entity, parameters)} order by webhook_no`,
+  const rows = await queries.all<{ webhook_no: SqlInteger }>(
+    `select webhook_no from queue_heads where ${headConditions(filter, entity, parameters)} order by webhook_no`,
     parameters.values,
   );
-  return rows.map((row) => ({ webhookNo: Number(row.webhook_no), blocked: Number(row.blocked) }));
+  return rows.map((row) => ({ webhookNo: Number(row.webhook_no) }));
 }
 
 export function headConditions(
@@ -101,6 +116,8 @@ export function rangeConditions(scope: Scope, dialect: Dialect, parameters: Para
   const conditions = [`${alias}.entity_id = ${parameters.bind(scope.entity)}`];
   if (scope.fromHex !== FIRST_HEX) conditions.push(`${alias}.id >= ${parameters.bind(bindUuid(scope.fromHex))}`);
   if (scope.toHex !== LAST_HEX) conditions.push(`${alias}.id < ${parameters.bind(bindUuid(scope.toHex))}`);
+  // Otherwise the id says it, which is in every index.
+  if (!scope.isDated) return conditions;
   if (scope.sinceMs !== null) conditions.push(`${alias}.created_at_ms >= ${parameters.bind(scope.sinceMs)}`);
   if (scope.untilMs !== null) conditions.push(`${alias}.created_at_ms < ${parameters.bind(scope.untilMs)}`);
   return conditions;

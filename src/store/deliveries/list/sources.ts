@@ -1,89 +1,167 @@
 import type { DeliveryStatus } from '../../../domain/attempt.ts';
 import type { Dialect } from '../../database/database.ts';
 import { Parameters, valuesList } from '../../database/sql.ts';
-import { BLOCKED } from '../heads.ts';
 import { STATUS_CODES } from '../states.ts';
 import { eventCondition, headConditions, NAMINGS, type Naming, rangeConditions, type Scope } from './scope.ts';
+import { countWithStatus, HEAD_CONDITIONS, isOpen, type WaitingOfWebhook } from './waiting.ts';
 
 /** Where the matches of a scope are: `from … where …` of the record, of the queue, or of both. */
-export type Source = { readonly table: 'deliveries' | 'queue'; readonly sql: string; readonly parameters: Parameters };
+export type Source = {
+  readonly table: 'deliveries' | 'queue';
+  readonly sql: string;
+  readonly parameters: Parameters;
+  /** The order of ids. As an expression that no index has, it makes the engine read by webhook and sort. */
+  readonly order: string;
+};
+
+/** So many are read by one statement. */
+export const SOURCES_PER_STATEMENT = 50;
+
+/** The text of a source as part of a larger statement, whose parameters get those of the source. */
+export function textWithin({ sql, parameters: { values } }: Source, parameters: Parameters): string {
+  const before = parameters.values.length;
+  for (const value of values) parameters.bind(value);
+  return sql.replace(/\$(\d+)/g, (_, number: string) => `$${Number(number) + before}`);
+}
 
 /** Names webhooks one by one up to here; more are found by what the filter says about them. */
 export const FEW_WEBHOOKS = 50;
 
-/** What narrows a scope further: to these webhooks, or to one of the ways in which deliveries name their event. */
-type Narrowing = { readonly only: readonly number[] | null; readonly naming: Naming };
+/** A queue up to this long is walked in the order of ids; of a longer one, this many of some webhooks are read and sorted. */
+const SHORT_QUEUE = 20_000;
 
-export function sourcesOf(scope: Scope, dialect: Dialect, only: readonly number[] | null = null): Source[] {
-  return namingsOf(scope)
-    .flatMap((naming) => [
-      recordSource(scope, dialect, { only, naming }),
-      queueSource(scope, dialect, { only, naming }),
-    ])
-    .filter((source) => source !== null);
+type Code = keyof typeof STATUS_CODES;
+const CODES = Object.keys(STATUS_CODES) as Code[];
+
+/** All matches, each in one source. */
+export function sourcesOf(scope: Scope, dialect: Dialect): Source[] {
+  return [...recordSources(scope, dialect), ...queueSources(scope, dialect)];
 }
 
-function recordSource(scope: Scope, dialect: Dialect, narrowing: Narrowing): Source | null {
+/** What is complete. */
+export function recordSources(scope: Scope, dialect: Dialect, only: readonly number[] | null = null): Source[] {
   const { status } = scope;
-  if (status !== null && !(status in STATUS_CODES)) return null;
-  const parameters = new Parameters();
-  const conditions = sharedConditions(scope, dialect, parameters, 'd', narrowing);
-  if (status !== null) conditions.push(statusCondition(status));
-  return { table: 'deliveries', sql: `from deliveries d where ${conditions.join(' and ')}`, parameters };
+  if (status !== null && !(status in STATUS_CODES)) return [];
+  return namingsOf(scope).map((naming) => {
+    const parameters = new Parameters();
+    const conditions = sharedConditions(scope, dialect, parameters, 'd', naming);
+    const webhooks = only ?? scope.webhooks?.map(({ webhookNo }) => webhookNo) ?? null;
+    if (webhooks !== null) conditions.push(webhookCondition(scope, parameters, 'd', webhooks));
+    if (status !== null) conditions.push(recordCondition(status as Code));
+    const index = webhooks?.length === 1 && scope.eventNo === null ? dialect.byIndex(indexOf(status)) : '';
+    const sql = `from deliveries d ${index} where ${conditions.join(' and ')}`;
+    return { table: 'deliveries', sql, parameters, order: 'd.id' };
+  });
+}
+
+/** By webhook. */
+function indexOf(status: DeliveryStatus | null): string {
+  return status === null || status === 'delivered' ? 'deliveries_by_webhook' : 'deliveries_not_delivered_by_webhook';
 }
 
 /** Written out, not bound: a planner has to see whether the index of what was not delivered serves. */
-function statusCondition(status: DeliveryStatus): string {
-  const code = STATUS_CODES[status as keyof typeof STATUS_CODES];
+function recordCondition(status: Code): string {
+  const code = STATUS_CODES[status];
   return code === STATUS_CODES.delivered
     ? `d.status = ${code}`
     : `d.status = ${code} and d.status <> ${STATUS_CODES.delivered}`;
 }
 
-function queueSource(scope: Scope, dialect: Dialect, narrowing: Narrowing): Source {
-  const parameters = new Parameters();
-  const conditions = sharedConditions(scope, dialect, parameters, 'q', narrowing);
-  if (scope.status === null)
-    return { table: 'queue', sql: `from queue q where ${conditions.join(' and ')}`, parameters };
-  conditions.push(queueStatusCondition(scope.status));
-  return { table: 'queue', sql: joinedSql(conditions), parameters };
+/** What is in the queue, whether it waits or is sent again. */
+export function queueSources(scope: Scope, dialect: Dialect): Source[] {
+  const { status, webhooks } = scope;
+  if (status === null) {
+    return queued(scope, dialect, { webhooks: webhooks ?? null, heads: null, condition: null });
+  }
+  const waiting = scope.waiting.filter((webhook) => countWithStatus(webhook, status) > 0);
+  return [
+    ...(status in STATUS_CODES ? recordedSources(scope, dialect, [status as Code]) : []),
+    ...waitingSources(scope, dialect, waiting, IN_QUEUE[status]),
+  ];
 }
 
-/** The queue joined with its heads, whatever the status asked for. */
-export function queueSourcesWithHeads(scope: Scope, dialect: Dialect): Source[] {
+type Heads = keyof typeof HEAD_CONDITIONS;
+type InQueue = { readonly heads: Heads; readonly attempts?: string };
+
+const IN_QUEUE: Readonly<Partial<Record<DeliveryStatus, InQueue>>> = {
+  pending: { heads: 'open', attempts: 'q.attempts = 0' },
+  retrying: { heads: 'open', attempts: 'q.attempts > 0' },
+  held: { heads: 'held' },
+  cancelled: { heads: 'deleted' },
+};
+
+/** What has no attempt to come: held, about to be cancelled, or complete and sent again. */
+export function unscheduledQueueSources(scope: Scope, dialect: Dialect): Source[] {
+  const { status } = scope;
+  if (status !== null) return status === 'pending' || status === 'retrying' ? [] : queueSources(scope, dialect);
+  const blocked = scope.waiting.filter((webhook) => !isOpen(webhook));
+  return [...recordedSources(scope, dialect, CODES), ...waitingSources(scope, dialect, blocked, { heads: 'blocked' })];
+}
+
+/** What has an attempt to come. */
+export function scheduledSources(scope: Scope, dialect: Dialect): Source[] {
+  const open = scope.waiting.filter(isOpen);
+  if (scope.status === null) return waitingSources(scope, dialect, open, { heads: 'open' });
+  return scope.status === 'pending' || scope.status === 'retrying' ? queueSources(scope, dialect) : [];
+}
+
+/** Complete deliveries that are sent again keep their status meanwhile. */
+function recordedSources(scope: Scope, dialect: Dialect, statuses: readonly Code[]): Source[] {
+  const webhooks = scope.webhooks?.map(({ webhookNo }) => webhookNo) ?? null;
+  return statuses.flatMap((status) =>
+    namingsOf(scope).map((naming) => {
+      const parameters = new Parameters();
+      const conditions = sharedConditions(scope, dialect, parameters, 'q', naming);
+      if (webhooks !== null) conditions.push(webhookCondition(scope, parameters, 'q', webhooks));
+      conditions.push(`q.recorded = ${STATUS_CODES[status]} and q.recorded is not null`);
+      return { table: 'queue', sql: `from queue q where ${conditions.join(' and ')}`, parameters, order: 'q.id' };
+    }),
+  );
+}
+
+function waitingSources(
+  scope: Scope,
+  dialect: Dialect,
+  webhooks: readonly WaitingOfWebhook[],
+  inQueue: InQueue | undefined,
+): Source[] {
+  if (webhooks.length === 0 || inQueue === undefined) return [];
+  const { heads, attempts } = inQueue;
+  const condition = ['q.recorded is null', ...(attempts === undefined ? [] : [attempts])].join(' and ');
+  return queued(scope, dialect, { webhooks, heads, condition });
+}
+
+type Queued = {
+  readonly webhooks: readonly { readonly webhookNo: number }[] | null;
+  readonly heads: Heads | null;
+  readonly condition: string | null;
+};
+
+function queued(scope: Scope, dialect: Dialect, { webhooks, heads, condition }: Queued): Source[] {
+  const wanted = webhooks?.map(({ webhookNo }) => webhookNo) ?? null;
   return namingsOf(scope).map((naming) => {
     const parameters = new Parameters();
-    const conditions = sharedConditions(scope, dialect, parameters, 'q', { only: null, naming });
-    if (scope.status !== null) conditions.push(queueStatusCondition(scope.status));
-    return { table: 'queue', sql: joinedSql(conditions), parameters };
+    const conditions = sharedConditions(scope, dialect, parameters, 'q', naming);
+    if (wanted !== null) conditions.push(webhookCondition(scope, parameters, 'q', wanted, heads));
+    if (condition !== null) conditions.push(condition);
+    const order = wanted === null || isWalked(scope, wanted) ? 'q.id' : 'coalesce(q.id, q.id)';
+    return { table: 'queue', sql: `from queue q where ${conditions.join(' and ')}`, parameters, order };
   });
 }
 
-/** A cross join keeps SQLite on the order of the queue. */
-function joinedSql(conditions: readonly string[]): string {
-  const join = 'h.entity_id = q.entity_id and h.webhook_no = q.webhook_no';
-  return `from queue q cross join queue_heads h where ${[join, ...conditions].join(' and ')}`;
+function isWalked(scope: Scope, webhooks: readonly number[]): boolean {
+  if (scope.eventNo !== null) return true;
+  const wanted = new Set(webhooks);
+  let [all, some] = [0, 0];
+  for (const { webhookNo, waiting } of scope.waitingOfEntity) {
+    all += waiting;
+    if (wanted.has(webhookNo)) some += waiting;
+  }
+  return all <= SHORT_QUEUE || some > SHORT_QUEUE;
 }
 
 function namingsOf({ eventNo }: Scope): readonly Naming[] {
   return eventNo === null ? NAMINGS.slice(0, 1) : NAMINGS;
-}
-
-function queueStatusCondition(status: DeliveryStatus): string {
-  const code = STATUS_CODES[status as keyof typeof STATUS_CODES] ?? 0;
-  const isDeleted = `(h.blocked & ${BLOCKED.deleted}) <> 0`;
-  switch (status) {
-    case 'pending':
-      return 'q.recorded is null and h.blocked = 0 and q.attempts = 0';
-    case 'retrying':
-      return 'q.recorded is null and h.blocked = 0 and q.attempts > 0';
-    case 'held':
-      return `q.recorded is null and h.blocked <> 0 and not ${isDeleted}`;
-    case 'cancelled':
-      return `(q.recorded = ${code} or (q.recorded is null and ${isDeleted}))`;
-    default:
-      return `q.recorded = ${code}`;
-  }
 }
 
 function sharedConditions(
@@ -91,20 +169,28 @@ function sharedConditions(
   dialect: Dialect,
   parameters: Parameters,
   alias: string,
-  { only, naming }: Narrowing,
+  naming: Naming,
 ): string[] {
   const conditions = rangeConditions(scope, dialect, parameters, alias);
   if (scope.eventNo !== null) conditions.push(eventCondition(scope.eventNo, naming, dialect, parameters, alias));
-  const webhooks = only ?? scope.webhooks?.map(({ webhookNo }) => webhookNo) ?? null;
-  if (webhooks !== null) conditions.push(`${alias}.webhook_no in ${webhookList(scope, parameters, webhooks)}`);
   return conditions;
 }
 
-function webhookList(scope: Scope, parameters: Parameters, webhooks: readonly number[]): string {
+function webhookCondition(
+  scope: Scope,
+  parameters: Parameters,
+  alias: string,
+  webhooks: readonly number[],
+  only: Heads | null = null,
+): string {
   if (webhooks.length > FEW_WEBHOOKS) {
-    return `(select webhook_no from queue_heads where ${headConditions(scope.webhookFilter, scope.entity, parameters)})`;
+    const heads = headConditions(scope.webhookFilter, scope.entity, parameters);
+    const condition = only === null ? heads : `${heads} and ${HEAD_CONDITIONS[only]}`;
+    return `${alias}.webhook_no in (select webhook_no from queue_heads where ${condition})`;
   }
+  // Of `in` with one value SQLite thinks less, and may walk all webhooks instead.
+  if (webhooks.length === 1) return `${alias}.webhook_no = ${parameters.bind(webhooks[0] ?? 0)}`;
   const before = parameters.values.length;
   for (const webhookNo of webhooks) parameters.bind(webhookNo);
-  return valuesList(1, webhooks.length, before);
+  return `${alias}.webhook_no in ${valuesList(1, webhooks.length, before)}`;
 }
