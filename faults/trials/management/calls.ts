@@ -1,3 +1,4 @@
+import type { DeliveryState } from '../../../test/support/deliveries.ts';
 import type { Client } from '../../../test/support/service.ts';
 import { checkSignature } from '../../../test/support/signatures.ts';
 import { countRows, withStore } from '../../harness/store-audit.ts';
@@ -76,10 +77,9 @@ const suspendAndResume: ManagementCall = {
     // An attempt whose 410 is being recorded may suspend the webhook once more after a resume.
     const isDone = async () => {
       await site.expectStatus('resume', await resume(site, client), 200);
-      const left = await withStore(site.testbed.url, (db) =>
-        countRows(db, `select count(*) as count from queue_heads where blocked = 1`),
-      );
-      return left === 0;
+      const isWaiting = (delivery: DeliveryState) =>
+        delivery.webhookId === site.subjectId && delivery.dueMs !== null && delivery.leaseMs <= Date.now();
+      return !(await site.deliveries()).some(isWaiting);
     };
     await eventually(isDone, { everyMs: 200 });
   },
@@ -150,7 +150,7 @@ const rotateCall: ManagementCall = {
     const { testbed } = site;
     const load = testbed.load([client], { most: 5 });
     await load.ended;
-    await testbed.arrive(site.leasedTargets());
+    await testbed.arrive(await site.leasedTargets());
     for (const { headers, body, eventId } of testbed.ledger.requests) {
       if (!load.acknowledged.has(eventId)) continue;
       for (const { secret } of secrets) {

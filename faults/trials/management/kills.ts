@@ -7,7 +7,7 @@ import { kill, Testbed } from '../../harness/testbed.ts';
 import { eventually } from '../../harness/waiting.ts';
 import { CALLS, type ManagementCall } from './calls.ts';
 import { COMMANDS, type ManagementCommand } from './commands.ts';
-import { Site, VICTIM_HEADER } from './site.ts';
+import { DELIVERY_TIMEOUT, Site, VICTIM_HEADER } from './site.ts';
 
 /** Each trial runs every call and every command once, each on a store of its own. */
 
@@ -58,7 +58,7 @@ const FAST_AT_ONCE = 3;
  * An attempt may last as long as is allowed, and a lease longer still: what arrives within the limit of recovery did not
  * wait for the end of one. Few requests are in flight at a time, so that nearly all deliveries have to be claimed.
  */
-const SETTINGS = { DELIVERY_TIMEOUT: '5m', DESTINATION_CONCURRENCY: '4' };
+const SETTINGS = { DELIVERY_TIMEOUT, DESTINATION_CONCURRENCY: '4' };
 const DESTINATIONS = 3;
 
 const backlogOf = ({ fast }: RunOptions) => (fast ? 100 : 1_000);
@@ -93,12 +93,11 @@ async function killDuringCall(options: RunOptions, call: ManagementCall, { isTak
   await Bun.sleep(Math.random() * call.withinMs);
   await kill(victim);
   await called;
-  const killedAtMs = performance.now();
   await site.noteKill();
   testbed.violations.push(...(await auditAfterKill(testbed.url)));
   const { client } = survivor ?? (await testbed.start());
   await call.finish(site, client);
-  await testbed.arrive(site.leasedTargets(), killedAtMs);
+  await testbed.arrive(await site.leasedTargets());
   await testbed.expireLeasesNow();
   await testbed.recover();
   testbed.violations.push(...(await site.audit()));

@@ -12,6 +12,10 @@ export const VICTIM_HEADER = 'x-from-victim';
 
 const NO_LIMIT = 1_000_000_000;
 
+/** The longest attempt that is allowed, so that no lease ends within a trial. */
+export const DELIVERY_TIMEOUT = '5m';
+const LEASE_MS = 315_000;
+
 /** A testbed with a backlog: receivers that wait until they are opened, and what the store has to show in the end. */
 export class Site {
   /** Deliveries of the subject that ended in one of these are as the call demands. */
@@ -24,6 +28,8 @@ export class Site {
   subjectStatus = 200;
   #gate = Promise.withResolvers<void>();
   #sentBeforeKill = 0;
+  /** The last end of a lease that the dead instance can have taken. */
+  #lastLeaseMs = 0;
   #atKill: readonly DeliveryState[] = [];
 
   constructor(readonly testbed: Testbed) {
@@ -82,14 +88,18 @@ export class Site {
   /** Reads what the kill left, against which every later request is checked. */
   async noteKill(): Promise<void> {
     this.#sentBeforeKill = this.testbed.ledger.requests.length;
+    this.#lastLeaseMs = Date.now() + LEASE_MS;
     this.#atKill = await this.deliveries();
   }
 
-  /** On PostgreSQL what the dead instance had claimed waits for the end of its lease; on SQLite nothing may. */
-  leasedTargets(): Set<string> {
+  /**
+   * On PostgreSQL what the dead instance had claimed waits for the end of its lease, also where the claim was committed
+   * after its death; on SQLite nothing may. Leases that were taken later end later.
+   */
+  async leasedTargets(): Promise<Set<string>> {
     if (this.testbed.options.engine === 'sqlite') return new Set();
     const paths = new Map([...this.testbed.webhookIds].map(([path, webhookId]) => [webhookId, path]));
-    const leased = this.#atKill.filter(({ leaseMs }) => leaseMs > Date.now());
+    const leased = (await this.deliveries()).filter(({ leaseMs }) => leaseMs > 0 && leaseMs <= this.#lastLeaseMs);
     return new Set(leased.map(({ eventId, webhookId }) => targetOf(eventId, paths.get(webhookId) ?? '')));
   }
 
