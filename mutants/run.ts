@@ -43,7 +43,9 @@ async function checkTests(
     bail: false,
     longestMs: LONGEST_CHECK_MS,
   });
-  if (!run.isPassed) throw new Error(`Without a mutant the tests fail:\n${run.failed.join('\n') || run.output}`);
+  if (run.isPassed) return;
+  const failed = [...new Set(run.failed)].join('\n');
+  throw new Error(`Without a mutant the tests fail:\n${failed}\n\n${run.output}`);
 }
 
 async function testMutants(workspaces: readonly Workspace[], options: RunOptions): Promise<Result[]> {

@@ -75,6 +75,8 @@ onEveryEngine('an event for more webhooks than one transaction has room for', (s
     }
     await until('all are answered', () => Object.keys(deliveries).length === 3);
     expect(deliveries).toEqual([1, RECEIVERS, 1]);
+    await finish(store);
+    expect(await countOf(store, large)).toBe(RECEIVERS);
   });
 
   test('goes to no webhook that was registered after it, and to none that was deleted before its turn', async () => {
