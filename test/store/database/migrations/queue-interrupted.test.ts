@@ -100,7 +100,7 @@ for (const engine of ENGINES) {
         expect((await pendingMigrations(db)).map(({ version }) => version)).toContain(7);
       }
       expect(await dump(db)).toEqual(before);
-      expect((await migrate(db)).at(-1)?.version).toBe(7);
+      expect((await migrate(db)).map(({ version }) => version)).toContain(7);
       expect(await wrongDeliveryCounters(db)).toEqual([]);
     });
 
@@ -112,7 +112,7 @@ for (const engine of ENGINES) {
       for (const statement of [Math.floor(statements / 2), statements]) await migrateAndDie(target, statement);
       const next = await open(target);
       expect(await dump(next)).toEqual(before);
-      expect((await migrate(next)).at(-1)?.version).toBe(7);
+      expect((await migrate(next)).map(({ version }) => version)).toContain(7);
       expect(await wrongDeliveryCounters(next)).toEqual([]);
     });
   });
