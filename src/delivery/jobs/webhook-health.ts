@@ -4,6 +4,7 @@ import { isSuccess, SUSPEND_AFTER_MS, type SuspendReason } from '../../domain/at
 import type { Logger } from '../../log.ts';
 import type { Database } from '../../store/database/database.ts';
 import { ROWS_PER_STATEMENT } from '../../store/database/sql.ts';
+import type { Claimed } from '../../store/deliveries/claimed.ts';
 import { markHeads } from '../../store/deliveries/heads.ts';
 import type { AttemptRecord } from '../../store/deliveries/record-attempts.ts';
 import { type HealthReport, recordHealth } from '../../store/webhooks/health.ts';
@@ -116,7 +117,7 @@ export class SuspensionMonitor {
       const { entityId, webhookId } = record.delivery;
       const reason = suspendReason(record);
       if (reason === null) continue;
-      await this.#suspend(entityId, webhookId, reason).catch((error: unknown) => {
+      await this.#suspend(record.delivery, reason).catch((error: unknown) => {
         this.health.noteFailure(error);
         this.log.warn({ err: error, entityId, webhookId }, 'a webhook could not be suspended');
       });
@@ -151,9 +152,9 @@ export class SuspensionMonitor {
     }
   }
 
-  async #suspend(entityId: string, webhookId: string, reason: SuspendReason): Promise<void> {
+  async #suspend({ entityId, webhookId, generation }: Claimed, reason: SuspendReason): Promise<void> {
     const change = { actor: ACTORS.paybell, nowS: Math.floor(Date.now() / 1000) };
-    if (await suspendWebhook(this.db, entityId, webhookId, reason, change)) {
+    if (await suspendWebhook(this.db, entityId, webhookId, reason, change, generation)) {
       this.log.warn({ entityId, webhookId, reason }, 'webhook suspended');
     }
     this.health.failuresInARow = 0;

@@ -1,6 +1,7 @@
 import type { SuspendReason } from '../../domain/attempt.ts';
 import { readNowMs } from '../database/clock.ts';
-import type { Database, Queries, SqlInteger } from '../database/database.ts';
+import type { Database, Dialect, Queries, SqlInteger } from '../database/database.ts';
+import { entityKey } from '../database/sql.ts';
 import { queueSuspendedAlert } from '../deliveries/alerts.ts';
 import { changeHeads, type HeadTarget } from '../deliveries/heads.ts';
 import { type Change, recordChange } from '../tenants/audit.ts';
@@ -38,18 +39,23 @@ async function readTarget(
   };
 }
 
-/** Returns false when the webhook is gone or was suspended already. Its deliveries are held from the commit on. */
+/**
+ * Returns false when the webhook is gone or was suspended already, or resumed after the attempt that is the reason was
+ * claimed: the generation of its queue tells. Its deliveries are held from the commit on.
+ */
 export function suspendWebhook(
   db: Database,
   entityId: string,
   webhookId: string,
   reason: SuspendReason,
   change: Change,
+  generation = Number.POSITIVE_INFINITY,
 ): Promise<boolean> {
   return db.transaction(async (queries) => {
     await lockEntity(queries, entityId, 0, change.nowS);
     const target = await readTarget(queries, entityId, webhookId);
     if (target === null || target.reason !== null) return false;
+    if (generation < (await readGeneration(queries, db.dialect, target))) return false;
     await queries.run('update webhooks set suspended_at = $3, suspended_reason = $4 where entity_id = $1 and id = $2', [
       entityId,
       webhookId,
@@ -62,6 +68,18 @@ export function suspendWebhook(
     await recordChange(queries, entityId, change, { action: 'webhook.suspended', target: webhookId, after });
     return true;
   });
+}
+
+async function readGeneration(
+  queries: Queries,
+  dialect: Dialect,
+  { entityId, webhookNo }: HeadTarget,
+): Promise<number> {
+  const head = await queries.get<{ generation: SqlInteger }>(
+    'select generation from queue_heads where entity_id = $1 and webhook_no = $2',
+    [entityKey(dialect, entityId), webhookNo],
+  );
+  return Number(head?.generation ?? 0);
 }
 
 /** Back into service; what was held is due from the commit on. Returns null when there is no such webhook. */

@@ -7,7 +7,7 @@ import { entityKey, readInteger } from '../../../src/store/database/sql.ts';
 import type { Claimed } from '../../../src/store/deliveries/claimed.ts';
 import { makeHeads } from '../../../src/store/deliveries/heads.ts';
 import type { AttemptRecord } from '../../../src/store/deliveries/record-attempts.ts';
-import { suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
+import { resumeWebhook, suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import {
   acceptMany,
   claim,
@@ -119,6 +119,17 @@ onEveryEngine('the suspension monitor', (store) => {
     await note(record(failing, OK), record(failing, DOWN, lateMs));
     expect(await state()).toMatchObject({ suspended_reason: null, failing_since_ms: null });
     await note(record(failing, GONE), record(failing, OK));
+    expect(await state()).toMatchObject({ suspended_reason: 'gone' });
+  });
+
+  test('does not suspend a webhook again for an attempt that was claimed before it was resumed', async () => {
+    const { entityId, webhookId, claimed, reclaim, note, state } = await begin();
+    await note(record(claimed, GONE));
+    await resumeWebhook(store.db, entityId, webhookId, { actor: 'test', nowS: 1 });
+    await note(record(claimed, GONE));
+    expect(await state()).toMatchObject({ suspended_reason: null });
+    expect(await statuses(store.db, entityId)).toEqual(['pending']);
+    await note(record(await reclaim(), GONE));
     expect(await state()).toMatchObject({ suspended_reason: 'gone' });
   });
 
