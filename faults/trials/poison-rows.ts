@@ -28,6 +28,7 @@ export const rowsPoisoned: Fault = {
     await using testbed = await Testbed.open(options, {
       settings: { RETRY_SCHEDULE: '0s,1s', DESTINATION_CONCURRENCY: '64' },
     });
+    testbed.countsAreTrue = false;
     const instance = await testbed.start();
     const poison = await Poison.register(testbed, instance);
     for (let round = 1; round <= options.trials; round++) {

@@ -17,6 +17,8 @@ export type ManagementCall = {
   readonly begin: (site: Site, client: Client) => Promise<unknown>;
   /** Repeats the call, as a client has to that got no response, and says what it demands. */
   readonly finish: (site: Site, client: Client) => Promise<void>;
+  /** When nothing is leased by the dead instance any more. */
+  readonly check?: (site: Site) => Promise<void>;
 };
 
 const MOVED = '/moved';
@@ -127,6 +129,8 @@ const redeliverCall: ManagementCall = {
     const isFinished = () => withStore(site.testbed.url, async (db) => (await countRows(db, running)) === 0);
     if (!(await eventually(isFinished, { everyMs: 100 })))
       site.testbed.violations.push('a bulk redelivery was not finished after 60 s');
+  },
+  check: async (site) => {
     if (!(await eventually(() => notSentAgain(site) === 0, { everyMs: 100 })))
       site.testbed.violations.push(`${notSentAgain(site)} deliveries were not sent again by a bulk redelivery`);
   },

@@ -100,6 +100,7 @@ async function killDuringCall(options: RunOptions, call: ManagementCall, { isTak
   await testbed.arrive(await site.leasedTargets());
   await testbed.expireLeasesNow();
   await testbed.recover();
+  await call.check?.(site);
   testbed.violations.push(...(await site.audit()));
   return await testbed.finding();
 }
