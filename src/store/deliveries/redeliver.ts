@@ -188,18 +188,26 @@ async function findShare(queries: Queries, dialect: Dialect, entityId: string, j
   const untilMs = Number(job.until_ms) + 1;
   const narrowed: Scope = { ...scope, untilMs: Math.min(scope.untilMs ?? untilMs, untilMs), isDated: true };
   const after = hexOfId('dlv', job.cursor_id) ?? '0'.repeat(32);
-  const found: { hex: string; webhookNo: number }[] = [];
-  for (const { table, sql, parameters, order } of sourcesOf(narrowed, dialect)) {
+  const found = new Map<string, { hex: string; webhookNo: number }>();
+  const inTable = (name: string) => sourcesOf(narrowed, dialect).filter(({ table }) => table === name);
+  // PostgreSQL reads each with a later snapshot: what is completed or sent again meanwhile is in one of the three.
+  for (const { table, sql, parameters, order } of [
+    ...inTable('queue'),
+    ...inTable('deliveries'),
+    ...inTable('queue'),
+  ]) {
     const alias = table === 'deliveries' ? 'd' : 'q';
     const rows = await queries.all<{ id: SqlUuid; webhook_no: SqlInteger }>(
       `select ${alias}.id as id, ${alias}.webhook_no as webhook_no ${sql} and ${alias}.id > ${parameters.bind(dialect.bindUuid(after))}
        order by ${order} limit ${ROWS_PER_TRANSACTION}`,
       parameters.values,
     );
-    for (const row of rows) found.push({ hex: dialect.hexOf(row.id), webhookNo: Number(row.webhook_no) });
+    for (const row of rows) {
+      const hex = dialect.hexOf(row.id);
+      found.set(hex, { hex, webhookNo: Number(row.webhook_no) });
+    }
   }
-  found.sort((a, b) => (a.hex < b.hex ? -1 : 1));
-  const share = found.slice(0, ROWS_PER_TRANSACTION);
+  const share = [...found.values()].sort((a, b) => (a.hex < b.hex ? -1 : 1)).slice(0, ROWS_PER_TRANSACTION);
   const blocked = await readBlocked(queries, scope.entity, share);
   return share.map(({ hex, webhookNo }) => ({
     id: dialect.bindUuid(hex),
