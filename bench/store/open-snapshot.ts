@@ -51,7 +51,7 @@ async function claimTimes(): Promise<{ claimMs: number[]; lookMs: number[] }> {
     startedAtMs = performance.now();
     const { claimed } = await claimDeliveries(db, picks, LEASE_MS);
     times.claimMs.push(performance.now() - startedAtMs);
-    if (claimed.length !== 1) throw new Error(`a claim found ${claimed.length} deliveries and not one`);
+    if (claimed.length === 0) throw new Error('a claim did not find the delivery');
   }
   return times;
 }
