@@ -27,7 +27,7 @@ export class Events {
     this.#transport = transport;
   }
 
-  /** Returns once the event and all its deliveries are stored. */
+  /** Returns once the event and all its deliveries are stored, or a task that makes the rest of more than 1,000. */
   publish(event: NewEvent, options?: CallOptions): Promise<AcceptedEvent> {
     const text = { type: JSON_TYPE, body: JSON.stringify(withId(event)) };
     return this.#transport.call({ method: 'POST', path: '/events', text }, options);

@@ -34,7 +34,8 @@ function acceptOne(schema: EventSchema): Operation {
     summary: 'Publish an event',
     description:
       'Accepts an event and delivers it to every webhook for its kind and network. The body is the payload: receivers ' +
-      'get exactly the same bytes. The response is sent once the event and its deliveries are stored. The request is ' +
+      'get exactly the same bytes. The response is sent once the event and its deliveries are stored; ' +
+      'of more than 1,000, the first of them and a task for the rest. The request is ' +
       'safe to repeat with the same `eventId` and the same bytes; with other bytes it fails with `event_conflict`.',
     permission: 'events:write',
     limited: 'event',
