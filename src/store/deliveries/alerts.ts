@@ -58,6 +58,7 @@ export async function queueSuspendedAlert(
     [entity, dialect.bindUuid(deliveryHex(eventNo, 1)), target.webhookNo, endpoints.get(urlKey(target)) ?? 0, nowMs],
   );
   const counts = new CountChanges(dialect, 'completion');
+  counts.event(entity, { body, eventId: null });
   counts.queue(entity, target.webhookNo, { waiting: 1 });
   counts.deliveries(entity, target.webhookNo, eventNo, { created: 1 });
   await counts.write(queries);

@@ -73,7 +73,7 @@ export async function acceptEvents(
   }
   const leaseMs = directDispatch?.leaseMs ?? 0;
   const plan = planAcceptance(accepted, group.slots, { nowMs, leaseMs, acceptedAtMs: Date.now() });
-  await insertDeliveries(queries, dialect, plan.rows);
+  await insertDeliveries(queries, dialect, plan.rows, accepted);
   await countAccepted(queries, dialect, accepted);
   for (const one of accepted.filter(({ receivers: part, deliveries }) => deliveries > part.length)) {
     await startFanOut(queries, dialect, one, nowMs);
@@ -285,11 +285,12 @@ const insertQueueText = textByRows(
     values ${valuesList(rows, 10)}`,
 );
 
-/** With the counters and the heads that go with them. */
+/** With the counters and the heads that go with them, and with what the events store that came with them. */
 export async function insertDeliveries(
   queries: Queries,
   dialect: Dialect,
   rows: readonly QueuedDelivery[],
+  events: readonly Incoming[] = [],
 ): Promise<void> {
   const changes = new CountChanges(dialect, 'acceptance');
   for (const chunk of chunks(rows)) {
@@ -315,6 +316,7 @@ export async function insertDeliveries(
     isWaiting: leaseMs === 0,
   }));
   await wakeHeads(queries, dialect, wakes);
+  for (const { event } of events) changes.event(entityKey(dialect, event.entityId), event);
   for (const { entityId, hex, receiver } of rows) {
     const entity = entityKey(dialect, entityId);
     changes.queue(entity, receiver.webhookNo, { waiting: 1 });
