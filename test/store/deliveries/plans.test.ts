@@ -1,11 +1,14 @@
 import { expect, test } from 'bun:test';
 import type { Database, Queries } from '../../../src/store/database/database.ts';
+import { entityKey } from '../../../src/store/database/sql.ts';
 import { claimDeliveries, FIRST_HEAD, findDueHeads } from '../../../src/store/deliveries/claim.ts';
 import { recordAttempts } from '../../../src/store/deliveries/record-attempts.ts';
 import { acceptEvents } from '../../../src/store/events/accept.ts';
+import { continueFanOut } from '../../../src/store/events/fan-out.ts';
+import { MAX_DELIVERIES } from '../../../src/store/events/plan-acceptance.ts';
 import { acceptMany, addReceiver, LATE_ON_1, LEASE_MS, newEvent, respondedWith } from '../../support/deliveries.ts';
 import { alteredStore, onEveryEngine } from '../../support/stores.ts';
-import { newEntity, register } from '../../support/webhooks.ts';
+import { newEntity, register, seedWebhooks } from '../../support/webhooks.ts';
 
 const TABLES = [
   ...['queue', 'queue_heads', 'deliveries', 'attempts', 'events', 'event_ids', 'endpoints'],
@@ -17,24 +20,27 @@ const RETRIED = { status: 'retrying', steps: 1, delayMs: 1_000, suspend: null } 
 
 type RowsRead = Map<string, number>;
 
+async function rowsRead(queries: Queries): Promise<RowsRead> {
+  const rows = await queries.all<{ relname: string; read: string }>(
+    `select relname, coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) as read from pg_stat_xact_user_tables`,
+  );
+  return new Map(rows.map(({ relname, read }) => [relname, Number(read)]));
+}
+
+/** How many rows of each table the work reads. */
+async function measure<Value>(
+  db: Database,
+  work: (queries: Queries) => Promise<Value>,
+): Promise<{ value: Value; read: RowsRead }> {
+  return db.transaction(async (queries) => {
+    const before = await rowsRead(queries);
+    const value = await work(queries);
+    const after = await rowsRead(queries);
+    return { value, read: new Map([...after].map(([name, read]) => [name, read - (before.get(name) ?? 0)])) };
+  });
+}
+
 onEveryEngine('with statistics that say empty', (store) => {
-  const rowsRead = async (queries: Queries): Promise<RowsRead> => {
-    const rows = await queries.all<{ relname: string; read: string }>(
-      `select relname, coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) as read from pg_stat_xact_user_tables`,
-    );
-    return new Map(rows.map(({ relname, read }) => [relname, Number(read)]));
-  };
-
-  /** How many rows of each table the work reads. */
-  async function measure<Value>(work: (queries: Queries) => Promise<Value>): Promise<{ value: Value; read: RowsRead }> {
-    return store.db.transaction(async (queries) => {
-      const before = await rowsRead(queries);
-      const value = await work(queries);
-      const after = await rowsRead(queries);
-      return { value, read: new Map([...after].map(([name, read]) => [name, read - (before.get(name) ?? 0)])) };
-    });
-  }
-
   /** As in a service whose queue was empty when it was analysed. */
   async function forgetStatistics(db: Database): Promise<void> {
     for (const table of TABLES) {
@@ -55,7 +61,7 @@ onEveryEngine('with statistics that say empty', (store) => {
     await forgetStatistics(db);
     for (let round = 0; round < 5; round++) await acceptMany(db, entityId, 20);
 
-    const accepted = await measure((queries) =>
+    const accepted = await measure(db, (queries) =>
       acceptEvents(queries, db.dialect, [newEvent(entityId), newEvent(entityId)]),
     );
     expect(accepted.read.get('queue') ?? 0).toBe(0);
@@ -64,7 +70,7 @@ onEveryEngine('with statistics that say empty', (store) => {
 
     const { due } = await findDueHeads(db, FIRST_HEAD, 1_000);
     const picks = due.map(({ destination }) => ({ destination, most: 10 }));
-    const claims = await measure((queries) =>
+    const claims = await measure(db, (queries) =>
       claimDeliveries(alteredStore(db, { transaction: (work) => work(queries) }), picks, LEASE_MS),
     );
     const { claimed } = claims.value;
@@ -78,11 +84,35 @@ onEveryEngine('with statistics that say empty', (store) => {
         ? { delivery, startedAtMs: 0, outcome: respondedWith(200), next: DELIVERED }
         : { delivery, startedAtMs: 0, outcome: respondedWith(500), next: RETRIED },
     );
-    const records = await measure((queries) => recordAttempts(queries, db.dialect, made));
+    const records = await measure(db, (queries) => recordAttempts(queries, db.dialect, made));
     expect(records.value.size).toBe(claimed.length);
     expect(records.read.get('queue') ?? 0).toBeLessThanOrEqual(2 * claimed.length);
     expect(records.read.get('queue_heads') ?? 0).toBeLessThanOrEqual(2 * WEBHOOKS);
     expect(records.read.get('deliveries') ?? 0).toBe(0);
+  });
+});
+
+onEveryEngine('with statistics from before many webhooks were registered', (store) => {
+  test('the rest of a large event reads its own webhooks, however many others the entity has', async () => {
+    if (store.engine === 'sqlite') return;
+    const { db } = store;
+    const [first, entityId] = [await newEntity(db), await newEntity(db)];
+    const onNetwork = (networkId: number, host: string, count: number) =>
+      Array.from({ length: count }, (_, at) => ({ ...LATE_ON_1, networkId, postUrl: `https://${host}/${at}` }));
+    await db.transaction((queries) => queries.run('alter table webhooks set (autovacuum_enabled = false)'));
+    await seedWebhooks(db, first, onNetwork(1, 'a.example.com', 10));
+    await db.transaction((queries) => queries.run('analyze webhooks'));
+    const others = onNetwork(2, 'y.example.com', 500);
+    await seedWebhooks(db, entityId, [...onNetwork(1, 'z.example.com', MAX_DELIVERIES + 100), ...others]);
+    const accepted = await measure(db, (queries) => acceptEvents(queries, db.dialect, [newEvent(entityId)]));
+    expect(accepted.value.hasRest).toBe(true);
+    expect(accepted.read.get('webhooks') ?? 0).toBeLessThanOrEqual(3 * MAX_DELIVERIES);
+    expect(accepted.read.get('queue_heads') ?? 0).toBeLessThanOrEqual(4 * MAX_DELIVERIES);
+    const rest = await measure(db, (queries) =>
+      continueFanOut(alteredStore(db, { transaction: (work) => work(queries) }), entityKey(db.dialect, entityId)),
+    );
+    expect(rest.value).toHaveLength(100);
+    expect(rest.read.get('webhooks') ?? 0).toBeLessThanOrEqual(2 * 100);
   });
 
   test('acceptance reads the webhooks that its events are for, however many others the entity has', async () => {
@@ -96,7 +126,7 @@ onEveryEngine('with statistics that say empty', (store) => {
     await register(db, entityId, 'https://one.example.com/', pairs);
     for (const statistics of ['old', 'new']) {
       const events = [7, 77, 177, 477].map((networkId) => newEvent(entityId, { networkId }));
-      const { value, read } = await measure((queries) => acceptEvents(queries, db.dialect, events));
+      const { value, read } = await measure(db, (queries) => acceptEvents(queries, db.dialect, events));
       const results = events.map(({ eventId }) => ({ eventId, deliveries: 1 }));
       expect({ statistics, results: value.results }).toMatchObject({ statistics, results });
       expect(read.get('webhooks') ?? 0).toBeLessThanOrEqual(2 * events.length);
