@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'bun:test';
 import { destinationKey } from '../../src/domain/post-url.ts';
+import type { Queries } from '../../src/store/database/database.ts';
 import {
   acceptMany,
   forgetDeliveries,
@@ -17,6 +18,18 @@ function withoutScan(store: TestStore) {
   const all: typeof store.db.all = (sql, ...rest) =>
     sql.includes('with recursive walk') ? Promise.resolve([]) : store.db.all(sql, ...rest);
   return alteredStore(store.db, { all });
+}
+
+/** A store on which a scan finds nothing, and whose transactions read what the test makes of their rows. */
+function withRows(store: TestStore, alter: (sql: string, rows: unknown[]) => Promise<unknown[]>) {
+  return alteredStore(withoutScan(store), {
+    transaction: (work, options) =>
+      store.db.transaction((queries) => {
+        const all: Queries['all'] = async (sql, params) =>
+          (await alter(sql, await queries.all(sql, params))) as never[];
+        return work({ all, get: queries.get.bind(queries), run: queries.run.bind(queries) });
+      }, options),
+  });
 }
 
 const allDelivered = (store: TestStore, entityId: string) => async () =>
@@ -50,5 +63,25 @@ onEveryEngine('an engine that is woken for a destination', (store) => {
       engine.wake([destinationKey(entityId, HOOK)]);
       await until('it is delivered', allDelivered(store, entityId));
     });
+  });
+
+  test('goes on where a claim brings a delivery that no place is reserved for', async () => {
+    const { entityId } = await newReceiver(store.db);
+    await acceptMany(store.db, entityId, 1);
+    const sender = new ScriptedSender();
+    let twice = true;
+    const db = withRows(store, async (sql, rows) => {
+      if (!twice || !sql.includes('update queue set lease_ms')) return rows;
+      twice = false;
+      return [...rows, ...rows];
+    });
+    await withEngine(db, sender, async (engine) => {
+      engine.wake([destinationKey(entityId, HOOK)]);
+      await until('it is delivered', allDelivered(store, entityId));
+      await acceptMany(store.db, entityId, 20);
+      engine.wake([destinationKey(entityId, HOOK)]);
+      await until('the next are delivered', allDelivered(store, entityId));
+    });
+    expect([twice, sender.requests.length]).toEqual([false, 21]);
   });
 });

@@ -43,11 +43,20 @@ export class AttemptRunner {
 
   /** For deliveries that are reserved: each starts as soon as its destination has a slot for it. */
   enqueue(deliveries: readonly Claimed[]): void {
-    for (const delivery of deliveries) {
-      this.#held.set(delivery.deliveryId, delivery);
-      this.options.queue.enqueue(delivery);
-    }
+    for (const delivery of deliveries) this.#enqueue(delivery);
     for (const { destination } of deliveries) this.#startNext(destination);
+  }
+
+  /** Never throws: what comes with it is committed, and has to be sent. */
+  #enqueue(delivery: Claimed): void {
+    try {
+      this.options.queue.enqueue(delivery);
+      this.#held.set(delivery.deliveryId, delivery);
+    } catch (error) {
+      const { entityId, deliveryId } = delivery;
+      const message = 'a delivery could not be queued; it is claimed again when its lease expires';
+      this.options.log.error({ err: error, entityId, deliveryId }, message);
+    }
   }
 
   /** For deliveries that are reserved and whose acceptance failed. */

@@ -102,10 +102,13 @@ export class ClaimPlanner {
 
   /** The claims of a plan are made and their deliveries enqueued: what was reserved for no delivery is released. */
   noteClaimed(claims: readonly MadeClaim[]): void {
-    for (const { destination, limit, enqueued, mayHaveMore } of claims) {
+    // All of them before the first release, which may throw: none is left planned for a claim that was made.
+    for (const { destination, mayHaveMore } of claims) {
       if (mayHaveMore || this.#places.get(destination) === 'planned again') this.#wait(destination, true);
       else this.#places.delete(destination);
-      if (enqueued === limit) continue;
+    }
+    for (const { destination, limit, enqueued } of claims) {
+      if (enqueued >= limit) continue;
       this.slots.release(destination, limit - enqueued);
       this.noteReleased(destination);
     }

@@ -19,7 +19,7 @@ export type ClaimerOptions = {
   readonly db: Database;
   readonly log: Logger;
   readonly planner: ClaimPlanner;
-  readonly runner: AttemptRunner;
+  readonly runner: Pick<AttemptRunner, 'find'>;
   readonly leaseMs: number;
   readonly health: WorkerHealth;
   /** Deliveries are claimed for which places are reserved. */
@@ -98,14 +98,17 @@ export class Claimer {
       if (held === undefined) fresh.push(delivery);
       else held.token = delivery.token;
     }
-    onClaimed(fresh);
     const enqueued = Map.groupBy(fresh, ({ destination }) => destination);
-    planner.noteClaimed(
-      planned.map((claim) => ({
-        ...claim,
-        enqueued: enqueued.get(claim.destination)?.length ?? 0,
-        mayHaveMore: mayHaveMore.includes(claim.destination),
-      })),
-    );
+    try {
+      onClaimed(fresh);
+    } finally {
+      planner.noteClaimed(
+        planned.map((claim) => ({
+          ...claim,
+          enqueued: enqueued.get(claim.destination)?.length ?? 0,
+          mayHaveMore: mayHaveMore.includes(claim.destination),
+        })),
+      );
+    }
   }
 }

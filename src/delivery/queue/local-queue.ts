@@ -139,11 +139,13 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
 
   /** The delivery that a reservation was made for is committed. */
   enqueue(delivery: Delivery): void {
-    const state = this.#stateOf(delivery.destination);
+    const { destination } = delivery;
+    const state = this.#stateOf(destination);
+    // Before anything is changed, so that those that have a place are sent.
+    if (state.reserved === 0) throw new Error(`the slots of ${destination} do not add up: no place is reserved`);
     state.reserved--;
     state.queue.push({ delivery, sinceMs: this.#nowMs() });
     this.#shares.countBytes(state.entity, this.options.sizeOf(delivery));
-    assertSums(state);
   }
 
   /** The next delivery of the destination that may start, which is in flight from now on. */

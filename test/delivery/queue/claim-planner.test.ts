@@ -49,6 +49,16 @@ function claim(
 }
 
 describe('a plan of what to claim', () => {
+  test('is over for all of its destinations, although the places of one cannot be released', () => {
+    const { planner } = newPlanner();
+    planner.wake(keys('a1', 'b1', 'c1'));
+    const { claims } = planner.plan();
+    const made = claims.map((claim) => ({ ...claim, enqueued: 0, mayHaveMore: true }));
+    const wrong = made.map((claim, index) => (index === 0 ? { ...claim, limit: 9 } : claim));
+    expect(() => planner.noteClaimed(wrong)).toThrow('do not add up');
+    expect(planner.waiting).toBe(3);
+  });
+
   test('gives each destination as much as it has room for, and reserves it', () => {
     const { queue, planner } = newPlanner();
     prove(queue, key('b1'));
