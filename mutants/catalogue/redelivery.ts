@@ -21,7 +21,7 @@ export const redelivery: readonly Mutant[] = [
   {
     name: 'redelivery-of-suspended',
     what: 'queues a redelivery for a suspended webhook',
-    file: 'store/deliveries/redeliver.ts',
+    file: 'store/deliveries/redeliver/redeliver.ts',
     find: 'if ((blocked & BLOCKED.suspended) !== 0) throw',
     replace: 'if (blocked < 0) throw',
     caughtBy: { file: 'store/deliveries/redeliver', test: 'is refused while its webhook is suspended' },
@@ -29,7 +29,7 @@ export const redelivery: readonly Mutant[] = [
   {
     name: 'redelivery-loses-attempt',
     what: 'forgets the first attempt of a delivery that is sent again',
-    file: 'store/deliveries/redeliver.ts',
+    file: 'store/deliveries/redeliver/redeliver.ts',
     find: 'and d.started_at_ms is not null',
     replace: 'and d.started_at_ms < 0',
     caughtBy: { file: 'api/routes/deliveries', test: 'knows every attempt of a redelivery once it was delivered' },
@@ -37,7 +37,7 @@ export const redelivery: readonly Mutant[] = [
   {
     name: 'redelivery-wakes-nothing',
     what: 'queues a redelivery that a look under way puts off',
-    file: 'store/deliveries/redeliver.ts',
+    file: 'store/deliveries/redeliver/redeliver.ts',
     find: 'targets.map(({ webhookNo }) => ({ entityId, webhookNo, atMs: nowMs, isWaiting: true })),',
     replace: '[],',
     caughtBy: { file: 'store/deliveries/redeliver', test: 'while its webhook is being put off is not forgotten' },
@@ -45,7 +45,7 @@ export const redelivery: readonly Mutant[] = [
   {
     name: 'bulk-takes-later-events',
     what: 'sends also what was accepted after a bulk redelivery was started',
-    file: 'store/deliveries/redeliver.ts',
+    file: 'store/deliveries/redeliver/search.ts',
     find: 'untilMs: Math.min(scope.untilMs ?? untilMs, untilMs)',
     replace: 'untilMs: scope.untilMs',
     caughtBy: { file: 'store/deliveries/redeliver', test: 'takes what matched at the start' },
@@ -53,17 +53,17 @@ export const redelivery: readonly Mutant[] = [
   {
     name: 'bulk-of-suspended',
     what: 'queues the deliveries of suspended webhooks in a bulk redelivery',
-    file: 'store/deliveries/redeliver.ts',
-    find: 'const open = share.filter(({ blocked }) => blocked === 0);',
-    replace: 'const open = share;',
+    file: 'store/deliveries/redeliver/bulk.ts',
+    find: 'const open = found.filter(({ webhookNo }) => (blocked.get(webhookNo) ?? 0) === 0);',
+    replace: 'const open = found;',
     caughtBy: { file: 'store/deliveries/redeliver', test: 'skips the deliveries of deleted and suspended webhooks' },
   },
   {
     name: 'bulk-begins-again',
     what: 'does not remember how far a bulk redelivery has come',
-    file: 'store/deliveries/redeliver.ts',
-    find: "const after = hexOfId('dlv', job.cursor_id) ?? '0'.repeat(32);",
-    replace: "const after = '0'.repeat(32);",
+    file: 'store/deliveries/redeliver/bulk.ts',
+    find: "const after = hexOfId('dlv', job.cursorId) ?? FIRST_ID;",
+    replace: 'const after = FIRST_ID;',
     caughtBy: { file: 'store/deliveries/redeliver', test: 'queues in shares all that match and nothing twice' },
   },
   {

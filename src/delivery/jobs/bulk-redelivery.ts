@@ -1,7 +1,7 @@
 import { BoundedMap } from '../../bounded-map.ts';
 import type { Logger } from '../../log.ts';
 import type { Database } from '../../store/database/database.ts';
-import { continueRedelivery, findRunning } from '../../store/deliveries/redeliver.ts';
+import { continueRedelivery, findRunning } from '../../store/deliveries/redeliver/bulk.ts';
 import type { Workers } from '../worker-health.ts';
 import { Job } from './job.ts';
 

@@ -78,6 +78,11 @@ export function text<Value extends string = string>(sql: string | null = null): 
   return { sql, decode: null, isStored: true };
 }
 
+/** A key of 16 bytes, as the engine has it: `hexOf` and `bindUuid` of the dialect translate. */
+export function uuid(sql: string): Column<SqlUuid, true> {
+  return { sql, decode: null, isStored: true };
+}
+
 export function integer(sql: string | null = null): Column<number, true> {
   return { sql, decode: Number, isStored: true };
 }

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import type { App } from '../../../src/api/app.ts';
 import type { Delivery, DeliveryDetail, Redelivery } from '../../../src/contract/deliveries.ts';
 import { deliveryDetailSchema, deliveryListSchema, redeliverySchema } from '../../../src/contract/deliveries.ts';
-import { continueRedelivery } from '../../../src/store/deliveries/redeliver.ts';
+import { continueRedelivery } from '../../../src/store/deliveries/redeliver/bulk.ts';
 import { suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import { call, createTenant, TEST_CHANGE, type Tenant, testApp, WEBHOOKS } from '../../support/api.ts';
 import {

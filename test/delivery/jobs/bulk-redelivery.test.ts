@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'bun:test';
 import { bulkRedeliveryJob } from '../../../src/delivery/jobs/bulk-redelivery.ts';
 import { createLogger } from '../../../src/log.ts';
 import { type Database, StoreUnavailableError } from '../../../src/store/database/database.ts';
-import { continueRedelivery, readRedelivery, startRedelivery } from '../../../src/store/deliveries/redeliver.ts';
+import { continueRedelivery, readRedelivery, startRedelivery } from '../../../src/store/deliveries/redeliver/bulk.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
 import {
   acceptMany,

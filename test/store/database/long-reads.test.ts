@@ -7,7 +7,7 @@ import { entityKey } from '../../../src/store/database/sql.ts';
 import { EntityUsage } from '../../../src/store/deliveries/counts/counts.ts';
 import { countWaiting } from '../../../src/store/deliveries/counts/queue-depth.ts';
 import { countDeliveries, listDeliveries, readDelivery } from '../../../src/store/deliveries/read.ts';
-import { readRedelivery, startRedelivery } from '../../../src/store/deliveries/redeliver.ts';
+import { readRedelivery, startRedelivery } from '../../../src/store/deliveries/redeliver/bulk.ts';
 import { listEvents, readEvent } from '../../../src/store/events/read.ts';
 import { oldestDueAgeMs, readStats } from '../../../src/store/stats/read.ts';
 import { listAudit } from '../../../src/store/tenants/audit.ts';

@@ -11,9 +11,9 @@ import {
   continueRedelivery,
   findRunning,
   readRedelivery,
-  redeliver,
   startRedelivery,
-} from '../../../src/store/deliveries/redeliver.ts';
+} from '../../../src/store/deliveries/redeliver/bulk.ts';
+import { redeliver } from '../../../src/store/deliveries/redeliver/redeliver.ts';
 import { prune } from '../../../src/store/deliveries/retention.ts';
 import { deleteWebhook, moveWebhook } from '../../../src/store/webhooks/change.ts';
 import { suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
@@ -40,6 +40,7 @@ import { beforeStatement } from '../../support/interrupted-store.ts';
 import { rejection } from '../../support/rejection.ts';
 import { alteredStore, onEveryEngine } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
+import { register } from '../../support/webhooks.ts';
 
 /** Fails twice at once, then waits for an hour. */
 const SLOW_RETRIES = { settings: { RETRY_SCHEDULE: '0s,1h,1h' } };
@@ -352,6 +353,50 @@ onEveryEngine('sending many deliveries again', (store) => {
     expect(new Set(await owed(entityId))).toEqual(new Set([1]));
     expect(await progressOf(entityId, redeliveryId)).toMatchObject({ skipped: 0, sent: 0, delivered: 0 });
     expect((await progressOf(entityId, redeliveryId)).dateFinished).toBeNumber();
+  });
+
+  test.each([
+    ['pending', 0],
+    ['delivered', 0],
+    ['failed', 0],
+    // The index by webhook does not have the status.
+    ['delivered', 1],
+  ] as const)('reads no more rows a step than it may, where few of many that are %s match', async (status, others) => {
+    const { entityId } = await newReceiver(store.db);
+    const rare = { networkId: 1, event: 'TransferCreated' } as const;
+    for (const path of ['one', 'two']) await register(store.db, entityId, `${HOOK}/${path}`, [rare]);
+    const acceptRare = () => accept(store.db, newEvent(entityId, rare));
+    await acceptMany(store.db, entityId, 40);
+    await acceptRare();
+    if (others > 0) await complete(entityId, 'failed');
+    await acceptMany(store.db, entityId, 40);
+    await acceptRare();
+    if (status !== 'pending') await complete(entityId, status);
+    const filter: DeliveryFilter = others > 0 ? { status } : { event: rare.event, status };
+    const matches = others > 0 ? 42 : 4;
+    const redeliveryId = await start(entityId, filter);
+    let steps = 1;
+    const limits = { queued: 500, read: 10 };
+    while (await continueRedelivery(store.db, entityId, redeliveryId, limits)) steps++;
+    expect(await progressOf(entityId, redeliveryId)).toMatchObject({
+      totalResults: matches,
+      queued: matches,
+      status: 'finished',
+    });
+    expect((await owed(entityId)).reduce((sum, count) => sum + count, 0)).toBe(matches);
+    // 84 deliveries, ten at a time.
+    expect(steps).toBeGreaterThanOrEqual(8);
+  });
+
+  test('of one webhook, or of what failed, takes no more steps for what an index lets it pass over', async () => {
+    const { entityId } = await newReceiver(store.db);
+    const other = await addReceiver(store.db, entityId, `${HOOK}/other`);
+    await acceptMany(store.db, entityId, 20);
+    await complete(entityId, 'delivered');
+    for (const filter of [{ status: 'failed' as const }, { webhookId: other }]) {
+      const redeliveryId = await start(entityId, filter);
+      expect(await continueRedelivery(store.db, entityId, redeliveryId, { queued: 500, read: 5 })).toBe(false);
+    }
   });
 
   test('worked on by several at once queues each once', async () => {

@@ -5,7 +5,7 @@ import type { Claimed } from '../../../src/store/deliveries/claimed.ts';
 import { markHeads } from '../../../src/store/deliveries/heads.ts';
 import { listDeliveries } from '../../../src/store/deliveries/read.ts';
 import { recordAttempts } from '../../../src/store/deliveries/record-attempts.ts';
-import { redeliver } from '../../../src/store/deliveries/redeliver.ts';
+import { redeliver } from '../../../src/store/deliveries/redeliver/redeliver.ts';
 import { findDeletedHeads, sweepDeleted } from '../../../src/store/deliveries/sweep.ts';
 import { acceptEvents } from '../../../src/store/events/accept.ts';
 import { deleteWebhook, moveWebhook } from '../../../src/store/webhooks/change.ts';

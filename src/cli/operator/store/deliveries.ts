@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { type DeliveryFilter, deliveryListQuerySchema } from '../../../contract/deliveries.ts';
 import { countDeliveries, listDeliveries, readDelivery } from '../../../store/deliveries/read.ts';
-import { continueRedelivery, readRedelivery, redeliver, startRedelivery } from '../../../store/deliveries/redeliver.ts';
+import { continueRedelivery, readRedelivery, startRedelivery } from '../../../store/deliveries/redeliver/bulk.ts';
+import { redeliver } from '../../../store/deliveries/redeliver/redeliver.ts';
 import {
   printDeliveries,
   printDelivery,

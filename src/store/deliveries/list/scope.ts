@@ -35,7 +35,7 @@ const FIRST_HEX = '0'.repeat(32);
 const LAST_HEX = 'f'.repeat(32);
 
 /** Ids made before schema version 6 carry the clock of the process that made them. */
-const OLD_ID_SKEW_MS = 60_000;
+export const OLD_ID_SKEW_MS = 60_000;
 
 /** Null when nothing can match. */
 export async function resolveScope(

@@ -38,6 +38,24 @@ export function sourcesOf(scope: Scope, dialect: Dialect): Source[] {
   return [...recordSources(scope, dialect), ...queueSources(scope, dialect)];
 }
 
+/**
+ * What is walked in the order of ids to find the matches of a source, which may be few; null where an index leads to nothing
+ * but matches, or where all of it is read and sorted.
+ */
+export function walkOf(scope: Scope, dialect: Dialect, { table, order }: Source): Source | null {
+  const { status, webhooks, eventNo } = scope;
+  const walked = { ...scope, isDated: false };
+  if (eventNo !== null) return null;
+  if (table === 'queue') {
+    if (order !== 'q.id' || (status === null && webhooks === null)) return null;
+    return queueSources({ ...walked, status: null, webhooks: null }, dialect)[0] ?? null;
+  }
+  const isOneWebhook = webhooks?.length === 1;
+  if (status !== 'delivered' && (webhooks === null || isOneWebhook)) return null;
+  const indexed = { status: status === 'delivered' ? null : status, webhooks: isOneWebhook ? webhooks : null };
+  return recordSources({ ...walked, ...indexed }, dialect)[0] ?? null;
+}
+
 /** What is complete. */
 export function recordSources(scope: Scope, dialect: Dialect, only: readonly number[] | null = null): Source[] {
   const { status } = scope;

@@ -3,7 +3,7 @@ import type { Database } from '../../../../src/store/database/database.ts';
 import { migrate } from '../../../../src/store/database/migrate.ts';
 import { openDatabase } from '../../../../src/store/database/open.ts';
 import { readDelivery } from '../../../../src/store/deliveries/read.ts';
-import { continueRedelivery, readRedelivery } from '../../../../src/store/deliveries/redeliver.ts';
+import { continueRedelivery, readRedelivery } from '../../../../src/store/deliveries/redeliver/bulk.ts';
 import { claim, readDeliveries } from '../../../support/deliveries.ts';
 import { wrongDeliveryCounters } from '../../../support/delivery-counters.ts';
 import {

@@ -7,7 +7,7 @@ import { claimDeliveries, FIRST_HEAD, findDueHeads } from '../../../../src/store
 import type { Claimed } from '../../../../src/store/deliveries/claimed.ts';
 import { listDeliveries, readDelivery } from '../../../../src/store/deliveries/read.ts';
 import { recordAttempts } from '../../../../src/store/deliveries/record-attempts.ts';
-import { redeliver } from '../../../../src/store/deliveries/redeliver.ts';
+import { redeliver } from '../../../../src/store/deliveries/redeliver/redeliver.ts';
 import { prune } from '../../../../src/store/deliveries/retention.ts';
 import { findDeletedHeads, sweepDeleted } from '../../../../src/store/deliveries/sweep.ts';
 import { resumeWebhook } from '../../../../src/store/webhooks/suspension.ts';

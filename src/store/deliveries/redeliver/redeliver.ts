@@ -1,0 +1,123 @@
+import { DomainError } from '../../../domain/errors.ts';
+import { hexOfId } from '../../../domain/ids.ts';
+import { readNowMs } from '../../database/clock.ts';
+import type { Database, Dialect, Queries, SqlUuid, SqlValue } from '../../database/database.ts';
+import { Columns, chunks, entityKey, integer, type RowOf, text, valuesList } from '../../database/sql.ts';
+import { CountChanges, STORED_BYTES } from '../counts/counts.ts';
+import { BLOCKED, wakeHeads } from '../heads.ts';
+
+/**
+ * Sending again. A delivery that waits is asked for one more request (`redeliver`); a completed one goes back into the
+ * queue with the status that it had (`recorded`). The dispatcher sends both within the limits of their destination, like
+ * any other attempt.
+ */
+
+const headColumns = new Columns({
+  webhookNo: integer('webhook_no'),
+  webhookId: text('webhook_id'),
+  blocked: integer('blocked'),
+});
+
+/** Returns false when there is no such delivery. */
+export function redeliver(db: Database, entityId: string, deliveryId: string): Promise<boolean> {
+  const { dialect } = db;
+  const hex = hexOfId('dlv', deliveryId);
+  if (hex === null) return Promise.resolve(false);
+  return db.transaction(async (queries) => {
+    const entity = entityKey(dialect, entityId);
+    const id = dialect.bindUuid(hex);
+    const head = await headColumns.get(
+      queries,
+      `select ${headColumns.of('h.')}
+       from (select webhook_no from queue where entity_id = $1 and id = $2
+             union all select webhook_no from deliveries where entity_id = $1 and id = $2) d
+       cross join queue_heads h where h.entity_id = $1 and h.webhook_no = d.webhook_no limit 1`,
+      [entity, id],
+    );
+    if (head === undefined) return false;
+    requireOpen(entityId, head);
+    // None where retention has removed it meanwhile.
+    return (await queueAgain(queries, dialect, entityId, [{ id, webhookNo: head.webhookNo }], null)) > 0;
+  });
+}
+
+function requireOpen(entityId: string, { webhookNo, webhookId, blocked }: RowOf<typeof headColumns>): void {
+  if ((blocked & BLOCKED.deleted) !== 0) {
+    throw webhookNo < 0
+      ? new DomainError('alerts_off', { entityId })
+      : new DomainError('webhook_deleted', { webhookId });
+  }
+  if ((blocked & BLOCKED.suspended) !== 0) throw new DomainError('webhook_suspended', { webhookId });
+}
+
+const bytesColumns = new Columns({ bytes: integer() });
+
+export type Target = { id: SqlUuid; webhookNo: number };
+
+/** In the transaction of the caller, who has seen that their webhooks take deliveries. Returns how many it queued. */
+export async function queueAgain(
+  queries: Queries,
+  dialect: Dialect,
+  entityId: string,
+  targets: readonly Target[],
+  redeliveryId: SqlUuid | null,
+): Promise<number> {
+  const entity = entityKey(dialect, entityId);
+  const nowMs = await readNowMs(queries, dialect);
+  const counts = new CountChanges(dialect, 'completion');
+  let queued = 0;
+  for (const chunk of chunks(targets)) {
+    const which = `entity_id = $1 and id in ${valuesList(1, chunk.length, 3)}`;
+    const parameters: SqlValue[] = [entity, nowMs, redeliveryId, ...chunk.map(({ id }) => id)];
+    // First, so that the statements below agree on where each delivery is: another redelivery may be moving it into the
+    // queue, and retention may be removing it.
+    await queries.all(
+      `select id from deliveries where entity_id = $1 and id in ${valuesList(1, chunk.length, 1)}
+       order by id ${dialect.lockRow}`,
+      [entity, ...chunk.map(({ id }) => id)],
+    );
+    // Not while an instance holds the delivery: recording that attempt finds the count and makes it due.
+    queued += await queries.run(
+      `update queue set redeliver = redeliver + 1, redelivery_id = coalesce($3, redelivery_id),
+         scheduled_ms = case when recorded is null then coalesce(scheduled_ms, due_ms) end,
+         due_ms = case when lease_ms > $2 then due_ms else $2 end
+       where ${which}`,
+      parameters,
+    );
+    // The only attempt of a completed delivery is in its record, which is about to go.
+    const logged = await bytesColumns.all(
+      queries,
+      `insert into attempts (entity_id, delivery_id, attempt, kind, post_url, started_at_ms, duration_ms, status_code, error,
+         response)
+       select d.entity_id, d.id, 1, case when d.test is null then 'first' else 'test' end, e.post_url, d.started_at_ms,
+         d.duration_ms, d.status_code, d.error, d.response
+       from deliveries d join endpoints e on e.entity_id = d.entity_id and e.no = d.endpoint_no
+       where d.entity_id = $1 and d.id in ${valuesList(1, chunk.length, 1)} and d.started_at_ms is not null
+       on conflict (entity_id, delivery_id, attempt) do nothing returning ${STORED_BYTES.attempt} as bytes`,
+      [entity, ...chunk.map(({ id }) => id)],
+    );
+    queued += await queries.run(
+      `insert into queue (entity_id, id, webhook_no, endpoint_no, created_at_ms, due_ms, ended_at_ms, sequence, event_no,
+         redelivery_id, generation, attempts, redeliver, recorded, test, status_code, error)
+       select d.entity_id, d.id, d.webhook_no, d.endpoint_no, d.created_at_ms, $2, d.ended_at_ms, d.sequence, d.event_no,
+         coalesce($3, d.redelivery_id), h.generation, d.attempts, 1, d.status, d.test, d.status_code, d.error
+       from deliveries d join queue_heads h on h.entity_id = d.entity_id and h.webhook_no = d.webhook_no
+       where d.entity_id = $1 and d.id in ${valuesList(1, chunk.length, 3)}`,
+      parameters,
+    );
+    const removed = await bytesColumns.all(
+      queries,
+      `delete from deliveries where entity_id = $1 and id in ${valuesList(1, chunk.length, 1)}
+       returning ${STORED_BYTES.queued} - (${STORED_BYTES.record}) as bytes`,
+      [entity, ...chunk.map(({ id }) => id)],
+    );
+    for (const { bytes } of [...logged, ...removed]) counts.stored(entity, bytes);
+  }
+  await wakeHeads(
+    queries,
+    dialect,
+    targets.map(({ webhookNo }) => ({ entityId, webhookNo, atMs: nowMs, isWaiting: true })),
+  );
+  await counts.write(queries);
+  return queued;
+}

@@ -1,0 +1,112 @@
+import type { DeliveryFilter } from '../../../contract/deliveries.ts';
+import { firstHexAt } from '../../../domain/ids.ts';
+import type { Dialect, Queries, SqlUuid } from '../../database/database.ts';
+import { Columns, integer, Parameters, type RowOf, uuid } from '../../database/sql.ts';
+import { OLD_ID_SKEW_MS, resolveScope, type Scope } from '../list/scope.ts';
+import { type Source, sourcesOf, textWithin, walkOf } from '../list/sources.ts';
+
+export const FIRST_ID = '0'.repeat(32);
+
+/** Rows that one step may queue, and rows that it may walk over to find them: a filter may match one in a million. */
+export type StepLimits = { readonly queued: number; readonly read: number };
+
+type Search = {
+  readonly entityId: string;
+  readonly filter: DeliveryFilter;
+  /** What was made later does not match. */
+  readonly untilMs: number;
+  /** An id, as 32 hex digits. */
+  readonly after: string;
+  readonly limits: StepLimits;
+};
+
+export type Share = {
+  /** In the order of their ids. */
+  readonly found: readonly { readonly hex: string; readonly webhookNo: number }[];
+  /** The id up to which everything was read; null when there is no more. */
+  readonly readTo: string | null;
+};
+
+const foundColumns = new Columns({ id: uuid('id'), webhookNo: integer('webhook_no') });
+
+/** The next matches after an id, from the record and the queue. Both are read only as far as the limits say. */
+export async function findShare(queries: Queries, dialect: Dialect, search: Search): Promise<Share> {
+  await queries.get(dialect.planForClaims);
+  const scope = await resolveScope(queries, dialect, search.entityId, search.filter);
+  if (scope === null) return { found: [], readTo: null };
+  const { limits } = search;
+  const narrowed = narrow(scope, search.untilMs);
+  const sources = sourcesOf(narrowed, dialect);
+  const found = new Map<string, { hex: string; webhookNo: number }>();
+  let readTo: string | null = null;
+  const parts: { source: Source; end: string | null }[] = [];
+  for (const source of sources) {
+    parts.push({ source, end: await endOfWalk(queries, dialect, walkOf(narrowed, dialect, source), search) });
+  }
+  const inTable = (name: string) => parts.filter(({ source }) => source.table === name);
+  // PostgreSQL reads each with a later snapshot: what is completed or sent again meanwhile is in one of the three.
+  for (const { source, end } of [...inTable('queue'), ...inTable('deliveries'), ...inTable('queue')]) {
+    const rows = await readMatches(queries, dialect, source, search, end);
+    for (const { id, webhookNo } of rows) found.set(dialect.hexOf(id), { hex: dialect.hexOf(id), webhookNo });
+    const last = rows.length === limits.queued ? rows.at(-1) : undefined;
+    readTo = firstOf(readTo, last === undefined ? end : dialect.hexOf(last.id));
+  }
+  const sorted = [...found.values()].sort((a, b) => (a.hex < b.hex ? -1 : 1));
+  const share = sorted.filter(({ hex }) => readTo === null || hex <= readTo).slice(0, limits.queued);
+  const isFull = share.length === limits.queued;
+  return { found: share, readTo: isFull ? (share.at(-1)?.hex ?? null) : readTo };
+}
+
+/** Only what was there when the redelivery was started. */
+function narrow(scope: Scope, startedAtMs: number): Scope {
+  const untilMs = startedAtMs + 1;
+  const toHex = firstHexAt(untilMs + OLD_ID_SKEW_MS);
+  return {
+    ...scope,
+    untilMs: Math.min(scope.untilMs ?? untilMs, untilMs),
+    toHex: toHex < scope.toHex ? toHex : scope.toHex,
+    isDated: true,
+  };
+}
+
+/** The id up to which one step walks; null where it comes to the end, or where it walks over nothing but matches. */
+async function endOfWalk(
+  queries: Queries,
+  dialect: Dialect,
+  walk: Source | null,
+  { after, limits }: Search,
+): Promise<string | null> {
+  if (walk === null) return null;
+  const parameters = new Parameters();
+  const text = textWithin(walk, parameters);
+  const row = await queries.get<{ id: SqlUuid }>(
+    `select ${walk.order} as id ${text} and ${walk.order} > ${parameters.bind(dialect.bindUuid(after))}
+     order by ${walk.order} limit 1 offset ${limits.read - 1}`,
+    parameters.values,
+  );
+  return row === undefined ? null : dialect.hexOf(row.id);
+}
+
+function readMatches(
+  queries: Queries,
+  { bindUuid }: Dialect,
+  source: Source,
+  { after, limits }: Search,
+  end: string | null,
+): Promise<RowOf<typeof foundColumns>[]> {
+  const alias = source.table === 'deliveries' ? 'd.' : 'q.';
+  const parameters = new Parameters();
+  const text = textWithin(source, parameters);
+  const upTo = end === null ? '' : `and ${alias}id <= ${parameters.bind(bindUuid(end))}`;
+  return foundColumns.all(
+    queries,
+    `select ${foundColumns.of(alias)} ${text} and ${alias}id > ${parameters.bind(bindUuid(after))} ${upTo}
+     order by ${source.order} limit ${limits.queued}`,
+    parameters.values,
+  );
+}
+
+function firstOf(one: string | null, other: string | null): string | null {
+  if (one === null || other === null) return one ?? other;
+  return one < other ? one : other;
+}
