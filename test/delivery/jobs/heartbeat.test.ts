@@ -90,6 +90,24 @@ onEveryEngine('the heartbeat', (store) => {
     expect([one.delivering, await rows()]).toEqual([1, 1]);
   });
 
+  test.each([
+    ['forward', 600_000],
+    ['back', -600_000],
+  ])('counts every instance again once each was seen after the clock was set %s', async (_, stepMs) => {
+    if (store.engine === 'sqlite') return;
+    const all = [newHeartbeat(), newHeartbeat({ role: 'delivery' }), newHeartbeat()];
+    for (const each of all) await each.beat();
+    const startedBefore = (await readInstances(store.db)).length;
+    // To the rows that were written before, a clock that is set forward is one that they are behind.
+    await moveClock(stepMs);
+    for (const each of all) await each.beat();
+    // The row of one that is late to notice is removed by the others, and comes back with its own beat.
+    for (const each of all) await each.beat();
+    expect([startedBefore, ...all.map(({ delivering }) => delivering)]).toEqual([3, 3, 3, 3]);
+    expect(await readInstances(store.db)).toHaveLength(3);
+    for (const each of all) await each.stop();
+  });
+
   test('counts one on SQLite, also right after another process was killed', async () => {
     if (store.engine === 'postgres') return;
     await newHeartbeat().beat();

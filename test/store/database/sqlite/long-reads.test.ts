@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Database, Queries } from '../../../../src/store/database/database.ts';
+import { migrate } from '../../../../src/store/database/migrate.ts';
+import { PacedBatches } from '../../../../src/store/database/paced-batches.ts';
+import { backUpSqlite } from '../../../../src/store/database/sqlite/backup.ts';
+import { openSqlite } from '../../../../src/store/database/sqlite/open.ts';
+import { emptyPages, shrinkFile } from '../../../../src/store/database/sqlite/vacuum.ts';
+import { insertOldRows, migrateToOld, oldEntity } from '../../../support/old-store.ts';
+import { until } from '../../../support/until.ts';
+
+setDefaultTimeout(120_000);
+
+/** The thread of long reads beside what works on the whole file. */
+
+const COUNT = 'select count(*) as total from entities';
+const totalIn = async (queries: Pick<Queries, 'get'>) => (await queries.get<{ total: number }>(COUNT))?.total;
+
+describe('a snapshot of long reads on SQLite', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'paybell-long-reads-'));
+  let files = 0;
+  const newFile = () => join(folder, `${++files}.db`);
+  let file: string;
+  let db: Database;
+
+  beforeAll(async () => {
+    file = newFile();
+    db = await openSqlite(file);
+    await migrate(db);
+  });
+
+  afterAll(async () => {
+    await db.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  const addEntities = (count: number) => {
+    const rows = Array.from({ length: count }, () => oldEntity(`ent_${crypto.randomUUID()}`));
+    return insertOldRows(db, 'entities', rows);
+  };
+
+  /** Holds a snapshot open during the work, and returns what it counts before and after. */
+  const during = (work: () => Promise<unknown>) =>
+    db.longReads.snapshot(async (queries) => {
+      const before = await totalIn(queries);
+      await work();
+      return [before, await totalIn(queries)];
+    });
+
+  test('stays as it is while a backup is made, which has what was committed until then', async () => {
+    await addEntities(50);
+    const copy = newFile();
+    const counts = await during(async () => {
+      await addEntities(5);
+      await backUpSqlite({ file, secretKey: undefined }, copy, false);
+    });
+    expect(counts).toEqual([50, 50]);
+    expect(await totalIn(db.longReads)).toBe(55);
+    const restored = await openSqlite(copy);
+    expect([await totalIn(restored), await totalIn(restored.longReads)]).toEqual([55, 55]);
+    await restored.close();
+  });
+
+  test('keeps no vacuum from shrinking the file, and sees what it saw', async () => {
+    await addEntities(2_000);
+    const all = await totalIn(db);
+    await db.transaction((queries) => queries.run(`delete from entities where id <> (select min(id) from entities)`));
+    expect(await emptyPages(db)).toBeGreaterThan(0);
+    let shrunk = Promise.resolve();
+    const counts = await during(async () => {
+      await addEntities(1);
+      // At its end the write-ahead log is copied, which waits for its turn on the thread.
+      shrunk = shrinkFile(db, new PacedBatches('sqlite', 0));
+      await until('no page is empty', async () => (await emptyPages(db)) === 0);
+    });
+    await shrunk;
+    expect([all, counts]).toEqual([2_055, [1, 1]]);
+    expect([await emptyPages(db), await totalIn(db.longReads)]).toEqual([0, 2]);
+  });
+
+  test('is of the new schema after a migration at the start, although the thread has read the old one', async () => {
+    const old = await openSqlite(newFile());
+    await migrateToOld(old);
+    await insertOldRows(old, 'entities', [oldEntity('ent_a')]);
+    const tables = `select count(*) as total from sqlite_master where name in ('queue', 'fan_outs')`;
+    const newTables = async () => (await old.longReads.get<{ total: number }>(tables))?.total;
+    expect([await newTables(), await totalIn(old.longReads)]).toEqual([0, 1]);
+    await migrate(old);
+    expect([await newTables(), await totalIn(old.longReads)]).toEqual([2, 1]);
+    expect(await old.longReads.all('select * from queue')).toEqual([]);
+    await old.close();
+  });
+});
