@@ -1,6 +1,7 @@
 import type { Fault } from './fault.ts';
 import { backupRestored } from './trials/backups.ts';
 import { clockStepped } from './trials/clock-steps.ts';
+import { killedDuringFanOut, outageDuringFanOut } from './trials/fan-outs.ts';
 import { diskFull } from './trials/full-disk.ts';
 import { killedBeforeRecording, killedWhileAccepting, killedWhileDelivering } from './trials/kills.ts';
 import { killedWhileManaging, takenOverWhileManaging } from './trials/management/kills.ts';
@@ -15,11 +16,13 @@ export const FAULTS: readonly Fault[] = [
   killedWhileAccepting,
   killedWhileDelivering,
   killedBeforeRecording,
+  killedDuringFanOut,
   killedWhileManaging,
   takenOverWhileManaging,
   postgresStopped,
   postgresRestarted,
   postgresPaused,
+  outageDuringFanOut,
   diskFull,
   instanceStalled,
   oneOfTwoKilled,

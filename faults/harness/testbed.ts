@@ -14,6 +14,8 @@ const POLL_MS = 20;
 /** What is held waits for a resume; everything else in the queue has to be completed, or recorded as cancelled. */
 const NOT_HELD = `select count(*) as count from queue q
   left join queue_heads h on h.entity_id = q.entity_id and h.webhook_no = q.webhook_no where coalesce(h.blocked, 0) <> 1`;
+/** Events of which deliveries are still to be made. */
+const FAN_OUTS = 'select count(*) as count from fan_outs';
 
 type LoadSize = { concurrency?: number; most?: number; pauseMs?: number };
 type TestbedOptions = {
@@ -134,7 +136,8 @@ export class Testbed implements AsyncDisposable {
   /** Until then the number of duplicates may still grow, since a claimed delivery may be sent again. */
   async #untilIdle(): Promise<void> {
     const endsAtMs = performance.now() + RECOVERY_LIMIT_MS;
-    const due = () => withStore(this.url, (db) => countRows(db, NOT_HELD));
+    const due = () =>
+      withStore(this.url, async (db) => (await countRows(db, NOT_HELD)) + (await countRows(db, FAN_OUTS)));
     let waiting = await due();
     while (waiting > 0 && performance.now() < endsAtMs) {
       await Bun.sleep(POLL_MS * 5);

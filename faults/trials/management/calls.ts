@@ -1,3 +1,4 @@
+import type { PublicKeyList } from '../../../src/contract/secrets.ts';
 import type { DeliveryState } from '../../../test/support/deliveries.ts';
 import type { Client } from '../../../test/support/service.ts';
 import { checkSignature } from '../../../test/support/signatures.ts';
@@ -151,22 +152,52 @@ const rotateCall: ManagementCall = {
   finish: async (site, client) => {
     await site.expectStatus('a rotation after the kill', await rotate(client), 201);
     const { secrets } = await client.secrets();
-    const { testbed } = site;
-    const load = testbed.load([client], { most: 5 });
-    await load.ended;
-    await testbed.arrive(await site.leasedTargets());
-    for (const { headers, body, eventId } of testbed.ledger.requests) {
-      if (!load.acknowledged.has(eventId)) continue;
-      for (const { secret } of secrets) {
-        const result = await checkSignature(body, headers, secret);
-        if (result !== 'verified') testbed.violations.push(`a request after a rotation is not signed: ${result}`);
-      }
-    }
+    await expectSignedBy(
+      site,
+      client,
+      secrets.map(({ secret }) => secret),
+    );
   },
 };
 
+/** Every request of new events has a signature of each of the keys. */
+async function expectSignedBy(site: Site, client: Client, keys: readonly string[]): Promise<void> {
+  const { testbed } = site;
+  const load = testbed.load([client], { most: 5 });
+  await load.ended;
+  await testbed.arrive(await site.leasedTargets());
+  for (const { headers, body, eventId } of testbed.ledger.requests) {
+    if (!load.acknowledged.has(eventId)) continue;
+    for (const key of keys) {
+      const result = await checkSignature(body, headers, key);
+      if (result !== 'verified') testbed.violations.push(`a request after a rotation is not signed: ${result}`);
+    }
+  }
+}
+
 function rotate(client: Client): Promise<Response> {
   return client.request('POST', '/webhooks/secret/rotate', JSON.stringify({ overlapHours: 1 }));
+}
+
+/** Each key in force has signed each request, whichever instance sent it: a receiver may know any of them. */
+const rotateKeyCall: ManagementCall = {
+  name: 'signing key rotation',
+  withinMs: 40,
+  begin: (_site, client) => rotateKey(client),
+  finish: async (site, client) => {
+    const rotated = await rotateKey(client);
+    await site.expectStatus('a rotation of the key after the kill', rotated, 201);
+    const { publicKeys } = (await (await client.request('GET', '/webhooks/secret')).json()) as PublicKeyList;
+    await expectSignedBy(
+      site,
+      client,
+      publicKeys.map(({ publicKey }) => publicKey),
+    );
+  },
+};
+
+function rotateKey(client: Client): Promise<Response> {
+  return client.request('POST', '/webhooks/signing-key/rotate', JSON.stringify({ overlapHours: 1 }));
 }
 
 export const CALLS: readonly ManagementCall[] = [
@@ -178,4 +209,5 @@ export const CALLS: readonly ManagementCall[] = [
   deleteCall,
   redeliverCall,
   rotateCall,
+  rotateKeyCall,
 ];

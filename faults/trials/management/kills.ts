@@ -13,7 +13,7 @@ import { DELIVERY_TIMEOUT, Site, VICTIM_HEADER } from './site.ts';
 
 export const killedWhileManaging: Fault = {
   name: 'kill-managing',
-  what: 'SIGKILL during resume, suspend, move, delete, bulk redelivery, secret rotation, import and retention, with a backlog',
+  what: 'SIGKILL during resume, suspend, move, delete, bulk redelivery, rotation of secrets and keys, import and retention, with a backlog',
   engines: ENGINES,
   trials: { long: 10, short: 1 },
   run: (options) => throughTable(options, { isTakenOver: false }),
@@ -58,7 +58,7 @@ const FAST_AT_ONCE = 3;
  * An attempt may last as long as is allowed, and a lease longer still: what arrives within the limit of recovery did not
  * wait for the end of one. Few requests are in flight at a time, so that nearly all deliveries have to be claimed.
  */
-const SETTINGS = { DELIVERY_TIMEOUT, DESTINATION_CONCURRENCY: '4' };
+const SETTINGS = { DELIVERY_TIMEOUT, DESTINATION_CONCURRENCY: '4', SIGN_ASYMMETRIC: 'true' };
 const DESTINATIONS = 3;
 
 const backlogOf = ({ fast }: RunOptions) => (fast ? 100 : 1_000);

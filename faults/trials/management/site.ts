@@ -1,7 +1,9 @@
 import type { DeliveryStatus } from '../../../src/domain/attempt.ts';
 import { EntityUsage } from '../../../src/store/deliveries/counts/counts.ts';
 import { type DeliveryState, readDeliveries } from '../../../test/support/deliveries.ts';
+import type { ReceivedRequest } from '../../../test/support/ledger.ts';
 import type { Client } from '../../../test/support/service.ts';
+import { repeatedWithoutCause } from '../../harness/repeats.ts';
 import { withStore } from '../../harness/store-audit.ts';
 import { type Testbed, targetOf } from '../../harness/testbed.ts';
 import { eventually, waitUntil } from '../../harness/waiting.ts';
@@ -137,15 +139,8 @@ export class Site {
     const recorded = new Set(
       this.#atKill.filter(({ status }) => status === 'delivered').map(({ deliveryId }) => deliveryId),
     );
-    const unrecorded = new Set<string>();
-    const seen = new Set<string>();
-    let repeated = 0;
-    for (const [index, { deliveryId, headers }] of this.testbed.ledger.requests.entries()) {
-      const isBeforeKill = index < this.#sentBeforeKill;
-      if (seen.has(deliveryId) && !unrecorded.has(deliveryId)) repeated++;
-      seen.add(deliveryId);
-      if (isBeforeKill && VICTIM_HEADER in headers && !recorded.has(deliveryId)) unrecorded.add(deliveryId);
-    }
-    return repeated === 0 ? [] : [`${repeated} deliveries were sent again although they were recorded or claimed once`];
+    const wasNotRecorded = ({ deliveryId, headers }: ReceivedRequest, index: number) =>
+      index < this.#sentBeforeKill && VICTIM_HEADER in headers && !recorded.has(deliveryId);
+    return repeatedWithoutCause(this.testbed.ledger.requests, wasNotRecorded);
   }
 }
