@@ -3,6 +3,7 @@ import { printError, printJson, printLine } from '../src/cli/terminal/output.ts'
 import { Progress } from '../src/cli/terminal/progress.ts';
 import { printTable } from '../src/cli/terminal/table.ts';
 import { stopPostgres } from '../test/support/postgres.ts';
+import { runAndExit } from '../test/support/run-and-exit.ts';
 import { ENGINES, type Engine } from '../test/support/stores.ts';
 import { FAULTS } from './catalogue.ts';
 import { type Fault, passes, type Result } from './fault.ts';
@@ -137,14 +138,4 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 
-let exitCode = 1;
-try {
-  exitCode = await main();
-} catch (error) {
-  printError(error instanceof Error ? error.message : String(error));
-  exitCode = 2;
-} finally {
-  await stopPostgres();
-}
-// Explicit, since the exit hook of the embedded PostgreSQL would otherwise end the process with 0.
-process.exit(exitCode);
+await runAndExit(main);

@@ -3,7 +3,8 @@ import { parseArgs } from 'node:util';
 import { printError, printJson, printLine } from '../src/cli/terminal/output.ts';
 import { Progress } from '../src/cli/terminal/progress.ts';
 import { printTable } from '../src/cli/terminal/table.ts';
-import { createPostgresDatabase, stopPostgres } from '../test/support/postgres.ts';
+import { createPostgresDatabase } from '../test/support/postgres.ts';
+import { runAndExit } from '../test/support/run-and-exit.ts';
 import { MUTANTS } from './catalogue.ts';
 import { areaOf, type Mutant, passes, type Result } from './mutant.ts';
 import { publish } from './publish.ts';
@@ -88,14 +89,4 @@ async function main(): Promise<number> {
 // The runs in progress end, `main` removes what it has made, and no further run starts.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stopRuns);
 
-let exitCode = 1;
-try {
-  exitCode = await main();
-} catch (error) {
-  printError(error instanceof Error ? error.message : String(error));
-  exitCode = 2;
-} finally {
-  await stopPostgres();
-}
-// Explicit, since the exit hook of the embedded PostgreSQL would otherwise end the process with 0.
-process.exit(exitCode);
+await runAndExit(main);
