@@ -24,6 +24,9 @@ import { countWithStatus } from './waiting.ts';
 
 type Direction = 'asc' | 'desc';
 type Window = { readonly offset: number; readonly limit: number };
+type Listing = { readonly scope: Scope; readonly sortDir: Direction; readonly totalResults: number };
+/** The ids of a page, in its order. */
+type ReadIds = (queries: Queries, dialect: Dialect, listing: Listing, window: Window) => Promise<string[]>;
 
 export async function readPageRows(
   queries: Queries,
@@ -35,18 +38,12 @@ export async function readPageRows(
   const { page, limit, sortDir } = query;
   const window = { offset: (page - 1) * limit, limit: Math.min(limit, totalResults - (page - 1) * limit) };
   const read = query.sortBy === 'dateCreated' ? idsByDate : idsByNextAttempt;
-  return readRows(queries, dialect, scope.entity, await read(queries, dialect, scope, sortDir, window, totalResults));
+  const ids = await read(queries, dialect, { scope, sortDir, totalResults }, window);
+  return readRows(queries, dialect, scope.entity, ids);
 }
 
 /** From whichever end is nearer. */
-async function idsByDate(
-  queries: Queries,
-  dialect: Dialect,
-  scope: Scope,
-  sortDir: Direction,
-  { offset, limit }: Window,
-  totalResults: number,
-): Promise<string[]> {
+const idsByDate: ReadIds = async (queries, dialect, { scope, sortDir, totalResults }, { offset, limit }) => {
   const behind = totalResults - offset - limit;
   const isBackwards = behind < offset;
   const direction = (sortDir === 'asc') !== isBackwards ? 'asc' : 'desc';
@@ -57,7 +54,7 @@ async function idsByDate(
   if (part.offset > maxSkipped) throw new DomainError('page_too_deep', { limit: maxSkipped });
   const ids = await mergedIds(queries, dialect, sources, direction, { offset: part.offset, limit });
   return isBackwards ? ids.reverse() : ids;
-}
+};
 
 /** Of more matches than these by webhooks, each webhook's own order is read and merged. */
 const DENSE = 50;
@@ -136,17 +133,11 @@ async function readIds(
 const MAX_SORTED = 20_000;
 
 /** Deliveries without an attempt to come follow those that have one, in the order of their ids. */
-async function idsByNextAttempt(
-  queries: Queries,
-  dialect: Dialect,
-  scope: Scope,
-  sortDir: Direction,
-  { offset, limit }: Window,
-  totalResults: number,
-): Promise<string[]> {
+const idsByNextAttempt: ReadIds = async (queries, dialect, listing, { offset, limit }) => {
+  const { scope, sortDir } = listing;
   const scheduled = await countScheduled(queries, dialect, scope);
-  if (scheduled === 0) return idsByDate(queries, dialect, scope, sortDir, { offset, limit }, totalResults);
-  const unscheduled = totalResults - scheduled;
+  if (scheduled === 0) return idsByDate(queries, dialect, listing, { offset, limit });
+  const unscheduled = listing.totalResults - scheduled;
   const parts = [
     { size: scheduled, read: scheduledIds },
     { size: unscheduled, read: unscheduledIds },
@@ -160,7 +151,7 @@ async function idsByNextAttempt(
     skip = Math.max(0, skip - size);
   }
   return ids;
-}
+};
 
 async function countScheduled(queries: Queries, dialect: Dialect, scope: Scope): Promise<number> {
   const sources = scheduledSources(scope, dialect);
