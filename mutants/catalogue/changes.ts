@@ -29,9 +29,9 @@ export const changes: readonly Mutant[] = [
   {
     name: 'resume-continues-schedule',
     what: 'goes on with the old schedule after a resume',
-    file: 'store/deliveries/claim.ts',
-    find: 'steps: isReleased ? 0 : Number(row.steps),',
-    replace: 'steps: Number(row.steps),',
+    file: 'store/deliveries/claim/load-claimed.ts',
+    find: 'steps: isReleased ? 0 : row.steps,',
+    replace: 'steps: row.steps,',
     caughtBy: { file: 'store/deliveries/states', test: 'is retried from the first step again after a resume' },
   },
   {

@@ -5,7 +5,7 @@ export const claims: readonly Mutant[] = [
   {
     name: 'claim-without-lease',
     what: 'claims without a lease (SQLite)',
-    file: 'store/deliveries/claim.ts',
+    file: 'store/deliveries/claim/claim.ts',
     find: 'update queue set lease_ms = $3, token = token + 1',
     replace: 'update queue set lease_ms = 0 * $3, token = token + 1',
     caughtBy: { file: 'store/deliveries/claim', test: 'gives a lease by the clock of the database' },
@@ -13,7 +13,7 @@ export const claims: readonly Mutant[] = [
   {
     name: 'claim-without-lease-postgres',
     what: 'claims without a lease (PostgreSQL)',
-    file: 'store/deliveries/claim.ts',
+    file: 'store/deliveries/claim/claim.ts',
     find: 'update queue set lease_ms = $2, token = token + 1',
     replace: 'update queue set lease_ms = 0 * $2, token = token + 1',
     caughtBy: { file: 'store/deliveries/claim', test: 'gives a lease by the clock of the database' },
@@ -21,7 +21,7 @@ export const claims: readonly Mutant[] = [
   {
     name: 'claim-of-leased',
     what: 'claims what another instance holds (SQLite)',
-    file: 'store/deliveries/claim.ts',
+    file: 'store/deliveries/claim/claim.ts',
     find: 'and webhook_no = $2 and lease_ms <= $6',
     replace: 'and webhook_no = $2',
     caughtBy: { file: 'store/deliveries/claim', test: 'gives a lease by the clock of the database' },
@@ -29,7 +29,7 @@ export const claims: readonly Mutant[] = [
   {
     name: 'claim-of-leased-postgres',
     what: 'claims what another instance holds (PostgreSQL)',
-    file: 'store/deliveries/claim.ts',
+    file: 'store/deliveries/claim/claim.ts',
     find: 'and queue.lease_ms <= $1',
     replace: '',
     caughtBy: { file: 'store/deliveries/claim', test: 'gives a lease by the clock of the database' },
@@ -37,7 +37,7 @@ export const claims: readonly Mutant[] = [
   {
     name: 'claim-waits-for-locks',
     what: 'waits for a claim of another instance instead of passing over its rows (PostgreSQL)',
-    file: 'store/deliveries/claim.ts',
+    file: 'store/deliveries/claim/claim.ts',
     find: 'limit p.most for update skip locked',
     replace: 'limit p.most for update',
     caughtBy: { file: 'store/deliveries/claim', test: 'passes over what another transaction is claiming' },
@@ -45,7 +45,7 @@ export const claims: readonly Mutant[] = [
   {
     name: 'claim-keeps-token',
     what: 'takes a delivery over under the token of the instance before (SQLite)',
-    file: 'store/deliveries/claim.ts',
+    file: 'store/deliveries/claim/claim.ts',
     find: 'token = token + 1 where entity_id = $1',
     replace: 'token = token where entity_id = $1',
     caughtBy: { file: 'store/deliveries/claim', test: 'takes over what has an expired lease, with a higher token' },
@@ -53,7 +53,7 @@ export const claims: readonly Mutant[] = [
   {
     name: 'claim-keeps-token-postgres',
     what: 'takes a delivery over under the token of the instance before (PostgreSQL)',
-    file: 'store/deliveries/claim.ts',
+    file: 'store/deliveries/claim/claim.ts',
     find: 'token = token + 1 from due',
     replace: 'token = token from due',
     caughtBy: { file: 'store/deliveries/claim', test: 'takes over what has an expired lease, with a higher token' },
@@ -61,7 +61,7 @@ export const claims: readonly Mutant[] = [
   {
     name: 'claim-before-due',
     what: 'claims deliveries whose time has not come',
-    file: 'store/deliveries/claim.ts',
+    file: 'store/deliveries/claim/claim.ts',
     find: 'and (generation, due_ms) <= ($5, $6)',
     replace: 'and (generation, due_ms) <= ($5, $6 + 3600000)',
     caughtBy: { file: 'store/deliveries/claim', test: 'takes the longest due first' },
@@ -69,7 +69,7 @@ export const claims: readonly Mutant[] = [
   {
     name: 'claim-of-suspended',
     what: 'claims the deliveries of suspended webhooks',
-    file: 'store/deliveries/claim.ts',
+    file: 'store/deliveries/claim/claim-heads.ts',
     find: "const IS_OPEN = 'blocked + 0 = 0';",
     replace: "const IS_OPEN = 'blocked + 0 >= 0';",
     caughtBy: { file: 'store/deliveries/states', test: 'is held while its webhook is suspended' },
@@ -77,7 +77,7 @@ export const claims: readonly Mutant[] = [
   {
     name: 'wake-up-lost-by-look',
     what: 'lets a look under way put off a queue that was woken meanwhile',
-    file: 'store/deliveries/claim.ts',
+    file: 'store/deliveries/claim/head-looks.ts',
     find: 'and queue_heads.next_due_ms = looks.seen_ms',
     replace: '',
     caughtBy: { file: 'store/deliveries/claim', test: 'finds what is committed between a look and the note' },
@@ -104,7 +104,7 @@ export const claims: readonly Mutant[] = [
   {
     name: 'mark-too-early',
     what: 'passes over deliveries of an acceptance that is committed late',
-    file: 'store/deliveries/claim.ts',
+    file: 'store/deliveries/claim/head-looks.ts',
     find: 'const mark = Math.max(0, Math.min(found.firstDueMs, settledMs));',
     replace: 'const mark = Math.max(0, found.firstDueMs);',
     caughtBy: { file: 'store/deliveries/next-look', test: 'the mark stays behind the first row' },
@@ -112,7 +112,7 @@ export const claims: readonly Mutant[] = [
   {
     name: 'mark-over-released',
     what: 'passes over what a resume has released',
-    file: 'store/deliveries/claim.ts',
+    file: 'store/deliveries/claim/head-looks.ts',
     find: 'const hasMark = isSettled && found.firstGeneration === head.generation;',
     replace: 'const hasMark = isSettled;',
     caughtBy: { file: 'store/deliveries/next-look', test: 'there is no mark while rows of an older generation wait' },
@@ -120,7 +120,7 @@ export const claims: readonly Mutant[] = [
   {
     name: 'mark-right-after-resume',
     what: 'passes over what is accepted while a resume is committed',
-    file: 'store/deliveries/claim.ts',
+    file: 'store/deliveries/claim/head-looks.ts',
     find: 'const isSettled = head.fromDueMs >= 0 || -head.fromDueMs < settledMs;',
     replace: 'const isSettled = true;',
     caughtBy: { file: 'store/deliveries/next-look', test: 'there is no mark while rows of an older generation wait' },
@@ -128,7 +128,7 @@ export const claims: readonly Mutant[] = [
   {
     name: 'look-too-late',
     what: 'looks at a queue again when the first lease ends, though more is due before',
-    file: 'store/deliveries/claim.ts',
+    file: 'store/deliveries/claim/head-looks.ts',
     find: 'const bound = found.rows < ROWS_PER_LOOK ? Number.POSITIVE_INFINITY : found.lastDueMs;',
     replace: 'const bound = Number.POSITIVE_INFINITY;',
     caughtBy: { file: 'store/deliveries/next-look', test: 'where all rows that were looked at have a lease' },
@@ -136,7 +136,7 @@ export const claims: readonly Mutant[] = [
   {
     name: 'idle-looked-at-again',
     what: 'looks at every idle webhook all the time',
-    file: 'store/deliveries/claim.ts',
+    file: 'store/deliveries/claim/head-looks.ts',
     find: 'const idleMs = IDLE_MS[head.idle] ?? LONGEST_IDLE_MS;',
     replace: 'const idleMs = IDLE_MS[0];',
     caughtBy: { file: 'store/deliveries/next-look', test: 'a head without anything waiting is left alone for longer' },
@@ -144,7 +144,7 @@ export const claims: readonly Mutant[] = [
   {
     name: 'returns-claims-of-others',
     what: 'returns a claim that another instance has taken over',
-    file: 'store/deliveries/claim.ts',
+    file: 'store/deliveries/claim/leases.ts',
     find: 'where entity_id = $1 and id = $2 and token = $3',
     replace: 'where entity_id = $1 and id = $2 and $3 >= 0',
     caughtBy: { file: 'store/deliveries/claim', test: 'makes due again what is still ours, and only that' },
@@ -152,7 +152,7 @@ export const claims: readonly Mutant[] = [
   {
     name: 'leases-of-the-dead-stay',
     what: 'releases the leases of a dead process, and looks at no queue for it',
-    file: 'store/deliveries/claim.ts',
+    file: 'store/deliveries/claim/leases.ts',
     find: 'where blocked = 0 and next_due_ms > 0',
     replace: 'where blocked < 0',
     caughtBy: { file: 'store/deliveries/claim', test: 'of all leases at the start lets everything that was claimed' },

@@ -2,7 +2,7 @@ import type { Config } from '../config.ts';
 import { decideNext, type ErrorOutcome, isSuccess } from '../domain/attempt.ts';
 import { bodySignature, type SigningKeys, signWith } from '../domain/signing.ts';
 import { type Database, StoreUnavailableError } from '../store/database/database.ts';
-import type { Claimed } from '../store/deliveries/claimed.ts';
+import type { Claimed } from '../store/deliveries/claim/claimed.ts';
 import { type AttemptRecord, recordAttempts } from '../store/deliveries/record-attempts.ts';
 import { type SecretBox, SecretKeyError } from '../store/tenants/secret-box.ts';
 import { version } from '../version.ts';

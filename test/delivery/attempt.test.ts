@@ -6,7 +6,7 @@ import type { SigningKeyCache } from '../../src/delivery/signing-key-cache.ts';
 import { destinationKey } from '../../src/domain/post-url.ts';
 import { makeSecret, parseKeys, type SigningKeys } from '../../src/domain/signing.ts';
 import { StoreUnavailableError } from '../../src/store/database/database.ts';
-import type { Claimed } from '../../src/store/deliveries/claimed.ts';
+import type { Claimed } from '../../src/store/deliveries/claim/claimed.ts';
 import { HOOK, respondedWith, ScriptedSender } from '../support/deliveries.ts';
 import { rejection } from '../support/rejection.ts';
 import { checkSignature } from '../support/signatures.ts';

@@ -3,7 +3,7 @@ import pino from 'pino';
 import { destinationKey } from '../../src/domain/post-url.ts';
 import { type SqlValue, StoreUnavailableError } from '../../src/store/database/database.ts';
 import { entityKey } from '../../src/store/database/sql.ts';
-import { claimDeliveries } from '../../src/store/deliveries/claim.ts';
+import { claimDeliveries } from '../../src/store/deliveries/claim/claim.ts';
 import { deleteWebhook, moveWebhook } from '../../src/store/webhooks/change.ts';
 import { resumeWebhook, suspendWebhook } from '../../src/store/webhooks/suspension.ts';
 import { TEST_CHANGE } from '../support/api.ts';

@@ -11,8 +11,8 @@ import { type DestinationKey, destinationKey } from '../../src/domain/post-url.t
 import { createLogger, type Logger } from '../../src/log.ts';
 import type { Database, SqlInteger, SqlUuid } from '../../src/store/database/database.ts';
 import { entityKey } from '../../src/store/database/sql.ts';
-import { claimDeliveries } from '../../src/store/deliveries/claim.ts';
-import type { Claimed } from '../../src/store/deliveries/claimed.ts';
+import { claimDeliveries } from '../../src/store/deliveries/claim/claim.ts';
+import type { Claimed } from '../../src/store/deliveries/claim/claimed.ts';
 import { readDelivery } from '../../src/store/deliveries/read.ts';
 import { recordAttempts } from '../../src/store/deliveries/record-attempts.ts';
 import { statusInQueue, statusOfCode } from '../../src/store/deliveries/states.ts';

@@ -4,7 +4,7 @@ import { isSuccess, SUSPEND_AFTER_MS, type SuspendReason } from '../../domain/at
 import type { Logger } from '../../log.ts';
 import type { Database } from '../../store/database/database.ts';
 import { ROWS_PER_STATEMENT } from '../../store/database/sql.ts';
-import type { Claimed } from '../../store/deliveries/claimed.ts';
+import type { Claimed } from '../../store/deliveries/claim/claimed.ts';
 import { markHeads } from '../../store/deliveries/heads.ts';
 import type { AttemptRecord } from '../../store/deliveries/record-attempts.ts';
 import { type HealthReport, recordHealth } from '../../store/webhooks/health.ts';

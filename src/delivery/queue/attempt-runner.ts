@@ -2,8 +2,8 @@ import { isSuccess, type Outcome, showsDestinationUnhealthy } from '../../domain
 import type { DestinationKey } from '../../domain/post-url.ts';
 import type { Logger } from '../../log.ts';
 import type { Database } from '../../store/database/database.ts';
-import { returnClaims } from '../../store/deliveries/claim.ts';
-import type { Claimed } from '../../store/deliveries/claimed.ts';
+import type { Claimed } from '../../store/deliveries/claim/claimed.ts';
+import { returnClaims } from '../../store/deliveries/claim/leases.ts';
 import type { AttemptRecord } from '../../store/deliveries/record-attempts.ts';
 import { type AttemptTools, makeAttempt } from '../attempt.ts';
 import type { AttemptResult } from './destination-health.ts';

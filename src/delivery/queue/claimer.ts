@@ -1,7 +1,7 @@
 import type { Logger } from '../../log.ts';
 import type { Database } from '../../store/database/database.ts';
-import { claimDeliveries } from '../../store/deliveries/claim.ts';
-import type { Claimed } from '../../store/deliveries/claimed.ts';
+import { claimDeliveries } from '../../store/deliveries/claim/claim.ts';
+import type { Claimed } from '../../store/deliveries/claim/claimed.ts';
 import type { WorkerHealth } from '../worker-health.ts';
 import type { AttemptRunner } from './attempt-runner.ts';
 import type { ClaimPlanner, PlannedClaim } from './claim-planner.ts';

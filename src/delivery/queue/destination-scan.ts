@@ -1,6 +1,6 @@
 import type { DestinationKey } from '../../domain/post-url.ts';
 import type { Database } from '../../store/database/database.ts';
-import { FIRST_HEAD, findDueHeads, type HeadCursor } from '../../store/deliveries/claim.ts';
+import { FIRST_HEAD, findDueHeads, type HeadCursor } from '../../store/deliveries/claim/due-heads.ts';
 
 /** Index seeks in one read: no claim waits longer than that for the scan. */
 const WINDOW = 256;

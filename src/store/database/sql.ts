@@ -1,6 +1,6 @@
 import { BoundedMap } from '../../bounded-map.ts';
-import { hexOfId } from '../../domain/ids.ts';
-import type { Dialect, Queries, SqlUuid, SqlValue } from './database.ts';
+import { hexIn, hexOfId } from '../../domain/ids.ts';
+import type { Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from './database.ts';
 
 /** One statement takes at most this many rows: few enough texts to keep prepared, few enough parameters for SQLite. */
 export const ROWS_PER_STATEMENT = 100;
@@ -256,6 +256,12 @@ export async function readInteger(
   return Number(row?.value ?? 0);
 }
 
+/** Plans the statements of this transaction that read the queue (see `Dialect`), and returns the database's clock. */
+export async function planForClaims(queries: Pick<Queries, 'get'>, dialect: Dialect): Promise<number> {
+  const clock = await queries.get<{ now_ms: SqlInteger }>(dialect.planForClaims);
+  return Number(clock?.now_ms ?? 0);
+}
+
 /** Entities and event ids are keyed by 16 bytes in the tables of deliveries, whatever callers call them. */
 const MAX_KEYS = 10_000;
 const keys = { uuid: new BoundedMap<string, SqlUuid>(MAX_KEYS), blob: new BoundedMap<string, SqlUuid>(MAX_KEYS) };
@@ -267,6 +273,14 @@ export function entityKey({ uuid, bindUuid }: Dialect, entityId: string): SqlUui
   const key = bindUuid(hexOfId('ent', entityId) ?? hash128(entityId));
   keys[uuid].set(entityId, key);
   return key;
+}
+
+/** `entity_id` and `id` of a delivery. */
+export function deliveryKey(
+  dialect: Dialect,
+  { entityId, deliveryId }: { readonly entityId: string; readonly deliveryId: string },
+): [SqlUuid, SqlUuid] {
+  return [entityKey(dialect, entityId), dialect.bindUuid(hexIn(deliveryId))];
 }
 
 /** The key under which the event ids that callers choose are unique. */

@@ -2,7 +2,7 @@ import { type AttemptKind, isSuccess, type NextState, type Outcome } from '../..
 import { hexIn } from '../../domain/ids.ts';
 import type { Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../database/database.ts';
 import { chunks, entityKey, textByRows, valuesList } from '../database/sql.ts';
-import type { Claimed } from './claimed.ts';
+import type { Claimed } from './claim/claimed.ts';
 import { CountChanges, STORED_BYTES } from './counts/counts.ts';
 import { wakeHeads } from './heads.ts';
 import { STATUS_CODES, statusOfCode } from './states.ts';

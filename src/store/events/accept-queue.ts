@@ -1,7 +1,7 @@
 import { DomainError } from '../../domain/errors.ts';
 import type { DestinationKey } from '../../domain/post-url.ts';
 import { type Database, StoreUnavailableError } from '../database/database.ts';
-import type { DirectDispatch } from '../deliveries/claimed.ts';
+import type { DirectDispatch } from '../deliveries/claim/claimed.ts';
 import { type AcceptedGroup, acceptEvents, emptyGroup } from './accept.ts';
 import type { Acceptance } from './event-ids.ts';
 import type { NewEvent } from './plan-acceptance.ts';

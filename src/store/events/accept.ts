@@ -3,7 +3,7 @@ import { hexOfId, timeOfHex } from '../../domain/ids.ts';
 import { type DestinationKey, destinationKey } from '../../domain/post-url.ts';
 import type { Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../database/database.ts';
 import { chunks, entityKey, eventIdKey, ROWS_PER_STATEMENT, textByRows, valuesList } from '../database/sql.ts';
-import type { Claimed, DirectDispatch } from '../deliveries/claimed.ts';
+import type { Claimed, DirectDispatch } from '../deliveries/claim/claimed.ts';
 import { CountChanges, countEvents } from '../deliveries/counts/counts.ts';
 import { type HeadTarget, makeHeads, urlKey, wakeHeads } from '../deliveries/heads.ts';
 import { eventNumbers } from '../new-id.ts';

@@ -1,6 +1,6 @@
 import { deliveryHex, MAX_DELIVERIES_PER_EVENT, timeOfHex } from '../../domain/ids.ts';
 import type { DestinationKey } from '../../domain/post-url.ts';
-import type { Claimed } from '../deliveries/claimed.ts';
+import type { Claimed } from '../deliveries/claim/claimed.ts';
 
 /** Acceptance as a calculation: which rows an event becomes, which of them go out at once, and which are due. */
 

@@ -4,7 +4,7 @@ import { SuspensionMonitor } from '../../../src/delivery/jobs/webhook-health.ts'
 import { WorkerHealth } from '../../../src/delivery/worker-health.ts';
 import { type Outcome, SUSPEND_AFTER_MS } from '../../../src/domain/attempt.ts';
 import { entityKey, readInteger } from '../../../src/store/database/sql.ts';
-import type { Claimed } from '../../../src/store/deliveries/claimed.ts';
+import type { Claimed } from '../../../src/store/deliveries/claim/claimed.ts';
 import { makeHeads } from '../../../src/store/deliveries/heads.ts';
 import type { AttemptRecord } from '../../../src/store/deliveries/record-attempts.ts';
 import { resumeWebhook, suspendWebhook } from '../../../src/store/webhooks/suspension.ts';

@@ -5,7 +5,7 @@ import { LocalQueue } from '../../../src/delivery/queue/local-queue.ts';
 import { WorkerHealth } from '../../../src/delivery/worker-health.ts';
 import { destinationKey } from '../../../src/domain/post-url.ts';
 import { createLogger } from '../../../src/log.ts';
-import type { Claimed } from '../../../src/store/deliveries/claimed.ts';
+import type { Claimed } from '../../../src/store/deliveries/claim/claimed.ts';
 import { accept, HOOK, newEvent, newReceiver } from '../../support/deliveries.ts';
 import { onEveryEngine } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';

@@ -2,13 +2,9 @@ import { expect, test } from 'bun:test';
 import { destinationKey } from '../../../src/domain/post-url.ts';
 import type { Queries } from '../../../src/store/database/database.ts';
 import { entityKey } from '../../../src/store/database/sql.ts';
-import {
-  claimDeliveries,
-  FIRST_HEAD,
-  findDueHeads,
-  releaseAllLeases,
-  returnClaims,
-} from '../../../src/store/deliveries/claim.ts';
+import { claimDeliveries } from '../../../src/store/deliveries/claim/claim.ts';
+import { FIRST_HEAD, findDueHeads } from '../../../src/store/deliveries/claim/due-heads.ts';
+import { releaseAllLeases, returnClaims } from '../../../src/store/deliveries/claim/leases.ts';
 import { recordAttempts } from '../../../src/store/deliveries/record-attempts.ts';
 import { acceptEvents } from '../../../src/store/events/accept.ts';
 import { deleteWebhook } from '../../../src/store/webhooks/change.ts';

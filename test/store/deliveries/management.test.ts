@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import type { DeliveryStatus } from '../../../src/domain/attempt.ts';
 import { destinationKey } from '../../../src/domain/post-url.ts';
 import type { Database, SqlInteger } from '../../../src/store/database/database.ts';
-import { claimDeliveries } from '../../../src/store/deliveries/claim.ts';
+import { claimDeliveries } from '../../../src/store/deliveries/claim/claim.ts';
 import { EntityUsage } from '../../../src/store/deliveries/counts/counts.ts';
 import { BLOCKED } from '../../../src/store/deliveries/heads.ts';
 import { findDeletedHeads, sweepDeleted } from '../../../src/store/deliveries/sweep.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { type LookResult, nextLook } from '../../../src/store/deliveries/claim.ts';
+import { type LookResult, nextLook } from '../../../src/store/deliveries/claim/head-looks.ts';
 
 const NOW_MS = 1_000_000;
 const HOUR_MS = 3_600_000;

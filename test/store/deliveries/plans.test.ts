@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test';
 import type { Database, Queries } from '../../../src/store/database/database.ts';
 import { entityKey } from '../../../src/store/database/sql.ts';
-import { claimDeliveries, FIRST_HEAD, findDueHeads } from '../../../src/store/deliveries/claim.ts';
+import { claimDeliveries } from '../../../src/store/deliveries/claim/claim.ts';
+import { FIRST_HEAD, findDueHeads } from '../../../src/store/deliveries/claim/due-heads.ts';
 import { recordAttempts } from '../../../src/store/deliveries/record-attempts.ts';
 import { acceptEvents } from '../../../src/store/events/accept.ts';
 import { continueFanOut } from '../../../src/store/events/fan-out.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import type { NextState, Outcome } from '../../../src/domain/attempt.ts';
 import { entityKey } from '../../../src/store/database/sql.ts';
-import type { Claimed } from '../../../src/store/deliveries/claimed.ts';
+import type { Claimed } from '../../../src/store/deliveries/claim/claimed.ts';
 import { type AttemptRecord, recordAttempts } from '../../../src/store/deliveries/record-attempts.ts';
 import { findDeletedHeads, sweepDeleted } from '../../../src/store/deliveries/sweep.ts';
 import { deleteWebhook } from '../../../src/store/webhooks/change.ts';

@@ -3,8 +3,9 @@ import type { DeliveryFilter } from '../../../src/contract/deliveries.ts';
 import { destinationKey } from '../../../src/domain/post-url.ts';
 import { PAUSE, PacedBatches } from '../../../src/store/database/paced-batches.ts';
 import { setNoticeUrl } from '../../../src/store/deliveries/alerts.ts';
-import { claimDeliveries, FIRST_HEAD, findDueHeads } from '../../../src/store/deliveries/claim.ts';
-import type { Claimed } from '../../../src/store/deliveries/claimed.ts';
+import { claimDeliveries } from '../../../src/store/deliveries/claim/claim.ts';
+import type { Claimed } from '../../../src/store/deliveries/claim/claimed.ts';
+import { FIRST_HEAD, findDueHeads } from '../../../src/store/deliveries/claim/due-heads.ts';
 import { readDelivery } from '../../../src/store/deliveries/read.ts';
 import { recordAttempts } from '../../../src/store/deliveries/record-attempts.ts';
 import {

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import type { Database, Queries, SqlInteger } from '../../../src/store/database/database.ts';
 import { entityKey } from '../../../src/store/database/sql.ts';
-import type { Claimed } from '../../../src/store/deliveries/claimed.ts';
+import type { Claimed } from '../../../src/store/deliveries/claim/claimed.ts';
 import { markHeads } from '../../../src/store/deliveries/heads.ts';
 import { listDeliveries } from '../../../src/store/deliveries/read.ts';
 import { recordAttempts } from '../../../src/store/deliveries/record-attempts.ts';

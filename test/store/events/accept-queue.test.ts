@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { type Database, type Queries, StoreUnavailableError } from '../../../src/store/database/database.ts';
-import type { DirectDispatch } from '../../../src/store/deliveries/claimed.ts';
+import type { DirectDispatch } from '../../../src/store/deliveries/claim/claimed.ts';
 import { AcceptQueue } from '../../../src/store/events/accept-queue.ts';
 import { newEvent, newReceiver, readDeliveries } from '../../support/deliveries.ts';
 import { rejection } from '../../support/rejection.ts';

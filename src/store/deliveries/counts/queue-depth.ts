@@ -1,6 +1,6 @@
 import type { Registry } from '../../../metrics/registry.ts';
 import type { Database, SqlInteger, SqlUuid } from '../../database/database.ts';
-import { FIRST_HEAD, findDueHeads, type HeadCursor, type Look } from '../claim.ts';
+import { FIRST_HEAD, findDueHeads, type HeadCursor, type Look } from '../claim/due-heads.ts';
 
 /** One look at the index reads this many of its entries: about a millisecond on SQLite. */
 const ENTRIES_PER_LOOK = 2_000;

@@ -1,5 +1,5 @@
-import type { AttemptKind, DeliveryStatus } from '../../domain/attempt.ts';
-import type { DestinationKey } from '../../domain/post-url.ts';
+import type { AttemptKind, DeliveryStatus } from '../../../domain/attempt.ts';
+import type { DestinationKey } from '../../../domain/post-url.ts';
 
 /** A delivery that this process holds, with all that an attempt needs. */
 export type Claimed = {

@@ -1,0 +1,98 @@
+import type { Dialect, Queries, SqlValue } from '../../database/database.ts';
+import { Columns, chunks, integer, nullable, text, uuid, valuesList } from '../../database/sql.ts';
+import { firstGeneration, type Head } from './claim-heads.ts';
+
+/** When to look at a head again, from which all that is due was claimed. */
+
+/** How long a head that has nothing waiting is left alone: longer each time, so that idle webhooks cost nothing. */
+const IDLE_MS = [5_000, 30_000, 300_000, 3_600_000] as const;
+const LONGEST_IDLE_MS = 3_600_000;
+/** An acceptance that is under way may commit rows due this long ago. */
+const UNCOMMITTED_MS = 10_000;
+/** Rows looked at to find out when the next one can be claimed. */
+const ROWS_PER_LOOK = 64;
+
+const lookColumns = new Columns({
+  entity: uuid('entity_id'),
+  webhookNo: integer('webhook_no'),
+  seen: nullable(text()),
+});
+
+/**
+ * Heads from which all that is due was claimed are looked at again when their next row can be claimed. The hint only has
+ * to be early enough: where many rows have a lease, it is the due time of the last one looked at.
+ */
+export async function postponeHeads(
+  queries: Queries,
+  dialect: Dialect,
+  heads: readonly Head[],
+  nowMs: number,
+): Promise<void> {
+  const due = heads.filter(({ nextDueMs }) => nextDueMs <= nowMs);
+  const { from, where } = dialect.rowsOf('queue_heads', 'looks', ['entity_id', 'webhook_no']);
+  for (const chunk of chunks(due)) {
+    // One text for all that is asked, so that the rows are read once.
+    const rows = await lookColumns.all(
+      queries,
+      `with wanted (entity_id, webhook_no, generation, from_due_ms) as
+         (values ${valuesList(chunk.length, 4, 0, [dialect.uuid, 'bigint', 'bigint', 'bigint'])})
+       select ${lookColumns.of('w.')}, (
+         select count(*) || ' ' || min(case when l.lease_ms > l.due_ms then l.lease_ms else l.due_ms end)
+           || ' ' || min(l.due_ms) || ' ' || max(l.due_ms) || ' ' || min(l.generation)
+         from (select q.generation, q.due_ms, q.lease_ms from queue q
+           where q.entity_id = w.entity_id and q.webhook_no = w.webhook_no
+             and (q.generation, q.due_ms) >= (w.generation, w.from_due_ms)
+           order by q.generation, q.due_ms, q.id limit ${ROWS_PER_LOOK}) l) as seen
+       from wanted w`,
+      chunk.flatMap((head): SqlValue[] => [head.entity, head.webhookNo, firstGeneration(head), head.fromDueMs]),
+    );
+    const seen = new Map(rows.map((row) => [`${dialect.hexOf(row.entity)} ${row.webhookNo}`, row.seen]));
+    const values = chunk.flatMap((head): SqlValue[] => {
+      const found = seen.get(`${dialect.hexOf(head.entity)} ${head.webhookNo}`) ?? null;
+      const { nextDueMs, idle, fromDueMs } = nextLook(head, found === null ? null : readLook(found), nowMs);
+      return [head.entity, head.webhookNo, head.nextDueMs, nextDueMs, idle, fromDueMs];
+    });
+    await queries.run(
+      `with looks (entity_id, webhook_no, seen_ms, next_due_ms, idle, from_due_ms) as
+         (values ${valuesList(chunk.length, 6, 0, [dialect.uuid, 'bigint', 'bigint', 'bigint', 'bigint', 'bigint'])})
+       update queue_heads set next_due_ms = looks.next_due_ms, idle = looks.idle, from_due_ms = looks.from_due_ms
+       from ${from} where ${where} and queue_heads.next_due_ms = looks.seen_ms`,
+      values,
+    );
+  }
+}
+
+/** What the first rows of a head are, as far as they were looked at. */
+export type LookResult = {
+  readonly rows: number;
+  /** When the first of them can be claimed. */
+  readonly firstMs: number;
+  readonly firstDueMs: number;
+  readonly lastDueMs: number;
+  readonly firstGeneration: number;
+};
+
+function readLook(text: string): LookResult {
+  const [rows = 0, firstMs = 0, firstDueMs = 0, lastDueMs = 0, generation = 0] = text.split(' ').map(Number);
+  return { rows, firstMs, firstDueMs, lastDueMs, firstGeneration: generation };
+}
+
+export function nextLook(
+  head: { readonly generation: number; readonly idle: number; readonly fromDueMs: number },
+  found: LookResult | null,
+  nowMs: number,
+): { nextDueMs: number; idle: number; fromDueMs: number } {
+  const settledMs = nowMs - UNCOMMITTED_MS;
+  // A resume leaves its time, negated: an acceptance under way then may still commit a row of the generation before.
+  const isSettled = head.fromDueMs >= 0 || -head.fromDueMs < settledMs;
+  if (found === null) {
+    const idleMs = IDLE_MS[head.idle] ?? LONGEST_IDLE_MS;
+    const idle = Math.min(head.idle + 1, IDLE_MS.length);
+    return { nextDueMs: nowMs + idleMs, idle, fromDueMs: isSettled ? settledMs : head.fromDueMs };
+  }
+  const bound = found.rows < ROWS_PER_LOOK ? Number.POSITIVE_INFINITY : found.lastDueMs;
+  const nextMs = Math.min(found.firstMs, Math.max(bound, nowMs + 1), nowMs + LONGEST_IDLE_MS);
+  const mark = Math.max(0, Math.min(found.firstDueMs, settledMs));
+  const hasMark = isSettled && found.firstGeneration === head.generation;
+  return { nextDueMs: Math.max(nextMs, nowMs + 1), idle: 0, fromDueMs: hasMark ? mark : Math.min(0, head.fromDueMs) };
+}

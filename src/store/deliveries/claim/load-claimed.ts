@@ -1,0 +1,134 @@
+import type { AttemptKind, DeliveryStatus } from '../../../domain/attempt.ts';
+import { eventNumber } from '../../../domain/ids.ts';
+import { type DestinationKey, entityOfDestination } from '../../../domain/post-url.ts';
+import type { Dialect, Queries, SqlValue } from '../../database/database.ts';
+import { Columns, chunks, integer, nullable, type RowOf, text, uuid, valuesList } from '../../database/sql.ts';
+import { REVISION } from '../../tables.ts';
+import { statusOfCode } from '../states.ts';
+import type { Head } from './claim-heads.ts';
+import type { Claimed } from './claimed.ts';
+
+/** What an attempt needs beside the row that was claimed. */
+
+export const claimedColumns = new Columns({
+  entity: uuid('entity_id'),
+  id: uuid('id'),
+  webhookNo: integer('webhook_no'),
+  eventNo: nullable(uuid('event_no')),
+  createdAtMs: integer('created_at_ms'),
+  token: integer('token'),
+  generation: integer('generation'),
+  attempts: integer('attempts'),
+  steps: integer('steps'),
+  redeliver: integer('redeliver'),
+  recorded: nullable(integer('recorded')),
+});
+
+/** With the destination of the pick that it was claimed for. */
+export type ClaimedRow = RowOf<typeof claimedColumns> & { destination: DestinationKey };
+
+const eventColumns = new Columns({
+  entity: uuid('entity_id'),
+  eventNo: uuid('no'),
+  eventId: nullable(text('event_id')),
+  body: text('body'),
+});
+type EventRow = RowOf<typeof eventColumns>;
+
+/** Adds what an attempt needs beside the row: the event's body and the entity's revision. */
+export async function loadClaimed(
+  queries: Queries,
+  dialect: Dialect,
+  heads: readonly Head[],
+  rows: readonly ClaimedRow[],
+  nowMs: number,
+): Promise<Claimed[]> {
+  if (rows.length === 0) return [];
+  const { hexOf } = dialect;
+  const headOf = new Map(heads.map((head) => [`${hexOf(head.entity)} ${head.webhookNo}`, head]));
+  const found: { row: ClaimedRow; head: Head; eventNo: string }[] = [];
+  for (const row of rows) {
+    const head = headOf.get(`${hexOf(row.entity)} ${row.webhookNo}`);
+    const eventNo = row.eventNo === null ? eventNumber(hexOf(row.id)) : hexOf(row.eventNo);
+    if (head?.destination === row.destination) found.push({ row, head, eventNo });
+    // The webhook was suspended, moved or deleted between the claim and the look at its head. Where it moved to another
+    // destination of the same claim, nothing is reserved for it there.
+    else await queries.run('update queue set lease_ms = 0 where entity_id = $1 and id = $2', [row.entity, row.id]);
+  }
+  const events = await readEvents(queries, dialect, found);
+  const revisions = await readRevisions(queries, heads);
+  return found.map(({ row, head, eventNo }) => {
+    const event = events.get(`${hexOf(row.entity)} ${eventNo}`);
+    const entityId = entityOfDestination(head.destination);
+    const isReleased = row.generation < head.generation;
+    return {
+      entityId,
+      deliveryId: `dlv_${hexOf(row.id)}`,
+      token: row.token,
+      destination: head.destination,
+      eventId: event?.eventId ?? `evt_${eventNo}`,
+      webhookNo: head.webhookNo,
+      webhookId: head.webhookId,
+      endpointNo: head.endpointNo,
+      postUrl: head.postUrl,
+      kind: kindOf(row),
+      status: statusBefore(row),
+      attempts: row.attempts,
+      // After a resume the schedule starts again: the time that it was held says nothing about the receiver now.
+      steps: isReleased ? 0 : row.steps,
+      generation: head.generation,
+      failingSinceMs: head.failingSinceMs,
+      body: event?.body ?? null,
+      revision: revisions.get(entityId) ?? 0,
+      createdAtMs: row.createdAtMs,
+      acceptedAtMs: Date.now() - (nowMs - row.createdAtMs),
+    };
+  });
+}
+
+async function readEvents(
+  queries: Queries,
+  dialect: Dialect,
+  found: readonly { row: ClaimedRow; eventNo: string }[],
+): Promise<Map<string, EventRow>> {
+  const { hexOf, bindUuid } = dialect;
+  const events = new Map<string, EventRow>();
+  const keys = new Map(found.map(({ row, eventNo }) => [`${hexOf(row.entity)} ${eventNo}`, { row, eventNo }]));
+  for (const chunk of chunks([...keys.values()])) {
+    const rows = await eventColumns.all(
+      queries,
+      `with wanted (entity_id, no) as (values ${valuesList(chunk.length, 2, 0, [dialect.uuid, dialect.uuid])})
+       select ${eventColumns.of('e.')} from wanted w
+       ${dialect.lookUp('cross join', 'events', 'e', { entity_id: 'w.entity_id', no: 'w.no' })}`,
+      chunk.flatMap(({ row, eventNo }): SqlValue[] => [row.entity, bindUuid(eventNo)]),
+    );
+    for (const row of rows) events.set(`${hexOf(row.entity)} ${hexOf(row.eventNo)}`, row);
+  }
+  return events;
+}
+
+const revisionColumns = new Columns({ entityId: text('id'), revision: integer(REVISION) });
+
+async function readRevisions(queries: Queries, heads: readonly Head[]): Promise<Map<string, number>> {
+  const revisions = new Map<string, number>();
+  const entityIds = [...new Set(heads.map(({ destination }) => entityOfDestination(destination)))];
+  for (const chunk of chunks(entityIds)) {
+    const rows = await revisionColumns.all(
+      queries,
+      `select ${revisionColumns.list} from entities where id in ${valuesList(1, chunk.length)}`,
+      chunk,
+    );
+    for (const { entityId, revision } of rows) revisions.set(entityId, revision);
+  }
+  return revisions;
+}
+
+function kindOf({ redeliver, attempts }: ClaimedRow): AttemptKind {
+  if (redeliver > 0) return 'redelivery';
+  return attempts > 0 ? 'retry' : 'first';
+}
+
+function statusBefore({ recorded, attempts }: ClaimedRow): DeliveryStatus {
+  if (recorded !== null) return statusOfCode(recorded);
+  return attempts > 0 ? 'retrying' : 'pending';
+}
