@@ -7,7 +7,7 @@ import { migrate } from '../../src/store/database/migrate.ts';
 import { openDatabase } from '../../src/store/database/open.ts';
 import { claimDeliveries } from '../../src/store/deliveries/claim/claim.ts';
 import { FIRST_HEAD, findDueHeads } from '../../src/store/deliveries/claim/due-heads.ts';
-import { recordAttempts } from '../../src/store/deliveries/record-attempts.ts';
+import { recordAttempts } from '../../src/store/deliveries/record/record-attempts.ts';
 import { acceptMany, HOOK, LEASE_MS, newReceiver, respondedWith } from '../../test/support/deliveries.ts';
 import { createPostgresDatabase, stopPostgres } from '../../test/support/postgres.ts';
 import { quantile } from '../harness/rounds.ts';

@@ -5,7 +5,7 @@ export const records: readonly Mutant[] = [
   {
     name: 'complete-without-token',
     what: 'ends a delivery by the failure of an instance that has lost it',
-    file: 'store/deliveries/record-attempts.ts',
+    file: 'store/deliveries/record/record-attempts.ts',
     find: 'and (queue.token = made.token or made.status = ${STATUS_CODES.delivered})`',
     replace: '`',
     caughtBy: {
@@ -16,7 +16,7 @@ export const records: readonly Mutant[] = [
   {
     name: 'retry-without-token',
     what: 'puts a delivery off by the failure of an instance that has lost it',
-    file: 'store/deliveries/record-attempts.ts',
+    file: 'store/deliveries/record/record-attempts.ts',
     find: 'from ${from} where ${where} and queue.token = made.token',
     replace: 'from ${from} where ${where}',
     caughtBy: { file: 'store/deliveries/record-attempts', test: 'in one batch is refused for what was taken over' },
@@ -24,15 +24,15 @@ export const records: readonly Mutant[] = [
   {
     name: 'record-without-token',
     what: 'records a redelivery of an instance that has lost it',
-    file: 'store/deliveries/record-attempts.ts',
-    find: 'const isOurs = Number(row.token) === delivery.token && Number(row.attempts) === delivery.attempts;',
+    file: 'store/deliveries/record/record-one.ts',
+    find: 'const isOurs = row.token === delivery.token && row.attempts === delivery.attempts;',
     replace: 'const isOurs = true;',
     caughtBy: { file: 'store/deliveries/redeliver', test: 'one that was taken over logs nothing' },
   },
   {
     name: 'success-needs-token',
     what: 'forgets a success that came after the lease, and sends again',
-    file: 'store/deliveries/record-attempts.ts',
+    file: 'store/deliveries/record/record-one.ts',
     find: 'if (!isOurs && !isSuccess(outcome)) {',
     replace: 'if (!isOurs) {',
     caughtBy: { file: 'store/deliveries/record-attempts', test: 'a success counts also when another has taken' },
@@ -40,15 +40,15 @@ export const records: readonly Mutant[] = [
   {
     name: 'attempt-counted-twice',
     what: 'counts an attempt again that is recorded again',
-    file: 'store/deliveries/record-attempts.ts',
-    find: 'Number(row.token) === delivery.token && Number(row.attempts) === delivery.attempts;',
+    file: 'store/deliveries/record/record-one.ts',
+    find: 'row.token === delivery.token && row.attempts === delivery.attempts;',
     replace: 'Number(row.token) === delivery.token;',
     caughtBy: { file: 'store/deliveries/record-attempts', test: 'never makes one attempt count twice' },
   },
   {
     name: 'completed-still-queued',
     what: 'leaves a delivered row in the queue, and sends it again (SQLite)',
-    file: 'store/deliveries/record-attempts.ts',
+    file: 'store/deliveries/record/record-attempts.ts',
     find: 'await queries.run(deleteText(completed.length), keys);',
     replace: '',
     caughtBy: { file: 'store/deliveries/record-attempts', test: 'a success ends the delivery and logs the attempt' },
@@ -56,7 +56,7 @@ export const records: readonly Mutant[] = [
   {
     name: 'retry-keeps-lease',
     what: 'keeps the lease of a delivery that is to be tried again',
-    file: 'store/deliveries/record-attempts.ts',
+    file: 'store/deliveries/record/record-attempts.ts',
     find: 'update queue set lease_ms = 0, attempts = queue.attempts + 1, steps = made.steps',
     replace: 'update queue set attempts = queue.attempts + 1, steps = made.steps',
     caughtBy: { file: 'store/deliveries/record-attempts', test: 'a failure waits for its next step' },
@@ -64,7 +64,7 @@ export const records: readonly Mutant[] = [
   {
     name: 'backoff-ignored',
     what: 'tries again at once, whatever the schedule says',
-    file: 'store/deliveries/record-attempts.ts',
+    file: 'store/deliveries/record/record-attempts.ts',
     find: '=> nowMs + (next.delayMs ?? 0);',
     replace: '=> nowMs;',
     caughtBy: { file: 'store/deliveries/record-attempts', test: 'a failure waits for its next step' },
@@ -72,7 +72,7 @@ export const records: readonly Mutant[] = [
   {
     name: 'schedule-never-ends',
     what: 'counts no step of the schedule, and retries for ever',
-    file: 'store/deliveries/record-attempts.ts',
+    file: 'store/deliveries/record/record-attempts.ts',
     find: 'steps = made.steps, endpoint_no = made.endpoint_no',
     replace: 'endpoint_no = made.endpoint_no',
     caughtBy: { file: 'delivery/engine', test: 'gives up when the schedule has ended' },
@@ -80,7 +80,7 @@ export const records: readonly Mutant[] = [
   {
     name: 'retry-wakes-nothing',
     what: 'tells no one when a failed delivery is due again',
-    file: 'store/deliveries/record-attempts.ts',
+    file: 'store/deliveries/record/record-attempts.ts',
     find: 'await wakeHeads(queries, dialect, wakes);',
     replace: '',
     caughtBy: {
@@ -91,7 +91,7 @@ export const records: readonly Mutant[] = [
   {
     name: 'waiting-not-lowered',
     what: 'forgets to lower the counter of what waits',
-    file: 'store/deliveries/record-attempts.ts',
+    file: 'store/deliveries/counts/counts.ts',
     find: '{ waiting: -1, retrying: attempts > 0 ? -1 : 0 }',
     replace: '{ waiting: 0, retrying: attempts > 0 ? -1 : 0 }',
     caughtBy: { file: 'store/deliveries/counts/counts', test: 'are right in every state and after every change' },
@@ -99,7 +99,7 @@ export const records: readonly Mutant[] = [
   {
     name: 'retrying-not-lowered',
     what: 'forgets to lower the counter of what is retried',
-    file: 'store/deliveries/record-attempts.ts',
+    file: 'store/deliveries/counts/counts.ts',
     find: '{ waiting: -1, retrying: attempts > 0 ? -1 : 0 }',
     replace: '{ waiting: -1 }',
     caughtBy: { file: 'store/deliveries/counts/counts', test: 'are right in every state and after every change' },
@@ -107,7 +107,7 @@ export const records: readonly Mutant[] = [
   {
     name: 'redelivered-counted-twice',
     what: 'counts a delivery as failed and as delivered once its redelivery has arrived',
-    file: 'store/deliveries/record-attempts.ts',
+    file: 'store/deliveries/counts/counts.ts',
     find: '{ [before]: -1, [status]: 1 }',
     replace: '{ [status]: 1 }',
     caughtBy: { file: 'store/deliveries/counts/counts', test: 'are right in every state and after every change' },
@@ -115,7 +115,7 @@ export const records: readonly Mutant[] = [
   {
     name: 'success-after-deletion-lost',
     what: 'shows as cancelled what the receiver has got',
-    file: 'store/deliveries/record-attempts.ts',
+    file: 'store/deliveries/record/record-one.ts',
     find: 'if (!isSuccess(outcome)) return false;',
     replace: 'return false;',
     caughtBy: { file: 'store/deliveries/record-attempts', test: 'counts a success also when its webhook was deleted' },

@@ -5,7 +5,7 @@ export const redelivery: readonly Mutant[] = [
   {
     name: 'redelivery-undoes-success',
     what: 'shows a delivered event as failed after a redelivery that failed',
-    file: 'store/deliveries/record-attempts.ts',
+    file: 'store/deliveries/record/record-one.ts',
     find: 'if (before !== null) return before;',
     replace: '',
     caughtBy: { file: 'store/deliveries/redeliver', test: 'that fails leaves a success a success' },
@@ -13,8 +13,8 @@ export const redelivery: readonly Mutant[] = [
   {
     name: 'redelivery-moves-schedule',
     what: 'forgets the time of the next retry when a redelivery fails',
-    file: 'store/deliveries/record-attempts.ts',
-    find: 'Number(row.scheduled_ms ?? row.due_ms)',
+    file: 'store/deliveries/record/record-one.ts',
+    find: '(row.scheduledMs ?? row.dueMs)',
     replace: 'Number(row.due_ms)',
     caughtBy: { file: 'store/deliveries/redeliver', test: 'leaves the schedule where it was' },
   },

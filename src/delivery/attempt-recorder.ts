@@ -1,7 +1,8 @@
 import type { Logger } from '../log.ts';
 import { type Database, StoreUnavailableError } from '../store/database/database.ts';
 import type { Claimed } from '../store/deliveries/claim/claimed.ts';
-import { type AttemptRecord, recordAttempts } from '../store/deliveries/record-attempts.ts';
+import type { AttemptRecord } from '../store/deliveries/record/attempt-log.ts';
+import { recordAttempts } from '../store/deliveries/record/record-attempts.ts';
 import { recordAlone } from './attempt.ts';
 import type { WorkerHealth } from './worker-health.ts';
 

@@ -1,7 +1,7 @@
 import { isSuccess, type Outcome } from '../domain/attempt.ts';
 import type { DestinationKey } from '../domain/post-url.ts';
 import type { Metrics } from '../metrics/paybell-metrics.ts';
-import type { AttemptRecord } from '../store/deliveries/record-attempts.ts';
+import type { AttemptRecord } from '../store/deliveries/record/attempt-log.ts';
 import type { StatsRecorder } from '../store/stats/recorder.ts';
 
 /** Told of every attempt once it is recorded. */

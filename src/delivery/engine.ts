@@ -4,7 +4,7 @@ import type { Logger } from '../log.ts';
 import type { Database } from '../store/database/database.ts';
 import type { Claimed, DirectDispatch } from '../store/deliveries/claim/claimed.ts';
 import { releaseAllLeases } from '../store/deliveries/claim/leases.ts';
-import type { AttemptRecord } from '../store/deliveries/record-attempts.ts';
+import type { AttemptRecord } from '../store/deliveries/record/attempt-log.ts';
 import type { AttemptTools } from './attempt.ts';
 import { AttemptRecorder } from './attempt-recorder.ts';
 import type { AttemptObserver } from './delivery-metrics.ts';

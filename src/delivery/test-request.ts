@@ -1,6 +1,6 @@
 import type { Webhook } from '../contract/webhooks.ts';
 import { destinationKey } from '../domain/post-url.ts';
-import type { AttemptRecord } from '../store/deliveries/record-attempts.ts';
+import type { AttemptRecord } from '../store/deliveries/record/attempt-log.ts';
 import { type AttemptTools, makeAttempt } from './attempt.ts';
 
 /** Makes one attempt outside the queue, prepared, signed and sent like any other. */

@@ -14,7 +14,7 @@ import { entityKey } from '../../src/store/database/sql.ts';
 import { claimDeliveries } from '../../src/store/deliveries/claim/claim.ts';
 import type { Claimed } from '../../src/store/deliveries/claim/claimed.ts';
 import { readDelivery } from '../../src/store/deliveries/read.ts';
-import { recordAttempts } from '../../src/store/deliveries/record-attempts.ts';
+import { recordAttempts } from '../../src/store/deliveries/record/record-attempts.ts';
 import { statusInQueue, statusOfCode } from '../../src/store/deliveries/states.ts';
 import { acceptEvents } from '../../src/store/events/accept.ts';
 import type { Acceptance } from '../../src/store/events/event-ids.ts';

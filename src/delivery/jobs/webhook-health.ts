@@ -6,7 +6,7 @@ import type { Database } from '../../store/database/database.ts';
 import { ROWS_PER_STATEMENT } from '../../store/database/sql.ts';
 import type { Claimed } from '../../store/deliveries/claim/claimed.ts';
 import { markHeads } from '../../store/deliveries/heads.ts';
-import type { AttemptRecord } from '../../store/deliveries/record-attempts.ts';
+import type { AttemptRecord } from '../../store/deliveries/record/attempt-log.ts';
 import { type HealthReport, recordHealth } from '../../store/webhooks/health.ts';
 import { suspendWebhook } from '../../store/webhooks/suspension.ts';
 import type { AttemptObserver } from '../delivery-metrics.ts';

@@ -4,7 +4,7 @@ import type { Logger } from '../../log.ts';
 import type { Database } from '../../store/database/database.ts';
 import type { Claimed } from '../../store/deliveries/claim/claimed.ts';
 import { returnClaims } from '../../store/deliveries/claim/leases.ts';
-import type { AttemptRecord } from '../../store/deliveries/record-attempts.ts';
+import type { AttemptRecord } from '../../store/deliveries/record/attempt-log.ts';
 import { type AttemptTools, makeAttempt } from '../attempt.ts';
 import type { AttemptResult } from './destination-health.ts';
 import type { LocalQueue } from './local-queue.ts';

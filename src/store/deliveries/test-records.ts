@@ -7,7 +7,7 @@ import { entityKey } from '../database/sql.ts';
 import { eventNumbers } from '../new-id.ts';
 import { CountChanges, countEvents } from './counts/counts.ts';
 import { makeHeads, urlKey } from './heads.ts';
-import type { AttemptRecord } from './record-attempts.ts';
+import type { AttemptRecord } from './record/attempt-log.ts';
 import { STATUS_CODES } from './states.ts';
 
 /** Test requests: events with one delivery that was complete before it was stored. */

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { HealthRecorder } from '../../../src/delivery/jobs/webhook-health.ts';
 import type { Outcome } from '../../../src/domain/attempt.ts';
 import { StoreUnavailableError } from '../../../src/store/database/database.ts';
-import type { AttemptRecord } from '../../../src/store/deliveries/record-attempts.ts';
+import type { AttemptRecord } from '../../../src/store/deliveries/record/attempt-log.ts';
 import { readHealth } from '../../../src/store/webhooks/health.ts';
 import { failedWith, newReceiver, respondedWith } from '../../support/deliveries.ts';
 import { rejection } from '../../support/rejection.ts';

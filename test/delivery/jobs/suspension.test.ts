@@ -6,7 +6,7 @@ import { type Outcome, SUSPEND_AFTER_MS } from '../../../src/domain/attempt.ts';
 import { entityKey, readInteger } from '../../../src/store/database/sql.ts';
 import type { Claimed } from '../../../src/store/deliveries/claim/claimed.ts';
 import { makeHeads } from '../../../src/store/deliveries/heads.ts';
-import type { AttemptRecord } from '../../../src/store/deliveries/record-attempts.ts';
+import type { AttemptRecord } from '../../../src/store/deliveries/record/attempt-log.ts';
 import { resumeWebhook, suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import {
   acceptMany,

@@ -5,7 +5,7 @@ import { entityKey } from '../../../src/store/database/sql.ts';
 import { claimDeliveries } from '../../../src/store/deliveries/claim/claim.ts';
 import { FIRST_HEAD, findDueHeads } from '../../../src/store/deliveries/claim/due-heads.ts';
 import { releaseAllLeases, returnClaims } from '../../../src/store/deliveries/claim/leases.ts';
-import { recordAttempts } from '../../../src/store/deliveries/record-attempts.ts';
+import { recordAttempts } from '../../../src/store/deliveries/record/record-attempts.ts';
 import { acceptEvents } from '../../../src/store/events/accept.ts';
 import { deleteWebhook } from '../../../src/store/webhooks/change.ts';
 import { TEST_CHANGE } from '../../support/api.ts';

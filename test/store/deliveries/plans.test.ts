@@ -3,7 +3,7 @@ import type { Database, Queries } from '../../../src/store/database/database.ts'
 import { entityKey } from '../../../src/store/database/sql.ts';
 import { claimDeliveries } from '../../../src/store/deliveries/claim/claim.ts';
 import { FIRST_HEAD, findDueHeads } from '../../../src/store/deliveries/claim/due-heads.ts';
-import { recordAttempts } from '../../../src/store/deliveries/record-attempts.ts';
+import { recordAttempts } from '../../../src/store/deliveries/record/record-attempts.ts';
 import { acceptEvents } from '../../../src/store/events/accept.ts';
 import { continueFanOut } from '../../../src/store/events/fan-out.ts';
 import { MAX_DELIVERIES } from '../../../src/store/events/plan-acceptance.ts';

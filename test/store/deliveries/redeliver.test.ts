@@ -7,7 +7,7 @@ import { claimDeliveries } from '../../../src/store/deliveries/claim/claim.ts';
 import type { Claimed } from '../../../src/store/deliveries/claim/claimed.ts';
 import { FIRST_HEAD, findDueHeads } from '../../../src/store/deliveries/claim/due-heads.ts';
 import { readDelivery } from '../../../src/store/deliveries/read.ts';
-import { recordAttempts } from '../../../src/store/deliveries/record-attempts.ts';
+import { recordAttempts } from '../../../src/store/deliveries/record/record-attempts.ts';
 import {
   continueRedelivery,
   findRunning,

@@ -4,7 +4,7 @@ import { entityKey } from '../../../src/store/database/sql.ts';
 import type { Claimed } from '../../../src/store/deliveries/claim/claimed.ts';
 import { markHeads } from '../../../src/store/deliveries/heads.ts';
 import { listDeliveries } from '../../../src/store/deliveries/read.ts';
-import { recordAttempts } from '../../../src/store/deliveries/record-attempts.ts';
+import { recordAttempts } from '../../../src/store/deliveries/record/record-attempts.ts';
 import { redeliver } from '../../../src/store/deliveries/redeliver/redeliver.ts';
 import { findDeletedHeads, sweepDeleted } from '../../../src/store/deliveries/sweep.ts';
 import { acceptEvents } from '../../../src/store/events/accept.ts';

@@ -1,6 +1,7 @@
 import { BoundedMap } from '../../../bounded-map.ts';
+import type { Outcome } from '../../../domain/attempt.ts';
 import { DomainError } from '../../../domain/errors.ts';
-import { timeOfHex } from '../../../domain/ids.ts';
+import { hexIn, timeOfHex } from '../../../domain/ids.ts';
 import type { Database, Dialect, Queries, Reads, SqlInteger, SqlUuid, SqlValue } from '../../database/database.ts';
 import { chunks, entityKey, textByRows, valuesList } from '../../database/sql.ts';
 
@@ -49,6 +50,7 @@ export const STORED_BYTES = {
 
 type Change = { created: number } & Record<Completed, number>;
 type QueueChange = { waiting: number; retrying: number; storedBytes: number };
+type Counted = { readonly entityId: string; readonly deliveryId: string; readonly webhookNo: number };
 
 /** Gathers what a transaction changes and writes it in a few statements, each row once and in one order everywhere. */
 export class CountChanges {
@@ -86,6 +88,26 @@ export class CountChanges {
     const timeMs = timeOfHex(deliveryHex);
     this.#add(entity, webhookNo, Math.floor(timeMs / WEBHOOK_BUCKET_MS), change);
     this.#add(entity, WHOLE_ENTITY, Math.floor(timeMs / ENTITY_BUCKET_MS), change);
+  }
+
+  /** A delivery that waited has ended; `attempts` is how many it had before. */
+  completed({ entityId, deliveryId, webhookNo, attempts }: Counted & { attempts: number }, status: Completed): void {
+    const entity = entityKey(this.dialect, entityId);
+    this.queue(entity, webhookNo, { waiting: -1, retrying: attempts > 0 ? -1 : 0 });
+    this.deliveries(entity, webhookNo, hexIn(deliveryId), { [status]: 1 });
+  }
+
+  /** The response in the record of a delivery; those in `attempts` are counted where they are inserted. */
+  response({ entityId }: Counted, outcome: Outcome): void {
+    if (outcome.kind !== 'response') return;
+    this.stored(entityKey(this.dialect, entityId), Buffer.byteLength(outcome.body ?? ''));
+  }
+
+  /** A delivery that had ended before was sent again. */
+  completedAgain({ entityId, deliveryId, webhookNo }: Counted, before: Completed, status: Completed): void {
+    if (before === status) return;
+    const change = { [before]: -1, [status]: 1 };
+    this.deliveries(entityKey(this.dialect, entityId), webhookNo, hexIn(deliveryId), change);
   }
 
   #add(entity: SqlUuid, webhookNo: number, bucket: number, change: Partial<Change>): void {

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import type { DeliveryStatus, NextState, Outcome } from '../../../../src/domain/attempt.ts';
-import { recordAttempts } from '../../../../src/store/deliveries/record-attempts.ts';
+import { recordAttempts } from '../../../../src/store/deliveries/record/record-attempts.ts';
 import { redeliver } from '../../../../src/store/deliveries/redeliver/redeliver.ts';
 import { findDeletedHeads, sweepDeleted } from '../../../../src/store/deliveries/sweep.ts';
 import { deleteWebhook } from '../../../../src/store/webhooks/change.ts';

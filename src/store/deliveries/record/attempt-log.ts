@@ -1,0 +1,48 @@
+import type { NextState, Outcome } from '../../../domain/attempt.ts';
+import type { Dialect, Queries, SqlValue } from '../../database/database.ts';
+import { Columns, deliveryKey, integer, textByRows, uuid, valuesList } from '../../database/sql.ts';
+import type { Claimed } from '../claim/claimed.ts';
+import { type CountChanges, STORED_BYTES } from '../counts/counts.ts';
+
+/** One attempt: the delivery as it was claimed, what the request came to, and what the delivery does next. */
+export type AttemptRecord = {
+  delivery: Claimed;
+  startedAtMs: number;
+  outcome: Outcome;
+  next: NextState;
+};
+
+/** One transaction that records attempts. */
+export type Run = {
+  readonly queries: Queries;
+  readonly dialect: Dialect;
+  readonly counts: CountChanges;
+  readonly recorded: Set<string>;
+  readonly nowMs: number;
+};
+
+/** A log that does not fit its delivery must not keep what the receiver has from being recorded: it would be sent for ever. */
+const insertAttemptsText = textByRows(
+  (rows) => `insert into attempts
+      (entity_id, delivery_id, attempt, kind, post_url, started_at_ms, duration_ms, status_code, error, response)
+    values ${valuesList(rows, 10)} on conflict (entity_id, delivery_id, attempt) do nothing
+    returning entity_id as "entity", ${STORED_BYTES.attempt} as bytes`,
+);
+
+const storedColumns = new Columns({ entity: uuid('entity_id'), bytes: integer() });
+
+export async function insertAttempts({ queries, dialect, counts }: Run, made: readonly AttemptRecord[]): Promise<void> {
+  const values = made.flatMap(({ delivery, startedAtMs, outcome }): SqlValue[] => [
+    ...deliveryKey(dialect, delivery),
+    delivery.attempts + 1,
+    delivery.kind,
+    delivery.postUrl,
+    startedAtMs,
+    Math.round(outcome.durationMs),
+    outcome.kind === 'response' ? outcome.statusCode : null,
+    outcome.kind === 'error' ? outcome.error : null,
+    outcome.kind === 'response' ? outcome.body : null,
+  ]);
+  const rows = await storedColumns.all(queries, insertAttemptsText(made.length), values);
+  for (const { entity, bytes } of rows) counts.stored(entity, bytes);
+}

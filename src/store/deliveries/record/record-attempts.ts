@@ -1,0 +1,177 @@
+import { isSuccess } from '../../../domain/attempt.ts';
+import type { Dialect, Queries, SqlUuid, SqlValue } from '../../database/database.ts';
+import { chunks, deliveryKey, entityKey, planForClaims, textByRows, valuesList } from '../../database/sql.ts';
+import { CountChanges } from '../counts/counts.ts';
+import { wakeHeads } from '../heads.ts';
+import { STATUS_CODES } from '../states.ts';
+import { type AttemptRecord, insertAttempts, type Run } from './attempt-log.ts';
+import { recordOne } from './record-one.ts';
+
+/**
+ * Records many attempts in one transaction and returns the ids of the deliveries whose attempt counts now. A success needs
+ * no token, because the receiver has the event, no matter which instance sent it; a failure counts only under the newest claim. An attempt
+ * whose commit went unanswered and is recorded again finds itself counted, and changes nothing.
+ */
+export async function recordAttempts(
+  queries: Queries,
+  dialect: Dialect,
+  made: readonly AttemptRecord[],
+): Promise<Set<string>> {
+  const counts = new CountChanges(dialect, 'completion');
+  const recorded = new Set<string>();
+  const run: Run = { queries, dialect, counts, recorded, nowMs: await planForClaims(queries, dialect) };
+  const usual = inOrder(made.filter(({ delivery }) => delivery.kind !== 'redelivery'));
+  const [ended, failing] = partition(usual, ({ next }) => next.delayMs === null);
+  for (const chunk of chunks(ended)) await completeTogether(run, chunk);
+  for (const chunk of chunks(failing)) await retryTogether(run, chunk);
+  for (const attempt of inOrder(made)) {
+    if (!recorded.has(attempt.delivery.deliveryId)) await recordOne(run, attempt);
+  }
+  await counts.write(queries);
+  return recorded;
+}
+
+/** Two instances that record the same deliveries take their rows in the same order. */
+function inOrder(made: readonly AttemptRecord[]): AttemptRecord[] {
+  return made.toSorted(({ delivery: a }, { delivery: b }) => {
+    if (a.entityId !== b.entityId) return a.entityId < b.entityId ? -1 : 1;
+    return a.deliveryId < b.deliveryId ? -1 : 1;
+  });
+}
+
+const RECORD_COLUMNS = `entity_id, id, webhook_no, endpoint_no, created_at_ms, ended_at_ms, started_at_ms, sequence,
+  event_no, redelivery_id, duration_ms, attempts, status, status_code, test, error, response`;
+
+/** PostgreSQL moves the rows in one statement, so that none is in both tables or in neither. */
+const completeText = (dialect: Dialect) =>
+  textByRows((rows) => {
+    const { uuid, rowsOf } = dialect;
+    const types = [uuid, uuid, ...Array(9).fill('bigint'), 'text', 'text'];
+    const made = `with made (entity_id, id, token, attempts, endpoint_no, status, ended_at_ms, started_at_ms, duration_ms,
+        status_code, attempts_now, error, response) as (values ${valuesList(rows, types.length, 0, types)})`;
+    const record = `queue.entity_id, queue.id, queue.webhook_no, made.endpoint_no, queue.created_at_ms, made.ended_at_ms,
+      made.started_at_ms, queue.sequence, queue.event_no, queue.redelivery_id, made.duration_ms, made.attempts_now,
+      made.status, made.status_code, queue.test, made.error, made.response`;
+    const { from, where } = rowsOf('queue', 'made', ['entity_id', 'id']);
+    const isUsual = `${where} and queue.redeliver = 0 and queue.recorded is null and queue.attempts = made.attempts
+      and (queue.token = made.token or made.status = ${STATUS_CODES.delivered})`;
+    const insert = `insert into deliveries (${RECORD_COLUMNS})`;
+    const end = 'on conflict (entity_id, id) do nothing returning id';
+    return uuid === 'uuid'
+      ? `${made}, gone as (delete from queue using ${from} where ${isUsual} returning ${record})
+         ${insert} select * from gone ${end}`
+      : `${made} ${insert} select ${record} from ${from} cross join queue where ${isUsual} ${end}`;
+  });
+const completeTexts = new Map<Dialect, (rows: number) => string>();
+
+const deleteText = textByRows(
+  (rows) => `delete from queue where (entity_id, id) in (values ${valuesList(rows, 2)}) and redeliver = 0`,
+);
+
+function textOf(
+  texts: Map<Dialect, (rows: number) => string>,
+  make: (dialect: Dialect) => (rows: number) => string,
+  dialect: Dialect,
+): (rows: number) => string {
+  const text = texts.get(dialect) ?? make(dialect);
+  texts.set(dialect, text);
+  return text;
+}
+
+/** The common case: it arrived or failed for good, and nothing else was asked of it. */
+async function completeTogether(run: Run, made: readonly AttemptRecord[]): Promise<void> {
+  const { queries, dialect, counts, nowMs } = run;
+  const rows = await queries.all<{ id: SqlUuid }>(
+    textOf(completeTexts, completeText, dialect)(made.length),
+    made.flatMap(({ delivery, outcome, startedAtMs }): SqlValue[] => {
+      // The only attempt is kept in the record; where there were more, all of them are in `attempts`.
+      const isOnly = delivery.attempts === 0;
+      const arrived = isSuccess(outcome);
+      return [
+        ...deliveryKey(dialect, delivery),
+        delivery.token,
+        delivery.attempts,
+        delivery.endpointNo,
+        STATUS_CODES[arrived ? 'delivered' : 'failed'],
+        arrived ? nowMs : null,
+        isOnly ? startedAtMs : null,
+        isOnly ? Math.round(outcome.durationMs) : null,
+        outcome.kind === 'response' ? outcome.statusCode : null,
+        delivery.attempts + 1,
+        outcome.kind === 'error' ? outcome.error : null,
+        isOnly && outcome.kind === 'response' ? outcome.body : null,
+      ];
+    }),
+  );
+  const inserted = new Set(rows.map(({ id }) => `dlv_${dialect.hexOf(id)}`));
+  const completed = made.filter(({ delivery }) => inserted.has(delivery.deliveryId));
+  if (completed.length === 0) return;
+  if (dialect.uuid === 'blob') {
+    const keys = completed.flatMap(({ delivery }) => deliveryKey(dialect, delivery));
+    await queries.run(deleteText(completed.length), keys);
+  }
+  const repeated = completed.filter(({ delivery }) => delivery.attempts > 0);
+  if (repeated.length > 0) await insertAttempts(run, repeated);
+  for (const { delivery, outcome } of completed) {
+    run.recorded.add(delivery.deliveryId);
+    counts.completed(delivery, isSuccess(outcome) ? 'delivered' : 'failed');
+    if (delivery.attempts === 0) counts.response(delivery, outcome);
+  }
+}
+
+const retryText = (dialect: Dialect) =>
+  textByRows((rows) => {
+    const types = [dialect.uuid, dialect.uuid, ...Array(7).fill('bigint'), 'text'];
+    const { from, where } = dialect.rowsOf('queue', 'made', ['entity_id', 'id']);
+    return `with made (entity_id, id, token, attempts, endpoint_no, generation, steps, due_ms, status_code, error) as
+        (values ${valuesList(rows, types.length, 0, types)})
+      update queue set lease_ms = 0, attempts = queue.attempts + 1, steps = made.steps, endpoint_no = made.endpoint_no,
+        generation = made.generation, due_ms = made.due_ms, status_code = made.status_code, error = made.error
+      from ${from} where ${where} and queue.token = made.token
+        and queue.attempts = made.attempts and queue.redeliver = 0 and queue.recorded is null
+      returning queue.id as id`;
+  });
+const retryTexts = new Map<Dialect, (rows: number) => string>();
+
+/** Failures that are tried again by the schedule. */
+async function retryTogether(run: Run, made: readonly AttemptRecord[]): Promise<void> {
+  const { queries, dialect, counts, nowMs } = run;
+  const dueMs = ({ next }: AttemptRecord) => nowMs + (next.delayMs ?? 0);
+  const rows = await queries.all<{ id: SqlUuid }>(
+    textOf(retryTexts, retryText, dialect)(made.length),
+    made.flatMap((attempt): SqlValue[] => {
+      const { delivery, outcome, next } = attempt;
+      return [
+        ...deliveryKey(dialect, delivery),
+        delivery.token,
+        delivery.attempts,
+        delivery.endpointNo,
+        delivery.generation,
+        next.steps,
+        dueMs(attempt),
+        outcome.kind === 'response' ? outcome.statusCode : null,
+        outcome.kind === 'error' ? outcome.error : null,
+      ];
+    }),
+  );
+  const updated = new Set(rows.map(({ id }) => `dlv_${dialect.hexOf(id)}`));
+  const retried = made.filter(({ delivery }) => updated.has(delivery.deliveryId));
+  if (retried.length === 0) return;
+  await insertAttempts(run, retried);
+  for (const { delivery } of retried) {
+    const { deliveryId, entityId, webhookNo, attempts } = delivery;
+    run.recorded.add(deliveryId);
+    counts.queue(entityKey(dialect, entityId), webhookNo, { retrying: attempts === 0 ? 1 : 0 });
+  }
+  const wakes = retried.map((attempt) => ({
+    entityId: attempt.delivery.entityId,
+    webhookNo: attempt.delivery.webhookNo,
+    atMs: dueMs(attempt),
+    isWaiting: true,
+  }));
+  await wakeHeads(queries, dialect, wakes);
+}
+
+function partition<Item>(items: readonly Item[], matches: (item: Item) => boolean): [Item[], Item[]] {
+  return [items.filter(matches), items.filter((item) => !matches(item))];
+}

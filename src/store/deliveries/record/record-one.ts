@@ -1,0 +1,152 @@
+import { isSuccess } from '../../../domain/attempt.ts';
+import { Columns, deliveryKey, entityKey, integer, nullable, type RowOf } from '../../database/sql.ts';
+import { wakeHeads } from '../heads.ts';
+import { STATUS_CODES, statusOfCode } from '../states.ts';
+import { type AttemptRecord, insertAttempts, type Run } from './attempt-log.ts';
+
+const queueColumns = new Columns({
+  token: integer('token'),
+  attempts: integer('attempts'),
+  redeliver: integer('redeliver'),
+  recorded: nullable(integer('recorded')),
+  scheduledMs: nullable(integer('scheduled_ms')),
+  dueMs: integer('due_ms'),
+});
+type QueueRow = RowOf<typeof queueColumns>;
+
+type Status = keyof typeof STATUS_CODES;
+
+/** Everything but the common case, decided here on the row as it is: failures, redeliveries, and what changed meanwhile. */
+export async function recordOne(run: Run, attempt: AttemptRecord): Promise<void> {
+  const { queries, dialect, recorded } = run;
+  const { delivery, outcome } = attempt;
+  const row = await queueColumns.get(
+    queries,
+    `select ${queueColumns.list} from queue where entity_id = $1 and id = $2 ${dialect.lockRow}`,
+    deliveryKey(dialect, delivery),
+  );
+  if (row === undefined) {
+    if (await recordAfterCompletion(run, attempt)) recorded.add(delivery.deliveryId);
+    return;
+  }
+  const isOurs = row.token === delivery.token && row.attempts === delivery.attempts;
+  if (!isOurs && !isSuccess(outcome)) {
+    // Counted before, where a commit went unanswered; otherwise another instance has claimed it since.
+    if (row.attempts > delivery.attempts && row.token === delivery.token) recorded.add(delivery.deliveryId);
+    return;
+  }
+  const attempts = row.attempts + 1;
+  const numbered = { ...attempt, delivery: { ...delivery, attempts: attempts - 1 } };
+  const redeliver = Math.max(0, row.redeliver - (delivery.kind === 'redelivery' ? 1 : 0));
+  const before = row.recorded === null ? null : statusOfCode(row.recorded);
+  const complete = completedStatus(attempt, before);
+  recorded.add(delivery.deliveryId);
+  if (complete !== null && redeliver === 0) await moveToRecord(run, numbered, before, complete);
+  else await keepInQueue(run, numbered, row, { redeliver, complete, before });
+}
+
+/** The status under which the delivery is complete after this attempt, or null while an attempt is to come. */
+function completedStatus({ delivery, outcome, next }: AttemptRecord, before: Status | null): Status | null {
+  if (isSuccess(outcome)) return 'delivered';
+  if (before !== null) return before;
+  return delivery.kind !== 'redelivery' && next.delayMs === null ? 'failed' : null;
+}
+
+async function moveToRecord(run: Run, attempt: AttemptRecord, before: Status | null, status: Status): Promise<void> {
+  const { queries, dialect, counts, nowMs } = run;
+  const { delivery, outcome, startedAtMs } = attempt;
+  // The record has no room for the kind of its attempt: one that was asked for is kept with its kind in `attempts`.
+  const isOnly = delivery.attempts === 0 && delivery.kind !== 'redelivery';
+  const answered = outcome.kind === 'response' ? outcome : null;
+  await queries.run(
+    `insert into deliveries (entity_id, id, webhook_no, endpoint_no, created_at_ms, ended_at_ms, started_at_ms, sequence,
+       event_no, redelivery_id, duration_ms, attempts, status, status_code, test, error, response)
+     select entity_id, id, webhook_no, $3, created_at_ms, coalesce(ended_at_ms, $5),
+       $6, sequence, event_no, redelivery_id, $7, attempts + 1, $4, $8, test, $9, $10
+     from queue where entity_id = $1 and id = $2 on conflict (entity_id, id) do nothing`,
+    [
+      ...deliveryKey(dialect, delivery),
+      delivery.endpointNo,
+      STATUS_CODES[status],
+      status === 'delivered' ? nowMs : null,
+      isOnly ? startedAtMs : null,
+      isOnly ? Math.round(outcome.durationMs) : null,
+      answered?.statusCode ?? null,
+      outcome.kind === 'error' ? outcome.error : null,
+      isOnly ? (answered?.body ?? null) : null,
+    ],
+  );
+  await queries.run('delete from queue where entity_id = $1 and id = $2', deliveryKey(dialect, delivery));
+  if (isOnly) counts.response(delivery, outcome);
+  else await insertAttempts(run, [attempt]);
+  if (before === null) counts.completed(delivery, status);
+  else counts.completedAgain(delivery, before, status);
+}
+
+async function keepInQueue(
+  run: Run,
+  attempt: AttemptRecord,
+  row: QueueRow,
+  { redeliver, complete, before }: { redeliver: number; complete: Status | null; before: Status | null },
+): Promise<void> {
+  const { queries, dialect, counts, nowMs } = run;
+  const { delivery, outcome, next } = attempt;
+  const entity = entityKey(dialect, delivery.entityId);
+  // After a redelivery of one that still waits, the schedule goes on where it was.
+  const scheduledMs = delivery.kind === 'redelivery' ? (row.scheduledMs ?? row.dueMs) : nowMs + (next.delayMs ?? 0);
+  const dueMs = redeliver > 0 ? nowMs : scheduledMs;
+  await queries.run(
+    `update queue set lease_ms = 0, attempts = attempts + 1, steps = $3, redeliver = $4, endpoint_no = $5, generation = $6,
+       due_ms = $7, scheduled_ms = $8, status_code = $9, error = $10, recorded = $11,
+       ended_at_ms = coalesce(ended_at_ms, $12)
+     where entity_id = $1 and id = $2`,
+    [
+      ...deliveryKey(dialect, delivery),
+      next.steps,
+      redeliver,
+      delivery.endpointNo,
+      delivery.generation,
+      dueMs,
+      complete === null && redeliver > 0 ? scheduledMs : null,
+      outcome.kind === 'response' ? outcome.statusCode : null,
+      outcome.kind === 'error' ? outcome.error : null,
+      complete === null ? null : STATUS_CODES[complete],
+      complete === 'delivered' ? nowMs : null,
+    ],
+  );
+  await insertAttempts(run, [attempt]);
+  const { webhookNo, attempts } = delivery;
+  if (complete === null) counts.queue(entity, webhookNo, { retrying: attempts === 0 ? 1 : 0 });
+  else if (before === null) counts.completed(delivery, complete);
+  else counts.completedAgain(delivery, before, complete);
+  await wakeHeads(queries, dialect, [{ entityId: delivery.entityId, webhookNo, atMs: dueMs, isWaiting: true }]);
+}
+
+const recordColumns = new Columns({ status: integer('status'), attempts: integer('attempts') });
+
+/** The delivery was completed meanwhile, most likely cancelled with its webhook: what the receiver has is a fact. */
+async function recordAfterCompletion(run: Run, attempt: AttemptRecord): Promise<boolean> {
+  const { queries, dialect, counts, nowMs } = run;
+  const { delivery, outcome } = attempt;
+  const key = deliveryKey(dialect, delivery);
+  const row = await recordColumns.get(
+    queries,
+    `select ${recordColumns.list} from deliveries where entity_id = $1 and id = $2 ${dialect.lockRow}`,
+    key,
+  );
+  if (row === undefined) return false;
+  const before = statusOfCode(row.status);
+  if (row.attempts > delivery.attempts) {
+    // Counted before, where a commit went unanswered; otherwise another instance has completed it.
+    return isSuccess(outcome) ? before === 'delivered' : before === 'failed' && row.attempts === delivery.attempts + 1;
+  }
+  if (!isSuccess(outcome)) return false;
+  await queries.run(
+    `update deliveries set status = ${STATUS_CODES.delivered}, ended_at_ms = coalesce(ended_at_ms, $3), endpoint_no = $4,
+       attempts = attempts + 1, status_code = $5, error = null where entity_id = $1 and id = $2`,
+    [...key, nowMs, delivery.endpointNo, outcome.kind === 'response' ? outcome.statusCode : null],
+  );
+  await insertAttempts(run, [attempt]);
+  counts.completedAgain(delivery, before, 'delivered');
+  return true;
+}
