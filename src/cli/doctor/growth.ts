@@ -3,7 +3,7 @@ import type { Database } from '../../store/database/database.ts';
 import { Columns, integer } from '../../store/database/sql.ts';
 import { emptyPages } from '../../store/database/sqlite/vacuum.ts';
 import { countWaiting } from '../../store/deliveries/counts/queue-depth.ts';
-import { holdsOverdue } from '../../store/deliveries/retention.ts';
+import { holdsOverdue } from '../../store/deliveries/retention/retention.ts';
 import { showBytes, showDuration } from '../formats/amounts.ts';
 import { PAYBELL } from '../terminal/invocation.ts';
 import { type Finding, ok, warning } from './finding.ts';

@@ -2,7 +2,7 @@ import type { Logger } from '../../log.ts';
 import type { Database } from '../../store/database/database.ts';
 import { PAUSE, PacedBatches } from '../../store/database/paced-batches.ts';
 import { shrinkFile } from '../../store/database/sqlite/vacuum.ts';
-import { prune } from '../../store/deliveries/retention.ts';
+import { prune } from '../../store/deliveries/retention/retention.ts';
 import type { Workers } from '../worker-health.ts';
 import { Job } from './job.ts';
 

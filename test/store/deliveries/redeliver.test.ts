@@ -15,7 +15,7 @@ import {
   startRedelivery,
 } from '../../../src/store/deliveries/redeliver/bulk.ts';
 import { redeliver } from '../../../src/store/deliveries/redeliver/redeliver.ts';
-import { prune } from '../../../src/store/deliveries/retention.ts';
+import { prune } from '../../../src/store/deliveries/retention/retention.ts';
 import { deleteWebhook, moveWebhook } from '../../../src/store/webhooks/change.ts';
 import { suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import { TEST_CHANGE } from '../../support/api.ts';

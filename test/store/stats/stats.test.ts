@@ -5,7 +5,7 @@ import { createLogger } from '../../../src/log.ts';
 import { Counter } from '../../../src/metrics/registry.ts';
 import { type Database, StoreUnavailableError } from '../../../src/store/database/database.ts';
 import { PacedBatches } from '../../../src/store/database/paced-batches.ts';
-import { prune } from '../../../src/store/deliveries/retention.ts';
+import { prune } from '../../../src/store/deliveries/retention/retention.ts';
 import { newId } from '../../../src/store/new-id.ts';
 import { pruneStats, readStats } from '../../../src/store/stats/read.ts';
 import { StatsRecorder } from '../../../src/store/stats/recorder.ts';

@@ -9,7 +9,7 @@ import { FIRST_HEAD, findDueHeads } from '../../../../src/store/deliveries/claim
 import { listDeliveries, readDelivery } from '../../../../src/store/deliveries/read.ts';
 import { recordAttempts } from '../../../../src/store/deliveries/record/record-attempts.ts';
 import { redeliver } from '../../../../src/store/deliveries/redeliver/redeliver.ts';
-import { prune } from '../../../../src/store/deliveries/retention.ts';
+import { prune } from '../../../../src/store/deliveries/retention/retention.ts';
 import { findDeletedHeads, sweepDeleted } from '../../../../src/store/deliveries/sweep.ts';
 import { resumeWebhook } from '../../../../src/store/webhooks/suspension.ts';
 import { TEST_CHANGE } from '../../../support/api.ts';

@@ -3,7 +3,7 @@ import { PAUSE, PacedBatches } from '../../../../src/store/database/paced-batche
 import { EntityUsage } from '../../../../src/store/deliveries/counts/counts.ts';
 import { recordAttempts } from '../../../../src/store/deliveries/record/record-attempts.ts';
 import { redeliver } from '../../../../src/store/deliveries/redeliver/redeliver.ts';
-import { prune } from '../../../../src/store/deliveries/retention.ts';
+import { prune } from '../../../../src/store/deliveries/retention/retention.ts';
 import {
   accept,
   claim,

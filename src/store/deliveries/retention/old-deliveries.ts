@@ -1,0 +1,100 @@
+import type { Queries } from '../../database/database.ts';
+import { Columns, chunks, integer, type RowOf, uuid, valuesList } from '../../database/sql.ts';
+import { CountChanges, ENTITY_BUCKET_MS, STORED_BYTES, WEBHOOK_BUCKET_MS, WHOLE_ENTITY } from '../counts/counts.ts';
+import { statusOfCode } from '../states.ts';
+import type { Entity, Run } from './prune-run.ts';
+
+const oldColumns = new Columns({
+  id: uuid('id'),
+  webhookNo: integer('webhook_no'),
+  attempts: integer('attempts'),
+  status: integer('status'),
+});
+type OldDelivery = RowOf<typeof oldColumns>;
+
+const bytesColumns = new Columns({ bytes: integer() });
+
+export async function* pruneDeliveries(run: Run, entity: Entity): AsyncGenerator<void> {
+  const { db, batches, pruned, dryRun, beforeHex } = run;
+  const { bindUuid } = db.dialect;
+  let after = bindUuid('0'.repeat(32));
+  for (let full = true; full && !batches.isStopped; ) {
+    full = await batches.run(async (size) => {
+      const rows = await oldColumns.all(
+        db,
+        `select ${oldColumns.list} from deliveries where entity_id = $1 and id > $2 and id < $3
+         order by id limit $4`,
+        [entity.key, after, bindUuid(beforeHex), size],
+      );
+      after = rows.at(-1)?.id ?? after;
+      const gone = dryRun ? rows : await db.transaction((queries) => deleteDeliveries(queries, run, entity, rows));
+      pruned.deliveries += gone.length;
+      pruned.attempts += gone.reduce((total, { attempts }) => total + attempts, 0);
+      return rows.length === size;
+    });
+    yield;
+  }
+  if (!dryRun) await forgetDeliveryCounts(run, entity);
+}
+
+/** Returns those that were there: another instance may be deleting some, or a redelivery may have taken them back. */
+async function deleteDeliveries(
+  queries: Queries,
+  { db: { dialect } }: Run,
+  { key }: Entity,
+  old: readonly OldDelivery[],
+): Promise<OldDelivery[]> {
+  const gone: OldDelivery[] = [];
+  const counts = new CountChanges(dialect, 'completion');
+  for (const chunk of chunks(old)) {
+    const rows = await oldColumns.all(
+      queries,
+      `select ${oldColumns.list} from deliveries
+       where entity_id = $1 and id in ${valuesList(1, chunk.length, 1)} ${dialect.skipLocked}`,
+      [key, ...chunk.map(({ id }) => id)],
+    );
+    if (rows.length === 0) continue;
+    const list = valuesList(1, rows.length, 1);
+    const parameters = [key, ...rows.map(({ id }) => id)];
+    const remove = async (from: string, bytesOfRow: string) => {
+      const removed = await bytesColumns.all(
+        queries,
+        `delete from ${from} returning ${bytesOfRow} as bytes`,
+        parameters,
+      );
+      for (const { bytes } of removed) counts.stored(key, -bytes);
+    };
+    // `created` stands for the rest of a delivery's bytes.
+    const bytesOfResponse = `${STORED_BYTES.record} - ${STORED_BYTES.queued}`;
+    await remove(`deliveries where entity_id = $1 and id in ${list}`, bytesOfResponse);
+    await remove(`attempts where entity_id = $1 and delivery_id in ${list}`, STORED_BYTES.attempt);
+    for (const row of rows) {
+      const change = { created: -1, [statusOfCode(row.status)]: -1 };
+      counts.deliveries(key, row.webhookNo, dialect.hexOf(row.id), change);
+    }
+    gone.push(...rows);
+  }
+  await counts.write(queries);
+  return gone;
+}
+
+/** Counters of times from which nothing is left. */
+async function forgetDeliveryCounts({ db, beforeMs }: Run, { key }: Entity): Promise<void> {
+  const bucket = Math.floor(beforeMs / ENTITY_BUCKET_MS);
+  await db.transaction(async (queries) => {
+    // Shards of one bucket may cancel each other out, so a bucket goes as a whole or not at all.
+    await queries.run(
+      `delete from delivery_counts where entity_id = $1 and webhook_no = ${WHOLE_ENTITY} and bucket in (
+         select bucket from delivery_counts where entity_id = $1 and webhook_no = ${WHOLE_ENTITY} and bucket < $2
+         group by bucket having sum(created) = 0)`,
+      [key, bucket],
+    );
+    await queries.run(
+      `delete from delivery_counts where entity_id = $1 and webhook_no <> ${WHOLE_ENTITY} and (webhook_no, bucket) in (
+         select webhook_no, bucket from delivery_counts
+         where entity_id = $1 and webhook_no <> ${WHOLE_ENTITY} and bucket < $2
+         group by webhook_no, bucket having sum(created) = 0)`,
+      [key, Math.floor(beforeMs / WEBHOOK_BUCKET_MS)],
+    );
+  });
+}

@@ -1,0 +1,125 @@
+import { lastDeliveryHex } from '../../../domain/ids.ts';
+import type { Database, Queries, SqlUuid, SqlValue } from '../../database/database.ts';
+import {
+  Columns,
+  chunks,
+  eventIdKey,
+  integer,
+  nullable,
+  type RowOf,
+  text,
+  uuid,
+  valuesList,
+} from '../../database/sql.ts';
+import { CountChanges, countEvents, EVENT_BUCKET_MS, STORED_BYTES } from '../counts/counts.ts';
+import type { Entity, Run } from './prune-run.ts';
+
+const oldColumns = new Columns({
+  no: uuid('no'),
+  eventId: nullable(text('event_id')),
+  networkId: integer('network_id'),
+  event: text('event'),
+  createdAtMs: integer('created_at_ms'),
+});
+type OldEvent = RowOf<typeof oldColumns>;
+
+const goneColumns = new Columns({ no: uuid('no'), bytes: integer(STORED_BYTES.event) });
+
+/** An event goes once no delivery of it is left; it never gets another, because deliveries are made with their event. */
+export async function* pruneEvents(run: Run, entity: Entity): AsyncGenerator<void> {
+  const { db, batches, pruned, dryRun, beforeHex } = run;
+  const { bindUuid, hexOf } = db.dialect;
+  let after = bindUuid('0'.repeat(32));
+  for (let full = true; full && !batches.isStopped; ) {
+    full = await batches.run(async (size) => {
+      const rows = await oldColumns.all(
+        db,
+        `select ${oldColumns.list} from events
+         where entity_id = $1 and no > $2 and no < $3 order by no limit $4`,
+        [entity.key, after, bindUuid(beforeHex), size],
+      );
+      after = rows.at(-1)?.no ?? after;
+      const wanted = await findWanted(run, entity, rows);
+      const free = rows.filter(({ no }) => !wanted.has(hexOf(no)));
+      pruned.events += dryRun
+        ? free.length
+        : await db.transaction((queries) => deleteEvents(queries, db, entity, free));
+      return rows.length === size;
+    });
+    yield;
+  }
+  if (!dryRun) await forgetEventCounts(run, entity);
+}
+
+/** The events of which a delivery is left, by their numbers. */
+async function findWanted({ db, dryRun }: Run, { key }: Entity, events: readonly OldEvent[]): Promise<Set<string>> {
+  const { uuid, bindUuid, hexOf } = db.dialect;
+  const wanted = new Set<string>();
+  const inRange = (
+    table: string,
+  ) => `exists (select 1 from ${table} d where d.entity_id = $1 and d.id > e.no and d.id <= e.last)
+    or exists (select 1 from ${table} d where d.entity_id = $1 and d.event_no = e.no and d.event_no is not null)`;
+  // In a dry run the deliveries that would go are still there, and an old event has none that are younger.
+  const left = dryRun ? inRange('queue') : `${inRange('queue')} or ${inRange('deliveries')}`;
+  for (const chunk of chunks(events)) {
+    const rows = await db.all<{ no: SqlUuid }>(
+      `with e (no, last) as (values ${valuesList(chunk.length, 2, 1, [uuid, uuid])}) select no from e where ${left}`,
+      [key, ...chunk.flatMap(({ no }): SqlValue[] => [no, bindUuid(lastDeliveryHex(hexOf(no)))])],
+    );
+    for (const { no } of rows) wanted.add(hexOf(no));
+  }
+  return wanted;
+}
+
+async function deleteEvents(
+  queries: Queries,
+  { dialect }: Database,
+  { key }: Entity,
+  old: readonly OldEvent[],
+): Promise<number> {
+  const gone: OldEvent[] = [];
+  const counts = new CountChanges(dialect, 'completion');
+  for (const chunk of chunks(old)) {
+    const rows = await goneColumns.all(
+      queries,
+      `delete from events where entity_id = $1 and no in ${valuesList(1, chunk.length, 1)}
+       returning ${goneColumns.list}`,
+      [key, ...chunk.map(({ no }) => no)],
+    );
+    for (const { bytes } of rows) counts.stored(key, -bytes);
+    const deleted = new Set(rows.map(({ no }) => dialect.hexOf(no)));
+    const removed = chunk.filter(({ no }) => deleted.has(dialect.hexOf(no)));
+    gone.push(...removed);
+    for (const { eventId, no } of removed) {
+      if (eventId === null) continue;
+      // By the number too: the same id may have been accepted again since.
+      await queries.run('delete from event_ids where entity_id = $1 and hash = $2 and no = $3', [
+        key,
+        eventIdKey(dialect, eventId),
+        no,
+      ]);
+    }
+  }
+  await counts.write(queries);
+  const changes = gone.map(({ networkId, event, createdAtMs }) => ({
+    entity: key,
+    networkId,
+    event,
+    createdAtMs,
+    events: -1,
+  }));
+  await countEvents(queries, dialect, changes, 'completion');
+  return gone.length;
+}
+
+/** Counters of times from which nothing is left. */
+async function forgetEventCounts({ db, beforeMs }: Run, { key }: Entity): Promise<void> {
+  await db.transaction((queries) =>
+    queries.run(
+      `delete from event_counts where entity_id = $1 and (network_id, event, bucket) in (
+         select network_id, event, bucket from event_counts where entity_id = $1 and bucket < $2
+         group by network_id, event, bucket having sum(events) = 0)`,
+      [key, Math.floor(beforeMs / EVENT_BUCKET_MS)],
+    ),
+  );
+}

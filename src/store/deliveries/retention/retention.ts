@@ -1,0 +1,112 @@
+import { firstHexAt } from '../../../domain/ids.ts';
+import { readNowMs } from '../../database/clock.ts';
+import type { Database, SqlInteger } from '../../database/database.ts';
+import type { PacedBatches } from '../../database/paced-batches.ts';
+import { entityKey } from '../../database/sql.ts';
+import { BLOCKED } from '../heads.ts';
+import { pruneDeliveries } from './old-deliveries.ts';
+import { pruneEvents } from './old-events.ts';
+import type { Entity, Pruned, Run, Step } from './prune-run.ts';
+import { pruneHeads, pruneOldStats, pruneRedeliveries, pruneSecrets } from './small-tables.ts';
+
+/**
+ * Removes what is complete and old, entity by entity in the order of ids, in short transactions. What still waits is in
+ * the queue and stays however old it is, and so does its event. Several instances may do this at once: what one of them
+ * is deleting the others pass over.
+ */
+
+export type PruneOptions = {
+  olderThanMs: number;
+  batches: PacedBatches;
+  /** Only counts what would go. */
+  dryRun?: boolean;
+  onProgress?: (soFar: Readonly<Pruned>) => void;
+  /** The database's clock when absent: an instance whose own clock runs ahead must not take what others still keep. */
+  nowMs?: number;
+};
+
+const ENTITIES_PER_LOOK = 100;
+
+export async function prune(db: Database, options: PruneOptions): Promise<Pruned> {
+  const { batches, olderThanMs, dryRun = false, onProgress } = options;
+  const nowMs = options.nowMs ?? (await readNowMs(db, db.dialect));
+  const beforeMs = nowMs - olderThanMs;
+  const pruned: Pruned = { deliveries: 0, attempts: 0, events: 0, redeliveries: 0, secrets: 0 };
+  const run: Run = {
+    db,
+    batches,
+    dryRun,
+    nowS: Math.floor(nowMs / 1000),
+    beforeS: Math.floor(beforeMs / 1000),
+    beforeHex: firstHexAt(beforeMs),
+    beforeMs,
+    pruned,
+  };
+  for await (const entity of entitiesOf(run)) {
+    for (const step of await stepsFor(run, entity)) {
+      for await (const _part of step(run, entity)) onProgress?.(pruned);
+      if (batches.isStopped) return pruned;
+    }
+  }
+  return pruned;
+}
+
+async function* entitiesOf({ db, batches }: Run): AsyncGenerator<Entity> {
+  let after = '';
+  while (!batches.isStopped) {
+    const page: { id: string }[] = await batches.run(() =>
+      db.all(`select id from entities where id > $1 order by id limit ${ENTITIES_PER_LOOK}`, [after]),
+    );
+    for (const { id } of page) yield { entityId: id, key: entityKey(db.dialect, id) };
+    const last = page.at(-1);
+    if (last === undefined || page.length < ENTITIES_PER_LOOK) return;
+    after = last.id;
+  }
+}
+
+type Prunable = 'deliveries' | 'events' | 'redeliveries' | 'secrets' | 'keys' | 'stats' | 'heads';
+
+/** Most entities have nothing to remove at most times: one statement tells. Deliveries go before their events. */
+async function stepsFor({ db, batches, beforeHex, beforeS, nowS }: Run, { entityId, key }: Entity): Promise<Step[]> {
+  const has = (from: string, name: string) => `case when exists (select 1 from ${from}) then 1 else 0 end as ${name}`;
+  const deleted = `queue_heads where entity_id = $1 and blocked >= ${BLOCKED.deleted} and deleted_at_ms is null`;
+  const row = await batches.run(() =>
+    db.get<Record<Prunable, SqlInteger>>(
+      `select ${has('deliveries where entity_id = $1 and id < $2', 'deliveries')},
+         ${has('events where entity_id = $1 and no < $2', 'events')}, ${has(deleted, 'heads')},
+         ${has('redeliveries where entity_id = $3 and finished_at < $4', 'redeliveries')},
+         ${has('signing_secrets where entity_id = $3 and expires_at <= $5', 'secrets')},
+         ${has('signing_keys where entity_id = $3 and expires_at <= $5', 'keys')},
+         ${has('stats where entity_id = $3 and seconds in (60, 3600, 86400) and start_s <= $4 - 86400', 'stats')}`,
+      [key, db.dialect.bindUuid(beforeHex), entityId, beforeS, nowS],
+    ),
+  );
+  const isThere = (name: Prunable) => Number(row?.[name] ?? 0) === 1;
+  return [
+    ...(isThere('deliveries') ? [pruneDeliveries] : []),
+    ...(isThere('events') ? [pruneEvents] : []),
+    ...(isThere('heads') ? [pruneHeads] : []),
+    ...(isThere('redeliveries') ? [pruneRedeliveries] : []),
+    ...(isThere('secrets') || isThere('keys') ? [pruneSecrets] : []),
+    ...(isThere('stats') ? [pruneOldStats] : []),
+  ];
+}
+
+/** Whether some entity still has what should have gone by then: `doctor` asks, and looks at the oldest of each alone. */
+export async function holdsOverdue(db: Database, olderThanMs: number): Promise<boolean> {
+  const { bindUuid } = db.dialect;
+  const before = bindUuid(firstHexAt((await readNowMs(db, db.dialect)) - olderThanMs));
+  let after: string | undefined = '';
+  while (after !== undefined) {
+    const page: { id: string }[] = await db.all(
+      `select id from entities where id > $1 order by id limit ${ENTITIES_PER_LOOK}`,
+      [after],
+    );
+    for (const { id } of page) {
+      const sql = 'select 1 as found from deliveries where entity_id = $1 and id < $2 limit 1';
+      if ((await db.get(sql, [entityKey(db.dialect, id), before])) !== undefined) return true;
+    }
+    after = page.length < ENTITIES_PER_LOOK ? undefined : page.at(-1)?.id;
+  }
+  return false;
+}

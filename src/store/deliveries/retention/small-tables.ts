@@ -1,0 +1,75 @@
+import { Columns, chunks, integer, readInteger, valuesList } from '../../database/sql.ts';
+import { pruneStats } from '../../stats/read.ts';
+import { BLOCKED } from '../heads.ts';
+import type { Entity, Run } from './prune-run.ts';
+
+/** What is old beside deliveries and events. */
+
+const headColumns = new Columns({ webhookNo: integer('webhook_no') });
+
+/** Heads of webhooks that were deleted stay while a delivery names them. */
+export async function* pruneHeads({ db, dryRun }: Run, { key }: Entity): AsyncGenerator<void> {
+  if (dryRun) return;
+  await db.transaction(async (queries) => {
+    const rows = await headColumns.all(
+      queries,
+      `select ${headColumns.of('h.')} from queue_heads h
+       where h.entity_id = $1 and h.blocked >= ${BLOCKED.deleted} and h.deleted_at_ms is null
+         and not exists (select 1 from queue q where q.entity_id = $1 and q.webhook_no = h.webhook_no)
+         and not exists (select 1 from deliveries d where d.entity_id = $1 and d.webhook_no = h.webhook_no)
+       limit 500`,
+      [key],
+    );
+    for (const chunk of chunks(rows.map(({ webhookNo }) => webhookNo))) {
+      const which = `where entity_id = $1 and webhook_no in ${valuesList(1, chunk.length, 1)}`;
+      for (const table of ['queue_heads', 'queue_counts', 'delivery_counts']) {
+        await queries.run(`delete from ${table} ${which}`, [key, ...chunk]);
+      }
+    }
+  });
+  yield;
+}
+
+export async function* pruneRedeliveries(
+  { db, batches, pruned, dryRun, beforeS }: Run,
+  { entityId }: Entity,
+): AsyncGenerator<void> {
+  const old = 'redeliveries where entity_id = $1 and finished_at < $2';
+  if (dryRun) {
+    pruned.redeliveries += await readInteger(db, 'count(*)', `from ${old}`, [entityId, beforeS]);
+    return;
+  }
+  for (let full = true; full && !batches.isStopped; ) {
+    full = await batches.run(async (size) => {
+      const sql = `delete from redeliveries where entity_id = $1 and id in (
+        select id from ${old} limit ${size} ${db.dialect.skipLocked})`;
+      const deleted = await db.transaction((queries) => queries.run(sql, [entityId, beforeS]));
+      pruned.redeliveries += deleted;
+      return deleted === size;
+    });
+    yield;
+  }
+}
+
+/** Secrets and keys that sign no more; there are a handful at most. */
+export async function* pruneSecrets({ db, pruned, dryRun, nowS }: Run, { entityId }: Entity): AsyncGenerator<void> {
+  const parameters = [entityId, nowS];
+  for (const table of ['signing_secrets', 'signing_keys']) {
+    const expired = `${table} where entity_id = $1 and expires_at <= $2`;
+    pruned.secrets += dryRun
+      ? await readInteger(db, 'count(*)', `from ${expired}`, parameters)
+      : await db.transaction((queries) => queries.run(`delete from ${expired}`, parameters));
+    yield;
+  }
+}
+
+/** Statistics go with what they summed up, and are not part of the report. */
+export async function* pruneOldStats(
+  { db, batches, dryRun, beforeS }: Run,
+  { entityId }: Entity,
+): AsyncGenerator<void> {
+  for (let full = !dryRun; full && !batches.isStopped; ) {
+    full = await batches.run(async (size) => (await pruneStats(db, entityId, beforeS, size)) === size);
+    yield;
+  }
+}
