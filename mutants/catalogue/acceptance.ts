@@ -59,7 +59,7 @@ export const acceptance: readonly Mutant[] = [
   {
     name: 'webhooks-of-another-network',
     what: 'delivers an event to the webhooks of another network that was in its group',
-    file: 'store/events/accept.ts',
+    file: 'store/events/plan-acceptance.ts',
     find: 'return `${entityId} ${networkId} ${event}`;',
     replace: 'return `${entityId} ${event}`;',
     caughtBy: { file: 'store/events/accept', test: 'tells networks apart also within one group' },
@@ -116,7 +116,7 @@ export const acceptance: readonly Mutant[] = [
     name: 'dispatches-for-suspended',
     what: 'sends new events of a suspended webhook directly',
     file: 'store/events/accept.ts',
-    find: 'isBlocked: row.suspended_at !== null || Number(row.blocked ?? 0) !== 0,',
+    find: 'isBlocked: row.suspendedAt !== null || (row.blocked ?? 0) !== 0,',
     replace: 'isBlocked: false,',
     caughtBy: { file: 'delivery/direct-dispatch', test: 'is not dispatched while its webhook is suspended' },
   },

@@ -1,15 +1,31 @@
 import type { DomainError } from '../../domain/errors.ts';
 import { hexOfId, timeOfHex } from '../../domain/ids.ts';
 import { type DestinationKey, destinationKey } from '../../domain/post-url.ts';
-import type { Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../database/database.ts';
-import { chunks, entityKey, eventIdKey, ROWS_PER_STATEMENT, textByRows, valuesList } from '../database/sql.ts';
+import type { Dialect, Queries, SqlUuid, SqlValue } from '../database/database.ts';
+import {
+  Columns,
+  chunks,
+  entityKey,
+  eventIdKey,
+  integer,
+  nullable,
+  planForClaims,
+  ROWS_PER_STATEMENT,
+  type RowOf,
+  text,
+  textByRows,
+  valuesList,
+} from '../database/sql.ts';
 import type { Claimed, DirectDispatch } from '../deliveries/claim/claimed.ts';
 import { CountChanges, countEvents } from '../deliveries/counts/counts.ts';
 import { type HeadTarget, makeHeads, urlKey, wakeHeads } from '../deliveries/heads.ts';
 import { eventNumbers } from '../new-id.ts';
 import { REVISION } from '../tables.ts';
 import { type Acceptance, isNameOfNumber, repeatAcceptance } from './event-ids.ts';
+import { countReceivers, startFanOut } from './fan-out-task.ts';
 import {
+  cellKey,
+  cutByDeliveries,
   FIRST_TOKEN,
   firstOf,
   type Incoming,
@@ -88,40 +104,22 @@ export async function acceptEvents(
   return group;
 }
 
-/** As many of the first events as make up one transaction; always at least one, of which the rest may follow. */
-function cutByDeliveries(
-  events: readonly NewEvent[],
-  receivers: ReadonlyMap<string, readonly Receiver[]>,
-): [NewEvent, readonly Receiver[]][] {
-  const taken: [NewEvent, readonly Receiver[]][] = [];
-  let deliveries = 0;
-  for (const event of events) {
-    const found = receivers.get(cellKey(event));
-    deliveries += found?.length ?? 0;
-    if (found === undefined || (taken.length > 0 && deliveries > MAX_DELIVERIES)) break;
-    taken.push([event, found]);
-  }
-  return taken;
-}
-
-export type ReceiverRow = {
-  entity_id: string;
-  network_id: SqlInteger;
-  event: string;
-  id: string;
-  created_seq: SqlInteger;
-  post_url: string;
-  suspended_at: SqlInteger | null;
-  revision: SqlInteger;
-  endpoint_no: SqlInteger | null;
-  blocked: SqlInteger | null;
-  generation: SqlInteger | null;
-  failing_since_ms: SqlInteger | null;
-};
-
-export const RECEIVER_COLUMNS = `w.entity_id, w.network_id, w.event, w.id, w.created_seq, w.post_url, w.suspended_at,
-  h.endpoint_no, h.blocked, h.generation, h.failing_since_ms,
-  (select ${REVISION} from entities n where n.id = w.entity_id) as revision`;
+/** A webhook and its head, which is missing before the first event. */
+export const receiverColumns = new Columns({
+  entityId: text('w.entity_id'),
+  networkId: integer('w.network_id'),
+  event: text('w.event'),
+  webhookId: text('w.id'),
+  webhookNo: integer('w.created_seq'),
+  postUrl: text('w.post_url'),
+  suspendedAt: nullable(integer('w.suspended_at')),
+  endpointNo: nullable(integer('h.endpoint_no')),
+  blocked: nullable(integer('h.blocked')),
+  generation: nullable(integer('h.generation')),
+  failingSinceMs: nullable(integer('h.failing_since_ms')),
+  revision: integer(`(select ${REVISION} from entities n where n.id = w.entity_id)`),
+});
+type ReceiverRow = RowOf<typeof receiverColumns>;
 
 const CELL = { entity_id: 'c.entity_id', network_id: 'c.network_id', event: 'c.event' };
 
@@ -130,7 +128,7 @@ const receiversText = (dialect: Dialect) =>
   textByRows(
     (rows) => `with c (entity_id, entity_key, network_id, event) as materialized
         (values ${valuesList(rows, 4, 0, ['text', dialect.uuid, 'bigint', 'text'])})
-      select ${RECEIVER_COLUMNS} from c
+      select ${receiverColumns.list} from c
         ${dialect.firstOf('webhooks', 'w', CELL, { by: 'post_url', limit: MAX_DELIVERIES + 1 })}
         ${dialect.lookUp('left join', 'queue_heads', 'h', { entity_id: 'c.entity_key', webhook_no: 'w.created_seq' })}`,
   );
@@ -148,10 +146,9 @@ async function findReceivers(
   dialect: Dialect,
   events: readonly NewEvent[],
 ): Promise<{ receivers: Map<string, Receiver[]>; nowMs: number }> {
-  const clock = await queries.get<{ now_ms: SqlInteger }>(dialect.planForClaims);
-  const nowMs = Number(clock?.now_ms ?? 0);
-  const text = receiversTexts.get(dialect) ?? receiversText(dialect);
-  receiversTexts.set(dialect, text);
+  const nowMs = await planForClaims(queries, dialect);
+  const textOf = receiversTexts.get(dialect) ?? receiversText(dialect);
+  receiversTexts.set(dialect, textOf);
   const cells = [...new Map(events.map((event) => [cellKey(event), event])).values()];
   const rows: ReceiverRow[] = [];
   let read = 0;
@@ -166,10 +163,10 @@ async function findReceivers(
       networkId,
       event,
     ]);
-    rows.push(...(await queries.all<ReceiverRow>(text(some.length), values)));
+    rows.push(...(await receiverColumns.all(queries, textOf(some.length), values)));
     read += some.length;
   }
-  rows.sort((a, b) => Number(a.created_seq) - Number(b.created_seq));
+  rows.sort((a, b) => a.webhookNo - b.webhookNo);
   const receivers = new Map<string, Receiver[]>(cells.slice(0, read).map((cell) => [cellKey(cell), []]));
   for (const receiver of await toReceivers(queries, dialect, rows, nowMs)) receivers.get(receiver.cell)?.push(receiver);
   return { receivers, nowMs };
@@ -182,38 +179,24 @@ export async function toReceivers(
   rows: readonly ReceiverRow[],
   nowMs: number,
 ): Promise<(Receiver & { cell: string })[]> {
-  const headless = rows.filter(({ endpoint_no }) => endpoint_no === null).map(headOf);
-  const endpoints = headless.length === 0 ? null : await makeHeads(queries, dialect, headless, nowMs);
-  return rows.map((row) => ({
-    ...toReceiver(row, endpoints),
-    cell: cellKey({ entityId: row.entity_id, networkId: Number(row.network_id), event: row.event }),
-  }));
-}
-
-function headOf(row: ReceiverRow): HeadTarget {
-  return {
-    entityId: row.entity_id,
-    webhookNo: Number(row.created_seq),
-    webhookId: row.id,
-    networkId: Number(row.network_id),
-    event: row.event,
-    postUrl: row.post_url,
-    isSuspended: row.suspended_at !== null,
-  };
+  const headless = rows.filter(({ endpointNo }) => endpointNo === null);
+  const targets = headless.map((row): HeadTarget => ({ ...row, isSuspended: row.suspendedAt !== null }));
+  const endpoints = targets.length === 0 ? null : await makeHeads(queries, dialect, targets, nowMs);
+  return rows.map((row) => ({ ...toReceiver(row, endpoints), cell: cellKey(row) }));
 }
 
 function toReceiver(row: ReceiverRow, endpoints: ReadonlyMap<string, number> | null): Receiver {
-  const { entity_id: entityId, post_url: postUrl } = row;
+  const { entityId, webhookNo, webhookId, postUrl, failingSinceMs, revision } = row;
   return {
-    webhookNo: Number(row.created_seq),
-    webhookId: row.id,
+    webhookNo,
+    webhookId,
     postUrl,
     destination: destinationKey(entityId, postUrl),
-    endpointNo: Number(row.endpoint_no ?? endpoints?.get(urlKey({ entityId, postUrl })) ?? 0),
-    isBlocked: row.suspended_at !== null || Number(row.blocked ?? 0) !== 0,
-    generation: Number(row.generation ?? 0),
-    failingSinceMs: row.failing_since_ms === null ? null : Number(row.failing_since_ms),
-    revision: Number(row.revision),
+    endpointNo: row.endpointNo ?? endpoints?.get(urlKey(row)) ?? 0,
+    isBlocked: row.suspendedAt !== null || (row.blocked ?? 0) !== 0,
+    generation: row.generation ?? 0,
+    failingSinceMs,
+    revision,
   };
 }
 
@@ -332,40 +315,6 @@ async function countAccepted(queries: Queries, dialect: Dialect, accepted: reado
   await countEvents(queries, dialect, events);
 }
 
-/** How many webhooks an event goes to in all. */
-async function countReceivers(queries: Queries, { entityId, networkId, event }: NewEvent): Promise<number> {
-  const row = await queries.get<{ total: SqlInteger }>(
-    'select count(*) as total from webhooks where entity_id = $1 and network_id = $2 and event = $3',
-    [entityId, networkId, event],
-  );
-  return Number(row?.total ?? 0);
-}
-
-/** The rest is a task (`fan-out.ts`), which ends at the last webhook that is registered now. */
-async function startFanOut(
-  queries: Queries,
-  dialect: Dialect,
-  { event, eventNo, receivers }: Incoming,
-  nowMs: number,
-): Promise<void> {
-  const { entityId, networkId, event: kind, firstDelayMs } = event;
-  await queries.run(
-    `insert into fan_outs (entity_id, event_no, network_id, due_ms, made, entity, event, after_url, last_webhook_no)
-     select $1, $2, $3, $4, $5, $6, $7, $8, max(w.created_seq) from webhooks w where w.entity_id = $9`,
-    [
-      entityKey(dialect, entityId),
-      dialect.bindUuid(eventNo),
-      networkId,
-      nowMs + firstDelayMs,
-      receivers.length,
-      entityId,
-      kind,
-      receivers.at(-1)?.postUrl ?? '',
-      entityId,
-    ],
-  );
-}
-
 async function resultOf(
   queries: Queries,
   dialect: Dialect,
@@ -374,8 +323,4 @@ async function resultOf(
 ): Promise<Acceptance | DomainError> {
   if (!isFresh) return repeatAcceptance(queries, dialect, event);
   return { eventId: event.eventId ?? `evt_${eventNo}`, deliveries, repeated: false };
-}
-
-function cellKey({ entityId, networkId, event }: Pick<NewEvent, 'entityId' | 'networkId' | 'event'>): string {
-  return `${entityId} ${networkId} ${event}`;
 }

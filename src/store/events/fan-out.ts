@@ -1,8 +1,9 @@
 import type { DestinationKey } from '../../domain/post-url.ts';
 import { readNowMs } from '../database/clock.ts';
-import type { Database, Queries, SqlInteger, SqlUuid } from '../database/database.ts';
+import type { Database, Queries, SqlUuid } from '../database/database.ts';
+import { Columns, integer, type RowOf, text, uuid } from '../database/sql.ts';
 import { eventNumbers } from '../new-id.ts';
-import { insertDeliveries, RECEIVER_COLUMNS, type ReceiverRow, toReceivers } from './accept.ts';
+import { insertDeliveries, receiverColumns, toReceivers } from './accept.ts';
 import { MAX_DELIVERIES, planFanOut, type Receiver } from './plan-acceptance.ts';
 
 /**
@@ -12,17 +13,18 @@ import { MAX_DELIVERIES, planFanOut, type Receiver } from './plan-acceptance.ts'
  * before the event.
  */
 
-type TaskRow = {
-  entity_id: SqlUuid;
-  event_no: SqlUuid;
-  network_id: SqlInteger;
-  due_ms: SqlInteger;
-  last_webhook_no: SqlInteger;
-  made: SqlInteger;
-  entity: string;
-  event: string;
-  after_url: string;
-};
+const taskColumns = new Columns({
+  entity: uuid('entity_id'),
+  eventNo: uuid('event_no'),
+  networkId: integer('network_id'),
+  dueMs: integer('due_ms'),
+  lastWebhookNo: integer('last_webhook_no'),
+  made: integer('made'),
+  entityId: text('entity'),
+  event: text('event'),
+  afterUrl: text('after_url'),
+});
+type Task = RowOf<typeof taskColumns>;
 
 /** The first entity after the given one that has a task, or null. */
 export async function findFanOut(db: Database, after: SqlUuid | null): Promise<SqlUuid | null> {
@@ -40,23 +42,23 @@ export async function findFanOut(db: Database, after: SqlUuid | null): Promise<S
 export function continueFanOut(db: Database, entity: SqlUuid): Promise<readonly DestinationKey[] | null> {
   const { dialect } = db;
   return db.transaction(async (queries) => {
-    const task = await queries.get<TaskRow>(
-      `select * from fan_outs where entity_id = $1 order by event_no limit 1 ${dialect.skipLocked}`,
+    const task = await taskColumns.get(
+      queries,
+      `select ${taskColumns.list} from fan_outs where entity_id = $1 order by event_no limit 1 ${dialect.skipLocked}`,
       [entity],
     );
     if (task === undefined) return null;
     const nowMs = await readNowMs(queries, dialect);
-    const rows = await queries.all<ReceiverRow>(
-      `select ${RECEIVER_COLUMNS} from webhooks w
+    const rows = await receiverColumns.all(
+      queries,
+      `select ${receiverColumns.list} from webhooks w
          left join queue_heads h on h.entity_id = $1 and h.webhook_no = w.created_seq
        where w.entity_id = $2 and w.network_id = $3 and w.event = $4 and w.post_url > $5 and w.created_seq <= $6
        order by w.post_url limit ${MAX_DELIVERIES}`,
-      [task.entity_id, task.entity, task.network_id, task.event, task.after_url, task.last_webhook_no],
+      [entity, task.entityId, task.networkId, task.event, task.afterUrl, task.lastWebhookNo],
     );
     const receivers = await toReceivers(queries, dialect, rows, nowMs);
-    const { entity: entityId } = task;
-    const eventNo = dialect.hexOf(task.event_no);
-    const planned = { entityId, eventNo, made: Number(task.made), dueMs: Number(task.due_ms) };
+    const planned = { ...task, eventNo: dialect.hexOf(task.eventNo) };
     await insertDeliveries(
       queries,
       dialect,
@@ -68,9 +70,9 @@ export function continueFanOut(db: Database, entity: SqlUuid): Promise<readonly 
 }
 
 /** The last step corrects the number of deliveries: webhooks may have been deleted since the event was acknowledged. */
-async function advance(queries: Queries, task: TaskRow, receivers: readonly Receiver[]): Promise<void> {
-  const key = [task.entity_id, task.event_no];
-  const made = Number(task.made) + receivers.length;
+async function advance(queries: Queries, task: Task, receivers: readonly Receiver[]): Promise<void> {
+  const key = [task.entity, task.eventNo];
+  const made = task.made + receivers.length;
   if (receivers.length === MAX_DELIVERIES) {
     const afterUrl = receivers.at(-1)?.postUrl ?? '';
     const sql = 'update fan_outs set made = $3, after_url = $4 where entity_id = $1 and event_no = $2';

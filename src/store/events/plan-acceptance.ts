@@ -70,6 +70,27 @@ export type Moment = {
   acceptedAtMs: number;
 };
 
+/** As many of the first events as make up one transaction; always at least one, of which the rest may follow. */
+export function cutByDeliveries(
+  events: readonly NewEvent[],
+  receivers: ReadonlyMap<string, readonly Receiver[]>,
+): [NewEvent, readonly Receiver[]][] {
+  const taken: [NewEvent, readonly Receiver[]][] = [];
+  let deliveries = 0;
+  for (const event of events) {
+    const found = receivers.get(cellKey(event));
+    deliveries += found?.length ?? 0;
+    if (found === undefined || (taken.length > 0 && deliveries > MAX_DELIVERIES)) break;
+    taken.push([event, found]);
+  }
+  return taken;
+}
+
+/** What a webhook is registered for: events of one cell go to the same webhooks. */
+export function cellKey({ entityId, networkId, event }: Pick<NewEvent, 'entityId' | 'networkId' | 'event'>): string {
+  return `${entityId} ${networkId} ${event}`;
+}
+
 /** How many deliveries to each destination could go out at once, if there were room for all of them. */
 export function wantedSlots(accepted: readonly Incoming[]): Map<DestinationKey, number> {
   const wanted = new Map<DestinationKey, number>();
