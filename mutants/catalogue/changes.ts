@@ -70,8 +70,8 @@ export const changes: readonly Mutant[] = [
     name: 'sweep-skips-recorded',
     what: 'leaves redeliveries of a deleted webhook in the queue',
     file: 'store/deliveries/sweep.ts',
-    find: 'select id, attempts, recorded from queue where entity_id = $1 and webhook_no = $2',
-    replace: 'select id, attempts, recorded from queue where entity_id = $1 and webhook_no = $2 and recorded is null',
+    find: 'from queue where entity_id = $1 and webhook_no = $2',
+    replace: 'from queue where entity_id = $1 and webhook_no = $2 and recorded is null',
     caughtBy: { file: 'store/deliveries/states', test: 'gives what was to be sent again the status that it had' },
   },
   {

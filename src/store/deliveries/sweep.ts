@@ -1,5 +1,5 @@
-import type { Database, Queries, SqlInteger, SqlUuid } from '../database/database.ts';
-import { valuesList } from '../database/sql.ts';
+import type { Database, Queries } from '../database/database.ts';
+import { Columns, integer, nullable, type RowOf, uuid, valuesList } from '../database/sql.ts';
 import { CountChanges } from './counts/counts.ts';
 import { STATUS_CODES } from './states.ts';
 
@@ -15,7 +15,12 @@ const HEADS_PER_LOOK = 100;
 /** An acceptance that had read the webhook before it was deleted may still add to the queue; none takes a day. */
 const KEEP_HEAD_MS = 86_400_000;
 
-export type DeletedHead = { entity: SqlUuid; webhookNo: number; deletedAtMs: number };
+const deletedColumns = new Columns({
+  entity: uuid('entity_id'),
+  webhookNo: integer('webhook_no'),
+  deletedAtMs: integer('deleted_at_ms'),
+});
+export type DeletedHead = RowOf<typeof deletedColumns>;
 
 /** Deleted heads whose queue holds something or that are a day old, a page at a time in the order of their deletion. */
 export async function findDeletedHeads(
@@ -23,30 +28,31 @@ export async function findDeletedHeads(
   after: DeletedHead | null,
 ): Promise<{ heads: DeletedHead[]; isLast: boolean }> {
   const { bindUuid, nowMs } = db.dialect;
-  const rows = await db.all<{ entity_id: SqlUuid; webhook_no: SqlInteger; deleted_at_ms: SqlInteger }>(
-    `select entity_id, webhook_no, deleted_at_ms from queue_heads h
+  const heads = await deletedColumns.all(
+    db,
+    `select ${deletedColumns.list} from queue_heads h
      where deleted_at_ms is not null and (deleted_at_ms, entity_id, webhook_no) > ($1, $2, $3)
        and (deleted_at_ms < ${nowMs} - ${KEEP_HEAD_MS} or exists (
          select 1 from queue q where q.entity_id = h.entity_id and q.webhook_no = h.webhook_no))
      order by deleted_at_ms, entity_id, webhook_no limit ${HEADS_PER_LOOK}`,
     [after?.deletedAtMs ?? 0, after?.entity ?? bindUuid('0'.repeat(32)), after?.webhookNo ?? Number.MIN_SAFE_INTEGER],
   );
-  const heads = rows.map((row) => ({
-    entity: row.entity_id,
-    webhookNo: Number(row.webhook_no),
-    deletedAtMs: Number(row.deleted_at_ms),
-  }));
-  return { heads, isLast: rows.length < HEADS_PER_LOOK };
+  return { heads, isLast: heads.length < HEADS_PER_LOOK };
 }
 
-type SweptRow = { id: SqlUuid; attempts: SqlInteger; recorded: SqlInteger | null };
+const sweptColumns = new Columns({
+  id: uuid('id'),
+  attempts: integer('attempts'),
+  recorded: nullable(integer('recorded')),
+});
 
 /** Moves one step's rows and returns whether there may be more. */
 export function sweepDeleted(db: Database, head: DeletedHead): Promise<boolean> {
   const { dialect } = db;
   return db.transaction(async (queries) => {
-    const rows = await queries.all<SweptRow>(
-      `select id, attempts, recorded from queue where entity_id = $1 and webhook_no = $2
+    const rows = await sweptColumns.all(
+      queries,
+      `select ${sweptColumns.list} from queue where entity_id = $1 and webhook_no = $2
        order by generation, due_ms, id limit ${ROWS_PER_STEP} ${dialect.skipLocked}`,
       [head.entity, head.webhookNo],
     );
@@ -67,7 +73,7 @@ export function sweepDeleted(db: Database, head: DeletedHead): Promise<boolean> 
     await queries.run(`delete from queue where ${which}`, [head.entity, ...ids]);
     const counts = new CountChanges(dialect, 'completion');
     for (const row of rows.filter(({ recorded }) => recorded === null)) {
-      counts.queue(head.entity, head.webhookNo, { waiting: -1, retrying: Number(row.attempts) > 0 ? -1 : 0 });
+      counts.queue(head.entity, head.webhookNo, { waiting: -1, retrying: row.attempts > 0 ? -1 : 0 });
       counts.deliveries(head.entity, head.webhookNo, dialect.hexOf(row.id), { cancelled: 1 });
     }
     await counts.write(queries);

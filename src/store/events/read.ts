@@ -4,23 +4,34 @@ import { DEFAULT_LIMIT } from '../../contract/list-query.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { firstHexAt } from '../../domain/ids.ts';
 import type { Database, Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../database/database.ts';
-import { entityKey, Parameters, valuesList } from '../database/sql.ts';
+import {
+  Columns,
+  entityKey,
+  integer,
+  nullable,
+  Parameters,
+  type RowOf,
+  readInteger,
+  seconds,
+  text,
+  uuid,
+  valuesList,
+} from '../database/sql.ts';
 import { EVENT_BUCKET_MS } from '../deliveries/counts/counts.ts';
 import { findEventNo } from './event-ids.ts';
 
 /** Reading what was accepted. Totals come from the counters, but for the two hours that a range of dates cuts. */
 
-type EventRow = {
-  no: SqlUuid;
-  event_id: string | null;
-  event: string;
-  network_id: SqlInteger;
-  body: string;
-  deliveries: SqlInteger;
-  created_at_ms: SqlInteger;
-};
-
-const COLUMNS = 'no, event_id, event, network_id, body, deliveries, created_at_ms';
+const eventColumns = new Columns({
+  no: uuid('no'),
+  eventId: nullable(text('event_id')),
+  event: text('event'),
+  networkId: integer('network_id'),
+  body: text('body'),
+  dateCreated: seconds('created_at_ms'),
+  deliveries: integer('deliveries'),
+});
+type EventRow = RowOf<typeof eventColumns>;
 
 /** What a list is of; `no` is set where it is of one event alone. */
 type Scope = {
@@ -63,7 +74,7 @@ export async function readEvent(db: Database, entityId: string, eventId: string)
   const { dialect } = db;
   const no = await findEventNo(db, dialect, entityId, eventId);
   if (no === null) return null;
-  const row = await db.get<EventRow>(`select ${COLUMNS} from events where entity_id = $1 and no = $2`, [
+  const row = await eventColumns.get(db, `select ${eventColumns.list} from events where entity_id = $1 and no = $2`, [
     entityKey(dialect, entityId),
     dialect.bindUuid(no),
   ]);
@@ -75,11 +86,8 @@ const MAX_PAGE_BYTES = DEFAULT_LIMIT * MAX_EVENT_BYTES;
 
 /** Thirty responses of a hundred large events each took 800 MB and kept every other request waiting for seconds. */
 async function requireLight(queries: Queries, entity: SqlUuid, nos: readonly SqlUuid[]): Promise<void> {
-  const row = await queries.get<{ bytes: SqlInteger | null }>(
-    `select sum(octet_length(body)) as bytes from events where entity_id = $1 and no in ${valuesList(1, nos.length, 1)}`,
-    [entity, ...nos],
-  );
-  const bytes = Number(row?.bytes ?? 0);
+  const from = `from events where entity_id = $1 and no in ${valuesList(1, nos.length, 1)}`;
+  const bytes = await readInteger(queries, 'sum(octet_length(body))', from, [entity, ...nos]);
   if (bytes > MAX_PAGE_BYTES) throw new DomainError('event_page_too_large', { bytes, limitBytes: MAX_PAGE_BYTES });
 }
 
@@ -94,13 +102,10 @@ function conditions(scope: Scope, { bindUuid }: Dialect, parameters: Parameters)
   return all.join(' and ');
 }
 
-async function countRows(queries: Queries, dialect: Dialect, scope: Scope): Promise<number> {
+function countRows(queries: Queries, dialect: Dialect, scope: Scope): Promise<number> {
   const parameters = new Parameters();
-  const row = await queries.get<{ total: SqlInteger }>(
-    `select count(*) as total from events where ${conditions(scope, dialect, parameters)}`,
-    parameters.values,
-  );
-  return Number(row?.total ?? 0);
+  const from = `from events where ${conditions(scope, dialect, parameters)}`;
+  return readInteger(queries, 'count(*)', from, parameters.values);
 }
 
 const LAST_BUCKET = 2 ** 31 - 1;
@@ -215,8 +220,9 @@ async function readRows(
   nos: readonly SqlUuid[],
 ): Promise<Event[]> {
   if (nos.length === 0) return [];
-  const rows = await queries.all<EventRow>(
-    `select ${COLUMNS} from events where entity_id = $1 and no in ${valuesList(1, nos.length, 1)}`,
+  const rows = await eventColumns.all(
+    queries,
+    `select ${eventColumns.list} from events where entity_id = $1 and no in ${valuesList(1, nos.length, 1)}`,
     [entity, ...nos],
   );
   const byNo = new Map(rows.map((row) => [dialect.hexOf(row.no), row]));
@@ -226,13 +232,6 @@ async function readRows(
   });
 }
 
-function toEvent({ hexOf }: Dialect, row: EventRow): Event {
-  return {
-    eventId: row.event_id ?? `evt_${hexOf(row.no)}`,
-    event: row.event,
-    networkId: Number(row.network_id),
-    body: row.body,
-    dateCreated: Math.floor(Number(row.created_at_ms) / 1000),
-    deliveries: Number(row.deliveries),
-  };
+function toEvent({ hexOf }: Dialect, { no, eventId, ...event }: EventRow): Event {
+  return { eventId: eventId ?? `evt_${hexOf(no)}`, ...event };
 }

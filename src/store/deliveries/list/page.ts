@@ -1,9 +1,9 @@
 import type { DeliveryListQuery } from '../../../contract/deliveries.ts';
 import { DomainError } from '../../../domain/errors.ts';
 import type { Dialect, Queries, SqlInteger, SqlUuid } from '../../database/database.ts';
-import { chunks, Parameters, valuesList } from '../../database/sql.ts';
+import { chunks, Parameters, readInteger, valuesList } from '../../database/sql.ts';
 import { countSources, findBuckets } from './count.ts';
-import { type DeliveryRow, QUEUE_COLUMNS, RECORD_COLUMNS } from './rows.ts';
+import { type DeliveryRow, deliveryColumns, IN_QUEUE, IN_RECORD } from './rows.ts';
 import type { Scope } from './scope.ts';
 import {
   FEW_WEBHOOKS,
@@ -68,12 +68,8 @@ async function orderedRecordSources(queries: Queries, dialect: Dialect, scope: S
   return webhooks.flatMap(({ webhookNo }) => recordSources(scope, dialect, [webhookNo]));
 }
 
-async function countHeads(queries: Queries, entity: SqlUuid): Promise<number> {
-  const row = await queries.get<{ total: number | string }>(
-    'select count(*) as total from queue_heads where entity_id = $1',
-    [entity],
-  );
-  return Number(row?.total ?? 0);
+function countHeads(queries: Queries, entity: SqlUuid): Promise<number> {
+  return readInteger(queries, 'count(*)', 'from queue_heads where entity_id = $1', [entity]);
 }
 
 /**
@@ -218,10 +214,11 @@ async function readRows(
     parameters.bind(entity);
     for (const hex of chunk) parameters.bind(dialect.bindUuid(hex));
     for (const sql of [
-      `select ${RECORD_COLUMNS} from deliveries d where d.entity_id = $1 and d.id in ${list}`,
-      `select ${QUEUE_COLUMNS} from queue q where q.entity_id = $1 and q.id in ${list}`,
+      `select ${IN_RECORD} from deliveries d where d.entity_id = $1 and d.id in ${list}`,
+      `select ${IN_QUEUE} from queue q where q.entity_id = $1 and q.id in ${list}`,
     ]) {
-      for (const row of await queries.all<DeliveryRow>(sql, parameters.values)) found.set(dialect.hexOf(row.id), row);
+      for (const row of await deliveryColumns.all(queries, sql, parameters.values))
+        found.set(dialect.hexOf(row.id), row);
     }
   }
   return ids.flatMap((hex) => found.get(hex) ?? []);

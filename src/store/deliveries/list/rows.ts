@@ -1,39 +1,47 @@
 import type { Delivery } from '../../../contract/deliveries.ts';
 import { eventNumber } from '../../../domain/ids.ts';
-import type { Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../../database/database.ts';
-import { chunks, valuesList } from '../../database/sql.ts';
+import type { Dialect, Queries, SqlUuid, SqlValue } from '../../database/database.ts';
+import { Columns, chunks, integer, nullable, type RowOf, seconds, text, uuid, valuesList } from '../../database/sql.ts';
 import { statusInQueue, statusOfCode } from '../states.ts';
 
-/** A row of either table, in the same columns. `due_ms` and `generation` are null in the record. */
-export type DeliveryRow = {
-  id: SqlUuid;
-  webhook_no: SqlInteger;
-  endpoint_no: SqlInteger;
-  event_no: SqlUuid | null;
-  created_at_ms: SqlInteger;
-  ended_at_ms: SqlInteger | null;
-  due_ms: SqlInteger | null;
-  generation: SqlInteger | null;
-  attempts: SqlInteger;
-  status: SqlInteger | null;
-  status_code: SqlInteger | null;
-  error: string | null;
+const sharedShape = {
+  id: uuid('id'),
+  webhookNo: integer('webhook_no'),
+  endpointNo: integer('endpoint_no'),
+  eventNo: nullable(uuid('event_no')),
+  dateCreated: seconds('created_at_ms'),
+  dateDelivered: nullable(seconds('ended_at_ms')),
+  attempts: integer('attempts'),
+  lastStatusCode: nullable(integer('status_code')),
+  lastError: nullable(text('error')),
 };
+const shared = new Columns(sharedShape);
 
-const SHARED = 'id, webhook_no, endpoint_no, event_no, created_at_ms, ended_at_ms, attempts, status_code, error';
-const prefixed = (alias: string) => SHARED.replace(/\w+/g, (column) => `${alias}.${column}`);
+/** A row of either table, in the same columns. `nextMs` and `generation` are null in the record. */
+export const deliveryColumns = new Columns({
+  ...sharedShape,
+  status: nullable(integer()),
+  nextMs: nullable(integer()),
+  generation: nullable(integer()),
+});
+export type DeliveryRow = RowOf<typeof deliveryColumns>;
 
-export const RECORD_COLUMNS = `${prefixed('d')}, d.status as status, cast(null as bigint) as due_ms, cast(null as int) as generation`;
-export const QUEUE_COLUMNS = `${prefixed('q')}, q.recorded as status, coalesce(q.scheduled_ms, q.due_ms) as due_ms, q.generation as generation`;
+export const IN_RECORD = `${shared.of('d.')}, d.status as status, cast(null as bigint) as "nextMs", cast(null as int) as generation`;
+export const IN_QUEUE = `${shared.of('q.')}, q.recorded as status, coalesce(q.scheduled_ms, q.due_ms) as "nextMs", q.generation as generation`;
 
-type HeadRow = {
-  webhook_no: SqlInteger;
-  webhook_id: string;
-  network_id: SqlInteger;
-  event: string;
-  blocked: SqlInteger;
-  generation: SqlInteger;
-};
+const headColumns = new Columns({
+  webhookNo: integer('webhook_no'),
+  webhookId: text('webhook_id'),
+  networkId: integer('network_id'),
+  event: text('event'),
+  blocked: integer('blocked'),
+  generation: integer('generation'),
+});
+type Head = RowOf<typeof headColumns>;
+
+const urlColumns = new Columns({ endpointNo: integer('no'), postUrl: text('post_url') });
+
+const eventIdColumns = new Columns({ no: uuid('no'), eventId: nullable(text('event_id')) });
 
 /** Adds what the rows name by number: the webhook, the URL and the event's id. */
 export async function toDeliveries(
@@ -48,62 +56,58 @@ export async function toDeliveries(
   const urls = await readUrls(queries, entity, rows);
   const eventIds = await readEventIds(queries, dialect, entity, rows);
   return rows.map((row) => {
-    const head = heads.get(Number(row.webhook_no));
-    const inQueue = row.due_ms !== null;
-    const recorded = row.status === null ? null : Number(row.status);
-    const status = inQueue
-      ? statusInQueue(recorded, Number(row.attempts), Number(head?.blocked ?? 0))
-      : statusOfCode(recorded ?? 0);
+    const { attempts, dateCreated, dateDelivered, lastStatusCode, lastError } = row;
+    const head = heads.get(row.webhookNo);
+    const status =
+      row.nextMs === null ? statusOfCode(row.status ?? 0) : statusInQueue(row.status, attempts, head?.blocked ?? 0);
     const eventNo = eventNoOf(dialect, row);
-    const isReleased = Number(row.generation ?? 0) < Number(head?.generation ?? 0);
-    const nextMs = isReleased ? Math.min(Number(row.due_ms), nowMs) : Number(row.due_ms);
+    const isReleased = (row.generation ?? 0) < (head?.generation ?? 0);
+    const nextMs = Math.min(row.nextMs ?? 0, isReleased ? nowMs : Number.POSITIVE_INFINITY);
     return {
       deliveryId: `dlv_${dialect.hexOf(row.id)}`,
       eventId: eventIds.get(eventNo) ?? `evt_${eventNo}`,
-      webhookId: head?.webhook_id ?? '',
+      webhookId: head?.webhookId ?? '',
       event: head?.event ?? '',
-      networkId: Number(head?.network_id ?? 0),
-      postUrl: urls.get(Number(row.endpoint_no)) ?? '',
+      networkId: head?.networkId ?? 0,
+      postUrl: urls.get(row.endpointNo) ?? '',
       status,
-      attempts: Number(row.attempts),
-      dateCreated: Math.floor(Number(row.created_at_ms) / 1000),
+      attempts,
+      dateCreated,
       dateNextAttempt: status === 'pending' || status === 'retrying' ? Math.floor(nextMs / 1000) : null,
-      dateDelivered: row.ended_at_ms === null ? null : Math.floor(Number(row.ended_at_ms) / 1000),
-      lastStatusCode: row.status_code === null ? null : Number(row.status_code),
-      lastError: row.error,
+      dateDelivered,
+      lastStatusCode,
+      lastError,
     };
   });
 }
 
-export function eventNoOf({ hexOf }: Dialect, row: Pick<DeliveryRow, 'id' | 'event_no'>): string {
-  return row.event_no === null ? eventNumber(hexOf(row.id)) : hexOf(row.event_no);
+export function eventNoOf({ hexOf }: Dialect, { id, eventNo }: Pick<DeliveryRow, 'id' | 'eventNo'>): string {
+  return eventNo === null ? eventNumber(hexOf(id)) : hexOf(eventNo);
 }
 
-async function readHeads(
-  queries: Queries,
-  entity: SqlUuid,
-  rows: readonly DeliveryRow[],
-): Promise<Map<number, HeadRow>> {
-  const found = new Map<number, HeadRow>();
-  for (const chunk of chunks([...new Set(rows.map((row) => Number(row.webhook_no)))])) {
-    const heads = await queries.all<HeadRow>(
-      `select webhook_no, webhook_id, network_id, event, blocked, generation from queue_heads
+async function readHeads(queries: Queries, entity: SqlUuid, rows: readonly DeliveryRow[]): Promise<Map<number, Head>> {
+  const found = new Map<number, Head>();
+  for (const chunk of chunks([...new Set(rows.map(({ webhookNo }) => webhookNo))])) {
+    const heads = await headColumns.all(
+      queries,
+      `select ${headColumns.list} from queue_heads
        where entity_id = $1 and webhook_no in ${valuesList(1, chunk.length, 1)}`,
       [entity, ...chunk],
     );
-    for (const head of heads) found.set(Number(head.webhook_no), head);
+    for (const head of heads) found.set(head.webhookNo, head);
   }
   return found;
 }
 
 async function readUrls(queries: Queries, entity: SqlUuid, rows: readonly DeliveryRow[]): Promise<Map<number, string>> {
   const found = new Map<number, string>();
-  for (const chunk of chunks([...new Set(rows.map((row) => Number(row.endpoint_no)))])) {
-    const urls = await queries.all<{ no: SqlInteger; post_url: string }>(
-      `select no, post_url from endpoints where entity_id = $1 and no in ${valuesList(1, chunk.length, 1)}`,
+  for (const chunk of chunks([...new Set(rows.map(({ endpointNo }) => endpointNo))])) {
+    const urls = await urlColumns.all(
+      queries,
+      `select ${urlColumns.list} from endpoints where entity_id = $1 and no in ${valuesList(1, chunk.length, 1)}`,
       [entity, ...chunk],
     );
-    for (const { no, post_url } of urls) found.set(Number(no), post_url);
+    for (const { endpointNo, postUrl } of urls) found.set(endpointNo, postUrl);
   }
   return found;
 }
@@ -117,11 +121,12 @@ async function readEventIds(
 ): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   for (const chunk of chunks([...new Set(rows.map((row) => eventNoOf(dialect, row)))])) {
-    const events = await queries.all<{ no: SqlUuid; event_id: string | null }>(
-      `select no, event_id from events where entity_id = $1 and no in ${valuesList(1, chunk.length, 1)}`,
+    const events = await eventIdColumns.all(
+      queries,
+      `select ${eventIdColumns.list} from events where entity_id = $1 and no in ${valuesList(1, chunk.length, 1)}`,
       [entity, ...chunk.map((no): SqlValue => dialect.bindUuid(no))],
     );
-    for (const { no, event_id } of events) if (event_id !== null) found.set(dialect.hexOf(no), event_id);
+    for (const { no, eventId } of events) if (eventId !== null) found.set(dialect.hexOf(no), eventId);
   }
   return found;
 }

@@ -1,34 +1,26 @@
 import type { DeliveryStatus } from '../../../domain/attempt.ts';
-import type { Queries, SqlInteger, SqlUuid } from '../../database/database.ts';
+import type { Queries, SqlUuid } from '../../database/database.ts';
+import { Columns, integer, type RowOf } from '../../database/sql.ts';
 import { BLOCKED } from '../heads.ts';
 
 /** What waits for each webhook of an entity that has anything waiting, by the counters. */
 
-export type WaitingOfWebhook = {
-  readonly webhookNo: number;
-  readonly blocked: number;
-  readonly waiting: number;
-  readonly retrying: number;
-};
+const waitingColumns = new Columns({
+  webhookNo: integer('c.webhook_no'),
+  blocked: integer('h.blocked'),
+  waiting: integer('sum(c.waiting)'),
+  retrying: integer('sum(c.retrying)'),
+});
+export type WaitingOfWebhook = Readonly<RowOf<typeof waitingColumns>>;
 
-export async function readWaiting(queries: Pick<Queries, 'all'>, entity: SqlUuid): Promise<WaitingOfWebhook[]> {
-  const rows = await queries.all<{
-    webhook_no: SqlInteger;
-    blocked: SqlInteger;
-    waiting: SqlInteger;
-    retrying: SqlInteger;
-  }>(
-    `select c.webhook_no, h.blocked, sum(c.waiting) as waiting, sum(c.retrying) as retrying
+export function readWaiting(queries: Pick<Queries, 'all'>, entity: SqlUuid): Promise<WaitingOfWebhook[]> {
+  return waitingColumns.all(
+    queries,
+    `select ${waitingColumns.list}
      from queue_counts c join queue_heads h on h.entity_id = c.entity_id and h.webhook_no = c.webhook_no
      where c.entity_id = $1 group by c.webhook_no, h.blocked having sum(c.waiting) <> 0`,
     [entity],
   );
-  return rows.map((row) => ({
-    webhookNo: Number(row.webhook_no),
-    blocked: Number(row.blocked),
-    waiting: Number(row.waiting),
-    retrying: Number(row.retrying),
-  }));
 }
 
 /** The same three as SQL over `queue_heads`. */
