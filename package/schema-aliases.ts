@@ -63,12 +63,19 @@ function jsonSchemaOf(schemaOrFactory: object, kind: string): JsonSchema {
   const io = kind === 'z.input' || kind === 'Body' ? 'input' : 'output';
   const { $ref, $defs, ...own }: JsonSchema = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
   const named = $defs?.[$ref?.split('/').at(-1) ?? ''] ?? own;
-  return kind === 'Query' || kind === 'Match' ? asQuery(named) : named;
+  if (kind === 'Match') return asQuery(asMatch(named));
+  return kind === 'Query' ? asQuery(named) : named;
 }
 
-/** Every parameter may be left out, and `dryRun` is a method of its own. */
-function asQuery({ properties: { dryRun: _, ...properties } = {}, ...schema }: JsonSchema): JsonSchema {
-  return { ...schema, properties, required: [] };
+/** Every parameter may be left out. */
+function asQuery(schema: JsonSchema): JsonSchema {
+  return { ...schema, required: [] };
+}
+
+/** Without what `Match` of the client leaves out. */
+function asMatch({ properties = {}, ...schema }: JsonSchema): JsonSchema {
+  const { dryRun: _, networkIds: __, events: ___, ...others } = properties;
+  return { ...schema, properties: others };
 }
 
 function declare(name: string, schema: JsonSchema): string {

@@ -8,8 +8,11 @@ import type { z } from 'zod';
 /** The parameters of a query: every one may be left out. */
 export type Query<Schema extends z.ZodType> = { [Name in keyof z.output<Schema>]?: z.output<Schema>[Name] | undefined };
 
-/** The filters of a bulk operation. `dryRun` is a method of its own, so that a count cannot be mistaken for a change. */
-export type Match<Schema extends z.ZodType> = Omit<Query<Schema>, 'dryRun'>;
+/**
+ * The filters of a bulk operation. `dryRun` is a method of its own, so that a count cannot be mistaken for a change.
+ * `networkIds` and `events` are for clients of other services, which send them as one text.
+ */
+export type Match<Schema extends z.ZodType> = Omit<Query<Schema>, 'dryRun' | 'networkIds' | 'events'>;
 
 /** A request body whose schema depends on the settings of the service. */
 export type Body<Factory extends (...rules: never[]) => z.ZodType> = z.input<ReturnType<Factory>>;

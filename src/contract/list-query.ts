@@ -93,12 +93,12 @@ function several<Value>(item: z.ZodType<Value, string>, pattern: string, documen
 const ruleOf = ({ issues }: z.ZodError) => issues[0]?.message ?? 'must be valid';
 
 export function wholeNumbers(min: number, max: number, documentation: Documentation) {
-  return several(digits(min, max), '[0-9]{1,9}', documentation);
+  return several(digits(min, max), '[0-9]{1,16}', documentation);
 }
 
 export function eventsFilter(documentation: Documentation) {
   const name = z.string().regex(EVENT_NAME, { error: 'must be the name of an event kind' });
-  return several(name, '[A-Za-z]+', documentation);
+  return several(name, '[A-Za-z][A-Za-z0-9_.-]{0,63}', documentation);
 }
 
 type EventFields = { event: ReturnType<typeof eventFilter>; events?: ReturnType<typeof eventsFilter> };
