@@ -188,7 +188,7 @@ export async function ensureEndpoints(
       const rows = await queries.all<{ entity_id: SqlUuid; no: SqlInteger; post_url: string }>(
         `with urls (entity_id, post_url) as (values ${valuesList(chunk.length, 2, 0, [dialect.uuid, 'text'])})
          select e.entity_id, e.no, e.post_url from urls u
-         ${dialect.lookUp('cross join', 'endpoints', 'e', { entity_id: 'u.entity_id', post_url: 'u.post_url' })}`,
+         ${dialect.lookUp('cross join', 'endpoints', 'e', { entity_id: 'u.entity_id', post_url: 'u.post_url', removed_ms: '0' })}`,
         keys,
       );
       const found = new Map(rows.map((row) => [`${dialect.hexOf(row.entity_id)} ${row.post_url}`, Number(row.no)]));
@@ -202,7 +202,7 @@ export async function ensureEndpoints(
     if (missing.length === 0) continue;
     await queries.run(
       `insert into endpoints (entity_id, no, post_url, created_at_ms) values ${valuesList(missing.length, 4)}
-       on conflict (entity_id, post_url) do nothing`,
+       on conflict (entity_id, post_url, removed_ms) do nothing`,
       missing.flatMap(({ entityId, postUrl }): SqlValue[] => [
         entityKey(dialect, entityId),
         Math.floor(Math.random() * MAX_ENDPOINT_NO),

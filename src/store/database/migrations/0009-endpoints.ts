@@ -1,0 +1,94 @@
+import type { Dialect } from '../database.ts';
+import type { Migration } from './migration.ts';
+
+/**
+ * The endpoint as an object: one URL of one entity, with a sequence of its deliveries, an ordering mode and settings of
+ * its own. Deliveries that existed before have no number.
+ */
+export const endpoints: Migration = {
+  version: 9,
+  name: 'endpoints with order and sequence',
+  statements: (dialect) => [...extendEndpoints(), ...extendDeliveries(dialect), ...createTables(dialect)],
+};
+
+/**
+ * `removed_ms` is 0 while the endpoint is there. A URL that is registered again after its last webhook was removed gets a new
+ * row; the old one stays, because records name their URL by it. `ordering` is 0 for none and 1 for agreement.
+ * `rate_limit` is in requests per second. `headers` is a sealed JSON object.
+ */
+function extendEndpoints(): string[] {
+  return [
+    'alter table endpoints add column removed_ms bigint not null default 0',
+    'alter table endpoints add column name text',
+    'alter table endpoints add column ordering smallint not null default 0',
+    'alter table endpoints add column paused_at_ms bigint',
+    'alter table endpoints add column rate_limit bigint',
+    'alter table endpoints add column headers text',
+    'drop index endpoints_by_url',
+    'create unique index endpoints_by_url on endpoints (entity_id, post_url, removed_ms)',
+    // A copy of the endpoint's, so that an acceptance and a claim read it with the head that they read anyway.
+    'alter table queue_heads add column ordering smallint not null default 0',
+  ];
+}
+
+/**
+ * `endpoint_no` is the endpoint that a delivery has its number of, and stays; `sent_to_no` is the endpoint that the last
+ * attempt went to, where the webhook was moved meanwhile. `superseded_by` is the number of an event.
+ */
+function extendDeliveries({ uuid }: Dialect): string[] {
+  return [
+    'alter table queue add column sent_to_no bigint',
+    // Empty for entities without an endpoint that keeps order.
+    'create index queue_by_order on queue (entity_id, endpoint_no, order_key, sequence) where order_key is not null',
+    'alter table deliveries add column sent_to_no bigint',
+    `alter table deliveries add column superseded_by ${uuid}`,
+    `alter table events add column superseded_by ${uuid}`,
+    `alter table fan_outs add column order_key ${uuid}`,
+  ];
+}
+
+function createTables({ uuid, storage }: Dialect): string[] {
+  const { clustered, updatedInPlace } = storage;
+  return [
+    // Apart from `endpoints`, because every acceptance writes here.
+    `create table endpoint_sequences (
+      entity_id ${uuid} not null,
+      endpoint_no bigint not null,
+      last_sequence bigint not null,
+      primary key (entity_id, endpoint_no)
+    ) ${updatedInPlace}`,
+    // Which delivery has the number 1, 1,001, 2,001 …: where a reader of numbers begins. An index of all numbers would cost
+    // every delivery an insertion. Ids near each other in time may stand in another order than their numbers.
+    `create table endpoint_marks (
+      entity_id ${uuid} not null,
+      endpoint_no bigint not null,
+      sequence bigint not null,
+      id ${uuid} not null,
+      primary key (entity_id, endpoint_no, sequence)
+    ) ${clustered}`,
+
+    // A key of an endpoint that keeps order, while a delivery of it waits. The row is the lock of the key.
+    `create table order_keys (
+      entity_id ${uuid} not null,
+      endpoint_no bigint not null,
+      order_key ${uuid} not null,
+      primary key (entity_id, endpoint_no, order_key)
+    ) ${clustered}`,
+
+    // What events are about, such as a transfer: `subject` is 128 bits of a hash. `event_no` is the last event that makes
+    // others of the subject pointless, or null. The row is the lock of the subject.
+    `create table subjects (
+      entity_id ${uuid} not null,
+      subject ${uuid} not null,
+      event_no ${uuid},
+      primary key (entity_id, subject)
+    ) ${clustered}`,
+    // Events that a later one of their subject may supersede.
+    `create table supersedable (
+      entity_id ${uuid} not null,
+      subject ${uuid} not null,
+      event_no ${uuid} not null,
+      primary key (entity_id, subject, event_no)
+    ) ${clustered}`,
+  ];
+}
