@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { createApp } from './api/app.ts';
 import { RateLimits } from './api/auth/rate-limits.ts';
+import { EventStreams } from './api/http/event-stream.ts';
 import { WebhookListCache } from './api/routes/webhooks/list-cache.ts';
 import { type ListeningServer, listen } from './api/server.ts';
 import type { Config } from './config.ts';
@@ -182,6 +183,8 @@ function createApi({ config, log, db, box, tools, metrics, counts, workers }: Co
     notifier.notify();
   };
   const keys = new KeyLookup(db, Date.now);
+  const streams = new EventStreams((keyHash) => keys.find(keyHash), log);
+  metrics.registry.read('paybell_event_streams', 'Streams of server-sent events that are open.', () => streams.size);
   const redeliveries = bulkRedeliveryJob(db, log, onWork, workers);
   const app = createApp({
     config,
@@ -198,6 +201,7 @@ function createApi({ config, log, db, box, tools, metrics, counts, workers }: Co
     keys,
     webhookLists: new WebhookListCache(db, metrics.listResponses),
     limits: new RateLimits(config, metrics),
+    streams,
     metrics,
     onWork,
     runRedeliveries: () => redeliveries.wake(),
@@ -214,6 +218,8 @@ function createApi({ config, log, db, box, tools, metrics, counts, workers }: Co
     stop: async () => {
       if (server === null) return;
       isReady = false;
+      // At once, so that their clients connect to another instance; draining would wait for them to end.
+      streams.close();
       await Bun.sleep(READINESS_GRACE_MS);
       await server.stop();
     },

@@ -42,6 +42,8 @@ type Input<Client, Query, Body> = {
   readonly body: Body;
   /** The body as it was sent; empty unless the operation declares a `rawBody`. */
   readonly bytes: Uint8Array;
+  /** Takes the limit on idle connections away from that of this request. */
+  readonly keepOpen: () => void;
 };
 
 /** A body that the handler parses itself, because it needs the exact bytes. */
@@ -128,13 +130,13 @@ function declare<Client, Query extends z.ZodObject, Body extends z.ZodType>(
       // The type and size of the body are checked before the values of any input.
       const json = body === undefined ? undefined : await readJson(request, emptyBody);
       const bytes = rawBody === undefined ? NO_BYTES : await readRaw(request, rawBody);
-      const { search } = state;
+      const { search, keepOpen } = state;
       const parsedQuery = queries.parse(search);
       if (body === undefined && rawBody === undefined && hasBody(request)) throw invalidRequest([UNEXPECTED_BODY]);
       const parsedBody = body === undefined ? NO_BODY : parseBody(body, json);
       if (!parsedQuery.ok || !parsedBody.ok) throw invalidRequest([...errorsIn(parsedQuery), ...errorsIn(parsedBody)]);
       const values = { query: parsedQuery.value, body: parsedBody.value as z.output<Body> };
-      return handle({ context, caller, request, id, search, bytes, ...values });
+      return handle({ context, caller, request, id, search, bytes, keepOpen, ...values });
     },
   };
 }

@@ -1,6 +1,7 @@
 import { type App, createApp } from '../../src/api/app.ts';
 import { RateLimits } from '../../src/api/auth/rate-limits.ts';
 import type { ApiContext } from '../../src/api/context.ts';
+import { EventStreams } from '../../src/api/http/event-stream.ts';
 import { WebhookListCache } from '../../src/api/routes/webhooks/list-cache.ts';
 import { loadConfig } from '../../src/config.ts';
 import { createAttemptTools } from '../../src/delivery/attempt.ts';
@@ -36,6 +37,7 @@ export function testApp(db: Database, settings: Record<string, string> = {}, ove
   const metrics = new Metrics();
   const nowMs = overrides.nowMs ?? Date.now;
   const log = createLogger('silent');
+  const keys = new KeyLookup(db, nowMs);
   return createApp({
     config,
     db,
@@ -43,9 +45,10 @@ export function testApp(db: Database, settings: Record<string, string> = {}, ove
     log,
     acceptQueue: new AcceptQueue(db, { onDue: () => undefined }),
     backlog: new Backlog(db, config.ENTITY_BACKLOG_LIMIT),
-    keys: new KeyLookup(db, nowMs),
+    keys,
     webhookLists: new WebhookListCache(db, metrics.listResponses),
     limits: new RateLimits(config, metrics),
+    streams: new EventStreams((keyHash) => keys.find(keyHash), log),
     metrics,
     onWork: () => undefined,
     runRedeliveries: () => undefined,
