@@ -46,8 +46,8 @@ export const changes: readonly Mutant[] = [
     name: 'move-keeps-destination',
     what: 'uses the slots of the old destination after a move',
     file: 'store/deliveries/heads.ts',
-    find: 'move: headsText(`update set endpoint_no = excluded.endpoint_no, destination = excluded.destination,',
-    replace: 'move: headsText(`update set endpoint_no = excluded.endpoint_no,',
+    find: 'ordering = excluded.ordering, destination = excluded.destination, next_due_ms = excluded.next_due_ms, idle = 0`;',
+    replace: 'ordering = excluded.ordering, next_due_ms = excluded.next_due_ms, idle = 0`;',
     caughtBy: { file: 'store/deliveries/states', test: 'follows its webhook to a new URL' },
   },
   {

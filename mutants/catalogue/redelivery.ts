@@ -54,7 +54,7 @@ export const redelivery: readonly Mutant[] = [
     name: 'bulk-of-suspended',
     what: 'queues the deliveries of suspended webhooks in a bulk redelivery',
     file: 'store/deliveries/redeliver.ts',
-    find: 'const open = share.filter(({ blocked }) => blocked === 0);',
+    find: 'const open = share.filter(({ blocked }) => (blocked & ~BLOCKED.paused) === 0);',
     replace: 'const open = share;',
     caughtBy: { file: 'store/deliveries/redeliver', test: 'skips the deliveries of deleted and suspended webhooks' },
   },

@@ -42,7 +42,7 @@ export type ApiContext = {
   readonly sendTest: (
     caller: Caller,
     webhook: Webhook,
-    request: { eventId: string; deliveryId: string; body: string },
+    request: { eventId: string; deliveryId: string; endpointNo: number; body: string },
   ) => Promise<AttemptRecord>;
   readonly nowMs: () => number;
   /** Workers of this process that keep failing, such as the one that claims deliveries. */

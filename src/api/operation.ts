@@ -15,7 +15,7 @@ type Responses = Readonly<
 >;
 
 /** The section of the API reference that an operation is in. */
-export type Tag = 'Webhooks' | 'Secrets' | 'Events' | 'Deliveries' | 'Audit' | 'Operator';
+export type Tag = 'Webhooks' | 'Endpoints' | 'Secrets' | 'Events' | 'Deliveries' | 'Audit' | 'Operator';
 
 type Documentation = {
   readonly method: Method;

@@ -7,6 +7,7 @@ import { adminOperations } from './routes/admin.ts';
 import { auditOperations } from './routes/audit.ts';
 import { deliveryOperations } from './routes/deliveries.ts';
 import { docsFiles } from './routes/docs.ts';
+import { endpointOperations } from './routes/endpoints/endpoints.ts';
 import { eventOperations } from './routes/events/accept.ts';
 import { acceptedEventOperations } from './routes/events/read.ts';
 import { healthz, readyz } from './routes/health.ts';
@@ -63,6 +64,7 @@ function allOperations(config: Config): Operation[] {
     ...webhookOperations(config),
     ...singleWebhookOperations(config),
     ...webhookBulkOperations(config),
+    ...endpointOperations(config),
     ...secretOperations,
     ...keySetOperations,
     ...webhookHealthOperations(config),

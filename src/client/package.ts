@@ -3,6 +3,7 @@
 export type * from './admin.ts';
 export type * from './audit.ts';
 export type * from './deliveries.ts';
+export type * from './endpoints.ts';
 // biome-ignore lint/performance/noBarrelFile: a package has one entry point
 export {
   ConnectionError,

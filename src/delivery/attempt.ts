@@ -7,7 +7,7 @@ import { type AttemptRecord, recordAttempts } from '../store/deliveries/record-a
 import { type SecretBox, SecretKeyError } from '../store/tenants/secret-box.ts';
 import { version } from '../version.ts';
 import { createSender, type OutgoingRequest, type Sender } from './sender.ts';
-import { SigningKeyCache } from './signing-key-cache.ts';
+import { type RequestKeys, SigningKeyCache } from './signing-key-cache.ts';
 
 export type AttemptTools = {
   readonly sender: Sender;
@@ -53,13 +53,13 @@ type Prepared = OutgoingRequest | ErrorOutcome;
 
 /** Synchronous when the signing keys are cached, which they nearly always are. */
 function prepare(tools: AttemptTools, delivery: Claimed, nowS: number): Prepared | Promise<Prepared> {
-  const keys = tools.keys.keysFor(delivery.entityId, delivery.revision, nowS);
+  const keys = tools.keys.keysFor(delivery.entityId, delivery.revision, nowS, delivery.endpointNo);
   return keys instanceof Promise
     ? keys.then((found) => sign(tools, delivery, found, nowS), toUnprocessable)
     : sign(tools, delivery, keys, nowS);
 }
 
-function sign(tools: AttemptTools, delivery: Claimed, keys: SigningKeys, nowS: number): Prepared {
+function sign(tools: AttemptTools, delivery: Claimed, keys: RequestKeys, nowS: number): Prepared {
   const { entityId, deliveryId, eventId, postUrl, body } = delivery;
   try {
     if (body === null) throw new Error('the event no longer exists');
@@ -67,7 +67,8 @@ function sign(tools: AttemptTools, delivery: Claimed, keys: SigningKeys, nowS: n
     if (tools.bodySignatureHeader !== undefined && keys.bodyKey !== null) {
       headers[tools.bodySignatureHeader] = bodySignature(keys.bodyKey, body);
     }
-    return { entityId, postUrl, headers, body };
+    // Its own headers first, so that none of them can replace one of ours.
+    return { entityId, postUrl, headers: { ...keys.headers, ...headers }, body };
   } catch (error) {
     return toUnprocessable(error);
   }

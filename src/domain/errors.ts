@@ -26,6 +26,8 @@ type Facts = {
   page_too_deep: { limit: number };
   webhook_deleted: { webhookId: string };
   webhook_suspended: { webhookId: string };
+  too_many_headers: { headers: number; limit: number };
+  headers_too_large: { bytes: number; limitBytes: number };
   /** The delivery is an alert, and the entity has no URL for alerts any more. */
   alerts_off: { entityId: string };
 };
@@ -61,6 +63,10 @@ const SENTENCES: { readonly [Kind in keyof Facts]: (facts: Facts[Kind]) => strin
   webhook_deleted: ({ webhookId }) => `The webhook ${webhookId} was deleted: there is no URL to send to.`,
   webhook_suspended: ({ webhookId }) =>
     `The webhook ${webhookId} is suspended. Resume it, and its held deliveries are sent.`,
+  too_many_headers: ({ headers, limit }) =>
+    `The endpoint would have ${headers} fixed headers, and the limit is ${limit}. Nothing was changed.`,
+  headers_too_large: ({ bytes, limitBytes }) =>
+    `The fixed headers of the endpoint would have ${bytes} bytes, and the limit is ${limitBytes}. Nothing was changed.`,
   alerts_off: () => 'Alerts are off: set a notice URL, then send it again.',
 };
 

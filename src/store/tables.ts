@@ -69,6 +69,21 @@ export const signingKeyTable = new Table('signing_keys', {
   dateExpires: nullable(integer('expires_at')),
 });
 
+export const endpointSecretTable = new Table('endpoint_secrets', {
+  entityId: text('entity_id'),
+  endpointNo: integer('endpoint_no'),
+  secretId: text('id'),
+  sealed: text('sealed'),
+  dateCreated: integer('created_at'),
+  dateExpires: nullable(integer('expires_at')),
+});
+
+export const endpointHeadersTable = new Table('endpoint_headers', {
+  entityId: text('entity_id'),
+  endpointNo: integer('endpoint_no'),
+  sealed: text('sealed'),
+});
+
 export const webhookTable = new Table('webhooks', {
   entityId: text('entity_id'),
   webhookId: text('id'),

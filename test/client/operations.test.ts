@@ -77,6 +77,27 @@ onEveryEngine('every method of the client', (store) => {
     expect(gone).toMatchObject({ status: 404, code: 'not_found', errors: [], title: 'Not found' });
   });
 
+  test('endpoints: list, read, change, pause, resume and rotate', async () => {
+    const { endpoints, webhooks } = await newClient();
+    for (const path of ['a', 'b']) {
+      await webhooks.register({ postUrl: `${receiver.url}${path}`, networkIds: [1], events: ['LatePayment'] });
+    }
+    const { endpoints: found, totalResults } = await endpoints.list({ postUrl: `${receiver.url}a` });
+    expect(totalResults).toBe(1);
+    const endpointId = found[0]?.endpointId ?? '';
+    const all = await Array.fromAsync(endpoints.listAll({ limit: 1 }));
+    expect(all.map(({ postUrl }) => postUrl).toSorted()).toEqual([`${receiver.url}a`, `${receiver.url}b`]);
+    expect(await endpoints.update(endpointId, { name: 'A', headers: { 'x-gate': 'v' } })).toMatchObject({
+      name: 'A',
+      headerNames: ['x-gate'],
+    });
+    expect(await endpoints.pause(endpointId)).toMatchObject({ state: 'paused' });
+    expect(await endpoints.resume(endpointId)).toMatchObject({ state: 'active' });
+    expect(await endpoints.rotateSecret(endpointId, { overlapHours: 1 })).toMatchObject({ totalResults: 1 });
+    expect(await endpoints.secrets(endpointId)).toMatchObject({ source: 'own' });
+    expect(await endpoints.get(endpointId)).toMatchObject({ secret: 'own', webhooks: 1 });
+  });
+
   test('events and deliveries: publish, follow, send again', async () => {
     const { events, deliveries, webhooks, stats } = await withStats(newClient);
     await webhooks.register({ postUrl: `${receiver.url}hook`, networkIds: [1], events: ['LatePayment'] });

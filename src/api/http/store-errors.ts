@@ -67,6 +67,24 @@ const MAPPINGS: { readonly [Kind in DomainErrorKind]: Mapping<FactsOf<Kind>> } =
   },
   webhook_deleted: { code: 'conflict' },
   webhook_suspended: { code: 'conflict' },
+  too_many_headers: {
+    inputErrors: ({ headers, limit }) => [
+      {
+        in: 'body',
+        name: 'headers',
+        message: `would make ${headers} headers with those that the endpoint has, and ${limit} is the most; null removes one`,
+      },
+    ],
+  },
+  headers_too_large: {
+    inputErrors: ({ bytes, limitBytes }) => [
+      {
+        in: 'body',
+        name: 'headers',
+        message: `would make ${bytes} bytes with those that the endpoint has, and ${limitBytes} is the most`,
+      },
+    ],
+  },
   alerts_off: { code: 'conflict' },
 };
 

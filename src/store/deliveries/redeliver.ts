@@ -155,7 +155,8 @@ export function continueRedelivery(db: Database, entityId: string, redeliveryId:
     );
     if (job === undefined) return false;
     const share = await findShare(queries, dialect, entityId, job);
-    const open = share.filter(({ blocked }) => blocked === 0);
+    // What is paused is queued, and sent when its endpoint is resumed.
+    const open = share.filter(({ blocked }) => (blocked & ~BLOCKED.paused) === 0);
     const key = dialect.bindUuid(redeliveryId.slice('rdl_'.length));
     const queued = open.length === 0 ? 0 : await queueAgain(queries, dialect, entityId, open, key);
     const isLast = share.length < ROWS_PER_TRANSACTION;

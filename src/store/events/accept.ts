@@ -5,7 +5,7 @@ import type { Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../databas
 import { chunks, entityKey, eventIdKey, ROWS_PER_STATEMENT, textByRows, valuesList } from '../database/sql.ts';
 import type { Claimed, DirectDispatch } from '../deliveries/claimed.ts';
 import { CountChanges, countEvents } from '../deliveries/counts/counts.ts';
-import { type HeadTarget, makeHeads, urlKey, wakeHeads } from '../deliveries/heads.ts';
+import { type EndpointOfHead, type HeadTarget, makeHeads, urlKey, wakeHeads } from '../deliveries/heads.ts';
 import { eventNumbers } from '../new-id.ts';
 import { REVISION } from '../tables.ts';
 import { type Acceptance, isNameOfNumber, repeatAcceptance } from './event-ids.ts';
@@ -114,13 +114,14 @@ export type ReceiverRow = {
   suspended_at: SqlInteger | null;
   revision: SqlInteger;
   endpoint_no: SqlInteger | null;
+  destination: DestinationKey | null;
   blocked: SqlInteger | null;
   generation: SqlInteger | null;
   failing_since_ms: SqlInteger | null;
 };
 
 export const RECEIVER_COLUMNS = `w.entity_id, w.network_id, w.event, w.id, w.created_seq, w.post_url, w.suspended_at,
-  h.endpoint_no, h.blocked, h.generation, h.failing_since_ms,
+  h.endpoint_no, h.destination, h.blocked, h.generation, h.failing_since_ms,
   (select ${REVISION} from entities n where n.id = w.entity_id) as revision`;
 
 /** Of each cell as many as one transaction may insert and one more, which says that there are others. */
@@ -206,14 +207,14 @@ function headOf(row: ReceiverRow): HeadTarget {
   };
 }
 
-function toReceiver(row: ReceiverRow, endpoints: ReadonlyMap<string, number> | null): Receiver {
+function toReceiver(row: ReceiverRow, endpoints: ReadonlyMap<string, EndpointOfHead> | null): Receiver {
   const { entity_id: entityId, post_url: postUrl } = row;
   return {
     webhookNo: Number(row.created_seq),
     webhookId: row.id,
     postUrl,
-    destination: destinationKey(entityId, postUrl),
-    endpointNo: Number(row.endpoint_no ?? endpoints?.get(urlKey({ entityId, postUrl })) ?? 0),
+    destination: row.destination ?? destinationKey(entityId, postUrl),
+    endpointNo: Number(row.endpoint_no ?? endpoints?.get(urlKey({ entityId, postUrl }))?.no ?? 0),
     isBlocked: row.suspended_at !== null || Number(row.blocked ?? 0) !== 0,
     generation: Number(row.generation ?? 0),
     failingSinceMs: row.failing_since_ms === null ? null : Number(row.failing_since_ms),

@@ -5,6 +5,7 @@ import { readNowMs } from '../database/clock.ts';
 import type { Database, Dialect, Queries, SqlInteger } from '../database/database.ts';
 import { chunks, Parameters, readInteger, valuesList } from '../database/sql.ts';
 import { changeHeads, type HeadTarget } from '../deliveries/heads.ts';
+import { removeEmptyEndpoints } from '../endpoints/lifecycle.ts';
 import { webhookTable } from '../tables.ts';
 import { type Change, recordChange } from '../tenants/audit.ts';
 import { removeFromCounts } from './counts.ts';
@@ -164,6 +165,7 @@ async function moveAll(
     moved.push(...rows.map((row) => toHead(entityId, row)));
   }
   await changeHeads(queries, dialect, 'move', moved, await readNowMs(queries, dialect));
+  await removeEmptyEndpoints(queries, dialect, entityId, urlsOf(moving));
 }
 
 async function deleteAll(
@@ -185,6 +187,7 @@ async function deleteAll(
   }
   await removeFromCounts(queries, entityId, webhooks);
   await changeHeads(queries, dialect, 'remove', removed, await readNowMs(queries, dialect));
+  await removeEmptyEndpoints(queries, dialect, entityId, urlsOf(webhooks));
 }
 
 function toHead(entityId: string, row: ChangedRow): HeadTarget {
@@ -227,6 +230,10 @@ async function rejectDuplicates(
 
 function requireUnchanged(webhook: Webhook, isExpected: Precondition): void {
   if (!isExpected(webhook)) throw new DomainError('webhook_changed', { webhookId: webhook.webhookId });
+}
+
+function urlsOf(webhooks: readonly Webhook[]): string[] {
+  return webhooks.map(({ postUrl }) => postUrl);
 }
 
 function idsOf(webhooks: readonly Webhook[]): string[] {

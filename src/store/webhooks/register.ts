@@ -2,6 +2,7 @@ import { type NetworkEvent, WEBHOOK_FIELDS, type Webhook, type WebhookSettings }
 import { DomainError } from '../../domain/errors.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { chunks, type RowToInsert, valuesList } from '../database/sql.ts';
+import { addEndpoints } from '../endpoints/lifecycle.ts';
 import { newId } from '../new-id.ts';
 import { entityTable, webhookTable } from '../tables.ts';
 import { type Change, recordChange } from '../tenants/audit.ts';
@@ -23,6 +24,7 @@ export function registerWebhooks(
     if (inserted.length > 0) {
       await raiseCounts(queries, entityId, inserted.map(once));
       await checkEntityLimit(queries, entityId, options.entityWebhookLimit);
+      await addEndpoints(queries, db.dialect, entityId, [options.postUrl]);
       await recordChange(queries, entityId, change, {
         action: 'webhooks.registered',
         target: entityId,

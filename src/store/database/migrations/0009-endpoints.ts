@@ -1,4 +1,5 @@
 import type { Dialect } from '../database.ts';
+import { convertEndpoints } from './0009-convert.ts';
 import type { Migration } from './migration.ts';
 
 /**
@@ -9,12 +10,14 @@ export const endpoints: Migration = {
   version: 9,
   name: 'endpoints with order and sequence',
   statements: (dialect) => [...extendEndpoints(), ...extendDeliveries(dialect), ...createTables(dialect)],
+  convert: convertEndpoints,
 };
 
 /**
  * `removed_ms` is 0 while the endpoint is there. A URL that is registered again after its last webhook was removed gets a new
  * row; the old one stays, because records name their URL by it. `ordering` is 0 for none and 1 for agreement.
- * `rate_limit` is in requests per second. `headers` is a sealed JSON object.
+ * `rate_limit` is in requests per second. Until `entity_secrets_until`, in seconds, an endpoint with a secret of its own is
+ * also signed for with those of the entity.
  */
 function extendEndpoints(): string[] {
   return [
@@ -23,7 +26,8 @@ function extendEndpoints(): string[] {
     'alter table endpoints add column ordering smallint not null default 0',
     'alter table endpoints add column paused_at_ms bigint',
     'alter table endpoints add column rate_limit bigint',
-    'alter table endpoints add column headers text',
+    'alter table endpoints add column entity_secrets_until bigint',
+    `alter table endpoints add column host text collate "binary" not null default ''`,
     'drop index endpoints_by_url',
     'create unique index endpoints_by_url on endpoints (entity_id, post_url, removed_ms)',
     // A copy of the endpoint's, so that an acceptance and a claim read it with the head that they read anyway.
@@ -66,6 +70,23 @@ function createTables({ uuid, storage }: Dialect): string[] {
       id ${uuid} not null,
       primary key (entity_id, endpoint_no, sequence)
     ) ${clustered}`,
+
+    // Sealed, and keyed like the entity's own secrets. The row of the headers is a JSON object of all of them.
+    `create table endpoint_secrets (
+      entity_id text collate "binary" not null references entities (id),
+      endpoint_no bigint not null,
+      id text collate "binary" not null,
+      sealed text not null,
+      created_at bigint not null,
+      expires_at bigint,
+      primary key (entity_id, endpoint_no, id)
+    )`,
+    `create table endpoint_headers (
+      entity_id text collate "binary" not null references entities (id),
+      endpoint_no bigint not null,
+      sealed text not null,
+      primary key (entity_id, endpoint_no)
+    )`,
 
     // A key of an endpoint that keeps order, while a delivery of it waits. The row is the lock of the key.
     `create table order_keys (
