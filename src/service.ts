@@ -145,9 +145,12 @@ function createHeartbeat(
     workers,
     onInstances: (instances) => {
       if (delivery === null) return;
-      delivery.engine.limitDestinations(share());
+      delivery.engine.limitDestinations(share(), instances);
       const cap = { instances, destinationConcurrency: share() };
-      log.info(cap, 'the instances that deliver have changed; each has its share of DESTINATION_CONCURRENCY');
+      log.info(
+        cap,
+        'the instances that deliver have changed; each has its share of DESTINATION_CONCURRENCY and rate limits',
+      );
     },
   });
   registry.read('paybell_instances', 'Instances that deliver, on this store.', () => heartbeat.delivering);

@@ -57,7 +57,9 @@ export class Engine implements DirectDispatch {
       destinationCap: config.DESTINATION_CONCURRENCY,
       sizeOf: ({ body }) => body?.length ?? 0,
     });
-    const planner = new ClaimPlanner(queue);
+    const planner = new ClaimPlanner(queue, (destination, inMs) => {
+      setTimeout(() => this.#endPace(destination), inMs).unref();
+    });
     const runner = new AttemptRunner({
       queue,
       db,
@@ -139,9 +141,14 @@ export class Engine implements DirectDispatch {
     return this.#runner.claimsReturned();
   }
 
-  /** The share of DESTINATION_CONCURRENCY that this instance has. */
-  limitDestinations(cap: number): void {
-    this.#queue.limitDestinations(cap);
+  /** The share of DESTINATION_CONCURRENCY that this instance has, and among how many each rate limit is divided. */
+  limitDestinations(cap: number, instances: number): void {
+    this.#queue.limitDestinations(cap, instances);
+  }
+
+  #endPace(destination: DestinationKey): void {
+    this.#planner.notePaced(destination);
+    this.#claimer.wake();
   }
 
   get inFlight(): number {
