@@ -3,6 +3,7 @@ import { readNowMs } from '../database/clock.ts';
 import type { Database, Queries, SqlInteger, SqlUuid, SqlValue } from '../database/database.ts';
 import type { PacedBatches } from '../database/paced-batches.ts';
 import { chunks, entityKey, eventIdKey, valuesList } from '../database/sql.ts';
+import { forgetRemoved, REMOVED, removedBefore } from '../endpoints/retention.ts';
 import { pruneStats } from '../stats/read.ts';
 import {
   CountChanges,
@@ -86,12 +87,17 @@ async function* entitiesOf({ db, batches }: Run): AsyncGenerator<Entity> {
   }
 }
 
-type Prunable = 'deliveries' | 'events' | 'redeliveries' | 'secrets' | 'keys' | 'stats' | 'heads';
+type Prunable =
+  | ('deliveries' | 'events' | 'redeliveries' | 'secrets' | 'keys' | 'stats' | 'heads')
+  | ('own_secrets' | 'endpoints');
 
 type Step = (run: Run, entity: Entity) => AsyncGenerator<void>;
 
 /** Most entities have nothing to remove at most times: one statement tells. Deliveries go before their events. */
-async function stepsFor({ db, batches, beforeHex, beforeS, nowS }: Run, { entityId, key }: Entity): Promise<Step[]> {
+async function stepsFor(
+  { db, batches, beforeHex, beforeMs, beforeS, nowS }: Run,
+  { entityId, key }: Entity,
+): Promise<Step[]> {
   const has = (from: string, name: string) => `case when exists (select 1 from ${from}) then 1 else 0 end as ${name}`;
   const deleted = `queue_heads where entity_id = $1 and blocked >= ${BLOCKED.deleted} and deleted_at_ms is null`;
   const row = await batches.run(() =>
@@ -101,8 +107,10 @@ async function stepsFor({ db, batches, beforeHex, beforeS, nowS }: Run, { entity
          ${has('redeliveries where entity_id = $3 and finished_at < $4', 'redeliveries')},
          ${has('signing_secrets where entity_id = $3 and expires_at <= $5', 'secrets')},
          ${has('signing_keys where entity_id = $3 and expires_at <= $5', 'keys')},
+         ${has('endpoint_secrets where entity_id = $3 and expires_at <= $5', 'own_secrets')},
+         ${has(REMOVED.replace('$2', '$6'), 'endpoints')},
          ${has('stats where entity_id = $3 and seconds in (60, 3600, 86400) and start_s <= $4 - 86400', 'stats')}`,
-      [key, db.dialect.bindUuid(beforeHex), entityId, beforeS, nowS],
+      [key, db.dialect.bindUuid(beforeHex), entityId, beforeS, nowS, removedBefore(beforeMs)],
     ),
   );
   const isThere = (name: Prunable) => Number(row?.[name] ?? 0) === 1;
@@ -111,7 +119,8 @@ async function stepsFor({ db, batches, beforeHex, beforeS, nowS }: Run, { entity
     ...(isThere('events') ? [pruneEvents] : []),
     ...(isThere('heads') ? [pruneHeads] : []),
     ...(isThere('redeliveries') ? [pruneRedeliveries] : []),
-    ...(isThere('secrets') || isThere('keys') ? [pruneSecrets] : []),
+    ...(isThere('secrets') || isThere('keys') || isThere('own_secrets') ? [pruneSecrets] : []),
+    ...(isThere('endpoints') ? [pruneEndpoints] : []),
     ...(isThere('stats') ? [pruneOldStats] : []),
   ];
 }
@@ -337,13 +346,23 @@ async function* pruneRedeliveries(
 /** Secrets and keys that sign no more; there are a handful at most. */
 async function* pruneSecrets({ db, pruned, dryRun, nowS }: Run, { entityId }: Entity): AsyncGenerator<void> {
   const parameters = [entityId, nowS];
-  for (const table of ['signing_secrets', 'signing_keys']) {
+  for (const table of ['signing_secrets', 'signing_keys', 'endpoint_secrets']) {
     const expired = `${table} where entity_id = $1 and expires_at <= $2`;
     pruned.secrets += dryRun
       ? await count(db, expired, parameters)
       : await db.transaction((queries) => queries.run(`delete from ${expired}`, parameters));
     yield;
   }
+}
+
+/** Removed endpoints stay while a delivery may name them, and are not part of the report. */
+async function* pruneEndpoints(
+  { db, batches, dryRun, beforeMs, beforeHex }: Run,
+  { key }: Entity,
+): AsyncGenerator<void> {
+  if (dryRun) return;
+  await batches.run(() => forgetRemoved(db, key, beforeMs, db.dialect.bindUuid(beforeHex)));
+  yield;
 }
 
 /** Statistics go with what they summed up, and are not part of the report. */

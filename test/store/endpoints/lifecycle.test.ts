@@ -1,8 +1,13 @@
 import { expect, test } from 'bun:test';
+import { deliveryListQuerySchema } from '../../../src/contract/deliveries.ts';
+import { PAUSE, PacedBatches } from '../../../src/store/database/paced-batches.ts';
+import { entityKey } from '../../../src/store/database/sql.ts';
+import { listDeliveries } from '../../../src/store/deliveries/read.ts';
+import { prune } from '../../../src/store/deliveries/retention.ts';
 import { deleteMatching, deleteWebhook, moveMatching, moveWebhook } from '../../../src/store/webhooks/change.ts';
 import { importBatch } from '../../../src/store/webhooks/import.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
-import { acceptMany, HOOK, LATE_ON_1 } from '../../support/deliveries.ts';
+import { acceptMany, completeAll, databaseNowMs, HOOK, LATE_ON_1 } from '../../support/deliveries.ts';
 import { configure, endpointOf, endpointsOf } from '../../support/endpoints.ts';
 import { onEveryEngine } from '../../support/stores.ts';
 import { newEntity, register } from '../../support/webhooks.ts';
@@ -124,5 +129,43 @@ onEveryEngine('an endpoint', (store) => {
     expect(await endpointOf(store.db, entityId, HOOK)).toMatchObject({ waiting: 3 });
     await moveWebhook(store.db, entityId, webhooks[0]?.webhookId ?? '', ELSEWHERE, always, TEST_CHANGE);
     expect(await endpointsOf(store.db, entityId)).toMatchObject([{ postUrl: ELSEWHERE, waiting: 3 }]);
+  });
+});
+
+onEveryEngine('an endpoint that was removed', (store) => {
+  const DAY_MS = 86_400_000;
+  const pruneIn = async (days: number) =>
+    prune(store.db, {
+      olderThanMs: DAY_MS,
+      batches: new PacedBatches(store.engine, PAUSE.foreground),
+      nowMs: (await databaseNowMs(store.db)) + days * DAY_MS,
+    });
+  const urlsKept = async (entityId: string) => {
+    const sql = 'select post_url from endpoints where entity_id = $1';
+    const rows = await store.db.all<{ post_url: string }>(sql, [entityKey(store.db.dialect, entityId)]);
+    return rows.map((row) => row.post_url).toSorted();
+  };
+
+  test('is forgotten once no delivery can name it, and the record shows its URL until then', async () => {
+    const entityId = await newEntity(store.db);
+    const { webhooks } = await register(store.db, entityId, HOOK, [LATE_ON_1]);
+    await acceptMany(store.db, entityId, 1);
+    await completeAll(store.db, entityId, 'delivered');
+    await moveWebhook(store.db, entityId, webhooks[0]?.webhookId ?? '', ELSEWHERE, always, TEST_CHANGE);
+    const query = deliveryListQuerySchema.parse({});
+    expect((await listDeliveries(store.db, entityId, query)).deliveries).toMatchObject([{ postUrl: HOOK }]);
+    await pruneIn(0);
+    expect(await urlsKept(entityId)).toEqual([ELSEWHERE, HOOK]);
+    expect(await pruneIn(3)).toMatchObject({ deliveries: 1 });
+    expect(await urlsKept(entityId)).toEqual([ELSEWHERE]);
+  });
+
+  test('stays while an old delivery of the entity waits, which may name it', async () => {
+    const entityId = await newEntity(store.db);
+    const { webhooks } = await register(store.db, entityId, HOOK, [LATE_ON_1]);
+    await acceptMany(store.db, entityId, 1);
+    await moveWebhook(store.db, entityId, webhooks[0]?.webhookId ?? '', ELSEWHERE, always, TEST_CHANGE);
+    await pruneIn(3);
+    expect(await urlsKept(entityId)).toEqual([ELSEWHERE, HOOK]);
   });
 });

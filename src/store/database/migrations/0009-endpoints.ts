@@ -30,6 +30,7 @@ function extendEndpoints(): string[] {
     `alter table endpoints add column host text collate "binary" not null default ''`,
     'drop index endpoints_by_url',
     'create unique index endpoints_by_url on endpoints (entity_id, post_url, removed_ms)',
+    'create index endpoints_removed on endpoints (entity_id, removed_ms) where removed_ms > 0',
     // A copy of the endpoint's, so that an acceptance and a claim read it with the head that they read anyway.
     'alter table queue_heads add column ordering smallint not null default 0',
   ];
