@@ -2,7 +2,6 @@ import { acceptance } from './catalogue/acceptance.ts';
 import { access } from './catalogue/access.ts';
 import { changes } from './catalogue/changes.ts';
 import { claims } from './catalogue/claims.ts';
-import { endpoints } from './catalogue/endpoints.ts';
 import { jobs } from './catalogue/jobs.ts';
 import { lists } from './catalogue/lists.ts';
 import { queue } from './catalogue/queue.ts';
@@ -23,7 +22,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...retention,
   ...queue,
   ...requests,
-  ...endpoints,
   ...jobs,
   ...access,
   ...responses,

@@ -168,7 +168,11 @@ export function endpointUpdateSchema(rules: EndpointRules) {
       { error: 'the body must be a JSON object' },
     )
     .partial()
-    .refine((body) => Object.keys(body).length > 0, { error: 'give at least one field to change' })
+    .refine((body) => Object.keys(body).length > 0, {
+      error: 'give at least one field to change',
+      // An unknown field is reported alone.
+      when: ({ issues }) => issues.length === 0,
+    })
     .meta({ id: 'EndpointUpdate', example: { name: 'Billing', ordering: 'agreement' } });
 }
 
