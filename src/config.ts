@@ -69,6 +69,18 @@ function rateLimit(text: string): { perSecond: number; burst: number } | 'off' |
   return { perSecond, burst: match[2] === undefined ? perSecond * 2 : Number(match[2]) };
 }
 
+const UNIT_BYTES = { MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 } as const;
+
+function sizeLimit(text: string): number | 'off' | null {
+  if (text === 'off') return 'off';
+  const match = /^([1-9][0-9]{0,6})(MiB|GiB|TiB)$/.exec(text);
+  const bytes = match === null ? null : Number(match[1]) * UNIT_BYTES[match[2] as keyof typeof UNIT_BYTES];
+  return bytes !== null && bytes <= MAX_SIZE_BYTES ? bytes : null;
+}
+
+const MAX_SIZE_BYTES = 1_024 * UNIT_BYTES.TiB;
+const sizeRule = 'must be off or a size up to 1024TiB, such as 500MiB, 50GiB or 2TiB';
+
 export type DatabaseTarget = { engine: 'sqlite'; file: string } | { engine: 'postgres'; url: string };
 
 function databaseTarget(text: string): DatabaseTarget | null {
@@ -143,6 +155,7 @@ const schema = z
     RETENTION: duration.default(30 * UNIT_MS.d),
     ENTITY_WEBHOOK_LIMIT: integer(1, 100_000_000).default(10_000),
     ENTITY_BACKLOG_LIMIT: integer(1, 1_000_000_000).default(1_000_000),
+    ENTITY_STORAGE_LIMIT: parsed(sizeLimit, sizeRule).default(50 * UNIT_BYTES.GiB),
     RATE_LIMIT: parsed(rateLimit, rateRule).default({ perSecond: 100, burst: 200 }),
     EVENT_RATE_LIMIT: parsed(rateLimit, rateRule).default({ perSecond: 2_000, burst: 10_000 }),
     TRUST_PROXY: list(
@@ -230,6 +243,10 @@ export function describeTarget(target: DatabaseTarget): string {
   if (target.engine === 'sqlite') return `sqlite:${target.file}`;
   const url = new URL(target.url);
   return `postgres://${url.host}${url.pathname}`;
+}
+
+export function storageLimitBytes({ ENTITY_STORAGE_LIMIT: limit }: Config): number {
+  return limit === 'off' ? Number.POSITIVE_INFINITY : limit;
 }
 
 /** All event kinds that webhooks can be registered for. */

@@ -4,7 +4,7 @@ import { RateLimits } from './api/auth/rate-limits.ts';
 import { EventStreams } from './api/http/event-stream.ts';
 import { WebhookListCache } from './api/routes/webhooks/list-cache.ts';
 import { type ListeningServer, listen } from './api/server.ts';
-import type { Config } from './config.ts';
+import { type Config, storageLimitBytes } from './config.ts';
 import { ACTORS } from './contract/audit.ts';
 import { type AttemptTools, createAttemptTools } from './delivery/attempt.ts';
 import { createDelivery, type Delivery } from './delivery/delivery.ts';
@@ -20,7 +20,7 @@ import { Metrics } from './metrics/paybell-metrics.ts';
 import { EventLoopLag, observeProcess } from './metrics/process-metrics.ts';
 import { InstrumentedDatabase } from './store/database/admission.ts';
 import { WorkNotifier } from './store/database/postgres/notify.ts';
-import { Backlog } from './store/deliveries/counts/counts.ts';
+import { EntityUsage } from './store/deliveries/counts/counts.ts';
 import { observeQueue, QueueDepth } from './store/deliveries/counts/queue-depth.ts';
 import { AcceptQueue } from './store/events/accept-queue.ts';
 import { openStoreForServer, type Store } from './store/open-store.ts';
@@ -200,7 +200,7 @@ function createApi({ config, log, db, box, tools, metrics, counts, workers }: Co
       onFanOut: () => delivery?.fanOuts.wake(),
       directDispatch: delivery?.engine ?? null,
     }),
-    backlog: new Backlog(db, config.ENTITY_BACKLOG_LIMIT),
+    usage: new EntityUsage(db, config.ENTITY_BACKLOG_LIMIT, storageLimitBytes(config)),
     keys,
     webhookLists: new WebhookListCache(db, metrics.listResponses),
     limits: new RateLimits(config, metrics),

@@ -102,7 +102,7 @@ export const access: readonly Mutant[] = [
     name: 'backlog-without-limit',
     what: 'accepts events although the backlog of the entity is full',
     file: 'api/routes/events/accept.ts',
-    find: 'await backlog.requireRoom(entityId);',
+    find: 'await usage.requireRoom(entityId);',
     replace: '',
     caughtBy: { file: 'api/routes/events/accept', test: 'when the backlog of the entity is full' },
   },

@@ -59,7 +59,7 @@ export const retention: readonly Mutant[] = [
     name: 'retention-keeps-attempts',
     what: 'leaves the attempts of removed deliveries behind',
     file: 'store/deliveries/retention.ts',
-    find: 'await queries.run(`delete from attempts where entity_id = $1 and delivery_id in ${list}`, parameters);',
+    find: 'await remove(`attempts where entity_id = $1 and delivery_id in ${list}`, STORED_BYTES.attempt);',
     replace: '',
     caughtBy: { file: 'store/deliveries/retention', test: 'settled ones go with their attempts and events' },
   },

@@ -3,7 +3,7 @@ import type { Webhook } from '../contract/webhooks.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics/paybell-metrics.ts';
 import type { Database } from '../store/database/database.ts';
-import type { Backlog } from '../store/deliveries/counts/counts.ts';
+import type { EntityUsage } from '../store/deliveries/counts/counts.ts';
 import type { AttemptRecord } from '../store/deliveries/record-attempts.ts';
 import type { AcceptQueue } from '../store/events/accept-queue.ts';
 import type { Change } from '../store/tenants/audit.ts';
@@ -28,7 +28,7 @@ export type ApiContext = {
   readonly box: SecretBox;
   readonly log: Logger;
   readonly acceptQueue: AcceptQueue;
-  readonly backlog: Backlog;
+  readonly usage: EntityUsage;
   readonly keys: KeyLookup;
   readonly webhookLists: WebhookListCache;
   readonly limits: RateLimits;

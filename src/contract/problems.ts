@@ -24,6 +24,7 @@ export const PROBLEMS = {
   unsupported_media_type: { status: 415, title: 'Unsupported content type' },
   rate_limited: { status: 429, title: 'Too many requests' },
   backlog_full: { status: 429, title: 'Too many waiting deliveries' },
+  storage_full: { status: 429, title: 'Storage limit reached' },
   internal: { status: 500, title: 'Internal error' },
   unavailable: { status: 503, title: 'Temporarily unavailable' },
 } as const satisfies Record<string, { status: number; title: string }>;

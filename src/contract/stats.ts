@@ -67,6 +67,13 @@ export const statsSchema = z
         .min(0)
         .meta({ description: 'How long the oldest of them has been overdue, in milliseconds; 0 when none is.' }),
     }),
+    storage: z.strictObject({
+      usedBytes: z.int().min(0).meta({
+        description:
+          'What the events, deliveries and attempts of the entity take: their texts, and a fixed size for each.',
+      }),
+      limitBytes: z.int().nullable().meta({ description: '`ENTITY_STORAGE_LIMIT`. Null when it is off.' }),
+    }),
   })
   .meta({
     id: 'Stats',
@@ -81,6 +88,7 @@ export const statsSchema = z
       totalDestinations: 1,
       destinations: [{ destination: 'https://example.com:443', ...exampleFigures }],
       backlog: { waiting: 1, oldestDueAgeMs: 0 },
+      storage: { usedBytes: 108_800, limitBytes: 53_687_091_200 },
     },
   });
 

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 
 /** A value shared by components: setting it re-renders every component that uses it. */
 export type Observable<Value> = {
@@ -26,12 +26,12 @@ export function createObservable<Value>(initial: Value): Observable<Value> {
 
 export function useObservable<Value>(observable: Observable<Value>): Value {
   const [, rerender] = useState(0);
-  useEffect(() => {
-    const rendered = observable.get();
+  const rendered = observable.get();
+  useLayoutEffect(() => {
     const unsubscribe = observable.subscribe(() => rerender((count) => count + 1));
-    // The value may have changed between the render and this effect.
+    // Another component may have changed the value between this render and the subscription.
     if (!Object.is(rendered, observable.get())) rerender((count) => count + 1);
     return unsubscribe;
   }, [observable]);
-  return observable.get();
+  return rendered;
 }

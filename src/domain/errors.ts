@@ -15,6 +15,7 @@ type Facts = {
   secret_limit: { limit: number };
   signing_key_limit: { limit: number };
   backlog_full: { waiting: number; limit: number };
+  storage_full: { storedBytes: number; limitBytes: number };
   /** One event id stands for one body. */
   event_conflict: { eventId: string };
   /** Retention removed the event between the insert that met it and the read that wanted its body. */
@@ -52,6 +53,9 @@ const SENTENCES: { readonly [Kind in keyof Facts]: (facts: Facts[Kind]) => strin
   backlog_full: ({ waiting, limit }) =>
     `${waiting} deliveries of this entity are waiting, and the limit is ${limit}. ` +
     'Fix or delete the webhooks that do not accept theirs, then send the event again.',
+  storage_full: ({ storedBytes, limitBytes }) =>
+    `The events and deliveries of this entity take ${storedBytes} bytes, and the limit is ${limitBytes}. There is room ` +
+    'again once retention has removed old ones; the operator can raise ENTITY_STORAGE_LIMIT.',
   event_conflict: ({ eventId }) => `The event ${eventId} was accepted before with a different body.`,
   event_just_removed: ({ eventId }) => `The event ${eventId} was just removed. Nothing was changed; send it again.`,
   event_page_too_large: ({ bytes, limitBytes }) =>

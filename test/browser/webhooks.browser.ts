@@ -96,6 +96,7 @@ describe('changing webhooks', () => {
       `curl -s '${stage.url}/api/v1/crypto/webhooks/classic'`,
     );
     await page.getByRole('button', { name: 'Register your first webhook' }).click();
+    await page.getByLabel('Endpoint URL').and(page.locator(':focus')).waitFor();
     await page.keyboard.type(`${stage.receiver.url}/hook`);
     await page.getByLabel('Ethereum').check();
     await page.getByLabel('Other network ID').fill('59144');
@@ -108,6 +109,18 @@ describe('changing webhooks', () => {
     await until('the webhooks are listed', async () => (await rows(page).count()) === 12);
     expect((await stage.client.webhooks.list({ networkId: 59144 })).totalResults).toBe(6);
     expect(tab.errors).toEqual([]);
+  });
+
+  test('the dialog takes the keys that are pressed right after it was asked for', async () => {
+    await using tab = await Tab.open(browser, stage);
+    await tab.signIn('/webhooks');
+    await tab.page.getByRole('button', { name: 'Register your first webhook' }).waitFor();
+    const focused = await tab.page.evaluate(`(async () => {
+      document.querySelector('.state button').click();
+      await new Promise((resolve) => setTimeout(resolve));
+      return document.activeElement.placeholder;
+    })()`);
+    expect(focused).toBe('https://example.com/hooks/paybell');
   });
 
   test('an invalid URL is explained at its field', async () => {

@@ -2,6 +2,7 @@ import type { DeliveryStatus } from '../../src/domain/attempt.ts';
 import { eventNumber } from '../../src/domain/ids.ts';
 import type { Database, SqlUuid } from '../../src/store/database/database.ts';
 import { chunks, entityKey, valuesList } from '../../src/store/database/sql.ts';
+import { countStoredBytes } from './delivery-counters.ts';
 import { seedDeliveries, seedEvents as seedEventRows } from './seed-deliveries.ts';
 
 /** Events and deliveries of any age, state and number of attempts, each under a name that a test can tell it by. */
@@ -48,6 +49,7 @@ export async function seedAged(db: Database, entityId: string, deliveries: reado
     })),
   );
   await seedAttempts(db, entityId, rows, ids);
+  await countStoredBytes(db);
 }
 
 async function seedAttempts(
@@ -84,8 +86,10 @@ async function seedAttempts(
 
 type AgedEvent = { eventId: string; createdAtMs: number; body?: string };
 
-export function seedEvents(db: Database, entityId: string, events: readonly AgedEvent[]): Promise<string[]> {
-  return seedEventRows(db, entityId, events);
+export async function seedEvents(db: Database, entityId: string, events: readonly AgedEvent[]): Promise<string[]> {
+  const numbers = await seedEventRows(db, entityId, events);
+  await countStoredBytes(db);
+  return numbers;
 }
 
 export function eventOf(name: string): string {

@@ -3,14 +3,14 @@ import { RateLimits } from '../../src/api/auth/rate-limits.ts';
 import type { ApiContext } from '../../src/api/context.ts';
 import { EventStreams } from '../../src/api/http/event-stream.ts';
 import { WebhookListCache } from '../../src/api/routes/webhooks/list-cache.ts';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig, storageLimitBytes } from '../../src/config.ts';
 import { createAttemptTools } from '../../src/delivery/attempt.ts';
 import { sendTestRequest } from '../../src/delivery/test-request.ts';
 import { PERMISSIONS, type Permission } from '../../src/domain/api-keys.ts';
 import { createLogger } from '../../src/log.ts';
 import { Metrics } from '../../src/metrics/paybell-metrics.ts';
 import type { Database } from '../../src/store/database/database.ts';
-import { Backlog } from '../../src/store/deliveries/counts/counts.ts';
+import { EntityUsage } from '../../src/store/deliveries/counts/counts.ts';
 import { AcceptQueue } from '../../src/store/events/accept-queue.ts';
 import { createApiKey } from '../../src/store/tenants/api-keys.ts';
 import type { Change } from '../../src/store/tenants/audit.ts';
@@ -44,7 +44,7 @@ export function testApp(db: Database, settings: Record<string, string> = {}, ove
     box: TEST_BOX,
     log,
     acceptQueue: new AcceptQueue(db, { onDue: () => undefined }),
-    backlog: new Backlog(db, config.ENTITY_BACKLOG_LIMIT),
+    usage: new EntityUsage(db, config.ENTITY_BACKLOG_LIMIT, storageLimitBytes(config)),
     keys,
     webhookLists: new WebhookListCache(db, metrics.listResponses),
     limits: new RateLimits(config, metrics),

@@ -1,12 +1,17 @@
 import { timeOfHex } from '../../src/domain/ids.ts';
 import type { Database, SqlInteger, SqlUuid } from '../../src/store/database/database.ts';
-import { ENTITY_BUCKET_MS, WEBHOOK_BUCKET_MS, WHOLE_ENTITY } from '../../src/store/deliveries/counts/counts.ts';
+import {
+  ENTITY_BUCKET_MS,
+  STORED_BYTES,
+  WEBHOOK_BUCKET_MS,
+  WHOLE_ENTITY,
+} from '../../src/store/deliveries/counts/counts.ts';
 import { statusOfCode } from '../../src/store/deliveries/states.ts';
 
 type Row = Readonly<Record<string, SqlInteger | SqlUuid | null>>;
 
 const SUMMED = {
-  queue_counts: { keys: ['webhook_no'], sums: ['waiting', 'retrying'] },
+  queue_counts: { keys: ['webhook_no'], sums: ['waiting', 'retrying', 'stored_bytes'] },
   delivery_counts: {
     keys: ['webhook_no', 'bucket'],
     sums: ['created', 'delivered', 'failed', 'cancelled', 'superseded'],
@@ -61,7 +66,28 @@ async function countRows(db: Database): Promise<Map<string, number>> {
     const key = [hexOf(db, row.entity_id), row.network_id, row.event, row.bucket].join(' ');
     add(counted, `event_counts ${key} events`, 1);
   }
+  for (const row of await db.all<Row>(STORED)) {
+    add(counted, `queue_counts ${hexOf(db, row.entity_id)} ${WHOLE_ENTITY} stored_bytes`, Number(row.bytes));
+  }
   return counted;
+}
+
+const STORED = `select entity_id, sum(bytes) as bytes from (
+  select entity_id, ${STORED_BYTES.event} as bytes from events
+  union all select entity_id, ${STORED_BYTES.queued} from queue
+  union all select entity_id, ${STORED_BYTES.record} from deliveries
+  union all select entity_id, ${STORED_BYTES.attempt} from attempts) stored group by entity_id`;
+
+/** For rows that a test inserts itself. */
+export async function countStoredBytes(db: Database): Promise<void> {
+  await db.transaction(async (queries) => {
+    await queries.run('update queue_counts set stored_bytes = 0');
+    await queries.run(
+      `insert into queue_counts (entity_id, webhook_no, shard, waiting, retrying, stored_bytes)
+       select entity_id, ${WHOLE_ENTITY}, 0, 0, 0, bytes from (${STORED}) s where 1 = 1
+       on conflict (entity_id, webhook_no, shard) do update set stored_bytes = excluded.stored_bytes`,
+    );
+  });
 }
 
 function hexOf(db: Database, uuid: Row[string] | undefined): string {

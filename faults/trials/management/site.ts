@@ -1,5 +1,5 @@
 import type { DeliveryStatus } from '../../../src/domain/attempt.ts';
-import { Backlog } from '../../../src/store/deliveries/counts/counts.ts';
+import { EntityUsage } from '../../../src/store/deliveries/counts/counts.ts';
 import { type DeliveryState, readDeliveries } from '../../../test/support/deliveries.ts';
 import type { Client } from '../../../test/support/service.ts';
 import { withStore } from '../../harness/store-audit.ts';
@@ -108,7 +108,7 @@ export class Site {
     const { testbed } = this;
     const { entityId } = testbed.instances.credentials;
     const settled = await eventually(async () => (await this.#wrongStatuses()).length === 0, { everyMs: 500 });
-    const waiting = await withStore(testbed.url, (db) => new Backlog(db, NO_LIMIT).waiting(entityId));
+    const { waiting } = await withStore(testbed.url, (db) => new EntityUsage(db, NO_LIMIT).read(entityId));
     return [
       ...(settled ? [] : await this.#wrongStatuses()),
       ...(waiting === 0 ? [] : [`the backlog is ${waiting} although nothing waits`]),

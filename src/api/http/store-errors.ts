@@ -5,6 +5,8 @@ import { SecretKeyError } from '../../store/tenants/secret-box.ts';
 
 const STORE_RETRY_AFTER_S = 2;
 const BACKLOG_RETRY_AFTER_S = 60;
+/** Retention runs every hour. */
+const STORAGE_RETRY_AFTER_S = 3_600;
 
 type Mapping<Facts> =
   | {
@@ -36,6 +38,7 @@ const MAPPINGS: { readonly [Kind in DomainErrorKind]: Mapping<FactsOf<Kind>> } =
       `At most ${limit} signing keys can be in force. Wait until one expires, or rotate with overlapHours 0.`,
   },
   backlog_full: { code: 'backlog_full', retryAfterS: BACKLOG_RETRY_AFTER_S },
+  storage_full: { code: 'storage_full', retryAfterS: STORAGE_RETRY_AFTER_S },
   event_conflict: { code: 'event_conflict' },
   event_just_removed: { code: 'unavailable', retryAfterS: 1 },
   sort_too_large: {

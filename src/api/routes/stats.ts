@@ -18,14 +18,17 @@ const read = operation({
   query: statsQuerySchema,
   responses: taggedResponses(statsSchema),
   handle: async ({ context, caller, request, query }) => {
-    const { db, backlog } = context;
+    const { db, usage, config } = context;
     const range = statsRange(query, nowS(context));
     if ('name' in range) throw invalidRequest([range]);
     const { entityId } = caller;
+    const { waiting, storedBytes } = await usage.read(entityId);
+    const { ENTITY_STORAGE_LIMIT: limit } = config;
     return cacheableJson(request, {
       interval: query.interval,
       ...(await readStats(db, entityId, range, query.destination)),
-      backlog: { waiting: await backlog.waiting(entityId), oldestDueAgeMs: await oldestDueAgeMs(db, entityId) },
+      backlog: { waiting, oldestDueAgeMs: await oldestDueAgeMs(db, entityId) },
+      storage: { usedBytes: storedBytes, limitBytes: limit === 'off' ? null : limit },
     });
   },
 });

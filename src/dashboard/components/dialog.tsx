@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { Icon } from './icon.tsx';
 
 type DialogProps = { title: string; onClose: () => void; wide?: boolean; children: ComponentChildren };
@@ -8,7 +8,8 @@ type DialogProps = { title: string; onClose: () => void; wide?: boolean; childre
 export function Dialog({ title, onClose, wide = false, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const headingId = useId();
-  useEffect(() => {
+  // Before the next frame, so that no key is lost that is pressed as soon as the dialog was asked for.
+  useLayoutEffect(() => {
     const opener = document.activeElement;
     dialog.current?.showModal();
     // By default the browser would focus the close button.

@@ -88,6 +88,17 @@ export type Dialect = {
     key: Readonly<Record<string, string>>,
   ) => string;
   /**
+   * Joins the first rows of a key with several columns, in the order of the column that follows them in its index. PostgreSQL
+   * may otherwise read every row of the first column of the key: an acceptance took 10 to 27 ms, because its entity had 5,000
+   * webhooks on other networks.
+   */
+  readonly firstOf: (
+    table: string,
+    alias: string,
+    key: Readonly<Record<string, string>>,
+    first: { readonly by: string; readonly limit: number },
+  ) => string;
+  /**
    * The same for the rows that an `update … from` or a `delete … using` writes, whose keys are in the columns of a list: what
    * to join, and the condition that goes with it. PostgreSQL passes over a row that another transaction changes meanwhile.
    */

@@ -64,6 +64,7 @@ export async function queueSuspendedAlert(
     ],
   );
   const counts = new CountChanges(dialect, 'completion');
+  counts.event(entity, { body, eventId: null });
   counts.queue(entity, target.webhookNo, { waiting: 1 });
   counts.deliveries(entity, target.webhookNo, eventNo, { created: 1 });
   await counts.write(queries);

@@ -3,7 +3,7 @@ import { hexIn } from '../../domain/ids.ts';
 import type { Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../database/database.ts';
 import { chunks, entityKey, textByRows, valuesList } from '../database/sql.ts';
 import type { Claimed } from './claimed.ts';
-import { CountChanges } from './counts/counts.ts';
+import { CountChanges, STORED_BYTES } from './counts/counts.ts';
 import { wakeHeads } from './heads.ts';
 import { STATUS_CODES, statusOfCode } from './states.ts';
 
@@ -133,10 +133,11 @@ async function completeTogether(run: Run, made: readonly AttemptRecord[]): Promi
     await queries.run(deleteText(completed.length), keys);
   }
   const repeated = completed.filter(({ delivery }) => delivery.attempts > 0);
-  if (repeated.length > 0) await insertAttempts(queries, dialect, repeated);
+  if (repeated.length > 0) await insertAttempts(run, repeated);
   for (const { delivery, outcome } of completed) {
     run.recorded.add(delivery.deliveryId);
     countCompleted(counts, dialect, delivery, isSuccess(outcome) ? 'delivered' : 'failed');
+    if (delivery.attempts === 0) countResponse(counts, dialect, delivery, outcome);
   }
 }
 
@@ -179,7 +180,7 @@ async function retryTogether(run: Run, made: readonly AttemptRecord[]): Promise<
   const updated = new Set(rows.map(({ id }) => `dlv_${dialect.hexOf(id)}`));
   const retried = made.filter(({ delivery }) => updated.has(delivery.deliveryId));
   if (retried.length === 0) return;
-  await insertAttempts(queries, dialect, retried);
+  await insertAttempts(run, retried);
   for (const { delivery } of retried) {
     const { deliveryId, entityId, webhookNo, attempts } = delivery;
     run.recorded.add(deliveryId);
@@ -203,6 +204,11 @@ function countCompleted(
   const entity = entityKey(dialect, entityId);
   counts.queue(entity, webhookNo, { waiting: -1, retrying: attempts > 0 ? -1 : 0 });
   counts.deliveries(entity, webhookNo, hexIn(deliveryId), { [status]: 1 });
+}
+
+/** The response in the record of a delivery; those in `attempts` are counted where they are inserted. */
+function countResponse(counts: CountChanges, dialect: Dialect, { entityId }: Claimed, outcome: Outcome): void {
+  if (outcome.kind === 'response') counts.stored(entityKey(dialect, entityId), Buffer.byteLength(outcome.body ?? ''));
 }
 
 type QueueRow = {
@@ -256,11 +262,12 @@ function completedStatus(
 }
 
 async function moveToRecord(
-  { queries, dialect, counts, nowMs }: Run,
+  run: Run,
   attempt: AttemptRecord,
   before: keyof typeof STATUS_CODES | null,
   status: keyof typeof STATUS_CODES,
 ): Promise<void> {
+  const { queries, dialect, counts, nowMs } = run;
   const { delivery, outcome, startedAtMs } = attempt;
   // The record has no room for the kind of its attempt: one that was asked for is kept with its kind in `attempts`.
   const isOnly = delivery.attempts === 0 && delivery.kind !== 'redelivery';
@@ -288,7 +295,8 @@ async function moveToRecord(
     entityKey(dialect, delivery.entityId),
     idOf(dialect, delivery),
   ]);
-  if (!isOnly) await insertAttempts(queries, dialect, [attempt]);
+  if (isOnly) countResponse(counts, dialect, delivery, outcome);
+  else await insertAttempts(run, [attempt]);
   if (before === null) countCompleted(counts, dialect, delivery, status);
   else recount(counts, dialect, delivery, before, status);
 }
@@ -305,7 +313,7 @@ function recount(
 }
 
 async function keepInQueue(
-  { queries, dialect, counts, nowMs }: Run,
+  run: Run,
   attempt: AttemptRecord,
   row: QueueRow,
   {
@@ -314,6 +322,7 @@ async function keepInQueue(
     before,
   }: { redeliver: number; complete: keyof typeof STATUS_CODES | null; before: keyof typeof STATUS_CODES | null },
 ): Promise<void> {
+  const { queries, dialect, counts, nowMs } = run;
   const { delivery, outcome, next } = attempt;
   const entity = entityKey(dialect, delivery.entityId);
   // After a redelivery of one that still waits, the schedule goes on where it was.
@@ -340,7 +349,7 @@ async function keepInQueue(
       complete === 'delivered' ? nowMs : null,
     ],
   );
-  await insertAttempts(queries, dialect, [attempt]);
+  await insertAttempts(run, [attempt]);
   const { webhookNo, attempts } = delivery;
   if (complete === null) counts.queue(entity, webhookNo, { retrying: attempts === 0 ? 1 : 0 });
   else if (before === null) countCompleted(counts, dialect, delivery, complete);
@@ -371,7 +380,7 @@ async function recordAfterCompletion(run: Run, attempt: AttemptRecord): Promise<
        attempts = attempts + 1, status_code = $5, error = null where entity_id = $1 and id = $2`,
     [...key, nowMs, delivery.endpointNo, outcome.kind === 'response' ? outcome.statusCode : null],
   );
-  await insertAttempts(queries, dialect, [attempt]);
+  await insertAttempts(run, [attempt]);
   recount(counts, dialect, delivery, before, 'delivered');
   return true;
 }
@@ -380,12 +389,12 @@ async function recordAfterCompletion(run: Run, attempt: AttemptRecord): Promise<
 const insertAttemptsText = textByRows(
   (rows) => `insert into attempts
       (entity_id, delivery_id, attempt, kind, post_url, started_at_ms, duration_ms, status_code, error, response)
-    values ${valuesList(rows, 10)} on conflict (entity_id, delivery_id, attempt) do nothing`,
+    values ${valuesList(rows, 10)} on conflict (entity_id, delivery_id, attempt) do nothing
+    returning entity_id, ${STORED_BYTES.attempt} as bytes`,
 );
 
-export async function insertAttempts(
-  queries: Queries,
-  dialect: Dialect,
+async function insertAttempts(
+  { queries, dialect, counts }: Pick<Run, 'queries' | 'dialect' | 'counts'>,
   made: readonly (Pick<AttemptRecord, 'startedAtMs' | 'outcome'> & {
     delivery: Pick<Claimed, 'entityId' | 'deliveryId' | 'attempts' | 'postUrl'> & { kind: AttemptKind };
   })[],
@@ -402,7 +411,8 @@ export async function insertAttempts(
     outcome.kind === 'error' ? outcome.error : null,
     outcome.kind === 'response' ? outcome.body : null,
   ]);
-  await queries.run(insertAttemptsText(made.length), values);
+  const rows = await queries.all<{ entity_id: SqlUuid; bytes: SqlInteger }>(insertAttemptsText(made.length), values);
+  for (const row of rows) counts.stored(row.entity_id, Number(row.bytes));
 }
 
 function partition<Item>(items: readonly Item[], matches: (item: Item) => boolean): [Item[], Item[]] {

@@ -6,6 +6,7 @@ import type { Database, Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '
 import { chunks, entityKey, valuesList } from '../database/sql.ts';
 import { newId } from '../new-id.ts';
 import type { Change } from '../tenants/audit.ts';
+import { CountChanges, STORED_BYTES } from './counts/counts.ts';
 import { BLOCKED, wakeHeads } from './heads.ts';
 import { resolveScope, type Scope } from './list/scope.ts';
 import { sourcesOf } from './list/sources.ts';
@@ -64,6 +65,7 @@ async function queueAgain(
 ): Promise<number> {
   const entity = entityKey(dialect, entityId);
   const nowMs = await readNowMs(queries, dialect);
+  const counts = new CountChanges(dialect, 'completion');
   let queued = 0;
   for (const chunk of chunks(targets)) {
     const which = `entity_id = $1 and id in ${valuesList(1, chunk.length, 3)}`;
@@ -84,14 +86,14 @@ async function queueAgain(
       parameters,
     );
     // The only attempt of a completed delivery is in its record, which is about to go.
-    await queries.run(
+    const logged = await queries.all<{ bytes: SqlInteger }>(
       `insert into attempts (entity_id, delivery_id, attempt, kind, post_url, started_at_ms, duration_ms, status_code, error,
          response)
        select d.entity_id, d.id, 1, case when d.test is null then 'first' else 'test' end, e.post_url, d.started_at_ms,
          d.duration_ms, d.status_code, d.error, d.response
        from deliveries d join endpoints e on e.entity_id = d.entity_id and e.no = d.endpoint_no
        where d.entity_id = $1 and d.id in ${valuesList(1, chunk.length, 1)} and d.started_at_ms is not null
-       on conflict (entity_id, delivery_id, attempt) do nothing`,
+       on conflict (entity_id, delivery_id, attempt) do nothing returning ${STORED_BYTES.attempt} as bytes`,
       [entity, ...chunk.map(({ id }) => id)],
     );
     queued += await queries.run(
@@ -103,16 +105,19 @@ async function queueAgain(
        where d.entity_id = $1 and d.id in ${valuesList(1, chunk.length, 3)}`,
       parameters,
     );
-    await queries.run(`delete from deliveries where entity_id = $1 and id in ${valuesList(1, chunk.length, 1)}`, [
-      entity,
-      ...chunk.map(({ id }) => id),
-    ]);
+    const removed = await queries.all<{ bytes: SqlInteger }>(
+      `delete from deliveries where entity_id = $1 and id in ${valuesList(1, chunk.length, 1)}
+       returning ${STORED_BYTES.queued} - (${STORED_BYTES.record}) as bytes`,
+      [entity, ...chunk.map(({ id }) => id)],
+    );
+    for (const { bytes } of [...logged, ...removed]) counts.stored(entity, Number(bytes));
   }
   await wakeHeads(
     queries,
     dialect,
     targets.map(({ webhookNo }) => ({ entityId, webhookNo, atMs: nowMs, isWaiting: true })),
   );
+  await counts.write(queries);
   return queued;
 }
 

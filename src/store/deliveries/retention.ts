@@ -10,6 +10,7 @@ import {
   countEvents,
   ENTITY_BUCKET_MS,
   EVENT_BUCKET_MS,
+  STORED_BYTES,
   WEBHOOK_BUCKET_MS,
   WHOLE_ENTITY,
 } from './counts/counts.ts';
@@ -167,8 +168,15 @@ async function deleteDeliveries(
     if (rows.length === 0) continue;
     const list = valuesList(1, rows.length, 1);
     const parameters = [key, ...rows.map(({ id }) => id)];
-    await queries.run(`delete from deliveries where entity_id = $1 and id in ${list}`, parameters);
-    await queries.run(`delete from attempts where entity_id = $1 and delivery_id in ${list}`, parameters);
+    const remove = async (from: string, bytesOfRow: string) => {
+      const sql = `delete from ${from} returning ${bytesOfRow} as bytes`;
+      const removed = await queries.all<{ bytes: SqlInteger }>(sql, parameters);
+      for (const { bytes } of removed) counts.stored(key, -Number(bytes));
+    };
+    // `created` stands for the rest of a delivery's bytes.
+    const bytesOfResponse = `${STORED_BYTES.record} - ${STORED_BYTES.queued}`;
+    await remove(`deliveries where entity_id = $1 and id in ${list}`, bytesOfResponse);
+    await remove(`attempts where entity_id = $1 and delivery_id in ${list}`, STORED_BYTES.attempt);
     for (const row of rows) {
       const change = { created: -1, [statusOfCode(Number(row.status))]: -1 };
       counts.deliveries(key, Number(row.webhook_no), dialect.hexOf(row.id), change);
@@ -270,14 +278,18 @@ async function deleteEvents(
   { key }: Entity,
   old: readonly OldEvent[],
 ): Promise<number> {
-  let gone = 0;
+  const gone: OldEvent[] = [];
+  const counts = new CountChanges(dialect, 'completion');
   for (const chunk of chunks(old)) {
-    const rows = await queries.all<{ no: SqlUuid }>(
-      `delete from events where entity_id = $1 and no in ${valuesList(1, chunk.length, 1)} returning no`,
+    const rows = await queries.all<{ no: SqlUuid; bytes: SqlInteger }>(
+      `delete from events where entity_id = $1 and no in ${valuesList(1, chunk.length, 1)}
+       returning no, ${STORED_BYTES.event} as bytes`,
       [key, ...chunk.map(({ no }) => no)],
     );
+    for (const { bytes } of rows) counts.stored(key, -Number(bytes));
     const deleted = new Set(rows.map(({ no }) => dialect.hexOf(no)));
     const removed = chunk.filter(({ no }) => deleted.has(dialect.hexOf(no)));
+    gone.push(...removed);
     for (const { event_id, no } of removed) {
       if (event_id === null) continue;
       // By the number too: the same id may have been accepted again since.
@@ -287,17 +299,17 @@ async function deleteEvents(
         no,
       ]);
     }
-    const changes = removed.map((row) => ({
-      entity: key,
-      networkId: Number(row.network_id),
-      event: row.event,
-      createdAtMs: Number(row.created_at_ms),
-      events: -1,
-    }));
-    await countEvents(queries, dialect, changes, 'completion');
-    gone += removed.length;
   }
-  return gone;
+  await counts.write(queries);
+  const changes = gone.map((row) => ({
+    entity: key,
+    networkId: Number(row.network_id),
+    event: row.event,
+    createdAtMs: Number(row.created_at_ms),
+    events: -1,
+  }));
+  await countEvents(queries, dialect, changes, 'completion');
+  return gone.length;
 }
 
 /** Heads of webhooks that were deleted stay while a delivery names them. */

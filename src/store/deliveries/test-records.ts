@@ -59,7 +59,9 @@ export function recordTest(db: Database, webhook: Webhook, attempt: AttemptRecor
       ],
     );
     const counts = new CountChanges(dialect, 'completion');
+    counts.event(entity, { body: body ?? '', eventId: null });
     counts.deliveries(entity, webhookNo, deliveryId.slice('dlv_'.length), { created: 1, [status]: 1 });
+    counts.stored(entity, Buffer.byteLength(response?.body ?? ''));
     await counts.write(queries);
     await countEvents(queries, dialect, [{ entity, networkId, event, createdAtMs, events: 1 }], 'completion');
   });

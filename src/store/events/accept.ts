@@ -73,7 +73,7 @@ export async function acceptEvents(
   }
   const leaseMs = directDispatch?.leaseMs ?? 0;
   const plan = planAcceptance(accepted, group.slots, { nowMs, leaseMs, acceptedAtMs: Date.now() });
-  await insertDeliveries(queries, dialect, plan.rows);
+  await insertDeliveries(queries, dialect, plan.rows, accepted);
   await countAccepted(queries, dialect, accepted);
   for (const one of accepted.filter(({ receivers: part, deliveries }) => deliveries > part.length)) {
     await startFanOut(queries, dialect, one, nowMs);
@@ -124,21 +124,16 @@ export const RECEIVER_COLUMNS = `w.entity_id, w.network_id, w.event, w.id, w.cre
   h.endpoint_no, h.destination, h.blocked, h.generation, h.failing_since_ms,
   (select ${REVISION} from entities n where n.id = w.entity_id) as revision`;
 
+const CELL = { entity_id: 'c.entity_id', network_id: 'c.network_id', event: 'c.event' };
+
 /** Of each cell as many as one transaction may insert and one more, which says that there are others. */
 const receiversText = (dialect: Dialect) =>
   textByRows(
-    (rows) => `with given (entity_id, entity_key, network_id, event) as
-        (values ${valuesList(rows, 4, 0, ['text', dialect.uuid, 'bigint', 'text'])}),
-      cells as materialized (select g.entity_id, g.entity_key, g.network_id, g.event, (
-          select b.post_url from webhooks b
-          where b.entity_id = g.entity_id and b.network_id = g.network_id and b.event = g.event
-          order by b.post_url limit 1 offset ${MAX_DELIVERIES}) as last_url
-        from given g)
-      select ${RECEIVER_COLUMNS} from cells c cross join webhooks w
-        ${dialect.lookUp('left join', 'queue_heads', 'h', { entity_id: 'c.entity_key', webhook_no: 'w.created_seq' })}
-      where w.entity_id = c.entity_id and w.network_id = c.network_id and w.event = c.event
-        and w.post_url <= coalesce(c.last_url, w.post_url)
-      order by w.entity_id, w.created_seq`,
+    (rows) => `with c (entity_id, entity_key, network_id, event) as materialized
+        (values ${valuesList(rows, 4, 0, ['text', dialect.uuid, 'bigint', 'text'])})
+      select ${RECEIVER_COLUMNS} from c
+        ${dialect.firstOf('webhooks', 'w', CELL, { by: 'post_url', limit: MAX_DELIVERIES + 1 })}
+        ${dialect.lookUp('left join', 'queue_heads', 'h', { entity_id: 'c.entity_key', webhook_no: 'w.created_seq' })}`,
   );
 const receiversTexts = new Map<Dialect, (rows: number) => string>();
 
@@ -175,6 +170,7 @@ async function findReceivers(
     rows.push(...(await queries.all<ReceiverRow>(text(some.length), values)));
     read += some.length;
   }
+  rows.sort((a, b) => Number(a.created_seq) - Number(b.created_seq));
   const receivers = new Map<string, Receiver[]>(cells.slice(0, read).map((cell) => [cellKey(cell), []]));
   for (const receiver of await toReceivers(queries, dialect, rows, nowMs)) receivers.get(receiver.cell)?.push(receiver);
   return { receivers, nowMs };
@@ -286,11 +282,12 @@ const insertQueueText = textByRows(
     values ${valuesList(rows, 10)}`,
 );
 
-/** With the counters and the heads that go with them. */
+/** With the counters and the heads that go with them, and with what the events store that came with them. */
 export async function insertDeliveries(
   queries: Queries,
   dialect: Dialect,
   rows: readonly QueuedDelivery[],
+  events: readonly Incoming[] = [],
 ): Promise<void> {
   const changes = new CountChanges(dialect, 'acceptance');
   for (const chunk of chunks(rows)) {
@@ -316,6 +313,7 @@ export async function insertDeliveries(
     isWaiting: leaseMs === 0,
   }));
   await wakeHeads(queries, dialect, wakes);
+  for (const { event } of events) changes.event(entityKey(dialect, event.entityId), event);
   for (const { entityId, hex, receiver } of rows) {
     const entity = entityKey(dialect, entityId);
     changes.queue(entity, receiver.webhookNo, { waiting: 1 });

@@ -23,7 +23,7 @@ export async function addStats(queries: Queries, rows: readonly StatsRow[]): Pro
   }
 }
 
-type Read = Omit<Stats, 'interval' | 'backlog'>;
+type Read = Omit<Stats, 'interval' | 'backlog' | 'storage'>;
 
 const SUM = statsTable.pick(['startS', 'destination', 'slot', 'total']);
 

@@ -24,6 +24,7 @@ describe('an error of the store', () => {
   test('says when to try again, where that helps', () => {
     const retryAfter = (error: Error) => storeProblem(error)?.extra.headers?.['retry-after'];
     expect(retryAfter(new DomainError('backlog_full', { waiting: 3, limit: 3 }))).toBe('60');
+    expect(retryAfter(new DomainError('storage_full', { storedBytes: 9, limitBytes: 9 }))).toBe('3600');
     expect(retryAfter(new DomainError('event_just_removed', { eventId: 'evt_1' }))).toBe('1');
     expect(retryAfter(new StoreUnavailableError('SQLITE_FULL'))).toBe('2');
     expect(retryAfter(new SecretKeyError('does not open'))).toBe('2');

@@ -42,6 +42,7 @@ onEveryEngine('GET /stats', (store) => {
     expect(stats.intervals).toHaveLength(24);
     expect(stats.intervals.every(({ dateStart, ...row }) => Bun.deepEquals(row, nothing))).toBe(true);
     expect(stats.backlog).toEqual({ waiting: 0, oldestDueAgeMs: 0 });
+    expect(stats.storage).toEqual({ usedBytes: 0, limitBytes: 50 * 2 ** 30 });
   });
 
   test('counts an event once and its deliveries each, however often the event is repeated', async () => {

@@ -4,7 +4,7 @@ import { deliveryListQuerySchema, eventListQuerySchema } from '../../../src/cont
 import { webhookListQuerySchema } from '../../../src/contract/webhooks.ts';
 import type { Database, Reads } from '../../../src/store/database/database.ts';
 import { entityKey } from '../../../src/store/database/sql.ts';
-import { Backlog } from '../../../src/store/deliveries/counts/counts.ts';
+import { EntityUsage } from '../../../src/store/deliveries/counts/counts.ts';
 import { countWaiting } from '../../../src/store/deliveries/counts/queue-depth.ts';
 import { countDeliveries, listDeliveries, readDelivery } from '../../../src/store/deliveries/read.ts';
 import { readRedelivery, startRedelivery } from '../../../src/store/deliveries/redeliver.ts';
@@ -76,7 +76,7 @@ const SHORT: Record<string, Read> = {
   'one event': (db, entityId) => readEvent(db, entityId, 'evt_unknown'),
   'a revision': findRevision,
   'the keys that sign a request': (db, entityId) => readSigningMaterial(db, TEST_BOX, entityId, CHANGE.nowS),
-  'the backlog of an entity with few webhooks': (db, entityId) => new Backlog(db, 10).waiting(entityId),
+  'the backlog of an entity with few webhooks': (db, entityId) => new EntityUsage(db, 10).read(entityId),
 };
 
 onEveryEngine('reads', (store) => {
@@ -132,7 +132,7 @@ onEveryEngine('reads', (store) => {
     });
     const { db, used } = noting(store.db);
     // Counters without a head are of webhooks that take no deliveries any more.
-    expect(await new Backlog(db, 10).waiting(entityId)).toBe(3);
+    expect(await new EntityUsage(db, 10).read(entityId)).toMatchObject({ waiting: 3 });
     expect(used()).toEqual(['long', 'short']);
   });
 });

@@ -3,7 +3,7 @@ import type { DeliveryStatus } from '../../../src/domain/attempt.ts';
 import { destinationKey } from '../../../src/domain/post-url.ts';
 import type { Database, SqlInteger } from '../../../src/store/database/database.ts';
 import { claimDeliveries } from '../../../src/store/deliveries/claim.ts';
-import { Backlog } from '../../../src/store/deliveries/counts/counts.ts';
+import { EntityUsage } from '../../../src/store/deliveries/counts/counts.ts';
 import { BLOCKED } from '../../../src/store/deliveries/heads.ts';
 import { findDeletedHeads, sweepDeleted } from '../../../src/store/deliveries/sweep.ts';
 import { deleteWebhook, moveWebhook } from '../../../src/store/webhooks/change.ts';
@@ -185,7 +185,7 @@ onEveryEngine('a change of a webhook with a backlog', (store) => {
     await sweepAll(store.db);
     expect(await shownBy(receiver)).toEqual(['cancelled']);
     expect((await readDeliveries(store.db, receiver.entityId)).filter(({ dueMs }) => dueMs !== null)).toEqual([]);
-    expect(await new Backlog(store.db, NO_LIMIT).waiting(receiver.entityId)).toBe(0);
+    expect(await new EntityUsage(store.db, NO_LIMIT).read(receiver.entityId)).toMatchObject({ waiting: 0 });
     expect(await wrongDeliveryCounters(store.db)).toEqual([]);
   });
 });

@@ -3,9 +3,9 @@ import type { Database, Queries } from '../../../src/store/database/database.ts'
 import { claimDeliveries, FIRST_HEAD, findDueHeads } from '../../../src/store/deliveries/claim.ts';
 import { recordAttempts } from '../../../src/store/deliveries/record-attempts.ts';
 import { acceptEvents } from '../../../src/store/events/accept.ts';
-import { acceptMany, addReceiver, LEASE_MS, newEvent, respondedWith } from '../../support/deliveries.ts';
+import { acceptMany, addReceiver, LATE_ON_1, LEASE_MS, newEvent, respondedWith } from '../../support/deliveries.ts';
 import { alteredStore, onEveryEngine } from '../../support/stores.ts';
-import { newEntity } from '../../support/webhooks.ts';
+import { newEntity, register } from '../../support/webhooks.ts';
 
 const TABLES = [
   ...['queue', 'queue_heads', 'deliveries', 'attempts', 'events', 'event_ids', 'endpoints'],
@@ -83,5 +83,24 @@ onEveryEngine('with statistics that say empty', (store) => {
     expect(records.read.get('queue') ?? 0).toBeLessThanOrEqual(2 * claimed.length);
     expect(records.read.get('queue_heads') ?? 0).toBeLessThanOrEqual(2 * WEBHOOKS);
     expect(records.read.get('deliveries') ?? 0).toBe(0);
+  });
+
+  test('acceptance reads the webhooks that its events are for, however many others the entity has', async () => {
+    if (store.engine === 'sqlite') return;
+    const { db } = store;
+    const entityId = await newEntity(db);
+    const analyze = () => db.transaction((queries) => queries.run('analyze webhooks'));
+    await db.transaction((queries) => queries.run('alter table webhooks set (autovacuum_enabled = false)'));
+    await analyze();
+    const pairs = Array.from({ length: 500 }, (_, index) => ({ ...LATE_ON_1, networkId: index + 1 }));
+    await register(db, entityId, 'https://one.example.com/', pairs);
+    for (const statistics of ['old', 'new']) {
+      const events = [7, 77, 177, 477].map((networkId) => newEvent(entityId, { networkId }));
+      const { value, read } = await measure((queries) => acceptEvents(queries, db.dialect, events));
+      const results = events.map(({ eventId }) => ({ eventId, deliveries: 1 }));
+      expect({ statistics, results: value.results }).toMatchObject({ statistics, results });
+      expect(read.get('webhooks') ?? 0).toBeLessThanOrEqual(2 * events.length);
+      await analyze();
+    }
   });
 });

@@ -44,7 +44,7 @@ function acceptOne(schema: EventSchema): Operation {
       200: { description: 'Already accepted, with the same bytes', schema: acceptedSchema },
       202: { description: 'Accepted', schema: acceptedSchema },
     },
-    problems: ['event_conflict', 'backlog_full'],
+    problems: ['event_conflict', 'backlog_full', 'storage_full'],
     handle: async ({ context, caller, bytes }) => {
       const { eventId, deliveries, repeated } = await accept(context, caller.entityId, schema, bytes);
       return json(repeated ? 200 : 202, { eventId, deliveries });
@@ -120,7 +120,7 @@ const ROUTING_FIELDS: readonly CheckedField[] = [
 
 /** The body is parsed only to check it. It is stored and sent as it was received. */
 async function accept(
-  { acceptQueue, backlog, config }: ApiContext,
+  { acceptQueue, usage, config }: ApiContext,
   entityId: string,
   schema: EventSchema,
   bytes: Uint8Array,
@@ -130,7 +130,7 @@ async function accept(
   const parsed = parseBody(schema, value);
   if (!parsed.ok) throw invalidRequest(parsed.errors);
   if (hiddenErrors.length > 0) throw invalidRequest(hiddenErrors);
-  await backlog.requireRoom(entityId);
+  await usage.requireRoom(entityId);
   const { event, networkId, eventId = null } = parsed.value;
   const firstDelayMs = config.RETRY_SCHEDULE[0] ?? 0;
   const acceptance = await acceptQueue.accept({
@@ -141,6 +141,6 @@ async function accept(
     body,
     firstDelayMs,
   });
-  if (!acceptance.repeated) backlog.add(entityId, acceptance.deliveries);
+  if (!acceptance.repeated) usage.add(entityId, acceptance.deliveries, bytes.length);
   return acceptance;
 }

@@ -17,6 +17,7 @@ export async function convertStore(queries: Queries, dialect: Dialect): Promise<
   const numbers = new EventNumbers(queries, dialect);
   await convertEvents(queries, dialect, numbers);
   await convertDeliveries(queries, dialect, numbers);
+  await queries.run(COUNT_STORED_BYTES);
   for (const sql of REMOVALS) await queries.run(sql);
 }
 
@@ -166,6 +167,18 @@ async function convertEvents(queries: Queries, { lookUp }: Dialect, numbers: Eve
   }
   await counts.write();
 }
+
+/** Each table is summed up in the order of its primary key, so that nothing has to be sorted. */
+const storedIn = (table: string, bytes: string) =>
+  `select entity_id, sum(${bytes}) as bytes from ${table} group by entity_id`;
+
+const COUNT_STORED_BYTES = `insert into queue_counts (entity_id, webhook_no, shard, waiting, retrying, stored_bytes)
+  select entity_id, 0, 0, 0, 0, sum(bytes) from (
+    ${storedIn('events', '150 + octet_length(body) + coalesce(octet_length(event_id), 0)')}
+    union all ${storedIn('queue', '200')}
+    union all ${storedIn('deliveries', '200 + coalesce(octet_length(response), 0)')}
+    union all ${storedIn('attempts', '100 + octet_length(post_url) + coalesce(octet_length(response), 0)')}
+  ) stored group by entity_id`;
 
 /** A row that finds no entity or no head would be lost without a word. */
 function requireAll(what: string, expected: number, copied: number): void {

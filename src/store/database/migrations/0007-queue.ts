@@ -184,12 +184,14 @@ function createTables({ uuid, storage }: Dialect): string[] {
     ) ${clustered}`,
 
     // Counters behind every total. Each process adds to a shard of its own, so that no two wait for one row.
+    // `stored_bytes` is what the whole entity stores, in the row of webhook 0, which no webhook has.
     `create table queue_counts (
       entity_id ${uuid} not null,
       webhook_no bigint not null,
       shard int not null,
       waiting int not null,
       retrying int not null,
+      stored_bytes bigint not null default 0,
       primary key (entity_id, webhook_no, shard)
     ) ${updatedInPlace}`,
     // By the time of creation: the entity's in ten minutes, each webhook's in a day. `created` less the rest still waits.

@@ -67,6 +67,16 @@ const dialect: Dialect = {
     const row = `(select * from ${table} ${alias} where ${byIndex(alias, Object.entries(key))})`;
     return `${join} lateral ${row} ${alias}${join === 'left join' ? ' on true' : ''}`;
   },
+  firstOf: (table, alias, key, { by, limit }) => {
+    const [[column, value] = [], ...others] = Object.entries(key);
+    const row = (values: readonly string[]) => `(${values.join(', ')})`;
+    const columns = others.map(([name]) => `${alias}.${name}`);
+    const [left, right] = [row(columns), row(others.map(([, given]) => given))];
+    // Compared as a row and not by `=`, so that only the index of the whole key gives the order: see `byIndex`.
+    return `cross join lateral (select * from ${table} ${alias}
+      where ${alias}.${column} = ${value} and ${left} >= ${right} and ${left} <= ${right}
+      order by ${[...columns, `${alias}.${by}`].join(', ')} limit ${limit}) ${alias}`;
+  },
   rowsOf: (table, list, key) => {
     const values = key.map((column) => [column, `${list}.${column}`] as const);
     const row = `select ${table}.ctid as place from ${table} where ${byIndex(table, values)}`;

@@ -34,6 +34,11 @@ const dialect: Dialect = {
     const conditions = Object.entries(key).map(([column, value]) => `${alias}.${column} = ${value}`);
     return `${join} ${table} ${alias} on ${conditions.join(' and ')}`;
   },
+  firstOf: (table, alias, key, { by, limit }) => {
+    const conditions = Object.entries(key).map(([column, value]) => `f.${column} = ${value}`);
+    return `cross join ${table} ${alias} on ${alias}.rowid in (
+      select f.rowid from ${table} f where ${conditions.join(' and ')} order by f.${by} limit ${limit})`;
+  },
   rowsOf: (table, list, key) => ({
     from: list,
     where: key.map((column) => `${table}.${column} = ${list}.${column}`).join(' and '),

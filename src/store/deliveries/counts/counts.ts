@@ -9,7 +9,7 @@ import { chunks, entityKey, textByRows, valuesList } from '../../database/sql.ts
  * its own shard of a row: on PostgreSQL two writers of one row would wait for each other's commit.
  */
 
-/** Stands for all webhooks of the entity in `delivery_counts`. */
+/** Stands for all webhooks of the entity in `delivery_counts`, and in `queue_counts` for what the entity stores. */
 export const WHOLE_ENTITY = 0;
 
 /** How much time one row of `delivery_counts` sums up: of a whole entity, and of one webhook. */
@@ -31,8 +31,24 @@ function shardOf({ uuid }: Dialect, writer: CountsWriter): number {
 export const COMPLETED = ['delivered', 'failed', 'cancelled', 'superseded'] as const;
 export type Completed = (typeof COMPLETED)[number];
 
+/**
+ * What a row takes beside the texts in it, with its part of the indexes: about what `bench/store/storage.ts` finds on
+ * SQLite, where an event with its delivery takes 350 bytes more than its body. A queued delivery and a record count alike.
+ */
+const EVENT_BYTES = 150;
+const DELIVERY_BYTES = 200;
+const ATTEMPT_BYTES = 100;
+
+/** The bytes of a row, as the limit on an entity's storage counts them. */
+export const STORED_BYTES = {
+  event: `${EVENT_BYTES} + octet_length(body) + coalesce(octet_length(event_id), 0)`,
+  queued: `${DELIVERY_BYTES}`,
+  record: `${DELIVERY_BYTES} + coalesce(octet_length(response), 0)`,
+  attempt: `${ATTEMPT_BYTES} + octet_length(post_url) + coalesce(octet_length(response), 0)`,
+} as const;
+
 type Change = { created: number } & Record<Completed, number>;
-type QueueChange = { waiting: number; retrying: number };
+type QueueChange = { waiting: number; retrying: number; storedBytes: number };
 
 /** Gathers what a transaction changes and writes it in a few statements, each row once and in one order everywhere. */
 export class CountChanges {
@@ -49,14 +65,24 @@ export class CountChanges {
 
   queue(entity: SqlUuid, webhookNo: number, change: Partial<QueueChange>): void {
     const key = `${this.#hexOf(entity)} ${webhookNo}`;
-    const row = this.#queue.get(key) ?? { entity, webhookNo, waiting: 0, retrying: 0 };
+    const row = this.#queue.get(key) ?? { entity, webhookNo, waiting: 0, retrying: 0, storedBytes: 0 };
     row.waiting += change.waiting ?? 0;
     row.retrying += change.retrying ?? 0;
+    row.storedBytes += change.storedBytes ?? 0;
     this.#queue.set(key, row);
+  }
+
+  event(entity: SqlUuid, { body, eventId }: { body: string; eventId: string | null }): void {
+    this.stored(entity, EVENT_BYTES + Buffer.byteLength(body) + Buffer.byteLength(eventId ?? ''));
+  }
+
+  stored(entity: SqlUuid, bytes: number): void {
+    this.queue(entity, WHOLE_ENTITY, { storedBytes: bytes });
   }
 
   /** By the time in the delivery's id, which is the order of every list. */
   deliveries(entity: SqlUuid, webhookNo: number, deliveryHex: string, change: Partial<Change>): void {
+    if (change.created !== undefined) this.stored(entity, change.created * DELIVERY_BYTES);
     const timeMs = timeOfHex(deliveryHex);
     this.#add(entity, webhookNo, Math.floor(timeMs / WEBHOOK_BUCKET_MS), change);
     this.#add(entity, WHOLE_ENTITY, Math.floor(timeMs / ENTITY_BUCKET_MS), change);
@@ -81,14 +107,16 @@ export class CountChanges {
 
   async write(queries: Queries): Promise<void> {
     const shard = shardOf(this.dialect, this.writer);
-    const queue = inOrder(this.#queue).filter(({ waiting, retrying }) => waiting !== 0 || retrying !== 0);
-    for (const chunk of chunks(queue)) {
-      const values = chunk.flatMap(({ entity, webhookNo, waiting, retrying }): SqlValue[] => [
+    const isChanged = ({ waiting, retrying, storedBytes }: QueueChange) =>
+      waiting !== 0 || retrying !== 0 || storedBytes !== 0;
+    for (const chunk of chunks(inOrder(this.#queue).filter(isChanged))) {
+      const values = chunk.flatMap(({ entity, webhookNo, waiting, retrying, storedBytes }): SqlValue[] => [
         entity,
         webhookNo,
         shard,
         waiting,
         retrying,
+        storedBytes,
       ]);
       await queries.run(queueCountsText(chunk.length), values);
     }
@@ -115,9 +143,11 @@ function inOrder<Row>(rows: ReadonlyMap<string, Row>): Row[] {
 }
 
 const queueCountsText = textByRows(
-  (rows) => `insert into queue_counts (entity_id, webhook_no, shard, waiting, retrying) values ${valuesList(rows, 5)}
+  (rows) => `insert into queue_counts (entity_id, webhook_no, shard, waiting, retrying, stored_bytes)
+    values ${valuesList(rows, 6)}
     on conflict (entity_id, webhook_no, shard) do update set
-      waiting = queue_counts.waiting + excluded.waiting, retrying = queue_counts.retrying + excluded.retrying`,
+      waiting = queue_counts.waiting + excluded.waiting, retrying = queue_counts.retrying + excluded.retrying,
+      stored_bytes = queue_counts.stored_bytes + excluded.stored_bytes`,
 );
 
 const deliveryCountsText = textByRows(
@@ -163,14 +193,15 @@ const MAX_ENTITIES = 10_000;
 const FEW_COUNTERS = 1_000;
 const ALL_COUNTERS = Number.MAX_SAFE_INTEGER;
 
-/** `added` is the part of `waiting` that was accepted after the sum was read, and may have gone out since. */
-type Count = { waiting: number; added: number; goodUntilMs: number };
+/** `hasAdded` says that a part was accepted after the sums were read; deliveries may have gone out since. */
+type Count = { waiting: number; storedBytes: number; hasAdded: boolean; goodUntilMs: number };
 
 /**
- * How much of each entity waits to be delivered, to within a second: the counters' sum, and what was accepted since.
- * Deliveries of webhooks that are suspended or paused do not count: one forgotten webhook must not stop its entity.
+ * How much of each entity waits to be delivered, and how much it stores, to within a second: the counters' sums, and what
+ * was accepted since. Deliveries of webhooks that are suspended or paused do not wait: one forgotten webhook must not stop
+ * its entity.
  */
-export class Backlog {
+export class EntityUsage {
   readonly #counts = new BoundedMap<string, Count>(MAX_ENTITIES);
   /** Shared by all who ask meanwhile, such as the thousand lines of a batch. */
   readonly #counting = new Map<string, Promise<Count>>();
@@ -178,24 +209,35 @@ export class Backlog {
   constructor(
     private readonly db: Database,
     private readonly limit: number,
+    private readonly limitBytes = Number.POSITIVE_INFINITY,
   ) {}
 
-  async waiting(entityId: string): Promise<number> {
-    return (await this.#current(entityId)).waiting;
+  async read(entityId: string): Promise<{ waiting: number; storedBytes: number }> {
+    const { waiting, storedBytes } = await this.#current(entityId);
+    return { waiting, storedBytes };
   }
 
-  /** Refuses by a sum alone: of what was accepted since the last one, most is delivered as a rule. */
+  /** Refuses by sums alone: of what was accepted since the last one, most is delivered as a rule. */
   async requireRoom(entityId: string): Promise<void> {
-    let { waiting, added } = await this.#current(entityId);
-    if (waiting >= this.limit && added > 0) ({ waiting } = await this.#countOnce(entityId));
+    let count = await this.#current(entityId);
+    if (count.hasAdded && this.#isFull(count)) count = await this.#countOnce(entityId);
+    const { waiting, storedBytes } = count;
     if (waiting >= this.limit) throw new DomainError('backlog_full', { waiting, limit: this.limit });
+    if (storedBytes >= this.limitBytes) {
+      throw new DomainError('storage_full', { storedBytes, limitBytes: this.limitBytes });
+    }
   }
 
-  add(entityId: string, deliveries: number): void {
+  add(entityId: string, deliveries: number, bytes: number): void {
     const count = this.#counts.get(entityId);
     if (count === undefined) return;
     count.waiting += deliveries;
-    count.added += deliveries;
+    count.storedBytes += bytes;
+    count.hasAdded = true;
+  }
+
+  #isFull({ waiting, storedBytes }: Pick<Count, 'waiting' | 'storedBytes'>): boolean {
+    return waiting >= this.limit || storedBytes >= this.limitBytes;
   }
 
   async #current(entityId: string): Promise<Count> {
@@ -214,20 +256,30 @@ export class Backlog {
   async #count(entityId: string): Promise<Count> {
     // Most entities have few counters. With many, their sum is a long read.
     const few = await this.#sum(this.db, entityId, FEW_COUNTERS);
-    const { waiting } = few.counters < FEW_COUNTERS ? few : await this.#sum(this.db.longReads, entityId, ALL_COUNTERS);
-    const freshMs = waiting < this.limit ? FRESH_MS : FULL_FRESH_MS;
-    const count = { waiting, added: 0, goodUntilMs: performance.now() + freshMs };
+    const sums = few.counters < FEW_COUNTERS ? few : await this.#sum(this.db.longReads, entityId, ALL_COUNTERS);
+    const { waiting, storedBytes } = sums;
+    const freshMs = this.#isFull(sums) ? FULL_FRESH_MS : FRESH_MS;
+    const count = { waiting, storedBytes, hasAdded: false, goodUntilMs: performance.now() + freshMs };
     this.#counts.set(entityId, count);
     return count;
   }
 
-  async #sum(reads: Reads, entityId: string, most: number): Promise<{ waiting: number; counters: number }> {
-    const row = await reads.get<{ total: SqlInteger | null; counters: SqlInteger }>(
-      `select sum(case when h.blocked = 0 then c.waiting end) as total, count(*) as counters
-       from (select webhook_no, waiting from queue_counts where entity_id = $1 limit $2) c
+  async #sum(
+    reads: Reads,
+    entityId: string,
+    most: number,
+  ): Promise<{ waiting: number; storedBytes: number; counters: number }> {
+    const row = await reads.get<Record<'waiting' | 'stored_bytes', SqlInteger | null> & { counters: SqlInteger }>(
+      `select sum(case when h.blocked = 0 then c.waiting end) as waiting, sum(c.stored_bytes) as stored_bytes,
+         count(*) as counters
+       from (select webhook_no, waiting, stored_bytes from queue_counts where entity_id = $1 limit $2) c
        left join queue_heads h on h.entity_id = $1 and h.webhook_no = c.webhook_no`,
       [entityKey(this.db.dialect, entityId), most],
     );
-    return { waiting: Number(row?.total ?? 0), counters: Number(row?.counters ?? 0) };
+    return {
+      waiting: Number(row?.waiting ?? 0),
+      storedBytes: Number(row?.stored_bytes ?? 0),
+      counters: Number(row?.counters ?? 0),
+    };
   }
 }

@@ -18,6 +18,9 @@ export type Depth = {
   /** How long the first of these has been due; 0 when none is. */
   oldestDueAgeMs: number;
   suspendedWebhooks: number;
+  /** What all entities store, and what the one with the most does. */
+  storedBytes: number;
+  largestEntityBytes: number;
 };
 
 /** How much waits in the whole store, counted when the metrics are read, and not more often than it is worth. */
@@ -70,6 +73,16 @@ export function observeQueue(registry: Registry, queue: QueueDepth): void {
     'How long the first of the due deliveries has been due.',
     ({ oldestDueAgeMs }) => oldestDueAgeMs / 1000,
   );
+  read(
+    'paybell_stored_bytes',
+    'What events, deliveries and attempts take, of all entities.',
+    (depth) => depth.storedBytes,
+  );
+  read(
+    'paybell_largest_entity_bytes',
+    'What the entity with the most of them stores; ENTITY_STORAGE_LIMIT is its limit.',
+    ({ largestEntityBytes }) => largestEntityBytes,
+  );
   read('paybell_webhooks_suspended', 'Webhooks out of service.', ({ suspendedWebhooks }) => suspendedWebhooks);
 }
 
@@ -97,7 +110,16 @@ export async function countWaiting(db: Database, entriesPerLook = ENTRIES_PER_LO
   const suspended = await db.longReads.get<{ total: SqlInteger }>(
     'select count(*) as total from webhooks where suspended_at is not null',
   );
-  return { ...depth, suspendedWebhooks: Number(suspended?.total ?? 0) };
+  const stored = await db.longReads.get<{ total: SqlInteger | null; largest: SqlInteger | null }>(
+    `select sum(bytes) as total, max(bytes) as largest
+     from (select sum(stored_bytes) as bytes from queue_counts group by entity_id) stored`,
+  );
+  return {
+    ...depth,
+    suspendedWebhooks: Number(suspended?.total ?? 0),
+    storedBytes: Number(stored?.total ?? 0),
+    largestEntityBytes: Number(stored?.largest ?? 0),
+  };
 }
 
 const HEADS_PER_LOOK = 100;

@@ -213,6 +213,24 @@ onEveryEngine('POST /events', (store) => {
     expect((await call(app, other, EVENTS, { json: GOOD })).status).toBe(202);
   });
 
+  test('answers 429 when the storage of the entity is used up, for one event and for each line of a batch', async () => {
+    const tenant = await createTenant(store.db);
+    const app = testApp(store.db, { ENTITY_STORAGE_LIMIT: '1MiB' });
+    const large = { ...GOOD, filling: 'x'.repeat(200_000) };
+    const statuses: number[] = [];
+    for (let sent = 0; sent < 7; sent++) statuses.push((await call(app, tenant, EVENTS, { json: large })).status);
+    expect(statuses).toEqual([202, 202, 202, 202, 202, 202, 429]);
+    const answer = await call(app, tenant, EVENTS, { json: GOOD });
+    expect(answer.headers.get('retry-after')).toBe('3600');
+    const { detail } = await expectProblem(answer, 'storage_full');
+    expect(detail).toContain('and the limit is 1048576');
+    const batch = await call(app, tenant, BATCH, post(JSON.stringify(GOOD), 'application/x-ndjson'));
+    expect(await batch.json()).toMatchObject({ results: [{ status: 429, code: 'storage_full' }] });
+    expect((await call(app, await createTenant(store.db), EVENTS, { json: GOOD })).status).toBe(202);
+    const unlimited = testApp(store.db, { ENTITY_STORAGE_LIMIT: 'off' });
+    expect((await call(unlimited, tenant, EVENTS, { json: GOOD })).status).toBe(202);
+  });
+
   test('needs the permission to write events', async () => {
     const tenant = await createTenant(store.db, ['events:read']);
     for (const path of [EVENTS, BATCH]) {

@@ -21,7 +21,10 @@ onEveryEngine('the depth of the queue', (store) => {
     const queue = new QueueDepth(store.db);
     expect(queue.known).toBeNull();
     await queue.refresh();
-    expect(queue.known).toEqual({ waiting: 0, due: 0, oldestDueAgeMs: 0, suspendedWebhooks: 0 });
+    expect(queue.known).toEqual({
+      ...{ waiting: 0, due: 0, oldestDueAgeMs: 0, suspendedWebhooks: 0 },
+      ...{ storedBytes: 0, largestEntityBytes: 0 },
+    });
   });
 
   describe.each([1, 3, 7, 2_000])('counted %d at a time', (size) => {
@@ -50,6 +53,8 @@ onEveryEngine('the depth of the queue', (store) => {
     expect(sampleOf(metrics, 'paybell_deliveries_due')).toBe(3);
     expect(sampleOf(metrics, 'paybell_deliveries_waiting')).toBe(3);
     expect(sampleOf(metrics, 'paybell_webhooks_suspended')).toBe(1);
+    expect(sampleOf(metrics, 'paybell_stored_bytes')).toBeGreaterThan(3 * 350);
+    expect(sampleOf(metrics, 'paybell_largest_entity_bytes')).toBe(sampleOf(metrics, 'paybell_stored_bytes'));
     expect(sampleOf(metrics, 'paybell_oldest_due_age_seconds')).toBeGreaterThanOrEqual(90);
   });
 
@@ -62,8 +67,8 @@ onEveryEngine('the depth of the queue', (store) => {
     const queue = new QueueDepth(alteredStore(store.db, { get }));
     await Promise.all([queue.refresh(), queue.refresh()]);
     await queue.refresh();
-    // What waits, and the suspended webhooks.
-    expect(reads).toBe(2);
+    // What waits, the suspended webhooks, and what is stored.
+    expect(reads).toBe(3);
   });
 
   test('is left out when the store does not respond, and a scrape waits only briefly', async () => {
