@@ -1,6 +1,7 @@
 import { Argument, type Command } from 'commander';
 import type { Endpoint } from '../../client/endpoints.ts';
-import { endpointListQuerySchema, ORDERINGS, type Ordering } from '../../contract/endpoints/endpoint.ts';
+import { endpointListQuerySchema } from '../../contract/endpoints/endpoint.ts';
+import { ORDERINGS, type Ordering } from '../../domain/endpoints/settings.ts';
 import { showCount } from '../formats/amounts.ts';
 import { addListOptions, type OptionValues, parseOptions } from '../options/list-options.ts';
 import { PAYBELL } from '../terminal/invocation.ts';

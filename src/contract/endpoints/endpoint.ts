@@ -6,14 +6,9 @@ import {
   MAX_HEADERS,
   MAX_HEADERS_BYTES,
 } from '../../domain/endpoints/request-headers.ts';
+import { ENDPOINT_STATES, ORDERINGS, SECRET_SOURCES } from '../../domain/endpoints/settings.ts';
 import { exactText, oneOf, pagingFields } from '../list-query.ts';
 import { MAX_SECRETS_IN_FORCE, signingSecretSchema } from '../secrets.ts';
-
-export const ORDERINGS = ['none', 'agreement'] as const;
-export type Ordering = (typeof ORDERINGS)[number];
-
-export const ENDPOINT_STATES = ['active', 'suspended', 'paused'] as const;
-export const SECRET_SOURCES = ['entity', 'own'] as const;
 
 export const MAX_ENDPOINT_NAME_LENGTH = 100;
 export const MAX_RATE_LIMIT = 10_000;

@@ -1,4 +1,4 @@
-import { ENDPOINT_STATES } from '../../../contract/endpoints/endpoint.ts';
+import { ENDPOINT_STATES } from '../../../domain/endpoints/settings.ts';
 import { Field } from '../../components/field.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { changeQuery } from '../../router.tsx';
