@@ -106,7 +106,7 @@ describe('an endpoint', () => {
     const dialog = page.getByRole('dialog', { name: 'Endpoint settings' });
     await dialog.getByLabel('Name', { exact: true }).fill('Billing');
     await dialog.getByLabel('Ordering').selectOption('agreement');
-    await dialog.getByLabel('Rate limit').fill('0');
+    await dialog.getByLabel('Rate limit').fill('many');
     await dialog.getByLabel('Signing secret').selectOption('own');
     await dialog.getByLabel('Header name').fill('authorization');
     await dialog.getByLabel('Header value').fill('Bearer not-shown');
@@ -134,7 +134,14 @@ describe('an endpoint', () => {
     await dialog.getByLabel('Rate limit').fill('');
     await dialog.getByRole('button', { name: 'Save' }).click();
     await dialog.waitFor({ state: 'detached' });
-    expect(await client.endpoints.get(endpointId)).toMatchObject({ rateLimit: null, headerNames: [], name: 'Billing' });
+    // What was not changed stays.
+    expect(await client.endpoints.get(endpointId)).toMatchObject({
+      name: 'Billing',
+      ordering: 'agreement',
+      rateLimit: null,
+      secret: 'own',
+      headerNames: [],
+    });
     expect(tab.errorsExcept(/status of 400/)).toEqual([]);
   });
 

@@ -73,9 +73,13 @@ function Fields({ endpoint, problem }: { endpoint: Endpoint; problem: ApiProblem
         hint="By agreement, an event is sent when the one before it of the same agreement is complete."
       >
         {(control) => (
-          <select {...control} name="ordering" defaultValue={endpoint.ordering}>
-            <option value="none">None: send at once</option>
-            <option value="agreement">By agreement</option>
+          <select {...control} name="ordering">
+            <option value="none" selected={endpoint.ordering === 'none'}>
+              None: send at once
+            </option>
+            <option value="agreement" selected={endpoint.ordering === 'agreement'}>
+              By agreement
+            </option>
           </select>
         )}
       </Field>
@@ -100,9 +104,13 @@ function Fields({ endpoint, problem }: { endpoint: Endpoint; problem: ApiProblem
         hint="After a change, requests are signed with both for 24 hours."
       >
         {(control) => (
-          <select {...control} name="secret" defaultValue={endpoint.secret}>
-            <option value="entity">Secrets of the entity</option>
-            <option value="own">Its own secret</option>
+          <select {...control} name="secret">
+            <option value="entity" selected={endpoint.secret === 'entity'}>
+              Secrets of the entity
+            </option>
+            <option value="own" selected={endpoint.secret === 'own'}>
+              Its own secret
+            </option>
           </select>
         )}
       </Field>

@@ -4,7 +4,7 @@ import type { Endpoint, EndpointUpdate } from '../../../client/endpoints.ts';
 export function updateOf(endpoint: Endpoint, form: FormData): EndpointUpdate {
   const name = textOf(form, 'name') || null;
   const rate = textOf(form, 'rateLimit');
-  const rateLimit = rate === '' ? null : Number(rate);
+  const rateLimit = rate === '' ? null : /^-?[0-9]+$/.test(rate) ? Number(rate) : (rate as unknown as number);
   const ordering = textOf(form, 'ordering') as Endpoint['ordering'];
   const secret = textOf(form, 'secret') as Endpoint['secret'];
   const headers = headersOf(form);
