@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type {
+  endpointDetailSchema,
   endpointListQuerySchema,
   endpointListSchema,
   endpointSchema,
@@ -12,6 +13,7 @@ import type { Rotation } from './secrets.ts';
 import type { CallOptions, Transport } from './transport.ts';
 
 export type Endpoint = z.output<typeof endpointSchema>;
+export type EndpointDetail = z.output<typeof endpointDetailSchema>;
 export type EndpointList = z.output<typeof endpointListSchema>;
 export type EndpointListQuery = Query<typeof endpointListQuerySchema>;
 export type EndpointUpdate = Body<typeof endpointUpdateSchema>;
@@ -40,7 +42,8 @@ export class Endpoints {
     return allPages(readPage, ({ endpointId }) => endpointId, query, options);
   }
 
-  get(endpointId: string, options?: CallOptions): Promise<Endpoint> {
+  /** With the agreement that has waited longest, where the endpoint keeps order. */
+  get(endpointId: string, options?: CallOptions): Promise<EndpointDetail> {
     return this.#transport.call({ method: 'GET', path: ONE, id: endpointId }, options);
   }
 

@@ -153,11 +153,11 @@ describe('an endpoint', () => {
     await until('it is failing', async () => (await client.endpoints.list()).endpoints[0]?.dateFailingSince !== null);
     await using tab = await Tab.open(browser, stage);
     await tab.signIn('/endpoints');
-    await tab.page.locator('.badge', { hasText: 'Failing' }).first().waitFor();
+    await tab.page.locator('td.not-phone .badge', { hasText: 'Failing' }).waitFor();
     receiver.respondWith(410);
     await client.events.publish({ event: 'LatePayment', networkId: 10 });
-    await tab.page.locator('.badge', { hasText: 'Suspended' }).first().waitFor();
-    await tab.page.getByText('1 of 2 suspended').first().waitFor();
+    await tab.page.locator('td.not-phone .badge', { hasText: 'Suspended' }).waitFor();
+    await tab.page.locator('td.not-phone', { hasText: '1 of 2 suspended' }).waitFor();
     expect(await accessibilityViolations(tab.page)).toEqual([]);
     expect(tab.errors).toEqual([]);
   });

@@ -1,5 +1,5 @@
 import { Argument, type Command } from 'commander';
-import type { Endpoint } from '../../client/endpoints.ts';
+import type { Endpoint, EndpointDetail } from '../../client/endpoints.ts';
 import { endpointListQuerySchema } from '../../contract/endpoints/endpoint.ts';
 import { ORDERINGS, type Ordering } from '../../domain/endpoints/settings.ts';
 import { showCount } from '../formats/amounts.ts';
@@ -75,6 +75,7 @@ async function showEndpoint(endpointId: string, options: OptionValues): Promise<
     waiting: String(endpoint.waiting),
     'last number': String(endpoint.lastSequence),
     ordering: endpoint.ordering,
+    'oldest stuck': showStuck(endpoint.oldestStuck),
     'rate limit': rateLimit === null ? 'none' : `${showCount(rateLimit, 'request')} per second`,
     headers: headerNames.length === 0 ? 'none' : headerNames.join(', '),
     secret: endpoint.secret === 'own' ? 'its own' : 'that of the entity',
@@ -108,6 +109,13 @@ async function setOrdering(endpointId: string, ordering: Ordering, options: Opti
       ? `${endpoint.endpointId} gets the events of one agreement one after another.`
       : `${endpoint.endpointId} gets events without waiting for earlier ones.`,
   );
+}
+
+function showStuck(stuck: EndpointDetail['oldestStuck']): string {
+  if (stuck === null) return 'none';
+  const { agreementId, deliveryId, attempts, waiting, dateCreated } = stuck;
+  const others = showCount(waiting, 'delivery waits', 'deliveries wait');
+  return `${agreementId}: ${others} for ${deliveryId} of ${showDate(dateCreated)} (${showCount(attempts, 'attempt')})`;
 }
 
 function paintState({ state }: Endpoint): string {

@@ -73,6 +73,42 @@ export const endpointSchema = z.strictObject(endpointFields).meta({
 
 export type Endpoint = z.output<typeof endpointSchema>;
 
+const oldestStuckSchema = z
+  .strictObject({
+    agreementId: z.string().meta({ description: 'The agreement.' }),
+    deliveryId: z.string().meta({ description: 'Its first delivery, which the others wait for.' }),
+    attempts: count.meta({ description: 'Number of attempts of that delivery so far.' }),
+    waiting: count.meta({ description: 'Number of deliveries that wait behind it.' }),
+    dateCreated: z.int().meta({ description: 'When the event of that delivery was accepted, in Unix seconds.' }),
+  })
+  .meta({ id: 'OldestStuck', description: 'An agreement whose deliveries wait for their first.' });
+
+export type OldestStuck = z.output<typeof oldestStuckSchema>;
+
+export const endpointDetailSchema = z
+  .strictObject({
+    ...endpointFields,
+    oldestStuck: oldestStuckSchema.nullable().meta({
+      description: 'With `ordering`, the agreement that has waited longest; null if no delivery waits for another.',
+    }),
+  })
+  .meta({
+    id: 'EndpointDetail',
+    description: 'An endpoint, with the agreement that keeps others of the same waiting.',
+    example: {
+      ...exampleEndpoint,
+      oldestStuck: {
+        agreementId: 'agr_7012',
+        deliveryId: 'dlv_0199c2a6e0b17d3c8a54f1e2d3c4b5a6',
+        attempts: 4,
+        waiting: 2,
+        dateCreated: 1763168400,
+      },
+    },
+  });
+
+export type EndpointDetail = z.output<typeof endpointDetailSchema>;
+
 export const endpointListSchema = z
   .strictObject({
     totalResults: count.meta({ description: 'Number of all matching endpoints, on all pages.' }),

@@ -1,6 +1,7 @@
 import type { Config } from '../../../config.ts';
 import {
   type EndpointRules,
+  endpointDetailSchema,
   endpointListQuerySchema,
   endpointListSchema,
   endpointSchema,
@@ -11,6 +12,7 @@ import { Problem } from '../../../contract/problems.ts';
 import { rotationSchema } from '../../../contract/secrets.ts';
 import { listEndpointSecrets, rotateEndpointSecret, updateEndpoint } from '../../../store/endpoints/change.ts';
 import { listEndpoints, readEndpoint } from '../../../store/endpoints/read.ts';
+import { readOldestStuck } from '../../../store/endpoints/stuck.ts';
 import { requirePermission } from '../../auth/authenticate.ts';
 import { type ApiContext, type Caller, changeBy, nowS } from '../../context.ts';
 import { cacheableJson, json, taggedResponses } from '../../http/responses.ts';
@@ -44,10 +46,12 @@ const read = operation({
   tag: 'Endpoints',
   summary: 'Retrieve an endpoint',
   permission: 'webhooks:read',
-  responses: taggedResponses(endpointSchema),
+  responses: taggedResponses(endpointDetailSchema),
   problems: ['not_found'],
-  handle: async ({ context: { db, box }, caller, request, id }) =>
-    cacheableJson(request, found(await readEndpoint(db, db.dialect, box, caller.entityId, id))),
+  handle: async ({ context: { db, box }, caller: { entityId }, request, id }) => {
+    const endpoint = found(await readEndpoint(db, db.dialect, box, entityId, id));
+    return cacheableJson(request, { ...endpoint, oldestStuck: await readOldestStuck(db, entityId, id) });
+  },
 });
 
 function update(rules: EndpointRules): Operation {

@@ -1,10 +1,11 @@
 import { beforeEach, expect, test } from 'bun:test';
 import type { App } from '../../../../src/api/app.ts';
-import type { Endpoint, EndpointList } from '../../../../src/contract/endpoints/endpoint.ts';
+import type { Endpoint, EndpointDetail, EndpointList } from '../../../../src/contract/endpoints/endpoint.ts';
+import { entityKey, eventIdKey } from '../../../../src/store/database/sql.ts';
 import { suspendWebhook } from '../../../../src/store/webhooks/suspension.ts';
 import { call, createTenant, TEST_CHANGE, type Tenant, testApp } from '../../../support/api.ts';
 import { listAudit } from '../../../support/audit.ts';
-import { acceptMany, HOOK, LATE_ON_1 } from '../../../support/deliveries.ts';
+import { accept, acceptMany, HOOK, LATE_ON_1, newEvent, readDeliveries } from '../../../support/deliveries.ts';
 import { expectProblem, messagesByName } from '../../../support/problems.ts';
 import { onEveryEngine } from '../../../support/stores.ts';
 import { register } from '../../../support/webhooks.ts';
@@ -45,7 +46,7 @@ onEveryEngine('endpoints', (store) => {
     const made = await newEndpoint();
     expect(await list()).toEqual({ totalResults: 1, endpoints: [made] });
     const response = await call(app, tenant, `${ENDPOINTS}/${made.endpointId}`);
-    expect(await response.json()).toEqual(made);
+    expect(await response.json()).toEqual({ ...made, oldestStuck: null });
     const headers = { 'if-none-match': response.headers.get('etag') ?? '' };
     expect((await call(app, tenant, `${ENDPOINTS}/${made.endpointId}`, { headers })).status).toBe(304);
   });
@@ -82,6 +83,33 @@ onEveryEngine('endpoints', (store) => {
     }
     const { endpoints } = await list('?sortBy=waiting');
     expect(endpoints.map(({ waiting }) => waiting)).toEqual([2, 2, 0, 0, 0]);
+  });
+
+  test('that keep order name the agreement that has waited longest for its first delivery', async () => {
+    const { endpointId } = await newEndpoint();
+    await update(endpointId, { ordering: 'agreement' });
+    const names = ['quick', 'stuck', 'stuck', 'later', 'later', 'stuck'];
+    for (const [index, agreementId] of names.entries()) {
+      const event = { ...LATE_ON_1, eventId: `event-${index}`, agreementId };
+      await accept(store.db, newEvent(tenant.entityId, { eventId: event.eventId, body: JSON.stringify(event) }));
+      await store.db.transaction((queries) =>
+        queries.run('update queue set order_key = $2, sequence = $3 where entity_id = $1 and sequence is null', [
+          entityKey(store.db.dialect, tenant.entityId),
+          eventIdKey(store.db.dialect, agreementId),
+          index + 1,
+        ]),
+      );
+    }
+    const shown = (await (await call(app, tenant, `${ENDPOINTS}/${endpointId}`)).json()) as EndpointDetail;
+    const deliveries = await readDeliveries(store.db, tenant.entityId);
+    const first = deliveries.find(({ eventId }) => eventId === 'event-1');
+    expect(shown.oldestStuck).toEqual({
+      agreementId: 'stuck',
+      deliveryId: first?.deliveryId ?? '',
+      attempts: 0,
+      waiting: 2,
+      dateCreated: expect.any(Number),
+    });
   });
 
   test('change only in the fields that are given, and each change is in the audit', async () => {
