@@ -1,6 +1,7 @@
 import type { Config } from '../config.ts';
 import { decideNext, type ErrorOutcome, isSuccess } from '../domain/attempt.ts';
-import { bodySignature, type SigningKeys, signWith } from '../domain/signing.ts';
+import { endpointId } from '../domain/ids.ts';
+import { bodySignature, type SigningKeys, signSequence, signWith } from '../domain/signing.ts';
 import { type Database, StoreUnavailableError } from '../store/database/database.ts';
 import type { Claimed } from '../store/deliveries/claimed.ts';
 import { type AttemptRecord, recordAttempts } from '../store/deliveries/record-attempts.ts';
@@ -64,6 +65,7 @@ function sign(tools: AttemptTools, delivery: Claimed, keys: RequestKeys, nowS: n
   try {
     if (body === null) throw new Error('the event no longer exists');
     const headers = headersFor({ deliveryId, eventId, body, keys, nowS });
+    if (delivery.sequence !== null) addSequence(headers, keys, { ...delivery, sequence: delivery.sequence });
     if (tools.bodySignatureHeader !== undefined && keys.bodyKey !== null) {
       headers[tools.bodySignatureHeader] = bodySignature(keys.bodyKey, body);
     }
@@ -115,4 +117,15 @@ export function headersFor({ deliveryId, eventId, body, keys, nowS }: Signed): R
     'webhook-signature': signWith(keys, { id: deliveryId, timestampS: nowS, body }),
     'paybell-event-id': eventId,
   };
+}
+
+type Numbered = { deliveryId: string; sequenceEndpointNo: number; sequence: number };
+
+/** A redelivery and a delivery of a moved webhook have the number and the endpoint that they were accepted with. */
+function addSequence(headers: Record<string, string>, keys: SigningKeys, delivery: Numbered): void {
+  const { deliveryId, sequenceEndpointNo, sequence } = delivery;
+  const endpoint = endpointId(sequenceEndpointNo);
+  headers['paybell-endpoint'] = endpoint;
+  headers['paybell-sequence'] = String(sequence);
+  headers['paybell-sequence-signature'] = signSequence(keys, { id: deliveryId, endpointId: endpoint, sequence });
 }

@@ -82,6 +82,7 @@ export class Engine implements DirectDispatch {
       log,
       health: workers.add('records'),
       onRecorded: (records) => this.#noteRecorded(records),
+      onDue: (destinations) => this.wake(destinations),
       onDone: (delivery) => runner.forget(delivery),
     });
     this.#suspensions = new SuspensionMonitor(db, log, workers.add('suspensions'));

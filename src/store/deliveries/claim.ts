@@ -6,6 +6,7 @@ import { chunks, entityKey, valuesList } from '../database/sql.ts';
 import { REVISION } from '../tables.ts';
 import type { Claimed } from './claimed.ts';
 import { wakeHeads } from './heads.ts';
+import { PARKED } from './order/order-keys.ts';
 import { statusOfCode } from './states.ts';
 
 /**
@@ -116,6 +117,9 @@ type ClaimedRow = {
   id: SqlUuid;
   webhook_no: SqlInteger;
   event_no: SqlUuid | null;
+  endpoint_no: SqlInteger;
+  sequence: SqlInteger | null;
+  order_key: SqlUuid | null;
   created_at_ms: SqlInteger;
   token: SqlInteger;
   generation: SqlInteger;
@@ -127,7 +131,8 @@ type ClaimedRow = {
 
 const CLAIMED_COLUMNS =
   'queue.entity_id, queue.id, queue.webhook_no, queue.event_no, queue.created_at_ms, queue.token, queue.generation, ' +
-  'queue.attempts, queue.steps, queue.redeliver, queue.recorded';
+  'queue.attempts, queue.steps, queue.redeliver, queue.recorded, queue.endpoint_no, queue.sequence, ' +
+  'queue.order_key';
 
 /**
  * Rows of an older generation are due at once, those of the head's own generation when their time has come. Below the mark
@@ -245,6 +250,9 @@ async function load(
       webhookNo: head.webhookNo,
       webhookId: head.webhookId,
       endpointNo: head.endpointNo,
+      sequence: row.sequence === null ? null : Number(row.sequence),
+      sequenceEndpointNo: Number(row.endpoint_no),
+      orderKey: row.order_key === null ? null : hexOf(row.order_key),
       postUrl: head.postUrl,
       kind: kindOf(row),
       status: statusBefore(row),
@@ -335,7 +343,7 @@ async function postponeHeads(queries: Queries, dialect: Dialect, heads: readonly
            || ' ' || min(l.due_ms) || ' ' || max(l.due_ms) || ' ' || min(l.generation)
          from (select q.generation, q.due_ms, q.lease_ms from queue q
            where q.entity_id = w.entity_id and q.webhook_no = w.webhook_no
-             and (q.generation, q.due_ms) >= (w.generation, w.from_due_ms)
+             and (q.generation, q.due_ms) >= (w.generation, w.from_due_ms) and q.generation < ${PARKED}
            order by q.generation, q.due_ms, q.id limit ${ROWS_PER_LOOK}) l) as seen
        from wanted w`,
       chunk.flatMap((head): SqlValue[] => [head.entity, head.webhookNo, firstGeneration(head), head.fromDueMs]),

@@ -1,10 +1,12 @@
 import { type AttemptKind, isSuccess, type NextState, type Outcome } from '../../domain/attempt.ts';
 import { hexIn } from '../../domain/ids.ts';
+import type { DestinationKey } from '../../domain/post-url.ts';
 import type { Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../database/database.ts';
 import { chunks, entityKey, textByRows, valuesList } from '../database/sql.ts';
 import type { Claimed } from './claimed.ts';
 import { CountChanges, STORED_BYTES } from './counts/counts.ts';
-import { wakeHeads } from './heads.ts';
+import { type Wake, wakeHeads } from './heads.ts';
+import { lockKeys, type OrderKey, settleKeys } from './order/order-keys.ts';
 import { STATUS_CODES, statusOfCode } from './states.ts';
 
 /** One attempt: the delivery as it was claimed, what the request came to, and what the delivery does next. */
@@ -18,17 +20,21 @@ export type AttemptRecord = {
 /**
  * Records many attempts in one transaction and returns the ids of the deliveries whose attempt counts now. A success needs
  * no token, because the receiver has the event, no matter which instance sent it; a failure counts only under the newest claim. An attempt
- * whose commit went unanswered and is recorded again finds itself counted, and changes nothing.
+ * whose commit went unanswered and is recorded again finds itself counted, and changes nothing. `onDue` is told where deliveries
+ * have their turn now.
  */
 export async function recordAttempts(
   queries: Queries,
   dialect: Dialect,
   made: readonly AttemptRecord[],
+  onDue: (destinations: Iterable<DestinationKey>) => void = () => undefined,
 ): Promise<Set<string>> {
   const counts = new CountChanges(dialect, 'completion');
   const recorded = new Set<string>();
   const clock = await queries.get<{ now_ms: SqlInteger }>(dialect.planForClaims);
-  const run: Run = { queries, dialect, counts, recorded, nowMs: Number(clock?.now_ms ?? 0) };
+  const run: Run = { queries, dialect, counts, recorded, wakes: [], nowMs: Number(clock?.now_ms ?? 0) };
+  const orderKeys = orderKeysOf(dialect, made);
+  if (orderKeys.length > 0) await lockKeys(queries, dialect, orderKeys);
   const usual = inOrder(made.filter(({ delivery }) => delivery.kind !== 'redelivery'));
   const [ended, failing] = partition(usual, ({ next }) => next.delayMs === null);
   for (const chunk of chunks(ended)) await completeTogether(run, chunk);
@@ -36,8 +42,20 @@ export async function recordAttempts(
   for (const attempt of inOrder(made)) {
     if (!recorded.has(attempt.delivery.deliveryId)) await recordOne(run, attempt);
   }
+  const promoted = orderKeys.length === 0 ? [] : await settleKeys(queries, dialect, orderKeys, run.nowMs);
+  await wakeHeads(queries, dialect, [...run.wakes, ...promoted]);
+  onDue(promoted.map(({ destination }) => destination));
   await counts.write(queries);
   return recorded;
+}
+
+/** The keys that an attempt may be the end of a delivery of. */
+function orderKeysOf(dialect: Dialect, made: readonly AttemptRecord[]): OrderKey[] {
+  return made.flatMap(({ delivery, outcome, next }) => {
+    const { entityId, orderKey, sequenceEndpointNo: endpointNo } = delivery;
+    if (orderKey === null || (next.delayMs !== null && !isSuccess(outcome))) return [];
+    return { entity: entityKey(dialect, entityId), endpointNo, key: dialect.bindUuid(orderKey) };
+  });
 }
 
 type Run = {
@@ -45,6 +63,8 @@ type Run = {
   readonly dialect: Dialect;
   readonly counts: CountChanges;
   readonly recorded: Set<string>;
+  /** Heads to be looked at; all of them last and at once, because every transaction locks them in one order. */
+  readonly wakes: Wake[];
   readonly nowMs: number;
 };
 
@@ -60,7 +80,8 @@ function idOf({ bindUuid }: Dialect, { deliveryId }: Claimed): SqlUuid {
   return bindUuid(hexIn(deliveryId));
 }
 
-const RECORD_COLUMNS = `entity_id, id, webhook_no, endpoint_no, created_at_ms, ended_at_ms, started_at_ms, sequence,
+/** The endpoint that an attempt went to is named only where it is not the one that the delivery has its number of. */
+const RECORD_COLUMNS = `entity_id, id, webhook_no, endpoint_no, sent_to_no, created_at_ms, ended_at_ms, started_at_ms, sequence,
   event_no, redelivery_id, duration_ms, attempts, status, status_code, test, error, response`;
 
 /** PostgreSQL moves the rows in one statement, so that none is in both tables or in neither. */
@@ -70,7 +91,8 @@ const completeText = (dialect: Dialect) =>
     const types = [uuid, uuid, ...Array(9).fill('bigint'), 'text', 'text'];
     const made = `with made (entity_id, id, token, attempts, endpoint_no, status, ended_at_ms, started_at_ms, duration_ms,
         status_code, attempts_now, error, response) as (values ${valuesList(rows, types.length, 0, types)})`;
-    const record = `queue.entity_id, queue.id, queue.webhook_no, made.endpoint_no, queue.created_at_ms, made.ended_at_ms,
+    const record = `queue.entity_id, queue.id, queue.webhook_no, queue.endpoint_no,
+      nullif(made.endpoint_no, queue.endpoint_no), queue.created_at_ms, made.ended_at_ms,
       made.started_at_ms, queue.sequence, queue.event_no, queue.redelivery_id, made.duration_ms, made.attempts_now,
       made.status, made.status_code, queue.test, made.error, made.response`;
     const { from, where } = rowsOf('queue', 'made', ['entity_id', 'id']);
@@ -147,8 +169,8 @@ const retryText = (dialect: Dialect) =>
     const { from, where } = dialect.rowsOf('queue', 'made', ['entity_id', 'id']);
     return `with made (entity_id, id, token, attempts, endpoint_no, generation, steps, due_ms, status_code, error) as
         (values ${valuesList(rows, types.length, 0, types)})
-      update queue set lease_ms = 0, attempts = queue.attempts + 1, steps = made.steps, endpoint_no = made.endpoint_no,
-        generation = made.generation, due_ms = made.due_ms, status_code = made.status_code, error = made.error
+      update queue set lease_ms = 0, attempts = queue.attempts + 1, steps = made.steps,
+        sent_to_no = nullif(made.endpoint_no, queue.endpoint_no), generation = made.generation, due_ms = made.due_ms, status_code = made.status_code, error = made.error
       from ${from} where ${where} and queue.token = made.token
         and queue.attempts = made.attempts and queue.redeliver = 0 and queue.recorded is null
       returning queue.id as id`;
@@ -186,13 +208,10 @@ async function retryTogether(run: Run, made: readonly AttemptRecord[]): Promise<
     run.recorded.add(deliveryId);
     counts.queue(entityKey(dialect, entityId), webhookNo, { retrying: attempts === 0 ? 1 : 0 });
   }
-  const wakes = retried.map((attempt) => ({
-    entityId: attempt.delivery.entityId,
-    webhookNo: attempt.delivery.webhookNo,
-    atMs: dueMs(attempt),
-    isWaiting: true,
-  }));
-  await wakeHeads(queries, dialect, wakes);
+  for (const attempt of retried) {
+    const { entityId, webhookNo } = attempt.delivery;
+    run.wakes.push({ entityId, webhookNo, atMs: dueMs(attempt), isWaiting: true });
+  }
 }
 
 function countCompleted(
@@ -273,10 +292,10 @@ async function moveToRecord(
   const isOnly = delivery.attempts === 0 && delivery.kind !== 'redelivery';
   const answered = outcome.kind === 'response' ? outcome : null;
   await queries.run(
-    `insert into deliveries (entity_id, id, webhook_no, endpoint_no, created_at_ms, ended_at_ms, started_at_ms, sequence,
-       event_no, redelivery_id, duration_ms, attempts, status, status_code, test, error, response)
-     select entity_id, id, webhook_no, $3, created_at_ms, coalesce(ended_at_ms, $5),
-       $6, sequence, event_no, redelivery_id, $7, attempts + 1, $4, $8, test, $9, $10
+    `insert into deliveries (${RECORD_COLUMNS}, superseded_by)
+     select entity_id, id, webhook_no, endpoint_no, nullif($3, endpoint_no), created_at_ms, coalesce(ended_at_ms, $5),
+       $6, sequence, event_no, redelivery_id, $7, attempts + 1, $4, $8, test, $9, $10,
+       ${status === 'superseded' ? 'superseded_by' : 'null'}
      from queue where entity_id = $1 and id = $2 on conflict (entity_id, id) do nothing`,
     [
       entityKey(dialect, delivery.entityId),
@@ -322,7 +341,7 @@ async function keepInQueue(
     before,
   }: { redeliver: number; complete: keyof typeof STATUS_CODES | null; before: keyof typeof STATUS_CODES | null },
 ): Promise<void> {
-  const { queries, dialect, counts, nowMs } = run;
+  const { queries, dialect, counts, wakes, nowMs } = run;
   const { delivery, outcome, next } = attempt;
   const entity = entityKey(dialect, delivery.entityId);
   // After a redelivery of one that still waits, the schedule goes on where it was.
@@ -330,8 +349,10 @@ async function keepInQueue(
     delivery.kind === 'redelivery' ? Number(row.scheduled_ms ?? row.due_ms) : nowMs + (next.delayMs ?? 0);
   const dueMs = redeliver > 0 ? nowMs : scheduledMs;
   await queries.run(
-    `update queue set lease_ms = 0, attempts = attempts + 1, steps = $3, redeliver = $4, endpoint_no = $5, generation = $6,
+    `update queue set lease_ms = 0, attempts = attempts + 1, steps = $3, redeliver = $4,
+       sent_to_no = nullif($5, endpoint_no), generation = $6,
        due_ms = $7, scheduled_ms = $8, status_code = $9, error = $10, recorded = $11,
+       order_key = ${complete === null ? 'order_key' : 'null'},
        ended_at_ms = coalesce(ended_at_ms, $12)
      where entity_id = $1 and id = $2`,
     [
@@ -354,7 +375,7 @@ async function keepInQueue(
   if (complete === null) counts.queue(entity, webhookNo, { retrying: attempts === 0 ? 1 : 0 });
   else if (before === null) countCompleted(counts, dialect, delivery, complete);
   else recount(counts, dialect, delivery, before, complete);
-  await wakeHeads(queries, dialect, [{ entityId: delivery.entityId, webhookNo, atMs: dueMs, isWaiting: true }]);
+  wakes.push({ entityId: delivery.entityId, webhookNo, atMs: dueMs, isWaiting: true });
 }
 
 /** The delivery was completed meanwhile, most likely cancelled with its webhook: what the receiver has is a fact. */
@@ -376,8 +397,8 @@ async function recordAfterCompletion(run: Run, attempt: AttemptRecord): Promise<
   }
   if (!isSuccess(outcome)) return false;
   await queries.run(
-    `update deliveries set status = ${STATUS_CODES.delivered}, ended_at_ms = coalesce(ended_at_ms, $3), endpoint_no = $4,
-       attempts = attempts + 1, status_code = $5, error = null where entity_id = $1 and id = $2`,
+    `update deliveries set status = ${STATUS_CODES.delivered}, ended_at_ms = coalesce(ended_at_ms, $3),
+       sent_to_no = nullif($4, endpoint_no), attempts = attempts + 1, status_code = $5, error = null, superseded_by = null where entity_id = $1 and id = $2`,
     [...key, nowMs, delivery.endpointNo, outcome.kind === 'response' ? outcome.statusCode : null],
   );
   await insertAttempts(run, [attempt]);

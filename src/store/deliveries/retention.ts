@@ -1,6 +1,7 @@
 import { firstHexAt, lastDeliveryHex } from '../../domain/ids.ts';
+import { hasRole, readSubject, roleOf } from '../../domain/supersession/rules.ts';
 import { readNowMs } from '../database/clock.ts';
-import type { Database, Queries, SqlInteger, SqlUuid, SqlValue } from '../database/database.ts';
+import type { Database, Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../database/database.ts';
 import type { PacedBatches } from '../database/paced-batches.ts';
 import { chunks, entityKey, eventIdKey, valuesList } from '../database/sql.ts';
 import { forgetRemoved, REMOVED, removedBefore } from '../endpoints/retention.ts';
@@ -15,6 +16,7 @@ import {
   WHOLE_ENTITY,
 } from './counts/counts.ts';
 import { BLOCKED } from './heads.ts';
+import { forgetSubject } from './order/supersede.ts';
 import { statusOfCode } from './states.ts';
 
 /**
@@ -281,15 +283,16 @@ async function deleteEvents(
   const gone: OldEvent[] = [];
   const counts = new CountChanges(dialect, 'completion');
   for (const chunk of chunks(old)) {
-    const rows = await queries.all<{ no: SqlUuid; bytes: SqlInteger }>(
+    const rows = await queries.all<{ no: SqlUuid; event: string; body: string; bytes: SqlInteger }>(
       `delete from events where entity_id = $1 and no in ${valuesList(1, chunk.length, 1)}
-       returning no, ${STORED_BYTES.event} as bytes`,
+       returning no, event, body, ${STORED_BYTES.event} as bytes`,
       [key, ...chunk.map(({ no }) => no)],
     );
     for (const { bytes } of rows) counts.stored(key, -Number(bytes));
     const deleted = new Set(rows.map(({ no }) => dialect.hexOf(no)));
     const removed = chunk.filter(({ no }) => deleted.has(dialect.hexOf(no)));
     gone.push(...removed);
+    for (const { no, event, body } of rows) await forgetEvent(queries, dialect, key, { no, event, body });
     for (const { event_id, no } of removed) {
       if (event_id === null) continue;
       // By the number too: the same id may have been accepted again since.
@@ -310,6 +313,19 @@ async function deleteEvents(
   }));
   await countEvents(queries, dialect, changes, 'completion');
   return gone.length;
+}
+
+/** What is removed supersedes nothing any more. */
+async function forgetEvent(
+  queries: Queries,
+  dialect: Dialect,
+  entity: SqlUuid,
+  { no, event, body }: { no: SqlUuid; event: string; body: string },
+): Promise<void> {
+  if (!hasRole(event)) return;
+  const { agreementId, transferId } = JSON.parse(body) as Readonly<Record<string, unknown>>;
+  const role = roleOf(event, { agreementId: readSubject(agreementId), transferId: readSubject(transferId) });
+  if (role !== null) await forgetSubject(queries, dialect, { entity, eventNo: dialect.hexOf(no), role });
 }
 
 /** Heads of webhooks that were deleted stay while a delivery names them. */

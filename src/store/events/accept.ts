@@ -2,13 +2,16 @@ import type { DomainError } from '../../domain/errors.ts';
 import { hexOfId, timeOfHex } from '../../domain/ids.ts';
 import { type DestinationKey, destinationKey } from '../../domain/post-url.ts';
 import type { Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../database/database.ts';
-import { chunks, entityKey, eventIdKey, ROWS_PER_STATEMENT, textByRows, valuesList } from '../database/sql.ts';
+import { chunks, entityKey, eventIdKey, hashKey, ROWS_PER_STATEMENT, textByRows, valuesList } from '../database/sql.ts';
 import type { Claimed, DirectDispatch } from '../deliveries/claimed.ts';
 import { CountChanges, countEvents } from '../deliveries/counts/counts.ts';
-import { type EndpointOfHead, type HeadTarget, makeHeads, urlKey, wakeHeads } from '../deliveries/heads.ts';
+import { type EndpointOfHead, type HeadTarget, makeHeads, urlKey, type Wake, wakeHeads } from '../deliveries/heads.ts';
+import { PARKED, type Promotion } from '../deliveries/order/order-keys.ts';
+import { takeNumbers } from '../deliveries/order/sequence.ts';
 import { eventNumbers } from '../new-id.ts';
 import { REVISION } from '../tables.ts';
 import { type Acceptance, isNameOfNumber, repeatAcceptance } from './event-ids.ts';
+import { type Order, queueBehindFanOuts, Roles, takeTurns } from './order.ts';
 import {
   FIRST_TOKEN,
   firstOf,
@@ -57,28 +60,38 @@ export async function acceptEvents(
 ): Promise<AcceptedGroup> {
   const { receivers, nowMs } = await findReceivers(queries, dialect, events);
   group.nowMs = nowMs;
-  const incoming: Incoming[] = [];
-  for (const [event, found] of cutByDeliveries(events, receivers)) {
+  let incoming: Incoming[] = [];
+  for (const [event, found] of cutGroup(events, receivers)) {
     const eventNo = eventNumbers.next(nowMs);
     const isWhole = found.length <= MAX_DELIVERIES;
     const deliveries = isWhole ? found.length : await countReceivers(queries, event);
     incoming.push({ event, eventNo, receivers: isWhole ? found : firstOf(found), deliveries });
   }
+  incoming = await queueBehindFanOuts(queries, dialect, incoming);
   const fresh = await insertEvents(queries, dialect, incoming);
-  const accepted = incoming.filter((one) => fresh.has(one));
-  for (const one of incoming) group.results.push(await resultOf(queries, dialect, one, fresh.has(one)));
+  const changes = new CountChanges(dialect, 'acceptance');
+  const order = await takeTurns(
+    queries,
+    dialect,
+    incoming.filter((one) => fresh.has(one)),
+    changes,
+    nowMs,
+  );
+  const { accepted, turns, promoted } = order;
+  for (const one of incoming) group.results.push(await resultOf(queries, dialect, one, fresh.has(one), order));
   if (accepted.length === 0) return group;
-  for (const [destination, wanted] of directDispatch === null ? [] : wantedSlots(accepted)) {
+  for (const [destination, wanted] of directDispatch === null ? [] : wantedSlots(accepted, turns)) {
     group.slots.set(destination, directDispatch?.reserve(destination, wanted) ?? 0);
   }
   const leaseMs = directDispatch?.leaseMs ?? 0;
-  const plan = planAcceptance(accepted, group.slots, { nowMs, leaseMs, acceptedAtMs: Date.now() });
-  await insertDeliveries(queries, dialect, plan.rows, accepted);
+  const plan = planAcceptance(accepted, group.slots, { nowMs, leaseMs, acceptedAtMs: Date.now() }, turns);
   await countAccepted(queries, dialect, accepted);
   for (const one of accepted.filter(({ receivers: part, deliveries }) => deliveries > part.length)) {
     await startFanOut(queries, dialect, one, nowMs);
     group.hasRest = true;
   }
+  await insertDeliveries(queries, dialect, plan.rows, { events: accepted, promoted, changes });
+  for (const { destination } of promoted) plan.due.add(destination);
   group.dispatched = plan.dispatched;
   group.due = plan.due;
   for (const { event, receivers: found } of accepted) {
@@ -88,17 +101,21 @@ export async function acceptEvents(
   return group;
 }
 
-/** As many of the first events as make up one transaction; always at least one, of which the rest may follow. */
-function cutByDeliveries(
+/**
+ * As many of the first events as make up one transaction; always at least one, of which the rest may follow. One that
+ * supersedes another of them, or would be superseded by it, begins the next.
+ */
+function cutGroup(
   events: readonly NewEvent[],
   receivers: ReadonlyMap<string, readonly Receiver[]>,
 ): [NewEvent, readonly Receiver[]][] {
   const taken: [NewEvent, readonly Receiver[]][] = [];
+  const roles = new Roles();
   let deliveries = 0;
   for (const event of events) {
     const found = receivers.get(cellKey(event));
     deliveries += found?.length ?? 0;
-    if (found === undefined || (taken.length > 0 && deliveries > MAX_DELIVERIES)) break;
+    if (found === undefined || (taken.length > 0 && deliveries > MAX_DELIVERIES) || !roles.add(event)) break;
     taken.push([event, found]);
   }
   return taken;
@@ -115,13 +132,14 @@ export type ReceiverRow = {
   revision: SqlInteger;
   endpoint_no: SqlInteger | null;
   destination: DestinationKey | null;
+  ordering: SqlInteger | null;
   blocked: SqlInteger | null;
   generation: SqlInteger | null;
   failing_since_ms: SqlInteger | null;
 };
 
 export const RECEIVER_COLUMNS = `w.entity_id, w.network_id, w.event, w.id, w.created_seq, w.post_url, w.suspended_at,
-  h.endpoint_no, h.destination, h.blocked, h.generation, h.failing_since_ms,
+  h.endpoint_no, h.destination, h.ordering, h.blocked, h.generation, h.failing_since_ms,
   (select ${REVISION} from entities n where n.id = w.entity_id) as revision`;
 
 const CELL = { entity_id: 'c.entity_id', network_id: 'c.network_id', event: 'c.event' };
@@ -205,12 +223,14 @@ function headOf(row: ReceiverRow): HeadTarget {
 
 function toReceiver(row: ReceiverRow, endpoints: ReadonlyMap<string, EndpointOfHead> | null): Receiver {
   const { entity_id: entityId, post_url: postUrl } = row;
+  const made = endpoints?.get(urlKey({ entityId, postUrl }));
   return {
     webhookNo: Number(row.created_seq),
     webhookId: row.id,
     postUrl,
     destination: row.destination ?? destinationKey(entityId, postUrl),
-    endpointNo: Number(row.endpoint_no ?? endpoints?.get(urlKey({ entityId, postUrl }))?.no ?? 0),
+    endpointNo: Number(row.endpoint_no ?? made?.no ?? 0),
+    isOrdered: Number(row.ordering ?? made?.ordering ?? 0) !== 0,
     isBlocked: row.suspended_at !== null || Number(row.blocked ?? 0) !== 0,
     generation: Number(row.generation ?? 0),
     failingSinceMs: row.failing_since_ms === null ? null : Number(row.failing_since_ms),
@@ -278,48 +298,61 @@ const insertQueueText = textByRows(
   (
     rows,
   ) => `insert into queue (entity_id, id, event_no, webhook_no, endpoint_no, created_at_ms, due_ms, lease_ms, generation,
-      token)
-    values ${valuesList(rows, 10)}`,
+      token, sequence, order_key)
+    values ${valuesList(rows, 12)}`,
 );
 
-/** With the counters and the heads that go with them, and with what the events store that came with them. */
+/** What is written in the same transaction as the deliveries. */
+type Along = {
+  readonly events?: readonly Incoming[];
+  readonly promoted?: readonly Promotion[];
+  readonly changes?: CountChanges;
+};
+
+/**
+ * With the counters and the heads that go with them, and with what the events store that came with them. The numbers are
+ * last, because other instances wait for the same ones.
+ */
 export async function insertDeliveries(
   queries: Queries,
   dialect: Dialect,
   rows: readonly QueuedDelivery[],
-  events: readonly Incoming[] = [],
+  along: Along = {},
 ): Promise<void> {
-  const changes = new CountChanges(dialect, 'acceptance');
-  for (const chunk of chunks(rows)) {
-    const values = chunk.flatMap(({ entityId, hex, eventNo, receiver, createdAtMs, dueMs, leaseMs }): SqlValue[] => [
-      entityKey(dialect, entityId),
-      dialect.bindUuid(hex),
-      eventNo === null ? null : dialect.bindUuid(eventNo),
-      receiver.webhookNo,
-      receiver.endpointNo,
-      createdAtMs,
-      dueMs,
-      leaseMs,
-      receiver.generation,
-      leaseMs > 0 ? FIRST_TOKEN : 0,
-    ]);
-    await queries.run(insertQueueText(chunk.length), values);
+  const wakes: Wake[] = [...(along.promoted ?? [])];
+  const changes = along.changes ?? new CountChanges(dialect, 'acceptance');
+  for (const { entityId, receiver, dueMs, leaseMs, isParked } of rows) {
+    if (isParked) continue;
+    // A delivery with a lease can be claimed when that ends; the head has to be looked at by then and not before.
+    const atMs = Math.max(dueMs, leaseMs);
+    wakes.push({ entityId, webhookNo: receiver.webhookNo, atMs, isWaiting: leaseMs === 0 });
   }
-  // A delivery with a lease can be claimed when that ends; the head has to be looked at by then and not before.
-  const wakes = rows.map(({ entityId, receiver, dueMs, leaseMs }) => ({
-    entityId,
-    webhookNo: receiver.webhookNo,
-    atMs: Math.max(dueMs, leaseMs),
-    isWaiting: leaseMs === 0,
-  }));
   await wakeHeads(queries, dialect, wakes);
-  for (const { event } of events) changes.event(entityKey(dialect, event.entityId), event);
+  for (const { event } of along.events ?? []) changes.event(entityKey(dialect, event.entityId), event);
   for (const { entityId, hex, receiver } of rows) {
     const entity = entityKey(dialect, entityId);
     changes.queue(entity, receiver.webhookNo, { waiting: 1 });
     changes.deliveries(entity, receiver.webhookNo, hex, { created: 1 });
   }
   await changes.write(queries);
+  await takeNumbers(queries, dialect, rows);
+  for (const chunk of chunks(rows)) {
+    const values = chunk.flatMap((row): SqlValue[] => [
+      entityKey(dialect, row.entityId),
+      dialect.bindUuid(row.hex),
+      row.eventNo === null ? null : dialect.bindUuid(row.eventNo),
+      row.receiver.webhookNo,
+      row.receiver.endpointNo,
+      row.createdAtMs,
+      row.dueMs,
+      row.leaseMs,
+      row.isParked ? PARKED : row.receiver.generation,
+      row.leaseMs > 0 ? FIRST_TOKEN : 0,
+      row.sequence,
+      row.orderKey === null ? null : dialect.bindUuid(row.orderKey),
+    ]);
+    await queries.run(insertQueueText(chunk.length), values);
+  }
 }
 
 async function countAccepted(queries: Queries, dialect: Dialect, accepted: readonly Incoming[]): Promise<void> {
@@ -351,8 +384,9 @@ async function startFanOut(
 ): Promise<void> {
   const { entityId, networkId, event: kind, firstDelayMs } = event;
   await queries.run(
-    `insert into fan_outs (entity_id, event_no, network_id, due_ms, made, entity, event, after_url, last_webhook_no)
-     select $1, $2, $3, $4, $5, $6, $7, $8, max(w.created_seq) from webhooks w where w.entity_id = $9`,
+    `insert into fan_outs (entity_id, event_no, network_id, due_ms, made, entity, event, after_url, order_key,
+       last_webhook_no)
+     select $1, $2, $3, $4, $5, $6, $7, $8, $9, max(w.created_seq) from webhooks w where w.entity_id = $10`,
     [
       entityKey(dialect, entityId),
       dialect.bindUuid(eventNo),
@@ -362,6 +396,7 @@ async function startFanOut(
       entityId,
       kind,
       receivers.at(-1)?.postUrl ?? '',
+      event.agreementId == null ? null : hashKey(dialect, event.agreementId),
       entityId,
     ],
   );
@@ -372,9 +407,14 @@ async function resultOf(
   dialect: Dialect,
   { event, eventNo, deliveries }: Incoming,
   isFresh: boolean,
+  { supersededBy }: Order,
 ): Promise<Acceptance | DomainError> {
   if (!isFresh) return repeatAcceptance(queries, dialect, event);
-  return { eventId: event.eventId ?? `evt_${eventNo}`, deliveries, repeated: false };
+  const eventId = event.eventId ?? `evt_${eventNo}`;
+  const by = supersededBy.get(eventNo);
+  return by === undefined
+    ? { eventId, deliveries, supersededBy: null, repeated: false }
+    : { eventId, deliveries: 0, supersededBy: by, repeated: false };
 }
 
 function cellKey({ entityId, networkId, event }: Pick<NewEvent, 'entityId' | 'networkId' | 'event'>): string {

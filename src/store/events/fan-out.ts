@@ -1,6 +1,7 @@
 import type { DestinationKey } from '../../domain/post-url.ts';
 import { readNowMs } from '../database/clock.ts';
-import type { Database, Queries, SqlInteger, SqlUuid } from '../database/database.ts';
+import type { Database, Dialect, Queries, SqlInteger, SqlUuid } from '../database/database.ts';
+import { joinKeys } from '../deliveries/order/order-keys.ts';
 import { eventNumbers } from '../new-id.ts';
 import { insertDeliveries, RECEIVER_COLUMNS, type ReceiverRow, toReceivers } from './accept.ts';
 import { MAX_DELIVERIES, planFanOut, type Receiver } from './plan-acceptance.ts';
@@ -22,6 +23,7 @@ type TaskRow = {
   entity: string;
   event: string;
   after_url: string;
+  order_key: SqlUuid | null;
 };
 
 /** The first entity after the given one that has a task, or null. */
@@ -41,7 +43,10 @@ export function continueFanOut(db: Database, entity: SqlUuid): Promise<readonly 
   const { dialect } = db;
   return db.transaction(async (queries) => {
     const task = await queries.get<TaskRow>(
-      `select * from fan_outs where entity_id = $1 order by event_no limit 1 ${dialect.skipLocked}`,
+      // An event that keeps order behind another one waits for the end of that one's task.
+      `select * from fan_outs t where entity_id = $1 and not exists (select 1 from fan_outs b
+         where b.entity_id = t.entity_id and b.order_key = t.order_key and b.event_no < t.event_no)
+       order by event_no limit 1 ${dialect.skipLocked}`,
       [entity],
     );
     if (task === undefined) return null;
@@ -57,14 +62,30 @@ export function continueFanOut(db: Database, entity: SqlUuid): Promise<readonly 
     const { entity: entityId } = task;
     const eventNo = dialect.hexOf(task.event_no);
     const planned = { entityId, eventNo, made: Number(task.made), dueMs: Number(task.due_ms) };
+    const turns = await takeTurnsOfRest(queries, dialect, task, receivers);
+    await advance(queries, task, receivers);
     await insertDeliveries(
       queries,
       dialect,
-      planFanOut(planned, receivers, () => eventNumbers.next(nowMs)),
+      planFanOut(planned, receivers, () => eventNumbers.next(nowMs), turns),
     );
-    await advance(queries, task, receivers);
     return receivers.map(({ destination }) => destination);
   });
+}
+
+/** Those of endpoints that keep order wait for what came before the event, and what came after it waits for them. */
+async function takeTurnsOfRest(
+  queries: Queries,
+  dialect: Dialect,
+  { entity: entityId, order_key: key }: TaskRow,
+  receivers: readonly Receiver[],
+): Promise<{ orderKey: string; parked: ReadonlySet<Receiver> } | null> {
+  const joining = receivers.flatMap((receiver) =>
+    receiver.isOrdered && key !== null ? { entityId, endpointNo: receiver.endpointNo, key, receiver } : [],
+  );
+  if (key === null || joining.length === 0) return null;
+  const parked = await joinKeys(queries, dialect, joining);
+  return { orderKey: dialect.hexOf(key), parked: new Set([...parked].map(({ receiver }) => receiver)) };
 }
 
 /** The last step corrects the number of deliveries: webhooks may have been deleted since the event was acknowledged. */

@@ -47,6 +47,7 @@ function extendDeliveries({ uuid }: Dialect): string[] {
     'create index queue_by_order on queue (entity_id, endpoint_no, order_key, sequence) where order_key is not null',
     'alter table deliveries add column sent_to_no bigint',
     `alter table deliveries add column superseded_by ${uuid}`,
+    `alter table queue add column superseded_by ${uuid}`,
     `alter table events add column superseded_by ${uuid}`,
     `alter table fan_outs add column order_key ${uuid}`,
   ];
@@ -98,11 +99,13 @@ function createTables({ uuid, storage }: Dialect): string[] {
     ) ${clustered}`,
 
     // What events are about, such as a transfer: `subject` is 128 bits of a hash. `event_no` is the last event that makes
-    // others of the subject pointless, or null. The row is the lock of the subject.
+    // others of the subject pointless, or null. `is_waited` is 1 where `supersedable` has events of it. The row is the lock of
+    // the subject.
     `create table subjects (
       entity_id ${uuid} not null,
       subject ${uuid} not null,
       event_no ${uuid},
+      is_waited smallint not null,
       primary key (entity_id, subject)
     ) ${clustered}`,
     // Events that a later one of their subject may supersede.

@@ -1,5 +1,5 @@
 import type { Delivery } from '../../../contract/deliveries.ts';
-import { eventNumber } from '../../../domain/ids.ts';
+import { endpointId, eventNumber } from '../../../domain/ids.ts';
 import type { Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../../database/database.ts';
 import { chunks, valuesList } from '../../database/sql.ts';
 import { statusInQueue, statusOfCode } from '../states.ts';
@@ -9,6 +9,10 @@ export type DeliveryRow = {
   id: SqlUuid;
   webhook_no: SqlInteger;
   endpoint_no: SqlInteger;
+  /** The endpoint that the last attempt went to, where it is another one. */
+  sent_to_no: SqlInteger | null;
+  sequence: SqlInteger | null;
+  superseded_by: SqlUuid | null;
   event_no: SqlUuid | null;
   created_at_ms: SqlInteger;
   ended_at_ms: SqlInteger | null;
@@ -20,7 +24,9 @@ export type DeliveryRow = {
   error: string | null;
 };
 
-const SHARED = 'id, webhook_no, endpoint_no, event_no, created_at_ms, ended_at_ms, attempts, status_code, error';
+const SHARED =
+  'id, webhook_no, endpoint_no, sent_to_no, sequence, superseded_by, event_no, created_at_ms, ended_at_ms, attempts, ' +
+  'status_code, error';
 const prefixed = (alias: string) => SHARED.replace(/\w+/g, (column) => `${alias}.${column}`);
 
 export const RECORD_COLUMNS = `${prefixed('d')}, d.status as status, cast(null as bigint) as due_ms, cast(null as int) as generation`;
@@ -47,6 +53,7 @@ export async function toDeliveries(
   const heads = await readHeads(queries, entity, rows);
   const urls = await readUrls(queries, entity, rows);
   const eventIds = await readEventIds(queries, dialect, entity, rows);
+  const idOfEvent = (no: string) => eventIds.get(no) ?? `evt_${no}`;
   return rows.map((row) => {
     const head = heads.get(Number(row.webhook_no));
     const inQueue = row.due_ms !== null;
@@ -59,11 +66,11 @@ export async function toDeliveries(
     const nextMs = isReleased ? Math.min(Number(row.due_ms), nowMs) : Number(row.due_ms);
     return {
       deliveryId: `dlv_${dialect.hexOf(row.id)}`,
-      eventId: eventIds.get(eventNo) ?? `evt_${eventNo}`,
+      eventId: idOfEvent(eventNo),
       webhookId: head?.webhook_id ?? '',
       event: head?.event ?? '',
       networkId: Number(head?.network_id ?? 0),
-      postUrl: urls.get(Number(row.endpoint_no)) ?? '',
+      postUrl: urls.get(Number(row.sent_to_no ?? row.endpoint_no)) ?? '',
       status,
       attempts: Number(row.attempts),
       dateCreated: Math.floor(Number(row.created_at_ms) / 1000),
@@ -71,6 +78,9 @@ export async function toDeliveries(
       dateDelivered: row.ended_at_ms === null ? null : Math.floor(Number(row.ended_at_ms) / 1000),
       lastStatusCode: row.status_code === null ? null : Number(row.status_code),
       lastError: row.error,
+      endpointId: row.sequence === null ? null : endpointId(Number(row.endpoint_no)),
+      sequence: row.sequence === null ? null : Number(row.sequence),
+      supersededBy: row.superseded_by === null ? null : idOfEvent(dialect.hexOf(row.superseded_by)),
     };
   });
 }
@@ -98,7 +108,7 @@ async function readHeads(
 
 async function readUrls(queries: Queries, entity: SqlUuid, rows: readonly DeliveryRow[]): Promise<Map<number, string>> {
   const found = new Map<number, string>();
-  for (const chunk of chunks([...new Set(rows.map((row) => Number(row.endpoint_no)))])) {
+  for (const chunk of chunks([...new Set(rows.map((row) => Number(row.sent_to_no ?? row.endpoint_no)))])) {
     const urls = await queries.all<{ no: SqlInteger; post_url: string }>(
       `select no, post_url from endpoints where entity_id = $1 and no in ${valuesList(1, chunk.length, 1)}`,
       [entity, ...chunk],
@@ -116,7 +126,8 @@ async function readEventIds(
   rows: readonly DeliveryRow[],
 ): Promise<Map<string, string>> {
   const found = new Map<string, string>();
-  for (const chunk of chunks([...new Set(rows.map((row) => eventNoOf(dialect, row)))])) {
+  const named = rows.flatMap(({ superseded_by }) => (superseded_by === null ? [] : dialect.hexOf(superseded_by)));
+  for (const chunk of chunks([...new Set([...rows.map((row) => eventNoOf(dialect, row)), ...named])])) {
     const events = await queries.all<{ no: SqlUuid; event_id: string | null }>(
       `select no, event_id from events where entity_id = $1 and no in ${valuesList(1, chunk.length, 1)}`,
       [entity, ...chunk.map((no): SqlValue => dialect.bindUuid(no))],
