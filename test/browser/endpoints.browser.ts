@@ -163,6 +163,30 @@ describe('an endpoint', () => {
   });
 });
 
+test('a superseded delivery has its number, and a link to the event that made it unnecessary', async () => {
+  const { client, receiver } = stage;
+  const events = ['LatePayment', 'TransferProcessed'];
+  await client.webhooks.register({ postUrl: `${receiver.url}/hook`, networkIds: [1], events });
+  const { endpoints } = await client.endpoints.list();
+  await client.endpoints.pause(endpoints[0]?.endpointId ?? '');
+  const transfer = { networkId: 1, transferId: 'trf-1' };
+  await client.events.publish({ event: 'LatePayment', eventId: 'late-1', ...transfer });
+  await client.events.publish({ event: 'TransferProcessed', eventId: 'paid-1', ...transfer });
+  const { deliveries } = await client.deliveries.list({ eventId: 'late-1' });
+  expect(deliveries).toMatchObject([{ status: 'superseded', supersededBy: 'paid-1', sequence: 1 }]);
+  await using tab = await Tab.open(browser, stage);
+  const { page } = tab;
+  await tab.signIn(`/deliveries?delivery=${deliveries[0]?.deliveryId}`);
+  const panel = page.getByRole('complementary', { name: 'Delivery details' });
+  await panel.getByText('A later event made it unnecessary').waitFor();
+  await panel.getByText(`1 of endpoint ${endpoints[0]?.endpointId}`).waitFor();
+  expect(await accessibilityViolations(page)).toEqual([]);
+  await panel.getByRole('link', { name: 'paid-1' }).click();
+  await until('the list shows that event', async () => (await page.locator('.pager strong').textContent()) === '1');
+  expect(page.url()).toEndWith('/deliveries?eventId=paid-1');
+  expect(tab.errors).toEqual([]);
+});
+
 test('the list has no accessibility violation, in either theme and on a phone', async () => {
   await registerThirty();
   const { client } = stage;

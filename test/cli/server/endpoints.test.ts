@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { deliveryListSchema } from '../../../src/contract/deliveries.ts';
 import { endpointListSchema, endpointSchema } from '../../../src/contract/endpoints/endpoint.ts';
 import { commandLine } from '../../support/command-line.ts';
 import { tempFolder } from '../../support/paybell.ts';
@@ -69,6 +70,27 @@ test('endpoints pause, resume and order change an endpoint and say so; show prin
   for (const line of [/^url +http/m, /^webhooks +2$/m, /^rate limit +none$/m, /^secret +that of the entity$/m]) {
     expect(shown).toMatch(line);
   }
+});
+
+test('deliveries show prints the number of a delivery, and the event that superseded it', async () => {
+  const postUrl = `${HOOK}/ordered`;
+  const create = ['webhooks', 'create', postUrl, '--networks', '10', '--events', 'LatePayment,TransferProcessed'];
+  await paybell(create);
+  const { endpoints } = endpointListSchema.parse(await runJson(['endpoints', 'list', '--post-url', postUrl]));
+  const id = endpoints[0]?.endpointId ?? '';
+  await paybell(['endpoints', 'pause', id]);
+  const transfer = { networkId: 10, transferId: 'trf-1' };
+  for (const [event, eventId] of [
+    ['LatePayment', 'late-1'],
+    ['TransferProcessed', 'paid-1'],
+  ]) {
+    await service.client().send({ event, eventId, ...transfer });
+  }
+  const { deliveries } = deliveryListSchema.parse(await runJson(['deliveries', 'list', '--event-id', 'late-1']));
+  const shown = (await paybell(['deliveries', 'show', deliveries[0]?.deliveryId ?? ''])).stdout;
+  expect(shown).toMatch(/^status +superseded$/m);
+  expect(shown).toMatch(/^superseded by +event paid-1$/m);
+  expect(shown).toMatch(new RegExp(`^number +1 of ${id}$`, 'm'));
 });
 
 test('an unknown endpoint is an error that names what was not found', async () => {
