@@ -1,11 +1,10 @@
 import { beforeEach, expect, test } from 'bun:test';
 import type { App } from '../../../../src/api/app.ts';
 import type { Endpoint, EndpointDetail, EndpointList } from '../../../../src/contract/endpoints/endpoint.ts';
-import { entityKey, eventIdKey } from '../../../../src/store/database/sql.ts';
 import { suspendWebhook } from '../../../../src/store/webhooks/suspension.ts';
 import { call, createTenant, TEST_CHANGE, type Tenant, testApp } from '../../../support/api.ts';
 import { listAudit } from '../../../support/audit.ts';
-import { accept, acceptMany, HOOK, LATE_ON_1, newEvent, readDeliveries } from '../../../support/deliveries.ts';
+import { acceptMany, HOOK, LATE_ON_1, readDeliveries } from '../../../support/deliveries.ts';
 import { expectProblem, messagesByName } from '../../../support/problems.ts';
 import { onEveryEngine } from '../../../support/stores.ts';
 import { register } from '../../../support/webhooks.ts';
@@ -91,14 +90,7 @@ onEveryEngine('endpoints', (store) => {
     const names = ['quick', 'stuck', 'stuck', 'later', 'later', 'stuck'];
     for (const [index, agreementId] of names.entries()) {
       const event = { ...LATE_ON_1, eventId: `event-${index}`, agreementId };
-      await accept(store.db, newEvent(tenant.entityId, { eventId: event.eventId, body: JSON.stringify(event) }));
-      await store.db.transaction((queries) =>
-        queries.run('update queue set order_key = $2, sequence = $3 where entity_id = $1 and sequence is null', [
-          entityKey(store.db.dialect, tenant.entityId),
-          eventIdKey(store.db.dialect, agreementId),
-          index + 1,
-        ]),
-      );
+      expect((await call(app, tenant, '/api/v1/crypto/events', { json: event })).status).toBe(202);
     }
     const shown = (await (await call(app, tenant, `${ENDPOINTS}/${endpointId}`)).json()) as EndpointDetail;
     const deliveries = await readDeliveries(store.db, tenant.entityId);
