@@ -3,7 +3,7 @@ import { createApp } from './api/app.ts';
 import { RateLimits } from './api/auth/rate-limits.ts';
 import { EventStreams } from './api/http/event-stream.ts';
 import { WebhookListCache } from './api/routes/webhooks/list-cache.ts';
-import { type ListeningServer, listen } from './api/server.ts';
+import { DRAIN_MS, type ListeningServer, listen } from './api/server.ts';
 import { type Config, storageLimitBytes } from './config.ts';
 import { ACTORS } from './contract/audit.ts';
 import { type AttemptTools, createAttemptTools } from './delivery/attempt.ts';
@@ -33,6 +33,17 @@ import { version } from './version.ts';
 const READINESS_GRACE_MS = 250;
 /** Above the deadline of a statement, which is what the last writes can wait for. */
 const LAST_WORK_MS = 8_000;
+/** Attempts in flight end with their timeout. Then their results are written, and claims are returned. */
+const attemptsEndMs = ({ DELIVERY_TIMEOUT }: Pick<Config, 'DELIVERY_TIMEOUT'>) => DELIVERY_TIMEOUT + 2 * LAST_WORK_MS;
+
+/**
+ * The longest that a stop can take: requests and attempts end side by side, then the background work, then the store. A
+ * supervisor has to wait longer than this before it kills the process; the unit and the compose file do.
+ */
+export function longestStopMs(config: Pick<Config, 'DELIVERY_TIMEOUT'>): number {
+  return Math.max(READINESS_GRACE_MS + DRAIN_MS, attemptsEndMs(config)) + 2 * LAST_WORK_MS;
+}
+
 const STATS_INTERVAL_MS = 2_000;
 const KEY_USAGE_INTERVAL_MS = 60_000;
 
@@ -56,8 +67,8 @@ export async function startService(config: Config, log: Logger): Promise<Service
   const background: readonly Background[] = [...(delivery?.jobs ?? []), ...api.jobs, heartbeat, ...observe(core)];
   const stop = async () => {
     // The engine claims nothing from here on: what the API still accepts waits in the store.
-    const attemptsMs = config.DELIVERY_TIMEOUT + 2 * LAST_WORK_MS;
-    await Promise.all([api.stop(), delivery === null ? null : endsWithin(attemptsMs, delivery.engine.stop())]);
+    const attempts = delivery === null ? null : endsWithin(attemptsEndMs(config), delivery.engine.stop());
+    await Promise.all([api.stop(), attempts]);
     const rest = async () => {
       await delivery?.engine.claimsReturned();
       // Afterwards, because the last run of a job writes what the last requests and attempts left behind.

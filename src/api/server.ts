@@ -9,7 +9,7 @@ import type { App } from './app.ts';
  */
 const MAX_REQUEST_BYTES = Number.MAX_SAFE_INTEGER;
 const IDLE_TIMEOUT_S = 30;
-const DRAIN_MS = 10_000;
+export const DRAIN_MS = 10_000;
 
 export type ListeningServer = {
   readonly url: string;

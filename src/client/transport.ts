@@ -33,7 +33,7 @@ export type ApiRequest = {
   /** Under the base path, with the parameter in braces that `id` fills. */
   readonly path: string;
   readonly id?: string;
-  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
+  readonly query?: Readonly<Record<string, string | number | boolean | readonly (string | number)[] | undefined>>;
   readonly json?: unknown;
   /** A body that is text already. */
   readonly text?: { readonly type: string; readonly body: string };
@@ -108,7 +108,7 @@ export class Transport {
     const base = isAdmin ? '/admin/v1' : `/api/v1/${this.#options.processor ?? 'crypto'}`;
     const prefix = isOpen ? '' : base;
     const parameters = Object.entries(query).flatMap(([name, value]) =>
-      value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`],
+      value === undefined ? [] : [`${name}=${encodeURIComponent(String(value))}`],
     );
     // As a path segment, each of these would turn the path into another one.
     if (path.includes('{') && ['', '.', '..'].includes(id)) throw new TypeError('the id must not be empty or dots');

@@ -69,13 +69,52 @@ export function eventFilter(documentation: Documentation) {
     .meta({ type: 'string', ...documentation });
 }
 
-/** The query as the server accepts it: its `event` is one of the kinds that the server knows. */
-export function withKnownEvents<Query extends z.ZodObject<{ event: ReturnType<typeof eventFilter> }>>(
+/** Several values in one parameter, separated by commas. */
+function several<Value>(item: z.ZodType<Value, string>, pattern: string, documentation: Documentation) {
+  return z
+    .string()
+    .transform((text, context): Value[] => {
+      const values: Value[] = [];
+      for (const part of text.split(',')) {
+        const result = item.safeParse(part);
+        if (result.success) values.push(result.data);
+        else
+          context.addIssue({
+            code: 'custom',
+            message: `is a comma-separated list: each value ${ruleOf(result.error)}`,
+          });
+      }
+      return values;
+    })
+    .optional()
+    .meta({ type: 'string', pattern: `^${pattern}(,${pattern})*$`, ...documentation });
+}
+
+const ruleOf = ({ issues }: z.ZodError) => issues[0]?.message ?? 'must be valid';
+
+export function wholeNumbers(min: number, max: number, documentation: Documentation) {
+  return several(digits(min, max), '[0-9]{1,9}', documentation);
+}
+
+export function eventsFilter(documentation: Documentation) {
+  const name = z.string().regex(EVENT_NAME, { error: 'must be the name of an event kind' });
+  return several(name, '[A-Za-z]+', documentation);
+}
+
+type EventFields = { event: ReturnType<typeof eventFilter>; events?: ReturnType<typeof eventsFilter> };
+
+/** The query as the server accepts it: its `event` and its `events` are of the kinds that the server knows. */
+export function withKnownEvents<Query extends z.ZodObject<EventFields>>(
   query: Query,
   [first = '', ...others]: readonly string[],
 ): Query {
-  const description = query.shape.event.meta()?.description ?? '';
-  return query.safeExtend({ event: oneOf([first, ...others], { description }) }) as unknown as Query;
+  const { event, events } = query.shape;
+  const described = (field: z.ZodType) => ({ description: field.meta()?.description ?? '' });
+  const kinds = [first, ...others] as const;
+  const known = query.safeExtend({ event: oneOf(kinds, described(event)) }) as unknown as Query;
+  if (events === undefined) return known;
+  const severalKnown = several(choice(kinds), `(${kinds.join('|')})`, described(events));
+  return (known as z.ZodObject).safeExtend({ events: severalKnown }) as unknown as Query;
 }
 
 /** A filter by an id or another exact text. An unknown value is not an error: its list is empty. */

@@ -2,7 +2,16 @@ import { z } from 'zod';
 import { EVENT_KINDS } from '../domain/event-kinds.ts';
 import { MAX_NETWORK_ID } from '../domain/networks.ts';
 import { postUrlError } from '../domain/post-url.ts';
-import { eventFilter, exactText, oneOf, oneOfOr, pagingFields, wholeNumber } from './list-query.ts';
+import {
+  eventFilter,
+  eventsFilter,
+  exactText,
+  oneOf,
+  oneOfOr,
+  pagingFields,
+  wholeNumber,
+  wholeNumbers,
+} from './list-query.ts';
 
 /** More than this in one request would hold the lock of the entity for too long. */
 export const MAX_WEBHOOKS_PER_REQUEST = 1_000;
@@ -66,19 +75,36 @@ export const webhookListQuerySchema = z.strictObject({
 
 export type WebhookListQuery = z.output<typeof webhookListQuerySchema>;
 
-const FILTERS = ['webhookId', 'networkId', 'event', 'postUrl'] as const;
+const FILTERS = ['webhookId', 'networkId', 'networkIds', 'event', 'events', 'postUrl'] as const;
 
 /** At least one filter is required, so that no request changes everything by mistake. */
 export const webhookMatchSchema = z
   .strictObject({
     ...webhookFilterFields,
+    networkIds: wholeNumbers(0, MAX_NETWORK_ID, {
+      description: 'Only webhooks for one of these networks, separated by commas. Not together with `networkId`.',
+      example: '1,8453',
+    }),
     event: eventFilter({ description: 'Only webhooks for this event.' }),
+    events: eventsFilter({
+      description: 'Only webhooks for one of these events, separated by commas. Not together with `event`.',
+    }),
     postUrl: exactText({ description: 'Only webhooks with exactly this URL.', example: 'https://example.com/old' }),
     dryRun: oneOfOr('false', ['true', 'false'], { description: '`true` only counts the webhooks that would change.' }),
   })
   .refine((query) => FILTERS.some((name) => query[name] !== undefined), {
     path: [FILTERS.join(', ')],
     error: 'give at least one of these filters, so that nothing is changed by mistake',
+    when: () => true,
+  })
+  .refine(({ networkId, networkIds }) => networkId === undefined || networkIds === undefined, {
+    path: ['networkIds'],
+    error: 'cannot be given together with networkId; give one of the two',
+    when: () => true,
+  })
+  .refine(({ event, events }) => event === undefined || events === undefined, {
+    path: ['events'],
+    error: 'cannot be given together with event; give one of the two',
     when: () => true,
   });
 

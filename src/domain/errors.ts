@@ -42,16 +42,16 @@ const SENTENCES: { readonly [Kind in keyof Facts]: (facts: Facts[Kind]) => strin
   too_many_matches: ({ matches, limit }) =>
     `${matches} webhooks match, and one request changes at most ${limit}. Narrow the filter.`,
   entity_full: ({ webhooks, limit }) =>
-    `An entity has at most ${limit} webhooks, and this request would make it ${webhooks}. Nothing was registered.`,
+    `An entity has at most ${showCount(limit, 'webhook')}, and this request would make it ${webhooks}. Nothing was registered.`,
   cell_full: ({ networkId, event, limit }) =>
-    `An entity has at most ${limit} webhooks for one network and event; network ${networkId} and ${event} would have ` +
+    `An entity has at most ${showCount(limit, 'webhook')} for one network and event; network ${networkId} and ${event} would have ` +
     'more. Nothing was registered.',
   secret_limit: ({ limit }) =>
     `At most ${limit} secrets can be in force. Wait until one expires, or rotate with an overlap of 0 hours.`,
   signing_key_limit: ({ limit }) =>
     `At most ${limit} signing keys can be in force. Wait until one expires, or rotate with an overlap of 0 hours.`,
   backlog_full: ({ waiting, limit }) =>
-    `${waiting} deliveries of this entity are waiting, and the limit is ${limit}. ` +
+    `${waiting === 1 ? '1 delivery of this entity is' : `${waiting} deliveries of this entity are`} waiting, and the limit is ${limit}. ` +
     'Fix or delete the webhooks that do not accept theirs, then send the event again.',
   storage_full: ({ storedBytes, limitBytes }) =>
     `The events and deliveries of this entity take ${storedBytes} bytes, and the limit is ${limitBytes}. There is room ` +
@@ -73,6 +73,11 @@ const SENTENCES: { readonly [Kind in keyof Facts]: (facts: Facts[Kind]) => strin
     `The fixed headers of the endpoint would have ${bytes} bytes, and the limit is ${limitBytes}. Nothing was changed.`,
   alerts_off: () => 'Alerts are off: set a notice URL, then send it again.',
 };
+
+/** `1 webhook`, `2 webhooks`. */
+export function showCount(count: number, singular: string, plural = `${singular}s`): string {
+  return `${count} ${count === 1 ? singular : plural}`;
+}
 
 export type DomainErrorKind = keyof Facts;
 export type FactsOf<Kind extends DomainErrorKind> = Facts[Kind];

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { onEveryEngine } from '../support/stores.ts';
 import { FuzzRun } from './fuzz-run.ts';
+import { fireRaw } from './raw-run.ts';
 import { inProcess, type OpenTransport, overSocket } from './transports.ts';
 
 /** `npm run fuzz` sends many more requests. A failure prints its seed, which repeats the same request. */
@@ -22,4 +23,9 @@ onEveryEngine('requests generated from the OpenAPI document and sent', (store) =
       expect(run.sent).toBeGreaterThan(requests * 0.8);
     },
   );
+
+  test('with bytes changed at random never return 5xx, and the server answers the next one', async () => {
+    const statuses = await fireRaw(store.db, 320, 16);
+    for (const status of ['200', '400']) expect(statuses.get(status)).toBeGreaterThan(0);
+  });
 });

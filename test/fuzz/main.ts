@@ -4,15 +4,21 @@ import { openDatabase } from '../../src/store/database/open.ts';
 import { stopPostgres } from '../support/postgres.ts';
 import { createTarget, ENGINES, type Engine } from '../support/stores.ts';
 import { FuzzRun } from './fuzz-run.ts';
+import { fireRaw } from './raw-run.ts';
 import { inProcess, overSocket } from './transports.ts';
 
 /**
  * `npm run fuzz -- --requests 50000 --seed 7` sends a quarter of the requests each in process and over a socket, on SQLite
- * and on PostgreSQL. Exits with 1 at the first response that differs from the OpenAPI document.
+ * and on PostgreSQL. `--raw 36000` then sends as many requests with bytes changed at random. Exits with 1 at the first
+ * response that differs from the OpenAPI document, or is a 5xx other than 501 and 505.
  */
 
 const { values } = parseArgs({
-  options: { requests: { type: 'string', default: '50000' }, seed: { type: 'string' } },
+  options: {
+    requests: { type: 'string', default: '50000' },
+    raw: { type: 'string', default: '0' },
+    seed: { type: 'string' },
+  },
 });
 const requests = Number(values.requests);
 const seed = Number(values.seed ?? Math.trunc(Math.random() * 0x7fffffff));
@@ -32,6 +38,11 @@ async function fuzz(engine: Engine): Promise<void> {
     console.log(
       `${engine}, ${name}: ${run.sent} sent, ${run.unsendable} not sendable, no wrong response (${counts.join(', ')})`,
     );
+  }
+  const raw = Math.ceil(Number(values.raw) / ENGINES.length);
+  if (raw > 0) {
+    const counts = [...(await fireRaw(db, raw, seed))].map(([status, count]) => `${status}: ${count}`);
+    console.log(`${engine}, changed bytes: ${raw} sent, no 5xx but 501 or 505 (${counts.join(', ')})`);
   }
   await db.close();
   remove();

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { loadConfig, SETTING_NAMES } from '../../src/config.ts';
+import { longestStopMs } from '../../src/service.ts';
 import { runPaybell, tempFolder } from '../support/paybell.ts';
 
 /** Checks that need no container: the files refer only to files, settings and commands that exist. */
@@ -52,9 +53,7 @@ test('compose.yaml sets only settings that exist, and all that PostgreSQL needs'
     engine: 'postgres',
     url: 'postgres://paybell:a1b2@postgres:5432/paybell',
   });
-  expect(Number.parseInt(services.paybell.stop_grace_period, 10) * 1000).toBeGreaterThan(
-    loadConfig({}).DELIVERY_TIMEOUT,
-  );
+  expect(Number.parseInt(services.paybell.stop_grace_period, 10) * 1000).toBeGreaterThan(longestStopMs(loadConfig({})));
 });
 
 /** Substitutes `${NAME:?}` and `${NAME:-}` as Docker Compose does. */
@@ -63,9 +62,14 @@ function fill(text: string, given: Readonly<Record<string, string>>): string {
 }
 
 describe('the systemd unit', () => {
-  test('waits longer for attempts in flight than they can take', async () => {
+  test('waits longer than a stop can take, which the documents state', async () => {
+    const besideTimeoutS = (longestStopMs({ DELIVERY_TIMEOUT: 15_000 }) - 15_000) / 1000;
+    expect(await read('docs/deploy.md')).toContain(`above \`DELIVERY_TIMEOUT\` and ${besideTimeoutS} seconds`);
+    for (const file of ['deploy/paybell.service', 'compose.yaml']) {
+      expect(await read(file)).toContain(`DELIVERY_TIMEOUT and ${besideTimeoutS} s.`);
+    }
     const [, seconds] = /^TimeoutStopSec=(\d+)$/m.exec(await read('deploy/paybell.service')) ?? [];
-    expect(Number(seconds) * 1000).toBeGreaterThan(loadConfig({}).DELIVERY_TIMEOUT);
+    expect(Number(seconds) * 1000).toBeGreaterThan(longestStopMs(loadConfig({})));
   });
 
   test.skipIf(Bun.which('systemd-analyze') === null)('passes systemd-analyze verify', async () => {

@@ -1,3 +1,5 @@
+import { showCount } from '../../domain/errors.ts';
+
 const BYTE_UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
 
 /** With at most three significant digits. */
@@ -23,9 +25,4 @@ const DURATION_UNITS = [
 export function showDuration(ms: number): string {
   const [unit, unitMs] = DURATION_UNITS.find(([, size]) => ms >= size) ?? (['ms', 1] as const);
   return `${Math.floor(ms / unitMs)} ${unit}`;
-}
-
-/** `1 webhook`, `2 webhooks`. */
-export function showCount(count: number, singular: string, plural = `${singular}s`): string {
-  return `${count} ${count === 1 ? singular : plural}`;
 }

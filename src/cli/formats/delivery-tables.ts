@@ -1,8 +1,8 @@
 import { attemptErrorText } from '../../contract/attempt-error-text.ts';
 import type { Delivery, DeliveryDetail, Redelivery } from '../../contract/deliveries.ts';
+import { showCount } from '../../domain/errors.ts';
 import { paint, printable, printJson, printLine, showDate } from '../terminal/output.ts';
 import { printFields, printTable, printTotal } from '../terminal/table.ts';
-import { showCount } from './amounts.ts';
 
 /** Deliveries as people read them, whether they come from the store or over HTTP. */
 

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { showCount } from '../formats/amounts.ts';
+import { showCount } from '../../domain/errors.ts';
 import { collect, duration, wholeNumber } from '../options/values.ts';
 import { addConnectionOptions, type ConnectionOptions } from '../server/connection.ts';
 import { addExamples } from '../terminal/help.ts';

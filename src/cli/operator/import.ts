@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
 import { type Config, knownEvents } from '../../config.ts';
 import { importedWebhookSchema } from '../../contract/webhook-import.ts';
+import { showCount } from '../../domain/errors.ts';
 import type { Refusal } from '../../domain/webhook-import.ts';
 import type { Database } from '../../store/database/database.ts';
 import { LINES_PER_BATCH } from '../../store/webhooks/import.ts';
@@ -12,7 +13,6 @@ import {
   rehearseImport,
   startImport,
 } from '../../store/webhooks/import-run.ts';
-import { showCount } from '../formats/amounts.ts';
 import { type InputLine, readLines, readList } from '../formats/input-lines.ts';
 import { WEBHOOK_FORMATS, type WebhookFormat, type WebhookReader, webhookReader } from '../formats/webhook-file.ts';
 import { CommandError, EXIT, ReportedFailure } from '../terminal/command-error.ts';

@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
+import { showCount } from '../../domain/errors.ts';
 import { PAUSE, PacedBatches } from '../../store/database/paced-batches.ts';
 import { shrinkFile, storeBytes } from '../../store/database/sqlite/vacuum.ts';
 import { type Pruned, prune } from '../../store/deliveries/retention.ts';
-import { showBytes, showCount } from '../formats/amounts.ts';
+import { showBytes } from '../formats/amounts.ts';
 import { duration } from '../options/values.ts';
 import { printJson, printLine } from '../terminal/output.ts';
 import { Progress } from '../terminal/progress.ts';

@@ -1,7 +1,8 @@
 import { Argument, type Command, InvalidArgumentError } from 'commander';
+import { showCount } from '../../domain/errors.ts';
 import { MAX_NETWORK_ID, networkName } from '../../domain/networks.ts';
 import { randomBytes } from '../../store/new-id.ts';
-import { showCount, showDuration } from '../formats/amounts.ts';
+import { showDuration } from '../formats/amounts.ts';
 import { wholeNumber } from '../options/values.ts';
 import { addServerOptions, openSession, type ServerOptions } from '../server/session.ts';
 import { PAYBELL } from '../terminal/invocation.ts';

@@ -2,7 +2,7 @@ import { Argument, type Command } from 'commander';
 import type { Endpoint, EndpointDetail } from '../../client/endpoints.ts';
 import { endpointListQuerySchema } from '../../contract/endpoints/endpoint.ts';
 import { ORDERINGS, type Ordering } from '../../domain/endpoints/settings.ts';
-import { showCount } from '../formats/amounts.ts';
+import { showCount } from '../../domain/errors.ts';
 import { addListOptions, type OptionValues, parseOptions } from '../options/list-options.ts';
 import { PAYBELL } from '../terminal/invocation.ts';
 import { paint, printJson, printLine, showDate } from '../terminal/output.ts';

@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { WebhookList } from '../../client/webhooks.ts';
 import { webhookListQuerySchema, webhookMatchSchema } from '../../contract/webhooks.ts';
+import { showCount } from '../../domain/errors.ts';
 import { networkName } from '../../domain/networks.ts';
-import { showCount } from '../formats/amounts.ts';
 import { addListOptions, type OptionValues, parseOptions } from '../options/list-options.ts';
 import { parseList } from '../options/values.ts';
 import { CommandError, EXIT } from '../terminal/command-error.ts';

@@ -129,7 +129,7 @@ export function countMatching(
 }
 
 async function findMatching(queries: Queries, entityId: string, match: WebhookMatch): Promise<Webhook[]> {
-  const { webhookId, networkId, event, postUrl } = match;
+  const { webhookId, networkIds, networkId = networkIds, events, event = events, postUrl } = match;
   const parameters = new Parameters();
   const from = `from webhooks where ${webhookTable.where(parameters, { entityId, webhookId, networkId, event, postUrl })}`;
   const found = await SHOWN_WEBHOOK.all(

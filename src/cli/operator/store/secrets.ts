@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { type Config, parseSecretKey, SECRET_KEY_RULE } from '../../../config.ts';
+import { showCount } from '../../../domain/errors.ts';
 import { DEFAULT_OVERLAP_HOURS } from '../../../domain/secret-overlap.ts';
 import { randomBytes } from '../../../store/new-id.ts';
 import { finishKeyChange, formerKeyFile, readKeyFile, stageKey } from '../../../store/tenants/key-file.ts';
@@ -7,7 +8,6 @@ import { SecretBox } from '../../../store/tenants/secret-box.ts';
 import { keyFileOf } from '../../../store/tenants/secret-key.ts';
 import { listSecrets, rekeySecrets, rotateSecret } from '../../../store/tenants/secrets.ts';
 import { rotateSigningKey } from '../../../store/tenants/signing-keys.ts';
-import { showCount } from '../../formats/amounts.ts';
 import { parseOverlapHours, printPublicKeys, printSecrets } from '../../formats/secret-table.ts';
 import { CommandError, EXIT } from '../../terminal/command-error.ts';
 import { PAYBELL } from '../../terminal/invocation.ts';

@@ -11,7 +11,9 @@ export function Tiles({ stats: { total, backlog } }: { stats: Stats }) {
   return (
     <dl class="tiles">
       <Tile name="Accepted" value={countText(total.accepted)}>
-        {total.events === null ? 'deliveries to this destination' : `deliveries of ${countText(total.events)} events`}
+        {total.events === null
+          ? 'deliveries to this destination'
+          : `deliveries of ${countText(total.events)} ${total.events === 1 ? 'event' : 'events'}`}
       </Tile>
       <Tile name="Delivered" value={countText(total.delivered)}>
         {total.failed === 0 ? (

@@ -44,7 +44,9 @@ onEveryEngine('a bulk change', (store) => {
     const before = await all();
     for (const query of ['', '?', '?dryRun=true', '?dryRun=false']) {
       const errors = messagesByName(await expectProblem(await change(method, query), 'invalid_request'));
-      expect(errors).toEqual({ 'webhookId, networkId, event, postUrl': expect.stringContaining('at least one') });
+      expect(errors).toEqual({
+        'webhookId, networkId, networkIds, event, events, postUrl': expect.stringContaining('at least one'),
+      });
     }
     expect(await all()).toEqual(before);
   });
@@ -56,8 +58,14 @@ onEveryEngine('a bulk change', (store) => {
     ['?postUrl=a%00b', ['postUrl']],
     ['?networkId=1&networkId=2', ['networkId']],
     ['?networkId=1&dryRun=yes', ['dryRun']],
+    ['?networkIds=', ['networkIds']],
+    ['?networkIds=1,,2', ['networkIds']],
+    ['?networkIds=1,x', ['networkIds']],
+    ['?events=LatePayment,latepayment', ['events']],
+    ['?networkId=1&networkIds=1,10', ['networkIds']],
+    ['?event=LatePayment&events=LatePayment&networkId=1&networkIds=10', ['events', 'networkIds']],
     ['?networkId=1&dryrun=true&page=1', ['dryrun', 'page']],
-    ['?networkid=1', ['networkid', 'webhookId, networkId, event, postUrl']],
+    ['?networkid=1', ['networkid', 'webhookId, networkId, networkIds, event, events, postUrl']],
   ])('%s is 400 and names every invalid parameter', async (query, names) => {
     for (const method of METHODS) {
       const problem = await expectProblem(await change(method, query), 'invalid_request');
@@ -83,6 +91,12 @@ onEveryEngine('a bulk change', (store) => {
     [`?networkId=1&event=LatePayment&postUrl=${encodeURIComponent(url('other'))}`, 1],
     ['?networkId=7', 0],
     ['?webhookId=wh_none', 0],
+    [`?networkIds=1,10&postUrl=${encodeURIComponent(url('old'))}`, 4],
+    ['?networkIds=10,137', 2],
+    ['?networkIds=1,10&event=TransferCreated', 2],
+    ['?networkIds=10&events=TransferCreated', 1],
+    [`?networkId=1&events=TransferCreated,LatePayment&postUrl=${encodeURIComponent(url('old'))}`, 2],
+    ['?networkIds=7,9', 0],
   ])('%s matches %i, as many as dryRun says and as then change', async (query, matches) => {
     const before = await all();
     const dry = await counted(await change('PATCH', `${query}&dryRun=true`));

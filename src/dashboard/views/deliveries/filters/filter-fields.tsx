@@ -20,7 +20,7 @@ type FieldsProps = {
 /** All filters except the status, for which the list has tabs and the dialog a select. */
 export function FilterFields({ values, onChange, problem }: FieldsProps) {
   const networkId = values.networkId ?? '';
-  const networks = useNetworks();
+  const { networks, events } = useKnown();
   return (
     <>
       <Field label="Event" error={inputError(problem, 'event')}>
@@ -31,7 +31,7 @@ export function FilterFields({ values, onChange, problem }: FieldsProps) {
             onChange={(event) => onChange('event', event.currentTarget.value)}
           >
             <option value="">All events</option>
-            {EVENT_KINDS.map((kind) => (
+            {events.map((kind) => (
               <option key={kind} value={kind}>
                 {kind}
               </option>
@@ -55,10 +55,12 @@ export function FilterFields({ values, onChange, problem }: FieldsProps) {
   );
 }
 
-/** The networks that the server knows. Without the permission to read webhooks, the default networks. */
-function useNetworks(): readonly number[] {
-  const { data } = useResponse('networks', (signal) => paybell().webhooks.coverage({ signal }));
-  return data?.networks.map(({ networkId }) => networkId) ?? DEFAULT_NETWORKS;
+/** The networks and events that the server knows. Without the permission to read webhooks, the default ones. */
+function useKnown(): { networks: readonly number[]; events: readonly string[] } {
+  const { data } = useResponse('known', (signal) => paybell().webhooks.coverage({ signal }));
+  if (data === null) return { networks: DEFAULT_NETWORKS, events: EVENT_KINDS };
+  const events = data.networks.flatMap((network) => network.events.map(({ event }) => event));
+  return { networks: data.networks.map(({ networkId }) => networkId), events: [...new Set(events)] };
 }
 
 type IdFieldProps = Omit<FieldsProps, 'problem'> & { label: string; name: FilterName; prefix: string };
