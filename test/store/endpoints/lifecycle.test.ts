@@ -94,8 +94,13 @@ onEveryEngine('an endpoint', (store) => {
     const { webhooks } = await register(store.db, entityId, HOOK, PAIRS);
     await moveWebhook(store.db, entityId, webhooks[0]?.webhookId ?? '', ELSEWHERE, always, TEST_CHANGE);
     expect(await urlsOf(entityId)).toEqual([ELSEWHERE, HOOK]);
+    const { endpointId } = await endpointOf(store.db, entityId, HOOK);
     await moveMatching(store.db, entityId, { postUrl: HOOK }, ELSEWHERE, TEST_CHANGE);
     expect(await urlsOf(entityId)).toEqual([ELSEWHERE]);
+    const [first] = webhooks;
+    await moveWebhook(store.db, entityId, first?.webhookId ?? '', HOOK, always, TEST_CHANGE);
+    expect((await endpointOf(store.db, entityId, HOOK)).endpointId).not.toBe(endpointId);
+    await moveMatching(store.db, entityId, { postUrl: HOOK }, ELSEWHERE, TEST_CHANGE);
     await deleteMatching(store.db, entityId, { postUrl: ELSEWHERE }, TEST_CHANGE);
     expect(await urlsOf(entityId)).toEqual([]);
   });
