@@ -4,6 +4,7 @@ import { readNowMs } from '../database/clock.ts';
 import type { Database, Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../database/database.ts';
 import type { PacedBatches } from '../database/paced-batches.ts';
 import { chunks, entityKey, eventIdKey, valuesList } from '../database/sql.ts';
+import { pruneNumbers } from '../endpoints/prune-numbers.ts';
 import { forgetRemoved, REMOVED, removedBefore } from '../endpoints/retention.ts';
 import { pruneStats } from '../stats/read.ts';
 import {
@@ -149,7 +150,9 @@ async function* pruneDeliveries(run: Run, entity: Entity): AsyncGenerator<void> 
     });
     yield;
   }
-  if (!dryRun) await forgetDeliveryCounts(run, entity);
+  if (dryRun) return;
+  await forgetDeliveryCounts(run, entity);
+  yield* pruneNumbers(run, entity.key);
 }
 
 /** Returns those that were there: another instance may be deleting some, or a redelivery may have taken them back. */

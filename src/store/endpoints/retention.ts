@@ -28,10 +28,12 @@ export function forgetRemoved(db: Database, entity: SqlUuid, beforeMs: number, b
     );
     for (const chunk of chunks(rows.map((row) => Number(row.no)))) {
       const numbers = valuesList(1, chunk.length, 1);
-      await queries.run(`delete from endpoint_sequences where entity_id = $1 and endpoint_no in ${numbers}`, [
-        entity,
-        ...chunk,
-      ]);
+      for (const table of ['endpoint_numbers', 'endpoint_sequences']) {
+        await queries.run(`delete from ${table} where entity_id = $1 and endpoint_no in ${numbers}`, [
+          entity,
+          ...chunk,
+        ]);
+      }
       await queries.run(`delete from endpoints where entity_id = $1 and no in ${numbers}`, [entity, ...chunk]);
     }
     return rows.length;

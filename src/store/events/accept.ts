@@ -7,7 +7,7 @@ import type { Claimed, DirectDispatch } from '../deliveries/claimed.ts';
 import { CountChanges, countEvents } from '../deliveries/counts/counts.ts';
 import { type EndpointOfHead, type HeadTarget, makeHeads, urlKey, type Wake, wakeHeads } from '../deliveries/heads.ts';
 import { PARKED, type Promotion } from '../deliveries/order/order-keys.ts';
-import { takeNumbers } from '../deliveries/order/sequence.ts';
+import { takeNumbers } from '../endpoints/sequences.ts';
 import { eventNumbers } from '../new-id.ts';
 import { REVISION } from '../tables.ts';
 import { type Acceptance, isNameOfNumber, repeatAcceptance } from './event-ids.ts';

@@ -56,21 +56,24 @@ function extendDeliveries({ uuid }: Dialect): string[] {
 function createTables({ uuid, storage }: Dialect): string[] {
   const { clustered, updatedInPlace } = storage;
   return [
-    // Apart from `endpoints`, because every acceptance writes here.
+    // Apart from `endpoints`, because every acceptance writes here. Retention has removed what is below `first_sequence`.
+    // `recent` holds the ids of the last deliveries, the one with `last_sequence` at its end, each as 32 hex digits.
     `create table endpoint_sequences (
       entity_id ${uuid} not null,
       endpoint_no bigint not null,
+      first_sequence bigint not null default 1,
       last_sequence bigint not null,
+      recent text not null,
       primary key (entity_id, endpoint_no)
     ) ${updatedInPlace}`,
-    // Which delivery has the number 1, 1,001, 2,001 …: where a reader of numbers begins. An index of all numbers would cost
-    // every delivery an insertion. Ids near each other in time may stand in another order than their numbers.
-    `create table endpoint_marks (
+    // Which delivery has which number: the ids of those that have this number and the next ones. A row takes over `recent`
+    // when that is full, so that a delivery costs no insertion into an index of its own.
+    `create table endpoint_numbers (
       entity_id ${uuid} not null,
       endpoint_no bigint not null,
-      sequence bigint not null,
-      id ${uuid} not null,
-      primary key (entity_id, endpoint_no, sequence)
+      first_sequence bigint not null,
+      ids text not null,
+      primary key (entity_id, endpoint_no, first_sequence)
     ) ${clustered}`,
 
     // Sealed, and keyed like the entity's own secrets. The row of the headers is a JSON object of all of them.

@@ -88,17 +88,4 @@ onEveryEngine('the sequence of an endpoint', (store) => {
     const shown = await readDelivery(store.db, entityId, second?.deliveryId ?? '');
     expect(shown).toMatchObject({ sequence: 2, endpointId: expect.stringMatching(/^ep_[0-9a-f]{14}$/) });
   });
-
-  test('keeps a mark of every thousandth number', async () => {
-    const { entityId } = await newReceiver(store.db);
-    await acceptMany(store.db, entityId, 1_001);
-    const numbers = await readNumbers(store.db, entityId);
-    const marks = await store.db.all<{ id: Uint8Array | string; sequence: number | string }>(
-      'select id, sequence from endpoint_marks where endpoint_no = $1 order by sequence',
-      [numbers[0]?.endpointNo ?? 0],
-    );
-    expect(marks.map(({ sequence }) => Number(sequence))).toEqual([1, 1_001]);
-    const ids = marks.map(({ id }) => `dlv_${store.db.dialect.hexOf(id)}`);
-    expect(ids).toEqual([numbers[0]?.deliveryId ?? '', numbers[1_000]?.deliveryId ?? '']);
-  });
 });
