@@ -11,6 +11,7 @@ import type { KeyLookup } from '../store/tenants/key-lookup.ts';
 import type { SecretBox } from '../store/tenants/secret-box.ts';
 import type { Counted, RateLimits } from './auth/rate-limits.ts';
 import type { EventStreams } from './http/event-stream.ts';
+import type { Feeds } from './routes/endpoints/feeds.ts';
 import type { WebhookListCache } from './routes/webhooks/list-cache.ts';
 
 /** A part of the process without which deliveries or the work after them stand still. */
@@ -33,6 +34,7 @@ export type ApiContext = {
   readonly webhookLists: WebhookListCache;
   readonly limits: RateLimits;
   readonly streams: EventStreams;
+  readonly feeds: Feeds;
   readonly metrics: Metrics;
   /** Wakes the dispatcher: something may be due. */
   readonly onWork: () => void;

@@ -11,7 +11,16 @@ import { readJson, readRaw } from './http/request-body.ts';
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
 type Responses = Readonly<
-  Record<number, { description: string; schema?: z.ZodType; headers?: Record<string, string> }>
+  Record<
+    number,
+    {
+      description: string;
+      schema?: z.ZodType;
+      headers?: Record<string, string>;
+      /** An example of the server-sent events that `accept: text/event-stream` gets instead. */
+      eventStream?: string;
+    }
+  >
 >;
 
 /** The section of the API reference that an operation is in. */

@@ -8,6 +8,7 @@ import { auditOperations } from './routes/audit.ts';
 import { deliveryOperations } from './routes/deliveries.ts';
 import { docsFiles } from './routes/docs.ts';
 import { endpointOperations } from './routes/endpoints/endpoints.ts';
+import { feedOperations } from './routes/endpoints/feed.ts';
 import { eventOperations } from './routes/events/accept.ts';
 import { acceptedEventOperations } from './routes/events/read.ts';
 import { healthz, readyz } from './routes/health.ts';
@@ -71,6 +72,7 @@ function allOperations(config: Config): Operation[] {
     ...eventOperations(config),
     ...acceptedEventOperations(config),
     ...deliveryOperations(config),
+    ...feedOperations,
     ...statsOperations,
     ...auditOperations,
     // Without an ADMIN_KEY these paths do not exist.

@@ -100,13 +100,18 @@ function jsonContent(schema: z.ZodType) {
   return { 'application/json': { schema } };
 }
 
+function eventStreamContent(example: string | undefined) {
+  if (example === undefined) return {};
+  return { 'text/event-stream': { schema: { type: 'string' as const }, example } };
+}
+
 function successes(operation: Operation) {
   return Object.fromEntries(
-    Object.entries(operation.responses).map(([status, { description, schema, headers }]) => [
+    Object.entries(operation.responses).map(([status, { description, schema, headers, eventStream }]) => [
       status,
       {
         description,
-        ...(schema === undefined ? {} : { content: jsonContent(schema) }),
+        ...(schema === undefined ? {} : { content: { ...jsonContent(schema), ...eventStreamContent(eventStream) } }),
         headers: { ...describeHeaders(headers ?? {}), ...commonHeaders(Number(status), isCounted(operation)) },
       },
     ]),
