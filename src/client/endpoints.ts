@@ -7,7 +7,7 @@ import type {
   endpointSecretListSchema,
   endpointUpdateSchema,
 } from '../contract/endpoints/endpoint.ts';
-import { allPages } from './pages.ts';
+import { allPages, type Feed, type FeedEntry, type FeedOptions, type FeedQuery, followFeed } from './pages.ts';
 import type { Body, Query } from './schema-types.ts';
 import type { Rotation } from './secrets.ts';
 import type { CallOptions, Transport } from './transport.ts';
@@ -75,5 +75,18 @@ export class Endpoints {
     const path = `${ONE}/secret/rotate`;
     const request = { method: 'POST', path, id: endpointId, json: rotation, isIdempotent: false } as const;
     return this.#transport.call(request, options);
+  }
+
+  /** What the endpoint's numbers above `after` stand for. With `wait`, the response comes when there is one. */
+  readFeed(endpointId: string, query: FeedQuery = {}, options?: CallOptions): Promise<Feed> {
+    return this.#transport.call({ method: 'GET', path: `${ONE}/feed`, id: endpointId, query }, options);
+  }
+
+  /**
+   * Every number of the endpoint in its order, also those to come: `for await (const entry of client.endpoints.feed(id,
+   * { after }))`. An error leaves nothing out: begin again after the last entry that you have.
+   */
+  feed(endpointId: string, feed: FeedOptions = {}, options?: CallOptions): AsyncGenerator<FeedEntry, void, undefined> {
+    return followFeed((query, readOptions) => this.readFeed(endpointId, query, readOptions), feed, options);
   }
 }

@@ -12,9 +12,12 @@ export {
   PaybellError,
   type ProblemCode,
   ProblemError,
+  type RemovedNumbers,
+  RemovedNumbersError,
   TimeLimitError,
 } from './errors.ts';
 export type * from './events.ts';
+export type { Feed, FeedEntry, FeedOptions, FeedQuery } from './pages.ts';
 export { Paybell, type Stats, type StatsQuery } from './paybell.ts';
 export type * from './secrets.ts';
 export type { CallOptions, ClientOptions, Fetch } from './transport.ts';

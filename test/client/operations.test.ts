@@ -91,6 +91,7 @@ onEveryEngine('every method of the client', (store) => {
       name: 'A',
       headerNames: ['x-gate'],
     });
+    expect(await endpoints.readFeed(endpointId)).toEqual({ firstSequence: 1, lastSequence: 0, deliveries: [] });
     expect(await endpoints.pause(endpointId)).toMatchObject({ state: 'paused' });
     expect(await endpoints.resume(endpointId)).toMatchObject({ state: 'active' });
     expect(await endpoints.rotateSecret(endpointId, { overlapHours: 1 })).toMatchObject({ totalResults: 1 });
