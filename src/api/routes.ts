@@ -19,6 +19,7 @@ import { statsOperations } from './routes/stats.ts';
 import { webhookBulkOperations } from './routes/webhooks/bulk.ts';
 import { webhookHealthOperations } from './routes/webhooks/health.ts';
 import { webhookOperations } from './routes/webhooks/list-and-register.ts';
+import { webhookOptionsOperations } from './routes/webhooks/options.ts';
 import { singleWebhookOperations } from './routes/webhooks/single.ts';
 
 /** One path with everything that it accepts. */
@@ -65,6 +66,7 @@ function allOperations(config: Config): Operation[] {
     ...webhookOperations(config),
     ...singleWebhookOperations(config),
     ...webhookBulkOperations(config),
+    ...webhookOptionsOperations,
     ...endpointOperations(config),
     ...secretOperations,
     ...keySetOperations,

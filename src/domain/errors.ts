@@ -8,6 +8,9 @@ type Facts = {
   webhook_changed: { webhookId: string };
   /** No two webhooks of an entity have the same network, event and URL. */
   duplicate_webhook: { webhookId: string; existingId: string };
+  /** Registering again does not change a webhook. */
+  other_options: { webhookId: string };
+  filters_too_large: { bytes: number; limitBytes: number };
   too_many_matches: { matches: number; limit: number };
   entity_full: { webhooks: number; limit: number };
   /** The limit of one network and event, which bounds the fan-out of an event. */
@@ -39,6 +42,11 @@ const SENTENCES: { readonly [Kind in keyof Facts]: (facts: Facts[Kind]) => strin
   duplicate_webhook: ({ webhookId, existingId }) =>
     `With this postUrl ${webhookId} would equal ${existingId}, and an entity has each registration once. ` +
     'Delete one of them first. Nothing was changed.',
+  other_options: ({ webhookId }) =>
+    `The webhook ${webhookId} is registered with other options. Change its options instead. Nothing was registered.`,
+  filters_too_large: ({ bytes, limitBytes }) =>
+    `The filters of an entity have at most ${limitBytes} bytes together, and this request would make it ${bytes}. ` +
+    'Equal filters count once. Nothing was changed.',
   too_many_matches: ({ matches, limit }) =>
     `${matches} webhooks match, and one request changes at most ${limit}. Narrow the filter.`,
   entity_full: ({ webhooks, limit }) =>

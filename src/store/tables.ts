@@ -94,6 +94,14 @@ export const webhookTable = new Table('webhooks', {
   dateCreated: integer('created_at'),
   suspendedAt: nullable(integer('suspended_at')),
   suspendedReason: nullable(text<SuspendReason>('suspended_reason')),
+  filterHash: nullable(text('filter_hash')),
+});
+
+export const filterTable = new Table('payload_filters', {
+  entityId: text('entity_id'),
+  hash: text('hash'),
+  bytes: integer('bytes'),
+  filter: text('filter'),
 });
 
 export const webhookCountTable = new Table('webhook_counts', {

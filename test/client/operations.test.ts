@@ -61,6 +61,11 @@ onEveryEngine('every method of the client', (store) => {
     expect(await webhooks.setNoticeUrl(postUrl)).toEqual({ noticeUrl: postUrl });
     expect(await webhooks.noticeUrl()).toEqual({ noticeUrl: postUrl });
 
+    const options = { filter: { token: ['USDC'], amount: { min: '10' } } };
+    expect(await webhooks.replaceOptions(webhookId, options)).toEqual(options);
+    expect(await webhooks.options(webhookId)).toEqual(options);
+    expect(await webhooks.changeMatching({ webhookId }, { options: { filter: null } })).toEqual({ totalResults: 1 });
+
     const moved = { postUrl: `${postUrl}/moved` };
     expect(await webhooks.countChanging({ networkId: 10 }, moved)).toEqual({ totalResults: 1 });
     expect(await webhooks.changeMatching({ networkId: 10 }, moved)).toEqual({ totalResults: 1 });

@@ -24,6 +24,8 @@ const MAPPINGS: { readonly [Kind in DomainErrorKind]: Mapping<FactsOf<Kind>> } =
     detail: () => 'The webhook is not the one named in If-Match. Read it again first.',
   },
   duplicate_webhook: { code: 'conflict' },
+  other_options: { code: 'conflict' },
+  filters_too_large: { code: 'conflict' },
   too_many_matches: { code: 'too_many_matches' },
   entity_full: { code: 'webhook_limit' },
   cell_full: { code: 'webhook_limit' },

@@ -11,6 +11,7 @@ import { takeNumbers } from '../endpoints/sequences.ts';
 import { eventNumbers } from '../new-id.ts';
 import { REVISION } from '../tables.ts';
 import { type Acceptance, isNameOfNumber, repeatAcceptance } from './event-ids.ts';
+import { countUnwanted, wantedBy } from './filtering.ts';
 import { type Order, queueBehindFanOuts, Roles, takeTurns } from './order.ts';
 import {
   FIRST_TOKEN,
@@ -64,8 +65,10 @@ export async function acceptEvents(
   for (const [event, found] of cutGroup(events, receivers)) {
     const eventNo = eventNumbers.next(nowMs);
     const isWhole = found.length <= MAX_DELIVERIES;
-    const deliveries = isWhole ? found.length : await countReceivers(queries, event);
-    incoming.push({ event, eventNo, receivers: isWhole ? found : firstOf(found), deliveries });
+    const part = isWhole ? found : firstOf(found);
+    const wanting = part.some(({ filterHash }) => filterHash !== null) ? await wantedBy(queries, event, part) : part;
+    const deliveries = isWhole ? wanting.length : await countReceivers(queries, event);
+    incoming.push({ event, eventNo, receivers: wanting, deliveries, lastUrl: part.at(-1)?.postUrl ?? '' });
   }
   incoming = await queueBehindFanOuts(queries, dialect, incoming);
   const fresh = await insertEvents(queries, dialect, incoming);
@@ -136,10 +139,11 @@ export type ReceiverRow = {
   blocked: SqlInteger | null;
   generation: SqlInteger | null;
   failing_since_ms: SqlInteger | null;
+  filter_hash: string | null;
 };
 
 export const RECEIVER_COLUMNS = `w.entity_id, w.network_id, w.event, w.id, w.created_seq, w.post_url, w.suspended_at,
-  h.endpoint_no, h.destination, h.ordering, h.blocked, h.generation, h.failing_since_ms,
+  w.filter_hash, h.endpoint_no, h.destination, h.ordering, h.blocked, h.generation, h.failing_since_ms,
   (select ${REVISION} from entities n where n.id = w.entity_id) as revision`;
 
 const CELL = { entity_id: 'c.entity_id', network_id: 'c.network_id', event: 'c.event' };
@@ -235,6 +239,7 @@ function toReceiver(row: ReceiverRow, endpoints: ReadonlyMap<string, EndpointOfH
     generation: Number(row.generation ?? 0),
     failingSinceMs: row.failing_since_ms === null ? null : Number(row.failing_since_ms),
     revision: Number(row.revision),
+    filterHash: row.filter_hash,
   };
 }
 
@@ -367,19 +372,20 @@ async function countAccepted(queries: Queries, dialect: Dialect, accepted: reado
 }
 
 /** How many webhooks an event goes to in all. */
-async function countReceivers(queries: Queries, { entityId, networkId, event }: NewEvent): Promise<number> {
+async function countReceivers(queries: Queries, incoming: NewEvent): Promise<number> {
+  const { entityId, networkId, event } = incoming;
   const row = await queries.get<{ total: SqlInteger }>(
     'select count(*) as total from webhooks where entity_id = $1 and network_id = $2 and event = $3',
     [entityId, networkId, event],
   );
-  return Number(row?.total ?? 0);
+  return Number(row?.total ?? 0) - (await countUnwanted(queries, incoming));
 }
 
 /** The rest is a task (`fan-out.ts`), which ends at the last webhook that is registered now. */
 async function startFanOut(
   queries: Queries,
   dialect: Dialect,
-  { event, eventNo, receivers }: Incoming,
+  { event, eventNo, receivers, lastUrl }: Incoming,
   nowMs: number,
 ): Promise<void> {
   const { entityId, networkId, event: kind, firstDelayMs } = event;
@@ -395,7 +401,7 @@ async function startFanOut(
       receivers.length,
       entityId,
       kind,
-      receivers.at(-1)?.postUrl ?? '',
+      lastUrl,
       event.agreementId == null ? null : hashKey(dialect, event.agreementId),
       entityId,
     ],

@@ -4,6 +4,7 @@ import type { Database, Dialect, Queries, SqlInteger, SqlUuid } from '../databas
 import { joinKeys } from '../deliveries/order/order-keys.ts';
 import { eventNumbers } from '../new-id.ts';
 import { insertDeliveries, RECEIVER_COLUMNS, type ReceiverRow, toReceivers } from './accept.ts';
+import { wantedBy } from './filtering.ts';
 import { MAX_DELIVERIES, planFanOut, type Receiver } from './plan-acceptance.ts';
 
 /**
@@ -58,12 +59,14 @@ export function continueFanOut(db: Database, entity: SqlUuid): Promise<readonly 
        order by w.post_url limit ${MAX_DELIVERIES}`,
       [task.entity_id, task.entity, task.network_id, task.event, task.after_url, task.last_webhook_no],
     );
-    const receivers = await toReceivers(queries, dialect, rows, nowMs);
+    const found = await toReceivers(queries, dialect, rows, nowMs);
+    const receivers = await keepWanting(queries, task, found);
     const { entity: entityId } = task;
     const eventNo = dialect.hexOf(task.event_no);
     const planned = { entityId, eventNo, made: Number(task.made), dueMs: Number(task.due_ms) };
     const turns = await takeTurnsOfRest(queries, dialect, task, receivers);
-    await advance(queries, task, receivers);
+    const last = found.length === MAX_DELIVERIES ? found.at(-1) : undefined;
+    await advance(queries, task, receivers.length, last?.postUrl ?? null);
     await insertDeliveries(
       queries,
       dialect,
@@ -89,15 +92,28 @@ async function takeTurnsOfRest(
 }
 
 /** The last step corrects the number of deliveries: webhooks may have been deleted since the event was acknowledged. */
-async function advance(queries: Queries, task: TaskRow, receivers: readonly Receiver[]): Promise<void> {
+async function advance(queries: Queries, task: TaskRow, count: number, afterUrl: string | null): Promise<void> {
   const key = [task.entity_id, task.event_no];
-  const made = Number(task.made) + receivers.length;
-  if (receivers.length === MAX_DELIVERIES) {
-    const afterUrl = receivers.at(-1)?.postUrl ?? '';
+  const made = Number(task.made) + count;
+  if (afterUrl !== null) {
     const sql = 'update fan_outs set made = $3, after_url = $4 where entity_id = $1 and event_no = $2';
     await queries.run(sql, [...key, made, afterUrl]);
     return;
   }
   await queries.run('delete from fan_outs where entity_id = $1 and event_no = $2', key);
   await queries.run('update events set deliveries = $3 where entity_id = $1 and no = $2', [...key, made]);
+}
+
+/** The body is read only for webhooks with a filter. */
+async function keepWanting(
+  queries: Queries,
+  { entity_id, event_no, entity }: TaskRow,
+  receivers: readonly Receiver[],
+): Promise<readonly Receiver[]> {
+  if (receivers.every(({ filterHash }) => filterHash === null)) return receivers;
+  const event = await queries.get<{ body: string }>('select body from events where entity_id = $1 and no = $2', [
+    entity_id,
+    event_no,
+  ]);
+  return event === undefined ? [] : wantedBy(queries, { entityId: entity, body: event.body }, receivers);
 }

@@ -142,7 +142,7 @@ export async function queueBehindFanOuts(
       if (names.has(`${dialect.hexOf(entity)} ${dialect.hexOf(key)}`)) behind.add(one);
     }
   }
-  return incoming.map((one) => (behind.has(one) ? { ...one, receivers: [] } : one));
+  return incoming.map((one) => (behind.has(one) ? { ...one, receivers: [], lastUrl: '' } : one));
 }
 
 /** Which parts the events of one transaction have in the rules: none supersedes another. */

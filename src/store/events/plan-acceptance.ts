@@ -32,6 +32,8 @@ export type Receiver = {
   failingSinceMs: number | null;
   /** Of the entity: a new one means that its signing secrets may have changed. */
   revision: number;
+  /** Of the filter by which it may not want the event; null where it wants every one. */
+  filterHash: string | null;
 };
 
 export type Incoming = {
@@ -41,6 +43,8 @@ export type Incoming = {
   readonly receivers: readonly Receiver[];
   /** All of its deliveries, with those that follow. */
   readonly deliveries: number;
+  /** The URL up to which webhooks were looked at; those that follow are after it. */
+  readonly lastUrl: string;
 };
 
 /** One transaction inserts about this many deliveries: a few tens of milliseconds, far below every deadline. */

@@ -4,7 +4,7 @@ import { PAUSE, PacedBatches } from '../../../src/store/database/paced-batches.t
 import { entityKey } from '../../../src/store/database/sql.ts';
 import { listDeliveries } from '../../../src/store/deliveries/read.ts';
 import { prune } from '../../../src/store/deliveries/retention.ts';
-import { deleteMatching, deleteWebhook, moveMatching, moveWebhook } from '../../../src/store/webhooks/change.ts';
+import { changeMatching, deleteMatching, deleteWebhook, moveWebhook } from '../../../src/store/webhooks/change.ts';
 import { importBatch } from '../../../src/store/webhooks/import.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
 import { acceptMany, completeAll, databaseNowMs, HOOK, LATE_ON_1 } from '../../support/deliveries.ts';
@@ -95,12 +95,12 @@ onEveryEngine('an endpoint', (store) => {
     await moveWebhook(store.db, entityId, webhooks[0]?.webhookId ?? '', ELSEWHERE, always, TEST_CHANGE);
     expect(await urlsOf(entityId)).toEqual([ELSEWHERE, HOOK]);
     const { endpointId } = await endpointOf(store.db, entityId, HOOK);
-    await moveMatching(store.db, entityId, { postUrl: HOOK }, ELSEWHERE, TEST_CHANGE);
+    await changeMatching(store.db, entityId, { postUrl: HOOK }, { postUrl: ELSEWHERE }, TEST_CHANGE);
     expect(await urlsOf(entityId)).toEqual([ELSEWHERE]);
     const [first] = webhooks;
     await moveWebhook(store.db, entityId, first?.webhookId ?? '', HOOK, always, TEST_CHANGE);
     expect((await endpointOf(store.db, entityId, HOOK)).endpointId).not.toBe(endpointId);
-    await moveMatching(store.db, entityId, { postUrl: HOOK }, ELSEWHERE, TEST_CHANGE);
+    await changeMatching(store.db, entityId, { postUrl: HOOK }, { postUrl: ELSEWHERE }, TEST_CHANGE);
     await deleteMatching(store.db, entityId, { postUrl: ELSEWHERE }, TEST_CHANGE);
     expect(await urlsOf(entityId)).toEqual([]);
   });

@@ -9,7 +9,13 @@ import type { Migration } from './migration.ts';
 export const endpoints: Migration = {
   version: 9,
   name: 'endpoints with order and sequence',
-  statements: (dialect) => [...extendEndpoints(), ...extendDeliveries(dialect), ...createTables(dialect)],
+  statements: (dialect) => [
+    ...extendEndpoints(),
+    ...extendDeliveries(dialect),
+    ...createTables(dialect),
+    ...addFilters(),
+    ...createListenTables(dialect),
+  ],
   convert: convertEndpoints,
 };
 
@@ -118,5 +124,61 @@ function createTables({ uuid, storage }: Dialect): string[] {
       event_no ${uuid} not null,
       primary key (entity_id, subject, event_no)
     ) ${clustered}`,
+  ];
+}
+
+/**
+ * Filters are stored under 128 bits of the hash of their text: webhooks with equal filters share one, and a process that has
+ * read one can keep it, because its text never changes.
+ */
+function addFilters(): string[] {
+  return [
+    'alter table webhooks add column filter_hash text collate "binary"',
+    // Both are empty for entities without filters.
+    'create index webhooks_by_filter on webhooks (entity_id, filter_hash) where filter_hash is not null',
+    `create index webhooks_filtered on webhooks (entity_id, network_id, event, filter_hash) where filter_hash is not null`,
+    `create table payload_filters (
+      entity_id text collate "binary" not null references entities (id),
+      hash text collate "binary" not null,
+      bytes bigint not null,
+      filter text not null,
+      primary key (entity_id, hash)
+    )`,
+  ];
+}
+
+/**
+ * A listen session forwards events to a program without a public URL. `seen_ms` is when its reader was last there, `reader`
+ * which of several connections is the newest one. A request is handed to a reader under a token, and is handed out again
+ * when there is a newer reader or its lease has ended.
+ */
+function createListenTables({ uuid, storage }: Dialect): string[] {
+  const { clustered, updatedInPlace } = storage;
+  return [
+    `create table listen_sessions (
+      entity_id ${uuid} not null,
+      id ${uuid} not null,
+      created_at_ms bigint not null,
+      seen_ms bigint not null,
+      dropped bigint not null default 0,
+      reader ${uuid},
+      entity text collate "binary" not null,
+      sealed text not null,
+      wanted text not null,
+      primary key (entity_id, id)
+    ) ${updatedInPlace}`,
+    `create table listen_requests (
+      entity_id ${uuid} not null,
+      session_id ${uuid} not null,
+      id ${uuid} not null,
+      event_no ${uuid} not null,
+      lease_ms bigint not null default 0,
+      done_at_ms bigint,
+      reader ${uuid},
+      token ${uuid},
+      attempt int not null default 0,
+      primary key (entity_id, session_id, id)
+    ) ${clustered}`,
+    'create index listen_requests_by_id on listen_requests (entity_id, id)',
   ];
 }
