@@ -6,6 +6,7 @@ import type {
   endpointSchema,
   endpointSecretListSchema,
   endpointUpdateSchema,
+  oldestStuckSchema,
 } from '../contract/endpoints/endpoint.ts';
 import { allPages, type Feed, type FeedEntry, type FeedOptions, type FeedQuery, followFeed } from './pages.ts';
 import type { Body, Query } from './schema-types.ts';
@@ -14,6 +15,7 @@ import type { CallOptions, Transport } from './transport.ts';
 
 export type Endpoint = z.output<typeof endpointSchema>;
 export type EndpointDetail = z.output<typeof endpointDetailSchema>;
+export type OldestStuck = z.output<typeof oldestStuckSchema>;
 export type EndpointList = z.output<typeof endpointListSchema>;
 export type EndpointListQuery = Query<typeof endpointListQuerySchema>;
 export type EndpointUpdate = Body<typeof endpointUpdateSchema>;

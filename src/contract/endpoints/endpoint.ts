@@ -73,7 +73,7 @@ export const endpointSchema = z.strictObject(endpointFields).meta({
 
 export type Endpoint = z.output<typeof endpointSchema>;
 
-const oldestStuckSchema = z
+export const oldestStuckSchema = z
   .strictObject({
     agreementId: z.string().meta({ description: 'The agreement.' }),
     deliveryId: z.string().meta({ description: 'Its first delivery, which the others wait for.' }),
