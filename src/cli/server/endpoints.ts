@@ -7,6 +7,7 @@ import { addListOptions, type OptionValues, parseOptions } from '../options/list
 import { PAYBELL } from '../terminal/invocation.ts';
 import { paint, printJson, printLine, showDate } from '../terminal/output.ts';
 import { printFields, printTable, printTotal } from '../terminal/table.ts';
+import { addEndpointGaps } from './endpoint-gaps.ts';
 import { addServerOptions, openSession } from './session.ts';
 
 const EXAMPLE_ID = 'ep_0f9c2a6e0b17d3';
@@ -33,6 +34,7 @@ export function addEndpoints(program: Command): void {
   const order = onEndpoint('order', 'send the events of one agreement one after another, or without waiting');
   order.addArgument(new Argument('<ordering>', 'how deliveries are ordered').choices(ORDERINGS));
   addServerOptions(order, [`endpoints order ${EXAMPLE_ID} agreement`]).action(setOrdering);
+  addEndpointGaps(endpoints, EXAMPLE_ID);
 }
 
 async function listEndpoints(options: OptionValues): Promise<void> {

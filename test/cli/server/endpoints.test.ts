@@ -72,7 +72,7 @@ test('endpoints pause, resume and order change an endpoint and say so; show prin
   }
 });
 
-test('deliveries show prints the number of a delivery, and the event that superseded it', async () => {
+test('deliveries show prints the number of a delivery and what superseded it; gaps lists what has not arrived', async () => {
   const postUrl = `${HOOK}/ordered`;
   const create = ['webhooks', 'create', postUrl, '--networks', '10', '--events', 'LatePayment,TransferProcessed'];
   await paybell(create);
@@ -91,6 +91,21 @@ test('deliveries show prints the number of a delivery, and the event that supers
   expect(shown).toMatch(/^status +superseded$/m);
   expect(shown).toMatch(/^superseded by +event paid-1$/m);
   expect(shown).toMatch(new RegExp(`^number +1 of ${id}$`, 'm'));
+
+  const gaps = await runJson(['endpoints', 'gaps', id]);
+  expect(gaps).toMatchObject({
+    lastSequence: 2,
+    gaps: [
+      { sequence: 1, status: 'superseded', eventId: 'late-1' },
+      { sequence: 2, status: 'held', eventId: 'paid-1' },
+    ],
+  });
+  const [headings, first, second, sum] = (await paybell(['endpoints', 'gaps', id])).stdout.split('\n');
+  expect(headings).toMatch(/^number +status +event +created +event-id +delivery-id$/);
+  expect([first, second]).toEqual([expect.stringMatching(/^1 +superseded/), expect.stringMatching(/^2 +held/)]);
+  expect(sum).toBe('2 numbers of 1 to 2 not delivered.');
+  expect((await paybell(['endpoints', 'gaps', id, '--after', '2'])).stdout).toBe('Every number has arrived.\n');
+  expect(await paybell(['endpoints', 'gaps', id, '--after', 'x'])).toMatchObject({ exitCode: 2 });
 });
 
 test('an unknown endpoint is an error that names what was not found', async () => {
