@@ -38,6 +38,8 @@ export function readSubject(value: unknown): string | null {
 export type Role = {
   readonly subject: string;
   readonly kind: 'supersedes' | 'superseded';
+  /** The kind that is superseded. */
+  readonly superseded: string;
   readonly onArrival: boolean;
 };
 
@@ -46,7 +48,7 @@ export function roleOf(event: string, subjects: Subjects): Role | null {
   for (const { superseded, by, subject: field, onArrival } of RULES) {
     const kind = event === superseded ? 'superseded' : by.includes(event) ? 'supersedes' : null;
     const value = kind === null ? null : subjects[field];
-    if (kind !== null && value !== null) return { subject: `${field} ${value}`, kind, onArrival };
+    if (kind !== null && value !== null) return { subject: `${field} ${value}`, kind, superseded, onArrival };
   }
   return null;
 }

@@ -27,7 +27,7 @@ export async function takeTurns(
   changes: CountChanges,
   nowMs: number,
 ): Promise<Order> {
-  const roles = fresh.flatMap((one) => roleOfIncoming(dialect, one));
+  const roles = await findRoles(queries, dialect, fresh);
   const supersession = roles.length === 0 ? null : await lockSubjects(queries, dialect, roles);
   const supersededBy = new Map<string, string>();
   const accepted: Incoming[] = [];
@@ -50,9 +50,29 @@ export async function takeTurns(
   return { accepted, supersededBy, turns: turnsOf(dialect, joining, parked), promoted };
 }
 
-function roleOfIncoming(dialect: Dialect, { event, eventNo }: Incoming): RoleOfEvent[] {
-  const role = roleOfEvent(event);
-  return role === null ? [] : [{ entity: entityKey(dialect, event.entityId), eventNo, role }];
+/**
+ * Payments are noted only where the entity has a webhook for reminders: for all others a row for every payment would be written
+ * and never read.
+ */
+async function findRoles(queries: Queries, dialect: Dialect, fresh: readonly Incoming[]): Promise<RoleOfEvent[]> {
+  const found = fresh.flatMap(({ event, eventNo }) => {
+    const role = roleOfEvent(event);
+    return role === null ? [] : { entityId: event.entityId, entity: entityKey(dialect, event.entityId), eventNo, role };
+  });
+  const superseding = found.filter(({ role }) => role.kind === 'supersedes');
+  const isWanted = new Set<string>();
+  for (const chunk of chunks([...new Set(superseding.map(({ entityId }) => entityId))])) {
+    const kinds = [...new Set(superseding.map(({ role }) => role.superseded))];
+    const rows = await queries.all<{ entity_id: string; event: string }>(
+      `select distinct entity_id, event from webhook_counts where entity_id in ${valuesList(1, chunk.length)}
+         and event in ${valuesList(1, kinds.length, chunk.length)} and webhooks > 0`,
+      [...chunk, ...kinds],
+    );
+    for (const { entity_id, event } of rows) isWanted.add(`${entity_id} ${event}`);
+  }
+  return found.filter(({ entityId, role }) => {
+    return role.kind === 'superseded' || isWanted.has(`${entityId} ${role.superseded}`);
+  });
 }
 
 function roleOfEvent({ event, agreementId = null, transferId = null }: NewEvent) {

@@ -7,16 +7,28 @@ const SUBJECTS = { agreementId: 'agr', transferId: 'trf' };
 describe('the rules of supersession', () => {
   test('a transfer supersedes the reminder of the same transfer, also one that comes later', () => {
     const subject = 'transferId trf';
-    expect(roleOf('LatePayment', SUBJECTS)).toEqual({ subject, kind: 'superseded', onArrival: true });
+    const superseded = 'LatePayment';
+    expect(roleOf('LatePayment', SUBJECTS)).toEqual({ subject, kind: 'superseded', superseded, onArrival: true });
     for (const event of ['TransferProcessed', 'TransferFinalized']) {
-      expect(roleOf(event, SUBJECTS)).toEqual({ subject, kind: 'supersedes', onArrival: true });
+      expect(roleOf(event, SUBJECTS)).toEqual({ subject, kind: 'supersedes', superseded, onArrival: true });
     }
   });
 
   test('a cancellation supersedes what had been scheduled for the agreement, and nothing that is scheduled later', () => {
     const subject = 'agreementId agr';
-    expect(roleOf('ScheduledAgreementCancel', SUBJECTS)).toEqual({ subject, kind: 'superseded', onArrival: false });
-    expect(roleOf('AgreementCancelled', SUBJECTS)).toEqual({ subject, kind: 'supersedes', onArrival: false });
+    const superseded = 'ScheduledAgreementCancel';
+    expect(roleOf('ScheduledAgreementCancel', SUBJECTS)).toEqual({
+      subject,
+      kind: 'superseded',
+      superseded,
+      onArrival: false,
+    });
+    expect(roleOf('AgreementCancelled', SUBJECTS)).toEqual({
+      subject,
+      kind: 'supersedes',
+      superseded,
+      onArrival: false,
+    });
   });
 
   test('are about no other kind, and about no event that does not say what it is about', () => {

@@ -1,7 +1,9 @@
 import { expect, test } from 'bun:test';
 import { openDatabase } from '../../../../src/store/database/open.ts';
+import { PacedBatches } from '../../../../src/store/database/paced-batches.ts';
 import { readDelivery } from '../../../../src/store/deliveries/read.ts';
 import { redeliver } from '../../../../src/store/deliveries/redeliver.ts';
+import { prune } from '../../../../src/store/deliveries/retention.ts';
 import { acceptEvents } from '../../../../src/store/events/accept.ts';
 import { continueFanOut, findFanOut } from '../../../../src/store/events/fan-out.ts';
 import {
@@ -10,6 +12,7 @@ import {
   addReceiver,
   claim,
   completeAll,
+  databaseNowMs,
   newEvent,
   newReceiver,
 } from '../../../support/deliveries.ts';
@@ -87,5 +90,16 @@ onEveryEngine('the sequence of an endpoint', (store) => {
     await record(store.db, ...claimed.map((delivery) => attemptThat('delivered', delivery)));
     const shown = await readDelivery(store.db, entityId, second?.deliveryId ?? '');
     expect(shown).toMatchObject({ sequence: 2, endpointId: expect.stringMatching(/^ep_[0-9a-f]{14}$/) });
+  });
+
+  test('goes on where it was when retention has removed all deliveries', async () => {
+    const { entityId } = await newReceiver(store.db);
+    await acceptMany(store.db, entityId, 3);
+    await completeAll(store.db, entityId, 'delivered');
+    const nowMs = (await databaseNowMs(store.db)) + 60_000;
+    await prune(store.db, { olderThanMs: 30_000, batches: new PacedBatches(store.engine, 0), nowMs });
+    expect(await readNumbers(store.db, entityId)).toEqual([]);
+    await acceptMany(store.db, entityId, 1);
+    expect((await readNumbers(store.db, entityId)).map(({ sequence }) => sequence)).toEqual([4]);
   });
 });

@@ -55,6 +55,13 @@ onEveryEngine('supersession', (store) => {
     expect((await readNumbers(store.db, entityId)).map(({ sequence }) => sequence)).toEqual([1]);
   });
 
+  test('notes no payment of an entity without a webhook for reminders', async () => {
+    const entityId = await newEntity(store.db);
+    await register(store.db, entityId, HOOK, [{ networkId: 1, event: 'TransferProcessed' }]);
+    await accept(store.db, about(entityId, 'TransferProcessed', 'a'));
+    expect(await countRows(store.db, 'subjects', entityId)).toBe(0);
+  });
+
   test('holds within one batch of events, in either order', async () => {
     const { entityId } = await newEndpoint();
     const events = ['LatePayment', 'TransferProcessed', 'LatePayment'].map((event) => about(entityId, event, 'a'));
