@@ -61,6 +61,7 @@ export const webhookOptionsSchema = z
   .strictObject(
     {
       filter: filterSchema.nullable().meta({
+        type: ['object', 'null'],
         description:
           'Only events whose payload matches are delivered to the webhook; null for all. Each field at the top of the ' +
           'payload is compared with a list of values (hexadecimal addresses without case) or with a range of exact ' +

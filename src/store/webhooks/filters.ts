@@ -117,14 +117,23 @@ export async function assignFilter(
   filter: PayloadFilter | null,
 ): Promise<void> {
   const hash = await storeFilter(queries, entityId, filter);
-  for (const chunk of chunks(webhooks)) {
-    const parameters = new Parameters(hash);
-    const where = webhookTable.where(parameters, { entityId, webhookId: chunk.map(({ webhookId }) => webhookId) });
-    await queries.run(`update webhooks set filter_hash = $1 where ${where}`, parameters.values);
-  }
+  await setFilterHash(queries, entityId, webhooks, hash);
   await dropUnusedFilters(
     queries,
     entityId,
     webhooks.map((webhook) => webhook.hash),
   );
+}
+
+export async function setFilterHash(
+  queries: Queries,
+  entityId: string,
+  webhooks: readonly { webhookId: string }[],
+  hash: string | null,
+): Promise<void> {
+  for (const chunk of chunks(webhooks)) {
+    const parameters = new Parameters(hash);
+    const where = webhookTable.where(parameters, { entityId, webhookId: chunk.map(({ webhookId }) => webhookId) });
+    await queries.run(`update webhooks set filter_hash = $1 where ${where}`, parameters.values);
+  }
 }

@@ -8,7 +8,7 @@ import { newId } from '../new-id.ts';
 import { entityTable, webhookTable } from '../tables.ts';
 import { type Change, recordChange } from '../tenants/audit.ts';
 import { checkEntityLimit, type Limits, once, raiseCounts } from './counts.ts';
-import { dropUnusedFilters, isSameFilter, readFilters, storeFilter } from './filters.ts';
+import { dropUnusedFilters, isSameFilter, readFilters, setFilterHash, storeFilter } from './filters.ts';
 import { SHOWN_WEBHOOK } from './list.ts';
 
 export type RegisterOptions = WebhookSettings & Limits & { pairs: readonly NetworkEvent[] };
@@ -77,7 +77,7 @@ export async function lockEntity(queries: Queries, entityId: string, slots: numb
   return { lastSeq: entity.revision, datedAt: entity.webhooksDatedAt };
 }
 
-function insertMissing(
+async function insertMissing(
   queries: Queries,
   entityId: string,
   { pairs, postUrl }: RegisterOptions,
@@ -91,14 +91,15 @@ function insertMissing(
     networkId,
     event,
     postUrl,
-    filterHash,
     createdSeq: firstSeq + index,
     dateCreated: datedAt,
   }));
-  return insertWebhooks(queries, rows);
+  const inserted = await insertWebhooks(queries, rows);
+  if (filterHash !== null) await setFilterHash(queries, entityId, rows, filterHash);
+  return inserted;
 }
 
-const NEW_WEBHOOK = webhookTable.insertion(['entityId', 'createdSeq', 'filterHash', ...WEBHOOK_FIELDS]);
+const NEW_WEBHOOK = webhookTable.insertion(['entityId', 'createdSeq', ...WEBHOOK_FIELDS]);
 type NewWebhook = RowToInsert<typeof NEW_WEBHOOK>;
 
 const CELL = webhookTable.pick(['networkId', 'event']);
