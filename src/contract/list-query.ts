@@ -77,12 +77,13 @@ function several<Value>(item: z.ZodType<Value, string>, pattern: string, documen
       const values: Value[] = [];
       for (const part of text.split(',')) {
         const result = item.safeParse(part);
-        if (result.success) values.push(result.data);
-        else
-          context.addIssue({
-            code: 'custom',
-            message: `is a comma-separated list: each value ${ruleOf(result.error)}`,
-          });
+        if (!result.success) {
+          // One error for the parameter, however many of its values are wrong.
+          const message = `is a comma-separated list: each value ${ruleOf(result.error)}`;
+          context.addIssue({ code: 'custom', message });
+          return z.NEVER;
+        }
+        values.push(result.data);
       }
       return values;
     })
@@ -113,7 +114,7 @@ export function withKnownEvents<Query extends z.ZodObject<EventFields>>(
   const kinds = [first, ...others] as const;
   const known = query.safeExtend({ event: oneOf(kinds, described(event)) }) as unknown as Query;
   if (events === undefined) return known;
-  const severalKnown = several(choice(kinds), `(${kinds.join('|')})`, described(events));
+  const severalKnown = several(choice(kinds), `(${kinds.join('|').replaceAll('.', '\\.')})`, described(events));
   return (known as z.ZodObject).safeExtend({ events: severalKnown }) as unknown as Query;
 }
 
