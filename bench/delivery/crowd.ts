@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { printLine } from '../../src/cli/terminal/output.ts';
 import { printTable } from '../../src/cli/terminal/table.ts';
+import type { Stats } from '../../src/contract/stats.ts';
 import { Instances } from '../../test/support/instances.ts';
 import { stopPostgres } from '../../test/support/postgres.ts';
 import type { Client } from '../../test/support/service.ts';
@@ -12,7 +13,8 @@ import { ADMIN_KEY, addressOf, newClient, register, sendLines, startHanging } fr
 /**
  * Many destinations of other entities that accept connections and never respond: the latency of events for destinations
  * that do, from sent to received. Three kinds of these, each of an entity of its own: one that has worked before, one
- * that is used for the first time while the others hang, and new ones that get a single event each.
+ * that is used for the first time while the others hang, and new ones that get a single event each. With `--proven`, the
+ * crowd has responded to twenty deliveries each before it begins to hang.
  * `npx bun bench/delivery/crowd.ts --hanging 0,50,200,1000,5000 --entities 1 --store sqlite`
  */
 
@@ -21,6 +23,7 @@ const { values } = parseArgs({
     hanging: { type: 'string', default: '0,50,200,1000,5000' },
     /** How many entities the hanging destinations belong to. */
     entities: { type: 'string', default: '1' },
+    proven: { type: 'boolean', default: false },
     seconds: { type: 'string', default: '30' },
     store: { type: 'string' },
   },
@@ -29,6 +32,7 @@ const { values } = parseArgs({
 const MEASURED_MS = Number(values.seconds) * 1_000;
 /** After the last event is sent. */
 const ARRIVE_WITHIN_MS = 30_000;
+const DELIVERED_WITHIN_MS = 180_000;
 /** Deliveries that wait for each hanging destination: more than may be in flight to one. */
 const BACKLOG_EACH = 20;
 /** More for all of them together while the others are measured. */
@@ -49,13 +53,18 @@ type Figures = { readonly sent: number; readonly tookMs: readonly number[] };
 async function measure(engine: Engine, hanging: number): Promise<Map<string, Figures>> {
   const receivers = await startLedgerReceivers({ receivers: 1 });
   const port = new URL(receivers.urls[0] ?? '').port;
-  const hangingReceiver = await startHanging();
+  const hangingReceiver = await startHanging({ responding: values.proven });
   const instances = await Instances.on(engine, { ENTITY_WEBHOOK_LIMIT: '1000000', ADMIN_KEY });
   try {
     const { client } = await instances.start();
     const clients = await registerHealthy(client.url, port);
     const crowd = await registerCrowd(client.url, hanging, hangingReceiver.port);
     await warmUp(clients[0], receivers);
+    if (values.proven) {
+      await sendBacklog(crowd);
+      await untilDelivered(crowd);
+      hangingReceiver.beginToHang();
+    }
     await sendBacklog(crowd);
     const [sentAtMs] = await Promise.all([sendSteadily(clients), sendToCrowd(crowd)]);
     return await figuresOf(sentAtMs, receivers);
@@ -102,6 +111,22 @@ async function sendBacklog(crowd: Crowd): Promise<void> {
       await sendLines(client, lines);
     }
   }
+}
+
+async function untilDelivered(crowd: Crowd): Promise<void> {
+  const deadlineMs = performance.now() + DELIVERED_WITHIN_MS;
+  for (const { client } of crowd) {
+    while ((await waitingOf(client)) > 0) {
+      if (performance.now() > deadlineMs) throw new Error('The crowd did not get its first deliveries in time');
+      await Bun.sleep(200);
+    }
+  }
+}
+
+async function waitingOf(client: Client): Promise<number> {
+  const response = await client.request('GET', '/stats');
+  if (!response.ok) throw new Error(await response.text());
+  return ((await response.json()) as Stats).backlog.waiting;
 }
 
 async function sendToCrowd(crowd: Crowd): Promise<void> {

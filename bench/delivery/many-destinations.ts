@@ -8,15 +8,18 @@ import { readPorts } from './ledger-receivers.ts';
 export const ADMIN_KEY = 'operator-key-of-the-crowd-bench-0001';
 const BATCH = 1_000;
 
-export async function startHanging() {
+/** With `responding`, it hangs only once `beginToHang` has been called. */
+export async function startHanging({ responding = false } = {}) {
   const script = join(import.meta.dir, 'hanging-receiver-process.ts');
-  const child = Bun.spawn([process.execPath, script], { stdout: 'pipe', stderr: 'inherit', stdin: 'ignore' });
+  const command = [process.execPath, script, ...(responding ? ['--responding'] : [])];
+  const child = Bun.spawn(command, { stdout: 'pipe', stderr: 'inherit', stdin: 'ignore' });
   const [port] = await readPorts(child.stdout);
   const stop = async () => {
     child.kill('SIGKILL');
     await child.exited;
   };
-  return { port: port ?? 0, stop };
+  const beginToHang = () => child.kill('SIGUSR1');
+  return { port: port ?? 0, beginToHang, stop };
 }
 
 /** A destination of its own for each number: loopback has sixteen million addresses. */

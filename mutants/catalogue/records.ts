@@ -81,7 +81,7 @@ export const records: readonly Mutant[] = [
     name: 'retry-wakes-nothing',
     what: 'tells no one when a failed delivery is due again',
     file: 'store/deliveries/record/record-attempts.ts',
-    find: 'await wakeHeads(queries, dialect, wakes);',
+    find: 'await wakeHeads(queries, dialect, run.wakes);',
     replace: '',
     caughtBy: {
       file: 'store/deliveries/claim',

@@ -1,3 +1,4 @@
+import { isSuccess } from '../domain/attempt.ts';
 import type { Logger } from '../log.ts';
 import { type Database, StoreUnavailableError } from '../store/database/database.ts';
 import type { Claimed } from '../store/deliveries/claim/claimed.ts';
@@ -7,6 +8,10 @@ import { recordAlone } from './attempt.ts';
 import type { WorkerHealth } from './worker-health.ts';
 
 const MAX_RECORDS_PER_TRANSACTION = 200;
+/** Failures can wait: a crowd of receivers that hang fail all at once, and events of others are accepted meanwhile. */
+const MAX_FAILURES_PER_TRANSACTION = 50;
+/** As long as no more wait than fail in one moment, the store is left to others for half of the time. */
+const MAX_PACED = 16_384;
 /** No delivery waits for an outcome to be recorded, so recording may wait this long to share another commit. */
 const MAX_COMMIT_DELAY_MS = 30;
 const OUTAGE_PAUSE_MS = 500;
@@ -26,7 +31,8 @@ export type AttemptRecorderOptions = {
  * long must not keep a finished attempt from being recorded.
  */
 export class AttemptRecorder {
-  #finished: AttemptRecord[] = [];
+  #succeeded: AttemptRecord[] = [];
+  #failed: AttemptRecord[] = [];
   #recording: Promise<void> | null = null;
   readonly #recordedAgain = new WeakSet<AttemptRecord>();
   #isStopping = false;
@@ -34,7 +40,7 @@ export class AttemptRecorder {
   constructor(private readonly options: AttemptRecorderOptions) {}
 
   add(record: AttemptRecord): void {
-    this.#finished.push(record);
+    this.#put(record);
     this.#recording ??= this.#recordAll();
   }
 
@@ -45,11 +51,13 @@ export class AttemptRecorder {
   }
 
   async #recordAll(): Promise<void> {
-    while (this.#finished.length > 0) {
+    while (this.#succeeded.length + this.#failed.length > 0) {
       // Everything else that is ready runs first, so that more attempts are in the same batch.
       await new Promise((resolve) => setImmediate(resolve));
+      const startedAtMs = performance.now();
       try {
         await this.#recordBatch();
+        await this.#leaveTime(performance.now() - startedAtMs);
       } catch (error) {
         this.options.health.noteFailure(error);
         this.options.log.error({ err: error }, 'recording attempts is paused: the store is unavailable');
@@ -60,6 +68,26 @@ export class AttemptRecorder {
     this.#recording = null;
   }
 
+  #put(record: AttemptRecord): void {
+    this.#listOf(record).push(record);
+  }
+
+  #listOf({ outcome }: AttemptRecord): AttemptRecord[] {
+    return isSuccess(outcome) ? this.#succeeded : this.#failed;
+  }
+
+  #takeBatch(): AttemptRecord[] {
+    const succeeded = this.#succeeded.splice(0, MAX_RECORDS_PER_TRANSACTION);
+    return [...succeeded, ...this.#failed.splice(0, MAX_FAILURES_PER_TRANSACTION)];
+  }
+
+  async #leaveTime(tookMs: number): Promise<void> {
+    const failures = this.#failed.length;
+    const isCrowd = failures > MAX_FAILURES_PER_TRANSACTION && failures <= MAX_PACED;
+    const isBusy = this.#succeeded.length >= MAX_RECORDS_PER_TRANSACTION || this.#isStopping;
+    if (isCrowd && !isBusy) await Bun.sleep(tookMs);
+  }
+
   async #recordBatch(): Promise<void> {
     const { db, log } = this.options;
     const batch: AttemptRecord[] = [];
@@ -68,7 +96,7 @@ export class AttemptRecorder {
       async (queries) => {
         if (isOver) throw new StoreUnavailableError('the transaction began after its deadline');
         // Taken only now, so that what has finished while the transaction waited is in the same commit.
-        batch.push(...this.#finished.splice(0, MAX_RECORDS_PER_TRANSACTION));
+        batch.push(...this.#takeBatch());
         return recordAttempts(queries, db.dialect, batch);
       },
       { maxCommitDelayMs: MAX_COMMIT_DELAY_MS },
@@ -76,7 +104,8 @@ export class AttemptRecorder {
     const recorded = await write.catch((error: unknown) => {
       isOver = true;
       if (!(error instanceof StoreUnavailableError)) return error;
-      this.#finished.unshift(...batch);
+      // In the order in which they ended.
+      for (const record of batch.toReversed()) this.#listOf(record).unshift(record);
       throw error;
     });
     if (recorded instanceof Set) this.#note(batch, recorded);
@@ -92,7 +121,7 @@ export class AttemptRecorder {
       this.#note([record], await recordAlone(this.options.db, record));
     } catch (error) {
       if (error instanceof StoreUnavailableError) {
-        this.#finished.push(record);
+        this.#put(record);
         return;
       }
       this.options.health.noteFailure(error);
@@ -115,7 +144,7 @@ export class AttemptRecorder {
     const isFirst = !this.#recordedAgain.has(record);
     if (isFirst) {
       this.#recordedAgain.add(record);
-      this.#finished.push(record);
+      this.#put(record);
     } else {
       const { entityId, deliveryId } = record.delivery;
       const message = 'an attempt was not recorded: another instance has claimed the delivery';

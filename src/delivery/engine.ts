@@ -11,6 +11,7 @@ import type { AttemptObserver } from './delivery-metrics.ts';
 import { SuspensionMonitor } from './jobs/webhook-health.ts';
 import { AttemptRunner } from './queue/attempt-runner.ts';
 import { ClaimPlanner } from './queue/claim-planner.ts';
+import { ClaimReturns } from './queue/claim-returns.ts';
 import { Claimer } from './queue/claimer.ts';
 import { LocalQueue } from './queue/local-queue.ts';
 import { Workers } from './worker-health.ts';
@@ -42,6 +43,7 @@ export class Engine implements DirectDispatch {
   readonly #queue: LocalQueue<Claimed>;
   readonly #planner: ClaimPlanner;
   readonly #runner: AttemptRunner;
+  readonly #returns: ClaimReturns;
   readonly #claimer: Claimer;
   readonly #recorder: AttemptRecorder;
   readonly #suspensions: SuspensionMonitor;
@@ -58,22 +60,23 @@ export class Engine implements DirectDispatch {
       sizeOf: ({ body }) => body?.length ?? 0,
     });
     const planner = new ClaimPlanner(queue);
+    const returns = new ClaimReturns({ db, log, onReturned: (destinations) => this.wake(destinations) });
     const runner = new AttemptRunner({
       queue,
-      db,
       log,
       tools,
+      returns,
       onFinished: (record) => this.#recorder.add(record),
       onReleased: (destination) => {
         if (planner.noteReleased(destination)) this.#claimer.wake();
       },
-      onReturned: (destination) => this.wake([destination]),
     });
     const onClaimed = (deliveries: readonly Claimed[]) => this.begin(deliveries);
     this.leaseMs = leaseMs;
     this.#queue = queue;
     this.#planner = planner;
     this.#runner = runner;
+    this.#returns = returns;
     this.#claimer = new Claimer({ db, log, planner, runner, leaseMs, onClaimed, health: workers.add('claims') });
     this.#recorder = new AttemptRecorder({
       db,
@@ -136,7 +139,7 @@ export class Engine implements DirectDispatch {
 
   /** To be awaited before the store is closed, since an acceptance may be committed after the engine has stopped. */
   claimsReturned(): Promise<void> {
-    return this.#runner.claimsReturned();
+    return this.#returns.finished();
   }
 
   /** The share of DESTINATION_CONCURRENCY that this instance has. */

@@ -1,31 +1,28 @@
 import { isSuccess, type Outcome, showsDestinationUnhealthy } from '../../domain/attempt.ts';
 import type { DestinationKey } from '../../domain/post-url.ts';
 import type { Logger } from '../../log.ts';
-import type { Database } from '../../store/database/database.ts';
 import type { Claimed } from '../../store/deliveries/claim/claimed.ts';
-import { returnClaims } from '../../store/deliveries/claim/leases.ts';
 import type { AttemptRecord } from '../../store/deliveries/record/attempt-log.ts';
 import { type AttemptTools, makeAttempt } from '../attempt.ts';
+import type { ClaimReturns } from './claim-returns.ts';
 import type { AttemptResult } from './destination-health.ts';
 import type { LocalQueue } from './local-queue.ts';
 
 export type AttemptRunnerOptions = {
   readonly queue: LocalQueue<Claimed>;
-  readonly db: Database;
   readonly log: Logger;
   readonly tools: AttemptTools;
+  /** Takes what is not attempted. */
+  readonly returns: Pick<ClaimReturns, 'add'>;
   readonly onFinished: (record: AttemptRecord) => void;
   /** A delivery to the destination has left the queue. */
   readonly onReleased: (destination: DestinationKey) => void;
-  /** Claims were returned: deliveries to the destination are due in the store. */
-  readonly onReturned: (destination: DestinationKey) => void;
 };
 
 /** Makes the attempts of what is in the local queue, and returns the claims of what it cannot make soon. */
 export class AttemptRunner {
   /** By delivery id, from `enqueue` to `forget`: also those whose outcome waits to be recorded. */
   readonly #held = new Map<string, Claimed>();
-  readonly #returning = new Set<Promise<void>>();
   #onIdle: () => void = () => undefined;
 
   constructor(private readonly options: AttemptRunnerOptions) {}
@@ -71,12 +68,12 @@ export class AttemptRunner {
   reject(deliveries: readonly Claimed[]): void {
     const slots = Map.groupBy(deliveries, ({ destination }) => destination);
     this.cancel(new Map([...slots].map(([destination, held]) => [destination, held.length])));
-    void this.#returnClaims(deliveries);
+    this.#return(deliveries);
   }
 
   /** Returns the claims of everything that is not in flight. */
   drain(): void {
-    void this.#returnClaims(this.options.queue.drain());
+    this.#return(this.options.queue.drain());
   }
 
   /** Resolves when no attempt is in flight. */
@@ -84,11 +81,6 @@ export class AttemptRunner {
     const idle = Promise.withResolvers<void>();
     this.#onIdle = idle.resolve;
     if (this.options.queue.inFlight > 0) await idle.promise;
-  }
-
-  /** Resolves when the store has all claims that were returned so far. */
-  async claimsReturned(): Promise<void> {
-    while (this.#returning.size > 0) await Promise.all(this.#returning);
   }
 
   #startNext(destination: DestinationKey): void {
@@ -118,31 +110,19 @@ export class AttemptRunner {
   }
 
   #finish(delivery: Claimed, result: AttemptResult, durationMs: number): void {
-    const { queue, onReleased, onReturned } = this.options;
+    const { queue, onReleased } = this.options;
     const { destination } = delivery;
     queue.finish(delivery, result, durationMs);
     const overdue = queue.takeOverdue(destination);
-    if (overdue.length > 0) void this.#returnClaims(overdue).then(() => onReturned(destination));
+    if (overdue.length > 0) this.#return(overdue);
     else this.#startNext(destination);
     onReleased(destination);
     if (queue.inFlight === 0) this.#onIdle();
   }
 
-  async #returnClaims(deliveries: readonly Claimed[]): Promise<void> {
-    if (deliveries.length === 0) return;
+  #return(deliveries: readonly Claimed[]): void {
     for (const delivery of deliveries) this.forget(delivery);
-    const returning = this.#writeReturned(deliveries).finally(() => this.#returning.delete(returning));
-    this.#returning.add(returning);
-    await returning;
-  }
-
-  async #writeReturned(deliveries: readonly Claimed[]): Promise<void> {
-    const { db, log } = this.options;
-    try {
-      await db.transaction((queries) => returnClaims(queries, db.dialect, deliveries));
-    } catch (error) {
-      log.warn({ err: error }, 'claims could not be returned; the deliveries are due again when their leases expire');
-    }
+    this.options.returns.add(deliveries);
   }
 }
 

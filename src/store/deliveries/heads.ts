@@ -125,7 +125,7 @@ async function insertHeads(
  * another transaction and cannot see it yet: that look raises the hint only if nothing has written it since, so a waiting
  * delivery always writes it. One that this process dispatches is found by its lease, and mostly writes nothing.
  */
-type Wake = { entityId: string; webhookNo: number; atMs: number; isWaiting: boolean };
+export type Wake = { entityId: string; webhookNo: number; atMs: number; isWaiting: boolean };
 
 /**
  * By key and not by `rowsOf`, which passes over a row that another transaction is changing: a lost wake-up would leave its

@@ -1,5 +1,5 @@
 import type { Database, Dialect, Queries } from '../../database/database.ts';
-import { deliveryKey } from '../../database/sql.ts';
+import { chunks, deliveryKey, valuesList } from '../../database/sql.ts';
 import { wakeHeads } from '../heads.ts';
 import type { Claimed } from './claimed.ts';
 
@@ -7,11 +7,13 @@ import type { Claimed } from './claimed.ts';
 
 /** Returns what was claimed and not sent, if it is still ours: it is due at once. */
 export async function returnClaims(queries: Queries, dialect: Dialect, claimed: readonly Claimed[]): Promise<void> {
-  for (const delivery of claimed) {
-    await queries.run('update queue set lease_ms = 0 where entity_id = $1 and id = $2 and token = $3', [
-      ...deliveryKey(dialect, delivery),
-      delivery.token,
-    ]);
+  const { from, where } = dialect.rowsOf('queue', 'ours', ['entity_id', 'id']);
+  for (const chunk of chunks(claimed)) {
+    await queries.run(
+      `with ours (entity_id, id, token) as (values ${valuesList(chunk.length, 3, 0, [dialect.uuid, dialect.uuid, 'bigint'])})
+       update queue set lease_ms = 0 from ${from} where ${where} and queue.token = ours.token`,
+      chunk.flatMap((delivery) => [...deliveryKey(dialect, delivery), delivery.token]),
+    );
   }
   await wakeHeads(
     queries,

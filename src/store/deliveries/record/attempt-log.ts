@@ -3,6 +3,7 @@ import type { Dialect, Queries, SqlValue } from '../../database/database.ts';
 import { Columns, deliveryKey, integer, textByRows, uuid, valuesList } from '../../database/sql.ts';
 import type { Claimed } from '../claim/claimed.ts';
 import { type CountChanges, STORED_BYTES } from '../counts/counts.ts';
+import type { Wake } from '../heads.ts';
 
 /** One attempt: the delivery as it was claimed, what the request came to, and what the delivery does next. */
 export type AttemptRecord = {
@@ -18,6 +19,8 @@ export type Run = {
   readonly dialect: Dialect;
   readonly counts: CountChanges;
   readonly recorded: Set<string>;
+  /** Heads to be looked at: all at once, and late, because acceptances wait for their locks. */
+  readonly wakes: Wake[];
   readonly nowMs: number;
 };
 

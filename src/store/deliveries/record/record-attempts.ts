@@ -19,7 +19,8 @@ export async function recordAttempts(
 ): Promise<Set<string>> {
   const counts = new CountChanges(dialect, 'completion');
   const recorded = new Set<string>();
-  const run: Run = { queries, dialect, counts, recorded, nowMs: await planForClaims(queries, dialect) };
+  const nowMs = await planForClaims(queries, dialect);
+  const run: Run = { queries, dialect, counts, recorded, wakes: [], nowMs };
   const usual = inOrder(made.filter(({ delivery }) => delivery.kind !== 'redelivery'));
   const [ended, failing] = partition(usual, ({ next }) => next.delayMs === null);
   for (const chunk of chunks(ended)) await completeTogether(run, chunk);
@@ -27,6 +28,7 @@ export async function recordAttempts(
   for (const attempt of inOrder(made)) {
     if (!recorded.has(attempt.delivery.deliveryId)) await recordOne(run, attempt);
   }
+  await wakeHeads(queries, dialect, run.wakes);
   await counts.write(queries);
   return recorded;
 }
@@ -163,13 +165,10 @@ async function retryTogether(run: Run, made: readonly AttemptRecord[]): Promise<
     run.recorded.add(deliveryId);
     counts.queue(entityKey(dialect, entityId), webhookNo, { retrying: attempts === 0 ? 1 : 0 });
   }
-  const wakes = retried.map((attempt) => ({
-    entityId: attempt.delivery.entityId,
-    webhookNo: attempt.delivery.webhookNo,
-    atMs: dueMs(attempt),
-    isWaiting: true,
-  }));
-  await wakeHeads(queries, dialect, wakes);
+  for (const attempt of retried) {
+    const { entityId, webhookNo } = attempt.delivery;
+    run.wakes.push({ entityId, webhookNo, atMs: dueMs(attempt), isWaiting: true });
+  }
 }
 
 function partition<Item>(items: readonly Item[], matches: (item: Item) => boolean): [Item[], Item[]] {

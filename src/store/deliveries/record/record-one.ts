@@ -1,6 +1,5 @@
 import { isSuccess } from '../../../domain/attempt.ts';
 import { Columns, deliveryKey, entityKey, integer, nullable, type RowOf } from '../../database/sql.ts';
-import { wakeHeads } from '../heads.ts';
 import { STATUS_CODES, statusOfCode } from '../states.ts';
 import { type AttemptRecord, insertAttempts, type Run } from './attempt-log.ts';
 
@@ -89,7 +88,7 @@ async function keepInQueue(
   row: QueueRow,
   { redeliver, complete, before }: { redeliver: number; complete: Status | null; before: Status | null },
 ): Promise<void> {
-  const { queries, dialect, counts, nowMs } = run;
+  const { queries, dialect, counts, wakes, nowMs } = run;
   const { delivery, outcome, next } = attempt;
   const entity = entityKey(dialect, delivery.entityId);
   // After a redelivery of one that still waits, the schedule goes on where it was.
@@ -119,7 +118,7 @@ async function keepInQueue(
   if (complete === null) counts.queue(entity, webhookNo, { retrying: attempts === 0 ? 1 : 0 });
   else if (before === null) counts.completed(delivery, complete);
   else counts.completedAgain(delivery, before, complete);
-  await wakeHeads(queries, dialect, [{ entityId: delivery.entityId, webhookNo, atMs: dueMs, isWaiting: true }]);
+  wakes.push({ entityId: delivery.entityId, webhookNo, atMs: dueMs, isWaiting: true });
 }
 
 const recordColumns = new Columns({ status: integer('status'), attempts: integer('attempts') });
