@@ -1,8 +1,9 @@
 import { expect, test } from 'bun:test';
 import { destinationKey } from '../../../src/domain/post-url.ts';
-import type { Queries } from '../../../src/store/database/database.ts';
+import type { Queries, SqlInteger, SqlUuid } from '../../../src/store/database/database.ts';
 import { entityKey } from '../../../src/store/database/sql.ts';
 import { claimDeliveries } from '../../../src/store/deliveries/claim/claim.ts';
+import type { Claimed } from '../../../src/store/deliveries/claim/claimed.ts';
 import { FIRST_HEAD, findDueHeads } from '../../../src/store/deliveries/claim/due-heads.ts';
 import { releaseAllLeases, returnClaims } from '../../../src/store/deliveries/claim/leases.ts';
 import { recordAttempts } from '../../../src/store/deliveries/record/record-attempts.ts';
@@ -285,6 +286,47 @@ onEveryEngine('claiming', (store) => {
     await acceptMany(store.db, entityId, 3);
     await deleteWebhook(store.db, entityId, webhookId, () => true, TEST_CHANGE);
     expect(await claim(store.db, entityId)).toEqual([]);
+  });
+});
+
+onEveryEngine('the mark from which claims look', (store) => {
+  /** A backlog that became due over a minute, an hour ago. */
+  async function newBacklog(): Promise<string> {
+    const { entityId } = await newReceiver(store.db);
+    await acceptMany(store.db, entityId, 60);
+    const key = entityKey(store.db.dialect, entityId);
+    const startMs = (await databaseNowMs(store.db)) - 3_600_000;
+    const rows = await store.db.all<{ id: SqlUuid }>('select id from queue where entity_id = $1 order by id', [key]);
+    for (const [index, { id }] of rows.entries()) {
+      const sql = 'update queue set due_ms = $3, lease_ms = 0 where entity_id = $1 and id = $2';
+      await store.db.transaction((queries) => queries.run(sql, [key, id, startMs + index * 1_000]));
+    }
+    return entityId;
+  }
+
+  async function readMark(entityId: string): Promise<number> {
+    const sql = 'select from_due_ms from queue_heads where entity_id = $1';
+    const row = await store.db.get<{ from_due_ms: SqlInteger }>(sql, [entityKey(store.db.dialect, entityId)]);
+    return Number(row?.from_due_ms);
+  }
+
+  test('moves on while a long backlog is sent, but never past what is claimed', async () => {
+    const entityId = await newBacklog();
+    const record = async (claimed: readonly Claimed[]) => {
+      const next = { status: 'delivered', steps: 1, delayMs: null, suspend: null } as const;
+      const made = claimed.map((delivery) => ({ delivery, startedAtMs: 0, outcome: respondedWith(200), next }));
+      await store.db.transaction((queries) => recordAttempts(queries, store.db.dialect, made));
+    };
+    const first = await claim(store.db, entityId, 10);
+    const markMs = await readMark(entityId);
+    const [, ...others] = first;
+    await record(others);
+    await claim(store.db, entityId, 10);
+    // The first of them is still held: were it to fail, the next claim has to find it.
+    expect(await readMark(entityId)).toBe(markMs);
+    await record(first);
+    await claim(store.db, entityId, 10);
+    expect(await readMark(entityId)).toBe(markMs + 10_000);
   });
 });
 

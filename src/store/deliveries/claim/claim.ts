@@ -3,7 +3,7 @@ import type { Database, Queries, SqlValue } from '../../database/database.ts';
 import { Columns, chunks, planForClaims, text, valuesList } from '../../database/sql.ts';
 import { firstGeneration, type Head, IS_OPEN, readHeads } from './claim-heads.ts';
 import type { Claimed } from './claimed.ts';
-import { postponeHeads } from './head-looks.ts';
+import { headsPastMark, postponeHeads } from './head-looks.ts';
 import { type ClaimedRow, claimedColumns, loadClaimed } from './load-claimed.ts';
 
 /**
@@ -33,10 +33,11 @@ export function claimDeliveries(db: Database, picks: readonly Pick[], leaseMs: n
     const counts = Map.groupBy(claimed, ({ destination }) => destination);
     const isExhausted = ({ destination, most }: Pick) => (counts.get(destination)?.length ?? 0) < most;
     const exhausted = new Set(picks.filter(isExhausted).map(({ destination }) => destination));
+    const ahead = headsPastMark(dialect, heads, rows, nowMs);
     await postponeHeads(
       queries,
       dialect,
-      heads.filter(({ destination }) => exhausted.has(destination)),
+      heads.filter((head) => exhausted.has(head.destination) || ahead.has(head)),
       nowMs,
     );
     const mayHaveMore = picks.filter((pick) => !isExhausted(pick)).map(({ destination }) => destination);

@@ -1,6 +1,7 @@
 import type { Dialect, Queries, SqlValue } from '../../database/database.ts';
 import { Columns, chunks, integer, nullable, text, uuid, valuesList } from '../../database/sql.ts';
 import { firstGeneration, type Head } from './claim-heads.ts';
+import type { ClaimedRow } from './load-claimed.ts';
 
 /** When to look at a head again, from which all that is due was claimed. */
 
@@ -11,6 +12,34 @@ const LONGEST_IDLE_MS = 3_600_000;
 const UNCOMMITTED_MS = 10_000;
 /** Rows looked at to find out when the next one can be claimed. */
 const ROWS_PER_LOOK = 64;
+
+/** How far a claim may be ahead of its head's mark, in due times, before the mark is moved. */
+const MARK_LAG_MS = 5_000;
+
+/**
+ * Heads to be looked at although more is due, to move their mark. While a long backlog is sent, every claim walks from
+ * the mark over what was sent since, and with an open snapshot PostgreSQL reads each of these entries again and again.
+ */
+export function headsPastMark(
+  { hexOf }: Dialect,
+  heads: readonly Head[],
+  rows: readonly ClaimedRow[],
+  nowMs: number,
+): Set<Head> {
+  const keyOf = ({ entity, webhookNo, generation }: Pick<ClaimedRow, 'entity' | 'webhookNo' | 'generation'>) =>
+    `${hexOf(entity)} ${webhookNo} ${generation}`;
+  const firstDueMs = new Map<string, number>();
+  for (const row of rows) {
+    const key = keyOf(row);
+    firstDueMs.set(key, Math.min(row.dueMs, firstDueMs.get(key) ?? Number.POSITIVE_INFINITY));
+  }
+  return new Set(
+    heads.filter((head) => {
+      const markMs = Math.min(firstDueMs.get(keyOf(head)) ?? 0, nowMs - UNCOMMITTED_MS);
+      return markMs > head.fromDueMs + MARK_LAG_MS;
+    }),
+  );
+}
 
 const lookColumns = new Columns({
   entity: uuid('entity_id'),

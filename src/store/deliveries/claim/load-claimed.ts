@@ -16,6 +16,7 @@ export const claimedColumns = new Columns({
   webhookNo: integer('webhook_no'),
   eventNo: nullable(uuid('event_no')),
   createdAtMs: integer('created_at_ms'),
+  dueMs: integer('due_ms'),
   token: integer('token'),
   generation: integer('generation'),
   attempts: integer('attempts'),
