@@ -1,12 +1,14 @@
+import { ENGINES, type Engine } from '../../test/support/stores.ts';
 import { type CountingReceiver, type Received, startCountingReceiver } from '../delivery/counting-receiver.ts';
 import { API, type Caller, deliverySettings, eventBody, firstCaller, register } from '../harness/paybell-api.ts';
+import { createPostgresDatabase } from '../harness/postgres.ts';
 import { type Server, startPaybell, startProgram, tempFolder } from '../harness/processes.ts';
 import { interleave, medianOf, medianRatio, type Rounds, type Sample, type Subject } from '../harness/rounds.ts';
 import type { Tools } from '../harness/tools.ts';
 import { runAmount, withCpu } from '../load/load.ts';
 import { amount, higher, type PartResult } from '../report/report.ts';
 
-/** Events accepted and delivered, durable on SQLite, compared with a loop that only signs and sends. */
+/** Events accepted and delivered, durable on either engine, compared with a loop that only signs and sends. */
 
 const FAN_OUT = 10;
 /** A kind of event, the webhooks that are registered for it, and the requests that send such events at the same time. */
@@ -21,72 +23,92 @@ const PER_DESTINATION = 16;
 const QUIET_MS = 40;
 const MAX_WAIT_MS = 120_000;
 
+type Paybell = { readonly server: Server; readonly caller: Caller };
 type Setup = {
-  readonly paybell: Server;
-  readonly caller: Caller;
+  readonly paybells: Readonly<Record<Engine, Paybell>>;
   readonly receiver: CountingReceiver;
   /** The loop that only signs and sends. */
   readonly bare: Server;
 };
 
 export async function benchDelivery({ mode, progress, profile }: Tools): Promise<PartResult> {
-  const setup = await start(profile('delivery'));
-  const bare = (name: string, receivers: number): Subject => ({
+  const { paybells, receiver, bare } = await start(profile);
+  const amounts = mode.quick ? { one: 2_500, ten: 250 } : { one: 10_000, ten: 1_000 };
+  const sending = (name: string, receivers: number): Subject => ({
     name,
-    measure: () => sendBare(setup.bare, receivers, mode.deliverySeconds),
+    measure: () => sendBare(bare, receivers, mode.deliverySeconds),
   });
-  const delivered = (name: string, route: Route, events: number): Subject => ({
-    name,
-    measure: () => withCpu(setup.paybell, () => acceptAndDeliver(setup, route, events)),
+  const delivering = (name: string, engine: Engine, route: Route, events: number): Subject => ({
+    name: `${name}, ${engine}`,
+    measure: () => withCpu(paybells[engine].server, () => acceptAndDeliver(paybells[engine], receiver, route, events)),
   });
-  const events = mode.quick ? { one: 2_500, ten: 250 } : { one: 10_000, ten: 1_000 };
-  const one = [bare('bare, one receiver', 1), delivered('one webhook', TO_ONE, events.one)];
-  const ten = [bare('bare, ten receivers', FAN_OUT), delivered('ten webhooks', TO_TEN, events.ten)];
-  // The first pair twice in every round: its ratio is the nearest to its floor and has to be the most exact.
+  const one = [
+    sending('bare, one receiver', 1),
+    ...ENGINES.map((engine) => delivering('one webhook', engine, TO_ONE, amounts.one)),
+  ];
+  const ten = [
+    sending('bare, ten receivers', FAN_OUT),
+    ...ENGINES.map((engine) => delivering('ten webhooks', engine, TO_TEN, amounts.ten)),
+  ];
+  // The first ones twice in every round: their ratio is the nearest to its floor and has to be the most exact.
   const subjects = [...one, ...ten, ...one];
-  progress('warm-up');
-  await acceptAndDeliver(setup, TO_ONE, WARM_UP.one);
-  await acceptAndDeliver(setup, TO_TEN, WARM_UP.ten);
-  for (const receivers of [1, FAN_OUT]) await sendBare(setup.bare, receivers, WARM_UP.bareSeconds);
+  for (const paybell of Object.values(paybells)) {
+    progress('warm-up');
+    await acceptAndDeliver(paybell, receiver, TO_ONE, WARM_UP.one);
+    await acceptAndDeliver(paybell, receiver, TO_TEN, WARM_UP.ten);
+  }
+  for (const receivers of [1, FAN_OUT]) await sendBare(bare, receivers, WARM_UP.bareSeconds);
   const rounds = await interleave(subjects, mode.deliveryRounds, progress);
-  for (const server of [setup.paybell, setup.bare, setup.receiver]) await server.stop();
+  for (const { server } of Object.values(paybells)) await server.stop();
+  for (const server of [bare, receiver]) await server.stop();
   return report(rounds);
 }
 
-async function start(profile: string | null): Promise<Setup> {
+async function start(profile: Tools['profile']): Promise<Setup> {
   const receiver = await startCountingReceiver(FAN_OUT);
-  const settings = deliverySettings(`sqlite:${tempFolder()}/paybell.db`);
-  const paybell = await startPaybell({ settings, profile });
-  const caller = firstCaller(paybell);
-  await register(paybell, caller, TO_ONE.event, receiver.urls.slice(0, 1));
-  await register(paybell, caller, TO_TEN.event, receiver.urls);
+  const startOn = async (engine: Engine, databaseUrl: string): Promise<Paybell> => {
+    const settings = deliverySettings(databaseUrl);
+    const server = await startPaybell({ settings, profile: profile(`delivery-${engine}`) });
+    const caller = firstCaller(server);
+    await register(server, caller, TO_ONE.event, receiver.urls.slice(0, 1));
+    await register(server, caller, TO_TEN.event, receiver.urls);
+    return { server, caller };
+  };
+  const paybells = {
+    sqlite: await startOn('sqlite', `sqlite:${tempFolder()}/paybell.db`),
+    postgres: await startOn('postgres', await createPostgresDatabase()),
+  };
   const input = { urls: receiver.urls, concurrency: PER_DESTINATION, body: eventBody(TO_ONE.event) };
   const bare = await startProgram('limits/signed-requests-process.ts', input, 'subject');
-  return { paybell, caller, receiver, bare };
+  return { paybells, receiver, bare };
 }
 
 function report(rounds: Rounds): PartResult {
   const rate = (name: string) => medianOf(rounds, name, 'perSecond');
   const row = (what: string, subject: string, limit: string, floor: number, target: number) => ({
-    what,
+    what: `${what}, durable ÷ bare requests`,
     figures: `${amount(rate(subject))} ÷ ${amount(rate(limit))} requests/s`,
     check: higher(medianRatio(rounds, subject, limit, 'perSecond'), floor, target),
   });
   return {
     rows: [
-      row('1 event to 1 webhook, SQLite, durable ÷ bare requests', 'one webhook', 'bare, one receiver', 0.2, 0.35),
-      row('1 event to 10 webhooks, SQLite, durable ÷ bare requests', 'ten webhooks', 'bare, ten receivers', 0.4, 0.6),
+      row('1 event to 1 webhook, SQLite', 'one webhook, sqlite', 'bare, one receiver', 0.2, 0.35),
+      row('1 event to 10 webhooks, SQLite', 'ten webhooks, sqlite', 'bare, ten receivers', 0.4, 0.6),
+      row('1 event to 1 webhook, PostgreSQL', 'one webhook, postgres', 'bare, one receiver', 0.1, 0.35),
+      row('1 event to 10 webhooks, PostgreSQL', 'ten webhooks, postgres', 'bare, ten receivers', 0.2, 0.6),
     ],
     charts: [
       {
         name: 'delivery',
-        title: 'Events accepted and delivered, durable, on SQLite',
+        title: 'Events accepted and delivered, durable',
         unit: 'requests a second on one core, from the first received to the last; longer is better',
         bars: [
           { label: 'bare signed requests, 1 receiver', value: rate('bare, one receiver'), note: 'the limit' },
-          { label: 'Paybell, 1 event to 1 webhook', value: rate('one webhook') },
+          { label: 'Paybell on SQLite, 1 event to 1 webhook', value: rate('one webhook, sqlite') },
+          { label: 'Paybell on PostgreSQL, 1 event to 1 webhook', value: rate('one webhook, postgres') },
           { label: 'bare signed requests, 10 receivers', value: rate('bare, ten receivers'), note: 'the limit' },
-          { label: 'Paybell, 1 event to 10 webhooks', value: rate('ten webhooks') },
+          { label: 'Paybell on SQLite, 1 event to 10 webhooks', value: rate('ten webhooks, sqlite') },
+          { label: 'Paybell on PostgreSQL, 1 event to 10 webhooks', value: rate('ten webhooks, postgres') },
         ],
       },
     ],
@@ -103,7 +125,8 @@ async function sendBare(loop: Server, receivers: number, seconds: number): Promi
 
 /** The rate is from the first delivery to the last, without the start of the load; each delivery has to arrive once. */
 async function acceptAndDeliver(
-  { paybell, receiver, caller }: Setup,
+  { server, caller }: Paybell,
+  receiver: CountingReceiver,
   { event, webhooks, senders }: Route,
   events: number,
 ) {
@@ -111,7 +134,7 @@ async function acceptAndDeliver(
   const startedAtMs = performance.now();
   const body = eventBody(event);
   const headers = { 'content-type': 'application/json' };
-  const url = `${paybell.url}${API}/events`;
+  const url = `${server.url}${API}/events`;
   await runAmount({ url, method: 'POST', headers, body, callers: [caller], connections: senders }, events);
   const acceptedS = (performance.now() - startedAtMs) / 1_000;
   const { received, firstAtMs, lastAtMs } = await untilQuiet(receiver, events * webhooks);
