@@ -158,6 +158,7 @@ const schema = z
     ENTITY_STORAGE_LIMIT: parsed(sizeLimit, sizeRule).default(50 * UNIT_BYTES.GiB),
     RATE_LIMIT: parsed(rateLimit, rateRule).default({ perSecond: 100, burst: 200 }),
     EVENT_RATE_LIMIT: parsed(rateLimit, rateRule).default({ perSecond: 2_000, burst: 10_000 }),
+    FEED_LIMIT: integer(1, 100_000).default(100),
     TRUST_PROXY: list(
       addressRange,
       'must be a comma-separated list of addresses or ranges, such as 10.0.0.0/8',

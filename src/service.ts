@@ -1,6 +1,8 @@
 import { hostname } from 'node:os';
 import { createApp } from './api/app.ts';
 import { RateLimits } from './api/auth/rate-limits.ts';
+import { EventStreams } from './api/http/event-stream.ts';
+import { Feeds } from './api/routes/endpoints/feeds.ts';
 import { WebhookListCache } from './api/routes/webhooks/list-cache.ts';
 import { DRAIN_MS, type ListeningServer, listen } from './api/server.ts';
 import { type Config, storageLimitBytes } from './config.ts';
@@ -81,7 +83,7 @@ export async function startService(config: Config, log: Logger): Promise<Service
     // Before the first claim, which is to know how many instances share the requests to a receiver.
     await heartbeat.beat();
     await delivery?.engine.start();
-    const url = api.listen();
+    const url = await api.listen();
     // Only once the port is bound: the key is shown once, and a start that fails would lose it.
     const change = { actor: ACTORS.paybell, nowS: Math.floor(Date.now() / 1000) };
     const firstEntity = await provisionFirstEntity(core.db, core.box, change);
@@ -155,9 +157,12 @@ function createHeartbeat(
     workers,
     onInstances: (instances) => {
       if (delivery === null) return;
-      delivery.engine.limitDestinations(share());
+      delivery.engine.limitDestinations(share(), instances);
       const cap = { instances, destinationConcurrency: share() };
-      log.info(cap, 'the instances that deliver have changed; each has its share of DESTINATION_CONCURRENCY');
+      log.info(
+        cap,
+        'the instances that deliver have changed; each has its share of DESTINATION_CONCURRENCY and rate limits',
+      );
     },
   });
   registry.read('paybell_instances', 'Instances that deliver, on this store.', () => heartbeat.delivering);
@@ -173,7 +178,7 @@ function createHeartbeat(
 
 type Api = {
   /** Returns the URL. */
-  readonly listen: () => string;
+  readonly listen: () => Promise<string>;
   readonly stop: () => Promise<void>;
   readonly jobs: readonly Job[];
 };
@@ -193,6 +198,9 @@ function createApi({ config, log, db, box, tools, metrics, counts, workers }: Co
     notifier.notify();
   };
   const keys = new KeyLookup(db, Date.now);
+  const streams = new EventStreams((keyHash) => keys.find(keyHash), log);
+  metrics.registry.read('paybell_event_streams', 'Streams of server-sent events that are open.', () => streams.size);
+  const feeds = new Feeds(db, log, config.FEED_LIMIT);
   const redeliveries = bulkRedeliveryJob(db, log, onWork, workers);
   const app = createApp({
     config,
@@ -201,7 +209,10 @@ function createApi({ config, log, db, box, tools, metrics, counts, workers }: Co
     log,
     acceptQueue: new AcceptQueue(db, {
       onDue,
-      onAccepted: counts.noteAccepted,
+      onAccepted: (entityId, destinations) => {
+        counts.noteAccepted(entityId, destinations);
+        if (!feeds.watch.isIdle) feeds.watch.wake(destinations);
+      },
       onFanOut: () => delivery?.fanOuts.wake(),
       directDispatch: delivery?.engine ?? null,
     }),
@@ -209,6 +220,8 @@ function createApi({ config, log, db, box, tools, metrics, counts, workers }: Co
     keys,
     webhookLists: new WebhookListCache(db, metrics.listResponses),
     limits: new RateLimits(config, metrics),
+    streams,
+    feeds,
     metrics,
     onWork,
     runRedeliveries: () => redeliveries.wake(),
@@ -218,13 +231,18 @@ function createApi({ config, log, db, box, tools, metrics, counts, workers }: Co
     isReady: () => isReady,
   });
   return {
-    listen: () => {
+    listen: async () => {
+      // What another instance has accepted and does not dispatch itself.
+      await db.onWork(() => feeds.watch.wake());
       server = listen(app, config, log);
       return server.url;
     },
     stop: async () => {
       if (server === null) return;
       isReady = false;
+      // At once, so that their clients connect to another instance; draining would wait for them to end.
+      streams.close();
+      feeds.watch.close();
       await Bun.sleep(READINESS_GRACE_MS);
       await server.stop();
     },

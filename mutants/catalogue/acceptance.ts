@@ -76,8 +76,8 @@ export const acceptance: readonly Mutant[] = [
     name: 'fan-out-ends-early',
     what: 'ends a fan-out after one step, whatever is left',
     file: 'store/events/fan-out.ts',
-    find: 'if (receivers.length === MAX_DELIVERIES) {',
-    replace: 'if (receivers.length > MAX_DELIVERIES) {',
+    find: 'found.length === MAX_DELIVERIES',
+    replace: 'found.length > MAX_DELIVERIES',
     caughtBy: { file: 'store/events/fan-out', test: 'is acknowledged with its first deliveries and a task' },
   },
   {

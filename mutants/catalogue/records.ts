@@ -73,15 +73,15 @@ export const records: readonly Mutant[] = [
     name: 'schedule-never-ends',
     what: 'counts no step of the schedule, and retries for ever',
     file: 'store/deliveries/record/record-attempts.ts',
-    find: 'steps = made.steps, endpoint_no = made.endpoint_no',
-    replace: 'endpoint_no = made.endpoint_no',
+    find: 'attempts = queue.attempts + 1, steps = made.steps,',
+    replace: 'attempts = queue.attempts + 1,',
     caughtBy: { file: 'delivery/engine', test: 'gives up when the schedule has ended' },
   },
   {
     name: 'retry-wakes-nothing',
     what: 'tells no one when a failed delivery is due again',
     file: 'store/deliveries/record/record-attempts.ts',
-    find: 'await wakeHeads(queries, dialect, run.wakes);',
+    find: 'await wakeHeads(queries, dialect, [...run.wakes, ...promoted]);',
     replace: '',
     caughtBy: {
       file: 'store/deliveries/claim',

@@ -54,7 +54,7 @@ export const redelivery: readonly Mutant[] = [
     name: 'bulk-of-suspended',
     what: 'queues the deliveries of suspended webhooks in a bulk redelivery',
     file: 'store/deliveries/redeliver/bulk.ts',
-    find: 'const open = found.filter(({ webhookNo }) => (blocked.get(webhookNo) ?? 0) === 0);',
+    find: 'const open = found.filter(({ webhookNo }) => ((blocked.get(webhookNo) ?? 0) & ~BLOCKED.paused) === 0);',
     replace: 'const open = found;',
     caughtBy: { file: 'store/deliveries/redeliver', test: 'skips the deliveries of deleted and suspended webhooks' },
   },

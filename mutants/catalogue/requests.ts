@@ -46,8 +46,8 @@ export const requests: readonly Mutant[] = [
     name: 'keys-after-expiry',
     what: 'signs with a secret that has expired',
     file: 'delivery/signing-key-cache.ts',
-    find: 'if (known !== undefined && nowS < known.expiresAtS) return known.keys;',
-    replace: 'if (known !== undefined) return known.keys;',
+    find: 'if (known !== undefined && nowS < known.expiresAtS) return known.value;',
+    replace: 'if (known !== undefined) return known.value;',
     caughtBy: { file: 'delivery/signing-key-cache', test: 'are read again when one of them has expired' },
   },
   {

@@ -15,22 +15,26 @@ const SLOW_MS = 500;
 
 /** The HTTP app as a value: it does not listen, and tests call `fetch` without a port. */
 export type App = {
-  /** `server` is Bun's, and knows the address of the client. */
-  readonly fetch: (request: Request, server?: AddressSource) => Promise<Response>;
+  /** `server` is Bun's, and knows the connection of the request. */
+  readonly fetch: (request: Request, server?: Connections) => Promise<Response>;
   /** For a method that no path accepts, whatever `request.method` says: 405, or 404 where there is no path. */
   readonly fetchUnknownMethod: App['fetch'];
   /** The paths without a parameter. */
   readonly paths: readonly string[];
 };
 
-export type AddressSource = { requestIP(request: Request): { readonly address: string } | null };
+export type Connections = {
+  requestIP(request: Request): { readonly address: string } | null;
+  /** The seconds after which the connection is closed if nothing is sent; 0 for never. */
+  timeout?(request: Request, seconds: number): void;
+};
 
 export function createApp(context: ApiContext): App {
   const { config } = context;
   const routes = createRoutes(config);
   const origins = new Set(config.CORS_ORIGINS);
   const trustedProxies = config.TRUST_PROXY.map(parseAddressRange).filter((range) => range !== null);
-  const fetch = async (request: Request, server: AddressSource | undefined, method: string) => {
+  const fetch = async (request: Request, server: Connections | undefined, method: string) => {
     const startedAtMs = performance.now();
     const peer = () => server?.requestIP(request)?.address ?? null;
     const state: RequestState = {
@@ -39,6 +43,7 @@ export function createApp(context: ApiContext): App {
       route: null,
       entityId: null,
       clientAddress: () => clientAddress(peer(), request.headers.get('x-forwarded-for'), trustedProxies),
+      keepOpen: () => server?.timeout?.(request, 0),
       counted: null,
     };
     let response: Response;

@@ -10,6 +10,8 @@ import type { Change } from '../store/tenants/audit.ts';
 import type { KeyLookup } from '../store/tenants/key-lookup.ts';
 import type { SecretBox } from '../store/tenants/secret-box.ts';
 import type { Counted, RateLimits } from './auth/rate-limits.ts';
+import type { EventStreams } from './http/event-stream.ts';
+import type { Feeds } from './routes/endpoints/feeds.ts';
 import type { WebhookListCache } from './routes/webhooks/list-cache.ts';
 
 /** A part of the process without which deliveries or the work after them stand still. */
@@ -31,6 +33,8 @@ export type ApiContext = {
   readonly keys: KeyLookup;
   readonly webhookLists: WebhookListCache;
   readonly limits: RateLimits;
+  readonly streams: EventStreams;
+  readonly feeds: Feeds;
   readonly metrics: Metrics;
   /** Wakes the dispatcher: something may be due. */
   readonly onWork: () => void;
@@ -40,7 +44,7 @@ export type ApiContext = {
   readonly sendTest: (
     caller: Caller,
     webhook: Webhook,
-    request: { eventId: string; deliveryId: string; body: string },
+    request: { eventId: string; deliveryId: string; endpointNo: number; body: string },
   ) => Promise<AttemptRecord>;
   readonly nowMs: () => number;
   /** Workers of this process that keep failing, such as the one that claims deliveries. */
@@ -60,6 +64,8 @@ export type RequestState = Counted & {
   entityId: string | null;
   /** The address of the client, past the trusted proxies. A function, because few requests need it. */
   readonly clientAddress: () => string | null;
+  /** Takes the limit on idle connections away from that of this request. */
+  readonly keepOpen: () => void;
 };
 
 /** An authenticated client: the holder of one of the entity's keys, or the operator acting for the entity. */

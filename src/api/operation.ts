@@ -11,11 +11,20 @@ import { readJson, readRaw } from './http/request-body.ts';
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
 type Responses = Readonly<
-  Record<number, { description: string; schema?: z.ZodType; headers?: Record<string, string> }>
+  Record<
+    number,
+    {
+      description: string;
+      schema?: z.ZodType;
+      headers?: Record<string, string>;
+      /** An example of the server-sent events that `accept: text/event-stream` gets instead. */
+      eventStream?: string;
+    }
+  >
 >;
 
 /** The section of the API reference that an operation is in. */
-export type Tag = 'Webhooks' | 'Secrets' | 'Events' | 'Deliveries' | 'Audit' | 'Operator';
+export type Tag = 'Webhooks' | 'Endpoints' | 'Secrets' | 'Events' | 'Deliveries' | 'Audit' | 'Operator';
 
 type Documentation = {
   readonly method: Method;
@@ -42,6 +51,8 @@ type Input<Client, Query, Body> = {
   readonly body: Body;
   /** The body as it was sent; empty unless the operation declares a `rawBody`. */
   readonly bytes: Uint8Array;
+  /** Takes the limit on idle connections away from that of this request. */
+  readonly keepOpen: () => void;
 };
 
 /** A body that the handler parses itself, because it needs the exact bytes. */
@@ -128,13 +139,13 @@ function declare<Client, Query extends z.ZodObject, Body extends z.ZodType>(
       // The type and size of the body are checked before the values of any input.
       const json = body === undefined ? undefined : await readJson(request, emptyBody);
       const bytes = rawBody === undefined ? NO_BYTES : await readRaw(request, rawBody);
-      const { search } = state;
+      const { search, keepOpen } = state;
       const parsedQuery = queries.parse(search);
       if (body === undefined && rawBody === undefined && hasBody(request)) throw invalidRequest([UNEXPECTED_BODY]);
       const parsedBody = body === undefined ? NO_BODY : parseBody(body, json);
       if (!parsedQuery.ok || !parsedBody.ok) throw invalidRequest([...errorsIn(parsedQuery), ...errorsIn(parsedBody)]);
       const values = { query: parsedQuery.value, body: parsedBody.value as z.output<Body> };
-      return handle({ context, caller, request, id, search, bytes, ...values });
+      return handle({ context, caller, request, id, search, bytes, keepOpen, ...values });
     },
   };
 }

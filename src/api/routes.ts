@@ -7,6 +7,8 @@ import { adminOperations } from './routes/admin.ts';
 import { auditOperations } from './routes/audit.ts';
 import { deliveryOperations } from './routes/deliveries.ts';
 import { docsFiles } from './routes/docs.ts';
+import { endpointOperations } from './routes/endpoints/endpoints.ts';
+import { feedOperations } from './routes/endpoints/feed.ts';
 import { eventOperations } from './routes/events/accept.ts';
 import { acceptedEventOperations } from './routes/events/read.ts';
 import { healthz, readyz } from './routes/health.ts';
@@ -17,6 +19,7 @@ import { statsOperations } from './routes/stats.ts';
 import { webhookBulkOperations } from './routes/webhooks/bulk.ts';
 import { webhookHealthOperations } from './routes/webhooks/health.ts';
 import { webhookOperations } from './routes/webhooks/list-and-register.ts';
+import { webhookOptionsOperations } from './routes/webhooks/options.ts';
 import { singleWebhookOperations } from './routes/webhooks/single.ts';
 
 /** One path with everything that it accepts. */
@@ -63,12 +66,15 @@ function allOperations(config: Config): Operation[] {
     ...webhookOperations(config),
     ...singleWebhookOperations(config),
     ...webhookBulkOperations(config),
+    ...webhookOptionsOperations,
+    ...endpointOperations(config),
     ...secretOperations,
     ...keySetOperations,
     ...webhookHealthOperations(config),
     ...eventOperations(config),
     ...acceptedEventOperations(config),
     ...deliveryOperations(config),
+    ...feedOperations,
     ...statsOperations,
     ...auditOperations,
     // Without an ADMIN_KEY these paths do not exist.

@@ -18,6 +18,7 @@ import { addStore } from './operator/store/store.ts';
 import { addPlay } from './play/play.ts';
 import { reportFailure } from './report-error.ts';
 import { addDeliveries } from './server/deliveries.ts';
+import { addEndpoints } from './server/endpoints.ts';
 import { addEvents } from './server/events.ts';
 import { addLogin } from './server/login.ts';
 import { addSecrets } from './server/secrets.ts';
@@ -32,6 +33,7 @@ const GROUPS = {
   'Call a server, with PAYBELL_URL and a key or with a profile that login stored:': [
     addLogin,
     addWebhooks,
+    addEndpoints,
     addEvents,
     addDeliveries,
     addSecrets,

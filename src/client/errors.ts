@@ -123,3 +123,15 @@ function parseRetryAfter(header: string | null): number | null {
   const untilMs = Date.parse(header) - Date.now();
   return Number.isNaN(untilMs) ? null : Math.max(0, Math.ceil(untilMs / 1000));
 }
+
+/** Numbers of an endpoint, both ends included. */
+export type RemovedNumbers = { readonly first: number; readonly last: number };
+
+/** Retention has deleted deliveries that were not read yet. `RETENTION` of the server says how long they are kept. */
+export class RemovedNumbersError extends PaybellError {
+  override readonly name = 'RemovedNumbersError';
+
+  constructor(readonly removed: RemovedNumbers) {
+    super(`the numbers ${removed.first} to ${removed.last} were deleted by retention before they were read`);
+  }
+}

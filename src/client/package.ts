@@ -3,6 +3,7 @@
 export type * from './admin.ts';
 export type * from './audit.ts';
 export type * from './deliveries.ts';
+export type * from './endpoints.ts';
 // biome-ignore lint/performance/noBarrelFile: a package has one entry point
 export {
   ConnectionError,
@@ -11,9 +12,12 @@ export {
   PaybellError,
   type ProblemCode,
   ProblemError,
+  type RemovedNumbers,
+  RemovedNumbersError,
   TimeLimitError,
 } from './errors.ts';
 export type * from './events.ts';
+export type { Feed, FeedEntry, FeedOptions, FeedQuery } from './pages.ts';
 export { Paybell, type Stats, type StatsQuery } from './paybell.ts';
 export type * from './secrets.ts';
 export type { CallOptions, ClientOptions, Fetch } from './transport.ts';

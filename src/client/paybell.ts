@@ -3,6 +3,7 @@ import type { statsQuerySchema, statsSchema } from '../contract/stats.ts';
 import { Admin } from './admin.ts';
 import { Audit } from './audit.ts';
 import { Deliveries } from './deliveries.ts';
+import { Endpoints } from './endpoints.ts';
 import { Events } from './events.ts';
 import type { Query } from './schema-types.ts';
 import { Secrets } from './secrets.ts';
@@ -15,6 +16,7 @@ export type StatsQuery = Query<typeof statsQuerySchema>;
 /** A client of one service, for one entity. It has a method for every operation and needs nothing but `fetch`. */
 export class Paybell {
   readonly webhooks: Webhooks;
+  readonly endpoints: Endpoints;
   readonly events: Events;
   readonly deliveries: Deliveries;
   readonly secrets: Secrets;
@@ -26,6 +28,7 @@ export class Paybell {
     const transport = new Transport(options);
     this.#transport = transport;
     this.webhooks = new Webhooks(transport);
+    this.endpoints = new Endpoints(transport);
     this.events = new Events(transport);
     this.deliveries = new Deliveries(transport);
     this.secrets = new Secrets(transport);

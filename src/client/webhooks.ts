@@ -1,9 +1,11 @@
 import type { z } from 'zod';
 import type { healthSchema, noticeUrlSchema, testResponseSchema } from '../contract/webhook-health.ts';
+import type { webhookOptionsSchema } from '../contract/webhooks/options.ts';
 import type {
   countSchema,
   coverageSchema,
   registrationSchema,
+  webhookBulkUpdateSchema,
   webhookListQuerySchema,
   webhookListSchema,
   webhookMatchSchema,
@@ -19,6 +21,8 @@ export type WebhookList = z.output<typeof webhookListSchema>;
 export type WebhookListQuery = Query<typeof webhookListQuerySchema>;
 export type WebhookMatch = Match<typeof webhookMatchSchema>;
 export type WebhookUpdate = Body<typeof webhookUpdateSchema>;
+export type WebhookBulkUpdate = Body<typeof webhookBulkUpdateSchema>;
+export type WebhookOptions = z.output<typeof webhookOptionsSchema>;
 export type Registration = Body<typeof registrationSchema>;
 export type WebhookHealth = z.output<typeof healthSchema>;
 export type TestAnswer = z.output<typeof testResponseSchema>;
@@ -82,12 +86,12 @@ export class Webhooks {
   }
 
   /** Changes all matching webhooks, or none. At least one filter is required. */
-  changeMatching(match: WebhookMatch, update: WebhookUpdate, options?: CallOptions): Promise<Count> {
+  changeMatching(match: WebhookMatch, update: WebhookBulkUpdate, options?: CallOptions): Promise<Count> {
     return this.#transport.call({ method: 'PATCH', path: ALL, query: match, json: update }, options);
   }
 
   /** How many webhooks `changeMatching` would change. */
-  countChanging(match: WebhookMatch, update: WebhookUpdate, options?: CallOptions): Promise<Count> {
+  countChanging(match: WebhookMatch, update: WebhookBulkUpdate, options?: CallOptions): Promise<Count> {
     const query = { ...match, dryRun: true };
     return this.#transport.call({ method: 'PATCH', path: ALL, query, json: update }, options);
   }
@@ -100,6 +104,16 @@ export class Webhooks {
   /** How many webhooks `deleteMatching` would delete. */
   countDeleting(match: WebhookMatch, options?: CallOptions): Promise<Count> {
     return this.#transport.call({ method: 'DELETE', path: ALL, query: { ...match, dryRun: true } }, options);
+  }
+
+  /** Which events the webhook receives beyond its network and event, by their payloads. */
+  options(webhookId: string, options?: CallOptions): Promise<WebhookOptions> {
+    return this.#transport.call({ method: 'GET', path: `${ONE}/options`, id: webhookId }, options);
+  }
+
+  /** Applies to events that are published from now on. */
+  replaceOptions(webhookId: string, replacement: WebhookOptions, options?: CallOptions): Promise<WebhookOptions> {
+    return this.#transport.call({ method: 'PUT', path: `${ONE}/options`, id: webhookId, json: replacement }, options);
   }
 
   /** Sends one request with a sample event, marked as a test, and returns its outcome. */

@@ -19,6 +19,8 @@ export const AUDIT_ACTIONS = [
   'webhooks.imported',
   'webhook.suspended',
   'webhook.resumed',
+  'endpoint.updated',
+  'endpoint.secret_rotated',
 ] as const;
 
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];

@@ -77,6 +77,16 @@ const deliveryFields = {
     .string()
     .nullable()
     .meta({ description: 'Why the last attempt got no complete response, if it did not.' }),
+  endpointId: z.string().nullable().meta({
+    description: 'Endpoint that has numbered the delivery: the `paybell-endpoint` header. Null when it has no number.',
+  }),
+  sequence: z.int().nullable().meta({
+    description:
+      'Number of the delivery at its endpoint: the `paybell-sequence` header. Null for alerts and test requests.',
+  }),
+  supersededBy: z.string().nullable().meta({
+    description: 'Event that made the delivery pointless before it was sent; null unless the status is `superseded`.',
+  }),
 };
 
 const deliveryExample = {
@@ -93,6 +103,9 @@ const deliveryExample = {
   dateDelivered: 1763168401,
   lastStatusCode: 200,
   lastError: null,
+  endpointId: 'ep_00199c2a6e0b17',
+  sequence: 42,
+  supersededBy: null,
 };
 
 export const deliverySchema = z

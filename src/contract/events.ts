@@ -45,10 +45,20 @@ export function postedEventSchema(knownEvents: readonly string[]) {
     });
 }
 
+const supersededBy = z.string().optional().meta({
+  description:
+    'Only where an earlier event had made this one pointless: the id of that event. Nothing is delivered then.',
+});
+const warning = z.string().optional().meta({
+  description: 'Only where `agreementId` or `transferId` is no usable string: the event was accepted without order.',
+});
+
 export const acceptedSchema = z
   .strictObject({
     eventId: z.string().meta({ description: 'Unique identifier of the event within the entity.' }),
     deliveries: z.int().min(0).meta({ description: 'Number of webhooks that matched the event.' }),
+    supersededBy,
+    warning,
   })
   .meta({
     id: 'AcceptedEvent',
@@ -63,6 +73,8 @@ export const batchResultsSchema = z
         status: z.int().meta({ description: 'HTTP status that a request with only this event would get.' }),
         eventId: z.string().nullable().meta({ description: 'Null when the event was rejected.' }),
         deliveries: z.int().nullable().meta({ description: 'Number of webhooks that matched the event.' }),
+        supersededBy,
+        warning,
         code: z.string().nullable().meta({ description: 'Code of the problem; null when the event was accepted.' }),
         detail: z.string().nullable().meta({ description: 'What is wrong with the event and how to fix it.' }),
       }),

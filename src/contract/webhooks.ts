@@ -12,6 +12,7 @@ import {
   wholeNumber,
   wholeNumbers,
 } from './list-query.ts';
+import { type WebhookOptions, webhookOptionsSchema } from './webhooks/options.ts';
 
 /** More than this in one request would hold the lock of the entity for too long. */
 export const MAX_WEBHOOKS_PER_REQUEST = 1_000;
@@ -149,11 +150,30 @@ export function webhookUpdateSchema(rules: Pick<RegistrationRules, 'allowInsecur
     .meta({ id: 'WebhookUpdate' });
 }
 
+/** Of all matching webhooks: their URL, their options, or both. */
+export function webhookBulkUpdateSchema(rules: Pick<RegistrationRules, 'allowInsecureTargets'>) {
+  return z
+    .strictObject(
+      { postUrl: postUrlSchema(rules).optional(), options: webhookOptionsSchema.optional() },
+      { error: 'the body must be a JSON object' },
+    )
+    .refine(({ postUrl, options }) => postUrl !== undefined || options !== undefined, {
+      path: ['postUrl'],
+      error: 'is required, unless options is given',
+    })
+    .meta({ id: 'WebhookBulkUpdate' });
+}
+
+export type WebhookChanges = { postUrl?: string | undefined; options?: WebhookOptions | undefined };
+
 /** Not inferred, because its schema depends on the settings. */
 export type Registration = WebhookSettings & { networkIds?: number[] | undefined; events?: string[] | undefined };
 
 /** What a registration gives to each of its webhooks. */
-export type WebhookSettings = { postUrl: string };
+export type WebhookSettings = { postUrl: string; options?: WebhookOptions | undefined };
+
+const OPTIONS_OF_NEW =
+  'Options of each new webhook. A webhook that is registered already must have the same; to change them, replace them.';
 
 export function registrationSchema(rules: RegistrationRules) {
   const networkRule = `must be a whole number from 0 to ${MAX_NETWORK_ID}`;
@@ -180,6 +200,7 @@ export function registrationSchema(rules: RegistrationRules) {
             description: 'Event kinds to register for. Defaults to all.',
             example: ['TransferFinalized', 'LatePayment'],
           }),
+        options: webhookOptionsSchema.optional().meta({ description: OPTIONS_OF_NEW }),
       },
       { error: 'the body must be a JSON object' },
     )

@@ -2,6 +2,7 @@ import './design.css';
 import './views/coverage/coverage.css';
 import './views/deliveries/deliveries.css';
 import './views/deliveries/panel/panel.css';
+import './views/endpoints/endpoints.css';
 import './views/overview/overview.css';
 import './views/secrets/secrets.css';
 import './views/sign-in/sign-in.css';

@@ -2,6 +2,7 @@
 export const DASHBOARD_PATHS = {
   overview: '/',
   webhooks: '/webhooks',
+  endpoints: '/endpoints',
   coverage: '/coverage',
   deliveries: '/deliveries',
   secrets: '/secrets',

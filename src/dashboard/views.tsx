@@ -3,6 +3,7 @@ import type { IconName } from './components/icon.tsx';
 import { DASHBOARD_PATHS, type ViewName } from './paths.ts';
 import { Coverage } from './views/coverage/index.tsx';
 import { Deliveries } from './views/deliveries/index.tsx';
+import { Endpoints } from './views/endpoints/index.tsx';
 import { Overview } from './views/overview/index.tsx';
 import { Secrets } from './views/secrets/index.tsx';
 import { Webhooks } from './views/webhooks/index.tsx';
@@ -13,6 +14,7 @@ type ViewEntry = { readonly label: string; readonly icon: IconName; readonly Vie
 export const VIEWS: Readonly<Record<ViewName, ViewEntry>> = {
   overview: { label: 'Overview', icon: 'overview', View: Overview },
   webhooks: { label: 'Webhooks', icon: 'webhooks', View: Webhooks },
+  endpoints: { label: 'Endpoints', icon: 'endpoints', View: Endpoints },
   coverage: { label: 'Coverage', icon: 'coverage', View: Coverage },
   deliveries: { label: 'Deliveries', icon: 'deliveries', View: Deliveries },
   secrets: { label: 'Secrets', icon: 'secrets', View: Secrets },

@@ -1,4 +1,5 @@
 import { isSuccess } from '../domain/attempt.ts';
+import type { DestinationKey } from '../domain/post-url.ts';
 import type { Logger } from '../log.ts';
 import { type Database, StoreUnavailableError } from '../store/database/database.ts';
 import type { Claimed } from '../store/deliveries/claim/claimed.ts';
@@ -22,6 +23,8 @@ export type AttemptRecorderOptions = {
   readonly health: WorkerHealth;
   /** These attempts are recorded. */
   readonly onRecorded: (records: readonly AttemptRecord[]) => void;
+  /** Deliveries that waited for one of these have their turn. */
+  readonly onDue: (destinations: readonly DestinationKey[]) => void;
   /** Nothing more is done for the delivery: its attempt is recorded, or cannot be. */
   readonly onDone: (delivery: Claimed) => void;
 };
@@ -91,13 +94,14 @@ export class AttemptRecorder {
   async #recordBatch(): Promise<void> {
     const { db, log } = this.options;
     const batch: AttemptRecord[] = [];
+    const due: DestinationKey[] = [];
     let isOver = false;
     const write = db.transaction(
       async (queries) => {
         if (isOver) throw new StoreUnavailableError('the transaction began after its deadline');
         // Taken only now, so that what has finished while the transaction waited is in the same commit.
         batch.push(...this.#takeBatch());
-        return recordAttempts(queries, db.dialect, batch);
+        return recordAttempts(queries, db.dialect, batch, (destinations) => due.push(...destinations));
       },
       { maxCommitDelayMs: MAX_COMMIT_DELAY_MS },
     );
@@ -108,6 +112,7 @@ export class AttemptRecorder {
       for (const record of batch.toReversed()) this.#listOf(record).unshift(record);
       throw error;
     });
+    if (due.length > 0) this.options.onDue(due);
     if (recorded instanceof Set) this.#note(batch, recorded);
     else {
       log.error({ err: recorded }, 'a batch of attempts could not be recorded; each is recorded on its own');

@@ -1,6 +1,7 @@
 import type { Config } from '../config.ts';
 import { decideNext, type ErrorOutcome, isSuccess } from '../domain/attempt.ts';
-import { bodySignature, type SigningKeys, signWith } from '../domain/signing.ts';
+import { endpointId } from '../domain/ids.ts';
+import { bodySignature, type SigningKeys, signSequence, signWith } from '../domain/signing.ts';
 import { type Database, StoreUnavailableError } from '../store/database/database.ts';
 import type { Claimed } from '../store/deliveries/claim/claimed.ts';
 import type { AttemptRecord } from '../store/deliveries/record/attempt-log.ts';
@@ -8,7 +9,7 @@ import { recordAttempts } from '../store/deliveries/record/record-attempts.ts';
 import { type SecretBox, SecretKeyError } from '../store/tenants/secret-box.ts';
 import { version } from '../version.ts';
 import { createSender, type OutgoingRequest, type Sender } from './sender.ts';
-import { SigningKeyCache } from './signing-key-cache.ts';
+import { type RequestKeys, SigningKeyCache } from './signing-key-cache.ts';
 
 export type AttemptTools = {
   readonly sender: Sender;
@@ -54,21 +55,23 @@ type Prepared = OutgoingRequest | ErrorOutcome;
 
 /** Synchronous when the signing keys are cached, which they nearly always are. */
 function prepare(tools: AttemptTools, delivery: Claimed, nowS: number): Prepared | Promise<Prepared> {
-  const keys = tools.keys.keysFor(delivery.entityId, delivery.revision, nowS);
+  const keys = tools.keys.keysFor(delivery.entityId, delivery.revision, nowS, delivery.endpointNo);
   return keys instanceof Promise
     ? keys.then((found) => sign(tools, delivery, found, nowS), toUnprocessable)
     : sign(tools, delivery, keys, nowS);
 }
 
-function sign(tools: AttemptTools, delivery: Claimed, keys: SigningKeys, nowS: number): Prepared {
+function sign(tools: AttemptTools, delivery: Claimed, keys: RequestKeys, nowS: number): Prepared {
   const { entityId, deliveryId, eventId, postUrl, body } = delivery;
   try {
     if (body === null) throw new Error('the event no longer exists');
     const headers = headersFor({ deliveryId, eventId, body, keys, nowS });
+    if (delivery.sequence !== null) addSequence(headers, keys, { ...delivery, sequence: delivery.sequence });
     if (tools.bodySignatureHeader !== undefined && keys.bodyKey !== null) {
       headers[tools.bodySignatureHeader] = bodySignature(keys.bodyKey, body);
     }
-    return { entityId, postUrl, headers, body };
+    // Its own headers first, so that none of them can replace one of ours.
+    return { entityId, postUrl, headers: { ...keys.headers, ...headers }, body };
   } catch (error) {
     return toUnprocessable(error);
   }
@@ -115,4 +118,15 @@ export function headersFor({ deliveryId, eventId, body, keys, nowS }: Signed): R
     'webhook-signature': signWith(keys, { id: deliveryId, timestampS: nowS, body }),
     'paybell-event-id': eventId,
   };
+}
+
+type Numbered = { deliveryId: string; sequenceEndpointNo: number; sequence: number };
+
+/** A redelivery and a delivery of a moved webhook have the number and the endpoint that they were accepted with. */
+function addSequence(headers: Record<string, string>, keys: SigningKeys, delivery: Numbered): void {
+  const { deliveryId, sequenceEndpointNo, sequence } = delivery;
+  const endpoint = endpointId(sequenceEndpointNo);
+  headers['paybell-endpoint'] = endpoint;
+  headers['paybell-sequence'] = String(sequence);
+  headers['paybell-sequence-signature'] = signSequence(keys, { id: deliveryId, endpointId: endpoint, sequence });
 }

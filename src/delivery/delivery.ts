@@ -45,7 +45,7 @@ export function createDelivery({ config, db, log, tools, metrics, counts, worker
   );
   const limits = { schedule: config.RETRY_SCHEDULE, leaseMs: engine.leaseMs };
   const clock = new ClockStepDetector({ db, log, limits, onWork: () => engine.wake() });
-  const sweep = sweepJob(db, log, workers);
+  const sweep = sweepJob(db, log, (destinations) => engine.wake(destinations), workers);
   const fanOuts = fanOutJob(
     db,
     log,

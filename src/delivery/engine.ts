@@ -59,7 +59,9 @@ export class Engine implements DirectDispatch {
       destinationCap: config.DESTINATION_CONCURRENCY,
       sizeOf: ({ body }) => body?.length ?? 0,
     });
-    const planner = new ClaimPlanner(queue);
+    const planner = new ClaimPlanner(queue, (destination, inMs) => {
+      setTimeout(() => this.#endPace(destination), inMs).unref();
+    });
     const returns = new ClaimReturns({ db, log, onReturned: (destinations) => this.wake(destinations) });
     const runner = new AttemptRunner({
       queue,
@@ -83,6 +85,7 @@ export class Engine implements DirectDispatch {
       log,
       health: workers.add('records'),
       onRecorded: (records) => this.#noteRecorded(records),
+      onDue: (destinations) => this.wake(destinations),
       onDone: (delivery) => runner.forget(delivery),
     });
     this.#suspensions = new SuspensionMonitor(db, log, workers.add('suspensions'));
@@ -142,9 +145,14 @@ export class Engine implements DirectDispatch {
     return this.#returns.finished();
   }
 
-  /** The share of DESTINATION_CONCURRENCY that this instance has. */
-  limitDestinations(cap: number): void {
-    this.#queue.limitDestinations(cap);
+  /** The share of DESTINATION_CONCURRENCY that this instance has, and among how many each rate limit is divided. */
+  limitDestinations(cap: number, instances: number): void {
+    this.#queue.limitDestinations(cap, instances);
+  }
+
+  #endPace(destination: DestinationKey): void {
+    this.#planner.notePaced(destination);
+    this.#claimer.wake();
   }
 
   get inFlight(): number {

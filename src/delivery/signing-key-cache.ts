@@ -1,21 +1,34 @@
 import { BoundedMap } from '../bounded-map.ts';
+import type { RequestHeaders } from '../domain/endpoints/request-headers.ts';
 import { parseKeys, type SigningKeys, textOf, toWhsec } from '../domain/signing.ts';
 import type { Database } from '../store/database/database.ts';
+import { readEndpointCredentials } from '../store/endpoints/credentials.ts';
 import type { SecretBox } from '../store/tenants/secret-box.ts';
-import { readSigningMaterial } from '../store/tenants/secrets.ts';
+import { readSigningMaterial, type SigningMaterial } from '../store/tenants/secrets.ts';
 
-const MAX_ENTRIES = 10_000;
+const MAX_ENTITIES = 10_000;
+/** Endpoints with secrets or headers of their own, of which each may have 16 KB. */
+const MAX_ENDPOINTS = 5_000;
 
-/** `keys` is a promise while they are being read. */
-type Entry = { expiresAtS: number; keys: SigningKeys | Promise<SigningKeys> };
+/** What a request is signed with, and the fixed headers of its endpoint. */
+export type RequestKeys = SigningKeys & { readonly headers: RequestHeaders };
+
+/** `value` is a promise while it is being read. */
+type Entry<Value> = { expiresAtS: number; value: Value | Promise<Value> };
+type Read<Value> = { value: Value; expiresAtS: number };
+
+/** Of an entity: the keys of most requests, and the endpoints that have their own. */
+type EntityKeys = { readonly keys: RequestKeys; readonly hasOwn: (endpointNo: number) => boolean };
 
 /**
- * The parsed signing keys of each entity, because decrypting and parsing them costs more than signing. An entry serves one
- * revision of its entity, which every rotation changes, until one of its secrets or keys expires. Deliveries that were claimed
- * before and after a change are sent side by side, so each revision has an entry of its own.
+ * The parsed signing keys of each entity, because decrypting and parsing them costs more than signing; and apart from them
+ * those of the few endpoints that have secrets or headers of their own. An entry serves one revision of its entity, which
+ * every change of either raises, until one of its secrets or keys expires. Deliveries that were claimed before and after a
+ * change are sent side by side, so each revision has an entry of its own.
  */
 export class SigningKeyCache {
-  readonly #entries = new BoundedMap<string, Entry>(MAX_ENTRIES);
+  readonly #entities = new BoundedMap<string, Entry<EntityKeys>>(MAX_ENTITIES);
+  readonly #endpoints = new BoundedMap<string, Entry<RequestKeys>>(MAX_ENDPOINTS);
 
   constructor(
     private readonly db: Database,
@@ -25,31 +38,31 @@ export class SigningKeyCache {
   ) {}
 
   /** Synchronous when the keys are cached. */
-  keysFor(entityId: string, revision: number, nowS: number): SigningKeys | Promise<SigningKeys> {
+  keysFor(entityId: string, revision: number, nowS: number, endpointNo: number): RequestKeys | Promise<RequestKeys> {
     const key = `${entityId} ${revision}`;
-    const known = this.#entries.get(key);
-    if (known !== undefined && nowS < known.expiresAtS) return known.keys;
-    return this.#load(key, entityId, nowS);
+    const ofEntity = cached(this.#entities, key, nowS, () => this.#readEntity(entityId, nowS));
+    const select = ({ keys, hasOwn }: EntityKeys) => {
+      if (!hasOwn(endpointNo)) return keys;
+      const read = () => this.#readEndpoint(entityId, endpointNo, nowS);
+      return cached(this.#endpoints, `${key} ${endpointNo}`, nowS, read);
+    };
+    return ofEntity instanceof Promise ? ofEntity.then(select) : select(ofEntity);
   }
 
-  #load(key: string, entityId: string, nowS: number): Promise<SigningKeys> {
-    const keys = this.#read(entityId, nowS).then(
-      (found) => {
-        Object.assign(entry, found);
-        return found.keys;
-      },
-      (error) => {
-        if (this.#entries.get(key) === entry) this.#entries.delete(key);
-        throw error;
-      },
-    );
-    const entry: Entry = { expiresAtS: Number.POSITIVE_INFINITY, keys };
-    this.#entries.set(key, entry);
-    return keys;
+  async #readEntity(entityId: string, nowS: number): Promise<Read<EntityKeys>> {
+    const material = await readSigningMaterial(this.db, this.box, entityId, nowS, this.asymmetric);
+    const { value: keys, expiresAtS } = this.#parse(material, NO_HEADERS);
+    const { ownEndpoints } = material;
+    return { value: { keys, hasOwn: (endpointNo) => ownEndpoints?.has(endpointNo) ?? true }, expiresAtS };
   }
 
-  async #read(entityId: string, nowS: number): Promise<{ keys: SigningKeys; expiresAtS: number }> {
-    const { secrets, signingKeys } = await readSigningMaterial(this.db, this.box, entityId, nowS, this.asymmetric);
+  async #readEndpoint(entityId: string, endpointNo: number, nowS: number): Promise<Read<RequestKeys>> {
+    const endpoint = { entityId, endpointNo, withSigningKeys: this.asymmetric };
+    const { headers, ...material } = await readEndpointCredentials(this.db, this.box, endpoint, nowS);
+    return this.#parse(material, headers);
+  }
+
+  #parse({ secrets, signingKeys }: Signers, headers: RequestHeaders): Read<RequestKeys> {
     const expiries = [...secrets, ...signingKeys].map(({ dateExpires }) => dateExpires ?? Number.POSITIVE_INFINITY);
     const newest = secrets[0]?.stored;
     const keys = parseKeys(
@@ -57,6 +70,33 @@ export class SigningKeyCache {
       signingKeys.map(({ secretKey }) => secretKey),
       this.bodyKeyForm === 'text' && newest !== undefined ? textOf(newest) : undefined,
     );
-    return { keys, expiresAtS: Math.min(...expiries, Number.POSITIVE_INFINITY) };
+    return { value: { ...keys, headers }, expiresAtS: Math.min(...expiries, Number.POSITIVE_INFINITY) };
   }
+}
+
+type Signers = Pick<SigningMaterial, 'secrets' | 'signingKeys'>;
+
+const NO_HEADERS: RequestHeaders = {};
+
+function cached<Value>(
+  entries: BoundedMap<string, Entry<Value>>,
+  key: string,
+  nowS: number,
+  read: () => Promise<Read<Value>>,
+): Value | Promise<Value> {
+  const known = entries.get(key);
+  if (known !== undefined && nowS < known.expiresAtS) return known.value;
+  const value = read().then(
+    (found) => {
+      Object.assign(entry, found);
+      return found.value;
+    },
+    (error) => {
+      if (entries.get(key) === entry) entries.delete(key);
+      throw error;
+    },
+  );
+  const entry: Entry<Value> = { expiresAtS: Number.POSITIVE_INFINITY, value };
+  entries.set(key, entry);
+  return value;
 }

@@ -3,12 +3,14 @@ import { destinationKey } from '../domain/post-url.ts';
 import type { AttemptRecord } from '../store/deliveries/record/attempt-log.ts';
 import { type AttemptTools, makeAttempt } from './attempt.ts';
 
+export type TestRequest = { eventId: string; deliveryId: string; endpointNo: number; body: string };
+
 /** Makes one attempt outside the queue, prepared, signed and sent like any other. */
 export function sendTestRequest(
   tools: AttemptTools,
   { entityId, revision }: { entityId: string; revision: number },
   webhook: Webhook,
-  { eventId, deliveryId, body }: { eventId: string; deliveryId: string; body: string },
+  { eventId, deliveryId, endpointNo, body }: TestRequest,
 ): Promise<AttemptRecord> {
   return makeAttempt(tools, {
     entityId,
@@ -16,10 +18,13 @@ export function sendTestRequest(
     destination: destinationKey(entityId, webhook.postUrl),
     token: 0,
     eventId,
-    // Its record finds the number of the webhook and of the URL.
+    // Its record finds the number of the webhook.
     webhookNo: 0,
     webhookId: webhook.webhookId,
-    endpointNo: 0,
+    endpointNo,
+    sequence: null,
+    sequenceEndpointNo: endpointNo,
+    orderKey: null,
     kind: 'test',
     status: 'pending',
     attempts: 0,

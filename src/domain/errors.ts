@@ -8,6 +8,9 @@ type Facts = {
   webhook_changed: { webhookId: string };
   /** No two webhooks of an entity have the same network, event and URL. */
   duplicate_webhook: { webhookId: string; existingId: string };
+  /** Registering again does not change a webhook. */
+  other_options: { webhookId: string };
+  filters_too_large: { bytes: number; limitBytes: number };
   too_many_matches: { matches: number; limit: number };
   entity_full: { webhooks: number; limit: number };
   /** The limit of one network and event, which bounds the fan-out of an event. */
@@ -27,6 +30,8 @@ type Facts = {
   page_too_deep: { limit: number };
   webhook_deleted: { webhookId: string };
   webhook_suspended: { webhookId: string };
+  too_many_headers: { headers: number; limit: number };
+  headers_too_large: { bytes: number; limitBytes: number };
   /** The delivery is an alert, and the entity has no URL for alerts any more. */
   alerts_off: { entityId: string };
 };
@@ -37,6 +42,11 @@ const SENTENCES: { readonly [Kind in keyof Facts]: (facts: Facts[Kind]) => strin
   duplicate_webhook: ({ webhookId, existingId }) =>
     `With this postUrl ${webhookId} would equal ${existingId}, and an entity has each registration once. ` +
     'Delete one of them first. Nothing was changed.',
+  other_options: ({ webhookId }) =>
+    `The webhook ${webhookId} is registered with other options. Change its options instead. Nothing was registered.`,
+  filters_too_large: ({ bytes, limitBytes }) =>
+    `The filters of an entity have at most ${limitBytes} bytes together, and this request would make it ${bytes}. ` +
+    'Equal filters count once. Nothing was changed.',
   too_many_matches: ({ matches, limit }) =>
     `${matches} webhooks match, and one request changes at most ${limit}. Narrow the filter.`,
   entity_full: ({ webhooks, limit }) =>
@@ -65,6 +75,10 @@ const SENTENCES: { readonly [Kind in keyof Facts]: (facts: Facts[Kind]) => strin
   webhook_deleted: ({ webhookId }) => `The webhook ${webhookId} was deleted: there is no URL to send to.`,
   webhook_suspended: ({ webhookId }) =>
     `The webhook ${webhookId} is suspended. Resume it, and its held deliveries are sent.`,
+  too_many_headers: ({ headers, limit }) =>
+    `The endpoint would have ${headers} fixed headers, and the limit is ${limit}. Nothing was changed.`,
+  headers_too_large: ({ bytes, limitBytes }) =>
+    `The fixed headers of the endpoint would have ${bytes} bytes, and the limit is ${limitBytes}. Nothing was changed.`,
   alerts_off: () => 'Alerts are off: set a notice URL, then send it again.',
 };
 

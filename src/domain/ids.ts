@@ -61,6 +61,19 @@ export function hexOfId(prefix: 'dlv' | 'evt' | 'rdl' | 'ent', id: string): stri
   return ID.test(hex) ? hex : null;
 }
 
+/** An endpoint is known to callers by its number, in as many digits as the largest has. */
+const ENDPOINT_ID = /^ep_[01][0-9a-f]{13}$/;
+const ENDPOINT_DIGITS = 14;
+
+export function endpointId(no: number): string {
+  return `ep_${no.toString(16).padStart(ENDPOINT_DIGITS, '0')}`;
+}
+
+/** Null for a text that is the id of no endpoint. */
+export function endpointNo(id: string): number | null {
+  return ENDPOINT_ID.test(id) ? Number.parseInt(id.slice('ep_'.length), 16) : null;
+}
+
 /** The digits of an id such as `dlv_…` that is known to have them. */
 export function hexIn(id: string): string {
   return id.slice(id.length - 32);

@@ -117,8 +117,33 @@ declare const brand: unique symbol;
  */
 export type DestinationKey = string & { readonly [brand]: 'DestinationKey' };
 
-export function destinationKey(entityId: string, postUrl: string): DestinationKey {
-  return `${entityKeyPrefix(entityId)}${destinationOf(postUrl)}` as DestinationKey;
+/** An endpoint with a rate limit of its own, in requests per second. */
+export type Pace = { readonly endpointNo: number; readonly perSecond: number };
+
+/**
+ * An endpoint with a rate limit is a destination of its own, `… <perSecond>/s <endpointNo>`: what waits for its turn takes no
+ * slot from the other endpoints on the host, and every process that has the key knows the rate.
+ */
+export function destinationKey(entityId: string, postUrl: string, pace: Pace | null = null): DestinationKey {
+  const paced = pace === null ? '' : ` ${pace.perSecond}/s ${pace.endpointNo}`;
+  return `${entityKeyPrefix(entityId)}${destinationOf(postUrl)}${paced}` as DestinationKey;
+}
+
+/** The most requests per second to the destination, or null where only its slots limit them. */
+export function rateOf(key: DestinationKey): number | null {
+  const rate = RATE.exec(key)?.[1];
+  return rate === undefined ? null : Number(rate);
+}
+
+const RATE = / ([0-9]+)\/s [0-9]+$/;
+
+/** `scheme://host:port` of the key, without its entity and its rate. */
+export function receiverOf(key: string): string {
+  return key.split(' ', 2)[1] ?? '';
+}
+
+export function hostOf(postUrl: string): string {
+  return withoutTrailingDot(URL.parse(postUrl)?.hostname ?? '');
 }
 
 /** What the keys of an entity begin with; sorts directly before the first of them. */

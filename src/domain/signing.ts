@@ -111,6 +111,15 @@ export function signWith(keys: SigningKeys, { id, timestampS, body }: Signable):
   return signatures.join(' ');
 }
 
+/** The `paybell-sequence-signature` value: a v1 for each secret, over what proves the place of a request in the sequence. */
+export function signSequence(
+  { secrets }: SigningKeys,
+  { id, endpointId, sequence }: { id: string; endpointId: string; sequence: number },
+): string {
+  const signed = `${id}.${endpointId}.${sequence}`;
+  return secrets.map((key) => `v1,${createHmac('sha256', key).update(signed).digest('base64')}`).join(' ');
+}
+
 export function makeSecret(random: Uint8Array): string {
   requireBytes(random, NEW_SECRET_BYTES);
   return whsecOf(random);

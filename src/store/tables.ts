@@ -69,6 +69,21 @@ export const signingKeyTable = new Table('signing_keys', {
   dateExpires: nullable(integer('expires_at')),
 });
 
+export const endpointSecretTable = new Table('endpoint_secrets', {
+  entityId: text('entity_id'),
+  endpointNo: integer('endpoint_no'),
+  secretId: text('id'),
+  sealed: text('sealed'),
+  dateCreated: integer('created_at'),
+  dateExpires: nullable(integer('expires_at')),
+});
+
+export const endpointHeadersTable = new Table('endpoint_headers', {
+  entityId: text('entity_id'),
+  endpointNo: integer('endpoint_no'),
+  sealed: text('sealed'),
+});
+
 export const webhookTable = new Table('webhooks', {
   entityId: text('entity_id'),
   webhookId: text('id'),
@@ -79,6 +94,14 @@ export const webhookTable = new Table('webhooks', {
   dateCreated: integer('created_at'),
   suspendedAt: nullable(integer('suspended_at')),
   suspendedReason: nullable(text<SuspendReason>('suspended_reason')),
+  filterHash: nullable(text('filter_hash')),
+});
+
+export const filterTable = new Table('payload_filters', {
+  entityId: text('entity_id'),
+  hash: text('hash'),
+  bytes: integer('bytes'),
+  filter: text('filter'),
 });
 
 export const webhookCountTable = new Table('webhook_counts', {

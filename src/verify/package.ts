@@ -10,9 +10,11 @@ export type {
   TransferProcessed,
   WebhookSuspended,
 } from '../contract/event-payloads.ts';
+// biome-ignore lint/performance/noBarrelFile: a package has one entry point
+export { checkSequence, type ReceivedSequence } from './check-sequence.ts';
 export type { EventsByKind, PaybellEvent } from './events.ts';
 export type { ReceivedHeaders } from './headers.ts';
-// biome-ignore lint/performance/noBarrelFile: a package has one entry point
 export { type PublishedKeySet, publicKeysOf } from './key-set.ts';
+export { type SequenceGap, SequenceTracker, type SequenceTrackerOptions } from './sequence-tracker.ts';
 export { VerificationError, type VerificationFault } from './verification-error.ts';
 export { type RawBody, type VerifyOptions, verify } from './verify.ts';

@@ -1,6 +1,7 @@
 import type { PaybellEvent } from './events.ts';
 import { type ReceivedHeaders, readHeaders, type SignatureHeaders } from './headers.ts';
-import { decodeBase64, importKey, type VerifyingKey } from './keys.ts';
+import { importKeys } from './keys.ts';
+import { requireMatch } from './signatures.ts';
 import { VerificationError } from './verification-error.ts';
 
 /** The bytes as received: not parsed, and not serialized again. */
@@ -26,11 +27,10 @@ export async function verify(
   options: VerifyOptions = {},
 ): Promise<PaybellEvent> {
   const body = bytesOf(rawBody);
-  const imported = await Promise.all((typeof keys === 'string' ? [keys] : keys).map(importKey));
-  if (imported.length === 0) throw new VerificationError('malformed_key', 'no key was given');
+  const imported = await importKeys(keys);
   const received = readHeaders(headers);
   requireFresh(received.timestamp, options);
-  await requireMatch(received, signedBytes(received, body), imported);
+  await requireMatch(received.signatures, signedBytes(received, body), imported);
   return parseEvent(body);
 }
 
@@ -49,31 +49,6 @@ function requireFresh(
   const ageS = Math.floor(nowS) - Number(timestamp);
   if (ageS > toleranceS) throw new VerificationError('too_old', `${ageS} s old, ${toleranceS} s allowed`);
   if (ageS < -toleranceS) throw new VerificationError('too_new', `${-ageS} s ahead, ${toleranceS} s allowed`);
-}
-
-async function requireMatch(
-  headers: SignatureHeaders,
-  signed: Uint8Array<ArrayBuffer>,
-  keys: readonly VerifyingKey[],
-): Promise<void> {
-  const signatures = headers.signatures.map(parseSignature);
-  const pairs = keys.flatMap((key) =>
-    signatures.filter(({ scheme }) => scheme === key.scheme).map(({ bytes }) => ({ key, bytes })),
-  );
-  if (pairs.length === 0) {
-    const used = [...new Set(signatures.map(({ scheme }) => scheme))].join(', ');
-    const checked = [...new Set(keys.map(({ scheme }) => scheme))].join(', ');
-    throw new VerificationError('no_common_scheme', `it is ${used}; the keys check ${checked}`);
-  }
-  for (const { key, bytes } of pairs) {
-    if (bytes !== null && (await key.isSignature(bytes, signed))) return;
-  }
-  throw new VerificationError('no_match');
-}
-
-function parseSignature(text: string): { scheme: string; bytes: Uint8Array<ArrayBuffer> | null } {
-  const [, scheme = 'of an unknown form', value = ''] = /^(v\d[a-z]?),(.+)$/.exec(text) ?? [];
-  return { scheme, bytes: decodeBase64(value) };
 }
 
 function signedBytes({ id, timestamp }: SignatureHeaders, body: Uint8Array): Uint8Array<ArrayBuffer> {

@@ -90,6 +90,7 @@ describe('help', () => {
       'logout',
       'whoami',
       'webhooks',
+      'endpoints',
       'events',
       'deliveries',
       'secrets',

@@ -61,6 +61,11 @@ onEveryEngine('every method of the client', (store) => {
     expect(await webhooks.setNoticeUrl(postUrl)).toEqual({ noticeUrl: postUrl });
     expect(await webhooks.noticeUrl()).toEqual({ noticeUrl: postUrl });
 
+    const options = { filter: { token: ['USDC'], amount: { min: '10' } } };
+    expect(await webhooks.replaceOptions(webhookId, options)).toEqual(options);
+    expect(await webhooks.options(webhookId)).toEqual(options);
+    expect(await webhooks.changeMatching({ webhookId }, { options: { filter: null } })).toEqual({ totalResults: 1 });
+
     const moved = { postUrl: `${postUrl}/moved` };
     expect(await webhooks.countChanging({ networkId: 10 }, moved)).toEqual({ totalResults: 1 });
     expect(await webhooks.changeMatching({ networkId: 10 }, moved)).toEqual({ totalResults: 1 });
@@ -75,6 +80,28 @@ onEveryEngine('every method of the client', (store) => {
     const gone = await webhooks.get(webhookId).catch((error: unknown) => error);
     expect(gone).toBeInstanceOf(ProblemError);
     expect(gone).toMatchObject({ status: 404, code: 'not_found', errors: [], title: 'Not found' });
+  });
+
+  test('endpoints: list, read, change, pause, resume and rotate', async () => {
+    const { endpoints, webhooks } = await newClient();
+    for (const path of ['a', 'b']) {
+      await webhooks.register({ postUrl: `${receiver.url}${path}`, networkIds: [1], events: ['LatePayment'] });
+    }
+    const { endpoints: found, totalResults } = await endpoints.list({ postUrl: `${receiver.url}a` });
+    expect(totalResults).toBe(1);
+    const endpointId = found[0]?.endpointId ?? '';
+    const all = await Array.fromAsync(endpoints.listAll({ limit: 1 }));
+    expect(all.map(({ postUrl }) => postUrl).toSorted()).toEqual([`${receiver.url}a`, `${receiver.url}b`]);
+    expect(await endpoints.update(endpointId, { name: 'A', headers: { 'x-gate': 'v' } })).toMatchObject({
+      name: 'A',
+      headerNames: ['x-gate'],
+    });
+    expect(await endpoints.readFeed(endpointId)).toEqual({ firstSequence: 1, lastSequence: 0, deliveries: [] });
+    expect(await endpoints.pause(endpointId)).toMatchObject({ state: 'paused' });
+    expect(await endpoints.resume(endpointId)).toMatchObject({ state: 'active' });
+    expect(await endpoints.rotateSecret(endpointId, { overlapHours: 1 })).toMatchObject({ totalResults: 1 });
+    expect(await endpoints.secrets(endpointId)).toMatchObject({ source: 'own' });
+    expect(await endpoints.get(endpointId)).toMatchObject({ secret: 'own', webhooks: 1 });
   });
 
   test('events and deliveries: publish, follow, send again', async () => {

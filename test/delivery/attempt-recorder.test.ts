@@ -23,6 +23,7 @@ onEveryEngine('a crowd of failures', (store) => {
       health: new WorkerHealth('records'),
       onRecorded: (records) => batches.push([...records]),
       onDone: () => undefined,
+      onDue: () => undefined,
     });
     for (const delivery of others) {
       recorder.add({ delivery, startedAtMs: 0, outcome: failedWith('timeout'), next: RETRYING });

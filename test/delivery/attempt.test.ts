@@ -7,6 +7,7 @@ import { destinationKey } from '../../src/domain/post-url.ts';
 import { makeSecret, parseKeys, type SigningKeys } from '../../src/domain/signing.ts';
 import { StoreUnavailableError } from '../../src/store/database/database.ts';
 import type { Claimed } from '../../src/store/deliveries/claim/claimed.ts';
+import { checkSequence } from '../../src/verify/check-sequence.ts';
 import { HOOK, respondedWith, ScriptedSender } from '../support/deliveries.ts';
 import { rejection } from '../support/rejection.ts';
 import { checkSignature } from '../support/signatures.ts';
@@ -30,6 +31,9 @@ const CLAIMED: Claimed = {
   postUrl: HOOK,
   webhookNo: 1,
   endpointNo: 1,
+  sequence: null,
+  sequenceEndpointNo: 1,
+  orderKey: null,
   generation: 0,
   createdAtMs: NOW_MS,
   failingSinceMs: null,
@@ -67,6 +71,25 @@ describe('an attempt', () => {
     for (const secret of [NEW_SECRET, OLD_SECRET]) {
       expect(await checkSignature(BODY, request?.headers ?? {}, secret, { nowS: 1_763_168_400 })).toBe('verified');
     }
+  });
+
+  test('adds the number of the delivery at its endpoint, with a signature for every secret', async () => {
+    const sender = new ScriptedSender();
+    await makeAttempt(tools(sender), { ...CLAIMED, sequence: 42, endpointNo: 7, sequenceEndpointNo: 0x199c2a6e0b17 });
+    const headers = sender.requests[0]?.headers ?? {};
+    const signed = 'dlv_1.ep_00199c2a6e0b17.42';
+    const signatures = [NEW_SECRET, OLD_SECRET].map((secret) => {
+      const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+      return `v1,${createHmac('sha256', key).update(signed).digest('base64')}`;
+    });
+    expect(headers).toMatchObject({
+      'paybell-endpoint': 'ep_00199c2a6e0b17',
+      'paybell-sequence': '42',
+      'paybell-sequence-signature': signatures.join(' '),
+    });
+    const tracked = await checkSequence(headers, NEW_SECRET);
+    expect(tracked).toEqual({ endpointId: 'ep_00199c2a6e0b17', sequence: 42, deliveryId: 'dlv_1' });
+    expect(await checkSignature(BODY, headers, NEW_SECRET, { nowS: 1_763_168_400 })).toBe('verified');
   });
 
   test('adds the older signature of the body alone, by the newest secret, if the setting asks for it', async () => {

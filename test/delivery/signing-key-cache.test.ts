@@ -36,8 +36,8 @@ onEveryEngine('the signing keys of an entity', (store) => {
     const entityId = await newEntity(store.db);
     const { db, reads } = counted(store.db);
     const cache = new SigningKeyCache(db, TEST_BOX, false);
-    await Promise.all(Array.from({ length: 20 }, () => cache.keysFor(entityId, 1, NOW_S)));
-    const keys = await cache.keysFor(entityId, 1, NOW_S);
+    await Promise.all(Array.from({ length: 20 }, () => cache.keysFor(entityId, 1, NOW_S, 0)));
+    const keys = await cache.keysFor(entityId, 1, NOW_S, 0);
     expect(reads()).toBe(1);
     expect(await signs(keys, (await secretsOf(entityId))[0] ?? '')).toBe(true);
   });
@@ -45,11 +45,11 @@ onEveryEngine('the signing keys of an entity', (store) => {
   test('are read again when the revision has changed: both secrets sign after a rotation', async () => {
     const entityId = await newEntity(store.db);
     const cache = new SigningKeyCache(store.db, TEST_BOX, false);
-    await cache.keysFor(entityId, 1, NOW_S);
+    await cache.keysFor(entityId, 1, NOW_S, 0);
     await rotateSecret(store.db, TEST_BOX, entityId, 24, { actor: 'test', nowS: NOW_S });
     const secrets = await secretsOf(entityId);
     expect(secrets).toHaveLength(2);
-    const keys = await cache.keysFor(entityId, 2, NOW_S);
+    const keys = await cache.keysFor(entityId, 2, NOW_S, 0);
     expect(await Promise.all(secrets.map((secret) => signs(keys, secret)))).toEqual([true, true]);
   });
 
@@ -57,8 +57,8 @@ onEveryEngine('the signing keys of an entity', (store) => {
     const entityId = await newEntity(store.db);
     const { db, reads } = counted(store.db);
     const cache = new SigningKeyCache(db, TEST_BOX, false);
-    await cache.keysFor(entityId, 3, NOW_S);
-    await cache.keysFor(entityId, 2, NOW_S);
+    await cache.keysFor(entityId, 3, NOW_S, 0);
+    await cache.keysFor(entityId, 2, NOW_S, 0);
     expect(reads()).toBe(2);
   });
 
@@ -66,7 +66,7 @@ onEveryEngine('the signing keys of an entity', (store) => {
     const entityId = await newEntity(store.db);
     const { db, reads } = counted(store.db);
     const cache = new SigningKeyCache(db, TEST_BOX, false);
-    for (const revision of [1, 2, 1, 2, 1, 2]) await cache.keysFor(entityId, revision, NOW_S);
+    for (const revision of [1, 2, 1, 2, 1, 2]) await cache.keysFor(entityId, revision, NOW_S, 0);
     expect(reads()).toBe(2);
   });
 
@@ -75,9 +75,9 @@ onEveryEngine('the signing keys of an entity', (store) => {
     const cache = new SigningKeyCache(store.db, TEST_BOX, false);
     await rotateSecret(store.db, TEST_BOX, entityId, 1, { actor: 'test', nowS: NOW_S });
     const [newest = '', old = ''] = await secretsOf(entityId);
-    const during = await cache.keysFor(entityId, 2, NOW_S + 3_599);
+    const during = await cache.keysFor(entityId, 2, NOW_S + 3_599, 0);
     expect([await signs(during, newest), await signs(during, old)]).toEqual([true, true]);
-    const after = await cache.keysFor(entityId, 2, NOW_S + 3_600);
+    const after = await cache.keysFor(entityId, 2, NOW_S + 3_600, 0);
     expect([await signs(after, newest), await signs(after, old)]).toEqual([true, false]);
   });
 
@@ -85,7 +85,7 @@ onEveryEngine('the signing keys of an entity', (store) => {
     const entityId = await newEntity(store.db);
     const { publicKey } = await listSecrets(store.db, TEST_BOX, entityId, NOW_S);
     for (const asymmetric of [false, true]) {
-      const keys = await new SigningKeyCache(store.db, TEST_BOX, asymmetric).keysFor(entityId, 1, NOW_S);
+      const keys = await new SigningKeyCache(store.db, TEST_BOX, asymmetric).keysFor(entityId, 1, NOW_S, 0);
       expect(await signs(keys, publicKey)).toBe(asymmetric);
       expect(signWith(keys, MESSAGE).split(' ')).toHaveLength(asymmetric ? 2 : 1);
     }
@@ -97,7 +97,7 @@ onEveryEngine('the signing keys of an entity', (store) => {
     const change = { actor: 'test', nowS: NOW_S };
     const { publicKeys } = await rotateSigningKey(store.db, TEST_BOX, entityId, 1, change);
     const signers = async (nowS: number) => {
-      const keys = await cache.keysFor(entityId, 2, nowS);
+      const keys = await cache.keysFor(entityId, 2, nowS, 0);
       return Promise.all(publicKeys.map(({ publicKey }) => signs(keys, publicKey)));
     };
     expect(await signers(NOW_S + 3_599)).toEqual([true, true]);
@@ -111,17 +111,17 @@ onEveryEngine('the signing keys of an entity', (store) => {
       snapshot: (work) => (down ? Promise.reject(new StoreUnavailableError('down')) : store.db.snapshot(work)),
     });
     const cache = new SigningKeyCache(flaky, TEST_BOX, false);
-    const failing = Promise.resolve(cache.keysFor(entityId, 1, NOW_S));
+    const failing = Promise.resolve(cache.keysFor(entityId, 1, NOW_S, 0));
     expect(await rejection(failing)).toBeInstanceOf(StoreUnavailableError);
     down = false;
-    expect((await cache.keysFor(entityId, 1, NOW_S)).secrets).toHaveLength(1);
+    expect((await cache.keysFor(entityId, 1, NOW_S, 0)).secrets).toHaveLength(1);
   });
 
   test('of one entity never sign for another', async () => {
     const [one, two] = [await newEntity(store.db), await newEntity(store.db)];
     const cache = new SigningKeyCache(store.db, TEST_BOX, false);
-    const keys = await cache.keysFor(one, 1, NOW_S);
-    await cache.keysFor(two, 1, NOW_S);
+    const keys = await cache.keysFor(one, 1, NOW_S, 0);
+    await cache.keysFor(two, 1, NOW_S, 0);
     expect(await signs(keys, (await secretsOf(two))[0] ?? '')).toBe(false);
   });
 });

@@ -50,6 +50,17 @@ const EXPECTATIONS: Readonly<Record<string, (outcome: Outcome) => Promise<void>>
     }
     expect(printed.at(-1)).toBe('401\n');
   },
+  'docs/never-miss-a-payment.md': async ({ reader }) => {
+    expect(reader.isRunning('receiver.mjs')).toBe(true);
+    const receivers = ['receiver.mjs', 'receiver.py', './receiver'];
+    for (const receiver of receivers.filter((name) => reader.isRunning(name))) {
+      const has = (words: RegExp) => words.test(reader.outputOf(receiver));
+      await until(`${receiver} has repaired its gap`, () => has(/^repaired 2 TransferFinalized$/m));
+      await until(`${receiver} has the others`, () => has(/^\w+ 1 Tr/m) && has(/^\w+ 3 Tr/m));
+      expect(has(/^received 2 /m)).toBe(false);
+      expect(await statusOfForgedRequest(reader.outputOf(receiver))).toBe(401);
+    }
+  },
   'docs/client.md': async ({ reader, printed }) => {
     expect(printed.join('')).toMatch(/8453 TransferFinalized http:.*\naccepted evt_[0-9a-f]{32} for 1 webhooks\n/);
     await until('the receiver has verified the event', () =>

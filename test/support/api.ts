@@ -1,6 +1,8 @@
 import { type App, createApp } from '../../src/api/app.ts';
 import { RateLimits } from '../../src/api/auth/rate-limits.ts';
 import type { ApiContext } from '../../src/api/context.ts';
+import { EventStreams } from '../../src/api/http/event-stream.ts';
+import { Feeds } from '../../src/api/routes/endpoints/feeds.ts';
 import { WebhookListCache } from '../../src/api/routes/webhooks/list-cache.ts';
 import { loadConfig, storageLimitBytes } from '../../src/config.ts';
 import { createAttemptTools } from '../../src/delivery/attempt.ts';
@@ -36,16 +38,23 @@ export function testApp(db: Database, settings: Record<string, string> = {}, ove
   const metrics = new Metrics();
   const nowMs = overrides.nowMs ?? Date.now;
   const log = createLogger('silent');
+  const keys = new KeyLookup(db, nowMs);
+  const feeds = overrides.feeds ?? new Feeds(db, log, config.FEED_LIMIT);
   return createApp({
     config,
     db,
     box: TEST_BOX,
     log,
-    acceptQueue: new AcceptQueue(db, { onDue: () => undefined }),
+    feeds,
+    acceptQueue: new AcceptQueue(db, {
+      onDue: () => undefined,
+      onAccepted: (_, destinations) => feeds.watch.wake(destinations),
+    }),
     usage: new EntityUsage(db, config.ENTITY_BACKLOG_LIMIT, storageLimitBytes(config)),
-    keys: new KeyLookup(db, nowMs),
+    keys,
     webhookLists: new WebhookListCache(db, metrics.listResponses),
     limits: new RateLimits(config, metrics),
+    streams: new EventStreams((keyHash) => keys.find(keyHash), log),
     metrics,
     onWork: () => undefined,
     runRedeliveries: () => undefined,

@@ -204,6 +204,7 @@ export async function completeAll(db: Database, entityId: string, status: 'faile
 const DELIVERY_TABLES = [
   ...['attempts', 'deliveries', 'queue', 'queue_heads', 'events', 'event_ids'],
   ...['queue_counts', 'delivery_counts', 'event_counts'],
+  ...['order_keys', 'subjects', 'supersedable'],
 ];
 
 /** Deletes all deliveries, so that the engine of the next test has only its own. */

@@ -108,6 +108,9 @@ function eventView({ id, event, networkId, body, createdAtMs }: EventSeed): Even
   return { eventId: id, event, networkId, body, dateCreated: Math.floor(createdAtMs / 1000), deliveries: 1 };
 }
 
+/** Of deliveries that no endpoint has numbered. */
+export const UNNUMBERED = { endpointId: null, sequence: null, supersededBy: null } as const;
+
 function deliveryView(row: DeliveryRow): Delivery {
   const { eventId, webhookId, event, networkId, postUrl, status, attempts, lastStatusCode, lastError } = row;
   const seconds = (ms: number | null) => (ms === null ? null : Math.floor(ms / 1000));
@@ -125,5 +128,6 @@ function deliveryView(row: DeliveryRow): Delivery {
     dateDelivered: seconds(row.deliveredAtMs),
     lastStatusCode,
     lastError,
+    ...UNNUMBERED,
   };
 }

@@ -13,7 +13,7 @@ import { until } from './until.ts';
 /** Ports that the pages use. They are replaced by free ones. */
 const PAGE_PORTS = /\b(8080|8081|3000|3001|3002)\b/g;
 const DOES_NOT_END =
-  /(?:npm start|npm run -s paybell -- (?:listen|tail)\b.*|paybell serve|(?:node|python) [\w-]+\.\w+|\.\/receiver)\s*(?:#.*)?$/;
+  /(?:npm start|npm run -s paybell -- (?:listen|tail)\b.*|paybell serve|(?:node|python3?) [\w-]+\.\w+|\.\/receiver)\s*(?:#.*)?$/;
 
 type Running = {
   readonly text: string;

@@ -52,7 +52,11 @@ onEveryEngine('what the service really sends', (store) => {
 
   test('has the payload of each of the seven kinds as it was published', async () => {
     const nowS = Math.floor(Date.now() / 1000);
-    const samples = EVENT_KINDS.map((event) => sampleOf(event, 2, `evt-${event}`, nowS));
+    // Each about something else: a transfer would end the reminder to pay it.
+    const samples = EVENT_KINDS.map((event) => ({
+      ...sampleOf(event, 2, `evt-${event}`, nowS),
+      ...{ agreementId: `agr-${event}`, transferId: `trf-${event}` },
+    }));
     await client.webhooks.register({ postUrl: `${receiver.url}all`, networkIds: [2] });
     await client.events.publishBatch(samples);
     const { publicKey } = await client.secrets.list();

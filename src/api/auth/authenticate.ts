@@ -22,6 +22,20 @@ export async function authenticate(context: ApiContext, state: RequestState, hea
   return holder;
 }
 
+/** For a request that goes on for a while: throws if its key was revoked, has expired or lost the permission meanwhile. */
+export async function requireValidKey(
+  { keys }: ApiContext,
+  caller: Caller,
+  headers: Headers,
+  permission: Permission,
+): Promise<void> {
+  // ADMIN_KEY is a setting, which does not change while the process runs.
+  if (caller.keyId === ACTORS.operator) return;
+  const holder = await keys.find(hashApiKey(headers.get('api-key') ?? ''));
+  if (holder?.entityId !== caller.entityId) throw invalidKey();
+  requirePermission(holder, permission);
+}
+
 /** For paths that belong to no entity. Only ADMIN_KEY opens them, and no key of an entity does. */
 export async function authenticateOperator(
   context: ApiContext,

@@ -24,6 +24,8 @@ const MAPPINGS: { readonly [Kind in DomainErrorKind]: Mapping<FactsOf<Kind>> } =
     detail: () => 'The webhook is not the one named in If-Match. Read it again first.',
   },
   duplicate_webhook: { code: 'conflict' },
+  other_options: { code: 'conflict' },
+  filters_too_large: { code: 'conflict' },
   too_many_matches: { code: 'too_many_matches' },
   entity_full: { code: 'webhook_limit' },
   cell_full: { code: 'webhook_limit' },
@@ -70,6 +72,24 @@ const MAPPINGS: { readonly [Kind in DomainErrorKind]: Mapping<FactsOf<Kind>> } =
   },
   webhook_deleted: { code: 'conflict' },
   webhook_suspended: { code: 'conflict' },
+  too_many_headers: {
+    inputErrors: ({ headers, limit }) => [
+      {
+        in: 'body',
+        name: 'headers',
+        message: `would make ${headers} headers with those that the endpoint has, and ${limit} is the most; null removes one`,
+      },
+    ],
+  },
+  headers_too_large: {
+    inputErrors: ({ bytes, limitBytes }) => [
+      {
+        in: 'body',
+        name: 'headers',
+        message: `would make ${bytes} bytes with those that the endpoint has, and ${limitBytes} is the most`,
+      },
+    ],
+  },
   alerts_off: { code: 'conflict' },
 };
 

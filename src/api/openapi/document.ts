@@ -38,6 +38,7 @@ export function openApiDocument(routeOf: (operation: Operation) => string, opera
 
 const TAGS: Readonly<Record<Tag, string>> = {
   Webhooks: 'A webhook registers a URL for one event kind on one network.',
+  Endpoints: 'An endpoint is one URL of the entity, with all webhooks that have it, and its settings.',
   Secrets: 'Every request to a webhook is signed with the secrets and the signing keys of the entity.',
   Events: 'An event is accepted once and delivered, byte for byte, to every webhook that matches it.',
   Deliveries: 'A delivery is one event on its way to one webhook, with all its attempts.',
@@ -99,13 +100,18 @@ function jsonContent(schema: z.ZodType) {
   return { 'application/json': { schema } };
 }
 
+function eventStreamContent(example: string | undefined) {
+  if (example === undefined) return {};
+  return { 'text/event-stream': { schema: { type: 'string' as const }, example } };
+}
+
 function successes(operation: Operation) {
   return Object.fromEntries(
-    Object.entries(operation.responses).map(([status, { description, schema, headers }]) => [
+    Object.entries(operation.responses).map(([status, { description, schema, headers, eventStream }]) => [
       status,
       {
         description,
-        ...(schema === undefined ? {} : { content: jsonContent(schema) }),
+        ...(schema === undefined ? {} : { content: { ...jsonContent(schema), ...eventStreamContent(eventStream) } }),
         headers: { ...describeHeaders(headers ?? {}), ...commonHeaders(Number(status), isCounted(operation)) },
       },
     ]),

@@ -5,13 +5,16 @@ import { type Finding, ok, warning } from './finding.ts';
 /** For clients of the API, kept connections to receivers, and the store. */
 const OTHER_FILES = 1_024;
 
-/** Each attempt in flight and each client is an open file. Where the limit is too low, attempts fail and clients wait. */
-export function checkOpenFiles({ DELIVERY_CONCURRENCY }: Config, limit = readLimit()): Finding {
+type OpenFileSettings = Pick<Config, 'DELIVERY_CONCURRENCY' | 'FEED_LIMIT'>;
+
+/** Each attempt in flight, each open feed and each client is an open file. Where the limit is too low, attempts fail and clients wait. */
+export function checkOpenFiles({ DELIVERY_CONCURRENCY, FEED_LIMIT }: OpenFileSettings, limit = readLimit()): Finding {
   if (limit === null) return ok('open files', 'not checked: this system does not tell the limit');
-  const needed = DELIVERY_CONCURRENCY + OTHER_FILES;
+  const needed = DELIVERY_CONCURRENCY + FEED_LIMIT + OTHER_FILES;
   if (limit >= needed) return ok('open files', `at most ${limit}, and ${needed} may be needed`);
-  const found = `at most ${limit}, but DELIVERY_CONCURRENCY=${DELIVERY_CONCURRENCY} may need ${needed}`;
-  const fix = 'Raise the limit of open files (LimitNOFILE of systemd, ulimit -n), or lower DELIVERY_CONCURRENCY.';
+  const settings = `DELIVERY_CONCURRENCY=${DELIVERY_CONCURRENCY} and FEED_LIMIT=${FEED_LIMIT}`;
+  const found = `at most ${limit}, but ${settings} may need ${needed}, and more if several entities read feeds`;
+  const fix = 'Raise the limit of open files (LimitNOFILE of systemd, ulimit -n), or lower one of the two.';
   return warning('open files', found, fix);
 }
 

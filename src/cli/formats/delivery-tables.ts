@@ -36,6 +36,8 @@ export function printDelivery(delivery: DeliveryDetail): void {
     event: `${delivery.event} ${delivery.eventId} on network ${delivery.networkId}`,
     webhook: delivery.webhookId,
     status: paintStatus(delivery.status),
+    ...(delivery.supersededBy !== null && { 'superseded by': `event ${delivery.supersededBy}` }),
+    ...(delivery.sequence !== null && { number: `${delivery.sequence} of ${delivery.endpointId}` }),
     created: showDate(delivery.dateCreated),
     delivered: showDate(delivery.dateDelivered),
     'next attempt': showDate(delivery.dateNextAttempt),

@@ -1,3 +1,4 @@
+import type { DestinationKey } from '../../domain/post-url.ts';
 import type { Logger } from '../../log.ts';
 import type { Database } from '../../store/database/database.ts';
 import { type DeletedHead, findDeletedHeads, sweepDeleted } from '../../store/deliveries/sweep.ts';
@@ -9,10 +10,15 @@ const EVERY_MS = 30_000;
 const RETRY_AFTER_MS = 1_000;
 
 /** Records the deliveries of deleted webhooks as cancelled, a bounded step per transaction. */
-export function sweepJob(db: Database, log: Logger, workers?: Workers): Job {
+export function sweepJob(
+  db: Database,
+  log: Logger,
+  onDue: (destinations: Iterable<DestinationKey>) => void,
+  workers?: Workers,
+): Job {
   const sweep = async (head: DeletedHead, signal: AbortSignal) => {
     try {
-      while (!signal.aborted && (await sweepDeleted(db, head)));
+      while (!signal.aborted && (await sweepDeleted(db, head, onDue)));
     } catch (error) {
       // The other heads go on. When the store is unavailable, so is the search for the next.
       log.warn({ err: error, webhookNo: head.webhookNo }, 'the sweep of a deleted webhook failed; it goes on later');

@@ -28,20 +28,21 @@ export type Plan = {
   readonly isCut: boolean;
 };
 
-type Slots = Pick<LocalQueue<never>, 'healthClass' | 'holds' | 'isStocked' | 'reserve' | 'release'>;
+type Slots = Pick<LocalQueue<never>, 'healthClass' | 'holds' | 'isStocked' | 'pacedForMs' | 'reserve' | 'release'>;
 
 /**
  * Where a destination is from the moment at which something is due there until a claim has found all of it:
  *
  *   waiting        in its ring, for its turn and for a slot       → planned, full
  *   full           it holds deliveries and has no room for more   → waiting, as soon as one of those ends
+ *   paced          its rate limit allows no other attempt yet     → waiting, as soon as it does
  *   planned        a claim for it is being made                   → waiting if it may have more, else gone
  *   planned again  the same, and more has become due since        → waiting
  *
  * A destination that is refused a slot while it holds nothing stays in its ring, because no end of its own would bring
  * it back: the end of any attempt does, see `noteReleased`.
  */
-type Place = 'waiting' | 'full' | 'planned' | 'planned again';
+type Place = 'waiting' | 'full' | 'paced' | 'planned' | 'planned again';
 
 /** Decides for which destinations to claim, and reserves the places for it. */
 export class ClaimPlanner {
@@ -50,7 +51,11 @@ export class ClaimPlanner {
   #isScanned = false;
   #turn = 0;
 
-  constructor(private readonly slots: Slots) {}
+  constructor(
+    private readonly slots: Slots,
+    /** To call `notePaced` after this time. */
+    private readonly onPaced: (destination: DestinationKey, inMs: number) => void = () => undefined,
+  ) {}
 
   /** The destinations of all deliveries that were due at the start are known from now on. */
   noteScanned(): void {
@@ -74,6 +79,11 @@ export class ClaimPlanner {
   /** Whether older deliveries may be due there, which go first. Before the first scan this is not known. */
   mayHaveOlder(destination: DestinationKey): boolean {
     return !this.#isScanned || this.#places.has(destination);
+  }
+
+  /** The rate limit of the destination allows another attempt. */
+  notePaced(destination: DestinationKey): void {
+    if (this.#places.get(destination) === 'paced') this.#wait(destination, true);
   }
 
   /** A slot or a place in the queue was released. Returns whether another plan may find something. */
@@ -131,12 +141,19 @@ export class ClaimPlanner {
       if (limit > 0) {
         claim = { destination, limit };
         this.#places.set(destination, 'planned');
-      } else if (this.slots.holds(destination)) this.#places.set(destination, 'full');
+      } else if (this.#isPaced(destination)) this.#places.set(destination, 'paced');
+      else if (this.slots.holds(destination)) this.#places.set(destination, 'full');
       else return false;
       return true;
     };
     while (claim === null && this.#rings.offer(healthClass, take) !== null);
     return claim;
+  }
+
+  #isPaced(destination: DestinationKey): boolean {
+    const inMs = this.slots.pacedForMs(destination);
+    if (inMs > 0) this.onPaced(destination, inMs);
+    return inMs > 0;
   }
 
   #reserve(destination: DestinationKey, limit: number): number {

@@ -1,10 +1,11 @@
-import { type DestinationKey, entityOfDestination } from '../../domain/post-url.ts';
+import { type DestinationKey, entityOfDestination, rateOf } from '../../domain/post-url.ts';
 import {
   type AttemptResult,
   DestinationHealth,
   type DestinationLimit,
   type HealthClass,
 } from './destination-health.ts';
+import { Pace, type PaceShare } from './pace.ts';
 import { type Capacity, type EntityUse, noUse, SlotShares } from './slot-shares.ts';
 
 /**
@@ -22,7 +23,8 @@ import { type Capacity, type EntityUse, noUse, SlotShares } from './slot-shares.
  *   in flight ≤ slots ≤ held, and slots ≥ 1 where held ≥ 1
  *
  * so nothing that is queued here depends on another destination. The window of the destination (`DestinationHealth`)
- * and what others use (`SlotShares`) decide how many slots it may have.
+ * and what others use (`SlotShares`) decide how many slots it may have. One with a rate limit (`Pace`) holds no more than may
+ * start at once, so that what waits for its turn waits in the store.
  */
 
 /** Much longer than a queue should take: the destination has become slow, and another instance may be free. */
@@ -45,6 +47,8 @@ type Queued<Delivery> = { readonly delivery: Delivery; readonly sinceMs: number 
 type State<Delivery> = {
   readonly destination: DestinationKey;
   readonly health: DestinationHealth;
+  /** Null without a rate limit. */
+  readonly pace: Pace | null;
   /** Shared by the destinations of an entity that hold anything. */
   entity: EntityUse;
   reserved: number;
@@ -62,14 +66,14 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
   readonly #entities = new Map<string, EntityUse>();
   readonly #shares: SlotShares;
   readonly #nowMs: () => number;
-  readonly #limit: DestinationLimit;
+  readonly #limit: DestinationLimit & PaceShare;
   #inFlight = 0;
   #breakersOpen = 0;
 
   constructor(private readonly options: LocalQueueOptions<Delivery>) {
     this.#shares = new SlotShares(options);
     this.#nowMs = options.nowMs ?? (() => performance.now());
-    this.#limit = { cap: options.destinationCap };
+    this.#limit = { cap: options.destinationCap, instances: 1 };
   }
 
   get inFlight(): number {
@@ -90,8 +94,12 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
     return this.#breakersOpen;
   }
 
-  /** How many attempts one destination may have in flight from now on; attempts beyond that end, and none replaces them. */
-  limitDestinations(cap: number): void {
+  /**
+   * How many attempts one destination may have in flight from now on; attempts beyond that end, and none replaces them. Rate
+   * limits are divided by the number of instances.
+   */
+  limitDestinations(cap: number, instances = 1): void {
+    this.#limit.instances = instances;
     if (cap === this.#limit.cap) return;
     this.#limit.cap = cap;
     for (const state of this.#states.values()) if (heldBy(state) > 0) this.#fit(state);
@@ -113,10 +121,16 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
     return state !== undefined && state.countedQueued > 0 && state.countedQueued * 2 > state.health.maxQueued;
   }
 
+  /** How long the rate limit of the destination keeps another delivery from it; 0 where it does not. */
+  pacedForMs(destination: DestinationKey): number {
+    const state = this.#states.get(destination);
+    return state?.pace?.waitMs(waitingIn(state) + 1, this.#nowMs()) ?? 0;
+  }
+
   /** Reserves up to `most` places at the destination, and returns how many. */
   reserve(destination: DestinationKey, most = 1): number {
     const known = this.#states.get(destination);
-    const state = known ?? newState(destination, this.#limit);
+    const state = known ?? newState(destination, this.#limit, this.#nowMs());
     const isIdle = heldBy(state) === 0;
     const entityId = isIdle ? entityOfDestination(destination) : '';
     if (isIdle) {
@@ -124,7 +138,8 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
       state.health.resume(this.#nowMs());
     }
     let reserved = 0;
-    while (reserved < most && this.#reserveOne(state)) reserved++;
+    const allowed = Math.min(most, this.#allowedNow(state));
+    while (reserved < allowed && this.#reserveOne(state)) reserved++;
     if (isIdle && reserved > 0) this.#entities.set(entityId, state.entity);
     if (known === undefined && reserved > 0) this.#remember(state);
     return reserved;
@@ -154,6 +169,7 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
     if (state === undefined || state.inFlight >= state.slots) return null;
     const first = state.queue.shift();
     if (first === undefined) return null;
+    state.pace?.take(this.#nowMs());
     state.inFlight++;
     this.#inFlight++;
     return first.delivery;
@@ -199,6 +215,11 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
     const totals = JSON.stringify([this.#inFlight, this.#shares.used, ...uses.keys()]);
     const sums = JSON.stringify([inFlight, shares.used, ...uses.values()]);
     if (totals !== sums) throw new Error(`the totals ${totals} differ from the sums ${sums}`);
+  }
+
+  #allowedNow(state: State<Delivery>): number {
+    if (state.pace === null) return Number.POSITIVE_INFINITY;
+    return state.pace.available(this.#nowMs()) - waitingIn(state);
   }
 
   #reserveOne(state: State<Delivery>): boolean {
@@ -262,16 +283,27 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
   }
 }
 
-function newState<Delivery>(destination: DestinationKey, limit: DestinationLimit): State<Delivery> {
+function newState<Delivery>(
+  destination: DestinationKey,
+  limit: DestinationLimit & PaceShare,
+  nowMs: number,
+): State<Delivery> {
+  const rate = rateOf(destination);
   const counts = { reserved: 0, inFlight: 0, slots: 0, countedQueued: 0 };
   return {
     destination,
     health: new DestinationHealth(limit),
+    pace: rate === null ? null : new Pace(rate, limit, nowMs),
     entity: noUse(),
     queue: [],
     countedClass: 'untried',
     ...counts,
   };
+}
+
+/** Held, but not started. */
+function waitingIn({ reserved, queue }: State<unknown>): number {
+  return reserved + queue.length;
 }
 
 function heldBy({ reserved, queue, inFlight }: State<unknown>): number {

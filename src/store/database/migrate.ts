@@ -7,6 +7,7 @@ import { stats } from './migrations/0005-stats.ts';
 import { deliveryKinds } from './migrations/0006-delivery-kinds.ts';
 import { queue } from './migrations/0007-queue.ts';
 import { signingKeys } from './migrations/0008-signing-keys.ts';
+import { endpoints } from './migrations/0009-endpoints.ts';
 import type { Migration } from './migrations/migration.ts';
 import { readInteger } from './sql.ts';
 
@@ -20,6 +21,7 @@ export const MIGRATIONS: readonly Migration[] = [
   deliveryKinds,
   queue,
   signingKeys,
+  endpoints,
 ];
 
 const MIGRATION_DEADLINE_MS = 30 * 60_000;

@@ -284,8 +284,13 @@ export function deliveryKey(
 }
 
 /** The key under which the event ids that callers choose are unique. */
-export function eventIdKey({ bindUuid }: Dialect, eventId: string): SqlUuid {
-  return bindUuid(hash128(eventId));
+export function eventIdKey(dialect: Dialect, eventId: string): SqlUuid {
+  return hashKey(dialect, eventId);
+}
+
+/** 16 bytes for a text of any length. */
+export function hashKey({ bindUuid }: Dialect, text: string): SqlUuid {
+  return bindUuid(hash128(text));
 }
 
 function hash128(text: string): string {

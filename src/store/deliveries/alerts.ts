@@ -55,7 +55,13 @@ export async function queueSuspendedAlert(
   await queries.run(
     `insert into queue (entity_id, id, webhook_no, endpoint_no, created_at_ms, due_ms, generation)
      values ($1, $2, $3, $4, $5, $5, 0)`,
-    [entity, dialect.bindUuid(deliveryHex(eventNo, 1)), target.webhookNo, endpoints.get(urlKey(target)) ?? 0, nowMs],
+    [
+      entity,
+      dialect.bindUuid(deliveryHex(eventNo, 1)),
+      target.webhookNo,
+      endpoints.get(urlKey(target))?.no ?? 0,
+      nowMs,
+    ],
   );
   const counts = new CountChanges(dialect, 'completion');
   counts.event(entity, { body, eventId: null });

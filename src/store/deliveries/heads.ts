@@ -1,6 +1,6 @@
-import { destinationKey } from '../../domain/post-url.ts';
-import type { Database, Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../database/database.ts';
-import { chunks, entityKey, textByRows, valuesList } from '../database/sql.ts';
+import { destinationKey, hostOf } from '../../domain/post-url.ts';
+import type { Database, Dialect, Queries, SqlValue } from '../database/database.ts';
+import { Columns, chunks, entityKey, integer, nullable, text, textByRows, valuesList } from '../database/sql.ts';
 
 /**
  * The head of a webhook's queue: one row that says where its deliveries go and whether they may. Suspend, resume, pause,
@@ -42,9 +42,13 @@ type NewHead = HeadTarget & { blocked: number; deletedAtMs: number | null };
 const headsText = (change: string) =>
   textByRows(
     (rows) => `insert into queue_heads (entity_id, webhook_no, webhook_id, network_id, event, endpoint_no, destination,
-        post_url, next_due_ms, blocked, deleted_at_ms)
-      values ${valuesList(rows, 11)} on conflict (entity_id, webhook_no) do ${change}`,
+        post_url, next_due_ms, blocked, deleted_at_ms, ordering)
+      values ${valuesList(rows, 12)} on conflict (entity_id, webhook_no) do ${change}`,
   );
+
+/** What a head copies from its endpoint: whether it is paused, its order, and its destination, which has its rate limit. */
+const COPY_SETTINGS = `blocked = (queue_heads.blocked & ~${BLOCKED.paused}) | (excluded.blocked & ${BLOCKED.paused}),
+  ordering = excluded.ordering, destination = excluded.destination, next_due_ms = excluded.next_due_ms, idle = 0`;
 
 const TEXTS = {
   make: headsText('nothing'),
@@ -53,8 +57,8 @@ const TEXTS = {
   resume: headsText(`update set blocked = queue_heads.blocked & ~${BLOCKED.suspended},
     generation = queue_heads.generation + 1, next_due_ms = excluded.next_due_ms, from_due_ms = -excluded.next_due_ms, idle = 0,
     failing_since_ms = null`),
-  move: headsText(`update set endpoint_no = excluded.endpoint_no, destination = excluded.destination,
-    post_url = excluded.post_url, next_due_ms = excluded.next_due_ms, idle = 0`),
+  move: headsText(`update set endpoint_no = excluded.endpoint_no, post_url = excluded.post_url, ${COPY_SETTINGS}`),
+  configure: headsText(`update set ${COPY_SETTINGS}`),
   remove: headsText(`update set blocked = queue_heads.blocked | ${BLOCKED.deleted},
     deleted_at_ms = coalesce(queue_heads.deleted_at_ms, excluded.deleted_at_ms)`),
   // A deleted head that is wanted again: the alerts of an entity whose alert URL is set once more.
@@ -65,13 +69,13 @@ const TEXTS = {
 
 export type HeadChange = keyof typeof TEXTS;
 
-/** For webhooks that have none yet. Returns the numbers of their endpoints by `urlKey`. */
+/** For webhooks that have none yet. Returns their endpoints by `urlKey`. */
 export function makeHeads(
   queries: Queries,
   dialect: Dialect,
   targets: readonly HeadTarget[],
   nowMs: number,
-): Promise<Map<string, number>> {
+): Promise<Map<string, EndpointOfHead>> {
   const heads = targets.map((target) => {
     const blocked = target.isSuspended ? BLOCKED.suspended : 0;
     return { ...target, blocked, deletedAtMs: null };
@@ -98,26 +102,37 @@ async function insertHeads(
   text: (rows: number) => string,
   heads: readonly NewHead[],
   nowMs: number,
-): Promise<Map<string, number>> {
+): Promise<Map<string, EndpointOfHead>> {
   const ordered = heads.toSorted(byKey);
-  const endpointNos = await ensureEndpoints(queries, dialect, ordered, nowMs);
+  const endpoints = await ensureEndpoints(queries, dialect, ordered, nowMs);
   for (const chunk of chunks(ordered)) {
-    const values = chunk.flatMap((head): SqlValue[] => [
-      entityKey(dialect, head.entityId),
-      head.webhookNo,
-      head.webhookId,
-      head.networkId,
-      head.event,
-      endpointNos.get(urlKey(head)) ?? 0,
-      destinationKey(head.entityId, head.postUrl),
-      head.postUrl,
-      nowMs,
-      head.blocked,
-      head.deletedAtMs,
-    ]);
+    const values = chunk.flatMap((head): SqlValue[] => {
+      const endpoint = endpoints.get(urlKey(head)) ?? NO_ENDPOINT;
+      const { isPaused, ordering, rateLimit } = isAlertHead(head) ? NO_ENDPOINT : endpoint;
+      const pace = rateLimit === null ? null : { endpointNo: endpoint.no, perSecond: rateLimit };
+      return [
+        entityKey(dialect, head.entityId),
+        head.webhookNo,
+        head.webhookId,
+        head.networkId,
+        head.event,
+        endpoint.no,
+        destinationKey(head.entityId, head.postUrl, pace),
+        head.postUrl,
+        nowMs,
+        head.blocked | (isPaused ? BLOCKED.paused : 0),
+        head.deletedAtMs,
+        ordering,
+      ];
+    });
     await queries.run(text(chunk.length), values);
   }
-  return endpointNos;
+  return endpoints;
+}
+
+/** Alerts go out whatever the settings of an endpoint with the same URL say. */
+function isAlertHead({ webhookNo }: HeadKey): boolean {
+  return webhookNo < 0;
 }
 
 /**
@@ -172,47 +187,76 @@ export function urlKey({ entityId, postUrl }: Url): string {
   return `${entityId} ${postUrl}`;
 }
 
-/** The numbers of these URLs, made where they are new. */
+/** What a head copies from the endpoint of its webhook. `ordering` is 0 for none and 1 for agreement. */
+export type EndpointOfHead = {
+  readonly no: number;
+  readonly isPaused: boolean;
+  readonly ordering: number;
+  readonly rateLimit: number | null;
+};
+
+const NO_ENDPOINT: EndpointOfHead = { no: 0, isPaused: false, ordering: 0, rateLimit: null };
+
+const ENDPOINT = new Columns({
+  entity: text('e.entity_id'),
+  no: integer('e.no'),
+  postUrl: text('e.post_url'),
+  pausedAtMs: nullable(integer('e.paused_at_ms')),
+  ordering: integer('e.ordering'),
+  rateLimit: nullable(integer('e.rate_limit')),
+});
+
+/** The endpoints of these URLs, made where they are new. */
 export async function ensureEndpoints(
   queries: Queries,
   dialect: Dialect,
   urls: readonly Url[],
   nowMs: number,
-): Promise<Map<string, number>> {
-  const numbers = new Map<string, number>();
+): Promise<Map<string, EndpointOfHead>> {
+  const found = new Map<string, EndpointOfHead>();
   const distinct = [...new Map(urls.map((url) => [urlKey(url), url])).values()];
   distinct.sort((a, b) => (urlKey(a) < urlKey(b) ? -1 : 1));
   for (const chunk of chunks(distinct)) {
-    const keys = chunk.flatMap(({ entityId, postUrl }): SqlValue[] => [entityKey(dialect, entityId), postUrl]);
-    const read = async () => {
-      const rows = await queries.all<{ entity_id: SqlUuid; no: SqlInteger; post_url: string }>(
-        `with urls (entity_id, post_url) as (values ${valuesList(chunk.length, 2, 0, [dialect.uuid, 'text'])})
-         select e.entity_id, e.no, e.post_url from urls u
-         ${dialect.lookUp('cross join', 'endpoints', 'e', { entity_id: 'u.entity_id', post_url: 'u.post_url' })}`,
-        keys,
-      );
-      const found = new Map(rows.map((row) => [`${dialect.hexOf(row.entity_id)} ${row.post_url}`, Number(row.no)]));
-      for (const url of chunk) {
-        const no = found.get(`${dialect.hexOf(entityKey(dialect, url.entityId))} ${url.postUrl}`);
-        if (no !== undefined) numbers.set(urlKey(url), no);
-      }
-    };
-    await read();
-    const missing = chunk.filter((url) => !numbers.has(urlKey(url)));
+    await findEndpoints(queries, dialect, chunk, found);
+    const missing = chunk.filter((url) => !found.has(urlKey(url)));
     if (missing.length === 0) continue;
     await queries.run(
-      `insert into endpoints (entity_id, no, post_url, created_at_ms) values ${valuesList(missing.length, 4)}
-       on conflict (entity_id, post_url) do nothing`,
+      `insert into endpoints (entity_id, no, post_url, host, created_at_ms) values ${valuesList(missing.length, 5)}
+       on conflict (entity_id, post_url, removed_ms) do nothing`,
       missing.flatMap(({ entityId, postUrl }): SqlValue[] => [
         entityKey(dialect, entityId),
         Math.floor(Math.random() * MAX_ENDPOINT_NO),
         postUrl,
+        hostOf(postUrl),
         nowMs,
       ]),
     );
-    await read();
+    await findEndpoints(queries, dialect, missing, found);
   }
-  return numbers;
+  return found;
+}
+
+/** Those that are there, by `urlKey`. */
+async function findEndpoints(
+  queries: Queries,
+  dialect: Dialect,
+  urls: readonly Url[],
+  found: Map<string, EndpointOfHead>,
+): Promise<void> {
+  const key = { entity_id: 'u.entity_id', post_url: 'u.post_url', removed_ms: '0' };
+  const rows = await ENDPOINT.all(
+    queries,
+    `with urls (entity_id, post_url) as (values ${valuesList(urls.length, 2, 0, [dialect.uuid, 'text'])})
+     select ${ENDPOINT.list} from urls u ${dialect.lookUp('cross join', 'endpoints', 'e', key)}`,
+    urls.flatMap(({ entityId, postUrl }): SqlValue[] => [entityKey(dialect, entityId), postUrl]),
+  );
+  const byKey = new Map(rows.map((row) => [`${dialect.hexOf(row.entity)} ${row.postUrl}`, row]));
+  for (const url of urls) {
+    const row = byKey.get(`${dialect.hexOf(entityKey(dialect, url.entityId))} ${url.postUrl}`);
+    if (row === undefined) continue;
+    const { no, pausedAtMs, ordering, rateLimit } = row;
+    found.set(urlKey(url), { no, isPaused: pausedAtMs !== null, ordering, rateLimit });
+  }
 }
 
 export type HeadMark = HeadKey & { readonly isFailing: boolean };

@@ -1,6 +1,10 @@
+import type { DestinationKey } from '../../domain/post-url.ts';
+import { readNowMs } from '../database/clock.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { Columns, integer, nullable, type RowOf, uuid, valuesList } from '../database/sql.ts';
 import { CountChanges } from './counts/counts.ts';
+import { wakeHeads } from './heads.ts';
+import { lockKeys, nameOf, type OrderKey, settleKeys } from './order/order-keys.ts';
 import { STATUS_CODES } from './states.ts';
 
 /**
@@ -44,29 +48,49 @@ const sweptColumns = new Columns({
   id: uuid('id'),
   attempts: integer('attempts'),
   recorded: nullable(integer('recorded')),
+  endpointNo: integer('endpoint_no'),
+  orderKey: nullable(uuid('order_key')),
 });
+type SweptRow = RowOf<typeof sweptColumns>;
 
-/** Moves one step's rows and returns whether there may be more. */
-export function sweepDeleted(db: Database, head: DeletedHead): Promise<boolean> {
+/**
+ * Moves one step's rows and returns whether there may be more. `onDue` is told where deliveries of other webhooks have their
+ * turn now.
+ */
+export function sweepDeleted(
+  db: Database,
+  head: DeletedHead,
+  onDue: (destinations: Iterable<DestinationKey>) => void = () => undefined,
+): Promise<boolean> {
   const { dialect } = db;
   return db.transaction(async (queries) => {
-    const rows = await sweptColumns.all(
-      queries,
-      `select ${sweptColumns.list} from queue where entity_id = $1 and webhook_no = $2
-       order by generation, due_ms, id limit ${ROWS_PER_STEP} ${dialect.skipLocked}`,
-      [head.entity, head.webhookNo],
-    );
+    const next = `select ${sweptColumns.list} from queue
+      where entity_id = $1 and webhook_no = $2 order by generation, due_ms, id limit ${ROWS_PER_STEP}`;
+    const key = [head.entity, head.webhookNo];
+    // Keys are locked before rows, so that they are read from rows that are not locked yet.
+    const orderKeys = orderKeysOf(head, await sweptColumns.all(queries, next, key));
+    await lockKeys(queries, dialect, orderKeys);
+    const isLocked = new Set(orderKeys.map((one) => nameOf(dialect, one)));
+    const found = await sweptColumns.all(queries, `${next} ${dialect.skipLocked}`, key);
+    const rows = found.filter((row) => orderKeysOf(head, [row]).every((one) => isLocked.has(nameOf(dialect, one))));
+    const settle = async () => {
+      const promoted = await settleKeys(queries, dialect, orderKeys, await readNowMs(queries, dialect));
+      await wakeHeads(queries, dialect, promoted);
+      onDue(promoted.map(({ destination }) => destination));
+    };
     if (rows.length === 0) {
+      await settle();
+      if (found.length > 0) return true;
       await forgetTask(queries, dialect.nowMs, head);
       return false;
     }
     const ids = rows.map(({ id }) => id);
     const which = `entity_id = $1 and id in ${valuesList(1, ids.length, 1)}`;
     await queries.run(
-      `insert into deliveries (entity_id, id, webhook_no, endpoint_no, created_at_ms, ended_at_ms, sequence, event_no,
-         redelivery_id, attempts, status, status_code, test, error)
-       select entity_id, id, webhook_no, endpoint_no, created_at_ms, ended_at_ms, sequence, event_no, redelivery_id,
-         attempts, coalesce(recorded, ${STATUS_CODES.cancelled}), status_code, test, error
+      `insert into deliveries (entity_id, id, webhook_no, endpoint_no, sent_to_no, created_at_ms, ended_at_ms, sequence, event_no,
+         redelivery_id, attempts, status, status_code, test, error, superseded_by)
+       select entity_id, id, webhook_no, endpoint_no, sent_to_no, created_at_ms, ended_at_ms, sequence, event_no, redelivery_id,
+         attempts, coalesce(recorded, ${STATUS_CODES.cancelled}), status_code, test, error, superseded_by
        from queue where ${which} on conflict (entity_id, id) do nothing`,
       [head.entity, ...ids],
     );
@@ -76,9 +100,14 @@ export function sweepDeleted(db: Database, head: DeletedHead): Promise<boolean> 
       counts.queue(head.entity, head.webhookNo, { waiting: -1, retrying: row.attempts > 0 ? -1 : 0 });
       counts.deliveries(head.entity, head.webhookNo, dialect.hexOf(row.id), { cancelled: 1 });
     }
+    await settle();
     await counts.write(queries);
-    return rows.length === ROWS_PER_STEP;
+    return found.length === ROWS_PER_STEP || rows.length < found.length;
   });
+}
+
+function orderKeysOf({ entity }: DeletedHead, rows: readonly SweptRow[]): OrderKey[] {
+  return rows.flatMap(({ endpointNo, orderKey }) => (orderKey === null ? [] : { entity, endpointNo, key: orderKey }));
 }
 
 /** The head itself stays, because records name their webhook by it; only the task is done with. */

@@ -47,7 +47,7 @@ export function recordTest(db: Database, webhook: Webhook, attempt: AttemptRecor
         entity,
         dialect.bindUuid(deliveryId.slice('dlv_'.length)),
         webhookNo,
-        endpoints.get(urlKey({ entityId, postUrl: webhook.postUrl })) ?? 0,
+        endpoints.get(urlKey({ entityId, postUrl: webhook.postUrl }))?.no ?? 0,
         createdAtMs,
         status === 'delivered' ? nowMs : null,
         startedAtMs,

@@ -18,11 +18,15 @@ import {
 } from '../database/sql.ts';
 import type { Claimed, DirectDispatch } from '../deliveries/claim/claimed.ts';
 import { CountChanges, countEvents } from '../deliveries/counts/counts.ts';
-import { type HeadTarget, makeHeads, urlKey, wakeHeads } from '../deliveries/heads.ts';
+import { type EndpointOfHead, type HeadTarget, makeHeads, urlKey, type Wake, wakeHeads } from '../deliveries/heads.ts';
+import { PARKED, type Promotion } from '../deliveries/order/order-keys.ts';
+import { takeNumbers } from '../endpoints/sequences.ts';
 import { eventNumbers } from '../new-id.ts';
 import { REVISION } from '../tables.ts';
 import { type Acceptance, isNameOfNumber, repeatAcceptance } from './event-ids.ts';
 import { countReceivers, startFanOut } from './fan-out-task.ts';
+import { wantedBy } from './filtering.ts';
+import { type Order, queueBehindFanOuts, Roles, takeTurns } from './order.ts';
 import {
   cellKey,
   cutByDeliveries,
@@ -73,28 +77,42 @@ export async function acceptEvents(
 ): Promise<AcceptedGroup> {
   const { receivers, nowMs } = await findReceivers(queries, dialect, events);
   group.nowMs = nowMs;
-  const incoming: Incoming[] = [];
-  for (const [event, found] of cutByDeliveries(events, receivers)) {
+  // One that supersedes another, or would be superseded by it, begins the next group.
+  const roles = new Roles();
+  let incoming: Incoming[] = [];
+  for (const [event, found] of cutByDeliveries(events, receivers, (one) => roles.add(one))) {
     const eventNo = eventNumbers.next(nowMs);
     const isWhole = found.length <= MAX_DELIVERIES;
-    const deliveries = isWhole ? found.length : await countReceivers(queries, event);
-    incoming.push({ event, eventNo, receivers: isWhole ? found : firstOf(found), deliveries });
+    const part = isWhole ? found : firstOf(found);
+    const wanting = part.some(({ filterHash }) => filterHash !== null) ? await wantedBy(queries, event, part) : part;
+    const deliveries = isWhole ? wanting.length : await countReceivers(queries, event);
+    incoming.push({ event, eventNo, receivers: wanting, deliveries, lastUrl: part.at(-1)?.postUrl ?? '' });
   }
+  incoming = await queueBehindFanOuts(queries, dialect, incoming);
   const fresh = await insertEvents(queries, dialect, incoming);
-  const accepted = incoming.filter((one) => fresh.has(one));
-  for (const one of incoming) group.results.push(await resultOf(queries, dialect, one, fresh.has(one)));
+  const changes = new CountChanges(dialect, 'acceptance');
+  const order = await takeTurns(
+    queries,
+    dialect,
+    incoming.filter((one) => fresh.has(one)),
+    changes,
+    nowMs,
+  );
+  const { accepted, turns, promoted } = order;
+  for (const one of incoming) group.results.push(await resultOf(queries, dialect, one, fresh.has(one), order));
   if (accepted.length === 0) return group;
-  for (const [destination, wanted] of directDispatch === null ? [] : wantedSlots(accepted)) {
+  for (const [destination, wanted] of directDispatch === null ? [] : wantedSlots(accepted, turns)) {
     group.slots.set(destination, directDispatch?.reserve(destination, wanted) ?? 0);
   }
   const leaseMs = directDispatch?.leaseMs ?? 0;
-  const plan = planAcceptance(accepted, group.slots, { nowMs, leaseMs, acceptedAtMs: Date.now() });
-  await insertDeliveries(queries, dialect, plan.rows, accepted);
+  const plan = planAcceptance(accepted, group.slots, { nowMs, leaseMs, acceptedAtMs: Date.now() }, turns);
   await countAccepted(queries, dialect, accepted);
   for (const one of accepted.filter(({ receivers: part, deliveries }) => deliveries > part.length)) {
     await startFanOut(queries, dialect, one, nowMs);
     group.hasRest = true;
   }
+  await insertDeliveries(queries, dialect, plan.rows, { events: accepted, promoted, changes });
+  for (const { destination } of promoted) plan.due.add(destination);
   group.dispatched = plan.dispatched;
   group.due = plan.due;
   for (const { event, receivers: found } of accepted) {
@@ -113,7 +131,10 @@ export const receiverColumns = new Columns({
   webhookNo: integer('w.created_seq'),
   postUrl: text('w.post_url'),
   suspendedAt: nullable(integer('w.suspended_at')),
+  filterHash: nullable(text('w.filter_hash')),
   endpointNo: nullable(integer('h.endpoint_no')),
+  destination: nullable(text<DestinationKey>('h.destination')),
+  ordering: nullable(integer('h.ordering')),
   blocked: nullable(integer('h.blocked')),
   generation: nullable(integer('h.generation')),
   failingSinceMs: nullable(integer('h.failing_since_ms')),
@@ -185,18 +206,21 @@ export async function toReceivers(
   return rows.map((row) => ({ ...toReceiver(row, endpoints), cell: cellKey(row) }));
 }
 
-function toReceiver(row: ReceiverRow, endpoints: ReadonlyMap<string, number> | null): Receiver {
-  const { entityId, webhookNo, webhookId, postUrl, failingSinceMs, revision } = row;
+function toReceiver(row: ReceiverRow, endpoints: ReadonlyMap<string, EndpointOfHead> | null): Receiver {
+  const { entityId, webhookNo, webhookId, postUrl, failingSinceMs, revision, filterHash } = row;
+  const made = endpoints?.get(urlKey(row));
   return {
     webhookNo,
     webhookId,
     postUrl,
-    destination: destinationKey(entityId, postUrl),
-    endpointNo: row.endpointNo ?? endpoints?.get(urlKey(row)) ?? 0,
+    destination: row.destination ?? destinationKey(entityId, postUrl),
+    endpointNo: row.endpointNo ?? made?.no ?? 0,
+    isOrdered: (row.ordering ?? made?.ordering ?? 0) !== 0,
     isBlocked: row.suspendedAt !== null || (row.blocked ?? 0) !== 0,
     generation: row.generation ?? 0,
     failingSinceMs,
     revision,
+    filterHash,
   };
 }
 
@@ -260,48 +284,61 @@ const insertQueueText = textByRows(
   (
     rows,
   ) => `insert into queue (entity_id, id, event_no, webhook_no, endpoint_no, created_at_ms, due_ms, lease_ms, generation,
-      token)
-    values ${valuesList(rows, 10)}`,
+      token, sequence, order_key)
+    values ${valuesList(rows, 12)}`,
 );
 
-/** With the counters and the heads that go with them, and with what the events store that came with them. */
+/** What is written in the same transaction as the deliveries. */
+type Along = {
+  readonly events?: readonly Incoming[];
+  readonly promoted?: readonly Promotion[];
+  readonly changes?: CountChanges;
+};
+
+/**
+ * With the counters and the heads that go with them, and with what the events store that came with them. The numbers are
+ * last, because other instances wait for the same ones.
+ */
 export async function insertDeliveries(
   queries: Queries,
   dialect: Dialect,
   rows: readonly QueuedDelivery[],
-  events: readonly Incoming[] = [],
+  along: Along = {},
 ): Promise<void> {
-  const changes = new CountChanges(dialect, 'acceptance');
-  for (const chunk of chunks(rows)) {
-    const values = chunk.flatMap(({ entityId, hex, eventNo, receiver, createdAtMs, dueMs, leaseMs }): SqlValue[] => [
-      entityKey(dialect, entityId),
-      dialect.bindUuid(hex),
-      eventNo === null ? null : dialect.bindUuid(eventNo),
-      receiver.webhookNo,
-      receiver.endpointNo,
-      createdAtMs,
-      dueMs,
-      leaseMs,
-      receiver.generation,
-      leaseMs > 0 ? FIRST_TOKEN : 0,
-    ]);
-    await queries.run(insertQueueText(chunk.length), values);
+  const wakes: Wake[] = [...(along.promoted ?? [])];
+  const changes = along.changes ?? new CountChanges(dialect, 'acceptance');
+  for (const { entityId, receiver, dueMs, leaseMs, isParked } of rows) {
+    if (isParked) continue;
+    // A delivery with a lease can be claimed when that ends; the head has to be looked at by then and not before.
+    const atMs = Math.max(dueMs, leaseMs);
+    wakes.push({ entityId, webhookNo: receiver.webhookNo, atMs, isWaiting: leaseMs === 0 });
   }
-  // A delivery with a lease can be claimed when that ends; the head has to be looked at by then and not before.
-  const wakes = rows.map(({ entityId, receiver, dueMs, leaseMs }) => ({
-    entityId,
-    webhookNo: receiver.webhookNo,
-    atMs: Math.max(dueMs, leaseMs),
-    isWaiting: leaseMs === 0,
-  }));
   await wakeHeads(queries, dialect, wakes);
-  for (const { event } of events) changes.event(entityKey(dialect, event.entityId), event);
+  for (const { event } of along.events ?? []) changes.event(entityKey(dialect, event.entityId), event);
   for (const { entityId, hex, receiver } of rows) {
     const entity = entityKey(dialect, entityId);
     changes.queue(entity, receiver.webhookNo, { waiting: 1 });
     changes.deliveries(entity, receiver.webhookNo, hex, { created: 1 });
   }
   await changes.write(queries);
+  await takeNumbers(queries, dialect, rows);
+  for (const chunk of chunks(rows)) {
+    const values = chunk.flatMap((row): SqlValue[] => [
+      entityKey(dialect, row.entityId),
+      dialect.bindUuid(row.hex),
+      row.eventNo === null ? null : dialect.bindUuid(row.eventNo),
+      row.receiver.webhookNo,
+      row.receiver.endpointNo,
+      row.createdAtMs,
+      row.dueMs,
+      row.leaseMs,
+      row.isParked ? PARKED : row.receiver.generation,
+      row.leaseMs > 0 ? FIRST_TOKEN : 0,
+      row.sequence,
+      row.orderKey === null ? null : dialect.bindUuid(row.orderKey),
+    ]);
+    await queries.run(insertQueueText(chunk.length), values);
+  }
 }
 
 async function countAccepted(queries: Queries, dialect: Dialect, accepted: readonly Incoming[]): Promise<void> {
@@ -320,7 +357,12 @@ async function resultOf(
   dialect: Dialect,
   { event, eventNo, deliveries }: Incoming,
   isFresh: boolean,
+  { supersededBy }: Order,
 ): Promise<Acceptance | DomainError> {
   if (!isFresh) return repeatAcceptance(queries, dialect, event);
-  return { eventId: event.eventId ?? `evt_${eventNo}`, deliveries, repeated: false };
+  const eventId = event.eventId ?? `evt_${eventNo}`;
+  const by = supersededBy.get(eventNo);
+  return by === undefined
+    ? { eventId, deliveries, supersededBy: null, repeated: false }
+    : { eventId, deliveries: 0, supersededBy: by, repeated: false };
 }

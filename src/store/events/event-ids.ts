@@ -7,7 +7,13 @@ import type { NewEvent } from './plan-acceptance.ts';
 /** Ids of events that were accepted before: those that senders chose, and those that Paybell made from their numbers. */
 
 /** `repeated` when the same bytes had been accepted under this id before: the first result counts. */
-export type Acceptance = { eventId: string; deliveries: number; repeated: boolean };
+export type Acceptance = {
+  eventId: string;
+  deliveries: number;
+  /** The event that had made this one pointless before it came; it is kept, and not delivered. */
+  supersededBy: string | null;
+  repeated: boolean;
+};
 
 /** Same bytes: the first result again. Other bytes under the same id: never both. */
 export async function repeatAcceptance(
@@ -20,14 +26,16 @@ export async function repeatAcceptance(
   const stored =
     no === null
       ? undefined
-      : await queries.get<{ body: string; deliveries: SqlInteger }>(
-          'select body, deliveries from events where entity_id = $1 and no = $2',
+      : await queries.get<{ body: string; deliveries: SqlInteger; superseded_by: SqlUuid | null }>(
+          'select body, deliveries, superseded_by from events where entity_id = $1 and no = $2',
           [entityKey(dialect, event.entityId), dialect.bindUuid(no)],
         );
   // Retention removed it after the insert had met it: it counts as never accepted, and the next attempt will be.
   if (stored === undefined) return new DomainError('event_just_removed', { eventId });
   if (stored.body !== event.body) return new DomainError('event_conflict', { eventId });
-  return { eventId, deliveries: Number(stored.deliveries), repeated: true };
+  const { deliveries, superseded_by: by } = stored;
+  const supersededBy = by === null ? null : await nameOfEvent(queries, dialect, event.entityId, dialect.hexOf(by));
+  return { eventId, deliveries: Number(deliveries), supersededBy, repeated: true };
 }
 
 /** The number of the event that callers know by this id, or null where there is none. */
@@ -59,4 +67,18 @@ export async function isNameOfNumber(
     dialect.bindUuid(hex),
   ]);
   return row !== undefined;
+}
+
+/** The id that callers know an event by. */
+export async function nameOfEvent(
+  queries: Pick<Queries, 'get'>,
+  dialect: Dialect,
+  entityId: string,
+  no: string,
+): Promise<string> {
+  const row = await queries.get<{ event_id: string | null }>(
+    'select event_id from events where entity_id = $1 and no = $2',
+    [entityKey(dialect, entityId), dialect.bindUuid(no)],
+  );
+  return row?.event_id ?? `evt_${no}`;
 }

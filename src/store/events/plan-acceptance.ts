@@ -11,6 +11,9 @@ export type NewEvent = {
   event: string;
   networkId: number;
   body: string;
+  /** What it is about, where its payload says so. */
+  agreementId?: string | null;
+  transferId?: string | null;
   /** From acceptance to the first attempt; the first step of the schedule. */
   firstDelayMs: number;
 };
@@ -22,11 +25,15 @@ export type Receiver = {
   postUrl: string;
   destination: DestinationKey;
   endpointNo: number;
+  /** Whether the endpoint keeps order. */
+  isOrdered: boolean;
   isBlocked: boolean;
   generation: number;
   failingSinceMs: number | null;
   /** Of the entity: a new one means that its signing secrets may have changed. */
   revision: number;
+  /** Of the filter by which it may not want the event; null where it wants every one. */
+  filterHash: string | null;
 };
 
 export type Incoming = {
@@ -36,6 +43,8 @@ export type Incoming = {
   readonly receivers: readonly Receiver[];
   /** All of its deliveries, with those that follow. */
   readonly deliveries: number;
+  /** The URL up to which webhooks were looked at; those that follow are after it. */
+  readonly lastUrl: string;
 };
 
 /** One transaction inserts about this many deliveries: a few tens of milliseconds, far below every deadline. */
@@ -52,6 +61,13 @@ export type QueuedDelivery = {
   dueMs: number;
   /** Zero where no instance holds it. */
   leaseMs: number;
+  /** Given with the insertion. */
+  sequence: number | null;
+  /** The digits of its order key, and whether it waits for another delivery with that key. */
+  orderKey: string | null;
+  isParked: boolean;
+  /** Where this process dispatches it. */
+  claim: Claimed | null;
 };
 
 export type AcceptancePlan = {
@@ -70,17 +86,21 @@ export type Moment = {
   acceptedAtMs: number;
 };
 
-/** As many of the first events as make up one transaction; always at least one, of which the rest may follow. */
+/**
+ * As many of the first events as make up one transaction; always at least one, of which the rest may follow. One that may
+ * not join those before it begins the next.
+ */
 export function cutByDeliveries(
   events: readonly NewEvent[],
   receivers: ReadonlyMap<string, readonly Receiver[]>,
+  mayJoin: (event: NewEvent) => boolean = () => true,
 ): [NewEvent, readonly Receiver[]][] {
   const taken: [NewEvent, readonly Receiver[]][] = [];
   let deliveries = 0;
   for (const event of events) {
     const found = receivers.get(cellKey(event));
     deliveries += found?.length ?? 0;
-    if (found === undefined || (taken.length > 0 && deliveries > MAX_DELIVERIES)) break;
+    if (found === undefined || (taken.length > 0 && deliveries > MAX_DELIVERIES) || !mayJoin(event)) break;
     taken.push([event, found]);
   }
   return taken;
@@ -91,13 +111,24 @@ export function cellKey({ entityId, networkId, event }: Pick<NewEvent, 'entityId
   return `${entityId} ${networkId} ${event}`;
 }
 
+/** Which deliveries wait for others with their order key. */
+export type Turns = {
+  /** The digits of the key, or null where the endpoint keeps no order. */
+  readonly keyOf: (incoming: Incoming, receiver: Receiver) => string | null;
+  readonly isParked: (incoming: Incoming, receiver: Receiver) => boolean;
+};
+
+export const WITHOUT_ORDER: Turns = { keyOf: () => null, isParked: () => false };
+
 /** How many deliveries to each destination could go out at once, if there were room for all of them. */
-export function wantedSlots(accepted: readonly Incoming[]): Map<DestinationKey, number> {
+export function wantedSlots(accepted: readonly Incoming[], turns = WITHOUT_ORDER): Map<DestinationKey, number> {
   const wanted = new Map<DestinationKey, number>();
-  for (const { event, receivers } of accepted) {
-    if (event.firstDelayMs > 0) continue;
-    for (const { destination, isBlocked } of receivers) {
-      if (!isBlocked) wanted.set(destination, (wanted.get(destination) ?? 0) + 1);
+  for (const incoming of accepted) {
+    if (incoming.event.firstDelayMs > 0) continue;
+    for (const receiver of incoming.receivers) {
+      const { destination, isBlocked } = receiver;
+      if (!isBlocked && !turns.isParked(incoming, receiver))
+        wanted.set(destination, (wanted.get(destination) ?? 0) + 1);
     }
   }
   return wanted;
@@ -108,6 +139,7 @@ export function planAcceptance(
   accepted: readonly Incoming[],
   slots: ReadonlyMap<DestinationKey, number>,
   moment: Moment,
+  turns = WITHOUT_ORDER,
 ): AcceptancePlan {
   const free = new Map(slots);
   const plan: AcceptancePlan = { rows: [], dispatched: [], due: new Set() };
@@ -119,13 +151,20 @@ export function planAcceptance(
       const { entityId, firstDelayMs } = incoming.event;
       const { destination, isBlocked } = receiver;
       const dueMs = moment.nowMs + firstDelayMs;
-      const row = { entityId, hex, eventNo: null, receiver, createdAtMs, dueMs, leaseMs: 0 };
-      const room = isBlocked || firstDelayMs > 0 ? 0 : (free.get(destination) ?? 0);
+      const row: QueuedDelivery = {
+        ...{ entityId, hex, eventNo: null, receiver, createdAtMs, dueMs },
+        ...{ leaseMs: 0, sequence: null, claim: null },
+        orderKey: turns.keyOf(incoming, receiver),
+        isParked: turns.isParked(incoming, receiver),
+      };
+      const isWaiting = isBlocked || row.isParked;
+      const room = isWaiting || firstDelayMs > 0 ? 0 : (free.get(destination) ?? 0);
       if (room > 0) {
         free.set(destination, room - 1);
         row.leaseMs = moment.nowMs + moment.leaseMs;
-        plan.dispatched.push(firstClaim(incoming, receiver, hex, moment));
-      } else if (!isBlocked) plan.due.add(destination);
+        row.claim = firstClaim(incoming, row, moment);
+        plan.dispatched.push(row.claim);
+      } else if (!isWaiting) plan.due.add(destination);
       plan.rows.push(row);
     }
   }
@@ -142,6 +181,7 @@ export function planFanOut(
   task: { entityId: string; eventNo: string; made: number; dueMs: number },
   receivers: readonly Receiver[],
   newNumber: () => string,
+  turns: { orderKey: string; parked: ReadonlySet<Receiver> } | null = null,
 ): QueuedDelivery[] {
   const { entityId, dueMs } = task;
   // Beyond the last id that begins with the event's number, a step begins with a number of its own.
@@ -156,13 +196,21 @@ export function planFanOut(
     createdAtMs: timeOfHex(no),
     dueMs,
     leaseMs: 0,
+    sequence: null,
+    orderKey: receiver.isOrdered ? (turns?.orderKey ?? null) : null,
+    isParked: turns?.parked.has(receiver) ?? false,
+    claim: null,
   }));
 }
 
 /** Acceptance is the first claim of what it dispatches. */
 export const FIRST_TOKEN = 1;
 
-function firstClaim({ event, eventNo }: Incoming, receiver: Receiver, hex: string, moment: Moment): Claimed {
+function firstClaim(
+  { event, eventNo }: Incoming,
+  { receiver, hex, orderKey }: QueuedDelivery,
+  moment: Moment,
+): Claimed {
   const { webhookNo, webhookId, postUrl, destination, endpointNo, generation, failingSinceMs, revision } = receiver;
   return {
     entityId: event.entityId,
@@ -173,6 +221,9 @@ function firstClaim({ event, eventNo }: Incoming, receiver: Receiver, hex: strin
     webhookNo,
     webhookId,
     endpointNo,
+    sequence: null,
+    sequenceEndpointNo: endpointNo,
+    orderKey,
     kind: 'first',
     status: 'pending',
     attempts: 0,

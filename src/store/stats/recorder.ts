@@ -1,4 +1,4 @@
-import { type DestinationKey, entityKeyPrefix, entityOfDestination } from '../../domain/post-url.ts';
+import { type DestinationKey, entityKeyPrefix, entityOfDestination, receiverOf } from '../../domain/post-url.ts';
 import { INTERVAL_S, latencySlot, SLOTS, type Tally } from '../../domain/stats.ts';
 import type { Logger } from '../../log.ts';
 import type { Counter } from '../../metrics/registry.ts';
@@ -93,7 +93,7 @@ export class StatsRecorder {
     const rows = new Map<string, StatsRow>();
     for (const [key, tally] of this.#cells) {
       const entityId = entityOfDestination(key);
-      const destination = key.slice(entityId.length + 1);
+      const destination = receiverOf(key);
       for (const [cell, total] of tally) {
         const atS = Math.floor(cell / SLOTS_PER_MINUTE) * INTERVAL_S.minute;
         const slot = (cell % SLOTS_PER_MINUTE) + LOWEST_SLOT;

@@ -1,7 +1,8 @@
 import { MAX_SECRETS_IN_FORCE, type SecretList, type SigningSecret } from '../../contract/secrets.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { makeSecret, textOf, toWhsec } from '../../domain/signing.ts';
-import type { Database, Queries } from '../database/database.ts';
+import type { Database, Queries, SqlInteger } from '../database/database.ts';
+import { rekeyHeaders } from '../endpoints/request-headers.ts';
 import { newId, randomBytes } from '../new-id.ts';
 import { secretTable } from '../tables.ts';
 import { lockEntity } from '../webhooks/register.ts';
@@ -38,7 +39,11 @@ export async function listSecrets(db: Database, box: SecretBox, entityId: string
 export type SigningMaterial = {
   secrets: { stored: string; dateExpires: number | null }[];
   signingKeys: OpenSigningKey[];
+  /** The numbers of the endpoints that have secrets or headers of their own; null where these are too many to list. */
+  ownEndpoints: ReadonlySet<number> | null;
 };
+
+const MAX_OWN_ENDPOINTS = 1_000;
 
 export async function readSigningMaterial(
   db: Database,
@@ -47,10 +52,31 @@ export async function readSigningMaterial(
   nowS: number,
   withSigningKeys = true,
 ): Promise<SigningMaterial> {
-  return db.snapshot(async (queries) => ({
+  return db.snapshot((queries) => signingMaterialIn(queries, box, entityId, nowS, withSigningKeys));
+}
+
+/** For a caller that reads more in the same snapshot. */
+export async function signingMaterialIn(
+  queries: Queries,
+  box: SecretBox,
+  entityId: string,
+  nowS: number,
+  withSigningKeys: boolean,
+): Promise<SigningMaterial> {
+  return {
     secrets: await readSecrets(queries, box, entityId, nowS),
     signingKeys: withSigningKeys ? await openSigningKeys(queries, box, entityId, nowS) : [],
-  }));
+    ownEndpoints: await readOwnEndpoints(queries, entityId),
+  };
+}
+
+async function readOwnEndpoints(queries: Queries, entityId: string): Promise<ReadonlySet<number> | null> {
+  const rows = await queries.all<{ endpoint_no: SqlInteger }>(
+    `select endpoint_no from endpoint_secrets where entity_id = $1
+     union select endpoint_no from endpoint_headers where entity_id = $1 limit ${MAX_OWN_ENDPOINTS + 1}`,
+    [entityId],
+  );
+  return rows.length > MAX_OWN_ENDPOINTS ? null : new Set(rows.map((row) => Number(row.endpoint_no)));
 }
 
 /** A new secret; every older one stays in force for at most the overlap. */
@@ -117,23 +143,38 @@ export function rekeySecrets(db: Database, from: SecretBox, to: SecretBox, chang
   return db.transaction(
     async (queries) => {
       for (const sql of [...db.dialect.lockStore, ...db.dialect.lockSecrets]) await queries.run(sql);
-      const secrets = await SECRET.all(queries, `select ${SECRET.list} from signing_secrets`);
-      for (const { entityId, secretId, sealed } of secrets) {
-        const context = secretContext(entityId, secretId);
-        await queries.run('update signing_secrets set sealed = $3 where entity_id = $1 and id = $2', [
-          entityId,
-          secretId,
-          to.seal(from.open(sealed, context), context),
-        ]);
-      }
-      const owners = await rekeySigningKeys(queries, from, to);
+      const owners = [
+        ...(await rekeyTable(queries, 'signing_secrets', from, to)),
+        ...(await rekeyTable(queries, 'endpoint_secrets', from, to)),
+        ...(await rekeyHeaders(queries, from, to)),
+        ...(await rekeySigningKeys(queries, from, to)),
+      ];
       for (const entityId of new Set(owners)) {
         await recordChange(queries, entityId, change, { action: 'secret.rekeyed', target: entityId });
       }
-      return secrets.length + owners.length;
+      return owners.length;
     },
     { deadlineMs: 10 * 60_000 },
   );
+}
+
+/** Returns the entity of each secret. */
+async function rekeyTable(
+  queries: Queries,
+  table: 'signing_secrets' | 'endpoint_secrets',
+  from: SecretBox,
+  to: SecretBox,
+): Promise<string[]> {
+  const secrets = await SECRET.all(queries, `select ${SECRET.list} from ${table}`);
+  for (const { entityId, secretId, sealed } of secrets) {
+    const context = secretContext(entityId, secretId);
+    await queries.run(`update ${table} set sealed = $3 where entity_id = $1 and id = $2`, [
+      entityId,
+      secretId,
+      to.seal(from.open(sealed, context), context),
+    ]);
+  }
+  return secrets.map(({ entityId }) => entityId);
 }
 
 const SECRET = secretTable.pick(['entityId', 'secretId', 'sealed', 'dateCreated', 'dateExpires']);
@@ -177,11 +218,11 @@ async function readSecretList(queries: Queries, box: SecretBox, entityId: string
   return { totalResults: secrets.length, secrets, publicKey, publicKeys, keySetPath: keySetPathOf(entityId) };
 }
 
-function toSigningSecret({ secretId, stored, dateCreated, dateExpires }: OpenSecret): SigningSecret {
+export function toSigningSecret({ secretId, stored, dateCreated, dateExpires }: OpenSecret): SigningSecret {
   const secret = toWhsec(stored);
   return { secretId, secret, importedText: secret === stored ? null : textOf(stored), dateCreated, dateExpires };
 }
 
-function secretContext(entityId: string, secretId: string): string {
+export function secretContext(entityId: string, secretId: string): string {
   return `secret ${entityId} ${secretId}`;
 }

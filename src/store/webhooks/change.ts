@@ -1,13 +1,16 @@
-import type { Webhook, WebhookMatch } from '../../contract/webhooks.ts';
+import type { Webhook, WebhookChanges, WebhookMatch } from '../../contract/webhooks.ts';
 import { MAX_WEBHOOKS_PER_REQUEST } from '../../contract/webhooks.ts';
 import { DomainError } from '../../domain/errors.ts';
+import type { PayloadFilter } from '../../domain/payload-filter/payload-filter.ts';
 import { readNowMs } from '../database/clock.ts';
 import type { Database, Dialect, Queries, SqlInteger } from '../database/database.ts';
 import { chunks, Parameters, readInteger, valuesList } from '../database/sql.ts';
 import { changeHeads, type HeadTarget } from '../deliveries/heads.ts';
+import { removeEmptyEndpoints } from '../endpoints/lifecycle.ts';
 import { webhookTable } from '../tables.ts';
 import { type Change, recordChange } from '../tenants/audit.ts';
 import { removeFromCounts } from './counts.ts';
+import { assignFilter, dropUnusedFilters, type FilteredWebhook, isSameFilter, readFilters } from './filters.ts';
 import { SHOWN_WEBHOOK } from './list.ts';
 import { lockEntity } from './register.ts';
 
@@ -67,28 +70,52 @@ export async function deleteWebhook(
   });
 }
 
-/** All or nothing; returns how many changed. Webhooks that have the URL already are neither changed nor counted. */
-export async function moveMatching(
+/** All or nothing; returns how many changed. Webhooks that are as wanted already are neither changed nor counted. */
+export async function changeMatching(
   db: Database,
   entityId: string,
   match: WebhookMatch,
-  postUrl: string,
+  changes: WebhookChanges,
   change: Change,
 ): Promise<number> {
   return db.transaction(async (queries) => {
     await lockEntity(queries, entityId, 0, change.nowS);
-    const found = await findMatching(queries, entityId, match);
-    const moving = found.filter((webhook) => webhook.postUrl !== postUrl);
-    if (moving.length === 0) return 0;
-    await moveAll(queries, db.dialect, entityId, moving, postUrl);
+    const { moving, filtering, changed } = await findChanging(queries, entityId, match, changes);
+    if (changed.length === 0) return 0;
+    const { postUrl = '', options } = changes;
+    if (moving.length > 0) await moveAll(queries, db.dialect, entityId, moving, postUrl);
+    if (filtering.length > 0) await assignFilter(queries, entityId, filtering, options?.filter ?? null);
     await recordChange(queries, entityId, change, {
       action: 'webhooks.updated',
       target: entityId,
-      before: { match, webhooks: moving.map(({ webhookId, postUrl: from }) => ({ webhookId, postUrl: from })) },
-      after: { postUrl },
+      before: {
+        match,
+        webhooks: changed.map(({ webhookId, postUrl }) => ({ webhookId, postUrl })),
+        ...(changes.options === undefined ? {} : { options: groupByFilter(filtering) }),
+      },
+      after: changes,
     });
-    return moving.length;
+    return changed.length;
   });
+}
+
+async function findChanging(queries: Queries, entityId: string, match: WebhookMatch, changes: WebhookChanges) {
+  const { postUrl, options } = changes;
+  const found = await findMatching(queries, entityId, match);
+  const moving = postUrl === undefined ? [] : found.filter((webhook) => webhook.postUrl !== postUrl);
+  const filters = options === undefined ? [] : await readFilters(queries, entityId, idsOf(found));
+  const filtering = filters.filter(({ filter }) => !isSameFilter(filter, options?.filter ?? null));
+  const ids = new Set([...idsOf(moving), ...filtering.map(({ webhookId }) => webhookId)]);
+  return { moving, filtering, changed: found.filter(({ webhookId }) => ids.has(webhookId)) };
+}
+
+/** Each filter once, because 1,000 webhooks may have the same one and it may be large. */
+function groupByFilter(webhooks: readonly FilteredWebhook[]): { filter: PayloadFilter | null; webhookIds: string[] }[] {
+  const groups = Map.groupBy(webhooks, ({ hash }) => hash);
+  return [...groups.values()].map((group) => ({
+    filter: group[0]?.filter ?? null,
+    webhookIds: group.map(({ webhookId }) => webhookId),
+  }));
 }
 
 export async function deleteMatching(
@@ -111,19 +138,18 @@ export async function deleteMatching(
   });
 }
 
-/** How many a move or a deletion would change, under the same limits and conflicts, without changing them. */
+/** How many a change or a deletion would change, under the same limits and conflicts, without changing them. */
 export function countMatching(
   db: Database,
   entityId: string,
   match: WebhookMatch,
-  postUrl: string | null,
+  changes: WebhookChanges | null,
 ): Promise<number> {
   return db.longReads.snapshot(async (queries) => {
-    const found = await findMatching(queries, entityId, match);
-    if (postUrl === null) return found.length;
-    const moving = found.filter((webhook) => webhook.postUrl !== postUrl);
-    await rejectDuplicates(queries, entityId, moving, postUrl);
-    return moving.length;
+    if (changes === null) return (await findMatching(queries, entityId, match)).length;
+    const { moving, changed } = await findChanging(queries, entityId, match, changes);
+    if (changes.postUrl !== undefined) await rejectDuplicates(queries, entityId, moving, changes.postUrl);
+    return changed.length;
   });
 }
 
@@ -141,9 +167,16 @@ async function findMatching(queries: Queries, entityId: string, match: WebhookMa
   throw new DomainError('too_many_matches', { matches, limit: MAX_WEBHOOKS_PER_REQUEST });
 }
 
-type ChangedRow = { id: string; network_id: SqlInteger; event: string; post_url: string; created_seq: SqlInteger };
+type ChangedRow = {
+  id: string;
+  network_id: SqlInteger;
+  event: string;
+  post_url: string;
+  created_seq: SqlInteger;
+  filter_hash: string | null;
+};
 
-const CHANGED = 'id, network_id, event, post_url, created_seq';
+const CHANGED = 'id, network_id, event, post_url, created_seq, filter_hash';
 
 async function moveAll(
   queries: Queries,
@@ -164,6 +197,7 @@ async function moveAll(
     moved.push(...rows.map((row) => toHead(entityId, row)));
   }
   await changeHeads(queries, dialect, 'move', moved, await readNowMs(queries, dialect));
+  await removeEmptyEndpoints(queries, dialect, entityId, urlsOf(moving));
 }
 
 async function deleteAll(
@@ -181,10 +215,16 @@ async function deleteAll(
       parameters.values,
     );
     removed.push(...rows.map((row) => toHead(entityId, row)));
+    await dropUnusedFilters(
+      queries,
+      entityId,
+      rows.map((row) => row.filter_hash),
+    );
     await queries.run(`delete from webhook_health where entity_id = $1 and webhook_id in ${ids}`, parameters.values);
   }
   await removeFromCounts(queries, entityId, webhooks);
   await changeHeads(queries, dialect, 'remove', removed, await readNowMs(queries, dialect));
+  await removeEmptyEndpoints(queries, dialect, entityId, urlsOf(webhooks));
 }
 
 function toHead(entityId: string, row: ChangedRow): HeadTarget {
@@ -227,6 +267,10 @@ async function rejectDuplicates(
 
 function requireUnchanged(webhook: Webhook, isExpected: Precondition): void {
   if (!isExpected(webhook)) throw new DomainError('webhook_changed', { webhookId: webhook.webhookId });
+}
+
+function urlsOf(webhooks: readonly Webhook[]): string[] {
+  return webhooks.map(({ postUrl }) => postUrl);
 }
 
 function idsOf(webhooks: readonly Webhook[]): string[] {

@@ -12,6 +12,7 @@ import {
 } from '../../domain/webhook-import.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { Columns, chunks, integer, nullable, Parameters, readInteger, text, valuesList } from '../database/sql.ts';
+import { addEndpoints } from '../endpoints/lifecycle.ts';
 import { newId } from '../new-id.ts';
 import { webhookTable } from '../tables.ts';
 import type { Change } from '../tenants/audit.ts';
@@ -54,6 +55,8 @@ export function importBatch(
         nowS,
       });
       const created = await insertAccepted(queries, entityId, accepted, lock);
+      const postUrls = accepted.map(({ postUrl }) => postUrl);
+      await addEndpoints(queries, db.dialect, entityId, postUrls);
       const outcome = { created, existing, refused };
       await audit?.(queries, outcome);
       return outcome;

@@ -1,11 +1,14 @@
+import type { WebhookOptions } from '../../contract/webhooks/options.ts';
 import { type NetworkEvent, WEBHOOK_FIELDS, type Webhook, type WebhookSettings } from '../../contract/webhooks.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { chunks, type RowToInsert, valuesList } from '../database/sql.ts';
+import { addEndpoints } from '../endpoints/lifecycle.ts';
 import { newId } from '../new-id.ts';
 import { entityTable, webhookTable } from '../tables.ts';
 import { type Change, recordChange } from '../tenants/audit.ts';
 import { checkEntityLimit, type Limits, once, raiseCounts } from './counts.ts';
+import { dropUnusedFilters, isSameFilter, readFilters, setFilterHash, storeFilter } from './filters.ts';
 import { SHOWN_WEBHOOK } from './list.ts';
 
 export type RegisterOptions = WebhookSettings & Limits & { pairs: readonly NetworkEvent[] };
@@ -19,18 +22,37 @@ export function registerWebhooks(
 ): Promise<{ created: number; webhooks: Webhook[] }> {
   return db.transaction(async (queries) => {
     const lock = await lockEntity(queries, entityId, options.pairs.length, change.nowS);
-    const inserted = await insertMissing(queries, entityId, options, lock);
+    const filterHash = await storeFilter(queries, entityId, options.options?.filter ?? null);
+    const inserted = await insertMissing(queries, entityId, options, lock, filterHash);
     if (inserted.length > 0) {
       await raiseCounts(queries, entityId, inserted.map(once));
       await checkEntityLimit(queries, entityId, options.entityWebhookLimit);
+      await addEndpoints(queries, db.dialect, entityId, [options.postUrl]);
       await recordChange(queries, entityId, change, {
         action: 'webhooks.registered',
         target: entityId,
-        after: { postUrl: options.postUrl, registered: inserted },
+        after: { postUrl: options.postUrl, registered: inserted, options: options.options },
       });
     }
-    return { created: inserted.length, webhooks: await readPairs(queries, entityId, options) };
+    const webhooks = await readPairs(queries, entityId, options);
+    if (options.options !== undefined && inserted.length < webhooks.length) {
+      await requireSameOptions(queries, entityId, webhooks, options.options);
+      await dropUnusedFilters(queries, entityId, [filterHash]);
+    }
+    return { created: inserted.length, webhooks };
   });
+}
+
+/** Registering again is no change: a filter that the caller believes to be in force must be. */
+async function requireSameOptions(
+  queries: Queries,
+  entityId: string,
+  webhooks: readonly Webhook[],
+  { filter }: WebhookOptions,
+): Promise<void> {
+  const ids = webhooks.map(({ webhookId }) => webhookId);
+  const other = (await readFilters(queries, entityId, ids)).find((webhook) => !isSameFilter(webhook.filter, filter));
+  if (other !== undefined) throw new DomainError('other_options', { webhookId: other.webhookId });
 }
 
 /** The last of the sequence numbers that were reserved, and the date that new webhooks get. */
@@ -55,11 +77,12 @@ export async function lockEntity(queries: Queries, entityId: string, slots: numb
   return { lastSeq: entity.revision, datedAt: entity.webhooksDatedAt };
 }
 
-function insertMissing(
+async function insertMissing(
   queries: Queries,
   entityId: string,
-  { pairs, entityWebhookLimit: _, ...settings }: RegisterOptions,
+  { pairs, postUrl }: RegisterOptions,
   { lastSeq, datedAt }: EntityLock,
+  filterHash: string | null,
 ): Promise<NetworkEvent[]> {
   const firstSeq = lastSeq - pairs.length + 1;
   const rows = pairs.map(({ networkId, event }, index) => ({
@@ -67,11 +90,13 @@ function insertMissing(
     webhookId: newId('wh'),
     networkId,
     event,
-    ...settings,
+    postUrl,
     createdSeq: firstSeq + index,
     dateCreated: datedAt,
   }));
-  return insertWebhooks(queries, rows);
+  const inserted = await insertWebhooks(queries, rows);
+  if (filterHash !== null) await setFilterHash(queries, entityId, rows, filterHash);
+  return inserted;
 }
 
 const NEW_WEBHOOK = webhookTable.insertion(['entityId', 'createdSeq', ...WEBHOOK_FIELDS]);

@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from 'bun:test';
 import type { App } from '../../../src/api/app.ts';
+import type { EndpointList } from '../../../src/contract/endpoints/endpoint.ts';
 import type { WebhookList } from '../../../src/contract/webhooks.ts';
 import { call, createTenant, type Tenant, testApp, WEBHOOKS } from '../../support/api.ts';
 import { readDeliveries } from '../../support/deliveries.ts';
@@ -28,6 +29,8 @@ onEveryEngine('what belongs to another entity', (store) => {
       await call(app, tenant, WEBHOOKS, { json: { postUrl: 'https://example.com/hook', ...PAIR } });
     }
     const { webhooks } = (await (await call(app, owner, WEBHOOKS)).json()) as WebhookList;
+    const listed = await call(app, owner, '/api/v1/crypto/endpoints');
+    foreignIds.endpointId = ((await listed.json()) as EndpointList).endpoints[0]?.endpointId ?? '';
     const event = { event: 'LatePayment', networkId: 1, eventId: 'owned-by-one' };
     expect((await call(app, owner, EVENTS, { json: event })).status).toBe(202);
     const deliveries = await readDeliveries(store.db, owner.entityId);
@@ -66,7 +69,7 @@ onEveryEngine('what belongs to another entity', (store) => {
     for (const { name, parameter } of withId) {
       expect([name, foreignIds[parameter ?? ''] ?? `no example of ${parameter}`]).toEqual([
         name,
-        expect.stringMatching(/^\w+-\w+-\w+$|^[a-z]+_[0-9a-f]{32}$/),
+        expect.stringMatching(/^\w+-\w+-\w+$|^[a-z]+_[0-9a-f]{14,32}$/),
       ]);
     }
   });

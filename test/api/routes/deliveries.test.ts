@@ -125,6 +125,9 @@ onEveryEngine('deliveries', (store) => {
             dateDelivered: null,
             lastStatusCode: null,
             lastError: null,
+            endpointId: expect.stringMatching(/^ep_[0-9a-f]{14}$/),
+            sequence: expect.any(Number),
+            supersededBy: null,
           },
         ],
       });

@@ -120,11 +120,11 @@ onEveryEngine('the checks of the instances', (store) => {
 describe('the check of the open files', () => {
   const config = loadConfig({ DELIVERY_CONCURRENCY: '2000' });
 
-  test('warns when DELIVERY_CONCURRENCY may need more than the limit, and says how to fix it', () => {
-    expect(checkOpenFiles(config, 3_024)).toMatchObject({ state: 'ok' });
-    expect(checkOpenFiles(config, 3_023)).toMatchObject({
+  test('warns when DELIVERY_CONCURRENCY and FEED_LIMIT may need more than the limit, and says how to fix it', () => {
+    expect(checkOpenFiles(config, 3_124)).toMatchObject({ state: 'ok' });
+    expect(checkOpenFiles(config, 3_123)).toMatchObject({
       state: 'warning',
-      found: 'at most 3023, but DELIVERY_CONCURRENCY=2000 may need 3024',
+      found: expect.stringContaining('at most 3123, but DELIVERY_CONCURRENCY=2000 and FEED_LIMIT=100 may need 3124'),
       fix: expect.stringContaining('LimitNOFILE'),
     });
   });

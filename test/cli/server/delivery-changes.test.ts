@@ -24,6 +24,9 @@ class Server implements DeliverySource {
         dateDelivered: null,
         lastStatusCode: 200,
         lastError: null,
+        endpointId: null,
+        sequence: null,
+        supersededBy: null,
       });
     }
   }

@@ -151,7 +151,7 @@ onEveryEngine('the heartbeat', (store) => {
     });
     const instances = [1, 2].map(() => {
       const engine = createEngine(store.db, sender, { settings: { DESTINATION_CONCURRENCY: String(cap) } });
-      const onInstances = (delivering: number) => engine.limitDestinations(shareOfCap(cap, delivering));
+      const onInstances = (delivering: number) => engine.limitDestinations(shareOfCap(cap, delivering), delivering);
       return { engine, heartbeat: newHeartbeat({ onInstances }) };
     });
     const beatAll = async () => {

@@ -8,6 +8,7 @@ import { EntityUsage } from '../../../src/store/deliveries/counts/counts.ts';
 import { countWaiting } from '../../../src/store/deliveries/counts/queue-depth.ts';
 import { countDeliveries, listDeliveries, readDelivery } from '../../../src/store/deliveries/read.ts';
 import { readRedelivery, startRedelivery } from '../../../src/store/deliveries/redeliver/bulk.ts';
+import { readFeed } from '../../../src/store/endpoints/read-feed.ts';
 import { listEvents, readEvent } from '../../../src/store/events/read.ts';
 import { oldestDueAgeMs, readStats } from '../../../src/store/stats/read.ts';
 import { listAudit } from '../../../src/store/tenants/audit.ts';
@@ -73,6 +74,7 @@ const SHORT: Record<string, Read> = {
     const [first] = await readDeliveries(db, entityId);
     return readDelivery(db, entityId, first?.deliveryId ?? '');
   },
+  'a page of a feed': (db, entityId) => readFeed(db, { entityId, endpointNo: 1 }, { after: 0, limit: 100 }),
   'one event': (db, entityId) => readEvent(db, entityId, 'evt_unknown'),
   'a revision': findRevision,
   'the keys that sign a request': (db, entityId) => readSigningMaterial(db, TEST_BOX, entityId, CHANGE.nowS),

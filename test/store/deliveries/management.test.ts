@@ -20,6 +20,7 @@ import {
   statuses,
 } from '../../support/deliveries.ts';
 import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
+import { configure } from '../../support/endpoints.ts';
 import { beforeStatement, countingStore, cutOffStore } from '../../support/interrupted-store.ts';
 import { rejection } from '../../support/rejection.ts';
 import { onEveryEngine } from '../../support/stores.ts';
@@ -42,12 +43,17 @@ const remove: Call = (db, { entityId, webhookId }) => deleteWebhook(db, entityId
 /** On PostgreSQL a claim reads the heads after it has taken the rows. */
 const isLookAtHeads = (sql: string) => sql.includes('from queue_heads where destination in');
 
+const pause: Call = (db, { entityId }) => configure(db, entityId, HOOK, { paused: true });
+const unpause: Call = (db, { entityId }) => configure(db, entityId, HOOK, { paused: false });
+
 const nothing: Call = async () => undefined;
 
 /** Each call, what comes before it, and the status of what waits before and after. */
 const CALLS: readonly [name: string, before: Call, call: Call, from: DeliveryStatus, to: DeliveryStatus][] = [
   ['suspend', nothing, suspend, 'pending', 'held'],
   ['resume', suspend, resume, 'held', 'pending'],
+  ['pause of its endpoint', nothing, pause, 'pending', 'held'],
+  ['the end of a pause', pause, unpause, 'held', 'pending'],
   ['move', nothing, moveTo(NEW_HOME), 'pending', 'pending'],
   ['delete', nothing, remove, 'pending', 'cancelled'],
 ];

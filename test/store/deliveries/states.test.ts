@@ -246,7 +246,7 @@ onEveryEngine('the sweep after a deletion', (store) => {
     };
     const late = await store.db.transaction(async (queries) => {
       // SQLite has one writer, which makes the two wait for each other.
-      const deleting = store.engine === 'sqlite' ? queries : beforeInserting('queue', queries, remove);
+      const deleting = store.engine === 'sqlite' ? queries : beforeInserting('event_counts', queries, remove);
       return (await acceptEvents(deleting, store.db.dialect, [newEvent(entityId)])).results;
     });
     expect(late).toMatchObject([{ deliveries: 1 }]);

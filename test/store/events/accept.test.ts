@@ -40,7 +40,9 @@ onEveryEngine('accepting events', (store) => {
     await register(store.db, entityId, 'https://example.com/', [{ networkId: 1, event: 'TransferCreated' }]);
     const stranger = await newReceiver(store.db);
     const event = newEvent(entityId);
-    expect(await accept(store.db, event)).toEqual([{ eventId: event.eventId ?? '', deliveries: 2, repeated: false }]);
+    expect(await accept(store.db, event)).toEqual([
+      { eventId: event.eventId ?? '', deliveries: 2, supersededBy: null, repeated: false },
+    ]);
     const deliveries = await readDeliveries(store.db, entityId);
     expect(deliveries.map((delivery) => delivery.webhookId).sort()).toEqual([webhookId, second].sort());
     expect(deliveries.map(({ eventId, status, attempts }) => ({ eventId, status, attempts }))).toEqual(
@@ -66,7 +68,9 @@ onEveryEngine('accepting events', (store) => {
   test('accepts an event without webhooks, with no delivery', async () => {
     const entityId = await newEntity(store.db);
     const event = newEvent(entityId);
-    expect(await accept(store.db, event)).toEqual([{ eventId: event.eventId ?? '', deliveries: 0, repeated: false }]);
+    expect(await accept(store.db, event)).toEqual([
+      { eventId: event.eventId ?? '', deliveries: 0, supersededBy: null, repeated: false },
+    ]);
     expect(await countEvents(entityId)).toBe(1);
   });
 
@@ -94,7 +98,9 @@ onEveryEngine('accepting events', (store) => {
     const event = newEvent(entityId);
     await accept(store.db, event);
     await addReceiver(store.db, entityId, 'https://later.example.com/');
-    expect(await accept(store.db, event)).toEqual([{ eventId: event.eventId ?? '', deliveries: 1, repeated: true }]);
+    expect(await accept(store.db, event)).toEqual([
+      { eventId: event.eventId ?? '', deliveries: 1, supersededBy: null, repeated: true },
+    ]);
     expect(await readDeliveries(store.db, entityId)).toHaveLength(1);
   });
 

@@ -9,6 +9,7 @@ import { continueFanOut, findFanOut } from '../../../src/store/events/fan-out.ts
 import { MAX_DELIVERIES, planFanOut, type Receiver } from '../../../src/store/events/plan-acceptance.ts';
 import { readEvent } from '../../../src/store/events/read.ts';
 import { deleteMatching } from '../../../src/store/webhooks/change.ts';
+import { assignFilter, readFilters } from '../../../src/store/webhooks/filters.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
 import { accept, addReceiver, LATE_ON_1, newEvent, readDeliveries } from '../../support/deliveries.ts';
 import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
@@ -31,6 +32,13 @@ async function largeEntity(store: TestStore, receivers = RECEIVERS): Promise<str
 
 const countOf = async (store: TestStore, entityId: string) => (await readDeliveries(store.db, entityId)).length;
 
+async function idsOf(store: TestStore, entityId: string): Promise<string[]> {
+  const rows = await store.db.all<{ id: string }>('select id from webhooks where entity_id = $1 order by id', [
+    entityId,
+  ]);
+  return rows.map(({ id }) => id);
+}
+
 /** Runs the job until no task is left. */
 async function finish(store: TestStore, db = store.db): Promise<void> {
   const job = fanOutJob(db, createLogger('silent'), () => undefined);
@@ -52,6 +60,36 @@ onEveryEngine('an event for more webhooks than one transaction has room for', (s
     expect(deliveries).toHaveLength(RECEIVERS);
     expect(await wrongDeliveryCounters(store.db)).toEqual([]);
     expect(await accept(store.db, event)).toMatchObject([{ deliveries: RECEIVERS, repeated: true }]);
+  });
+
+  test('goes only to the webhooks whose filters it matches, in every step', async () => {
+    const entityId = await largeEntity(store);
+    const filters = [null, { token: ['USDC'] }, { token: ['EURC'] }, { amount: { min: '5' } }];
+    const all = await readFilters(store.db, entityId, await idsOf(store, entityId));
+    for (const [remainder, filter] of filters.entries()) {
+      const some = all.filter((_, index) => index % filters.length === remainder);
+      await store.db.transaction((queries) => assignFilter(queries, entityId, some, filter));
+    }
+    const event = newEvent(entityId);
+    const body = JSON.stringify({ ...JSON.parse(event.body), token: 'USDC', amount: '4.99' });
+    const expected = RECEIVERS / 2;
+    expect(await accept(store.db, { ...event, body })).toMatchObject([{ deliveries: expected }]);
+    await finish(store);
+    const wanted = (await readFilters(store.db, entityId, await idsOf(store, entityId))).filter(
+      ({ filter }) => filter === null || 'USDC' === (filter.token as string[] | undefined)?.[0],
+    );
+    const deliveries = await readDeliveries(store.db, entityId);
+    expect(deliveries.map(({ webhookId }) => webhookId).sort()).toEqual(
+      wanted.map(({ webhookId }) => webhookId).sort(),
+    );
+    expect(await readEvent(store.db, entityId, event.eventId ?? '')).toMatchObject({ deliveries: expected });
+    expect(await wrongDeliveryCounters(store.db)).toEqual([]);
+    const unwanted = JSON.stringify({ ...JSON.parse(event.body), eventId: 'none', token: 'DAI', amount: '4' });
+    expect(await accept(store.db, newEvent(entityId, { eventId: 'none', body: unwanted }))).toMatchObject([
+      { deliveries: RECEIVERS / 4 },
+    ]);
+    await finish(store);
+    expect(await countOf(store, entityId)).toBe(expected + RECEIVERS / 4);
   });
 
   test('shares no transaction with other events, which keep their places in the group', async () => {

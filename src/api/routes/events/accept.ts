@@ -10,7 +10,7 @@ import {
 } from '../../../contract/events.ts';
 import { parseBody } from '../../../contract/parse-input.ts';
 import { invalidRequest, Problem } from '../../../contract/problems.ts';
-import type { Acceptance } from '../../../store/events/event-ids.ts';
+import { MAX_SUBJECT_LENGTH, readSubject, type Subjects } from '../../../domain/supersession/rules.ts';
 import type { ApiContext } from '../../context.ts';
 import { splitLines } from '../../http/ndjson.ts';
 import { asProblem } from '../../http/problem-response.ts';
@@ -19,6 +19,7 @@ import { json } from '../../http/responses.ts';
 import { type Operation, operation } from '../../operation.ts';
 
 type EventSchema = ReturnType<typeof postedEventSchema>;
+type Receipt = z.output<typeof acceptedSchema> & { repeated: boolean };
 
 export function eventOperations(config: Config): Operation[] {
   const schema = postedEventSchema(knownEvents(config));
@@ -36,7 +37,9 @@ function acceptOne(schema: EventSchema): Operation {
       'Accepts an event and delivers it to every webhook for its kind and network. The body is the payload: receivers ' +
       'get exactly the same bytes. The response is sent once the event and its deliveries are stored; ' +
       'of more than 1,000, the first of them and a task for the rest. The request is ' +
-      'safe to repeat with the same `eventId` and the same bytes; with other bytes it fails with `event_conflict`.',
+      'safe to repeat with the same `eventId` and the same bytes; with other bytes it fails with `event_conflict`. ' +
+      'Paybell reads `agreementId` and `transferId` of the payload to keep order and to supersede what a later event has ' +
+      'made pointless.',
     permission: 'events:write',
     limited: 'event',
     rawBody: { contentType: 'application/json', maxBytes: MAX_EVENT_BYTES, schema },
@@ -46,8 +49,8 @@ function acceptOne(schema: EventSchema): Operation {
     },
     problems: ['event_conflict', 'backlog_full', 'storage_full'],
     handle: async ({ context, caller, bytes }) => {
-      const { eventId, deliveries, repeated } = await accept(context, caller.entityId, schema, bytes);
-      return json(repeated ? 200 : 202, { eventId, deliveries });
+      const { repeated, ...receipt } = await accept(context, caller.entityId, schema, bytes);
+      return json(repeated ? 200 : 202, receipt);
     },
   });
 }
@@ -97,8 +100,8 @@ async function acceptLine(
     if (line.length > MAX_EVENT_BYTES) {
       throw new Problem('body_too_large', `An event must be at most ${MAX_EVENT_BYTES} bytes.`);
     }
-    const { eventId, deliveries, repeated } = await accept(context, entityId, schema, line);
-    return { status: repeated ? 200 : 202, eventId, deliveries, code: null, detail: null };
+    const { repeated, ...receipt } = await accept(context, entityId, schema, line);
+    return { status: repeated ? 200 : 202, ...receipt, code: null, detail: null };
   } catch (error) {
     const problem = asProblem(error);
     if (problem.status === 500) context.log.error({ err: error, entityId }, 'an event of a batch failed');
@@ -124,7 +127,7 @@ async function accept(
   entityId: string,
   schema: EventSchema,
   bytes: Uint8Array,
-): Promise<Acceptance> {
+): Promise<Receipt> {
   const body = decodeUtf8(bytes);
   const { value, hiddenErrors } = parseJson(body, ROUTING_FIELDS);
   const parsed = parseBody(schema, value);
@@ -132,6 +135,7 @@ async function accept(
   if (hiddenErrors.length > 0) throw invalidRequest(hiddenErrors);
   await usage.requireRoom(entityId);
   const { event, networkId, eventId = null } = parsed.value;
+  const { agreementId, transferId, warning } = readSubjects(value);
   const firstDelayMs = config.RETRY_SCHEDULE[0] ?? 0;
   const acceptance = await acceptQueue.accept({
     entityId,
@@ -139,8 +143,30 @@ async function accept(
     event,
     networkId,
     body,
+    agreementId,
+    transferId,
     firstDelayMs,
   });
-  if (!acceptance.repeated) usage.add(entityId, acceptance.deliveries, bytes.length);
-  return acceptance;
+  const { deliveries, supersededBy, repeated } = acceptance;
+  if (!repeated) usage.add(entityId, deliveries, bytes.length);
+  return {
+    ...{ eventId: acceptance.eventId, deliveries, repeated },
+    ...(supersededBy !== null && { supersededBy }),
+    ...(warning !== null && { warning }),
+  };
+}
+
+/** Of the other fields, these two are read and may have any value: one that cannot be used changes nothing but the receipt. */
+function readSubjects(value: unknown): Subjects & { warning: string | null } {
+  const { agreementId, transferId } = value as Readonly<Record<string, unknown>>;
+  const subjects = { agreementId: readSubject(agreementId), transferId: readSubject(transferId) };
+  const unusable = [
+    ...(agreementId != null && subjects.agreementId === null ? ['agreementId'] : []),
+    ...(transferId != null && subjects.transferId === null ? ['transferId'] : []),
+  ];
+  if (unusable.length === 0) return { ...subjects, warning: null };
+  const warning =
+    `${unusable.join(' and ')} must be a string of 1 to ${MAX_SUBJECT_LENGTH} characters to keep order and to supersede; ` +
+    'the event was accepted without it.';
+  return { ...subjects, warning };
 }

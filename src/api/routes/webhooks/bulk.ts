@@ -1,7 +1,7 @@
 import { type Config, knownEvents } from '../../../config.ts';
 import { withKnownEvents } from '../../../contract/list-query.ts';
-import { countSchema, webhookMatchSchema, webhookUpdateSchema } from '../../../contract/webhooks.ts';
-import { countMatching, deleteMatching, moveMatching } from '../../../store/webhooks/change.ts';
+import { countSchema, webhookBulkUpdateSchema, webhookMatchSchema } from '../../../contract/webhooks.ts';
+import { changeMatching, countMatching, deleteMatching } from '../../../store/webhooks/change.ts';
 import { changeBy } from '../../context.ts';
 import { json } from '../../http/responses.ts';
 import { type Operation, operation } from '../../operation.ts';
@@ -9,32 +9,33 @@ import { type Operation, operation } from '../../operation.ts';
 /** Changes of all webhooks that match a filter, all or none. */
 export function webhookBulkOperations(config: Config): Operation[] {
   const query = withKnownEvents(webhookMatchSchema, knownEvents(config));
-  return [moveMany({ allowInsecureTargets: config.ALLOW_INSECURE_TARGETS }, query), deleteMany(query)];
+  return [changeMany({ allowInsecureTargets: config.ALLOW_INSECURE_TARGETS }, query), deleteMany(query)];
 }
 
 type Match = typeof webhookMatchSchema;
 
-function moveMany(rules: { allowInsecureTargets: boolean }, query: Match): Operation {
+function changeMany(rules: { allowInsecureTargets: boolean }, query: Match): Operation {
   return operation({
     method: 'patch',
     path: '/webhooks/classic',
     operationId: 'updateWebhooks',
     tag: 'Webhooks',
     summary: 'Update webhooks in bulk',
-    description: 'Changes the URL of all matching webhooks, all or none. At least one filter is required.',
+    description:
+      'Changes the URL, the options or both of all matching webhooks, all or none. At least one filter is required.',
     permission: 'webhooks:write',
     query,
-    body: webhookUpdateSchema(rules),
+    body: webhookBulkUpdateSchema(rules),
     responses: {
       200: { description: 'The number of changed webhooks, or of matches with `dryRun`', schema: countSchema },
     },
     problems: ['conflict', 'too_many_matches'],
-    handle: async ({ context, caller, query: { dryRun, ...match }, body: { postUrl } }) => {
+    handle: async ({ context, caller, query: { dryRun, ...match }, body }) => {
       const { db } = context;
       const totalResults =
         dryRun === 'true'
-          ? await countMatching(db, caller.entityId, match, postUrl)
-          : await moveMatching(db, caller.entityId, match, postUrl, changeBy(context, caller));
+          ? await countMatching(db, caller.entityId, match, body)
+          : await changeMatching(db, caller.entityId, match, body, changeBy(context, caller));
       context.onWork();
       return json(200, { totalResults });
     },

@@ -11,6 +11,7 @@ import { webhookSchema } from '../../../contract/webhooks.ts';
 import { isSuccess } from '../../../domain/attempt.ts';
 import { readNoticeUrl, setNoticeUrl } from '../../../store/deliveries/alerts.ts';
 import { newTestIds, recordTest } from '../../../store/deliveries/test-records.ts';
+import { findEndpointNo } from '../../../store/endpoints/read.ts';
 import { readWebhook } from '../../../store/webhooks/change.ts';
 import { readHealth } from '../../../store/webhooks/health.ts';
 import { resumeWebhook } from '../../../store/webhooks/suspension.ts';
@@ -51,8 +52,9 @@ function test(maxAtOnce: number): Operation {
       const { eventId, deliveryId } = await newTestIds(context.db);
       const sample = { ...sampleEvent(webhook.event, webhook.networkId, eventId, nowS(context)), test: true };
       const body = JSON.stringify(sample);
+      const endpointNo = await findEndpointNo(context.db, caller.entityId, webhook.postUrl);
       const made = await limit.run(caller.entityId, () =>
-        context.sendTest(caller, webhook, { eventId, deliveryId, body }),
+        context.sendTest(caller, webhook, { eventId, deliveryId, endpointNo, body }),
       );
       const { outcome } = made;
       await recordTest(context.db, webhook, made);

@@ -44,14 +44,15 @@ function register(rules: RegistrationRules, entityWebhookLimit: number): Operati
     summary: 'Register webhooks',
     description:
       'Creates a webhook for each combination of network and event, all or none. Registration is idempotent: ' +
-      'combinations that are already registered for the URL are returned unchanged.',
+      'combinations that are already registered for the URL are returned unchanged, and with other `options` than the ' +
+      'given ones the request fails.',
     permission: 'webhooks:write',
     body: registrationSchema(rules),
     responses: {
       200: { description: 'All webhooks were already registered', schema: webhookListSchema },
       201: { description: 'Registered', schema: webhookListSchema },
     },
-    problems: ['webhook_limit'],
+    problems: ['webhook_limit', 'conflict'],
     handle: async ({ context, caller, body }) => {
       const { networkIds: _networks, events: _events, ...settings } = body;
       const options = { ...settings, pairs: pairsOf(body, rules), entityWebhookLimit };

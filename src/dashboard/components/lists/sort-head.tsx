@@ -1,12 +1,24 @@
 import { changeQuery } from '../../router.tsx';
 import { Icon } from '../icon.tsx';
 
-type SortHeadProps = { field: string; label: string; firstDir: 'asc' | 'desc'; query: URLSearchParams; class?: string };
+type Direction = 'asc' | 'desc';
 
-/** A sortable column header. Without a sort in the URL, every list is sorted by creation, newest first. */
-export function SortHead({ field, label, firstDir, query, class: className }: SortHeadProps) {
-  const sorted = (query.get('sortBy') ?? 'dateCreated') === field;
-  const direction = query.get('sortDir') === 'asc' ? 'asc' : 'desc';
+type SortHeadProps = {
+  field: string;
+  label: string;
+  firstDir: Direction;
+  query: URLSearchParams;
+  /** The sort of the list without one in the URL. */
+  byDefault?: { readonly field: string; readonly dir: Direction };
+  class?: string;
+};
+
+const NEWEST_FIRST = { field: 'dateCreated', dir: 'desc' } as const;
+
+/** A sortable column header. */
+export function SortHead({ field, label, firstDir, query, byDefault = NEWEST_FIRST, class: className }: SortHeadProps) {
+  const sorted = (query.get('sortBy') ?? byDefault.field) === field;
+  const direction = (query.get('sortDir') ?? byDefault.dir) === 'asc' ? 'asc' : 'desc';
   const next = !sorted ? firstDir : direction === 'asc' ? 'desc' : 'asc';
   return (
     <th

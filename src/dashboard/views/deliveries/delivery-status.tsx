@@ -28,7 +28,7 @@ export const STATUS_DISPLAY: Readonly<Record<DeliveryStatus, Display>> = {
     label: 'Held',
     tone: 'neutral',
     icon: 'pause',
-    description: 'Its webhook is suspended. It is sent when you resume the webhook.',
+    description: 'Its webhook is suspended or its endpoint paused. It is sent when you resume that.',
   },
   cancelled: {
     label: 'Cancelled',

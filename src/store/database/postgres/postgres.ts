@@ -54,7 +54,9 @@ const dialect: Dialect = {
      where name in ('statement_timeout', 'lock_timeout', 'transaction_timeout')`,
     `set local idle_in_transaction_session_timeout = '1min'`,
   ],
-  lockSecrets: ['lock table signing_secrets, signing_keys in share row exclusive mode'],
+  lockSecrets: [
+    'lock table signing_secrets, signing_keys, endpoint_secrets, endpoint_headers in share row exclusive mode',
+  ],
   nowMs: 'cast(extract(epoch from statement_timestamp()) * 1000 as bigint)',
   lockRow: 'for update',
   skipLocked: 'for update skip locked',

@@ -14,6 +14,12 @@ export type Claimed = {
   webhookId: string;
   /** The number of `postUrl` among the entity's endpoints. */
   endpointNo: number;
+  /** Null for alerts, test requests, and deliveries from before there were numbers. */
+  sequence: number | null;
+  /** The endpoint that has given the number: another one than `endpointNo` where the webhook was moved since. */
+  sequenceEndpointNo: number;
+  /** The digits of its key, where the endpoint keeps order (`order/order-keys.ts`). */
+  orderKey: string | null;
   postUrl: string;
   kind: AttemptKind;
   /** Before this attempt. */

@@ -1,5 +1,6 @@
 import type { Dialect, Queries, SqlValue } from '../../database/database.ts';
 import { Columns, chunks, integer, nullable, text, uuid, valuesList } from '../../database/sql.ts';
+import { PARKED } from '../order/order-keys.ts';
 import { firstGeneration, type Head } from './claim-heads.ts';
 import type { ClaimedRow } from './load-claimed.ts';
 
@@ -70,7 +71,7 @@ export async function postponeHeads(
            || ' ' || min(l.due_ms) || ' ' || max(l.due_ms) || ' ' || min(l.generation)
          from (select q.generation, q.due_ms, q.lease_ms from queue q
            where q.entity_id = w.entity_id and q.webhook_no = w.webhook_no
-             and (q.generation, q.due_ms) >= (w.generation, w.from_due_ms)
+             and (q.generation, q.due_ms) >= (w.generation, w.from_due_ms) and q.generation < ${PARKED}
            order by q.generation, q.due_ms, q.id limit ${ROWS_PER_LOOK}) l) as seen
        from wanted w`,
       chunk.flatMap((head): SqlValue[] => [head.entity, head.webhookNo, firstGeneration(head), head.fromDueMs]),

@@ -22,6 +22,9 @@ export const claimedColumns = new Columns({
   attempts: integer('attempts'),
   steps: integer('steps'),
   redeliver: integer('redeliver'),
+  sequenceEndpointNo: integer('endpoint_no'),
+  sequence: nullable(integer('sequence')),
+  orderKey: nullable(uuid('order_key')),
   recorded: nullable(integer('recorded')),
 });
 
@@ -71,6 +74,9 @@ export async function loadClaimed(
       webhookNo: head.webhookNo,
       webhookId: head.webhookId,
       endpointNo: head.endpointNo,
+      sequence: row.sequence,
+      sequenceEndpointNo: row.sequenceEndpointNo,
+      orderKey: row.orderKey === null ? null : hexOf(row.orderKey),
       postUrl: head.postUrl,
       kind: kindOf(row),
       status: statusBefore(row),

@@ -144,7 +144,8 @@ export async function countDue(
     const rows: DueRow[] = await db.longReads.all<DueRow>(
       `select q.due_ms, q.id, q.generation, q.lease_ms, ${nowMs} as now_ms from queue_heads h cross join queue q
        where h.entity_id = $1 and h.webhook_no = $2 and q.entity_id = $1 and q.webhook_no = $2
-         and (q.generation, q.due_ms, q.id) > ($3, $4, $5) and (q.generation < h.generation or q.due_ms <= ${nowMs})
+         and (q.generation, q.due_ms, q.id) > ($3, $4, $5) and q.generation <= h.generation
+         and (q.generation < h.generation or q.due_ms <= ${nowMs})
        order by q.generation, q.due_ms, q.id limit ${entriesPerLook}`,
       [bindUuid(entity), webhookNo, generation, dueMs, id],
     );

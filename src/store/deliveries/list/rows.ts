@@ -1,5 +1,5 @@
 import type { Delivery } from '../../../contract/deliveries.ts';
-import { eventNumber } from '../../../domain/ids.ts';
+import { endpointId, eventNumber } from '../../../domain/ids.ts';
 import type { Dialect, Queries, SqlUuid, SqlValue } from '../../database/database.ts';
 import { Columns, chunks, integer, nullable, type RowOf, seconds, text, uuid, valuesList } from '../../database/sql.ts';
 import { statusInQueue, statusOfCode } from '../states.ts';
@@ -8,6 +8,10 @@ const sharedShape = {
   id: uuid('id'),
   webhookNo: integer('webhook_no'),
   endpointNo: integer('endpoint_no'),
+  /** The endpoint that the last attempt went to, where it is another one. */
+  sentToNo: nullable(integer('sent_to_no')),
+  sequence: nullable(integer('sequence')),
+  supersededBy: nullable(uuid('superseded_by')),
   eventNo: nullable(uuid('event_no')),
   dateCreated: seconds('created_at_ms'),
   dateDelivered: nullable(seconds('ended_at_ms')),
@@ -55,6 +59,7 @@ export async function toDeliveries(
   const heads = await readHeads(queries, entity, rows);
   const urls = await readUrls(queries, entity, rows);
   const eventIds = await readEventIds(queries, dialect, entity, rows);
+  const idOfEvent = (no: string) => eventIds.get(no) ?? `evt_${no}`;
   return rows.map((row) => {
     const { attempts, dateCreated, dateDelivered, lastStatusCode, lastError } = row;
     const head = heads.get(row.webhookNo);
@@ -65,11 +70,11 @@ export async function toDeliveries(
     const nextMs = Math.min(row.nextMs ?? 0, isReleased ? nowMs : Number.POSITIVE_INFINITY);
     return {
       deliveryId: `dlv_${dialect.hexOf(row.id)}`,
-      eventId: eventIds.get(eventNo) ?? `evt_${eventNo}`,
+      eventId: idOfEvent(eventNo),
       webhookId: head?.webhookId ?? '',
       event: head?.event ?? '',
       networkId: head?.networkId ?? 0,
-      postUrl: urls.get(row.endpointNo) ?? '',
+      postUrl: urls.get(sentTo(row)) ?? '',
       status,
       attempts,
       dateCreated,
@@ -77,6 +82,9 @@ export async function toDeliveries(
       dateDelivered,
       lastStatusCode,
       lastError,
+      endpointId: row.sequence === null ? null : endpointId(row.endpointNo),
+      sequence: row.sequence,
+      supersededBy: row.supersededBy === null ? null : idOfEvent(dialect.hexOf(row.supersededBy)),
     };
   });
 }
@@ -99,9 +107,13 @@ async function readHeads(queries: Queries, entity: SqlUuid, rows: readonly Deliv
   return found;
 }
 
+function sentTo({ sentToNo, endpointNo }: DeliveryRow): number {
+  return sentToNo ?? endpointNo;
+}
+
 async function readUrls(queries: Queries, entity: SqlUuid, rows: readonly DeliveryRow[]): Promise<Map<number, string>> {
   const found = new Map<number, string>();
-  for (const chunk of chunks([...new Set(rows.map(({ endpointNo }) => endpointNo))])) {
+  for (const chunk of chunks([...new Set(rows.map(sentTo))])) {
     const urls = await urlColumns.all(
       queries,
       `select ${urlColumns.list} from endpoints where entity_id = $1 and no in ${valuesList(1, chunk.length, 1)}`,
@@ -120,7 +132,8 @@ async function readEventIds(
   rows: readonly DeliveryRow[],
 ): Promise<Map<string, string>> {
   const found = new Map<string, string>();
-  for (const chunk of chunks([...new Set(rows.map((row) => eventNoOf(dialect, row)))])) {
+  const named = rows.flatMap(({ supersededBy }) => (supersededBy === null ? [] : dialect.hexOf(supersededBy)));
+  for (const chunk of chunks([...new Set([...rows.map((row) => eventNoOf(dialect, row)), ...named])])) {
     const events = await eventIdColumns.all(
       queries,
       `select ${eventIdColumns.list} from events where entity_id = $1 and no in ${valuesList(1, chunk.length, 1)}`,

@@ -1,26 +1,32 @@
 import { isSuccess } from '../../../domain/attempt.ts';
+import type { DestinationKey } from '../../../domain/post-url.ts';
 import type { Dialect, Queries, SqlUuid, SqlValue } from '../../database/database.ts';
 import { chunks, deliveryKey, entityKey, planForClaims, textByRows, valuesList } from '../../database/sql.ts';
 import { CountChanges } from '../counts/counts.ts';
 import { wakeHeads } from '../heads.ts';
+import { lockKeys, type OrderKey, settleKeys } from '../order/order-keys.ts';
 import { STATUS_CODES } from '../states.ts';
-import { type AttemptRecord, insertAttempts, type Run } from './attempt-log.ts';
+import { type AttemptRecord, insertAttempts, RECORD_COLUMNS, type Run } from './attempt-log.ts';
 import { recordOne } from './record-one.ts';
 
 /**
  * Records many attempts in one transaction and returns the ids of the deliveries whose attempt counts now. A success needs
  * no token, because the receiver has the event, no matter which instance sent it; a failure counts only under the newest claim. An attempt
- * whose commit went unanswered and is recorded again finds itself counted, and changes nothing.
+ * whose commit went unanswered and is recorded again finds itself counted, and changes nothing. `onDue` is told where
+ * deliveries have their turn now.
  */
 export async function recordAttempts(
   queries: Queries,
   dialect: Dialect,
   made: readonly AttemptRecord[],
+  onDue: (destinations: Iterable<DestinationKey>) => void = () => undefined,
 ): Promise<Set<string>> {
   const counts = new CountChanges(dialect, 'completion');
   const recorded = new Set<string>();
   const nowMs = await planForClaims(queries, dialect);
   const run: Run = { queries, dialect, counts, recorded, wakes: [], nowMs };
+  const orderKeys = orderKeysOf(dialect, made);
+  if (orderKeys.length > 0) await lockKeys(queries, dialect, orderKeys);
   const usual = inOrder(made.filter(({ delivery }) => delivery.kind !== 'redelivery'));
   const [ended, failing] = partition(usual, ({ next }) => next.delayMs === null);
   for (const chunk of chunks(ended)) await completeTogether(run, chunk);
@@ -28,9 +34,20 @@ export async function recordAttempts(
   for (const attempt of inOrder(made)) {
     if (!recorded.has(attempt.delivery.deliveryId)) await recordOne(run, attempt);
   }
-  await wakeHeads(queries, dialect, run.wakes);
+  const promoted = orderKeys.length === 0 ? [] : await settleKeys(queries, dialect, orderKeys, nowMs);
+  await wakeHeads(queries, dialect, [...run.wakes, ...promoted]);
+  onDue(promoted.map(({ destination }) => destination));
   await counts.write(queries);
   return recorded;
+}
+
+/** The keys that an attempt may be the end of a delivery of. */
+function orderKeysOf(dialect: Dialect, made: readonly AttemptRecord[]): OrderKey[] {
+  return made.flatMap(({ delivery, outcome, next }) => {
+    const { entityId, orderKey, sequenceEndpointNo: endpointNo } = delivery;
+    if (orderKey === null || (next.delayMs !== null && !isSuccess(outcome))) return [];
+    return { entity: entityKey(dialect, entityId), endpointNo, key: dialect.bindUuid(orderKey) };
+  });
 }
 
 /** Two instances that record the same deliveries take their rows in the same order. */
@@ -41,9 +58,6 @@ function inOrder(made: readonly AttemptRecord[]): AttemptRecord[] {
   });
 }
 
-const RECORD_COLUMNS = `entity_id, id, webhook_no, endpoint_no, created_at_ms, ended_at_ms, started_at_ms, sequence,
-  event_no, redelivery_id, duration_ms, attempts, status, status_code, test, error, response`;
-
 /** PostgreSQL moves the rows in one statement, so that none is in both tables or in neither. */
 const completeText = (dialect: Dialect) =>
   textByRows((rows) => {
@@ -51,7 +65,8 @@ const completeText = (dialect: Dialect) =>
     const types = [uuid, uuid, ...Array(9).fill('bigint'), 'text', 'text'];
     const made = `with made (entity_id, id, token, attempts, endpoint_no, status, ended_at_ms, started_at_ms, duration_ms,
         status_code, attempts_now, error, response) as (values ${valuesList(rows, types.length, 0, types)})`;
-    const record = `queue.entity_id, queue.id, queue.webhook_no, made.endpoint_no, queue.created_at_ms, made.ended_at_ms,
+    const record = `queue.entity_id, queue.id, queue.webhook_no, queue.endpoint_no,
+      nullif(made.endpoint_no, queue.endpoint_no), queue.created_at_ms, made.ended_at_ms,
       made.started_at_ms, queue.sequence, queue.event_no, queue.redelivery_id, made.duration_ms, made.attempts_now,
       made.status, made.status_code, queue.test, made.error, made.response`;
     const { from, where } = rowsOf('queue', 'made', ['entity_id', 'id']);
@@ -127,8 +142,8 @@ const retryText = (dialect: Dialect) =>
     const { from, where } = dialect.rowsOf('queue', 'made', ['entity_id', 'id']);
     return `with made (entity_id, id, token, attempts, endpoint_no, generation, steps, due_ms, status_code, error) as
         (values ${valuesList(rows, types.length, 0, types)})
-      update queue set lease_ms = 0, attempts = queue.attempts + 1, steps = made.steps, endpoint_no = made.endpoint_no,
-        generation = made.generation, due_ms = made.due_ms, status_code = made.status_code, error = made.error
+      update queue set lease_ms = 0, attempts = queue.attempts + 1, steps = made.steps,
+        sent_to_no = nullif(made.endpoint_no, queue.endpoint_no), generation = made.generation, due_ms = made.due_ms, status_code = made.status_code, error = made.error
       from ${from} where ${where} and queue.token = made.token
         and queue.attempts = made.attempts and queue.redeliver = 0 and queue.recorded is null
       returning queue.id as id`;

@@ -1,7 +1,7 @@
 import { isSuccess } from '../../../domain/attempt.ts';
 import { Columns, deliveryKey, entityKey, integer, nullable, type RowOf } from '../../database/sql.ts';
 import { STATUS_CODES, statusOfCode } from '../states.ts';
-import { type AttemptRecord, insertAttempts, type Run } from './attempt-log.ts';
+import { type AttemptRecord, insertAttempts, RECORD_COLUMNS, type Run } from './attempt-log.ts';
 
 const queueColumns = new Columns({
   token: integer('token'),
@@ -58,10 +58,10 @@ async function moveToRecord(run: Run, attempt: AttemptRecord, before: Status | n
   const isOnly = delivery.attempts === 0 && delivery.kind !== 'redelivery';
   const answered = outcome.kind === 'response' ? outcome : null;
   await queries.run(
-    `insert into deliveries (entity_id, id, webhook_no, endpoint_no, created_at_ms, ended_at_ms, started_at_ms, sequence,
-       event_no, redelivery_id, duration_ms, attempts, status, status_code, test, error, response)
-     select entity_id, id, webhook_no, $3, created_at_ms, coalesce(ended_at_ms, $5),
-       $6, sequence, event_no, redelivery_id, $7, attempts + 1, $4, $8, test, $9, $10
+    `insert into deliveries (${RECORD_COLUMNS}, superseded_by)
+     select entity_id, id, webhook_no, endpoint_no, nullif($3, endpoint_no), created_at_ms, coalesce(ended_at_ms, $5),
+       $6, sequence, event_no, redelivery_id, $7, attempts + 1, $4, $8, test, $9, $10,
+       ${status === 'superseded' ? 'superseded_by' : 'null'}
      from queue where entity_id = $1 and id = $2 on conflict (entity_id, id) do nothing`,
     [
       ...deliveryKey(dialect, delivery),
@@ -95,9 +95,9 @@ async function keepInQueue(
   const scheduledMs = delivery.kind === 'redelivery' ? (row.scheduledMs ?? row.dueMs) : nowMs + (next.delayMs ?? 0);
   const dueMs = redeliver > 0 ? nowMs : scheduledMs;
   await queries.run(
-    `update queue set lease_ms = 0, attempts = attempts + 1, steps = $3, redeliver = $4, endpoint_no = $5, generation = $6,
-       due_ms = $7, scheduled_ms = $8, status_code = $9, error = $10, recorded = $11,
-       ended_at_ms = coalesce(ended_at_ms, $12)
+    `update queue set lease_ms = 0, attempts = attempts + 1, steps = $3, redeliver = $4,
+       sent_to_no = nullif($5, endpoint_no), generation = $6, due_ms = $7, scheduled_ms = $8, status_code = $9, error = $10, recorded = $11,
+       order_key = ${complete === null ? 'order_key' : 'null'}, ended_at_ms = coalesce(ended_at_ms, $12)
      where entity_id = $1 and id = $2`,
     [
       ...deliveryKey(dialect, delivery),
@@ -141,8 +141,9 @@ async function recordAfterCompletion(run: Run, attempt: AttemptRecord): Promise<
   }
   if (!isSuccess(outcome)) return false;
   await queries.run(
-    `update deliveries set status = ${STATUS_CODES.delivered}, ended_at_ms = coalesce(ended_at_ms, $3), endpoint_no = $4,
-       attempts = attempts + 1, status_code = $5, error = null where entity_id = $1 and id = $2`,
+    `update deliveries set status = ${STATUS_CODES.delivered}, ended_at_ms = coalesce(ended_at_ms, $3),
+       sent_to_no = nullif($4, endpoint_no), attempts = attempts + 1, status_code = $5, error = null,
+       superseded_by = null where entity_id = $1 and id = $2`,
     [...key, nowMs, delivery.endpointNo, outcome.kind === 'response' ? outcome.statusCode : null],
   );
   await insertAttempts(run, [attempt]);

@@ -5,6 +5,7 @@ import type { Database, Queries, SqlUuid } from '../../database/database.ts';
 import { Columns, chunks, entityKey, integer, json, nullable, text, valuesList } from '../../database/sql.ts';
 import { newId } from '../../new-id.ts';
 import type { Change } from '../../tenants/audit.ts';
+import { BLOCKED } from '../heads.ts';
 import { countIn } from '../read.ts';
 import { queueAgain } from './redeliver.ts';
 import { FIRST_ID, findShare, type StepLimits } from './search.ts';
@@ -65,7 +66,8 @@ export function continueRedelivery(
     const { found, readTo } = await findShare(queries, dialect, { entityId, ...job, after, limits });
     const entity = entityKey(dialect, entityId);
     const blocked = await readBlocked(queries, entity, found);
-    const open = found.filter(({ webhookNo }) => (blocked.get(webhookNo) ?? 0) === 0);
+    // What is paused is queued, and sent when its endpoint is resumed.
+    const open = found.filter(({ webhookNo }) => ((blocked.get(webhookNo) ?? 0) & ~BLOCKED.paused) === 0);
     const targets = open.map(({ hex, webhookNo }) => ({ id: dialect.bindUuid(hex), webhookNo }));
     const key = dialect.bindUuid(redeliveryId.slice('rdl_'.length));
     const queued = targets.length === 0 ? 0 : await queueAgain(queries, dialect, entityId, targets, key);

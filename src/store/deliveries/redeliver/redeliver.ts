@@ -91,16 +91,17 @@ export async function queueAgain(
          response)
        select d.entity_id, d.id, 1, case when d.test is null then 'first' else 'test' end, e.post_url, d.started_at_ms,
          d.duration_ms, d.status_code, d.error, d.response
-       from deliveries d join endpoints e on e.entity_id = d.entity_id and e.no = d.endpoint_no
+       from deliveries d join endpoints e on e.entity_id = d.entity_id and e.no = coalesce(d.sent_to_no, d.endpoint_no)
        where d.entity_id = $1 and d.id in ${valuesList(1, chunk.length, 1)} and d.started_at_ms is not null
        on conflict (entity_id, delivery_id, attempt) do nothing returning ${STORED_BYTES.attempt} as bytes`,
       [entity, ...chunk.map(({ id }) => id)],
     );
     queued += await queries.run(
-      `insert into queue (entity_id, id, webhook_no, endpoint_no, created_at_ms, due_ms, ended_at_ms, sequence, event_no,
-         redelivery_id, generation, attempts, redeliver, recorded, test, status_code, error)
-       select d.entity_id, d.id, d.webhook_no, d.endpoint_no, d.created_at_ms, $2, d.ended_at_ms, d.sequence, d.event_no,
-         coalesce($3, d.redelivery_id), h.generation, d.attempts, 1, d.status, d.test, d.status_code, d.error
+      `insert into queue (entity_id, id, webhook_no, endpoint_no, sent_to_no, created_at_ms, due_ms, ended_at_ms, sequence,
+         event_no, redelivery_id, generation, attempts, redeliver, recorded, test, status_code, error, superseded_by)
+       select d.entity_id, d.id, d.webhook_no, d.endpoint_no, d.sent_to_no, d.created_at_ms, $2, d.ended_at_ms, d.sequence,
+         d.event_no, coalesce($3, d.redelivery_id), h.generation, d.attempts, 1, d.status, d.test, d.status_code, d.error,
+         d.superseded_by
        from deliveries d join queue_heads h on h.entity_id = d.entity_id and h.webhook_no = d.webhook_no
        where d.entity_id = $1 and d.id in ${valuesList(1, chunk.length, 3)}`,
       parameters,

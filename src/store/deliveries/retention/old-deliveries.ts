@@ -1,5 +1,6 @@
 import type { Queries } from '../../database/database.ts';
 import { Columns, chunks, integer, type RowOf, uuid, valuesList } from '../../database/sql.ts';
+import { pruneNumbers } from '../../endpoints/prune-numbers.ts';
 import { CountChanges, ENTITY_BUCKET_MS, STORED_BYTES, WEBHOOK_BUCKET_MS, WHOLE_ENTITY } from '../counts/counts.ts';
 import { statusOfCode } from '../states.ts';
 import type { Entity, Run } from './prune-run.ts';
@@ -34,7 +35,9 @@ export async function* pruneDeliveries(run: Run, entity: Entity): AsyncGenerator
     });
     yield;
   }
-  if (!dryRun) await forgetDeliveryCounts(run, entity);
+  if (dryRun) return;
+  await forgetDeliveryCounts(run, entity);
+  yield* pruneNumbers(run, entity.key);
 }
 
 /** Returns those that were there: another instance may be deleting some, or a redelivery may have taken them back. */

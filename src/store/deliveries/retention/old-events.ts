@@ -1,5 +1,6 @@
 import { lastDeliveryHex } from '../../../domain/ids.ts';
-import type { Database, Queries, SqlUuid, SqlValue } from '../../database/database.ts';
+import { hasRole, readSubject, roleOf } from '../../../domain/supersession/rules.ts';
+import type { Database, Dialect, Queries, SqlUuid, SqlValue } from '../../database/database.ts';
 import {
   Columns,
   chunks,
@@ -12,6 +13,7 @@ import {
   valuesList,
 } from '../../database/sql.ts';
 import { CountChanges, countEvents, EVENT_BUCKET_MS, STORED_BYTES } from '../counts/counts.ts';
+import { forgetSubject } from '../order/supersede.ts';
 import type { Entity, Run } from './prune-run.ts';
 
 const oldColumns = new Columns({
@@ -23,7 +25,12 @@ const oldColumns = new Columns({
 });
 type OldEvent = RowOf<typeof oldColumns>;
 
-const goneColumns = new Columns({ no: uuid('no'), bytes: integer(STORED_BYTES.event) });
+const goneColumns = new Columns({
+  no: uuid('no'),
+  event: text('event'),
+  body: text('body'),
+  bytes: integer(STORED_BYTES.event),
+});
 
 /** An event goes once no delivery of it is left; it never gets another, because deliveries are made with their event. */
 export async function* pruneEvents(run: Run, entity: Entity): AsyncGenerator<void> {
@@ -90,6 +97,7 @@ async function deleteEvents(
     const deleted = new Set(rows.map(({ no }) => dialect.hexOf(no)));
     const removed = chunk.filter(({ no }) => deleted.has(dialect.hexOf(no)));
     gone.push(...removed);
+    for (const row of rows) await forgetEvent(queries, dialect, key, row);
     for (const { eventId, no } of removed) {
       if (eventId === null) continue;
       // By the number too: the same id may have been accepted again since.
@@ -110,6 +118,19 @@ async function deleteEvents(
   }));
   await countEvents(queries, dialect, changes, 'completion');
   return gone.length;
+}
+
+/** What is removed supersedes nothing any more. */
+async function forgetEvent(
+  queries: Queries,
+  dialect: Dialect,
+  entity: SqlUuid,
+  { no, event, body }: RowOf<typeof goneColumns>,
+): Promise<void> {
+  if (!hasRole(event)) return;
+  const { agreementId, transferId } = JSON.parse(body) as Readonly<Record<string, unknown>>;
+  const role = roleOf(event, { agreementId: readSubject(agreementId), transferId: readSubject(transferId) });
+  if (role !== null) await forgetSubject(queries, dialect, { entity, eventNo: dialect.hexOf(no), role });
 }
 
 /** Counters of times from which nothing is left. */

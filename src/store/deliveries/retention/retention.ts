@@ -3,11 +3,12 @@ import { readNowMs } from '../../database/clock.ts';
 import type { Database, SqlInteger } from '../../database/database.ts';
 import type { PacedBatches } from '../../database/paced-batches.ts';
 import { entityKey } from '../../database/sql.ts';
+import { REMOVED, removedBefore } from '../../endpoints/retention.ts';
 import { BLOCKED } from '../heads.ts';
 import { pruneDeliveries } from './old-deliveries.ts';
 import { pruneEvents } from './old-events.ts';
 import type { Entity, Pruned, Run, Step } from './prune-run.ts';
-import { pruneHeads, pruneOldStats, pruneRedeliveries, pruneSecrets } from './small-tables.ts';
+import { pruneEndpoints, pruneHeads, pruneOldStats, pruneRedeliveries, pruneSecrets } from './small-tables.ts';
 
 /**
  * Removes what is complete and old, entity by entity in the order of ids, in short transactions. What still waits is in
@@ -64,10 +65,15 @@ async function* entitiesOf({ db, batches }: Run): AsyncGenerator<Entity> {
   }
 }
 
-type Prunable = 'deliveries' | 'events' | 'redeliveries' | 'secrets' | 'keys' | 'stats' | 'heads';
+type Prunable =
+  | ('deliveries' | 'events' | 'redeliveries' | 'secrets' | 'keys' | 'stats' | 'heads')
+  | ('own_secrets' | 'endpoints');
 
 /** Most entities have nothing to remove at most times: one statement tells. Deliveries go before their events. */
-async function stepsFor({ db, batches, beforeHex, beforeS, nowS }: Run, { entityId, key }: Entity): Promise<Step[]> {
+async function stepsFor(
+  { db, batches, beforeHex, beforeMs, beforeS, nowS }: Run,
+  { entityId, key }: Entity,
+): Promise<Step[]> {
   const has = (from: string, name: string) => `case when exists (select 1 from ${from}) then 1 else 0 end as ${name}`;
   const deleted = `queue_heads where entity_id = $1 and blocked >= ${BLOCKED.deleted} and deleted_at_ms is null`;
   const row = await batches.run(() =>
@@ -77,8 +83,10 @@ async function stepsFor({ db, batches, beforeHex, beforeS, nowS }: Run, { entity
          ${has('redeliveries where entity_id = $3 and finished_at < $4', 'redeliveries')},
          ${has('signing_secrets where entity_id = $3 and expires_at <= $5', 'secrets')},
          ${has('signing_keys where entity_id = $3 and expires_at <= $5', 'keys')},
+         ${has('endpoint_secrets where entity_id = $3 and expires_at <= $5', 'own_secrets')},
+         ${has(REMOVED.replace('$2', '$6'), 'endpoints')},
          ${has('stats where entity_id = $3 and seconds in (60, 3600, 86400) and start_s <= $4 - 86400', 'stats')}`,
-      [key, db.dialect.bindUuid(beforeHex), entityId, beforeS, nowS],
+      [key, db.dialect.bindUuid(beforeHex), entityId, beforeS, nowS, removedBefore(beforeMs)],
     ),
   );
   const isThere = (name: Prunable) => Number(row?.[name] ?? 0) === 1;
@@ -87,7 +95,8 @@ async function stepsFor({ db, batches, beforeHex, beforeS, nowS }: Run, { entity
     ...(isThere('events') ? [pruneEvents] : []),
     ...(isThere('heads') ? [pruneHeads] : []),
     ...(isThere('redeliveries') ? [pruneRedeliveries] : []),
-    ...(isThere('secrets') || isThere('keys') ? [pruneSecrets] : []),
+    ...(isThere('secrets') || isThere('keys') || isThere('own_secrets') ? [pruneSecrets] : []),
+    ...(isThere('endpoints') ? [pruneEndpoints] : []),
     ...(isThere('stats') ? [pruneOldStats] : []),
   ];
 }

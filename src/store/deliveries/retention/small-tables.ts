@@ -1,4 +1,5 @@
 import { Columns, chunks, integer, readInteger, valuesList } from '../../database/sql.ts';
+import { forgetRemoved } from '../../endpoints/retention.ts';
 import { pruneStats } from '../../stats/read.ts';
 import { BLOCKED } from '../heads.ts';
 import type { Entity, Run } from './prune-run.ts';
@@ -54,13 +55,23 @@ export async function* pruneRedeliveries(
 /** Secrets and keys that sign no more; there are a handful at most. */
 export async function* pruneSecrets({ db, pruned, dryRun, nowS }: Run, { entityId }: Entity): AsyncGenerator<void> {
   const parameters = [entityId, nowS];
-  for (const table of ['signing_secrets', 'signing_keys']) {
+  for (const table of ['signing_secrets', 'signing_keys', 'endpoint_secrets']) {
     const expired = `${table} where entity_id = $1 and expires_at <= $2`;
     pruned.secrets += dryRun
       ? await readInteger(db, 'count(*)', `from ${expired}`, parameters)
       : await db.transaction((queries) => queries.run(`delete from ${expired}`, parameters));
     yield;
   }
+}
+
+/** Removed endpoints stay while a delivery may name them, and are not part of the report. */
+export async function* pruneEndpoints(
+  { db, batches, dryRun, beforeMs, beforeHex }: Run,
+  { key }: Entity,
+): AsyncGenerator<void> {
+  if (dryRun) return;
+  await batches.run(() => forgetRemoved(db, key, beforeMs, db.dialect.bindUuid(beforeHex)));
+  yield;
 }
 
 /** Statistics go with what they summed up, and are not part of the report. */

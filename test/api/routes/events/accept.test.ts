@@ -40,6 +40,39 @@ onEveryEngine('POST /events', (store) => {
     expect(await readDeliveries(store.db, tenant.entityId)).toHaveLength(2);
   });
 
+  test('answers 202 without deliveries for a reminder after the payment, and names the payment, alone and in a batch', async () => {
+    const tenant = await createTenant(store.db);
+    await addReceiver(store.db, tenant.entityId, 'https://a.example.com/');
+    const send = (json: object) => call(testApp(store.db), tenant, EVENTS, { json });
+    await send({ event: 'TransferProcessed', networkId: 1, eventId: 'paid', transferId: 'trf_1' });
+    const reminder = { ...GOOD, eventId: 'late', transferId: 'trf_1' };
+    for (const status of [202, 200]) {
+      const answer = await send(reminder);
+      expect(answer.status).toBe(status);
+      expect(await answer.json()).toEqual({ eventId: 'late', deliveries: 0, supersededBy: 'paid' });
+    }
+    const line = JSON.stringify({ ...reminder, eventId: 'later' });
+    const batch = await call(testApp(store.db), tenant, BATCH, post(line, 'application/x-ndjson'));
+    expect(await batch.json()).toMatchObject({ results: [{ status: 202, deliveries: 0, supersededBy: 'paid' }] });
+    expect(await readDeliveries(store.db, tenant.entityId)).toEqual([]);
+  });
+
+  test('accepts an agreementId that is no usable text without order, and says so', async () => {
+    const tenant = await createTenant(store.db);
+    for (const agreementId of [7, '', 'x'.repeat(129), ['a'], { id: 'a' }]) {
+      const answer = await call(testApp(store.db), tenant, EVENTS, { json: { ...GOOD, agreementId } });
+      expect(answer.status).toBe(202);
+      expect(await answer.json()).toMatchObject({
+        deliveries: 0,
+        warning: expect.stringContaining('agreementId must be'),
+      });
+    }
+    for (const agreementId of ['a', null, undefined]) {
+      const answer = await call(testApp(store.db), tenant, EVENTS, { json: { ...GOOD, agreementId } });
+      expect(await answer.json()).toEqual({ eventId: expect.any(String), deliveries: 0 });
+    }
+  });
+
   test('makes an id for an event that has none', async () => {
     const tenant = await createTenant(store.db);
     const answer = await call(testApp(store.db), tenant, EVENTS, { json: GOOD });

@@ -196,7 +196,7 @@ for (const engine of ENGINES) {
           newEvent(entityId, { eventId, body }),
           newEvent(entityId, { eventId, body: `${body} ` }),
         );
-        expect(same).toEqual({ eventId, deliveries, repeated: true });
+        expect(same).toEqual({ eventId, deliveries, supersededBy: null, repeated: true });
         expect(other).toBeInstanceOf(DomainError);
       }
     });

@@ -5,13 +5,20 @@ import { UrlText } from '../../../components/values/url.tsx';
 import { DASHBOARD_PATHS } from '../../../paths.ts';
 import { Link, urlFor } from '../../../router.tsx';
 
-export function Facts({
-  delivery: { deliveryId, eventId, webhookId, networkId, postUrl },
-}: {
-  delivery: DeliveryDetail;
-}) {
+const number = new Intl.NumberFormat();
+
+export function Facts({ delivery }: { delivery: DeliveryDetail }) {
+  const { deliveryId, eventId, webhookId, networkId, postUrl, sequence, endpointId, supersededBy } = delivery;
   return (
     <dl class="facts">
+      {supersededBy === null ? null : (
+        <Id
+          name="Superseded by"
+          id={supersededBy}
+          description="The event that made this delivery unnecessary"
+          to={urlFor(DASHBOARD_PATHS.deliveries, { eventId: supersededBy })}
+        />
+      )}
       <dt>Endpoint</dt>
       <dd>
         <UrlText url={postUrl} />
@@ -20,6 +27,14 @@ export function Facts({
       <dd>
         <Network networkId={networkId} />
       </dd>
+      {sequence === null ? null : (
+        <>
+          <dt title="Sent as the paybell-sequence header">Number</dt>
+          <dd class="number">
+            {number.format(sequence)} <span class="muted">of endpoint</span> <code>{endpointId}</code>
+          </dd>
+        </>
+      )}
       <Id name="Delivery" id={deliveryId} description="Sent as the webhook-id header" />
       <Id name="Event" id={eventId} to={urlFor(DASHBOARD_PATHS.deliveries, { eventId, delivery: deliveryId })} />
       <Id name="Webhook" id={webhookId} to={urlFor(DASHBOARD_PATHS.webhooks, { webhookId })} />

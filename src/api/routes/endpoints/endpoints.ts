@@ -1,0 +1,127 @@
+import type { Config } from '../../../config.ts';
+import {
+  type EndpointRules,
+  endpointDetailSchema,
+  endpointListQuerySchema,
+  endpointListSchema,
+  endpointSchema,
+  endpointSecretListSchema,
+  endpointUpdateSchema,
+} from '../../../contract/endpoints/endpoint.ts';
+import { Problem } from '../../../contract/problems.ts';
+import { rotationSchema } from '../../../contract/secrets.ts';
+import { listEndpointSecrets, rotateEndpointSecret, updateEndpoint } from '../../../store/endpoints/change.ts';
+import { listEndpoints, readEndpoint } from '../../../store/endpoints/read.ts';
+import { readOldestStuck } from '../../../store/endpoints/stuck.ts';
+import { requirePermission } from '../../auth/authenticate.ts';
+import { type ApiContext, type Caller, changeBy, nowS } from '../../context.ts';
+import { cacheableJson, json, taggedResponses } from '../../http/responses.ts';
+import { type Operation, operation } from '../../operation.ts';
+
+/** Operations on endpoints: a URL of the entity with all webhooks that have it. */
+export function endpointOperations(config: Config): Operation[] {
+  return [list, read, update({ signatureHeader: config.BODY_SIGNATURE_HEADER }), listSecrets, rotateSecret];
+}
+
+const list = operation({
+  method: 'get',
+  path: '/endpoints',
+  operationId: 'listEndpoints',
+  tag: 'Endpoints',
+  summary: 'List endpoints',
+  description:
+    'Lists the endpoints of the entity that match all given filters, sorted and paginated. An endpoint is one URL with all ' +
+    'webhooks that have it: it is created with the first of them and removed with the last.',
+  permission: 'webhooks:read',
+  query: endpointListQuerySchema,
+  responses: taggedResponses(endpointListSchema),
+  handle: async ({ context, caller, request, query }) =>
+    cacheableJson(request, await listEndpoints(context.db, context.box, caller.entityId, query)),
+});
+
+const read = operation({
+  method: 'get',
+  path: '/endpoints/{endpointId}',
+  operationId: 'readEndpoint',
+  tag: 'Endpoints',
+  summary: 'Retrieve an endpoint',
+  permission: 'webhooks:read',
+  responses: taggedResponses(endpointDetailSchema),
+  problems: ['not_found'],
+  handle: async ({ context: { db, box }, caller: { entityId }, request, id }) => {
+    const endpoint = found(await readEndpoint(db, db.dialect, box, entityId, id));
+    return cacheableJson(request, { ...endpoint, oldestStuck: await readOldestStuck(db, entityId, id) });
+  },
+});
+
+function update(rules: EndpointRules): Operation {
+  return operation({
+    method: 'patch',
+    path: '/endpoints/{endpointId}',
+    operationId: 'updateEndpoint',
+    tag: 'Endpoints',
+    summary: 'Update an endpoint',
+    description:
+      'Changes the given fields of an endpoint and leaves the others as they are. A pause holds the deliveries of all its ' +
+      'webhooks; requests that are under way end as they would have.',
+    permission: 'webhooks:write',
+    body: endpointUpdateSchema(rules),
+    responses: { 200: { description: 'The updated endpoint', schema: endpointSchema } },
+    problems: ['not_found', 'conflict'],
+    handle: async ({ context, caller, id, body }) => {
+      if (body.secret !== undefined) requirePermission(caller, 'secrets:write');
+      const updated = await updateEndpoint(target(context, caller, id), body, changeBy(context, caller));
+      context.onWork();
+      return json(200, found(updated));
+    },
+  });
+}
+
+/** No cache may store secrets. */
+const UNCACHED = { 'cache-control': 'no-store' };
+
+const listSecrets = operation({
+  method: 'get',
+  path: '/endpoints/{endpointId}/secret',
+  operationId: 'listEndpointSecrets',
+  tag: 'Endpoints',
+  summary: 'List the signing secrets of an endpoint',
+  description:
+    'Returns the secrets of this endpoint alone. There are none as long as its requests are signed with the secrets of the ' +
+    'entity (`GET /webhooks/secret`).',
+  permission: 'secrets:read',
+  responses: { 200: { description: 'Ok', schema: endpointSecretListSchema } },
+  problems: ['not_found'],
+  handle: async ({ context, caller, id }) =>
+    json(200, found(await listEndpointSecrets(target(context, caller, id), nowS(context))), UNCACHED),
+});
+
+const rotateSecret = operation({
+  method: 'post',
+  path: '/endpoints/{endpointId}/secret/rotate',
+  operationId: 'rotateEndpointSecret',
+  tag: 'Endpoints',
+  summary: 'Rotate the signing secret of an endpoint',
+  description:
+    'Creates a new signing secret for this endpoint alone. For `overlapHours`, requests are also signed with what signed ' +
+    'them before: its previous secrets, or those of the entity. Use 0 after a leak.',
+  permission: 'secrets:write',
+  body: rotationSchema,
+  responses: { 201: { description: 'The active secrets, newest first', schema: endpointSecretListSchema } },
+  problems: ['not_found', 'conflict'],
+  handle: async ({ context, caller, id, body }) => {
+    const change = changeBy(context, caller);
+    const rotated = await rotateEndpointSecret(target(context, caller, id), body.overlapHours, change);
+    return json(201, found(rotated), UNCACHED);
+  },
+});
+
+function target({ db, box }: ApiContext, { entityId }: Caller, endpointId: string) {
+  return { db, box, entityId, endpointId };
+}
+
+/** The same for an id of another entity, for that of an endpoint that was removed, and for an unknown one. */
+function found<Value>(value: Value | null): Value {
+  if (value === null) throw new Problem('not_found', 'There is no endpoint with this id.');
+  return value;
+}

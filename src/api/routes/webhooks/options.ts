@@ -1,0 +1,45 @@
+import { Problem } from '../../../contract/problems.ts';
+import { type WebhookOptions, webhookOptionsSchema } from '../../../contract/webhooks/options.ts';
+import { readOptions, replaceOptions } from '../../../store/webhooks/options.ts';
+import { changeBy } from '../../context.ts';
+import { cacheableJson, json, taggedResponses } from '../../http/responses.ts';
+import { operation } from '../../operation.ts';
+
+const PATH = '/webhooks/classic/{webhookId}/options';
+
+const read = operation({
+  method: 'get',
+  path: PATH,
+  operationId: 'readWebhookOptions',
+  tag: 'Webhooks',
+  summary: 'Retrieve the options of a webhook',
+  permission: 'webhooks:read',
+  responses: taggedResponses(webhookOptionsSchema),
+  problems: ['not_found'],
+  handle: async ({ context, caller, request, id }) =>
+    cacheableJson(request, found(await readOptions(context.db, caller.entityId, id))),
+});
+
+const replace = operation({
+  method: 'put',
+  path: PATH,
+  operationId: 'replaceWebhookOptions',
+  tag: 'Webhooks',
+  summary: 'Replace the options of a webhook',
+  description:
+    'Applies to events that are published from now on. Deliveries that exist already are sent, whatever their payload.',
+  permission: 'webhooks:write',
+  body: webhookOptionsSchema,
+  responses: { 200: { description: 'The options', schema: webhookOptionsSchema } },
+  problems: ['not_found', 'conflict'],
+  handle: async ({ context, caller, id, body }) =>
+    json(200, found(await replaceOptions(context.db, caller.entityId, id, body, changeBy(context, caller)))),
+});
+
+export const webhookOptionsOperations = [read, replace];
+
+/** The same for an id of another entity and for an unknown id. */
+function found(options: WebhookOptions | null): WebhookOptions {
+  if (options === null) throw new Problem('not_found', 'There is no webhook with this id.');
+  return options;
+}

@@ -1,0 +1,94 @@
+import type { z } from 'zod';
+import type {
+  endpointDetailSchema,
+  endpointListQuerySchema,
+  endpointListSchema,
+  endpointSchema,
+  endpointSecretListSchema,
+  endpointUpdateSchema,
+  oldestStuckSchema,
+} from '../contract/endpoints/endpoint.ts';
+import { allPages, type Feed, type FeedEntry, type FeedOptions, type FeedQuery, followFeed } from './pages.ts';
+import type { Body, Query } from './schema-types.ts';
+import type { Rotation } from './secrets.ts';
+import type { CallOptions, Transport } from './transport.ts';
+
+export type Endpoint = z.output<typeof endpointSchema>;
+export type EndpointDetail = z.output<typeof endpointDetailSchema>;
+export type OldestStuck = z.output<typeof oldestStuckSchema>;
+export type EndpointList = z.output<typeof endpointListSchema>;
+export type EndpointListQuery = Query<typeof endpointListQuerySchema>;
+export type EndpointUpdate = Body<typeof endpointUpdateSchema>;
+export type EndpointSecretList = z.output<typeof endpointSecretListSchema>;
+
+const ONE = '/endpoints/{endpointId}';
+
+/** A URL of the entity with all webhooks that have it. */
+export class Endpoints {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  list(query: EndpointListQuery = {}, options?: CallOptions): Promise<EndpointList> {
+    return this.#transport.call({ method: 'GET', path: '/endpoints', query }, options);
+  }
+
+  /** Every matching endpoint, page after page: `for await (const endpoint of client.endpoints.listAll())`. */
+  listAll(query: EndpointListQuery = {}, options?: CallOptions): AsyncGenerator<Endpoint, void, undefined> {
+    const readPage = async (page: EndpointListQuery, pageOptions: CallOptions) => {
+      const { totalResults, endpoints } = await this.list(page, pageOptions);
+      return { totalResults, items: endpoints };
+    };
+    return allPages(readPage, ({ endpointId }) => endpointId, query, options);
+  }
+
+  /** With the agreement that has waited longest, where the endpoint keeps order. */
+  get(endpointId: string, options?: CallOptions): Promise<EndpointDetail> {
+    return this.#transport.call({ method: 'GET', path: ONE, id: endpointId }, options);
+  }
+
+  /** Changes the given fields. Of `headers`, those that are not mentioned stay, and null removes one. */
+  update(endpointId: string, update: EndpointUpdate, options?: CallOptions): Promise<Endpoint> {
+    return this.#transport.call({ method: 'PATCH', path: ONE, id: endpointId, json: update }, options);
+  }
+
+  /** Holds the deliveries of all its webhooks until it is resumed. */
+  pause(endpointId: string, options?: CallOptions): Promise<Endpoint> {
+    return this.update(endpointId, { paused: true }, options);
+  }
+
+  /** Ends a pause, and sends what waits. Webhooks that Paybell has suspended stay suspended. */
+  resume(endpointId: string, options?: CallOptions): Promise<Endpoint> {
+    return this.update(endpointId, { paused: false }, options);
+  }
+
+  /** The signing secrets of this endpoint alone; none while it is signed for with those of the entity. */
+  secrets(endpointId: string, options?: CallOptions): Promise<EndpointSecretList> {
+    return this.#transport.call({ method: 'GET', path: `${ONE}/secret`, id: endpointId }, options);
+  }
+
+  /**
+   * Creates a new secret for this endpoint alone; what signed before keeps signing beside it for `overlapHours`. Not repeated
+   * after a lost response: list first, to see whether the new secret exists.
+   */
+  rotateSecret(endpointId: string, rotation: Rotation = {}, options?: CallOptions): Promise<EndpointSecretList> {
+    const path = `${ONE}/secret/rotate`;
+    const request = { method: 'POST', path, id: endpointId, json: rotation, isIdempotent: false } as const;
+    return this.#transport.call(request, options);
+  }
+
+  /** What the endpoint's numbers above `after` stand for. With `wait`, the response comes when there is one. */
+  readFeed(endpointId: string, query: FeedQuery = {}, options?: CallOptions): Promise<Feed> {
+    return this.#transport.call({ method: 'GET', path: `${ONE}/feed`, id: endpointId, query }, options);
+  }
+
+  /**
+   * Every number of the endpoint in its order, also those to come: `for await (const entry of client.endpoints.feed(id,
+   * { after }))`. An error leaves nothing out: begin again after the last entry that you have.
+   */
+  feed(endpointId: string, feed: FeedOptions = {}, options?: CallOptions): AsyncGenerator<FeedEntry, void, undefined> {
+    return followFeed((query, readOptions) => this.readFeed(endpointId, query, readOptions), feed, options);
+  }
+}

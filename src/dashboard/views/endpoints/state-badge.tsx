@@ -1,0 +1,42 @@
+import type { Endpoint } from '../../../client/endpoints.ts';
+import type { IconName } from '../../components/icon.tsx';
+import { Badge, type Tone } from '../../components/values/badge.tsx';
+import { Time } from '../../components/values/time.tsx';
+
+type Display = { readonly label: string; readonly tone: Tone; readonly icon: IconName };
+
+export const STATE_DISPLAY: Readonly<Record<Endpoint['state'], Display>> = {
+  active: { label: 'Active', tone: 'good', icon: 'check' },
+  suspended: { label: 'Suspended', tone: 'bad', icon: 'alert' },
+  paused: { label: 'Paused', tone: 'warning', icon: 'pause' },
+};
+
+/** The state, and since when requests to it fail. */
+export function EndpointState({ endpoint }: { endpoint: Endpoint }) {
+  const { state, dateFailingSince, suspendedWebhooks, webhooks } = endpoint;
+  const { label, tone, icon } = STATE_DISPLAY[state];
+  const isFailing = state === 'active' && dateFailingSince !== null;
+  return (
+    <div class="endpoint-state">
+      {isFailing ? (
+        <Badge tone="bad" icon="alert">
+          Failing
+        </Badge>
+      ) : (
+        <Badge tone={tone} icon={icon}>
+          {label}
+        </Badge>
+      )}
+      {isFailing ? (
+        <span class="small muted">
+          since <Time seconds={dateFailingSince} />
+        </span>
+      ) : null}
+      {suspendedWebhooks > 0 ? (
+        <span class="small muted">
+          {suspendedWebhooks} of {webhooks} suspended
+        </span>
+      ) : null}
+    </div>
+  );
+}

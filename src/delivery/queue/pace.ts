@@ -1,0 +1,55 @@
+/** How much may be sent at once, as time at the full rate. */
+const BURST_S = 0.1;
+
+/** Shared by all destinations of a process, because it changes with the number of instances. */
+export type PaceShare = { instances: number };
+
+/**
+ * Spreads the requests to a destination with a rate limit: a token bucket that holds a tenth of a second, so that no second
+ * has more than a tenth above the rate. Each of several instances takes its share of the rate. It counts attempts that
+ * start; what waits to start has a token set aside.
+ */
+export class Pace {
+  #tokens: number;
+  #atMs: number;
+
+  constructor(
+    private readonly perSecond: number,
+    private readonly share: PaceShare,
+    nowMs: number,
+  ) {
+    this.#atMs = nowMs;
+    this.#tokens = this.#most;
+  }
+
+  /** How many attempts may start now. */
+  available(nowMs: number): number {
+    this.#refill(nowMs);
+    return Math.floor(this.#tokens);
+  }
+
+  take(nowMs: number): void {
+    this.#refill(nowMs);
+    this.#tokens--;
+  }
+
+  /** Until so many attempts may start. */
+  waitMs(count: number, nowMs: number): number {
+    this.#refill(nowMs);
+    return Math.max(0, ((count - this.#tokens) / this.#rate) * 1_000);
+  }
+
+  get #rate(): number {
+    return this.perSecond / Math.max(1, this.share.instances);
+  }
+
+  get #most(): number {
+    return Math.max(1, this.#rate * BURST_S);
+  }
+
+  #refill(nowMs: number): void {
+    const gained = (Math.max(0, nowMs - this.#atMs) / 1_000) * this.#rate;
+    this.#tokens = Math.min(this.#most, this.#tokens + gained);
+    this.#atMs = nowMs;
+  }
+}

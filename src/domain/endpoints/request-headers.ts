@@ -1,0 +1,55 @@
+/** The fixed headers that an endpoint's requests carry for the receiver's gateway, such as `authorization`. */
+
+export const MAX_HEADERS = 10;
+export const MAX_HEADER_NAME_LENGTH = 64;
+export const MAX_HEADER_VALUE_BYTES = 8 * 1024;
+/** Of all names and values. Most servers refuse a request with more. */
+export const MAX_HEADERS_BYTES = 16 * 1024;
+
+/** A token of RFC 9110, in the characters that all servers and gateways take. */
+const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?$/;
+/** Visible ASCII, with spaces and tabs between. */
+const VALUE = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
+
+/** Sent by Paybell, or decided by the connection: a second one would break the request or be misread. */
+const RESERVED_PREFIX = /^(?:webhook|paybell|content|proxy|sec)-/;
+const RESERVED_NAMES = new Set(
+  'accept accept-encoding connection date expect host keep-alive te trailer transfer-encoding upgrade user-agent'.split(
+    ' ',
+  ),
+);
+
+/** What is wrong with the name, or null. `signatureHeader` is that of the setting `BODY_SIGNATURE_HEADER`. */
+export function headerNameError(name: string, signatureHeader: string | undefined): string | null {
+  if (name.length > MAX_HEADER_NAME_LENGTH || !NAME.test(name)) {
+    return `must have a name of 1 to ${MAX_HEADER_NAME_LENGTH} letters, digits, - or _`;
+  }
+  const lower = name.toLowerCase();
+  if (RESERVED_PREFIX.test(lower) || RESERVED_NAMES.has(lower) || lower === signatureHeader) {
+    return 'is a header that Paybell or HTTP itself sets; choose another name';
+  }
+  return null;
+}
+
+export function headerValueError(value: string): string | null {
+  if (value.length > MAX_HEADER_VALUE_BYTES) return `must have at most ${MAX_HEADER_VALUE_BYTES} bytes`;
+  if (VALUE.test(value)) return null;
+  return 'must be visible ASCII characters with spaces between, without line breaks';
+}
+
+/** Names in lower case, as they are sent. */
+export type RequestHeaders = Readonly<Record<string, string>>;
+
+/** A null removes the header of that name; what is not mentioned stays. */
+export function mergeHeaders(before: RequestHeaders, changes: Readonly<Record<string, string | null>>): RequestHeaders {
+  const merged = new Map(Object.entries(before));
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === null) merged.delete(name.toLowerCase());
+    else merged.set(name.toLowerCase(), value);
+  }
+  return Object.fromEntries([...merged].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+export function bytesOf(headers: RequestHeaders): number {
+  return Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + value.length, 0);
+}

@@ -1,0 +1,59 @@
+/**
+ * Supersession: an event that a later one makes pointless is not sent any more. A reminder that reaches the payer after the
+ * payment is worse than none. The rules are this table, and nothing else knows the kinds.
+ */
+
+type Rule = {
+  /** Pointless once one of the others is there. */
+  readonly superseded: string;
+  readonly by: readonly string[];
+  /** The field of the payload that both have to share. */
+  readonly subject: keyof Subjects;
+  /** Whether it is pointless also when it comes after them. */
+  readonly onArrival: boolean;
+};
+
+const RULES: readonly Rule[] = [
+  {
+    superseded: 'LatePayment',
+    by: ['TransferProcessed', 'TransferFinalized'],
+    subject: 'transferId',
+    onArrival: true,
+  },
+  // A cancellation that is scheduled after one has gone through is another one.
+  { superseded: 'ScheduledAgreementCancel', by: ['AgreementCancelled'], subject: 'agreementId', onArrival: false },
+];
+
+/** What an event is about: the fields of its payload that are read for order and supersession. */
+export type Subjects = { readonly agreementId: string | null; readonly transferId: string | null };
+
+export const MAX_SUBJECT_LENGTH = 128;
+
+/** Null where the field has no text of 1 to 128 characters. */
+export function readSubject(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' && value.length <= MAX_SUBJECT_LENGTH ? value : null;
+}
+
+/** The part of an event in a rule. Two events belong together if their subjects are equal. */
+export type Role = {
+  readonly subject: string;
+  readonly kind: 'supersedes' | 'superseded';
+  /** The kind that is superseded. */
+  readonly superseded: string;
+  readonly onArrival: boolean;
+};
+
+/** Null for an event that no rule is about. No kind has a part in two rules. */
+export function roleOf(event: string, subjects: Subjects): Role | null {
+  for (const { superseded, by, subject: field, onArrival } of RULES) {
+    const kind = event === superseded ? 'superseded' : by.includes(event) ? 'supersedes' : null;
+    const value = kind === null ? null : subjects[field];
+    if (kind !== null && value !== null) return { subject: `${field} ${value}`, kind, superseded, onArrival };
+  }
+  return null;
+}
+
+/** Whether the payloads of this kind have to be read when its events are removed. */
+export function hasRole(event: string): boolean {
+  return RULES.some(({ superseded, by }) => event === superseded || by.includes(event));
+}

@@ -1,0 +1,169 @@
+import { type DestinationKey, entityOfDestination } from '../../../domain/post-url.ts';
+import type { Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../../database/database.ts';
+import { chunks, entityKey, textByRows, valuesList } from '../../database/sql.ts';
+
+/**
+ * Ordering `agreement`: of the deliveries of an endpoint with one order key, one at a time can be claimed, in the order of
+ * their numbers. Other keys go on.
+ *
+ * | state  | row in `queue`                                     | leaves it by                                                |
+ * |--------|----------------------------------------------------|-------------------------------------------------------------|
+ * | parked | `order_key`, `generation` is `PARKED`              | settleKeys: has the turn when the one before it has left    |
+ * |        |                                                    | sweep, supersession: left                                   |
+ * | turn   | `order_key`, a generation of its webhook's head    | recordAttempts, sweep, supersession: left, once it is       |
+ * |        |                                                    | delivered, failed, cancelled or superseded                  |
+ * | left   | none, or one with `recorded` and no `order_key`    | –                                                           |
+ *
+ * A claim takes the rows up to the generation of the head, so that a parked row is beyond every claim, and a resume, which
+ * raises that generation, does not release it. What has the turn is like any other delivery: it is retried, held while its
+ * webhook is suspended or paused, claimed again when its lease ends, and returned. A redelivery of a parked delivery waits for
+ * the turn; one of a delivery that has left is no part of the order. A delivery stays with the endpoint that it was accepted
+ * for, also where its webhook is moved.
+ *
+ * A row of `order_keys` is the lock of a key. It is there while deliveries of the key are in the queue, and nothing is counted
+ * in it: who has the turn is read from the queue, under the lock. Every transaction takes its locks in this order, each kind
+ * sorted by key, so that no two wait for each other:
+ *
+ *   event_ids → subjects → fan_outs → order_keys → deliveries → queue → queue_heads → counters → endpoint_sequences
+ */
+
+/** A generation that no head ever gets to. */
+export const PARKED = 2 ** 31 - 1;
+
+export type OrderKey = { readonly entity: SqlUuid; readonly endpointNo: number; readonly key: SqlUuid };
+
+export function nameOf({ hexOf }: Dialect, { entity, endpointNo, key }: OrderKey): string {
+  return `${hexOf(entity)} ${endpointNo} ${hexOf(key)}`;
+}
+
+function sorted(dialect: Dialect, keys: readonly OrderKey[]): [name: string, key: OrderKey][] {
+  const distinct = new Map(keys.map((key) => [nameOf(dialect, key), key]));
+  return [...distinct].sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+function parametersOf(keys: readonly [string, OrderKey][]): SqlValue[] {
+  return keys.flatMap(([, { entity, endpointNo, key }]): SqlValue[] => [entity, endpointNo, key]);
+}
+
+const lockText = textByRows(
+  (rows) => `insert into order_keys (entity_id, endpoint_no, order_key) values ${valuesList(rows, 3)}
+    on conflict (entity_id, endpoint_no, order_key) do update set order_key = excluded.order_key`,
+);
+
+/** Before anything is read or written of the deliveries with these keys; to be followed by `settleKeys`. */
+export async function lockKeys(queries: Queries, dialect: Dialect, keys: readonly OrderKey[]): Promise<void> {
+  for (const chunk of chunks(sorted(dialect, keys))) await queries.run(lockText(chunk.length), parametersOf(chunk));
+}
+
+const ofKey = 'q.entity_id = k.entity_id and q.endpoint_no = k.endpoint_no and q.order_key = k.order_key';
+
+const withKeys = ({ uuid }: Dialect, rows: number) =>
+  `with k (entity_id, endpoint_no, order_key) as (values ${valuesList(rows, 3, 0, [uuid, 'bigint', uuid])})`;
+
+type KeyRow = { entity_id: SqlUuid; endpoint_no: SqlInteger; order_key: SqlUuid };
+
+/** A delivery about to be inserted. */
+export type Joining = { readonly entityId: string; readonly endpointNo: number; readonly key: SqlUuid };
+
+/** Locks the keys and returns those of the deliveries that have to wait for others: all but the first of a free key. */
+export async function joinKeys<Delivery extends Joining>(
+  queries: Queries,
+  dialect: Dialect,
+  deliveries: readonly Delivery[],
+): Promise<Set<Delivery>> {
+  const keyOf = ({ entityId, endpointNo, key }: Joining) => ({ entity: entityKey(dialect, entityId), endpointNo, key });
+  const keys = deliveries.map(keyOf);
+  await lockKeys(queries, dialect, keys);
+  const taken = new Set<string>();
+  for (const chunk of chunks(sorted(dialect, keys))) {
+    const rows = await queries.all<KeyRow>(
+      `${withKeys(dialect, chunk.length)} select entity_id, endpoint_no, order_key from k
+       where exists (select 1 from queue q where ${ofKey} and q.order_key is not null)`,
+      parametersOf(chunk),
+    );
+    for (const row of rows) {
+      taken.add(nameOf(dialect, { entity: row.entity_id, endpointNo: Number(row.endpoint_no), key: row.order_key }));
+    }
+  }
+  const parked = new Set<Delivery>();
+  for (const delivery of deliveries) {
+    const name = nameOf(dialect, keyOf(delivery));
+    if (taken.has(name)) parked.add(delivery);
+    taken.add(name);
+  }
+  return parked;
+}
+
+/** A delivery that has its turn now: the caller wakes its head, together with others, in one order. */
+export type Promotion = {
+  readonly destination: DestinationKey;
+  readonly entityId: string;
+  readonly webhookNo: number;
+  readonly atMs: number;
+  readonly isWaiting: true;
+};
+
+type FirstRow = KeyRow & {
+  id: SqlUuid | null;
+  webhook_no: SqlInteger;
+  generation: SqlInteger;
+  due_ms: SqlInteger;
+};
+
+/**
+ * For keys that are locked and from which deliveries may have left: gives the turn to the first of each, and forgets the keys
+ * that nothing waits in.
+ */
+export async function settleKeys(
+  queries: Queries,
+  dialect: Dialect,
+  keys: readonly OrderKey[],
+  nowMs: number,
+): Promise<Promotion[]> {
+  const promoted: Promotion[] = [];
+  for (const chunk of chunks(sorted(dialect, keys))) {
+    const first = await queries.all<FirstRow>(
+      `${withKeys(dialect, chunk.length)}, f as (select k.entity_id, k.endpoint_no, k.order_key, (
+           select q.id from queue q where ${ofKey} and q.order_key is not null order by q.sequence limit 1) as id from k)
+       select f.entity_id, f.endpoint_no, f.order_key, f.id, d.webhook_no, d.generation, d.due_ms from f
+       ${dialect.lookUp('left join', 'queue', 'd', { entity_id: 'f.entity_id', id: 'f.id' })}`,
+      parametersOf(chunk),
+    );
+    await forgetKeys(
+      queries,
+      dialect,
+      first.filter(({ id }) => id === null),
+    );
+    for (const row of first) {
+      if (row.id === null || Number(row.generation) !== PARKED) continue;
+      promoted.push(await promote(queries, row, nowMs));
+    }
+  }
+  return promoted;
+}
+
+async function forgetKeys(queries: Queries, { uuid }: Dialect, rows: readonly KeyRow[]): Promise<void> {
+  if (rows.length === 0) return;
+  await queries.run(
+    `delete from order_keys where (entity_id, endpoint_no, order_key) in
+       (values ${valuesList(rows.length, 3, 0, [uuid, 'bigint', uuid])})`,
+    rows.flatMap((row): SqlValue[] => [row.entity_id, Number(row.endpoint_no), row.order_key]),
+  );
+}
+
+/** Due now at the earliest, because a claim passes over rows that were due long before it (`from_due_ms`). */
+async function promote(queries: Queries, row: FirstRow, nowMs: number): Promise<Promotion> {
+  const webhookNo = Number(row.webhook_no);
+  const head = await queries.get<{ destination: DestinationKey; generation: SqlInteger }>(
+    'select destination, generation from queue_heads where entity_id = $1 and webhook_no = $2',
+    [row.entity_id, webhookNo],
+  );
+  if (head === undefined) throw new Error(`the webhook ${webhookNo} of a waiting delivery has no head`);
+  const atMs = Math.max(Number(row.due_ms), nowMs);
+  await queries.run(
+    `update queue set generation = $3, due_ms = $4 where entity_id = $1 and id = $2 and generation = ${PARKED}`,
+    [row.entity_id, row.id, Number(head.generation), atMs],
+  );
+  const { destination } = head;
+  return { destination, entityId: entityOfDestination(destination), webhookNo, atMs, isWaiting: true };
+}

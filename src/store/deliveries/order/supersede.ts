@@ -1,0 +1,193 @@
+import { hexIn, lastDeliveryHex } from '../../../domain/ids.ts';
+import type { Role } from '../../../domain/supersession/rules.ts';
+import type { Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../../database/database.ts';
+import { chunks, hashKey, textByRows, valuesList } from '../../database/sql.ts';
+import type { CountChanges } from '../counts/counts.ts';
+import { STATUS_CODES } from '../states.ts';
+import { lockKeys, type OrderKey, type Promotion, settleKeys } from './order-keys.ts';
+
+/**
+ * Carries out the rules of `domain/supersession/rules.ts` in the transaction that accepts an event. A row of `subjects` is the lock of
+ * what events are about: of two instances that accept a reminder and the payment at once, the second sees what the first has
+ * done. Deliveries that are held, retried or not sent yet become superseded; one in flight too, and is delivered after all if
+ * its receiver responds with a 2xx. What was asked for again after it was complete is sent.
+ */
+
+export type RoleOfEvent = { readonly entity: SqlUuid; readonly eventNo: string; readonly role: Role };
+
+export type Supersession = {
+  /** The numbers of the events that are superseded on arrival, with those that supersede them. */
+  readonly onArrival: ReadonlyMap<string, string>;
+  /** Numbers of events whose deliveries are to be superseded, with those that supersede them. */
+  readonly waiting: readonly Superseded[];
+};
+
+type Superseded = { readonly entity: SqlUuid; readonly eventNo: SqlUuid; readonly byNo: SqlUuid };
+
+/** `is_waited` says that events wait that may be superseded, so that most payments end with this statement. */
+const lockText = textByRows(
+  (rows) => `insert into subjects (entity_id, subject, event_no, is_waited) values ${valuesList(rows, 4)}
+    on conflict (entity_id, subject) do update set event_no = coalesce(excluded.event_no, subjects.event_no),
+      is_waited = case when excluded.event_no is null then 1 else subjects.is_waited end
+    returning entity_id, subject, event_no, is_waited`,
+);
+
+type SubjectRow = { entity_id: SqlUuid; subject: SqlUuid; event_no: SqlUuid | null; is_waited: SqlInteger };
+
+/** Locks what the events are about, notes them there, and returns what they lead to. No subject has events of both kinds. */
+export async function lockSubjects(
+  queries: Queries,
+  dialect: Dialect,
+  events: readonly RoleOfEvent[],
+): Promise<Supersession> {
+  const named = events.map((event) => {
+    const subject = hashKey(dialect, event.role.subject);
+    return { ...event, subject, name: `${dialect.hexOf(event.entity)} ${dialect.hexOf(subject)}` };
+  });
+  // The last event of a subject counts, in one order everywhere.
+  const subjects = [...new Map(named.map((event) => [event.name, event]))].sort(([a], [b]) => (a < b ? -1 : 1));
+  const found = new Map<string, SubjectRow>();
+  for (const chunk of chunks(subjects)) {
+    const values = chunk.flatMap(([, { entity, subject, role, eventNo }]): SqlValue[] => {
+      const isWaited = role.kind === 'superseded';
+      return [entity, subject, isWaited ? null : dialect.bindUuid(eventNo), isWaited ? 1 : 0];
+    });
+    for (const row of await queries.all<SubjectRow>(lockText(chunk.length), values)) {
+      found.set(`${dialect.hexOf(row.entity_id)} ${dialect.hexOf(row.subject)}`, row);
+    }
+  }
+  const onArrival = new Map<string, string>();
+  const waiting: Superseded[] = [];
+  for (const { name, entity, subject, role, eventNo } of named) {
+    const row = found.get(name);
+    const by = row?.event_no ?? null;
+    if (role.kind === 'superseded') {
+      if (role.onArrival && by !== null) onArrival.set(eventNo, dialect.hexOf(by));
+      else await noteSupersedable(queries, entity, subject, dialect.bindUuid(eventNo));
+    } else if (Number(row?.is_waited ?? 0) === 1) {
+      waiting.push(...(await takeSupersedable(queries, entity, subject, dialect.bindUuid(eventNo))));
+    }
+  }
+  return { onArrival, waiting };
+}
+
+async function noteSupersedable(queries: Queries, entity: SqlUuid, subject: SqlUuid, eventNo: SqlUuid): Promise<void> {
+  const sql = 'insert into supersedable (entity_id, subject, event_no) values ($1, $2, $3)';
+  await queries.run(sql, [entity, subject, eventNo]);
+}
+
+async function takeSupersedable(
+  queries: Queries,
+  entity: SqlUuid,
+  subject: SqlUuid,
+  byNo: SqlUuid,
+): Promise<Superseded[]> {
+  const which = 'where entity_id = $1 and subject = $2';
+  const rows = await queries.all<{ event_no: SqlUuid }>(`delete from supersedable ${which} returning event_no`, [
+    entity,
+    subject,
+  ]);
+  await queries.run(`update subjects set is_waited = 0 ${which}`, [entity, subject]);
+  return rows.map(({ event_no }) => ({ entity, eventNo: event_no, byNo }));
+}
+
+type WaitingRow = {
+  id: SqlUuid;
+  webhook_no: SqlInteger;
+  attempts: SqlInteger;
+  endpoint_no: SqlInteger;
+  order_key: SqlUuid | null;
+};
+
+const ROWS = 'id, webhook_no, attempts, endpoint_no, order_key';
+
+/** An id range, or by number where the ids do not begin with it. `$1` is the entity, `$2` the event, `$3` its last id. */
+const OF_EVENT = `select ${ROWS} from queue where entity_id = $1 and id > $2 and id <= $3 and recorded is null
+  union all select ${ROWS} from queue where entity_id = $1 and event_no = $2 and event_no is not null and recorded is null`;
+
+/**
+ * Ends the deliveries of the events, and what would be made of them later. `keys` are the keys that the caller takes next:
+ * they are locked along with those that the deliveries have, in one order. Returns the deliveries that have their turn now.
+ */
+export async function supersedeWaiting(
+  queries: Queries,
+  dialect: Dialect,
+  events: readonly Superseded[],
+  { keys: joined, changes, nowMs }: { keys: readonly OrderKey[]; changes: CountChanges; nowMs: number },
+): Promise<Promotion[]> {
+  const found: { event: Superseded; rows: WaitingRow[] }[] = [];
+  for (const event of events) {
+    const last = dialect.bindUuid(lastDeliveryHex(dialect.hexOf(event.eventNo)));
+    await endFanOut(queries, event);
+    found.push({ event, rows: await queries.all<WaitingRow>(OF_EVENT, [event.entity, event.eventNo, last]) });
+  }
+  const keys = found.flatMap(({ event, rows }) =>
+    rows.flatMap(({ endpoint_no, order_key }) =>
+      order_key === null ? [] : { entity: event.entity, endpointNo: Number(endpoint_no), key: order_key },
+    ),
+  );
+  await lockKeys(queries, dialect, [...keys, ...joined]);
+  for (const { event, rows } of found) {
+    for (const chunk of chunks(rows)) await moveToRecord(queries, dialect, changes, event, chunk);
+  }
+  return settleKeys(queries, dialect, keys, nowMs);
+}
+
+/** The rest of an event for many webhooks is not made; the event has the deliveries that it has. */
+async function endFanOut(queries: Queries, { entity, eventNo }: Superseded): Promise<void> {
+  const task = await queries.get<{ made: SqlInteger }>(
+    'delete from fan_outs where entity_id = $1 and event_no = $2 returning made',
+    [entity, eventNo],
+  );
+  if (task === undefined) return;
+  const sql = 'update events set deliveries = $3 where entity_id = $1 and no = $2';
+  await queries.run(sql, [entity, eventNo, Number(task.made)]);
+}
+
+async function moveToRecord(
+  queries: Queries,
+  dialect: Dialect,
+  counts: CountChanges,
+  { entity, byNo }: Superseded,
+  waiting: readonly WaitingRow[],
+): Promise<void> {
+  // Another transaction may have completed some of them meanwhile.
+  const rows = await queries.all<WaitingRow>(
+    `select ${ROWS} from queue where entity_id = $1 and id in ${valuesList(1, waiting.length, 1)} and recorded is null
+     order by id ${dialect.lockRow}`,
+    [entity, ...waiting.map(({ id }) => id)],
+  );
+  if (rows.length === 0) return;
+  const ids = rows.map(({ id }) => id);
+  await queries.run(
+    `insert into deliveries (entity_id, id, webhook_no, endpoint_no, sent_to_no, created_at_ms, ended_at_ms, sequence,
+       event_no, redelivery_id, attempts, status, status_code, test, error, superseded_by)
+     select entity_id, id, webhook_no, endpoint_no, sent_to_no, created_at_ms, ended_at_ms, sequence, event_no,
+       redelivery_id, attempts, ${STATUS_CODES.superseded}, status_code, test, error, $2
+     from queue where entity_id = $1 and id in ${valuesList(1, ids.length, 2)}`,
+    [entity, byNo, ...ids],
+  );
+  await queries.run(`delete from queue where entity_id = $1 and id in ${valuesList(1, ids.length, 1)}`, [
+    entity,
+    ...ids,
+  ]);
+  for (const { id, webhook_no, attempts } of rows) {
+    counts.queue(entity, Number(webhook_no), { waiting: -1, retrying: Number(attempts) > 0 ? -1 : 0 });
+    counts.deliveries(entity, Number(webhook_no), hexIn(dialect.hexOf(id)), { superseded: 1 });
+  }
+}
+
+/** For events that are removed: they supersede nothing any more. */
+export async function forgetSubject(
+  queries: Queries,
+  dialect: Dialect,
+  { entity, eventNo, role }: RoleOfEvent,
+): Promise<void> {
+  const key = [entity, hashKey(dialect, role.subject), dialect.bindUuid(eventNo)];
+  await queries.run('delete from supersedable where entity_id = $1 and subject = $2 and event_no = $3', key);
+  await queries.run(
+    `delete from subjects where entity_id = $1 and subject = $2 and (event_no = $3 or event_no is null)
+       and not exists (select 1 from supersedable s where s.entity_id = $1 and s.subject = $2)`,
+    key,
+  );
+}

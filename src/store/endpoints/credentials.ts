@@ -1,0 +1,41 @@
+import type { RequestHeaders } from '../../domain/endpoints/request-headers.ts';
+import type { Database } from '../database/database.ts';
+import type { SecretBox } from '../tenants/secret-box.ts';
+import { type SigningMaterial, signingMaterialIn } from '../tenants/secrets.ts';
+import { readHeaders } from './request-headers.ts';
+import { readEndpointSecrets } from './secrets.ts';
+
+/** What a request to an endpoint with secrets or headers of its own is signed with and carries. */
+export type EndpointCredentials = Pick<SigningMaterial, 'secrets' | 'signingKeys'> & { headers: RequestHeaders };
+
+type Target = { entityId: string; endpointNo: number; withSigningKeys: boolean };
+
+/** The secrets newest first: the entity's follow those of the endpoint where these sign, and go before them otherwise. */
+export function readEndpointCredentials(
+  db: Database,
+  box: SecretBox,
+  { entityId, endpointNo, withSigningKeys }: Target,
+  nowS: number,
+): Promise<EndpointCredentials> {
+  return db.snapshot(async (queries) => {
+    const ofEntity = await signingMaterialIn(queries, box, entityId, nowS, withSigningKeys);
+    const { own, source, entitySecretsUntil } = await readEndpointSecrets(
+      queries,
+      db.dialect,
+      box,
+      entityId,
+      endpointNo,
+      nowS,
+    );
+    const shared = ofEntity.secrets.map(({ stored, dateExpires }) => {
+      const untilS = Math.min(dateExpires ?? Number.POSITIVE_INFINITY, entitySecretsUntil ?? Number.POSITIVE_INFINITY);
+      return { stored, dateExpires: Number.isFinite(untilS) ? untilS : null };
+    });
+    const overlapping = entitySecretsUntil === null ? [] : shared;
+    return {
+      secrets: source === 'own' ? [...own, ...overlapping] : [...shared, ...own],
+      signingKeys: ofEntity.signingKeys,
+      headers: await readHeaders(queries, box, entityId, endpointNo),
+    };
+  });
+}

@@ -1,0 +1,180 @@
+import type { Feed, FeedEntry } from '../../contract/endpoints/feed.ts';
+import type { Database, Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../database/database.ts';
+import { chunks, entityKey, planForClaims, valuesList } from '../database/sql.ts';
+import {
+  type DeliveryRow,
+  deliveryColumns,
+  eventNoOf,
+  IN_QUEUE,
+  IN_RECORD,
+  toDeliveries,
+} from '../deliveries/list/rows.ts';
+import { ID_DIGITS } from './sequences.ts';
+
+/** Reading an endpoint's deliveries by their numbers. */
+
+/** One URL of one entity. */
+export type EndpointKey = { readonly entityId: string; readonly endpointNo: number };
+
+export type FeedPosition = { readonly after: number; readonly limit: number };
+
+type CounterRow = {
+  post_url: string;
+  first_sequence: SqlInteger | null;
+  last_sequence: SqlInteger | null;
+  recent: string | null;
+};
+
+export type FeedPage = { readonly postUrl: string; readonly feed: Feed };
+
+/** Characters of the bodies in one response, beyond which it has no further entry. */
+const MAX_BODY_LENGTH = 2_000_000;
+/** Bodies that are read at a time: the limit is exceeded by no more than these. */
+const BODIES_PER_READ = 10;
+
+/** Null where the entity has no such endpoint. */
+export function readFeed(db: Database, endpoint: EndpointKey, position: FeedPosition): Promise<FeedPage | null> {
+  const { dialect } = db;
+  const key: SqlValue[] = [entityKey(dialect, endpoint.entityId), endpoint.endpointNo];
+  // In one snapshot: a delivery that is completed between two reads would be in neither table.
+  return db.snapshot(async (queries) => {
+    const nowMs = await planForClaims(queries, dialect);
+    const counter = await queries.get<CounterRow>(
+      `select e.post_url, s.first_sequence, s.last_sequence, s.recent from endpoints e
+       left join endpoint_sequences s on s.entity_id = e.entity_id and s.endpoint_no = e.no
+       where e.entity_id = $1 and e.no = $2`,
+      key,
+    );
+    if (counter === undefined) return null;
+    const firstSequence = Number(counter.first_sequence ?? 1);
+    const lastSequence = Number(counter.last_sequence ?? 0);
+    const from = Math.max(position.after + 1, firstSequence);
+    const until = Math.min(lastSequence, from + position.limit - 1);
+    const ids = from > until ? [] : await readIds(queries, key, counter, { from, until, lastSequence });
+    const deliveries = await readEntries(queries, dialect, endpoint.entityId, from, ids, nowMs);
+    return { postUrl: counter.post_url, feed: { firstSequence, lastSequence, deliveries } };
+  });
+}
+
+type Range = { readonly from: number; readonly until: number; readonly lastSequence: number };
+
+/** The ids of the deliveries with these numbers, in their order. */
+async function readIds(
+  queries: Queries,
+  key: readonly SqlValue[],
+  { recent }: CounterRow,
+  { from, until, lastSequence }: Range,
+): Promise<string[]> {
+  const blocks = await queries.all<{ first_sequence: SqlInteger; ids: string }>(
+    `select first_sequence, ids from endpoint_numbers where entity_id = $1 and endpoint_no = $2 and first_sequence <= $4
+       and first_sequence >= coalesce((select max(b.first_sequence) from endpoint_numbers b
+         where b.entity_id = $1 and b.endpoint_no = $2 and b.first_sequence <= $3), 0)
+     order by first_sequence`,
+    [...key, from, until],
+  );
+  const tail = recent ?? '';
+  const ids: string[] = [];
+  for (const { first, digits } of [
+    ...blocks.map((block) => ({ first: Number(block.first_sequence), digits: block.ids })),
+    { first: lastSequence - tail.length / ID_DIGITS + 1, digits: tail },
+  ]) {
+    for (let at = 0; at < digits.length; at += ID_DIGITS) {
+      const number = first + at / ID_DIGITS;
+      if (number >= from && number <= until) ids.push(digits.slice(at, at + ID_DIGITS));
+    }
+  }
+  return ids;
+}
+
+async function readEntries(
+  queries: Queries,
+  dialect: Dialect,
+  entityId: string,
+  from: number,
+  ids: readonly string[],
+  nowMs: number,
+): Promise<FeedEntry[]> {
+  const entity = entityKey(dialect, entityId);
+  const entries: FeedEntry[] = [];
+  let length = 0;
+  for (const chunk of chunks(ids, BODIES_PER_READ)) {
+    const rows = await readRows(queries, dialect, entity, chunk);
+    const deliveries = await toDeliveries(queries, dialect, entity, rows, nowMs);
+    const bodies = await readBodies(queries, dialect, entity, rows);
+    const byId = new Map(rows.map((row, index) => [dialect.hexOf(row.id), { row, delivery: deliveries[index] }]));
+    for (const id of chunk) {
+      const { row, delivery } = byId.get(id) ?? {};
+      const sequence = from + entries.length;
+      if (row === undefined || delivery === undefined) {
+        entries.push({ ...REMOVED, sequence });
+        continue;
+      }
+      const { deliveryId, eventId, event, networkId, status, dateCreated } = delivery;
+      const body = bodies.get(eventNoOf(dialect, row)) ?? '';
+      length += body.length;
+      entries.push({ sequence, deliveryId, eventId, event, networkId, status, dateCreated, body });
+    }
+    if (length >= MAX_BODY_LENGTH) break;
+  }
+  return entries;
+}
+
+/** A delivery that retention has deleted. */
+const REMOVED = {
+  deliveryId: null,
+  eventId: null,
+  event: null,
+  networkId: null,
+  status: 'removed',
+  dateCreated: null,
+  body: null,
+} as const;
+
+async function readRows(
+  queries: Queries,
+  { bindUuid }: Dialect,
+  entity: SqlUuid,
+  ids: readonly string[],
+): Promise<DeliveryRow[]> {
+  const parameters = [entity, ...ids.map((id) => bindUuid(id))];
+  const within = `entity_id = $1 and id in ${valuesList(1, ids.length, 1)}`;
+  const recorded = await deliveryColumns.all(
+    queries,
+    `select ${IN_RECORD} from deliveries d where d.${within}`,
+    parameters,
+  );
+  const waiting = await deliveryColumns.all(queries, `select ${IN_QUEUE} from queue q where q.${within}`, parameters);
+  return [...recorded, ...waiting];
+}
+
+async function readBodies(
+  queries: Queries,
+  dialect: Dialect,
+  entity: SqlUuid,
+  rows: readonly DeliveryRow[],
+): Promise<Map<string, string>> {
+  const numbers = [...new Set(rows.map((row) => eventNoOf(dialect, row)))];
+  if (numbers.length === 0) return new Map();
+  const events = await queries.all<{ no: SqlUuid; body: string }>(
+    `select no, body from events where entity_id = $1 and no in ${valuesList(1, numbers.length, 1)}`,
+    [entity, ...numbers.map((no) => dialect.bindUuid(no))],
+  );
+  return new Map(events.map(({ no, body }) => [dialect.hexOf(no), body]));
+}
+
+/** The highest number of each of these endpoints that has one, in the order given; 0 for the others. */
+export async function readLastSequences(db: Database, endpoints: readonly EndpointKey[]): Promise<number[]> {
+  const { dialect } = db;
+  const last = new Map<string, number>();
+  const keyOf = (entity: SqlUuid, no: SqlInteger) => `${dialect.hexOf(entity)} ${no}`;
+  for (const chunk of chunks(endpoints)) {
+    const rows = await db.all<{ entity_id: SqlUuid; endpoint_no: SqlInteger; last_sequence: SqlInteger }>(
+      `with wanted (entity_id, endpoint_no) as (values ${valuesList(chunk.length, 2, 0, [dialect.uuid, 'bigint'])})
+       select s.entity_id, s.endpoint_no, s.last_sequence from wanted w
+       ${dialect.lookUp('cross join', 'endpoint_sequences', 's', { entity_id: 'w.entity_id', endpoint_no: 'w.endpoint_no' })}`,
+      chunk.flatMap(({ entityId, endpointNo }): SqlValue[] => [entityKey(dialect, entityId), endpointNo]),
+    );
+    for (const row of rows) last.set(keyOf(row.entity_id, row.endpoint_no), Number(row.last_sequence));
+  }
+  return endpoints.map(({ entityId, endpointNo }) => last.get(keyOf(entityKey(dialect, entityId), endpointNo)) ?? 0);
+}

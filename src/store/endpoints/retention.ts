@@ -1,0 +1,41 @@
+import type { Database, SqlInteger, SqlUuid } from '../database/database.ts';
+import { chunks, valuesList } from '../database/sql.ts';
+
+/** An acceptance that had read the webhook before it was deleted may name its endpoint later; none takes a day. */
+const KEEP_MS = 86_400_000;
+
+const ROWS_PER_STEP = 500;
+
+/** Of the entity `$1`: those that were removed before a time, which is `removedBefore` of the retention. */
+export const REMOVED = 'endpoints where entity_id = $1 and removed_ms > 0 and removed_ms < $2';
+
+export function removedBefore(beforeMs: number): number {
+  return beforeMs - KEEP_MS;
+}
+
+/**
+ * Forgets endpoints that were removed, once the entity has no delivery from before `beforeMs`: then nothing names them.
+ * `beforeId` sorts before every id of that time. Returns how many went.
+ */
+export function forgetRemoved(db: Database, entity: SqlUuid, beforeMs: number, beforeId: SqlUuid): Promise<number> {
+  return db.transaction(async (queries) => {
+    const rows = await queries.all<{ no: SqlInteger }>(
+      `select no from ${REMOVED}
+         and not exists (select 1 from queue q where q.entity_id = $1 and q.id < $3)
+         and not exists (select 1 from deliveries d where d.entity_id = $1 and d.id < $3)
+       limit ${ROWS_PER_STEP}`,
+      [entity, removedBefore(beforeMs), beforeId],
+    );
+    for (const chunk of chunks(rows.map((row) => Number(row.no)))) {
+      const numbers = valuesList(1, chunk.length, 1);
+      for (const table of ['endpoint_numbers', 'endpoint_sequences']) {
+        await queries.run(`delete from ${table} where entity_id = $1 and endpoint_no in ${numbers}`, [
+          entity,
+          ...chunk,
+        ]);
+      }
+      await queries.run(`delete from endpoints where entity_id = $1 and no in ${numbers}`, [entity, ...chunk]);
+    }
+    return rows.length;
+  });
+}

@@ -1,0 +1,99 @@
+import { BoundedMap } from '../../bounded-map.ts';
+import { type CompiledFilter, compileFilter, Payload } from '../../domain/payload-filter/payload-filter.ts';
+import type { Queries, SqlInteger } from '../database/database.ts';
+import { parseFilter, readFilters, readFilterTexts } from '../webhooks/filters.ts';
+import type { NewEvent, Receiver } from './plan-acceptance.ts';
+
+/** Which of the webhooks for an event want it, by their filters. */
+
+/** A filter in memory takes a few times the bytes of its text. */
+const MAX_KEPT_BYTES = 16 * 1024 * 1024;
+type Kept = { readonly bytes: number; readonly filter: CompiledFilter };
+
+/** By entity and hash of the text, so that nothing that is kept here can be out of date. */
+const kept = new BoundedMap<string, Kept>(MAX_KEPT_BYTES, { weigh: ({ bytes }) => bytes });
+
+type Filtered = Pick<NewEvent, 'entityId' | 'body'>;
+
+export async function wantedBy(
+  queries: Queries,
+  { entityId, body }: Filtered,
+  receivers: readonly Receiver[],
+): Promise<readonly Receiver[]> {
+  const filters = await loadFilters(
+    queries,
+    entityId,
+    receivers.map(({ filterHash }) => filterHash),
+  );
+  const changed = receivers.filter(({ filterHash }) => filterHash !== null && !filters.has(filterHash));
+  const current = changed.length === 0 ? null : await readCurrent(queries, entityId, changed);
+  const payload = new Payload(body);
+  return receivers.filter(({ filterHash, webhookId }) => {
+    if (filterHash === null) return true;
+    const filter = filters.get(filterHash) ?? current?.get(webhookId);
+    return filter === undefined || payload.matches(filter);
+  });
+}
+
+/** How many of all webhooks for a network and event do not want the event. */
+export async function countUnwanted(queries: Queries, event: NewEvent): Promise<number> {
+  const { entityId, networkId, event: kind, body } = event;
+  const groups = await queries.all<{ filter_hash: string; total: SqlInteger }>(
+    `select filter_hash, count(*) as total from webhooks
+     where entity_id = $1 and network_id = $2 and event = $3 and filter_hash is not null group by filter_hash`,
+    [entityId, networkId, kind],
+  );
+  if (groups.length === 0) return 0;
+  const filters = await loadFilters(
+    queries,
+    entityId,
+    groups.map((group) => group.filter_hash),
+  );
+  const payload = new Payload(body);
+  const unwanted = groups.filter(({ filter_hash: hash }) => {
+    const filter = filters.get(hash);
+    return filter !== undefined && !payload.matches(filter);
+  });
+  return unwanted.reduce((sum, { total }) => sum + Number(total), 0);
+}
+
+/** By hash; without those that were replaced since the webhooks were read. */
+async function loadFilters(
+  queries: Queries,
+  entityId: string,
+  hashes: readonly (string | null)[],
+): Promise<Map<string, CompiledFilter>> {
+  const filters = new Map<string, CompiledFilter>();
+  const missing: string[] = [];
+  for (const hash of new Set(hashes)) {
+    const known = hash === null ? undefined : kept.get(`${entityId} ${hash}`);
+    if (known !== undefined && hash !== null) filters.set(hash, known.filter);
+    else if (hash !== null) missing.push(hash);
+  }
+  if (missing.length === 0) return filters;
+  for (const [hash, text] of await readFilterTexts(queries, entityId, missing)) {
+    const filter = compileFilter(parseFilter(text));
+    kept.set(`${entityId} ${hash}`, { bytes: text.length, filter });
+    filters.set(hash, filter);
+  }
+  return filters;
+}
+
+/**
+ * On PostgreSQL, a filter may have been replaced between two statements. What the webhook has now counts; one without a
+ * filter is not in the map.
+ */
+async function readCurrent(
+  queries: Queries,
+  entityId: string,
+  receivers: readonly Receiver[],
+): Promise<Map<string, CompiledFilter>> {
+  const current = await readFilters(
+    queries,
+    entityId,
+    receivers.map(({ webhookId }) => webhookId),
+  );
+  return new Map(
+    current.flatMap(({ webhookId, filter }) => (filter === null ? [] : [[webhookId, compileFilter(filter)]])),
+  );
+}

@@ -1,0 +1,182 @@
+import { roleOf } from '../../domain/supersession/rules.ts';
+import type { Dialect, Queries, SqlUuid, SqlValue } from '../database/database.ts';
+import { chunks, entityKey, hashKey, valuesList } from '../database/sql.ts';
+import type { CountChanges } from '../deliveries/counts/counts.ts';
+import { joinKeys, type OrderKey, type Promotion } from '../deliveries/order/order-keys.ts';
+import { lockSubjects, type RoleOfEvent, supersedeWaiting } from '../deliveries/order/supersede.ts';
+import { nameOfEvent } from './event-ids.ts';
+import { type Incoming, type NewEvent, type Receiver, type Turns, WITHOUT_ORDER } from './plan-acceptance.ts';
+
+/** What acceptance does for order and supersession. An event that has no part in either costs no statement here. */
+
+export type Order = {
+  /** The events that get deliveries, or a task for them. */
+  readonly accepted: readonly Incoming[];
+  /** By the number of an event that was pointless when it came: the id of the one that had made it so. */
+  readonly supersededBy: ReadonlyMap<string, string>;
+  readonly turns: Turns;
+  /** Deliveries that have their turn because one before them was superseded. */
+  readonly promoted: readonly Promotion[];
+};
+
+/** Under the locks of what the events are about and of their order keys, in this order. */
+export async function takeTurns(
+  queries: Queries,
+  dialect: Dialect,
+  fresh: readonly Incoming[],
+  changes: CountChanges,
+  nowMs: number,
+): Promise<Order> {
+  const roles = await findRoles(queries, dialect, fresh);
+  const supersession = roles.length === 0 ? null : await lockSubjects(queries, dialect, roles);
+  const supersededBy = new Map<string, string>();
+  const accepted: Incoming[] = [];
+  for (const one of fresh) {
+    const by = supersession?.onArrival.get(one.eventNo);
+    if (by === undefined) accepted.push(one);
+    else {
+      supersededBy.set(one.eventNo, await nameOfEvent(queries, dialect, one.event.entityId, by));
+      await markSuperseded(queries, dialect, one, by);
+      accepted.push({ ...one, receivers: [], deliveries: 0 });
+    }
+  }
+  const joining = accepted.flatMap((incoming) => joiningOf(dialect, incoming));
+  const waiting = supersession?.waiting ?? [];
+  const keys = joining.map(({ entity, endpointNo, key }): OrderKey => ({ entity, endpointNo, key }));
+  const promoted =
+    waiting.length === 0 ? [] : await supersedeWaiting(queries, dialect, waiting, { keys, changes, nowMs });
+  if (joining.length === 0) return { accepted, supersededBy, turns: WITHOUT_ORDER, promoted };
+  const parked = await joinKeys(queries, dialect, joining);
+  return { accepted, supersededBy, turns: turnsOf(dialect, joining, parked), promoted };
+}
+
+/**
+ * Payments are noted only where the entity has a webhook for reminders: for all others a row for every payment would be written
+ * and never read.
+ */
+async function findRoles(queries: Queries, dialect: Dialect, fresh: readonly Incoming[]): Promise<RoleOfEvent[]> {
+  const found = fresh.flatMap(({ event, eventNo }) => {
+    const role = roleOfEvent(event);
+    return role === null ? [] : { entityId: event.entityId, entity: entityKey(dialect, event.entityId), eventNo, role };
+  });
+  const superseding = found.filter(({ role }) => role.kind === 'supersedes');
+  const isWanted = new Set<string>();
+  for (const chunk of chunks([...new Set(superseding.map(({ entityId }) => entityId))])) {
+    const kinds = [...new Set(superseding.map(({ role }) => role.superseded))];
+    const rows = await queries.all<{ entity_id: string; event: string }>(
+      `select distinct entity_id, event from webhook_counts where entity_id in ${valuesList(1, chunk.length)}
+         and event in ${valuesList(1, kinds.length, chunk.length)} and webhooks > 0`,
+      [...chunk, ...kinds],
+    );
+    for (const { entity_id, event } of rows) isWanted.add(`${entity_id} ${event}`);
+  }
+  return found.filter(({ entityId, role }) => {
+    return role.kind === 'superseded' || isWanted.has(`${entityId} ${role.superseded}`);
+  });
+}
+
+function roleOfEvent({ event, agreementId = null, transferId = null }: NewEvent) {
+  return roleOf(event, { agreementId, transferId });
+}
+
+async function markSuperseded(
+  queries: Queries,
+  dialect: Dialect,
+  { event, eventNo }: Incoming,
+  by: string,
+): Promise<void> {
+  await queries.run('update events set deliveries = 0, superseded_by = $3 where entity_id = $1 and no = $2', [
+    entityKey(dialect, event.entityId),
+    dialect.bindUuid(eventNo),
+    dialect.bindUuid(by),
+  ]);
+}
+
+type JoiningDelivery = {
+  readonly entityId: string;
+  readonly entity: SqlUuid;
+  readonly endpointNo: number;
+  readonly key: SqlUuid;
+  readonly place: string;
+};
+
+/** An event goes to each endpoint once. */
+function placeOf({ eventNo }: Incoming, { endpointNo }: Receiver): string {
+  return `${eventNo} ${endpointNo}`;
+}
+
+function joiningOf(dialect: Dialect, incoming: Incoming): JoiningDelivery[] {
+  const { entityId, agreementId } = incoming.event;
+  if (agreementId == null || !incoming.receivers.some(({ isOrdered }) => isOrdered)) return [];
+  const entity = entityKey(dialect, entityId);
+  const key = hashKey(dialect, agreementId);
+  return incoming.receivers
+    .filter(({ isOrdered }) => isOrdered)
+    .map((receiver) => {
+      const { endpointNo } = receiver;
+      return { entityId, entity, endpointNo, key, place: placeOf(incoming, receiver) };
+    });
+}
+
+function turnsOf(dialect: Dialect, joining: readonly JoiningDelivery[], parked: ReadonlySet<JoiningDelivery>): Turns {
+  const byPlace = new Map(joining.map((one) => [one.place, one]));
+  return {
+    keyOf: (incoming, receiver) => {
+      const found = byPlace.get(placeOf(incoming, receiver));
+      return found === undefined ? null : dialect.hexOf(found.key);
+    },
+    isParked: (incoming, receiver) => {
+      const found = byPlace.get(placeOf(incoming, receiver));
+      return found !== undefined && parked.has(found);
+    },
+  };
+}
+
+/**
+ * Where a task still makes deliveries of an event with the same order key, all deliveries of the later one are made by a task
+ * too: tasks of one key run one after another.
+ */
+export async function queueBehindFanOuts(
+  queries: Queries,
+  dialect: Dialect,
+  incoming: readonly Incoming[],
+): Promise<Incoming[]> {
+  const keyed = incoming.filter(({ event, receivers }) => {
+    return event.agreementId != null && receivers.some(({ isOrdered }) => isOrdered);
+  });
+  const behind = new Set<Incoming>();
+  for (const chunk of chunks(keyed)) {
+    const keys = chunk.map(({ event }) => [
+      entityKey(dialect, event.entityId),
+      hashKey(dialect, event.agreementId ?? ''),
+    ]);
+    const rows = await queries.all<{ entity_id: SqlUuid; order_key: SqlUuid }>(
+      `select entity_id, order_key from fan_outs where order_key is not null
+         and (entity_id, order_key) in (values ${valuesList(chunk.length, 2, 0, [dialect.uuid, dialect.uuid])})`,
+      keys.flat() as SqlValue[],
+    );
+    const names = new Set(rows.map((row) => `${dialect.hexOf(row.entity_id)} ${dialect.hexOf(row.order_key)}`));
+    for (const [index, one] of chunk.entries()) {
+      const [entity, key] = keys[index] ?? [];
+      if (entity === undefined || key === undefined) continue;
+      if (names.has(`${dialect.hexOf(entity)} ${dialect.hexOf(key)}`)) behind.add(one);
+    }
+  }
+  return incoming.map((one) => (behind.has(one) ? { ...one, receivers: [], lastUrl: '' } : one));
+}
+
+/** Which parts the events of one transaction have in the rules: none supersedes another. */
+export class Roles {
+  readonly #kinds = new Map<string, string>();
+
+  /** False where the event supersedes one that was added, or is superseded by it. */
+  add(event: NewEvent): boolean {
+    const role = roleOfEvent(event);
+    if (role === null) return true;
+    const name = `${event.entityId} ${role.subject}`;
+    const known = this.#kinds.get(name);
+    if (known !== undefined && known !== role.kind) return false;
+    this.#kinds.set(name, role.kind);
+    return true;
+  }
+}

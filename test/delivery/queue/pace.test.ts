@@ -1,0 +1,120 @@
+import { describe, expect, test } from 'bun:test';
+import { ClaimPlanner } from '../../../src/delivery/queue/claim-planner.ts';
+import { LocalQueue } from '../../../src/delivery/queue/local-queue.ts';
+import { Pace } from '../../../src/delivery/queue/pace.ts';
+import { type DestinationKey, destinationKey } from '../../../src/domain/post-url.ts';
+
+const URL_OF_HOOK = 'https://hooks.example.com/paybell';
+
+describe('the pace of a destination', () => {
+  test.each([
+    [1, 1],
+    [10, 1],
+    [50, 3],
+    [1_000, 2],
+    [7, 4],
+  ])('of %d requests a second on %d instances is kept in every second, and used up', (perSecond, instances) => {
+    const share = { instances };
+    const paces = Array.from({ length: instances }, () => new Pace(perSecond, share, 0));
+    const starts: number[] = [];
+    for (let nowMs = 0; nowMs < 20_000; nowMs++) {
+      for (const pace of paces) {
+        while (pace.available(nowMs) > 0) {
+          pace.take(nowMs);
+          starts.push(nowMs);
+        }
+      }
+    }
+    // A tenth of a second may come at once, and at least one from every instance.
+    const burst = Math.max(instances, perSecond / 10);
+    for (let fromMs = 0; fromMs < 19_000; fromMs += 250) {
+      const inSecond = starts.filter((atMs) => atMs >= fromMs && atMs < fromMs + 1_000).length;
+      expect(inSecond).toBeLessThanOrEqual(Math.ceil(perSecond + burst));
+    }
+    expect(starts.length).toBeGreaterThanOrEqual(Math.floor(perSecond * 20 * 0.95));
+  });
+
+  test('says how long until the next request may start', () => {
+    const pace = new Pace(10, { instances: 1 }, 0);
+    pace.take(0);
+    expect(pace.waitMs(1, 0)).toBeCloseTo(100);
+    expect(pace.waitMs(1, 60)).toBeCloseTo(40);
+    expect([pace.available(99), pace.available(101)]).toEqual([0, 1]);
+  });
+});
+
+describe('a destination with a rate limit', () => {
+  const paced = destinationKey('ent_1', URL_OF_HOOK, { endpointNo: 7, perSecond: 10 });
+  const other = destinationKey('ent_1', URL_OF_HOOK);
+
+  const newQueue = () => {
+    const clock = { nowMs: 0 };
+    const queue = new LocalQueue<{ destination: DestinationKey }>({
+      slots: 100,
+      queuePlaces: 100,
+      bytes: 1_000,
+      destinationCap: 16,
+      sizeOf: () => 1,
+      nowMs: () => clock.nowMs,
+    });
+    /** Reserves, starts and ends as many as it may. */
+    const send = (destination: DestinationKey, most: number): number => {
+      const reserved = queue.reserve(destination, most);
+      for (let count = 0; count < reserved; count++) queue.enqueue({ destination });
+      for (;;) {
+        const delivery = queue.start(destination);
+        if (delivery === null) break;
+        queue.finish(delivery, 'success', 1);
+      }
+      queue.checkSums();
+      return reserved;
+    };
+    return { clock, queue, send };
+  };
+
+  test('holds no more than may start, while others on its host go on', () => {
+    const { clock, queue, send } = newQueue();
+    expect(send(paced, 5)).toBe(1);
+    expect(send(paced, 5)).toBe(0);
+    expect(queue.pacedForMs(paced)).toBeCloseTo(100);
+    expect(queue.pacedForMs(other)).toBe(0);
+    expect(send(other, 1)).toBe(1);
+    clock.nowMs = 101;
+    expect(queue.pacedForMs(paced)).toBe(0);
+    expect(send(paced, 5)).toBe(1);
+  });
+
+  test('counts no reservation for which nothing came', () => {
+    const { queue } = newQueue();
+    expect(queue.reserve(paced, 3)).toBe(1);
+    expect(queue.reserve(paced, 3)).toBe(0);
+    queue.release(paced);
+    expect(queue.reserve(paced, 3)).toBe(1);
+  });
+
+  test('has its share of the rate on each of several instances', () => {
+    const { clock, queue, send } = newQueue();
+    send(paced, 1);
+    queue.limitDestinations(8, 2);
+    expect(queue.pacedForMs(paced)).toBeCloseTo(200);
+    clock.nowMs = 201;
+    expect(send(paced, 5)).toBe(1);
+  });
+
+  test('leaves the plan until its next request may start, and is not overtaken by what comes meanwhile', () => {
+    const { clock, queue, send } = newQueue();
+    const timers: { destination: DestinationKey; inMs: number }[] = [];
+    const planner = new ClaimPlanner(queue, (destination, inMs) => timers.push({ destination, inMs }));
+    planner.noteScanned();
+    send(paced, 1);
+    planner.wake([paced]);
+    expect(planner.plan()).toEqual({ claims: [], isCut: false });
+    expect(timers).toEqual([{ destination: paced, inMs: expect.closeTo(100) }]);
+    expect([planner.waiting, planner.mayHaveOlder(paced)]).toEqual([0, true]);
+    planner.wake([paced]);
+    expect(planner.plan().claims).toEqual([]);
+    clock.nowMs = 101;
+    planner.notePaced(paced);
+    expect(planner.plan().claims).toEqual([{ destination: paced, limit: 1 }]);
+  });
+});

@@ -1,0 +1,148 @@
+import { expect, test } from 'bun:test';
+import { openDatabase } from '../../../../src/store/database/open.ts';
+import { PacedBatches } from '../../../../src/store/database/paced-batches.ts';
+import { readDelivery } from '../../../../src/store/deliveries/read.ts';
+import { redeliver } from '../../../../src/store/deliveries/redeliver/redeliver.ts';
+import { prune } from '../../../../src/store/deliveries/retention/retention.ts';
+import { suspendWebhook } from '../../../../src/store/webhooks/suspension.ts';
+import { accept, claim, databaseNowMs, HOOK, newEvent, readDeliveries, statuses } from '../../../support/deliveries.ts';
+import { wrongDeliveryCounters } from '../../../support/delivery-counters.ts';
+import { attemptThat, countRows, keepOrder, readNumbers, record } from '../../../support/order.ts';
+import { onEveryEngine } from '../../../support/stores.ts';
+import { newEntity, register } from '../../../support/webhooks.ts';
+
+const KINDS = ['LatePayment', 'TransferProcessed', 'ScheduledAgreementCancel', 'AgreementCancelled'] as const;
+const CHANGE = { actor: 'test', nowS: 1_763_168_400 };
+
+onEveryEngine('supersession', (store) => {
+  async function newEndpoint(): Promise<{ entityId: string; late: string }> {
+    const entityId = await newEntity(store.db);
+    const pairs = KINDS.map((event) => ({ networkId: 1, event }));
+    const { webhooks } = await register(store.db, entityId, HOOK, pairs);
+    return { entityId, late: webhooks.find(({ event }) => event === 'LatePayment')?.webhookId ?? '' };
+  }
+
+  const about = (entityId: string, event: string, id: string) => {
+    const body = JSON.stringify({ event, networkId: 1, transferId: id, agreementId: id });
+    return newEvent(entityId, { event, transferId: id, agreementId: id, body });
+  };
+
+  test('a payment ends the reminders of the same transfer that wait, retry or are held, and no others', async () => {
+    const { entityId, late } = await newEndpoint();
+    await accept(store.db, about(entityId, 'LatePayment', 'a'));
+    const [first] = await claim(store.db, entityId);
+    if (first !== undefined) await record(store.db, attemptThat('retried', first));
+    await accept(store.db, about(entityId, 'LatePayment', 'a'), about(entityId, 'LatePayment', 'b'));
+    await suspendWebhook(store.db, entityId, late, 'failing', CHANGE);
+    const payment = about(entityId, 'TransferProcessed', 'a');
+    expect(await accept(store.db, payment)).toMatchObject([{ deliveries: 1, supersededBy: null }]);
+    expect(await statuses(store.db, entityId)).toEqual(['superseded', 'superseded', 'held', 'pending']);
+    const [delivery] = await readDeliveries(store.db, entityId);
+    const shown = await readDelivery(store.db, entityId, delivery?.deliveryId ?? '');
+    expect(shown).toMatchObject({ status: 'superseded', supersededBy: payment.eventId, attempts: 1, sequence: 1 });
+    expect(await wrongDeliveryCounters(store.db)).toEqual([]);
+  });
+
+  test('a reminder that comes after the payment is accepted, has no delivery and no number, and names the payment', async () => {
+    const { entityId } = await newEndpoint();
+    const payment = about(entityId, 'TransferFinalized', 'a');
+    const reminder = about(entityId, 'LatePayment', 'a');
+    await accept(store.db, payment);
+    const expected = { eventId: reminder.eventId ?? '', deliveries: 0, supersededBy: payment.eventId };
+    expect(await accept(store.db, reminder)).toEqual([{ ...expected, repeated: false }]);
+    expect(await accept(store.db, reminder)).toEqual([{ ...expected, repeated: true }]);
+    expect(await accept(store.db, about(entityId, 'LatePayment', 'b'))).toMatchObject([{ deliveries: 1 }]);
+    expect((await readNumbers(store.db, entityId)).map(({ sequence }) => sequence)).toEqual([1]);
+  });
+
+  test('notes no payment of an entity without a webhook for reminders', async () => {
+    const entityId = await newEntity(store.db);
+    await register(store.db, entityId, HOOK, [{ networkId: 1, event: 'TransferProcessed' }]);
+    await accept(store.db, about(entityId, 'TransferProcessed', 'a'));
+    expect(await countRows(store.db, 'subjects', entityId)).toBe(0);
+  });
+
+  test('holds within one batch of events, in either order', async () => {
+    const { entityId } = await newEndpoint();
+    const events = ['LatePayment', 'TransferProcessed', 'LatePayment'].map((event) => about(entityId, event, 'a'));
+    const results = await accept(store.db, ...events);
+    expect(results).toMatchObject([
+      { deliveries: 1, supersededBy: null },
+      { deliveries: 1, supersededBy: null },
+      { deliveries: 0, supersededBy: events[1]?.eventId },
+    ]);
+    expect(await statuses(store.db, entityId)).toEqual(['superseded', 'pending']);
+  });
+
+  test('a cancellation ends one that was scheduled before it, and none that is scheduled after it', async () => {
+    const { entityId } = await newEndpoint();
+    for (const event of ['ScheduledAgreementCancel', 'AgreementCancelled', 'ScheduledAgreementCancel']) {
+      await accept(store.db, about(entityId, event, 'a'));
+    }
+    expect(await statuses(store.db, entityId)).toEqual(['superseded', 'pending', 'pending']);
+  });
+
+  test('one in flight counts as delivered if it arrives, and is not sent again if it does not', async () => {
+    const { entityId } = await newEndpoint();
+    await accept(store.db, about(entityId, 'LatePayment', 'a'), about(entityId, 'LatePayment', 'b'));
+    const [arrives, fails] = await claim(store.db, entityId);
+    for (const id of ['a', 'b']) await accept(store.db, about(entityId, 'TransferProcessed', id));
+    if (arrives !== undefined) await record(store.db, attemptThat('delivered', arrives));
+    if (fails !== undefined) await record(store.db, attemptThat('retried', fails));
+    expect(await statuses(store.db, entityId)).toEqual(['delivered', 'superseded', 'pending', 'pending']);
+    expect(await wrongDeliveryCounters(store.db)).toEqual([]);
+  });
+
+  test('gives the turn to the payment where the endpoint keeps order', async () => {
+    const { entityId } = await newEndpoint();
+    await keepOrder(store.db, entityId, HOOK);
+    for (const event of ['LatePayment', 'ScheduledAgreementCancel', 'TransferProcessed']) {
+      await accept(store.db, about(entityId, event, 'a'));
+    }
+    expect((await claim(store.db, entityId)).map(({ sequence }) => sequence)).toEqual([2]);
+    expect(await statuses(store.db, entityId)).toEqual(['superseded', 'pending', 'pending']);
+  });
+
+  test('a redelivery sends one that was superseded, and leaves its status if it fails', async () => {
+    const { entityId } = await newEndpoint();
+    const payment = about(entityId, 'TransferProcessed', 'a');
+    await accept(store.db, about(entityId, 'LatePayment', 'a'), payment);
+    const [reminder] = await readDeliveries(store.db, entityId);
+    await redeliver(store.db, entityId, reminder?.deliveryId ?? '');
+    const claimed = (await claim(store.db, entityId)).filter(({ kind }) => kind === 'redelivery');
+    expect(claimed).toHaveLength(1);
+    await record(store.db, ...claimed.map((delivery) => attemptThat('failed', delivery)));
+    const shown = await readDelivery(store.db, entityId, reminder?.deliveryId ?? '');
+    expect(shown).toMatchObject({ status: 'superseded', supersededBy: payment.eventId, attempts: 1 });
+  });
+
+  test('of a reminder and a payment that are accepted at once, the reminder is never left to be sent', async () => {
+    const { entityId } = await newEndpoint();
+    const other = store.engine === 'postgres' ? await openDatabase({ engine: 'postgres', url: store.url }) : store.db;
+    for (let race = 0; race < 50; race++) {
+      const id = `race-${race}`;
+      await Promise.all([
+        accept(store.db, about(entityId, 'LatePayment', id)),
+        accept(other, about(entityId, 'TransferProcessed', id)),
+      ]);
+    }
+    if (other !== store.db) await other.close();
+    const waiting = (await claim(store.db, entityId, 1_000)).map(({ body }) => JSON.parse(body ?? '{}').event);
+    expect(waiting).toEqual(Array(50).fill('TransferProcessed'));
+    expect(await wrongDeliveryCounters(store.db)).toEqual([]);
+  });
+
+  test('retention forgets what events were about, and a reminder is sent again then', async () => {
+    const { entityId } = await newEndpoint();
+    await accept(store.db, about(entityId, 'LatePayment', 'a'), about(entityId, 'TransferProcessed', 'a'));
+    await accept(store.db, about(entityId, 'ScheduledAgreementCancel', 'b'));
+    const claimed = await claim(store.db, entityId);
+    await record(store.db, ...claimed.map((delivery) => attemptThat('delivered', delivery)));
+    const nowMs = (await databaseNowMs(store.db)) + 60_000;
+    await prune(store.db, { olderThanMs: 30_000, batches: new PacedBatches(store.engine, 0), nowMs });
+    expect(await countRows(store.db, 'events', entityId)).toBe(0);
+    expect(await countRows(store.db, 'subjects', entityId)).toBe(0);
+    expect(await countRows(store.db, 'supersedable', entityId)).toBe(0);
+    expect(await accept(store.db, about(entityId, 'LatePayment', 'a'))).toMatchObject([{ deliveries: 1 }]);
+  });
+});
