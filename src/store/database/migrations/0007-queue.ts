@@ -1,5 +1,5 @@
 import type { Dialect } from '../database.ts';
-import { convertStore } from './0007-convert.ts';
+import { convertStore } from './0007-convert/convert.ts';
 import type { Migration } from './migration.ts';
 
 /**

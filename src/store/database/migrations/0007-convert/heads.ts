@@ -1,6 +1,6 @@
-import { destinationKey } from '../../../domain/post-url.ts';
-import type { Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../database.ts';
-import { chunks, valuesList } from '../sql.ts';
+import { destinationKey } from '../../../../domain/post-url.ts';
+import type { Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../../database.ts';
+import { chunks, valuesList } from '../../sql.ts';
 
 /** Webhooks that are gone have no creation sequence: their numbers begin where none of those ever gets to. */
 const FIRST_DELETED_NO = 2 ** 52;

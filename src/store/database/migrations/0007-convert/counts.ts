@@ -1,5 +1,5 @@
-import type { Queries, SqlValue } from '../database.ts';
-import { chunks, valuesList } from '../sql.ts';
+import type { Queries, SqlValue } from '../../database.ts';
+import { chunks, valuesList } from '../../sql.ts';
 
 /** Fewer rows than these are kept in memory; pages come in the order of time, so that most rows are written once. */
 const MAX_ROWS = 10_000;

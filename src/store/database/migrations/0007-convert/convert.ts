@@ -1,8 +1,8 @@
-import type { Dialect, Queries, SqlInteger, SqlValue } from '../database.ts';
-import { chunks, valuesList } from '../sql.ts';
-import { convertDeliveries } from './0007-convert-deliveries.ts';
-import { convertEvents, EventNumbers, entityHex, ROWS_PER_PAGE } from './0007-convert-events.ts';
-import { HEAD_TABLES } from './0007-convert-heads.ts';
+import type { Dialect, Queries, SqlInteger, SqlValue } from '../../database.ts';
+import { chunks, valuesList } from '../../sql.ts';
+import { convertDeliveries } from './deliveries.ts';
+import { convertEvents, EventNumbers, entityHex, ROWS_PER_PAGE } from './events.ts';
+import { HEAD_TABLES } from './heads.ts';
 
 /**
  * Copies the deliveries of a store from before the queue was parted from the record. Every id stays as callers know it;

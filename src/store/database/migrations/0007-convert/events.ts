@@ -1,6 +1,6 @@
-import type { Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../database.ts';
-import { chunks, valuesList } from '../sql.ts';
-import { Tally } from './0007-convert-counts.ts';
+import type { Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../../database.ts';
+import { chunks, valuesList } from '../../sql.ts';
+import { Tally } from './counts.ts';
 
 /** As the store makes keys today (`entityKey` and `eventIdKey`); kept apart, because a released migration never changes. */
 export function entityHex(id: string): string {

@@ -1,7 +1,7 @@
-import type { Dialect, Queries, SqlValue } from '../database.ts';
-import { Tally } from './0007-convert-counts.ts';
-import { type EventNumbers, IN_PAGE, pagesOf, requireAll } from './0007-convert-events.ts';
-import { HEAD_KEY, HeadConverter } from './0007-convert-heads.ts';
+import type { Dialect, Queries, SqlValue } from '../../database.ts';
+import { Tally } from './counts.ts';
+import { type EventNumbers, IN_PAGE, pagesOf, requireAll } from './events.ts';
+import { HEAD_KEY, HeadConverter } from './heads.ts';
 
 const CODE = `case d.status when 'delivered' then 1 when 'failed' then 2 when 'cancelled' then 3 end`;
 const IS_WAITING = `d.status in ('pending', 'retrying', 'held')`;
