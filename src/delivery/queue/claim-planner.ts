@@ -137,11 +137,13 @@ export class ClaimPlanner {
   #planFrom(healthClass: HealthClass, mostRows: number): PlannedClaim | null {
     let claim: PlannedClaim | null = null;
     const take = (destination: DestinationKey) => {
-      const limit = this.#reserve(destination, Math.min(mostRows, MAX_ROWS_PER_DESTINATION));
+      // Before anything is reserved: the time may come between the two, and then no timer would bring it back.
+      const isPaced = this.#isPaced(destination);
+      const limit = isPaced ? 0 : this.#reserve(destination, Math.min(mostRows, MAX_ROWS_PER_DESTINATION));
       if (limit > 0) {
         claim = { destination, limit };
         this.#places.set(destination, 'planned');
-      } else if (this.#isPaced(destination)) this.#places.set(destination, 'paced');
+      } else if (isPaced) this.#places.set(destination, 'paced');
       else if (this.slots.holds(destination)) this.#places.set(destination, 'full');
       else return false;
       return true;

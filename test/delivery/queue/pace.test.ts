@@ -48,14 +48,19 @@ describe('a destination with a rate limit', () => {
   const other = destinationKey('ent_1', URL_OF_HOOK);
 
   const newQueue = () => {
-    const clock = { nowMs: 0 };
+    /** Goes on by 2 ms after so many reads. */
+    const clock: { nowMs: number; stepAfter: number | null } = { nowMs: 0, stepAfter: null };
+    const read = () => {
+      if (clock.stepAfter !== null && clock.stepAfter-- === 0) clock.nowMs += 2;
+      return clock.nowMs;
+    };
     const queue = new LocalQueue<{ destination: DestinationKey }>({
       slots: 100,
       queuePlaces: 100,
       bytes: 1_000,
       destinationCap: 16,
       sizeOf: () => 1,
-      nowMs: () => clock.nowMs,
+      nowMs: read,
     });
     /** Reserves, starts and ends as many as it may. */
     const send = (destination: DestinationKey, most: number): number => {
@@ -116,5 +121,24 @@ describe('a destination with a rate limit', () => {
     clock.nowMs = 101;
     planner.notePaced(paced);
     expect(planner.plan().claims).toEqual([{ destination: paced, limit: 1 }]);
+  });
+
+  test('whose time comes while it is planned is claimed for, or planned again after it', () => {
+    const { clock, queue, send } = newQueue();
+    send(paced, 1);
+    for (let reads = 0; reads < 8; reads++) {
+      const timers: DestinationKey[] = [];
+      const planner = new ClaimPlanner(queue, (destination) => timers.push(destination));
+      planner.wake([paced]);
+      // The time comes just before the clock is read for the first, second … time.
+      clock.nowMs += 99;
+      clock.stepAfter = reads;
+      const { claims } = planner.plan();
+      expect({ reads, ends: claims.length + timers.length }).toEqual({ reads, ends: 1 });
+      for (const { destination, limit } of claims) queue.release(destination, limit);
+      clock.stepAfter = null;
+      clock.nowMs += 200;
+      send(paced, 1);
+    }
   });
 });
