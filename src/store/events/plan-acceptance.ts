@@ -10,6 +10,7 @@ export type NewEvent = {
   eventId: string | null;
   event: string;
   networkId: number;
+  /** A JSON object, byte for byte as it was sent. */
   body: string;
   /** What it is about, where its payload says so. */
   agreementId?: string | null;
