@@ -67,10 +67,13 @@ for (const engine of ENGINES) {
         'webhook-id': expect.stringMatching(/^dlv_[0-9a-f]{32}$/),
         'webhook-timestamp': expect.stringMatching(/^\d{10}$/),
         'webhook-signature': expect.stringMatching(/^v1,[A-Za-z0-9+/]{43}=$/),
+        'paybell-endpoint': expect.stringMatching(/^ep_[0-9a-f]{14}$/),
+        'paybell-sequence': '1',
+        'paybell-sequence-signature': expect.stringMatching(/^v1,[A-Za-z0-9+/]{43}=$/),
       });
-      const others = Object.keys(headers).filter(
-        (name) => !/^(webhook-|paybell-event-id|content-|user-agent)/.test(name),
-      );
+      const documented =
+        /^(webhook-(id|timestamp|signature)|paybell-(event-id|endpoint|sequence|sequence-signature)|content-.*|user-agent)$/;
+      const others = Object.keys(headers).filter((name) => !documented.test(name));
       expect(others.filter((name) => !['host', 'connection', 'accept', 'accept-encoding'].includes(name))).toEqual([]);
     });
 
