@@ -94,6 +94,9 @@ onEveryEngine('a test post', (store) => {
         dateDelivered: expect.any(Number),
         lastStatusCode: 200,
         lastError: null,
+        endpointId: null,
+        sequence: null,
+        supersededBy: null,
         body: new TextDecoder().decode(post?.body),
         attemptLog: [
           {
