@@ -89,19 +89,19 @@ const numberOrNull = (value: SqlInteger | null | undefined) => (value == null ? 
 type QueueRow = Record<string, SqlInteger | null> & {
   id: SqlUuid;
   event_no: SqlUuid | null;
-  webhook_id: string;
-  destination: string;
   error: string | null;
 };
+type HeadRow = { webhook_no: SqlInteger; webhook_id: string; destination: string; blocked: SqlInteger };
 
 /** All deliveries of the entity, those in the queue and those in the record, in the order in which they were made. */
 export async function readDeliveries(db: Database, entityId: string): Promise<DeliveryState[]> {
   const { hexOf } = db.dialect;
   const key = [entityKey(db.dialect, entityId)];
-  const from = (table: string) => `select t.*, h.webhook_id, h.destination, h.blocked from ${table} t
-    join queue_heads h on h.entity_id = t.entity_id and h.webhook_no = t.webhook_no where t.entity_id = $1`;
-  const queued = await db.all<QueueRow>(from('queue'), key);
-  const recorded = await db.all<QueueRow>(from('deliveries'), key);
+  const queued = await db.all<QueueRow>('select * from queue where entity_id = $1', key);
+  const recorded = await db.all<QueueRow>('select * from deliveries where entity_id = $1', key);
+  // Not joined: without statistics, PostgreSQL may read all heads for each of thousands of deliveries.
+  const heads = await db.all<HeadRow>('select * from queue_heads where entity_id = $1', key);
+  const headOf = new Map(heads.map((head) => [Number(head.webhook_no), head]));
   const events = await db.all<{ no: SqlUuid; event_id: string | null }>(
     'select no, event_id from events where entity_id = $1',
     key,
@@ -110,14 +110,16 @@ export async function readDeliveries(db: Database, entityId: string): Promise<De
   const states = [...queued, ...recorded].map((row): DeliveryState => {
     const eventNo = row.event_no === null ? eventNumber(hexOf(row.id)) : hexOf(row.event_no);
     const isQueued = row.due_ms !== undefined;
+    const head = headOf.get(Number(row.webhook_no));
+    if (head === undefined) throw new Error(`the delivery ${hexOf(row.id)} has no head`);
     const status = isQueued
-      ? statusInQueue(numberOrNull(row.recorded), Number(row.attempts), Number(row.blocked))
+      ? statusInQueue(numberOrNull(row.recorded), Number(row.attempts), Number(head.blocked))
       : statusOfCode(Number(row.status));
     return {
       deliveryId: `dlv_${hexOf(row.id)}`,
       eventId: eventIds.get(eventNo) ?? `evt_${eventNo}`,
-      webhookId: row.webhook_id,
-      destination: row.destination,
+      webhookId: head.webhook_id,
+      destination: head.destination,
       status,
       attempts: Number(row.attempts),
       steps: Number(row.steps ?? 0),
