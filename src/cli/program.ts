@@ -22,8 +22,9 @@ import { addEndpoints } from './server/endpoints.ts';
 import { addEvents } from './server/events.ts';
 import { addLogin } from './server/login.ts';
 import { addSecrets } from './server/secrets.ts';
+import { addStats } from './server/stats.ts';
 import { addTail } from './server/tail.ts';
-import { addWebhooks } from './server/webhooks.ts';
+import { addWebhooks } from './server/webhooks/webhooks.ts';
 import { EXIT } from './terminal/command-error.ts';
 import { PAYBELL } from './terminal/invocation.ts';
 
@@ -37,6 +38,7 @@ const GROUPS = {
     addEvents,
     addDeliveries,
     addSecrets,
+    addStats,
     addTail,
     addPlay,
   ],

@@ -61,7 +61,7 @@ export const statsSchema = z
       .array(z.strictObject({ destination: z.string(), ...figures }))
       .meta({ description: `The ${MAX_DESTINATIONS_SHOWN} destinations with the most traffic in the range.` }),
     backlog: z.strictObject({
-      waiting: z.int().min(0).meta({ description: 'Deliveries that are waiting now, including held ones.' }),
+      waiting: z.int().min(0).meta({ description: 'Deliveries that are waiting now, without held ones.' }),
       oldestDueAgeMs: z
         .int()
         .min(0)

@@ -94,6 +94,7 @@ describe('help', () => {
       'events',
       'deliveries',
       'secrets',
+      'stats',
       'tail',
       'play',
     ]);

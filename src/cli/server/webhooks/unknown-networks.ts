@@ -1,7 +1,7 @@
-import { ProblemError } from '../../client/errors.ts';
-import type { Paybell } from '../../client/paybell.ts';
-import { DEFAULT_NETWORKS } from '../../domain/networks.ts';
-import { printWarning } from '../terminal/output.ts';
+import { ProblemError } from '../../../client/errors.ts';
+import type { Paybell } from '../../../client/paybell.ts';
+import { DEFAULT_NETWORKS } from '../../../domain/networks.ts';
+import { printWarning } from '../../terminal/output.ts';
 
 /** A mistyped network id registers a webhook that never receives anything, so the command says so. */
 export async function warnOfUnknownNetworks(client: Paybell, networkIds: readonly number[]): Promise<void> {

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
-import { EVENT_KINDS } from '../../domain/event-kinds.ts';
-import { showResult } from '../formats/delivery-tables.ts';
-import type { OptionValues } from '../options/list-options.ts';
-import { ReportedFailure } from '../terminal/command-error.ts';
-import { paint, printable, printJson, printLine, showDate } from '../terminal/output.ts';
-import { printFields, printTable } from '../terminal/table.ts';
-import { addServerOptions, openSession } from './session.ts';
+import { EVENT_KINDS } from '../../../domain/event-kinds.ts';
+import { showResult } from '../../formats/delivery-tables.ts';
+import type { OptionValues } from '../../options/list-options.ts';
+import { ReportedFailure } from '../../terminal/command-error.ts';
+import { paint, printable, printJson, printLine, showDate } from '../../terminal/output.ts';
+import { printFields, printTable } from '../../terminal/table.ts';
+import { addServerOptions, openSession } from '../session.ts';
 
 const EXAMPLE_ID = 'wh_0199c2a6e0b17d3c8a54f1e2d3c4b5a6';
 

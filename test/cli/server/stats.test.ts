@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { statsSchema } from '../../../src/contract/stats.ts';
+import { commandLine } from '../../support/command-line.ts';
+import { tempFolder } from '../../support/paybell.ts';
+import { startTestService, type TestService } from '../../support/service.ts';
+import { createTarget } from '../../support/stores.ts';
+import { until } from '../../support/until.ts';
+
+setDefaultTimeout(120_000);
+
+let service: TestService;
+let remove: () => void;
+let environment: Record<string, string>;
+const folder = tempFolder();
+
+const paybell = (args: readonly string[]) => commandLine(environment)(args);
+const readStats = async (...options: string[]) => {
+  return statsSchema.parse(JSON.parse((await paybell(['stats', '--json', ...options])).stdout));
+};
+
+beforeAll(async () => {
+  const target = await createTarget('sqlite');
+  remove = target.remove;
+  service = await startTestService(target.url);
+  const { entityId, apiKey } = service.first;
+  const { url } = service.client();
+  environment = { PAYBELL_URL: url, PAYBELL_ENTITY_ID: entityId, PAYBELL_API_KEY: apiKey, HOME: folder.path };
+});
+
+afterAll(async () => {
+  await service[Symbol.asyncDispose]();
+  remove();
+  folder.remove();
+});
+
+test('stats of an entity without events says so', async () => {
+  const { exitCode, stdout } = await paybell(['stats']);
+  expect(exitCode).toBe(0);
+  expect(stdout).toMatch(/^No events from \S+Z to \S+Z\.\n\nNo destinations\.\n\nwaiting {2}0\nstorage {2}\S+/);
+});
+
+test('stats prints rows with events, a total and the destinations, and the same as JSON', async () => {
+  await paybell(['webhooks', 'create', 'http://127.0.0.1:9/hook', '--networks', '1', '--events', 'LatePayment']);
+  await service.client().send({ event: 'LatePayment', networkId: 1 });
+  await until('the event is counted', async () => {
+    const { total, backlog } = await readStats();
+    return total.accepted === 1 && backlog.waiting === 1;
+  });
+  const { stdout } = await paybell(['stats', '--interval', 'day', '--since', '2d']);
+  expect(stdout).toMatch(/^start +events +accepted +delivered +failed +p50 ms +p95 ms +p99 ms\n/);
+  expect(stdout).toMatch(/^\d{4}-\d\d-\d\dT00:00:00Z +1 +1 +0 +0 +– +– +–\ntotal +1 +1 +0 +0 +– +– +–$/m);
+  expect(stdout).toMatch(/^waiting +1, (none|the oldest \S+ \w+) overdue$/m);
+  expect((await readStats('--interval', 'minute')).intervals).toHaveLength(60);
+  const elsewhere = await paybell(['stats', '--destination', 'https://other.example:443']);
+  expect(elsewhere.stdout).toStartWith('No events from ');
+});
+
+test('stats with a wrong option is wrong usage that names it', async () => {
+  expect(await paybell(['stats', '--interval', 'week'])).toMatchObject({ exitCode: 2 });
+  const reversed = await paybell(['stats', '--since', '1000', '--until', '900']);
+  expect(reversed).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('--since must be before until') });
+});

@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { webhookListSchema } from '../../../src/contract/webhooks.ts';
+import { commandLine } from '../../support/command-line.ts';
+import { tempFolder } from '../../support/paybell.ts';
+import { startTestService, type TestService } from '../../support/service.ts';
+import { createTarget } from '../../support/stores.ts';
+
+setDefaultTimeout(120_000);
+
+const FILTER = { token: ['0xAb', 'USDC'], amount: { min: '100' } };
+const HOOK = 'http://127.0.0.1:9/hook';
+const WORDS = 'token is 0xAb or USDC; amount is at least 100';
+
+/** The commands only use HTTP, so one engine behind the server is enough. */
+let service: TestService;
+let remove: () => void;
+let environment: Record<string, string>;
+const folder = tempFolder();
+
+const paybell = (args: readonly string[]) => commandLine(environment)(args);
+
+async function runJson(args: readonly string[]): Promise<unknown> {
+  const { exitCode, stdout, stderr } = await paybell([...args, '--json']);
+  expect({ args, exitCode, stderr }).toEqual({ args, exitCode: 0, stderr: '' });
+  return JSON.parse(stdout);
+}
+
+async function create(path: string, ...options: string[]): Promise<string> {
+  const command = ['webhooks', 'create', `${HOOK}/${path}`, '--networks', '1', '--events', 'LatePayment', ...options];
+  return webhookListSchema.parse(await runJson(command)).webhooks[0]?.webhookId ?? '';
+}
+
+const optionsOf = async (webhookId: string) => {
+  return ((await runJson(['webhooks', 'show', webhookId])) as { options: unknown }).options;
+};
+
+beforeAll(async () => {
+  const target = await createTarget('sqlite');
+  remove = target.remove;
+  service = await startTestService(target.url);
+  const { entityId, apiKey } = service.first;
+  const { url } = service.client();
+  environment = { PAYBELL_URL: url, PAYBELL_ENTITY_ID: entityId, PAYBELL_API_KEY: apiKey, HOME: folder.path };
+});
+
+afterAll(async () => {
+  await service[Symbol.asyncDispose]();
+  remove();
+  folder.remove();
+});
+
+test('webhooks create gives new webhooks a filter, and webhooks show prints it in words and as JSON', async () => {
+  const webhookId = await create('a', '--filter', JSON.stringify(FILTER));
+  expect(await optionsOf(webhookId)).toEqual({ filter: FILTER });
+  expect((await paybell(['webhooks', 'show', webhookId])).stdout).toMatch(new RegExp(`^filter +${WORDS}$`, 'm'));
+  expect((await paybell(['webhooks', 'show', await create('b')])).stdout).toMatch(/^filter +none$/m);
+});
+
+test('webhooks update sets the filter of one webhook from a file, and removes it', async () => {
+  const webhookId = await create('c');
+  const file = join(folder.path, 'filter.json');
+  writeFileSync(file, `${JSON.stringify(FILTER, null, 2)}\n`);
+  expect(await paybell(['webhooks', 'update', webhookId, '--filter-file', file])).toMatchObject({
+    stdout: `Updated ${webhookId}: its filter is: ${WORDS}\n`,
+  });
+  expect(await optionsOf(webhookId)).toEqual({ filter: FILTER });
+  expect((await paybell(['webhooks', 'update', webhookId, '--clear-filter'])).stdout).toBe(
+    `Updated ${webhookId}: it has no filter.\n`,
+  );
+  expect(await optionsOf(webhookId)).toEqual({ filter: null });
+});
+
+test('webhooks update changes the URL and the filter of one webhook at once, and the filter of all that match', async () => {
+  const webhookId = await create('d');
+  const moved = ['webhooks', 'update', webhookId, '--to', `${HOOK}/moved`, '--filter', '{"token":["USDC"]}'];
+  expect(await runJson(moved)).toMatchObject({
+    webhookId,
+    postUrl: `${HOOK}/moved`,
+    options: { filter: { token: ['USDC'] } },
+  });
+  const all = ['webhooks', 'update', '--post-url', `${HOOK}/moved`, '--filter', '{"token":["DAI"]}'];
+  expect(await runJson([...all, '--dry-run'])).toEqual({ totalResults: 1 });
+  expect(await optionsOf(webhookId)).toEqual({ filter: { token: ['USDC'] } });
+  expect((await paybell(all)).stdout).toBe('1 webhook updated.\n');
+  expect(await optionsOf(webhookId)).toEqual({ filter: { token: ['DAI'] } });
+});
+
+test('errors of a filter name the option, the file or the field, and change nothing', async () => {
+  const webhookId = await create('e');
+  const update = (...options: string[]) => paybell(['webhooks', 'update', webhookId, ...options]);
+  const wrong = async (options: string[], exitCode: number, ...messages: string[]) => {
+    const failed = await update(...options);
+    expect({ options, exitCode: failed.exitCode }).toEqual({ options, exitCode });
+    for (const message of messages) expect(failed.stderr).toContain(message);
+  };
+  await wrong([], 2, 'give --to <url>, --filter <json>');
+  await wrong(['--filter', '{'], 2, '--filter is not valid JSON');
+  await wrong(['--filter', 'null'], 2, '--filter must be a JSON object');
+  await wrong(['--filter', '{}', '--clear-filter'], 2, 'give only one of');
+  await wrong(['--filter-file', join(folder.path, 'none.json')], 1, 'cannot read');
+  await wrong(
+    ['--filter', '{"amount":{"min":"ten"},"token":[]}'],
+    1,
+    'filter.amount.min must be a decimal',
+    'filter.token must have at least one value',
+  );
+  await wrong(['--to', `${HOOK}/f`, '--filter', '{"a":1}'], 1, 'options.filter.a must be a list of values');
+  expect(await paybell(['webhooks', 'update', 'wh_0', '--clear-filter'])).toMatchObject({ exitCode: 1 });
+  expect(await optionsOf(webhookId)).toEqual({ filter: null });
+});
