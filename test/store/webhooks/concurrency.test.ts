@@ -2,7 +2,8 @@ import { expect, test } from 'bun:test';
 import type { Webhook, WebhookList } from '../../../src/contract/webhooks.ts';
 import type { Database, Queries } from '../../../src/store/database/database.ts';
 import { listWebhooks } from '../../../src/store/webhooks/list.ts';
-import { alteredStore, onEveryEngine } from '../../support/stores.ts';
+import { withAndWithoutSettings } from '../../support/every-setting.ts';
+import { alteredStore } from '../../support/stores.ts';
 import { listQuery, newEntity, register, wrongCounters } from '../../support/webhooks.ts';
 
 const WRITERS = 20;
@@ -12,10 +13,11 @@ const LATE_ON_1 = { networkId: 1, event: 'LatePayment' } as const;
 /** Both ways of reading a page: walked along the sort index, and fetched by the filter and sorted. */
 const QUERIES = [listQuery({ limit: 100 }), listQuery({ limit: 100, networkId: 1 })];
 
-onEveryEngine('concurrent requests for one entity', (store) => {
+withAndWithoutSettings('concurrent requests for one entity', (store, useSettings) => {
   test('twenty writers and a reader finish without a deadlock and without a list that mixes two states', async () => {
     const entityId = await newEntity(store.db);
     const { webhooks } = await register(store.db, entityId, 'https://example.com/first', [LATE_ON_1]);
+    await useSettings(entityId);
     const lists: WebhookList[] = [];
     let writing = true;
     const read = async () => {
@@ -33,6 +35,7 @@ onEveryEngine('concurrent requests for one entity', (store) => {
   test('a write that commits between the total and the page is in neither', async () => {
     const entityId = await newEntity(store.db);
     const { webhooks } = await register(store.db, entityId, 'https://example.com/first', [LATE_ON_1]);
+    await useSettings(entityId);
     for (const [index, query] of QUERIES.entries()) {
       const before = await listWebhooks(store.db, entityId, query);
       const write = () => register(store.db, entityId, `https://example.com/between/${index}`, [LATE_ON_1]);

@@ -8,7 +8,7 @@ import type { Database } from '../../../src/store/database/database.ts';
 import { findRevision } from '../../../src/store/tenants/entities.ts';
 import { listWebhooks } from '../../../src/store/webhooks/list.ts';
 import { call, testApp, WEBHOOKS } from '../../support/api.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { withAndWithoutSettings } from '../../support/every-setting.ts';
 import {
   listFromModel,
   listQuery,
@@ -70,7 +70,7 @@ const questions: fc.Arbitrary<Asked[]> = fc.array(
 /** A path to a list: repeated requests take another one than the first. */
 type Path = (entityId: string, query: WebhookListQuery) => Promise<WebhookList>;
 
-onEveryEngine('any list of any webhooks', (store) => {
+withAndWithoutSettings('any list of any webhooks', (store, useSettings) => {
   const paths: [string, () => Path][] = [
     ['from the store', () => fromStore(store.db)],
     ['from a snapshot in memory', () => fromSnapshot(store.db)],
@@ -83,6 +83,7 @@ onEveryEngine('any list of any webhooks', (store) => {
         const world = await newWorld(store.db);
         for (const registered of [made, madeLater]) {
           await registerAll(store.db, world, registered);
+          if (registered === made) await Promise.all(world.entities.map(useSettings));
           for (const { entity, idOf, pick, query: given } of asked) {
             const webhookId = world.models[idOf]?.[pick]?.webhookId;
             const query = listQuery({ ...given, ...(webhookId === undefined ? {} : { webhookId }) });
@@ -90,7 +91,7 @@ onEveryEngine('any list of any webhooks', (store) => {
           }
         }
       }),
-      { numRuns: 30 },
+      { numRuns: 20 },
     );
     expect(await wrongCounters(store.db)).toEqual([]);
   });
@@ -145,7 +146,7 @@ function countedCache(db: Database) {
   return { cache, counts };
 }
 
-onEveryEngine('a list of thousands', (store) => {
+withAndWithoutSettings('a list of thousands', (store, useSettings) => {
   test('equals what a plain array gives on every page, from either end, with and without filters', async () => {
     const entityId = await newEntity(store.db);
     const cells = NETWORKS.flatMap((networkId) => STORED_EVENTS.map((event) => ({ networkId, event })));
@@ -154,6 +155,7 @@ onEveryEngine('a list of thousands', (store) => {
       (_, index) => `${URLS[index % URLS.length]}/${index % 7}/${index}`,
     ).flatMap((postUrl) => cells.map((cell) => ({ ...cell, postUrl })));
     const model = await seedWebhooks(store.db, entityId, seeds);
+    await useSettings(entityId);
     const filters = [{}, { networkId: 1 }, { event: EVENT_KINDS[1] }, { networkId: 8453, event: EVENT_KINDS[0] }];
     for (const filter of filters) {
       for (const sortBy of ['dateCreated', 'postUrl'] as const) {

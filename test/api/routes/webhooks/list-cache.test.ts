@@ -1,10 +1,15 @@
 import { expect, test } from 'bun:test';
 import { WebhookListCache } from '../../../../src/api/routes/webhooks/list-cache.ts';
 import { findRevision } from '../../../../src/store/tenants/entities.ts';
-import { onEveryEngine } from '../../../support/stores.ts';
-import { listQuery, NOW_S, newEntity, register, seedWebhooks } from '../../../support/webhooks.ts';
+import { withAndWithoutSettings } from '../../../support/every-setting.ts';
+import { listQuery, NOW_S, newEntity, register as registerWebhooks, seedWebhooks } from '../../../support/webhooks.ts';
 
-onEveryEngine('lists from memory', (store) => {
+withAndWithoutSettings('lists from memory', (store, useSettings) => {
+  const register = async (...given: Parameters<typeof registerWebhooks>) => {
+    await registerWebhooks(...given);
+    await useSettings(given[1]);
+  };
+
   const cells = (networks: number) =>
     Array.from({ length: networks }, (_, networkId) => ({ networkId, event: 'LatePayment' }));
 

@@ -2,12 +2,13 @@ import { beforeAll, expect, test } from 'bun:test';
 import type { App } from '../../../../src/api/app.ts';
 import { WEBHOOK_FIELDS, type WebhookList } from '../../../../src/contract/webhooks.ts';
 import { call, createTenant, type Tenant, testApp, WEBHOOKS } from '../../../support/api.ts';
+import { withAndWithoutSettings } from '../../../support/every-setting.ts';
 import { onEveryEngine } from '../../../support/stores.ts';
 
 const NOW_S = 1_763_168_400;
 const PATHS = ['b', 'A', 'a', 'C'];
 
-onEveryEngine('the list operation', (store) => {
+withAndWithoutSettings('the list operation', (store, useSettings) => {
   let app: App;
   let tenant: Tenant;
 
@@ -19,6 +20,7 @@ onEveryEngine('the list operation', (store) => {
       await register({ postUrl: url(path), networkIds: [1, 8453], events: ['LatePayment', 'TransferCreated'] });
     }
     await register({ postUrl: url('refund'), networkIds: [10], events: ['RefundIssued'] });
+    await useSettings(tenant.entityId);
   });
 
   const url = (path: string) => `https://example.com/${path}`;
@@ -119,6 +121,7 @@ onEveryEngine('the list operation', (store) => {
     for (let count = 1; count <= 3; count++) {
       const json = { postUrl: url(`fresh/${count}`), networkIds: [1], events: ['LatePayment'] };
       await call(app, newcomer, WEBHOOKS, { json });
+      await useSettings(newcomer.entityId);
       expect(await (await call(other, newcomer, WEBHOOKS)).json()).toMatchObject({ totalResults: count });
     }
   });
