@@ -16,7 +16,8 @@ import { quantile } from '../harness/rounds.ts';
 /**
  * Thousands of open feeds, as streams: the memory that they take, and how long deliveries take beside them, from sent to
  * received. `npx bun bench/endurance/feeds.ts --feeds 5000 --endpoints 50 --rate 100 --seconds 20`. Every event goes to
- * one endpoint, and so to the feeds of that one. Exits with 1 when a feed ends or misses an event.
+ * one endpoint, and so to the feeds of that one. Half of the feeds are read with a key that is revoked at the end, and the
+ * service is stopped while the other half is open. Exits with 1 when a feed misses an event, or ends too early or too late.
  */
 
 const { values } = parseArgs({
@@ -33,6 +34,10 @@ const [feeds, endpoints, rate, seconds] = [values.feeds, values.endpoints, value
   number,
   number,
 ];
+
+/** The streams of a revoked key end within this time. */
+const REVOKED_WITHIN_MS = 5_000;
+const ADMIN_KEY = 'operator-key-of-the-bench-0123456789';
 
 type Held = { held: number; refused: number; ended: number; events: number };
 
@@ -72,12 +77,14 @@ async function endpointIds(paybell: Server, caller: Caller): Promise<string[]> {
   return ids;
 }
 
-async function openFeeds(paybell: Server, caller: Caller) {
+/** Each feed with the next of the callers. */
+async function openFeeds(paybell: Server, callers: readonly [Caller, Caller]) {
+  const [caller] = callers;
   const ids = await endpointIds(paybell, caller);
-  const lines = [
+  const linesOf = (reader: Caller) => [
     'host: a',
     'accept: text/event-stream',
-    ...Object.entries(credentials(caller)).map((pair) => pair.join(': ')),
+    ...Object.entries(credentials(reader)).map((pair) => pair.join(': ')),
   ];
   const requests: string[] = [];
   for (let feed = 0; feed < feeds; feed++) {
@@ -87,6 +94,7 @@ async function openFeeds(paybell: Server, caller: Caller) {
       lastSequence: number;
     };
     const path = `${API}/endpoints/${id}/feed?after=${lastSequence}`;
+    const lines = linesOf(callers[feed % 2] ?? caller);
     requests.push(`GET ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
   }
   const program = resolve(import.meta.dir, 'feed-readers-process.ts');
@@ -107,11 +115,35 @@ async function openFeeds(paybell: Server, caller: Caller) {
   return { counts, stop: () => child.kill() };
 }
 
+const adminUrl = (paybell: Server, path: string) => `${paybell.url}/admin/v1${path}`;
+
+async function createReader(paybell: Server, { entityId }: Caller): Promise<Caller & { keyId: string }> {
+  const response = await fetch(adminUrl(paybell, '/keys'), {
+    method: 'POST',
+    headers: { 'api-key': ADMIN_KEY, 'content-type': 'application/json' },
+    body: JSON.stringify({ entityId, name: 'Reader', permissions: ['deliveries:read'] }),
+  });
+  if (response.status !== 201) throw new Error(`The key was not created: ${await response.text()}`);
+  return { entityId, ...((await response.json()) as { apiKey: string; keyId: string }) };
+}
+
+type Readers = Awaited<ReturnType<typeof openFeeds>>;
+
+/** How long the feeds of the revoked key take to end, all of them; the others go on. */
+async function revoke(paybell: Server, keyId: string, { counts }: Readers): Promise<number> {
+  const startMs = performance.now();
+  await fetch(adminUrl(paybell, `/keys/${keyId}`), { method: 'DELETE', headers: { 'api-key': ADMIN_KEY } });
+  const ended = () => counts.last.ended >= Math.floor(feeds / 2);
+  while (!ended() && performance.now() - startMs < 2 * REVOKED_WITHIN_MS) await Bun.sleep(10);
+  return performance.now() - startMs;
+}
+
 async function main(): Promise<number> {
   const receiver = await startCountingReceiver(1);
   const settings = {
     ...deliverySettings(`sqlite:${tempFolder()}/paybell.db`),
     FEED_LIMIT: String(feeds),
+    ADMIN_KEY,
     EXTRA_EVENTS: Array.from({ length: endpoints }, (_, endpoint) => kindOf(endpoint)).join(','),
   };
   const paybell = await startPaybell({ settings, place: 'anywhere' });
@@ -122,7 +154,8 @@ async function main(): Promise<number> {
   await measure(paybell, caller, receiver, 3);
   const before = await measure(paybell, caller, receiver, seconds);
   const bytesBefore = await residentBytes(paybell.pid);
-  const readers = await openFeeds(paybell, caller);
+  const reader = await createReader(paybell, caller);
+  const readers = await openFeeds(paybell, [caller, reader]);
   const bytesIdle = await residentBytes(paybell.pid);
   const during = await measure(paybell, caller, receiver, seconds);
   const wanted = (rate * seconds * feeds) / endpoints;
@@ -138,9 +171,17 @@ async function main(): Promise<number> {
   console.log(
     `Memory: ${mebibytes(bytesBefore)} before, ${mebibytes(bytesIdle)} open, ${mebibytes(bytesAfter)} at the end`,
   );
-  readers.stop();
+  const revokedMs = await revoke(paybell, reader.keyId, readers);
+  const left = readers.counts.last.held;
+  const stoppedAtMs = performance.now();
   await paybell.stop();
-  return held === feeds && events === wanted ? 0 : 1;
+  console.log(`A revoked key: its ${feeds - left} feeds ended within ${(revokedMs / 1_000).toFixed(1)} s`);
+  console.log(
+    `SIGTERM with ${left} open feeds: ended after ${((performance.now() - stoppedAtMs) / 1_000).toFixed(1)} s`,
+  );
+  readers.stop();
+  const isComplete = held === feeds && events === wanted && left === Math.ceil(feeds / 2);
+  return isComplete && revokedMs <= REVOKED_WITHIN_MS ? 0 : 1;
 }
 
 let exitCode = 1;
