@@ -4,12 +4,15 @@ import { PacedBatches } from '../../../../src/store/database/paced-batches.ts';
 import { readDelivery } from '../../../../src/store/deliveries/read.ts';
 import { redeliver } from '../../../../src/store/deliveries/redeliver/redeliver.ts';
 import { prune } from '../../../../src/store/deliveries/retention/retention.ts';
+import { findFanOut } from '../../../../src/store/events/fan-out.ts';
+import { MAX_DELIVERIES } from '../../../../src/store/events/plan-acceptance.ts';
+import { readEvent } from '../../../../src/store/events/read.ts';
 import { suspendWebhook } from '../../../../src/store/webhooks/suspension.ts';
 import { accept, claim, databaseNowMs, HOOK, newEvent, readDeliveries, statuses } from '../../../support/deliveries.ts';
 import { wrongDeliveryCounters } from '../../../support/delivery-counters.ts';
 import { attemptThat, countRows, keepOrder, readNumbers, record } from '../../../support/order.ts';
 import { onEveryEngine } from '../../../support/stores.ts';
-import { newEntity, register } from '../../../support/webhooks.ts';
+import { newEntity, register, seedWebhooks } from '../../../support/webhooks.ts';
 
 const KINDS = ['LatePayment', 'TransferProcessed', 'ScheduledAgreementCancel', 'AgreementCancelled'] as const;
 const CHANGE = { actor: 'test', nowS: 1_763_168_400 };
@@ -60,6 +63,23 @@ onEveryEngine('supersession', (store) => {
     await register(store.db, entityId, HOOK, [{ networkId: 1, event: 'TransferProcessed' }]);
     await accept(store.db, about(entityId, 'TransferProcessed', 'a'));
     expect(await countRows(store.db, 'subjects', entityId)).toBe(0);
+  });
+
+  test('ends a reminder for more webhooks than one transaction has room for, with what is not made of it yet', async () => {
+    const entityId = await newEntity(store.db);
+    const seeds = Array.from({ length: MAX_DELIVERIES + 5 }, (_, index) => ({
+      networkId: 1,
+      event: 'LatePayment',
+      postUrl: `https://hooks.example.com/${index}`,
+    }));
+    await seedWebhooks(store.db, entityId, seeds);
+    const reminder = about(entityId, 'LatePayment', 'a');
+    expect(await accept(store.db, reminder)).toMatchObject([{ deliveries: MAX_DELIVERIES + 5 }]);
+    await accept(store.db, about(entityId, 'TransferProcessed', 'a'));
+    expect(await findFanOut(store.db, null)).toBeNull();
+    expect(await readEvent(store.db, entityId, reminder.eventId ?? '')).toMatchObject({ deliveries: MAX_DELIVERIES });
+    expect(await countRows(store.db, 'queue', entityId)).toBe(0);
+    expect(await wrongDeliveryCounters(store.db)).toEqual([]);
   });
 
   test('holds within one batch of events, in either order', async () => {
