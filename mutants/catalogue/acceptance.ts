@@ -115,7 +115,7 @@ export const acceptance: readonly Mutant[] = [
   {
     name: 'dispatches-for-suspended',
     what: 'sends new events of a suspended webhook directly',
-    file: 'store/events/accept.ts',
+    file: 'store/events/receivers.ts',
     find: 'isBlocked: row.suspendedAt !== null || (row.blocked ?? 0) !== 0,',
     replace: 'isBlocked: false,',
     caughtBy: { file: 'delivery/direct-dispatch', test: 'is not dispatched while its webhook is suspended' },

@@ -1,45 +1,34 @@
 import type { DomainError } from '../../domain/errors.ts';
 import { hexOfId, timeOfHex } from '../../domain/ids.ts';
-import { type DestinationKey, destinationKey } from '../../domain/post-url.ts';
+import type { DestinationKey } from '../../domain/post-url.ts';
 import type { Dialect, Queries, SqlUuid, SqlValue } from '../database/database.ts';
-import {
-  Columns,
-  chunks,
-  entityKey,
-  eventIdKey,
-  integer,
-  nullable,
-  planForClaims,
-  ROWS_PER_STATEMENT,
-  type RowOf,
-  text,
-  textByRows,
-  valuesList,
-} from '../database/sql.ts';
+import { chunks, entityKey, eventIdKey, textByRows, valuesList } from '../database/sql.ts';
 import type { Claimed, DirectDispatch } from '../deliveries/claim/claimed.ts';
 import { CountChanges, countEvents } from '../deliveries/counts/counts.ts';
-import { type EndpointOfHead, type HeadTarget, makeHeads, urlKey, type Wake, wakeHeads } from '../deliveries/heads.ts';
+import { type Wake, wakeHeads } from '../deliveries/heads.ts';
 import { PARKED, type Promotion } from '../deliveries/order/order-keys.ts';
 import { takeNumbers } from '../endpoints/sequences.ts';
 import { eventNumbers } from '../new-id.ts';
-import { REVISION } from '../tables.ts';
 import { type Acceptance, isNameOfNumber, repeatAcceptance } from './event-ids.ts';
 import { countReceivers, startFanOut } from './fan-out-task.ts';
 import { wantedBy } from './filtering.ts';
-import { type Order, queueBehindFanOuts, Roles, takeTurns } from './order.ts';
+import { takeTurns } from './order.ts';
 import {
-  cellKey,
   cutByDeliveries,
   FIRST_TOKEN,
   firstOf,
+  hasSubject,
   type Incoming,
   MAX_DELIVERIES,
   type NewEvent,
+  type Order,
   planAcceptance,
   type QueuedDelivery,
-  type Receiver,
+  Roles,
   wantedSlots,
+  withoutOrder,
 } from './plan-acceptance.ts';
+import { findReceivers } from './receivers.ts';
 
 /** Acceptance: an event and one delivery for each webhook that asked for it, in one transaction. */
 
@@ -79,7 +68,7 @@ export async function acceptEvents(
   group.nowMs = nowMs;
   // One that supersedes another, or would be superseded by it, begins the next group.
   const roles = new Roles();
-  let incoming: Incoming[] = [];
+  const incoming: Incoming[] = [];
   for (const [event, found] of cutByDeliveries(events, receivers, (one) => roles.add(one))) {
     const eventNo = eventNumbers.next(nowMs);
     const isWhole = found.length <= MAX_DELIVERIES;
@@ -88,16 +77,12 @@ export async function acceptEvents(
     const deliveries = isWhole ? wanting.length : await countReceivers(queries, event);
     incoming.push({ event, eventNo, receivers: wanting, deliveries, lastUrl: part.at(-1)?.postUrl ?? '' });
   }
-  incoming = await queueBehindFanOuts(queries, dialect, incoming);
   const fresh = await insertEvents(queries, dialect, incoming);
   const changes = new CountChanges(dialect, 'acceptance');
-  const order = await takeTurns(
-    queries,
-    dialect,
-    incoming.filter((one) => fresh.has(one)),
-    changes,
-    nowMs,
-  );
+  const added = incoming.filter((one) => fresh.has(one));
+  const order = added.some(({ event }) => hasSubject(event))
+    ? await takeTurns(queries, dialect, added, changes, nowMs)
+    : withoutOrder(added);
   const { accepted, turns, promoted } = order;
   for (const one of incoming) group.results.push(await resultOf(queries, dialect, one, fresh.has(one), order));
   if (accepted.length === 0) return group;
@@ -120,108 +105,6 @@ export async function acceptEvents(
     group.destinations.push({ entityId: event.entityId, destinations });
   }
   return group;
-}
-
-/** A webhook and its head, which is missing before the first event. */
-export const receiverColumns = new Columns({
-  entityId: text('w.entity_id'),
-  networkId: integer('w.network_id'),
-  event: text('w.event'),
-  webhookId: text('w.id'),
-  webhookNo: integer('w.created_seq'),
-  postUrl: text('w.post_url'),
-  suspendedAt: nullable(integer('w.suspended_at')),
-  filterHash: nullable(text('w.filter_hash')),
-  endpointNo: nullable(integer('h.endpoint_no')),
-  destination: nullable(text<DestinationKey>('h.destination')),
-  ordering: nullable(integer('h.ordering')),
-  blocked: nullable(integer('h.blocked')),
-  generation: nullable(integer('h.generation')),
-  failingSinceMs: nullable(integer('h.failing_since_ms')),
-  revision: integer(`(select ${REVISION} from entities n where n.id = w.entity_id)`),
-});
-type ReceiverRow = RowOf<typeof receiverColumns>;
-
-const CELL = { entity_id: 'c.entity_id', network_id: 'c.network_id', event: 'c.event' };
-
-/** Of each cell as many as one transaction may insert and one more, which says that there are others. */
-const receiversText = (dialect: Dialect) =>
-  textByRows(
-    (rows) => `with c (entity_id, entity_key, network_id, event) as materialized
-        (values ${valuesList(rows, 4, 0, ['text', dialect.uuid, 'bigint', 'text'])})
-      select ${receiverColumns.list} from c
-        ${dialect.firstOf('webhooks', 'w', CELL, { by: 'post_url', limit: MAX_DELIVERIES + 1 })}
-        ${dialect.lookUp('left join', 'queue_heads', 'h', { entity_id: 'c.entity_key', webhook_no: 'w.created_seq' })}`,
-  );
-const receiversTexts = new Map<Dialect, (rows: number) => string>();
-
-/** Cells of the first read; one cell may have thousands of webhooks, so that a hundred would take seconds. */
-const FIRST_CELLS = 4;
-
-/**
- * The webhooks that each event goes to, for as many of the first events as one transaction has room for. Due times are by
- * the database's clock, which is read along with them.
- */
-async function findReceivers(
-  queries: Queries,
-  dialect: Dialect,
-  events: readonly NewEvent[],
-): Promise<{ receivers: Map<string, Receiver[]>; nowMs: number }> {
-  const nowMs = await planForClaims(queries, dialect);
-  const textOf = receiversTexts.get(dialect) ?? receiversText(dialect);
-  receiversTexts.set(dialect, textOf);
-  const cells = [...new Map(events.map((event) => [cellKey(event), event])).values()];
-  const rows: ReceiverRow[] = [];
-  let read = 0;
-  while (read < cells.length && rows.length < MAX_DELIVERIES) {
-    // Where the first cells had many webhooks, so few more are read that they would fit.
-    const usual = Math.max(1, rows.length / Math.max(1, read));
-    const size = read === 0 ? FIRST_CELLS : Math.min(ROWS_PER_STATEMENT, Math.ceil(MAX_DELIVERIES / usual));
-    const some = cells.slice(read, read + size);
-    const values = some.flatMap(({ entityId, networkId, event }): SqlValue[] => [
-      entityId,
-      entityKey(dialect, entityId),
-      networkId,
-      event,
-    ]);
-    rows.push(...(await receiverColumns.all(queries, textOf(some.length), values)));
-    read += some.length;
-  }
-  rows.sort((a, b) => a.webhookNo - b.webhookNo);
-  const receivers = new Map<string, Receiver[]>(cells.slice(0, read).map((cell) => [cellKey(cell), []]));
-  for (const receiver of await toReceivers(queries, dialect, rows, nowMs)) receivers.get(receiver.cell)?.push(receiver);
-  return { receivers, nowMs };
-}
-
-/** Makes the heads that are missing. */
-export async function toReceivers(
-  queries: Queries,
-  dialect: Dialect,
-  rows: readonly ReceiverRow[],
-  nowMs: number,
-): Promise<(Receiver & { cell: string })[]> {
-  const headless = rows.filter(({ endpointNo }) => endpointNo === null);
-  const targets = headless.map((row): HeadTarget => ({ ...row, isSuspended: row.suspendedAt !== null }));
-  const endpoints = targets.length === 0 ? null : await makeHeads(queries, dialect, targets, nowMs);
-  return rows.map((row) => ({ ...toReceiver(row, endpoints), cell: cellKey(row) }));
-}
-
-function toReceiver(row: ReceiverRow, endpoints: ReadonlyMap<string, EndpointOfHead> | null): Receiver {
-  const { entityId, webhookNo, webhookId, postUrl, failingSinceMs, revision, filterHash } = row;
-  const made = endpoints?.get(urlKey(row));
-  return {
-    webhookNo,
-    webhookId,
-    postUrl,
-    destination: row.destination ?? destinationKey(entityId, postUrl),
-    endpointNo: row.endpointNo ?? made?.no ?? 0,
-    isOrdered: (row.ordering ?? made?.ordering ?? 0) !== 0,
-    isBlocked: row.suspendedAt !== null || (row.blocked ?? 0) !== 0,
-    generation: row.generation ?? 0,
-    failingSinceMs,
-    revision,
-    filterHash,
-  };
 }
 
 const insertEventIdsText = textByRows(

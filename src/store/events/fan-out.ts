@@ -4,9 +4,10 @@ import type { Database, Dialect, Queries, SqlUuid } from '../database/database.t
 import { Columns, integer, nullable, type RowOf, text, uuid } from '../database/sql.ts';
 import { joinKeys } from '../deliveries/order/order-keys.ts';
 import { eventNumbers } from '../new-id.ts';
-import { insertDeliveries, receiverColumns, toReceivers } from './accept.ts';
+import { insertDeliveries } from './accept.ts';
 import { wantedBy } from './filtering.ts';
 import { MAX_DELIVERIES, planFanOut, type Receiver } from './plan-acceptance.ts';
+import { receiverColumns, toReceivers } from './receivers.ts';
 
 /**
  * An event for more webhooks than one transaction has room for. It is acknowledged when the event, its first deliveries and

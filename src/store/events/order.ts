@@ -1,32 +1,23 @@
-import { roleOf } from '../../domain/supersession/rules.ts';
 import type { Dialect, Queries, SqlUuid, SqlValue } from '../database/database.ts';
-import { chunks, entityKey, hashKey, valuesList } from '../database/sql.ts';
+import { Columns, chunks, entityKey, hashKey, uuid, valuesList } from '../database/sql.ts';
 import type { CountChanges } from '../deliveries/counts/counts.ts';
-import { joinKeys, type OrderKey, type Promotion } from '../deliveries/order/order-keys.ts';
+import { joinKeys, type OrderKey } from '../deliveries/order/order-keys.ts';
 import { lockSubjects, type RoleOfEvent, supersedeWaiting } from '../deliveries/order/supersede.ts';
+import { webhookCountTable } from '../tables.ts';
 import { nameOfEvent } from './event-ids.ts';
-import { type Incoming, type NewEvent, type Receiver, type Turns, WITHOUT_ORDER } from './plan-acceptance.ts';
+import { type Incoming, type Order, type Receiver, roleOfEvent, type Turns, WITHOUT_ORDER } from './plan-acceptance.ts';
 
 /** What acceptance does for order and supersession. An event that has no part in either costs no statement here. */
-
-export type Order = {
-  /** The events that get deliveries, or a task for them. */
-  readonly accepted: readonly Incoming[];
-  /** By the number of an event that was pointless when it came: the id of the one that had made it so. */
-  readonly supersededBy: ReadonlyMap<string, string>;
-  readonly turns: Turns;
-  /** Deliveries that have their turn because one before them was superseded. */
-  readonly promoted: readonly Promotion[];
-};
 
 /** Under the locks of what the events are about and of their order keys, in this order. */
 export async function takeTurns(
   queries: Queries,
   dialect: Dialect,
-  fresh: readonly Incoming[],
+  incoming: readonly Incoming[],
   changes: CountChanges,
   nowMs: number,
 ): Promise<Order> {
+  const fresh = await queueBehindFanOuts(queries, dialect, incoming);
   const roles = await findRoles(queries, dialect, fresh);
   const supersession = roles.length === 0 ? null : await lockSubjects(queries, dialect, roles);
   const supersededBy = new Map<string, string>();
@@ -50,6 +41,8 @@ export async function takeTurns(
   return { accepted, supersededBy, turns: turnsOf(dialect, joining, parked), promoted };
 }
 
+const wantedColumns = webhookCountTable.pick(['entityId', 'event']);
+
 /**
  * Payments are noted only where the entity has a webhook for reminders: for all others a row for every payment would be written
  * and never read.
@@ -63,20 +56,17 @@ async function findRoles(queries: Queries, dialect: Dialect, fresh: readonly Inc
   const isWanted = new Set<string>();
   for (const chunk of chunks([...new Set(superseding.map(({ entityId }) => entityId))])) {
     const kinds = [...new Set(superseding.map(({ role }) => role.superseded))];
-    const rows = await queries.all<{ entity_id: string; event: string }>(
-      `select distinct entity_id, event from webhook_counts where entity_id in ${valuesList(1, chunk.length)}
+    const rows = await wantedColumns.all(
+      queries,
+      `select distinct ${wantedColumns.list} from webhook_counts where entity_id in ${valuesList(1, chunk.length)}
          and event in ${valuesList(1, kinds.length, chunk.length)} and webhooks > 0`,
       [...chunk, ...kinds],
     );
-    for (const { entity_id, event } of rows) isWanted.add(`${entity_id} ${event}`);
+    for (const { entityId, event } of rows) isWanted.add(`${entityId} ${event}`);
   }
   return found.filter(({ entityId, role }) => {
     return role.kind === 'superseded' || isWanted.has(`${entityId} ${role.superseded}`);
   });
-}
-
-function roleOfEvent({ event, agreementId = null, transferId = null }: NewEvent) {
-  return roleOf(event, { agreementId, transferId });
 }
 
 async function markSuperseded(
@@ -132,11 +122,13 @@ function turnsOf(dialect: Dialect, joining: readonly JoiningDelivery[], parked: 
   };
 }
 
+const taskColumns = new Columns({ entity: uuid('entity_id'), orderKey: uuid('order_key') });
+
 /**
  * Where a task still makes deliveries of an event with the same order key, all deliveries of the later one are made by a task
  * too: tasks of one key run one after another.
  */
-export async function queueBehindFanOuts(
+async function queueBehindFanOuts(
   queries: Queries,
   dialect: Dialect,
   incoming: readonly Incoming[],
@@ -150,12 +142,13 @@ export async function queueBehindFanOuts(
       entityKey(dialect, event.entityId),
       hashKey(dialect, event.agreementId ?? ''),
     ]);
-    const rows = await queries.all<{ entity_id: SqlUuid; order_key: SqlUuid }>(
-      `select entity_id, order_key from fan_outs where order_key is not null
+    const rows = await taskColumns.all(
+      queries,
+      `select ${taskColumns.list} from fan_outs where order_key is not null
          and (entity_id, order_key) in (values ${valuesList(chunk.length, 2, 0, [dialect.uuid, dialect.uuid])})`,
       keys.flat() as SqlValue[],
     );
-    const names = new Set(rows.map((row) => `${dialect.hexOf(row.entity_id)} ${dialect.hexOf(row.order_key)}`));
+    const names = new Set(rows.map(({ entity, orderKey }) => `${dialect.hexOf(entity)} ${dialect.hexOf(orderKey)}`));
     for (const [index, one] of chunk.entries()) {
       const [entity, key] = keys[index] ?? [];
       if (entity === undefined || key === undefined) continue;
@@ -163,20 +156,4 @@ export async function queueBehindFanOuts(
     }
   }
   return incoming.map((one) => (behind.has(one) ? { ...one, receivers: [], lastUrl: '' } : one));
-}
-
-/** Which parts the events of one transaction have in the rules: none supersedes another. */
-export class Roles {
-  readonly #kinds = new Map<string, string>();
-
-  /** False where the event supersedes one that was added, or is superseded by it. */
-  add(event: NewEvent): boolean {
-    const role = roleOfEvent(event);
-    if (role === null) return true;
-    const name = `${event.entityId} ${role.subject}`;
-    const known = this.#kinds.get(name);
-    if (known !== undefined && known !== role.kind) return false;
-    this.#kinds.set(name, role.kind);
-    return true;
-  }
 }

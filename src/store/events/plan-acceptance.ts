@@ -1,6 +1,8 @@
 import { deliveryHex, MAX_DELIVERIES_PER_EVENT, timeOfHex } from '../../domain/ids.ts';
 import type { DestinationKey } from '../../domain/post-url.ts';
+import { type Role, roleOf } from '../../domain/supersession/rules.ts';
 import type { Claimed } from '../deliveries/claim/claimed.ts';
+import type { Promotion } from '../deliveries/order/order-keys.ts';
 
 /** Acceptance as a calculation: which rows an event becomes, which of them go out at once, and which are due. */
 
@@ -120,6 +122,45 @@ export type Turns = {
 };
 
 export const WITHOUT_ORDER: Turns = { keyOf: () => null, isParked: () => false };
+
+export type Order = {
+  /** The events that get deliveries, or a task for them. */
+  readonly accepted: readonly Incoming[];
+  /** By the number of an event that was pointless when it came: the id of the one that had made it so. */
+  readonly supersededBy: ReadonlyMap<string, string>;
+  readonly turns: Turns;
+  /** Deliveries that have their turn because one before them was superseded. */
+  readonly promoted: readonly Promotion[];
+};
+
+/** For events that say nothing of what they are about, so that no other can be about the same. */
+export function withoutOrder(accepted: readonly Incoming[]): Order {
+  return { accepted, supersededBy: new Map(), turns: WITHOUT_ORDER, promoted: [] };
+}
+
+export function hasSubject({ agreementId = null, transferId = null }: NewEvent): boolean {
+  return agreementId !== null || transferId !== null;
+}
+
+export function roleOfEvent({ event, agreementId = null, transferId = null }: NewEvent): Role | null {
+  return roleOf(event, { agreementId, transferId });
+}
+
+/** Which parts the events of one transaction have in the rules: none supersedes another. */
+export class Roles {
+  readonly #kinds = new Map<string, string>();
+
+  /** False where the event supersedes one that was added, or is superseded by it. */
+  add(event: NewEvent): boolean {
+    const role = roleOfEvent(event);
+    if (role === null) return true;
+    const name = `${event.entityId} ${role.subject}`;
+    const known = this.#kinds.get(name);
+    if (known !== undefined && known !== role.kind) return false;
+    this.#kinds.set(name, role.kind);
+    return true;
+  }
+}
 
 /** How many deliveries to each destination could go out at once, if there were room for all of them. */
 export function wantedSlots(accepted: readonly Incoming[], turns = WITHOUT_ORDER): Map<DestinationKey, number> {

@@ -1,0 +1,121 @@
+import { type DestinationKey, destinationKey } from '../../domain/post-url.ts';
+import type { Dialect, Queries, SqlValue } from '../database/database.ts';
+import {
+  Columns,
+  entityKey,
+  integer,
+  nullable,
+  planForClaims,
+  ROWS_PER_STATEMENT,
+  type RowOf,
+  text,
+  textByRows,
+  valuesList,
+} from '../database/sql.ts';
+import { type EndpointOfHead, type HeadTarget, makeHeads, urlKey } from '../deliveries/heads.ts';
+import { REVISION } from '../tables.ts';
+import { cellKey, MAX_DELIVERIES, type NewEvent, type Receiver } from './plan-acceptance.ts';
+
+/** The webhooks that an event goes to, each with the head of its queue. */
+
+/** A webhook and its head, which is missing before the first event. */
+export const receiverColumns = new Columns({
+  entityId: text('w.entity_id'),
+  networkId: integer('w.network_id'),
+  event: text('w.event'),
+  webhookId: text('w.id'),
+  webhookNo: integer('w.created_seq'),
+  postUrl: text('w.post_url'),
+  suspendedAt: nullable(integer('w.suspended_at')),
+  filterHash: nullable(text('w.filter_hash')),
+  endpointNo: nullable(integer('h.endpoint_no')),
+  destination: nullable(text<DestinationKey>('h.destination')),
+  ordering: nullable(integer('h.ordering')),
+  blocked: nullable(integer('h.blocked')),
+  generation: nullable(integer('h.generation')),
+  failingSinceMs: nullable(integer('h.failing_since_ms')),
+  revision: integer(`(select ${REVISION} from entities n where n.id = w.entity_id)`),
+});
+type ReceiverRow = RowOf<typeof receiverColumns>;
+
+const CELL = { entity_id: 'c.entity_id', network_id: 'c.network_id', event: 'c.event' };
+
+/** Of each cell as many as one transaction may insert and one more, which says that there are others. */
+const receiversText = (dialect: Dialect) =>
+  textByRows(
+    (rows) => `with c (entity_id, entity_key, network_id, event) as materialized
+        (values ${valuesList(rows, 4, 0, ['text', dialect.uuid, 'bigint', 'text'])})
+      select ${receiverColumns.list} from c
+        ${dialect.firstOf('webhooks', 'w', CELL, { by: 'post_url', limit: MAX_DELIVERIES + 1 })}
+        ${dialect.lookUp('left join', 'queue_heads', 'h', { entity_id: 'c.entity_key', webhook_no: 'w.created_seq' })}`,
+  );
+const receiversTexts = new Map<Dialect, (rows: number) => string>();
+
+/** Cells of the first read; one cell may have thousands of webhooks, so that a hundred would take seconds. */
+const FIRST_CELLS = 4;
+
+/**
+ * The webhooks that each event goes to, for as many of the first events as one transaction has room for. Due times are by
+ * the database's clock, which is read along with them.
+ */
+export async function findReceivers(
+  queries: Queries,
+  dialect: Dialect,
+  events: readonly NewEvent[],
+): Promise<{ receivers: Map<string, Receiver[]>; nowMs: number }> {
+  const nowMs = await planForClaims(queries, dialect);
+  const textOf = receiversTexts.get(dialect) ?? receiversText(dialect);
+  receiversTexts.set(dialect, textOf);
+  const cells = [...new Map(events.map((event) => [cellKey(event), event])).values()];
+  const rows: ReceiverRow[] = [];
+  let read = 0;
+  while (read < cells.length && rows.length < MAX_DELIVERIES) {
+    // Where the first cells had many webhooks, so few more are read that they would fit.
+    const usual = Math.max(1, rows.length / Math.max(1, read));
+    const size = read === 0 ? FIRST_CELLS : Math.min(ROWS_PER_STATEMENT, Math.ceil(MAX_DELIVERIES / usual));
+    const some = cells.slice(read, read + size);
+    const values = some.flatMap(({ entityId, networkId, event }): SqlValue[] => [
+      entityId,
+      entityKey(dialect, entityId),
+      networkId,
+      event,
+    ]);
+    rows.push(...(await receiverColumns.all(queries, textOf(some.length), values)));
+    read += some.length;
+  }
+  rows.sort((a, b) => a.webhookNo - b.webhookNo);
+  const receivers = new Map<string, Receiver[]>(cells.slice(0, read).map((cell) => [cellKey(cell), []]));
+  for (const receiver of await toReceivers(queries, dialect, rows, nowMs)) receivers.get(receiver.cell)?.push(receiver);
+  return { receivers, nowMs };
+}
+
+/** Makes the heads that are missing. */
+export async function toReceivers(
+  queries: Queries,
+  dialect: Dialect,
+  rows: readonly ReceiverRow[],
+  nowMs: number,
+): Promise<(Receiver & { cell: string })[]> {
+  const headless = rows.filter(({ endpointNo }) => endpointNo === null);
+  const targets = headless.map((row): HeadTarget => ({ ...row, isSuspended: row.suspendedAt !== null }));
+  const endpoints = targets.length === 0 ? null : await makeHeads(queries, dialect, targets, nowMs);
+  return rows.map((row) => ({ ...toReceiver(row, endpoints), cell: cellKey(row) }));
+}
+
+function toReceiver(row: ReceiverRow, endpoints: ReadonlyMap<string, EndpointOfHead> | null): Receiver {
+  const { entityId, webhookNo, webhookId, postUrl, failingSinceMs, revision, filterHash } = row;
+  const made = endpoints?.get(urlKey(row));
+  return {
+    webhookNo,
+    webhookId,
+    postUrl,
+    destination: row.destination ?? destinationKey(entityId, postUrl),
+    endpointNo: row.endpointNo ?? made?.no ?? 0,
+    isOrdered: (row.ordering ?? made?.ordering ?? 0) !== 0,
+    isBlocked: row.suspendedAt !== null || (row.blocked ?? 0) !== 0,
+    generation: row.generation ?? 0,
+    failingSinceMs,
+    revision,
+    filterHash,
+  };
+}
