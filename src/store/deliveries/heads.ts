@@ -197,7 +197,7 @@ export type EndpointOfHead = {
 
 const NO_ENDPOINT: EndpointOfHead = { no: 0, isPaused: false, ordering: 0, rateLimit: null };
 
-const ENDPOINT = new Columns({
+const endpointColumns = new Columns({
   entity: text('e.entity_id'),
   no: integer('e.no'),
   postUrl: text('e.post_url'),
@@ -244,10 +244,10 @@ async function findEndpoints(
   found: Map<string, EndpointOfHead>,
 ): Promise<void> {
   const key = { entity_id: 'u.entity_id', post_url: 'u.post_url', removed_ms: '0' };
-  const rows = await ENDPOINT.all(
+  const rows = await endpointColumns.all(
     queries,
     `with urls (entity_id, post_url) as (values ${valuesList(urls.length, 2, 0, [dialect.uuid, 'text'])})
-     select ${ENDPOINT.list} from urls u ${dialect.lookUp('cross join', 'endpoints', 'e', key)}`,
+     select ${endpointColumns.list} from urls u ${dialect.lookUp('cross join', 'endpoints', 'e', key)}`,
     urls.flatMap(({ entityId, postUrl }): SqlValue[] => [entityKey(dialect, entityId), postUrl]),
   );
   const byKey = new Map(rows.map((row) => [`${dialect.hexOf(row.entity)} ${row.postUrl}`, row]));

@@ -43,21 +43,21 @@ export async function removeEmptyEndpoints(
   for (const chunk of chunks([...new Set(postUrls)])) {
     const parameters = new Parameters(entityKey(dialect, entityId), entityId, nowMs);
     // A later time than that of any endpoint which had the URL before, because the two make it unique.
-    const removed = await NUMBER.all(
+    const removed = await numberColumns.all(
       queries,
       `update endpoints set removed_ms = (
            select max(case when o.removed_ms >= $3 then o.removed_ms + 1 else $3 end) from endpoints o
            where o.entity_id = endpoints.entity_id and o.post_url = endpoints.post_url)
        where entity_id = $1 and removed_ms = 0 and post_url in ${parameters.list(chunk)}
          and not exists (select 1 from webhooks w where w.entity_id = $2 and w.post_url = endpoints.post_url)
-       returning ${NUMBER.list}`,
+       returning ${numberColumns.list}`,
       parameters.values,
     );
     for (const { no } of removed) await forgetCredentials(queries, entityId, no);
   }
 }
 
-const NUMBER = new Columns({ no: integer('no') });
+const numberColumns = new Columns({ no: integer('no') });
 
 async function forgetCredentials(queries: Queries, entityId: string, endpointNo: number): Promise<void> {
   await queries.run('delete from endpoint_secrets where entity_id = $1 and endpoint_no = $2', [entityId, endpointNo]);

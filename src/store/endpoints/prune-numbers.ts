@@ -1,11 +1,16 @@
-import type { Database, Queries, SqlInteger, SqlUuid, SqlValue } from '../database/database.ts';
+import type { Database, Queries, SqlUuid, SqlValue } from '../database/database.ts';
 import type { PacedBatches } from '../database/paced-batches.ts';
-import { chunks, valuesList } from '../database/sql.ts';
+import { Columns, chunks, integer, type RowOf, text, valuesList } from '../database/sql.ts';
 import { ID_DIGITS } from './sequences.ts';
 
 /** Which deliveries had which numbers is forgotten with the deliveries, a block at a time and from the lowest number on. */
 
-type Block = { endpoint_no: SqlInteger; first_sequence: SqlInteger; ids: string };
+const blockColumns = new Columns({
+  endpointNo: integer('endpoint_no'),
+  firstSequence: integer('first_sequence'),
+  ids: text('ids'),
+});
+type Block = RowOf<typeof blockColumns>;
 
 const ENDPOINTS_PER_LOOK = 50;
 
@@ -22,8 +27,9 @@ export async function* pruneNumbers(run: NumberRun, entity: SqlUuid): AsyncGener
   while (!batches.isStopped) {
     const blocks: Block[] = await batches.run(() =>
       // The counter names the lowest block of its endpoint. Ids begin with their time, so they compare as texts.
-      db.all(
-        `select b.endpoint_no, b.first_sequence, b.ids from endpoint_sequences s
+      blockColumns.all(
+        db,
+        `select ${blockColumns.of('b.')} from endpoint_sequences s
          ${db.dialect.lookUp('cross join', 'endpoint_numbers', 'b', {
            entity_id: 's.entity_id',
            endpoint_no: 's.endpoint_no',
@@ -37,7 +43,7 @@ export async function* pruneNumbers(run: NumberRun, entity: SqlUuid): AsyncGener
     for (const block of blocks) yield* pruneEndpoint(run, entity, block);
     const last = blocks.at(-1);
     if (last === undefined || blocks.length < ENDPOINTS_PER_LOOK) return;
-    after = Number(last.endpoint_no);
+    after = last.endpointNo;
   }
 }
 
@@ -56,19 +62,19 @@ async function pruneBlock(
   queries: Queries,
   db: Database,
   entity: SqlUuid,
-  { endpoint_no, first_sequence, ids }: Block,
+  { endpointNo, firstSequence, ids }: Block,
 ): Promise<Block | undefined> {
   if (await isAnyLeft(queries, db, entity, ids)) return undefined;
-  const key: SqlValue[] = [entity, Number(endpoint_no)];
-  const next = Number(first_sequence) + ids.length / ID_DIGITS;
+  const key: SqlValue[] = [entity, endpointNo];
+  const next = firstSequence + ids.length / ID_DIGITS;
   const ofBlock = 'from endpoint_numbers where entity_id = $1 and endpoint_no = $2 and first_sequence = $3';
-  await queries.run(`delete ${ofBlock}`, [...key, Number(first_sequence)]);
+  await queries.run(`delete ${ofBlock}`, [...key, firstSequence]);
   await queries.run(
     `update endpoint_sequences set first_sequence = $3
      where entity_id = $1 and endpoint_no = $2 and first_sequence < $3`,
     [...key, next],
   );
-  return queries.get<Block>(`select endpoint_no, first_sequence, ids ${ofBlock}`, [...key, next]);
+  return blockColumns.get(queries, `select ${blockColumns.list} ${ofBlock}`, [...key, next]);
 }
 
 async function isAnyLeft(queries: Queries, { dialect }: Database, entity: SqlUuid, ids: string): Promise<boolean> {

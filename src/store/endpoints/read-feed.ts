@@ -1,6 +1,17 @@
 import type { Feed, FeedEntry } from '../../contract/endpoints/feed.ts';
-import type { Database, Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../database/database.ts';
-import { chunks, entityKey, planForClaims, valuesList } from '../database/sql.ts';
+import type { Database, Dialect, Queries, SqlUuid, SqlValue } from '../database/database.ts';
+import {
+  Columns,
+  chunks,
+  entityKey,
+  integer,
+  nullable,
+  planForClaims,
+  type RowOf,
+  text,
+  uuid,
+  valuesList,
+} from '../database/sql.ts';
 import {
   type DeliveryRow,
   deliveryColumns,
@@ -18,12 +29,22 @@ export type EndpointKey = { readonly entityId: string; readonly endpointNo: numb
 
 export type FeedPosition = { readonly after: number; readonly limit: number };
 
-type CounterRow = {
-  post_url: string;
-  first_sequence: SqlInteger | null;
-  last_sequence: SqlInteger | null;
-  recent: string | null;
-};
+/** Of an endpoint without a number, all but the URL is null. */
+const counterColumns = new Columns({
+  postUrl: text('e.post_url'),
+  firstSequence: nullable(integer('s.first_sequence')),
+  lastSequence: nullable(integer('s.last_sequence')),
+  recent: nullable(text('s.recent')),
+});
+type Counter = RowOf<typeof counterColumns>;
+
+const blockColumns = new Columns({ first: integer('first_sequence'), digits: text('ids') });
+const bodyColumns = new Columns({ no: uuid('no'), body: text('body') });
+const lastColumns = new Columns({
+  entity: uuid('entity_id'),
+  endpointNo: integer('endpoint_no'),
+  lastSequence: integer('last_sequence'),
+});
 
 export type FeedPage = { readonly postUrl: string; readonly feed: Feed };
 
@@ -39,20 +60,21 @@ export function readFeed(db: Database, endpoint: EndpointKey, position: FeedPosi
   // In one snapshot: a delivery that is completed between two reads would be in neither table.
   return db.snapshot(async (queries) => {
     const nowMs = await planForClaims(queries, dialect);
-    const counter = await queries.get<CounterRow>(
-      `select e.post_url, s.first_sequence, s.last_sequence, s.recent from endpoints e
+    const counter = await counterColumns.get(
+      queries,
+      `select ${counterColumns.list} from endpoints e
        left join endpoint_sequences s on s.entity_id = e.entity_id and s.endpoint_no = e.no
        where e.entity_id = $1 and e.no = $2`,
       key,
     );
     if (counter === undefined) return null;
-    const firstSequence = Number(counter.first_sequence ?? 1);
-    const lastSequence = Number(counter.last_sequence ?? 0);
+    const firstSequence = counter.firstSequence ?? 1;
+    const lastSequence = counter.lastSequence ?? 0;
     const from = Math.max(position.after + 1, firstSequence);
     const until = Math.min(lastSequence, from + position.limit - 1);
     const ids = from > until ? [] : await readIds(queries, key, counter, { from, until, lastSequence });
     const deliveries = await readEntries(queries, dialect, endpoint.entityId, from, ids, nowMs);
-    return { postUrl: counter.post_url, feed: { firstSequence, lastSequence, deliveries } };
+    return { postUrl: counter.postUrl, feed: { firstSequence, lastSequence, deliveries } };
   });
 }
 
@@ -62,11 +84,13 @@ type Range = { readonly from: number; readonly until: number; readonly lastSeque
 async function readIds(
   queries: Queries,
   key: readonly SqlValue[],
-  { recent }: CounterRow,
+  { recent }: Counter,
   { from, until, lastSequence }: Range,
 ): Promise<string[]> {
-  const blocks = await queries.all<{ first_sequence: SqlInteger; ids: string }>(
-    `select first_sequence, ids from endpoint_numbers where entity_id = $1 and endpoint_no = $2 and first_sequence <= $4
+  const blocks = await blockColumns.all(
+    queries,
+    `select ${blockColumns.list} from endpoint_numbers
+     where entity_id = $1 and endpoint_no = $2 and first_sequence <= $4
        and first_sequence >= coalesce((select max(b.first_sequence) from endpoint_numbers b
          where b.entity_id = $1 and b.endpoint_no = $2 and b.first_sequence <= $3), 0)
      order by first_sequence`,
@@ -74,10 +98,7 @@ async function readIds(
   );
   const tail = recent ?? '';
   const ids: string[] = [];
-  for (const { first, digits } of [
-    ...blocks.map((block) => ({ first: Number(block.first_sequence), digits: block.ids })),
-    { first: lastSequence - tail.length / ID_DIGITS + 1, digits: tail },
-  ]) {
+  for (const { first, digits } of [...blocks, { first: lastSequence - tail.length / ID_DIGITS + 1, digits: tail }]) {
     for (let at = 0; at < digits.length; at += ID_DIGITS) {
       const number = first + at / ID_DIGITS;
       if (number >= from && number <= until) ids.push(digits.slice(at, at + ID_DIGITS));
@@ -155,8 +176,9 @@ async function readBodies(
 ): Promise<Map<string, string>> {
   const numbers = [...new Set(rows.map((row) => eventNoOf(dialect, row)))];
   if (numbers.length === 0) return new Map();
-  const events = await queries.all<{ no: SqlUuid; body: string }>(
-    `select no, body from events where entity_id = $1 and no in ${valuesList(1, numbers.length, 1)}`,
+  const events = await bodyColumns.all(
+    queries,
+    `select ${bodyColumns.list} from events where entity_id = $1 and no in ${valuesList(1, numbers.length, 1)}`,
     [entity, ...numbers.map((no) => dialect.bindUuid(no))],
   );
   return new Map(events.map(({ no, body }) => [dialect.hexOf(no), body]));
@@ -166,15 +188,16 @@ async function readBodies(
 export async function readLastSequences(db: Database, endpoints: readonly EndpointKey[]): Promise<number[]> {
   const { dialect } = db;
   const last = new Map<string, number>();
-  const keyOf = (entity: SqlUuid, no: SqlInteger) => `${dialect.hexOf(entity)} ${no}`;
+  const keyOf = (entity: SqlUuid, no: number) => `${dialect.hexOf(entity)} ${no}`;
   for (const chunk of chunks(endpoints)) {
-    const rows = await db.all<{ entity_id: SqlUuid; endpoint_no: SqlInteger; last_sequence: SqlInteger }>(
+    const rows = await lastColumns.all(
+      db,
       `with wanted (entity_id, endpoint_no) as (values ${valuesList(chunk.length, 2, 0, [dialect.uuid, 'bigint'])})
-       select s.entity_id, s.endpoint_no, s.last_sequence from wanted w
+       select ${lastColumns.of('s.')} from wanted w
        ${dialect.lookUp('cross join', 'endpoint_sequences', 's', { entity_id: 'w.entity_id', endpoint_no: 'w.endpoint_no' })}`,
       chunk.flatMap(({ entityId, endpointNo }): SqlValue[] => [entityKey(dialect, entityId), endpointNo]),
     );
-    for (const row of rows) last.set(keyOf(row.entity_id, row.endpoint_no), Number(row.last_sequence));
+    for (const { entity, endpointNo, lastSequence } of rows) last.set(keyOf(entity, endpointNo), lastSequence);
   }
   return endpoints.map(({ entityId, endpointNo }) => last.get(keyOf(entityKey(dialect, entityId), endpointNo)) ?? 0);
 }

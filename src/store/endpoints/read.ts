@@ -2,14 +2,24 @@ import type { Endpoint, EndpointList, EndpointListQuery } from '../../contract/e
 import { endpointId, endpointNo } from '../../domain/ids.ts';
 import type { Database, Dialect, Queries, SqlValue } from '../database/database.ts';
 import { readPage } from '../database/paginate.ts';
-import { Columns, entityKey, integer, nullable, Parameters, readInteger, seconds, text } from '../database/sql.ts';
+import {
+  Columns,
+  entityKey,
+  integer,
+  nullable,
+  Parameters,
+  type RowOf,
+  readInteger,
+  seconds,
+  text,
+} from '../database/sql.ts';
 import { BLOCKED } from '../deliveries/heads.ts';
 import type { SecretBox } from '../tenants/secret-box.ts';
 import { openHeaders } from './request-headers.ts';
 
 /** Reading endpoints: what they were given, and what their webhooks and queues say about them. */
 
-const ENDPOINT = new Columns({
+const endpointColumns = new Columns({
   no: integer('no'),
   postUrl: text('post_url'),
   name: nullable(text('name')),
@@ -56,7 +66,7 @@ const ONE = endpointTable({
   webhooks: 'and post_url = (select post_url from endpoints where entity_id = $1 and no = $3)',
 });
 
-type EndpointRow = Awaited<ReturnType<typeof ENDPOINT.all>>[number];
+type EndpointRow = RowOf<typeof endpointColumns>;
 
 export async function listEndpoints(
   db: Database,
@@ -74,7 +84,7 @@ export async function listEndpoints(
   if (query.state !== undefined) conditions.push(`state = ${parameters.bind(query.state)}`);
   const source = {
     table: ALL,
-    columns: ENDPOINT,
+    columns: endpointColumns,
     where: conditions.join(' and '),
     // No two endpoints that are there have the same URL.
     order: { postUrl: ['post_url'], waiting: ['waiting', 'post_url'], lastSequence: ['last_sequence', 'post_url'] }[
@@ -97,7 +107,7 @@ export async function readEndpoint(
   const no = endpointNo(id);
   if (no === null) return null;
   const parameters: SqlValue[] = [entityKey(dialect, entityId), entityId, no];
-  const row = await ENDPOINT.get(queries, `select ${ENDPOINT.list} from ${ONE}`, parameters);
+  const row = await endpointColumns.get(queries, `select ${endpointColumns.list} from ${ONE}`, parameters);
   return row === undefined ? null : toEndpoint(box, entityId, row);
 }
 

@@ -1,10 +1,12 @@
-import type { Database, SqlInteger, SqlUuid } from '../database/database.ts';
-import { chunks, valuesList } from '../database/sql.ts';
+import type { Database, SqlUuid } from '../database/database.ts';
+import { Columns, chunks, integer, valuesList } from '../database/sql.ts';
 
 /** An acceptance that had read the webhook before it was deleted may name its endpoint later; none takes a day. */
 const KEEP_MS = 86_400_000;
 
 const ROWS_PER_STEP = 500;
+
+const numberColumns = new Columns({ no: integer('no') });
 
 /** Of the entity `$1`: those that were removed before a time, which is `removedBefore` of the retention. */
 export const REMOVED = 'endpoints where entity_id = $1 and removed_ms > 0 and removed_ms < $2';
@@ -19,14 +21,15 @@ export function removedBefore(beforeMs: number): number {
  */
 export function forgetRemoved(db: Database, entity: SqlUuid, beforeMs: number, beforeId: SqlUuid): Promise<number> {
   return db.transaction(async (queries) => {
-    const rows = await queries.all<{ no: SqlInteger }>(
-      `select no from ${REMOVED}
+    const rows = await numberColumns.all(
+      queries,
+      `select ${numberColumns.list} from ${REMOVED}
          and not exists (select 1 from queue q where q.entity_id = $1 and q.id < $3)
          and not exists (select 1 from deliveries d where d.entity_id = $1 and d.id < $3)
        limit ${ROWS_PER_STEP}`,
       [entity, removedBefore(beforeMs), beforeId],
     );
-    for (const chunk of chunks(rows.map((row) => Number(row.no)))) {
+    for (const chunk of chunks(rows.map(({ no }) => no))) {
       const numbers = valuesList(1, chunk.length, 1);
       for (const table of ['endpoint_numbers', 'endpoint_sequences']) {
         await queries.run(`delete from ${table} where entity_id = $1 and endpoint_no in ${numbers}`, [

@@ -3,7 +3,7 @@ import { MAX_SECRETS_IN_FORCE } from '../../contract/secrets.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { makeSecret } from '../../domain/signing.ts';
 import type { Dialect, Queries } from '../database/database.ts';
-import { entityKey } from '../database/sql.ts';
+import { entityKey, readInteger } from '../database/sql.ts';
 import { newId, randomBytes } from '../new-id.ts';
 import { endpointSecretTable } from '../tables.ts';
 import type { SecretBox } from '../tenants/secret-box.ts';
@@ -44,11 +44,8 @@ export async function readEndpointSecrets(
      order by case when expires_at is null then 0 else 1 end, created_at desc, id desc`,
     [entityId, endpointNo, nowS],
   );
-  const endpoint = await queries.get<{ until_s: number | string | null }>(
-    'select entity_secrets_until as until_s from endpoints where entity_id = $1 and no = $2',
-    [entityKey(dialect, entityId), endpointNo],
-  );
-  const untilS = Number(endpoint?.until_s ?? 0);
+  const from = 'from endpoints where entity_id = $1 and no = $2';
+  const untilS = await readInteger(queries, 'entity_secrets_until', from, [entityKey(dialect, entityId), endpointNo]);
   const own = rows.map(({ secretId, sealed, dateCreated, dateExpires }) => {
     return { secretId, stored: box.open(sealed, secretContext(entityId, secretId)), dateCreated, dateExpires };
   });

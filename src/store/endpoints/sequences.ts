@@ -1,5 +1,15 @@
-import type { Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../database/database.ts';
-import { chunks, entityKey, textByRows, valuesList } from '../database/sql.ts';
+import type { Dialect, Queries, SqlUuid, SqlValue } from '../database/database.ts';
+import {
+  Columns,
+  chunks,
+  entityKey,
+  integer,
+  type RowOf,
+  text,
+  textByRows,
+  uuid,
+  valuesList,
+} from '../database/sql.ts';
 import type { Claimed } from '../deliveries/claim/claimed.ts';
 
 /**
@@ -21,7 +31,13 @@ const BLOCK_IDS = 32;
 
 type Taken = { readonly entityId: string; readonly endpointNo: number; readonly members: number[]; ids: string };
 
-type SequenceRow = { entity_id: SqlUuid; endpoint_no: SqlInteger; last_sequence: SqlInteger; recent: string };
+const sequenceColumns = new Columns({
+  entity: uuid('entity_id'),
+  endpointNo: integer('endpoint_no'),
+  lastSequence: integer('last_sequence'),
+  recent: text('recent'),
+});
+type SequenceRow = RowOf<typeof sequenceColumns>;
 
 const takeText = textByRows(
   (
@@ -30,7 +46,7 @@ const takeText = textByRows(
     on conflict (entity_id, endpoint_no) do update set
       last_sequence = endpoint_sequences.last_sequence + excluded.last_sequence,
       recent = endpoint_sequences.recent || excluded.recent
-    returning entity_id, endpoint_no, last_sequence, recent`,
+    returning ${sequenceColumns.list}`,
 );
 
 const insertText = textByRows(
@@ -51,7 +67,8 @@ export async function takeSequences(
 ): Promise<number[]> {
   const numbers = new Array<number>(deliveries.length);
   for (const chunk of chunks(byEndpoint(deliveries))) {
-    const rows = await queries.all<SequenceRow>(
+    const rows = await sequenceColumns.all(
+      queries,
       takeText(chunk.length),
       chunk.flatMap(({ entityId, endpointNo, members, ids }): SqlValue[] => [
         entityKey(dialect, entityId),
@@ -61,7 +78,7 @@ export async function takeSequences(
       ]),
     );
     const lasts = new Map(
-      rows.map((row) => [keyOf(dialect, row.entity_id, row.endpoint_no), Number(row.last_sequence)]),
+      rows.map(({ entity, endpointNo, lastSequence }) => [keyOf(dialect, entity, endpointNo), lastSequence]),
     );
     for (const { entityId, endpointNo, members } of chunk) {
       const last = lasts.get(keyOf(dialect, entityKey(dialect, entityId), endpointNo)) ?? 0;
@@ -107,7 +124,7 @@ function byEndpoint(deliveries: readonly NumberedDelivery[]): Taken[] {
   );
 }
 
-function keyOf({ hexOf }: Dialect, entity: SqlUuid, endpointNo: SqlInteger): string {
+function keyOf({ hexOf }: Dialect, entity: SqlUuid, endpointNo: number): string {
   return `${hexOf(entity)} ${endpointNo}`;
 }
 
@@ -116,15 +133,15 @@ async function moveFullBlocks(queries: Queries, dialect: Dialect, rows: readonly
   if (full.length === 0) return;
   await queries.run(
     insertText(full.length),
-    full.flatMap(({ entity_id, endpoint_no, last_sequence, recent }): SqlValue[] => [
-      entity_id,
-      Number(endpoint_no),
-      Number(last_sequence) - recent.length / ID_DIGITS + 1,
+    full.flatMap(({ entity, endpointNo, lastSequence, recent }): SqlValue[] => [
+      entity,
+      endpointNo,
+      lastSequence - recent.length / ID_DIGITS + 1,
       recent,
     ]),
   );
   await queries.run(
     emptyText(dialect, full.length),
-    full.flatMap(({ entity_id, endpoint_no }): SqlValue[] => [entity_id, Number(endpoint_no)]),
+    full.flatMap(({ entity, endpointNo }): SqlValue[] => [entity, endpointNo]),
   );
 }

@@ -1,6 +1,7 @@
 import { BoundedMap } from '../../bounded-map.ts';
 import { type CompiledFilter, compileFilter, Payload } from '../../domain/payload-filter/payload-filter.ts';
-import type { Queries, SqlInteger } from '../database/database.ts';
+import type { Queries } from '../database/database.ts';
+import { Columns, integer, text } from '../database/sql.ts';
 import { parseFilter, readFilters, readFilterTexts } from '../webhooks/filters.ts';
 import type { NewEvent, Receiver } from './plan-acceptance.ts';
 
@@ -35,11 +36,14 @@ export async function wantedBy(
   });
 }
 
+const groupColumns = new Columns({ filterHash: text('filter_hash'), webhooks: integer('count(*)') });
+
 /** How many of all webhooks for a network and event do not want the event. */
 export async function countUnwanted(queries: Queries, event: NewEvent): Promise<number> {
   const { entityId, networkId, event: kind, body } = event;
-  const groups = await queries.all<{ filter_hash: string; total: SqlInteger }>(
-    `select filter_hash, count(*) as total from webhooks
+  const groups = await groupColumns.all(
+    queries,
+    `select ${groupColumns.list} from webhooks
      where entity_id = $1 and network_id = $2 and event = $3 and filter_hash is not null group by filter_hash`,
     [entityId, networkId, kind],
   );
@@ -47,14 +51,14 @@ export async function countUnwanted(queries: Queries, event: NewEvent): Promise<
   const filters = await loadFilters(
     queries,
     entityId,
-    groups.map((group) => group.filter_hash),
+    groups.map(({ filterHash }) => filterHash),
   );
   const payload = new Payload(body);
-  const unwanted = groups.filter(({ filter_hash: hash }) => {
-    const filter = filters.get(hash);
+  const unwanted = groups.filter(({ filterHash }) => {
+    const filter = filters.get(filterHash);
     return filter !== undefined && !payload.matches(filter);
   });
-  return unwanted.reduce((sum, { total }) => sum + Number(total), 0);
+  return unwanted.reduce((sum, { webhooks }) => sum + webhooks, 0);
 }
 
 /** By hash; without those that were replaced since the webhooks were read. */

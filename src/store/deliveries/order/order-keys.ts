@@ -1,6 +1,17 @@
 import { type DestinationKey, entityOfDestination } from '../../../domain/post-url.ts';
-import type { Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../../database/database.ts';
-import { chunks, entityKey, textByRows, valuesList } from '../../database/sql.ts';
+import type { Dialect, Queries, SqlUuid, SqlValue } from '../../database/database.ts';
+import {
+  Columns,
+  chunks,
+  entityKey,
+  integer,
+  nullable,
+  type RowOf,
+  text,
+  textByRows,
+  uuid,
+  valuesList,
+} from '../../database/sql.ts';
 
 /**
  * Ordering `agreement`: of the deliveries of an endpoint with one order key, one at a time can be claimed, in the order of
@@ -60,7 +71,11 @@ const ofKey = 'q.entity_id = k.entity_id and q.endpoint_no = k.endpoint_no and q
 const withKeys = ({ uuid }: Dialect, rows: number) =>
   `with k (entity_id, endpoint_no, order_key) as (values ${valuesList(rows, 3, 0, [uuid, 'bigint', uuid])})`;
 
-type KeyRow = { entity_id: SqlUuid; endpoint_no: SqlInteger; order_key: SqlUuid };
+const keyColumns = new Columns({
+  entity: uuid('entity_id'),
+  endpointNo: integer('endpoint_no'),
+  key: uuid('order_key'),
+});
 
 /** A delivery about to be inserted. */
 export type Joining = { readonly entityId: string; readonly endpointNo: number; readonly key: SqlUuid };
@@ -76,14 +91,13 @@ export async function joinKeys<Delivery extends Joining>(
   await lockKeys(queries, dialect, keys);
   const taken = new Set<string>();
   for (const chunk of chunks(sorted(dialect, keys))) {
-    const rows = await queries.all<KeyRow>(
-      `${withKeys(dialect, chunk.length)} select entity_id, endpoint_no, order_key from k
+    const rows = await keyColumns.all(
+      queries,
+      `${withKeys(dialect, chunk.length)} select ${keyColumns.list} from k
        where exists (select 1 from queue q where ${ofKey} and q.order_key is not null)`,
       parametersOf(chunk),
     );
-    for (const row of rows) {
-      taken.add(nameOf(dialect, { entity: row.entity_id, endpointNo: Number(row.endpoint_no), key: row.order_key }));
-    }
+    for (const key of rows) taken.add(nameOf(dialect, key));
   }
   const parked = new Set<Delivery>();
   for (const delivery of deliveries) {
@@ -103,12 +117,17 @@ export type Promotion = {
   readonly isWaiting: true;
 };
 
-type FirstRow = KeyRow & {
-  id: SqlUuid | null;
-  webhook_no: SqlInteger;
-  generation: SqlInteger;
-  due_ms: SqlInteger;
-};
+/** Without an id, and all that follows it, where nothing waits in the key. */
+const firstColumns = new Columns({
+  entity: uuid('f.entity_id'),
+  endpointNo: integer('f.endpoint_no'),
+  key: uuid('f.order_key'),
+  id: nullable(uuid('f.id')),
+  webhookNo: integer('d.webhook_no'),
+  generation: integer('d.generation'),
+  dueMs: integer('d.due_ms'),
+});
+type First = RowOf<typeof firstColumns>;
 
 /**
  * For keys that are locked and from which deliveries may have left: gives the turn to the first of each, and forgets the keys
@@ -122,10 +141,11 @@ export async function settleKeys(
 ): Promise<Promotion[]> {
   const promoted: Promotion[] = [];
   for (const chunk of chunks(sorted(dialect, keys))) {
-    const first = await queries.all<FirstRow>(
+    const first = await firstColumns.all(
+      queries,
       `${withKeys(dialect, chunk.length)}, f as (select k.entity_id, k.endpoint_no, k.order_key, (
            select q.id from queue q where ${ofKey} and q.order_key is not null order by q.sequence limit 1) as id from k)
-       select f.entity_id, f.endpoint_no, f.order_key, f.id, d.webhook_no, d.generation, d.due_ms from f
+       select ${firstColumns.list} from f
        ${dialect.lookUp('left join', 'queue', 'd', { entity_id: 'f.entity_id', id: 'f.id' })}`,
       parametersOf(chunk),
     );
@@ -135,34 +155,39 @@ export async function settleKeys(
       first.filter(({ id }) => id === null),
     );
     for (const row of first) {
-      if (row.id === null || Number(row.generation) !== PARKED) continue;
+      if (row.id === null || row.generation !== PARKED) continue;
       promoted.push(await promote(queries, row, nowMs));
     }
   }
   return promoted;
 }
 
-async function forgetKeys(queries: Queries, { uuid }: Dialect, rows: readonly KeyRow[]): Promise<void> {
-  if (rows.length === 0) return;
+async function forgetKeys(queries: Queries, dialect: Dialect, keys: readonly OrderKey[]): Promise<void> {
+  if (keys.length === 0) return;
   await queries.run(
     `delete from order_keys where (entity_id, endpoint_no, order_key) in
-       (values ${valuesList(rows.length, 3, 0, [uuid, 'bigint', uuid])})`,
-    rows.flatMap((row): SqlValue[] => [row.entity_id, Number(row.endpoint_no), row.order_key]),
+       (values ${valuesList(keys.length, 3, 0, [dialect.uuid, 'bigint', dialect.uuid])})`,
+    keys.flatMap(({ entity, endpointNo, key }): SqlValue[] => [entity, endpointNo, key]),
   );
 }
 
+const headColumns = new Columns({
+  destination: text<DestinationKey>('destination'),
+  generation: integer('generation'),
+});
+
 /** Due now at the earliest, because a claim passes over rows that were due long before it (`from_due_ms`). */
-async function promote(queries: Queries, row: FirstRow, nowMs: number): Promise<Promotion> {
-  const webhookNo = Number(row.webhook_no);
-  const head = await queries.get<{ destination: DestinationKey; generation: SqlInteger }>(
-    'select destination, generation from queue_heads where entity_id = $1 and webhook_no = $2',
-    [row.entity_id, webhookNo],
+async function promote(queries: Queries, { entity, id, webhookNo, dueMs }: First, nowMs: number): Promise<Promotion> {
+  const head = await headColumns.get(
+    queries,
+    `select ${headColumns.list} from queue_heads where entity_id = $1 and webhook_no = $2`,
+    [entity, webhookNo],
   );
   if (head === undefined) throw new Error(`the webhook ${webhookNo} of a waiting delivery has no head`);
-  const atMs = Math.max(Number(row.due_ms), nowMs);
+  const atMs = Math.max(dueMs, nowMs);
   await queries.run(
     `update queue set generation = $3, due_ms = $4 where entity_id = $1 and id = $2 and generation = ${PARKED}`,
-    [row.entity_id, row.id, Number(head.generation), atMs],
+    [entity, id, head.generation, atMs],
   );
   const { destination } = head;
   return { destination, entityId: entityOfDestination(destination), webhookNo, atMs, isWaiting: true };

@@ -1,7 +1,17 @@
 import { hexIn, lastDeliveryHex } from '../../../domain/ids.ts';
 import type { Role } from '../../../domain/supersession/rules.ts';
-import type { Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../../database/database.ts';
-import { chunks, hashKey, textByRows, valuesList } from '../../database/sql.ts';
+import type { Dialect, Queries, SqlUuid, SqlValue } from '../../database/database.ts';
+import {
+  Columns,
+  chunks,
+  hashKey,
+  integer,
+  nullable,
+  type RowOf,
+  textByRows,
+  uuid,
+  valuesList,
+} from '../../database/sql.ts';
 import type { CountChanges } from '../counts/counts.ts';
 import { STATUS_CODES } from '../states.ts';
 import { lockKeys, type OrderKey, type Promotion, settleKeys } from './order-keys.ts';
@@ -24,15 +34,20 @@ export type Supersession = {
 
 type Superseded = { readonly entity: SqlUuid; readonly eventNo: SqlUuid; readonly byNo: SqlUuid };
 
+const subjectColumns = new Columns({
+  entity: uuid('entity_id'),
+  subject: uuid('subject'),
+  eventNo: nullable(uuid('event_no')),
+  isWaited: integer('is_waited'),
+});
+
 /** `is_waited` says that events wait that may be superseded, so that most payments end with this statement. */
 const lockText = textByRows(
   (rows) => `insert into subjects (entity_id, subject, event_no, is_waited) values ${valuesList(rows, 4)}
     on conflict (entity_id, subject) do update set event_no = coalesce(excluded.event_no, subjects.event_no),
       is_waited = case when excluded.event_no is null then 1 else subjects.is_waited end
-    returning entity_id, subject, event_no, is_waited`,
+    returning ${subjectColumns.list}`,
 );
-
-type SubjectRow = { entity_id: SqlUuid; subject: SqlUuid; event_no: SqlUuid | null; is_waited: SqlInteger };
 
 /** Locks what the events are about, notes them there, and returns what they lead to. No subject has events of both kinds. */
 export async function lockSubjects(
@@ -46,25 +61,25 @@ export async function lockSubjects(
   });
   // The last event of a subject counts, in one order everywhere.
   const subjects = [...new Map(named.map((event) => [event.name, event]))].sort(([a], [b]) => (a < b ? -1 : 1));
-  const found = new Map<string, SubjectRow>();
+  const found = new Map<string, RowOf<typeof subjectColumns>>();
   for (const chunk of chunks(subjects)) {
     const values = chunk.flatMap(([, { entity, subject, role, eventNo }]): SqlValue[] => {
       const isWaited = role.kind === 'superseded';
       return [entity, subject, isWaited ? null : dialect.bindUuid(eventNo), isWaited ? 1 : 0];
     });
-    for (const row of await queries.all<SubjectRow>(lockText(chunk.length), values)) {
-      found.set(`${dialect.hexOf(row.entity_id)} ${dialect.hexOf(row.subject)}`, row);
+    for (const row of await subjectColumns.all(queries, lockText(chunk.length), values)) {
+      found.set(`${dialect.hexOf(row.entity)} ${dialect.hexOf(row.subject)}`, row);
     }
   }
   const onArrival = new Map<string, string>();
   const waiting: Superseded[] = [];
   for (const { name, entity, subject, role, eventNo } of named) {
     const row = found.get(name);
-    const by = row?.event_no ?? null;
+    const by = row?.eventNo ?? null;
     if (role.kind === 'superseded') {
       if (role.onArrival && by !== null) onArrival.set(eventNo, dialect.hexOf(by));
       else await noteSupersedable(queries, entity, subject, dialect.bindUuid(eventNo));
-    } else if (Number(row?.is_waited ?? 0) === 1) {
+    } else if (row?.isWaited === 1) {
       waiting.push(...(await takeSupersedable(queries, entity, subject, dialect.bindUuid(eventNo))));
     }
   }
@@ -76,6 +91,8 @@ async function noteSupersedable(queries: Queries, entity: SqlUuid, subject: SqlU
   await queries.run(sql, [entity, subject, eventNo]);
 }
 
+const takenColumns = new Columns({ eventNo: uuid('event_no') });
+
 async function takeSupersedable(
   queries: Queries,
   entity: SqlUuid,
@@ -83,27 +100,24 @@ async function takeSupersedable(
   byNo: SqlUuid,
 ): Promise<Superseded[]> {
   const which = 'where entity_id = $1 and subject = $2';
-  const rows = await queries.all<{ event_no: SqlUuid }>(`delete from supersedable ${which} returning event_no`, [
-    entity,
-    subject,
-  ]);
+  const sql = `delete from supersedable ${which} returning ${takenColumns.list}`;
+  const rows = await takenColumns.all(queries, sql, [entity, subject]);
   await queries.run(`update subjects set is_waited = 0 ${which}`, [entity, subject]);
-  return rows.map(({ event_no }) => ({ entity, eventNo: event_no, byNo }));
+  return rows.map(({ eventNo }) => ({ entity, eventNo, byNo }));
 }
 
-type WaitingRow = {
-  id: SqlUuid;
-  webhook_no: SqlInteger;
-  attempts: SqlInteger;
-  endpoint_no: SqlInteger;
-  order_key: SqlUuid | null;
-};
-
-const ROWS = 'id, webhook_no, attempts, endpoint_no, order_key';
+const waitingColumns = new Columns({
+  id: uuid('id'),
+  webhookNo: integer('webhook_no'),
+  attempts: integer('attempts'),
+  endpointNo: integer('endpoint_no'),
+  orderKey: nullable(uuid('order_key')),
+});
+type WaitingRow = RowOf<typeof waitingColumns>;
 
 /** An id range, or by number where the ids do not begin with it. `$1` is the entity, `$2` the event, `$3` its last id. */
-const OF_EVENT = `select ${ROWS} from queue where entity_id = $1 and id > $2 and id <= $3 and recorded is null
-  union all select ${ROWS} from queue where entity_id = $1 and event_no = $2 and event_no is not null and recorded is null`;
+const OF_EVENT = `select ${waitingColumns.list} from queue where entity_id = $1 and id > $2 and id <= $3 and recorded is null
+  union all select ${waitingColumns.list} from queue where entity_id = $1 and event_no = $2 and event_no is not null and recorded is null`;
 
 /**
  * Ends the deliveries of the events, and what would be made of them later. `keys` are the keys that the caller takes next:
@@ -119,11 +133,11 @@ export async function supersedeWaiting(
   for (const event of events) {
     const last = dialect.bindUuid(lastDeliveryHex(dialect.hexOf(event.eventNo)));
     await endFanOut(queries, event);
-    found.push({ event, rows: await queries.all<WaitingRow>(OF_EVENT, [event.entity, event.eventNo, last]) });
+    found.push({ event, rows: await waitingColumns.all(queries, OF_EVENT, [event.entity, event.eventNo, last]) });
   }
   const keys = found.flatMap(({ event, rows }) =>
-    rows.flatMap(({ endpoint_no, order_key }) =>
-      order_key === null ? [] : { entity: event.entity, endpointNo: Number(endpoint_no), key: order_key },
+    rows.flatMap(({ endpointNo, orderKey }) =>
+      orderKey === null ? [] : { entity: event.entity, endpointNo, key: orderKey },
     ),
   );
   await lockKeys(queries, dialect, [...keys, ...joined]);
@@ -133,15 +147,18 @@ export async function supersedeWaiting(
   return settleKeys(queries, dialect, keys, nowMs);
 }
 
+const taskColumns = new Columns({ made: integer('made') });
+
 /** The rest of an event for many webhooks is not made; the event has the deliveries that it has. */
 async function endFanOut(queries: Queries, { entity, eventNo }: Superseded): Promise<void> {
-  const task = await queries.get<{ made: SqlInteger }>(
-    'delete from fan_outs where entity_id = $1 and event_no = $2 returning made',
+  const task = await taskColumns.get(
+    queries,
+    `delete from fan_outs where entity_id = $1 and event_no = $2 returning ${taskColumns.list}`,
     [entity, eventNo],
   );
   if (task === undefined) return;
   const sql = 'update events set deliveries = $3 where entity_id = $1 and no = $2';
-  await queries.run(sql, [entity, eventNo, Number(task.made)]);
+  await queries.run(sql, [entity, eventNo, task.made]);
 }
 
 async function moveToRecord(
@@ -152,8 +169,9 @@ async function moveToRecord(
   waiting: readonly WaitingRow[],
 ): Promise<void> {
   // Another transaction may have completed some of them meanwhile.
-  const rows = await queries.all<WaitingRow>(
-    `select ${ROWS} from queue where entity_id = $1 and id in ${valuesList(1, waiting.length, 1)} and recorded is null
+  const rows = await waitingColumns.all(
+    queries,
+    `select ${waitingColumns.list} from queue where entity_id = $1 and id in ${valuesList(1, waiting.length, 1)} and recorded is null
      order by id ${dialect.lockRow}`,
     [entity, ...waiting.map(({ id }) => id)],
   );
@@ -171,9 +189,9 @@ async function moveToRecord(
     entity,
     ...ids,
   ]);
-  for (const { id, webhook_no, attempts } of rows) {
-    counts.queue(entity, Number(webhook_no), { waiting: -1, retrying: Number(attempts) > 0 ? -1 : 0 });
-    counts.deliveries(entity, Number(webhook_no), hexIn(dialect.hexOf(id)), { superseded: 1 });
+  for (const { id, webhookNo, attempts } of rows) {
+    counts.queue(entity, webhookNo, { waiting: -1, retrying: attempts > 0 ? -1 : 0 });
+    counts.deliveries(entity, webhookNo, hexIn(dialect.hexOf(id)), { superseded: 1 });
   }
 }
 
