@@ -145,8 +145,8 @@ export const claims: readonly Mutant[] = [
     name: 'returns-claims-of-others',
     what: 'returns a claim that another instance has taken over',
     file: 'store/deliveries/claim/leases.ts',
-    find: 'where entity_id = $1 and id = $2 and token = $3',
-    replace: 'where entity_id = $1 and id = $2 and $3 >= 0',
+    find: ' and queue.token = ours.token',
+    replace: '',
     caughtBy: { file: 'store/deliveries/claim', test: 'makes due again what is still ours, and only that' },
   },
   {

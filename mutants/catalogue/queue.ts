@@ -179,7 +179,7 @@ export const queue: readonly Mutant[] = [
     name: 'outage-loses-outcomes',
     what: 'forgets outcomes that could not be recorded during an outage',
     file: 'delivery/attempt-recorder.ts',
-    find: 'this.#finished.unshift(...batch);',
+    find: 'for (const record of batch.toReversed()) this.#listOf(record).unshift(record);',
     replace: '',
     caughtBy: { file: 'delivery/engine', test: 'an outcome is recorded again when its commit has failed' },
   },
