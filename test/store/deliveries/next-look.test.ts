@@ -14,7 +14,7 @@ const head = (given: Partial<Parameters<typeof nextLook>[0]> = {}) => ({
 });
 
 const found = (given: Partial<LookResult> = {}): LookResult => ({
-  rows: 1,
+  isCut: false,
   firstMs: NOW_MS + 500,
   firstDueMs: NOW_MS + 500,
   lastDueMs: NOW_MS + 500,
@@ -35,7 +35,7 @@ test('a head is looked at when its first row can be claimed, within an hour and 
 });
 
 test('where all rows that were looked at have a lease, the next row may be due before any of these leases ends', () => {
-  const leased = found({ rows: 64, firstMs: NOW_MS + 30_000, firstDueMs: NOW_MS - 50, lastDueMs: NOW_MS - 20 });
+  const leased = found({ isCut: true, firstMs: NOW_MS + 30_000, firstDueMs: NOW_MS - 50, lastDueMs: NOW_MS - 20 });
   expect(nextLook(head(), leased, NOW_MS).nextDueMs).toBe(NOW_MS + 1);
 });
 

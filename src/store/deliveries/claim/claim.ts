@@ -33,13 +33,10 @@ export function claimDeliveries(db: Database, picks: readonly Pick[], leaseMs: n
     const counts = Map.groupBy(claimed, ({ destination }) => destination);
     const isExhausted = ({ destination, most }: Pick) => (counts.get(destination)?.length ?? 0) < most;
     const exhausted = new Set(picks.filter(isExhausted).map(({ destination }) => destination));
-    const ahead = headsPastMark(dialect, heads, rows, nowMs);
-    await postponeHeads(
-      queries,
-      dialect,
-      heads.filter((head) => exhausted.has(head.destination) || ahead.has(head)),
-      nowMs,
-    );
+    const unfinished = heads.filter((head) => !exhausted.has(head.destination));
+    const ahead = headsPastMark(dialect, unfinished, rows, nowMs);
+    const looked = heads.filter((head) => exhausted.has(head.destination) || ahead.has(head));
+    await postponeHeads(queries, dialect, looked, ahead, nowMs);
     const mayHaveMore = picks.filter((pick) => !isExhausted(pick)).map(({ destination }) => destination);
     return { claimed, mayHaveMore };
   });

@@ -49,36 +49,26 @@ const lookColumns = new Columns({
 
 /**
  * Heads from which all that is due was claimed are looked at again when their next row can be claimed. The hint only has
- * to be early enough: where many rows have a lease, it is the due time of the last one looked at.
+ * to be early enough: where many rows have a lease, it is the due time of the last one looked at. For a head that is
+ * `ahead` of its mark the first row is enough: it says where the mark is to be, and more is due anyway.
  */
 export async function postponeHeads(
   queries: Queries,
   dialect: Dialect,
   heads: readonly Head[],
+  ahead: ReadonlySet<Head>,
   nowMs: number,
 ): Promise<void> {
   const due = heads.filter(({ nextDueMs }) => nextDueMs <= nowMs);
   const { from, where } = dialect.rowsOf('queue_heads', 'looks', ['entity_id', 'webhook_no']);
   for (const chunk of chunks(due)) {
-    // One text for all that is asked, so that the rows are read once.
-    const rows = await lookColumns.all(
-      queries,
-      `with wanted (entity_id, webhook_no, generation, from_due_ms) as
-         (values ${valuesList(chunk.length, 4, 0, [dialect.uuid, 'bigint', 'bigint', 'bigint'])})
-       select ${lookColumns.of('w.')}, (
-         select count(*) || ' ' || min(case when l.lease_ms > l.due_ms then l.lease_ms else l.due_ms end)
-           || ' ' || min(l.due_ms) || ' ' || max(l.due_ms) || ' ' || min(l.generation)
-         from (select q.generation, q.due_ms, q.lease_ms from queue q
-           where q.entity_id = w.entity_id and q.webhook_no = w.webhook_no
-             and (q.generation, q.due_ms) >= (w.generation, w.from_due_ms)
-           order by q.generation, q.due_ms, q.id limit ${ROWS_PER_LOOK}) l) as seen
-       from wanted w`,
-      chunk.flatMap((head): SqlValue[] => [head.entity, head.webhookNo, firstGeneration(head), head.fromDueMs]),
-    );
-    const seen = new Map(rows.map((row) => [`${dialect.hexOf(row.entity)} ${row.webhookNo}`, row.seen]));
+    const [exhausted, unfinished] = [chunk.filter((head) => !ahead.has(head)), chunk.filter((head) => ahead.has(head))];
+    const found = new Map([
+      ...(await lookAt(queries, dialect, exhausted, ROWS_PER_LOOK)),
+      ...(await lookAt(queries, dialect, unfinished, 1)),
+    ]);
     const values = chunk.flatMap((head): SqlValue[] => {
-      const found = seen.get(`${dialect.hexOf(head.entity)} ${head.webhookNo}`) ?? null;
-      const { nextDueMs, idle, fromDueMs } = nextLook(head, found === null ? null : readLook(found), nowMs);
+      const { nextDueMs, idle, fromDueMs } = nextLook(head, found.get(head) ?? null, nowMs);
       return [head.entity, head.webhookNo, head.nextDueMs, nextDueMs, idle, fromDueMs];
     });
     await queries.run(
@@ -91,9 +81,43 @@ export async function postponeHeads(
   }
 }
 
+/** The first rows of each head, up to `most`; nothing for a head that has none. */
+async function lookAt(
+  queries: Queries,
+  dialect: Dialect,
+  heads: readonly Head[],
+  most: number,
+): Promise<Map<Head, LookResult>> {
+  if (heads.length === 0) return new Map();
+  // One text for all that is asked, so that the rows are read once.
+  const rows = await lookColumns.all(
+    queries,
+    `with wanted (entity_id, webhook_no, generation, from_due_ms) as
+       (values ${valuesList(heads.length, 4, 0, [dialect.uuid, 'bigint', 'bigint', 'bigint'])})
+     select ${lookColumns.of('w.')}, (
+       select count(*) || ' ' || min(case when l.lease_ms > l.due_ms then l.lease_ms else l.due_ms end)
+         || ' ' || min(l.due_ms) || ' ' || max(l.due_ms) || ' ' || min(l.generation)
+       from (select q.generation, q.due_ms, q.lease_ms from queue q
+         where q.entity_id = w.entity_id and q.webhook_no = w.webhook_no
+           and (q.generation, q.due_ms) >= (w.generation, w.from_due_ms)
+         order by q.generation, q.due_ms, q.id limit ${most}) l) as seen
+     from wanted w`,
+    heads.flatMap((head): SqlValue[] => [head.entity, head.webhookNo, firstGeneration(head), head.fromDueMs]),
+  );
+  const keyOf = ({ entity, webhookNo }: Pick<Head, 'entity' | 'webhookNo'>) => `${dialect.hexOf(entity)} ${webhookNo}`;
+  const seen = new Map(rows.map((row) => [keyOf(row), row.seen]));
+  const found = new Map<Head, LookResult>();
+  for (const head of heads) {
+    const text = seen.get(keyOf(head)) ?? null;
+    if (text !== null) found.set(head, readLook(text, most));
+  }
+  return found;
+}
+
 /** What the first rows of a head are, as far as they were looked at. */
 export type LookResult = {
-  readonly rows: number;
+  /** Whether there may be more. */
+  readonly isCut: boolean;
   /** When the first of them can be claimed. */
   readonly firstMs: number;
   readonly firstDueMs: number;
@@ -101,9 +125,9 @@ export type LookResult = {
   readonly firstGeneration: number;
 };
 
-function readLook(text: string): LookResult {
+function readLook(text: string, most: number): LookResult {
   const [rows = 0, firstMs = 0, firstDueMs = 0, lastDueMs = 0, generation = 0] = text.split(' ').map(Number);
-  return { rows, firstMs, firstDueMs, lastDueMs, firstGeneration: generation };
+  return { isCut: rows === most, firstMs, firstDueMs, lastDueMs, firstGeneration: generation };
 }
 
 export function nextLook(
@@ -119,7 +143,7 @@ export function nextLook(
     const idle = Math.min(head.idle + 1, IDLE_MS.length);
     return { nextDueMs: nowMs + idleMs, idle, fromDueMs: isSettled ? settledMs : head.fromDueMs };
   }
-  const bound = found.rows < ROWS_PER_LOOK ? Number.POSITIVE_INFINITY : found.lastDueMs;
+  const bound = found.isCut ? found.lastDueMs : Number.POSITIVE_INFINITY;
   const nextMs = Math.min(found.firstMs, Math.max(bound, nowMs + 1), nowMs + LONGEST_IDLE_MS);
   const mark = Math.max(0, Math.min(found.firstDueMs, settledMs));
   const hasMark = isSettled && found.firstGeneration === head.generation;
