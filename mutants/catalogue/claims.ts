@@ -129,7 +129,7 @@ export const claims: readonly Mutant[] = [
     name: 'look-too-late',
     what: 'looks at a queue again when the first lease ends, though more is due before',
     file: 'store/deliveries/claim/head-looks.ts',
-    find: 'const bound = found.rows < ROWS_PER_LOOK ? Number.POSITIVE_INFINITY : found.lastDueMs;',
+    find: 'const bound = found.isCut ? found.lastDueMs : Number.POSITIVE_INFINITY;',
     replace: 'const bound = Number.POSITIVE_INFINITY;',
     caughtBy: { file: 'store/deliveries/next-look', test: 'where all rows that were looked at have a lease' },
   },
