@@ -150,6 +150,17 @@ export const claims: readonly Mutant[] = [
     caughtBy: { file: 'store/deliveries/claim', test: 'makes due again what is still ours, and only that' },
   },
   {
+    name: 'mark-stays-behind',
+    what: 'moves the mark of a head only when nothing more is due',
+    file: 'store/deliveries/claim/head-looks.ts',
+    find: 'return markMs > head.fromDueMs + MARK_LAG_MS;',
+    replace: 'return markMs < 0;',
+    caughtBy: {
+      file: 'store/deliveries/claim',
+      test: 'moves on while a long backlog is sent, but never past what is claimed',
+    },
+  },
+  {
     name: 'leases-of-the-dead-stay',
     what: 'releases the leases of a dead process, and looks at no queue for it',
     file: 'store/deliveries/claim/leases.ts',

@@ -176,6 +176,28 @@ export const queue: readonly Mutant[] = [
     caughtBy: { file: 'delivery/engine', test: 'takes up what a dead process had claimed' },
   },
   {
+    name: 'failures-before-successes',
+    what: 'lets successes wait until a crowd of failures is recorded',
+    file: 'delivery/attempt-recorder.ts',
+    find: 'const succeeded = this.#succeeded.splice(0, MAX_RECORDS_PER_TRANSACTION);',
+    replace: 'const succeeded = this.#failed.length > 0 ? [] : this.#succeeded.splice(0, MAX_RECORDS_PER_TRANSACTION);',
+    caughtBy: {
+      file: 'delivery/attempt-recorder',
+      test: 'is recorded in small transactions, after the successes that came later',
+    },
+  },
+  {
+    name: 'returns-one-by-one',
+    what: 'returns each claim in a transaction of its own',
+    file: 'delivery/queue/claim-returns.ts',
+    find: 'const MAX_RETURNED_PER_TRANSACTION = 100;',
+    replace: 'const MAX_RETURNED_PER_TRANSACTION = 1;',
+    caughtBy: {
+      file: 'delivery/queue/claim-returns',
+      test: 'by many destinations at once take one transaction, and are due again',
+    },
+  },
+  {
     name: 'outage-loses-outcomes',
     what: 'forgets outcomes that could not be recorded during an outage',
     file: 'delivery/attempt-recorder.ts',

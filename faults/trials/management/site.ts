@@ -89,9 +89,10 @@ export class Site {
 
   /** Reads what the kill left, against which every later request is checked. */
   async noteKill(): Promise<void> {
-    this.#sentBeforeKill = this.testbed.ledger.requests.length;
     this.#lastLeaseMs = Date.now() + LEASE_MS;
     this.#atKill = await this.deliveries();
+    // Last, because requests that were on their way at the kill arrive a moment later.
+    this.#sentBeforeKill = this.testbed.ledger.requests.length;
   }
 
   /**

@@ -122,16 +122,19 @@ test('a job that runs at its stop does so once, after the run in progress', asyn
 
 test('jitter spreads the waits of instances that started together', async () => {
   const startedAtMs = performance.now();
-  const waits: number[] = [];
-  const jobs = Array.from({ length: 50 }, () => {
+  const ran: number[] = [];
+  let firstMs: number | undefined;
+  const jobs = Array.from({ length: 50 }, (_, index) => {
     const run = async () => {
-      waits.push(performance.now() - startedAtMs);
+      ran.push(index);
+      firstMs ??= performance.now() - startedAtMs;
     };
     return countingJob({ run, firstAfterMs: 100, jitter: 0.5 }).job;
   });
   for (const job of jobs) job.start();
-  await until('all have run', () => waits.length === jobs.length);
+  await until('all have run', () => ran.length === jobs.length);
   for (const job of jobs) await job.stop();
-  expect(Math.min(...waits)).toBeGreaterThanOrEqual(74);
-  expect(Math.max(...waits) - Math.min(...waits)).toBeGreaterThan(10);
+  expect(firstMs).toBeGreaterThanOrEqual(74);
+  // On a busy machine all may run late and at once, but in the order of their waits.
+  expect(ran).not.toEqual([...jobs.keys()]);
 });
