@@ -2,8 +2,11 @@ import { acceptance } from './catalogue/acceptance.ts';
 import { access } from './catalogue/access.ts';
 import { changes } from './catalogue/changes.ts';
 import { claims } from './catalogue/claims.ts';
+import { endpoints } from './catalogue/endpoints.ts';
+import { feed } from './catalogue/feed.ts';
 import { jobs } from './catalogue/jobs.ts';
 import { lists } from './catalogue/lists.ts';
+import { order } from './catalogue/order.ts';
 import { queue } from './catalogue/queue.ts';
 import { records } from './catalogue/records.ts';
 import { redelivery } from './catalogue/redelivery.ts';
@@ -15,6 +18,7 @@ import type { Mutant } from './mutant.ts';
 /** In the order of the table in docs/reliability.md: along the path of an event, then the API. */
 export const MUTANTS: readonly Mutant[] = [
   ...acceptance,
+  ...order,
   ...claims,
   ...records,
   ...changes,
@@ -22,6 +26,8 @@ export const MUTANTS: readonly Mutant[] = [
   ...retention,
   ...queue,
   ...requests,
+  ...endpoints,
+  ...feed,
   ...jobs,
   ...access,
   ...responses,

@@ -1,6 +1,6 @@
 import type { Mutant } from '../mutant.ts';
 
-/** Accepting events: the acknowledgement, the group, the fan-out and ids that are sent again. */
+/** Accepting events: the acknowledgement, the group, the fan-out, ids that are sent again, and filters. */
 export const acceptance: readonly Mutant[] = [
   {
     name: 'acknowledge-before-commit',
@@ -143,5 +143,45 @@ export const acceptance: readonly Mutant[] = [
     find: 'sum(case when h.blocked = 0 then c.waiting end)',
     replace: 'sum(c.waiting)',
     caughtBy: { file: 'store/deliveries/counts/backlog', test: 'counts neither what is held nor what was cancelled' },
+  },
+  {
+    name: 'filter-ignored',
+    what: 'delivers an event also to webhooks whose filter it does not match',
+    file: 'store/events/filtering.ts',
+    find: 'return filter === undefined || payload.matches(filter);',
+    replace: 'return true;',
+    caughtBy: { file: 'api/routes/webhooks/options', test: 'decide which events become deliveries, exactly' },
+  },
+  {
+    name: 'filter-ignored-in-fan-out',
+    what: 'delivers a large event to all webhooks but the first thousand, whatever their filters',
+    file: 'store/events/fan-out.ts',
+    find: 'if (receivers.every(({ filterHash }) => filterHash === null)) return receivers;',
+    replace: 'if (receivers.length >= 0) return receivers;',
+    caughtBy: { file: 'store/events/fan-out', test: 'goes only to the webhooks whose filters it matches' },
+  },
+  {
+    name: 'filter-without-case',
+    what: 'compares every text of a filter without case, not only addresses',
+    file: 'domain/payload-filter/payload-filter.ts',
+    find: 'HEX.test(value) ? value.toLowerCase() : value',
+    replace: 'value.toLowerCase()',
+    caughtBy: { file: 'domain/payload-filter/payload-filter', test: 'addresses match without case, and other texts' },
+  },
+  {
+    name: 'filter-passes-missing',
+    what: 'takes a field that is missing for one that matches',
+    file: 'domain/payload-filter/payload-filter.ts',
+    find: 'if (value === undefined || !accepts(value)) return false;',
+    replace: 'if (value !== undefined && !accepts(value)) return false;',
+    caughtBy: { file: 'domain/payload-filter/payload-filter', test: 'a field that is missing matches nothing' },
+  },
+  {
+    name: 'filter-rounds',
+    what: 'compares amounts as floating-point numbers',
+    file: 'domain/payload-filter/decimal.ts',
+    find: '(a.digits < b.digits ? -1 : a.digits > b.digits ? 1 : 0)',
+    replace: 'Math.sign(Number(`0.${a.digits}`) - Number(`0.${b.digits}`))',
+    caughtBy: { file: 'domain/payload-filter/decimal', test: 'is less than' },
   },
 ];

@@ -1,0 +1,88 @@
+import type { Mutant } from '../mutant.ts';
+
+/** Endpoints: made and removed with their webhooks, paused, with headers, a rate limit and secrets of their own. */
+export const endpoints: readonly Mutant[] = [
+  {
+    name: 'endpoint-outlives-webhooks',
+    what: 'keeps an endpoint whose last webhook was moved away',
+    file: 'store/webhooks/change.ts',
+    find: 'await removeEmptyEndpoints(queries, dialect, entityId, urlsOf(moving));',
+    replace: '',
+    caughtBy: { file: 'store/endpoints/lifecycle', test: 'comes and goes with the webhooks that move' },
+  },
+  {
+    name: 'removed-endpoint-keeps-credentials',
+    what: 'keeps the secrets and headers of an endpoint that was removed',
+    file: 'store/endpoints/lifecycle.ts',
+    find: 'for (const { no } of removed) await forgetCredentials(queries, entityId, no);',
+    replace: '',
+    caughtBy: {
+      file: 'store/endpoints/lifecycle',
+      test: 'has none of the settings of the one that had its URL before',
+    },
+  },
+  {
+    name: 'pause-misses-new-webhooks',
+    what: 'sends the first event of a webhook that was registered for a paused endpoint',
+    file: 'store/endpoints/lifecycle.ts',
+    find: 'await makeHeads(queries, dialect, await readTargets(queries, entityId, url.postUrl), nowMs);',
+    replace: '',
+    caughtBy: { file: 'store/endpoints/pause', test: 'of one that is registered later' },
+  },
+  {
+    name: 'move-keeps-pause',
+    what: 'keeps the pause of the old URL after a move',
+    file: 'store/deliveries/heads.ts',
+    find: 'blocked = (queue_heads.blocked & ~${BLOCKED.paused}) | (excluded.blocked & ${BLOCKED.paused}),',
+    replace: 'blocked = queue_heads.blocked | (excluded.blocked & ${BLOCKED.paused}),',
+    caughtBy: { file: 'store/endpoints/pause', test: 'lets go what is moved away' },
+  },
+  {
+    name: 'pause-holds-alerts',
+    what: 'applies the settings of an endpoint to the alerts that have its URL',
+    file: 'store/deliveries/heads.ts',
+    find: 'isAlertHead(head) ? NO_ENDPOINT : endpoint;',
+    replace: 'endpoint;',
+    caughtBy: { file: 'store/endpoints/pause', test: 'does not hold the alerts that have the same URL' },
+  },
+  {
+    name: 'rate-of-every-instance',
+    what: 'lets each instance send at the whole rate limit of an endpoint',
+    file: 'delivery/queue/pace.ts',
+    find: 'return this.perSecond / Math.max(1, this.share.instances);',
+    replace: 'return this.perSecond;',
+    caughtBy: { file: 'delivery/queue/pace', test: 'has its share of the rate on each of several instances' },
+  },
+  {
+    name: 'rate-not-counted',
+    what: 'does not count the requests to an endpoint with a rate limit',
+    file: 'delivery/queue/local-queue.ts',
+    find: 'state.pace?.take(this.#nowMs());',
+    replace: '',
+    caughtBy: { file: 'delivery/queue/pace', test: 'holds no more than may start' },
+  },
+  {
+    name: 'own-secret-shared',
+    what: 'signs requests to an endpoint with a secret of its own with those of the entity too, for ever',
+    file: 'store/endpoints/credentials.ts',
+    find: 'const overlapping = entitySecretsUntil === null ? [] : shared;',
+    replace: 'const overlapping = shared;',
+    caughtBy: { file: 'api/routes/endpoints/secrets', test: 'until it gets one of its own' },
+  },
+  {
+    name: 'secret-without-permission',
+    what: 'lets a key without secrets:write change what signs the requests to an endpoint',
+    file: 'api/routes/endpoints/endpoints.ts',
+    find: "if (body.secret !== undefined) requirePermission(caller, 'secrets:write');",
+    replace: '',
+    caughtBy: { file: 'api/routes/endpoints/endpoints', test: 'need the permission for secrets' },
+  },
+  {
+    name: 'rekey-leaves-headers',
+    what: 'leaves the headers of endpoints under the old key when the secrets are sealed under a new one',
+    file: 'store/tenants/secrets.ts',
+    find: '...(await rekeyHeaders(queries, from, to)),',
+    replace: '',
+    caughtBy: { file: 'delivery/endpoint-settings', test: 'after a rekey' },
+  },
+];
