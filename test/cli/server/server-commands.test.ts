@@ -108,10 +108,10 @@ describe('paybell webhooks', () => {
     ]);
     const [webhook] = webhookListSchema.parse(made).webhooks;
     const id = webhook?.webhookId ?? '';
-    expect(await runJson(['webhooks', 'show', id])).toEqual({ ...webhook });
+    expect(await runJson(['webhooks', 'show', id])).toEqual({ ...webhook, options: { filter: null } });
     const { stdout } = await paybell(['webhooks', 'show', id]);
     expect(stdout).toMatch(
-      /^webhook {2}wh_\w+\nnetwork {2}56 BNB Smart Chain\nevent {4}LatePayment\nurl {6}\S+\/one\ncreated {2}\S+Z\n$/,
+      /^webhook {2}wh_\w+\nnetwork {2}56 BNB Smart Chain\nevent {4}LatePayment\nurl {6}\S+\/one\nfilter {3}none\ncreated {2}\S+Z\n$/,
     );
     await paybell(['webhooks', 'delete', id]);
   });
