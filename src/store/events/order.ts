@@ -31,7 +31,7 @@ export async function takeTurns(
       accepted.push({ ...one, receivers: [], deliveries: 0 });
     }
   }
-  const joining = accepted.flatMap((incoming) => joiningOf(dialect, incoming));
+  const joining = accepted.flatMap((one) => joiningOf(dialect, one));
   const waiting = supersession?.waiting ?? [];
   const keys = joining.map(({ entity, endpointNo, key }): OrderKey => ({ entity, endpointNo, key }));
   const promoted =
