@@ -19,7 +19,7 @@ export const feed: readonly Mutant[] = [
     caughtBy: { file: 'store/endpoints/feed', test: 'reads any window of numbers' },
   },
   {
-    name: 'feed-numbers-removed-anew',
+    name: 'feed-numbers-removed-again',
     what: 'gives what follows removed numbers the numbers of those',
     file: 'store/endpoints/read-feed.ts',
     find: 'const from = Math.max(position.after + 1, firstSequence);',
