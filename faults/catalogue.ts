@@ -6,6 +6,7 @@ import { diskFull } from './trials/full-disk.ts';
 import { killedBeforeRecording, killedWhileAccepting, killedWhileDelivering } from './trials/kills.ts';
 import { killedWhileManaging, takenOverWhileManaging } from './trials/management/kills.ts';
 import { oneOfTwoKilled } from './trials/one-of-two.ts';
+import { killedWhileOrdering, restartedWhileOrdering } from './trials/order/interruptions.ts';
 import { rowsPoisoned } from './trials/poison-rows.ts';
 import { postgresPaused, postgresRestarted, postgresStopped } from './trials/postgres-outages.ts';
 import { instanceStalled } from './trials/stalled-instance.ts';
@@ -17,6 +18,8 @@ export const FAULTS: readonly Fault[] = [
   killedWhileDelivering,
   killedBeforeRecording,
   killedDuringFanOut,
+  killedWhileOrdering,
+  restartedWhileOrdering,
   killedWhileManaging,
   takenOverWhileManaging,
   postgresStopped,

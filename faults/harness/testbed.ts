@@ -3,6 +3,7 @@ import { Ledger, type Reply } from '../../test/support/ledger.ts';
 import type { Client } from '../../test/support/service.ts';
 import { type Finding, RECOVERY_LIMIT_MS, type RunOptions } from '../fault.ts';
 import { registerCleanup, unregisterCleanup } from './cleanup.ts';
+import { expireLeases } from './leases.ts';
 import { bodyOf, Load } from './load.ts';
 import { auditAtRest, countRows, withStore } from './store-audit.ts';
 
@@ -102,15 +103,8 @@ export class Testbed implements AsyncDisposable {
     if (this.options.fast) await this.expireLeasesNow();
   }
 
-  /** SQLite releases the leases of a dead instance when the next one starts. */
   async expireLeasesNow(): Promise<void> {
-    if (this.options.engine === 'sqlite') return;
-    await withStore(this.url, (db) =>
-      db.transaction(async (queries) => {
-        await queries.run('update queue set lease_ms = 0 where lease_ms > 0');
-        await queries.run('update queue_heads set next_due_ms = 0');
-      }),
-    );
+    await expireLeases(this.url);
   }
 
   hasAllArrived(): boolean {
