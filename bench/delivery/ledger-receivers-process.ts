@@ -2,11 +2,11 @@ import type { LedgerEntry } from './ledger-receivers.ts';
 
 /**
  * Receivers in a process of their own, one port each, so that they share no event loop with what is measured:
- * `bun ledger-receivers-process.ts <receivers> <index of the one that hangs>`. Prints its ports as JSON; the first port
- * also serves `GET /ledger` and `GET /count`.
+ * `bun ledger-receivers-process.ts <receivers> <index of the one that hangs> <beginning of the ids that are refused>`.
+ * Prints its ports as JSON; the first port also serves `GET /ledger` and `GET /count`.
  */
 
-const [receivers = '1', hangingIndex = '-1'] = process.argv.slice(2);
+const [receivers = '1', hangingIndex = '-1', refused = ''] = process.argv.slice(2);
 
 const ledger: LedgerEntry[] = [];
 let hanging = 0;
@@ -20,8 +20,11 @@ async function receive(request: Request, receiver: number): Promise<Response> {
     hanging++;
     return new Promise(() => undefined);
   }
-  ledger.push({ eventId: request.headers.get('paybell-event-id') ?? '', receivedAtMs });
+  const eventId = request.headers.get('paybell-event-id') ?? '';
+  const isRefused = refused !== '' && eventId.startsWith(refused);
+  if (!isRefused) ledger.push({ eventId, receivedAtMs });
   await request.bytes();
+  if (isRefused) return new Response('refused', { status: 503 });
   return new Response('ok');
 }
 

@@ -11,11 +11,21 @@ export type LedgerReceivers = {
 
 export type LedgerEntry = { readonly eventId: string; readonly receivedAtMs: number };
 
-type Options = { readonly receivers: number /** The index of the one that hangs. */; readonly hanging?: number };
+type Options = {
+  readonly receivers: number;
+  /** The index of the one that hangs. */
+  readonly hanging?: number;
+  /** Events whose ids begin with this are refused with 503, and not recorded. */
+  readonly refused?: string;
+};
 
-export async function startLedgerReceivers({ receivers, hanging = -1 }: Options): Promise<LedgerReceivers> {
+export async function startLedgerReceivers({
+  receivers,
+  hanging = -1,
+  refused = '',
+}: Options): Promise<LedgerReceivers> {
   const script = join(import.meta.dir, 'ledger-receivers-process.ts');
-  const args = [receivers, hanging].map(String);
+  const args = [String(receivers), String(hanging), refused];
   const child = Bun.spawn([process.execPath, script, ...args], { stdout: 'pipe', stderr: 'inherit', stdin: 'ignore' });
   const ports = await readPorts(child.stdout);
   const get = async <Body>(path: string) => (await (await fetch(`http://127.0.0.1:${ports[0]}${path}`)).json()) as Body;
