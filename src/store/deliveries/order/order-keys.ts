@@ -66,6 +66,23 @@ export async function lockKeys(queries: Queries, dialect: Dialect, keys: readonl
   for (const chunk of chunks(sorted(dialect, keys))) await queries.run(lockText(chunk.length), parametersOf(chunk));
 }
 
+export type DeliveryRow = { readonly entity: SqlUuid; readonly id: SqlUuid };
+
+/** For a transaction that changes rows of the queue with several statements, which would take their locks in another order. */
+export async function lockRows(queries: Queries, dialect: Dialect, rows: readonly DeliveryRow[]): Promise<void> {
+  const { uuid, hexOf, lockRow } = dialect;
+  // SQLite has one writer.
+  if (lockRow === '') return;
+  const named = rows.map((row) => ({ ...row, name: `${hexOf(row.entity)} ${hexOf(row.id)}` }));
+  for (const chunk of chunks(named.sort((a, b) => (a.name < b.name ? -1 : 1)))) {
+    await queries.all(
+      `select id from queue where (entity_id, id) in (values ${valuesList(chunk.length, 2, 0, [uuid, uuid])})
+       order by entity_id, id ${lockRow}`,
+      chunk.flatMap(({ entity, id }): SqlValue[] => [entity, id]),
+    );
+  }
+}
+
 const ofKey = 'q.entity_id = k.entity_id and q.endpoint_no = k.endpoint_no and q.order_key = k.order_key';
 
 const withKeys = ({ uuid }: Dialect, rows: number) =>

@@ -14,7 +14,7 @@ import {
 } from '../../database/sql.ts';
 import type { CountChanges } from '../counts/counts.ts';
 import { STATUS_CODES } from '../states.ts';
-import { lockKeys, type OrderKey, type Promotion, settleKeys } from './order-keys.ts';
+import { lockKeys, lockRows, type OrderKey, type Promotion, settleKeys } from './order-keys.ts';
 
 /**
  * Carries out the rules of `domain/supersession/rules.ts` in the transaction that accepts an event. A row of `subjects` is the lock of
@@ -141,6 +141,9 @@ export async function supersedeWaiting(
     ),
   );
   await lockKeys(queries, dialect, [...keys, ...joined]);
+  // In one order, because other transactions record attempts of these deliveries.
+  const waiting = found.flatMap(({ event: { entity }, rows }) => rows.map(({ id }) => ({ entity, id })));
+  if (waiting.length > 1) await lockRows(queries, dialect, waiting);
   for (const { event, rows } of found) {
     for (const chunk of chunks(rows)) await moveToRecord(queries, dialect, changes, event, chunk);
   }

@@ -4,7 +4,7 @@ import type { Dialect, Queries, SqlUuid, SqlValue } from '../../database/databas
 import { chunks, deliveryKey, entityKey, planForClaims, textByRows, valuesList } from '../../database/sql.ts';
 import { CountChanges } from '../counts/counts.ts';
 import { wakeHeads } from '../heads.ts';
-import { lockKeys, type OrderKey, settleKeys } from '../order/order-keys.ts';
+import { type DeliveryRow, lockKeys, lockRows, type OrderKey, settleKeys } from '../order/order-keys.ts';
 import { STATUS_CODES } from '../states.ts';
 import { type AttemptRecord, insertAttempts, RECORD_COLUMNS, type Run } from './attempt-log.ts';
 import { recordOne } from './record-one.ts';
@@ -29,6 +29,9 @@ export async function recordAttempts(
   if (orderKeys.length > 0) await lockKeys(queries, dialect, orderKeys);
   const usual = inOrder(made.filter(({ delivery }) => delivery.kind !== 'redelivery'));
   const [ended, failing] = partition(usual, ({ next }) => next.delayMs === null);
+  // A payment that supersedes some of them takes its locks in the order of the rows, and not by how an attempt ended.
+  const isOneStep = [ended, failing].some(({ length }) => length === made.length);
+  if (!isOneStep) await lockRows(queries, dialect, made.map(rowOf(dialect)));
   for (const chunk of chunks(ended)) await completeTogether(run, chunk);
   for (const chunk of chunks(failing)) await retryTogether(run, chunk);
   for (const attempt of inOrder(made)) {
@@ -40,6 +43,13 @@ export async function recordAttempts(
   await counts.write(queries);
   return recorded;
 }
+
+const rowOf =
+  (dialect: Dialect) =>
+  ({ delivery }: AttemptRecord): DeliveryRow => {
+    const [entity, id] = deliveryKey(dialect, delivery);
+    return { entity, id };
+  };
 
 /** The keys that an attempt may be the end of a delivery of. */
 function orderKeysOf(dialect: Dialect, made: readonly AttemptRecord[]): OrderKey[] {

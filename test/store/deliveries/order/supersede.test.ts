@@ -1,16 +1,20 @@
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
+import type { Queries, SqlInteger, SqlValue } from '../../../../src/store/database/database.ts';
 import { openDatabase } from '../../../../src/store/database/open.ts';
 import { PacedBatches } from '../../../../src/store/database/paced-batches.ts';
 import { readDelivery } from '../../../../src/store/deliveries/read.ts';
+import type { AttemptRecord } from '../../../../src/store/deliveries/record/attempt-log.ts';
+import { recordAttempts } from '../../../../src/store/deliveries/record/record-attempts.ts';
 import { redeliver } from '../../../../src/store/deliveries/redeliver/redeliver.ts';
 import { prune } from '../../../../src/store/deliveries/retention/retention.ts';
+import { acceptEvents } from '../../../../src/store/events/accept.ts';
 import { findFanOut } from '../../../../src/store/events/fan-out.ts';
 import { MAX_DELIVERIES } from '../../../../src/store/events/plan-acceptance.ts';
 import { readEvent } from '../../../../src/store/events/read.ts';
 import { suspendWebhook } from '../../../../src/store/webhooks/suspension.ts';
 import { accept, claim, databaseNowMs, HOOK, newEvent, readDeliveries, statuses } from '../../../support/deliveries.ts';
 import { wrongDeliveryCounters } from '../../../support/delivery-counters.ts';
-import { attemptThat, countRows, keepOrder, readNumbers, record } from '../../../support/order.ts';
+import { attemptThat, countRows, type End, keepOrder, readNumbers, record } from '../../../support/order.ts';
 import { onEveryEngine } from '../../../support/stores.ts';
 import { newEntity, register, seedWebhooks } from '../../../support/webhooks.ts';
 
@@ -152,6 +156,60 @@ onEveryEngine('supersession', (store) => {
     expect(await wrongDeliveryCounters(store.db)).toEqual([]);
   });
 
+  // SQLite has one writer.
+  describe.if(store.engine === 'postgres')('beside a transaction that records attempts of the same reminders', () => {
+    type Ends = { readonly a: End; readonly b: End };
+
+    async function remindOfTwo(ends: Ends): Promise<{ entityId: string; attempts: AttemptRecord[] }> {
+      const { entityId } = await newEndpoint();
+      await accept(store.db, about(entityId, 'LatePayment', 'a'), about(entityId, 'LatePayment', 'b'));
+      const [a, b] = (await claim(store.db, entityId)).sort((one, other) =>
+        one.deliveryId < other.deliveryId ? -1 : 1,
+      );
+      if (a === undefined || b === undefined) throw new Error('two reminders were not claimed');
+      return { entityId, attempts: [attemptThat(ends.a, a), attemptThat(ends.b, b)] };
+    }
+
+    async function waitsForLock(): Promise<void> {
+      const sql = `select count(*) as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      while (Number((await store.db.get<{ count: SqlInteger }>(sql))?.count) === 0) await Bun.sleep(5);
+    }
+
+    test('two payments in the opposite order of their reminders end without a deadlock', async () => {
+      const { entityId, attempts } = await remindOfTwo({ a: 'delivered', b: 'retried' });
+      const payments = ['b', 'a'].map((id) => about(entityId, 'TransferProcessed', id));
+      let recording: Promise<unknown> = Promise.resolve();
+      await store.db.transaction((queries) => {
+        const paused = afterFirst(/^delete from queue/, queries, async () => {
+          recording = record(store.db, ...attempts);
+          await waitsForLock();
+        });
+        return acceptEvents(paused, store.db.dialect, payments);
+      });
+      await recording;
+      const [first, second] = await statuses(store.db, entityId);
+      expect([first, second]).toEqual(['delivered', 'superseded']);
+      expect(await wrongDeliveryCounters(store.db)).toEqual([]);
+    });
+
+    test('a record of one that arrived and one that failed ends without a deadlock', async () => {
+      const { entityId, attempts } = await remindOfTwo({ a: 'retried', b: 'delivered' });
+      const payments = ['a', 'b'].map((id) => about(entityId, 'TransferProcessed', id));
+      let paying: Promise<unknown> = Promise.resolve();
+      await store.db.transaction((queries) => {
+        const paused = afterFirst(/insert into deliveries/, queries, async () => {
+          paying = accept(store.db, ...payments);
+          await waitsForLock();
+        });
+        return recordAttempts(paused, store.db.dialect, attempts);
+      });
+      await paying;
+      const [first, second] = await statuses(store.db, entityId);
+      expect([first, second]).toEqual(['superseded', 'delivered']);
+      expect(await wrongDeliveryCounters(store.db)).toEqual([]);
+    });
+  });
+
   test('retention forgets what events were about, and a reminder is sent again then', async () => {
     const { entityId } = await newEndpoint();
     await accept(store.db, about(entityId, 'LatePayment', 'a'), about(entityId, 'TransferProcessed', 'a'));
@@ -166,3 +224,21 @@ onEveryEngine('supersession', (store) => {
     expect(await accept(store.db, about(entityId, 'LatePayment', 'a'))).toMatchObject([{ deliveries: 1 }]);
   });
 });
+
+/** The same statements, with something else done after the first that matches. */
+function afterFirst(pattern: RegExp, queries: Queries, act: () => Promise<unknown>): Queries {
+  let isDone = false;
+  const then = async <Value>(sql: string, result: Promise<Value>): Promise<Value> => {
+    const value = await result;
+    if (isDone || !pattern.test(sql)) return value;
+    isDone = true;
+    await act();
+    return value;
+  };
+  return {
+    ...queries,
+    all: <Row>(sql: string, params?: readonly SqlValue[]) => then(sql, queries.all<Row>(sql, params)),
+    get: <Row>(sql: string, params?: readonly SqlValue[]) => then(sql, queries.get<Row>(sql, params)),
+    run: (sql, params) => then(sql, queries.run(sql, params)),
+  };
+}
