@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { Browser, Page } from 'playwright-core';
 import { Paybell } from '../../src/client/paybell.ts';
+import { EVENT_KINDS } from '../../src/domain/event-kinds.ts';
 import { until } from '../support/until.ts';
 import { accessibilityViolations } from './support/axe.ts';
 import { ADMIN_KEY, withFreshStage } from './support/fresh-stage.ts';
@@ -10,7 +11,7 @@ import { Tab } from './support/tab.ts';
 let browser: Browser;
 let stage: Stage;
 
-withFreshStage({ RETRY_SCHEDULE: '0s,200ms,1h' }, async (newBrowser, newStage) => {
+withFreshStage({ RETRY_SCHEDULE: '0s,200ms,1h', EXTRA_EVENTS: 'RefundIssued' }, async (newBrowser, newStage) => {
   [browser, stage] = [newBrowser, newStage];
   const { client, receiver } = stage;
   const events = ['LatePayment', 'TransferCreated'];
@@ -45,6 +46,30 @@ describe('the list', () => {
     expect(await accessibilityViolations(page)).toEqual([]);
     await send(1);
     await page.getByRole('row', { name: /Delivered.*LatePayment.*200/ }).waitFor();
+    expect(tab.errors).toEqual([]);
+  });
+
+  test('filters by every kind of event that the server knows, also one of EXTRA_EVENTS', async () => {
+    const { client, receiver } = stage;
+    await client.webhooks.register({ postUrl: `${receiver.url}/refunds`, networkIds: [1], events: ['RefundIssued'] });
+    await send(2);
+    await send(1, 'RefundIssued');
+    await using tab = await Tab.open(browser, stage);
+    const { page } = tab;
+    await tab.signIn('/deliveries');
+    await until('all deliveries are listed', async () => (await total(page)) === '3');
+    await page.getByText('Filter by event').click();
+    const kinds = page.getByLabel('Event', { exact: true });
+    await kinds.locator('option', { hasText: 'RefundIssued' }).waitFor({ state: 'attached' });
+    expect(await kinds.locator('option').allTextContents()).toEqual(['All events', ...EVENT_KINDS, 'RefundIssued']);
+    await kinds.selectOption('RefundIssued');
+    await until('the refund is listed', async () => (await total(page)) === '1');
+    expect(page.url()).toEndWith('/deliveries?event=RefundIssued');
+    expect(await rows(page).first().textContent()).toContain('RefundIssued');
+    await kinds.selectOption('LatePayment');
+    await until('the late payments are listed', async () => (await total(page)) === '2');
+    await kinds.selectOption('');
+    await until('all deliveries are listed again', async () => (await total(page)) === '3');
     expect(tab.errors).toEqual([]);
   });
 

@@ -181,6 +181,7 @@ test('a superseded delivery has its number, and a link to the event that made it
   await panel.getByText('A later event made it unnecessary').waitFor();
   await panel.getByText(`1 of endpoint ${endpoints[0]?.endpointId}`).waitFor();
   expect(await accessibilityViolations(page)).toEqual([]);
+  await panel.getByText('TransferProcessed').waitFor();
   await panel.getByRole('link', { name: 'paid-1' }).click();
   await until('the list shows that event', async () => (await page.locator('.pager strong').textContent()) === '1');
   expect(page.url()).toEndWith('/deliveries?eventId=paid-1');

@@ -55,6 +55,21 @@ describe('a secret', () => {
     expect(await page.content()).not.toContain(secret);
   });
 
+  test('that was imported is marked, and is shown as it was imported too', async () => {
+    const text = 'a-secret-of-another-service';
+    await stage.client.secrets.import({ secret: text });
+    await using tab = await Tab.open(browser, stage);
+    const { page } = tab;
+    await tab.signIn('/secrets');
+    await page.getByText('Imported from another service as text.').waitFor();
+    expect(await page.content()).not.toContain(text);
+    await page.getByRole('button', { name: 'Show' }).first().click();
+    await page.getByText(text, { exact: true }).waitFor();
+    await page.getByText(await newestSecret()).waitFor();
+    expect(await accessibilityViolations(page)).toEqual([]);
+    expect(tab.errors).toEqual([]);
+  });
+
   test('is rotated with the overlap explained, and the new one is shown once', async () => {
     const old = await newestSecret();
     await using tab = await Tab.open(browser, stage);

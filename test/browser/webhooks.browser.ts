@@ -278,3 +278,72 @@ test('the list has no accessibility violation, in either theme and on a phone', 
     expect(tab.errors).toEqual([]);
   }
 });
+
+describe('the payload filter of a webhook', () => {
+  const FILTER = { amount: { min: '100', max: '999.99' }, token: ['USDC', 'DAI'] };
+
+  test('is shown in words, changed, and removed', async () => {
+    const { client, receiver } = stage;
+    const { webhooks } = await client.webhooks.register({
+      postUrl: `${receiver.url}/hook`,
+      networkIds: [1],
+      events: ['LatePayment'],
+      options: { filter: FILTER },
+    });
+    const webhookId = webhooks[0]?.webhookId ?? '';
+    await using tab = await Tab.open(browser, stage);
+    const { page } = tab;
+    await tab.signIn('/webhooks');
+    const dialog = page.getByRole('dialog', { name: 'Payload filter' });
+    const open = () => page.getByRole('button', { name: /^Payload filter of LatePayment/ }).click();
+    await open();
+    await dialog.getByText('amount is from 100 to 999.99').waitFor();
+    await dialog.getByText('token is USDC or DAI').waitFor();
+    expect(await accessibilityViolations(page)).toEqual([]);
+
+    await dialog.getByLabel('Filter as JSON').fill('{"amount": {"min": "0.5"}}');
+    await dialog.getByText('amount is at least 0.5').waitFor();
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(await client.webhooks.options(webhookId)).toEqual({ filter: { amount: { min: '0.5' } } });
+
+    await open();
+    await dialog.getByRole('button', { name: 'Remove filter' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(await client.webhooks.options(webhookId)).toEqual({ filter: null });
+    await open();
+    await dialog.getByText('Receives these events with any payload.').waitFor();
+    expect(tab.errors).toEqual([]);
+  });
+
+  test('with errors is not saved, and each error names its field', async () => {
+    const { client, receiver } = stage;
+    const webhookIds = await client.webhooks.register({
+      postUrl: `${receiver.url}/hook`,
+      networkIds: [1],
+      events: ['LatePayment'],
+    });
+    await using tab = await Tab.open(browser, stage, { width: 390, height: 844 });
+    const { page } = tab;
+    await tab.signIn('/webhooks');
+    await page.getByRole('button', { name: /^Payload filter of LatePayment/ }).click();
+    const dialog = page.getByRole('dialog', { name: 'Payload filter' });
+    const text = dialog.getByLabel('Filter as JSON');
+    await text.fill('{"amount": ');
+    await dialog.getByText('The filter is not valid JSON').waitFor();
+    expect(await dialog.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true);
+    await text.fill('{"amount": {"min": "ten", "max": 5}, "token": []}');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.locator('.error-line').first().waitFor();
+    expect(await dialog.locator('.error-line').allTextContents()).toEqual([
+      'amount.min must be a decimal as a string, such as "10.50"',
+      'amount.max must be a decimal as a string, such as "10.50"',
+      'token must have at least one value',
+    ]);
+    expect(await text.getAttribute('aria-invalid')).toBe('true');
+    expect(await accessibilityViolations(page)).toEqual([]);
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    expect(await client.webhooks.options(webhookIds.webhooks[0]?.webhookId ?? '')).toEqual({ filter: null });
+    expect(tab.errorsExcept(/status of 400/)).toEqual([]);
+  });
+});

@@ -10,11 +10,14 @@ export function printSecrets(list: SecretList, json: boolean, rotateCommand: str
     printJson(list);
     return;
   }
+  // Only with an imported secret: most entities have none.
+  const hasImported = list.secrets.some(({ importedText }) => importedText !== null);
   printTable(
-    ['secret-id', 'secret', 'created', 'signs until'],
-    list.secrets.map(({ secretId, secret, dateCreated, dateExpires }) => [
+    ['secret-id', 'secret', ...(hasImported ? ['imported as'] : []), 'created', 'signs until'],
+    list.secrets.map(({ secretId, secret, importedText, dateCreated, dateExpires }) => [
       secretId,
       secret,
+      ...(hasImported ? [importedText ?? '–'] : []),
       showDate(dateCreated),
       showDate(dateExpires),
     ]),

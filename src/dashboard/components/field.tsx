@@ -5,7 +5,7 @@ type FieldProps = {
   label: string;
   class?: string;
   hint?: ComponentChildren;
-  error?: string | null;
+  error?: ComponentChildren;
   /** Renders the control with the attributes that connect it to its label, hint and error. */
   children: (control: { id: string; 'aria-describedby': string; 'aria-invalid': boolean }) => ComponentChildren;
 };

@@ -21,7 +21,7 @@ export function HeaderFields({ names, error }: HeaderFieldsProps) {
       ))}
       {names.length >= MAX_HEADERS ? null : (
         <div class="new-header">
-          <input name="headerName" type="text" class="mono" placeholder="Name" aria-label="Header name" />
+          <input name="headerName" type="text" class="mono" placeholder="Add or replace" aria-label="Header name" />
           <input
             name="headerValue"
             type="password"

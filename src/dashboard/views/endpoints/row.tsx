@@ -3,7 +3,7 @@ import { ActionButton } from '../../components/action-button.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { CopyButton } from '../../components/values/copy.tsx';
 import { UrlText } from '../../components/values/url.tsx';
-import { EndpointState } from './state-badge.tsx';
+import { EndpointState, isFailing } from './state-badge.tsx';
 
 const WRITE = 'webhooks:write';
 const number = new Intl.NumberFormat();
@@ -13,7 +13,7 @@ type RowProps = { endpoint: Endpoint; onEdit: () => void; onPause: () => void };
 export function EndpointRow({ endpoint, onEdit, onPause }: RowProps) {
   const { endpointId, postUrl, name, waiting, lastSequence } = endpoint;
   return (
-    <tr class={endpoint.state === 'active' ? '' : `endpoint-${endpoint.state}`}>
+    <tr class={`endpoint-${isFailing(endpoint) ? 'failing' : endpoint.state}`}>
       <td>
         {name === null ? null : <div class="endpoint-name cut">{name}</div>}
         <div class="cut">

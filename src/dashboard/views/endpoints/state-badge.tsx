@@ -11,14 +11,19 @@ export const STATE_DISPLAY: Readonly<Record<Endpoint['state'], Display>> = {
   paused: { label: 'Paused', tone: 'warning', icon: 'pause' },
 };
 
+/** Whether requests to it fail, while it is not out of service. */
+export function isFailing({ state, dateFailingSince }: Endpoint): boolean {
+  return state === 'active' && dateFailingSince !== null;
+}
+
 /** The state, and since when requests to it fail. */
 export function EndpointState({ endpoint }: { endpoint: Endpoint }) {
   const { state, dateFailingSince, suspendedWebhooks, webhooks } = endpoint;
   const { label, tone, icon } = STATE_DISPLAY[state];
-  const isFailing = state === 'active' && dateFailingSince !== null;
+  const failing = isFailing(endpoint);
   return (
     <div class="endpoint-state">
-      {isFailing ? (
+      {failing ? (
         <Badge tone="bad" icon="alert">
           Failing
         </Badge>
@@ -27,9 +32,9 @@ export function EndpointState({ endpoint }: { endpoint: Endpoint }) {
           {label}
         </Badge>
       )}
-      {isFailing ? (
+      {failing && dateFailingSince !== null ? (
         <span class="small muted">
-          since <Time seconds={dateFailingSince} />
+          first failed <Time seconds={dateFailingSince} />
         </span>
       ) : null}
       {suspendedWebhooks > 0 ? (

@@ -7,10 +7,12 @@ import { Countdown } from '../../components/values/time.tsx';
 import { Lifetime } from './lifetime.tsx';
 
 /** The text of a secret is not kept in memory until someone asks to see it. */
-type SecretMetadata = Omit<SigningSecret, 'secret' | 'importedText'>;
+type SecretMetadata = Omit<SigningSecret, 'secret' | 'importedText'> & { imported: boolean };
 
 export function withoutSecretText({ secrets, publicKeys, keySetPath }: SecretList) {
-  const metadata = secrets.map(({ secretId, dateCreated, dateExpires }) => ({ secretId, dateCreated, dateExpires }));
+  const metadata = secrets.map(({ secretId, importedText, dateCreated, dateExpires }) => {
+    return { secretId, imported: importedText !== null, dateCreated, dateExpires };
+  });
   return { secrets: metadata, publicKeys, keySetPath };
 }
 
@@ -27,10 +29,15 @@ export function SecretCards({ secrets }: { secrets: readonly SecretMetadata[] })
 }
 
 function SecretCard({ secret, only }: { secret: SecretMetadata; only: boolean }) {
-  const { secretId, dateCreated, dateExpires } = secret;
+  const { secretId, imported, dateCreated, dateExpires } = secret;
   return (
     <li class="card secret">
       <Lifetime dateCreated={dateCreated} dateExpires={dateExpires} only={only} id={secretId} />
+      {imported ? (
+        <p class="small muted">
+          Imported from another service as text. Receivers that have this text keep verifying with it.
+        </p>
+      ) : null}
       <SecretText secretId={secretId} />
     </li>
   );
@@ -38,7 +45,7 @@ function SecretCard({ secret, only }: { secret: SecretMetadata; only: boolean })
 
 /** Loads the text on demand. It is hidden after a while, or when the tab is no longer visible. */
 function SecretText({ secretId }: { secretId: string }) {
-  const [shown, setShown] = useState<{ text: string; untilMs: number } | null>(null);
+  const [shown, setShown] = useState<(Revealed & { untilMs: number }) | null>(null);
   useEffect(() => {
     if (shown === null) return;
     const hide = () => setShown(null);
@@ -52,12 +59,12 @@ function SecretText({ secretId }: { secretId: string }) {
   }, [shown]);
 
   const show = async () => {
-    const text = await readSecret(secretId);
-    if (text !== null) setShown({ text, untilMs: Date.now() + SHOWN_MS });
+    const revealed = await readSecret(secretId);
+    if (revealed !== null) setShown({ ...revealed, untilMs: Date.now() + SHOWN_MS });
   };
   return (
     <div class="secret-text">
-      <code>{shown === null ? `whsec_${'•'.repeat(24)}` : shown.text}</code>
+      <code>{shown === null ? `whsec_${'•'.repeat(24)}` : shown.secret}</code>
       <span class="actions">
         <button
           type="button"
@@ -66,8 +73,13 @@ function SecretText({ secretId }: { secretId: string }) {
         >
           {shown === null ? 'Show' : 'Hide'}
         </button>
-        <CopyButton text={() => readSecret(secretId)} label="Copy" />
+        <CopyButton text={async () => (await readSecret(secretId))?.secret ?? null} label="Copy" />
       </span>
+      {shown === null || shown.importedText === null ? null : (
+        <p class="secret-imported small">
+          The same secret as it was imported: <code>{shown.importedText}</code>
+        </p>
+      )}
       {shown === null ? null : (
         <p class="small muted">
           Hidden in <Countdown untilMs={shown.untilMs} />. Store it securely in your receiver’s configuration.
@@ -77,11 +89,13 @@ function SecretText({ secretId }: { secretId: string }) {
   );
 }
 
-async function readSecret(secretId: string): Promise<string | null> {
+type Revealed = Pick<SigningSecret, 'secret' | 'importedText'>;
+
+async function readSecret(secretId: string): Promise<Revealed | null> {
   try {
     const { secrets } = await paybell().secrets.list();
     const found = secrets.find((secret) => secret.secretId === secretId);
-    if (found !== undefined) return found.secret;
+    if (found !== undefined) return found;
     showToast({ tone: 'bad', text: 'This secret has expired.' });
   } catch (error) {
     showToast({ tone: 'bad', text: asProblem(error).detail });

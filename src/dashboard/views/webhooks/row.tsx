@@ -15,6 +15,7 @@ type RowProps = {
   /** Not null while the deletion can still be undone. */
   deletion: Deletion | null;
   onEdit: () => void;
+  onFilter: () => void;
   onTest: () => void;
   onResume: () => void;
 };
@@ -26,7 +27,7 @@ const REASONS: Readonly<Record<string, string>> = {
   failing: 'All attempts have failed for 5 days',
 };
 
-export function WebhookRow({ webhook, health, deletion, onEdit, onTest, onResume }: RowProps) {
+export function WebhookRow({ webhook, health, deletion, onEdit, onFilter, onTest, onResume }: RowProps) {
   const suspended = health?.state === 'suspended';
   const className = deletion !== null ? 'deleting' : suspended ? 'suspended' : '';
   return (
@@ -53,7 +54,11 @@ export function WebhookRow({ webhook, health, deletion, onEdit, onTest, onResume
       </td>
       <td class="row-actions">
         {deletion === null ? (
-          <Actions name={nameOf(webhook)} onEdit={onEdit} onTest={onTest} onDelete={() => scheduleDeletion(webhook)} />
+          <Actions
+            name={nameOf(webhook)}
+            {...{ onEdit, onFilter, onTest }}
+            onDelete={() => scheduleDeletion(webhook)}
+          />
         ) : (
           <span class="deletion-note">
             Deleting in <Countdown untilMs={deletion.untilMs} />
@@ -77,14 +82,23 @@ function nameOf({ event, networkId, postUrl }: Webhook): string {
   return `${event} on network ${networkId} to ${postUrl}`;
 }
 
-type ActionsProps = { name: string; onEdit: () => void; onTest: () => void; onDelete: () => void };
+type ActionsProps = Pick<RowProps, 'onEdit' | 'onFilter' | 'onTest'> & { name: string; onDelete: () => void };
 
-function Actions({ name, onEdit, onTest, onDelete }: ActionsProps) {
+function Actions({ name, onEdit, onFilter, onTest, onDelete }: ActionsProps) {
   return (
     <div class="row-buttons">
       <ActionButton needs={WRITE} class="button button-small" label={`Send test event: ${name}`} onClick={onTest}>
         <Icon name="deliveries" size={14} />
         <span class="not-phone">Test</span>
+      </ActionButton>
+      <ActionButton
+        needs="webhooks:read"
+        class="button button-icon"
+        title="Payload filter"
+        label={`Payload filter of ${name}`}
+        onClick={onFilter}
+      >
+        <Icon name="filter" />
       </ActionButton>
       <ActionButton needs={WRITE} class="button button-icon" title="Edit URL" label={`Edit ${name}`} onClick={onEdit}>
         <Icon name="edit" />

@@ -16,9 +16,10 @@ type TableProps = {
   busy: boolean;
   query: URLSearchParams;
   onEdit: (webhook: Webhook) => void;
+  onFilter: (webhook: Webhook) => void;
 };
 
-export function WebhookTable({ webhooks, health, busy, query, onEdit }: TableProps) {
+export function WebhookTable({ webhooks, health, busy, query, onEdit, onFilter }: TableProps) {
   const { tests, sendTest, dismiss } = useTests();
   const pending = useObservable(pendingDeletions);
   return (
@@ -50,6 +51,7 @@ export function WebhookTable({ webhooks, health, busy, query, onEdit }: TablePro
                 health={health.get(webhook.webhookId) ?? null}
                 deletion={pending.get(webhook.webhookId) ?? null}
                 onEdit={() => onEdit(webhook)}
+                onFilter={() => onFilter(webhook)}
                 onTest={() => void sendTest(webhook.webhookId)}
                 onResume={() => void resume(webhook.webhookId)}
               />,

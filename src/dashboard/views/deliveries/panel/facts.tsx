@@ -1,9 +1,11 @@
 import type { DeliveryDetail } from '../../../../client/deliveries.ts';
+import { paybell } from '../../../api.ts';
 import { CopyButton } from '../../../components/values/copy.tsx';
 import { Network } from '../../../components/values/network.tsx';
 import { UrlText } from '../../../components/values/url.tsx';
 import { DASHBOARD_PATHS } from '../../../paths.ts';
 import { Link, urlFor } from '../../../router.tsx';
+import { useResponse } from '../../../use-response.ts';
 
 const number = new Intl.NumberFormat();
 
@@ -11,14 +13,7 @@ export function Facts({ delivery }: { delivery: DeliveryDetail }) {
   const { deliveryId, eventId, webhookId, networkId, postUrl, sequence, endpointId, supersededBy } = delivery;
   return (
     <dl class="facts">
-      {supersededBy === null ? null : (
-        <Id
-          name="Superseded by"
-          id={supersededBy}
-          description="The event that made this delivery unnecessary"
-          to={urlFor(DASHBOARD_PATHS.deliveries, { eventId: supersededBy })}
-        />
-      )}
+      {supersededBy === null ? null : <SupersededBy eventId={supersededBy} />}
       <dt>Endpoint</dt>
       <dd>
         <UrlText url={postUrl} />
@@ -31,7 +26,10 @@ export function Facts({ delivery }: { delivery: DeliveryDetail }) {
         <>
           <dt title="Sent as the paybell-sequence header">Number</dt>
           <dd class="number">
-            {number.format(sequence)} <span class="muted">of endpoint</span> <code>{endpointId}</code>
+            {number.format(sequence)} <span class="muted">of endpoint</span>{' '}
+            <code>
+              <Link to={urlFor(DASHBOARD_PATHS.endpoints, { postUrl })}>{endpointId}</Link>
+            </code>
           </dd>
         </>
       )}
@@ -42,12 +40,30 @@ export function Facts({ delivery }: { delivery: DeliveryDetail }) {
   );
 }
 
-function Id({ name, id, to, description }: { name: string; id: string; to?: string; description?: string }) {
+/** With the kind of that event, unless it is past the retention period. */
+function SupersededBy({ eventId }: { eventId: string }) {
+  const { data } = useResponse(eventId, (signal) => paybell().events.get(eventId, { signal }));
+  return (
+    <Id
+      name="Superseded by"
+      id={eventId}
+      kind={data?.event}
+      description="The event that made this delivery unnecessary"
+      to={urlFor(DASHBOARD_PATHS.deliveries, { eventId })}
+    />
+  );
+}
+
+type IdProps = { name: string; id: string; kind?: string | undefined; to?: string; description?: string };
+
+function Id({ name, id, kind, to, description }: IdProps) {
   return (
     <>
       <dt title={description}>{name}</dt>
       <dd class="id">
-        <code class="cut">{to === undefined ? id : <Link to={to}>{id}</Link>}</code>
+        <span class="cut">
+          {kind} <code>{to === undefined ? id : <Link to={to}>{id}</Link>}</code>
+        </span>
         <CopyButton text={id} label={`Copy ${name.toLowerCase()} ID`} compact />
       </dd>
     </>

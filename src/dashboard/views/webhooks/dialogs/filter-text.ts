@@ -1,0 +1,27 @@
+import { describeFilter } from '../../../../domain/payload-filter/describe.ts';
+import { filterErrors, type PayloadFilter } from '../../../../domain/payload-filter/payload-filter.ts';
+
+/** What someone typed as a filter. Null means no filter; undefined that the text is no JSON. */
+export function parseFilterText(text: string): unknown {
+  if (text.trim() === '') return null;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+export function filterText(filter: PayloadFilter | null): string {
+  return filter === null ? '' : JSON.stringify(filter, null, 2);
+}
+
+/** A filter in words, a line for each field. Null for what is no valid filter: the server says why. */
+export function wordsOf(filter: unknown): readonly string[] | null {
+  if (filter === null) return [];
+  if (!isObject(filter) || filterErrors(filter).length > 0) return null;
+  return describeFilter(filter as PayloadFilter);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
