@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { MAX_NETWORK_ID } from '../domain/networks.ts';
+import { endpointUpdateSchema } from './endpoints/endpoint.ts';
+import { webhookOptionsSchema } from './webhooks/options.ts';
 import { postUrlSchema, type RegistrationRules } from './webhooks.ts';
 
 /** How far ahead of ours the clock of the exporting service may be. */
@@ -32,7 +34,28 @@ export function importedWebhookSchema(rules: Pick<RegistrationRules, 'allowInsec
         .transform((date) => (date > MAX_SECONDS ? Math.floor(date / 1000) : date))
         .pipe(z.number().max(nowS + CLOCK_TOLERANCE_S, { error: dateRule }))
         .optional(),
+      options: webhookOptionsSchema.optional(),
     },
     { error: 'the line must be a JSON object' },
   );
 }
+
+/** A line of an import that has the settings of a URL. Its headers are named, and have to be set again by hand. */
+export function importedEndpointSchema(rules: Pick<RegistrationRules, 'allowInsecureTargets'>) {
+  const { name, ordering, paused, rateLimit } = endpointUpdateSchema({ signatureHeader: undefined }).shape;
+  return z.strictObject({
+    endpoint: z.strictObject(
+      {
+        postUrl: postUrlSchema(rules),
+        name,
+        ordering,
+        paused,
+        rateLimit,
+        headerNames: z.array(z.string(), { error: 'must be an array of header names' }).optional(),
+      },
+      { error: 'must be an object' },
+    ),
+  });
+}
+
+export type ImportedEndpoint = z.output<ReturnType<typeof importedEndpointSchema>>['endpoint'];

@@ -1,3 +1,5 @@
+import type { PayloadFilter } from './payload-filter/payload-filter.ts';
+
 /** Decides what an import registers: one batch of lines at a time, against what the store holds. */
 
 export type ImportedWebhook = {
@@ -6,6 +8,7 @@ export type ImportedWebhook = {
   event: string;
   postUrl: string;
   dateCreated?: number | undefined;
+  options?: { filter: PayloadFilter | null } | undefined;
 };
 
 export type NumberedWebhook = ImportedWebhook & { line: number };

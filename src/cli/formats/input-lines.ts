@@ -1,7 +1,7 @@
 import { CommandError } from '../terminal/command-error.ts';
 
-/** Longer than any webhook, however its characters are escaped. A longer line is skipped and not kept in memory. */
-export const MAX_LINE_BYTES = 16 * 1024;
+/** Longer than any webhook with its filter, however it is written. A longer line is skipped and not kept in memory. */
+export const MAX_LINE_BYTES = 512 * 1024;
 
 export type InputLine = { line: number; text: string } | { line: number; error: string };
 

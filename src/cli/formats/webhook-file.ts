@@ -1,8 +1,9 @@
 import { parseBody } from '../../contract/parse-input.ts';
-import type { importedWebhookSchema } from '../../contract/webhook-import.ts';
-import type { Webhook } from '../../contract/webhooks.ts';
+import type { ImportedEndpoint, importedEndpointSchema, importedWebhookSchema } from '../../contract/webhook-import.ts';
 import { WEBHOOK_FIELDS } from '../../contract/webhooks.ts';
 import type { ImportedWebhook } from '../../domain/webhook-import.ts';
+import type { ExportedEndpoint } from '../../store/endpoints/transfer.ts';
+import type { ExportedWebhook } from '../../store/webhooks/export.ts';
 import { CommandError } from '../terminal/command-error.ts';
 import { parseCsvLine, toCsvLine } from './csv.ts';
 
@@ -14,24 +15,33 @@ export function headerOf(format: WebhookFormat): string {
   return format === 'csv' ? `${toCsvLine(WEBHOOK_FIELDS)}\n` : '';
 }
 
-/** In CSV, a field without a value is an empty cell, as the reader expects it. */
-export function writeWebhook(webhook: Webhook, format: WebhookFormat): string {
+/** In CSV, a field without a value is an empty cell, as the reader expects it, and there are no options. */
+export function writeWebhook(webhook: ExportedWebhook, format: WebhookFormat): string {
   if (format === 'jsonl') return `${JSON.stringify(webhook)}\n`;
   return `${toCsvLine(WEBHOOK_FIELDS.map((field) => String(webhook[field] ?? '')))}\n`;
 }
 
-export type ReadWebhook = { ok: true; webhook: ImportedWebhook } | { ok: false; reason: string };
-
-/** Null for a line that is not a record: a blank line or the header. */
-export type WebhookReader = (text: string) => ReadWebhook | null;
-
-type Schema = ReturnType<typeof importedWebhookSchema>;
-
-export function webhookReader(format: WebhookFormat, schema: Schema): WebhookReader {
-  return format === 'jsonl' ? jsonReader(schema) : csvReader(schema);
+/** Only in JSON Lines: a line of its own after the webhooks of the URL. */
+export function writeEndpoint(endpoint: ExportedEndpoint): string {
+  return `${JSON.stringify({ endpoint })}\n`;
 }
 
-function jsonReader(schema: Schema): WebhookReader {
+export type ReadLine =
+  | { ok: true; webhook: ImportedWebhook }
+  | { ok: true; endpoint: ImportedEndpoint }
+  | { ok: false; reason: string };
+
+/** Null for a line that is not a record: a blank line or the header. */
+export type WebhookReader = (text: string) => ReadLine | null;
+
+type Schema = ReturnType<typeof importedWebhookSchema>;
+type Schemas = { webhook: Schema; endpoint: ReturnType<typeof importedEndpointSchema> };
+
+export function webhookReader(format: WebhookFormat, schemas: Schemas): WebhookReader {
+  return format === 'jsonl' ? jsonReader(schemas) : csvReader(schemas.webhook);
+}
+
+function jsonReader({ webhook, endpoint }: Schemas): WebhookReader {
   return (text) => {
     if (text.trim() === '') return null;
     let value: unknown;
@@ -40,7 +50,9 @@ function jsonReader(schema: Schema): WebhookReader {
     } catch {
       return { ok: false, reason: 'is not valid JSON' };
     }
-    return check(schema, value);
+    if (typeof value !== 'object' || value === null || !('endpoint' in value)) return check(webhook, value);
+    const parsed = parseBody(endpoint, value);
+    return parsed.ok ? { ok: true, endpoint: parsed.value.endpoint } : { ok: false, reason: reasonOf(parsed.errors) };
   };
 }
 
@@ -84,8 +96,12 @@ function checkColumns(cells: readonly string[] | null): readonly string[] {
   );
 }
 
-function check(schema: Schema, value: unknown): ReadWebhook {
+function check(schema: Schema, value: unknown): ReadLine {
   const parsed = parseBody(schema, value);
   if (parsed.ok) return { ok: true, webhook: parsed.value };
-  return { ok: false, reason: parsed.errors.map(({ name, message }) => `${name} ${message}`.trim()).join('; ') };
+  return { ok: false, reason: reasonOf(parsed.errors) };
+}
+
+function reasonOf(errors: readonly { name: string; message: string }[]): string {
+  return errors.map(({ name, message }) => `${name} ${message}`.trim()).join('; ');
 }

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
 import { type Config, knownEvents } from '../../config.ts';
-import { importedWebhookSchema } from '../../contract/webhook-import.ts';
+import { importedEndpointSchema, importedWebhookSchema } from '../../contract/webhook-import.ts';
 import { showCount } from '../../domain/errors.ts';
 import type { Refusal } from '../../domain/webhook-import.ts';
 import type { Database } from '../../store/database/database.ts';
@@ -23,7 +23,7 @@ import { changeByCommandLine, requireEntity, withStore } from './session.ts';
 export function addImport(program: Command): void {
   program
     .command('import')
-    .description('register webhooks from a file, one per line; existing webhooks stay unchanged')
+    .description('register webhooks from a file, one per line; existing webhooks and settings stay unchanged')
     .argument('[file]', 'file to read (default: standard input)')
     .requiredOption('--entity <id>', 'entity that the webhooks belong to')
     .addOption(
@@ -50,7 +50,7 @@ async function importWebhooks(file: string | undefined, options: ImportCommandOp
     const run = await startRun(db, entity, config, dryRun);
     try {
       const format = options.format ?? formatOf(file ?? '');
-      await feed(run, source, format, config, (refusal) => reportRefusal(refusal, json));
+      await feed(run, source, format, config, (about) => reportLine(about, json));
       await run.finish();
     } catch (error) {
       throw explainInterruption(error, run.counts, dryRun);
@@ -75,8 +75,14 @@ function formatOf(file: string): ImportFormat {
 
 function readerFor(config: Config, format: WebhookFormat): WebhookReader {
   const rules = { allowInsecureTargets: config.ALLOW_INSECURE_TARGETS, events: knownEvents(config) };
-  return webhookReader(format, importedWebhookSchema(rules, changeByCommandLine().nowS));
+  return webhookReader(format, {
+    webhook: importedWebhookSchema(rules, changeByCommandLine().nowS),
+    endpoint: importedEndpointSchema(rules),
+  });
 }
+
+/** What to do about a line that was imported. */
+type LineNote = { line: number; note: string };
 
 type Source = { chunks: AsyncIterable<Uint8Array>; sizeBytes: number | null };
 
@@ -101,7 +107,7 @@ async function feed(
   { chunks, sizeBytes }: Source,
   format: ImportFormat,
   config: Config,
-  report: (refusal: Refusal) => Promise<void>,
+  report: (about: Refusal | LineNote) => Promise<void>,
 ): Promise<void> {
   const progress = new Progress();
   let bytesRead = 0;
@@ -114,8 +120,9 @@ async function feed(
   const lines = format === 'json' ? readList(countBytes()) : readLines(countBytes());
   for await (const batch of toBatches(lines, readerFor(config, format === 'json' ? 'jsonl' : format))) {
     const refused = await run.add(batch);
-    if (refused.length > 0) progress.clear();
-    for (const refusal of refused) await report(refusal);
+    const notes = headerNotes(batch);
+    if (refused.length + notes.length > 0) progress.clear();
+    for (const about of [...refused, ...notes]) await report(about);
     const { lines, created } = run.counts;
     progress.show(
       sizeBytes === null ? null : bytesRead / sizeBytes,
@@ -125,28 +132,51 @@ async function feed(
   progress.clear();
 }
 
-type OpenBatch = { webhooks: ImportBatch['webhooks'][number][]; unreadable: Refusal[] };
+/** Their values are in no file. */
+function headerNotes({ endpoints }: ImportBatch): LineNote[] {
+  return endpoints.flatMap(({ line, postUrl, headerNames = [] }) => {
+    if (headerNames.length === 0) return [];
+    return [
+      {
+        line,
+        note: `set the headers of ${postUrl} again, their values are not in the file: ${headerNames.join(', ')}`,
+      },
+    ];
+  });
+}
+
+type OpenBatch = {
+  webhooks: ImportBatch['webhooks'][number][];
+  endpoints: ImportBatch['endpoints'][number][];
+  unreadable: Refusal[];
+};
 
 async function* toBatches(lines: AsyncIterable<InputLine>, read: WebhookReader): AsyncGenerator<ImportBatch> {
-  const empty = (): OpenBatch => ({ webhooks: [], unreadable: [] });
+  const empty = (): OpenBatch => ({ webhooks: [], endpoints: [], unreadable: [] });
   let batch = empty();
   for await (const line of lines) {
     const result = 'error' in line ? { ok: false as const, reason: line.error } : read(line.text);
     if (result === null) continue;
-    if (result.ok) batch.webhooks.push({ line: line.line, ...result.webhook });
+    if ('webhook' in result) batch.webhooks.push({ line: line.line, ...result.webhook });
+    else if ('endpoint' in result) batch.endpoints.push({ line: line.line, ...result.endpoint });
     else batch.unreadable.push({ line: line.line, reason: result.reason });
-    if (batch.webhooks.length + batch.unreadable.length < LINES_PER_BATCH) continue;
+    if (sizeOf(batch) < LINES_PER_BATCH) continue;
     yield batch;
     batch = empty();
   }
-  if (batch.webhooks.length + batch.unreadable.length > 0) yield batch;
+  if (sizeOf(batch) > 0) yield batch;
+}
+
+function sizeOf({ webhooks, endpoints, unreadable }: OpenBatch): number {
+  return webhooks.length + endpoints.length + unreadable.length;
 }
 
 /** Waits until the line is written, so that rejected lines do not pile up in memory behind a slow reader. */
-function reportRefusal({ line, reason }: Refusal, json: boolean): Promise<void> {
-  const text = json ? JSON.stringify({ line, reason }) : `line ${line}: ${reason}`;
+function reportLine(about: Refusal | LineNote, json: boolean): Promise<void> {
+  const text = 'reason' in about ? about.reason : about.note;
   return new Promise((resolve, reject) => {
-    process.stderr.write(`${text}\n`, (error) => (error ? reject(error) : resolve()));
+    const written = json ? JSON.stringify(about) : `line ${about.line}: ${text}`;
+    process.stderr.write(`${written}\n`, (error) => (error ? reject(error) : resolve()));
   });
 }
 
@@ -159,10 +189,11 @@ function explainInterruption(error: unknown, { lines, created }: ImportCounts, d
   );
 }
 
-function printSummary({ lines, created, existing, refused }: ImportCounts, dryRun: boolean): void {
+function printSummary({ lines, created, existing, endpoints, refused }: ImportCounts, dryRun: boolean): void {
   const done = dryRun ? 'would be imported' : 'imported';
   printLine(
     `${showCount(lines, 'line')}: ${showCount(created, 'webhook')} ${done}, ${existing} already registered, ${refused} rejected.`,
   );
+  if (endpoints > 0) printLine(`Settings of ${showCount(endpoints, 'URL')} ${done}.`);
   if (dryRun) printLine('This was a dry run: nothing was changed.');
 }

@@ -4,7 +4,7 @@ import { DomainError } from '../../domain/errors.ts';
 import { endpointNo } from '../../domain/ids.ts';
 import { DEFAULT_OVERLAP_HOURS } from '../../domain/secret-overlap.ts';
 import { readNowMs } from '../database/clock.ts';
-import type { Database, Queries } from '../database/database.ts';
+import type { Database, Dialect, Queries } from '../database/database.ts';
 import { entityKey } from '../database/sql.ts';
 import { changeHeads } from '../deliveries/heads.ts';
 import { type Change, recordChange } from '../tenants/audit.ts';
@@ -28,7 +28,7 @@ export function updateEndpoint(target: Target, update: EndpointUpdate, change: C
     const before = await read();
     const no = endpointNo(endpointId);
     if (before === null || no === null) return null;
-    await writeSettings(queries, target, no, before, update);
+    await writeSettings(queries, db.dialect, entityId, { ...before, no }, update);
     if (update.headers !== undefined) await changeHeaders(queries, target, no, update.headers);
     if (update.secret !== undefined && update.secret !== before.secret) {
       await changeSource(queries, target, no, update.secret, change.nowS);
@@ -43,13 +43,16 @@ export function updateEndpoint(target: Target, update: EndpointUpdate, change: C
   });
 }
 
+export type WrittenSettings = Pick<Endpoint, 'name' | 'ordering' | 'paused' | 'rateLimit'>;
+type ChangedSettings = { [Name in keyof WrittenSettings]?: WrittenSettings[Name] | undefined };
+
 /** Those that its webhooks' heads copy are written there too, in the same transaction: one row for each webhook. */
-async function writeSettings(
+export async function writeSettings(
   queries: Queries,
-  { db: { dialect }, entityId }: Target,
-  no: number,
-  before: Endpoint,
-  update: EndpointUpdate,
+  dialect: Dialect,
+  entityId: string,
+  { no, ...before }: WrittenSettings & { no: number; postUrl: string },
+  update: ChangedSettings,
 ): Promise<void> {
   const { ordering = before.ordering, paused = before.paused } = update;
   const { name = before.name, rateLimit = before.rateLimit } = update;

@@ -1,6 +1,8 @@
+import type { WebhookOptions } from '../../contract/webhooks/options.ts';
 import type { Webhook } from '../../contract/webhooks.ts';
 import type { Database } from '../database/database.ts';
 import { readInteger } from '../database/sql.ts';
+import { readFilters } from './filters.ts';
 import { SEQUENCED_WEBHOOK, withoutSequence } from './list.ts';
 
 const PAGE_ROWS = 1_000;
@@ -23,5 +25,21 @@ export async function* walkWebhooks(
     // The newest may have been deleted meanwhile, and then no row is left before the end.
     seq = rows.at(-1)?.createdSeq ?? lastSeq;
     if (rows.length > 0) yield rows.map(withoutSequence);
+  }
+}
+
+/** With its options, if it has any. */
+export type ExportedWebhook = Webhook & { options?: WebhookOptions };
+
+export async function* walkExport(db: Database, entityId: string): AsyncGenerator<readonly ExportedWebhook[]> {
+  for await (const page of walkWebhooks(db, entityId)) {
+    const ids = page.map(({ webhookId }) => webhookId);
+    const filters = new Map(
+      (await readFilters(db.longReads, entityId, ids)).map(({ webhookId, filter }) => [webhookId, filter]),
+    );
+    yield page.map((webhook) => {
+      const filter = filters.get(webhook.webhookId) ?? null;
+      return filter === null ? webhook : { ...webhook, options: { filter } };
+    });
   }
 }

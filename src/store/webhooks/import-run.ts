@@ -1,17 +1,19 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { NumberedWebhook, Refusal } from '../../domain/webhook-import.ts';
+import type { Refusal } from '../../domain/webhook-import.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { migrate } from '../database/migrate.ts';
 import { openSqlite } from '../database/sqlite/open.ts';
+import { readStoredEndpoints } from '../endpoints/transfer.ts';
 import { amendChange, type Change, recordChange } from '../tenants/audit.ts';
-import { type BatchOutcome, importBatch, readStored } from './import.ts';
+import { type BatchOutcome, importBatch, type ReadLines, readStored } from './import.ts';
 
-export type ImportCounts = { lines: number; created: number; existing: number; refused: number };
+/** `endpoints` counts those that got settings. */
+export type ImportCounts = { lines: number; created: number; existing: number; endpoints: number; refused: number };
 
-/** Up to a thousand lines: the webhooks that they hold, and the lines that hold none. */
-export type ImportBatch = { webhooks: readonly NumberedWebhook[]; unreadable: readonly Refusal[] };
+/** Up to a thousand lines: the webhooks and the endpoints that they hold, and the lines that hold none. */
+export type ImportBatch = ReadLines & { unreadable: readonly Refusal[] };
 
 /** One import, batch by batch; a batch is committed when `add` resolves. */
 export type ImportRun = {
@@ -72,7 +74,11 @@ export async function rehearseImport(db: Database, entityId: string, settings: I
       return counts;
     },
     async add(batch) {
-      const alsoStored = await db.snapshot((queries) => readStored(queries, entityId, batch.webhooks));
+      const urls = batch.endpoints.map(({ postUrl }) => postUrl);
+      const alsoStored = await db.snapshot(async (queries) => ({
+        ...(await readStored(queries, entityId, batch.webhooks)),
+        endpoints: await readStoredEndpoints(queries, db.dialect, entityId, urls),
+      }));
       const outcome = await importWhatIsReadable(scratch, entityId, batch, { ...settings, alsoStored });
       counts = addUp(counts, batch, outcome);
       return refusalsOf(batch, outcome);
@@ -97,18 +103,20 @@ async function openScratch(file: string, entityId: string): Promise<Database> {
 function importWhatIsReadable(
   db: Database,
   entityId: string,
-  { webhooks }: ImportBatch,
+  batch: ImportBatch,
   options: Parameters<typeof importBatch>[3],
 ): Promise<BatchOutcome> {
-  if (webhooks.length === 0) return Promise.resolve({ created: 0, existing: 0, refused: [] });
-  return importBatch(db, entityId, webhooks, options);
+  if (batch.webhooks.length + batch.endpoints.length > 0) return importBatch(db, entityId, batch, options);
+  return Promise.resolve({ created: 0, existing: 0, configured: 0, refused: [] });
 }
 
-function addUp(before: ImportCounts, { webhooks, unreadable }: ImportBatch, outcome: BatchOutcome): ImportCounts {
+function addUp(before: ImportCounts, batch: ImportBatch, outcome: BatchOutcome): ImportCounts {
+  const { webhooks, endpoints, unreadable } = batch;
   return {
-    lines: before.lines + webhooks.length + unreadable.length,
+    lines: before.lines + webhooks.length + endpoints.length + unreadable.length,
     created: before.created + outcome.created,
     existing: before.existing + outcome.existing,
+    endpoints: before.endpoints + outcome.configured,
     refused: before.refused + unreadable.length + outcome.refused.length,
   };
 }
@@ -118,5 +126,5 @@ function refusalsOf({ unreadable }: ImportBatch, { refused }: BatchOutcome): Ref
 }
 
 function noLines(): ImportCounts {
-  return { lines: 0, created: 0, existing: 0, refused: 0 };
+  return { lines: 0, created: 0, existing: 0, endpoints: 0, refused: 0 };
 }

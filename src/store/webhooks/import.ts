@@ -13,10 +13,12 @@ import {
 import type { Database, Queries } from '../database/database.ts';
 import { Columns, chunks, integer, nullable, Parameters, readInteger, text, valuesList } from '../database/sql.ts';
 import { addEndpoints } from '../endpoints/lifecycle.ts';
+import { importSettings, type NumberedEndpoint, type StoredEndpoints } from '../endpoints/transfer.ts';
 import { newId } from '../new-id.ts';
 import { webhookTable } from '../tables.ts';
 import type { Change } from '../tenants/audit.ts';
 import { type CellCount, raiseCounts } from './counts.ts';
+import { setFilterHash, storeFilter } from './filters.ts';
 import { countMatches } from './list.ts';
 import { type EntityLock, insertWebhooks, lockEntity } from './register.ts';
 
@@ -29,24 +31,27 @@ export type ImportOptions = {
   entityWebhookLimit: number;
   change: Change;
   /** What the real store holds, during a dry run into a scratch store. */
-  alsoStored?: Stored;
+  alsoStored?: Stored & { endpoints: StoredEndpoints };
   /** Runs in the transaction of the batch; a dry run writes no audit. */
   audit?: (queries: Queries, outcome: BatchOutcome) => Promise<void>;
 };
 
-export type BatchOutcome = { created: number; existing: number; refused: Refusal[] };
+export type BatchOutcome = { created: number; existing: number; configured: number; refused: Refusal[] };
+
+/** Lines that were read: webhooks, and the settings of endpoints. */
+export type ReadLines = { webhooks: readonly NumberedWebhook[]; endpoints: readonly NumberedEndpoint[] };
 
 /** Registers every line of the batch that can be, in one transaction that begins with the entity lock. */
 export function importBatch(
   db: Database,
   entityId: string,
-  batch: readonly NumberedWebhook[],
-  { entityWebhookLimit, change, alsoStored = NOTHING_STORED, audit }: ImportOptions,
+  { webhooks: batch, endpoints }: ReadLines,
+  { entityWebhookLimit, change, alsoStored = { ...NOTHING_STORED, endpoints: new Map() }, audit }: ImportOptions,
 ): Promise<BatchOutcome> {
   const { nowS } = change;
   return db.transaction(
     async (queries) => {
-      const newest = Math.max(...batch.map(({ dateCreated }) => dateCreated ?? nowS));
+      const newest = batch.reduce((latest, { dateCreated }) => Math.max(latest, dateCreated ?? nowS), 0);
       const lock = await lockEntity(queries, entityId, batch.length, newest);
       const stored = mergeStored(alsoStored, await readStored(queries, entityId, batch));
       const { accepted, existing, refused } = sortBatch(batch, stored, {
@@ -57,7 +62,9 @@ export function importBatch(
       const created = await insertAccepted(queries, entityId, accepted, lock);
       const postUrls = accepted.map(({ postUrl }) => postUrl);
       await addEndpoints(queries, db.dialect, entityId, postUrls);
-      const outcome = { created, existing, refused };
+      const settings = await importSettings(queries, db.dialect, entityId, endpoints, alsoStored.endpoints);
+      refused.push(...settings.refused);
+      const outcome = { created, existing, configured: settings.configured, refused };
       await audit?.(queries, outcome);
       return outcome;
     },
@@ -167,7 +174,24 @@ async function insertAccepted(
   }));
   const inserted = await insertWebhooks(queries, rows);
   await raiseCounts(queries, entityId, countCells(inserted));
+  await assignFilters(queries, entityId, rows);
   return inserted.length;
+}
+
+/** Each filter is stored once, however many of the webhooks have it. */
+async function assignFilters(
+  queries: Queries,
+  entityId: string,
+  webhooks: readonly (AcceptedWebhook & { webhookId: string })[],
+): Promise<void> {
+  const byText = Map.groupBy(
+    webhooks.filter(({ options }) => options != null && options.filter !== null),
+    ({ options }) => JSON.stringify(options?.filter),
+  );
+  for (const alike of byText.values()) {
+    const hash = await storeFilter(queries, entityId, alike[0]?.options?.filter ?? null);
+    await setFilterHash(queries, entityId, alike, hash);
+  }
 }
 
 function countCells(webhooks: readonly NetworkEvent[]): CellCount[] {

@@ -124,12 +124,20 @@ onEveryEngine('export and import', (store) => {
       JSON.stringify(webhookLine({ networkId: 2 ** 53 })),
       JSON.stringify(webhookLine({ networkId: 2, webhookId: 'not an id' })),
       JSON.stringify(webhookLine({ networkId: 2, dateCreated: 99_999_999_999 })),
-      'x'.repeat(20_000),
+      'x'.repeat(600_000),
       JSON.stringify(webhookLine({ networkId: 2 })),
     ].join('\n');
     const { exitCode, stdout, stderr } = await importInto(entityId, input, '--json');
     expect(exitCode).toBe(1);
-    expect(JSON.parse(stdout)).toEqual({ entityId, dryRun: false, lines: 9, created: 2, existing: 0, refused: 7 });
+    expect(JSON.parse(stdout)).toEqual({
+      entityId,
+      dryRun: false,
+      lines: 9,
+      created: 2,
+      existing: 0,
+      endpoints: 0,
+      refused: 7,
+    });
     const refused: { line: number; reason: string }[] = stderr
       .trim()
       .split('\n')
@@ -141,7 +149,7 @@ onEveryEngine('export and import', (store) => {
       { line: 6, reason: expect.stringMatching(/^networkId must be/) },
       { line: 7, reason: expect.stringMatching(/^webhookId must be/) },
       { line: 8, reason: expect.stringMatching(/^dateCreated must be .* not in the future/) },
-      { line: 9, reason: 'is longer than 16384 bytes' },
+      { line: 9, reason: 'is longer than 524288 bytes' },
     ]);
     expect(await allOf(entityId)).toMatchObject([{ networkId: 1 }, { networkId: 2 }]);
     const forPeople = await importInto(entityId, '{\n');
@@ -220,7 +228,7 @@ onEveryEngine('export and import', (store) => {
       actor: 'cli',
       target: entityId,
       before: null,
-      after: { lines: 2_501, created: 2_500, existing: 0, refused: 1 },
+      after: { lines: 2_501, created: 2_500, existing: 0, endpoints: 0, refused: 1 },
     });
   });
 

@@ -113,7 +113,12 @@ onEveryEngine('an endpoint', (store) => {
       networkId: index + 1,
       event: 'LatePayment',
     }));
-    await importBatch(store.db, entityId, lines, { entityWebhookLimit: 100, change: TEST_CHANGE });
+    await importBatch(
+      store.db,
+      entityId,
+      { webhooks: lines, endpoints: [] },
+      { entityWebhookLimit: 100, change: TEST_CHANGE },
+    );
     expect(await endpointsOf(store.db, entityId)).toMatchObject([
       { postUrl: ELSEWHERE, webhooks: 1 },
       { postUrl: HOOK, webhooks: 2 },

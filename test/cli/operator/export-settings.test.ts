@@ -1,0 +1,136 @@
+import { beforeEach, expect, test } from 'bun:test';
+import { listWebhooks } from '../../../src/store/webhooks/list.ts';
+import { readOptions, replaceOptions } from '../../../src/store/webhooks/options.ts';
+import { TEST_CHANGE } from '../../support/api.ts';
+import { commandLine, TEST_SECRET_KEY } from '../../support/command-line.ts';
+import { configure, endpointsOf } from '../../support/endpoints.ts';
+import { onEveryEngine } from '../../support/stores.ts';
+import { listQuery, newEntity, register } from '../../support/webhooks.ts';
+
+const BILLING = 'https://example.com/billing';
+const PLAIN = 'https://example.com/plain';
+const FILTER = { token: ['0xAb', 'USDC'], amount: { min: '10' } };
+const VALUE = 'Bearer-never-exported';
+
+onEveryEngine('filters and the settings of endpoints in an export', (store) => {
+  let entityId: string;
+  let webhookId: string;
+  const paybell = (args: readonly string[], input?: string) =>
+    commandLine({ DATABASE_URL: store.url, SECRET_KEY: TEST_SECRET_KEY })(args, input);
+  const importInto = (entity: string, input: string, ...more: string[]) =>
+    paybell(['import', '--entity', entity, ...more], input);
+  const filterOf = async (entity: string, id: string) => (await readOptions(store.db, entity, id))?.filter;
+
+  beforeEach(async () => {
+    entityId = await newEntity(store.db);
+    const pairs = ['LatePayment', 'TransferProcessed'].map((event) => ({ networkId: 1, event }));
+    await register(store.db, entityId, BILLING, pairs);
+    await register(store.db, entityId, PLAIN, pairs);
+    const { webhooks } = await listWebhooks(store.db, entityId, listQuery({ sortDir: 'asc' }));
+    webhookId = webhooks[0]?.webhookId ?? '';
+    await replaceOptions(store.db, entityId, webhookId, { filter: FILTER }, TEST_CHANGE);
+    const settings = { name: 'Billing', ordering: 'agreement', paused: true, rateLimit: 50, secret: 'own' } as const;
+    await configure(store.db, entityId, BILLING, { ...settings, headers: { authorization: VALUE } });
+  });
+
+  test('are in JSON Lines, without values of headers and secrets, and the output says so', async () => {
+    const { stdout, stderr, exitCode } = await paybell(['export', '--entity', entityId]);
+    expect(exitCode).toBe(0);
+    const lines = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines).toHaveLength(5);
+    expect(lines[0]).toMatchObject({ webhookId, options: { filter: FILTER } });
+    expect(Object.keys(lines[1])).toEqual(['webhookId', 'networkId', 'event', 'postUrl', 'dateCreated']);
+    expect(lines[4]).toEqual({
+      endpoint: {
+        postUrl: BILLING,
+        name: 'Billing',
+        ordering: 'agreement',
+        paused: true,
+        rateLimit: 50,
+        headerNames: ['authorization'],
+      },
+    });
+    expect(stdout).not.toContain(VALUE);
+    expect(stdout).not.toContain('whsec_');
+    expect(stderr).toContain('Header values are never exported: set them again for 1 URL.');
+    expect(stderr).toContain('Secrets are never exported: 1 URL with an own secret.');
+  });
+
+  test('are imported into another entity, once, with a note about headers', async () => {
+    const { stdout: file } = await paybell(['export', '--entity', entityId]);
+    const copy = await newEntity(store.db);
+    const dry = await importInto(copy, file, '--dry-run');
+    expect(dry.stdout).toStartWith(
+      '5 lines: 4 webhooks would be imported, 0 already registered, 0 rejected.\nSettings of 1 URL would be imported.\n',
+    );
+    expect(await endpointsOf(store.db, copy)).toEqual([]);
+    const imported = await importInto(copy, file);
+    expect(imported).toEqual({
+      exitCode: 0,
+      stdout: '5 lines: 4 webhooks imported, 0 already registered, 0 rejected.\nSettings of 1 URL imported.\n',
+      stderr: `line 5: set the headers of ${BILLING} again, their values are not in the file: authorization\n`,
+    });
+    expect(await filterOf(copy, webhookId)).toEqual(FILTER);
+    const settings = { name: 'Billing', ordering: 'agreement', paused: true, rateLimit: 50, secret: 'entity' };
+    expect(await endpointsOf(store.db, copy)).toMatchObject([
+      { postUrl: BILLING, state: 'paused', headerNames: [], ...settings },
+      { postUrl: PLAIN, state: 'active', name: null, ordering: 'none', rateLimit: null },
+    ]);
+    const again = JSON.parse((await importInto(copy, file, '--json')).stdout);
+    expect(again).toMatchObject({ created: 0, existing: 4, endpoints: 0, refused: 0 });
+    const dryAgain = JSON.parse((await importInto(copy, file, '--json', '--dry-run')).stdout);
+    expect(dryAgain).toMatchObject({ created: 0, existing: 4, endpoints: 0, refused: 0 });
+  });
+
+  test('do not change an endpoint that has settings, nor a filter that is there', async () => {
+    const changed = (await paybell(['export', '--entity', entityId])).stdout
+      .replace('"rateLimit":50', '"rateLimit":7')
+      .replace('"min":"10"', '"min":"11"');
+    expect((await importInto(entityId, changed, '--json')).exitCode).toBe(0);
+    expect((await endpointsOf(store.db, entityId))[0]).toMatchObject({ rateLimit: 50, headerNames: ['authorization'] });
+    expect(await filterOf(entityId, webhookId)).toEqual(FILTER);
+  });
+
+  test('are left out of CSV with a warning, and a file of an earlier version is imported as before', async () => {
+    const csv = await paybell(['export', '--entity', entityId, '--format', 'csv']);
+    expect(csv.stdout.split('\n')[0]).toBe('webhookId,networkId,event,postUrl,dateCreated');
+    expect(csv.stderr).toContain('CSV has no filters and no settings of URLs: left out of 1 webhook and 1 URL');
+    const copy = await newEntity(store.db);
+    const earlier =
+      '{"webhookId":"wh_1","networkId":1,"event":"LatePayment","postUrl":"https://example.com/a","dateCreated":1}\n';
+    expect((await importInto(copy, earlier)).stdout).toBe(
+      '1 line: 1 webhook imported, 0 already registered, 0 rejected.\n',
+    );
+    expect(await filterOf(copy, 'wh_1')).toBeNull();
+  });
+
+  test('with errors are refused by line, and the other lines are imported', async () => {
+    const webhook = { networkId: 1, event: 'LatePayment', postUrl: 'https://example.com/new' };
+    const input = [
+      { ...webhook, options: { filter: { amount: { min: 'ten' } } } },
+      { endpoint: { postUrl: 'https://example.com/nowhere', paused: true } },
+      { endpoint: { postUrl: PLAIN, rateLimit: 0, ordering: 'transfer', headers: { a: 'b' } } },
+      { endpoint: { postUrl: PLAIN, name: 'Plain' } },
+    ];
+    const { stdout, stderr } = await importInto(
+      entityId,
+      input.map((line) => JSON.stringify(line)).join('\n'),
+      '--json',
+    );
+    expect(JSON.parse(stdout)).toMatchObject({ lines: 4, created: 0, endpoints: 1, refused: 3 });
+    const refused = stderr
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { line: number; reason: string });
+    expect(refused.map(({ line }) => line)).toEqual([1, 2, 3]);
+    expect(refused[0]?.reason).toContain('options.filter.amount.min must be a decimal');
+    expect(refused[1]?.reason).toContain('has no webhook; import its webhooks first');
+    for (const part of ['endpoint.rateLimit must be', 'endpoint.ordering must be one of', 'endpoint.headers is not']) {
+      expect(refused[2]?.reason).toContain(part);
+    }
+    expect((await endpointsOf(store.db, entityId))[1]).toMatchObject({ postUrl: PLAIN, name: 'Plain', paused: false });
+  });
+});
