@@ -43,6 +43,25 @@ describe('a secret', () => {
     expect(tab.errors).toEqual([]);
   });
 
+  test('is hidden also when the tab is hidden at the moment at which it is shown', async () => {
+    const secret = await newestSecret();
+    await using tab = await Tab.open(browser, stage);
+    const { page } = tab;
+    await tab.signIn('/secrets');
+    await page.getByRole('button', { name: 'Show' }).waitFor();
+    await page.evaluate(`
+      new MutationObserver(() => {
+        if (!document.body.textContent.includes('${secret}')) return;
+        document.documentElement.dataset.shown = 'yes';
+        Object.defineProperty(document, 'hidden', { configurable: true, value: true });
+        document.dispatchEvent(new Event('visibilitychange'));
+      }).observe(document.body, { subtree: true, childList: true, characterData: true });`);
+    await page.getByRole('button', { name: 'Show' }).click();
+    await page.locator('html[data-shown]').waitFor();
+    await page.getByText(secret).waitFor({ state: 'detached' });
+    expect(tab.errors).toEqual([]);
+  });
+
   test('can be copied without being shown', async () => {
     await using tab = await Tab.open(browser, stage);
     const { page } = tab;

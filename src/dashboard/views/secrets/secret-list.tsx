@@ -52,6 +52,8 @@ function SecretText({ secretId }: { secretId: string }) {
     const onVisibility = () => document.hidden && hide();
     const timer = setTimeout(hide, shown.untilMs - Date.now());
     document.addEventListener('visibilitychange', onVisibility);
+    // The tab may have been hidden while the text was loaded or drawn, before there was a listener.
+    onVisibility();
     return () => {
       clearTimeout(timer);
       document.removeEventListener('visibilitychange', onVisibility);
