@@ -29,7 +29,7 @@ test('a byte order mark, CRLF and a missing last line end are no part of any lin
 });
 
 test('a line that is too long is passed over, and the next one is read', async () => {
-  const endless = Array.from({ length: 64 }, () => Buffer.alloc(1024, 'x'));
+  const endless = Array.from({ length: MAX_LINE_BYTES / 1024 + 48 }, () => Buffer.alloc(1024, 'x'));
   const found = await linesOf([...endless, Buffer.from('\nnext\n'), Buffer.alloc(MAX_LINE_BYTES, 'y')]);
   expect(found[0]).toEqual({ line: 1, error: 'is longer than 524288 bytes' });
   expect(found[1]).toEqual({ line: 2, text: 'next' });
