@@ -48,6 +48,8 @@ export type ApiRequest = {
   readonly isDeletion?: boolean;
 };
 
+type Init = RequestInit & { readonly headers: Record<string, string> };
+
 type Exchange<Data> = { readonly data: Data; readonly headers: Headers };
 
 const DEFAULT_TIMEOUT_MS = 30_000;
@@ -83,6 +85,17 @@ export class Transport {
     return (await this.#exchange(request, options)) as Exchange<Data>;
   }
 
+  /** The response with server-sent events, once its head has come. Not repeated: the caller knows where it was. */
+  async openStream(request: ApiRequest, options: CallOptions & { readonly signal: AbortSignal }): Promise<Response> {
+    const { headers, ...init } = this.#initOf(request);
+    const streamed = { ...init, headers: { ...headers, accept: 'text/event-stream' } };
+    return this.#fetchWithin(this.#urlOf(request), streamed, options, async (response) => {
+      const type = response.headers.get('content-type') ?? '';
+      if (response.ok && type.startsWith('text/event-stream')) return response;
+      throw await readProblem(response);
+    });
+  }
+
   /** URL and body are built once, so that every attempt sends the same bytes. */
   async #exchange(request: ApiRequest, options: CallOptions): Promise<Exchange<unknown>> {
     const url = this.#urlOf(request);
@@ -116,7 +129,7 @@ export class Transport {
     return this.#base + prefix + path.replace(/\{\w+\}/, encodeURIComponent(id)) + search;
   }
 
-  #initOf({ method, json, text, ifMatch, isAdmin = false, isOpen = false }: ApiRequest): RequestInit {
+  #initOf({ method, json, text, ifMatch, isAdmin = false, isOpen = false }: ApiRequest): Init {
     const { apiKey, entityId } = this.#options;
     if (!isAdmin && entityId === undefined) throw new TypeError('entityId is required, except by the methods of admin');
     const body = json === undefined ? text?.body : JSON.stringify(json);
@@ -135,15 +148,26 @@ export class Transport {
     };
   }
 
-  async #attempt(url: string, init: RequestInit, options: CallOptions): Promise<Exchange<unknown>> {
+  #attempt(url: string, init: RequestInit, options: CallOptions): Promise<Exchange<unknown>> {
+    return this.#fetchWithin(url, init, options, async (response) => {
+      if (response.status === 204) return { data: undefined, headers: response.headers };
+      if (!isJsonSuccess(response)) throw await readProblem(response);
+      return { data: await response.json(), headers: response.headers };
+    });
+  }
+
+  /** The time limit is for the response and for what is read of it. */
+  async #fetchWithin<Value>(
+    url: string,
+    init: RequestInit,
+    options: CallOptions,
+    read: (response: Response) => Promise<Value>,
+  ): Promise<Value> {
     const timeoutMs = options.timeoutMs ?? this.#options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     options.signal?.throwIfAborted();
     const deadline = startDeadline(timeoutMs, options.signal);
     try {
-      const response = await this.#fetch(url, { ...init, signal: deadline.signal });
-      if (response.status === 204) return { data: undefined, headers: response.headers };
-      if (!isJsonSuccess(response)) throw await readProblem(response);
-      return { data: await response.json(), headers: response.headers };
+      return await read(await this.#fetch(url, { ...init, signal: deadline.signal }));
     } catch (error) {
       options.signal?.throwIfAborted();
       if (error instanceof PaybellError) throw error;
