@@ -17,7 +17,7 @@ type Responses = Readonly<
       description: string;
       schema?: z.ZodType;
       headers?: Record<string, string>;
-      /** An example of the server-sent events that `accept: text/event-stream` gets instead. */
+      /** An example of the server-sent events that `accept: text/event-stream` gets, or everyone where there is no schema. */
       eventStream?: string;
     }
   >

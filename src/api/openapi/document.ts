@@ -106,13 +106,19 @@ function eventStreamContent(example: string | undefined) {
   return { 'text/event-stream': { schema: { type: 'string' as const }, example } };
 }
 
+function contentOf(schema: z.ZodType | undefined, eventStream: string | undefined) {
+  if (schema === undefined && eventStream === undefined) return {};
+  const inJson = schema === undefined ? {} : jsonContent(schema);
+  return { content: { ...inJson, ...eventStreamContent(eventStream) } };
+}
+
 function successes(operation: Operation) {
   return Object.fromEntries(
     Object.entries(operation.responses).map(([status, { description, schema, headers, eventStream }]) => [
       status,
       {
         description,
-        ...(schema === undefined ? {} : { content: { ...jsonContent(schema), ...eventStreamContent(eventStream) } }),
+        ...contentOf(schema, eventStream),
         headers: { ...describeHeaders(headers ?? {}), ...commonHeaders(Number(status), isCounted(operation)) },
       },
     ]),

@@ -17,7 +17,7 @@ export function openFeedStream(
 ): Response {
   const leave = feeds.enter(caller.entityId);
   try {
-    return streams.open({
+    const response = streams.open({
       request,
       keepOpen,
       reader: readerOf(request, caller, permission),
@@ -27,6 +27,9 @@ export function openFeedStream(
         return source(signal);
       },
     });
+    // Nothing is opened for it.
+    if (request.method === 'HEAD') leave();
+    return response;
   } catch (error) {
     leave();
     throw error;

@@ -1,7 +1,6 @@
 import { type Config, knownEvents } from '../../../config.ts';
 import {
   type ListenRules,
-  listenRequestSchema,
   listenResultSchema,
   listenSessionSchema,
   newListenSessionSchema,
@@ -67,12 +66,13 @@ const readRequests = operation({
   tag: 'Listen sessions',
   summary: 'Read the requests of a listen session',
   description:
-    'Server-sent events, without an end. `request` is a request to be sent to the program, oldest first, as in the schema. ' +
+    'Server-sent events, without an end. `request` is a request to be sent to the program, oldest first: `{deliveryId, token, ' +
+    'attempt, headers, body}`, where `headers` has the signature and `attempt` counts how often it was handed out. ' +
     '`dropped` says how many requests the session has dropped in its life because too many waited. The newest connection is ' +
     'the reader, and one before it ends: what was handed to that and not reported is handed out again, with the same ' +
     '`deliveryId` and another `token`. So is a request that was not reported for two minutes.',
   permission: 'deliveries:read',
-  responses: { 200: { description: 'Ok', schema: listenRequestSchema, eventStream: EXAMPLE } },
+  responses: { 200: { description: 'Ok', eventStream: EXAMPLE } },
   problems: ['not_found'],
   handle: async ({ context, caller, request, id, keepOpen }) => {
     const session = await foundSession(context, caller, id);
