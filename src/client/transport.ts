@@ -85,15 +85,24 @@ export class Transport {
     return (await this.#exchange(request, options)) as Exchange<Data>;
   }
 
-  /** The response with server-sent events, once its head has come. Not repeated: the caller knows where it was. */
-  async openStream(request: ApiRequest, options: CallOptions & { readonly signal: AbortSignal }): Promise<Response> {
+  /** The response with server-sent events, once its head has come; the connection lasts until it is aborted. */
+  async openStream(request: ApiRequest, connection: AbortController, options: CallOptions): Promise<Response> {
     const { headers, ...init } = this.#initOf(request);
-    const streamed = { ...init, headers: { ...headers, accept: 'text/event-stream' } };
-    return this.#fetchWithin(this.#urlOf(request), streamed, options, async (response) => {
+    const { signal } = connection;
+    const streamed = { ...init, headers: { ...headers, accept: 'text/event-stream' }, signal };
+    const late = setTimeout(() => connection.abort(), options.timeoutMs ?? DEFAULT_TIMEOUT_MS);
+    try {
+      const response = await this.#fetch(this.#urlOf(request), streamed);
       const type = response.headers.get('content-type') ?? '';
       if (response.ok && type.startsWith('text/event-stream')) return response;
       throw await readProblem(response);
-    });
+    } catch (error) {
+      options.signal?.throwIfAborted();
+      if (error instanceof PaybellError) throw error;
+      throw new ConnectionError(`no response from ${this.#base}: ${messageOf(error)}`, { cause: error });
+    } finally {
+      clearTimeout(late);
+    }
   }
 
   /** URL and body are built once, so that every attempt sends the same bytes. */
@@ -148,26 +157,15 @@ export class Transport {
     };
   }
 
-  #attempt(url: string, init: RequestInit, options: CallOptions): Promise<Exchange<unknown>> {
-    return this.#fetchWithin(url, init, options, async (response) => {
-      if (response.status === 204) return { data: undefined, headers: response.headers };
-      if (!isJsonSuccess(response)) throw await readProblem(response);
-      return { data: await response.json(), headers: response.headers };
-    });
-  }
-
-  /** The time limit is for the response and for what is read of it. */
-  async #fetchWithin<Value>(
-    url: string,
-    init: RequestInit,
-    options: CallOptions,
-    read: (response: Response) => Promise<Value>,
-  ): Promise<Value> {
+  async #attempt(url: string, init: RequestInit, options: CallOptions): Promise<Exchange<unknown>> {
     const timeoutMs = options.timeoutMs ?? this.#options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     options.signal?.throwIfAborted();
     const deadline = startDeadline(timeoutMs, options.signal);
     try {
-      return await read(await this.#fetch(url, { ...init, signal: deadline.signal }));
+      const response = await this.#fetch(url, { ...init, signal: deadline.signal });
+      if (response.status === 204) return { data: undefined, headers: response.headers };
+      if (!isJsonSuccess(response)) throw await readProblem(response);
+      return { data: await response.json(), headers: response.headers };
     } catch (error) {
       options.signal?.throwIfAborted();
       if (error instanceof PaybellError) throw error;

@@ -53,7 +53,7 @@ export class ListenSessions {
     options.signal?.addEventListener('abort', abort, { once: true });
     try {
       const request = { method: 'GET', path: `${ONE}/requests`, id: sessionId } as const;
-      const response = await this.#transport.openStream(request, { ...options, signal: connection.signal });
+      const response = await this.#transport.openStream(request, connection, options);
       onOpen?.();
       for await (const { event, data } of readEventStream(response, connection)) {
         if (event === 'request') yield JSON.parse(data) as ListenRequest;

@@ -36,11 +36,11 @@ export function newListenSessionSchema(rules: ListenRules) {
           .meta({ description: 'Only events of these networks. All if absent or empty.', example: [8453] }),
         filter: filterSchema
           .nullable()
-          .optional()
           .meta({
             type: ['object', 'null'],
             description: 'Only events whose payload matches, as in the options of a webhook. All if absent or null.',
-          }),
+          })
+          .optional(),
       },
       { error: 'the body must be a JSON object' },
     )
@@ -122,7 +122,8 @@ export const listenResultSchema = z
   .refine(({ statusCode, error }) => (statusCode === undefined) !== (error === undefined), {
     path: ['statusCode'],
     error: 'is required, unless error is given; give one of the two',
-    when: () => true,
+    // Also beside other errors, but not for a body that is no object.
+    when: ({ value }) => typeof value === 'object' && value !== null,
   })
   .meta({
     id: 'ListenResult',

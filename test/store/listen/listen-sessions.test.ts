@@ -210,8 +210,8 @@ onEveryEngine('listen sessions', (store: TestStore) => {
     expect(made.filter(({ status }) => status === 'fulfilled').length).toBe(5);
     const [refused] = made.filter(({ status }) => status === 'rejected');
     expect(refused).toMatchObject({ reason: { kind: 'listen_limit', facts: { limit: 5 } } });
-    const [first] = made;
-    if (first?.status !== 'fulfilled') throw new Error('the first was refused');
+    const first = made.find((one) => one.status === 'fulfilled');
+    if (first === undefined) throw new Error('all were refused');
     expect(await endSession(store.db, first.value.session)).toBeTrue();
     expect(await endSession(store.db, first.value.session)).toBeFalse();
     expect((await open(entityId)).secret).toStartWith('whsec_');

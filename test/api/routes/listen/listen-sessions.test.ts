@@ -199,6 +199,8 @@ onEveryEngine('listen sessions', (store) => {
     const wrong = async (result: object) =>
       Object.keys(messagesByName(await expectProblem(await report(setting, result), 'invalid_request'))).toSorted();
     expect(await wrong({ token: 1 })).toEqual(['deliveryId', 'token']);
+    const none = { body: 'null', headers: { 'content-type': 'application/json' } };
+    await expectProblem(await call(app, tenant, `${setting.path}/results`, none), 'invalid_request');
     const valid = { deliveryId: 'dlv_0199c2a6e0b17d3c8a54f1e2d3c4b5a6', token: 'x' };
     for (const statusCode of [99, 600, 200.5, '200'])
       expect(await wrong({ ...valid, statusCode })).toEqual(['statusCode']);
