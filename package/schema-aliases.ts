@@ -47,7 +47,7 @@ async function importValues(
 }
 
 function isOnlyForAliases(imported: string, from: string, names: readonly string[]): boolean {
-  return from === 'zod' || from === './schema-types.ts' || namesIn(imported).every((name) => names.includes(name));
+  return from === 'zod' || from.endsWith('/schema-types.ts') || namesIn(imported).every((name) => names.includes(name));
 }
 
 function namesIn(imported: string): string[] {

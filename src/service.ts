@@ -3,16 +3,18 @@ import { createApp } from './api/app.ts';
 import { RateLimits } from './api/auth/rate-limits.ts';
 import { EventStreams } from './api/http/event-stream.ts';
 import { Feeds } from './api/routes/endpoints/feeds.ts';
+import { Listeners } from './api/routes/listen/listeners.ts';
 import { WebhookListCache } from './api/routes/webhooks/list-cache.ts';
 import { DRAIN_MS, type ListeningServer, listen } from './api/server.ts';
 import { type Config, storageLimitBytes } from './config.ts';
 import { ACTORS } from './contract/audit.ts';
-import { type AttemptTools, createAttemptTools } from './delivery/attempt.ts';
+import { type AttemptTools, createAttemptTools, headersFor } from './delivery/attempt.ts';
 import { createDelivery, type Delivery } from './delivery/delivery.ts';
 import { DeliveryMetrics } from './delivery/delivery-metrics.ts';
 import { bulkRedeliveryJob } from './delivery/jobs/bulk-redelivery.ts';
 import { Heartbeat, shareOfCap } from './delivery/jobs/heartbeat.ts';
 import { Job } from './delivery/jobs/job.ts';
+import { listenSessionsJob } from './delivery/jobs/listen-sessions.ts';
 import { sendTestRequest } from './delivery/test-request.ts';
 import { Workers } from './delivery/worker-health.ts';
 import type { DestinationKey } from './domain/post-url.ts';
@@ -201,6 +203,7 @@ function createApi({ config, log, db, box, tools, metrics, counts, workers }: Co
   const streams = new EventStreams((keyHash) => keys.find(keyHash), log);
   metrics.registry.read('paybell_event_streams', 'Streams of server-sent events that are open.', () => streams.size);
   const feeds = new Feeds(db, log, config.FEED_LIMIT);
+  const listeners = new Listeners();
   const redeliveries = bulkRedeliveryJob(db, log, onWork, workers);
   const app = createApp({
     config,
@@ -212,6 +215,7 @@ function createApi({ config, log, db, box, tools, metrics, counts, workers }: Co
       onAccepted: (entityId, destinations) => {
         counts.noteAccepted(entityId, destinations);
         if (!feeds.watch.isIdle) feeds.watch.wake(destinations);
+        if (!listeners.isIdle) listeners.wake(entityId);
       },
       onFanOut: () => delivery?.fanOuts.wake(),
       directDispatch: delivery?.engine ?? null,
@@ -222,10 +226,12 @@ function createApi({ config, log, db, box, tools, metrics, counts, workers }: Co
     limits: new RateLimits(config, metrics),
     streams,
     feeds,
+    listeners,
     metrics,
     onWork,
     runRedeliveries: () => redeliveries.wake(),
     sendTest: (...request) => sendTestRequest(tools, ...request),
+    headersFor,
     nowMs: Date.now,
     failingWorkers: () => workers.failing(),
     isReady: () => isReady,
@@ -248,6 +254,7 @@ function createApi({ config, log, db, box, tools, metrics, counts, workers }: Co
     },
     jobs: [
       redeliveries,
+      listenSessionsJob(db, log),
       new Job({
         name: 'key usage',
         log,

@@ -77,7 +77,7 @@ export const feed: readonly Mutant[] = [
   {
     name: 'stream-keeps-place',
     what: 'counts streams that have ended',
-    file: 'api/routes/endpoints/feed.ts',
+    file: 'api/routes/endpoints/open-feed-stream.ts',
     find: "signal.addEventListener('abort', leave, { once: true });",
     replace: '',
     caughtBy: { file: 'api/routes/endpoints/feed', test: '429 beyond FEED_LIMIT feeds of an entity' },

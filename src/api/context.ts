@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts';
 import type { Webhook } from '../contract/webhooks.ts';
+import type { SigningKeys } from '../domain/signing.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics/paybell-metrics.ts';
 import type { Database } from '../store/database/database.ts';
@@ -12,6 +13,7 @@ import type { SecretBox } from '../store/tenants/secret-box.ts';
 import type { Counted, RateLimits } from './auth/rate-limits.ts';
 import type { EventStreams } from './http/event-stream.ts';
 import type { Feeds } from './routes/endpoints/feeds.ts';
+import type { Listeners } from './routes/listen/listeners.ts';
 import type { WebhookListCache } from './routes/webhooks/list-cache.ts';
 
 /** A part of the process without which deliveries or the work after them stand still. */
@@ -35,6 +37,7 @@ export type ApiContext = {
   readonly limits: RateLimits;
   readonly streams: EventStreams;
   readonly feeds: Feeds;
+  readonly listeners: Listeners;
   readonly metrics: Metrics;
   /** Wakes the dispatcher: something may be due. */
   readonly onWork: () => void;
@@ -46,6 +49,14 @@ export type ApiContext = {
     webhook: Webhook,
     request: { eventId: string; deliveryId: string; endpointNo: number; body: string },
   ) => Promise<AttemptRecord>;
+  /** The headers of a request to a receiver, signed. */
+  readonly headersFor: (signed: {
+    deliveryId: string;
+    eventId: string;
+    body: string;
+    keys: SigningKeys;
+    nowS: number;
+  }) => Record<string, string>;
   readonly nowMs: () => number;
   /** Workers of this process that keep failing, such as the one that claims deliveries. */
   readonly failingWorkers: () => readonly FailingWorker[];

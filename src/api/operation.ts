@@ -17,14 +17,16 @@ type Responses = Readonly<
       description: string;
       schema?: z.ZodType;
       headers?: Record<string, string>;
-      /** An example of the server-sent events that `accept: text/event-stream` gets instead. */
+      /** An example of the server-sent events that `accept: text/event-stream` gets, or everyone where there is no schema. */
       eventStream?: string;
     }
   >
 >;
 
 /** The section of the API reference that an operation is in. */
-export type Tag = 'Webhooks' | 'Endpoints' | 'Secrets' | 'Events' | 'Deliveries' | 'Audit' | 'Operator';
+export type Tag =
+  | ('Webhooks' | 'Endpoints' | 'Secrets' | 'Events' | 'Deliveries')
+  | ('Listen sessions' | 'Audit' | 'Operator');
 
 type Documentation = {
   readonly method: Method;

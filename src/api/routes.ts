@@ -13,6 +13,7 @@ import { eventOperations } from './routes/events/accept.ts';
 import { acceptedEventOperations } from './routes/events/read.ts';
 import { healthz, readyz } from './routes/health.ts';
 import { keySetOperations } from './routes/key-set.ts';
+import { listenOperations } from './routes/listen/listen-sessions.ts';
 import { metrics } from './routes/metrics.ts';
 import { secretOperations } from './routes/secrets.ts';
 import { statsOperations } from './routes/stats.ts';
@@ -75,6 +76,7 @@ function allOperations(config: Config): Operation[] {
     ...acceptedEventOperations(config),
     ...deliveryOperations(config),
     ...feedOperations,
+    ...listenOperations(config),
     ...statsOperations,
     ...auditOperations,
     // Without an ADMIN_KEY these paths do not exist.

@@ -17,6 +17,7 @@ export {
   TimeLimitError,
 } from './errors.ts';
 export type * from './events.ts';
+export type * from './listen/listen-sessions.ts';
 export type { Feed, FeedEntry, FeedOptions, FeedQuery } from './pages.ts';
 export { Paybell, type Stats, type StatsQuery } from './paybell.ts';
 export type * from './secrets.ts';

@@ -5,6 +5,7 @@ import { Audit } from './audit.ts';
 import { Deliveries } from './deliveries.ts';
 import { Endpoints } from './endpoints.ts';
 import { Events } from './events.ts';
+import { ListenSessions } from './listen/listen-sessions.ts';
 import type { Query } from './schema-types.ts';
 import { Secrets } from './secrets.ts';
 import { type CallOptions, type ClientOptions, Transport } from './transport.ts';
@@ -19,6 +20,7 @@ export class Paybell {
   readonly endpoints: Endpoints;
   readonly events: Events;
   readonly deliveries: Deliveries;
+  readonly listenSessions: ListenSessions;
   readonly secrets: Secrets;
   readonly audit: Audit;
   readonly admin: Admin;
@@ -31,6 +33,7 @@ export class Paybell {
     this.endpoints = new Endpoints(transport);
     this.events = new Events(transport);
     this.deliveries = new Deliveries(transport);
+    this.listenSessions = new ListenSessions(transport);
     this.secrets = new Secrets(transport);
     this.audit = new Audit(transport);
     this.admin = new Admin(transport);

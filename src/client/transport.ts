@@ -48,6 +48,8 @@ export type ApiRequest = {
   readonly isDeletion?: boolean;
 };
 
+type Init = RequestInit & { readonly headers: Record<string, string> };
+
 type Exchange<Data> = { readonly data: Data; readonly headers: Headers };
 
 const DEFAULT_TIMEOUT_MS = 30_000;
@@ -83,6 +85,26 @@ export class Transport {
     return (await this.#exchange(request, options)) as Exchange<Data>;
   }
 
+  /** The response with server-sent events, once its head has come; the connection lasts until it is aborted. */
+  async openStream(request: ApiRequest, connection: AbortController, options: CallOptions): Promise<Response> {
+    const { headers, ...init } = this.#initOf(request);
+    const { signal } = connection;
+    const streamed = { ...init, headers: { ...headers, accept: 'text/event-stream' }, signal };
+    const late = setTimeout(() => connection.abort(), options.timeoutMs ?? DEFAULT_TIMEOUT_MS);
+    try {
+      const response = await this.#fetch(this.#urlOf(request), streamed);
+      const type = response.headers.get('content-type') ?? '';
+      if (response.ok && type.startsWith('text/event-stream')) return response;
+      throw await readProblem(response);
+    } catch (error) {
+      options.signal?.throwIfAborted();
+      if (error instanceof PaybellError) throw error;
+      throw new ConnectionError(`no response from ${this.#base}: ${messageOf(error)}`, { cause: error });
+    } finally {
+      clearTimeout(late);
+    }
+  }
+
   /** URL and body are built once, so that every attempt sends the same bytes. */
   async #exchange(request: ApiRequest, options: CallOptions): Promise<Exchange<unknown>> {
     const url = this.#urlOf(request);
@@ -116,7 +138,7 @@ export class Transport {
     return this.#base + prefix + path.replace(/\{\w+\}/, encodeURIComponent(id)) + search;
   }
 
-  #initOf({ method, json, text, ifMatch, isAdmin = false, isOpen = false }: ApiRequest): RequestInit {
+  #initOf({ method, json, text, ifMatch, isAdmin = false, isOpen = false }: ApiRequest): Init {
     const { apiKey, entityId } = this.#options;
     if (!isAdmin && entityId === undefined) throw new TypeError('entityId is required, except by the methods of admin');
     const body = json === undefined ? text?.body : JSON.stringify(json);

@@ -34,6 +34,7 @@ type Facts = {
   headers_too_large: { bytes: number; limitBytes: number };
   /** The delivery is an alert, and the entity has no URL for alerts any more. */
   alerts_off: { entityId: string };
+  listen_limit: { limit: number };
 };
 
 const SENTENCES: { readonly [Kind in keyof Facts]: (facts: Facts[Kind]) => string } = {
@@ -80,6 +81,9 @@ const SENTENCES: { readonly [Kind in keyof Facts]: (facts: Facts[Kind]) => strin
   headers_too_large: ({ bytes, limitBytes }) =>
     `The fixed headers of the endpoint would have ${bytes} bytes, and the limit is ${limitBytes}. Nothing was changed.`,
   alerts_off: () => 'Alerts are off: set a notice URL, then send it again.',
+  listen_limit: ({ limit }) =>
+    `An entity has at most ${showCount(limit, 'listen session')}. End one first; one without a reader ends by itself ` +
+    'within a minute and a half.',
 };
 
 /** `1 webhook`, `2 webhooks`. */

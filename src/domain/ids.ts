@@ -1,5 +1,5 @@
 /** An id is a prefix that names its kind, then a UUIDv7 in hex, so that ids sort by the time of their creation. */
-export type IdPrefix = 'ent' | 'key' | 'wh' | 'evt' | 'dlv' | 'sec' | 'aud' | 'rdl' | 'agr' | 'trf' | 'ins';
+export type IdPrefix = 'ent' | 'key' | 'wh' | 'evt' | 'dlv' | 'sec' | 'aud' | 'rdl' | 'agr' | 'trf' | 'ins' | 'lst';
 
 const RANDOM_BYTES = 10;
 
@@ -56,7 +56,7 @@ export function firstHexAt(ms: number): string {
 }
 
 /** The digits of `dlv_…` or `evt_…`, or null for a text that no such id has. */
-export function hexOfId(prefix: 'dlv' | 'evt' | 'rdl' | 'ent', id: string): string | null {
+export function hexOfId(prefix: 'dlv' | 'evt' | 'rdl' | 'ent' | 'lst', id: string): string | null {
   const hex = id.startsWith(`${prefix}_`) ? id.slice(prefix.length + 1) : '';
   return ID.test(hex) ? hex : null;
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { ProblemError } from '../../src/client/errors.ts';
 import { Paybell } from '../../src/client/paybell.ts';
+import { verify } from '../../src/verify/verify.ts';
 import type { Client, TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
 import { onEveryEngine } from '../support/stores.ts';
@@ -138,6 +139,26 @@ onEveryEngine('every method of the client', (store) => {
     const round = await deliveries.redeliverMatching({ eventId: 'exact' });
     expect(await deliveries.redelivery(round.redeliveryId)).toMatchObject({ totalResults: 1 });
     expect(await stats({ interval: 'minute' })).toMatchObject({ interval: 'minute' });
+  });
+
+  test('listen sessions: create, read, report and end', async () => {
+    const { listenSessions, events } = await newClient();
+    const { sessionId, secret } = await listenSessions.create({ networkIds: [1], filter: { token: ['USDC'] } });
+    for (const token of ['DAI', 'USDC', 'USDC']) await events.publish({ event: 'LatePayment', networkId: 1, token });
+    const seen: string[] = [];
+    for await (const { deliveryId, token, headers, body } of listenSessions.requests(sessionId)) {
+      expect(headers['webhook-id']).toBe(deliveryId);
+      expect(await verify(body, headers, secret)).toMatchObject({ event: 'LatePayment', token: 'USDC' });
+      expect(
+        await listenSessions.report(sessionId, { deliveryId, token, statusCode: 200, durationMs: 3 }),
+      ).toBeUndefined();
+      seen.push(deliveryId);
+      if (seen.length === 2) break;
+    }
+    expect(new Set(seen).size).toBe(2);
+    expect(await listenSessions.end(sessionId)).toBeUndefined();
+    const [gone] = await Promise.allSettled([listenSessions.requests(sessionId).next()]);
+    expect(gone).toMatchObject({ status: 'rejected', reason: { status: 404, code: 'not_found' } });
   });
 
   test('secrets, audit and the operator’s commands', async () => {

@@ -3,9 +3,10 @@ import { RateLimits } from '../../src/api/auth/rate-limits.ts';
 import type { ApiContext } from '../../src/api/context.ts';
 import { EventStreams } from '../../src/api/http/event-stream.ts';
 import { Feeds } from '../../src/api/routes/endpoints/feeds.ts';
+import { Listeners } from '../../src/api/routes/listen/listeners.ts';
 import { WebhookListCache } from '../../src/api/routes/webhooks/list-cache.ts';
 import { loadConfig, storageLimitBytes } from '../../src/config.ts';
-import { createAttemptTools } from '../../src/delivery/attempt.ts';
+import { createAttemptTools, headersFor } from '../../src/delivery/attempt.ts';
 import { sendTestRequest } from '../../src/delivery/test-request.ts';
 import { PERMISSIONS, type Permission } from '../../src/domain/api-keys.ts';
 import { createLogger } from '../../src/log.ts';
@@ -40,15 +41,20 @@ export function testApp(db: Database, settings: Record<string, string> = {}, ove
   const log = createLogger('silent');
   const keys = new KeyLookup(db, nowMs);
   const feeds = overrides.feeds ?? new Feeds(db, log, config.FEED_LIMIT);
+  const listeners = overrides.listeners ?? new Listeners();
   return createApp({
     config,
     db,
     box: TEST_BOX,
     log,
     feeds,
+    listeners,
     acceptQueue: new AcceptQueue(db, {
       onDue: () => undefined,
-      onAccepted: (_, destinations) => feeds.watch.wake(destinations),
+      onAccepted: (entityId, destinations) => {
+        feeds.watch.wake(destinations);
+        listeners.wake(entityId);
+      },
     }),
     usage: new EntityUsage(db, config.ENTITY_BACKLOG_LIMIT, storageLimitBytes(config)),
     keys,
@@ -59,6 +65,7 @@ export function testApp(db: Database, settings: Record<string, string> = {}, ove
     onWork: () => undefined,
     runRedeliveries: () => undefined,
     sendTest: (...request) => sendTestRequest(createAttemptTools(config, db, TEST_BOX), ...request),
+    headersFor,
     nowMs,
     failingWorkers: () => [],
     isReady: () => true,

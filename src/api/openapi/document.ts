@@ -42,6 +42,7 @@ const TAGS: Readonly<Record<Tag, string>> = {
   Secrets: 'Every request to a webhook is signed with the secrets and the signing keys of the entity.',
   Events: 'An event is accepted once and delivered, byte for byte, to every webhook that matches it.',
   Deliveries: 'A delivery is one event on its way to one webhook, with all its attempts.',
+  'Listen sessions': 'A listen session hands events to a program without a public URL, such as one on a laptop.',
   Audit: 'The audit log records every change of an entity.',
   Operator: 'Entities and their API keys. These operations require `ADMIN_KEY`.',
 };
@@ -105,13 +106,19 @@ function eventStreamContent(example: string | undefined) {
   return { 'text/event-stream': { schema: { type: 'string' as const }, example } };
 }
 
+function contentOf(schema: z.ZodType | undefined, eventStream: string | undefined) {
+  if (schema === undefined && eventStream === undefined) return {};
+  const inJson = schema === undefined ? {} : jsonContent(schema);
+  return { content: { ...inJson, ...eventStreamContent(eventStream) } };
+}
+
 function successes(operation: Operation) {
   return Object.fromEntries(
     Object.entries(operation.responses).map(([status, { description, schema, headers, eventStream }]) => [
       status,
       {
         description,
-        ...(schema === undefined ? {} : { content: { ...jsonContent(schema), ...eventStreamContent(eventStream) } }),
+        ...contentOf(schema, eventStream),
         headers: { ...describeHeaders(headers ?? {}), ...commonHeaders(Number(status), isCounted(operation)) },
       },
     ]),

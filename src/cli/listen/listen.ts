@@ -1,7 +1,9 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { showCount } from '../../domain/errors.ts';
-import { collect, duration, wholeNumber } from '../options/values.ts';
+import { collect, duration, parseList, parseNetworks, wholeNumber } from '../options/values.ts';
 import { addConnectionOptions, type ConnectionOptions } from '../server/connection.ts';
+import { readFilter } from '../server/webhooks/filter-option.ts';
+import { CommandError, EXIT } from '../terminal/command-error.ts';
 import { addExamples } from '../terminal/help.ts';
 import { listenOn } from '../terminal/listen-on.ts';
 import { paint, printJson, printLine } from '../terminal/output.ts';
@@ -14,6 +16,7 @@ import {
   type SentResponse,
   startReceiver,
 } from './receiver.ts';
+import { forwardEvents } from './session/forward-events.ts';
 import { showRequest, showResponse } from './show-request.ts';
 import { createSignatureCheck } from './signature-check.ts';
 
@@ -23,7 +26,10 @@ const DELAY = duration(0, 3_600_000, 'Give a duration of at most an hour, such a
 export function addListen(program: Command): void {
   const listen = program
     .command('listen')
-    .description('run a receiver on this machine that shows each request and checks its signature')
+    .description(
+      'run a receiver on this machine that shows each request and checks its signature; with --forward and --server, ' +
+        'forward the events of a server to a program that it cannot reach',
+    )
     .option('--port <number>', 'port to listen on; 0 picks a free one', wholeNumber(0, 65_535), 3000)
     .option('--host <host>', 'address to listen on', '127.0.0.1')
     .option('--secret <whsec>', 'secret or public key to check signatures with; may be repeated', collect)
@@ -33,12 +39,20 @@ export function addListen(program: Command): void {
     .option('--status <code>', 'respond with this status, such as 503', wholeNumber(200, 599))
     .option('--delay <duration>', 'wait before each response, such as 5s', DELAY)
     .option('--count <n>', 'exit after n requests', COUNT)
-    .option('--json', 'print one line of JSON for each request');
+    .option('--json', 'print one line of JSON for each request')
+    .option('--events <kinds>', 'with --server: only these kinds of events, comma-separated', parseList)
+    .option('--networks <ids>', 'with --server: only events of these networks, comma-separated', parseNetworks)
+    .option('--filter <json>', 'with --server: only events whose payload matches this filter');
   addConnectionOptions(listen);
   addExamples(
     listen,
-    ['listen --port 3000', 'listen --forward http://localhost:8000/hook', 'listen --fail 2 --status 503'],
-    'Secrets come from --secret, from PAYBELL_SECRET, or from the server, if the\nkey may read them. Requests that --fail or --status fails are not forwarded.',
+    [
+      'listen --port 3000',
+      'listen --forward http://localhost:8000/hook',
+      'listen --forward http://localhost:3000/hook --server https://paybell.example.com',
+      'listen --fail 2 --status 503',
+    ],
+    'With --forward and --server there is no receiver: the server hands each event to\nthis command, signed with a secret of its own, which is printed at the start.\nOtherwise secrets come from --secret, from PAYBELL_SECRET, or from the server, if the\nkey may read them. Requests that --fail or --status fails are not forwarded.',
   ).action(run);
 }
 
@@ -53,9 +67,43 @@ type Options = ConnectionOptions & {
   delay?: number;
   count?: number;
   json?: boolean;
+  events?: string[];
+  networks?: number[];
+  filter?: string;
 };
 
-async function run(options: Options): Promise<void> {
+async function run(options: Options, command: Command): Promise<void> {
+  const { forward, server, events, networks: networkIds } = options;
+  if (forward === undefined || server === undefined) {
+    refuse(command, ['events', 'networks', 'filter'], 'needs --forward and --server');
+    return receive(options);
+  }
+  refuse(command, RECEIVER_OPTIONS, 'is for the receiver, which --forward with --server does not run');
+  const filter = await readFilter(options.filter === undefined ? {} : { filter: options.filter });
+  await forwardEvents({
+    ...options,
+    forward,
+    server,
+    json: options.json === true,
+    wanted: {
+      ...(events !== undefined && { events }),
+      ...(networkIds !== undefined && { networkIds }),
+      ...(filter !== undefined && { filter }),
+    },
+  });
+}
+
+const RECEIVER_OPTIONS = ['port', 'host', 'secret', 'check', 'fail', 'status', 'delay'];
+
+/** Options that were given and would have no effect. */
+function refuse(command: Command, names: readonly string[], why: string): void {
+  for (const name of names) {
+    if (command.getOptionValueSource(name) !== 'cli') continue;
+    throw new CommandError(`--${name === 'check' ? 'no-check' : name} ${why}`, EXIT.usage);
+  }
+}
+
+async function receive(options: Options): Promise<void> {
   // Registered before the URL is printed, because a script may stop the command as soon as it reads it.
   const stopped = nextStopSignal();
   const { source, keys, description } = await loadKeys(options);

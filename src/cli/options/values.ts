@@ -44,6 +44,13 @@ export function parseList(text: string): string[] {
   return text.split(',').map((item) => item.trim());
 }
 
+export function parseNetworks(text: string): number[] {
+  return parseList(text).map((item) => {
+    if (!/^[0-9]{1,16}$/.test(item)) throw new InvalidArgumentError('Give network ids such as 1,8453.');
+    return Number(item);
+  });
+}
+
 /** For an option that may be repeated. */
 export function collect(value: string, earlier: readonly string[] = []): string[] {
   return [...earlier, value];

@@ -8,6 +8,7 @@ import { CountChanges, countEvents } from '../deliveries/counts/counts.ts';
 import { type Wake, wakeHeads } from '../deliveries/heads.ts';
 import { PARKED, type Promotion } from '../deliveries/order/order-keys.ts';
 import { takeNumbers } from '../endpoints/sequences.ts';
+import { queueForSessions } from '../listen/queue-events.ts';
 import { eventNumbers } from '../new-id.ts';
 import { type Acceptance, isNameOfNumber, repeatAcceptance } from './event-ids.ts';
 import { countReceivers, startFanOut } from './fan-out-task.ts';
@@ -64,7 +65,7 @@ export async function acceptEvents(
   directDispatch: DirectDispatch | null = null,
   group: AcceptedGroup = emptyGroup(),
 ): Promise<AcceptedGroup> {
-  const { receivers, nowMs } = await findReceivers(queries, dialect, events);
+  const { receivers, nowMs, isListened } = await findReceivers(queries, dialect, events);
   group.nowMs = nowMs;
   // One that supersedes another, or would be superseded by it, begins the next group.
   const roles = new Roles();
@@ -97,6 +98,10 @@ export async function acceptEvents(
     group.hasRest = true;
   }
   await insertDeliveries(queries, dialect, plan.rows, { events: accepted, promoted, changes });
+  if (isListened) {
+    const sent = accepted.filter(({ eventNo }) => !order.supersededBy.has(eventNo));
+    await queueForSessions(queries, dialect, sent, nowMs);
+  }
   for (const { destination } of promoted) plan.due.add(destination);
   group.dispatched = plan.dispatched;
   group.due = plan.due;

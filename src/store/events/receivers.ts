@@ -1,11 +1,10 @@
 import { type DestinationKey, destinationKey } from '../../domain/post-url.ts';
-import type { Dialect, Queries, SqlValue } from '../database/database.ts';
+import type { Dialect, Queries, SqlInteger, SqlValue } from '../database/database.ts';
 import {
   Columns,
   entityKey,
   integer,
   nullable,
-  planForClaims,
   ROWS_PER_STATEMENT,
   type RowOf,
   text,
@@ -13,6 +12,7 @@ import {
   valuesList,
 } from '../database/sql.ts';
 import { type EndpointOfHead, type HeadTarget, makeHeads, urlKey } from '../deliveries/heads.ts';
+import { IS_LISTENED } from '../listen/queue-events.ts';
 import { REVISION } from '../tables.ts';
 import { cellKey, MAX_DELIVERIES, type NewEvent, type Receiver } from './plan-acceptance.ts';
 
@@ -54,16 +54,22 @@ const receiversTexts = new Map<Dialect, (rows: number) => string>();
 /** Cells of the first read; one cell may have thousands of webhooks, so that a hundred would take seconds. */
 const FIRST_CELLS = 4;
 
+type Found = {
+  receivers: Map<string, Receiver[]>;
+  nowMs: number;
+  /** Whether any entity has listen sessions. */
+  isListened: boolean;
+};
+
 /**
  * The webhooks that each event goes to, for as many of the first events as one transaction has room for. Due times are by
  * the database's clock, which is read along with them.
  */
-export async function findReceivers(
-  queries: Queries,
-  dialect: Dialect,
-  events: readonly NewEvent[],
-): Promise<{ receivers: Map<string, Receiver[]>; nowMs: number }> {
-  const nowMs = await planForClaims(queries, dialect);
+export async function findReceivers(queries: Queries, dialect: Dialect, events: readonly NewEvent[]): Promise<Found> {
+  const begun = await queries.get<{ now_ms: SqlInteger; listened: SqlInteger }>(
+    `${dialect.planForClaims}, ${IS_LISTENED}`,
+  );
+  const nowMs = Number(begun?.now_ms ?? 0);
   const textOf = receiversTexts.get(dialect) ?? receiversText(dialect);
   receiversTexts.set(dialect, textOf);
   const cells = [...new Map(events.map((event) => [cellKey(event), event])).values()];
@@ -86,7 +92,7 @@ export async function findReceivers(
   rows.sort((a, b) => a.webhookNo - b.webhookNo);
   const receivers = new Map<string, Receiver[]>(cells.slice(0, read).map((cell) => [cellKey(cell), []]));
   for (const receiver of await toReceivers(queries, dialect, rows, nowMs)) receivers.get(receiver.cell)?.push(receiver);
-  return { receivers, nowMs };
+  return { receivers, nowMs, isListened: Number(begun?.listened) === 1 };
 }
 
 /** Makes the heads that are missing. */

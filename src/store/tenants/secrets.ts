@@ -3,6 +3,7 @@ import { DomainError } from '../../domain/errors.ts';
 import { makeSecret, textOf, toWhsec } from '../../domain/signing.ts';
 import type { Database, Queries, SqlInteger } from '../database/database.ts';
 import { rekeyHeaders } from '../endpoints/request-headers.ts';
+import { rekeySessions } from '../listen/sessions.ts';
 import { newId, randomBytes } from '../new-id.ts';
 import { secretTable } from '../tables.ts';
 import { lockEntity } from '../webhooks/register.ts';
@@ -147,6 +148,7 @@ export function rekeySecrets(db: Database, from: SecretBox, to: SecretBox, chang
         ...(await rekeyTable(queries, 'signing_secrets', from, to)),
         ...(await rekeyTable(queries, 'endpoint_secrets', from, to)),
         ...(await rekeyHeaders(queries, from, to)),
+        ...(await rekeySessions(queries, db.dialect, from, to)),
         ...(await rekeySigningKeys(queries, from, to)),
       ];
       for (const entityId of new Set(owners)) {

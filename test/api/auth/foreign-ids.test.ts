@@ -31,6 +31,8 @@ onEveryEngine('what belongs to another entity', (store) => {
     const { webhooks } = (await (await call(app, owner, WEBHOOKS)).json()) as WebhookList;
     const listed = await call(app, owner, '/api/v1/crypto/endpoints');
     foreignIds.endpointId = ((await listed.json()) as EndpointList).endpoints[0]?.endpointId ?? '';
+    const listening = await call(app, owner, '/api/v1/crypto/listen-sessions', { json: {} });
+    foreignIds.sessionId = ((await listening.json()) as { sessionId: string }).sessionId;
     const event = { event: 'LatePayment', networkId: 1, eventId: 'owned-by-one' };
     expect((await call(app, owner, EVENTS, { json: event })).status).toBe(202);
     const deliveries = await readDeliveries(store.db, owner.entityId);

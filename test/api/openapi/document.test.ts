@@ -159,13 +159,17 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  test('says of every GET but that of the secrets that it has a tag, and that it can be 304', () => {
+  test('says of every GET but those of secrets and of a stream that it has a tag, and that it can be 304', () => {
     const untagged = operations.filter(({ operationId, responses }) => {
       const kept = responses['304'] !== undefined && responses['200']?.headers?.ETag !== undefined;
       return reads.has(operationId) && !kept;
     });
     expect(reads.size).toBeGreaterThan(10);
-    expect(untagged.map(({ operationId }) => operationId)).toEqual(['listEndpointSecrets', 'listSecrets']);
+    expect(untagged.map(({ operationId }) => operationId)).toEqual([
+      'listEndpointSecrets',
+      'listSecrets',
+      'readListenRequests',
+    ]);
   });
 
   test('says of every operation that a malformed Host is refused', () => {

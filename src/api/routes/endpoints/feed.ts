@@ -5,9 +5,10 @@ import { endpointNo } from '../../../domain/ids.ts';
 import type { EndpointKey, FeedPage } from '../../../store/endpoints/read-feed.ts';
 import { requireValidKey } from '../../auth/authenticate.ts';
 import type { ApiContext, Caller } from '../../context.ts';
-import { type EventSource, readerOf, type ServerSentEvent } from '../../http/event-stream.ts';
+import type { EventSource, ServerSentEvent } from '../../http/event-stream.ts';
 import { cacheableJson, taggedResponses } from '../../http/responses.ts';
 import { type Operation, operation } from '../../operation.ts';
+import { openFeedStream } from './open-feed-stream.ts';
 
 const PERMISSION: Permission = 'deliveries:read';
 
@@ -45,7 +46,9 @@ const read = operation({
       await context.feeds.read(endpoint, { after, limit: isStream ? ENTRIES_PER_READ : query.limit }),
     );
     requireReached(after, first.feed, query);
-    if (isStream) return stream({ context, caller, request, keepOpen }, endpoint, after);
+    if (isStream) {
+      return openFeedStream({ context, caller, request, keepOpen }, PERMISSION, entriesOf(context, endpoint, after));
+    }
     const isWaiting = query.wait > 0 && first.feed.deliveries.length === 0;
     return cacheableJson(
       request,
@@ -106,33 +109,6 @@ async function waitForNext(
     return feed;
   } finally {
     leave();
-  }
-}
-
-type StreamInput = {
-  readonly context: ApiContext;
-  readonly caller: Caller;
-  readonly request: Request;
-  readonly keepOpen: () => void;
-};
-
-function stream({ context, caller, request, keepOpen }: StreamInput, endpoint: EndpointKey, after: number): Response {
-  const { feeds, streams, config } = context;
-  const leave = feeds.enter(caller.entityId);
-  try {
-    return streams.open({
-      request,
-      keepOpen,
-      reader: readerOf(request, caller, PERMISSION),
-      limit: { what: 'feeds', max: config.FEED_LIMIT },
-      source: (signal) => {
-        signal.addEventListener('abort', leave, { once: true });
-        return entriesOf(context, endpoint, after)(signal);
-      },
-    });
-  } catch (error) {
-    leave();
-    throw error;
   }
 }
 

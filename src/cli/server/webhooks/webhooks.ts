@@ -1,9 +1,9 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import type { WebhookList } from '../../../client/webhooks.ts';
 import { webhookListQuerySchema } from '../../../contract/webhooks.ts';
 import { networkName } from '../../../domain/networks.ts';
 import { addListOptions, type OptionValues, parseOptions } from '../../options/list-options.ts';
-import { parseList } from '../../options/values.ts';
+import { parseList, parseNetworks } from '../../options/values.ts';
 import { PAYBELL } from '../../terminal/invocation.ts';
 import { printJson, showDate } from '../../terminal/output.ts';
 import { printFields, printTable, printTotal } from '../../terminal/table.ts';
@@ -91,11 +91,4 @@ async function register(postUrl: string, { networks, events, ...options }: Creat
   });
   if (json) return printJson(registered);
   printWebhooks(registered);
-}
-
-function parseNetworks(text: string): number[] {
-  return parseList(text).map((item) => {
-    if (!/^[0-9]{1,16}$/.test(item)) throw new InvalidArgumentError('Give network ids such as 1,8453.');
-    return Number(item);
-  });
 }

@@ -148,9 +148,12 @@ function addFilters(): string[] {
 }
 
 /**
- * A listen session forwards events to a program without a public URL. `seen_ms` is when its reader was last there, `reader`
- * which of several connections is the newest one. A request is handed to a reader under a token, and is handed out again
- * when there is a newer reader or its lease has ended.
+ * A listen session hands events to a program without a public URL. `seen_ms` is when its reader was last there, and `reader`
+ * is the newest of its connections. `dropped` counts the requests that had no room. A session that has `ended` is gone for
+ * everyone; its rows are removed in steps. `wanted` says which events it takes, as JSON.
+ *
+ * A request is handed to a reader under a token, until `lease_ms`. It has `done_at_ms` once it was reported or dropped, and
+ * stays for a while, so that its token is known to be used.
  */
 function createListenTables({ uuid, storage }: Dialect): string[] {
   const { clustered, updatedInPlace } = storage;
@@ -158,11 +161,12 @@ function createListenTables({ uuid, storage }: Dialect): string[] {
     `create table listen_sessions (
       entity_id ${uuid} not null,
       id ${uuid} not null,
+      entity text collate "binary" not null references entities (id),
       created_at_ms bigint not null,
       seen_ms bigint not null,
+      ended smallint not null default 0,
       dropped bigint not null default 0,
       reader ${uuid},
-      entity text collate "binary" not null,
       sealed text not null,
       wanted text not null,
       primary key (entity_id, id)
@@ -172,13 +176,15 @@ function createListenTables({ uuid, storage }: Dialect): string[] {
       session_id ${uuid} not null,
       id ${uuid} not null,
       event_no ${uuid} not null,
-      lease_ms bigint not null default 0,
-      done_at_ms bigint,
       reader ${uuid},
       token ${uuid},
+      lease_ms bigint not null default 0,
       attempt int not null default 0,
+      done_at_ms bigint,
       primary key (entity_id, session_id, id)
     ) ${clustered}`,
     'create index listen_requests_by_id on listen_requests (entity_id, id)',
+    'create index listen_requests_waiting on listen_requests (entity_id, session_id, id) where done_at_ms is null',
+    'create index listen_requests_done on listen_requests (done_at_ms) where done_at_ms is not null',
   ];
 }

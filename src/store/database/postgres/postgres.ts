@@ -55,7 +55,8 @@ const dialect: Dialect = {
     `set local idle_in_transaction_session_timeout = '1min'`,
   ],
   lockSecrets: [
-    'lock table signing_secrets, signing_keys, endpoint_secrets, endpoint_headers in share row exclusive mode',
+    `lock table signing_secrets, signing_keys, endpoint_secrets, endpoint_headers, listen_sessions
+     in share row exclusive mode`,
   ],
   nowMs: 'cast(extract(epoch from statement_timestamp()) * 1000 as bigint)',
   lockRow: 'for update',

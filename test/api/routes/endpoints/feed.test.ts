@@ -188,6 +188,13 @@ onEveryEngine('GET /endpoints/{endpointId}/feed', (store) => {
     });
   });
 
+  test('HEAD opens no stream, and takes nothing of FEED_LIMIT', async () => {
+    const { tenant, app, feed } = await setUp(store, { FEED_LIMIT: '1' });
+    for (let times = 0; times < 3; times++) {
+      expect((await call(app, tenant, feed, { method: 'HEAD', headers: STREAM })).status).toBe(200);
+    }
+  });
+
   test('401 for a request that waits when its key is revoked', async () => {
     const { tenant, app, feed } = await setUp(store);
     const waiting = call(app, tenant, `${feed}?after=1&wait=25`);

@@ -1,0 +1,77 @@
+import { sleep } from '../../../client/deadline.ts';
+import { ConnectionError, ProblemError, TimeLimitError } from '../../../client/errors.ts';
+import type { ListenRequest, ListenSession } from '../../../client/listen/listen-sessions.ts';
+import type { Paybell } from '../../../client/paybell.ts';
+
+/** A session outlives its reader by 60 s, so that several of these fit in. */
+const FIRST_WAIT_MS = 250;
+const MAX_WAIT_MS = 5_000;
+
+export type Following = {
+  readonly client: Pick<Paybell, 'listenSessions'>;
+  readonly signal: AbortSignal;
+  /** Where the server has ended the last one. */
+  readonly createSession: () => Promise<ListenSession>;
+  /** Resolves when the next request may come. */
+  readonly onRequest: (sessionId: string, request: ListenRequest) => Promise<void>;
+  /** How many were dropped since the last call. */
+  readonly onDropped: (dropped: number) => void;
+  /** Once for each time that the connection is lost. */
+  readonly onLost: (reason: string) => void;
+  readonly onFound: () => void;
+};
+
+/**
+ * Reads the requests of a session, connects again whenever the connection ends, and goes on where it was. Returns the session
+ * that there is at the end, which the signal brings about.
+ */
+export async function followSession(first: ListenSession, following: Following): Promise<ListenSession | null> {
+  const { client, signal, createSession, onRequest, onDropped, onLost, onFound } = following;
+  let session: ListenSession | null = first;
+  let attempts = 0;
+  let told = 0;
+  const noteDropped = (dropped: number) => {
+    if (dropped > told) onDropped(dropped - told);
+    told = dropped;
+  };
+  const noteOpen = () => {
+    if (attempts > 0) onFound();
+    attempts = 0;
+  };
+  while (!signal.aborted) {
+    let reason = 'the server ended the connection';
+    try {
+      session ??= await createSession();
+      const { sessionId } = session;
+      const requests = client.listenSessions.requests(
+        sessionId,
+        { onDropped: noteDropped, onOpen: noteOpen },
+        { signal },
+      );
+      for await (const request of requests) await onRequest(sessionId, request);
+    } catch (error) {
+      if (signal.aborted) break;
+      if (error instanceof ProblemError && error.code === 'not_found' && session !== null) {
+        session = null;
+        told = 0;
+        continue;
+      }
+      if (!mayPass(error)) throw error;
+      reason = error.message;
+    }
+    if (attempts === 0 && !signal.aborted) onLost(reason);
+    await sleep(waitMs(attempts++), signal);
+  }
+  return session;
+}
+
+/** Whether the server may accept the same request later. */
+function mayPass(error: unknown): error is Error {
+  if (error instanceof ConnectionError || error instanceof TimeLimitError) return true;
+  return error instanceof ProblemError && (error.status === 429 || error.status >= 500);
+}
+
+/** With jitter, so that many clients do not return at the same moment. */
+function waitMs(attempts: number): number {
+  return Math.min(FIRST_WAIT_MS * 2 ** attempts, MAX_WAIT_MS) * (0.5 + Math.random() / 2);
+}

@@ -1,0 +1,118 @@
+import { BoundedMap } from '../../bounded-map.ts';
+import { deliveryHex } from '../../domain/ids.ts';
+import { type CompiledFilter, compileFilter, Payload } from '../../domain/payload-filter/payload-filter.ts';
+import type { Dialect, Queries, SqlUuid, SqlValue } from '../database/database.ts';
+import { Columns, chunks, entityKey, readInteger, text, uuid, valuesList } from '../database/sql.ts';
+import type { Incoming, NewEvent } from '../events/plan-acceptance.ts';
+import { eventNumbers } from '../new-id.ts';
+import type { Wanted } from './sessions.ts';
+
+/** What acceptance does for listen sessions: a request for each session that wants the event, in the same transaction. */
+
+export const MAX_WAITING_REQUESTS = 1_000;
+
+/** Written after the statement that begins an acceptance: without any session, this is all that they cost it. */
+export const IS_LISTENED = 'case when exists (select 1 from listen_sessions) then 1 else 0 end as listened';
+
+type Matcher = { readonly bytes: number; readonly wants: (event: NewEvent, payload: Payload) => boolean };
+
+/** By session, which wants the same events all its life. */
+const MAX_KEPT_BYTES = 4 * 1024 * 1024;
+const kept = new BoundedMap<string, Matcher>(MAX_KEPT_BYTES, { weigh: ({ bytes }) => bytes });
+
+const sessionColumns = new Columns({ entity: uuid('entity_id'), id: uuid('id'), entityId: text('entity') });
+type Session = { readonly entity: SqlUuid; readonly id: SqlUuid; readonly entityId: string };
+
+/** After all other statements of the acceptance, because it holds the locks of the sessions up to the commit. */
+export async function queueForSessions(
+  queries: Queries,
+  dialect: Dialect,
+  incoming: readonly Incoming[],
+  nowMs: number,
+): Promise<void> {
+  const payloads = incoming.map((one) => ({ one, payload: new Payload(one.event.body) }));
+  for (const session of await lockSessions(queries, dialect, incoming)) {
+    const matcher = await matcherOf(queries, dialect, session);
+    const wanted = payloads.filter(
+      ({ one, payload }) => one.event.entityId === session.entityId && matcher.wants(one.event, payload),
+    );
+    if (wanted.length === 0) continue;
+    await insertRequests(
+      queries,
+      dialect,
+      session,
+      wanted.map(({ one }) => ({ eventNo: one.eventNo, hex: deliveryHex(eventNumbers.next(nowMs), 1) })),
+    );
+    await dropOldest(queries, session, nowMs);
+  }
+}
+
+async function lockSessions(queries: Queries, dialect: Dialect, incoming: readonly Incoming[]): Promise<Session[]> {
+  const sessions: Session[] = [];
+  // In one order everywhere, so that two instances do not wait for each other.
+  const entityIds = [...new Set(incoming.map(({ event }) => event.entityId))].sort();
+  for (const chunk of chunks(entityIds)) {
+    const rows = await sessionColumns.all(
+      queries,
+      `select ${sessionColumns.list} from listen_sessions where entity_id in ${valuesList(1, chunk.length)} and ended = 0
+       order by entity, id ${dialect.lockRow}`,
+      chunk.map((entityId) => entityKey(dialect, entityId)),
+    );
+    sessions.push(...rows);
+  }
+  return sessions;
+}
+
+async function matcherOf(queries: Queries, { hexOf }: Dialect, { entity, id }: Session): Promise<Matcher> {
+  const key = `${hexOf(entity)} ${hexOf(id)}`;
+  const known = kept.get(key);
+  if (known !== undefined) return known;
+  const row = await queries.get<{ wanted: string }>(
+    'select wanted from listen_sessions where entity_id = $1 and id = $2',
+    [entity, id],
+  );
+  const matcher = toMatcher(row?.wanted ?? '{}');
+  kept.set(key, matcher);
+  return matcher;
+}
+
+/** What is stored was checked before. */
+function toMatcher(stored: string): Matcher {
+  const { events = null, networkIds = null, filter = null } = JSON.parse(stored) as Partial<Wanted>;
+  const compiled: CompiledFilter | null = filter === null ? null : compileFilter(filter);
+  const wants = ({ event, networkId }: NewEvent, payload: Payload) =>
+    (events === null || events.includes(event)) &&
+    (networkIds === null || networkIds.includes(networkId)) &&
+    (compiled === null || payload.matches(compiled));
+  return { bytes: stored.length, wants };
+}
+
+/** Their ids are those of no delivery: each begins with a number that no event has. */
+async function insertRequests(
+  queries: Queries,
+  { bindUuid }: Dialect,
+  { entity, id }: Session,
+  requests: readonly { eventNo: string; hex: string }[],
+): Promise<void> {
+  for (const chunk of chunks(requests)) {
+    const values = chunk.flatMap(({ eventNo, hex }): SqlValue[] => [entity, id, bindUuid(hex), bindUuid(eventNo)]);
+    await queries.run(
+      `insert into listen_requests (entity_id, session_id, id, event_no) values ${valuesList(chunk.length, 4)}`,
+      values,
+    );
+  }
+}
+
+const WAITING = 'from listen_requests where entity_id = $1 and session_id = $2 and done_at_ms is null';
+
+async function dropOldest(queries: Queries, { entity, id }: Session, nowMs: number): Promise<void> {
+  const waiting = await readInteger(queries, 'count(*)', WAITING, [entity, id]);
+  if (waiting <= MAX_WAITING_REQUESTS) return;
+  const dropped = await queries.run(
+    `update listen_requests set done_at_ms = $3 where entity_id = $1 and session_id = $2 and done_at_ms is null
+       and id in (select id ${WAITING} order by id limit $4)`,
+    [entity, id, nowMs, waiting - MAX_WAITING_REQUESTS],
+  );
+  const sql = 'update listen_sessions set dropped = dropped + $3 where entity_id = $1 and id = $2';
+  await queries.run(sql, [entity, id, dropped]);
+}

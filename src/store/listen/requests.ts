@@ -1,0 +1,127 @@
+import { hexOfId } from '../../domain/ids.ts';
+import type { Database, Queries, SqlInteger, SqlUuid } from '../database/database.ts';
+import { Columns, integer, nullable, text, uuid } from '../database/sql.ts';
+import { randomBytes } from '../new-id.ts';
+import { type SessionKey, sessionExists } from './sessions.ts';
+
+/** The requests of a listen session: handed to its reader under a token, and done with the result that it reports. */
+
+/** Longer than a program may take for a response. A reader that has not reported by then is handed the request again. */
+export const LEASE_MS = 120_000;
+
+/** A request on its way to a reader. */
+export type HandedRequest = {
+  readonly deliveryId: string;
+  readonly token: string;
+  /** How often it was handed out, with this time. */
+  readonly attempt: number;
+  readonly eventId: string;
+  readonly body: string;
+};
+
+/** Of the session `$1, $2`, for the reader `$3` at the time `$4`. */
+const AVAILABLE = `from listen_requests where entity_id = $1 and session_id = $2 and done_at_ms is null
+  and (reader is null or reader <> $3 or lease_ms <= $4)`;
+
+/** A cheap look, before which nothing has to be taken. */
+export async function hasRequests(db: Database, { entity, id }: SessionKey, reader: SqlUuid): Promise<boolean> {
+  const available = AVAILABLE.replace('$4', db.dialect.nowMs);
+  return (await db.get(`select 1 as found ${available} limit 1`, [entity, id, reader])) !== undefined;
+}
+
+const availableColumns = new Columns({ id: uuid('id'), eventNo: uuid('event_no'), attempt: integer('attempt') });
+const eventColumns = new Columns({ eventId: nullable(text('event_id')), body: text('body') });
+
+/** The oldest that the reader does not have; null where it is not the newest reader of the session any more. */
+export function takeRequests(
+  db: Database,
+  { entity, id }: SessionKey,
+  reader: SqlUuid,
+  limit: number,
+): Promise<HandedRequest[] | null> {
+  const { dialect } = db;
+  return db.transaction(async (queries) => {
+    const session = await queries.get<{ seen_ms: SqlInteger }>(
+      `update listen_sessions set seen_ms = ${dialect.nowMs}
+       where entity_id = $1 and id = $2 and reader = $3 and ended = 0 returning seen_ms`,
+      [entity, id, reader],
+    );
+    if (session === undefined) return null;
+    const nowMs = Number(session.seen_ms);
+    const rows = await availableColumns.all(
+      queries,
+      `select ${availableColumns.list} ${AVAILABLE} order by id limit $5`,
+      [entity, id, reader, nowMs, limit],
+    );
+    const taken: HandedRequest[] = [];
+    for (const row of rows) {
+      const event = await eventColumns.get(
+        queries,
+        `select ${eventColumns.list} from events where entity_id = $1 and no = $2`,
+        [entity, row.eventNo],
+      );
+      if (event === undefined) {
+        await dropRequest(queries, { entity, id }, row.id, nowMs);
+        continue;
+      }
+      const token = randomBytes(16).toHex();
+      await queries.run(
+        `update listen_requests set reader = $4, token = $5, lease_ms = $6, attempt = attempt + 1
+         where entity_id = $1 and session_id = $2 and id = $3`,
+        [entity, id, row.id, reader, dialect.bindUuid(token), nowMs + LEASE_MS],
+      );
+      const { eventId, body } = event;
+      taken.push({
+        deliveryId: `dlv_${dialect.hexOf(row.id)}`,
+        token,
+        attempt: row.attempt + 1,
+        eventId: eventId ?? `evt_${dialect.hexOf(row.eventNo)}`,
+        body,
+      });
+    }
+    return taken;
+  });
+}
+
+/** Retention has removed its event. */
+async function dropRequest(queries: Queries, { entity, id }: SessionKey, requestId: SqlUuid, nowMs: number) {
+  await queries.run('update listen_requests set done_at_ms = $4 where entity_id = $1 and session_id = $2 and id = $3', [
+    entity,
+    id,
+    requestId,
+    nowMs,
+  ]);
+  await queries.run('update listen_sessions set dropped = dropped + 1 where entity_id = $1 and id = $2', [entity, id]);
+}
+
+/** `used` is a token that was used, has expired or belongs to another session. */
+export type Reported = 'reported' | 'no session' | 'no request' | 'used';
+
+const TOKEN = /^[0-9a-f]{32}$/;
+
+/** A result ends its request, whatever it says. */
+export function reportResult(
+  db: Database,
+  session: SessionKey,
+  { deliveryId, token }: { readonly deliveryId: string; readonly token: string },
+): Promise<Reported> {
+  const { bindUuid, nowMs } = db.dialect;
+  const { entity, id } = session;
+  const hex = hexOfId('dlv', deliveryId);
+  return db.transaction(async (queries) => {
+    if (!(await sessionExists(queries, session))) return 'no session';
+    if (hex === null) return 'no request';
+    const requestId = bindUuid(hex);
+    const done = TOKEN.test(token)
+      ? await queries.run(
+          `update listen_requests set done_at_ms = ${nowMs}
+           where entity_id = $1 and session_id = $2 and id = $3 and token = $4 and done_at_ms is null`,
+          [entity, id, requestId, bindUuid(token)],
+        )
+      : 0;
+    if (done > 0) return 'reported';
+    // In any session of the entity.
+    const sql = 'select 1 as found from listen_requests where entity_id = $1 and id = $2 limit 1';
+    return (await queries.get(sql, [entity, requestId])) === undefined ? 'no request' : 'used';
+  });
+}

@@ -1,0 +1,168 @@
+import { DomainError } from '../../domain/errors.ts';
+import { hexOfId } from '../../domain/ids.ts';
+import type { PayloadFilter } from '../../domain/payload-filter/payload-filter.ts';
+import { makeSecret } from '../../domain/signing.ts';
+import type { Database, Dialect, Queries, SqlUuid } from '../database/database.ts';
+import { Columns, entityKey, integer, readInteger, text, uuid } from '../database/sql.ts';
+import { newId, randomBytes } from '../new-id.ts';
+import type { SecretBox } from '../tenants/secret-box.ts';
+import { checkSecretsOpen } from '../tenants/signing-keys.ts';
+
+/**
+ * Listen sessions: events for a program without a public URL, which reads them from the server. A session is no webhook, and
+ * nothing that counts, lists or limits webhooks and deliveries knows of it.
+ *
+ * made ── a reader connects ⇄ reader lost ──► 60 s without a reader, or deleted: ended ──► removed in steps
+ *
+ * Locks: the row of a session before those of its requests. Acceptance takes it after all of its other locks.
+ */
+
+export const MAX_SESSIONS = 5;
+
+/** How a session is found: by its entity, so that an id of another one leads nowhere. */
+export type SessionKey = { readonly entity: SqlUuid; readonly id: SqlUuid };
+
+/** Which events a session takes; null for all. */
+export type Wanted = {
+  readonly events: readonly string[] | null;
+  readonly networkIds: readonly number[] | null;
+  readonly filter: PayloadFilter | null;
+};
+
+export type NewSession = { readonly sessionId: string; readonly secret: string };
+
+/** Null for a text that is the id of no session. */
+export function sessionKey(dialect: Dialect, entityId: string, sessionId: string): SessionKey | null {
+  const hex = hexOfId('lst', sessionId);
+  return hex === null ? null : { entity: entityKey(dialect, entityId), id: dialect.bindUuid(hex) };
+}
+
+/** The secret is its own: one of the entity would make everyone who may listen able to sign for all endpoints. */
+export function createSession(db: Database, box: SecretBox, entityId: string, wanted: Wanted): Promise<NewSession> {
+  const { dialect } = db;
+  const sessionId = newId('lst');
+  const secret = makeSecret(randomBytes(32));
+  const entity = entityKey(dialect, entityId);
+  return db.transaction(async (queries) => {
+    // The lock of the entity, without the new revision by which caches would be out of date.
+    await queries.get(`select id from entities where id = $1 ${dialect.lockRow}`, [entityId]);
+    const from = 'from listen_sessions where entity_id = $1 and ended = 0';
+    const sessions = await readInteger(queries, 'count(*)', from, [entity]);
+    if (sessions >= MAX_SESSIONS) throw new DomainError('listen_limit', { limit: MAX_SESSIONS });
+    await queries.run(
+      `insert into listen_sessions (entity_id, id, entity, created_at_ms, seen_ms, sealed, wanted)
+       values ($1, $2, $3, ${dialect.nowMs}, ${dialect.nowMs}, $4, $5)`,
+      [
+        entity,
+        dialect.bindUuid(hexOfId('lst', sessionId) ?? ''),
+        entityId,
+        box.seal(secret, contextOf(entityId, sessionId)),
+        JSON.stringify(wanted),
+      ],
+    );
+    // After the insert, because that waits for a rekey to end: a process with the old key must not seal anything more.
+    await checkSecretsOpen(queries, box);
+    return { sessionId, secret };
+  });
+}
+
+export async function sessionExists(queries: Pick<Queries, 'get'>, { entity, id }: SessionKey): Promise<boolean> {
+  const sql = 'select 1 as found from listen_sessions where entity_id = $1 and id = $2 and ended = 0';
+  return (await queries.get(sql, [entity, id])) !== undefined;
+}
+
+/** False where there is none. What is left of it is removed by `removeEndedSessions`. */
+export function endSession(db: Database, { entity, id }: SessionKey): Promise<boolean> {
+  return db.transaction(async (queries) => {
+    const sql = 'update listen_sessions set ended = 1 where entity_id = $1 and id = $2 and ended = 0';
+    return (await queries.run(sql, [entity, id])) > 0;
+  });
+}
+
+const sealedColumns = new Columns({
+  entity: uuid('entity_id'),
+  id: uuid('id'),
+  entityId: text('entity'),
+  sealed: text('sealed'),
+});
+
+/**
+ * Makes this connection the reader of the session, and returns what its requests are signed with; null where there is no such
+ * session. What the reader before it was handed and has not reported, this one is handed again.
+ */
+export function connectReader(
+  db: Database,
+  box: SecretBox,
+  { entity, id }: SessionKey,
+  reader: SqlUuid,
+): Promise<string | null> {
+  return db.transaction(async (queries) => {
+    const session = await sealedColumns.get(
+      queries,
+      `update listen_sessions set reader = $3, seen_ms = ${db.dialect.nowMs}
+       where entity_id = $1 and id = $2 and ended = 0 returning ${sealedColumns.list}`,
+      [entity, id, reader],
+    );
+    return session === undefined ? null : openSecret(box, db.dialect, session);
+  });
+}
+
+/** Says that the reader is still there, if it is still the newest. */
+export async function renewReader(db: Database, { entity, id }: SessionKey, reader: SqlUuid): Promise<void> {
+  await db.transaction((queries) =>
+    queries.run(
+      `update listen_sessions set seen_ms = ${db.dialect.nowMs}
+       where entity_id = $1 and id = $2 and reader = $3 and ended = 0`,
+      [entity, id, reader],
+    ),
+  );
+}
+
+const stateColumns = new Columns({ dropped: integer('dropped') });
+
+/** How many requests the session has dropped in its life; null for a reader that is not the newest, or of no session. */
+export async function readDropped(
+  queries: Pick<Queries, 'get'>,
+  { entity, id }: SessionKey,
+  reader: SqlUuid,
+): Promise<number | null> {
+  const row = await stateColumns.get(
+    queries,
+    `select ${stateColumns.list} from listen_sessions where entity_id = $1 and id = $2 and reader = $3 and ended = 0`,
+    [entity, id, reader],
+  );
+  return row?.dropped ?? null;
+}
+
+/** For operators: seals the secret of every session under another key; returns the entity of each. */
+export async function rekeySessions(
+  queries: Queries,
+  dialect: Dialect,
+  from: SecretBox,
+  to: SecretBox,
+): Promise<string[]> {
+  const sessions = await sealedColumns.all(queries, `select ${sealedColumns.list} from listen_sessions`);
+  for (const session of sessions) {
+    const sealed = to.seal(
+      openSecret(from, dialect, session),
+      contextOf(session.entityId, nameOf(dialect, session.id)),
+    );
+    const sql = 'update listen_sessions set sealed = $3 where entity_id = $1 and id = $2';
+    await queries.run(sql, [session.entity, session.id, sealed]);
+  }
+  return sessions.map(({ entityId }) => entityId);
+}
+
+type Sealed = { readonly entityId: string; readonly id: SqlUuid; readonly sealed: string };
+
+function openSecret(box: SecretBox, dialect: Dialect, { entityId, id, sealed }: Sealed): string {
+  return box.open(sealed, contextOf(entityId, nameOf(dialect, id)));
+}
+
+function nameOf({ hexOf }: Dialect, id: SqlUuid): string {
+  return `lst_${hexOf(id)}`;
+}
+
+function contextOf(entityId: string, sessionId: string): string {
+  return `listen ${entityId} ${sessionId}`;
+}
