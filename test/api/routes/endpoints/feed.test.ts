@@ -42,6 +42,16 @@ async function setUp(
   return { tenant, app, feed, send };
 }
 
+class CountedFeeds extends Feeds {
+  entered = 0;
+
+  override enter(entityId: string): () => void {
+    const leave = super.enter(entityId);
+    this.entered++;
+    return leave;
+  }
+}
+
 async function read(app: App, tenant: Tenant, path: string): Promise<Feed> {
   const response = await call(app, tenant, path);
   expect(response.status).toBe(200);
@@ -170,13 +180,13 @@ onEveryEngine('GET /endpoints/{endpointId}/feed', (store) => {
   });
 
   test('429 beyond FEED_LIMIT feeds of an entity, and not for the feeds of another', async () => {
-    const { tenant, app, feed, send } = await setUp(store, { FEED_LIMIT: '2' });
+    const feeds = new CountedFeeds(store.db, createLogger('silent'), 2);
+    const { tenant, app, feed, send } = await setUp(store, {}, { feeds });
     const waiting = read(app, tenant, `${feed}?after=1&wait=25`);
+    await until('the first is open', () => feeds.entered === 1);
     const stream = await call(app, tenant, `${feed}?after=1`, { headers: STREAM });
-    await until('both are open', async () => {
-      const response = await call(app, tenant, `${feed}?after=1&wait=1`);
-      return response.status === 429 && response.headers.get('retry-after') === '1';
-    });
+    const refused = await call(app, tenant, `${feed}?after=1&wait=1`);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1']);
     expect((await call(app, tenant, feed, { headers: STREAM })).status).toBe(429);
     expect((await call(app, tenant, feed)).status).toBe(200);
     const reading = readEvents(stream, 1);
