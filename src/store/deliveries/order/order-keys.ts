@@ -70,14 +70,15 @@ export type DeliveryRow = { readonly entity: SqlUuid; readonly id: SqlUuid };
 
 /** For a transaction that changes rows of the queue with several statements, which would take their locks in another order. */
 export async function lockRows(queries: Queries, dialect: Dialect, rows: readonly DeliveryRow[]): Promise<void> {
-  const { uuid, hexOf, lockRow } = dialect;
+  const { uuid, hexOf, lockRow, lookUp } = dialect;
   // SQLite has one writer.
   if (lockRow === '') return;
   const named = rows.map((row) => ({ ...row, name: `${hexOf(row.entity)} ${hexOf(row.id)}` }));
   for (const chunk of chunks(named.sort((a, b) => (a.name < b.name ? -1 : 1)))) {
     await queries.all(
-      `select id from queue where (entity_id, id) in (values ${valuesList(chunk.length, 2, 0, [uuid, uuid])})
-       order by entity_id, id ${lockRow}`,
+      `with wanted (entity_id, id) as (values ${valuesList(chunk.length, 2, 0, [uuid, uuid])})
+       select w.id from wanted w
+       ${lookUp('cross join', 'queue', 'q', { entity_id: 'w.entity_id', id: 'w.id' })} ${lockRow} of q`,
       chunk.flatMap(({ entity, id }): SqlValue[] => [entity, id]),
     );
   }
