@@ -124,17 +124,21 @@ export async function runPaybell(args: readonly string[], settings: Settings): P
 
 type PaybellOptions = {
   readonly settings: Settings;
+  /** Another checkout than this one, to compare with. */
+  readonly checkout?: string;
   readonly place?: Place;
   /** The folder of the CPU profile that is written at its end. */
   readonly profile?: string | null;
 };
 
 /** `paybell serve` with default settings, except for the rate limits, which would limit the measurement. */
-export function startPaybell({ settings, place = 'subject', profile = null }: PaybellOptions): Promise<Server> {
+export function startPaybell(options: PaybellOptions): Promise<Server> {
+  const { settings, checkout, place = 'subject', profile = null } = options;
+  const main = checkout === undefined ? MAIN : resolve(checkout, 'src/main.ts');
   const profiling = profile === null ? [] : ['--cpu-prof', '--cpu-prof-md', `--cpu-prof-dir=${profile}`];
   return startServer({
     place,
-    command: [process.execPath, ...profiling, MAIN, 'serve'],
+    command: [process.execPath, ...profiling, main, 'serve'],
     environment: {
       PORT: '0',
       RATE_LIMIT: 'off',

@@ -1,29 +1,30 @@
 import { ENGINES, type Engine } from '../../test/support/stores.ts';
-import { type CountingReceiver, type Received, startCountingReceiver } from '../delivery/counting-receiver.ts';
-import { API, type Caller, deliverySettings, eventBody, firstCaller, register } from '../harness/paybell-api.ts';
+import {
+  acceptAndDeliver,
+  FAN_OUT,
+  type Paybell,
+  type Route,
+  startReceiving,
+  TO_ONE,
+  TO_TEN,
+  warmUp,
+} from '../delivery/accept-and-deliver.ts';
+import { type CountingReceiver, startCountingReceiver } from '../delivery/counting-receiver.ts';
+import { eventBody } from '../harness/paybell-api.ts';
 import { createPostgresDatabase } from '../harness/postgres.ts';
-import { type Server, startPaybell, startProgram, tempFolder } from '../harness/processes.ts';
+import { type Server, startProgram, tempFolder } from '../harness/processes.ts';
 import { interleave, medianOf, medianRatio, type Rounds, type Sample, type Subject } from '../harness/rounds.ts';
 import type { Tools } from '../harness/tools.ts';
-import { runAmount, withCpu } from '../load/load.ts';
+import { withCpu } from '../load/load.ts';
 import { amount, higher, type PartResult } from '../report/report.ts';
 
 /** Events accepted and delivered, durable on either engine, compared with a loop that only signs and sends. */
 
-const FAN_OUT = 10;
-/** A kind of event, the webhooks that are registered for it, and the requests that send such events at the same time. */
-type Route = { readonly event: string; readonly webhooks: number; readonly senders: number };
-const TO_ONE: Route = { event: 'TransferCreated', webhooks: 1, senders: 128 };
-/** With ten webhooks for each event, fewer senders keep as many deliveries in flight. */
-const TO_TEN: Route = { event: 'TransferFinalized', webhooks: FAN_OUT, senders: 32 };
-/** The just-in-time compiler makes Paybell faster over its first twenty-five thousand events. */
-const WARM_UP = { one: 25_000, ten: 1_000, bareSeconds: 0.5 };
 /** The default of DESTINATION_CONCURRENCY: the loop has no more requests in flight at a receiver than Paybell. */
 const PER_DESTINATION = 16;
-const QUIET_MS = 40;
-const MAX_WAIT_MS = 120_000;
+/** Before the loop is measured. */
+const BARE_WARM_UP_S = 0.5;
 
-type Paybell = { readonly server: Server; readonly caller: Caller };
 type Setup = {
   readonly paybells: Readonly<Record<Engine, Paybell>>;
   readonly receiver: CountingReceiver;
@@ -54,10 +55,9 @@ export async function benchDelivery({ mode, progress, profile }: Tools): Promise
   const subjects = [...one, ...ten, ...one];
   for (const paybell of Object.values(paybells)) {
     progress('warm-up');
-    await acceptAndDeliver(paybell, receiver, TO_ONE, WARM_UP.one);
-    await acceptAndDeliver(paybell, receiver, TO_TEN, WARM_UP.ten);
+    await warmUp(paybell, receiver);
   }
-  for (const receivers of [1, FAN_OUT]) await sendBare(bare, receivers, WARM_UP.bareSeconds);
+  for (const receivers of [1, FAN_OUT]) await sendBare(bare, receivers, BARE_WARM_UP_S);
   const rounds = await interleave(subjects, mode.deliveryRounds, progress);
   for (const { server } of Object.values(paybells)) await server.stop();
   for (const server of [bare, receiver]) await server.stop();
@@ -66,14 +66,8 @@ export async function benchDelivery({ mode, progress, profile }: Tools): Promise
 
 async function start(profile: Tools['profile']): Promise<Setup> {
   const receiver = await startCountingReceiver(FAN_OUT);
-  const startOn = async (engine: Engine, databaseUrl: string): Promise<Paybell> => {
-    const settings = deliverySettings(databaseUrl);
-    const server = await startPaybell({ settings, profile: profile(`delivery-${engine}`) });
-    const caller = firstCaller(server);
-    await register(server, caller, TO_ONE.event, receiver.urls.slice(0, 1));
-    await register(server, caller, TO_TEN.event, receiver.urls);
-    return { server, caller };
-  };
+  const startOn = (engine: Engine, databaseUrl: string): Promise<Paybell> =>
+    startReceiving(receiver, { databaseUrl, profile: profile(`delivery-${engine}`) });
   const paybells = {
     sqlite: await startOn('sqlite', `sqlite:${tempFolder()}/paybell.db`),
     postgres: await startOn('postgres', await createPostgresDatabase()),
@@ -121,38 +115,4 @@ async function sendBare(loop: Server, receivers: number, seconds: number): Promi
   const result = (await response.json()) as { perSecond: number; errors: number };
   if (result.errors > 0) throw new Error(`${result.errors} bare requests failed`);
   return result;
-}
-
-/** The rate is from the first delivery to the last, without the start of the load; each delivery has to arrive once. */
-async function acceptAndDeliver(
-  { server, caller }: Paybell,
-  receiver: CountingReceiver,
-  { event, webhooks, senders }: Route,
-  events: number,
-) {
-  await receiver.reset();
-  const startedAtMs = performance.now();
-  const body = eventBody(event);
-  const headers = { 'content-type': 'application/json' };
-  const url = `${server.url}${API}/events`;
-  await runAmount({ url, method: 'POST', headers, body, callers: [caller], connections: senders }, events);
-  const acceptedS = (performance.now() - startedAtMs) / 1_000;
-  const { received, firstAtMs, lastAtMs } = await untilQuiet(receiver, events * webhooks);
-  // The generator does not count the requests in flight at its end, but Paybell may have accepted them.
-  const most = (events + senders) * webhooks;
-  if (received > most) throw new Error(`${received} deliveries arrived of at most ${most}`);
-  const perSecond = (received - 1) / ((lastAtMs - firstAtMs) / 1_000);
-  return { perSecond, acceptedPerSecond: events / acceptedS, operations: received };
-}
-
-async function untilQuiet(receiver: CountingReceiver, expected: number): Promise<Received> {
-  const deadlineMs = performance.now() + MAX_WAIT_MS;
-  let before = await receiver.read();
-  while (performance.now() < deadlineMs) {
-    await Bun.sleep(QUIET_MS);
-    const now = await receiver.read();
-    if (now.received >= expected && now.received === before.received) return now;
-    before = now;
-  }
-  throw new Error(`${before.received} of ${expected} deliveries arrived in time`);
 }

@@ -6,31 +6,28 @@ export const order: readonly Mutant[] = [
     name: 'number-outside-transaction',
     what: 'takes numbers outside of the transaction, so that one that is rolled back leaves a hole',
     file: 'store/endpoints/sequences.ts',
-    find: 'const last = lasts.get(keyOf(dialect, entityKey(dialect, entityId), endpointNo)) ?? 0;',
+    find: 'number(members, row.lastSequence - members.length + 1);',
     replace: `const outside = globalThis as unknown as { taken?: Map<string, number> };
       outside.taken ??= new Map();
-      const last = Math.max(lasts.size * 0, outside.taken.get(\`\${entityId} \${endpointNo}\`) ?? 0) + members.length;
-      outside.taken.set(\`\${entityId} \${endpointNo}\`, last);`,
+      const taken = outside.taken.get(\`\${entityId} \${endpointNo}\`) ?? 0;
+      outside.taken.set(\`\${entityId} \${endpointNo}\`, taken + members.length);
+      number(members, taken + 1);`,
     caughtBy: { file: 'store/deliveries/order/sequence', test: 'leaves no hole where an acceptance is rolled back' },
   },
   {
     name: 'numbers-backwards',
     what: 'numbers the deliveries of one transaction from the last to the first',
     file: 'store/endpoints/sequences.ts',
-    find: 'numbers[member] = last - members.length + index + 1;',
-    replace: 'numbers[member] = last - index;',
+    find: 'for (const delivery of deliveries) {\n    if (delivery.claim',
+    replace: 'for (const delivery of deliveries.toReversed()) {\n    if (delivery.claim',
     caughtBy: { file: 'store/deliveries/order/sequence', test: 'in the order of acceptance' },
   },
   {
     name: 'numbers-not-kept',
     what: 'forgets which deliveries had the numbers of a full block',
     file: 'store/endpoints/sequences.ts',
-    find: 'await moveFullBlocks(queries, dialect, rows);',
-    replace: `const full = rows.filter(({ recent }) => recent.length >= BLOCK_IDS * ID_DIGITS);
-    if (full.length > 0) {
-      const keys = full.flatMap(({ entity_id, endpoint_no }): SqlValue[] => [entity_id, Number(endpoint_no)]);
-      await queries.run(emptyText(dialect, full.length), keys);
-    }`,
+    find: 'if (isBlock(last)) full.push({ row, ids: last });',
+    replace: "if (isBlock(last)) full.push({ row, ids: '' });",
     caughtBy: { file: 'store/endpoints/feed', test: 'whether its delivery waits or is complete' },
   },
   {

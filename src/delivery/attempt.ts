@@ -66,7 +66,7 @@ function sign(tools: AttemptTools, delivery: Claimed, keys: RequestKeys, nowS: n
   try {
     if (body === null) throw new Error('the event no longer exists');
     const headers = headersFor({ deliveryId, eventId, body, keys, nowS });
-    if (delivery.sequence !== null) addSequence(headers, keys, { ...delivery, sequence: delivery.sequence });
+    if (delivery.sequence !== null) addSequence(headers, keys, delivery, delivery.sequence);
     if (tools.bodySignatureHeader !== undefined && keys.bodyKey !== null) {
       headers[tools.bodySignatureHeader] = bodySignature(keys.bodyKey, body);
     }
@@ -120,11 +120,11 @@ export function headersFor({ deliveryId, eventId, body, keys, nowS }: Signed): R
   };
 }
 
-type Numbered = { deliveryId: string; sequenceEndpointNo: number; sequence: number };
+type Numbered = Pick<Claimed, 'deliveryId' | 'sequenceEndpointNo'>;
 
 /** A redelivery and a delivery of a moved webhook have the number and the endpoint that they were accepted with. */
-function addSequence(headers: Record<string, string>, keys: SigningKeys, delivery: Numbered): void {
-  const { deliveryId, sequenceEndpointNo, sequence } = delivery;
+function addSequence(headers: Record<string, string>, keys: SigningKeys, delivery: Numbered, sequence: number): void {
+  const { deliveryId, sequenceEndpointNo } = delivery;
   const endpoint = endpointId(sequenceEndpointNo);
   headers['paybell-endpoint'] = endpoint;
   headers['paybell-sequence'] = String(sequence);

@@ -133,15 +133,33 @@ function parseTarget(postUrl: string): Target | null {
 
 /** Set by the sender only, because receivers differ in which of two equal headers they take. */
 const OWN_HEADERS = new Set(['host', 'user-agent', 'content-length', 'transfer-encoding', 'connection']);
-const HEADER_LINE = /^[\w!#$%&'*+.^`|~-]+: [\x20-\x7e]*$/;
+const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/;
+const UNSENDABLE = /[^\x20-\x7e]/;
+
+/** Endpoints choose names, but nearly all requests have the same ones, so that each is checked once. */
+const MAX_REMEMBERED_NAMES = 1_000;
+const checkedNames = new BoundedMap<string, NameCheck>(MAX_REMEMBERED_NAMES);
+type NameCheck = 'send' | 'skip' | 'invalid';
+
+function checkName(name: string): NameCheck {
+  const known = checkedNames.get(name);
+  if (known !== undefined) return known;
+  const isOwn = OWN_HEADERS.has(name.toLowerCase());
+  const check = !HEADER_NAME.test(name) ? 'invalid' : isOwn ? 'skip' : 'send';
+  checkedNames.set(name, check);
+  return check;
+}
 
 /** Asks for no compression, since the response is stored as it is read. */
 function headOf({ host, path }: Target, { headers, body }: OutgoingRequest, userAgent: string): string {
   let lines = '';
   for (const name in headers) {
-    const line = `${name}: ${headers[name]}`;
-    if (!HEADER_LINE.test(line)) throw new TypeError(`the header ${name} has a name or a value that cannot be sent`);
-    if (!OWN_HEADERS.has(name.toLowerCase())) lines += `${line}\r\n`;
+    const value = headers[name] ?? '';
+    const check = checkName(name);
+    if (check === 'invalid' || UNSENDABLE.test(value)) {
+      throw new TypeError(`the header ${name} has a name or a value that cannot be sent`);
+    }
+    if (check === 'send') lines += `${name}: ${value}\r\n`;
   }
   const own = `host: ${host}\r\nuser-agent: ${userAgent}\r\naccept: */*\r\n`;
   return `POST ${path} HTTP/1.1\r\n${own}${lines}content-length: ${Buffer.byteLength(body)}\r\n\r\n`;

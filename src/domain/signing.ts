@@ -1,11 +1,4 @@
-import {
-  createHash,
-  createHmac,
-  createPrivateKey,
-  createPublicKey,
-  type KeyObject,
-  sign as signEd25519,
-} from 'node:crypto';
+import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign as signEd25519 } from 'node:crypto';
 
 /** Signs requests by Standard Webhooks (https://www.standardwebhooks.com). Receivers check them with `src/verify`. */
 
@@ -103,7 +96,7 @@ export function signWith(keys: SigningKeys, { id, timestampS, body }: Signable):
     throw new TypeError('a message to sign needs an id without dots and a timestamp in whole seconds');
   }
   const timestamp = String(timestampS);
-  const signatures = keys.secrets.map((key) => `v1,${hmacOf(key, id, timestamp, body)}`);
+  const signatures = keys.secrets.map((key) => `v1,${hmacOf(key, `${id}.${timestamp}.`, body)}`);
   if (keys.signingKeys.length > 0) {
     const signed = signedBytes(id, timestamp, body);
     for (const key of keys.signingKeys) signatures.push(`v1a,${signEd25519(null, signed, key).toString('base64')}`);
@@ -117,7 +110,7 @@ export function signSequence(
   { id, endpointId, sequence }: { id: string; endpointId: string; sequence: number },
 ): string {
   const signed = `${id}.${endpointId}.${sequence}`;
-  return secrets.map((key) => `v1,${createHmac('sha256', key).update(signed).digest('base64')}`).join(' ');
+  return secrets.map((key) => `v1,${hmacOf(key, signed)}`).join(' ');
 }
 
 export function makeSecret(random: Uint8Array): string {
@@ -154,7 +147,7 @@ export function keyIdOf(publicKey: string): string {
 /** The older scheme of `BODY_SIGNATURE_HEADER`. It covers the body only, so it does not prevent replays. */
 export function bodySignature(secret: string | Uint8Array, body: Body): string {
   const key = typeof secret === 'string' ? parseSecret(secret) : secret;
-  return createHmac('sha256', key).update(body).digest('base64');
+  return hmacOf(key, body);
 }
 
 /** HMAC fills a short key with zeros and hashes one that is longer than a block, so these keys give equal signatures. */
@@ -167,8 +160,10 @@ function whsecOf(key: Uint8Array): string {
   return SECRET_PREFIX + Buffer.from(key).toString('base64');
 }
 
-function hmacOf(key: Uint8Array, id: string, timestamp: string, body: Body): string {
-  return new Bun.CryptoHasher('sha256', key).update(`${id}.${timestamp}.`).update(body).digest('base64');
+function hmacOf(key: Uint8Array, ...parts: readonly Body[]): string {
+  const hasher = new Bun.CryptoHasher('sha256', key);
+  for (const part of parts) hasher.update(part);
+  return hasher.digest('base64');
 }
 
 function signedBytes(id: string, timestamp: string, body: Body): Uint8Array {

@@ -17,19 +17,27 @@ import type { Claimed } from '../deliveries/claim/claimed.ts';
  * every delivery an insertion, so the counter's own row keeps the ids of the last ones, and they move on in blocks.
  */
 
-/** A delivery that is about to be inserted. */
-export type NumberedDelivery = {
+/** A delivery that is about to be inserted. Those of one group may share their receivers. */
+export type Unnumbered = {
   readonly entityId: string;
-  readonly endpointNo: number;
   /** The id, as 32 hex digits. */
   readonly hex: string;
+  readonly receiver: { readonly endpointNo: number };
+  sequence: number | null;
+  /** Where this process dispatches it, which says the number too. */
+  readonly claim: Pick<Claimed, 'sequence'> | null;
 };
 
 export const ID_DIGITS = 32;
 /** Few enough that a row stays below the size at which PostgreSQL stores it elsewhere. */
 const BLOCK_IDS = 32;
 
-type Taken = { readonly entityId: string; readonly endpointNo: number; readonly members: number[]; ids: string };
+type Taken = { readonly entityId: string; readonly endpointNo: number; readonly members: Unnumbered[]; ids: string };
+
+/** Ids that make up a block by themselves go there at once, and not by way of the counter's row. */
+function isBlock(ids: string): boolean {
+  return ids.length >= BLOCK_IDS * ID_DIGITS;
+}
 
 const sequenceColumns = new Columns({
   entity: uuid('entity_id'),
@@ -57,15 +65,14 @@ const emptyText = ({ uuid }: Dialect, rows: number) => `update endpoint_sequence
   where (entity_id, endpoint_no) in (values ${valuesList(rows, 2, 0, [uuid, 'bigint'])})`;
 
 /**
- * The number of each delivery, in the order given. The row of an endpoint is locked from here to the commit, so that its
+ * Gives each delivery its number, in the order given. The row of an endpoint is locked from here to the commit, so that its
  * numbers are committed in their order and without a hole: call it as late in the transaction as possible.
  */
-export async function takeSequences(
+export async function takeNumbers(
   queries: Queries,
   dialect: Dialect,
-  deliveries: readonly NumberedDelivery[],
-): Promise<number[]> {
-  const numbers = new Array<number>(deliveries.length);
+  deliveries: readonly Unnumbered[],
+): Promise<void> {
   for (const chunk of chunks(byEndpoint(deliveries))) {
     const rows = await sequenceColumns.all(
       queries,
@@ -74,50 +81,46 @@ export async function takeSequences(
         entityKey(dialect, entityId),
         endpointNo,
         members.length,
-        ids,
+        isBlock(ids) ? '' : ids,
       ]),
     );
-    const lasts = new Map(
-      rows.map(({ entity, endpointNo, lastSequence }) => [keyOf(dialect, entity, endpointNo), lastSequence]),
-    );
-    for (const { entityId, endpointNo, members } of chunk) {
-      const last = lasts.get(keyOf(dialect, entityKey(dialect, entityId), endpointNo)) ?? 0;
-      for (const [index, member] of members.entries()) numbers[member] = last - members.length + index + 1;
+    const byKey = new Map(rows.map((row) => [keyOf(dialect, row.entity, row.endpointNo), row]));
+    const full: FullBlock[] = [];
+    for (const { entityId, endpointNo, members, ids } of chunk) {
+      const row = byKey.get(keyOf(dialect, entityKey(dialect, entityId), endpointNo));
+      if (row === undefined) throw new Error(`endpoint ${endpointNo} has no counter`);
+      number(members, row.lastSequence - members.length + 1);
+      const last = isBlock(ids) ? row.recent + ids : row.recent;
+      if (isBlock(last)) full.push({ row, ids: last });
     }
-    await moveFullBlocks(queries, dialect, rows);
+    await writeBlocks(queries, dialect, full);
   }
-  return numbers;
 }
 
-/** A delivery before it is inserted. */
-export type Unnumbered = {
-  readonly entityId: string;
-  readonly hex: string;
-  readonly receiver: { readonly endpointNo: number };
-  sequence: number | null;
-  /** Where this process dispatches it. */
-  readonly claim: Claimed | null;
-};
-
-/** Gives each delivery its number, also where it is dispatched with. */
-export async function takeNumbers(queries: Queries, dialect: Dialect, rows: readonly Unnumbered[]): Promise<void> {
-  const deliveries = rows.map(({ entityId, hex, receiver }) => ({ entityId, hex, endpointNo: receiver.endpointNo }));
-  const numbers = await takeSequences(queries, dialect, deliveries);
-  for (const [index, row] of rows.entries()) {
-    row.sequence = numbers[index] ?? null;
-    if (row.claim !== null) row.claim.sequence = row.sequence;
+function number(deliveries: readonly Unnumbered[], first: number): void {
+  let next = first;
+  for (const delivery of deliveries) {
+    if (delivery.claim !== null) delivery.claim.sequence = next;
+    delivery.sequence = next++;
   }
 }
 
 /** In one order everywhere, so that two transactions never wait for each other. */
-function byEndpoint(deliveries: readonly NumberedDelivery[]): Taken[] {
+function byEndpoint(deliveries: readonly Unnumbered[]): Taken[] {
+  const byReceiver = new Map<Unnumbered['receiver'], Taken>();
   const taken = new Map<string, Taken>();
-  for (const [member, { entityId, endpointNo, hex }] of deliveries.entries()) {
-    const key = `${entityId} ${endpointNo}`;
-    const one = taken.get(key) ?? { entityId, endpointNo, members: [], ids: '' };
-    one.members.push(member);
+  for (const delivery of deliveries) {
+    const { entityId, receiver, hex } = delivery;
+    let one = byReceiver.get(receiver);
+    if (one === undefined) {
+      const { endpointNo } = receiver;
+      const key = `${entityId} ${endpointNo}`;
+      one = taken.get(key) ?? { entityId, endpointNo, members: [], ids: '' };
+      taken.set(key, one);
+      byReceiver.set(receiver, one);
+    }
+    one.members.push(delivery);
     one.ids += hex;
-    taken.set(key, one);
   }
   return [...taken.values()].sort((a, b) =>
     a.entityId === b.entityId ? a.endpointNo - b.endpointNo : a.entityId < b.entityId ? -1 : 1,
@@ -128,20 +131,24 @@ function keyOf({ hexOf }: Dialect, entity: SqlUuid, endpointNo: number): string 
   return `${hexOf(entity)} ${endpointNo}`;
 }
 
-async function moveFullBlocks(queries: Queries, dialect: Dialect, rows: readonly SequenceRow[]): Promise<void> {
-  const full = rows.filter(({ recent }) => recent.length >= BLOCK_IDS * ID_DIGITS);
-  if (full.length === 0) return;
+/** The ids of the last numbers, which are too many for the row of the counter. */
+type FullBlock = { readonly row: SequenceRow; readonly ids: string };
+
+async function writeBlocks(queries: Queries, dialect: Dialect, blocks: readonly FullBlock[]): Promise<void> {
+  if (blocks.length === 0) return;
   await queries.run(
-    insertText(full.length),
-    full.flatMap(({ entity, endpointNo, lastSequence, recent }): SqlValue[] => [
+    insertText(blocks.length),
+    blocks.flatMap(({ row: { entity, endpointNo, lastSequence }, ids }): SqlValue[] => [
       entity,
       endpointNo,
-      lastSequence - recent.length / ID_DIGITS + 1,
-      recent,
+      lastSequence - ids.length / ID_DIGITS + 1,
+      ids,
     ]),
   );
+  const moved = blocks.filter(({ row }) => row.recent !== '');
+  if (moved.length === 0) return;
   await queries.run(
-    emptyText(dialect, full.length),
-    full.flatMap(({ entity, endpointNo }): SqlValue[] => [entity, endpointNo]),
+    emptyText(dialect, moved.length),
+    moved.flatMap(({ row: { entity, endpointNo } }): SqlValue[] => [entity, endpointNo]),
   );
 }

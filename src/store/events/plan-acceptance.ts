@@ -194,8 +194,15 @@ export function planAcceptance(
       const { destination, isBlocked } = receiver;
       const dueMs = moment.nowMs + firstDelayMs;
       const row: QueuedDelivery = {
-        ...{ entityId, hex, eventNo: null, receiver, createdAtMs, dueMs },
-        ...{ leaseMs: 0, sequence: null, claim: null },
+        entityId,
+        hex,
+        eventNo: null,
+        receiver,
+        createdAtMs,
+        dueMs,
+        leaseMs: 0,
+        sequence: null,
+        claim: null,
         orderKey: turns.keyOf(incoming, receiver),
         isParked: turns.isParked(incoming, receiver),
       };

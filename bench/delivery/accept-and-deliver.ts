@@ -1,0 +1,73 @@
+import { API, type Caller, deliverySettings, eventBody, firstCaller, register } from '../harness/paybell-api.ts';
+import { type Server, startPaybell } from '../harness/processes.ts';
+import { runAmount } from '../load/load.ts';
+import type { CountingReceiver, Received } from './counting-receiver.ts';
+
+/** A Paybell that is sent events for one webhook or for ten, until all of them have arrived. */
+
+export const FAN_OUT = 10;
+const QUIET_MS = 40;
+const MAX_WAIT_MS = 120_000;
+
+export type Paybell = { readonly server: Server; readonly caller: Caller };
+/** A kind of event, the webhooks that are registered for it, and the requests that send such events at the same time. */
+export type Route = { readonly event: string; readonly webhooks: number; readonly senders: number };
+export const TO_ONE: Route = { event: 'TransferCreated', webhooks: 1, senders: 128 };
+/** With ten webhooks for each event, fewer senders keep as many deliveries in flight. */
+export const TO_TEN: Route = { event: 'TransferFinalized', webhooks: FAN_OUT, senders: 32 };
+/** The just-in-time compiler makes Paybell faster over its first twenty-five thousand events. */
+const WARM_UP = { one: 25_000, ten: 1_000 };
+
+type Start = {
+  readonly databaseUrl: string;
+  readonly profile?: string | null;
+  readonly checkout?: string;
+};
+
+/** A Paybell on an empty store, with the webhooks of both routes. */
+export async function startReceiving(receiver: CountingReceiver, { databaseUrl, ...options }: Start): Promise<Paybell> {
+  const server = await startPaybell({ settings: deliverySettings(databaseUrl), ...options });
+  const caller = firstCaller(server);
+  await register(server, caller, TO_ONE.event, receiver.urls.slice(0, 1));
+  await register(server, caller, TO_TEN.event, receiver.urls.slice(0, FAN_OUT));
+  return { server, caller };
+}
+
+export async function warmUp(paybell: Paybell, receiver: CountingReceiver): Promise<void> {
+  await acceptAndDeliver(paybell, receiver, TO_ONE, WARM_UP.one);
+  await acceptAndDeliver(paybell, receiver, TO_TEN, WARM_UP.ten);
+}
+
+/** The rate is from the first delivery to the last, without the start of the load; each delivery has to arrive once. */
+export async function acceptAndDeliver(
+  { server, caller }: Paybell,
+  receiver: CountingReceiver,
+  { event, webhooks, senders }: Route,
+  events: number,
+) {
+  await receiver.reset();
+  const startedAtMs = performance.now();
+  const body = eventBody(event);
+  const headers = { 'content-type': 'application/json' };
+  const url = `${server.url}${API}/events`;
+  await runAmount({ url, method: 'POST', headers, body, callers: [caller], connections: senders }, events);
+  const acceptedS = (performance.now() - startedAtMs) / 1_000;
+  const { received, firstAtMs, lastAtMs } = await untilQuiet(receiver, events * webhooks);
+  // The generator does not count the requests in flight at its end, but Paybell may have accepted them.
+  const most = (events + senders) * webhooks;
+  if (received > most) throw new Error(`${received} deliveries arrived of at most ${most}`);
+  const perSecond = (received - 1) / ((lastAtMs - firstAtMs) / 1_000);
+  return { perSecond, acceptedPerSecond: events / acceptedS, operations: received };
+}
+
+async function untilQuiet(receiver: CountingReceiver, expected: number): Promise<Received> {
+  const deadlineMs = performance.now() + MAX_WAIT_MS;
+  let before = await receiver.read();
+  while (performance.now() < deadlineMs) {
+    await Bun.sleep(QUIET_MS);
+    const now = await receiver.read();
+    if (now.received >= expected && now.received === before.received) return now;
+    before = now;
+  }
+  throw new Error(`${before.received} of ${expected} deliveries arrived in time`);
+}
