@@ -6,7 +6,8 @@ import type { CountingReceiver, Received } from './counting-receiver.ts';
 /** A Paybell that is sent events for one webhook or for ten, until all of them have arrived. */
 
 export const FAN_OUT = 10;
-const QUIET_MS = 40;
+/** Longer than a stall of the disk: what comes later would be counted with the next measurement. */
+const QUIET_MS = 150;
 const MAX_WAIT_MS = 120_000;
 
 export type Paybell = { readonly server: Server; readonly caller: Caller };
