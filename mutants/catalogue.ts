@@ -5,6 +5,7 @@ import { claims } from './catalogue/claims.ts';
 import { endpoints } from './catalogue/endpoints.ts';
 import { feed } from './catalogue/feed.ts';
 import { jobs } from './catalogue/jobs.ts';
+import { listen } from './catalogue/listen.ts';
 import { lists } from './catalogue/lists.ts';
 import { order } from './catalogue/order.ts';
 import { queue } from './catalogue/queue.ts';
@@ -28,6 +29,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...requests,
   ...endpoints,
   ...feed,
+  ...listen,
   ...jobs,
   ...access,
   ...responses,

@@ -92,6 +92,8 @@ export type CallOptions = {
   body?: string | Uint8Array<ArrayBuffer>;
   /** The address of the client; unknown when absent. */
   from?: string;
+  /** Told the seconds after which the connection may be closed when idle. */
+  onTimeout?: (seconds: number) => void;
 };
 
 /** One request as the tenant, or without credentials when there is none. */
@@ -108,6 +110,9 @@ export function call(app: App, tenant: Tenant | null, path: string, options: Cal
       },
       ...(body === undefined ? {} : { body }),
     }),
-    { requestIP: () => (options.from === undefined ? null : { address: options.from }) },
+    {
+      requestIP: () => (options.from === undefined ? null : { address: options.from }),
+      timeout: (_request, seconds) => options.onTimeout?.(seconds),
+    },
   );
 }

@@ -97,7 +97,9 @@ onEveryEngine('listen sessions', (store: TestStore) => {
     const event = newEvent(entityId);
     await accept(store.db, event, newEvent(other), event);
     await accept(store.db, event);
-    expect((await take(session, await connect(session))).map(({ eventId }) => eventId)).toEqual([event.eventId ?? '']);
+    const reader = await connect(session);
+    expect((await take(session, reader)).map(({ eventId }) => eventId)).toEqual([event.eventId ?? '']);
+    expect(await readDropped(store.db, session, reader)).toBe(0);
   });
 
   test('take only what their filters want', async () => {

@@ -198,6 +198,17 @@ onEveryEngine('GET /endpoints/{endpointId}/feed', (store) => {
     });
   });
 
+  test.each([
+    ['a stream takes the limit on idle connections away', STREAM, [0]],
+    ['a page leaves the limit on idle connections', {}, []],
+  ] as const)('%s', async (_, headers, expected) => {
+    const { tenant, app, feed } = await setUp(store);
+    const timeouts: number[] = [];
+    const response = await call(app, tenant, feed, { headers, onTimeout: (seconds) => timeouts.push(seconds) });
+    await response.body?.cancel();
+    expect(timeouts).toEqual([...expected]);
+  });
+
   test('HEAD opens no stream, and takes nothing of FEED_LIMIT', async () => {
     const { tenant, app, feed } = await setUp(store, { FEED_LIMIT: '1' });
     for (let times = 0; times < 3; times++) {
