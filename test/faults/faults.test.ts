@@ -1,6 +1,8 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { FAULTS } from '../../faults/catalogue.ts';
 import { lostOf, RECOVERY_LIMIT_MS } from '../../faults/fault.ts';
+import { kill } from '../../faults/harness/testbed.ts';
+import { throughInterruptions } from '../../faults/trials/order/interruptions.ts';
 
 /** The faults of `npm run faults` with few trials each, and with leases that expire at once. */
 
@@ -27,4 +29,10 @@ describe('no acknowledged event is lost, every guarantee holds and the service r
       expect(finding.recoveredInMs).toBeLessThan(RECOVERY_LIMIT_MS);
     }
   });
+});
+
+test('the trial of order finds the requests of an endpoint without order to be out of order', async () => {
+  const options = { engine: 'sqlite', trials: 1, fast: true, progress: () => undefined } as const;
+  const { violations } = await throughInterruptions(options, kill, 'none');
+  expect(violations.join()).toMatch(/requests were out of order.*deliveries were overtaken/);
 });

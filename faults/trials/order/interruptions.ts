@@ -37,9 +37,14 @@ export const killedWhileOrdering: Fault = {
 
 type Interrupt = (instance: Instance) => Promise<void>;
 
-async function throughInterruptions(options: RunOptions, interrupt: Interrupt): Promise<Finding> {
+/** Without `agreement`, the trial has to find requests out of order: a test holds it to that. */
+export async function throughInterruptions(
+  options: RunOptions,
+  interrupt: Interrupt,
+  ordering: 'agreement' | 'none' = 'agreement',
+): Promise<Finding> {
   const common = options.fast ? { ...SETTINGS, DELIVERY_CONCURRENCY: '128' } : SETTINGS;
-  await using site = await OrderedSite.open(options, await Instances.on(options.engine, common));
+  await using site = await OrderedSite.open(options, await Instances.on(options.engine, common), ordering);
   const size = options.fast ? SMALL : FULL;
   const load = new OrderedLoad(() => site.running.map(({ client }) => client), size);
   // Awaited below; a rejection before that is not unhandled.
@@ -68,14 +73,14 @@ class OrderedSite implements AsyncDisposable {
     private readonly instances: Instances,
   ) {}
 
-  static async open(options: RunOptions, instances: Instances): Promise<OrderedSite> {
+  static async open(options: RunOptions, instances: Instances, ordering: string): Promise<OrderedSite> {
     const site = new OrderedSite(options, instances);
     registerCleanup(site);
     const first = await instances.start();
     const url = site.#receiver.ledger.url();
     await first.client.register(url, [...EVENT_KINDS]);
     site.#endpointId = (await findEndpoint(first.client, url)).endpointId;
-    await changeEndpoint(first.client, site.#endpointId, { ordering: 'agreement' });
+    await changeEndpoint(first.client, site.#endpointId, { ordering });
     site.running.push(first);
     if (options.engine === 'postgres') site.running.push(await instances.start());
     return site;
