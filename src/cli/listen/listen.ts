@@ -126,6 +126,10 @@ async function receive(options: Options): Promise<void> {
   // With --json, standard output has nothing but the requests.
   const say = options.json ? (text: string) => process.stderr.write(`${text}\n`) : printLine;
   say(`Listening on ${paint(receiver.url, 'cyan')}; stop with Ctrl-C.\n${paint(description, 'dim')}`);
+  if (options.forward !== undefined) {
+    const forwarding = `What arrives here is forwarded to ${options.forward}. With --server, the events of that server are.`;
+    say(paint(forwarding, 'dim'));
+  }
   await Promise.race([completed.promise, stopped]);
   await receiver.stop();
   say(paint(`${showCount(total.requests, 'request')}, ${total.verified} verified.`, 'dim'));

@@ -199,25 +199,33 @@ describe('secrets that come from a server', () => {
   });
 });
 
+/** Runs the command until it has received one request, which is sent as soon as it listens. */
+async function listenForOne(...args: readonly string[]) {
+  const port = freePort();
+  const listening = commandLine({ PAYBELL_SECRET: SECRET })(['listen', '--count', '1', '--port', `${port}`, ...args]);
+  const url = `http://127.0.0.1:${port}/hook`;
+  const post = () => fetch(url, { method: 'POST', body: BODY, headers: signedHeaders(BODY) }).catch(() => null);
+  for (let tries = 0; tries < 600; tries++) {
+    const response = await post();
+    if (response !== null) return { port, listening, response };
+    await Bun.sleep(50);
+  }
+  throw new Error('the command did not listen');
+}
+
 describe('paybell listen as a command', () => {
+  test('says where it forwards to, and how the events of a server get there', async () => {
+    const app = new Ledger();
+    cleanUp.push(() => app[Symbol.asyncDispose]());
+    const { listening, response } = await listenForOne('--forward', app.url('/app'));
+    expect(response.status).toBe(200);
+    const said = `What arrives here is forwarded to ${app.url('/app')}. With --server, the events of that server are.`;
+    expect((await listening).stdout).toContain(said);
+  });
+
   test('prints a line of JSON for each request on standard output and nothing else, and exits after --count', async () => {
-    const port = freePort();
-    const listening = commandLine({ PAYBELL_SECRET: SECRET })([
-      'listen',
-      '--json',
-      '--count',
-      '1',
-      '--port',
-      String(port),
-    ]);
-    const url = `http://127.0.0.1:${port}/hook`;
-    const post = () => fetch(url, { method: 'POST', body: BODY, headers: signedHeaders(BODY) }).catch(() => null);
-    let response: Response | null = null;
-    for (let tries = 0; tries < 600 && response === null; tries++) {
-      response = await post();
-      if (response === null) await Bun.sleep(50);
-    }
-    expect(response?.status).toBe(204);
+    const { port, listening, response } = await listenForOne('--json');
+    expect(response.status).toBe(204);
     const { exitCode, stdout, stderr } = await listening;
     expect(JSON.parse(stdout)).toMatchObject({ deliveryId: 'dlv_1', signature: 'verified', status: 204, body: BODY });
     expect({ exitCode, stderr }).toEqual({
