@@ -59,7 +59,7 @@ export function testApp(db: Database, settings: Record<string, string> = {}, ove
     usage: new EntityUsage(db, config.ENTITY_BACKLOG_LIMIT, storageLimitBytes(config)),
     keys,
     webhookLists: new WebhookListCache(db, metrics.listResponses),
-    limits: new RateLimits(config, metrics),
+    limits: new RateLimits(config, metrics, overrides.nowMs),
     streams: new EventStreams((keyHash) => keys.find(keyHash), log),
     metrics,
     onWork: () => undefined,
