@@ -40,8 +40,11 @@ export class Forwarder {
     try {
       await this.options.client.listenSessions.report(sessionId, { deliveryId, token, ...result });
     } catch (error) {
-      // Reported before, dropped by the server, or handed out again under a token that another call reports with.
-      if (!(error instanceof ProblemError && [404, 409].includes(error.status))) throw error;
+      if (!(error instanceof ProblemError)) throw error;
+      // Handed out again under a token that may still be on its way here, so the result is kept; or reported before.
+      if (error.status === 409) return;
+      // Dropped by the server.
+      if (error.status !== 404) throw error;
     }
     if (unreported.token === token) this.#unreported.delete(deliveryId);
   }
