@@ -3,6 +3,7 @@ import { Forwarder } from '../../../../src/cli/listen/session/forwarder.ts';
 import { ProblemError } from '../../../../src/client/errors.ts';
 import type { ListenRequest } from '../../../../src/contract/listen/listen-session.ts';
 import { Ledger } from '../../../support/ledger.ts';
+import { rejection } from '../../../support/rejection.ts';
 
 const requestWith = (token: string): ListenRequest => {
   const headers = { 'content-type': 'application/json', 'webhook-id': 'dlv_1', 'paybell-event-id': 'evt_1' };
@@ -54,7 +55,7 @@ test('what could not be reported is reported when it is handed out again', async
   await using program = new Ledger();
   const { reported, client } = reporting({ first: () => Promise.reject(refusal(503)) });
   const forwarder = new Forwarder({ client, target: program.url(), onResult: () => undefined });
-  await expect(forwarder.forward('lst_1', requestWith('first'))).rejects.toThrow();
+  expect(await rejection(forwarder.forward('lst_1', requestWith('first')))).toBeInstanceOf(ProblemError);
   await forwarder.forward('lst_1', requestWith('second'));
   expect(reported).toEqual(['first', 'second']);
   expect(program.requests).toHaveLength(1);
