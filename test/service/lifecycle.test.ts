@@ -168,25 +168,44 @@ describe('serve', () => {
   test.each(['SIGTERM', 'SIGINT'] as const)(
     'on %s is first not ready, then finishes the request in flight, then ends with 0',
     async (signal) => {
-      const served = await serve(newFolder());
-      const { apiKey, entityId } = printed(served.stdout());
-      const body = JSON.stringify({ postUrl: 'https://example.com/flight', networkIds: [1], events: ['LatePayment'] });
-      const inFlight = await connectRaw(served.url);
-      inFlight.write(
-        `POST ${WEBHOOKS} HTTP/1.1\r\nhost: localhost\r\napi-key: ${apiKey}\r\nentity-id: ${entityId}\r\n` +
-          `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body.slice(0, 10)}`,
-      );
-      expect((await fetch(`${served.url}/readyz`)).status).toBe(200);
-      const ending = served.stop(signal);
-      while ((await fetch(`${served.url}/readyz`)).status !== 503) await Bun.sleep(5);
-      inFlight.write(body.slice(10));
-      expect(await inFlight.received('example.com/flight')).toStartWith('HTTP/1.1 201');
-      const { exitCode, stdout } = await ending;
-      expect(exitCode).toBe(0);
-      const messages = logLines(stdout).map((line) => JSON.parse(line).msg);
-      expect(messages.filter((message) => message !== 'request')).toEqual(['started', 'stopping', 'stopped']);
+      // A machine that is busy for half a second does not see it: then it is done again.
+      let seen = await stopInFlight(signal);
+      for (let tries = 1; !seen && tries < 5; tries++) seen = await stopInFlight(signal);
+      expect(seen).toBeTrue();
     },
   );
+
+  /** Returns whether the service was seen not to be ready before it stopped to listen. */
+  async function stopInFlight(signal: 'SIGTERM' | 'SIGINT'): Promise<boolean> {
+    const served = await serve(newFolder());
+    const { apiKey, entityId } = printed(served.stdout());
+    const body = JSON.stringify({ postUrl: 'https://example.com/flight', networkIds: [1], events: ['LatePayment'] });
+    const inFlight = await connectRaw(served.url);
+    inFlight.write(
+      `POST ${WEBHOOKS} HTTP/1.1\r\nhost: localhost\r\napi-key: ${apiKey}\r\nentity-id: ${entityId}\r\n` +
+        `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body.slice(0, 10)}`,
+    );
+    const readiness = () =>
+      fetch(`${served.url}/readyz`).then(
+        ({ status }) => status,
+        () => null,
+      );
+    expect(await readiness()).toBe(200);
+    const ending = served.stop(signal);
+    let last = await readiness();
+    while (last === 200) {
+      await Bun.sleep(5);
+      last = await readiness();
+    }
+    expect(last).toBeOneOf([503, null]);
+    inFlight.write(body.slice(10));
+    expect(await inFlight.received('example.com/flight')).toStartWith('HTTP/1.1 201');
+    const { exitCode, stdout } = await ending;
+    expect(exitCode).toBe(0);
+    const messages = logLines(stdout).map((line) => JSON.parse(line).msg);
+    expect(messages.filter((message) => message !== 'request')).toEqual(['started', 'stopping', 'stopped']);
+    return last === 503;
+  }
 
   test('ends with 0 although a request waits for a receiver that hangs: it is cut off, and the log says so', async () => {
     const asked = Promise.withResolvers<void>();
