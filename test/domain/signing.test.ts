@@ -283,4 +283,9 @@ describe('a body signature', () => {
     expect(bodySignature(SECRET, VECTOR.body)).toBe(expected);
     expect(bodySignature(parseSecret(SECRET), Buffer.from(VECTOR.body))).toBe(expected);
   });
+
+  test.each([0, 1, 24, 63, 64, 65, 200])('is the HMAC of RFC 2104 with a key of %i bytes', (length) => {
+    const key = Buffer.alloc(length, 7);
+    expect(bodySignature(key, VECTOR.body)).toBe(createHmac('sha256', key).update(VECTOR.body).digest('base64'));
+  });
 });

