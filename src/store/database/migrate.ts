@@ -8,6 +8,7 @@ import { deliveryKinds } from './migrations/0006-delivery-kinds.ts';
 import { queue } from './migrations/0007-queue.ts';
 import { signingKeys } from './migrations/0008-signing-keys.ts';
 import { endpoints } from './migrations/0009-endpoints.ts';
+import { chain } from './migrations/0010-chain.ts';
 import type { Migration } from './migrations/migration.ts';
 import { readInteger } from './sql.ts';
 
@@ -22,6 +23,7 @@ export const MIGRATIONS: readonly Migration[] = [
   queue,
   signingKeys,
   endpoints,
+  chain,
 ];
 
 const MIGRATION_DEADLINE_MS = 30 * 60_000;

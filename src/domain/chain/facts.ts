@@ -1,0 +1,66 @@
+/**
+ * A fact is what a chain said in a transaction, wherever that transaction now stands.
+ *
+ * | state       | meaning                                             | leaves it by                                           |
+ * |-------------|-----------------------------------------------------|--------------------------------------------------------|
+ * | `waiting`   | an event is held for a transaction without a block  | `seen`: the transaction is in a block                  |
+ * | `seen`      | its block is canonical                              | `moved`: the same state, in another block              |
+ * |             |                                                     | `lost`: its block is gone; `final`: it cannot go       |
+ * | `lost`      | its block is gone, and it may be back soon          | `moved`: seen again; `retracted`: not back in time     |
+ * | `retracted` | everyone who was told of it is told that it is gone | `again`: seen once more, with the next revision        |
+ * | `final`     | its block is below finality                         | `lost`, only where an operator resumes a halted network |
+ */
+export type FactState = 'waiting' | 'seen' | 'lost' | 'retracted' | 'final';
+
+export type BlockRef = { readonly number: number; readonly hash: string };
+
+/** Where a fact stands: carried in payloads, and never part of its identity. */
+export type Position = { readonly blockNumber: number; readonly blockHash: string; readonly logIndex: number };
+
+export type FactKey = { readonly entityId: string; readonly factId: string };
+
+/** `Transfer` is processed first and finalized later; any other kind is the event that it leads to. */
+export const TRANSFER = 'Transfer';
+
+/** The event kinds that a fact leads to. */
+export function kindsOf(kind: string): readonly string[] {
+  return kind === TRANSFER ? ['TransferProcessed', 'TransferFinalized'] : [kind];
+}
+
+/** What a source made of a log. */
+export type FoundFact = FactKey & {
+  readonly networkId: number;
+  readonly sourceId: string;
+  readonly kind: string;
+  /** History that is stored and not delivered. */
+  readonly isSilent: boolean;
+  readonly transactionHash: string;
+  readonly contract: string;
+  readonly position: Position;
+  readonly transferId: string | null;
+  readonly agreementId: string | null;
+  /** The fields of the payload that the log proves. */
+  readonly fields: Readonly<Record<string, unknown>>;
+};
+
+/** A fact as the store knows it. */
+export type StoredFact = FactKey & {
+  readonly state: FactState;
+  readonly revision: number;
+  readonly transactionHash: string;
+  /** Null while it waits. */
+  readonly position: Position | null;
+  /** The height at which its block was found to be gone. */
+  readonly lostAtHead: number | null;
+  /** Whether it is an event that is held for a transaction, so that no log tells of it. */
+  readonly isHeld: boolean;
+};
+
+/** What a look at a network found out about one fact; the store carries it out. */
+export type FactChange =
+  | { readonly change: 'seen'; readonly fact: FoundFact }
+  /** `waiting`, `seen` or `lost` → `seen`, at this position. */
+  | ({ readonly change: 'moved'; readonly position: Position } & FactKey)
+  | ({ readonly change: 'lost'; readonly lostAtHead: number } & FactKey)
+  | ({ readonly change: 'retracted' } & FactKey)
+  | ({ readonly change: 'again'; readonly position: Position } & FactKey);
