@@ -1,0 +1,106 @@
+import type { BlockRef, FactChange, FactKey, StoredFact } from '../../domain/chain/facts.ts';
+import type { SourceDefinition } from '../../domain/chain/source-definition.ts';
+
+/** How far a network was followed, as the last step left it. */
+export type NetworkState = {
+  /** The newest block whose logs are stored. */
+  readonly tip: BlockRef | null;
+  /** Blocks that were canonical when they were read: newest first, at most `MAX_ANCHORS`, the tip among them. */
+  readonly anchors: readonly BlockRef[];
+  readonly head: number | null;
+  /** `safe` and `final` only rise. */
+  readonly safe: number | null;
+  readonly final: number | null;
+  /** How many blocks the nodes were last able to read in one call. */
+  readonly rangeBlocks: number | null;
+  readonly blockTimeMs: number | null;
+  readonly haltedAtMs: number | null;
+  readonly haltedReason: string | null;
+};
+
+export const MAX_ANCHORS = 256;
+/** How many changes of facts one step holds. */
+export const MAX_STEP_CHANGES = 1_000;
+
+export type SourceKey = { readonly entityId: string; readonly sourceId: string };
+
+/** A source that is not paused. */
+export type FollowedSource = SourceKey & {
+  readonly networkId: number;
+  /** In lower case, as everything that is compared with a log. */
+  readonly contract: string;
+  /** The first topic of its logs. */
+  readonly topic: string;
+  /** For each topic of a log the values that the source takes, null where it takes any; all null where it is absent. */
+  readonly topics?: readonly (readonly string[] | null)[];
+  readonly definition: SourceDefinition;
+  readonly fromBlock: number;
+  /** Blocks up to this one are history. */
+  readonly createdHead: number;
+  readonly deliverHistory: boolean;
+  /** The blocks that are still to be read for this source alone; both are null until the follower has seen the source. */
+  readonly nextBlock: number | null;
+  readonly lastBlock: number | null;
+};
+
+/** The right to follow a network until another instance takes it, with what is known of the network. */
+export type Lease = {
+  readonly networkId: number;
+  /** Counts the holders, so that a late one cannot write. */
+  readonly token: number;
+  readonly state: NetworkState;
+  /** In the order of their creation. */
+  readonly sources: readonly FollowedSource[];
+  /** The first block to read where there is no tip; null begins at the head. */
+  readonly startBlock: number | null;
+  /** Facts whose block is gone, at most 1,000. */
+  readonly lost: readonly StoredFact[];
+  /** Events that are held for a transaction without a block: at most 50, those that were asked for longest ago first. */
+  readonly held: readonly StoredFact[];
+};
+
+/** How a node is. It never carries the node's URL, which may hold a key. */
+export type NodeHealth = {
+  /** The network and the node's place in the setting, as in `8453#1`. */
+  readonly name: string;
+  readonly state: 'ok' | 'behind' | 'failing' | 'wrong_chain';
+  readonly head: number | null;
+  /** The kind of the last failure. */
+  readonly lastError: string | null;
+  readonly lastOkAtMs: number | null;
+};
+
+/** How much of a source's own blocks was read: it is done where `nextBlock` is past `lastBlock`. */
+export type BackfillProgress = SourceKey & { readonly nextBlock: number; readonly lastBlock: number };
+
+/** What one poll found, written in one transaction. */
+export type Step = {
+  readonly tip: BlockRef | null;
+  /** The anchors as they are from now on. */
+  readonly anchors: readonly BlockRef[];
+  readonly head: number;
+  readonly safe: number | null;
+  readonly final: number | null;
+  readonly rangeBlocks: number;
+  readonly blockTimeMs: number | null;
+  /** At most `MAX_STEP_CHANGES`, cut at a block boundary. */
+  readonly changes: readonly FactChange[];
+  readonly backfilled: readonly BackfillProgress[];
+  /** The held facts whose transaction was asked for. */
+  readonly asked: readonly FactKey[];
+  readonly nodes: readonly NodeHealth[];
+};
+
+/** What the follower of a network needs of the store. */
+export interface FollowerStore {
+  /** Takes or renews the lease; null while another instance holds it. */
+  lease(networkId: number): Promise<Lease | null>;
+  /** The facts of these blocks, seen and final ones. */
+  factsIn(networkId: number, from: number, to: number): Promise<StoredFact[]>;
+  /** In any state; one fact id may belong to several entities. */
+  factsOf(networkId: number, factIds: readonly string[]): Promise<StoredFact[]>;
+  /** False where another instance holds the lease now; nothing was written then. */
+  commit(lease: Lease, step: Step): Promise<boolean>;
+  halt(lease: Lease, reason: string): Promise<void>;
+  pauseSources(lease: Lease, sources: readonly SourceKey[], reason: string): Promise<void>;
+}
