@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { EVENT_KINDS, EVENT_NAME } from './domain/event-kinds.ts';
+import { EVENT_KINDS, EVENT_NAME, RETRACTION } from './domain/event-kinds.ts';
 import { parseAddressRange } from './domain/ip-address.ts';
 import { DEFAULT_NETWORKS, MAX_NETWORK_ID } from './domain/networks.ts';
 
@@ -121,6 +121,8 @@ const isReservedHeader = (name: string) => RESERVED_PREFIX.test(name) || RESERVE
 
 const rateRule = 'must be off, a rate such as 100/s, or a rate with a burst such as 100/s:200';
 
+const BUILT_IN_EVENTS: readonly string[] = [...EVENT_KINDS, RETRACTION];
+
 /** How the log shows the settings that it must not show as they are. */
 const shown = z.registry<{ inLog: (value: z.$output) => string }>();
 const MASKED = { inLog: () => '(set)' };
@@ -138,7 +140,7 @@ const schema = z
       ...DEFAULT_NETWORKS,
     ]),
     EXTRA_EVENTS: list(
-      (name) => (EVENT_NAME.test(name) && !(EVENT_KINDS as readonly string[]).includes(name) ? name : null),
+      (name) => (EVENT_NAME.test(name) && !BUILT_IN_EVENTS.includes(name) ? name : null),
       'must be a comma-separated list of event names other than the built-in ones',
     ).default([]),
     SECRET_KEY: parsed(parseSecretKey, SECRET_KEY_RULE).optional().register(shown, MASKED),

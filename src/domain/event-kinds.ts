@@ -9,6 +9,11 @@ export const EVENT_KINDS = [
   'LatePayment',
 ] as const;
 
+/**
+ * Takes back an event that was sent before. No webhook is registered for it: it goes to those that were told of the original.
+ */
+export const RETRACTION = 'EventRetracted';
+
 export type EventKind = (typeof EVENT_KINDS)[number];
 
 /** The form of a name in `EXTRA_EVENTS`. */

@@ -167,6 +167,7 @@ describe('the settings', () => {
     ['NETWORKS', '9007199254740992'],
     ['NETWORKS', '1,,2'],
     ['EXTRA_EVENTS', 'has space'],
+    ['EXTRA_EVENTS', 'EventRetracted'],
     ['SECRET_KEY', Buffer.alloc(31).toString('base64')],
     ['SECRET_KEY', `${SECRET_KEY} `],
     ['ADMIN_KEY', `${'x'.repeat(40)},`],
