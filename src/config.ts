@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { describeNodes, parseDepths, parseNodes } from './domain/chain/network-nodes.ts';
 import { EVENT_KINDS, EVENT_NAME, RETRACTION } from './domain/event-kinds.ts';
 import { parseAddressRange } from './domain/ip-address.ts';
 import { DEFAULT_NETWORKS, MAX_NETWORK_ID } from './domain/networks.ts';
@@ -23,6 +24,16 @@ function parsed<Value>(parse: (text: string) => Value | null, rule: string) {
     const value = parse(text);
     if (value !== null) return value;
     context.addIssue({ code: 'custom', message: rule });
+    return z.NEVER;
+  });
+}
+
+/** A setting whose parser says itself what is wrong with a text. */
+function explained<Value extends object>(parse: (text: string) => Value | string) {
+  return z.string().transform((text, context): Value => {
+    const value = parse(text);
+    if (typeof value !== 'string') return value;
+    context.addIssue({ code: 'custom', message: value });
     return z.NEVER;
   });
 }
@@ -158,6 +169,7 @@ const schema = z
     ENTITY_WEBHOOK_LIMIT: integer(1, 100_000_000).default(10_000),
     ENTITY_BACKLOG_LIMIT: integer(1, 1_000_000_000).default(1_000_000),
     ENTITY_STORAGE_LIMIT: parsed(sizeLimit, sizeRule).default(50 * UNIT_BYTES.GiB),
+    ENTITY_SOURCE_LIMIT: integer(1, 10_000).default(100),
     RATE_LIMIT: parsed(rateLimit, rateRule).default({ perSecond: 100, burst: 200 }),
     EVENT_RATE_LIMIT: parsed(rateLimit, rateRule).default({ perSecond: 2_000, burst: 10_000 }),
     FEED_LIMIT: integer(1, 100_000).default(100),
@@ -179,8 +191,13 @@ const schema = z
       .optional(),
     BODY_SIGNATURE_KEY: z.enum(['bytes', 'text'], { error: 'must be bytes or text' }).default('bytes'),
     SIGN_ASYMMETRIC: flag.default(false),
+    CHAIN_RPC: explained(parseNodes)
+      .default([])
+      .register(shown, { inLog: (networks) => describeNodes(networks) }),
+    CHAIN_FINALITY: explained(parseDepths).default([]),
+    CHAIN_GRACE: integer(0, 100).default(3),
     REUSE_PORT: flag.default(false),
-    ROLE: z.enum(['all', 'api', 'delivery'], { error: 'must be all, api or delivery' }).default('all'),
+    ROLE: z.enum(['all', 'api', 'delivery', 'chain'], { error: 'must be all, api, delivery or chain' }).default('all'),
     LOG_LEVEL: z
       .enum(['debug', 'info', 'warn', 'error', 'silent'], { error: 'must be debug, info, warn, error or silent' })
       .default('info'),
@@ -250,6 +267,18 @@ export function describeTarget(target: DatabaseTarget): string {
 
 export function storageLimitBytes({ ENTITY_STORAGE_LIMIT: limit }: Config): number {
   return limit === 'off' ? Number.POSITIVE_INFINITY : limit;
+}
+
+export function servesApi({ ROLE }: Pick<Config, 'ROLE'>): boolean {
+  return ROLE === 'all' || ROLE === 'api';
+}
+
+export function delivers({ ROLE }: Pick<Config, 'ROLE'>): boolean {
+  return ROLE === 'all' || ROLE === 'delivery';
+}
+
+export function followsChains({ ROLE, CHAIN_RPC }: Pick<Config, 'ROLE' | 'CHAIN_RPC'>): boolean {
+  return CHAIN_RPC.length > 0 && (ROLE === 'all' || ROLE === 'chain');
 }
 
 /** All event kinds that webhooks can be registered for. */

@@ -6,7 +6,7 @@ import { Feeds } from './api/routes/endpoints/feeds.ts';
 import { Listeners } from './api/routes/listen/listeners.ts';
 import { WebhookListCache } from './api/routes/webhooks/list-cache.ts';
 import { DRAIN_MS, type ListeningServer, listen } from './api/server.ts';
-import { type Config, storageLimitBytes } from './config.ts';
+import { type Config, delivers, storageLimitBytes } from './config.ts';
 import { ACTORS } from './contract/audit.ts';
 import { type AttemptTools, createAttemptTools, headersFor } from './delivery/attempt.ts';
 import { createDelivery, type Delivery } from './delivery/delivery.ts';
@@ -64,7 +64,7 @@ type Background = Pick<Job, 'start'> & { readonly stop: () => Promise<void> | vo
 export async function startService(config: Config, log: Logger): Promise<Service> {
   const { lock, ...store } = await openStoreForServer(config);
   const core = createCore(config, log, store);
-  const delivery = config.ROLE === 'api' ? null : createDelivery(core);
+  const delivery = delivers(config) ? createDelivery(core) : null;
   const api = createApi(core, delivery);
   const heartbeat = createHeartbeat(core, delivery);
   const background: readonly Background[] = [...(delivery?.jobs ?? []), ...api.jobs, heartbeat, ...observe(core)];

@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts';
+import { type Config, servesApi } from '../config.ts';
 import { dashboardFiles } from './dashboard/route.ts';
 import { NO_SNIFF } from './http/responses.ts';
 import { openApiDocument } from './openapi/document.ts';
@@ -43,7 +43,7 @@ export type Routes = { readonly exact: ReadonlyMap<string, Route>; readonly patt
  * place of these two lookups, a list request took 12 to 20 % longer.
  */
 export function createRoutes(config: Config): Routes {
-  const operations = config.ROLE === 'delivery' ? [] : allOperations(config);
+  const operations = servesApi(config) ? allOperations(config) : [];
   const routeOf = ({ permission, path }: Operation) => {
     if (permission === 'none') return path;
     return permission === 'operator' ? `/admin/v1${path}` : `/api/v1/${config.PROCESSOR}${path}`;
@@ -98,8 +98,8 @@ function openPaths(config: Config, describe: () => object): Record<string, Handl
     '/metrics': metrics,
     '/openapi.json': openapi,
     ...docsFiles,
-    // An instance that only delivers has no API for the dashboard to call.
-    ...(config.ROLE === 'delivery' ? {} : dashboardFiles(config.PROCESSOR)),
+    // Without the API there is nothing for the dashboard to call.
+    ...(servesApi(config) ? dashboardFiles(config.PROCESSOR) : {}),
   };
 }
 

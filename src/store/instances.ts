@@ -14,7 +14,7 @@ export type InstanceReport = Pick<InstanceRow, 'instanceId' | 'role' | 'host' | 
 /** Also not far ahead: the row of a dead process may have been written before the clock was set back. */
 const isLive = (nowMs: string) => `seen_at_ms between ${nowMs} - ${LIVE_MS} and ${nowMs} + ${LIVE_MS}`;
 
-const DELIVERS = `role <> 'api'`;
+const DELIVERS = `role in ('all', 'delivery')`;
 
 /** Renews the row of an instance, removes those of instances that are gone, and returns how many deliver. */
 export function renewInstance(db: Database, { instanceId, role, host, problem }: InstanceReport): Promise<number> {
@@ -50,5 +50,5 @@ export async function readInstances(db: Database): Promise<LiveInstance[]> {
     db,
     `select ${instanceTable.list} from instances where ${isLive(nowMs)} order by started_at_ms, id`,
   );
-  return rows.map((row) => ({ ...row, delivers: row.role !== 'api' }));
+  return rows.map((row) => ({ ...row, delivers: row.role === 'all' || row.role === 'delivery' }));
 }

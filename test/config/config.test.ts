@@ -36,6 +36,7 @@ describe('the settings', () => {
       ENTITY_WEBHOOK_LIMIT: 10_000,
       ENTITY_BACKLOG_LIMIT: 1_000_000,
       ENTITY_STORAGE_LIMIT: 50 * 2 ** 30,
+      ENTITY_SOURCE_LIMIT: 100,
       RATE_LIMIT: { perSecond: 100, burst: 200 },
       EVENT_RATE_LIMIT: { perSecond: 2_000, burst: 10_000 },
       FEED_LIMIT: 100,
@@ -43,6 +44,9 @@ describe('the settings', () => {
       CORS_ORIGINS: [],
       BODY_SIGNATURE_KEY: 'bytes',
       SIGN_ASYMMETRIC: false,
+      CHAIN_RPC: [],
+      CHAIN_FINALITY: [],
+      CHAIN_GRACE: 3,
       REUSE_PORT: false,
       ROLE: 'all',
       LOG_LEVEL: 'info',
@@ -81,6 +85,7 @@ describe('the settings', () => {
       ENTITY_WEBHOOK_LIMIT: '0',
       ENTITY_BACKLOG_LIMIT: '1e3',
       ENTITY_STORAGE_LIMIT: '50GB',
+      ENTITY_SOURCE_LIMIT: '0',
       RATE_LIMIT: '100',
       FEED_LIMIT: '0',
       EVENT_RATE_LIMIT: '0/s',
@@ -91,6 +96,9 @@ describe('the settings', () => {
       BODY_SIGNATURE_HEADER: 'X Sig',
       BODY_SIGNATURE_KEY: 'hex',
       SIGN_ASYMMETRIC: 'TRUE',
+      CHAIN_RPC: 'https://node.example.com',
+      CHAIN_FINALITY: '61',
+      CHAIN_GRACE: '101',
       REUSE_PORT: 'no',
       ROLE: 'worker',
       LOG_LEVEL: 'loud',
@@ -153,6 +161,23 @@ describe('the settings', () => {
     ['SECRET_KEY', SECRET_KEY, new Uint8Array(32).fill(9)],
     ['LOG_LEVEL', 'debug', 'debug'],
     ['ROLE', 'delivery', 'delivery'],
+    ['ROLE', 'chain', 'chain'],
+    [
+      'CHAIN_RPC',
+      '8453=https://a.example/v2/key, 1=http://127.0.0.1:8545 ,8453=https://b.example',
+      [
+        { networkId: 8453, urls: ['https://a.example/v2/key', 'https://b.example/'] },
+        { networkId: 1, urls: ['http://127.0.0.1:8545/'] },
+      ],
+    ],
+    [
+      'CHAIN_FINALITY',
+      '61=50000, 42220=1',
+      [
+        { networkId: 61, depth: 50_000 },
+        { networkId: 42220, depth: 1 },
+      ],
+    ],
   ])('read %s=%s', (name, text, value) => {
     expect(loadConfig({ [name]: text })[name as (typeof SETTING_NAMES)[number]]).toEqual(value as never);
   });
@@ -174,8 +199,39 @@ describe('the settings', () => {
     ['CORS_ORIGINS', 'https://a.example/'],
     ['RETENTION', '99999d'],
     ['RETRY_SCHEDULE', Array(51).fill('1s').join(',')],
+    ['CHAIN_GRACE', '-1'],
   ])('reject %s=%j', (name, text) => {
     expect(Object.keys(errorsOf({ [name]: text }))).toEqual([name]);
+  });
+
+  test.each([
+    ['8453:https://a.example', 'entry 1 does not begin with a network id and ='],
+    ['1=https://a.example,', 'entry 2 does not begin with a network id and ='],
+    ['9007199254740992=https://a.example', 'entry 1 does not begin with a network id and ='],
+    ['8453=wss://a.example', 'must have http or https URLs: that of entry 1, for network 8453, is none'],
+    ['8453=a.example/key-3', 'must have http or https URLs: that of entry 1, for network 8453, is none'],
+    ['1=https://a.example,1=https://a.example/', 'must have each node once: entry 2 repeats one of network 1'],
+    ['900=https://a.example', 'entry 1 is of network 900, which is Solana'],
+    ['901=https://a.example', 'entry 1 is of network 901, which is Solana'],
+  ])('name what is wrong with CHAIN_RPC=%s, without a URL', (text, message) => {
+    const { CHAIN_RPC = '' } = errorsOf({ CHAIN_RPC: text });
+    expect(CHAIN_RPC).toContain(message);
+    expect(CHAIN_RPC.replace('https://node.example.com', '')).not.toMatch(/example|key-3/);
+  });
+
+  test('refuse more than 100 nodes', () => {
+    const nodes = (count: number) => Array.from({ length: count }, (_, n) => `1=https://a.example/${n}`).join(',');
+    expect(errorsOf({ CHAIN_RPC: nodes(100) })).toEqual({});
+    expect(errorsOf({ CHAIN_RPC: nodes(101) })).toEqual({ CHAIN_RPC: 'must have at most 100 nodes' });
+  });
+
+  test.each([
+    ['61', 'entry 1 is not a network id'],
+    ['61=0', 'entry 1 is not a network id'],
+    ['61=100001', 'a number of blocks from 1 to 100000'],
+    ['61=10,61=20', 'must have each network once: entry 2 repeats network 61'],
+  ])('name what is wrong with CHAIN_FINALITY=%s', (text, message) => {
+    expect(errorsOf({ CHAIN_FINALITY: text }).CHAIN_FINALITY).toContain(message);
   });
 
   test('for PostgreSQL require SECRET_KEY, and report it along with other errors', () => {
@@ -206,12 +262,22 @@ test('the summary of the settings shows all of them and no secret', () => {
     ADMIN_KEY: 'admin-key-'.repeat(4),
     METRICS_TOKEN: 'metrics-token-'.repeat(2),
     DATABASE_URL: 'postgres://user:pass-word@db.example:5433/paybell?password=pass-word',
+    CHAIN_RPC: '8453=https://a.example/v2/node-key,8453=https://b.example/node-key,1=http://localhost:8545',
   };
   const config = loadConfig(secrets);
   const summary = summarize(config);
   expect(Object.keys(config).filter((name) => !(name in summary))).toEqual([]);
   const text = JSON.stringify(summary);
-  for (const secret of ['pass-word', 'user', SECRET_KEY, secrets.ADMIN_KEY, secrets.METRICS_TOKEN, '"0":9']) {
+  for (const secret of [
+    'pass-word',
+    'user',
+    SECRET_KEY,
+    secrets.ADMIN_KEY,
+    secrets.METRICS_TOKEN,
+    '"0":9',
+    'node-key',
+    'localhost',
+  ]) {
     expect(text).not.toContain(secret);
   }
   expect(summary).toMatchObject({
@@ -219,6 +285,7 @@ test('the summary of the settings shows all of them and no secret', () => {
     SECRET_KEY: '(set)',
     ADMIN_KEY: '(set)',
     METRICS_TOKEN: '(set)',
+    CHAIN_RPC: '8453 (2 nodes), 1 (1 node)',
   });
 });
 

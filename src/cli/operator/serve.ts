@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type Config, summarize, summarizeChanges } from '../../config.ts';
+import { type Config, servesApi, summarize, summarizeChanges } from '../../config.ts';
 import { createLogger } from '../../log.ts';
 import { startService } from '../../service.ts';
 import type { Provisioned } from '../../store/tenants/provision.ts';
@@ -43,7 +43,6 @@ async function serve(): Promise<void> {
 function printWelcome(url: string, config: Config, first: Provisioned | null): void {
   printLine(`\n  ${paint('Paybell', 'bold')} ${version} is listening on ${paint(url, 'cyan')}`);
   if (first !== null) printLine(firstSteps(url, config, first, process.stdout.isTTY));
-  // An instance that only delivers serves no dashboard.
-  const dashboard = config.ROLE === 'delivery' ? '' : `\n  Dashboard      ${url}/`;
+  const dashboard = servesApi(config) ? `\n  Dashboard      ${url}/` : '';
   printLine(`${dashboard}\n  API reference  ${url}/docs\n`);
 }

@@ -1,0 +1,74 @@
+import { MAX_NETWORK_ID } from '../networks.ts';
+
+/** The nodes of one network, in the order in which they are preferred. Their URLs may hold keys: nothing shows them. */
+export type NetworkNodes = { readonly networkId: number; readonly urls: readonly string[] };
+
+/** The depth that an operator calls final on a network that does not say what is final. */
+export type FinalityDepth = { readonly networkId: number; readonly depth: number };
+
+export const MAX_NODES = 100;
+export const MAX_FINALITY_DEPTH = 100_000;
+
+/** Solana has neither logs nor the JSON-RPC of Ethereum. */
+const WITHOUT_LOGS: ReadonlySet<number> = new Set([900, 901]);
+
+export function hasLogs(networkId: number): boolean {
+  return !WITHOUT_LOGS.has(networkId);
+}
+
+/** The nodes of a setting such as `8453=https://a,8453=https://b`, or what is wrong with it. An error never shows a URL. */
+export function parseNodes(text: string): readonly NetworkNodes[] | string {
+  const entries = text.split(',').map((entry) => entry.trim());
+  if (entries.length > MAX_NODES) return `must have at most ${MAX_NODES} nodes`;
+  const nodes = new Map<number, string[]>();
+  for (const [index, entry] of entries.entries()) {
+    const place = `entry ${index + 1}`;
+    const networkId = idOf(entry);
+    if (networkId === null) {
+      return `must be a comma-separated list such as 8453=https://node.example.com: ${place} does not begin with a network id and =`;
+    }
+    if (!hasLogs(networkId)) return `must name EVM networks only: ${place} is of network ${networkId}, which is Solana`;
+    const url = nodeUrl(entry.slice(entry.indexOf('=') + 1));
+    if (url === null) return `must have http or https URLs: that of ${place}, for network ${networkId}, is none`;
+    const urls = nodes.get(networkId) ?? [];
+    if (urls.includes(url)) return `must have each node once: ${place} repeats one of network ${networkId}`;
+    nodes.set(networkId, [...urls, url]);
+  }
+  return [...nodes].map(([id, urls]) => ({ networkId: id, urls }));
+}
+
+/** The depths of a setting such as `61=50000,42220=20`, or what is wrong with it. */
+export function parseDepths(text: string): readonly FinalityDepth[] | string {
+  const depths = new Map<number, number>();
+  for (const [index, entry] of text.split(',').entries()) {
+    const item = entry.trim();
+    const networkId = idOf(item);
+    const digits = item.slice(item.indexOf('=') + 1);
+    const depth = /^[0-9]{1,6}$/.test(digits) ? Number(digits) : 0;
+    if (networkId === null || depth < 1 || depth > MAX_FINALITY_DEPTH) {
+      const rule = `a network id, = and a number of blocks from 1 to ${MAX_FINALITY_DEPTH}`;
+      return `must be a comma-separated list such as 61=50000: entry ${index + 1} is not ${rule}`;
+    }
+    if (depths.has(networkId)) return `must have each network once: entry ${index + 1} repeats network ${networkId}`;
+    depths.set(networkId, depth);
+  }
+  return [...depths].map(([networkId, depth]) => ({ networkId, depth }));
+}
+
+/** As the log shows nodes: `8453 (2 nodes), 1 (1 node)`. */
+export function describeNodes(networks: readonly NetworkNodes[]): string {
+  return networks
+    .map(({ networkId, urls }) => `${networkId} (${urls.length} ${urls.length === 1 ? 'node' : 'nodes'})`)
+    .join(', ');
+}
+
+function idOf(entry: string): number | null {
+  const digits = /^([0-9]{1,16})=/.exec(entry)?.[1];
+  const id = digits === undefined ? Number.NaN : Number(digits);
+  return id <= MAX_NETWORK_ID ? id : null;
+}
+
+function nodeUrl(text: string): string | null {
+  const url = URL.parse(text);
+  return url !== null && /^https?:$/.test(url.protocol) && url.hostname !== '' ? url.href : null;
+}
