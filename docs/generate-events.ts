@@ -1,13 +1,14 @@
 import { resolve } from 'node:path';
-import { EVENT_MEANINGS, sampleEvent } from '../src/contract/event-samples.ts';
+import { EVENT_MEANINGS, RETRACTION_MEANING, sampleEvent, sampleRetraction } from '../src/contract/event-samples.ts';
 import { SUSPENDED_NOTICE } from '../src/contract/webhook-health.ts';
-import { EVENT_KINDS, type EventKind } from '../src/domain/event-kinds.ts';
+import { EVENT_KINDS, type EventKind, RETRACTION } from '../src/domain/event-kinds.ts';
 
 /** Writes docs/events.md from the samples that test requests carry: `npx bun docs/generate-events.ts`. */
 
 const BASE = 8453;
 const SOLANA = 900;
 const EVENT_ID = 'evt_0199c2a7118c7b0e9f2d6a5b4c3d2e1f';
+const RETRACTION_ID = 'evt_0199c2a7a4d27c1fb83e905d6a7b8c9d';
 const NOW_S = 1_763_168_400;
 
 const INTRODUCTION = `# Events and payloads
@@ -25,6 +26,31 @@ receiver gets exactly what your payment system sent. The samples below show the 
 - \`network\` is the [CAIP-2](https://chainagnostic.org/CAIPs/caip-2) identifier of the network, in addition to the numeric \`networkId\`.
 - Dates are Unix seconds.
 - **Delivery order is not event order**: a retry can arrive after a later event. Rely on the contents of the payload.
+`;
+
+const FROM_NETWORK = `## Events from a network
+
+An event that Paybell read from a network itself, instead of getting it with \`POST /events\`, has the fields that the log proves, and
+these. A field that the log does not prove is absent.
+
+| Field | Value |
+|---|---|
+| \`transactionHash\`, \`blockNumber\`, \`blockHash\`, \`logIndex\`, \`contract\` | where the log stands: the block can change until it is final, the transaction cannot |
+| \`finality\` | the finality of the webhook, which the transaction has reached |
+| \`confirmations\` | the number of blocks from that of the transaction to the newest one, both included |
+| \`revision\` | 1, and one more each time that the transaction comes back after a retraction |
+| \`amountBase\` | the amount in the smallest unit of the token; \`amount\` is absent if the token does not say how many decimals it has |
+`;
+
+const RETRACTED = `## ${RETRACTION}
+
+${RETRACTION_MEANING}
+
+No webhook is registered for this kind: a retraction goes to every webhook that was told of the original, after the original, with the
+\`webhook-id\`, signature, retries and number of a delivery of its own. \`reason\` is \`reorg\` or \`sender\`. A sender takes an event back by
+publishing \`${RETRACTION}\` with \`retracts.eventId\`; only \`event\`, \`networkId\` and \`retracts\` are certain to be there then.
+
+${json(sampleRetraction(BASE, RETRACTION_ID, EVENT_ID, NOW_S))}
 `;
 
 const ALERT = `## Suspension alerts
@@ -54,7 +80,7 @@ Payloads on Solana have the same fields, with Solana addresses and transaction s
 
 ${json(sampleEvent('TransferFinalized', SOLANA, EVENT_ID, NOW_S))}
 `;
-  return [INTRODUCTION, ...EVENT_KINDS.map(section), solana, ALERT].join('\n');
+  return [INTRODUCTION, ...EVENT_KINDS.map(section), RETRACTED, FROM_NETWORK, solana, ALERT].join('\n');
 }
 
 function section(event: EventKind): string {

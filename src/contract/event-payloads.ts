@@ -1,8 +1,10 @@
+import type { Finality } from '../domain/chain/finality.ts';
 import type { EventKind } from '../domain/event-kinds.ts';
 
 /**
  * The payload of each event kind. Amounts are decimal strings and dates are Unix seconds. Payloads come from the
- * operator's own payment system and can have more fields than these.
+ * operator's own payment system and can have more fields than these. An event that Paybell read from a network itself has
+ * those fields that the log proves, and those of `OnChain`.
  */
 
 type Common<Kind extends string> = {
@@ -31,16 +33,37 @@ type Terms = {
 type Agreement = Terms & { intervalDays: number };
 type Transfer<Status extends string> = Terms & { transferId: string; status: Status };
 
+/** Where the log stands that an event was made of, and how sure it is. Only in events that Paybell read from a network. */
+type OnChain = {
+  transactionHash?: string;
+  blockNumber?: number;
+  blockHash?: string;
+  logIndex?: number;
+  /** The contract that wrote the log. */
+  contract?: string;
+  /** The finality of the webhook, which the transaction has reached. */
+  finality?: Finality;
+  /** The number of blocks from that of the transaction to the newest one, both included. */
+  confirmations?: number;
+  /** 1 at first, and one more each time that the transaction comes back after a retraction. */
+  revision?: number;
+  /** The amount in the smallest unit of the token, as a whole number in decimal digits. */
+  amountBase?: string;
+};
+
 /** A payer has signed an agreement. Transfers can become due under it from now on. */
 export type AgreementSignedUp = Common<'AgreementSignedUp'> &
+  OnChain &
   Agreement & { dateSigned: number; transactionHash: string };
 
 /** An agreement has ended. No further transfers are made under it. */
 export type AgreementCancelled = Common<'AgreementCancelled'> &
+  OnChain &
   Agreement & { dateCancelled: number; cancelledBy: string };
 
 /** An agreement will end on `dateEnds`. Until then it stays in force. */
 export type ScheduledAgreementCancel = Common<'ScheduledAgreementCancel'> &
+  OnChain &
   Agreement & { dateScheduled: number; dateEnds: number };
 
 /** A transfer was created and is waiting for payment. Nothing is on the network yet. */
@@ -48,10 +71,12 @@ export type TransferCreated = Common<'TransferCreated'> & Transfer<'created'> & 
 
 /** A transfer is in a transaction that is not final yet. Do not deliver goods for it. */
 export type TransferProcessed = Common<'TransferProcessed'> &
+  OnChain &
   Transfer<'processed'> & { transactionHash: string; confirmations: number };
 
 /** The transaction of a transfer is final. This is the event to act on. */
 export type TransferFinalized = Common<'TransferFinalized'> &
+  OnChain &
   Transfer<'finalized'> & { transactionHash: string; confirmations: number };
 
 /** A transfer was due on `dateDue` and has not been paid. */
@@ -70,6 +95,29 @@ export type Payloads = {
 
 /** The fields of a payload besides those that all payloads have. */
 export type FieldsOf<Kind extends EventKind> = Omit<Payloads[Kind], keyof Common<Kind>>;
+
+/**
+ * An event that the webhook was told of is not true any more: undo what was done for `retracts.eventId`. No webhook is
+ * registered for it; it goes to those that were told of the original.
+ */
+export type EventRetracted = Common<'EventRetracted'> & {
+  retracts: {
+    /** The `eventId` of the event that is taken back; in its request, the header `paybell-event-id`. */
+    eventId: string;
+    /** The kind of that event. Always present when Paybell itself retracts it. */
+    event?: string;
+  };
+  /** `reorg`: the network no longer has the transaction. `sender`: the operator took the event back. */
+  reason: 'reorg' | 'sender';
+  transactionHash?: string;
+  transferId?: string;
+  agreementId?: string;
+  /** The block that the transaction was in, and that the network no longer has. */
+  lostBlockNumber?: number;
+  lostBlockHash?: string;
+  /** That of the event that is taken back. */
+  revision?: number;
+};
 
 /** Sent by Paybell itself when it suspends a webhook. */
 export type WebhookSuspended = {

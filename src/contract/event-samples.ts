@@ -1,5 +1,5 @@
-import { type EventKind, isEventKind } from '../domain/event-kinds.ts';
-import type { FieldsOf } from './event-payloads.ts';
+import { type EventKind, isEventKind, RETRACTION } from '../domain/event-kinds.ts';
+import type { EventRetracted, FieldsOf } from './event-payloads.ts';
 
 /** A realistic payload of every event kind, for test requests and the documentation. */
 
@@ -109,6 +109,30 @@ export function sampleOf<Kind extends EventKind>(
 export function sampleEvent(event: string, networkId: number, eventId: string, nowS: number): SampleEvent {
   if (isEventKind(event)) return sampleOf(event, networkId, eventId, nowS);
   return envelope(event, networkId, eventId, nowS);
+}
+
+export const RETRACTION_MEANING =
+  'An event that was sent before is not true any more: the network has dropped the transaction, or the sender took the ' +
+  'event back. Undo what you did for the event with the id `retracts.eventId`.';
+
+/** Of the sample of `TransferProcessed`, which has the given id. */
+export function sampleRetraction(
+  networkId: number,
+  eventId: string,
+  retractedId: string,
+  nowS: number,
+): Required<Omit<EventRetracted, 'test'>> {
+  return {
+    ...envelope(RETRACTION, networkId, eventId, nowS),
+    retracts: { eventId: retractedId, event: 'TransferProcessed' },
+    reason: 'reorg',
+    transactionHash: addressesOn(networkId).transactionHash,
+    transferId: TRANSFER_ID,
+    agreementId: AGREEMENT_ID,
+    lostBlockNumber: 38_214_507,
+    lostBlockHash: '0x9c1d3a7e5b20f64886ad1e73c5b9f20d47e8a6c3b1095d2f7e4a8c6b0d31f592',
+    revision: 1,
+  };
 }
 
 function envelope<Kind extends string>(event: Kind, networkId: number, eventId: string, nowS: number): Envelope<Kind> {

@@ -1,10 +1,11 @@
-import type { Payloads, WebhookSuspended } from '../contract/event-payloads.ts';
+import type { EventRetracted, Payloads, WebhookSuspended } from '../contract/event-payloads.ts';
 
 /**
  * Every kind of event with its payload. Receivers add the kinds of their operator by declaration merging:
  * `declare module 'paybell/verify' { interface EventsByKind { RefundIssued: { … } } }`.
  */
 export interface EventsByKind extends Payloads {
+  EventRetracted: EventRetracted;
   'webhook.suspended': WebhookSuspended;
 }
 

@@ -3,6 +3,7 @@
 export type {
   AgreementCancelled,
   AgreementSignedUp,
+  EventRetracted,
   LatePayment,
   ScheduledAgreementCancel,
   TransferCreated,

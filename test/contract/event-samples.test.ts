@@ -2,7 +2,13 @@ import { describe, expect, test } from 'bun:test';
 import { resolve } from 'node:path';
 import fc from 'fast-check';
 import { eventsPage } from '../../docs/generate-events.ts';
-import { caip2, EVENT_MEANINGS, sampleEvent } from '../../src/contract/event-samples.ts';
+import {
+  caip2,
+  EVENT_MEANINGS,
+  RETRACTION_MEANING,
+  sampleEvent,
+  sampleRetraction,
+} from '../../src/contract/event-samples.ts';
 import { postedEventSchema } from '../../src/contract/events.ts';
 import { EVENT_KINDS } from '../../src/domain/event-kinds.ts';
 import { MAX_NETWORK_ID } from '../../src/domain/networks.ts';
@@ -87,6 +93,14 @@ describe('the samples', () => {
     expect(sampleOf('TransferFinalized').transactionHash).toEqual(sampleOf('TransferProcessed').transactionHash);
   });
 
+  test('have a retraction of the processed transfer, which would be accepted as it is', () => {
+    const retraction = sampleRetraction(8453, 'evt_2', 'evt_1', NOW_S);
+    expect(retraction).toMatchObject(postedEventSchema(EVENT_KINDS).parse(retraction));
+    const { transactionHash, transferId, agreementId } = sampleOf('TransferProcessed');
+    expect(retraction).toMatchObject({ transactionHash, transferId, agreementId, retracts: { eventId: 'evt_1' } });
+    expect(retraction.lostBlockHash).toMatch(/^0x[0-9a-f]{64}$/);
+  });
+
   test('of a kind that an operator added, or of one named like a part of the language, has the common fields', () => {
     for (const event of ['RefundIssued', 'constructor', 'toString', '__proto__']) {
       expect(Object.keys(sampleOf(event))).toEqual(['eventId', 'event', 'networkId', 'network', 'dateCreated']);
@@ -118,5 +132,6 @@ describe('docs/events.md', () => {
       expect(section).toContain(EVENT_MEANINGS[event]);
       expect(JSON.parse(/```json\n([\s\S]*?)```/.exec(section)?.[1] ?? '')).toMatchObject({ event, networkId: 8453 });
     }
+    expect(text).toContain(`## EventRetracted\n\n${RETRACTION_MEANING}`);
   });
 });

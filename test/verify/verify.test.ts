@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createHmac, createPublicKey, verify as verifyEd25519 } from 'node:crypto';
 import fc from 'fast-check';
-import { sampleEvent } from '../../src/contract/event-samples.ts';
+import { sampleEvent, sampleRetraction } from '../../src/contract/event-samples.ts';
 import { EVENT_KINDS } from '../../src/domain/event-kinds.ts';
 import { makeSecret, makeSigningKey, sign } from '../../src/domain/signing.ts';
 import type { EventsByKind, PaybellEvent } from '../../src/verify/events.ts';
@@ -188,6 +188,8 @@ describe('the type of an event', () => {
         return `${event.amount} in ${event.transactionHash} after ${event.confirmations.toFixed()}`;
       case 'LatePayment':
         return `${event.amount}, ${event.daysLate.toFixed()} days late`;
+      case 'EventRetracted':
+        return `nothing: ${event.retracts.eventId} is taken back (${event.reason})`;
       case 'webhook.suspended':
         return `none: ${event.webhook.postUrl} is ${event.reason}`;
       default:
@@ -198,12 +200,20 @@ describe('the type of an event', () => {
   test('is told by its name, with the fields of the samples', async () => {
     const sample = JSON.stringify(sampleEvent('LatePayment', 8453, 'evt_1', NOW_S));
     expect(amountOf(await verify(sample, signed(sample), SECRET, { nowS: NOW_S }))).toBe('25.00, 1 days late');
+    const retraction = JSON.stringify(sampleRetraction(8453, 'evt_2', 'evt_1', NOW_S));
+    expect(amountOf(await verify(retraction, signed(retraction), SECRET, { nowS: NOW_S }))).toBe(
+      'nothing: evt_1 is taken back (reorg)',
+    );
     const other = '{"event":"RefundIssued","networkId":1}';
     expect(amountOf(await verify(other, signed(other), SECRET, { nowS: NOW_S }))).toBe('another');
   });
 
-  test('covers the seven kinds', () => {
-    const kinds = { ...Object.fromEntries(EVENT_KINDS.map((kind) => [kind, true])), 'webhook.suspended': true };
+  test('covers the seven kinds, the retraction of one of them, and the alert', () => {
+    const kinds = {
+      ...Object.fromEntries(EVENT_KINDS.map((kind) => [kind, true])),
+      EventRetracted: true,
+      'webhook.suspended': true,
+    };
     const typed: Record<keyof EventsByKind, true> = {
       AgreementSignedUp: true,
       AgreementCancelled: true,
@@ -212,6 +222,7 @@ describe('the type of an event', () => {
       TransferCreated: true,
       TransferFinalized: true,
       LatePayment: true,
+      EventRetracted: true,
       'webhook.suspended': true,
     };
     expect<Record<string, boolean>>(typed).toEqual(kinds);

@@ -7,9 +7,11 @@ import {
   MAX_BATCH_EVENTS,
   MAX_EVENT_BYTES,
   postedEventSchema,
+  retractionSchema,
 } from '../../../contract/events.ts';
 import { parseBody } from '../../../contract/parse-input.ts';
 import { invalidRequest, Problem } from '../../../contract/problems.ts';
+import { RETRACTION } from '../../../domain/event-kinds.ts';
 import { MAX_SUBJECT_LENGTH, readSubject, type Subjects } from '../../../domain/supersession/rules.ts';
 import type { ApiContext } from '../../context.ts';
 import { splitLines } from '../../http/ndjson.ts';
@@ -130,7 +132,7 @@ async function accept(
 ): Promise<Receipt> {
   const body = decodeUtf8(bytes);
   const { value, hiddenErrors } = parseJson(body, ROUTING_FIELDS);
-  const parsed = parseBody(schema, value);
+  const parsed = parseBody(isRetraction(value) ? retractionSchema : schema, value);
   if (!parsed.ok) throw invalidRequest(parsed.errors);
   if (hiddenErrors.length > 0) throw invalidRequest(hiddenErrors);
   await usage.requireRoom(entityId);
@@ -154,6 +156,10 @@ async function accept(
     ...(supersededBy !== null && { supersededBy }),
     ...(warning !== null && { warning }),
   };
+}
+
+function isRetraction(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'event' in value && value.event === RETRACTION;
 }
 
 /** Of the other fields, these two are read and may have any value: one that cannot be used changes nothing but the receipt. */

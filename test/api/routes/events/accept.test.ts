@@ -57,6 +57,25 @@ onEveryEngine('POST /events', (store) => {
     expect(await readDeliveries(store.db, tenant.entityId)).toEqual([]);
   });
 
+  test('refuses a retraction that does not name an event, alone and in a batch', async () => {
+    const tenant = await createTenant(store.db);
+    const retraction = { event: 'EventRetracted', networkId: 1, retracts: 'paid' };
+    const problem = await expectProblem(
+      await call(testApp(store.db), tenant, EVENTS, { json: retraction }),
+      'invalid_request',
+    );
+    expect(messagesByName(problem)).toEqual({
+      retracts: expect.stringContaining('must be an object with the eventId'),
+    });
+    const batch = await call(
+      testApp(store.db),
+      tenant,
+      BATCH,
+      post(JSON.stringify(retraction), 'application/x-ndjson'),
+    );
+    expect(await batch.json()).toMatchObject({ results: [{ status: 400, code: 'invalid_request' }] });
+  });
+
   test('accepts an agreementId that is no usable text without order, and says so', async () => {
     const tenant = await createTenant(store.db);
     for (const agreementId of [7, '', 'x'.repeat(129), ['a'], { id: 'a' }]) {
