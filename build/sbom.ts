@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import viewer from 'swagger-ui-dist/package.json' with { type: 'json' };
 import root from '../package.json' with { type: 'json' };
 import lock from '../package-lock.json' with { type: 'json' };
+import { type Locked, shippedRule } from './shipped-packages.ts';
 
 /**
  * The software bill of materials of the executable, in CycloneDX: what `npm sbom` lists without development dependencies,
@@ -42,11 +43,12 @@ async function writeProductionManifest(folder: string): Promise<void> {
   const { devDependencies: _, overrides: __, ...manifest } = root;
   const { '': project, ...packages } = lock.packages as Record<
     string,
-    { dev?: boolean; link?: boolean; devDependencies?: unknown }
+    Locked & { link?: boolean; devDependencies?: unknown }
   >;
   const { devDependencies: ___, ...production } = project ?? {};
-  const kept = Object.entries(packages).filter(([path, { dev, link }]) => {
-    return path.startsWith('node_modules/') && dev !== true && link !== true;
+  const isShipped = shippedRule(packages);
+  const kept = Object.entries(packages).filter(([path, locked]) => {
+    return path.startsWith('node_modules/') && locked.link !== true && isShipped(path, locked);
   });
   const productionLock = { ...lock, packages: { '': production, ...Object.fromEntries(kept) } };
   await Bun.write(join(folder, 'package.json'), JSON.stringify(manifest));

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { type Locked as LockedPackage, shippedRule } from '../build/shipped-packages.ts';
 
 /** Writes docs/licences.md from package-lock.json: `npx bun docs/generate-licences.ts`. */
 
@@ -14,23 +15,21 @@ export type Package = {
 /** Development dependencies whose files the executable contains. */
 const CONTAINED = ['swagger-ui-dist'];
 
-type Locked = { name?: string; version?: string; license?: string; dev?: boolean; link?: boolean };
+type Locked = LockedPackage & { name?: string; version?: string; license?: string; link?: boolean };
 
 /** Third-party packages only: folders of this repository, and links to them, are left out. */
 export async function lockedPackages(): Promise<Package[]> {
   const { packages } = (await Bun.file(resolve(ROOT, 'package-lock.json')).json()) as {
     packages: Record<string, Locked>;
   };
+  const isShipped = shippedRule(packages);
   const all = Object.entries(packages)
     .filter(([path, { link }]) => path.includes('node_modules/') && link !== true)
-    .map(
-      ([path, { name = path.split('node_modules/').at(-1) ?? '', version = '', license = 'not declared', dev }]) => ({
-        name,
-        version,
-        licence: license.replace(/^\((.*)\)$/, '$1'),
-        shipped: dev !== true || CONTAINED.includes(name),
-      }),
-    );
+    .map(([path, locked]) => {
+      const { name = path.split('node_modules/').at(-1) ?? '', version = '', license = 'not declared' } = locked;
+      const shipped = isShipped(path, locked) || CONTAINED.includes(name);
+      return { name, version, licence: license.replace(/^\((.*)\)$/, '$1'), shipped };
+    });
   const named = new Map(all.map((each) => [`${each.name} ${each.version} ${each.shipped}`, each]));
   return [...named.values()].sort((a, b) => compare(a.name, b.name) || compare(a.version, b.version));
 }
