@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+/// The logs of the presets, without the money behind them: who may pay whom is no question of these tests.
+
+contract Loop {
+    event TransferProcessed(
+        address indexed caller,
+        string id,
+        bool success,
+        bool inbound,
+        address token,
+        address endUser,
+        uint256 amount,
+        uint256 processingFee,
+        bytes err
+    );
+
+    function process(string calldata id, bool success, address token, address endUser, uint256 amount) external {
+        emit TransferProcessed(msg.sender, id, success, true, token, endUser, amount, amount / 100, success ? bytes("") : bytes("declined"));
+    }
+}
+
+contract FeeProxy {
+    event TransferWithReferenceAndFee(
+        address tokenAddress,
+        address to,
+        uint256 amount,
+        bytes indexed paymentReference,
+        uint256 feeAmount,
+        address feeAddress
+    );
+
+    function pay(address token, address to, uint256 amount, bytes calldata paymentReference, uint256 fee, address feeTo) external {
+        emit TransferWithReferenceAndFee(token, to, amount, paymentReference, fee, feeTo);
+    }
+}
+
+contract Flows {
+    event FlowUpdated(
+        address indexed token,
+        address indexed sender,
+        address indexed receiver,
+        int96 flowRate,
+        int256 totalSenderFlowRate,
+        int256 totalReceiverFlowRate,
+        bytes userData
+    );
+
+    mapping(address => mapping(address => mapping(address => int96))) private rates;
+    mapping(address => int256) private sent;
+    mapping(address => int256) private received;
+
+    /// A rate of 0 ends the flow of the caller.
+    function setFlow(address token, address receiver, int96 rate, bytes calldata userData) external {
+        int256 change = int256(rate) - rates[token][msg.sender][receiver];
+        rates[token][msg.sender][receiver] = rate;
+        sent[msg.sender] -= change;
+        received[receiver] += change;
+        emit FlowUpdated(token, msg.sender, receiver, rate, sent[msg.sender], received[receiver], userData);
+    }
+}
