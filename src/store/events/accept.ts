@@ -11,8 +11,8 @@ import { takeNumbers } from '../endpoints/sequences.ts';
 import { queueForSessions } from '../listen/queue-events.ts';
 import { eventNumbers } from '../new-id.ts';
 import { type Acceptance, isNameOfNumber, repeatAcceptance } from './event-ids.ts';
-import { countReceivers, startFanOut } from './fan-out-task.ts';
-import { wantedBy } from './filtering.ts';
+import { startFanOut } from './fan-out-task.ts';
+import { countReceivers, wantedBy } from './filtering.ts';
 import { takeTurns } from './order.ts';
 import {
   cutByDeliveries,
@@ -74,7 +74,8 @@ export async function acceptEvents(
     const eventNo = eventNumbers.next(nowMs);
     const isWhole = found.length <= MAX_DELIVERIES;
     const part = isWhole ? found : firstOf(found);
-    const wanting = part.some(({ filterHash }) => filterHash !== null) ? await wantedBy(queries, event, part) : part;
+    const isSelective = event.finality != null || part.some(({ filterHash }) => filterHash !== null);
+    const wanting = isSelective ? await wantedBy(queries, event, part) : part;
     const deliveries = isWhole ? wanting.length : await countReceivers(queries, event);
     incoming.push({ event, eventNo, receivers: wanting, deliveries, lastUrl: part.at(-1)?.postUrl ?? '' });
   }

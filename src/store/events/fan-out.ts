@@ -1,34 +1,20 @@
 import type { DestinationKey } from '../../domain/post-url.ts';
 import { readNowMs } from '../database/clock.ts';
-import type { Database, Dialect, Queries, SqlUuid } from '../database/database.ts';
-import { Columns, integer, nullable, type RowOf, text, uuid } from '../database/sql.ts';
-import { joinKeys } from '../deliveries/order/order-keys.ts';
+import type { Database, Queries, SqlUuid } from '../database/database.ts';
 import { eventNumbers } from '../new-id.ts';
 import { insertDeliveries } from './accept.ts';
+import { advance, type Task, takeTurnsOfRest, taskColumns } from './fan-out-task.ts';
 import { wantedBy } from './filtering.ts';
 import { MAX_DELIVERIES, planFanOut, type Receiver } from './plan-acceptance.ts';
 import { receiverColumns, toReceivers } from './receivers.ts';
+import { continueRetraction } from './retraction-task.ts';
 
 /**
- * An event for more webhooks than one transaction has room for. It is acknowledged when the event, its first deliveries and
- * a row of `fan_outs` are committed; that row is the task, and any instance goes on with it, after any crash, in steps of
- * one transaction each. The task goes by URL, the order of the index, and ends at the last webhook that was registered
- * before the event.
+ * Deliveries that are made after their event was acknowledged: of an event for more webhooks than one transaction has room
+ * for, of one that was held, and of a retraction (`retraction-task.ts`). A row of `fan_outs` is the task, and any instance goes on
+ * with it, after any crash, in steps of one transaction each. The task goes by URL, the order of the index, and ends at the
+ * last webhook that was registered before it began.
  */
-
-const taskColumns = new Columns({
-  entity: uuid('entity_id'),
-  eventNo: uuid('event_no'),
-  networkId: integer('network_id'),
-  dueMs: integer('due_ms'),
-  lastWebhookNo: integer('last_webhook_no'),
-  made: integer('made'),
-  entityId: text('entity'),
-  event: text('event'),
-  afterUrl: text('after_url'),
-  orderKey: nullable(uuid('order_key')),
-});
-type Task = RowOf<typeof taskColumns>;
 
 /** The first entity after the given one that has a task, or null. */
 export async function findFanOut(db: Database, after: SqlUuid | null): Promise<SqlUuid | null> {
@@ -49,13 +35,15 @@ export function continueFanOut(db: Database, entity: SqlUuid): Promise<readonly 
     const task = await taskColumns.get(
       queries,
       // An event that keeps order behind another one waits for the end of that one's task.
-      `select ${taskColumns.of('t.')} from fan_outs t where entity_id = $1 and not exists (select 1 from fan_outs b
-         where b.entity_id = t.entity_id and b.order_key = t.order_key and b.event_no < t.event_no)
+      `select ${taskColumns.of('t.')} from fan_outs t where entity_id = $1 and wait_ms <= ${dialect.nowMs}
+         and not exists (select 1 from fan_outs b where b.entity_id = t.entity_id and b.event_no < t.event_no
+           and (b.order_key = t.order_key or b.fact_key = t.fact_key))
        order by event_no limit 1 ${dialect.skipLocked}`,
       [entity],
     );
     if (task === undefined) return null;
     const nowMs = await readNowMs(queries, dialect);
+    if (task.retracts !== null) return continueRetraction(queries, dialect, { ...task, retracts: task.retracts }, nowMs);
     const rows = await receiverColumns.all(
       queries,
       `select ${receiverColumns.list} from webhooks w
@@ -79,44 +67,17 @@ export function continueFanOut(db: Database, entity: SqlUuid): Promise<readonly 
   });
 }
 
-/** Those of endpoints that keep order wait for what came before the event, and what came after it waits for them. */
-async function takeTurnsOfRest(
-  queries: Queries,
-  dialect: Dialect,
-  { entityId, orderKey: key }: Task,
-  receivers: readonly Receiver[],
-): Promise<{ orderKey: string; parked: ReadonlySet<Receiver> } | null> {
-  const joining = receivers.flatMap((receiver) =>
-    receiver.isOrdered && key !== null ? { entityId, endpointNo: receiver.endpointNo, key, receiver } : [],
-  );
-  if (key === null || joining.length === 0) return null;
-  const parked = await joinKeys(queries, dialect, joining);
-  return { orderKey: dialect.hexOf(key), parked: new Set([...parked].map(({ receiver }) => receiver)) };
-}
-
-/** The last step corrects the number of deliveries: webhooks may have been deleted since the event was acknowledged. */
-async function advance(queries: Queries, task: Task, count: number, afterUrl: string | null): Promise<void> {
-  const key = [task.entity, task.eventNo];
-  const made = task.made + count;
-  if (afterUrl !== null) {
-    const sql = 'update fan_outs set made = $3, after_url = $4 where entity_id = $1 and event_no = $2';
-    await queries.run(sql, [...key, made, afterUrl]);
-    return;
-  }
-  await queries.run('delete from fan_outs where entity_id = $1 and event_no = $2', key);
-  await queries.run('update events set deliveries = $3 where entity_id = $1 and no = $2', [...key, made]);
-}
-
 /** The body is read only for webhooks with a filter. */
 async function keepWanting(
   queries: Queries,
-  { entity, entityId, eventNo }: Task,
+  { entity, entityId, eventNo, finality }: Task,
   receivers: readonly Receiver[],
 ): Promise<readonly Receiver[]> {
-  if (receivers.every(({ filterHash }) => filterHash === null)) return receivers;
+  const isFiltered = receivers.some(({ filterHash }) => filterHash !== null);
+  if (!isFiltered) return wantedBy(queries, { entityId, body: '', finality }, receivers);
   const event = await queries.get<{ body: string }>('select body from events where entity_id = $1 and no = $2', [
     entity,
     eventNo,
   ]);
-  return event === undefined ? [] : wantedBy(queries, { entityId, body: event.body }, receivers);
+  return event === undefined ? [] : wantedBy(queries, { entityId, body: event.body, finality }, receivers);
 }

@@ -1,7 +1,8 @@
 import { BoundedMap } from '../../bounded-map.ts';
+import { defaultFinality, finalityText } from '../../domain/chain/finality.ts';
 import { type CompiledFilter, compileFilter, Payload } from '../../domain/payload-filter/payload-filter.ts';
 import type { Queries } from '../database/database.ts';
-import { Columns, integer, text } from '../database/sql.ts';
+import { Columns, integer, Parameters, readInteger, text } from '../database/sql.ts';
 import { parseFilter, readFilters, readFilterTexts } from '../webhooks/filters.ts';
 import type { NewEvent, Receiver } from './plan-acceptance.ts';
 
@@ -14,13 +15,17 @@ type Kept = { readonly bytes: number; readonly filter: CompiledFilter };
 /** By entity and hash of the text, so that nothing that is kept here can be out of date. */
 const kept = new BoundedMap<string, Kept>(MAX_KEPT_BYTES, { weigh: ({ bytes }) => bytes });
 
-type Filtered = Pick<NewEvent, 'entityId' | 'body'>;
+type Filtered = Pick<NewEvent, 'entityId' | 'body' | 'finality'>;
 
+/** Those with the finality of the event, whose filters let it pass. */
 export async function wantedBy(
   queries: Queries,
-  { entityId, body }: Filtered,
-  receivers: readonly Receiver[],
+  event: Filtered,
+  found: readonly Receiver[],
 ): Promise<readonly Receiver[]> {
+  const { entityId, body, finality = null } = event;
+  const receivers = finality === null ? found : found.filter((receiver) => receiver.finality === finality);
+  if (receivers.every(({ filterHash }) => filterHash === null)) return receivers;
   const filters = await loadFilters(
     queries,
     entityId,
@@ -38,14 +43,35 @@ export async function wantedBy(
 
 const groupColumns = new Columns({ filterHash: text('filter_hash'), webhooks: integer('count(*)') });
 
-/** How many of all webhooks for a network and event do not want the event. */
-export async function countUnwanted(queries: Queries, event: NewEvent): Promise<number> {
-  const { entityId, networkId, event: kind, body } = event;
+/** The webhooks for a network and event that have the finality of the event. */
+function webhooksFor(event: NewEvent, parameters: Parameters): string {
+  const { entityId, networkId, event: kind, finality = null } = event;
+  const cell = [
+    `entity_id = ${parameters.bind(entityId)}`,
+    `network_id = ${parameters.bind(networkId)}`,
+    `event = ${parameters.bind(kind)}`,
+  ];
+  if (finality !== null) {
+    const byDefault = finality === finalityText(defaultFinality(kind)) ? 'or finality is null' : '';
+    cell.push(`(finality = ${parameters.bind(finality)} ${byDefault})`);
+  }
+  return `from webhooks where ${cell.join(' and ')}`;
+}
+
+/** How many webhooks an event goes to in all. */
+export async function countReceivers(queries: Queries, event: NewEvent): Promise<number> {
+  const parameters = new Parameters();
+  const all = await readInteger(queries, 'count(*)', webhooksFor(event, parameters), parameters.values);
+  return all - (await countUnwanted(queries, event));
+}
+
+async function countUnwanted(queries: Queries, event: NewEvent): Promise<number> {
+  const { entityId, body } = event;
+  const parameters = new Parameters();
   const groups = await groupColumns.all(
     queries,
-    `select ${groupColumns.list} from webhooks
-     where entity_id = $1 and network_id = $2 and event = $3 and filter_hash is not null group by filter_hash`,
-    [entityId, networkId, kind],
+    `select ${groupColumns.list} ${webhooksFor(event, parameters)} and filter_hash is not null group by filter_hash`,
+    parameters.values,
   );
   if (groups.length === 0) return 0;
   const filters = await loadFilters(

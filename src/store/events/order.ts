@@ -1,11 +1,19 @@
 import type { Dialect, Queries, SqlUuid, SqlValue } from '../database/database.ts';
-import { Columns, chunks, entityKey, hashKey, uuid, valuesList } from '../database/sql.ts';
+import { Columns, chunks, entityKey, hashKey, nullable, uuid, valuesList } from '../database/sql.ts';
 import type { CountChanges } from '../deliveries/counts/counts.ts';
 import { joinKeys, type OrderKey } from '../deliveries/order/order-keys.ts';
 import { lockSubjects, type RoleOfEvent, supersedeWaiting } from '../deliveries/order/supersede.ts';
 import { webhookCountTable } from '../tables.ts';
 import { nameOfEvent } from './event-ids.ts';
-import { type Incoming, type Order, type Receiver, roleOfEvent, type Turns, WITHOUT_ORDER } from './plan-acceptance.ts';
+import {
+  type Incoming,
+  type Order,
+  orderKeyOf,
+  type Receiver,
+  roleOfEvent,
+  type Turns,
+  WITHOUT_ORDER,
+} from './plan-acceptance.ts';
 
 /** What acceptance does for order and supersession. An event that has no part in either costs no statement here. */
 
@@ -96,16 +104,17 @@ function placeOf({ eventNo }: Incoming, { endpointNo }: Receiver): string {
 }
 
 function joiningOf(dialect: Dialect, incoming: Incoming): JoiningDelivery[] {
-  const { entityId, agreementId } = incoming.event;
-  if (agreementId == null || !incoming.receivers.some(({ isOrdered }) => isOrdered)) return [];
+  const { entityId, agreementId = null, factKey = null } = incoming.event;
+  if (agreementId === null && factKey === null) return [];
   const entity = entityKey(dialect, entityId);
-  const key = hashKey(dialect, agreementId);
-  return incoming.receivers
-    .filter(({ isOrdered }) => isOrdered)
-    .map((receiver) => {
-      const { endpointNo } = receiver;
-      return { entityId, entity, endpointNo, key, place: placeOf(incoming, receiver) };
-    });
+  const keys = new Map<string, SqlUuid>();
+  return incoming.receivers.flatMap((receiver) => {
+    const text = orderKeyOf(incoming.event, receiver);
+    if (text === null) return [];
+    const key = keys.get(text) ?? hashKey(dialect, text);
+    keys.set(text, key);
+    return { entityId, entity, endpointNo: receiver.endpointNo, key, place: placeOf(incoming, receiver) };
+  });
 }
 
 function turnsOf(dialect: Dialect, joining: readonly JoiningDelivery[], parked: ReadonlySet<JoiningDelivery>): Turns {
@@ -122,7 +131,11 @@ function turnsOf(dialect: Dialect, joining: readonly JoiningDelivery[], parked: 
   };
 }
 
-const taskColumns = new Columns({ entity: uuid('entity_id'), orderKey: uuid('order_key') });
+const taskColumns = new Columns({
+  entity: uuid('entity_id'),
+  orderKey: nullable(uuid('order_key')),
+  factKey: nullable(uuid('fact_key')),
+});
 
 /**
  * Where a task still makes deliveries of an event with the same order key, all deliveries of the later one are made by a task
@@ -133,27 +146,26 @@ async function queueBehindFanOuts(
   dialect: Dialect,
   incoming: readonly Incoming[],
 ): Promise<Incoming[]> {
-  const keyed = incoming.filter(({ event, receivers }) => {
-    return event.agreementId != null && receivers.some(({ isOrdered }) => isOrdered);
+  const { hexOf } = dialect;
+  const keyed = incoming.flatMap((one) => {
+    const texts = new Set(one.receivers.map((receiver) => orderKeyOf(one.event, receiver)));
+    const entity = entityKey(dialect, one.event.entityId);
+    return [...texts].flatMap((text) => (text === null ? [] : { one, entity, key: hashKey(dialect, text) }));
   });
   const behind = new Set<Incoming>();
   for (const chunk of chunks(keyed)) {
-    const keys = chunk.map(({ event }) => [
-      entityKey(dialect, event.entityId),
-      hashKey(dialect, event.agreementId ?? ''),
-    ]);
+    const list = `(values ${valuesList(chunk.length, 2, 0, [dialect.uuid, dialect.uuid])})`;
     const rows = await taskColumns.all(
       queries,
       `select ${taskColumns.list} from fan_outs where order_key is not null
-         and (entity_id, order_key) in (values ${valuesList(chunk.length, 2, 0, [dialect.uuid, dialect.uuid])})`,
-      keys.flat() as SqlValue[],
+         and ((entity_id, order_key) in ${list} or (entity_id, fact_key) in ${list})`,
+      chunk.flatMap(({ entity, key }): SqlValue[] => [entity, key]),
     );
-    const names = new Set(rows.map(({ entity, orderKey }) => `${dialect.hexOf(entity)} ${dialect.hexOf(orderKey)}`));
-    for (const [index, one] of chunk.entries()) {
-      const [entity, key] = keys[index] ?? [];
-      if (entity === undefined || key === undefined) continue;
-      if (names.has(`${dialect.hexOf(entity)} ${dialect.hexOf(key)}`)) behind.add(one);
+    const taken = new Set<string>();
+    for (const { entity, orderKey, factKey } of rows) {
+      for (const key of [orderKey, factKey]) if (key !== null) taken.add(`${hexOf(entity)} ${hexOf(key)}`);
     }
+    for (const { one, entity, key } of chunk) if (taken.has(`${hexOf(entity)} ${hexOf(key)}`)) behind.add(one);
   }
   return incoming.map((one) => (behind.has(one) ? { ...one, receivers: [], lastUrl: '' } : one));
 }

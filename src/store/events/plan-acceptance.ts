@@ -17,6 +17,14 @@ export type NewEvent = {
   /** What it is about, where its payload says so. */
   agreementId?: string | null;
   transferId?: string | null;
+  /** Only webhooks with this finality get it; all of them where there is none. */
+  finality?: string | null;
+  /** Events with the same one are kept in order at every endpoint. */
+  factKey?: string | null;
+  /** The id of the event that it takes back: it goes to those who were told of that one. */
+  retracts?: string | null;
+  /** A transaction: the deliveries are made as it reaches the finality that each webhook asked for. */
+  heldFor?: string | null;
   /** From acceptance to the first attempt; the first step of the schedule. */
   firstDelayMs: number;
 };
@@ -35,6 +43,7 @@ export type Receiver = {
   failingSinceMs: number | null;
   /** Of the entity: a new one means that its signing secrets may have changed. */
   revision: number;
+  finality: string;
   /** Of the filter by which it may not want the event; null where it wants every one. */
   filterHash: string | null;
 };
@@ -138,8 +147,17 @@ export function withoutOrder(accepted: readonly Incoming[]): Order {
   return { accepted, supersededBy: new Map(), turns: WITHOUT_ORDER, promoted: [] };
 }
 
-export function hasSubject({ agreementId = null, transferId = null }: NewEvent): boolean {
-  return agreementId !== null || transferId !== null;
+/** Whether another event may be about the same, so that they have an order. */
+export function hasSubject({ agreementId = null, transferId = null, factKey = null }: NewEvent): boolean {
+  return agreementId !== null || transferId !== null || factKey !== null;
+}
+
+/** What keeps a delivery in order; null where nothing does. */
+export function orderKeyOf(
+  { agreementId = null, factKey = null }: Pick<NewEvent, 'agreementId' | 'factKey'>,
+  { isOrdered }: Pick<Receiver, 'isOrdered'>,
+): string | null {
+  return isOrdered ? (agreementId ?? factKey) : factKey;
 }
 
 export function roleOfEvent({ event, agreementId = null, transferId = null }: NewEvent): Role | null {
@@ -230,7 +248,7 @@ export function planFanOut(
   task: { entityId: string; eventNo: string; made: number; dueMs: number },
   receivers: readonly Receiver[],
   newNumber: () => string,
-  turns: { orderKey: string; parked: ReadonlySet<Receiver> } | null = null,
+  turns: { keyOf: (receiver: Receiver) => string | null; parked: ReadonlySet<Receiver> } | null = null,
 ): QueuedDelivery[] {
   const { entityId, dueMs } = task;
   // Beyond the last id that begins with the event's number, a step begins with a number of its own.
@@ -246,7 +264,7 @@ export function planFanOut(
     dueMs,
     leaseMs: 0,
     sequence: null,
-    orderKey: receiver.isOrdered ? (turns?.orderKey ?? null) : null,
+    orderKey: turns?.keyOf(receiver) ?? null,
     isParked: turns?.parked.has(receiver) ?? false,
     claim: null,
   }));

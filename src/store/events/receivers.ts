@@ -1,3 +1,4 @@
+import { defaultFinality, finalityText } from '../../domain/chain/finality.ts';
 import { type DestinationKey, destinationKey } from '../../domain/post-url.ts';
 import type { Dialect, Queries, SqlInteger, SqlValue } from '../database/database.ts';
 import {
@@ -28,6 +29,7 @@ export const receiverColumns = new Columns({
   postUrl: text('w.post_url'),
   suspendedAt: nullable(integer('w.suspended_at')),
   filterHash: nullable(text('w.filter_hash')),
+  finality: nullable(text('w.finality')),
   endpointNo: nullable(integer('h.endpoint_no')),
   destination: nullable(text<DestinationKey>('h.destination')),
   ordering: nullable(integer('h.ordering')),
@@ -123,5 +125,6 @@ function toReceiver(row: ReceiverRow, endpoints: ReadonlyMap<string, EndpointOfH
     failingSinceMs,
     revision,
     filterHash,
+    finality: row.finality ?? finalityText(defaultFinality(row.event)),
   };
 }

@@ -16,8 +16,9 @@ export const chain: Migration = {
 
 /**
  * `finality` of a webhook is null where it has the default of its event kind. A fan-out with a finality is for the webhooks
- * with that one; a fan-out that `retracts` an event is for those that were told of it. `retracted_by` is the number of the
- * retraction of an event.
+ * with that one; a fan-out that `retracts` an event is for those that were told of it, and waits until `wait_ms`. `fact_key`
+ * keeps the events of a fact in order at endpoints that keep no other. `retracted_by` is the number of the retraction of an
+ * event.
  */
 function extendEvents({ uuid }: Dialect): string[] {
   return [
@@ -25,7 +26,9 @@ function extendEvents({ uuid }: Dialect): string[] {
     // Empty for entities without such options.
     'create index webhooks_by_finality on webhooks (entity_id, network_id, event, finality) where finality is not null',
     'alter table fan_outs add column finality text',
+    `alter table fan_outs add column fact_key ${uuid}`,
     `alter table fan_outs add column retracts ${uuid}`,
+    'alter table fan_outs add column wait_ms bigint not null default 0',
     `alter table events add column retracted_by ${uuid}`,
   ];
 }

@@ -32,7 +32,7 @@ export type Supersession = {
   readonly waiting: readonly Superseded[];
 };
 
-type Superseded = { readonly entity: SqlUuid; readonly eventNo: SqlUuid; readonly byNo: SqlUuid };
+export type Superseded = { readonly entity: SqlUuid; readonly eventNo: SqlUuid; readonly byNo: SqlUuid };
 
 const subjectColumns = new Columns({
   entity: uuid('entity_id'),
@@ -106,17 +106,17 @@ async function takeSupersedable(
   return rows.map(({ eventNo }) => ({ entity, eventNo, byNo }));
 }
 
-const waitingColumns = new Columns({
+export const waitingColumns = new Columns({
   id: uuid('id'),
   webhookNo: integer('webhook_no'),
   attempts: integer('attempts'),
   endpointNo: integer('endpoint_no'),
   orderKey: nullable(uuid('order_key')),
 });
-type WaitingRow = RowOf<typeof waitingColumns>;
+export type WaitingRow = RowOf<typeof waitingColumns>;
 
 /** An id range, or by number where the ids do not begin with it. `$1` is the entity, `$2` the event, `$3` its last id. */
-const OF_EVENT = `select ${waitingColumns.list} from queue where entity_id = $1 and id > $2 and id <= $3 and recorded is null
+export const OF_EVENT = `select ${waitingColumns.list} from queue where entity_id = $1 and id > $2 and id <= $3 and recorded is null
   union all select ${waitingColumns.list} from queue where entity_id = $1 and event_no = $2 and event_no is not null and recorded is null`;
 
 /**
@@ -132,7 +132,7 @@ export async function supersedeWaiting(
   const found: { event: Superseded; rows: WaitingRow[] }[] = [];
   for (const event of events) {
     const last = dialect.bindUuid(lastDeliveryHex(dialect.hexOf(event.eventNo)));
-    await endFanOut(queries, event);
+    await endTask(queries, event);
     found.push({ event, rows: await waitingColumns.all(queries, OF_EVENT, [event.entity, event.eventNo, last]) });
   }
   const keys = found.flatMap(({ event, rows }) =>
@@ -153,7 +153,7 @@ export async function supersedeWaiting(
 const taskColumns = new Columns({ made: integer('made') });
 
 /** The rest of an event for many webhooks is not made; the event has the deliveries that it has. */
-async function endFanOut(queries: Queries, { entity, eventNo }: Superseded): Promise<void> {
+export async function endTask(queries: Queries, { entity, eventNo }: Omit<Superseded, 'byNo'>): Promise<void> {
   const task = await taskColumns.get(
     queries,
     `delete from fan_outs where entity_id = $1 and event_no = $2 returning ${taskColumns.list}`,
@@ -164,21 +164,26 @@ async function endFanOut(queries: Queries, { entity, eventNo }: Superseded): Pro
   await queries.run(sql, [entity, eventNo, task.made]);
 }
 
-async function moveToRecord(
+/** Without those that are in flight at this time, where one is given. Returns the rows that it has moved. */
+export async function moveToRecord(
   queries: Queries,
   dialect: Dialect,
   counts: CountChanges,
-  { entity, byNo }: Superseded,
+  { entity, byNo }: Omit<Superseded, 'eventNo'>,
   waiting: readonly WaitingRow[],
-): Promise<void> {
+  nowMs: number | null = null,
+): Promise<WaitingRow[]> {
+  const idle = nowMs === null ? '' : 'and lease_ms <= $2';
+  const before: SqlValue[] = nowMs === null ? [entity] : [entity, nowMs];
   // Another transaction may have completed some of them meanwhile.
   const rows = await waitingColumns.all(
     queries,
-    `select ${waitingColumns.list} from queue where entity_id = $1 and id in ${valuesList(1, waiting.length, 1)} and recorded is null
+    `select ${waitingColumns.list} from queue
+     where entity_id = $1 ${idle} and id in ${valuesList(1, waiting.length, before.length)} and recorded is null
      order by id ${dialect.lockRow}`,
-    [entity, ...waiting.map(({ id }) => id)],
+    [...before, ...waiting.map(({ id }) => id)],
   );
-  if (rows.length === 0) return;
+  if (rows.length === 0) return rows;
   const ids = rows.map(({ id }) => id);
   await queries.run(
     `insert into deliveries (entity_id, id, webhook_no, endpoint_no, sent_to_no, created_at_ms, ended_at_ms, sequence,
@@ -196,6 +201,7 @@ async function moveToRecord(
     counts.queue(entity, webhookNo, { waiting: -1, retrying: attempts > 0 ? -1 : 0 });
     counts.deliveries(entity, webhookNo, hexIn(dialect.hexOf(id)), { superseded: 1 });
   }
+  return rows;
 }
 
 /** For events that are removed: they supersede nothing any more. */

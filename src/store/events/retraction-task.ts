@@ -1,0 +1,254 @@
+import { EVENT_RETRACTED } from '../../domain/chain/facts.ts';
+import { lastDeliveryHex } from '../../domain/ids.ts';
+import type { DestinationKey } from '../../domain/post-url.ts';
+import type { Dialect, Queries, SqlUuid, SqlValue } from '../database/database.ts';
+import { Columns, chunks, entityKey, integer, nullable, type RowOf, text, uuid, valuesList } from '../database/sql.ts';
+import { CountChanges } from '../deliveries/counts/counts.ts';
+import { BLOCKED, makeHeads, retractionHeadNo, wakeHeads } from '../deliveries/heads.ts';
+import { lockKeys, type OrderKey, PARKED, type Promotion, settleKeys } from '../deliveries/order/order-keys.ts';
+import { moveToRecord, OF_EVENT, waitingColumns } from '../deliveries/order/supersede.ts';
+import { STATUS_CODES } from '../deliveries/states.ts';
+import { eventNumbers } from '../new-id.ts';
+import { REVISION } from '../tables.ts';
+import { insertDeliveries } from './accept.ts';
+import { advance, type Task, takeTurnsOfRest } from './fan-out-task.ts';
+import { planFanOut, type Receiver } from './plan-acceptance.ts';
+
+/**
+ * The deliveries of a retraction, in steps of one transaction each.
+ *
+ * | the delivery of the original is …            | the original      | the retraction                                     |
+ * |----------------------------------------------|-------------------|----------------------------------------------------|
+ * | waiting, and was never attempted             | superseded        | none: its receiver has heard nothing               |
+ * | waiting for a retry                          | superseded        | sent                                               |
+ * | in flight                                    | ends its attempt  | parked behind it; a failed one is superseded later |
+ * | delivered or failed, or superseded after one | stays as it is    | sent                                               |
+ * | cancelled, or its webhook is deleted         | stays as it is    | none: there is no URL to send to                   |
+ *
+ * First every delivery of the original is looked at, in the order of their ids. Then the task waits until none of them is
+ * in flight any more. An original and its retraction share an order key, so that the retraction never arrives first.
+ */
+
+type RetractionTask = Task & { readonly retracts: SqlUuid };
+
+const ROWS_PER_STEP = 500;
+/** In `after_url`, once every delivery of the original was looked at. */
+const ALL_TOLD = 'told';
+/** How soon a delivery in flight is looked at again. */
+const LOOK_AGAIN_MS = 200;
+
+/** Returns the destinations where something has become due. */
+export async function continueRetraction(
+  queries: Queries,
+  dialect: Dialect,
+  task: RetractionTask,
+  nowMs: number,
+): Promise<DestinationKey[]> {
+  return task.afterUrl === ALL_TOLD
+    ? awaitOriginals(queries, dialect, task, nowMs)
+    : tellNext(queries, dialect, task, nowMs);
+}
+
+const originalColumns = new Columns({
+  id: uuid('id'),
+  webhookNo: integer('webhook_no'),
+  endpointNo: integer('endpoint_no'),
+  attempts: integer('attempts'),
+  orderKey: nullable(uuid('order_key')),
+  /** Zero where no instance holds it; null in the record. */
+  leaseMs: nullable(integer('lease_ms')),
+  status: nullable(integer('status')),
+});
+type Original = RowOf<typeof originalColumns>;
+
+const IN_QUEUE = 'id, webhook_no, endpoint_no, attempts, order_key, lease_ms, recorded as status from queue';
+const IN_RECORD = `id, webhook_no, endpoint_no, attempts, null as order_key, null as lease_ms, status from deliveries`;
+/** By number where the ids do not begin with the number of the event. */
+const NAMINGS = ['id <= $3 and event_no is null', 'event_no = $2 and event_no is not null'];
+
+/** The next deliveries of the original, in the order of their ids. */
+async function readOriginals(queries: Queries, dialect: Dialect, task: RetractionTask): Promise<Original[]> {
+  const after = task.afterUrl === '' ? task.retracts : dialect.bindUuid(task.afterUrl);
+  const last = dialect.bindUuid(lastDeliveryHex(dialect.hexOf(task.retracts)));
+  const found: Original[] = [];
+  for (const columns of [IN_QUEUE, IN_RECORD]) {
+    for (const naming of NAMINGS) {
+      const isById = naming.includes('$3');
+      const parameters = isById ? [task.entity, after, last] : [task.entity, task.retracts, after];
+      const from = isById ? 'id > $2' : 'id > $3';
+      const sql = `select ${columns} where entity_id = $1 and ${from} and ${naming} order by id limit ${ROWS_PER_STEP}`;
+      found.push(...(await originalColumns.all(queries, `select ${originalColumns.list} from (${sql}) o`, parameters)));
+    }
+  }
+  return found.sort((a, b) => (dialect.hexOf(a.id) < dialect.hexOf(b.id) ? -1 : 1)).slice(0, ROWS_PER_STEP);
+}
+
+function isInFlight({ leaseMs }: Original, nowMs: number): boolean {
+  return (leaseMs ?? 0) > nowMs;
+}
+
+function wasTold(original: Original, nowMs: number): boolean {
+  const { status, attempts } = original;
+  if (status === STATUS_CODES.cancelled) return false;
+  const isComplete = status === STATUS_CODES.delivered || status === STATUS_CODES.failed;
+  return isComplete || attempts > 0 || isInFlight(original, nowMs);
+}
+
+async function tellNext(
+  queries: Queries,
+  dialect: Dialect,
+  task: RetractionTask,
+  nowMs: number,
+): Promise<DestinationKey[]> {
+  const { entity } = task;
+  const originals = await readOriginals(queries, dialect, task);
+  const told = originals.filter((original) => wasTold(original, nowMs));
+  const receivers = await findTold(queries, dialect, task, told, nowMs);
+  const keys = originals.flatMap(({ endpointNo, orderKey }): OrderKey[] =>
+    orderKey === null ? [] : [{ entity, endpointNo, key: orderKey }],
+  );
+  const ownKeys = receivers.flatMap(({ isOrdered, endpointNo }): OrderKey[] => {
+    const key = isOrdered ? task.orderKey : task.factKey;
+    return key === null ? [] : [{ entity, endpointNo, key }];
+  });
+  await lockKeys(queries, dialect, [...keys, ...ownKeys]);
+  const changes = new CountChanges(dialect, 'acceptance');
+  await supersede(queries, dialect, task, originals, { changes, nowMs });
+  await keyInFlight(queries, task, receivers, originals.filter((original) => isInFlight(original, nowMs)));
+  const promoted = await settleKeys(queries, dialect, [...keys, ...ownKeys], nowMs);
+  const turns = await takeTurnsOfRest(queries, dialect, task, receivers);
+  const isLast = originals.length < ROWS_PER_STEP;
+  const readTo = originals.at(-1);
+  await note(queries, task, receivers.length, isLast || readTo === undefined ? ALL_TOLD : dialect.hexOf(readTo.id));
+  const planned = { ...task, eventNo: dialect.hexOf(task.eventNo) };
+  const rows = planFanOut(planned, receivers, () => eventNumbers.next(nowMs), turns);
+  await insertDeliveries(queries, dialect, rows, { promoted, changes });
+  return [...receivers, ...promoted].map(({ destination }) => destination);
+}
+
+async function note(queries: Queries, task: RetractionTask, count: number, cursor: string): Promise<void> {
+  await advance(queries, task, count, cursor);
+}
+
+/** Those that nobody holds become superseded. */
+async function supersede(
+  queries: Queries,
+  dialect: Dialect,
+  { entity, eventNo: byNo }: RetractionTask,
+  rows: readonly { readonly id: SqlUuid }[],
+  { changes, nowMs }: { changes: CountChanges; nowMs: number },
+): Promise<void> {
+  for (const chunk of chunks(rows)) await moveToRecord(queries, dialect, changes, { entity, byNo }, chunk, nowMs);
+}
+
+/** One that is in flight without a key gets that of its retraction, which then waits for it. */
+async function keyInFlight(
+  queries: Queries,
+  { entity, orderKey, factKey }: RetractionTask,
+  receivers: readonly Receiver[],
+  inFlight: readonly Original[],
+): Promise<void> {
+  const isOrdered = new Map(receivers.map((receiver) => [receiver.webhookNo, receiver.isOrdered]));
+  for (const { id, webhookNo, orderKey: own } of inFlight) {
+    if (own !== null) continue;
+    const key = isOrdered.get(retractionHeadNo(webhookNo)) === true ? orderKey : factKey;
+    await queries.run('update queue set order_key = $3 where entity_id = $1 and id = $2', [entity, id, key]);
+  }
+}
+
+const parkedColumns = new Columns({ endpointNo: integer('endpoint_no'), key: uuid('order_key') });
+
+/** Ends when no delivery of the original is in flight; until then it looks again. */
+async function awaitOriginals(
+  queries: Queries,
+  dialect: Dialect,
+  task: RetractionTask,
+  nowMs: number,
+): Promise<DestinationKey[]> {
+  const { entity, eventNo, retracts } = task;
+  const lastOf = (no: SqlUuid) => dialect.bindUuid(lastDeliveryHex(dialect.hexOf(no)));
+  const waiting = await waitingColumns.all(queries, OF_EVENT, [entity, retracts, lastOf(retracts)]);
+  // An attempt that had no key when it began does not pass on the turn when it ends.
+  const parked = await parkedColumns.all(
+    queries,
+    `select distinct ${parkedColumns.list} from queue
+     where entity_id = $1 and id > $2 and id <= $3 and generation = ${PARKED} and order_key is not null`,
+    [entity, eventNo, lastOf(eventNo)],
+  );
+  const keys: OrderKey[] = parked.map((one) => ({ entity, ...one }));
+  for (const { endpointNo, orderKey } of waiting) if (orderKey !== null) keys.push({ entity, endpointNo, key: orderKey });
+  await lockKeys(queries, dialect, keys);
+  const changes = new CountChanges(dialect, 'acceptance');
+  await supersede(queries, dialect, task, waiting, { changes, nowMs });
+  const promoted: Promotion[] = await settleKeys(queries, dialect, keys, nowMs);
+  const left = await waitingColumns.all(queries, OF_EVENT, [entity, retracts, lastOf(retracts)]);
+  if (left.length === 0) await advance(queries, task, 0, null);
+  else {
+    const sql = 'update fan_outs set wait_ms = $3 where entity_id = $1 and event_no = $2';
+    await queries.run(sql, [entity, eventNo, nowMs + LOOK_AGAIN_MS]);
+  }
+  await wakeHeads(queries, dialect, promoted);
+  await changes.write(queries);
+  return promoted.map(({ destination }) => destination);
+}
+
+const headColumns = new Columns({
+  webhookNo: integer('webhook_no'),
+  webhookId: text('webhook_id'),
+  networkId: integer('network_id'),
+  postUrl: text('post_url'),
+  destination: text<DestinationKey>('destination'),
+  endpointNo: integer('endpoint_no'),
+  ordering: integer('ordering'),
+  blocked: integer('blocked'),
+  generation: integer('generation'),
+  failingSinceMs: nullable(integer('failing_since_ms')),
+});
+
+async function readHeads(
+  queries: Queries,
+  entity: SqlUuid,
+  webhookNos: readonly number[],
+): Promise<RowOf<typeof headColumns>[]> {
+  const found: RowOf<typeof headColumns>[] = [];
+  for (const chunk of chunks(webhookNos)) {
+    const sql = `select ${headColumns.list} from queue_heads where entity_id = $1 and webhook_no in ${valuesList(1, chunk.length, 1)}`;
+    found.push(...(await headColumns.all(queries, sql, [entity, ...chunk] as SqlValue[])));
+  }
+  return found.filter(({ blocked }) => (blocked & BLOCKED.deleted) === 0);
+}
+
+/** The webhooks that were told, each with the head of its retractions, made where it has none. */
+async function findTold(
+  queries: Queries,
+  dialect: Dialect,
+  { entityId }: RetractionTask,
+  told: readonly Original[],
+  nowMs: number,
+): Promise<Receiver[]> {
+  const entity = entityKey(dialect, entityId);
+  const heads = await readHeads(queries, entity, [...new Set(told.map(({ webhookNo }) => webhookNo))]);
+  if (heads.length === 0) return [];
+  const targets = heads.map((head) => ({
+    ...{ entityId, webhookNo: retractionHeadNo(head.webhookNo), webhookId: head.webhookId, postUrl: head.postUrl },
+    ...{ networkId: head.networkId, event: EVENT_RETRACTED, isSuspended: (head.blocked & BLOCKED.suspended) !== 0 },
+  }));
+  await makeHeads(queries, dialect, targets, nowMs);
+  const revision = await queries.get<{ value: number | string }>(
+    `select ${REVISION} as value from entities where id = $1`,
+    [entityId],
+  );
+  const own = await readHeads(
+    queries,
+    entity,
+    targets.map(({ webhookNo }) => webhookNo),
+  );
+  return own.map((head) => ({
+    ...head,
+    isOrdered: head.ordering !== 0,
+    isBlocked: head.blocked !== 0,
+    revision: Number(revision?.value ?? 0),
+    filterHash: null,
+    finality: '',
+  }));
+}

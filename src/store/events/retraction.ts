@@ -1,0 +1,104 @@
+import { EVENT_RETRACTED } from '../../domain/chain/facts.ts';
+import { DomainError } from '../../domain/errors.ts';
+import { lastDeliveryHex } from '../../domain/ids.ts';
+import { readSubject, roleOf } from '../../domain/supersession/rules.ts';
+import type { Dialect, Queries, SqlUuid } from '../database/database.ts';
+import { Columns, entityKey, hashKey, nullable, readInteger, text, uuid } from '../database/sql.ts';
+import { endTask } from '../deliveries/order/supersede.ts';
+import { STATUS_CODES } from '../deliveries/states.ts';
+import { findEventNo } from './event-ids.ts';
+import { startTask } from './fan-out-task.ts';
+import type { Incoming, NewEvent } from './plan-acceptance.ts';
+
+/**
+ * A retraction as acceptance sees it: an event that takes another one back. Here it is checked and noted; the deliveries are
+ * the work of a task (`retraction-task.ts`), because those that are in flight have to end first.
+ */
+
+export type RetractedEvent = {
+  readonly no: SqlUuid;
+  readonly event: string;
+  readonly agreementId: string | null;
+  readonly transferId: string | null;
+  /** How many webhooks were told of it. */
+  readonly told: number;
+};
+
+const originalColumns = new Columns({
+  event: text('event'),
+  body: text('body'),
+  retractedBy: nullable(uuid('retracted_by')),
+  retractedById: nullable(text('(select r.event_id from events r where r.entity_id = e.entity_id and r.no = e.retracted_by)')),
+});
+
+/** An error where there is no such event, or where it cannot be taken back. */
+export async function findRetracted(
+  queries: Queries,
+  dialect: Dialect,
+  { entityId, eventId, retracts }: NewEvent,
+): Promise<RetractedEvent | DomainError> {
+  const retractedId = retracts ?? '';
+  const hex = await findEventNo(queries, dialect, entityId, retractedId);
+  if (hex === null) return new DomainError('retracted_not_found', { eventId: retractedId });
+  const entity = entityKey(dialect, entityId);
+  const no = dialect.bindUuid(hex);
+  const sql = `select ${originalColumns.list} from events e where entity_id = $1 and no = $2`;
+  const original = await originalColumns.get(queries, sql, [entity, no]);
+  if (original === undefined) return new DomainError('retracted_not_found', { eventId: retractedId });
+  if (original.event === EVENT_RETRACTED) return new DomainError('retraction_of_retraction', { eventId: retractedId });
+  // The same retraction again is found by its own id, like any other event.
+  if (original.retractedBy !== null && (eventId === null || original.retractedById !== eventId)) {
+    return new DomainError('already_retracted', { eventId: retractedId });
+  }
+  const { agreementId, transferId } = JSON.parse(original.body) as Record<string, unknown>;
+  return {
+    no,
+    event: original.event,
+    agreementId: readSubject(agreementId),
+    transferId: readSubject(transferId),
+    told: await countTold(queries, dialect, entity, hex),
+  };
+}
+
+const OF_EVENT = 'where entity_id = $1 and id > $2 and id <= $3';
+
+function countTold(queries: Queries, dialect: Dialect, entity: SqlUuid, eventNo: string): Promise<number> {
+  const { cancelled, superseded } = STATUS_CODES;
+  return readInteger(
+    queries,
+    `(select count(*) from deliveries ${OF_EVENT} and status <> ${cancelled} and (status <> ${superseded} or attempts > 0))
+     + (select count(*) from queue ${OF_EVENT} and (attempts > 0 or recorded is not null or lease_ms > ${dialect.nowMs}))`,
+    '',
+    [entity, dialect.bindUuid(eventNo), dialect.bindUuid(lastDeliveryHex(eventNo))],
+  );
+}
+
+/**
+ * In the transaction that accepts the retraction: what the event had superseded may come again, the rest of its deliveries is
+ * not made, and it is not sent again. Nothing happens where another retraction was faster.
+ */
+export async function startRetraction(
+  queries: Queries,
+  dialect: Dialect,
+  { event, eventNo }: Incoming,
+  retracted: RetractedEvent,
+  nowMs: number,
+): Promise<void> {
+  const entity = entityKey(dialect, event.entityId);
+  const role = roleOf(retracted.event, retracted);
+  if (role?.kind === 'supersedes') {
+    const sql = 'update subjects set event_no = null where entity_id = $1 and subject = $2 and event_no = $3';
+    await queries.run(sql, [entity, hashKey(dialect, role.subject), retracted.no]);
+  }
+  await endTask(queries, { entity, eventNo: retracted.no });
+  const marked = await queries.run(
+    'update events set retracted_by = $3 where entity_id = $1 and no = $2 and retracted_by is null',
+    [entity, retracted.no, dialect.bindUuid(eventNo)],
+  );
+  if (marked === 0) return;
+  const agreementId = event.agreementId ?? retracted.agreementId;
+  // Without a fact, the event and its retraction share a key of their own.
+  const factKey = event.factKey ?? `retracted ${dialect.hexOf(retracted.no)}`;
+  const task = { event: { ...event, agreementId, factKey }, eventNo, made: 0, afterUrl: '', retracts: retracted.no };
+  await startTask(queries, dialect, { ...task, dueMs: nowMs + event.firstDelayMs });
+}
