@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { RETRACTION } from '../domain/event-kinds.ts';
 import { MAX_NETWORK_ID } from '../domain/networks.ts';
+import { oneOf } from './list-query.ts';
 
 /** The request body is the payload itself. Paybell reads only these fields of it. */
 
@@ -91,6 +92,18 @@ function isRetractable(retracts: unknown): boolean {
   return typeof eventId === 'string' && eventId.length > 0 && eventId.length <= MAX_RETRACTED_ID_LENGTH;
 }
 
+export const eventOptionsSchema = z.strictObject({
+  hold: oneOf(['chain'], {
+    description:
+      'Holds the event until its `transactionHash` has the finality that each webhook asked for, on a network that this ' +
+      'server follows.',
+  }),
+});
+
+const held = z
+  .literal(true)
+  .optional()
+  .meta({ description: 'Only with `hold=chain`: the deliveries are made as the transaction becomes final.' });
 const supersededBy = z.string().optional().meta({
   description:
     'Only where an earlier event had made this one pointless: the id of that event. Nothing is delivered then.',
@@ -103,6 +116,7 @@ export const acceptedSchema = z
   .strictObject({
     eventId: z.string().meta({ description: 'Unique identifier of the event within the entity.' }),
     deliveries: z.int().min(0).meta({ description: 'Number of webhooks that matched the event.' }),
+    held,
     supersededBy,
     warning,
   })
@@ -119,6 +133,7 @@ export const batchResultsSchema = z
         status: z.int().meta({ description: 'HTTP status that a request with only this event would get.' }),
         eventId: z.string().nullable().meta({ description: 'Null when the event was rejected.' }),
         deliveries: z.int().nullable().meta({ description: 'Number of webhooks that matched the event.' }),
+        held,
         supersededBy,
         warning,
         code: z.string().nullable().meta({ description: 'Code of the problem; null when the event was accepted.' }),

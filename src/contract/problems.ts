@@ -18,6 +18,7 @@ export const PROBLEMS = {
   webhook_limit: { status: 409, title: 'Too many webhooks' },
   too_many_matches: { status: 409, title: 'Too many matches' },
   event_conflict: { status: 409, title: 'Event id already used' },
+  event_retracted: { status: 409, title: 'Event was retracted' },
   precondition_failed: { status: 412, title: 'Precondition failed' },
   body_too_large: { status: 413, title: 'Body too large' },
   url_too_long: { status: 414, title: 'URL too long' },

@@ -21,6 +21,12 @@ type Facts = {
   storage_full: { storedBytes: number; limitBytes: number };
   /** One event id stands for one body. */
   event_conflict: { eventId: string };
+  /** A retraction names an event that was never accepted, or that retention has removed. */
+  retracted_not_found: { eventId: string };
+  already_retracted: { eventId: string };
+  retraction_of_retraction: { eventId: string };
+  /** What was taken back is not sent again. */
+  event_retracted: { eventId: string };
   /** Retention removed the event between the insert that met it and the read that wanted its body. */
   event_just_removed: { eventId: string };
   event_page_too_large: { bytes: number; limitBytes: number };
@@ -66,6 +72,12 @@ const SENTENCES: { readonly [Kind in keyof Facts]: (facts: Facts[Kind]) => strin
     `The events and deliveries of this entity take ${storedBytes} bytes, and the limit is ${limitBytes}. There is room ` +
     'again once retention has removed old ones; the operator can raise ENTITY_STORAGE_LIMIT.',
   event_conflict: ({ eventId }) => `The event ${eventId} was accepted before with a different body.`,
+  retracted_not_found: ({ eventId }) =>
+    `There is no event ${eventId} to retract. Nothing was accepted; check retracts.eventId.`,
+  already_retracted: ({ eventId }) => `The event ${eventId} was retracted before. Nothing was accepted.`,
+  retraction_of_retraction: ({ eventId }) =>
+    `The event ${eventId} is a retraction itself. Send the event that is true now instead.`,
+  event_retracted: ({ eventId }) => `The event ${eventId} was retracted, so it is not sent again.`,
   event_just_removed: ({ eventId }) => `The event ${eventId} was just removed. Nothing was changed; send it again.`,
   event_page_too_large: ({ bytes, limitBytes }) =>
     `The events of this page have ${bytes} bytes, and ${limitBytes} is the most. Ask for fewer at a time.`,

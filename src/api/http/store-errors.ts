@@ -42,6 +42,14 @@ const MAPPINGS: { readonly [Kind in DomainErrorKind]: Mapping<FactsOf<Kind>> } =
   backlog_full: { code: 'backlog_full', retryAfterS: BACKLOG_RETRY_AFTER_S },
   storage_full: { code: 'storage_full', retryAfterS: STORAGE_RETRY_AFTER_S },
   event_conflict: { code: 'event_conflict' },
+  retracted_not_found: {
+    inputErrors: () => [
+      { in: 'body', name: 'retracts.eventId', message: 'must be the id of an event that was accepted before' },
+    ],
+  },
+  already_retracted: { code: 'conflict' },
+  retraction_of_retraction: { code: 'conflict' },
+  event_retracted: { code: 'event_retracted' },
   event_just_removed: { code: 'unavailable', retryAfterS: 1 },
   sort_too_large: {
     inputErrors: ({ limit }) => [

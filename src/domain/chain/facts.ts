@@ -64,6 +64,3 @@ export type FactChange =
   | ({ readonly change: 'lost'; readonly lostAtHead: number } & FactKey)
   | ({ readonly change: 'retracted' } & FactKey)
   | ({ readonly change: 'again'; readonly position: Position } & FactKey);
-
-/** Says that an event is taken back: a kind of its own, so that a receiver that deduplicates by id does not drop it. */
-export const EVENT_RETRACTED = 'EventRetracted';

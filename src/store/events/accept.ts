@@ -1,6 +1,7 @@
-import type { DomainError } from '../../domain/errors.ts';
+import { DomainError } from '../../domain/errors.ts';
 import { hexOfId, timeOfHex } from '../../domain/ids.ts';
 import type { DestinationKey } from '../../domain/post-url.ts';
+import { holdEvent } from '../chain/hold.ts';
 import type { Dialect, Queries, SqlUuid, SqlValue } from '../database/database.ts';
 import { chunks, entityKey, eventIdKey, textByRows, valuesList } from '../database/sql.ts';
 import type { Claimed, DirectDispatch } from '../deliveries/claim/claimed.ts';
@@ -30,6 +31,7 @@ import {
   withoutOrder,
 } from './plan-acceptance.ts';
 import { findReceivers } from './receivers.ts';
+import { findRetracted, startRetraction } from './retraction.ts';
 
 /** Acceptance: an event and one delivery for each webhook that asked for it, in one transaction. */
 
@@ -72,6 +74,10 @@ export async function acceptEvents(
   const incoming: Incoming[] = [];
   for (const [event, found] of cutByDeliveries(events, receivers, (one) => roles.add(one))) {
     const eventNo = eventNumbers.next(nowMs);
+    if (event.retracts != null || event.heldFor != null) {
+      incoming.push(await withoutReceivers(queries, dialect, event, eventNo));
+      continue;
+    }
     const isWhole = found.length <= MAX_DELIVERIES;
     const part = isWhole ? found : firstOf(found);
     const isSelective = event.finality != null || part.some(({ filterHash }) => filterHash !== null);
@@ -88,16 +94,13 @@ export async function acceptEvents(
   const { accepted, turns, promoted } = order;
   for (const one of incoming) group.results.push(await resultOf(queries, dialect, one, fresh.has(one), order));
   if (accepted.length === 0) return group;
+  for (const one of accepted) await beginLater(queries, dialect, one, group);
   for (const [destination, wanted] of directDispatch === null ? [] : wantedSlots(accepted, turns)) {
     group.slots.set(destination, directDispatch?.reserve(destination, wanted) ?? 0);
   }
   const leaseMs = directDispatch?.leaseMs ?? 0;
   const plan = planAcceptance(accepted, group.slots, { nowMs, leaseMs, acceptedAtMs: Date.now() }, turns);
   await countAccepted(queries, dialect, accepted);
-  for (const one of accepted.filter(({ receivers: part, deliveries }) => deliveries > part.length)) {
-    await startFanOut(queries, dialect, one, nowMs);
-    group.hasRest = true;
-  }
   await insertDeliveries(queries, dialect, plan.rows, { events: accepted, promoted, changes });
   if (isListened) {
     const sent = accepted.filter(({ eventNo }) => !order.supersededBy.has(eventNo));
@@ -111,6 +114,33 @@ export async function acceptEvents(
     group.destinations.push({ entityId: event.entityId, destinations });
   }
   return group;
+}
+
+/** Its deliveries are made later: those of a retraction by a task, those of a held event as its transaction becomes final. */
+async function withoutReceivers(
+  queries: Queries,
+  dialect: Dialect,
+  event: NewEvent,
+  eventNo: string,
+): Promise<Incoming> {
+  const none = { event, eventNo, receivers: [], lastUrl: '' };
+  if (event.retracts == null) return { ...none, deliveries: 0 };
+  const retracted = await findRetracted(queries, dialect, event);
+  return { ...none, deliveries: retracted instanceof DomainError ? 0 : retracted.told, retracted };
+}
+
+/** What goes on after the commit is a row from the commit on. */
+async function beginLater(queries: Queries, dialect: Dialect, one: Incoming, group: AcceptedGroup): Promise<void> {
+  const { event, retracted, deliveries, receivers } = one;
+  const { nowMs } = group;
+  if (event.heldFor != null) await holdEvent(queries, dialect, one, event.heldFor, nowMs);
+  else if (retracted !== undefined && !(retracted instanceof DomainError)) {
+    await startRetraction(queries, dialect, one, retracted, nowMs);
+    group.hasRest = true;
+  } else if (deliveries > receivers.length) {
+    await startFanOut(queries, dialect, one, nowMs);
+    group.hasRest = true;
+  }
 }
 
 const insertEventIdsText = textByRows(
@@ -130,9 +160,10 @@ async function insertEvents(
   incoming: readonly Incoming[],
 ): Promise<ReadonlySet<Incoming>> {
   const byNo = new Map<string, Incoming>();
-  const fresh = new Set(incoming.filter(({ event }) => event.eventId === null));
+  const possible = incoming.filter(({ retracted }) => !(retracted instanceof DomainError));
+  const fresh = new Set(possible.filter(({ event }) => event.eventId === null));
   const named: { one: Incoming; hash: SqlUuid; order: string }[] = [];
-  for (const one of incoming) {
+  for (const one of possible) {
     const { eventId, entityId } = one.event;
     if (eventId === null) continue;
     const isLikeNumber = hexOfId('evt', eventId) !== null;
@@ -244,10 +275,11 @@ async function countAccepted(queries: Queries, dialect: Dialect, accepted: reado
 async function resultOf(
   queries: Queries,
   dialect: Dialect,
-  { event, eventNo, deliveries }: Incoming,
+  { event, eventNo, deliveries, retracted }: Incoming,
   isFresh: boolean,
   { supersededBy }: Order,
 ): Promise<Acceptance | DomainError> {
+  if (retracted instanceof DomainError) return retracted;
   if (!isFresh) return repeatAcceptance(queries, dialect, event);
   const eventId = event.eventId ?? `evt_${eventNo}`;
   const by = supersededBy.get(eventNo);

@@ -43,7 +43,8 @@ export function continueFanOut(db: Database, entity: SqlUuid): Promise<readonly 
     );
     if (task === undefined) return null;
     const nowMs = await readNowMs(queries, dialect);
-    if (task.retracts !== null) return continueRetraction(queries, dialect, { ...task, retracts: task.retracts }, nowMs);
+    if (task.retracts !== null)
+      return continueRetraction(queries, dialect, { ...task, retracts: task.retracts }, nowMs);
     const rows = await receiverColumns.all(
       queries,
       `select ${receiverColumns.list} from webhooks w

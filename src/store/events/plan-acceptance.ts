@@ -1,8 +1,10 @@
+import type { DomainError } from '../../domain/errors.ts';
 import { deliveryHex, MAX_DELIVERIES_PER_EVENT, timeOfHex } from '../../domain/ids.ts';
 import type { DestinationKey } from '../../domain/post-url.ts';
 import { type Role, roleOf } from '../../domain/supersession/rules.ts';
 import type { Claimed } from '../deliveries/claim/claimed.ts';
 import type { Promotion } from '../deliveries/order/order-keys.ts';
+import type { RetractedEvent } from './retraction.ts';
 
 /** Acceptance as a calculation: which rows an event becomes, which of them go out at once, and which are due. */
 
@@ -57,6 +59,8 @@ export type Incoming = {
   readonly deliveries: number;
   /** The URL up to which webhooks were looked at; those that follow are after it. */
   readonly lastUrl: string;
+  /** The event that a retraction takes back, or why it cannot. */
+  readonly retracted?: RetractedEvent | DomainError;
 };
 
 /** One transaction inserts about this many deliveries: a few tens of milliseconds, far below every deadline. */
@@ -164,12 +168,18 @@ export function roleOfEvent({ event, agreementId = null, transferId = null }: Ne
   return roleOf(event, { agreementId, transferId });
 }
 
-/** Which parts the events of one transaction have in the rules: none supersedes another. */
+/** Which parts the events of one transaction have in the rules: none supersedes another, and a retraction is alone. */
 export class Roles {
   readonly #kinds = new Map<string, string>();
+  #size = 0;
+  #isClosed = false;
 
-  /** False where the event supersedes one that was added, or is superseded by it. */
+  /** False where the event has to begin a transaction of its own. */
   add(event: NewEvent): boolean {
+    const isAlone = event.retracts != null;
+    if (this.#isClosed || (isAlone && this.#size > 0)) return false;
+    this.#isClosed = isAlone;
+    this.#size++;
     const role = roleOfEvent(event);
     if (role === null) return true;
     const name = `${event.entityId} ${role.subject}`;

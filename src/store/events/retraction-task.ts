@@ -1,4 +1,4 @@
-import { EVENT_RETRACTED } from '../../domain/chain/facts.ts';
+import { RETRACTION } from '../../domain/event-kinds.ts';
 import { lastDeliveryHex } from '../../domain/ids.ts';
 import type { DestinationKey } from '../../domain/post-url.ts';
 import type { Dialect, Queries, SqlUuid, SqlValue } from '../database/database.ts';
@@ -114,7 +114,12 @@ async function tellNext(
   await lockKeys(queries, dialect, [...keys, ...ownKeys]);
   const changes = new CountChanges(dialect, 'acceptance');
   await supersede(queries, dialect, task, originals, { changes, nowMs });
-  await keyInFlight(queries, task, receivers, originals.filter((original) => isInFlight(original, nowMs)));
+  await keyInFlight(
+    queries,
+    task,
+    receivers,
+    originals.filter((original) => isInFlight(original, nowMs)),
+  );
   const promoted = await settleKeys(queries, dialect, [...keys, ...ownKeys], nowMs);
   const turns = await takeTurnsOfRest(queries, dialect, task, receivers);
   const isLast = originals.length < ROWS_PER_STEP;
@@ -176,7 +181,8 @@ async function awaitOriginals(
     [entity, eventNo, lastOf(eventNo)],
   );
   const keys: OrderKey[] = parked.map((one) => ({ entity, ...one }));
-  for (const { endpointNo, orderKey } of waiting) if (orderKey !== null) keys.push({ entity, endpointNo, key: orderKey });
+  for (const { endpointNo, orderKey } of waiting)
+    if (orderKey !== null) keys.push({ entity, endpointNo, key: orderKey });
   await lockKeys(queries, dialect, keys);
   const changes = new CountChanges(dialect, 'acceptance');
   await supersede(queries, dialect, task, waiting, { changes, nowMs });
@@ -231,7 +237,7 @@ async function findTold(
   if (heads.length === 0) return [];
   const targets = heads.map((head) => ({
     ...{ entityId, webhookNo: retractionHeadNo(head.webhookNo), webhookId: head.webhookId, postUrl: head.postUrl },
-    ...{ networkId: head.networkId, event: EVENT_RETRACTED, isSuspended: (head.blocked & BLOCKED.suspended) !== 0 },
+    ...{ networkId: head.networkId, event: RETRACTION, isSuspended: (head.blocked & BLOCKED.suspended) !== 0 },
   }));
   await makeHeads(queries, dialect, targets, nowMs);
   const revision = await queries.get<{ value: number | string }>(

@@ -1,5 +1,5 @@
-import { EVENT_RETRACTED } from '../../domain/chain/facts.ts';
 import { DomainError } from '../../domain/errors.ts';
+import { RETRACTION } from '../../domain/event-kinds.ts';
 import { lastDeliveryHex } from '../../domain/ids.ts';
 import { readSubject, roleOf } from '../../domain/supersession/rules.ts';
 import type { Dialect, Queries, SqlUuid } from '../database/database.ts';
@@ -28,7 +28,9 @@ const originalColumns = new Columns({
   event: text('event'),
   body: text('body'),
   retractedBy: nullable(uuid('retracted_by')),
-  retractedById: nullable(text('(select r.event_id from events r where r.entity_id = e.entity_id and r.no = e.retracted_by)')),
+  retractedById: nullable(
+    text('(select r.event_id from events r where r.entity_id = e.entity_id and r.no = e.retracted_by)'),
+  ),
 });
 
 /** An error where there is no such event, or where it cannot be taken back. */
@@ -45,7 +47,7 @@ export async function findRetracted(
   const sql = `select ${originalColumns.list} from events e where entity_id = $1 and no = $2`;
   const original = await originalColumns.get(queries, sql, [entity, no]);
   if (original === undefined) return new DomainError('retracted_not_found', { eventId: retractedId });
-  if (original.event === EVENT_RETRACTED) return new DomainError('retraction_of_retraction', { eventId: retractedId });
+  if (original.event === RETRACTION) return new DomainError('retraction_of_retraction', { eventId: retractedId });
   // The same retraction again is found by its own id, like any other event.
   if (original.retractedBy !== null && (eventId === null || original.retractedById !== eventId)) {
     return new DomainError('already_retracted', { eventId: retractedId });

@@ -3,6 +3,7 @@ import { type Config, knownEvents } from '../../../config.ts';
 import {
   acceptedSchema,
   batchResultsSchema,
+  eventOptionsSchema,
   MAX_BATCH_BYTES,
   MAX_BATCH_EVENTS,
   MAX_EVENT_BYTES,
@@ -10,7 +11,7 @@ import {
   retractionSchema,
 } from '../../../contract/events.ts';
 import { parseBody } from '../../../contract/parse-input.ts';
-import { invalidRequest, Problem } from '../../../contract/problems.ts';
+import { type InputError, invalidRequest, Problem } from '../../../contract/problems.ts';
 import { RETRACTION } from '../../../domain/event-kinds.ts';
 import { MAX_SUBJECT_LENGTH, readSubject, type Subjects } from '../../../domain/supersession/rules.ts';
 import type { ApiContext } from '../../context.ts';
@@ -41,7 +42,8 @@ function acceptOne(schema: EventSchema): Operation {
       'of more than 1,000, the first of them and a task for the rest. The request is ' +
       'safe to repeat with the same `eventId` and the same bytes; with other bytes it fails with `event_conflict`. ' +
       'Paybell reads `agreementId` and `transferId` of the payload to keep order and to supersede what a later event has ' +
-      'made pointless.',
+      'made pointless. With `hold=chain` and a `transactionHash`, each webhook gets the event once that transaction has the ' +
+      'finality that the webhook asked for, and a retraction if the transaction is undone.',
     permission: 'events:write',
     limited: 'event',
     rawBody: { contentType: 'application/json', maxBytes: MAX_EVENT_BYTES, schema },
@@ -50,8 +52,9 @@ function acceptOne(schema: EventSchema): Operation {
       202: { description: 'Accepted', schema: acceptedSchema },
     },
     problems: ['event_conflict', 'backlog_full', 'storage_full'],
-    handle: async ({ context, caller, bytes }) => {
-      const { repeated, ...receipt } = await accept(context, caller.entityId, schema, bytes);
+    query: eventOptionsSchema,
+    handle: async ({ context, caller, bytes, query: { hold } }) => {
+      const { repeated, ...receipt } = await accept(context, caller.entityId, { schema, hold }, bytes);
       return json(repeated ? 200 : 202, receipt);
     },
   });
@@ -71,7 +74,8 @@ function acceptBatch(schema: EventSchema): Operation {
     limited: 'batch',
     rawBody: { contentType: 'application/x-ndjson', maxBytes: MAX_BATCH_BYTES, schema },
     responses: { 200: { description: 'One result for each line', schema: batchResultsSchema } },
-    handle: async ({ context, caller, bytes }) => {
+    query: eventOptionsSchema,
+    handle: async ({ context, caller, bytes, query: { hold } }) => {
       const lines = splitLines(bytes, MAX_BATCH_EVENTS + 1);
       if (lines.length > MAX_BATCH_EVENTS) {
         throw new Problem(
@@ -82,7 +86,7 @@ function acceptBatch(schema: EventSchema): Operation {
       const { admitted, rejection } = context.limits.admitEvents(caller.keyId, lines.length);
       const results = await Promise.all(
         lines.map((line, index) =>
-          index < admitted ? acceptLine(context, caller.entityId, schema, line) : rejectedLine(rejection),
+          index < admitted ? acceptLine(context, caller.entityId, { schema, hold }, line) : rejectedLine(rejection),
         ),
       );
       return json(200, { results });
@@ -95,14 +99,14 @@ type LineResult = z.output<typeof batchResultsSchema>['results'][number];
 async function acceptLine(
   context: ApiContext,
   entityId: string,
-  schema: EventSchema,
+  expected: Expected,
   line: Uint8Array,
 ): Promise<LineResult> {
   try {
     if (line.length > MAX_EVENT_BYTES) {
       throw new Problem('body_too_large', `An event must be at most ${MAX_EVENT_BYTES} bytes.`);
     }
-    const { repeated, ...receipt } = await accept(context, entityId, schema, line);
+    const { repeated, ...receipt } = await accept(context, entityId, expected, line);
     return { status: repeated ? 200 : 202, ...receipt, code: null, detail: null };
   } catch (error) {
     const problem = asProblem(error);
@@ -127,7 +131,7 @@ const ROUTING_FIELDS: readonly CheckedField[] = [
 async function accept(
   { acceptQueue, usage, config }: ApiContext,
   entityId: string,
-  schema: EventSchema,
+  { schema, hold }: Expected,
   bytes: Uint8Array,
 ): Promise<Receipt> {
   const body = decodeUtf8(bytes);
@@ -135,8 +139,10 @@ async function accept(
   const parsed = parseBody(isRetraction(value) ? retractionSchema : schema, value);
   if (!parsed.ok) throw invalidRequest(parsed.errors);
   if (hiddenErrors.length > 0) throw invalidRequest(hiddenErrors);
-  await usage.requireRoom(entityId);
   const { event, networkId, eventId = null } = parsed.value;
+  const heldFor = hold === undefined ? null : transactionOf(value, networkId, config);
+  await usage.requireRoom(entityId);
+  const retracts = isRetraction(value) ? value.retracts.eventId : null;
   const { agreementId, transferId, warning } = readSubjects(value);
   const firstDelayMs = config.RETRY_SCHEDULE[0] ?? 0;
   const acceptance = await acceptQueue.accept({
@@ -147,6 +153,8 @@ async function accept(
     body,
     agreementId,
     transferId,
+    retracts,
+    heldFor,
     firstDelayMs,
   });
   const { deliveries, supersededBy, repeated } = acceptance;
@@ -154,11 +162,37 @@ async function accept(
   return {
     ...{ eventId: acceptance.eventId, deliveries, repeated },
     ...(supersededBy !== null && { supersededBy }),
+    ...(heldFor !== null && { held: true as const }),
     ...(warning !== null && { warning }),
   };
 }
 
-function isRetraction(value: unknown): boolean {
+/** What else a request says: the schema of its event, and whether to hold it. */
+type Expected = { readonly schema: EventSchema; readonly hold: 'chain' | undefined };
+
+/** The transaction that a held event waits for. */
+function transactionOf(value: unknown, networkId: number, { CHAIN_RPC }: Config): string {
+  const errors: InputError[] = [];
+  const { transactionHash } = value as Readonly<Record<string, unknown>>;
+  if (typeof transactionHash !== 'string' || !TRANSACTION_HASH.test(transactionHash)) {
+    const message = 'must be 0x and 64 hexadecimal digits where hold is chain: the event waits for this transaction';
+    errors.push({ in: 'body', name: 'transactionHash', message });
+  }
+  if (isRetraction(value)) {
+    errors.push({ in: 'query', name: 'hold', message: `must be left out with ${RETRACTION}, which is sent at once` });
+  }
+  if (!CHAIN_RPC.some((network) => network.networkId === networkId)) {
+    const message = `must be a network that this server follows where hold is chain; the operator sets CHAIN_RPC for ${networkId}`;
+    errors.push({ in: 'body', name: 'networkId', message });
+  }
+  if (errors.length > 0) throw invalidRequest(errors);
+  return String(transactionHash).toLowerCase();
+}
+
+const TRANSACTION_HASH = /^0x[0-9a-fA-F]{64}$/;
+
+/** Its fields have been checked by then. */
+function isRetraction(value: unknown): value is { readonly retracts: { readonly eventId: string } } {
   return typeof value === 'object' && value !== null && 'event' in value && value.event === RETRACTION;
 }
 

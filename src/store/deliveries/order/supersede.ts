@@ -170,7 +170,7 @@ export async function moveToRecord(
   dialect: Dialect,
   counts: CountChanges,
   { entity, byNo }: Omit<Superseded, 'eventNo'>,
-  waiting: readonly WaitingRow[],
+  waiting: readonly Pick<WaitingRow, 'id'>[],
   nowMs: number | null = null,
 ): Promise<WaitingRow[]> {
   const idle = nowMs === null ? '' : 'and lease_ms <= $2';

@@ -1,8 +1,18 @@
 import { DomainError } from '../../../domain/errors.ts';
-import { hexOfId } from '../../../domain/ids.ts';
+import { eventNumber, hexOfId } from '../../../domain/ids.ts';
 import { readNowMs } from '../../database/clock.ts';
 import type { Database, Dialect, Queries, SqlUuid, SqlValue } from '../../database/database.ts';
-import { Columns, chunks, entityKey, integer, type RowOf, text, valuesList } from '../../database/sql.ts';
+import {
+  Columns,
+  chunks,
+  entityKey,
+  integer,
+  nullable,
+  type RowOf,
+  text,
+  uuid,
+  valuesList,
+} from '../../database/sql.ts';
 import { CountChanges, STORED_BYTES } from '../counts/counts.ts';
 import { BLOCKED, wakeHeads } from '../heads.ts';
 
@@ -36,6 +46,7 @@ export function redeliver(db: Database, entityId: string, deliveryId: string): P
     );
     if (head === undefined) return false;
     requireOpen(entityId, head);
+    await requireTrue(queries, dialect, entity, id);
     // None where retention has removed it meanwhile.
     return (await queueAgain(queries, dialect, entityId, [{ id, webhookNo: head.webhookNo }], null)) > 0;
   });
@@ -48,6 +59,50 @@ function requireOpen(entityId: string, { webhookNo, webhookId, blocked }: RowOf<
       : new DomainError('webhook_deleted', { webhookId });
   }
   if ((blocked & BLOCKED.suspended) !== 0) throw new DomainError('webhook_suspended', { webhookId });
+}
+
+/** What was retracted is not sent again. */
+async function requireTrue(queries: Queries, dialect: Dialect, entity: SqlUuid, id: SqlUuid): Promise<void> {
+  const [retracted] = await findRetracted(queries, dialect, entity, [id]);
+  if (retracted !== undefined) throw new DomainError('event_retracted', { eventId: retracted.eventId });
+}
+
+const numberColumns = new Columns({ id: uuid('id'), eventNo: nullable(uuid('event_no')) });
+const retractedColumns = new Columns({ no: uuid('no'), eventId: nullable(text('event_id')) });
+
+/** Those of the deliveries whose event was retracted, with the id of the event. */
+export async function findRetracted(
+  queries: Queries,
+  { hexOf, bindUuid }: Dialect,
+  entity: SqlUuid,
+  ids: readonly SqlUuid[],
+): Promise<{ id: SqlUuid; eventId: string }[]> {
+  const found: { id: SqlUuid; eventId: string }[] = [];
+  for (const chunk of chunks(ids)) {
+    const list = valuesList(1, chunk.length, 1);
+    const rows = await numberColumns.all(
+      queries,
+      `select ${numberColumns.list} from queue where entity_id = $1 and id in ${list}
+       union all select ${numberColumns.list} from deliveries where entity_id = $1 and id in ${list}`,
+      [entity, ...chunk],
+    );
+    const noOf = ({ id, eventNo }: RowOf<typeof numberColumns>) =>
+      eventNo === null ? eventNumber(hexOf(id)) : hexOf(eventNo);
+    const numbers = [...new Set(rows.map(noOf))];
+    if (numbers.length === 0) continue;
+    const events = await retractedColumns.all(
+      queries,
+      `select ${retractedColumns.list} from events
+       where entity_id = $1 and no in ${valuesList(1, numbers.length, 1)} and retracted_by is not null`,
+      [entity, ...numbers.map(bindUuid)],
+    );
+    const nameOf = new Map(events.map(({ no, eventId }) => [hexOf(no), eventId ?? `evt_${hexOf(no)}`]));
+    for (const row of rows) {
+      const eventId = nameOf.get(noOf(row));
+      if (eventId !== undefined) found.push({ id: row.id, eventId });
+    }
+  }
+  return found;
 }
 
 const bytesColumns = new Columns({ bytes: integer() });

@@ -1,0 +1,70 @@
+import type { FactState } from '../../domain/chain/facts.ts';
+import { integer, nullable, Table, text, uuid } from '../database/sql.ts';
+
+/** The tables of facts and networks, with their columns; the migration says what each is for. */
+
+export const networkTable = new Table('chains', {
+  networkId: integer('network_id'),
+  token: integer('token'),
+  holder: nullable(text('holder')),
+  leaseMs: integer('lease_ms'),
+  tipNumber: nullable(integer('tip_number')),
+  tipHash: nullable(text('tip_hash')),
+  head: nullable(integer('head')),
+  safe: nullable(integer('safe')),
+  final: nullable(integer('final')),
+  rangeBlocks: nullable(integer('range_blocks')),
+  blockTimeMs: nullable(integer('block_time_ms')),
+  nextNo: integer('next_no'),
+  polledAtMs: nullable(integer('polled_at_ms')),
+  haltedAtMs: nullable(integer('halted_at_ms')),
+  haltedReason: nullable(text('halted_reason')),
+  nodes: nullable(text('nodes')),
+});
+
+export const factTable = new Table('facts', {
+  entityId: text('entity_id'),
+  factId: text('id'),
+  networkId: integer('network_id'),
+  sourceId: nullable(text('source_id')),
+  state: text<FactState>('state'),
+  revision: integer('revision'),
+  kind: text('kind'),
+  isSilent: integer('is_silent'),
+  transactionHash: text('transaction_hash'),
+  contract: nullable(text('contract')),
+  blockNumber: nullable(integer('block_number')),
+  blockHash: nullable(text('block_hash')),
+  logIndex: nullable(integer('log_index')),
+  lostAtHead: nullable(integer('lost_at_head')),
+  transferId: nullable(text('transfer_id')),
+  agreementId: nullable(text('agreement_id')),
+  eventNo: nullable(uuid('event_no')),
+  fields: text('fields'),
+  createdAtMs: integer('created_at_ms'),
+  changedAtMs: integer('changed_at_ms'),
+});
+
+export const historyTable = new Table('fact_history', {
+  entityId: text('entity_id'),
+  factId: text('fact_id'),
+  no: integer('no'),
+  atMs: integer('at_ms'),
+  state: text<FactState>('state'),
+  revision: integer('revision'),
+  blockNumber: nullable(integer('block_number')),
+  blockHash: nullable(text('block_hash')),
+  logIndex: nullable(integer('log_index')),
+});
+
+export const factEventTable = new Table('fact_events', {
+  entityId: text('entity_id'),
+  factId: text('fact_id'),
+  revision: integer('revision'),
+  event: text('event'),
+  finality: text('finality'),
+  networkId: integer('network_id'),
+  no: integer('no'),
+  eventNo: nullable(uuid('event_no')),
+  body: nullable(text('body')),
+});
