@@ -13,19 +13,19 @@ export type Log = {
 export type Header = {
   readonly number: number;
   readonly hash: string;
-  readonly parentHash: string;
   readonly timestampS: number;
 };
 
-/** Where a transaction stands, and whether it did what it was sent to do. */
+/** Where a transaction stands, whether it did what it was sent to do, and what it said. */
 export type Receipt = {
   readonly transactionHash: string;
   readonly blockNumber: number;
   readonly blockHash: string;
   readonly isSuccess: boolean;
+  readonly logs: readonly Log[];
 };
 
-/** Which logs a node is asked for: any of the addresses, and for each topic any of its values, or any at all where it is null. */
+/** Which logs a node is asked for: of any of the addresses, with any of the values of each topic, or any at all where it is null. */
 export type LogFilter = {
   readonly fromBlock: number;
   readonly toBlock: number;

@@ -31,7 +31,7 @@ export type FollowedSource = SourceKey & {
   readonly contract: string;
   /** The first topic of its logs. */
   readonly topic: string;
-  /** For each topic of a log the values that the source takes, null where it takes any; all null where it is absent. */
+  /** For each topic of a log, `topic` being the first, the values that the source takes; null, or absent, where it takes any. */
   readonly topics?: readonly (readonly string[] | null)[];
   readonly definition: SourceDefinition;
   readonly fromBlock: number;
