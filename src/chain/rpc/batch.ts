@@ -1,0 +1,75 @@
+import type { Call } from './calls.ts';
+import { RpcFailure } from './failures.ts';
+
+export type Outcome = { readonly value: unknown } | { readonly failure: RpcFailure };
+
+/** What became of the calls of one batch, each found by the call itself. */
+export class Outcomes {
+  constructor(private readonly outcomes: ReadonlyMap<Call<unknown>, Outcome>) {}
+
+  /** The result of the call; a call that failed throws its failure. */
+  value<Result>(call: Call<Result>): Result {
+    const outcome = this.outcomes.get(call);
+    if (outcome === undefined) throw new RpcFailure('garbage');
+    if ('failure' in outcome) throw outcome.failure;
+    // The reader of this call has made the value.
+    return outcome.value as Result;
+  }
+
+  /** Null also where the call failed. */
+  valueOrNull<Result>(call: Call<Result>): Result | null {
+    return this.failure(call) === null ? this.value(call) : null;
+  }
+
+  failure(call: Call<unknown>): RpcFailure | null {
+    const outcome = this.outcomes.get(call);
+    return outcome !== undefined && 'failure' in outcome ? outcome.failure : null;
+  }
+}
+
+type Reply = { readonly id?: unknown; readonly result?: unknown; readonly error?: unknown };
+
+export function payloadOf(calls: readonly Call<unknown>[]): unknown {
+  const requests = calls.map(({ method, params }, index) => ({ jsonrpc: '2.0', id: index + 1, method, params }));
+  return requests.length === 1 ? requests[0] : requests;
+}
+
+/** Whether a batch was answered by one error, as by nodes that take no batches. */
+export function errorForAll(body: unknown): RpcFailure | null {
+  return isReply(body) && body.error !== undefined ? failureOf(body.error) : null;
+}
+
+/** The replies come in any order. A call without a reply, or with a result that is not what it asked for, has failed. */
+export function outcomesOf(calls: readonly Call<unknown>[], body: unknown): Map<Call<unknown>, Outcome> {
+  const replies = Array.isArray(body) ? body : [body];
+  if (replies.length > calls.length) throw new RpcFailure('garbage');
+  const byId = new Map<number, Reply>();
+  for (const reply of replies) {
+    if (isReply(reply)) byId.set(Number(reply.id), reply);
+  }
+  if (byId.size === 0) throw new RpcFailure('garbage');
+  return new Map(calls.map((call, index) => [call, outcomeOf(call, byId.get(index + 1))]));
+}
+
+function outcomeOf({ read }: Call<unknown>, reply: Reply | undefined): Outcome {
+  if (reply === undefined) return { failure: new RpcFailure('garbage') };
+  if (reply.error !== undefined && reply.error !== null) return { failure: failureOf(reply.error) };
+  if (reply.result === undefined) return { failure: new RpcFailure('garbage') };
+  try {
+    return { value: read(reply.result) };
+  } catch (error) {
+    if (error instanceof RpcFailure) return { failure: error };
+    throw error;
+  }
+}
+
+function failureOf(error: unknown): RpcFailure {
+  const code = typeof error === 'object' && error !== null && 'code' in error ? Number(error.code) : Number.NaN;
+  return new RpcFailure('rpc_error', Number.isSafeInteger(code) ? { code } : {});
+}
+
+function isReply(value: unknown): value is Reply {
+  return (
+    typeof value === 'object' && value !== null && !Array.isArray(value) && ('result' in value || 'error' in value)
+  );
+}

@@ -1,0 +1,57 @@
+/**
+ * Why a node gave no usable response.
+ *
+ * | kind           | meaning                                                               |
+ * |----------------|-----------------------------------------------------------------------|
+ * | `unreachable`  | there was no connection, or it broke                                  |
+ * | `timeout`      | there was no whole response in time                                   |
+ * | `http_status`  | the status was not 200, and the body was no JSON-RPC                  |
+ * | `rate_limited` | 429, or the JSON-RPC codes for it                                     |
+ * | `too_large`    | the response has more bytes than are read                             |
+ * | `garbage`      | the response was not JSON, or not what the call asked for             |
+ * | `wrong_chain`  | the node is on another network                                        |
+ * | `rpc_error`    | the node understood the call and refused it                           |
+ */
+export const FAILURE_KINDS = [
+  'unreachable',
+  'timeout',
+  'http_status',
+  'rate_limited',
+  'too_large',
+  'garbage',
+  'wrong_chain',
+  'rpc_error',
+] as const;
+
+export type FailureKind = (typeof FAILURE_KINDS)[number];
+
+type Details = {
+  readonly status?: number;
+  /** Of a JSON-RPC error. */
+  readonly code?: number;
+  /** How long the node asked to be left alone. */
+  readonly retryAfterMs?: number | null;
+};
+
+/** It has no cause and quotes nothing that the node sent: either may contain the URL, and the URL may contain a key. */
+export class RpcFailure extends Error {
+  override readonly name = 'RpcFailure';
+  readonly code: number | null;
+  readonly retryAfterMs: number | null;
+
+  constructor(
+    readonly kind: FailureKind,
+    { status, code, retryAfterMs }: Details = {},
+  ) {
+    super(`A node failed: ${kind}${status === undefined ? '' : ` ${status}`}${code === undefined ? '' : ` ${code}`}`);
+    this.code = code ?? null;
+    this.retryAfterMs = retryAfterMs ?? null;
+  }
+}
+
+/** `limit exceeded` is also said of one call that asks for too much; it is a rate limit where every call of a batch is told so. */
+const RATE_LIMIT_CODES: readonly number[] = [429, -32005, -32029];
+
+export function isRateLimit({ kind, code }: RpcFailure): boolean {
+  return kind === 'rate_limited' || (kind === 'rpc_error' && code !== null && RATE_LIMIT_CODES.includes(code));
+}

@@ -1,0 +1,111 @@
+import { RpcFailure } from './failures.ts';
+
+/** Sends a JSON-RPC payload to one node and returns its body as JSON; rejects with an `RpcFailure` alone. */
+export type Exchange = (payload: unknown) => Promise<unknown>;
+
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+export type HttpOptions = {
+  readonly url: string;
+  readonly fetch?: Fetch;
+  /** Up to the end of the response. */
+  readonly timeoutMs?: number;
+  /** More than this is not read, and the connection is dropped. */
+  readonly maxBytes?: number;
+  /** The time of day, for a `Retry-After` that names a date. */
+  readonly dateMs?: () => number;
+};
+
+const TIMEOUT_MS = 10_000;
+const MAX_BYTES = 32 * 1024 * 1024;
+/** No node keeps Paybell away for longer. */
+const MAX_RETRY_AFTER_MS = 600_000;
+
+export function httpExchange(options: HttpOptions): Exchange {
+  const { timeoutMs = TIMEOUT_MS, fetch = globalThis.fetch } = options;
+  const { url, headers } = targetOf(options.url);
+  return async (payload) => {
+    const connection = new AbortController();
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(() => late.reject(new RpcFailure('timeout')), timeoutMs);
+    const init: RequestInit = {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(payload),
+      // A key in the URL must not follow a redirect to another host.
+      redirect: 'manual',
+      signal: connection.signal,
+    };
+    try {
+      // Raced and not only aborted, because a response may ignore the signal.
+      return await Promise.race([exchange(fetch, url, init, options), late.promise]);
+    } catch (error) {
+      connection.abort();
+      throw error instanceof RpcFailure ? error : new RpcFailure('unreachable');
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+}
+
+async function exchange(fetch: Fetch, url: string, init: RequestInit, options: HttpOptions): Promise<unknown> {
+  const response = await fetch(url, init);
+  const { status } = response;
+  if (status === 429) {
+    throw new RpcFailure('rate_limited', { retryAfterMs: retryAfterMs(response, (options.dateMs ?? Date.now)()) });
+  }
+  const isRefusal = status >= 400 && status < 500;
+  if (status !== 200 && !isRefusal) {
+    throw new RpcFailure('http_status', {
+      status,
+      retryAfterMs: retryAfterMs(response, (options.dateMs ?? Date.now)()),
+    });
+  }
+  const body = parse(await readText(response, options.maxBytes ?? MAX_BYTES));
+  if (status === 200 && body !== undefined) return body;
+  // Some nodes give a JSON-RPC error the status 400.
+  if (isRefusal && typeof body === 'object' && body !== null && (Array.isArray(body) || 'error' in body)) return body;
+  throw status === 200 ? new RpcFailure('garbage') : new RpcFailure('http_status', { status });
+}
+
+async function readText(response: Response, maxBytes: number): Promise<string> {
+  if (Number(response.headers.get('content-length') ?? 0) > maxBytes) throw new RpcFailure('too_large');
+  const decoder = new TextDecoder();
+  let text = '';
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > maxBytes) throw new RpcFailure('too_large');
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** In seconds or as a date, as in RFC 9110; null where there is none that can be read. */
+function retryAfterMs(response: Response, nowMs: number): number | null {
+  const text = response.headers.get('retry-after');
+  if (text === null) return null;
+  const waitMs = /^\d+$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - nowMs;
+  return Number.isNaN(waitMs) ? null : Math.min(Math.max(waitMs, 0), MAX_RETRY_AFTER_MS);
+}
+
+/** A name and password in the URL become a header, because `fetch` takes none. */
+function targetOf(text: string): { url: string; headers: Record<string, string> } {
+  const url = new URL(text);
+  const headers: Record<string, string> = { 'content-type': 'application/json', accept: 'application/json' };
+  if (url.username !== '' || url.password !== '') {
+    const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+    headers.authorization = `Basic ${Buffer.from(credentials).toString('base64')}`;
+    url.username = '';
+    url.password = '';
+  }
+  return { url: url.href, headers };
+}

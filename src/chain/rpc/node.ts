@@ -1,0 +1,178 @@
+import type { NodeHealth } from '../../store/chain/network-store.ts';
+import { errorForAll, type Outcome, Outcomes, outcomesOf, payloadOf } from './batch.ts';
+import { type Call, chainId } from './calls.ts';
+import { type FailureKind, isRateLimit, RpcFailure } from './failures.ts';
+import type { Exchange } from './http-exchange.ts';
+import { type Clock, RateLimit, SYSTEM_CLOCK } from './rate-limit.ts';
+
+export type NodeOptions = {
+  /** Known by it in `GET /chains`, in metrics and in the log, as in `8453#1`. */
+  readonly name: string;
+  readonly chainId: number;
+  readonly exchange: Exchange;
+  readonly clock?: Clock;
+  /** The time of day. */
+  readonly dateMs?: () => number;
+  readonly random?: () => number;
+  readonly callsPerSecond?: number;
+  readonly onCall?: OnCall;
+};
+
+export type OnCall = (node: string, method: string, outcome: 'ok' | FailureKind) => void;
+
+const CALLS_PER_SECOND = 10;
+const FIRST_BACK_OFF_MS = 500;
+const MAX_BACK_OFF_MS = 60_000;
+/** How long a node that refused a batch is sent its calls one by one. */
+const SINGLY_MS = 600_000;
+/** How often a node may be behind the tip before another one is asked. */
+export const BEHIND_LIMIT = 3;
+
+/**
+ * One node of a network: its rate, its back-off and its health.
+ *
+ * A response counts as a success where any of its calls succeeded. After a failure, the node is left alone for a time that
+ * doubles, and is asked for its network again. A response that was too large says nothing about the node.
+ */
+export class Node {
+  calls = 0;
+  requests = 0;
+  readonly #options: NodeOptions;
+  readonly #clock: Clock;
+  readonly #limit: RateLimit;
+  #isChainChecked = false;
+  #singlyUntilMs = Number.NEGATIVE_INFINITY;
+  #failures = 0;
+  #availableAtMs = Number.NEGATIVE_INFINITY;
+  #behind = 0;
+  #head: number | null = null;
+  #lastError: FailureKind | null = null;
+  #lastOkAtMs: number | null = null;
+
+  constructor(options: NodeOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? SYSTEM_CLOCK;
+    this.#limit = new RateLimit(options.callsPerSecond ?? CALLS_PER_SECOND, this.#clock);
+  }
+
+  get name(): string {
+    return this.#options.name;
+  }
+
+  /** Until it may be asked again; 0 where it may. */
+  get waitMs(): number {
+    return Math.max(0, this.#availableAtMs - this.#clock.nowMs());
+  }
+
+  /** Rejects where no call succeeded; the failure of a single one of several calls is among the outcomes. */
+  async send(calls: readonly Call<unknown>[]): Promise<Outcomes> {
+    try {
+      const outcomes = await this.#sendOnNetwork(calls);
+      this.#noteSuccess();
+      return new Outcomes(outcomes);
+    } catch (error) {
+      const failure = error instanceof RpcFailure ? error : new RpcFailure('garbage');
+      this.noteFailure(failure);
+      throw failure;
+    }
+  }
+
+  /** Also for a response that contradicts itself, which only the follower notices. */
+  noteFailure(failure: RpcFailure): void {
+    this.#lastError = failure.kind;
+    if (failure.kind === 'too_large') return;
+    this.#failures++;
+    this.#isChainChecked = false;
+    const { random = Math.random } = this.#options;
+    const fullMs = Math.min(MAX_BACK_OFF_MS, FIRST_BACK_OFF_MS * 2 ** Math.min(this.#failures - 1, 10));
+    const backOffMs = (failure.kind === 'wrong_chain' ? MAX_BACK_OFF_MS : fullMs) * (0.5 + random() / 2);
+    this.#availableAtMs = this.#clock.nowMs() + Math.max(backOffMs, failure.retryAfterMs ?? 0);
+  }
+
+  noteHead(head: number): void {
+    this.#head = head;
+    this.#behind = 0;
+  }
+
+  /** Returns whether another node should be asked. */
+  noteBehind(head: number): boolean {
+    this.#head = head;
+    return ++this.#behind % BEHIND_LIMIT === 0;
+  }
+
+  get health(): NodeHealth {
+    return {
+      name: this.name,
+      state: this.#state,
+      head: this.#head,
+      lastError: this.#lastError,
+      lastOkAtMs: this.#lastOkAtMs,
+    };
+  }
+
+  get #state(): NodeHealth['state'] {
+    if (this.#failures > 0) return this.#lastError === 'wrong_chain' ? 'wrong_chain' : 'failing';
+    return this.#behind >= BEHIND_LIMIT ? 'behind' : 'ok';
+  }
+
+  async #sendOnNetwork(calls: readonly Call<unknown>[]): Promise<Map<Call<unknown>, Outcome>> {
+    const check = this.#isChainChecked ? null : chainId();
+    const outcomes = await this.#sendAll(check === null ? calls : [check, ...calls]);
+    if (check !== null) {
+      if (new Outcomes(outcomes).value(check) !== this.#options.chainId) throw new RpcFailure('wrong_chain');
+      this.#isChainChecked = true;
+    }
+    const failures = calls.flatMap((call) => failureIn(outcomes.get(call)));
+    const [first] = failures;
+    if (first === undefined || failures.length < calls.length) return outcomes;
+    if (failures.every(isRateLimit)) throw new RpcFailure('rate_limited');
+    // A single call may be refused by a healthy node, as where a contract reverts.
+    if (calls.length > 1) throw first;
+    return outcomes;
+  }
+
+  async #sendAll(calls: readonly Call<unknown>[]): Promise<Map<Call<unknown>, Outcome>> {
+    if (calls.length > 1 && this.#clock.nowMs() >= this.#singlyUntilMs) {
+      const body = await this.#exchange(calls);
+      const refusal = errorForAll(body);
+      if (refusal === null) return this.#read(calls, body);
+      if (isRateLimit(refusal)) throw new RpcFailure('rate_limited');
+      this.#singlyUntilMs = this.#clock.nowMs() + SINGLY_MS;
+    }
+    const outcomes = new Map<Call<unknown>, Outcome>();
+    for (const call of calls) {
+      for (const [each, outcome] of this.#read([call], await this.#exchange([call]))) outcomes.set(each, outcome);
+    }
+    return outcomes;
+  }
+
+  #read(calls: readonly Call<unknown>[], body: unknown): Map<Call<unknown>, Outcome> {
+    const outcomes = outcomesOf(calls, body);
+    for (const [{ method }, outcome] of outcomes) {
+      this.#options.onCall?.(this.name, method, 'failure' in outcome ? outcome.failure.kind : 'ok');
+    }
+    return outcomes;
+  }
+
+  async #exchange(calls: readonly Call<unknown>[]): Promise<unknown> {
+    await this.#limit.take(calls.length);
+    this.calls += calls.length;
+    this.requests++;
+    try {
+      return await this.#options.exchange(payloadOf(calls));
+    } catch (error) {
+      const failure = error instanceof RpcFailure ? error : new RpcFailure('unreachable');
+      for (const { method } of calls) this.#options.onCall?.(this.name, method, failure.kind);
+      throw failure;
+    }
+  }
+
+  #noteSuccess(): void {
+    this.#failures = 0;
+    this.#lastOkAtMs = (this.#options.dateMs ?? Date.now)();
+  }
+}
+
+function failureIn(outcome: Outcome | undefined): RpcFailure[] {
+  return outcome !== undefined && 'failure' in outcome ? [outcome.failure] : [];
+}

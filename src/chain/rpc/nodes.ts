@@ -1,0 +1,79 @@
+import type { NodeHealth } from '../../store/chain/network-store.ts';
+import type { Call } from './calls.ts';
+import { RpcFailure } from './failures.ts';
+import type { Node } from './node.ts';
+
+/** The nodes of one network. One of them is preferred until it fails or stays behind. */
+export class Nodes {
+  #preferred = 0;
+  #second = 0;
+
+  constructor(private readonly nodes: readonly Node[]) {
+    if (nodes.length === 0) throw new Error('A network needs at least one node');
+  }
+
+  get count(): number {
+    return this.nodes.length;
+  }
+
+  /** The node to ask now; null while every one is in its back-off. */
+  current(): Node | null {
+    for (let step = 0; step < this.nodes.length; step++) {
+      const index = (this.#preferred + step) % this.nodes.length;
+      const node = this.nodes[index];
+      if (node === undefined || node.waitMs > 0) continue;
+      this.#preferred = index;
+      return node;
+    }
+    return null;
+  }
+
+  /** Another node for a second opinion, each in its turn; null where there is none to ask now. */
+  second(first: Node): Node | null {
+    for (let step = 0; step < this.nodes.length; step++) {
+      const node = this.nodes[this.#second++ % this.nodes.length];
+      if (node !== undefined && node !== first && node.waitMs === 0) return node;
+    }
+    return null;
+  }
+
+  /** The next node is preferred from now on. */
+  moveOn(from: Node): void {
+    if (this.nodes[this.#preferred] === from) this.#preferred = (this.#preferred + 1) % this.nodes.length;
+  }
+
+  /** Until the first of them may be asked. */
+  get waitMs(): number {
+    return Math.min(...this.nodes.map((node) => node.waitMs));
+  }
+
+  get calls(): number {
+    return this.nodes.reduce((sum, { calls }) => sum + calls, 0);
+  }
+
+  get requests(): number {
+    return this.nodes.reduce((sum, { requests }) => sum + requests, 0);
+  }
+
+  health(): NodeHealth[] {
+    return this.nodes.map(({ health }) => health);
+  }
+
+  /** One call to the first node that takes it; the failure of the last one where none does. */
+  async ask<Result>(call: Call<Result>): Promise<Result> {
+    let failure = new RpcFailure('unreachable');
+    for (let attempt = 0; attempt < this.nodes.length; attempt++) {
+      const node = this.current();
+      if (node === null) break;
+      try {
+        return (await node.send([call])).value(call);
+      } catch (error) {
+        if (!(error instanceof RpcFailure)) throw error;
+        // A refusal is the word of a healthy node.
+        if (error.kind === 'rpc_error') throw error;
+        failure = error;
+      }
+    }
+    throw failure;
+  }
+}
