@@ -1,5 +1,6 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { type DeployedContract, EdrChain } from '../../support/chain/edr-chain.ts';
+import type { DeployedContract } from '../../support/chain/deployed-contract.ts';
+import { EdrChain } from '../../support/chain/edr-chain.ts';
 import { type JsonRpc, RpcError } from '../../support/chain/json-rpc.ts';
 import { rejection } from '../../support/rejection.ts';
 

@@ -11,7 +11,8 @@ import {
   type ProviderConfig,
 } from '@nomicfoundation/edr';
 import { type Argument, encodeArguments } from './abi-encoding.ts';
-import { type Contract, type Contracts, compileContracts } from './compile-contracts.ts';
+import { type Contracts, compileContracts } from './compile-contracts.ts';
+import { type Call, DeployedContract } from './deployed-contract.ts';
 import { type Block, blockAt, hex, type JsonRpc, RpcError } from './json-rpc.ts';
 
 /** Above any transaction of the tests, and so far above it that no block reaches half of it and raises the base fee. */
@@ -19,7 +20,6 @@ const BLOCK_GAS = 4_000_000_000n;
 const DEFAULT_GAS = 1_000_000;
 
 type Request = { from: string; to?: string; data: string; nonce: string; gas: string; gasPrice: '0x0' };
-export type Call = { readonly to?: string; readonly data: string; readonly gas?: number };
 export type MinedTransaction = { readonly hash: string; readonly blockNumber: number };
 
 export type Fork = {
@@ -155,23 +155,6 @@ export class EdrChain {
 
   async #keepSnapshot(height: number): Promise<void> {
     this.#snapshots.set(height, (await this.rpc('evm_snapshot', [])) as string);
-  }
-}
-
-export class DeployedContract {
-  constructor(
-    private readonly name: string,
-    readonly address: string,
-    private readonly contract: Contract,
-  ) {}
-
-  /** The call of a function, by its signature such as `transfer(address,uint256)`. */
-  call(signature: string, values: readonly Argument[], gas?: number): Call {
-    const selector = this.contract.selectors[signature];
-    if (selector === undefined) throw new Error(`${this.name} has no function ${signature}`);
-    const types = signature.slice(signature.indexOf('(') + 1, -1);
-    const data = `0x${selector}${encodeArguments(types, values)}`;
-    return { to: this.address, data, ...(gas === undefined ? {} : { gas }) };
   }
 }
 

@@ -3,7 +3,7 @@ import { privateKeyToAccount } from 'viem/accounts';
 import { tempFolder } from '../paybell.ts';
 import { encodeArguments } from './abi-encoding.ts';
 import { compileContracts } from './compile-contracts.ts';
-import { type Call, DeployedContract } from './edr-chain.ts';
+import { type Call, DeployedContract } from './deployed-contract.ts';
 import { GETH_CHAIN_ID, GethNode, type Payload } from './geth-node.ts';
 
 /** The path of a geth binary, or null: the tests that need one are skipped then, and say so. */
