@@ -1,6 +1,6 @@
 import { DomainError } from '../../domain/errors.ts';
 import type { DestinationKey } from '../../domain/post-url.ts';
-import { type Database, StoreUnavailableError } from '../database/database.ts';
+import { type Database, type Queries, StoreUnavailableError } from '../database/database.ts';
 import type { DirectDispatch } from '../deliveries/claim/claimed.ts';
 import { type AcceptedGroup, acceptEvents, emptyGroup } from './accept.ts';
 import type { Acceptance } from './event-ids.ts';
@@ -55,6 +55,20 @@ export class AcceptQueue {
     });
   }
 
+  /**
+   * Events that keep their order, in a transaction of their own with what else belongs into it. Returns the results of the
+   * first events, as many as one transaction has room for.
+   */
+  async acceptInOrder(
+    events: readonly NewEvent[],
+    also: (queries: Queries, results: readonly (Acceptance | DomainError)[]) => Promise<void>,
+  ): Promise<readonly (Acceptance | DomainError)[]> {
+    const accepted = emptyGroup();
+    await this.#store(events, accepted, (queries) => also(queries, accepted.results));
+    this.#announce(accepted);
+    return accepted.results;
+  }
+
   async #commitAll(): Promise<void> {
     this.#committing = true;
     while (this.#waiting.length > 0) {
@@ -95,16 +109,17 @@ export class AcceptQueue {
 
   /** Returns what did not fit into one transaction. */
   async #commit(group: readonly Waiting[]): Promise<Waiting[]> {
-    const { db, options } = this;
     const accepted = emptyGroup();
     try {
       const events = group.map(({ event }) => event);
-      const { directDispatch = null } = options;
-      await db.transaction((queries) => acceptEvents(queries, db.dialect, events, directDispatch, accepted));
-      this.#announce(group, accepted);
+      await this.#store(events, accepted);
+      this.#announce(accepted);
+      for (const [index, result] of accepted.results.entries()) {
+        if (result instanceof DomainError) group[index]?.reject(result);
+        else group[index]?.resolve(result);
+      }
       return group.slice(accepted.results.length);
     } catch (error) {
-      options.directDispatch?.cancel(accepted.slots);
       const isUnavailable = error instanceof StoreUnavailableError;
       if (isUnavailable || group.length === 1) for (const { reject } of group) reject(error);
       // One of them carries something that the store refuses: each on its own, so that only that one fails.
@@ -113,16 +128,28 @@ export class AcceptQueue {
     }
   }
 
-  #announce(
-    group: readonly Waiting[],
-    { results, dispatched, destinations, due, nowMs, hasRest }: AcceptedGroup,
-  ): void {
+  /** A transaction that fails has taken no slots. */
+  async #store(
+    events: readonly NewEvent[],
+    accepted: AcceptedGroup,
+    also?: (queries: Queries) => Promise<void>,
+  ): Promise<void> {
+    const { db, options } = this;
+    const { directDispatch = null } = options;
+    try {
+      await db.transaction(async (queries) => {
+        await acceptEvents(queries, db.dialect, events, directDispatch, accepted);
+        await also?.(queries);
+      });
+    } catch (error) {
+      directDispatch?.cancel(accepted.slots);
+      throw error;
+    }
+  }
+
+  #announce({ dispatched, destinations, due, nowMs, hasRest }: AcceptedGroup): void {
     this.options.directDispatch?.begin(dispatched);
     for (const one of destinations) this.options.onAccepted?.(one.entityId, one.destinations);
-    for (const [index, result] of results.entries()) {
-      if (result instanceof DomainError) group[index]?.reject(result);
-      else group[index]?.resolve(result);
-    }
     if (due.size > 0) this.options.onDue(due, nowMs);
     if (hasRest) this.options.onFanOut?.();
   }

@@ -35,7 +35,7 @@ function extendEvents({ uuid }: Dialect): string[] {
 
 /**
  * A network is followed by the instance that holds its lease; `token` counts the holders, so that a late one cannot write.
- * Up to `tip` the logs are stored. `safe` and `final` only rise. `next_no` numbers the events that facts lead to. `nodes`
+ * Up to `tip` the logs are stored; without its hash, an operator has said to read on after its number. `safe` and `final` only rise. `next_no` numbers the events that facts lead to. `nodes`
  * says how each node is, as JSON without its URL. An anchor is a block that was canonical when it was read.
  */
 function createNetworkTables(): string[] {
@@ -135,6 +135,7 @@ function createFacts({ uuid }: Dialect): string[] {
       changed_at_ms bigint not null,
       primary key (entity_id, id)
     )`,
+    'create index facts_by_id on facts (id)',
     'create index facts_by_block on facts (network_id, block_number)',
     `create index facts_lost on facts (network_id) where state = 'lost'`,
     `create index facts_waiting on facts (network_id, changed_at_ms) where state = 'waiting'`,
