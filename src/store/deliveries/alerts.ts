@@ -14,11 +14,10 @@ import { alertHeadNo, changeHeads, type HeadTarget, makeHeads, urlKey } from './
 /** What lists show in place of a webhook's id. */
 export const ALERT_WEBHOOK_ID = 'notice';
 
-type AlertTarget = Pick<HeadTarget, 'entityId' | 'networkId'> & { postUrl: string };
+type AlertTarget = Pick<HeadTarget, 'entityId' | 'networkId' | 'event' | 'postUrl'>;
 
-function alertHead({ entityId, networkId, postUrl }: AlertTarget): HeadTarget {
-  const webhookNo = alertHeadNo(networkId);
-  return { entityId, webhookNo, webhookId: ALERT_WEBHOOK_ID, networkId, event: SUSPENDED_NOTICE, postUrl };
+function alertHead(target: AlertTarget): HeadTarget {
+  return { ...target, webhookNo: alertHeadNo(target.networkId, target.event), webhookId: ALERT_WEBHOOK_ID };
 }
 
 /** In the transaction that suspends, and retried like any other delivery. Nothing is queued where no URL is set. */
@@ -30,27 +29,32 @@ export async function queueSuspendedAlert(
   nowS: number,
 ): Promise<void> {
   const { entityId, webhookId, networkId, event, postUrl } = webhook;
+  const suspended = { webhookId, networkId, event, postUrl };
+  const about = { reason, webhook: suspended, dateSuspended: nowS };
+  await queueAlert(queries, dialect, { entityId, networkId, event: SUSPENDED_NOTICE }, about);
+}
+
+/** An event of Paybell's own, to the URL that the entity has set for alerts. */
+export async function queueAlert(
+  queries: Queries,
+  dialect: Dialect,
+  { entityId, networkId, event }: Omit<AlertTarget, 'postUrl'>,
+  about: Readonly<Record<string, unknown>>,
+): Promise<void> {
   const alertUrl = await readNoticeUrl(queries, entityId);
   if (alertUrl === null) return;
   const nowMs = await readNowMs(queries, dialect);
   const eventNo = eventNumbers.next(nowMs);
-  const target = alertHead({ entityId, networkId, postUrl: alertUrl });
+  const target = alertHead({ entityId, networkId, event, postUrl: alertUrl });
   const endpoints = await makeHeads(queries, dialect, [target], nowMs);
   // Wakes the head, and brings it back where the alert URL had been removed and set again.
   await changeHeads(queries, dialect, 'restore', [target], nowMs);
-  const suspended = { webhookId, networkId, event, postUrl };
-  const body = JSON.stringify({
-    eventId: `evt_${eventNo}`,
-    event: SUSPENDED_NOTICE,
-    reason,
-    webhook: suspended,
-    dateSuspended: nowS,
-  });
+  const body = JSON.stringify({ eventId: `evt_${eventNo}`, event, ...about });
   const entity = entityKey(dialect, entityId);
   await queries.run(
     `insert into events (entity_id, no, network_id, created_at_ms, deliveries, event, body)
      values ($1, $2, $3, $4, 1, $5, $6)`,
-    [entity, dialect.bindUuid(eventNo), networkId, nowMs, SUSPENDED_NOTICE, body],
+    [entity, dialect.bindUuid(eventNo), networkId, nowMs, event, body],
   );
   await queries.run(
     `insert into queue (entity_id, id, webhook_no, endpoint_no, created_at_ms, due_ms, generation)
@@ -68,7 +72,7 @@ export async function queueSuspendedAlert(
   counts.queue(entity, target.webhookNo, { waiting: 1 });
   counts.deliveries(entity, target.webhookNo, eventNo, { created: 1 });
   await counts.write(queries);
-  const counted = { entity, networkId, event: SUSPENDED_NOTICE, createdAtMs: nowMs, events: 1 };
+  const counted = { entity, networkId, event, createdAtMs: nowMs, events: 1 };
   await countEvents(queries, dialect, [counted], 'completion');
 }
 
@@ -79,13 +83,13 @@ async function moveAlerts(
   entityId: string,
   alertUrl: string | null,
 ): Promise<void> {
-  const rows = await queries.all<{ network_id: SqlInteger; post_url: string }>(
-    'select network_id, post_url from queue_heads where entity_id = $1 and webhook_no < 0',
+  const rows = await queries.all<{ network_id: SqlInteger; event: string; post_url: string }>(
+    'select network_id, event, post_url from queue_heads where entity_id = $1 and webhook_no < 0',
     [entityKey(dialect, entityId)],
   );
   if (rows.length === 0) return;
-  const targets = rows.map((row) =>
-    alertHead({ entityId, networkId: Number(row.network_id), postUrl: alertUrl ?? row.post_url }),
+  const targets = rows.map(({ network_id, event, post_url }) =>
+    alertHead({ entityId, networkId: Number(network_id), event, postUrl: alertUrl ?? post_url }),
   );
   const nowMs = await readNowMs(queries, dialect);
   await changeHeads(queries, dialect, alertUrl === null ? 'remove' : 'restore', targets, nowMs);

@@ -33,9 +33,18 @@ function byKey(a: HeadKey, b: HeadKey): number {
   return a.entityId === b.entityId ? a.webhookNo - b.webhookNo : a.entityId < b.entityId ? -1 : 1;
 }
 
-/** Alerts of one network have a queue like that of a webhook; no webhook has a number below 1. */
-export function alertHeadNo(networkId: number): number {
-  return -1 - networkId;
+/** Of each kind of alerts, where its numbers begin. Followed networks have ids below this distance. */
+const ALERTS_FROM: Readonly<Record<string, number>> = {
+  'webhook.suspended': -1,
+  'chain.halted': -(2 ** 52),
+  'source.paused': -(2 ** 52) - 2 ** 51,
+};
+
+/** Alerts of one kind and network have a queue like that of a webhook; no webhook has a number below 1. */
+export function alertHeadNo(networkId: number, kind = 'webhook.suspended'): number {
+  const from = ALERTS_FROM[kind];
+  if (from === undefined) throw new RangeError(`no alert is called ${kind}`);
+  return from - networkId;
 }
 
 /** Far above every creation sequence, and still an exact number. */

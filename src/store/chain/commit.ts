@@ -1,0 +1,259 @@
+import { type BlockRef, kindsOf } from '../../domain/chain/facts.ts';
+import { finalityOf, type Levels, reachedBlock } from '../../domain/chain/finality.ts';
+import { RETRACTION } from '../../domain/event-kinds.ts';
+import { readNowMs } from '../database/clock.ts';
+import type { Database, Dialect, Queries, SqlValue } from '../database/database.ts';
+import { chunks, valuesList } from '../database/sql.ts';
+import { nameOfEvent } from '../events/event-ids.ts';
+import { type FactRow, finalizeFacts, writeChanges } from './fact-changes.ts';
+import { factEventId, factPayload, retractionPayload, type ToldFact } from './fact-payload.ts';
+import type { Lease, Step } from './network-store.ts';
+import { boundLevel, type Reached, readReached } from './reached.ts';
+import { factEventTable, networkTable } from './tables.ts';
+import { readFinalities, readWanted } from './wanted.ts';
+
+/**
+ * One step of a network, in one transaction under the token of its holder: facts with their history, the events that they
+ * lead to, and how far the network was read. The events wait in `fact_events` until they are accepted (`fact-events.ts`),
+ * so that a crash between the two loses nothing and tells nothing twice.
+ */
+
+const beforeColumns = networkTable.pick(['head', 'safe', 'final', 'nextNo']);
+
+/** Returns false, and writes nothing, where another instance holds the network now. */
+export function commitStep(db: Database, lease: Lease, step: Step): Promise<boolean> {
+  const { networkId, token } = lease;
+  return db.transaction(async (queries) => {
+    const before = await beforeColumns.get(
+      queries,
+      `select ${beforeColumns.list} from chains where network_id = $1 and token = $2 ${db.dialect.lockRow}`,
+      [networkId, token],
+    );
+    if (before === undefined) return false;
+    const nowMs = await readNowMs(queries, db.dialect);
+    const levels: Levels = {
+      head: step.head,
+      safe: await boundLevel(queries, networkId, before.safe, step.safe),
+      final: await boundLevel(queries, networkId, before.final, step.final),
+    };
+    const moment = { networkId, nowMs, final: levels.final };
+    const { placed, retracted } = await writeChanges(queries, step.changes, moment);
+    const outbox = new Outbox(networkId, before.nextNo);
+    await retractFacts(queries, db.dialect, outbox, retracted, nowMs);
+    const old = { head: before.head ?? step.head, safe: before.safe, final: before.final };
+    const reached = await readAllReached(queries, networkId, placed, old, levels);
+    const final = reached.filter(({ fact, finalities }) => fact.state === 'seen' && finalities.has('final'));
+    await finalizeFacts(
+      queries,
+      final.map(({ fact }) => fact),
+      nowMs,
+    );
+    await tellReached(queries, outbox, reached, levels.head, nowMs);
+    await outbox.write(queries);
+    await writeAnchors(queries, networkId, lease.state.anchors, step.anchors);
+    await writeProgress(queries, step, nowMs);
+    await writeNetwork(queries, lease, step, levels, { nextNo: outbox.nextNo, nowMs });
+    return true;
+  });
+}
+
+/** Those that have come to where they stand, with every finality that they have there; and those that the levels passed. */
+async function readAllReached(
+  queries: Queries,
+  networkId: number,
+  placed: readonly FactRow[],
+  before: Levels,
+  levels: Levels,
+): Promise<Reached[]> {
+  const finalities = new Set(['seen', 'final', ...(await readFinalities(queries, networkId))]);
+  const passed = await readReached(
+    queries,
+    networkId,
+    [...finalities].filter((one) => one !== 'seen'),
+    before,
+    levels,
+  );
+  const reached = new Map(passed.map((one) => [`${one.fact.entityId} ${one.fact.factId}`, one]));
+  for (const fact of placed) {
+    const has = [...finalities].filter((finality) => {
+      const block = reachedBlock(finalityOf(finality), levels);
+      return block !== null && (fact.blockNumber ?? 0) <= block;
+    });
+    reached.set(`${fact.entityId} ${fact.factId}`, { fact, finalities: new Set(has) });
+  }
+  const place = ({ fact }: Reached) => [fact.blockNumber ?? 0, fact.logIndex ?? 0] as const;
+  return [...reached.values()].sort((a, b) => place(a)[0] - place(b)[0] || place(a)[1] - place(b)[1]);
+}
+
+async function tellReached(
+  queries: Queries,
+  outbox: Outbox,
+  reached: readonly Reached[],
+  head: number,
+  nowMs: number,
+): Promise<void> {
+  const told = reached.filter(({ fact }) => fact.isSilent === 0);
+  const entityIds = [...new Set(told.map(({ fact }) => fact.entityId))];
+  if (entityIds.length === 0) return;
+  const wanted = await readWanted(queries, outbox.networkId, entityIds);
+  for (const { fact, finalities } of told) {
+    for (const event of kindsOf(fact.kind)) {
+      for (const finality of wanted.of(fact.entityId, event)) {
+        if (!finalities.has(finality)) continue;
+        // A held event has its own bytes.
+        const body =
+          fact.eventNo === null ? factPayload(toTold(fact), event, finalityOf(finality), { head, nowMs }) : null;
+        outbox.add({ fact, event, finality, body });
+      }
+    }
+  }
+}
+
+function toTold(fact: FactRow): FactRow & Pick<ToldFact, 'position'> {
+  const { blockNumber, blockHash, logIndex } = fact;
+  return { ...fact, position: { blockNumber: blockNumber ?? 0, blockHash: blockHash ?? '', logIndex: logIndex ?? 0 } };
+}
+
+const toldColumns = factEventTable.pick(['event', 'finality', 'eventNo']);
+
+/** An event that waits is not told any more; one that was accepted is retracted. */
+async function retractFacts(
+  queries: Queries,
+  dialect: Dialect,
+  outbox: Outbox,
+  retracted: readonly FactRow[],
+  nowMs: number,
+): Promise<void> {
+  for (const fact of retracted) {
+    const which = `entity_id = $1 and fact_id = $2 and revision = $3 and event <> '${RETRACTION}'`;
+    const key = [fact.entityId, fact.factId, fact.revision];
+    await queries.run(`delete from fact_events where ${which} and event_no is null`, key);
+    const told = await toldColumns.all(
+      queries,
+      `select ${toldColumns.list} from fact_events where ${which} order by no`,
+      key,
+    );
+    // A held event is one event, whatever the finalities that it was released at.
+    const events = fact.eventNo === null ? told : told.slice(0, 1);
+    for (const { event, finality, eventNo } of events) {
+      const target = `${event}_${finality}`;
+      const eventId = factEventId(fact.factId, fact.revision, RETRACTION, target);
+      const retracts =
+        fact.eventNo === null || eventNo === null
+          ? factEventId(fact.factId, fact.revision, event, finality)
+          : await nameOfEvent(queries, dialect, fact.entityId, dialect.hexOf(fact.eventNo));
+      const body = retractionPayload(toTold(fact), eventId, { eventId: retracts, event }, nowMs);
+      outbox.add({ fact, event: RETRACTION, finality: target, body });
+    }
+  }
+}
+
+const NEW_EVENT = factEventTable.insertion([
+  'entityId',
+  'factId',
+  'revision',
+  'event',
+  'finality',
+  'networkId',
+  'no',
+  'body',
+]);
+
+type Told = {
+  readonly fact: FactRow;
+  readonly event: string;
+  readonly finality: string;
+  readonly body: string | null;
+};
+
+/** The events of one step, numbered in their order. One that was told before is not told again. */
+class Outbox {
+  readonly #events: Told[] = [];
+
+  constructor(
+    readonly networkId: number,
+    private readonly firstNo: number,
+  ) {}
+
+  get nextNo(): number {
+    return this.firstNo + this.#events.length;
+  }
+
+  add(told: Told): void {
+    this.#events.push(told);
+  }
+
+  async write(queries: Queries): Promise<void> {
+    const rows = this.#events.map(({ fact: { entityId, factId, revision }, ...event }, index) => ({
+      ...{ entityId, factId, revision, ...event },
+      networkId: this.networkId,
+      no: this.firstNo + index,
+    }));
+    for (const chunk of chunks(rows)) {
+      const sql = `${NEW_EVENT.text(chunk.length)} on conflict (entity_id, fact_id, revision, event, finality) do nothing`;
+      await queries.run(sql, NEW_EVENT.parameters(chunk));
+    }
+  }
+}
+
+/** Only what differs: most steps add one anchor and drop one. */
+async function writeAnchors(
+  queries: Queries,
+  networkId: number,
+  before: readonly BlockRef[],
+  now: readonly BlockRef[],
+): Promise<void> {
+  const kept = new Map(now.map(({ number, hash }) => [number, hash]));
+  const known = new Map(before.map(({ number, hash }) => [number, hash]));
+  const gone = before.filter(({ number }) => !kept.has(number));
+  for (const chunk of chunks(gone)) {
+    const sql = `delete from chain_anchors where network_id = $1 and number in ${valuesList(1, chunk.length, 1)}`;
+    await queries.run(sql, [networkId, ...chunk.map(({ number }) => number)]);
+  }
+  for (const chunk of chunks(now.filter(({ number, hash }) => known.get(number) !== hash))) {
+    await queries.run(
+      `insert into chain_anchors (network_id, number, hash) values ${valuesList(chunk.length, 3)}
+       on conflict (network_id, number) do update set hash = excluded.hash`,
+      chunk.flatMap(({ number, hash }): SqlValue[] => [networkId, number, hash]),
+    );
+  }
+}
+
+async function writeProgress(queries: Queries, { backfilled, asked }: Step, nowMs: number): Promise<void> {
+  for (const { entityId, sourceId, nextBlock, lastBlock } of backfilled) {
+    const sql = 'update sources set next_block = $3, last_block = $4 where entity_id = $1 and id = $2';
+    await queries.run(sql, [entityId, sourceId, nextBlock, lastBlock]);
+  }
+  for (const { entityId, factId } of asked) {
+    const sql = `update facts set changed_at_ms = $3 where entity_id = $1 and id = $2 and state = 'waiting'`;
+    await queries.run(sql, [entityId, factId, nowMs]);
+  }
+}
+
+async function writeNetwork(
+  queries: Queries,
+  { networkId, token }: Lease,
+  { tip, rangeBlocks, blockTimeMs, nodes }: Step,
+  { head, safe, final }: Levels,
+  { nextNo, nowMs }: { nextNo: number; nowMs: number },
+): Promise<void> {
+  await queries.run(
+    `update chains set tip_number = $3, tip_hash = $4, head = $5, safe = $6, final = $7, range_blocks = $8,
+       block_time_ms = $9, nodes = $10, next_no = $11, polled_at_ms = $12
+     where network_id = $1 and token = $2`,
+    [
+      networkId,
+      token,
+      tip?.number ?? null,
+      tip?.hash ?? null,
+      head,
+      safe,
+      final,
+      rangeBlocks,
+      blockTimeMs,
+      JSON.stringify(nodes),
+      nextNo,
+      nowMs,
+    ],
+  );
+}

@@ -1,0 +1,243 @@
+import type { FactChange, FactKey, FactState, FoundFact, Position } from '../../domain/chain/facts.ts';
+import type { Queries, SqlValue } from '../database/database.ts';
+import { chunks, type RowOf, valuesList } from '../database/sql.ts';
+import { factTable, historyTable } from './tables.ts';
+
+/** Writes what a look at the network found out about facts, with their history. The transitions are in `domain/chain/facts.ts`. */
+
+export const factColumns = factTable.pick([
+  'entityId',
+  'factId',
+  'networkId',
+  'state',
+  'revision',
+  'kind',
+  'isSilent',
+  'transactionHash',
+  'contract',
+  'blockNumber',
+  'blockHash',
+  'logIndex',
+  'transferId',
+  'agreementId',
+  'eventNo',
+  'fields',
+]);
+export type FactRow = RowOf<typeof factColumns>;
+
+export type Moment = { readonly networkId: number; readonly nowMs: number; readonly final: number | null };
+
+export type Changed = {
+  /** Facts that have come to where they stand now, so that their levels are to be looked at. */
+  readonly placed: FactRow[];
+  readonly retracted: FactRow[];
+};
+
+/** The states from which each change leads on; any other change is out of date and is passed over. */
+const FROM: Readonly<Record<Exclude<FactChange['change'], 'seen'>, readonly FactState[]>> = {
+  moved: ['waiting', 'seen', 'lost', 'final'],
+  lost: ['seen', 'final'],
+  retracted: ['lost'],
+  again: ['retracted'],
+};
+
+export async function writeChanges(queries: Queries, changes: readonly FactChange[], moment: Moment): Promise<Changed> {
+  const history = new History(moment.nowMs);
+  const found = changes.flatMap((change) => (change.change === 'seen' ? change.fact : []));
+  const placed = await insertFacts(queries, found, moment, history);
+  const retracted: FactRow[] = [];
+  const others = changes.flatMap((change) => (change.change === 'seen' ? [] : change));
+  const rows = await readFacts(queries, others);
+  for (const change of others) {
+    const row = rows.get(nameOf(change));
+    if (row === undefined || !FROM[change.change].includes(row.state)) continue;
+    const next = nextRow(row, change, moment);
+    await updateFact(queries, next, change.change === 'lost' ? change.lostAtHead : null, moment.nowMs);
+    history.add(next);
+    rows.set(nameOf(change), next);
+    if (change.change === 'retracted') retracted.push(next);
+    else if (change.change !== 'lost') placed.push(next);
+  }
+  await history.write(queries);
+  return { placed, retracted };
+}
+
+function nextRow(row: FactRow, change: Exclude<FactChange, { change: 'seen' }>, { final }: Moment): FactRow {
+  switch (change.change) {
+    case 'lost':
+    case 'retracted':
+      return { ...row, state: change.change };
+    case 'moved':
+      return { ...row, ...change.position, state: stateAt(change.position, final) };
+    case 'again':
+      return { ...row, ...change.position, state: stateAt(change.position, final), revision: row.revision + 1 };
+  }
+}
+
+function stateAt({ blockNumber }: Position, final: number | null): FactState {
+  return final !== null && blockNumber <= final ? 'final' : 'seen';
+}
+
+function nameOf({ entityId, factId }: FactKey): string {
+  return `${entityId} ${factId}`;
+}
+
+const NEW_FACT = factTable.insertion([
+  'entityId',
+  'factId',
+  'networkId',
+  'sourceId',
+  'state',
+  'revision',
+  'kind',
+  'isSilent',
+  'transactionHash',
+  'contract',
+  'blockNumber',
+  'blockHash',
+  'logIndex',
+  'transferId',
+  'agreementId',
+  'fields',
+  'createdAtMs',
+  'changedAtMs',
+]);
+
+/** One that is there already stays as it is. Returns those that were not. */
+async function insertFacts(
+  queries: Queries,
+  facts: readonly FoundFact[],
+  { nowMs, final }: Moment,
+  history: History,
+): Promise<FactRow[]> {
+  const inserted: FactRow[] = [];
+  const distinct = [...new Map(facts.map((fact) => [nameOf(fact), fact])).values()];
+  for (const chunk of chunks(distinct)) {
+    const rows = chunk.map(({ position, fields, isSilent, ...fact }) => ({
+      ...fact,
+      ...position,
+      fields: JSON.stringify(fields),
+      isSilent: isSilent ? 1 : 0,
+      state: stateAt(position, final),
+      revision: 1,
+      createdAtMs: nowMs,
+      changedAtMs: nowMs,
+    }));
+    const sql = `${NEW_FACT.text(rows.length)} on conflict (entity_id, id) do nothing returning ${factColumns.list}`;
+    for (const row of await factColumns.all(queries, sql, NEW_FACT.parameters(rows))) {
+      inserted.push(row);
+      history.addNew(row);
+    }
+  }
+  return inserted;
+}
+
+export async function readFacts(queries: Queries, keys: readonly FactKey[]): Promise<Map<string, FactRow>> {
+  const found = new Map<string, FactRow>();
+  const distinct = [...new Map(keys.map((key) => [nameOf(key), key])).values()];
+  for (const chunk of chunks(distinct)) {
+    const rows = await factColumns.all(
+      queries,
+      `select ${factColumns.list} from facts where (entity_id, id) in (values ${valuesList(chunk.length, 2)})`,
+      chunk.flatMap(({ entityId, factId }): SqlValue[] => [entityId, factId]),
+    );
+    for (const row of rows) found.set(nameOf(row), row);
+  }
+  return found;
+}
+
+async function updateFact(queries: Queries, row: FactRow, lostAtHead: number | null, nowMs: number): Promise<void> {
+  await queries.run(
+    `update facts set state = $3, revision = $4, block_number = $5, block_hash = $6, log_index = $7, lost_at_head = $8,
+       changed_at_ms = $9
+     where entity_id = $1 and id = $2`,
+    [
+      row.entityId,
+      row.factId,
+      row.state,
+      row.revision,
+      row.blockNumber,
+      row.blockHash,
+      row.logIndex,
+      lostAtHead,
+      nowMs,
+    ],
+  );
+}
+
+/** Facts that have reached finality where they stand. */
+export async function finalizeFacts(queries: Queries, rows: readonly FactRow[], nowMs: number): Promise<void> {
+  const history = new History(nowMs);
+  for (const chunk of chunks(rows)) {
+    await queries.run(
+      `update facts set state = 'final', changed_at_ms = $1
+       where (entity_id, id) in (values ${valuesList(chunk.length, 2, 1)})`,
+      [nowMs, ...chunk.flatMap(({ entityId, factId }): SqlValue[] => [entityId, factId])],
+    );
+    for (const row of chunk) history.add({ ...row, state: 'final' });
+  }
+  await history.write(queries);
+}
+
+const NEW_HISTORY = historyTable.insertion([
+  'entityId',
+  'factId',
+  'no',
+  'atMs',
+  'state',
+  'revision',
+  'blockNumber',
+  'blockHash',
+  'logIndex',
+]);
+const lastColumns = historyTable.pick(['entityId', 'factId']);
+
+type Entry = Pick<FactRow, 'entityId' | 'factId' | 'state' | 'revision' | 'blockNumber' | 'blockHash' | 'logIndex'>;
+
+/** Gathers what is to be added to the history of facts. */
+class History {
+  readonly #added = new Map<string, Entry[]>();
+  readonly #new = new Set<string>();
+
+  constructor(private readonly atMs: number) {}
+
+  add(row: Entry): void {
+    const name = nameOf(row);
+    this.#added.set(name, [...(this.#added.get(name) ?? []), row]);
+  }
+
+  /** One that was found below finality was seen and is final at once. */
+  addNew(row: Entry): void {
+    this.#new.add(nameOf(row));
+    if (row.state === 'final') this.add({ ...row, state: 'seen' });
+    this.add(row);
+  }
+
+  async write(queries: Queries): Promise<void> {
+    const known = await this.#readLast(queries);
+    const rows = [...this.#added].flatMap(([name, entries]) => {
+      const last = known.get(name) ?? 0;
+      return entries.map((entry, index) => ({ ...entry, no: last + index + 1, atMs: this.atMs }));
+    });
+    for (const chunk of chunks(rows)) {
+      await queries.run(NEW_HISTORY.text(chunk.length), NEW_HISTORY.parameters(chunk));
+    }
+  }
+
+  /** The last number of each fact that is not new. */
+  async #readLast(queries: Queries): Promise<Map<string, number>> {
+    const last = new Map<string, number>();
+    const old = [...this.#added].flatMap(([name, [entry]]) =>
+      this.#new.has(name) || entry === undefined ? [] : entry,
+    );
+    for (const chunk of chunks(old)) {
+      const rows = await queries.all<{ entityId: string; factId: string; last: number | string }>(
+        `select ${lastColumns.list}, max(no) as last from fact_history
+         where (entity_id, fact_id) in (values ${valuesList(chunk.length, 2)}) group by entity_id, fact_id`,
+        chunk.flatMap(({ entityId, factId }): SqlValue[] => [entityId, factId]),
+      );
+      for (const row of rows) last.set(nameOf(row), Number(row.last));
+    }
+    return last;
+  }
+}

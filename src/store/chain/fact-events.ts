@@ -1,0 +1,181 @@
+import { DomainError } from '../../domain/errors.ts';
+import { RETRACTION } from '../../domain/event-kinds.ts';
+import { readNowMs } from '../database/clock.ts';
+import type { Database, Queries, SqlUuid } from '../database/database.ts';
+import {
+  Columns,
+  entityKey,
+  eventIdKey,
+  integer,
+  nullable,
+  Parameters,
+  type RowOf,
+  text,
+  uuid,
+} from '../database/sql.ts';
+import type { AcceptQueue } from '../events/accept-queue.ts';
+import { startTask } from '../events/fan-out-task.ts';
+import type { NewEvent } from '../events/plan-acceptance.ts';
+import { factEventId } from './fact-payload.ts';
+
+/**
+ * Accepts the events that facts have led to, in their order and each once: the transaction that accepts an event notes its
+ * number, and an id that was accepted before a crash is found again.
+ */
+
+const EVENTS_PER_STEP = 100;
+
+const waitingColumns = new Columns({
+  entityId: text('e.entity_id'),
+  factId: text('e.fact_id'),
+  revision: integer('e.revision'),
+  event: text('e.event'),
+  finality: text('e.finality'),
+  body: nullable(text('e.body')),
+  agreementId: nullable(text('f.agreement_id')),
+  transferId: nullable(text('f.transfer_id')),
+  heldNo: nullable(uuid('f.event_no')),
+});
+type WaitingEvent = RowOf<typeof waitingColumns>;
+
+export type FactEventOptions = {
+  readonly acceptQueue: AcceptQueue;
+  /** Whether the entity has no room for more: its events wait, and those of others go on. */
+  readonly isFull: (entityId: string) => Promise<boolean>;
+  readonly firstDelayMs: number;
+  /** Tasks for the fan-out job were added. */
+  readonly onTask: () => void;
+};
+
+/** Accepts the first events that wait. Returns how many it has accepted; none means that nothing is left for now. */
+export async function acceptFactEvents(
+  db: Database,
+  networkId: number,
+  { acceptQueue, isFull, firstDelayMs, onTask }: FactEventOptions,
+): Promise<number> {
+  const full: string[] = [];
+  // Each entity without room is passed over once.
+  for (;;) {
+    const waiting = await readWaiting(db, networkId, full);
+    const first = waiting[0];
+    if (first === undefined) return 0;
+    const found = await findFull(waiting, isFull);
+    if (found.length > 0) {
+      full.push(...found);
+      continue;
+    }
+    if (first.heldNo !== null && first.event !== RETRACTION) {
+      const { heldNo } = first;
+      const isReleased = await db.transaction((queries) =>
+        release(queries, db, networkId, { ...first, heldNo }, firstDelayMs),
+      );
+      onTask();
+      return isReleased ? 1 : 0;
+    }
+    const end = waiting.findIndex(({ heldNo, event }) => heldNo !== null && event !== RETRACTION);
+    const group = end === -1 ? waiting : waiting.slice(0, end);
+    const events = group.map((one) => toEvent(one, networkId, firstDelayMs));
+    const results = await acceptQueue.acceptInOrder(events, (queries, accepted) =>
+      noteAccepted(queries, db, group.slice(0, accepted.length), accepted),
+    );
+    return results.length;
+  }
+}
+
+function readWaiting(db: Database, networkId: number, except: readonly string[]): Promise<WaitingEvent[]> {
+  const parameters = new Parameters(networkId);
+  const others = except.length === 0 ? '' : `and e.entity_id not in ${parameters.list(except)}`;
+  return waitingColumns.all(
+    db,
+    `select ${waitingColumns.list} from fact_events e
+     join facts f on f.entity_id = e.entity_id and f.id = e.fact_id
+     where e.network_id = $1 and e.event_no is null ${others} order by e.no limit ${EVENTS_PER_STEP}`,
+    parameters.values,
+  );
+}
+
+async function findFull(
+  waiting: readonly WaitingEvent[],
+  isFull: (entityId: string) => Promise<boolean>,
+): Promise<string[]> {
+  const full: string[] = [];
+  for (const entityId of new Set(waiting.map((one) => one.entityId))) if (await isFull(entityId)) full.push(entityId);
+  return full;
+}
+
+function toEvent(waiting: WaitingEvent, networkId: number, firstDelayMs: number): NewEvent {
+  const { entityId, factId, event, finality, agreementId, transferId } = waiting;
+  const body = waiting.body ?? '{}';
+  const isRetraction = event === RETRACTION;
+  return {
+    ...{ entityId, eventId: idOf(waiting), event, networkId, body, agreementId, transferId, firstDelayMs },
+    finality: isRetraction ? null : finality,
+    factKey: factId,
+    retracts: isRetraction ? (JSON.parse(body) as { retracts: { eventId: string } }).retracts.eventId : null,
+  };
+}
+
+function idOf({ factId, revision, event, finality }: WaitingEvent): string {
+  return factEventId(factId, revision, event, finality);
+}
+
+/** What retention has removed meanwhile, or another retraction was faster with, is not told. */
+async function noteAccepted(
+  queries: Queries,
+  { dialect }: Database,
+  events: readonly WaitingEvent[],
+  results: readonly unknown[],
+): Promise<void> {
+  for (const [index, one] of events.entries()) {
+    const result = results[index];
+    const key = [one.entityId, one.factId, one.revision, one.event, one.finality];
+    const which = 'entity_id = $1 and fact_id = $2 and revision = $3 and event = $4 and finality = $5';
+    if (result instanceof DomainError && result.kind !== 'event_conflict') {
+      await queries.run(`delete from fact_events where ${which}`, key);
+      continue;
+    }
+    await queries.run(
+      `update fact_events set body = null, event_no = (select no from event_ids where entity_id = $6 and hash = $7)
+       where ${which}`,
+      [...key, entityKey(dialect, one.entityId), eventIdKey(dialect, idOf(one))],
+    );
+  }
+}
+
+const heldColumns = new Columns({ deliveries: integer('deliveries') });
+
+/**
+ * A held event gets deliveries to the webhooks with this finality; the task that makes them numbers them on. Returns false
+ * where a task of another finality has to end first.
+ */
+async function release(
+  queries: Queries,
+  { dialect }: Database,
+  networkId: number,
+  held: WaitingEvent & { readonly heldNo: SqlUuid },
+  firstDelayMs: number,
+): Promise<boolean> {
+  const { entityId, factId, revision, event, finality, heldNo, agreementId } = held;
+  const entity = entityKey(dialect, entityId);
+  const stored = await heldColumns.get(
+    queries,
+    `update events set retracted_by = null where entity_id = $1 and no = $2 returning ${heldColumns.list}`,
+    [entity, heldNo],
+  );
+  const which = 'entity_id = $1 and fact_id = $2 and revision = $3 and event = $4 and finality = $5';
+  const key = [entityId, factId, revision, event, finality];
+  if (stored === undefined) {
+    await queries.run(`delete from fact_events where ${which}`, key);
+    return true;
+  }
+  const nowMs = await readNowMs(queries, dialect);
+  const isStarted = await startTask(queries, dialect, {
+    event: { entityId, networkId, event, agreementId, factKey: factId, finality },
+    eventNo: dialect.hexOf(heldNo),
+    dueMs: nowMs + firstDelayMs,
+    made: stored.deliveries,
+    afterUrl: '',
+  });
+  if (isStarted) await queries.run(`update fact_events set event_no = $6 where ${which}`, [...key, heldNo]);
+  return isStarted;
+}

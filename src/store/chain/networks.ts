@@ -1,0 +1,179 @@
+import type { StoredFact } from '../../domain/chain/facts.ts';
+import { readNowMs } from '../database/clock.ts';
+import type { Database, Queries } from '../database/database.ts';
+import { chunks, type RowOf, readInteger, valuesList } from '../database/sql.ts';
+import { commitStep } from './commit.ts';
+import { haltNetwork, pauseSources } from './halt.ts';
+import {
+  type FollowedSource,
+  type FollowerStore,
+  type Lease,
+  MAX_ANCHORS,
+  type NetworkState,
+  type SourceKey,
+  type Step,
+} from './network-store.ts';
+import { factTable, networkTable } from './tables.ts';
+
+/**
+ * Who follows a network, and what its follower has to know. The holder of the lease renews it with every poll; when it is
+ * not renewed, the next instance to ask takes it and raises the token, under which the late one can write no more.
+ */
+
+/** Above the time of a poll, short enough that another instance goes on soon after a crash. */
+const LEASE_MS = 15_000;
+const MAX_LOST = 1_000;
+const MAX_HELD = 50;
+
+const storedColumns = factTable.pick([
+  'entityId',
+  'factId',
+  'state',
+  'revision',
+  'transactionHash',
+  'blockNumber',
+  'blockHash',
+  'logIndex',
+  'lostAtHead',
+  'eventNo',
+]);
+
+export class NetworkStore implements FollowerStore {
+  /** `holder` names this process among the instances. */
+  constructor(
+    private readonly db: Database,
+    private readonly holder: string,
+    private readonly readSources: (queries: Queries, networkId: number) => Promise<FollowedSource[]>,
+  ) {}
+
+  lease(networkId: number): Promise<Lease | null> {
+    const { db, holder } = this;
+    return db.transaction(async (queries) => {
+      await queries.run('insert into chains (network_id) values ($1) on conflict (network_id) do nothing', [networkId]);
+      const row = await networkTable.get(
+        queries,
+        `update chains set holder = $2, lease_ms = ${db.dialect.nowMs} + ${LEASE_MS},
+           token = case when holder = $2 then token else token + 1 end
+         where network_id = $1 and (holder is null or holder = $2 or lease_ms <= ${db.dialect.nowMs})
+         returning ${networkTable.list}`,
+        [networkId, holder],
+      );
+      if (row === undefined) return null;
+      const state = await readState(queries, row);
+      const sources = await this.readSources(queries, networkId);
+      return {
+        networkId,
+        token: row.token,
+        state,
+        sources,
+        startBlock: state.tip === null ? await findStart(queries, row, sources) : null,
+        lost: await readStored(queries, `network_id = $1 and state = 'lost' order by block_number limit ${MAX_LOST}`, [
+          networkId,
+        ]),
+        held: await readStored(
+          queries,
+          `network_id = $1 and state = 'waiting' order by changed_at_ms limit ${MAX_HELD}`,
+          [networkId],
+        ),
+      };
+    });
+  }
+
+  factsIn(networkId: number, from: number, to: number): Promise<StoredFact[]> {
+    const which = `network_id = $1 and block_number >= $2 and block_number <= $3 and state in ('seen', 'final')`;
+    return readStored(this.db, which, [networkId, from, to]);
+  }
+
+  async factsOf(networkId: number, factIds: readonly string[]): Promise<StoredFact[]> {
+    const found: StoredFact[] = [];
+    for (const chunk of chunks([...new Set(factIds)])) {
+      const which = `network_id = $1 and id in ${valuesList(1, chunk.length, 1)}`;
+      found.push(...(await readStored(this.db, which, [networkId, ...chunk])));
+    }
+    return found;
+  }
+
+  commit(lease: Lease, step: Step): Promise<boolean> {
+    return commitStep(this.db, lease, step);
+  }
+
+  halt(lease: Lease, reason: string): Promise<void> {
+    return haltNetwork(this.db, lease, reason);
+  }
+
+  pauseSources(lease: Lease, sources: readonly SourceKey[], reason: string): Promise<void> {
+    return pauseSources(this.db, lease.networkId, sources, reason);
+  }
+
+  /** So that another instance goes on at once. */
+  async release(networkId: number): Promise<void> {
+    const sql = 'update chains set lease_ms = 0 where network_id = $1 and holder = $2';
+    await this.db.transaction((queries) => queries.run(sql, [networkId, this.holder]));
+  }
+}
+
+async function readState(queries: Queries, row: RowOf<typeof networkTable>): Promise<NetworkState> {
+  const anchors = await queries.all<{ number: number | string; hash: string }>(
+    `select number, hash from chain_anchors where network_id = $1 order by number desc limit ${MAX_ANCHORS}`,
+    [row.networkId],
+  );
+  const { tipNumber, tipHash, head, safe, final, rangeBlocks, blockTimeMs, haltedAtMs, haltedReason } = row;
+  return {
+    tip: tipNumber === null || tipHash === null ? null : { number: tipNumber, hash: tipHash },
+    anchors: anchors.map(({ number, hash }) => ({ number: Number(number), hash })),
+    ...{ head, safe, final, rangeBlocks, blockTimeMs, haltedAtMs, haltedReason },
+  };
+}
+
+/**
+ * Where to begin without a tip. Where how far the network was read has been lost, the facts that are there say it: those
+ * that can still be undone have to be read again, and after the last of them nothing was found.
+ */
+async function findStart(
+  queries: Queries,
+  { networkId, tipNumber }: RowOf<typeof networkTable>,
+  sources: readonly FollowedSource[],
+): Promise<number | null> {
+  if (tipNumber !== null) return tipNumber + 1;
+  const last = await readInteger(queries, 'max(block_number)', 'from facts where network_id = $1', [networkId]);
+  if (last > 0) {
+    const open = await queries.get<{ first: number | string | null }>(
+      `select min(block_number) as first from facts where network_id = $1 and state in ('seen', 'lost')`,
+      [networkId],
+    );
+    return Math.min(last, open?.first == null ? last : Number(open.first));
+  }
+  const created = sources.map(({ createdHead }) => createdHead + 1);
+  return created.length === 0 ? null : Math.min(...created);
+}
+
+async function readStored(
+  queries: Pick<Queries, 'all'>,
+  where: string,
+  parameters: readonly (string | number)[],
+): Promise<StoredFact[]> {
+  const rows = await storedColumns.all(queries, `select ${storedColumns.list} from facts where ${where}`, parameters);
+  return rows.map(({ blockNumber, blockHash, logIndex, eventNo, ...fact }) => ({
+    ...fact,
+    position:
+      blockNumber === null || blockHash === null || logIndex === null ? null : { blockNumber, blockHash, logIndex },
+    isHeld: eventNo !== null,
+  }));
+}
+
+/** An operator has looked at a halted network: it is read again from this block on. */
+export function resumeNetwork(db: Database, networkId: number, fromBlock: number): Promise<boolean> {
+  return db.transaction(async (queries) => {
+    const nowMs = await readNowMs(queries, db.dialect);
+    const before = fromBlock - 1;
+    await queries.run('delete from chain_anchors where network_id = $1 and number >= $2', [networkId, fromBlock]);
+    const changed = await queries.run(
+      `update chains set halted_at_ms = null, halted_reason = null, tip_number = $2, tip_hash = null, token = token + 1,
+         holder = null, lease_ms = 0, polled_at_ms = $3,
+         safe = case when safe > $2 then $2 else safe end, final = case when final > $2 then $2 else final end
+       where network_id = $1 and halted_at_ms is not null`,
+      [networkId, before, nowMs],
+    );
+    return changed > 0;
+  });
+}
