@@ -6,12 +6,15 @@ export const acceptance: readonly Mutant[] = [
     name: 'acknowledge-before-commit',
     what: 'acknowledges an event before its transaction is committed',
     file: 'store/events/accept-queue.ts',
-    find: `await db.transaction((queries) => acceptEvents(queries, db.dialect, events, directDispatch, accepted));
-      this.#announce(group, accepted);`,
-    replace: `await db.transaction(async (queries) => {
-        await acceptEvents(queries, db.dialect, events, directDispatch, accepted);
-        this.#announce(group, accepted);
-      });`,
+    find: `await this.#store(events, accepted);
+      this.#announce(accepted);`,
+    replace: `const stored = this.#store(events, accepted);
+      await Bun.sleep(20);
+      for (const [index, result] of accepted.results.entries()) {
+        if (!(result instanceof DomainError)) group[index]?.resolve(result);
+      }
+      await stored;
+      this.#announce(accepted);`,
     caughtBy: { file: 'store/events/accept-queue', test: 'an acceptance is answered only after the commit' },
   },
   {
@@ -36,7 +39,7 @@ export const acceptance: readonly Mutant[] = [
     name: 'acceptance-keeps-slots',
     what: 'keeps the reserved slots of an acceptance that failed',
     file: 'store/events/accept-queue.ts',
-    find: 'options.directDispatch?.cancel(accepted.slots);',
+    find: 'directDispatch?.cancel(accepted.slots);',
     replace: '',
     caughtBy: { file: 'delivery/direct-dispatch', test: 'keeps no place when its acceptance fails' },
   },

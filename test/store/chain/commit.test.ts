@@ -1,0 +1,287 @@
+import { expect, test } from 'bun:test';
+import type { FactChange, FoundFact, Position } from '../../../src/domain/chain/facts.ts';
+import { RETRACTION } from '../../../src/domain/event-kinds.ts';
+import { acceptFactEvents } from '../../../src/store/chain/fact-events.ts';
+import { NetworkStore } from '../../../src/store/chain/networks.ts';
+import type { Lease, Step } from '../../../src/store/chain/network-store.ts';
+import type { Database } from '../../../src/store/database/database.ts';
+import { AcceptQueue } from '../../../src/store/events/accept-queue.ts';
+import { continueFanOut, findFanOut } from '../../../src/store/events/fan-out.ts';
+import { listEvents } from '../../../src/store/events/read.ts';
+import { accept, claim, newEvent } from '../../support/deliveries.ts';
+import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
+import { attemptThat, record } from '../../support/order.ts';
+import { onEveryEngine } from '../../support/stores.ts';
+import { newEntity, register } from '../../support/webhooks.ts';
+
+const HOOK = 'https://hooks.example.com/paybell';
+let lastNetworkId = 5_000;
+let lastFact = 0;
+
+onEveryEngine('a step of a network', (store) => {
+  const newFollower = (networkId: number, holder = 'one') => {
+    const networks = new NetworkStore(store.db, holder, () => Promise.resolve([]));
+    const lease = async (): Promise<Lease> => {
+      const found = await networks.lease(networkId);
+      if (found === null) throw new Error('another instance holds the lease');
+      return found;
+    };
+    const step = async (head: number, changes: readonly FactChange[] = [], more: Partial<Step> = {}) => {
+      const held = await lease();
+      const isWritten = await networks.commit(held, { ...stepTo(held, head), changes, ...more });
+      if (isWritten) await tell(store.db, networkId);
+      return isWritten;
+    };
+    return { networks, lease, step };
+  };
+
+  async function newTenant(kinds: Readonly<Record<string, string | null>>) {
+    const networkId = ++lastNetworkId;
+    const entityId = await newEntity(store.db);
+    for (const [event, finality] of Object.entries(kinds)) {
+      await register(store.db, entityId, HOOK, [{ networkId, event }]);
+      await store.db.transaction((queries) =>
+        queries.run('update webhooks set finality = $3 where entity_id = $1 and event = $2', [entityId, event, finality]),
+      );
+    }
+    return { entityId, networkId, ...newFollower(networkId) };
+  }
+
+  const found = (entityId: string, networkId: number, position: Position, more: Partial<FoundFact> = {}): FoundFact => ({
+    entityId,
+    factId: `fct_${String(++lastFact).padStart(26, 'a')}`,
+    networkId,
+    sourceId: 'src_1',
+    kind: 'Transfer',
+    isSilent: false,
+    transactionHash: `0x${lastFact.toString(16).padStart(64, '0')}`,
+    contract: `0x${'1'.repeat(40)}`,
+    position,
+    transferId: null,
+    agreementId: null,
+    fields: { amount: '1.5' },
+    ...more,
+  });
+
+  /** The events of the entity in their order: `kind finality revision`. */
+  async function told(entityId: string): Promise<string[]> {
+    const query = { page: 1, limit: 100, sortBy: 'dateCreated', sortDir: 'asc' } as const;
+    const { events } = await listEvents(store.db, entityId, query);
+    return events.map(({ body }) => {
+      const { event, finality, revision } = JSON.parse(body);
+      return [event, finality, revision].filter((part) => part !== undefined).join(' ');
+    });
+  }
+
+  test('tells of a fact when it reaches the finality that each webhook asked for, once', async () => {
+    const { entityId, networkId, step } = await newTenant({ TransferProcessed: '12', TransferFinalized: null });
+    await register(store.db, entityId, `${HOOK}/seen`, [{ networkId, event: 'TransferProcessed' }]);
+    const fact = found(entityId, networkId, at(100));
+    const heard: [number, string][] = [];
+    for (let head = 100; head <= 120; head++) {
+      const before = await told(entityId);
+      await step(head, head === 100 ? [{ change: 'seen', fact }] : [], { final: head - 16 });
+      for (const one of (await told(entityId)).slice(before.length)) heard.push([head - 100, one]);
+    }
+    expect(heard).toEqual([
+      [0, 'TransferProcessed seen 1'],
+      [11, 'TransferProcessed 12 1'],
+      [16, 'TransferFinalized final 1'],
+    ]);
+    const states = await historyOf(store.db, fact);
+    expect(states).toEqual(['seen 100', 'final 100']);
+    expect(await wrongDeliveryCounters(store.db)).toEqual([]);
+  });
+
+  test('gives the payload what the log proves and where it stands', async () => {
+    const { entityId, networkId, step } = await newTenant({ TransferProcessed: null });
+    const fact = found(entityId, networkId, at(7), { fields: { event: 'no', amount: '2', payer: '0xa' } });
+    await step(9, [{ change: 'seen', fact }]);
+    const [delivery] = await claim(store.db, entityId);
+    expect(JSON.parse(delivery?.body ?? '{}')).toEqual({
+      eventId: `${fact.factId}_1_TransferProcessed_seen`,
+      event: 'TransferProcessed',
+      networkId,
+      network: `eip155:${networkId}`,
+      dateCreated: expect.any(Number),
+      amount: '2',
+      payer: '0xa',
+      status: 'processed',
+      transactionHash: fact.transactionHash,
+      ...fact.position,
+      contract: fact.contract,
+      finality: 'seen',
+      confirmations: 3,
+      revision: 1,
+    });
+  });
+
+  test('is silent about a fact that moves, and tells where it is when it is final', async () => {
+    const { entityId, networkId, step } = await newTenant({ TransferProcessed: null, TransferFinalized: null });
+    const fact = found(entityId, networkId, at(50));
+    await step(50, [{ change: 'seen', fact }]);
+    await step(52, [{ change: 'lost', lostAtHead: 52, ...fact }]);
+    await step(53, [{ change: 'moved', ...fact, position: at(53, 'b') }]);
+    expect(await told(entityId)).toEqual(['TransferProcessed seen 1']);
+    await step(80, [], { final: 60 });
+    expect(await told(entityId)).toEqual(['TransferProcessed seen 1', 'TransferFinalized final 1']);
+    expect(await historyOf(store.db, fact)).toEqual(['seen 50', 'lost 50', 'seen 53', 'final 53']);
+    const { events } = await listEvents(store.db, entityId, { page: 1, limit: 10, sortBy: 'dateCreated', sortDir: 'desc' });
+    expect(JSON.parse(events[0]?.body ?? '{}')).toMatchObject({ blockNumber: 53, blockHash: at(53, 'b').blockHash });
+  });
+
+  test('retracts what was told, and tells of its return as the second revision', async () => {
+    const { entityId, networkId, step } = await newTenant({ TransferProcessed: null, TransferFinalized: null });
+    const fact = found(entityId, networkId, at(50), { transferId: 't9' });
+    await step(50, [{ change: 'seen', fact }]);
+    await deliverAll(store.db, entityId);
+    await step(52, [{ change: 'lost', lostAtHead: 52, ...fact }]);
+    await step(55, [{ change: 'retracted', ...fact }]);
+    await deliverAll(store.db, entityId);
+    await step(60, [{ change: 'again', ...fact, position: at(60, 'c') }]);
+    await step(90, [], { final: 70 });
+    const delivered = await deliverAll(store.db, entityId);
+    expect(await told(entityId)).toEqual([
+      'TransferProcessed seen 1',
+      `${RETRACTION} 1`,
+      'TransferProcessed seen 2',
+      'TransferFinalized final 2',
+    ]);
+    expect(delivered.map((body) => JSON.parse(body).event)).toEqual(['TransferProcessed', 'TransferFinalized']);
+    expect(await historyOf(store.db, fact)).toEqual(['seen 50', 'lost 50', 'retracted 50', 'seen 60', 'final 60']);
+    expect(await wrongDeliveryCounters(store.db)).toEqual([]);
+  });
+
+  test('forgets an event that nobody was told of when its fact is retracted', async () => {
+    const { entityId, networkId, networks, lease } = await newTenant({ TransferProcessed: null });
+    const fact = found(entityId, networkId, at(50));
+    const held = await lease();
+    await networks.commit(held, { ...stepTo(held, 50), changes: [{ change: 'seen', fact }] });
+    await networks.commit(held, { ...stepTo(held, 52), changes: [{ change: 'lost', lostAtHead: 52, ...fact }] });
+    await networks.commit(held, { ...stepTo(held, 55), changes: [{ change: 'retracted', ...fact }] });
+    await tell(store.db, networkId);
+    expect(await told(entityId)).toEqual([]);
+  });
+
+  test('tells nothing twice after how far the network was read is lost', async () => {
+    const { entityId, networkId, step, lease } = await newTenant({ TransferProcessed: null, TransferFinalized: null });
+    const facts = [10, 20, 30].map((block) => found(entityId, networkId, at(block)));
+    await step(
+      31,
+      facts.map((fact) => ({ change: 'seen', fact })),
+      { final: 15 },
+    );
+    const before = await told(entityId);
+    await store.db.transaction(async (queries) => {
+      await queries.run('delete from chains where network_id = $1', [networkId]);
+      await queries.run('delete from chain_anchors where network_id = $1', [networkId]);
+    });
+    expect(await lease()).toMatchObject({ startBlock: 20, state: { tip: null, head: null } });
+    await step(
+      40,
+      facts.map((fact) => ({ change: 'seen', fact })),
+      { final: 15 },
+    );
+    expect(await told(entityId)).toEqual(before);
+    await step(60, [], { final: 44 });
+    expect((await told(entityId)).slice(before.length)).toEqual(['TransferFinalized final 1', 'TransferFinalized final 1']);
+  });
+
+  test('stores history without telling of it', async () => {
+    const { entityId, networkId, step } = await newTenant({ TransferProcessed: null, TransferFinalized: null });
+    const silent = found(entityId, networkId, at(5), { isSilent: true });
+    const loud = found(entityId, networkId, at(6));
+    await step(60, [silent, loud].map((fact): FactChange => ({ change: 'seen', fact })), { final: 44 });
+    expect(await told(entityId)).toEqual(['TransferProcessed seen 1', 'TransferFinalized final 1']);
+    expect(await historyOf(store.db, silent)).toEqual(['seen 5', 'final 5']);
+  });
+
+  test('refuses the step of an instance whose lease another one has taken', async () => {
+    const { entityId, networkId, networks, lease } = await newTenant({ TransferProcessed: null });
+    const stale = await lease();
+    const other = newFollower(networkId, 'two');
+    expect(await other.networks.lease(networkId)).toBeNull();
+    await networks.release(networkId);
+    const taken = await other.lease();
+    expect(taken.token).toBe(stale.token + 1);
+    const fact = found(entityId, networkId, at(50));
+    expect(await networks.commit(stale, { ...stepTo(stale, 50), changes: [{ change: 'seen', fact }] })).toBe(false);
+    expect(await historyOf(store.db, fact)).toEqual([]);
+    expect(await other.networks.commit(taken, { ...stepTo(taken, 50), changes: [{ change: 'seen', fact }] })).toBe(true);
+  });
+
+  test('releases a held event to each webhook at its finality, byte for byte, and retracts it when its transaction is undone', async () => {
+    const { entityId, networkId, step, lease } = await newTenant({ TransferProcessed: 'final' });
+    await register(store.db, entityId, `${HOOK}/seen`, [{ networkId, event: 'TransferProcessed' }]);
+    const transactionHash = `0x${'ab'.repeat(32)}`;
+    const body = ` {"event":"TransferProcessed","networkId":${networkId}, "eventId":"held-${networkId}"}`;
+    const event = newEvent(entityId, { event: 'TransferProcessed', networkId, eventId: `held-${networkId}`, body });
+    expect(await accept(store.db, { ...event, heldFor: transactionHash })).toMatchObject([{ deliveries: 0 }]);
+    const [held] = (await lease()).held;
+    expect(held).toMatchObject({ state: 'waiting', isHeld: true, transactionHash });
+    if (held === undefined) return;
+    await step(100, [{ change: 'moved', ...held, position: at(100) }]);
+    expect(await deliverAll(store.db, entityId)).toEqual([body]);
+    await step(102, [{ ...held, change: 'lost', lostAtHead: 102 }]);
+    await step(106, [{ change: 'retracted', ...held }]);
+    const [retraction, ...rest] = await deliverAll(store.db, entityId);
+    expect(JSON.parse(retraction ?? '{}')).toMatchObject({ event: RETRACTION, retracts: { eventId: event.eventId } });
+    expect(rest).toEqual([]);
+    await step(110, [{ change: 'again', ...held, position: at(110) }]);
+    await step(130, [], { final: 114 });
+    expect(await deliverAll(store.db, entityId)).toEqual([body, body]);
+    expect(await wrongDeliveryCounters(store.db)).toEqual([]);
+  });
+});
+
+function at(blockNumber: number, branch = 'a'): Position {
+  return { blockNumber, blockHash: `0x${branch}${String(blockNumber).padStart(63, '0')}`, logIndex: 0 };
+}
+
+function stepTo({ state }: Lease, head: number): Step {
+  const tip = { number: head, hash: at(head).blockHash };
+  const { safe, final } = state;
+  return {
+    ...{ tip, anchors: [tip], head, safe, final, rangeBlocks: 1, blockTimeMs: null },
+    ...{ changes: [], backfilled: [], asked: [], nodes: [] },
+  };
+}
+
+async function tell(db: Database, networkId: number): Promise<void> {
+  const acceptQueue = new AcceptQueue(db, { onDue: () => undefined });
+  const options = { acceptQueue, isFull: () => Promise.resolve(false), firstDelayMs: 0, onTask: () => undefined };
+  for (let step = 0; step < 50 && (await acceptFactEvents(db, networkId, options)) > 0; step++);
+  await runTasks(db);
+  if ((await acceptFactEvents(db, networkId, options)) > 0) await runTasks(db);
+}
+
+async function runTasks(db: Database): Promise<void> {
+  await db.transaction((queries) => queries.run('update fan_outs set wait_ms = 0'));
+  for (let step = 0; step < 20; step++) {
+    const entity = await findFanOut(db, null);
+    if (entity === null || (await continueFanOut(db, entity)) === null) return;
+  }
+}
+
+/** Delivers what is due, and what becomes due by it. Returns the bodies in their order. */
+async function deliverAll(db: Database, entityId: string): Promise<string[]> {
+  const bodies: string[] = [];
+  for (let round = 0; round < 10; round++) {
+    await runTasks(db);
+    const claimed = await claim(db, entityId);
+    for (const one of claimed) {
+      bodies.push(one.body ?? '');
+      await record(db, attemptThat('delivered', one));
+    }
+    if (claimed.length === 0) break;
+  }
+  return bodies;
+}
+
+async function historyOf(db: Database, { entityId, factId }: FoundFact): Promise<string[]> {
+  const rows = await db.all<{ state: string; block_number: number | string }>(
+    'select state, block_number from fact_history where entity_id = $1 and fact_id = $2 order by no',
+    [entityId, factId],
+  );
+  return rows.map((row) => `${row.state} ${row.block_number}`);
+}
