@@ -41,8 +41,8 @@ async function pruneNow({ olderThan, dryRun = false, json }: PruneOptions): Prom
     return { engine: db.engine, dryRun, olderThanMs, ...pruned, bytesBefore, bytesAfter: await storeBytes(db) };
   });
   if (json) return printJson(report);
-  const { deliveries, attempts, events, redeliveries, secrets } = report;
-  const rows = { deliveries, attempts, events, 'bulk redeliveries': redeliveries, 'expired secrets': secrets };
+  const { deliveries, attempts, events, redeliveries, secrets, facts } = report;
+  const rows = { deliveries, attempts, events, 'bulk redeliveries': redeliveries, 'expired secrets': secrets, facts };
   printTable(
     [dryRun ? 'would be removed' : 'removed', 'rows'],
     Object.entries(rows).map(([name, count]) => [name, String(count)]),

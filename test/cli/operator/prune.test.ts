@@ -51,6 +51,7 @@ onEveryEngine('paybell prune', (store) => {
       events: 2,
       redeliveries: 0,
       secrets: 0,
+      facts: 0,
       bytesBefore: expect.any(Number),
       bytesAfter: expect.any(Number),
     });

@@ -2,8 +2,9 @@ import { expect, test } from 'bun:test';
 import type { FactChange, FoundFact, Position } from '../../../src/domain/chain/facts.ts';
 import { RETRACTION } from '../../../src/domain/event-kinds.ts';
 import { acceptFactEvents } from '../../../src/store/chain/fact-events.ts';
-import { NetworkStore } from '../../../src/store/chain/networks.ts';
 import type { Lease, Step } from '../../../src/store/chain/network-store.ts';
+import { NetworkStore } from '../../../src/store/chain/networks.ts';
+import { countOldFacts, removeOldFacts } from '../../../src/store/chain/retention.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { AcceptQueue } from '../../../src/store/events/accept-queue.ts';
 import { continueFanOut, findFanOut } from '../../../src/store/events/fan-out.ts';
@@ -41,13 +42,22 @@ onEveryEngine('a step of a network', (store) => {
     for (const [event, finality] of Object.entries(kinds)) {
       await register(store.db, entityId, HOOK, [{ networkId, event }]);
       await store.db.transaction((queries) =>
-        queries.run('update webhooks set finality = $3 where entity_id = $1 and event = $2', [entityId, event, finality]),
+        queries.run('update webhooks set finality = $3 where entity_id = $1 and event = $2', [
+          entityId,
+          event,
+          finality,
+        ]),
       );
     }
     return { entityId, networkId, ...newFollower(networkId) };
   }
 
-  const found = (entityId: string, networkId: number, position: Position, more: Partial<FoundFact> = {}): FoundFact => ({
+  const found = (
+    entityId: string,
+    networkId: number,
+    position: Position,
+    more: Partial<FoundFact> = {},
+  ): FoundFact => ({
     entityId,
     factId: `fct_${String(++lastFact).padStart(26, 'a')}`,
     networkId,
@@ -126,7 +136,12 @@ onEveryEngine('a step of a network', (store) => {
     await step(80, [], { final: 60 });
     expect(await told(entityId)).toEqual(['TransferProcessed seen 1', 'TransferFinalized final 1']);
     expect(await historyOf(store.db, fact)).toEqual(['seen 50', 'lost 50', 'seen 53', 'final 53']);
-    const { events } = await listEvents(store.db, entityId, { page: 1, limit: 10, sortBy: 'dateCreated', sortDir: 'desc' });
+    const { events } = await listEvents(store.db, entityId, {
+      page: 1,
+      limit: 10,
+      sortBy: 'dateCreated',
+      sortDir: 'desc',
+    });
     expect(JSON.parse(events[0]?.body ?? '{}')).toMatchObject({ blockNumber: 53, blockHash: at(53, 'b').blockHash });
   });
 
@@ -184,16 +199,39 @@ onEveryEngine('a step of a network', (store) => {
     );
     expect(await told(entityId)).toEqual(before);
     await step(60, [], { final: 44 });
-    expect((await told(entityId)).slice(before.length)).toEqual(['TransferFinalized final 1', 'TransferFinalized final 1']);
+    expect((await told(entityId)).slice(before.length)).toEqual([
+      'TransferFinalized final 1',
+      'TransferFinalized final 1',
+    ]);
   });
 
   test('stores history without telling of it', async () => {
     const { entityId, networkId, step } = await newTenant({ TransferProcessed: null, TransferFinalized: null });
     const silent = found(entityId, networkId, at(5), { isSilent: true });
     const loud = found(entityId, networkId, at(6));
-    await step(60, [silent, loud].map((fact): FactChange => ({ change: 'seen', fact })), { final: 44 });
+    await step(
+      60,
+      [silent, loud].map((fact): FactChange => ({ change: 'seen', fact })),
+      { final: 44 },
+    );
     expect(await told(entityId)).toEqual(['TransferProcessed seen 1', 'TransferFinalized final 1']);
     expect(await historyOf(store.db, silent)).toEqual(['seen 5', 'final 5']);
+  });
+
+  test('removes old facts with their history, and keeps the newest of a network', async () => {
+    const { entityId, networkId, step, lease } = await newTenant({ TransferProcessed: null });
+    const facts = [5, 6, 7].map((block) => found(entityId, networkId, at(block)));
+    await step(
+      60,
+      facts.map((fact) => ({ change: 'seen', fact })),
+      { final: 44 },
+    );
+    const later = Date.now() + 86_400_000;
+    expect(await countOldFacts(store.db, entityId, later)).toBe(2);
+    expect(await removeOldFacts(store.db, entityId, later, 100)).toBe(2);
+    expect(await Promise.all(facts.map((fact) => historyOf(store.db, fact)))).toEqual([[], [], ['seen 7', 'final 7']]);
+    await store.db.transaction((queries) => queries.run('delete from chains where network_id = $1', [networkId]));
+    expect((await lease()).startBlock).toBe(7);
   });
 
   test('refuses the step of an instance whose lease another one has taken', async () => {
@@ -207,7 +245,9 @@ onEveryEngine('a step of a network', (store) => {
     const fact = found(entityId, networkId, at(50));
     expect(await networks.commit(stale, { ...stepTo(stale, 50), changes: [{ change: 'seen', fact }] })).toBe(false);
     expect(await historyOf(store.db, fact)).toEqual([]);
-    expect(await other.networks.commit(taken, { ...stepTo(taken, 50), changes: [{ change: 'seen', fact }] })).toBe(true);
+    expect(await other.networks.commit(taken, { ...stepTo(taken, 50), changes: [{ change: 'seen', fact }] })).toBe(
+      true,
+    );
   });
 
   test('releases a held event to each webhook at its finality, byte for byte, and retracts it when its transaction is undone', async () => {

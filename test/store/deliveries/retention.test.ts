@@ -23,7 +23,7 @@ const NOW_MS = 1_800_000_000_000;
 const OLD_MS = NOW_MS - 61_000;
 const YOUNG_MS = NOW_MS - 59_000;
 
-const NOTHING: Pruned = { deliveries: 0, attempts: 0, events: 0, redeliveries: 0, secrets: 0 };
+const NOTHING: Pruned = { deliveries: 0, attempts: 0, events: 0, redeliveries: 0, secrets: 0, facts: 0 };
 
 function sumOf(one: Pruned, other: Pruned): Pruned {
   const names = Object.keys(NOTHING) as (keyof Pruned)[];

@@ -1,7 +1,14 @@
 import type { Database, SqlUuid } from '../../database/database.ts';
 import type { PacedBatches } from '../../database/paced-batches.ts';
 
-export type Pruned = { deliveries: number; attempts: number; events: number; redeliveries: number; secrets: number };
+export type Pruned = {
+  deliveries: number;
+  attempts: number;
+  events: number;
+  redeliveries: number;
+  secrets: number;
+  facts: number;
+};
 
 /** One run over all entities. */
 export type Run = {

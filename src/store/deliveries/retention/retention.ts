@@ -8,7 +8,14 @@ import { BLOCKED } from '../heads.ts';
 import { pruneDeliveries } from './old-deliveries.ts';
 import { pruneEvents } from './old-events.ts';
 import type { Entity, Pruned, Run, Step } from './prune-run.ts';
-import { pruneEndpoints, pruneHeads, pruneOldStats, pruneRedeliveries, pruneSecrets } from './small-tables.ts';
+import {
+  pruneEndpoints,
+  pruneFacts,
+  pruneHeads,
+  pruneOldStats,
+  pruneRedeliveries,
+  pruneSecrets,
+} from './small-tables.ts';
 
 /**
  * Removes what is complete and old, entity by entity in the order of ids, in short transactions. What still waits is in
@@ -32,7 +39,7 @@ export async function prune(db: Database, options: PruneOptions): Promise<Pruned
   const { batches, olderThanMs, dryRun = false, onProgress } = options;
   const nowMs = options.nowMs ?? (await readNowMs(db, db.dialect));
   const beforeMs = nowMs - olderThanMs;
-  const pruned: Pruned = { deliveries: 0, attempts: 0, events: 0, redeliveries: 0, secrets: 0 };
+  const pruned: Pruned = { deliveries: 0, attempts: 0, events: 0, redeliveries: 0, secrets: 0, facts: 0 };
   const run: Run = {
     db,
     batches,
@@ -67,7 +74,7 @@ async function* entitiesOf({ db, batches }: Run): AsyncGenerator<Entity> {
 
 type Prunable =
   | ('deliveries' | 'events' | 'redeliveries' | 'secrets' | 'keys' | 'stats' | 'heads')
-  | ('own_secrets' | 'endpoints');
+  | ('own_secrets' | 'endpoints' | 'facts');
 
 /** Most entities have nothing to remove at most times: one statement tells. Deliveries go before their events. */
 async function stepsFor(
@@ -85,8 +92,9 @@ async function stepsFor(
          ${has('signing_keys where entity_id = $3 and expires_at <= $5', 'keys')},
          ${has('endpoint_secrets where entity_id = $3 and expires_at <= $5', 'own_secrets')},
          ${has(REMOVED.replace('$2', '$6'), 'endpoints')},
+         ${has('facts where entity_id = $3 and created_at_ms < $7', 'facts')},
          ${has('stats where entity_id = $3 and seconds in (60, 3600, 86400) and start_s <= $4 - 86400', 'stats')}`,
-      [key, db.dialect.bindUuid(beforeHex), entityId, beforeS, nowS, removedBefore(beforeMs)],
+      [key, db.dialect.bindUuid(beforeHex), entityId, beforeS, nowS, removedBefore(beforeMs), beforeMs],
     ),
   );
   const isThere = (name: Prunable) => Number(row?.[name] ?? 0) === 1;
@@ -97,6 +105,7 @@ async function stepsFor(
     ...(isThere('redeliveries') ? [pruneRedeliveries] : []),
     ...(isThere('secrets') || isThere('keys') || isThere('own_secrets') ? [pruneSecrets] : []),
     ...(isThere('endpoints') ? [pruneEndpoints] : []),
+    ...(isThere('facts') ? [pruneFacts] : []),
     ...(isThere('stats') ? [pruneOldStats] : []),
   ];
 }

@@ -1,3 +1,4 @@
+import { countOldFacts, removeOldFacts } from '../../chain/retention.ts';
 import { Columns, chunks, integer, readInteger, valuesList } from '../../database/sql.ts';
 import { forgetRemoved } from '../../endpoints/retention.ts';
 import { pruneStats } from '../../stats/read.ts';
@@ -47,6 +48,21 @@ export async function* pruneRedeliveries(
       const deleted = await db.transaction((queries) => queries.run(sql, [entityId, beforeS]));
       pruned.redeliveries += deleted;
       return deleted === size;
+    });
+    yield;
+  }
+}
+
+export async function* pruneFacts(
+  { db, batches, pruned, dryRun, beforeMs }: Run,
+  { entityId }: Entity,
+): AsyncGenerator<void> {
+  if (dryRun) pruned.facts += await countOldFacts(db, entityId, beforeMs);
+  for (let full = !dryRun; full && !batches.isStopped; ) {
+    full = await batches.run(async (size) => {
+      const removed = await removeOldFacts(db, entityId, beforeMs, size);
+      pruned.facts += removed;
+      return removed === size;
     });
     yield;
   }

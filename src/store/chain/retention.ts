@@ -1,0 +1,37 @@
+import type { Database, Queries, SqlValue } from '../database/database.ts';
+import { Columns, chunks, readInteger, text, valuesList } from '../database/sql.ts';
+
+/**
+ * Facts that are final or retracted, and older than the retention period. The newest of each network stays: without it, a
+ * network whose progress is lost would be read again from the beginning, and told of once more.
+ */
+export const OLD_FACTS = `facts f where f.entity_id = $1 and f.created_at_ms < $2 and f.state in ('final', 'retracted')
+  and f.changed_at_ms < $2
+  and f.block_number < (select max(n.block_number) from facts n where n.network_id = f.network_id)
+  and not exists (select 1 from fact_events e
+    where e.entity_id = f.entity_id and e.fact_id = f.id and e.event_no is null)`;
+
+const oldColumns = new Columns({ factId: text('f.id') });
+
+export function countOldFacts(db: Database, entityId: string, beforeMs: number): Promise<number> {
+  return readInteger(db, 'count(*)', `from ${OLD_FACTS}`, [entityId, beforeMs]);
+}
+
+/** Returns how many it has removed, at most `size`. */
+export function removeOldFacts(db: Database, entityId: string, beforeMs: number, size: number): Promise<number> {
+  return db.transaction(async (queries) => {
+    const sql = `select ${oldColumns.list} from ${OLD_FACTS} order by f.created_at_ms limit ${size}`;
+    const facts = await oldColumns.all(queries, sql, [entityId, beforeMs]);
+    for (const chunk of chunks(facts.map(({ factId }) => factId))) await removeFacts(queries, entityId, chunk);
+    return facts.length;
+  });
+}
+
+async function removeFacts(queries: Queries, entityId: string, factIds: readonly string[]): Promise<void> {
+  const list = valuesList(1, factIds.length, 1);
+  const parameters: SqlValue[] = [entityId, ...factIds];
+  for (const table of ['fact_events', 'fact_history']) {
+    await queries.run(`delete from ${table} where entity_id = $1 and fact_id in ${list}`, parameters);
+  }
+  await queries.run(`delete from facts where entity_id = $1 and id in ${list}`, parameters);
+}
