@@ -45,6 +45,8 @@ export type FoundFact = FactKey & {
 
 /** A fact as the store knows it. */
 export type StoredFact = FactKey & {
+  /** Null for an event that is held. Facts of a source that is not followed any more are followed by their transaction. */
+  readonly sourceId?: string | null;
   readonly state: FactState;
   readonly revision: number;
   readonly transactionHash: string;

@@ -1,0 +1,141 @@
+import type { BlockRef } from '../../domain/chain/facts.ts';
+import type { FollowedSource } from '../../store/chain/network-store.ts';
+import type { Node } from '../rpc/node.ts';
+import { floorIndex } from './blocks/anchors.ts';
+import { BlockRange } from './blocks/block-range.ts';
+import { type Reading, readBlocks } from './blocks/read-blocks.ts';
+import { compareFacts, keyOf } from './compare.ts';
+import { floodingContracts, pauseContracts, pauseFlood } from './flood.ts';
+import type { BackfillProgress } from './memory.ts';
+import type { Poll } from './poll.ts';
+import { cutSteps } from './steps.ts';
+
+/**
+ * Blocks from before a source was followed are read for it alone, a range at a time beside the live polls. Each response comes
+ * with the header of an anchor, so that the node is on the chain that is followed, and each range is read twice, by two nodes
+ * where there are two. A block above finality that is replaced meanwhile is read again by the live poll, or before it is final.
+ */
+
+const READINGS = 2;
+const READINGS_IN_DOUBT = 5;
+const MAX_READINGS = 20;
+
+export function hasBackfill({ sources }: Pick<Poll, 'sources'>): boolean {
+  return sources.some(isPending);
+}
+
+function isPending({ nextBlock, lastBlock }: FollowedSource): boolean {
+  return nextBlock !== null && lastBlock !== null && nextBlock <= lastBlock;
+}
+
+/** Reads one range of one source, the sources in turn. Of a single node it reads the range once, and again the next time. */
+export async function backfillOnce(poll: Poll, reader: Node): Promise<void> {
+  const { memory, nodes } = poll.follow;
+  const progress = progressOf(poll);
+  if (progress === null) return;
+  const source = poll.sources.find((each) => keyOfSource(each) === progress.source);
+  if (source === undefined) return;
+  const isFirst = progress.total === 0;
+  const other = nodes.second(reader);
+  const isDone = await readOnce(poll, isFirst || other === null ? reader : other, source, progress);
+  if (isDone || !isFirst || other === null || memory.backfill !== progress) return;
+  await readOnce(poll, other, source, progress);
+}
+
+/** The range that is being read, or the next one of the next source. */
+function progressOf(poll: Poll): BackfillProgress | null {
+  const { memory } = poll.follow;
+  const pending = poll.sources.filter(isPending);
+  const current = pending.find((source) => keyOfSource(source) === memory.backfill?.source);
+  if (memory.backfill !== null && current?.nextBlock === memory.backfill.from) return memory.backfill;
+  const source = pending[memory.backfillTurn++ % Math.max(1, pending.length)];
+  if (source === undefined || source.nextBlock === null || source.lastBlock === null) {
+    memory.backfillRanges.clear();
+    return null;
+  }
+  const from = source.nextBlock;
+  const to = Math.min(source.lastBlock, from + rangeOf(poll, source).blocks - 1);
+  const key = keyOfSource(source);
+  memory.backfill = { source: key, from, to, readings: 0, total: 0, isInDoubt: false, facts: new Set() };
+  return memory.backfill;
+}
+
+/** Returns whether the range is done. */
+async function readOnce(poll: Poll, node: Node, source: FollowedSource, progress: BackfillProgress): Promise<boolean> {
+  const { memory } = poll.follow;
+  const { from, to } = progress;
+  const anchor = anchorAbove(poll, to);
+  if (anchor === null) return false;
+  const reading = await readBlocks(node, { from, to, sources: [source], check: anchor.number });
+  if (reading === null || floodingContracts(reading.logs).size > 0) {
+    memory.backfill = null;
+    rangeOf(poll, source).shrink(to - from + 1);
+    if (reading !== null) await pauseContracts(poll, floodingContracts(reading.logs), to);
+    else if (from === to) await pauseFlood(poll, node, to, [source]);
+    return false;
+  }
+  // The node is behind, or on another branch for now.
+  if (reading.header?.hash !== anchor.hash) return false;
+  return write(poll, source, progress, reading);
+}
+
+/** The oldest block at or above this one that a node agreed with; null for one above the tip. */
+function anchorAbove({ state, follow }: Poll, block: number): BlockRef | null {
+  const floor = state.anchors[floorIndex(state.anchors, state.final)];
+  return [floor, follow.memory.agreed, state.tip].find((anchor) => anchor && anchor.number >= block) ?? null;
+}
+
+async function write(
+  poll: Poll,
+  source: FollowedSource,
+  progress: BackfillProgress,
+  { logs }: Reading,
+): Promise<boolean> {
+  const { decoder, memory } = poll.follow;
+  // With all sources, because a log belongs to the oldest source that takes it.
+  const found = logs.length === 0 ? [] : await decoder.decode(logs, poll.sources);
+  const { changes } = compareFacts({
+    found,
+    stored: [],
+    known: found.length === 0 ? [] : await poll.factsLike(found),
+    isGone: () => false,
+    head: poll.state.head ?? progress.to,
+    final: poll.state.final,
+    isFollowed: poll.isFollowed,
+  });
+  noteReading(progress, found.map(keyOf));
+  const needed = progress.isInDoubt ? READINGS_IN_DOUBT : READINGS;
+  const isDone = progress.readings >= needed || progress.total >= MAX_READINGS;
+  const parts = cutSteps(changes);
+  const last = parts.pop();
+  for (const part of parts) await poll.commit({ changes: part.changes });
+  const { entityId, sourceId, lastBlock } = source;
+  const done = { entityId, sourceId, nextBlock: progress.to + 1, lastBlock: lastBlock ?? progress.to };
+  await poll.commit({ changes: last?.changes ?? [], backfilled: isDone ? [done] : [] });
+  if (isDone) {
+    rangeOf(poll, source).adapt(progress.to - progress.from + 1, logs.length);
+    memory.backfill = null;
+  }
+  return isDone;
+}
+
+function noteReading(progress: BackfillProgress, keys: readonly string[]): void {
+  const before = progress.facts.size;
+  for (const key of keys) progress.facts.add(key);
+  const isSame = progress.facts.size === before && keys.length === before;
+  if (progress.total > 0 && !isSame) progress.isInDoubt = true;
+  progress.readings = progress.facts.size > before ? 1 : progress.readings + 1;
+  progress.total++;
+}
+
+function rangeOf({ follow }: Poll, source: FollowedSource): BlockRange {
+  const { backfillRanges } = follow.memory;
+  const key = keyOfSource(source);
+  const range = backfillRanges.get(key) ?? new BlockRange(null);
+  backfillRanges.set(key, range);
+  return range;
+}
+
+function keyOfSource({ entityId, sourceId }: FollowedSource): string {
+  return `${entityId} ${sourceId}`;
+}

@@ -1,0 +1,14 @@
+import { RpcFailure } from '../../rpc/failures.ts';
+import type { Node } from '../../rpc/node.ts';
+
+/** Two responses of one poll that cannot both be true: a reorganisation in between, or two nodes behind one URL. */
+export class InDoubt extends Error {
+  override readonly name = 'InDoubt';
+}
+
+/** Counts as a failure of the node, which is then left alone for a while. */
+export function garbageFrom(node: Node): RpcFailure {
+  const failure = new RpcFailure('garbage');
+  node.noteFailure(failure);
+  return failure;
+}

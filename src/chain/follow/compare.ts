@@ -1,0 +1,112 @@
+import type { FactChange, FactKey, FoundFact, Position, StoredFact } from '../../domain/chain/facts.ts';
+
+/**
+ * What the blocks that were read say about the facts that are stored.
+ *
+ * | the store has it | the blocks have it | the change                                                              |
+ * |------------------|--------------------|-------------------------------------------------------------------------|
+ * | no               | yes                | `seen`                                                                  |
+ * | seen, lost       | in another block   | `moved`                                                                 |
+ * | retracted        | yes                | `again`                                                                 |
+ * | seen             | no                 | `lost` if its block is gone; otherwise the node left it out, and it stands |
+ *
+ * Nothing at or below finality changes.
+ */
+export type Comparison = {
+  readonly found: readonly FoundFact[];
+  /** Every fact in the blocks that were read, seen and final ones. */
+  readonly stored: readonly StoredFact[];
+  /** Facts in any state and in any block, among them those that were found. */
+  readonly known: readonly StoredFact[];
+  readonly isGone: (position: Position) => boolean;
+  readonly head: number;
+  readonly final: number | null;
+  /** Whether logs of this fact were asked for. */
+  readonly isFollowed: (fact: StoredFact) => boolean;
+};
+
+export type Differences = {
+  readonly changes: readonly FactChange[];
+  /** Facts that stand although the node left them out. */
+  readonly omissions: number;
+  /** The oldest block that was replaced; null where none was. */
+  readonly replacedFrom: number | null;
+};
+
+export function compareFacts(comparison: Comparison): Differences {
+  const { found, stored, known, head } = comparison;
+  const byKey = new Map([...known, ...stored].map((fact) => [keyOf(fact), fact]));
+  const changes: FactChange[] = [];
+  const replaced: number[] = [];
+  for (const fact of found) {
+    const before = byKey.get(keyOf(fact));
+    if (before !== undefined && isFixed(before, comparison)) continue;
+    const made = changesOf(fact, before, head);
+    changes.push(...made);
+    if (made.length > 0 && before?.position && before.position.blockHash !== fact.position.blockHash) {
+      if (before.state === 'seen' || before.state === 'final') replaced.push(before.position.blockNumber);
+    }
+  }
+  let omissions = 0;
+  for (const fact of missingFacts(found, stored)) {
+    if (fact.position === null || isFixed(fact, comparison)) continue;
+    if (comparison.isGone(fact.position)) {
+      changes.push(lostFrom(fact, head));
+      replaced.push(fact.position.blockNumber);
+    } else if (!fact.isHeld && comparison.isFollowed(fact)) omissions++;
+  }
+  return { changes: inOrder(changes), omissions, replacedFrom: replaced.length === 0 ? null : lowest(replaced) };
+}
+
+function isFixed({ state, position }: StoredFact, { final }: Comparison): boolean {
+  if (position === null || final === null || position.blockNumber > final) return false;
+  return state === 'seen' || state === 'final';
+}
+
+function lowest(numbers: readonly number[]): number {
+  return numbers.reduce((least, number) => Math.min(least, number));
+}
+
+/** Stored facts that are not among the found ones. */
+export function missingFacts(found: readonly FoundFact[], stored: readonly StoredFact[]): StoredFact[] {
+  const keys = new Set(found.map(keyOf));
+  return stored.filter((fact) => !keys.has(keyOf(fact)));
+}
+
+function changesOf(fact: FoundFact, before: StoredFact | undefined, head: number): FactChange[] {
+  const { entityId, factId, position } = fact;
+  if (before === undefined) return [{ change: 'seen', fact }];
+  if (before.state === 'retracted') return [{ change: 'again', entityId, factId, position }];
+  const moved: FactChange = { change: 'moved', entityId, factId, position };
+  if (before.state === 'lost' || before.position === null) return [moved];
+  if (before.position.blockHash === position.blockHash) {
+    // Of equal logs of one transaction a node may leave the first one out, so that the second one passes for it.
+    return position.logIndex < before.position.logIndex && before.state === 'seen' ? [moved] : [];
+  }
+  // Above finality only after an operator has resumed a network from an older block.
+  return before.state === 'final' ? [lostFrom(before, head), moved] : [moved];
+}
+
+function lostFrom({ entityId, factId }: FactKey, head: number): FactChange {
+  return { change: 'lost', entityId, factId, lostAtHead: head };
+}
+
+export function keyOf({ entityId, factId }: FactKey): string {
+  return `${entityId} ${factId}`;
+}
+
+/** Where a change takes place; null for one that takes a fact away. */
+export function positionOf(change: FactChange): Position | null {
+  if (change.change === 'seen') return change.fact.position;
+  return 'position' in change ? change.position : null;
+}
+
+/** What takes a fact away comes first, then what brings one in the order of the chain. */
+export function inOrder(changes: readonly FactChange[]): FactChange[] {
+  const placed = changes.flatMap((change) => {
+    const position = positionOf(change);
+    return position === null ? [] : [{ change, position }];
+  });
+  placed.sort((a, b) => a.position.blockNumber - b.position.blockNumber || a.position.logIndex - b.position.logIndex);
+  return [...changes.filter((change) => positionOf(change) === null), ...placed.map(({ change }) => change)];
+}

@@ -1,0 +1,133 @@
+import type { BlockRef, FactChange } from '../../domain/chain/facts.ts';
+import { BEHIND_LIMIT, type Node } from '../rpc/node.ts';
+import type { Header } from '../rpc/types.ts';
+import { arrangeAnchors } from './blocks/anchors.ts';
+import { CanonicalBlocks } from './blocks/canonical.ts';
+import { hashesOf, type Reading, readBlocks } from './blocks/read-blocks.ts';
+import { compareFacts, missingFacts } from './compare.ts';
+import { finalNumberOf } from './first-look.ts';
+import { floodingContracts, pauseContracts, pauseFlood } from './flood.ts';
+import type { Look } from './look.ts';
+import type { ConfirmProgress } from './memory.ts';
+import type { Poll } from './poll.ts';
+import { cutSteps } from './steps.ts';
+
+/**
+ * Finality rises past blocks after a second opinion on them: another node has the same block at that height, and the facts of
+ * its logs are stored too. With one node, that one is asked again by a later poll. Nodes leave logs out and do not invent
+ * them: where one was caught at it, more responses are read before the blocks are left for good.
+ */
+
+const READINGS = 1;
+const READINGS_IN_DOUBT = 5;
+/** Finality rises in the end, also where every response has something new. */
+const MAX_READINGS = 20;
+
+/** One more response about the blocks that are to become final; nothing where there are none. */
+export async function confirmFinality(poll: Poll, reader: Node, look: Look): Promise<void> {
+  const { memory, nodes } = poll.follow;
+  const before = memory.candidate;
+  const now = candidateOf(poll, finalNumberOf(poll, look));
+  memory.candidate = now;
+  const other = nodes.second(reader);
+  const target = targetOf(poll, memory.confirm?.target ?? null) ?? targetOf(poll, other === null ? before : now);
+  if (target === null) return;
+  if (memory.confirm?.target.hash !== target.hash) memory.confirm = { target, readings: 0, total: 0, unanswered: 0 };
+  const { total, unanswered } = memory.confirm;
+  // In doubt both nodes are asked in turn.
+  const isOwnTurn = other === null || total % 2 === 1 || unanswered >= BEHIND_LIMIT;
+  await readOnce(poll, isOwnTurn ? reader : other, memory.confirm);
+}
+
+/** The newest anchor that the network says is final. */
+function candidateOf({ state }: Poll, final: number | null): BlockRef | null {
+  if (final === null || state.tip === null) return null;
+  const most = Math.min(final, state.tip.number);
+  const anchor = state.anchors.find(({ number }) => number <= most);
+  return anchor !== undefined && anchor.number > (state.final ?? -1) ? anchor : null;
+}
+
+/** The block if it still is an anchor above finality. */
+function targetOf({ state }: Poll, block: BlockRef | null): BlockRef | null {
+  if (block === null || block.number <= (state.final ?? -1)) return null;
+  return state.anchors.find(({ number, hash }) => number === block.number && hash === block.hash) ?? null;
+}
+
+async function readOnce(poll: Poll, node: Node, progress: ConfirmProgress): Promise<void> {
+  const { memory } = poll.follow;
+  const { target } = progress;
+  const from = (poll.state.final ?? poll.state.anchors.at(-1)?.number ?? target.number) + 1;
+  const to = Math.min(target.number, from + memory.range.blocks - 1);
+  const reading = await readBlocks(node, { from, to, sources: poll.sources, check: target.number });
+  if (reading === null) {
+    memory.range.shrink(to - from + 1);
+    if (from === to) await pauseFlood(poll, node, to);
+    return;
+  }
+  const flooding = floodingContracts(reading.logs);
+  if (flooding.size > 0) return pauseContracts(poll, flooding, to);
+  if (reading.header === null) {
+    progress.unanswered++;
+    return;
+  }
+  if (reading.header.hash !== target.hash) {
+    poll.disagreements++;
+    memory.confirm = null;
+    return;
+  }
+  const changes = await changesIn(poll, node, { from, to, reading, header: reading.header });
+  progress.total++;
+  progress.readings = changes.length > 0 ? 0 : progress.readings + 1;
+  if (changes.length > 0) memory.recentOmissions++;
+  const needed = memory.recentOmissions > 0 ? READINGS_IN_DOUBT : READINGS;
+  const isConfirmed = progress.readings >= needed || progress.total >= MAX_READINGS;
+  await write(poll, changes, isConfirmed ? { final: to, target } : null);
+}
+
+type Read = { readonly from: number; readonly to: number; readonly reading: Reading; readonly header: Header };
+
+async function changesIn(poll: Poll, node: Node, { from, to, reading, header }: Read): Promise<readonly FactChange[]> {
+  const { store, decoder, memory } = poll.follow;
+  const stored = await store.factsIn(poll.lease.networkId, from, to);
+  const found = reading.logs.length === 0 ? [] : await decoder.decode(reading.logs, poll.sources);
+  const hashes = hashesOf(reading.logs) ?? new Map<number, string>();
+  const blocks = new CanonicalBlocks(hashes.set(header.number, header.hash), Number.POSITIVE_INFINITY);
+  const missing = missingFacts(found, stored).flatMap(({ position }) => position ?? []);
+  const inQuestion = missing.map(({ blockNumber, blockHash }) => ({ number: blockNumber, hash: blockHash }));
+  await blocks.ask(node, inQuestion, header);
+  const { changes, omissions } = compareFacts({
+    found,
+    stored,
+    known: found.length === 0 ? [] : await poll.factsLike(found),
+    isGone: blocks.isGone.bind(blocks),
+    head: poll.state.head ?? header.number,
+    final: poll.state.final,
+    isFollowed: poll.isFollowed,
+  });
+  poll.omissions += omissions;
+  memory.recentOmissions += omissions;
+  return changes;
+}
+
+/** Anchors between the old floor and the confirmed block are not needed any more, and were confirmed by no one. */
+async function write(
+  poll: Poll,
+  changes: readonly FactChange[],
+  confirmed: { readonly final: number; readonly target: BlockRef } | null,
+): Promise<void> {
+  const parts = cutSteps(changes);
+  const last = parts.pop();
+  for (const part of parts) await poll.commit({ changes: part.changes });
+  if (confirmed === null) {
+    if (last !== undefined && last.changes.length > 0) await poll.commit({ changes: last.changes });
+    return;
+  }
+  const { memory } = poll.follow;
+  const { final, target } = confirmed;
+  const before = poll.state.final ?? -1;
+  const kept = poll.state.anchors.filter(({ number }) => number >= target.number || number <= before);
+  const anchors = arrangeAnchors({ kept, added: [], final, pinned: [target] });
+  await poll.commit({ changes: last?.changes ?? [], anchors, final });
+  if (final === target.number) memory.recentOmissions = 0;
+  memory.confirm = null;
+}

@@ -1,0 +1,209 @@
+import type { BlockRef, FactChange, FoundFact } from '../../domain/chain/facts.ts';
+import type { BackfillProgress, Step } from '../../store/chain/network-store.ts';
+import { RpcFailure } from '../rpc/failures.ts';
+import type { Node } from '../rpc/node.ts';
+import type { Header, Log } from '../rpc/types.ts';
+import { arrangeAnchors, TAIL_BLOCKS } from './blocks/anchors.ts';
+import { CanonicalBlocks } from './blocks/canonical.ts';
+import { InDoubt } from './blocks/doubt.ts';
+import { hashesOf, type Reading, readBlocks } from './blocks/read-blocks.ts';
+import { compareFacts, inOrder, keyOf, missingFacts } from './compare.ts';
+import { firstLook } from './first-look.ts';
+import { floodingContracts, pauseContracts, pauseFlood } from './flood.ts';
+import { type Look, lookAt } from './look.ts';
+import type { Poll } from './poll.ts';
+import { cutSteps } from './steps.ts';
+import { askedFacts, judgeReceipts, transactionsToAsk } from './transactions.ts';
+
+export type LiveResult =
+  | { readonly kind: 'followed'; readonly look: Look }
+  | { readonly kind: 'behind'; readonly head: number }
+  | { readonly kind: 'conflict' }
+  /** Fewer blocks or fewer contracts are read by the next attempt. */
+  | { readonly kind: 'again' };
+
+/** What one node said about the tail: the blocks from `from` to `to` are read. */
+type Tail = {
+  readonly look: Look;
+  readonly from: number;
+  readonly to: Header;
+  readonly reading: Reading;
+};
+
+/** Reads the tail of the network again and the blocks after it, compares, and writes what changed. */
+export async function followLive(poll: Poll, node: Node): Promise<LiveResult> {
+  const result = await lookAt(poll, node);
+  if (result.kind !== 'look') return result;
+  const { memory } = poll.follow;
+  node.noteHead(result.look.head.number);
+  memory.lowHead = null;
+  if (poll.state.tip === null) {
+    await firstLook(poll, node, result.look);
+    return { kind: 'again' };
+  }
+  const { look } = result;
+  const tail = await readTail(poll, node, look);
+  if (tail === null) return { kind: 'again' };
+  await writeTail(poll, node, tail);
+  memory.shortForks = 0;
+  memory.doubts = 0;
+  memory.isSuspicious = false;
+  memory.agreed = look.agreed;
+  return { kind: 'followed', look };
+}
+
+/** Null where nothing was read, and the next attempt asks for less. */
+async function readTail(poll: Poll, node: Node, look: Look): Promise<Tail | null> {
+  const { range } = poll.follow.memory;
+  const { head } = look;
+  const from = Math.max(look.agreed?.number ?? 0, poll.state.final ?? 0) + 1;
+  const to = Math.max(from - 1, Math.min(head.number, from + range.blocks - 1));
+  const asked = to - from + 1;
+  const transactions = transactionsToAsk(poll, head.number);
+  if (to === head.number && (asked === 0 || poll.sources.length === 0) && transactions.length === 0) {
+    return { look, from, to: head, reading: { header: head, logs: [], receipts: new Map() } };
+  }
+  const reading = await readOrShrink(poll, node, { from, to, transactions });
+  if (reading === null) {
+    if (asked <= 1) await pauseFlood(poll, node, to);
+    return null;
+  }
+  const flooding = floodingContracts(reading.logs);
+  if (flooding.size > 0) {
+    await pauseContracts(poll, flooding, to);
+    return null;
+  }
+  const { header } = reading;
+  const inDoubt = header === null || (to === head.number && header.hash !== head.hash);
+  if (inDoubt || reading.logs.some((log) => log.blockNumber === to && log.blockHash !== header.hash))
+    throw new InDoubt();
+  range.adapt(asked, reading.logs.length);
+  return { look, from, to: header, reading };
+}
+
+type Wanted = { readonly from: number; readonly to: number; readonly transactions: readonly string[] };
+
+async function readOrShrink(poll: Poll, node: Node, { from, to, transactions }: Wanted): Promise<Reading | null> {
+  const { range } = poll.follow.memory;
+  try {
+    const reading = await readBlocks(node, { from, to, sources: poll.sources, check: to, transactions });
+    if (reading === null) range.shrink(to - from + 1);
+    return reading;
+  } catch (error) {
+    // It may be that so many blocks were too much for the node.
+    if (error instanceof RpcFailure) range.shrink(to - from + 1);
+    throw error;
+  }
+}
+
+async function writeTail(poll: Poll, node: Node, tail: Tail): Promise<void> {
+  const { look, to, reading } = tail;
+  const { store, memory, decoder } = poll.follow;
+  const { networkId } = poll.lease;
+  const isToHead = to.number === look.head.number;
+  const stored = await store.factsIn(networkId, tail.from, isToHead ? Number.MAX_SAFE_INTEGER : to.number);
+  const logs = withReceipts(reading, to.number);
+  const decoded = logs.length === 0 ? [] : await decoder.decode(logs, poll.sources);
+  const blocks = new CanonicalBlocks(
+    (hashesOf(reading.logs) ?? new Map<number, string>()).set(to.number, to.hash),
+    isToHead ? to.number : Number.POSITIVE_INFINITY,
+  );
+  await blocks.ask(node, blocksInQuestion(tail, decoded, stored), to);
+  const found = decoded.filter(({ position }) => !blocks.isGone(position));
+  const known = found.length === 0 ? [] : await poll.factsLike(found);
+  const { head } = look;
+  const { final } = poll.state;
+  const { isFollowed } = poll;
+  const isGone = blocks.isGone.bind(blocks);
+  const differences = compareFacts({ found, stored, known, isGone, head: head.number, final, isFollowed });
+  const receiptChanges = judgeReceipts(poll, {
+    head: head.number,
+    receipts: reading.receipts,
+    found: new Set(found.map(keyOf)),
+    isCanonical: ({ blockNumber, blockHash }) =>
+      blockNumber <= to.number && !blocks.isGone({ blockNumber, blockHash, logIndex: 0 }),
+  });
+  poll.omissions += differences.omissions;
+  memory.recentOmissions += differences.omissions;
+  noteReorg(poll, look, differences.replacedFrom);
+  await writeSteps(poll, tail, inOrder([...receiptChanges, ...differences.changes]), {
+    anchors: anchorsAfter(poll, tail, blocks, differences.replacedFrom !== null),
+    backfilled: newBackfills(poll, tail.from),
+    asked: askedFacts(poll, reading.receipts),
+  });
+}
+
+/** The logs of the blocks that were read, and of transactions that were asked for, each once. */
+function withReceipts({ logs, receipts }: Reading, to: number): Log[] {
+  const ofReceipts = [...receipts.values()].flatMap((receipt) => receipt?.logs ?? []);
+  const all = [...logs, ...ofReceipts.filter(({ blockNumber }) => blockNumber <= to)];
+  return [...new Map(all.map((log) => [`${log.blockHash} ${log.logIndex}`, log])).values()];
+}
+
+/** Blocks of stored facts that were not found, and blocks that only a receipt names. */
+function blocksInQuestion({ reading }: Tail, found: readonly FoundFact[], stored: Parameters<typeof missingFacts>[1]) {
+  const missing = missingFacts(found, stored).flatMap(({ position }) => position ?? []);
+  const named = [...reading.receipts.values()].flatMap((receipt) => receipt ?? []);
+  return [...missing, ...named].map(
+    ({ blockNumber, blockHash }): BlockRef => ({ number: blockNumber, hash: blockHash }),
+  );
+}
+
+function noteReorg(poll: Poll, { agreed, isFork }: Look, replacedFrom: number | null): void {
+  const tip = poll.state.tip?.number ?? 0;
+  const forkDepth = isFork && agreed !== null ? tip - agreed.number : 0;
+  poll.reorgDepth = Math.max(forkDepth, replacedFrom === null ? 0 : tip - replacedFrom + 1);
+}
+
+/** The anchors after this poll: blocks that the node agreed with, newer ones that nothing contradicts, and the new tip. */
+function anchorsAfter(poll: Poll, tail: Tail, blocks: CanonicalBlocks, isReorg: boolean): BlockRef[] {
+  const { look, to, reading } = tail;
+  const agreed = look.agreed?.number ?? 0;
+  const stands = ({ number, hash }: BlockRef) => (blocks.hashAt(number) ?? hash) === hash;
+  const kept = poll.state.anchors.filter((anchor) => {
+    if (anchor.number <= agreed) return true;
+    return !look.isFork && !isReorg && anchor.number < to.number && stands(anchor);
+  });
+  const added: BlockRef[] = [];
+  const { finalized } = look;
+  if (finalized !== null && finalized.number <= to.number && finalized.number > (poll.state.final ?? -1)) {
+    added.push({ number: finalized.number, hash: finalized.hash });
+  }
+  const deep = reading.logs.filter(({ blockNumber }) => blockNumber > agreed && blockNumber <= to.number - TAIL_BLOCKS);
+  const newest = deep.reduce<Log | null>(
+    (best, log) => (log.blockNumber > (best?.blockNumber ?? 0) ? log : best),
+    null,
+  );
+  if (newest !== null) added.push({ number: newest.blockNumber, hash: newest.blockHash });
+  added.push({ number: to.number, hash: to.hash });
+  const { candidate, confirm } = poll.follow.memory;
+  return arrangeAnchors({ kept, added, final: poll.state.final, pinned: [finalized, candidate, confirm?.target] });
+}
+
+/** A source that was not followed before needs the blocks below those that were read just now. */
+function newBackfills({ sources }: Poll, from: number): BackfillProgress[] {
+  return sources
+    .filter(({ nextBlock }) => nextBlock === null)
+    .map(({ entityId, sourceId, fromBlock }) => ({ entityId, sourceId, nextBlock: fromBlock, lastBlock: from - 1 }));
+}
+
+async function writeSteps(
+  poll: Poll,
+  { look, to }: Tail,
+  changes: readonly FactChange[],
+  last: Pick<Step, 'anchors' | 'backfilled' | 'asked'>,
+): Promise<void> {
+  const levels = { head: look.head.number, blockTimeMs: look.blockTimeMs };
+  const agreed = look.agreed?.number ?? 0;
+  const parts = cutSteps(changes);
+  const final = parts.pop();
+  for (const part of parts) {
+    const tip = part.tip !== null && part.tip.number > agreed && part.tip.number < to.number ? part.tip : null;
+    const anchors = last.anchors.filter(({ number }) => number <= agreed);
+    const moved = tip === null ? {} : { tip, anchors: [tip, ...anchors] };
+    await poll.commit({ ...levels, changes: part.changes, backfilled: last.backfilled, ...moved });
+  }
+  const safe = look.safe === null ? null : Math.min(look.safe.number, to.number);
+  const tip = { number: to.number, hash: to.hash };
+  await poll.commit({ ...levels, ...last, changes: final?.changes ?? [], tip, safe });
+}

@@ -1,0 +1,98 @@
+import type { PollResult } from './poll-result.ts';
+
+export type LoopHooks = {
+  readonly onPoll?: (result: PollResult) => void;
+  /** For what is not the fault of a node: the store failed. */
+  readonly onError?: (error: unknown) => void;
+  readonly nowMs?: () => number;
+  /** Resolves early when the signal is aborted. */
+  readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
+};
+
+type LoopOptions = LoopHooks & {
+  readonly poll: () => Promise<PollResult>;
+  readonly backfill: () => Promise<PollResult>;
+  readonly nodesWaitMs: () => number;
+};
+
+const MIN_WAIT_MS = 500;
+const MAX_WAIT_MS = 12_000;
+/** Until the block time is learned. */
+const FIRST_WAIT_MS = 2_000;
+const LEASE_WAIT_MS = 2_000;
+const HALTED_WAIT_MS = 5_000;
+const SOON_MS = 1_000;
+
+/** Polls at the pace of the network, and reads older blocks in between. */
+export class PollLoop {
+  readonly #stopping = new AbortController();
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(private readonly options: LoopOptions) {}
+
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { nowMs = () => performance.now(), sleep = sleepUntilAborted } = this.options;
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      const startedMs = nowMs();
+      let result = await this.#attempt(this.options.poll);
+      const waitMs = result === null ? FIRST_WAIT_MS : waitAfterMs(result, this.options.nodesWaitMs());
+      while (result?.hasBackfill === true && !signal.aborted && nowMs() - startedMs < waitMs) {
+        result = await this.#attempt(this.options.backfill);
+        // A backfill that reads nothing must not keep the process busy.
+        if (result !== null && result.calls === 0) break;
+      }
+      const leftMs = waitMs - (nowMs() - startedMs);
+      if (leftMs > 0 && !signal.aborted) await sleep(leftMs, signal);
+    }
+  }
+
+  async #attempt(work: () => Promise<PollResult>): Promise<PollResult | null> {
+    try {
+      const result = await work();
+      this.options.onPoll?.(result);
+      return result;
+    } catch (error) {
+      this.options.onError?.(error);
+      return null;
+    }
+  }
+}
+
+/** From the start of one poll to the start of the next. */
+export function waitAfterMs({ outcome, lagBlocks, blockTimeMs }: PollResult, nodesWaitMs: number): number {
+  const paceMs = Math.min(Math.max(blockTimeMs ?? FIRST_WAIT_MS, MIN_WAIT_MS), MAX_WAIT_MS);
+  switch (outcome) {
+    case 'followed':
+      return lagBlocks > 0 ? 0 : paceMs;
+    case 'behind':
+    case 'in_doubt':
+      return Math.min(paceMs, SOON_MS);
+    case 'failed':
+      return Math.min(Math.max(nodesWaitMs, MIN_WAIT_MS), MAX_WAIT_MS);
+    case 'halted':
+      return HALTED_WAIT_MS;
+    case 'idle':
+      return LEASE_WAIT_MS;
+  }
+}
+
+function sleepUntilAborted(ms: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  const wake = () => {
+    clearTimeout(timer);
+    resolve();
+  };
+  signal.addEventListener('abort', wake, { once: true });
+  return promise.finally(() => signal.removeEventListener('abort', wake));
+}

@@ -1,0 +1,31 @@
+import type { ChangeCounts } from './poll.ts';
+
+/**
+ * | outcome    | meaning                                                                                  |
+ * |------------|------------------------------------------------------------------------------------------|
+ * | `followed` | the network was read up to a block and compared                                          |
+ * | `behind`   | the node has not got the tip yet                                                         |
+ * | `in_doubt` | two responses contradict each other; nothing was changed                                 |
+ * | `failed`   | no node could be asked                                                                   |
+ * | `halted`   | the network was reorganised below finality, and an operator has to resume it             |
+ * | `idle`     | another instance follows the network                                                     |
+ */
+export type PollOutcome = 'followed' | 'behind' | 'in_doubt' | 'failed' | 'halted' | 'idle';
+
+export type PollResult = ChangeCounts & {
+  readonly outcome: PollOutcome;
+  /** Of this poll, those of its second opinion and of its backfill among them. */
+  readonly calls: number;
+  readonly requests: number;
+  /** Those of the live part alone. */
+  readonly liveCalls: number;
+  readonly liveRequests: number;
+  readonly omissions: number;
+  readonly disagreements: number;
+  readonly reorgDepth: number;
+  readonly paused: number;
+  /** Blocks between the tip and the head. */
+  readonly lagBlocks: number;
+  readonly hasBackfill: boolean;
+  readonly blockTimeMs: number | null;
+};

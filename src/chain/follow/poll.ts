@@ -1,0 +1,115 @@
+import type { FactChange, FoundFact, StoredFact } from '../../domain/chain/facts.ts';
+import type { FollowedSource, FollowerStore, Lease, NetworkState, Step } from '../../store/chain/network-store.ts';
+import type { Nodes } from '../rpc/nodes.ts';
+import type { Log } from '../rpc/types.ts';
+import type { Memory } from './memory.ts';
+
+/** Makes facts of logs; a log that no source takes leads to none. */
+export type Decoder = {
+  decode(logs: readonly Log[], sources: readonly FollowedSource[]): Promise<FoundFact[]>;
+};
+
+export type FollowOptions = {
+  readonly networkId: number;
+  /** `CHAIN_FINALITY`: how many blocks below the head are final on a network that has no such tag; null for none. */
+  readonly finalityDepth: number | null;
+  /** `CHAIN_GRACE`: for how many blocks a fact that was lost may come back before it is retracted. */
+  readonly graceBlocks: number;
+};
+
+export type Follow = {
+  readonly store: FollowerStore;
+  readonly nodes: Nodes;
+  readonly decoder: Decoder;
+  readonly options: FollowOptions;
+  readonly memory: Memory;
+};
+
+export type ChangeCounts = Record<FactChange['change'], number>;
+
+/** Thrown where another instance has taken the network: nothing was written, and this poll is over. */
+export class LeaseLost extends Error {
+  override readonly name = 'LeaseLost';
+}
+
+const FACT_IDS_A_READ = 1_000;
+
+/** One look at a network: the lease, what is known by now, and what was found. */
+export class Poll {
+  state: NetworkState;
+  sources: readonly FollowedSource[];
+  readonly changes: ChangeCounts = { seen: 0, moved: 0, lost: 0, retracted: 0, again: 0 };
+  omissions = 0;
+  reorgDepth = 0;
+  /** Two nodes that have different blocks at the height that is to become final. */
+  disagreements = 0;
+  paused = 0;
+
+  constructor(
+    readonly follow: Follow,
+    readonly lease: Lease,
+  ) {
+    this.state = lease.state;
+    this.sources = lease.sources;
+  }
+
+  /** Writes what changed; whatever is not given stays as it is. Levels only rise. */
+  async commit(part: Partial<Step>): Promise<void> {
+    const { store, nodes, memory } = this.follow;
+    const { tip, anchors, head, safe, final, blockTimeMs } = this.state;
+    const step: Step = {
+      tip,
+      anchors,
+      head: head ?? 0,
+      rangeBlocks: memory.range.blocks,
+      blockTimeMs,
+      changes: [],
+      backfilled: [],
+      asked: [],
+      nodes: nodes.health(),
+      ...part,
+      safe: higher(safe, part.safe),
+      final: higher(final, part.final),
+    };
+    if (!(await store.commit(this.lease, step))) throw new LeaseLost('Another instance follows this network now');
+    for (const { change } of step.changes) this.changes[change]++;
+    this.state = { ...this.state, ...levelsOf(step) };
+    const progress = new Map(step.backfilled.map((each) => [`${each.entityId} ${each.sourceId}`, each]));
+    this.sources = this.sources.map((source) => ({
+      ...source,
+      ...progress.get(`${source.entityId} ${source.sourceId}`),
+    }));
+  }
+
+  async pause(sources: readonly FollowedSource[], reason: string): Promise<void> {
+    const keys = sources.map(({ entityId, sourceId }) => ({ entityId, sourceId }));
+    await this.follow.store.pauseSources(this.lease, keys, reason);
+    this.sources = this.sources.filter((source) => !sources.includes(source));
+    this.paused += sources.length;
+  }
+
+  /** The stored facts with the ids of the found ones. */
+  async factsLike(found: readonly FoundFact[]): Promise<StoredFact[]> {
+    const ids = [...new Set(found.map(({ factId }) => factId))];
+    const facts: StoredFact[] = [];
+    for (let at = 0; at < ids.length; at += FACT_IDS_A_READ) {
+      facts.push(...(await this.follow.store.factsOf(this.lease.networkId, ids.slice(at, at + FACT_IDS_A_READ))));
+    }
+    return facts;
+  }
+
+  /** Whether the logs of the fact's source are read. */
+  readonly isFollowed = ({ entityId, sourceId }: StoredFact): boolean => {
+    if (sourceId === undefined) return true;
+    return this.sources.some((source) => source.sourceId === sourceId && source.entityId === entityId);
+  };
+}
+
+function levelsOf({ tip, anchors, head, safe, final, blockTimeMs }: Step): Partial<NetworkState> {
+  return { tip, anchors, head, safe, final, blockTimeMs };
+}
+
+function higher(before: number | null, now: number | null | undefined): number | null {
+  if (before === null || now === null || now === undefined) return now ?? before;
+  return Math.max(before, now);
+}
