@@ -1,6 +1,11 @@
 import type { z } from 'zod';
 import type { healthSchema, noticeUrlSchema, testResponseSchema } from '../contract/webhook-health.ts';
-import type { webhookOptionsSchema } from '../contract/webhooks/options.ts';
+import type {
+  newWebhookOptionsSchema,
+  webhookOptionsChangeSchema,
+  webhookOptionsReplacementSchema,
+  webhookOptionsSchema,
+} from '../contract/webhooks/options.ts';
 import type {
   countSchema,
   coverageSchema,
@@ -23,6 +28,9 @@ export type WebhookMatch = Match<typeof webhookMatchSchema>;
 export type WebhookUpdate = Body<typeof webhookUpdateSchema>;
 export type WebhookBulkUpdate = Body<typeof webhookBulkUpdateSchema>;
 export type WebhookOptions = z.output<typeof webhookOptionsSchema>;
+export type WebhookOptionsReplacement = z.input<typeof webhookOptionsReplacementSchema>;
+export type WebhookOptionsChange = z.input<typeof webhookOptionsChangeSchema>;
+export type NewWebhookOptions = z.input<typeof newWebhookOptionsSchema>;
 export type Registration = Body<typeof registrationSchema>;
 export type WebhookHealth = z.output<typeof healthSchema>;
 export type TestAnswer = z.output<typeof testResponseSchema>;
@@ -106,13 +114,17 @@ export class Webhooks {
     return this.#transport.call({ method: 'DELETE', path: ALL, query: { ...match, dryRun: true } }, options);
   }
 
-  /** Which events the webhook receives beyond its network and event, by their payloads. */
+  /** Which events the webhook receives beyond its network and event, by their payloads and their finality. */
   options(webhookId: string, options?: CallOptions): Promise<WebhookOptions> {
     return this.#transport.call({ method: 'GET', path: `${ONE}/options`, id: webhookId }, options);
   }
 
-  /** Applies to events that are published from now on. */
-  replaceOptions(webhookId: string, replacement: WebhookOptions, options?: CallOptions): Promise<WebhookOptions> {
+  /** Applies to events that are accepted from now on. Without `finality`, the webhook gets the default of its event. */
+  replaceOptions(
+    webhookId: string,
+    replacement: WebhookOptionsReplacement,
+    options?: CallOptions,
+  ): Promise<WebhookOptions> {
     return this.#transport.call({ method: 'PUT', path: `${ONE}/options`, id: webhookId, json: replacement }, options);
   }
 

@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { allowsFinality } from '../domain/chain/finality.ts';
 import { MAX_NETWORK_ID } from '../domain/networks.ts';
 import { endpointUpdateSchema } from './endpoints/endpoint.ts';
-import { webhookOptionsSchema } from './webhooks/options.ts';
+import { finalOnly, newWebhookOptionsSchema } from './webhooks/options.ts';
 import { postUrlSchema, type RegistrationRules } from './webhooks.ts';
 
 /** How far ahead of ours the clock of the exporting service may be. */
@@ -15,29 +16,34 @@ export function importedWebhookSchema(rules: Pick<RegistrationRules, 'allowInsec
   const networkRule = `must be a whole number from 0 to ${MAX_NETWORK_ID}`;
   const dateRule =
     'must be Unix time in whole seconds or milliseconds and not in the future; leave it out for the present';
-  return z.strictObject(
-    {
-      webhookId: z
-        .string({ error: 'must be a string' })
-        .regex(/^[A-Za-z0-9_-]{1,128}$/, { error: 'must be 1 to 128 letters, digits, - or _' })
-        .optional(),
-      networkId: z
-        .int({ error: networkRule })
-        .min(0, { error: networkRule })
-        .max(MAX_NETWORK_ID, { error: networkRule }),
-      event: z.enum(rules.events, { error: `must be one of ${rules.events.join(', ')} (names are case-sensitive)` }),
-      postUrl: postUrlSchema(rules),
-      // Dates never decrease, so every later webhook would get a date that is far in the future.
-      dateCreated: z
-        .int({ error: dateRule })
-        .min(0, { error: dateRule })
-        .transform((date) => (date > MAX_SECONDS ? Math.floor(date / 1000) : date))
-        .pipe(z.number().max(nowS + CLOCK_TOLERANCE_S, { error: dateRule }))
-        .optional(),
-      options: webhookOptionsSchema.optional(),
-    },
-    { error: 'the line must be a JSON object' },
-  );
+  return z
+    .strictObject(
+      {
+        webhookId: z
+          .string({ error: 'must be a string' })
+          .regex(/^[A-Za-z0-9_-]{1,128}$/, { error: 'must be 1 to 128 letters, digits, - or _' })
+          .optional(),
+        networkId: z
+          .int({ error: networkRule })
+          .min(0, { error: networkRule })
+          .max(MAX_NETWORK_ID, { error: networkRule }),
+        event: z.enum(rules.events, { error: `must be one of ${rules.events.join(', ')} (names are case-sensitive)` }),
+        postUrl: postUrlSchema(rules),
+        // Dates never decrease, so every later webhook would get a date that is far in the future.
+        dateCreated: z
+          .int({ error: dateRule })
+          .min(0, { error: dateRule })
+          .transform((date) => (date > MAX_SECONDS ? Math.floor(date / 1000) : date))
+          .pipe(z.number().max(nowS + CLOCK_TOLERANCE_S, { error: dateRule }))
+          .optional(),
+        options: newWebhookOptionsSchema.optional(),
+      },
+      { error: 'the line must be a JSON object' },
+    )
+    .superRefine(({ event, options }, context) => {
+      if (allowsFinality(event, options?.finality ?? 'final')) return;
+      context.addIssue({ code: 'custom', path: ['options', 'finality'], message: finalOnly(event) });
+    });
 }
 
 /** A line of an import that has the settings of a URL. Its headers are named, and have to be set again by hand. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { allowsFinality } from '../domain/chain/finality.ts';
 import { EVENT_KINDS } from '../domain/event-kinds.ts';
 import { MAX_NETWORK_ID } from '../domain/networks.ts';
 import { postUrlError } from '../domain/post-url.ts';
@@ -12,7 +13,13 @@ import {
   wholeNumber,
   wholeNumbers,
 } from './list-query.ts';
-import { type WebhookOptions, webhookOptionsSchema } from './webhooks/options.ts';
+import {
+  finalOnly,
+  type NewWebhookOptions,
+  newWebhookOptionsSchema,
+  type WebhookOptionsChange,
+  webhookOptionsChangeSchema,
+} from './webhooks/options.ts';
 
 /** More than this in one request would hold the lock of the entity for too long. */
 export const MAX_WEBHOOKS_PER_REQUEST = 1_000;
@@ -154,7 +161,7 @@ export function webhookUpdateSchema(rules: Pick<RegistrationRules, 'allowInsecur
 export function webhookBulkUpdateSchema(rules: Pick<RegistrationRules, 'allowInsecureTargets'>) {
   return z
     .strictObject(
-      { postUrl: postUrlSchema(rules).optional(), options: webhookOptionsSchema.optional() },
+      { postUrl: postUrlSchema(rules).optional(), options: webhookOptionsChangeSchema.optional() },
       { error: 'the body must be a JSON object' },
     )
     .refine(({ postUrl, options }) => postUrl !== undefined || options !== undefined, {
@@ -164,13 +171,13 @@ export function webhookBulkUpdateSchema(rules: Pick<RegistrationRules, 'allowIns
     .meta({ id: 'WebhookBulkUpdate' });
 }
 
-export type WebhookChanges = { postUrl?: string | undefined; options?: WebhookOptions | undefined };
+export type WebhookChanges = { postUrl?: string | undefined; options?: WebhookOptionsChange | undefined };
 
 /** Not inferred, because its schema depends on the settings. */
 export type Registration = WebhookSettings & { networkIds?: number[] | undefined; events?: string[] | undefined };
 
 /** What a registration gives to each of its webhooks. */
-export type WebhookSettings = { postUrl: string; options?: WebhookOptions | undefined };
+export type WebhookSettings = { postUrl: string; options?: NewWebhookOptions | undefined };
 
 const OPTIONS_OF_NEW =
   'Options of each new webhook. A webhook that is registered already must have the same; to change them, replace them.';
@@ -200,14 +207,26 @@ export function registrationSchema(rules: RegistrationRules) {
             description: 'Event kinds to register for. Defaults to all.',
             example: ['TransferFinalized', 'LatePayment'],
           }),
-        options: webhookOptionsSchema.optional().meta({ description: OPTIONS_OF_NEW }),
+        options: newWebhookOptionsSchema.optional().meta({ description: OPTIONS_OF_NEW }),
       },
       { error: 'the body must be a JSON object' },
     )
     .refine((body) => namesOf(body, rules).size <= MAX_WEBHOOKS_PER_REQUEST, {
       error: `networks times events must be at most ${MAX_WEBHOOKS_PER_REQUEST}; register in several requests`,
     })
+    .superRefine((body, context) => {
+      const event = eventWithoutFinality(body, rules);
+      if (event !== null)
+        context.addIssue({ code: 'custom', path: ['options', 'finality'], message: finalOnly(event) });
+    })
     .meta({ id: 'Registration' });
+}
+
+/** An event kind of the registration that does not allow its finality. */
+function eventWithoutFinality(body: Omit<Registration, 'postUrl'>, rules: RegistrationRules): string | null {
+  const finality = body.options?.finality ?? null;
+  if (finality === null) return null;
+  return [...namesOf(body, rules).events].find((event) => !allowsFinality(event, finality)) ?? null;
 }
 
 export type NetworkEvent = { networkId: number; event: string };

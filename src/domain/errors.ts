@@ -11,6 +11,8 @@ type Facts = {
   /** Registering again does not change a webhook. */
   other_options: { webhookId: string };
   filters_too_large: { bytes: number; limitBytes: number };
+  /** `isBulk`: of one of many webhooks that match. */
+  finality_not_allowed: { event: string; isBulk: boolean };
   too_many_matches: { matches: number; limit: number };
   entity_full: { webhooks: number; limit: number };
   /** The limit of one network and event, which bounds the fan-out of an event. */
@@ -54,6 +56,7 @@ const SENTENCES: { readonly [Kind in keyof Facts]: (facts: Facts[Kind]) => strin
   filters_too_large: ({ bytes, limitBytes }) =>
     `The filters of an entity have at most ${limitBytes} bytes together, and this request would make it ${bytes}. ` +
     'Equal filters count once. Nothing was changed.',
+  finality_not_allowed: ({ event }) => `The finality of a webhook for ${event} is always final. Nothing was changed.`,
   too_many_matches: ({ matches, limit }) =>
     `${matches} webhooks match, and one request changes at most ${limit}. Narrow the filter.`,
   entity_full: ({ webhooks, limit }) =>

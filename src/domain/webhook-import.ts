@@ -1,3 +1,4 @@
+import type { Finality } from './chain/finality.ts';
 import type { PayloadFilter } from './payload-filter/payload-filter.ts';
 
 /** Decides what an import registers: one batch of lines at a time, against what the store holds. */
@@ -8,7 +9,7 @@ export type ImportedWebhook = {
   event: string;
   postUrl: string;
   dateCreated?: number | undefined;
-  options?: { filter: PayloadFilter | null } | undefined;
+  options?: { finality?: Finality | null | undefined; filter?: PayloadFilter | null | undefined } | undefined;
 };
 
 export type NumberedWebhook = ImportedWebhook & { line: number };

@@ -95,6 +95,7 @@ export const webhookTable = new Table('webhooks', {
   suspendedAt: nullable(integer('suspended_at')),
   suspendedReason: nullable(text<SuspendReason>('suspended_reason')),
   filterHash: nullable(text('filter_hash')),
+  finality: nullable(text('finality')),
 });
 
 export const filterTable = new Table('payload_filters', {

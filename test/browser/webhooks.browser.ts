@@ -279,10 +279,10 @@ test('the list has no accessibility violation, in either theme and on a phone', 
   }
 });
 
-describe('the payload filter of a webhook', () => {
+describe('the options of a webhook', () => {
   const FILTER = { amount: { min: '100', max: '999.99' }, token: ['USDC', 'DAI'] };
 
-  test('is shown in words, changed, and removed', async () => {
+  test('have a filter that is shown in words, changed, and removed', async () => {
     const { client, receiver } = stage;
     const { webhooks } = await client.webhooks.register({
       postUrl: `${receiver.url}/hook`,
@@ -294,8 +294,8 @@ describe('the payload filter of a webhook', () => {
     await using tab = await Tab.open(browser, stage);
     const { page } = tab;
     await tab.signIn('/webhooks');
-    const dialog = page.getByRole('dialog', { name: 'Payload filter' });
-    const open = () => page.getByRole('button', { name: /^Payload filter of LatePayment/ }).click();
+    const dialog = page.getByRole('dialog', { name: 'Options' });
+    const open = () => page.getByRole('button', { name: /^Options of LatePayment/ }).click();
     await open();
     await dialog.getByText('amount is from 100 to 999.99').waitFor();
     await dialog.getByText('token is USDC or DAI').waitFor();
@@ -305,18 +305,55 @@ describe('the payload filter of a webhook', () => {
     await dialog.getByText('amount is at least 0.5').waitFor();
     await dialog.getByRole('button', { name: 'Save' }).click();
     await dialog.waitFor({ state: 'detached' });
-    expect(await client.webhooks.options(webhookId)).toEqual({ filter: { amount: { min: '0.5' } } });
+    expect(await client.webhooks.options(webhookId)).toEqual({ finality: 'seen', filter: { amount: { min: '0.5' } } });
 
     await open();
     await dialog.getByRole('button', { name: 'Remove filter' }).click();
     await dialog.waitFor({ state: 'detached' });
-    expect(await client.webhooks.options(webhookId)).toEqual({ filter: null });
+    expect(await client.webhooks.options(webhookId)).toEqual({ finality: 'seen', filter: null });
     await open();
     await dialog.getByText('Receives these events with any payload.').waitFor();
     expect(tab.errors).toEqual([]);
   });
 
-  test('with errors is not saved, and each error names its field', async () => {
+  test.each([390, 1440])(
+    'have a finality, chosen at the registration and changed later, %i pixels wide',
+    async (width) => {
+      const { client, receiver } = stage;
+      await using tab = await Tab.open(browser, stage, { width, height: 900 });
+      const { page } = tab;
+      await tab.signIn('/webhooks');
+      await page.getByRole('button', { name: 'Register your first webhook' }).click();
+      await page.getByLabel('Endpoint URL').fill(`${receiver.url}/hook`);
+      await page.getByLabel('Ethereum').check();
+      for (const event of ['TransferProcessed', 'TransferFinalized']) await page.getByLabel(event).check();
+      await page.getByLabel('Finality', { exact: true }).selectOption({ label: 'Confirmations' });
+      await page.getByLabel('Number of confirmations').fill('30');
+      await page.getByRole('button', { name: 'Register 2 webhooks' }).click();
+      await page.getByText('must be "final" for TransferFinalized').waitFor();
+      expect(await accessibilityViolations(page)).toEqual([]);
+      expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+      await page.getByLabel('TransferFinalized').uncheck();
+      await page.getByRole('button', { name: 'Register 1 webhook' }).click();
+      await until('the webhook is listed', async () => (await rows(page).count()) === 1);
+      const { webhooks } = await client.webhooks.list();
+      const webhookId = webhooks[0]?.webhookId ?? '';
+      expect(await client.webhooks.options(webhookId)).toEqual({ finality: 30, filter: null });
+
+      await page.getByRole('button', { name: /^Options of TransferProcessed/ }).click();
+      const dialog = page.getByRole('dialog', { name: 'Options' });
+      expect(await dialog.getByLabel('Number of confirmations').inputValue()).toBe('30');
+      expect(await accessibilityViolations(page)).toEqual([]);
+      expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+      await dialog.getByLabel('Finality', { exact: true }).selectOption('safe');
+      await dialog.getByRole('button', { name: 'Save' }).click();
+      await dialog.waitFor({ state: 'detached' });
+      expect(await client.webhooks.options(webhookId)).toEqual({ finality: 'safe', filter: null });
+      expect(tab.errorsExcept(/status of 400/)).toEqual([]);
+    },
+  );
+
+  test('with errors are not saved, and each error names its field', async () => {
     const { client, receiver } = stage;
     const webhookIds = await client.webhooks.register({
       postUrl: `${receiver.url}/hook`,
@@ -326,8 +363,8 @@ describe('the payload filter of a webhook', () => {
     await using tab = await Tab.open(browser, stage, { width: 390, height: 844 });
     const { page } = tab;
     await tab.signIn('/webhooks');
-    await page.getByRole('button', { name: /^Payload filter of LatePayment/ }).click();
-    const dialog = page.getByRole('dialog', { name: 'Payload filter' });
+    await page.getByRole('button', { name: /^Options of LatePayment/ }).click();
+    const dialog = page.getByRole('dialog', { name: 'Options' });
     const text = dialog.getByLabel('Filter as JSON');
     await text.fill('{"amount": ');
     await dialog.getByText('The filter is not valid JSON').waitFor();
@@ -343,7 +380,10 @@ describe('the payload filter of a webhook', () => {
     expect(await text.getAttribute('aria-invalid')).toBe('true');
     expect(await accessibilityViolations(page)).toEqual([]);
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
-    expect(await client.webhooks.options(webhookIds.webhooks[0]?.webhookId ?? '')).toEqual({ filter: null });
+    expect(await client.webhooks.options(webhookIds.webhooks[0]?.webhookId ?? '')).toEqual({
+      finality: 'seen',
+      filter: null,
+    });
     expect(tab.errorsExcept(/status of 400/)).toEqual([]);
   });
 });

@@ -62,10 +62,11 @@ onEveryEngine('every method of the client', (store) => {
     expect(await webhooks.setNoticeUrl(postUrl)).toEqual({ noticeUrl: postUrl });
     expect(await webhooks.noticeUrl()).toEqual({ noticeUrl: postUrl });
 
-    const options = { filter: { token: ['USDC'], amount: { min: '10' } } };
+    const options = { finality: 12, filter: { token: ['USDC'], amount: { min: '10' } } };
     expect(await webhooks.replaceOptions(webhookId, options)).toEqual(options);
     expect(await webhooks.options(webhookId)).toEqual(options);
     expect(await webhooks.changeMatching({ webhookId }, { options: { filter: null } })).toEqual({ totalResults: 1 });
+    expect(await webhooks.options(webhookId)).toEqual({ finality: 12, filter: null });
 
     const moved = { postUrl: `${postUrl}/moved` };
     expect(await webhooks.countChanging({ networkId: 10 }, moved)).toEqual({ totalResults: 1 });

@@ -26,6 +26,15 @@ const MAPPINGS: { readonly [Kind in DomainErrorKind]: Mapping<FactsOf<Kind>> } =
   duplicate_webhook: { code: 'conflict' },
   other_options: { code: 'conflict' },
   filters_too_large: { code: 'conflict' },
+  finality_not_allowed: {
+    inputErrors: ({ event, isBulk }) => [
+      {
+        in: 'body',
+        name: isBulk ? 'options.finality' : 'finality',
+        message: `must be "final" or null for ${event}, which ${isBulk ? 'a matching' : 'this'} webhook is registered for`,
+      },
+    ],
+  },
   too_many_matches: { code: 'too_many_matches' },
   entity_full: { code: 'webhook_limit' },
   cell_full: { code: 'webhook_limit' },

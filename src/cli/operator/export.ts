@@ -30,7 +30,7 @@ type ExportOptions = { entity: string; format: WebhookFormat; output?: string };
 async function exportWebhooks({ entity, format, output }: ExportOptions): Promise<void> {
   await withStore(async ({ db, box }) => {
     await requireEntity(db, entity);
-    const left: LeftOut = { filters: 0, endpoints: 0, headers: 0, secrets: 0 };
+    const left: LeftOut = { options: 0, endpoints: 0, headers: 0, secrets: 0 };
     const progress = output === undefined ? null : new Progress();
     const text = Readable.from(exportText({ db, box, entityId: entity, format, left }, progress));
     try {
@@ -46,7 +46,7 @@ async function exportWebhooks({ entity, format, output }: ExportOptions): Promis
 }
 
 /** What the entity has and the file does not. */
-type LeftOut = { filters: number; endpoints: number; headers: number; secrets: number };
+type LeftOut = { options: number; endpoints: number; headers: number; secrets: number };
 
 type Export = { db: Database; box: SecretBox; entityId: string; format: WebhookFormat; left: LeftOut };
 
@@ -56,7 +56,7 @@ async function* exportText(source: Export, progress: Progress | null): AsyncGene
   yield headerOf(format);
   for await (const page of walkExport(db, entityId)) {
     yield page.map((webhook) => writeWebhook(webhook, format)).join('');
-    if (format === 'csv') left.filters += page.filter(({ options }) => options !== undefined).length;
+    if (format === 'csv') left.options += page.filter(({ options }) => options !== undefined).length;
     written += page.length;
     progress?.show(null, showCount(written, 'webhook'));
   }
@@ -74,10 +74,10 @@ async function* settingsText({ db, box, entityId, format, left }: Export): Async
   }
 }
 
-function sayWhatIsLeftOut({ filters, endpoints, headers, secrets }: LeftOut): void {
-  if (filters + endpoints > 0) {
+function sayWhatIsLeftOut({ options, endpoints, headers, secrets }: LeftOut): void {
+  if (options + endpoints > 0) {
     printWarning(
-      `CSV has no filters and no settings of URLs: left out of ${showCount(filters, 'webhook')} and ` +
+      `CSV has no options of webhooks and no settings of URLs: left out of ${showCount(options, 'webhook')} and ` +
         `${showCount(endpoints, 'URL')}; use --format jsonl`,
     );
   }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MAX_CONFIRMATIONS, MIN_CONFIRMATIONS } from '../../domain/chain/finality.ts';
 import {
   filterErrors,
   MAX_DECIMAL_LENGTH,
@@ -57,23 +58,78 @@ export const filterSchema = z
     example: exampleFilter,
   });
 
-export const webhookOptionsSchema = z
-  .strictObject(
-    {
-      filter: filterSchema.nullable().meta({
-        type: ['object', 'null'],
-        description:
-          'Only events whose payload matches are delivered to the webhook; null for all. Each field at the top of the ' +
-          'payload is compared with a list of values (hexadecimal addresses without case) or with a range of exact ' +
-          'decimals, both ends included. A missing field matches nothing.',
-      }),
-    },
-    { error: 'must be an object of options' },
-  )
+const filter = filterSchema.nullable().meta({
+  type: ['object', 'null'],
+  description:
+    'Only events whose payload matches are delivered to the webhook; null for all. Each field at the top of the ' +
+    'payload is compared with a list of values (hexadecimal addresses without case) or with a range of exact ' +
+    'decimals, both ends included. A missing field matches nothing.',
+});
+
+const LEVELS = ['seen', 'safe', 'final'] as const;
+const finalityRule =
+  `must be "seen", "safe", "final" or a whole number of confirmations from ${MIN_CONFIRMATIONS} to ` +
+  `${MAX_CONFIRMATIONS}`;
+const wrong = { error: finalityRule };
+const finalitySchema = z.union(
+  [z.enum(LEVELS, wrong), z.int(wrong).min(MIN_CONFIRMATIONS, wrong).max(MAX_CONFIRMATIONS, wrong)],
+  wrong,
+);
+
+/** For a kind that allows no other finality. */
+export function finalOnly(event: string): string {
+  return `must be "final" for ${event}, which says that a transfer is final; leave it out, or register ${event} apart`;
+}
+
+const FINALITY =
+  'How sure an event from a network has to be before it is delivered: `seen` (in a block), a number of confirmations, ' +
+  '`safe`, or `final` (cannot be undone). TransferFinalized is always `final`.';
+
+const finality = finalitySchema
+  .nullable()
+  .optional()
   .meta({
-    id: 'WebhookOptions',
-    description: 'What a webhook receives beyond its network and event.',
-    example: { filter: exampleFilter },
+    description:
+      `${FINALITY} Null stands for the default of the event kind: \`seen\` for TransferProcessed, and \`final\` for ` +
+      'AgreementSignedUp, AgreementCancelled and ScheduledAgreementCancel.',
   });
 
+const ofObject = { error: 'must be an object of options' };
+const example = { finality: 12, filter: exampleFilter };
+
+/** As they are in force. */
+export const webhookOptionsSchema = z
+  .strictObject({ finality: finalitySchema.meta({ description: FINALITY }), filter }, ofObject)
+  .meta({ id: 'WebhookOptions', description: 'What a webhook receives beyond its network and event.', example });
+
 export type WebhookOptions = z.output<typeof webhookOptionsSchema>;
+
+/** Of one webhook, as a whole. */
+export const webhookOptionsReplacementSchema = z.strictObject({ finality, filter }, ofObject).meta({
+  id: 'WebhookOptionsReplacement',
+  description: 'The options of a webhook from now on. Without `finality`, it gets the default of its event kind.',
+  example,
+});
+
+export type WebhookOptionsReplacement = z.output<typeof webhookOptionsReplacementSchema>;
+
+/** Of new webhooks. What is left out gets its default. */
+export const newWebhookOptionsSchema = z
+  .strictObject({ finality, filter: filter.optional() }, ofObject)
+  .meta({ id: 'NewWebhookOptions', example });
+
+export type NewWebhookOptions = z.output<typeof newWebhookOptionsSchema>;
+
+/** Of all webhooks that match. What is left out stays as it is. */
+export const webhookOptionsChangeSchema = z
+  .strictObject({ finality, filter: filter.optional() }, ofObject)
+  .refine((change) => change.finality !== undefined || change.filter !== undefined, {
+    error: 'must have finality, filter or both',
+  })
+  .meta({
+    id: 'WebhookOptionsChange',
+    description: 'The options to change. One that is left out stays as it is.',
+    example,
+  });
+
+export type WebhookOptionsChange = z.output<typeof webhookOptionsChangeSchema>;

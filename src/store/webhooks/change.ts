@@ -1,7 +1,6 @@
 import type { Webhook, WebhookChanges, WebhookMatch } from '../../contract/webhooks.ts';
 import { MAX_WEBHOOKS_PER_REQUEST } from '../../contract/webhooks.ts';
 import { DomainError } from '../../domain/errors.ts';
-import type { PayloadFilter } from '../../domain/payload-filter/payload-filter.ts';
 import { readNowMs } from '../database/clock.ts';
 import type { Database, Dialect, Queries, SqlInteger } from '../database/database.ts';
 import { chunks, Parameters, readInteger, valuesList } from '../database/sql.ts';
@@ -10,9 +9,16 @@ import { removeEmptyEndpoints } from '../endpoints/lifecycle.ts';
 import { webhookTable } from '../tables.ts';
 import { type Change, recordChange } from '../tenants/audit.ts';
 import { removeFromCounts } from './counts.ts';
-import { assignFilter, dropUnusedFilters, type FilteredWebhook, isSameFilter, readFilters } from './filters.ts';
+import { assignFilter, dropUnusedFilters, isSameFilter } from './filters.ts';
 import { SHOWN_WEBHOOK } from './list.ts';
 import { lockEntity } from './register.ts';
+import {
+  assignFinality,
+  effectiveFinality,
+  readStoredOptions,
+  requireAllowed,
+  type StoredOptions,
+} from './stored-options.ts';
 
 /**
  * Reading, moving and deleting webhooks that exist: one by its id, or all that match a filter. The queue of each is
@@ -80,18 +86,19 @@ export async function changeMatching(
 ): Promise<number> {
   return db.transaction(async (queries) => {
     await lockEntity(queries, entityId, 0, change.nowS);
-    const { moving, filtering, changed } = await findChanging(queries, entityId, match, changes);
+    const { moving, filtering, finality, changed } = await findChanging(queries, entityId, match, changes);
     if (changed.length === 0) return 0;
     const { postUrl = '', options } = changes;
     if (moving.length > 0) await moveAll(queries, db.dialect, entityId, moving, postUrl);
     if (filtering.length > 0) await assignFilter(queries, entityId, filtering, options?.filter ?? null);
+    if (finality.length > 0) await assignFinality(queries, entityId, finality, options?.finality ?? null);
     await recordChange(queries, entityId, change, {
       action: 'webhooks.updated',
       target: entityId,
       before: {
         match,
         webhooks: changed.map(({ webhookId, postUrl }) => ({ webhookId, postUrl })),
-        ...(changes.options === undefined ? {} : { options: groupByFilter(filtering) }),
+        ...(options === undefined ? {} : { options: groupByOptions(new Set([...filtering, ...finality])) }),
       },
       after: changes,
     });
@@ -99,20 +106,25 @@ export async function changeMatching(
   });
 }
 
+/** Which of the matching webhooks get another URL, another filter and another finality. */
 async function findChanging(queries: Queries, entityId: string, match: WebhookMatch, changes: WebhookChanges) {
-  const { postUrl, options } = changes;
+  const { postUrl, options: { filter, finality: asked } = {} } = changes;
   const found = await findMatching(queries, entityId, match);
+  requireAllowed(found, asked ?? null, true);
   const moving = postUrl === undefined ? [] : found.filter((webhook) => webhook.postUrl !== postUrl);
-  const filters = options === undefined ? [] : await readFilters(queries, entityId, idsOf(found));
-  const filtering = filters.filter(({ filter }) => !isSameFilter(filter, options?.filter ?? null));
-  const ids = new Set([...idsOf(moving), ...filtering.map(({ webhookId }) => webhookId)]);
-  return { moving, filtering, changed: found.filter(({ webhookId }) => ids.has(webhookId)) };
+  const stored = changes.options === undefined ? [] : await readStoredOptions(queries, entityId, idsOf(found));
+  const filtering = filter === undefined ? [] : stored.filter((webhook) => !isSameFilter(webhook.filter, filter));
+  const finality =
+    asked === undefined ? [] : stored.filter((webhook) => webhook.finality !== effectiveFinality(webhook.event, asked));
+  const ids = new Set([...moving, ...filtering, ...finality].map(({ webhookId }) => webhookId));
+  return { moving, filtering, finality, changed: found.filter(({ webhookId }) => ids.has(webhookId)) };
 }
 
 /** Each filter once, because 1,000 webhooks may have the same one and it may be large. */
-function groupByFilter(webhooks: readonly FilteredWebhook[]): { filter: PayloadFilter | null; webhookIds: string[] }[] {
-  const groups = Map.groupBy(webhooks, ({ hash }) => hash);
+function groupByOptions(webhooks: ReadonlySet<StoredOptions>) {
+  const groups = Map.groupBy(webhooks, ({ hash, finality }) => `${finality} ${hash}`);
   return [...groups.values()].map((group) => ({
+    finality: group[0]?.finality,
     filter: group[0]?.filter ?? null,
     webhookIds: group.map(({ webhookId }) => webhookId),
   }));

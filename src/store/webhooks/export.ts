@@ -1,9 +1,10 @@
-import type { WebhookOptions } from '../../contract/webhooks/options.ts';
+import type { NewWebhookOptions } from '../../contract/webhooks/options.ts';
 import type { Webhook } from '../../contract/webhooks.ts';
+import { defaultFinality } from '../../domain/chain/finality.ts';
 import type { Database } from '../database/database.ts';
 import { readInteger } from '../database/sql.ts';
-import { readFilters } from './filters.ts';
 import { SEQUENCED_WEBHOOK, withoutSequence } from './list.ts';
+import { readStoredOptions, type StoredOptions } from './stored-options.ts';
 
 const PAGE_ROWS = 1_000;
 
@@ -28,18 +29,25 @@ export async function* walkWebhooks(
   }
 }
 
-/** With its options, if it has any. */
-export type ExportedWebhook = Webhook & { options?: WebhookOptions };
+/** With those of its options that are not the default. */
+export type ExportedWebhook = Webhook & { options?: NewWebhookOptions };
 
 export async function* walkExport(db: Database, entityId: string): AsyncGenerator<readonly ExportedWebhook[]> {
   for await (const page of walkWebhooks(db, entityId)) {
     const ids = page.map(({ webhookId }) => webhookId);
-    const filters = new Map(
-      (await readFilters(db.longReads, entityId, ids)).map(({ webhookId, filter }) => [webhookId, filter]),
-    );
+    const stored = await readStoredOptions(db.longReads, entityId, ids);
+    const options = new Map(stored.map((webhook) => [webhook.webhookId, ownOptions(webhook)]));
     yield page.map((webhook) => {
-      const filter = filters.get(webhook.webhookId) ?? null;
-      return filter === null ? webhook : { ...webhook, options: { filter } };
+      const own = options.get(webhook.webhookId) ?? null;
+      return own === null ? webhook : { ...webhook, options: own };
     });
   }
+}
+
+function ownOptions({ event, filter, finality }: StoredOptions): NewWebhookOptions | null {
+  const own = {
+    ...(finality !== defaultFinality(event) && { finality }),
+    ...(filter !== null && { filter }),
+  };
+  return Object.keys(own).length === 0 ? null : own;
 }

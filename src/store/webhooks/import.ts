@@ -21,6 +21,7 @@ import { type CellCount, raiseCounts } from './counts.ts';
 import { setFilterHash, storeFilter } from './filters.ts';
 import { countMatches } from './list.ts';
 import { type EntityLock, insertWebhooks, lockEntity } from './register.ts';
+import { assignFinality } from './stored-options.ts';
 
 /** One transaction holds the entity lock for at most this many lines. */
 export const LINES_PER_BATCH = 1_000;
@@ -174,23 +175,27 @@ async function insertAccepted(
   }));
   const inserted = await insertWebhooks(queries, rows);
   await raiseCounts(queries, entityId, countCells(inserted));
-  await assignFilters(queries, entityId, rows);
+  await assignOptions(queries, entityId, rows);
   return inserted.length;
 }
 
 /** Each filter is stored once, however many of the webhooks have it. */
-async function assignFilters(
+async function assignOptions(
   queries: Queries,
   entityId: string,
   webhooks: readonly (AcceptedWebhook & { webhookId: string })[],
 ): Promise<void> {
   const byText = Map.groupBy(
-    webhooks.filter(({ options }) => options != null && options.filter !== null),
+    webhooks.filter(({ options }) => options?.filter != null),
     ({ options }) => JSON.stringify(options?.filter),
   );
   for (const alike of byText.values()) {
     const hash = await storeFilter(queries, entityId, alike[0]?.options?.filter ?? null);
     await setFilterHash(queries, entityId, alike, hash);
+  }
+  const byFinality = Map.groupBy(webhooks, ({ options }) => options?.finality ?? null);
+  for (const [finality, alike] of byFinality) {
+    if (finality !== null) await assignFinality(queries, entityId, alike, finality);
   }
 }
 

@@ -1,14 +1,21 @@
-import type { WebhookOptions } from '../../contract/webhooks/options.ts';
+import type { WebhookOptions, WebhookOptionsReplacement } from '../../contract/webhooks/options.ts';
 import type { Database } from '../database/database.ts';
 import { type Change, recordChange } from '../tenants/audit.ts';
-import { assignFilter, isSameFilter, readFilters } from './filters.ts';
+import { assignFilter, isSameFilter } from './filters.ts';
 import { lockEntity } from './register.ts';
+import {
+  assignFinality,
+  effectiveFinality,
+  readStoredOptions,
+  requireAllowed,
+  type StoredOptions,
+} from './stored-options.ts';
 
 /** The options of a webhook, apart from the five fields that lists show. Returns null when there is no such webhook. */
 export function readOptions(db: Database, entityId: string, webhookId: string): Promise<WebhookOptions | null> {
   return db.snapshot(async (queries) => {
-    const [found] = await readFilters(queries, entityId, [webhookId]);
-    return found === undefined ? null : { filter: found.filter };
+    const [found] = await readStoredOptions(queries, entityId, [webhookId]);
+    return found === undefined ? null : shownOptions(found);
   });
 }
 
@@ -17,22 +24,30 @@ export function replaceOptions(
   db: Database,
   entityId: string,
   webhookId: string,
-  options: WebhookOptions,
+  { filter, finality = null }: WebhookOptionsReplacement,
   change: Change,
 ): Promise<WebhookOptions | null> {
   return db.transaction(async (queries) => {
     await lockEntity(queries, entityId, 0, change.nowS);
-    const [found] = await readFilters(queries, entityId, [webhookId]);
+    const [found] = await readStoredOptions(queries, entityId, [webhookId]);
     if (found === undefined) return null;
-    const before = { filter: found.filter };
-    if (isSameFilter(found.filter, options.filter)) return before;
-    await assignFilter(queries, entityId, [found], options.filter);
+    requireAllowed([found], finality, false);
+    const before = shownOptions(found);
+    const after = { finality: effectiveFinality(found.event, finality), filter };
+    const isFiltered = isSameFilter(before.filter, after.filter);
+    if (isFiltered && before.finality === after.finality) return before;
+    if (!isFiltered) await assignFilter(queries, entityId, [found], filter);
+    if (before.finality !== after.finality) await assignFinality(queries, entityId, [found], finality);
     await recordChange(queries, entityId, change, {
       action: 'webhook.updated',
       target: webhookId,
       before: { options: before },
-      after: { options },
+      after: { options: after },
     });
-    return options;
+    return after;
   });
+}
+
+function shownOptions({ finality, filter }: StoredOptions): WebhookOptions {
+  return { finality, filter };
 }

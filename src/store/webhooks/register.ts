@@ -1,4 +1,4 @@
-import type { WebhookOptions } from '../../contract/webhooks/options.ts';
+import type { NewWebhookOptions } from '../../contract/webhooks/options.ts';
 import { type NetworkEvent, WEBHOOK_FIELDS, type Webhook, type WebhookSettings } from '../../contract/webhooks.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { Database, Queries } from '../database/database.ts';
@@ -8,8 +8,9 @@ import { newId } from '../new-id.ts';
 import { entityTable, webhookTable } from '../tables.ts';
 import { type Change, recordChange } from '../tenants/audit.ts';
 import { checkEntityLimit, type Limits, once, raiseCounts } from './counts.ts';
-import { dropUnusedFilters, isSameFilter, readFilters, setFilterHash, storeFilter } from './filters.ts';
+import { dropUnusedFilters, isSameFilter, setFilterHash, storeFilter } from './filters.ts';
 import { SHOWN_WEBHOOK } from './list.ts';
+import { assignFinality, effectiveFinality, readStoredOptions } from './stored-options.ts';
 
 export type RegisterOptions = WebhookSettings & Limits & { pairs: readonly NetworkEvent[] };
 
@@ -43,15 +44,18 @@ export function registerWebhooks(
   });
 }
 
-/** Registering again is no change: a filter that the caller believes to be in force must be. */
+/** Registering again is no change: options that the caller believes to be in force must be. */
 async function requireSameOptions(
   queries: Queries,
   entityId: string,
   webhooks: readonly Webhook[],
-  { filter }: WebhookOptions,
+  { filter = null, finality = null }: NewWebhookOptions,
 ): Promise<void> {
   const ids = webhooks.map(({ webhookId }) => webhookId);
-  const other = (await readFilters(queries, entityId, ids)).find((webhook) => !isSameFilter(webhook.filter, filter));
+  const other = (await readStoredOptions(queries, entityId, ids)).find(
+    (webhook) =>
+      !isSameFilter(webhook.filter, filter) || webhook.finality !== effectiveFinality(webhook.event, finality),
+  );
   if (other !== undefined) throw new DomainError('other_options', { webhookId: other.webhookId });
 }
 
@@ -80,7 +84,7 @@ export async function lockEntity(queries: Queries, entityId: string, slots: numb
 async function insertMissing(
   queries: Queries,
   entityId: string,
-  { pairs, postUrl }: RegisterOptions,
+  { pairs, postUrl, options }: RegisterOptions,
   { lastSeq, datedAt }: EntityLock,
   filterHash: string | null,
 ): Promise<NetworkEvent[]> {
@@ -95,7 +99,9 @@ async function insertMissing(
     dateCreated: datedAt,
   }));
   const inserted = await insertWebhooks(queries, rows);
+  const finality = options?.finality ?? null;
   if (filterHash !== null) await setFilterHash(queries, entityId, rows, filterHash);
+  if (finality !== null) await assignFinality(queries, entityId, rows, finality);
   return inserted;
 }
 

@@ -12,7 +12,7 @@ const PLAIN = 'https://example.com/plain';
 const FILTER = { token: ['0xAb', 'USDC'], amount: { min: '10' } };
 const VALUE = 'Bearer-never-exported';
 
-onEveryEngine('filters and the settings of endpoints in an export', (store) => {
+onEveryEngine('the options of webhooks and the settings of endpoints in an export', (store) => {
   let entityId: string;
   let webhookId: string;
   const paybell = (args: readonly string[], input?: string) =>
@@ -28,7 +28,7 @@ onEveryEngine('filters and the settings of endpoints in an export', (store) => {
     await register(store.db, entityId, PLAIN, pairs);
     const { webhooks } = await listWebhooks(store.db, entityId, listQuery({ sortDir: 'asc' }));
     webhookId = webhooks[0]?.webhookId ?? '';
-    await replaceOptions(store.db, entityId, webhookId, { filter: FILTER }, TEST_CHANGE);
+    await replaceOptions(store.db, entityId, webhookId, { filter: FILTER, finality: 12 }, TEST_CHANGE);
     const settings = { name: 'Billing', ordering: 'agreement', paused: true, rateLimit: 50, secret: 'own' } as const;
     await configure(store.db, entityId, BILLING, { ...settings, headers: { authorization: VALUE } });
   });
@@ -41,7 +41,7 @@ onEveryEngine('filters and the settings of endpoints in an export', (store) => {
       .split('\n')
       .map((line) => JSON.parse(line));
     expect(lines).toHaveLength(5);
-    expect(lines[0]).toMatchObject({ webhookId, options: { filter: FILTER } });
+    expect(lines[0]).toMatchObject({ webhookId, options: { finality: 12, filter: FILTER } });
     expect(Object.keys(lines[1])).toEqual(['webhookId', 'networkId', 'event', 'postUrl', 'dateCreated']);
     expect(lines[4]).toEqual({
       endpoint: {
@@ -73,7 +73,7 @@ onEveryEngine('filters and the settings of endpoints in an export', (store) => {
       stdout: '5 lines: 4 webhooks imported, 0 already registered, 0 rejected.\nSettings of 1 URL imported.\n',
       stderr: `line 5: set the headers of ${BILLING} again, their values are not in the file: authorization\n`,
     });
-    expect(await filterOf(copy, webhookId)).toEqual(FILTER);
+    expect(await readOptions(store.db, copy, webhookId)).toEqual({ finality: 12, filter: FILTER });
     const settings = { name: 'Billing', ordering: 'agreement', paused: true, rateLimit: 50, secret: 'entity' };
     expect(await endpointsOf(store.db, copy)).toMatchObject([
       { postUrl: BILLING, state: 'paused', headerNames: [], ...settings },
@@ -97,7 +97,9 @@ onEveryEngine('filters and the settings of endpoints in an export', (store) => {
   test('are left out of CSV with a warning, and a file of an earlier version is imported as before', async () => {
     const csv = await paybell(['export', '--entity', entityId, '--format', 'csv']);
     expect(csv.stdout.split('\n')[0]).toBe('webhookId,networkId,event,postUrl,dateCreated');
-    expect(csv.stderr).toContain('CSV has no filters and no settings of URLs: left out of 1 webhook and 1 URL');
+    expect(csv.stderr).toContain(
+      'CSV has no options of webhooks and no settings of URLs: left out of 1 webhook and 1 URL',
+    );
     const copy = await newEntity(store.db);
     const earlier =
       '{"webhookId":"wh_1","networkId":1,"event":"LatePayment","postUrl":"https://example.com/a","dateCreated":1}\n';
@@ -114,23 +116,27 @@ onEveryEngine('filters and the settings of endpoints in an export', (store) => {
       { endpoint: { postUrl: 'https://example.com/nowhere', paused: true } },
       { endpoint: { postUrl: PLAIN, rateLimit: 0, ordering: 'transfer', headers: { a: 'b' } } },
       { endpoint: { postUrl: PLAIN, name: 'Plain' } },
+      { ...webhook, event: 'TransferFinalized', options: { finality: 'seen' } },
+      { ...webhook, options: { finality: 'safe' } },
     ];
     const { stdout, stderr } = await importInto(
       entityId,
       input.map((line) => JSON.stringify(line)).join('\n'),
       '--json',
     );
-    expect(JSON.parse(stdout)).toMatchObject({ lines: 4, created: 0, endpoints: 1, refused: 3 });
+    expect(JSON.parse(stdout)).toMatchObject({ lines: 6, created: 1, endpoints: 1, refused: 4 });
     const refused = stderr
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as { line: number; reason: string });
-    expect(refused.map(({ line }) => line)).toEqual([1, 2, 3]);
+    expect(refused.map(({ line }) => line)).toEqual([1, 2, 3, 5]);
     expect(refused[0]?.reason).toContain('options.filter.amount.min must be a decimal');
     expect(refused[1]?.reason).toContain('has no webhook; import its webhooks first');
+    expect(refused[3]?.reason).toContain('options.finality must be "final" for TransferFinalized');
     for (const part of ['endpoint.rateLimit must be', 'endpoint.ordering must be one of', 'endpoint.headers is not']) {
       expect(refused[2]?.reason).toContain(part);
     }
-    expect((await endpointsOf(store.db, entityId))[1]).toMatchObject({ postUrl: PLAIN, name: 'Plain', paused: false });
+    const plain = (await endpointsOf(store.db, entityId)).find(({ postUrl }) => postUrl === PLAIN);
+    expect(plain).toMatchObject({ name: 'Plain', paused: false });
   });
 });

@@ -53,7 +53,7 @@ afterAll(async () => {
 
 test('webhooks create gives new webhooks a filter, and webhooks show prints it in words and as JSON', async () => {
   const webhookId = await create('a', '--filter', JSON.stringify(FILTER));
-  expect(await optionsOf(webhookId)).toEqual({ filter: FILTER });
+  expect(await optionsOf(webhookId)).toEqual({ finality: 'seen', filter: FILTER });
   expect((await paybell(['webhooks', 'show', webhookId])).stdout).toMatch(new RegExp(`^filter +${WORDS}$`, 'm'));
   expect((await paybell(['webhooks', 'show', await create('b')])).stdout).toMatch(/^filter +none$/m);
 });
@@ -65,11 +65,11 @@ test('webhooks update sets the filter of one webhook from a file, and removes it
   expect(await paybell(['webhooks', 'update', webhookId, '--filter-file', file])).toMatchObject({
     stdout: `Updated ${webhookId}: its filter is: ${WORDS}\n`,
   });
-  expect(await optionsOf(webhookId)).toEqual({ filter: FILTER });
+  expect(await optionsOf(webhookId)).toEqual({ finality: 'seen', filter: FILTER });
   expect((await paybell(['webhooks', 'update', webhookId, '--clear-filter'])).stdout).toBe(
     `Updated ${webhookId}: it has no filter.\n`,
   );
-  expect(await optionsOf(webhookId)).toEqual({ filter: null });
+  expect(await optionsOf(webhookId)).toEqual({ finality: 'seen', filter: null });
 });
 
 test('webhooks update changes the URL and the filter of one webhook at once, and the filter of all that match', async () => {
@@ -82,9 +82,9 @@ test('webhooks update changes the URL and the filter of one webhook at once, and
   });
   const all = ['webhooks', 'update', '--post-url', `${HOOK}/moved`, '--filter', '{"token":["DAI"]}'];
   expect(await runJson([...all, '--dry-run'])).toEqual({ totalResults: 1 });
-  expect(await optionsOf(webhookId)).toEqual({ filter: { token: ['USDC'] } });
+  expect(await optionsOf(webhookId)).toEqual({ finality: 'seen', filter: { token: ['USDC'] } });
   expect((await paybell(all)).stdout).toBe('1 webhook updated.\n');
-  expect(await optionsOf(webhookId)).toEqual({ filter: { token: ['DAI'] } });
+  expect(await optionsOf(webhookId)).toEqual({ finality: 'seen', filter: { token: ['DAI'] } });
 });
 
 test('errors of a filter name the option, the file or the field, and change nothing', async () => {
@@ -95,7 +95,7 @@ test('errors of a filter name the option, the file or the field, and change noth
     expect({ options, exitCode: failed.exitCode }).toEqual({ options, exitCode });
     for (const message of messages) expect(failed.stderr).toContain(message);
   };
-  await wrong([], 2, 'give --to <url>, --filter <json>');
+  await wrong([], 2, 'give --to <url>, --finality <level>, --filter <json>');
   await wrong(['--filter', '{'], 2, '--filter is not valid JSON');
   await wrong(['--filter', 'null'], 2, '--filter must be a JSON object');
   await wrong(['--filter', '{}', '--clear-filter'], 2, 'give only one of');
@@ -108,5 +108,32 @@ test('errors of a filter name the option, the file or the field, and change noth
   );
   await wrong(['--to', `${HOOK}/f`, '--filter', '{"a":1}'], 1, 'options.filter.a must be a list of values');
   expect(await paybell(['webhooks', 'update', 'wh_0', '--clear-filter'])).toMatchObject({ exitCode: 1 });
-  expect(await optionsOf(webhookId)).toEqual({ filter: null });
+  expect(await optionsOf(webhookId)).toEqual({ finality: 'seen', filter: null });
+});
+
+test('webhooks create and update set the finality, which stays when the filter changes, and webhooks show prints it', async () => {
+  const webhookId = await create('g', '--finality', '12');
+  expect((await paybell(['webhooks', 'show', webhookId])).stdout).toMatch(/^finality +12 confirmations$/m);
+  await runJson(['webhooks', 'update', webhookId, '--filter', '{"token":["USDC"]}']);
+  expect(await optionsOf(webhookId)).toEqual({ finality: 12, filter: { token: ['USDC'] } });
+  expect((await paybell(['webhooks', 'update', webhookId, '--finality', 'safe'])).stdout).toBe(
+    `Updated ${webhookId}: its finality is safe\n`,
+  );
+  const all = ['webhooks', 'update', '--post-url', `${HOOK}/g`, '--finality', 'default'];
+  expect(await paybell(all)).toEqual({ exitCode: 0, stdout: '1 webhook updated.\n', stderr: '' });
+  expect(await optionsOf(webhookId)).toEqual({ finality: 'seen', filter: { token: ['USDC'] } });
+});
+
+test('a finality that does not exist, or that the event does not allow, is refused with what to give instead', async () => {
+  const webhookId = await create('h');
+  for (const level of ['1', '1001', 'finalized', '-2', '2.5']) {
+    const { exitCode, stderr } = await paybell(['webhooks', 'update', webhookId, `--finality=${level}`]);
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 2,
+      stderr: expect.stringContaining('Give seen, safe, final, default, or a number of confirmations from 2 to 1000.'),
+    });
+  }
+  const refused = await paybell(['webhooks', 'create', `${HOOK}/i`, '--finality', 'safe']);
+  expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
+  expect(refused.stderr).toContain('must be "final" for TransferFinalized');
 });

@@ -1,5 +1,9 @@
 import { Problem } from '../../../contract/problems.ts';
-import { type WebhookOptions, webhookOptionsSchema } from '../../../contract/webhooks/options.ts';
+import {
+  type WebhookOptions,
+  webhookOptionsReplacementSchema,
+  webhookOptionsSchema,
+} from '../../../contract/webhooks/options.ts';
 import { readOptions, replaceOptions } from '../../../store/webhooks/options.ts';
 import { changeBy } from '../../context.ts';
 import { cacheableJson, json, taggedResponses } from '../../http/responses.ts';
@@ -26,10 +30,9 @@ const replace = operation({
   operationId: 'replaceWebhookOptions',
   tag: 'Webhooks',
   summary: 'Replace the options of a webhook',
-  description:
-    'Applies to events that are published from now on. Deliveries that exist already are sent, whatever their payload.',
+  description: 'Applies to events that are accepted from now on. Deliveries that exist already are sent as they are.',
   permission: 'webhooks:write',
-  body: webhookOptionsSchema,
+  body: webhookOptionsReplacementSchema,
   responses: { 200: { description: 'The options', schema: webhookOptionsSchema } },
   problems: ['not_found', 'conflict'],
   handle: async ({ context, caller, id, body }) =>

@@ -8,19 +8,21 @@ import { CommandError, EXIT } from '../../terminal/command-error.ts';
 import { printJson, printLine } from '../../terminal/output.ts';
 import { addServerOptions, openSession } from '../session.ts';
 import { addFilterOptions, type FilterOptions, readFilter, showFilter } from './filter-option.ts';
+import { addFinalityOption, type FinalityOption, readFinality, showFinality } from './finality-option.ts';
 
 /** The commands that change or delete one webhook, or all that match. */
 export function addWebhookChanges(webhooks: Command): void {
   const update = addOneOrMany(
-    webhooks.command('update').description('change the URL or the filter of a webhook, or of all that match'),
+    webhooks.command('update').description('change the URL or the options of a webhook, or of all that match'),
   );
   addFilterOptions(update.option('--to <url>', 'the new URL')).option(
     '--clear-filter',
     'receive events of any payload',
   );
-  addServerOptions(update, [
+  addServerOptions(addFinalityOption(update), [
     'webhooks update --post-url https://old.example/hook --to https://new.example/hook',
     'webhooks update wh_0199c2a6e0b17d3c8a54f1e2d3c4b5a6 --filter-file filter.json',
+    'webhooks update --event TransferProcessed --finality 12 --dry-run',
   ]).action(updateOneOrMany);
   const remove = addOneOrMany(webhooks.command('delete').description('delete a webhook, or all that match'));
   addServerOptions(remove, ['webhooks delete --post-url https://old.example/hook --dry-run']).action(deleteOneOrMany);
@@ -38,10 +40,10 @@ function addOneOrMany(command: Command): Command {
     .option('--dry-run', 'only count the webhooks');
 }
 
-type UpdateOptions = OptionValues & FilterOptions & { to?: string };
+type UpdateOptions = OptionValues & FilterOptions & FinalityOption & { to?: string };
 
 async function updateOneOrMany(webhookId: string | undefined, options: UpdateOptions): Promise<void> {
-  const { to, filter, filterFile, clearFilter, ...others } = options;
+  const { to, filter, filterFile, clearFilter, finality, ...others } = options;
   const { client, json, own } = openSession(others);
   if (webhookId !== undefined) refuseMatch(own);
   const update = await readUpdate(options);
@@ -54,14 +56,17 @@ async function updateOneOrMany(webhookId: string | undefined, options: UpdateOpt
 }
 
 async function readUpdate(options: UpdateOptions): Promise<WebhookBulkUpdate> {
+  const { to } = options;
+  const finality = readFinality(options.finality);
   const filter = await readFilter(options);
-  if (options.to === undefined && filter === undefined) {
-    throw new CommandError('give --to <url>, --filter <json>, --filter-file <file> or --clear-filter', EXIT.usage);
+  const hasOptions = filter !== undefined || finality !== undefined;
+  if (to === undefined && !hasOptions) {
+    throw new CommandError(
+      'give --to <url>, --finality <level>, --filter <json>, --filter-file <file> or --clear-filter',
+      EXIT.usage,
+    );
   }
-  return {
-    ...(options.to !== undefined && { postUrl: options.to }),
-    ...(filter !== undefined && { options: { filter } }),
-  };
+  return { ...(to !== undefined && { postUrl: to }), ...(hasOptions && { options: { finality, filter } }) };
 }
 
 async function updateOne(client: Paybell, webhookId: string, update: WebhookBulkUpdate, json: boolean): Promise<void> {
@@ -70,14 +75,21 @@ async function updateOne(client: Paybell, webhookId: string, update: WebhookBulk
     const webhook = await client.webhooks.change(webhookId, { postUrl: postUrl ?? '' });
     return json ? printJson(webhook) : printLine(`Updated ${webhook.webhookId}: its URL is ${webhook.postUrl}`);
   }
-  // Both at once are one change of all webhooks with this id, so that neither is made without the other.
-  if (postUrl === undefined) await client.webhooks.replaceOptions(webhookId, options);
-  else await client.webhooks.changeMatching({ webhookId }, update);
-  const webhook = await client.webhooks.get(webhookId);
-  if (json) return printJson({ ...webhook, options });
-  const url = postUrl === undefined ? '' : `its URL is ${webhook.postUrl}, and `;
-  const filter = options.filter === null ? 'it has no filter.' : `its filter is: ${showFilter(options.filter)}`;
-  printLine(`Updated ${webhook.webhookId}: ${url}${filter}`);
+  // One change of all webhooks with this id: options that are not given stay, and the URL changes with them or not at all.
+  await client.webhooks.changeMatching({ webhookId }, update);
+  const [webhook, { finality, filter }] = await Promise.all([
+    client.webhooks.get(webhookId),
+    client.webhooks.options(webhookId),
+  ]);
+  if (json) return printJson({ ...webhook, options: { finality, filter } });
+  const changed = [
+    ...(postUrl === undefined ? [] : [`its URL is ${webhook.postUrl}`]),
+    ...(options.finality === undefined ? [] : [`its finality is ${showFinality(finality)}`]),
+    ...(options.filter === undefined
+      ? []
+      : [filter === null ? 'it has no filter.' : `its filter is: ${showFilter(filter)}`]),
+  ];
+  printLine(`Updated ${webhook.webhookId}: ${changed.join(', and ')}`);
 }
 
 async function deleteOneOrMany(webhookId: string | undefined, options: OptionValues): Promise<void> {

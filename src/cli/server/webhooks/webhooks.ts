@@ -10,6 +10,7 @@ import { printFields, printTable, printTotal } from '../../terminal/table.ts';
 import { addServerOptions, openSession, type ServerOptions } from '../session.ts';
 import { addMatchOptions, addWebhookChanges } from './changes.ts';
 import { addFilterOptions, type FilterOptions, readFilter, showFilter } from './filter-option.ts';
+import { addFinalityOption, type FinalityOption, readFinality, showFinality } from './finality-option.ts';
 import { addWebhookHealth } from './health.ts';
 import { warnOfUnknownNetworks } from './unknown-networks.ts';
 
@@ -28,9 +29,10 @@ export function addWebhooks(program: Command): void {
     .argument('<postUrl>', 'URL that receives the events')
     .option('--networks <ids>', 'comma-separated network ids (default: all known networks)', parseNetworks)
     .option('--events <kinds>', 'comma-separated kinds of events (default: all known kinds)', parseList);
-  addServerOptions(addFilterOptions(create), [
+  addServerOptions(addFinalityOption(addFilterOptions(create)), [
     'webhooks create https://example.com/hook --networks 1,8453 --events TransferFinalized,LatePayment',
     `webhooks create https://example.com/large --events TransferFinalized --filter '{"amount":{"min":"100"}}'`,
+    'webhooks create https://example.com/hook --events TransferProcessed --finality safe',
   ]).action(register);
   addWebhookChanges(webhooks);
   addWebhookHealth(webhooks);
@@ -72,22 +74,28 @@ async function showWebhook(webhookId: string, options: OptionValues): Promise<vo
     network: `${networkId} ${networkName(networkId)}`,
     event,
     url: postUrl,
+    finality: showFinality(webhookOptions.finality),
     filter: showFilter(webhookOptions.filter),
     created: showDate(dateCreated),
   });
 }
 
-type CreateOptions = ServerOptions & FilterOptions & { networks?: number[]; events?: string[] };
+type CreateOptions = ServerOptions & FilterOptions & FinalityOption & { networks?: number[]; events?: string[] };
 
-async function register(postUrl: string, { networks, events, ...options }: CreateOptions): Promise<void> {
+async function register(
+  postUrl: string,
+  { networks, events, finality: level, ...options }: CreateOptions,
+): Promise<void> {
   const { client, json } = openSession(options);
   const filter = await readFilter(options);
+  const finality = readFinality(level);
+  const hasOptions = filter !== undefined || finality !== undefined;
   await warnOfUnknownNetworks(client, networks ?? []);
   const registered = await client.webhooks.register({
     postUrl,
     ...(networks !== undefined && { networkIds: networks }),
     ...(events !== undefined && { events }),
-    ...(filter !== undefined && { options: { filter } }),
+    ...(hasOptions && { options: { finality, filter } }),
   });
   if (json) return printJson(registered);
   printWebhooks(registered);

@@ -11,7 +11,7 @@ import { useObservable } from '../../observable.ts';
 import { useRoute } from '../../router.tsx';
 import { useResponse } from '../../use-response.ts';
 import { EditDialog } from './dialogs/edit-dialog.tsx';
-import { FilterDialog } from './dialogs/filter-dialog.tsx';
+import { OptionsDialog } from './dialogs/options-dialog.tsx';
 import { RegisterDialog } from './dialogs/register-dialog.tsx';
 import { NoMatches, NoWebhooks } from './empty.tsx';
 import { Filters } from './filters.tsx';
@@ -29,7 +29,7 @@ export function Webhooks() {
   const revision = useObservable(webhooksRevision);
   const [registering, setRegistering] = useState(false);
   const [editing, setEditing] = useState<Webhook | null>(null);
-  const [filtering, setFiltering] = useState<Webhook | null>(null);
+  const [optionsOf, setOptionsOf] = useState<Webhook | null>(null);
   // Passed on as text, unchecked: the server reports what is wrong with it.
   const parameters = Object.fromEntries([...query].filter(([name]) => PARAMETERS.includes(name)));
   const page = Number(query.get('page') ?? 1);
@@ -62,7 +62,7 @@ export function Webhooks() {
           busy={list.loading}
           query={query}
           onEdit={setEditing}
-          onFilter={setFiltering}
+          onOptions={setOptionsOf}
         />
       ) : list.data.totalResults === 0 && !filtered ? (
         <NoWebhooks register={register} />
@@ -81,7 +81,7 @@ export function Webhooks() {
       )}
       {registering ? <RegisterDialog coverage={coverage.data} onClose={() => setRegistering(false)} /> : null}
       {editing === null ? null : <EditDialog webhook={editing} onClose={() => setEditing(null)} />}
-      {filtering === null ? null : <FilterDialog webhook={filtering} onClose={() => setFiltering(null)} />}
+      {optionsOf === null ? null : <OptionsDialog webhook={optionsOf} onClose={() => setOptionsOf(null)} />}
     </>
   );
 }

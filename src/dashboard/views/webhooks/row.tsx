@@ -15,7 +15,7 @@ type RowProps = {
   /** Not null while the deletion can still be undone. */
   deletion: Deletion | null;
   onEdit: () => void;
-  onFilter: () => void;
+  onOptions: () => void;
   onTest: () => void;
   onResume: () => void;
 };
@@ -27,7 +27,7 @@ const REASONS: Readonly<Record<string, string>> = {
   failing: 'All attempts have failed for 5 days',
 };
 
-export function WebhookRow({ webhook, health, deletion, onEdit, onFilter, onTest, onResume }: RowProps) {
+export function WebhookRow({ webhook, health, deletion, onEdit, onOptions, onTest, onResume }: RowProps) {
   const suspended = health?.state === 'suspended';
   const className = deletion !== null ? 'deleting' : suspended ? 'suspended' : '';
   return (
@@ -56,7 +56,7 @@ export function WebhookRow({ webhook, health, deletion, onEdit, onFilter, onTest
         {deletion === null ? (
           <Actions
             name={nameOf(webhook)}
-            {...{ onEdit, onFilter, onTest }}
+            {...{ onEdit, onOptions, onTest }}
             onDelete={() => scheduleDeletion(webhook)}
           />
         ) : (
@@ -82,9 +82,9 @@ function nameOf({ event, networkId, postUrl }: Webhook): string {
   return `${event} on network ${networkId} to ${postUrl}`;
 }
 
-type ActionsProps = Pick<RowProps, 'onEdit' | 'onFilter' | 'onTest'> & { name: string; onDelete: () => void };
+type ActionsProps = Pick<RowProps, 'onEdit' | 'onOptions' | 'onTest'> & { name: string; onDelete: () => void };
 
-function Actions({ name, onEdit, onFilter, onTest, onDelete }: ActionsProps) {
+function Actions({ name, onEdit, onOptions, onTest, onDelete }: ActionsProps) {
   return (
     <div class="row-buttons">
       <ActionButton needs={WRITE} class="button button-small" label={`Send test event: ${name}`} onClick={onTest}>
@@ -94,9 +94,9 @@ function Actions({ name, onEdit, onFilter, onTest, onDelete }: ActionsProps) {
       <ActionButton
         needs="webhooks:read"
         class="button button-icon"
-        title="Payload filter"
-        label={`Payload filter of ${name}`}
-        onClick={onFilter}
+        title="Options"
+        label={`Options of ${name}`}
+        onClick={onOptions}
       >
         <Icon name="filter" />
       </ActionButton>

@@ -16,10 +16,10 @@ type TableProps = {
   busy: boolean;
   query: URLSearchParams;
   onEdit: (webhook: Webhook) => void;
-  onFilter: (webhook: Webhook) => void;
+  onOptions: (webhook: Webhook) => void;
 };
 
-export function WebhookTable({ webhooks, health, busy, query, onEdit, onFilter }: TableProps) {
+export function WebhookTable({ webhooks, health, busy, query, onEdit, onOptions }: TableProps) {
   const { tests, sendTest, dismiss } = useTests();
   const pending = useObservable(pendingDeletions);
   return (
@@ -51,7 +51,7 @@ export function WebhookTable({ webhooks, health, busy, query, onEdit, onFilter }
                 health={health.get(webhook.webhookId) ?? null}
                 deletion={pending.get(webhook.webhookId) ?? null}
                 onEdit={() => onEdit(webhook)}
-                onFilter={() => onFilter(webhook)}
+                onOptions={() => onOptions(webhook)}
                 onTest={() => void sendTest(webhook.webhookId)}
                 onResume={() => void resume(webhook.webhookId)}
               />,

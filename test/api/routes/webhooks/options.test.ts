@@ -41,14 +41,14 @@ onEveryEngine('the options of a webhook', (store) => {
     return rows.length;
   };
 
-  test('are null at first, are replaced as a whole, and are read as they were given', async () => {
+  test('are the defaults at first, are replaced as a whole, and are read as they were given', async () => {
     const webhookId = await registered('a');
-    expect(await optionsOf(webhookId)).toEqual({ filter: null });
+    expect(await optionsOf(webhookId)).toEqual({ finality: 'seen', filter: null });
     const replaced = await put(webhookId, { filter: FILTER });
-    expect([replaced.status, await replaced.json()]).toEqual([200, { filter: FILTER }]);
-    expect(await optionsOf(webhookId)).toEqual({ filter: FILTER });
+    expect([replaced.status, await replaced.json()]).toEqual([200, { finality: 'seen', filter: FILTER }]);
+    expect(await optionsOf(webhookId)).toEqual({ finality: 'seen', filter: FILTER });
     expect((await put(webhookId, { filter: null })).status).toBe(200);
-    expect(await optionsOf(webhookId)).toEqual({ filter: null });
+    expect(await optionsOf(webhookId)).toEqual({ finality: 'seen', filter: null });
     expect(await storedFilters()).toBe(0);
     const { audit } = await listAudit(app, tenant, '?action=webhook.updated&sortDir=asc');
     expect(audit.map(shown)).toMatchObject([
@@ -110,7 +110,7 @@ onEveryEngine('the options of a webhook', (store) => {
     expect(await count(patch('networkId=1&dryRun=true', change))).toEqual({ totalResults: 2 });
     expect(await count(patch('networkId=1', change))).toEqual({ totalResults: 2 });
     expect(await count(patch('networkId=1', change))).toEqual({ totalResults: 0 });
-    for (const id of ids) expect(await optionsOf(id)).toEqual({ filter: FILTER });
+    for (const id of ids) expect(await optionsOf(id)).toEqual({ finality: 'seen', filter: FILTER });
     const [entry] = (await listAudit(app, tenant, '?action=webhooks.updated')).audit.map(shown);
     expect(entry).toMatchObject({
       before: { options: [{ filter: null, webhookIds: expect.any(Array) }] },
@@ -124,7 +124,7 @@ onEveryEngine('the options of a webhook', (store) => {
     expect(await storedFilters()).toBe(1);
     const both = { postUrl: 'https://example.com/moved', options: { filter: null } };
     expect(await count(patch(`webhookId=${ids[1]}`, both))).toEqual({ totalResults: 1 });
-    expect(await optionsOf(ids[1] ?? '')).toEqual({ filter: null });
+    expect(await optionsOf(ids[1] ?? '')).toEqual({ finality: 'seen', filter: null });
     expect(await storedFilters()).toBe(1);
     expect((await call(app, tenant, `${WEBHOOKS}?networkId=1`, { method: 'DELETE' })).status).toBe(200);
     expect(await storedFilters()).toBe(0);
@@ -154,7 +154,7 @@ onEveryEngine('the options of a webhook', (store) => {
     ]);
     const empty = messagesByName(await expectProblem(await patch('networkId=1', {}), 'invalid_request'));
     expect(empty).toEqual({ postUrl: 'is required, unless options is given' });
-    expect(await optionsOf(webhookId)).toEqual({ filter: null });
+    expect(await optionsOf(webhookId)).toEqual({ finality: 'seen', filter: null });
   });
 
   test('of another entity are 404 like absent ones, to read and to replace', async () => {
@@ -164,7 +164,7 @@ onEveryEngine('the options of a webhook', (store) => {
       await expectProblem(await call(app, other, pathOf(id)), 'not_found');
       await expectProblem(await put(id, { filter: null }, other), 'not_found');
     }
-    expect(await optionsOf(webhookId)).toEqual({ filter: FILTER });
+    expect(await optionsOf(webhookId)).toEqual({ finality: 'seen', filter: FILTER });
   });
 
   test('have filters of one mebibyte together, and equal ones count once', async () => {

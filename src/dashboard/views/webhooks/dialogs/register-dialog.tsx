@@ -1,5 +1,6 @@
 import { useId, useState } from 'preact/hooks';
 import type { Coverage } from '../../../../client/webhooks.ts';
+import type { Finality } from '../../../../domain/chain/finality.ts';
 import { type ApiProblem, asProblem, inputError, paybell } from '../../../api.ts';
 import { Dialog } from '../../../components/dialog.tsx';
 import { Field } from '../../../components/field.tsx';
@@ -8,6 +9,7 @@ import { Curl } from '../../../components/values/copy.tsx';
 import { Loading, ProblemAlert } from '../../../components/view/states.tsx';
 import { useResponse } from '../../../use-response.ts';
 import { bumpWebhooksRevision } from '../revision.ts';
+import { FinalityField } from './finality-field.tsx';
 import { type Chosen, Pairs } from './pairs.tsx';
 
 type RegisterProps = {
@@ -17,16 +19,21 @@ type RegisterProps = {
   onClose: () => void;
 };
 
+const FINALITY = 'options.finality';
 const NOTHING_CHOSEN: Chosen = { networkIds: [], events: [] };
 
 /** Registers one URL for any number of networks and events, and shows how many webhooks that creates. */
 export function RegisterDialog({ coverage, preset = NOTHING_CHOSEN, onClose }: RegisterProps) {
   const [chosen, setChosen] = useState(preset);
   const [postUrl, setPostUrl] = useState('');
+  const [finality, setFinality] = useState<Finality | null>(null);
   const [problem, setProblem] = useState<ApiProblem | null>(null);
   const [busy, setBusy] = useState(false);
   const count = chosen.networkIds.length * chosen.events.length;
-  const registration = { postUrl, networkIds: [...chosen.networkIds], events: [...chosen.events] };
+  const registration = {
+    ...{ postUrl, networkIds: [...chosen.networkIds], events: [...chosen.events] },
+    ...(finality !== null && { options: { finality } }),
+  };
 
   const register = async () => {
     setBusy(true);
@@ -50,9 +57,10 @@ export function RegisterDialog({ coverage, preset = NOTHING_CHOSEN, onClose }: R
         }}
       >
         <div class="dialog-body">
-          {problem !== null && inputError(problem, 'postUrl') === null ? <ProblemAlert problem={problem} /> : null}
+          {problem !== null && !hasField(problem) ? <ProblemAlert problem={problem} /> : null}
           <UrlField value={postUrl} onInput={setPostUrl} error={inputError(problem, 'postUrl')} />
           {coverage === null ? <Loading what="networks and events" /> : <Pairs {...{ coverage, chosen, setChosen }} />}
+          <FinalityField value={finality} onChange={setFinality} error={inputError(problem, FINALITY)} event={null} />
           <details>
             <summary>Equivalent API request</summary>
             <Curl method="POST" path="/webhooks/classic" body={registration} />
@@ -74,6 +82,11 @@ export function RegisterDialog({ coverage, preset = NOTHING_CHOSEN, onClose }: R
       </form>
     </Dialog>
   );
+}
+
+/** Whether the problem is shown beside a field of the form. */
+function hasField(problem: ApiProblem): boolean {
+  return inputError(problem, 'postUrl') !== null || inputError(problem, FINALITY) !== null;
 }
 
 function webhooks(count: number): string {

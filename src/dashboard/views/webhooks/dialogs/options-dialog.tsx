@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Webhook, WebhookOptions } from '../../../../client/webhooks.ts';
-import { type ApiProblem, asProblem, paybell } from '../../../api.ts';
+import type { Finality } from '../../../../domain/chain/finality.ts';
+import { type ApiProblem, asProblem, inputError, paybell } from '../../../api.ts';
 import { Dialog } from '../../../components/dialog.tsx';
 import { Field } from '../../../components/field.tsx';
 import { showToast } from '../../../components/toasts.tsx';
@@ -9,22 +10,23 @@ import { Network } from '../../../components/values/network.tsx';
 import { Failure, Loading, ProblemAlert } from '../../../components/view/states.tsx';
 import { useResponse } from '../../../use-response.ts';
 import { filterText, parseFilterText, wordsOf } from './filter-text.ts';
+import { FinalityField } from './finality-field.tsx';
 
 type DialogProps = { webhook: Webhook; onClose: () => void };
 
-/** Shows the payload filter of a webhook in words, and changes or removes it. */
-export function FilterDialog({ webhook, onClose }: DialogProps) {
+/** Shows the finality of a webhook, and its payload filter in words, and changes them. */
+export function OptionsDialog({ webhook, onClose }: DialogProps) {
   const { webhookId } = webhook;
   const { data, problem, reload } = useResponse(webhookId, (signal) =>
     paybell().webhooks.options(webhookId, { signal }),
   );
   return (
-    <Dialog title="Payload filter" onClose={onClose}>
+    <Dialog title="Options" onClose={onClose}>
       {data !== null ? (
-        <FilterForm webhook={webhook} options={data} onClose={onClose} />
+        <OptionsForm webhook={webhook} options={data} onClose={onClose} />
       ) : (
         <div class="dialog-body">
-          {problem === null ? <Loading what="filter" /> : <Failure problem={problem} reload={reload} />}
+          {problem === null ? <Loading what="options" /> : <Failure problem={problem} reload={reload} />}
         </div>
       )}
     </Dialog>
@@ -33,7 +35,8 @@ export function FilterDialog({ webhook, onClose }: DialogProps) {
 
 const EXAMPLE = '{\n  "amount": { "min": "100" },\n  "token": ["USDC", "DAI"]\n}';
 
-function FilterForm({ webhook, options, onClose }: DialogProps & { options: WebhookOptions }) {
+function OptionsForm({ webhook, options, onClose }: DialogProps & { options: WebhookOptions }) {
+  const [finality, setFinality] = useState<Finality | null>(options.finality);
   const [text, setText] = useState(filterText(options.filter));
   const [problem, setProblem] = useState<ApiProblem | null>(null);
   const [busy, setBusy] = useState(false);
@@ -45,9 +48,8 @@ function FilterForm({ webhook, options, onClose }: DialogProps & { options: Webh
     setBusy(true);
     try {
       // Unchecked: the server reports what is wrong with it.
-      await paybell().webhooks.replaceOptions(webhook.webhookId, { filter: replacement } as WebhookOptions);
-      const done = replacement === null ? 'Filter removed.' : 'Filter saved.';
-      showToast({ tone: 'good', text: `${done} It applies to events that are published from now on.` });
+      await paybell().webhooks.replaceOptions(webhook.webhookId, { finality, filter: replacement } as WebhookOptions);
+      showToast({ tone: 'good', text: 'Options saved. They apply to events that are accepted from now on.' });
       onClose();
     } catch (error) {
       setProblem(asProblem(error));
@@ -55,7 +57,8 @@ function FilterForm({ webhook, options, onClose }: DialogProps & { options: Webh
     }
   };
 
-  const errors = filter === undefined ? [{ name: 'filter', message: 'is not valid JSON' }] : (problem?.errors ?? []);
+  const ofFilter = problem?.errors.filter(({ name }) => name !== 'finality') ?? [];
+  const errors = filter === undefined ? [{ name: 'filter', message: 'is not valid JSON' }] : ofFilter;
   return (
     <form
       onSubmit={(event) => {
@@ -68,6 +71,12 @@ function FilterForm({ webhook, options, onClose }: DialogProps & { options: Webh
         <p>
           <strong>{webhook.event}</strong> on <Network networkId={webhook.networkId} />
         </p>
+        <FinalityField
+          value={finality}
+          onChange={setFinality}
+          error={inputError(problem, 'finality')}
+          event={webhook.event}
+        />
         <Words filter={filter} />
         <Field
           label="Filter as JSON"
@@ -95,7 +104,7 @@ function FilterForm({ webhook, options, onClose }: DialogProps & { options: Webh
           <Curl
             method="PUT"
             path={`/webhooks/classic/${webhook.webhookId}/options`}
-            body={{ filter: filter ?? null }}
+            body={{ finality, filter: filter ?? null }}
           />
         </details>
       </div>

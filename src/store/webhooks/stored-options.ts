@@ -1,0 +1,90 @@
+import {
+  allowsFinality,
+  defaultFinality,
+  type Finality,
+  finalityOf,
+  finalityText,
+} from '../../domain/chain/finality.ts';
+import { DomainError } from '../../domain/errors.ts';
+import type { Queries } from '../database/database.ts';
+import { chunks, Parameters } from '../database/sql.ts';
+import { webhookTable } from '../tables.ts';
+import { type FilteredWebhook, readFilters } from './filters.ts';
+
+/**
+ * The options of webhooks as they are stored. The default finality of a kind is stored as null, also where it was asked for
+ * by its name, so that two webhooks with the same finality have the same value. All writes are under the entity lock.
+ */
+
+type WebhookOfKind = { readonly webhookId: string; readonly event: string };
+
+/** Null asks for the default of the kind. */
+export function effectiveFinality(event: string, asked: Finality | null): Finality {
+  return asked ?? defaultFinality(event);
+}
+
+type WebhookFinality = WebhookOfKind & { readonly finality: Finality };
+
+export type StoredOptions = FilteredWebhook & WebhookFinality;
+
+/** Of the given webhooks, as far as they exist. */
+export async function readStoredOptions(
+  queries: Pick<Queries, 'all'>,
+  entityId: string,
+  webhookIds: readonly string[],
+): Promise<StoredOptions[]> {
+  const filters = await readFilters(queries, entityId, webhookIds);
+  const finalities = await readFinalities(queries, entityId, webhookIds);
+  const byId = new Map(finalities.map((webhook) => [webhook.webhookId, webhook]));
+  return filters.flatMap((filtered) => {
+    const found = byId.get(filtered.webhookId);
+    return found === undefined ? [] : [{ ...filtered, ...found }];
+  });
+}
+
+const STORED = webhookTable.pick(['webhookId', 'event', 'finality']);
+
+async function readFinalities(
+  queries: Pick<Queries, 'all'>,
+  entityId: string,
+  webhookIds: readonly string[],
+): Promise<WebhookFinality[]> {
+  const found: WebhookFinality[] = [];
+  for (const chunk of chunks(webhookIds)) {
+    const parameters = new Parameters();
+    const where = webhookTable.where(parameters, { entityId, webhookId: chunk });
+    const rows = await STORED.all(queries, `select ${STORED.list} from webhooks where ${where}`, parameters.values);
+    for (const { webhookId, event, finality } of rows) {
+      const asked = finality === null ? null : finalityOf(finality);
+      found.push({ webhookId, event, finality: effectiveFinality(event, asked) });
+    }
+  }
+  return found;
+}
+
+export async function assignFinality(
+  queries: Queries,
+  entityId: string,
+  webhooks: readonly WebhookOfKind[],
+  asked: Finality | null,
+): Promise<void> {
+  const groups = Map.groupBy(webhooks, ({ event }) => storedFinality(event, asked));
+  for (const [stored, group] of groups) {
+    for (const chunk of chunks(group)) {
+      const parameters = new Parameters(stored);
+      const where = webhookTable.where(parameters, { entityId, webhookId: chunk.map(({ webhookId }) => webhookId) });
+      await queries.run(`update webhooks set finality = $1 where ${where}`, parameters.values);
+    }
+  }
+}
+
+function storedFinality(event: string, asked: Finality | null): string | null {
+  return asked === null || asked === defaultFinality(event) ? null : finalityText(asked);
+}
+
+/** `isBulk`: of webhooks that match, and not of one that the caller named. */
+export function requireAllowed(webhooks: readonly WebhookOfKind[], asked: Finality | null, isBulk: boolean): void {
+  if (asked === null) return;
+  const refused = webhooks.find(({ event }) => !allowsFinality(event, asked));
+  if (refused !== undefined) throw new DomainError('finality_not_allowed', { event: refused.event, isBulk });
+}
