@@ -1,2 +1,62 @@
-/** What an entity asked a source to read, and what to make of it. */
-export type SourceDefinition = Readonly<Record<string, unknown>>;
+/** The contracts that Paybell knows how to read without being told their events. */
+export const PRESETS = ['erc20', 'request-network', 'loop', 'superfluid'] as const;
+
+export type Preset = (typeof PRESETS)[number];
+
+export type WhereValue = string | number | boolean;
+
+/** Where the value of a payload field comes from: a parameter of the event, an amount of a token, or always the same value. */
+export type FieldSource =
+  | string
+  | { readonly from: string; readonly token: string }
+  | { readonly is: string | number | boolean };
+
+/**
+ * What an entity asked a source to read, and what to make of it. Addresses are in lower case and integers of `where` are
+ * decimal texts, so that equal definitions are equal texts.
+ */
+export type SourceDefinition = {
+  readonly networkId: number;
+  readonly preset: Preset | null;
+  readonly contract: string;
+  /** The event as Solidity declares it; null where the preset knows it. */
+  readonly abi: string | null;
+  /** `Transfer` or an event kind; null where the preset knows it. */
+  readonly event: string | null;
+  /** By the names of the event's parameters, the values that a log may have. */
+  readonly where: Readonly<Record<string, readonly WhereValue[]>>;
+  /** By the names of payload fields, beyond those that the preset fills. */
+  readonly fields: Readonly<Record<string, FieldSource>>;
+  readonly fromBlock: number | 'latest';
+  readonly deliverHistory: boolean;
+};
+
+export const MAX_ABI_LENGTH = 2_000;
+export const MAX_WHERE_PARAMETERS = 20;
+export const MAX_WHERE_VALUES = 1_000;
+export const MAX_WHERE_LENGTH = 1_024;
+export const MAX_FIELDS = 50;
+export const MAX_CONSTANT_LENGTH = 256;
+
+/** A log never proves these: nothing is on the network yet, or nothing has happened there. */
+export const NEVER_IN_LOGS: readonly string[] = ['TransferCreated', 'LatePayment', 'EventRetracted'];
+
+/** Fields of a payload that Paybell fills itself. */
+export const RESERVED_FIELDS: ReadonlySet<string> = new Set([
+  ...['eventId', 'event', 'networkId', 'network', 'dateCreated', 'test', 'status'],
+  ...['transactionHash', 'blockNumber', 'blockHash', 'logIndex', 'contract'],
+  ...['finality', 'confirmations', 'revision', 'retracts', 'reason', 'omittedFields'],
+]);
+
+/** Equal for definitions that ask for the same, however the request was written. */
+export function definitionHash(definition: SourceDefinition): string {
+  const { networkId, preset, contract, abi, event, where, fields, fromBlock, deliverHistory } = definition;
+  const conditions = sorted(where).map(([name, values]) => [name, values.map((value) => JSON.stringify(value)).sort()]);
+  const mapped = sorted(fields).map(([name, source]) => [name, typeof source === 'string' ? source : sorted(source)]);
+  const parts = [networkId, preset, contract, abi, event, conditions, mapped, fromBlock, deliverHistory];
+  return Bun.SHA256.hash(JSON.stringify(parts), 'hex');
+}
+
+function sorted<Value>(record: Readonly<Record<string, Value>>): [string, Value][] {
+  return Object.entries(record).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+}

@@ -1,0 +1,40 @@
+/** What a log says, without where it stands: `n` counts the equal logs of one transaction, from 0. */
+export type LogContent = {
+  readonly networkId: number;
+  readonly transactionHash: string;
+  readonly contract: string;
+  readonly topics: readonly string[];
+  readonly data: string;
+  readonly n: number;
+};
+
+const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
+const PREFIX = 'fct_';
+/** 130 bits: two facts never share an id by chance. */
+const LENGTH = 26;
+const SHAPE = new RegExp(`^${PREFIX}[${ALPHABET}]{${LENGTH}}$`);
+
+const digest = new Uint8Array(32);
+
+/**
+ * The same log has the same id in whichever block its transaction stands. Block and log index are left out on purpose: a
+ * transaction that a reorganisation moves is the same payment. Every text is in lower case.
+ */
+export function factId({ networkId, transactionHash, contract, topics, data, n }: LogContent): string {
+  // The number of topics is written down, and none of the parts has a space: no two contents are the same text.
+  Bun.SHA256.hash(
+    `${networkId} ${transactionHash} ${contract} ${topics.length} ${topics.join(' ')} ${data} ${n}`,
+    digest,
+  );
+  let id = PREFIX;
+  for (let bit = 0; bit < LENGTH * 5; bit += 5) {
+    const at = bit >> 3;
+    const pair = ((digest[at] ?? 0) << 8) | (digest[at + 1] ?? 0);
+    id += ALPHABET.charAt((pair >> (11 - (bit & 7))) & 31);
+  }
+  return id;
+}
+
+export function isFactId(text: string): boolean {
+  return SHAPE.test(text);
+}
