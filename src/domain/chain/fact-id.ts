@@ -12,7 +12,8 @@ const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
 const PREFIX = 'fct_';
 /** 130 bits: two facts never share an id by chance. */
 const LENGTH = 26;
-const SHAPE = new RegExp(`^${PREFIX}[${ALPHABET}]{${LENGTH}}$`);
+/** Also that of a fact that was made of a posted event instead of a log. */
+const SHAPE = /^fct_[a-z0-9]{26}$/;
 
 const digest = new Uint8Array(32);
 

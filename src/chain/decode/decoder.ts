@@ -1,0 +1,187 @@
+import { BoundedMap } from '../../bounded-map.ts';
+import { factId } from '../../domain/chain/fact-id.ts';
+import type { FoundFact } from '../../domain/chain/facts.ts';
+import type { FollowedSource } from '../../store/chain/network-store.ts';
+import type { Log } from '../rpc/types.ts';
+import { type AbiLibrary, loadAbiLibrary } from './abi-library.ts';
+import { compileSource } from './compile-source.ts';
+import type { CallContract } from './contract-calls.ts';
+import { FlowKinds } from './flow-kinds.ts';
+import { LogReader, type LogValues } from './log-values.ts';
+import { addTokens, fillFields } from './payload-fields.ts';
+import { type IndexedSource, type Match, SourceIndex } from './source-index.ts';
+import { TokenDecimals, type TokenStore } from './token-decimals.ts';
+import { matchesTopics, matchesValues } from './where.ts';
+
+/** Makes facts of logs. */
+export interface Decoder {
+  /** Of the given sources, in the order of their creation. Throws only where a node or the store does not respond. */
+  decode(logs: readonly Log[], sources: readonly FollowedSource[]): Promise<FoundFact[]>;
+}
+
+/**
+ * Why a log of a source's contract and event led to no fact: it is not what the event's declaration says, or it does not prove
+ * what it would have to; `definition` where the source itself cannot be used.
+ */
+export type SkipReason = 'undecodable' | 'unproved' | 'definition';
+
+export type DecoderOptions = {
+  readonly tokens: TokenStore;
+  readonly callContract: CallContract;
+  readonly onSkipped?: (reason: SkipReason) => void;
+};
+
+const MAX_COMPILED = 20_000;
+const MAX_READERS = 10_000;
+/** The sources of a network, and those of a few backfills. */
+const MAX_INDEXES = 8;
+const LOGS_PER_LOOK = 100;
+const MAX_TICK_MS = 10;
+
+export class LogDecoder implements Decoder {
+  readonly #compiled = new BoundedMap<string, ReturnType<typeof compileSource>>(MAX_COMPILED);
+  readonly #readers = new BoundedMap<string, LogReader>(MAX_READERS);
+  readonly #indexes: { readonly sources: readonly FollowedSource[]; readonly index: SourceIndex }[] = [];
+  readonly #decimals: TokenDecimals;
+  readonly #flows: FlowKinds;
+  readonly #onSkipped: (reason: SkipReason) => void;
+
+  constructor({ tokens, callContract, onSkipped = () => undefined }: DecoderOptions) {
+    this.#decimals = new TokenDecimals(tokens, callContract);
+    this.#flows = new FlowKinds(callContract);
+    this.#onSkipped = onSkipped;
+  }
+
+  async decode(logs: readonly Log[], sources: readonly FollowedSource[]): Promise<FoundFact[]> {
+    const [first] = sources;
+    if (first === undefined || logs.length === 0) return [];
+    const library = await loadAbiLibrary();
+    const matches = await this.#match(inOrder(logs), this.#indexOf(sources, library));
+    const { proved, unproved } = await this.#flows.prove(matches);
+    for (let count = 0; count < unproved; count++) this.#onSkipped('unproved');
+    const tokens = new Set<string>();
+    for (const { source, values } of proved) addTokens(source.compiled, values, tokens);
+    const decimals = await this.#decimals.read(first.networkId, tokens);
+    const facts: FoundFact[] = [];
+    const tick = new Tick();
+    for (const match of proved) {
+      facts.push(toFact(match, decimals, library));
+      if (facts.length % LOGS_PER_LOOK === 0) await tick.pause();
+    }
+    return facts;
+  }
+
+  async #match(logs: readonly Log[], index: SourceIndex): Promise<Match[]> {
+    const matches: Match[] = [];
+    const equalLogs = new Map<string, number>();
+    const tick = new Tick();
+    for (const [at, log] of logs.entries()) {
+      if (at % LOGS_PER_LOOK === 0) await tick.pause();
+      const candidates = index.candidates(log);
+      if (candidates.length > 0) this.#matchLog(log, candidates, countEqual(equalLogs, log), matches);
+    }
+    return matches;
+  }
+
+  /** A log that several sources of an entity take belongs to the oldest. */
+  #matchLog(log: Log, candidates: readonly IndexedSource[], n: number, matches: Match[]): void {
+    const start = matches.length;
+    let reader: LogReader | null = null;
+    let values: LogValues | null = null;
+    for (const source of candidates) {
+      const { followed, compiled } = source;
+      if (log.blockNumber < followed.fromBlock || !matchesTopics(compiled.conditions, log.topics)) continue;
+      if (hasEntity(matches, start, followed.entityId)) continue;
+      if (source.reader !== reader) {
+        reader = source.reader;
+        values = reader.read(log);
+        if (values === null) this.#onSkipped('undecodable');
+      }
+      if (values === null || !matchesValues(compiled.conditions, values)) continue;
+      if (compiled.notZero !== null && values[compiled.notZero] === 0n) continue;
+      matches.push({ source, log, values, n, kind: compiled.kind });
+    }
+  }
+
+  /** The same sources are decoded for poll after poll. */
+  #indexOf(sources: readonly FollowedSource[], library: AbiLibrary): SourceIndex {
+    const known = this.#indexes.find((each) => areSame(each.sources, sources));
+    if (known !== undefined) return known.index;
+    const index = new SourceIndex(sources.flatMap((source, place) => this.#compile(source, place, library)));
+    this.#indexes.unshift({ sources, index });
+    this.#indexes.splice(MAX_INDEXES);
+    return index;
+  }
+
+  /** The definition of a source never changes. One that this release cannot use any more makes no facts. */
+  #compile(followed: FollowedSource, place: number, library: AbiLibrary): IndexedSource[] {
+    const known = this.#compiled.get(followed.sourceId);
+    const compiled = known ?? compileSource(followed.definition, library);
+    if (known === undefined) this.#compiled.set(followed.sourceId, compiled);
+    if (!compiled.isValid) {
+      this.#onSkipped('definition');
+      return [];
+    }
+    const { event } = compiled.source;
+    const reader = this.#readers.get(event.text) ?? new LogReader(event, library);
+    this.#readers.set(event.text, reader);
+    return [{ followed, compiled: compiled.source, reader, place }];
+  }
+}
+
+function toFact(
+  { source: { followed, compiled }, log, values, n, kind }: Match,
+  decimals: ReadonlyMap<string, number>,
+  library: AbiLibrary,
+): FoundFact {
+  const { networkId, entityId, sourceId, createdHead, deliverHistory } = followed;
+  const { blockNumber, blockHash, logIndex, transactionHash, address, topics, data } = log;
+  return {
+    entityId,
+    factId: factId({ networkId, transactionHash, contract: address, topics, data, n }),
+    networkId,
+    sourceId,
+    kind: kind ?? '',
+    isSilent: blockNumber <= createdHead && !deliverHistory,
+    transactionHash,
+    contract: library.checksumAddress(address),
+    position: { blockNumber, blockHash, logIndex },
+    ...fillFields(compiled, values, decimals, library, data.length),
+  };
+}
+
+function hasEntity(matches: readonly Match[], start: number, entityId: string): boolean {
+  for (let at = start; at < matches.length; at++) {
+    if (matches[at]?.source.followed.entityId === entityId) return true;
+  }
+  return false;
+}
+
+function areSame(a: readonly FollowedSource[], b: readonly FollowedSource[]): boolean {
+  return a === b || (a.length === b.length && a.every(({ sourceId }, index) => sourceId === b[index]?.sourceId));
+}
+
+/** By block and log index. Nodes send them in this order, and a copy is made only where one does not. */
+function inOrder(logs: readonly Log[]): readonly Log[] {
+  const compare = (a: Log, b: Log) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex;
+  const isSorted = logs.every((log, index) => index === 0 || compare(logs[index - 1] ?? log, log) <= 0);
+  return isSorted ? logs : logs.toSorted(compare);
+}
+
+function countEqual(counts: Map<string, number>, { transactionHash, address, topics, data }: Log): number {
+  const key = `${transactionHash} ${address} ${topics.join(' ')} ${data}`;
+  const n = counts.get(key) ?? 0;
+  counts.set(key, n + 1);
+  return n;
+}
+
+/** Lets the event loop do other work: ten thousand logs take most of a second. */
+class Tick {
+  #startMs = performance.now();
+
+  async pause(): Promise<void> {
+    if (performance.now() - this.#startMs < MAX_TICK_MS) return;
+    await new Promise((resolve) => setImmediate(resolve));
+    this.#startMs = performance.now();
+  }
+}

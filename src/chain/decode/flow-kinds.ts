@@ -1,0 +1,63 @@
+import type { CallContract } from './contract-calls.ts';
+import { type Flow, FlowProofs, flowKey } from './flow-proofs.ts';
+import { FLOW_KINDS } from './presets.ts';
+import type { Match } from './source-index.ts';
+
+/** Decides what the logs of flows prove: a rate of zero closes a flow, and any other opens it if it was closed before. */
+export class FlowKinds {
+  readonly #proofs: FlowProofs;
+
+  constructor(call: CallContract) {
+    this.#proofs = new FlowProofs(call);
+  }
+
+  /**
+   * The matches without those of flows that are no more than a change of the rate, and without those of which it is not known
+   * whether they are one, which are counted. Matches are in the order of their logs.
+   */
+  async prove(matches: readonly Match[]): Promise<{ proved: readonly Match[]; unproved: number }> {
+    const before = ratesBefore(matches);
+    if (before.size === 0) return { proved: matches, unproved: 0 };
+    const first = matches.filter((match) => before.get(match)?.rate === null).map(readFlow);
+    const wasOpen = await this.#proofs.read(first.filter(({ rate }) => rate !== 0n).map(({ flow }) => flow));
+    let unproved = 0;
+    const proved = matches.flatMap((match) => {
+      const last = before.get(match);
+      if (last === undefined) return match;
+      const { key, rate } = readFlow(match);
+      if (rate === 0n) return { ...match, kind: FLOW_KINDS.closed };
+      const isOpen = last.rate === null ? wasOpen.get(key) : last.rate !== 0n;
+      if (isOpen === undefined) unproved++;
+      return isOpen === false ? { ...match, kind: FLOW_KINDS.opened } : [];
+    });
+    return { proved, unproved };
+  }
+}
+
+/**
+ * Of each match that is a flow, the rate that the log before it in its block has set; null for the first log of a block, of
+ * which the block before says it.
+ */
+function ratesBefore(matches: readonly Match[]): Map<Match, { readonly rate: bigint | null }> {
+  const before = new Map<Match, { readonly rate: bigint | null }>();
+  const last = new Map<string, { readonly logIndex: number; readonly rate: bigint; readonly before: bigint | null }>();
+  for (const match of matches) {
+    if (match.kind !== null) continue;
+    const { key, rate } = readFlow(match);
+    const { logIndex } = match.log;
+    const known = last.get(key);
+    // Several entities may have a match of the same log.
+    const previous = known?.logIndex === logIndex ? known.before : (known?.rate ?? null);
+    before.set(match, { rate: previous });
+    last.set(key, { logIndex, rate, before: previous });
+  }
+  return before;
+}
+
+/** The parameters of `FlowUpdated` in the order of its declaration. */
+function readFlow({ source: { followed }, log, values }: Match): { flow: Flow; key: string; rate: bigint } {
+  const [token, sender, receiver, rate] = values as readonly [string, string, string, bigint];
+  const { blockNumber, blockHash, address } = log;
+  const flow = { networkId: followed.networkId, contract: address, token, sender, receiver, blockNumber, blockHash };
+  return { flow, key: flowKey(flow), rate };
+}
