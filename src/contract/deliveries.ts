@@ -20,7 +20,12 @@ const eventExample = {
   body: exampleBody,
   dateCreated: 1763168400,
   deliveries: 2,
+  retractedBy: null,
 };
+
+const retractedBy = z.string().nullable().meta({
+  description: 'Event that took this one back: what it said is not true any more. Null for an event that stands.',
+});
 
 export const eventSchema = z
   .strictObject({
@@ -30,6 +35,7 @@ export const eventSchema = z
     body: z.string().meta({ description: 'The payload, byte for byte as it was received.' }),
     dateCreated: date('When the event was accepted'),
     deliveries: count.meta({ description: 'Number of webhooks that matched the event.' }),
+    retractedBy,
   })
   .meta({ id: 'Event', description: 'An accepted event.', example: eventExample });
 
@@ -135,6 +141,11 @@ export const deliveryDetailSchema = z
   .strictObject({
     ...deliveryFields,
     body: z.string().meta({ description: 'The body of every request, byte for byte.' }),
+    retractedBy,
+    factId: z.string().nullable().meta({
+      description:
+        'What a network said that led to the event, with all that became of it; null for an event that was published.',
+    }),
     attemptLog: z
       .array(attemptSchema)
       .max(MAX_ATTEMPTS_SHOWN)
@@ -148,6 +159,8 @@ export const deliveryDetailSchema = z
     example: {
       ...deliveryExample,
       body: exampleBody,
+      retractedBy: null,
+      factId: null,
       attemptLog: [
         {
           attempt: 1,
@@ -164,6 +177,12 @@ export const deliveryDetailSchema = z
   });
 
 export type DeliveryDetail = z.output<typeof deliveryDetailSchema>;
+
+/** As lists show it. */
+export function withoutDetail(detail: DeliveryDetail): Delivery {
+  const { body: _, attemptLog: __, retractedBy: ___, factId: ____, ...delivery } = detail;
+  return delivery;
+}
 
 export const deliveryListSchema = z
   .strictObject({ totalResults: count, deliveries: z.array(deliverySchema) })

@@ -105,8 +105,12 @@ function inDirection<Row>(rows: Row[], { sortDir }: { sortDir: 'asc' | 'desc' })
 }
 
 function eventView({ id, event, networkId, body, createdAtMs }: EventSeed): Event {
-  return { eventId: id, event, networkId, body, dateCreated: Math.floor(createdAtMs / 1000), deliveries: 1 };
+  const dateCreated = Math.floor(createdAtMs / 1000);
+  return { eventId: id, event, networkId, body, dateCreated, deliveries: 1, retractedBy: null };
 }
+
+/** Of the delivery of an event that was published and stands. */
+export const UNRETRACTED = { retractedBy: null, factId: null } as const;
 
 /** Of deliveries that no endpoint has numbered. */
 export const UNNUMBERED = { endpointId: null, sequence: null, supersededBy: null } as const;

@@ -188,6 +188,7 @@ export async function readOldEvents(db: Database): Promise<ShownEvent[]> {
     body: String(row.body),
     dateCreated: Math.floor(Number(row.created_at_ms) / 1000),
     deliveries: Number(row.deliveries),
+    retractedBy: null,
     createdAtMs: Number(row.created_at_ms),
   }));
 }

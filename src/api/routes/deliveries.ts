@@ -6,6 +6,7 @@ import {
   deliverySchema,
   redeliverQuerySchema,
   redeliverySchema,
+  withoutDetail,
 } from '../../contract/deliveries.ts';
 import { withKnownEvents } from '../../contract/list-query.ts';
 import { Problem } from '../../contract/problems.ts';
@@ -57,16 +58,11 @@ const redeliverOne = operation({
     'recorded as a redelivery. If it fails, an earlier success stays.',
   permission: 'deliveries:write',
   responses: { 202: { description: 'Queued', schema: deliverySchema } },
-  problems: ['not_found', 'conflict'],
+  problems: ['not_found', 'conflict', 'event_retracted'],
   handle: async ({ context, caller, id }) => {
     if (!(await redeliver(context.db, caller.entityId, id))) throw missing('delivery');
     context.onWork();
-    const {
-      body: _,
-      attemptLog: __,
-      ...delivery
-    } = found(await readDelivery(context.db, caller.entityId, id), 'delivery');
-    return json(202, delivery);
+    return json(202, withoutDetail(found(await readDelivery(context.db, caller.entityId, id), 'delivery')));
   },
 });
 

@@ -1,6 +1,7 @@
 import { BoundedMap } from '../../bounded-map.ts';
 import type { Delivery, DeliveryDetail, DeliveryList, DeliveryListQuery } from '../../client/deliveries.ts';
 import { ProblemError } from '../../client/errors.ts';
+import { withoutDetail } from '../../contract/deliveries.ts';
 
 /** The largest page that the service returns. */
 const PAGE_SIZE = 100;
@@ -69,11 +70,6 @@ export class DeliveryChanges {
 function nullIfMissing(error: unknown): null {
   if (error instanceof ProblemError && error.status === 404) return null;
   throw error;
-}
-
-/** A change looks the same whether it was listed or read. */
-function withoutDetail({ body: _, attemptLog: __, ...delivery }: DeliveryDetail): Delivery {
-  return delivery;
 }
 
 /** Ids sort by their time of creation. */

@@ -3,11 +3,11 @@ import { finalityOf, type Levels, reachedBlock } from '../../domain/chain/finali
 import { RETRACTION } from '../../domain/event-kinds.ts';
 import { readNowMs } from '../database/clock.ts';
 import type { Database, Dialect, Queries, SqlValue } from '../database/database.ts';
-import { chunks, valuesList } from '../database/sql.ts';
+import { Columns, chunks, integer, text, valuesList } from '../database/sql.ts';
 import { nameOfEvent } from '../events/event-ids.ts';
 import { type FactRow, finalizeFacts, writeChanges } from './fact-changes.ts';
 import { factEventId, factPayload, retractionPayload, type ToldFact } from './fact-payload.ts';
-import type { Lease, Step } from './network-store.ts';
+import { type Lease, MAX_ANCHORS, type Step } from './network-store.ts';
 import { boundLevel, type Reached, readReached } from './reached.ts';
 import { factEventTable, networkTable } from './tables.ts';
 import { readFinalities, readWanted } from './wanted.ts';
@@ -50,7 +50,7 @@ export function commitStep(db: Database, lease: Lease, step: Step): Promise<bool
     );
     await tellReached(queries, outbox, reached, levels.head, nowMs);
     await outbox.write(queries);
-    await writeAnchors(queries, networkId, lease.state.anchors, step.anchors);
+    await writeAnchors(queries, networkId, step.anchors);
     await writeProgress(queries, step, nowMs);
     await writeNetwork(queries, lease, step, levels, { nextNo: outbox.nextNo, nowMs });
     return true;
@@ -196,13 +196,20 @@ class Outbox {
   }
 }
 
+const anchorColumns = new Columns({ number: integer('number'), hash: text('hash') });
+
+/** Newest first. */
+export function readAnchors(queries: Queries, networkId: number): Promise<BlockRef[]> {
+  return anchorColumns.all(
+    queries,
+    `select ${anchorColumns.list} from chain_anchors where network_id = $1 order by number desc limit ${MAX_ANCHORS}`,
+    [networkId],
+  );
+}
+
 /** Only what differs: most steps add one anchor and drop one. */
-async function writeAnchors(
-  queries: Queries,
-  networkId: number,
-  before: readonly BlockRef[],
-  now: readonly BlockRef[],
-): Promise<void> {
+async function writeAnchors(queries: Queries, networkId: number, now: readonly BlockRef[]): Promise<void> {
+  const before = await readAnchors(queries, networkId);
   const kept = new Map(now.map(({ number, hash }) => [number, hash]));
   const known = new Map(before.map(({ number, hash }) => [number, hash]));
   const gone = before.filter(({ number }) => !kept.has(number));

@@ -2,17 +2,9 @@ import type { StoredFact } from '../../domain/chain/facts.ts';
 import { readNowMs } from '../database/clock.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { chunks, type RowOf, readInteger, valuesList } from '../database/sql.ts';
-import { commitStep } from './commit.ts';
+import { commitStep, readAnchors } from './commit.ts';
 import { haltNetwork, pauseSources } from './halt.ts';
-import {
-  type FollowedSource,
-  type FollowerStore,
-  type Lease,
-  MAX_ANCHORS,
-  type NetworkState,
-  type SourceKey,
-  type Step,
-} from './network-store.ts';
+import type { FollowedSource, FollowerStore, Lease, NetworkState, SourceKey, Step } from './network-store.ts';
 import { factTable, networkTable } from './tables.ts';
 
 /**
@@ -113,14 +105,11 @@ export class NetworkStore implements FollowerStore {
 }
 
 async function readState(queries: Queries, row: RowOf<typeof networkTable>): Promise<NetworkState> {
-  const anchors = await queries.all<{ number: number | string; hash: string }>(
-    `select number, hash from chain_anchors where network_id = $1 order by number desc limit ${MAX_ANCHORS}`,
-    [row.networkId],
-  );
+  const anchors = await readAnchors(queries, row.networkId);
   const { tipNumber, tipHash, head, safe, final, rangeBlocks, blockTimeMs, haltedAtMs, haltedReason } = row;
   return {
     tip: tipNumber === null || tipHash === null ? null : { number: tipNumber, hash: tipHash },
-    anchors: anchors.map(({ number, hash }) => ({ number: Number(number), hash })),
+    anchors,
     ...{ head, safe, final, rangeBlocks, blockTimeMs, haltedAtMs, haltedReason },
   };
 }

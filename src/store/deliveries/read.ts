@@ -10,6 +10,7 @@ import { hexOfId } from '../../domain/ids.ts';
 import { readNowMs } from '../database/clock.ts';
 import type { Database, Dialect, Queries, SqlUuid } from '../database/database.ts';
 import { Columns, entityKey, integer, nullable, planForClaims, type RowOf, text } from '../database/sql.ts';
+import { readTruth } from '../events/read.ts';
 import { countScope } from './list/count.ts';
 import { readPageRows } from './list/page.ts';
 import { deliveryColumns, eventNoOf, IN_QUEUE, IN_RECORD, toDeliveries } from './list/rows.ts';
@@ -77,13 +78,10 @@ export function readDelivery(db: Database, entityId: string, deliveryId: string)
     if (row === undefined) return null;
     const [view] = await toDeliveries(queries, dialect, entity, [row], await readNowMs(queries, dialect));
     if (view === undefined) return null;
-    const event = await queries.get<{ body: string }>('select body from events where entity_id = $1 and no = $2', [
-      entity,
-      dialect.bindUuid(eventNoOf(dialect, row)),
-    ]);
+    const truth = await readTruth(queries, dialect, entityId, eventNoOf(dialect, row));
     const only = recorded === undefined ? null : onlyAttempt(recorded, view);
     const attemptLog = only === null ? await readAttempts(queries, key) : [only];
-    return { ...view, body: event?.body ?? '', attemptLog };
+    return { ...view, ...truth, attemptLog };
   });
 }
 

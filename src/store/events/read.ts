@@ -22,6 +22,10 @@ import { findEventNo } from './event-ids.ts';
 
 /** Reading what was accepted. Totals come from the counters, but for the two hours that a range of dates cuts. */
 
+/** The id that the sender of the retraction chose, if there is one. */
+const RETRACTED_BY_ID =
+  '(select r.event_id from events r where r.entity_id = events.entity_id and r.no = events.retracted_by)';
+
 const eventColumns = new Columns({
   no: uuid('no'),
   eventId: nullable(text('event_id')),
@@ -30,6 +34,8 @@ const eventColumns = new Columns({
   body: text('body'),
   dateCreated: seconds('created_at_ms'),
   deliveries: integer('deliveries'),
+  retractedByNo: nullable(uuid('retracted_by')),
+  retractedById: nullable(text(RETRACTED_BY_ID)),
 });
 type EventRow = RowOf<typeof eventColumns>;
 
@@ -232,6 +238,34 @@ async function readRows(
   });
 }
 
-function toEvent({ hexOf }: Dialect, { no, eventId, ...event }: EventRow): Event {
-  return { eventId: eventId ?? `evt_${hexOf(no)}`, ...event };
+function toEvent({ hexOf }: Dialect, { no, eventId, retractedByNo, retractedById, ...event }: EventRow): Event {
+  const retractedBy = retractedByNo === null ? null : (retractedById ?? `evt_${hexOf(retractedByNo)}`);
+  return { eventId: eventId ?? `evt_${hexOf(no)}`, ...event, retractedBy };
+}
+
+const truthColumns = new Columns({
+  body: text('body'),
+  retractedByNo: nullable(uuid('retracted_by')),
+  retractedById: nullable(text(RETRACTED_BY_ID)),
+  factId: nullable(
+    text('(select f.fact_id from fact_events f where f.entity_id = $3 and f.event_no = events.no limit 1)'),
+  ),
+});
+
+/** What a delivery shows of its event. Retention may have removed it. */
+export async function readTruth(
+  queries: Queries,
+  dialect: Dialect,
+  entityId: string,
+  eventNo: string,
+): Promise<{ body: string; retractedBy: string | null; factId: string | null }> {
+  const row = await truthColumns.get(
+    queries,
+    `select ${truthColumns.list} from events where entity_id = $1 and no = $2`,
+    [entityKey(dialect, entityId), dialect.bindUuid(eventNo), entityId],
+  );
+  if (row === undefined) return { body: '', retractedBy: null, factId: null };
+  const { body, retractedByNo, retractedById, factId } = row;
+  const retractedBy = retractedByNo === null ? null : (retractedById ?? `evt_${dialect.hexOf(retractedByNo)}`);
+  return { body, retractedBy, factId };
 }

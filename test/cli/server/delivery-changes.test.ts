@@ -39,7 +39,7 @@ class Server implements DeliverySource {
   async get(deliveryId: string) {
     this.asked.push(deliveryId);
     const found = this.held.find((delivery) => delivery.deliveryId === deliveryId);
-    if (found !== undefined) return { ...found, body: '{}', attemptLog: [] };
+    if (found !== undefined) return { ...found, body: '{}', retractedBy: null, factId: null, attemptLog: [] };
     const problem = { type: '', title: '', status: 404, detail: '', code: 'not_found', requestId: null };
     throw new ProblemError(problem, null);
   }

@@ -178,6 +178,7 @@ function createFactEvents({ uuid }: Dialect): string[] {
       body text,
       primary key (entity_id, fact_id, revision, event, finality)
     )`,
+    'create index fact_events_by_event on fact_events (entity_id, event_no) where event_no is not null',
     'create index fact_events_waiting on fact_events (network_id, no) where event_no is null',
   ];
 }

@@ -55,6 +55,7 @@ onEveryEngine('accepted events', (store) => {
       body: BODY,
       dateCreated: expect.any(Number),
       deliveries: 2,
+      retractedBy: null,
     };
     expect(await list()).toEqual({ totalResults: 1, events: [expected] });
     const one = await call(app, tenant, `${EVENTS}/odd`);

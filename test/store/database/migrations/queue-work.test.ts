@@ -15,6 +15,7 @@ import { resumeWebhook } from '../../../../src/store/webhooks/suspension.ts';
 import { TEST_CHANGE } from '../../../support/api.ts';
 import { databaseNowMs, LEASE_MS, letPass, respondedWith } from '../../../support/deliveries.ts';
 import { wrongDeliveryCounters } from '../../../support/delivery-counters.ts';
+import { UNRETRACTED } from '../../../support/delivery-rows.ts';
 import { migrateToOld, readOldDeliveries } from '../../../support/old-store.ts';
 import {
   ALERT_URL,
@@ -164,7 +165,7 @@ for (const engine of ENGINES) {
       await sweepAll(db);
       expect(await wrongDeliveryCounters(db)).toEqual([]);
       for (const { entityId, id, view, body, attemptLog } of gone) {
-        expect(await readDelivery(db, entityId, id)).toEqual({ ...view, body, attemptLog });
+        expect(await readDelivery(db, entityId, id)).toEqual({ ...view, body, attemptLog, ...UNRETRACTED });
       }
       const left = await db.all(
         `select q.id from queue q join queue_heads h on h.entity_id = q.entity_id and h.webhook_no = q.webhook_no
