@@ -115,13 +115,16 @@ export const RETRACTION_MEANING =
   'An event that was sent before is not true any more: the network has dropped the transaction, or the sender took the ' +
   'event back. Undo what you did for the event with the id `retracts.eventId`.';
 
+/** A retraction with every field. */
+export type SampleRetraction = Required<Omit<EventRetracted, 'test'>>;
+
 /** Of the sample of `TransferProcessed`, which has the given id. */
 export function sampleRetraction(
   networkId: number,
   eventId: string,
   retractedId: string,
   nowS: number,
-): Required<Omit<EventRetracted, 'test'>> {
+): SampleRetraction {
   return {
     ...envelope(RETRACTION, networkId, eventId, nowS),
     retracts: { eventId: retractedId, event: 'TransferProcessed' },

@@ -10,6 +10,13 @@ export function sumAmounts(amounts: readonly string[]): string {
   return decimals === 0 ? digits : `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`;
 }
 
+/** In the smallest unit of a token with six decimals, or with as many as the amount has. */
+export function toBaseUnits(amount: string): string {
+  return String(scaled(amount, Math.max(TOKEN_DECIMALS, fractionOf(amount).length)));
+}
+
+const TOKEN_DECIMALS = 6;
+
 function fractionOf(amount: string): string {
   return amount.split('.')[1] ?? '';
 }

@@ -1,5 +1,6 @@
 import { Argument, type Command, InvalidArgumentError } from 'commander';
 import { showCount } from '../../domain/errors.ts';
+import { RETRACTION } from '../../domain/event-kinds.ts';
 import { MAX_NETWORK_ID, networkName } from '../../domain/networks.ts';
 import { randomBytes } from '../../store/new-id.ts';
 import { showDuration } from '../formats/amounts.ts';
@@ -18,6 +19,7 @@ import {
   writeScenario,
 } from './scenarios.ts';
 import { sendTimesMs, sleepUntil, startSecond } from './timing.ts';
+import { untilTold } from './told.ts';
 
 /** A day in a tenth of a second: three months in nine seconds. */
 const DEFAULT_SPEED = 864_000;
@@ -71,13 +73,15 @@ async function run(name: ScenarioName, options: Options): Promise<void> {
   let unmatched = 0;
   for (const [index, event] of events.entries()) {
     if (client !== null) await sleepUntil(times[index] ?? startMs);
+    if (client !== null && event.event === RETRACTION) await untilTold(client, event.retracts.eventId);
     const deliveries = client === null ? null : (await client.events.publish(event)).deliveries;
-    if (deliveries === 0) unmatched++;
+    // A retraction goes to those that were told of the original, and there may be none.
+    if (deliveries === 0 && event.event !== RETRACTION) unmatched++;
     if (server.json) printJson({ deliveries, payload: event });
     else printLine(showEvent(event, deliveries));
   }
   const { transfers, paid, amount: total } = summarizeScenario(events);
-  say(`\n${showCount(transfers, 'transfer')}, ${paid} paid, ${total} ${events[0]?.currency} in total.`);
+  say(`\n${showCount(transfers, 'transfer')}, ${paid} paid, ${total} ${currencyOf(events)} in total.`);
   if (unmatched > 0) {
     const hint = `${PAYBELL} webhooks create <postUrl>`;
     say(paint(`No webhook is registered for ${unmatched} of the ${events.length} events: ${hint}`, 'yellow'));
@@ -95,9 +99,19 @@ function showEvent(event: ScenarioEvent, deliveries: number | null): string {
   const date = new Date(event.dateCreated * 1000).toISOString().slice(0, 16).replace('T', ' ');
   const webhooks = deliveries === null ? '' : `→ ${deliveries}`;
   const transfer = 'transferId' in event ? `…${event.transferId.slice(-6)} ` : '';
-  const late = event.event === 'LatePayment' ? `, ${showCount(event.daysLate, 'day')} late` : '';
-  const text = `${transfer}${event.amount} ${event.currency}${late}`;
+  const text = `${transfer}${textOf(event)}`;
   return `${paint(date, 'dim')}  ${event.event.padEnd(EVENT_WIDTH)}  ${text.padEnd(TEXT_WIDTH)} ${webhooks}`.trimEnd();
+}
+
+function textOf(event: ScenarioEvent): string {
+  if (event.event === RETRACTION) return `takes back …${event.retracts.eventId.slice(-6)}`;
+  const late = event.event === 'LatePayment' ? `, ${showCount(event.daysLate, 'day')} late` : '';
+  const again = 'revision' in event && (event.revision ?? 1) > 1 ? `, revision ${event.revision}` : '';
+  return `${event.amount} ${event.currency}${late}${again}`;
+}
+
+function currencyOf([first]: readonly ScenarioEvent[]): string {
+  return first !== undefined && 'currency' in first ? first.currency : '';
 }
 
 function parseAmount(text: string): string {

@@ -1,7 +1,14 @@
 import type { FieldsOf } from '../../contract/event-payloads.ts';
-import { isSolana, type SampleOf, sampleOf } from '../../contract/event-samples.ts';
+import {
+  isSolana,
+  type SampleOf,
+  type SampleRetraction,
+  sampleOf,
+  sampleRetraction,
+} from '../../contract/event-samples.ts';
 import type { EventKind } from '../../domain/event-kinds.ts';
 import { makeId } from '../../domain/ids.ts';
+import { toBaseUnits } from './decimals.ts';
 
 /** Time and randomness are given, so that the same scenario can be written twice. */
 export type ScenarioTerms = {
@@ -12,7 +19,7 @@ export type ScenarioTerms = {
   readonly random: (count: number) => Uint8Array;
 };
 
-export type ScenarioEvent = SampleOf<EventKind>;
+export type ScenarioEvent = SampleOf<EventKind> | SampleRetraction;
 type Transfer = { readonly transferId: string; readonly dueS: number };
 
 const DAY_S = 24 * 3_600;
@@ -24,6 +31,11 @@ const PROCESSED_AFTER_S = 20;
 /** About as long as Ethereum takes to finalize a block. */
 const FINAL_AFTER_S = 15 * 60;
 const FINAL_CONFIRMATIONS = 64;
+/** Longer than the time that a transaction has to come back before the event is taken back. */
+const RETRACTED_AFTER_S = 12;
+const BACK_AFTER_S = 18;
+const BLOCK_S = 2;
+const FIRST_BLOCK = 38_000_000;
 
 /** Writes the events of one agreement: each is a sample with the ids, amounts and dates of the scenario. */
 export class ScenarioWriter {
@@ -45,7 +57,7 @@ export class ScenarioWriter {
       this.#write('AgreementSignedUp', startS, {
         intervalDays: INTERVAL_DAYS,
         dateSigned: startS,
-        transactionHash: this.#newHash(),
+        transactionHash: this.#newHash(64),
       }),
     );
   }
@@ -60,7 +72,7 @@ export class ScenarioWriter {
 
   /** Puts the transfer into a transaction and returns its hash. */
   process({ transferId }: Transfer, atS: number): string {
-    const transactionHash = this.#newHash();
+    const transactionHash = this.#newHash(64);
     this.events.push(this.#write('TransferProcessed', atS, { transferId, transactionHash, confirmations: 0 }));
     return transactionHash;
   }
@@ -72,6 +84,25 @@ export class ScenarioWriter {
     const { transferId } = transfer;
     const final = { transferId, transactionHash, confirmations: FINAL_CONFIRMATIONS };
     this.events.push(this.#write('TransferFinalized', processedS + FINAL_AFTER_S, final));
+  }
+
+  /** The network drops the transaction, and takes it into a later block; that one becomes final. */
+  payThroughReorg({ transferId }: Transfer, paidS: number): void {
+    const processedS = paidS + PROCESSED_AFTER_S;
+    const backS = processedS + RETRACTED_AFTER_S + BACK_AFTER_S;
+    const ofTransfer = { transferId, transactionHash: this.#newHash(64) };
+    const lost = this.#block(processedS);
+    const found = this.#block(backS);
+    const first = { ...ofTransfer, ...lost, finality: 'seen', confirmations: 1, revision: 1 } as const;
+    const again = { ...ofTransfer, ...found, finality: 'seen', confirmations: 1, revision: 2 } as const;
+    const confirmations = Math.floor(FINAL_AFTER_S / BLOCK_S) + 1;
+    const processed = this.#write('TransferProcessed', processedS, first);
+    this.events.push(
+      processed,
+      this.#retract(processed, processedS + RETRACTED_AFTER_S, lost),
+      this.#write('TransferProcessed', backS, again),
+      this.#write('TransferFinalized', backS + FINAL_AFTER_S, { ...again, finality: 'final', confirmations }),
+    );
   }
 
   reportLate({ transferId, dueS }: Transfer, daysLate: number): void {
@@ -95,14 +126,39 @@ export class ScenarioWriter {
     return { ...sample, agreementId: this.#agreementId, amount, ...fields };
   }
 
+  #retract(
+    { eventId, event, transactionHash, transferId, agreementId }: SampleOf<'TransferProcessed'>,
+    atS: number,
+    { blockNumber, blockHash }: { readonly blockNumber: number; readonly blockHash: string },
+  ): SampleRetraction {
+    return {
+      ...sampleRetraction(this.terms.networkId, this.#newId('evt', atS), eventId, atS),
+      ...{ retracts: { eventId, event }, transactionHash, transferId, agreementId },
+      ...{ lostBlockNumber: blockNumber, lostBlockHash: blockHash, revision: 1 },
+    };
+  }
+
+  /** What a log at this time would prove besides the transfer. */
+  #block(atS: number) {
+    const { startS, networkId, amount } = this.terms;
+    const { token } = sampleOf('TransferProcessed', networkId, '', atS);
+    return {
+      blockNumber: FIRST_BLOCK + Math.floor((atS - startS) / BLOCK_S),
+      blockHash: this.#newHash(32),
+      logIndex: 7,
+      contract: token,
+      amountBase: toBaseUnits(amount),
+    };
+  }
+
   #newId(prefix: 'agr' | 'trf' | 'evt', atS: number): string {
     return makeId(prefix, atS * 1000, this.terms.random(10));
   }
 
   /** Hex on Ethereum and compatible networks, base58 on Solana. */
-  #newHash(): string {
+  #newHash(solanaBytes: 32 | 64): string {
     if (!isSolana(this.terms.networkId)) return `0x${this.terms.random(32).toHex()}`;
-    return base58(this.terms.random(64));
+    return base58(this.terms.random(solanaBytes));
   }
 }
 

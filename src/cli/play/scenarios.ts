@@ -11,10 +11,11 @@ export const SCENARIO_MEANINGS = {
   'late-payment': 'One payment is days late, then arrives, and the rest are on time.',
   cancelled: 'The payer gives notice; it ends when the paid period does.',
   'failed-transfer': 'A transfer is never final and never paid; the payee cancels.',
+  reorg: 'A payment is taken back, comes again as revision 2, and is final.',
 } as const;
 
 export type ScenarioName = keyof typeof SCENARIO_MEANINGS;
-export const SCENARIO_NAMES = ['subscription', 'late-payment', 'cancelled', 'failed-transfer'] as const;
+export const SCENARIO_NAMES = ['subscription', 'late-payment', 'cancelled', 'failed-transfer', 'reorg'] as const;
 
 const SCENARIOS: Readonly<Record<ScenarioName, (writer: ScenarioWriter, periods: number) => void>> = {
   subscription(writer, periods) {
@@ -50,6 +51,18 @@ const SCENARIOS: Readonly<Record<ScenarioName, (writer: ScenarioWriter, periods:
     writer.process(transfer, transfer.dueS + 20);
     for (const days of [1, 3, 7]) writer.reportLate(transfer, days);
     writer.cancel(transfer.dueS + 14 * DAY_S, 'payee');
+  },
+
+  reorg(writer, periods) {
+    const reorgPeriod = Math.min(1, periods - 1);
+    writer.signUp();
+    for (let period = 0; period < periods; period++) {
+      if (period !== reorgPeriod) payOnTime(writer, period);
+      else {
+        const transfer = writer.createTransfer(period);
+        writer.payThroughReorg(transfer, transfer.dueS);
+      }
+    }
   },
 };
 

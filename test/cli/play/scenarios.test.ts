@@ -9,11 +9,13 @@ import {
   summarizeScenario,
   writeScenario,
 } from '../../../src/cli/play/scenarios.ts';
-import { sampleEvent } from '../../../src/contract/event-samples.ts';
-import { postedEventSchema } from '../../../src/contract/events.ts';
-import { EVENT_KINDS, type EventKind } from '../../../src/domain/event-kinds.ts';
+import { sampleEvent, sampleRetraction } from '../../../src/contract/event-samples.ts';
+import { postedEventSchema, retractionSchema } from '../../../src/contract/events.ts';
+import { EVENT_KINDS, RETRACTION } from '../../../src/domain/event-kinds.ts';
 
 const MAX_S = 4_000_000_000;
+/** Only in events that were read from a network. */
+const ON_CHAIN = ['blockNumber', 'blockHash', 'logIndex', 'contract', 'amountBase', 'finality', 'revision'];
 
 const amounts = fc.tuple(fc.bigInt(1n, 10n ** 20n), fc.integer({ min: 0, max: 18 })).map(([units, decimals]) =>
   decimals === 0
@@ -54,14 +56,15 @@ function everyStory(check: (events: readonly ScenarioEvent[], telling: Telling) 
   fc.assert(fc.property(tellings, (telling) => check(tell(telling), telling)));
 }
 
-const kindsOf = (events: readonly ScenarioEvent[]): EventKind[] => events.map(({ event }) => event);
+const kindsOf = (events: readonly ScenarioEvent[]): string[] => events.map(({ event }) => event);
 
 describe('every story', () => {
   test('is of one agreement, one network and one amount, with an id of its own for each event', () => {
     everyStory((events, { networkId, amount }) => {
       expect(new Set(events.map(({ agreementId }) => agreementId)).size).toBe(1);
       expect(new Set(events.map((event) => event.networkId))).toEqual(new Set([networkId]));
-      expect(new Set(events.map((event) => event.amount))).toEqual(new Set([amount]));
+      const priced = events.filter((event) => event.event !== RETRACTION);
+      expect(new Set(priced.map((event) => event.amount))).toEqual(new Set([amount]));
       expect(new Set(events.map(({ eventId }) => eventId)).size).toBe(events.length);
     });
   });
@@ -80,10 +83,15 @@ describe('every story', () => {
     const schema = postedEventSchema(EVENT_KINDS);
     everyStory((events, { networkId }) => {
       for (const event of events) {
-        expect(schema.safeParse(event).success).toBe(true);
-        const sample = sampleEvent(event.event, networkId, event.eventId, event.dateCreated);
-        expect(Object.keys(event)).toEqual(Object.keys(sample));
-        for (const [field, value] of Object.entries(event)) expect(typeof value).toBe(typeof sample[field]);
+        const { eventId, dateCreated } = event;
+        const isRetraction = event.event === RETRACTION;
+        expect((isRetraction ? retractionSchema : schema).safeParse(event).success).toBe(true);
+        const sample: Record<string, unknown> = isRetraction
+          ? sampleRetraction(networkId, eventId, '', dateCreated)
+          : sampleEvent(event.event, networkId, eventId, dateCreated);
+        const fields = Object.entries(event).filter(([field]) => !ON_CHAIN.includes(field) || field in sample);
+        expect(fields.map(([field]) => field)).toEqual(Object.keys(sample));
+        for (const [field, value] of fields) expect(typeof value).toBe(typeof sample[field]);
       }
     });
   });
@@ -99,7 +107,7 @@ describe('every story', () => {
 
   test('makes each transfer out before it is processed, and makes final only what was processed, in the same transaction', () => {
     everyStory((events) => {
-      const seen = new Map<string, { kinds: EventKind[]; hash: string | null }>();
+      const seen = new Map<string, { kinds: string[]; hash: string | null }>();
       for (const event of events) {
         if (!('transferId' in event)) continue;
         const earlier = seen.get(event.transferId) ?? { kinds: [], hash: null };
@@ -181,8 +189,38 @@ describe('the story', () => {
         'AgreementCancelled',
       ],
     ],
-  ] as [ScenarioName, EventKind[]][])('%s goes as its name says', (name, kinds) => {
+    [
+      'reorg',
+      [
+        'AgreementSignedUp',
+        ...paid,
+        'TransferCreated',
+        'TransferProcessed',
+        'EventRetracted',
+        'TransferProcessed',
+        'TransferFinalized',
+      ],
+    ],
+  ] as [ScenarioName, string[]][])('%s goes as its name says', (name, kinds) => {
     expect(told(name)).toEqual(kinds);
+  });
+
+  test('reorg takes the payment back, and brings the same transaction again in a later block, with the next revision', () => {
+    const [processed, retracted, again, final] = writeScenario('reorg', { ...terms, amount: '9.5' }, 1).slice(-4);
+    if (processed?.event !== 'TransferProcessed' || again?.event !== 'TransferProcessed') throw new Error('none');
+    const { eventId, transferId, agreementId, transactionHash } = processed;
+    expect(processed).toMatchObject({ finality: 'seen', confirmations: 1, revision: 1, amountBase: '9500000' });
+    expect(retracted).toMatchObject({
+      ...{ transferId, agreementId, transactionHash, reason: 'reorg', revision: 1 },
+      retracts: { eventId, event: 'TransferProcessed' },
+      lostBlockNumber: Number(processed.blockNumber),
+      lostBlockHash: String(processed.blockHash),
+    });
+    expect(again).toMatchObject({ transferId, transactionHash, finality: 'seen', revision: 2 });
+    expect(Number(again.blockNumber)).toBeGreaterThan(Number(processed.blockNumber));
+    expect(again.blockHash).not.toBe(processed.blockHash);
+    const { blockNumber, blockHash } = again;
+    expect(final).toMatchObject({ transactionHash, blockNumber, blockHash, finality: 'final', revision: 2 });
   });
 
   test('has no less than one period', () => {

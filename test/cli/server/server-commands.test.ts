@@ -286,7 +286,7 @@ describe('paybell events, deliveries and secrets', () => {
     [['deliveries', 'redeliver'], /at least one filter/],
     [['secrets', 'rotate', '--overlap-hours', '169'], /from 0 to 168/],
     [['secrets', 'rotate-key', '--overlap-hours', '169'], /from 0 to 168/],
-    [['play', 'nonsense'], /subscription, late-payment, cancelled, failed-transfer/],
+    [['play', 'nonsense'], /subscription, late-payment, cancelled, failed-transfer, reorg/],
     [['play', 'cancelled', '--speed', '0'], /--speed/],
     [['tail', '--lines', '101'], /--lines/],
   ])('%j is wrong usage and says why', async (args, message) => {
@@ -472,6 +472,32 @@ describe('paybell play and tail', () => {
       await reading;
     }
     expect(await tail.exited).toBe(0);
+  });
+
+  test('a payment is taken back, and comes again before it is final, in this order', async () => {
+    await using app = new Ledger();
+    await runJson(['webhooks', 'create', app.url(), '--networks', '56']);
+    const endpoints = (await runJson(['endpoints', 'list'])) as {
+      endpoints: { endpointId: string; postUrl: string }[];
+    };
+    const endpointId = endpoints.endpoints.find(({ postUrl }) => postUrl === app.url())?.endpointId ?? '';
+    await runJson(['endpoints', 'update', endpointId, '--ordering', 'agreement']);
+    const fast = ['--network-id', '56', '--periods', '1', '--speed', '100000000'];
+    const { exitCode, stdout, stderr } = await paybell(['play', 'reorg', ...fast]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(stdout).toContain('1 transfer, 1 paid, 25.00 USDC in total.');
+    for (const line of stdout.split('\n')) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(80);
+    await until('all six have arrived', () => app.requests.length === 6);
+    const bodies = app.requests.map(({ body }) => JSON.parse(new TextDecoder().decode(body)));
+    expect(bodies.map(({ event, revision }) => [event, revision])).toEqual([
+      ['AgreementSignedUp', undefined],
+      ['TransferCreated', undefined],
+      ['TransferProcessed', 1],
+      ['EventRetracted', 1],
+      ['TransferProcessed', 2],
+      ['TransferFinalized', 2],
+    ]);
+    expect(bodies[3].retracts).toEqual({ eventId: app.requests[2]?.eventId, event: 'TransferProcessed' });
   });
 
   test('a dry run needs no server, and --json is a line for each event', async () => {

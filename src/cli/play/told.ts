@@ -1,0 +1,26 @@
+import { ProblemError } from '../../client/errors.ts';
+import type { Paybell } from '../../client/paybell.ts';
+
+const LOOK_EVERY_MS = 100;
+const MAX_LOOKS = 50;
+
+/**
+ * A retraction goes to the webhooks that were told of the original. So the original is given some seconds to be sent, as it
+ * would have had on a network.
+ */
+export async function untilTold(client: Paybell, eventId: string): Promise<void> {
+  for (let looks = 0; looks < MAX_LOOKS; looks++) {
+    if (!(await isPending(client, eventId))) return;
+    await Bun.sleep(LOOK_EVERY_MS);
+  }
+}
+
+/** A key that may not read deliveries waits for none. */
+async function isPending(client: Paybell, eventId: string): Promise<boolean> {
+  try {
+    return (await client.deliveries.list({ eventId, status: 'pending', limit: 1 })).totalResults > 0;
+  } catch (error) {
+    if (error instanceof ProblemError && error.code === 'missing_permission') return false;
+    throw error;
+  }
+}
