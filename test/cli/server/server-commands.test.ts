@@ -481,7 +481,7 @@ describe('paybell play and tail', () => {
       endpoints: { endpointId: string; postUrl: string }[];
     };
     const endpointId = endpoints.endpoints.find(({ postUrl }) => postUrl === app.url())?.endpointId ?? '';
-    await runJson(['endpoints', 'update', endpointId, '--ordering', 'agreement']);
+    await runJson(['endpoints', 'order', endpointId, 'agreement']);
     const fast = ['--network-id', '56', '--periods', '1', '--speed', '100000000'];
     const { exitCode, stdout, stderr } = await paybell(['play', 'reorg', ...fast]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
