@@ -21,6 +21,8 @@ export const AUDIT_ACTIONS = [
   'webhook.resumed',
   'endpoint.updated',
   'endpoint.secret_rotated',
+  'source.created',
+  'source.deleted',
 ] as const;
 
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];

@@ -13,11 +13,15 @@ export const PROBLEMS = {
   wrong_entity: { status: 403, title: 'The key belongs to another entity' },
   missing_permission: { status: 403, title: 'Missing permission' },
   not_found: { status: 404, title: 'Not found' },
+  transaction_not_found: { status: 404, title: 'The transaction does not exist' },
   method_not_allowed: { status: 405, title: 'Method not allowed' },
   conflict: { status: 409, title: 'Conflict' },
   webhook_limit: { status: 409, title: 'Too many webhooks' },
   too_many_matches: { status: 409, title: 'Too many matches' },
   event_conflict: { status: 409, title: 'Event id already used' },
+  source_limit: { status: 409, title: 'Too many sources' },
+  network_not_followed: { status: 409, title: 'The network is not followed' },
+  transaction_pending: { status: 409, title: 'The transaction is in no block yet' },
   event_retracted: { status: 409, title: 'Event was retracted' },
   precondition_failed: { status: 412, title: 'Precondition failed' },
   body_too_large: { status: 413, title: 'Body too large' },
@@ -28,6 +32,7 @@ export const PROBLEMS = {
   storage_full: { status: 429, title: 'Storage limit reached' },
   internal: { status: 500, title: 'Internal error' },
   unavailable: { status: 503, title: 'Temporarily unavailable' },
+  network_unavailable: { status: 503, title: 'No node of the network responds' },
 } as const satisfies Record<string, { status: number; title: string }>;
 
 export type ProblemCode = keyof typeof PROBLEMS;

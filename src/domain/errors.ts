@@ -43,6 +43,7 @@ type Facts = {
   /** The delivery is an alert, and the entity has no URL for alerts any more. */
   alerts_off: { entityId: string };
   listen_limit: { limit: number };
+  source_limit: { limit: number };
 };
 
 const SENTENCES: { readonly [Kind in keyof Facts]: (facts: Facts[Kind]) => string } = {
@@ -96,6 +97,8 @@ const SENTENCES: { readonly [Kind in keyof Facts]: (facts: Facts[Kind]) => strin
   headers_too_large: ({ bytes, limitBytes }) =>
     `The fixed headers of the endpoint would have ${bytes} bytes, and the limit is ${limitBytes}. Nothing was changed.`,
   alerts_off: () => 'Alerts are off: set a notice URL, then send it again.',
+  source_limit: ({ limit }) =>
+    `An entity has at most ${showCount(limit, 'source')}. Delete one first; the operator can raise ENTITY_SOURCE_LIMIT.`,
   listen_limit: ({ limit }) =>
     `An entity has at most ${showCount(limit, 'listen session')}. End one first; one without a reader ends by itself ` +
     'within a minute and a half.',

@@ -1,5 +1,18 @@
 /** An id is a prefix that names its kind, then a UUIDv7 in hex, so that ids sort by the time of their creation. */
-export type IdPrefix = 'ent' | 'key' | 'wh' | 'evt' | 'dlv' | 'sec' | 'aud' | 'rdl' | 'agr' | 'trf' | 'ins' | 'lst';
+export type IdPrefix =
+  | 'ent'
+  | 'key'
+  | 'wh'
+  | 'evt'
+  | 'dlv'
+  | 'sec'
+  | 'aud'
+  | 'rdl'
+  | 'agr'
+  | 'trf'
+  | 'ins'
+  | 'lst'
+  | 'src';
 
 const RANDOM_BYTES = 10;
 

@@ -109,6 +109,7 @@ const MAPPINGS: { readonly [Kind in DomainErrorKind]: Mapping<FactsOf<Kind>> } =
   },
   alerts_off: { code: 'conflict' },
   listen_limit: { code: 'conflict' },
+  source_limit: { code: 'source_limit' },
 };
 
 /** The problem that an error of the store is to a client, or null for anything else. */

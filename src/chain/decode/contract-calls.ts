@@ -1,3 +1,5 @@
+import { RpcFailure } from '../rpc/failures.ts';
+
 /** A call of a contract's function that changes nothing. */
 export type ContractCall = { readonly to: string; readonly data: string; readonly block: number | 'latest' };
 
@@ -10,7 +12,7 @@ export type CallOutcome = { readonly data: string } | { readonly failed: 'revert
 /** Throws where no node responds: then nothing is known, and the work is to be repeated later. */
 export type CallContract = (networkId: number, call: ContractCall) => Promise<CallOutcome>;
 
-/** A call of any method of a network's nodes. Throws a failure of the kind `rpc_error` where a node refuses the call. */
+/** A call of any method of a network's nodes. Throws an `RpcFailure` where none responds, or one refuses the call. */
 export type RpcCall = (networkId: number, method: string, params: readonly unknown[]) => Promise<unknown>;
 
 /** The code for a revert. Nodes that use another one for it use that one for their own faults too. */
@@ -23,13 +25,8 @@ export function contractCalls(call: RpcCall): CallContract {
       const result = await call(networkId, 'eth_call', [{ to, data }, at]);
       return typeof result === 'string' && /^0x[0-9a-f]*$/i.test(result) ? { data: result } : { failed: 'unknown' };
     } catch (error) {
-      if (!isRefusal(error)) throw error;
+      if (!(error instanceof RpcFailure) || error.kind !== 'rpc_error') throw error;
       return { failed: error.code === REVERTED ? 'reverted' : 'unknown' };
     }
   };
-}
-
-/** Whether a node understood the call and refused it. */
-function isRefusal(error: unknown): error is { readonly code?: unknown } {
-  return typeof error === 'object' && error !== null && 'kind' in error && error.kind === 'rpc_error';
 }

@@ -4,14 +4,14 @@ import type { FoundFact } from '../../domain/chain/facts.ts';
 import type { FollowedSource } from '../../store/chain/network-store.ts';
 import type { Log } from '../rpc/types.ts';
 import { type AbiLibrary, loadAbiLibrary } from './abi-library.ts';
-import { compileSource } from './compile-source.ts';
 import type { CallContract } from './contract-calls.ts';
+import { compileSource } from './definition/compile-source.ts';
+import { matchesTopics, matchesValues } from './definition/where.ts';
 import { FlowKinds } from './flow-kinds.ts';
 import { LogReader, type LogValues } from './log-values.ts';
 import { addTokens, fillFields } from './payload-fields.ts';
 import { type IndexedSource, type Match, SourceIndex } from './source-index.ts';
 import { TokenDecimals, type TokenStore } from './token-decimals.ts';
-import { matchesTopics, matchesValues } from './where.ts';
 
 /** Makes facts of logs. */
 export interface Decoder {

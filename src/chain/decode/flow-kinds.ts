@@ -1,6 +1,6 @@
 import type { CallContract } from './contract-calls.ts';
+import { FLOW_KINDS } from './definition/presets.ts';
 import { type Flow, FlowProofs, flowKey } from './flow-proofs.ts';
-import { FLOW_KINDS } from './presets.ts';
 import type { Match } from './source-index.ts';
 
 /** Decides what the logs of flows prove: a rate of zero closes a flow, and any other opens it if it was closed before. */

@@ -1,6 +1,6 @@
 import type { Log } from '../rpc/types.ts';
 import type { AbiLibrary } from './abi-library.ts';
-import type { EventAbi, EventParameter } from './event-abi.ts';
+import type { EventAbi, EventParameter } from './definition/event-abi.ts';
 
 /**
  * The values of a log, in the order of the event's parameters: an address and bytes as hex in lower case, an integer as a

@@ -1,8 +1,8 @@
 import { readSubject } from '../../domain/supersession/rules.ts';
 import type { AbiLibrary } from './abi-library.ts';
 import { formatAmount } from './amounts.ts';
-import type { CompiledSource } from './compile-source.ts';
-import type { FieldPlan, TokenPlan } from './fields.ts';
+import type { CompiledSource } from './definition/compile-source.ts';
+import type { FieldPlan, TokenPlan } from './definition/fields.ts';
 import type { LogValues } from './log-values.ts';
 
 export type Payload = {

@@ -1,6 +1,6 @@
 import type { FollowedSource } from '../../store/chain/network-store.ts';
 import type { Log } from '../rpc/types.ts';
-import type { CompiledSource } from './compile-source.ts';
+import type { CompiledSource } from './definition/compile-source.ts';
 import type { LogReader, LogValues } from './log-values.ts';
 
 /** A source with its compiled definition; `place` is its place in the order of creation. */

@@ -68,3 +68,28 @@ export const factEventTable = new Table('fact_events', {
   eventNo: nullable(uuid('event_no')),
   body: nullable(text('body')),
 });
+
+export const sourceTable = new Table('sources', {
+  entityId: text('entity_id'),
+  sourceId: text('id'),
+  networkId: integer('network_id'),
+  contract: text('contract'),
+  topic: text('topic'),
+  topics: nullable(text('topics')),
+  hash: text('hash'),
+  definition: text('definition'),
+  fromBlock: integer('from_block'),
+  createdHead: integer('created_head'),
+  deliverHistory: integer('deliver_history'),
+  nextBlock: nullable(integer('next_block')),
+  lastBlock: nullable(integer('last_block')),
+  pausedAtMs: nullable(integer('paused_at_ms')),
+  pausedReason: nullable(text('paused_reason')),
+  dateCreated: integer('created_at'),
+});
+
+export const tokenTable = new Table('chain_tokens', {
+  networkId: integer('network_id'),
+  address: text('address'),
+  decimals: nullable(integer('decimals')),
+});

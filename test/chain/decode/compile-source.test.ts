@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { compileSource, topicsOf } from '../../../src/chain/decode/compile-source.ts';
+import { compileSource, topicsOf } from '../../../src/chain/decode/definition/compile-source.ts';
 import { definitionHash, type SourceDefinition } from '../../../src/domain/chain/source-definition.ts';
 import {
   CONTRACT,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { PRESET_RULES } from '../../../src/chain/decode/presets.ts';
+import { PRESET_RULES } from '../../../src/chain/decode/definition/presets.ts';
 import type { Log } from '../../../src/chain/rpc/types.ts';
 import { factId } from '../../../src/domain/chain/fact-id.ts';
 import type { SourceDefinition } from '../../../src/domain/chain/source-definition.ts';

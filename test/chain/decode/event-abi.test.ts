@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { parseAbiItem, toEventSelector } from 'viem/utils';
-import { parseEventAbi } from '../../../src/chain/decode/event-abi.ts';
-import { PRESET_RULES } from '../../../src/chain/decode/presets.ts';
+import { parseEventAbi } from '../../../src/chain/decode/definition/event-abi.ts';
+import { PRESET_RULES } from '../../../src/chain/decode/definition/presets.ts';
 import { library } from './logs.ts';
 
 const parse = (text: string) => parseEventAbi(text, library);

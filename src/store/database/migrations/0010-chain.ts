@@ -75,7 +75,8 @@ function createNetworkTables(): string[] {
 }
 
 /**
- * `definition` is what the entity asked for, as JSON, and `hash` tells equal ones apart. Blocks up to `created_head` are
+ * `definition` is what the entity asked for, as JSON, and `hash` tells equal ones apart. `topics` is a JSON list of the values that
+ * each topic of a log may have. Blocks up to `created_head` are
  * history. Blocks from `next_block` to `last_block` are still to be read for this source alone; both are null until the
  * network's holder has seen it.
  */
@@ -87,6 +88,7 @@ function createSources(): string[] {
       network_id bigint not null,
       contract text collate "binary" not null,
       topic text collate "binary" not null,
+      topics text,
       hash text collate "binary" not null,
       definition text not null,
       from_block bigint not null,

@@ -1,5 +1,5 @@
-import type { SourceDefinition } from '../../domain/chain/source-definition.ts';
-import type { AbiLibrary } from './abi-library.ts';
+import type { SourceDefinition } from '../../../domain/chain/source-definition.ts';
+import type { AbiLibrary } from '../abi-library.ts';
 import { addressError } from './addresses.ts';
 import { type EventAbi, parseEventAbi } from './event-abi.ts';
 import { compileFields, type FieldPlan } from './fields.ts';

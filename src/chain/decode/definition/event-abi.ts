@@ -1,4 +1,4 @@
-import type { AbiLibrary, AbiParameter } from './abi-library.ts';
+import type { AbiLibrary, AbiParameter } from '../abi-library.ts';
 
 /** How a parameter is read, compared and written. */
 export type ParameterKind = 'address' | 'integer' | 'boolean' | 'text' | 'bytes' | 'composite';

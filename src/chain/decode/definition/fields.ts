@@ -1,5 +1,5 @@
-import { type FieldSource, RESERVED_FIELDS } from '../../domain/chain/source-definition.ts';
-import type { AbiLibrary } from './abi-library.ts';
+import { type FieldSource, RESERVED_FIELDS } from '../../../domain/chain/source-definition.ts';
+import type { AbiLibrary } from '../abi-library.ts';
 import { addressError } from './addresses.ts';
 import type { EventAbi } from './event-abi.ts';
 import type { PresetField } from './presets.ts';

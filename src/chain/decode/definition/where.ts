@@ -1,8 +1,8 @@
-import type { WhereValue } from '../../domain/chain/source-definition.ts';
-import type { AbiLibrary } from './abi-library.ts';
+import type { WhereValue } from '../../../domain/chain/source-definition.ts';
+import type { AbiLibrary } from '../abi-library.ts';
+import { type LogValues, rangeOf } from '../log-values.ts';
 import { addressError } from './addresses.ts';
 import type { EventAbi, EventParameter } from './event-abi.ts';
-import { type LogValues, rangeOf } from './log-values.ts';
 
 /** What is wrong with one input of a definition, under its name in the request. */
 export type DefinitionError = { readonly name: string; readonly message: string };

@@ -1,5 +1,5 @@
-import { TRANSFER } from '../../domain/chain/facts.ts';
-import type { Preset, WhereValue } from '../../domain/chain/source-definition.ts';
+import { TRANSFER } from '../../../domain/chain/facts.ts';
+import type { Preset, WhereValue } from '../../../domain/chain/source-definition.ts';
 
 /** Where a preset takes a field of the payload from. */
 export type PresetField =

@@ -1,4 +1,4 @@
-import type { AbiLibrary } from './abi-library.ts';
+import type { AbiLibrary } from '../abi-library.ts';
 
 const ADDRESS = /^0x[0-9a-f]{40}$/i;
 

@@ -1,0 +1,241 @@
+import { z } from 'zod';
+import { kindsOf, TRANSFER } from '../../domain/chain/facts.ts';
+import {
+  MAX_ABI_LENGTH,
+  MAX_CONSTANT_LENGTH,
+  MAX_FIELDS,
+  MAX_WHERE_LENGTH,
+  MAX_WHERE_PARAMETERS,
+  MAX_WHERE_VALUES,
+  NEVER_IN_LOGS,
+  PRESETS,
+} from '../../domain/chain/source-definition.ts';
+import { MAX_NETWORK_ID } from '../../domain/networks.ts';
+
+/** Sources as the API takes them: which logs of a contract are events of the entity. */
+
+const MAX_BLOCK = Number.MAX_SAFE_INTEGER;
+const NAME = /^[A-Za-z_$][\w$]{0,127}$/;
+const FIELD = /^[A-Za-z_$][A-Za-z0-9_$.:-]{0,63}$/;
+
+const networkRule = `must be a whole number from 0 to ${MAX_NETWORK_ID}`;
+const blockRule = `must be the number of a block, or "latest" for the blocks from now on`;
+const whereRule = 'must be an object of parameter names, each with a value or a list of values';
+const valueRule = `must be a text of at most ${MAX_WHERE_LENGTH} characters, a whole number, true or false`;
+const valuesRule = `must be a value or a list of 1 to ${MAX_WHERE_VALUES} values: texts, whole numbers, true or false`;
+const parameterRule = 'must be the name of a parameter of the event';
+const fieldsRule = 'must be an object of payload fields and where their values come from';
+const fieldNameRule = 'must be the name of a payload field: at most 64 letters, digits, _, $, ., : or -';
+const fieldRule =
+  'must be the name of a parameter, {"from": parameter, "token": parameter or address} for an amount, or {"is": value}';
+const constantRule = `must be a text of at most ${MAX_CONSTANT_LENGTH} characters, a whole number, true or false`;
+
+const parameter = z.string({ error: parameterRule }).regex(NAME, { error: parameterRule });
+const whereValue = z.union(
+  [
+    z
+      .string()
+      .max(MAX_WHERE_LENGTH)
+      .refine((text) => text.isWellFormed()),
+    z.int(),
+    z.boolean(),
+  ],
+  { error: valueRule },
+);
+const constant = z.union(
+  [
+    z
+      .string()
+      .max(MAX_CONSTANT_LENGTH)
+      .refine((text) => text.isWellFormed()),
+    z.int(),
+    z.boolean(),
+  ],
+  { error: constantRule },
+);
+
+/** A name that sets the prototype of an object is no name. */
+const name = (shape: RegExp, rule: string) =>
+  z
+    .string()
+    .regex(shape, { error: rule })
+    .refine((text) => text !== '__proto__', { error: rule });
+
+const keyError =
+  (rule: string): z.core.$ZodErrorMap =>
+  (issue) =>
+    issue.code === 'invalid_key' ? issue.issues[0]?.message : rule;
+
+const whereSchema = z
+  .record(
+    name(NAME, parameterRule),
+    z.union([z.array(whereValue).min(1).max(MAX_WHERE_VALUES), whereValue], { error: valuesRule }),
+    { error: keyError(whereRule) },
+  )
+  .refine((where) => Object.keys(where).length <= MAX_WHERE_PARAMETERS, {
+    error: `must name at most ${MAX_WHERE_PARAMETERS} parameters`,
+  })
+  .meta({
+    description:
+      'The values that a log may have, by the names of the event’s parameters: a value or a list of values. Addresses are ' +
+      'compared without case; integers are texts of decimal digits, or numbers up to 2^53 - 1. Of an indexed text, bytes, ' +
+      'array or tuple a log has only the keccak-256 hash: give the hash. Other arrays and tuples cannot be compared.',
+    example: { to: ['0x52908400098527886E0F7030069857D2E4169EE7'] },
+  });
+
+const amountSource = z.strictObject({ from: parameter, token: z.string({ error: parameterRule }).max(128) });
+const fieldSource = z.union([parameter, amountSource, z.strictObject({ is: constant })], { error: fieldRule });
+
+const fieldsSchema = z
+  .record(name(FIELD, fieldNameRule), fieldSource, { error: keyError(fieldsRule) })
+  .refine((fields) => Object.keys(fields).length <= MAX_FIELDS, { error: `must have at most ${MAX_FIELDS} fields` })
+  .meta({
+    description:
+      'The fields of the payload and where their values come from: `"x": "parameter"` for its value, `{"from": parameter, ' +
+      '"token": parameter or address}` for an amount of a token, which is exact decimal text and also sets `xBase` in the ' +
+      'token’s smallest unit, `{"is": value}` for what is always the same. `transferId` and `agreementId` are what facts ' +
+      'are found by. With a preset, these are beyond the fields that it fills.',
+    example: { transferId: 'id', amount: { from: 'amount', token: 'token' }, currency: { is: 'USDC' } },
+  });
+
+export type SourceRules = { readonly events: readonly string[] };
+
+/** The event kinds that a source can be of: those that logs can prove, and those that the settings add. */
+export function sourceEvents(known: readonly string[]): [string, ...string[]] {
+  return [TRANSFER, ...known.filter((event) => !NEVER_IN_LOGS.includes(event))];
+}
+
+const example = {
+  networkId: 8453,
+  preset: 'erc20',
+  contract: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+  where: { to: ['0x52908400098527886E0F7030069857D2E4169EE7'] },
+  fromBlock: 'latest',
+  deliverHistory: false,
+};
+
+const addressRule = 'must be an address: 0x and 40 hex digits';
+
+function definitionFields({ events }: SourceRules) {
+  const choices = sourceEvents(events);
+  const never = NEVER_IN_LOGS.join(', ');
+  const eventRule = `must be one of ${choices.join(', ')} (names are case-sensitive); ${never} are never in a log`;
+  return {
+    networkId: z
+      .int({ error: networkRule })
+      .min(0, { error: networkRule })
+      .max(MAX_NETWORK_ID, { error: networkRule })
+      .meta({ description: 'Network of the contract. The operator decides which networks are followed.' }),
+    preset: z
+      .enum(PRESETS, { error: `must be one of ${PRESETS.join(', ')}` })
+      .optional()
+      .meta({ description: 'A contract that Paybell knows how to read. Instead of `abi` and `event`.' }),
+    contract: z
+      .string({ error: addressRule })
+      .regex(/^0x[0-9a-fA-F]{40}$/, { error: addressRule })
+      .meta({ description: 'Address of the contract. Capital letters have to be its checksum, if there are any.' }),
+    abi: z
+      .string({ error: 'must be a text' })
+      .max(MAX_ABI_LENGTH, { error: `must have at most ${MAX_ABI_LENGTH} characters` })
+      .optional()
+      .meta({
+        description: 'The event as Solidity declares it. Anonymous events are not supported.',
+        example: 'event PaymentMade(bytes32 indexed agreementId, address payer, uint256 amount)',
+      }),
+    event: z
+      .enum(choices, { error: eventRule })
+      .optional()
+      .meta({
+        description:
+          `What the log proves: an event kind, or \`${TRANSFER}\` for a transfer that is ${kindsOf(TRANSFER).join(' first and ')} ` +
+          'once it is final.',
+      }),
+    where: whereSchema.optional(),
+    fields: fieldsSchema.optional(),
+  };
+}
+
+type Definition = { preset?: unknown; abi?: unknown; event?: unknown };
+
+/** Either a preset, or an event with its kind. Also beside other errors, but not for a body that is no object. */
+function requireKind(body: Definition, context: z.RefinementCtx): void {
+  const issue = (field: string, message: string) => context.addIssue({ code: 'custom', path: [field], message });
+  if (body.preset !== undefined) {
+    if (body.abi !== undefined) issue('abi', 'is known to the preset; leave it out');
+    if (body.event !== undefined) issue('event', 'is known to the preset; leave it out');
+  } else {
+    if (body.abi === undefined) issue('abi', 'is required without a preset: the event as Solidity declares it');
+    if (body.event === undefined) issue('event', 'is required without a preset: the event kind that the log proves');
+  }
+}
+
+const isObject = { when: ({ value }: { value: unknown }) => typeof value === 'object' && value !== null };
+const ofObject = { error: 'the body must be a JSON object' };
+
+export function newSourceSchema(rules: SourceRules) {
+  return z
+    .strictObject(
+      {
+        ...definitionFields(rules),
+        fromBlock: z
+          .union([z.int().min(0).max(MAX_BLOCK), z.literal('latest')], { error: blockRule })
+          .default('latest')
+          .meta({ description: 'The first block whose logs are read. `latest` is the next block.' }),
+        deliverHistory: z
+          .boolean({ error: 'must be true or false' })
+          .default(false)
+          .meta({
+            description:
+              'Whether events of blocks before the source was created are delivered too. Without it they are facts that can ' +
+              'be read, and nothing is sent for them.',
+          }),
+      },
+      ofObject,
+    )
+    .check(z.superRefine(requireKind, isObject))
+    .meta({ id: 'NewSource', example });
+}
+
+export type NewSource = z.output<ReturnType<typeof newSourceSchema>>;
+
+const hashRule = 'must be a transaction hash: 0x and 64 hex digits';
+
+export function sourcePreviewSchema(rules: SourceRules) {
+  const { networkId, contract, ...others } = definitionFields(rules);
+  return z
+    .strictObject(
+      {
+        networkId,
+        transactionHash: z
+          .string({ error: hashRule })
+          .regex(/^0x[0-9a-fA-F]{64}$/, { error: hashRule })
+          .meta({ description: 'A transaction that is in a block.' }),
+        contract: contract.optional(),
+        ...others,
+      },
+      ofObject,
+    )
+    .check(z.superRefine(requireDefinition, isObject))
+    .meta({
+      id: 'SourcePreviewRequest',
+      description: 'A source that is not created, or without `contract` those that the entity has on the network.',
+      example: {
+        networkId: 8453,
+        transactionHash: '0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060',
+        preset: 'erc20',
+        contract: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+        where: { to: ['0x52908400098527886E0F7030069857D2E4169EE7'] },
+      },
+    });
+}
+
+export type SourcePreviewRequest = z.output<ReturnType<typeof sourcePreviewSchema>>;
+
+function requireDefinition(body: Definition & Record<string, unknown>, context: z.RefinementCtx): void {
+  const parts = ['preset', 'abi', 'event', 'where', 'fields'].filter((field) => body[field] !== undefined);
+  if (body.contract !== undefined) requireKind(body, context);
+  else if (parts.length > 0) {
+    const message = `is required with ${parts.join(', ')}; leave all of them out to try the sources that exist`;
+    context.addIssue({ code: 'custom', path: ['contract'], message });
+  }
+}

@@ -1,0 +1,167 @@
+import type { Source, SourceList, SourceListQuery } from '../../../contract/chain/sources.ts';
+import { definitionHash, type SourceDefinition } from '../../../domain/chain/source-definition.ts';
+import { DomainError } from '../../../domain/errors.ts';
+import type { Database, Queries } from '../../database/database.ts';
+import { readPage } from '../../database/paginate.ts';
+import { Parameters, type RowOf, readInteger } from '../../database/sql.ts';
+import { newId } from '../../new-id.ts';
+import { type Change, recordChange } from '../../tenants/audit.ts';
+import { sourceTable } from '../tables.ts';
+
+/** The sources of entities: created under the lock of the entity, and never changed after that. */
+
+/** A definition that was checked against the network. */
+export type PreparedSource = {
+  readonly definition: SourceDefinition;
+  /** The first topic of its logs. */
+  readonly topic: string;
+  /** For each topic of a log, the first included, the values that it may have; null where it may have any. */
+  readonly topics: readonly (readonly string[] | null)[];
+  /** The newest block at that moment. */
+  readonly head: number;
+};
+
+const NEW_SOURCE = sourceTable.insertion([
+  'entityId',
+  'sourceId',
+  'networkId',
+  'contract',
+  'topic',
+  'topics',
+  'hash',
+  'definition',
+  'fromBlock',
+  'createdHead',
+  'deliverHistory',
+  'dateCreated',
+]);
+
+/** The same definition again is the source that exists. */
+export function createSource(
+  db: Database,
+  entityId: string,
+  { definition, topic, topics, head }: PreparedSource,
+  limit: number,
+  change: Change,
+): Promise<{ source: Source; isNew: boolean }> {
+  const hash = definitionHash(definition);
+  return db.transaction(async (queries) => {
+    // The lock of the entity, without the new revision by which caches would be out of date.
+    const entity = await queries.get(`select id from entities where id = $1 ${db.dialect.lockRow}`, [entityId]);
+    if (entity === undefined) throw new DomainError('entity_not_found', { entityId });
+    const existing = await find(queries, 'entity_id = $1 and hash = $2', [entityId, hash]);
+    if (existing !== null) return { source: existing, isNew: false };
+    const count = await readInteger(queries, 'count(*)', 'from sources where entity_id = $1', [entityId]);
+    if (count >= limit) throw new DomainError('source_limit', { limit });
+    const { networkId, contract, fromBlock, deliverHistory } = definition;
+    const source = {
+      entityId,
+      sourceId: newId('src'),
+      networkId,
+      contract,
+      topic,
+      topics: JSON.stringify(topics),
+      hash,
+      definition: JSON.stringify(definition),
+      fromBlock: fromBlock === 'latest' ? head + 1 : fromBlock,
+      createdHead: head,
+      deliverHistory: deliverHistory ? 1 : 0,
+      dateCreated: change.nowS,
+    };
+    await queries.run(NEW_SOURCE.text(1), NEW_SOURCE.parameters([source]));
+    await recordChange(queries, entityId, change, {
+      action: 'source.created',
+      target: source.sourceId,
+      after: { ...definition, fromBlock: source.fromBlock },
+    });
+    const row = { ...source, nextBlock: null, lastBlock: null, pausedAtMs: null, pausedReason: null };
+    return { source: toSource(row), isNew: true };
+  });
+}
+
+/** Null for the id of another entity, and for an unknown one. */
+export function readSource(queries: Pick<Queries, 'get'>, entityId: string, sourceId: string): Promise<Source | null> {
+  return find(queries, 'entity_id = $1 and id = $2', [entityId, sourceId]);
+}
+
+/** What was read through it stays: facts, their events and their deliveries. */
+export function deleteSource(db: Database, entityId: string, sourceId: string, change: Change): Promise<boolean> {
+  return db.transaction(async (queries) => {
+    const source = await readSource(queries, entityId, sourceId);
+    if (source === null) return false;
+    const sql = 'delete from sources where entity_id = $1 and id = $2';
+    if ((await queries.run(sql, [entityId, sourceId])) === 0) return false;
+    const { sourceId: _, state: __, blocksLeft: ___, pausedReason: ____, dateCreated: _____, ...before } = source;
+    await recordChange(queries, entityId, change, { action: 'source.deleted', target: sourceId, before });
+    return true;
+  });
+}
+
+/** Blocks from before its creation are still to be read; before the follower has seen it, its first block says so. */
+const IS_CATCHING_UP = 'coalesce(next_block <= last_block, from_block <= created_head)';
+
+const STATE_CONDITIONS: Readonly<Record<Source['state'], string>> = {
+  paused: 'paused_at_ms is not null',
+  catching_up: `paused_at_ms is null and ${IS_CATCHING_UP}`,
+  live: `paused_at_ms is null and not ${IS_CATCHING_UP}`,
+};
+
+export async function listSources(db: Database, entityId: string, query: SourceListQuery): Promise<SourceList> {
+  const { networkId, contract, state } = query;
+  const parameters = new Parameters();
+  const given = sourceTable.where(parameters, { entityId, networkId, contract: contract?.toLowerCase() });
+  const { totalResults, rows } = await readPage(
+    db,
+    {
+      table: 'sources',
+      columns: shownColumns,
+      where: state === undefined ? given : `${given} and ${STATE_CONDITIONS[state]}`,
+      order: ['created_at', 'id'],
+      parameters: parameters.values,
+    },
+    query,
+  );
+  return { totalResults, sources: rows.map(toSource) };
+}
+
+const shownColumns = sourceTable.pick([
+  'sourceId',
+  'definition',
+  'fromBlock',
+  'createdHead',
+  'nextBlock',
+  'lastBlock',
+  'pausedAtMs',
+  'pausedReason',
+  'dateCreated',
+]);
+
+async function find(
+  queries: Pick<Queries, 'get'>,
+  where: string,
+  parameters: readonly string[],
+): Promise<Source | null> {
+  const row = await shownColumns.get(queries, `select ${shownColumns.list} from sources where ${where}`, parameters);
+  return row === undefined ? null : toSource(row);
+}
+
+function toSource(row: RowOf<typeof shownColumns>): Source {
+  const { sourceId, fromBlock, createdHead, nextBlock, lastBlock, pausedAtMs, pausedReason, dateCreated } = row;
+  // The store wrote it, and a definition never changes.
+  const definition = JSON.parse(row.definition) as SourceDefinition;
+  const { networkId, preset, contract, abi, event, where, fields, deliverHistory } = definition;
+  const isKnown = nextBlock !== null && lastBlock !== null;
+  const blocksLeft = isKnown ? Math.max(0, lastBlock - nextBlock + 1) : fromBlock <= createdHead ? null : 0;
+  return {
+    sourceId,
+    ...{ networkId, preset, contract, abi, event },
+    where: Object.fromEntries(Object.entries(where).map(([name, values]) => [name, [...values]])),
+    fields: { ...fields },
+    fromBlock,
+    deliverHistory,
+    state: pausedAtMs !== null ? 'paused' : blocksLeft === 0 ? 'live' : 'catching_up',
+    pausedReason,
+    blocksLeft,
+    dateCreated,
+  };
+}
