@@ -40,6 +40,8 @@ these. A field that the log does not prove is absent.
 | \`confirmations\` | the number of blocks from that of the transaction to the newest one, both included |
 | \`revision\` | 1, and one more each time that the transaction comes back after a retraction |
 | \`amountBase\` | the amount in the smallest unit of the token; \`amount\` is absent if the token does not say how many decimals it has |
+
+[Finality](finality.md) says what to do at which finality.
 `;
 
 const RETRACTED = `## ${RETRACTION}

@@ -26,6 +26,8 @@ app.onError((error, c) => {
 
 function handle(event: PaybellEvent): void {
   if (event.event === 'TransferFinalized') console.log(`paid: ${event.amount} ${event.currency}`);
+  // Undo what was done for that event, if anything: the header `paybell-event-id` of its request had this id.
+  else if (event.event === 'EventRetracted') console.log(`taken back: ${event.retracts.eventId}`);
   else console.log(`received: ${event.event}`);
 }
 

@@ -61,6 +61,13 @@ const EXPECTATIONS: Readonly<Record<string, (outcome: Outcome) => Promise<void>>
       expect(await statusOfForgedRequest(reader.outputOf(receiver))).toBe(401);
     }
   },
+  'docs/finality.md': async ({ reader }) => {
+    const page = await readPage('docs/finality.md');
+    const [, expected = ''] = /The receiver prints:\n\n```text\n([\s\S]*?)```/.exec(page) ?? [];
+    expect(expected).toContain('EventRetracted');
+    await until('the receiver has the whole story', () => reader.outputOf('shop.mjs').includes('paid: ship it'));
+    expect(reader.outputOf('shop.mjs')).toEndWith(expected);
+  },
   'docs/client.md': async ({ reader, printed }) => {
     expect(printed.join('')).toMatch(/8453 TransferFinalized http:.*\naccepted evt_[0-9a-f]{32} for 1 webhooks\n/);
     await until('the receiver has verified the event', () =>

@@ -117,6 +117,14 @@ describe.each(Object.entries(STARTS))('the example for %s', (name, start) => {
     expect(paid()).toBe(1);
   });
 
+  test('is told when the payment is taken back, once', async () => {
+    const eventId = `paid-on-${networkId}`;
+    const retraction = { event: 'EventRetracted', networkId, eventId: `not-${eventId}`, retracts: { eventId } };
+    expect(await client.events.publish(retraction)).toEqual({ eventId: retraction.eventId, deliveries: 1 });
+    await until('it has been told', () => receiver.printed().includes(`taken back: ${eventId}`));
+    expect(receiver.printed().match(/taken back/g)).toHaveLength(1);
+  });
+
   test.each([
     ['no signature', {}, 400, 'missing_header'],
     [
