@@ -78,8 +78,7 @@ async function readOnce(poll: Poll, node: Node, progress: ConfirmProgress): Prom
   const changes = await changesIn(poll, node, { from, to, reading, header: reading.header });
   progress.total++;
   progress.readings = changes.length > 0 ? 0 : progress.readings + 1;
-  if (changes.length > 0) memory.recentOmissions++;
-  const needed = memory.recentOmissions > 0 ? READINGS_IN_DOUBT : READINGS;
+  const needed = memory.isInDoubt ? READINGS_IN_DOUBT : READINGS;
   const isConfirmed = progress.readings >= needed || progress.total >= MAX_READINGS;
   await write(poll, changes, isConfirmed ? { final: to, target } : null);
 }
@@ -105,7 +104,8 @@ async function changesIn(poll: Poll, node: Node, { from, to, reading, header }: 
     isFollowed: poll.isFollowed,
   });
   poll.omissions += omissions;
-  memory.recentOmissions += omissions;
+  // What this response has and no earlier one had was left out before.
+  memory.noteOmissions(omissions + changes.length);
   return changes;
 }
 
@@ -122,12 +122,10 @@ async function write(
     if (last !== undefined && last.changes.length > 0) await poll.commit({ changes: last.changes });
     return;
   }
-  const { memory } = poll.follow;
   const { final, target } = confirmed;
   const before = poll.state.final ?? -1;
   const kept = poll.state.anchors.filter(({ number }) => number >= target.number || number <= before);
   const anchors = arrangeAnchors({ kept, added: [], final, pinned: [target] });
   await poll.commit({ changes: last?.changes ?? [], anchors, final });
-  if (final === target.number) memory.recentOmissions = 0;
-  memory.confirm = null;
+  poll.follow.memory.confirm = null;
 }

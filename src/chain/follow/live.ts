@@ -124,7 +124,7 @@ async function writeTail(poll: Poll, node: Node, tail: Tail): Promise<void> {
       blockNumber <= to.number && !blocks.isGone({ blockNumber, blockHash, logIndex: 0 }),
   });
   poll.omissions += differences.omissions;
-  memory.recentOmissions += differences.omissions;
+  memory.noteOmissions(differences.omissions);
   noteReorg(poll, look, differences.replacedFrom);
   await writeSteps(poll, tail, inOrder([...receiptChanges, ...differences.changes]), {
     anchors: anchorsAfter(poll, tail, blocks, differences.replacedFrom !== null),

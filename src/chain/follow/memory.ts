@@ -2,6 +2,8 @@ import type { BlockRef } from '../../domain/chain/facts.ts';
 import type { Lease } from '../../store/chain/network-store.ts';
 import { BlockRange } from './blocks/block-range.ts';
 
+const DISTRUSTED_RESPONSES = 100;
+
 /** How far the second opinion on blocks that are to become final has come. */
 export type ConfirmProgress = {
   readonly target: BlockRef;
@@ -38,8 +40,8 @@ export class Memory {
   agreed: BlockRef | null = null;
   /** Whether the last poll found that no block above finality is left. */
   isSuspicious = false;
-  /** Facts that a node left out since finality rose last. */
-  recentOmissions = 0;
+  /** Responses that still have to be complete before nodes are trusted again after one of them left facts out. */
+  #distrust = 0;
   /** What was to become final at the end of the last poll. */
   candidate: BlockRef | null = null;
   confirm: ConfirmProgress | null = null;
@@ -48,6 +50,15 @@ export class Memory {
   readonly backfillRanges = new Map<string, BlockRange>();
   /** How often the transaction of a lost fact was asked for and was in no block. */
   readonly absences = new Map<string, number>();
+
+  /** After a response that left out so many facts. */
+  noteOmissions(count: number): void {
+    this.#distrust = count > 0 ? DISTRUSTED_RESPONSES : Math.max(0, this.#distrust - 1);
+  }
+
+  get isInDoubt(): boolean {
+    return this.#distrust > 0;
+  }
 
   /** Another holder may have moved the network since. */
   begin({ token, state }: Lease): void {

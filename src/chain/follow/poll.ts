@@ -71,7 +71,8 @@ export class Poll {
       safe: higher(safe, part.safe),
       final: higher(final, part.final),
     };
-    if (!(await store.commit(this.lease, step))) throw new LeaseLost('Another instance follows this network now');
+    const lease = { ...this.lease, state: this.state };
+    if (!(await store.commit(lease, step))) throw new LeaseLost('Another instance follows this network now');
     for (const { change } of step.changes) this.changes[change]++;
     this.state = { ...this.state, ...levelsOf(step) };
     const progress = new Map(step.backfilled.map((each) => [`${each.entityId} ${each.sourceId}`, each]));

@@ -1,0 +1,121 @@
+import { Follower } from '../../../src/chain/follow/follower.ts';
+import type { Decoder } from '../../../src/chain/follow/poll.ts';
+import type { PollResult } from '../../../src/chain/follow/poll-result.ts';
+import type { Exchange } from '../../../src/chain/rpc/http-exchange.ts';
+import { Node } from '../../../src/chain/rpc/node.ts';
+import { Nodes } from '../../../src/chain/rpc/nodes.ts';
+import type { FollowedSource } from '../../../src/store/chain/network-store.ts';
+import { MemoryStore } from './memory-store.ts';
+import { type ModelChain, type ModelTransaction, wordOf } from './model-chain.ts';
+import { modelDecoder, modelFacts, modelSource, TOPIC } from './model-decoder.ts';
+
+/** A model chain with a follower of it, in a time that only the test and waits let pass. */
+
+export class TestClock {
+  ms = 0;
+  readonly nowMs = () => this.ms;
+  readonly sleep = async (ms: number) => {
+    this.ms += ms;
+  };
+}
+
+export type FollowedOptions = {
+  readonly nodes: readonly Exchange[];
+  readonly sources?: FollowedSource[];
+  readonly startBlock?: number | null;
+  readonly finalityDepth?: number | null;
+  readonly graceBlocks?: number;
+  readonly decoder?: Decoder;
+};
+
+const POLL_MS = 2_000;
+const MAX_POLLS = 2_000;
+
+export class FollowedChain {
+  readonly clock = new TestClock();
+  readonly store: MemoryStore;
+  readonly nodes: Nodes;
+  readonly follower: Follower;
+  readonly results: PollResult[] = [];
+  #payments = 0;
+
+  constructor(
+    readonly chain: ModelChain,
+    {
+      nodes,
+      sources = [modelSource()],
+      startBlock = 1,
+      finalityDepth = null,
+      graceBlocks = 3,
+      ...options
+    }: FollowedOptions,
+  ) {
+    const { clock } = this;
+    this.store = new MemoryStore({ sources, startBlock });
+    this.nodes = new Nodes(
+      nodes.map(
+        (exchange, index) =>
+          new Node({ name: `1#${index + 1}`, chainId: 1, exchange, clock, random: () => 0.5, dateMs: clock.nowMs }),
+      ),
+    );
+    this.follower = new Follower({
+      store: this.store,
+      nodes: this.nodes,
+      decoder: options.decoder ?? modelDecoder,
+      ...{ networkId: 1, finalityDepth, graceBlocks },
+    });
+  }
+
+  /** One poll, a moment after the last one. */
+  async poll(): Promise<PollResult> {
+    this.clock.ms += POLL_MS;
+    const result = await this.follower.poll();
+    this.results.push(result);
+    return result;
+  }
+
+  async pollTimes(count: number): Promise<void> {
+    for (let poll = 0; poll < count; poll++) await this.poll();
+  }
+
+  /** Polls until the follower has read the head and all of its sources' older blocks. */
+  async catchUp(): Promise<PollResult[]> {
+    const results: PollResult[] = [];
+    while (results.length < MAX_POLLS) {
+      const result = await this.poll();
+      results.push(result);
+      if (result.outcome === 'followed' && result.lagBlocks === 0 && !result.hasBackfill) return results;
+      if (result.outcome === 'halted') return results;
+    }
+    throw new Error(`Not caught up after ${MAX_POLLS} polls`);
+  }
+
+  /** A transaction with logs that no other transaction has. */
+  payment(logs = 1, contract = modelSource().contract): ModelTransaction {
+    const all = Array.from({ length: logs }, () => ({
+      address: contract,
+      topics: [TOPIC],
+      data: wordOf(++this.#payments),
+    }));
+    return this.chain.transaction({ logs: all });
+  }
+
+  /** What is wrong with the facts, given the canonical chain; nothing where they are the same. */
+  mistakes(): string[] {
+    const canonical = new Map(
+      modelFacts(this.chain.logs(), this.store.sources).map((fact) => [`${fact.entityId} ${fact.factId}`, fact]),
+    );
+    const wrong: string[] = [];
+    for (const [key, { position }] of canonical) {
+      const fact = this.store.facts.get(key);
+      if (fact === undefined) wrong.push(`missing in block ${position.blockNumber}: ${key}`);
+      else if (fact.state !== 'seen' && fact.state !== 'final') wrong.push(`${fact.state}, yet canonical: ${key}`);
+      else if (fact.position?.blockHash !== position.blockHash) wrong.push(`in another block: ${key}`);
+      else if (fact.position.logIndex !== position.logIndex) wrong.push(`at another log: ${key}`);
+    }
+    for (const [key, { state, isHeld }] of this.store.facts) {
+      if (!isHeld && (state === 'seen' || state === 'final') && !canonical.has(key)) wrong.push(`extra: ${key}`);
+    }
+    return wrong;
+  }
+}

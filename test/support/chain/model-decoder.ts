@@ -1,0 +1,64 @@
+import type { Decoder } from '../../../src/chain/follow/poll.ts';
+import type { Log } from '../../../src/chain/rpc/types.ts';
+import type { FoundFact } from '../../../src/domain/chain/facts.ts';
+import type { FollowedSource } from '../../../src/store/chain/network-store.ts';
+import { addressOf, wordOf } from './model-chain.ts';
+
+/** The identity of a fact without a hash function: its transaction, what it says, and how many equal ones came before. */
+export function modelFacts(logs: readonly Log[], sources: readonly FollowedSource[]): FoundFact[] {
+  const counts = new Map<string, number>();
+  const sorted = [...logs].sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
+  return sorted.flatMap((log) => {
+    // Short, because it is made a million times: the end of each tells them apart.
+    const said = [log.transactionHash, log.address, ...log.topics, log.data].map((word) => word.slice(-6)).join('_');
+    const no = counts.get(said) ?? 0;
+    counts.set(said, no + 1);
+    return factsOf(log, `${said}_${no}`, sources);
+  });
+}
+
+export const modelDecoder: Decoder = { decode: async (logs, sources) => modelFacts(logs, sources) };
+
+function factsOf(log: Log, factId: string, sources: readonly FollowedSource[]): FoundFact[] {
+  const byEntity = new Map<string, FollowedSource>();
+  for (const source of sources) {
+    const isTaken = source.contract === log.address && source.topic === log.topics[0];
+    if (isTaken && source.fromBlock <= log.blockNumber && !byEntity.has(source.entityId)) {
+      byEntity.set(source.entityId, source);
+    }
+  }
+  const { blockNumber, blockHash, logIndex, transactionHash } = log;
+  return [...byEntity.values()].map((source) => ({
+    entityId: source.entityId,
+    factId,
+    networkId: source.networkId,
+    sourceId: source.sourceId,
+    kind: 'Transfer',
+    isSilent: blockNumber <= source.createdHead && !source.deliverHistory,
+    transactionHash,
+    contract: source.contract,
+    position: { blockNumber, blockHash, logIndex },
+    transferId: null,
+    agreementId: null,
+    fields: {},
+  }));
+}
+
+export const TOPIC = wordOf(0x70);
+
+export function modelSource(options: Partial<FollowedSource> = {}): FollowedSource {
+  return {
+    entityId: 'acme',
+    sourceId: 'src_1',
+    networkId: 1,
+    contract: addressOf(1),
+    topic: TOPIC,
+    definition: {},
+    fromBlock: 1,
+    createdHead: 0,
+    deliverHistory: false,
+    nextBlock: null,
+    lastBlock: null,
+    ...options,
+  };
+}
