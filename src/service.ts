@@ -6,7 +6,7 @@ import { Feeds } from './api/routes/endpoints/feeds.ts';
 import { Listeners } from './api/routes/listen/listeners.ts';
 import { WebhookListCache } from './api/routes/webhooks/list-cache.ts';
 import { DRAIN_MS, type ListeningServer, listen } from './api/server.ts';
-import { type Config, delivers, storageLimitBytes } from './config.ts';
+import { type Config, delivers, followsChains, storageLimitBytes } from './config.ts';
 import { ACTORS } from './contract/audit.ts';
 import { type AttemptTools, createAttemptTools, headersFor } from './delivery/attempt.ts';
 import { createDelivery, type Delivery } from './delivery/delivery.ts';
@@ -67,7 +67,14 @@ export async function startService(config: Config, log: Logger): Promise<Service
   const delivery = delivers(config) ? createDelivery(core) : null;
   const api = createApi(core, delivery);
   const heartbeat = createHeartbeat(core, delivery);
-  const background: readonly Background[] = [...(delivery?.jobs ?? []), ...api.jobs, heartbeat, ...observe(core)];
+  const followers = followsChains(config) ? await createChain(core, api) : [];
+  const background: readonly Background[] = [
+    ...followers,
+    ...(delivery?.jobs ?? []),
+    ...api.jobs,
+    heartbeat,
+    ...observe(core),
+  ];
   const stop = async () => {
     // The engine claims nothing from here on: what the API still accepts waits in the store.
     const attempts = delivery === null ? null : endsWithin(attemptsEndMs(config), delivery.engine.stop());
@@ -178,11 +185,21 @@ function createHeartbeat(
   return heartbeat;
 }
 
+/** Loaded only where networks are followed: nothing of it costs a start without them. */
+async function createChain({ config, log, db, metrics: { registry } }: Core, api: Api): Promise<Background[]> {
+  const { createFollowers } = await import('./chain/chain.ts');
+  const { acceptQueue, usage, onFanOut: onTask } = api;
+  return createFollowers({ config, log, db, registry, acceptQueue, usage, onTask });
+}
+
 type Api = {
   /** Returns the URL. */
   readonly listen: () => Promise<string>;
   readonly stop: () => Promise<void>;
   readonly jobs: readonly Job[];
+  readonly acceptQueue: AcceptQueue;
+  readonly usage: EntityUsage;
+  readonly onFanOut: () => void;
 };
 
 function createApi({ config, log, db, box, tools, metrics, counts, workers }: Core, delivery: Delivery | null): Api {
@@ -205,22 +222,22 @@ function createApi({ config, log, db, box, tools, metrics, counts, workers }: Co
   const feeds = new Feeds(db, log, config.FEED_LIMIT);
   const listeners = new Listeners();
   const redeliveries = bulkRedeliveryJob(db, log, onWork, workers);
+  const onFanOut = () => delivery?.fanOuts.wake();
+  const onAccepted = (entityId: string, destinations: readonly DestinationKey[]) => {
+    counts.noteAccepted(entityId, destinations);
+    if (!feeds.watch.isIdle) feeds.watch.wake(destinations);
+    if (!listeners.isIdle) listeners.wake(entityId);
+  };
+  const directDispatch = delivery?.engine ?? null;
+  const acceptQueue = new AcceptQueue(db, { onDue, onAccepted, onFanOut, directDispatch });
+  const usage = new EntityUsage(db, config.ENTITY_BACKLOG_LIMIT, storageLimitBytes(config));
   const app = createApp({
     config,
     db,
     box,
     log,
-    acceptQueue: new AcceptQueue(db, {
-      onDue,
-      onAccepted: (entityId, destinations) => {
-        counts.noteAccepted(entityId, destinations);
-        if (!feeds.watch.isIdle) feeds.watch.wake(destinations);
-        if (!listeners.isIdle) listeners.wake(entityId);
-      },
-      onFanOut: () => delivery?.fanOuts.wake(),
-      directDispatch: delivery?.engine ?? null,
-    }),
-    usage: new EntityUsage(db, config.ENTITY_BACKLOG_LIMIT, storageLimitBytes(config)),
+    acceptQueue,
+    usage,
     keys,
     webhookLists: new WebhookListCache(db, metrics.listResponses),
     limits: new RateLimits(config, metrics),
@@ -237,6 +254,7 @@ function createApi({ config, log, db, box, tools, metrics, counts, workers }: Co
     isReady: () => isReady,
   });
   return {
+    ...{ acceptQueue, usage, onFanOut },
     listen: async () => {
       // What another instance has accepted and does not dispatch itself.
       await db.onWork(() => feeds.watch.wake());

@@ -8,6 +8,7 @@ import { checkDisk } from './disk.ts';
 import { type Finding, failure } from './finding.ts';
 import { checkBacklog, checkRetention, checkSpace } from './growth.ts';
 import { checkInstances, checkWorkers } from './instances.ts';
+import { checkNetworks } from './networks.ts';
 import { checkOpenFiles } from './open-files.ts';
 import { checkSettings } from './settings.ts';
 import { checkClock, checkSchema, checkSecretKey, openForInspection } from './store.ts';
@@ -40,6 +41,7 @@ async function* allFindings(): AsyncGenerator<Finding> {
   yield checkDisk(config);
   yield checkOpenFiles(config);
   yield await checkLoopbackDelivery(config);
+  yield* checkNetworks(config);
   const { db, finding } = await openForInspection(config);
   yield finding;
   if (db === null) return;

@@ -8,18 +8,21 @@ import type { FollowedSource, FollowerStore, Lease, NetworkState, SourceKey, Ste
 import { factTable, networkTable } from './tables.ts';
 
 /**
- * Who follows a network, and what its follower has to know. The holder of the lease renews it with every poll; when it is
- * not renewed, the next instance to ask takes it and raises the token, under which the late one can write no more.
+ * Who follows a network, and what its follower has to know. The holder of the lease renews it while it runs; when it is not
+ * renewed, the next instance to ask takes it and raises the token, under which the late one can write no more.
  */
 
-/** Above the time of a poll, short enough that another instance goes on soon after a crash. */
-const LEASE_MS = 15_000;
+/** Short enough that another instance goes on soon after a crash. */
+const LEASE_MS = 6_000;
+/** Several times within the lease, so that a slow store does not cost it. */
+export const RENEW_MS = 1_500;
 const MAX_LOST = 1_000;
 const MAX_HELD = 50;
 
 const storedColumns = factTable.pick([
   'entityId',
   'factId',
+  'sourceId',
   'state',
   'revision',
   'transactionHash',
@@ -95,6 +98,13 @@ export class NetworkStore implements FollowerStore {
 
   pauseSources(lease: Lease, sources: readonly SourceKey[], reason: string): Promise<void> {
     return pauseSources(this.db, lease.networkId, sources, reason);
+  }
+
+  /** A poll may take longer than the lease. Nothing happens where another instance has it. */
+  async renew(networkId: number): Promise<void> {
+    const { db, holder } = this;
+    const sql = `update chains set lease_ms = ${db.dialect.nowMs} + ${LEASE_MS} where network_id = $1 and holder = $2`;
+    await db.transaction((queries) => queries.run(sql, [networkId, holder]));
   }
 
   /** So that another instance goes on at once. */

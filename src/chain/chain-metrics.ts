@@ -1,0 +1,82 @@
+import type { Counter, Family, Registry } from '../metrics/registry.ts';
+import type { PollResult } from './follow/poll-result.ts';
+import type { OnCall } from './rpc/node.ts';
+
+/** Reorganisations by how deep they were: up to this many blocks. */
+const DEPTHS = [1, 2, 4, 8, 16, 32, 64] as const;
+
+/** The metrics of the networks that this instance follows. A node is named by its place in the setting, never by its URL. */
+export class ChainMetrics {
+  readonly #polls: Family<Counter>;
+  readonly #calls: Family<Counter>;
+  readonly #facts: Family<Counter>;
+  readonly #reorgs: Family<Counter>;
+  readonly #omissions: Family<Counter>;
+  readonly #lag = new Map<number, number>();
+  readonly #halted = new Map<number, number>();
+
+  constructor(registry: Registry) {
+    this.#polls = registry.counters('paybell_chain_polls_total', 'Looks at a network, by outcome.', [
+      'network',
+      'outcome',
+    ]);
+    this.#calls = registry.counters('paybell_chain_calls_total', 'JSON-RPC calls, by node and outcome.', [
+      'node',
+      'outcome',
+    ]);
+    this.#facts = registry.counters(
+      'paybell_chain_facts_total',
+      'Changes of facts: seen, moved, lost, retracted, again.',
+      ['network', 'change'],
+    );
+    this.#reorgs = registry.counters(
+      'paybell_chain_reorgs_total',
+      'Reorganisations that undid blocks which had been read, by their depth in blocks.',
+      ['network', 'depth'],
+    );
+    this.#omissions = registry.counters(
+      'paybell_chain_omissions_total',
+      'Logs that a node left out of a response although their block stands.',
+      ['network'],
+    );
+    const byNetwork = (values: ReadonlyMap<number, number>) => () =>
+      [...values].map(([networkId, value]): [string[], number] => [[String(networkId)], value]);
+    registry.readLabelled(
+      'paybell_chain_lag_blocks',
+      'Blocks between the head of a network and the last block that was read.',
+      ['network'],
+      byNetwork(this.#lag),
+    );
+    registry.readLabelled(
+      'paybell_chain_halted',
+      'Whether a network was reorganised below finality and waits for an operator.',
+      ['network'],
+      byNetwork(this.#halted),
+    );
+  }
+
+  readonly noteCall: OnCall = (node, _method, outcome) => this.#calls.of(node, outcome).inc();
+
+  notePoll(networkId: number, result: PollResult): void {
+    const { outcome, omissions, reorgDepth, lagBlocks } = result;
+    this.#polls.of(networkId, outcome).inc();
+    if (outcome === 'idle') {
+      // Another instance follows it, and says how it is.
+      this.#lag.delete(networkId);
+      this.#halted.delete(networkId);
+      return;
+    }
+    this.#lag.set(networkId, lagBlocks);
+    this.#halted.set(networkId, outcome === 'halted' ? 1 : 0);
+    for (const change of ['seen', 'moved', 'lost', 'retracted', 'again'] as const) {
+      if (result[change] > 0) this.#facts.of(networkId, change).inc(result[change]);
+    }
+    if (omissions > 0) this.#omissions.of(networkId).inc(omissions);
+    if (reorgDepth > 0) this.#reorgs.of(networkId, depthLabel(reorgDepth)).inc();
+  }
+}
+
+function depthLabel(depth: number): string {
+  const bound = DEPTHS.find((each) => depth <= each);
+  return bound === undefined ? 'more' : String(bound);
+}

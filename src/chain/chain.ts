@@ -1,0 +1,175 @@
+import type { Config } from '../config.ts';
+import type { NetworkNodes } from '../domain/chain/network-nodes.ts';
+import { DomainError } from '../domain/errors.ts';
+import type { Logger } from '../log.ts';
+import type { Registry } from '../metrics/registry.ts';
+import { acceptFactEvents, type FactEventOptions } from '../store/chain/fact-events.ts';
+import type { FollowerStore, Lease, Step } from '../store/chain/network-store.ts';
+import { NetworkStore, RENEW_MS } from '../store/chain/networks.ts';
+import { readForNetwork } from '../store/chain/sources.ts';
+import { readTokens, saveTokens } from '../store/chain/tokens.ts';
+import type { Database } from '../store/database/database.ts';
+import type { EntityUsage } from '../store/deliveries/counts/counts.ts';
+import type { AcceptQueue } from '../store/events/accept-queue.ts';
+import { newId } from '../store/new-id.ts';
+import { ChainMetrics } from './chain-metrics.ts';
+import { contractCalls, type RpcCall } from './decode/contract-calls.ts';
+import { LogDecoder } from './decode/decoder.ts';
+import { Follower } from './follow/follower.ts';
+import { httpExchange } from './rpc/http-exchange.ts';
+import { Node } from './rpc/node.ts';
+import { Nodes } from './rpc/nodes.ts';
+
+/** The networks that the settings name, with the nodes of each. */
+export class Networks {
+  readonly #nodes: ReadonlyMap<number, Nodes>;
+
+  constructor(networks: readonly NetworkNodes[], metrics?: ChainMetrics) {
+    this.#nodes = new Map(networks.map((network) => [network.networkId, nodesOf(network, metrics)]));
+  }
+
+  get ids(): number[] {
+    return [...this.#nodes.keys()];
+  }
+
+  of(networkId: number): Nodes {
+    const nodes = this.#nodes.get(networkId);
+    if (nodes === undefined) throw new Error(`no nodes are named for network ${networkId}`);
+    return nodes;
+  }
+
+  /** Any call, to the first node of the network that takes it. */
+  readonly call: RpcCall = (networkId, method, params) =>
+    this.of(networkId).ask({ method, params, read: (result) => result });
+}
+
+function nodesOf({ networkId, urls }: NetworkNodes, metrics: ChainMetrics | undefined): Nodes {
+  return new Nodes(
+    urls.map(
+      (url, index) =>
+        new Node({
+          name: `${networkId}#${index + 1}`,
+          chainId: networkId,
+          exchange: httpExchange({ url }),
+          ...(metrics !== undefined && { onCall: metrics.noteCall }),
+        }),
+    ),
+  );
+}
+
+export type ChainOptions = {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly db: Database;
+  readonly registry: Registry;
+  readonly acceptQueue: AcceptQueue;
+  readonly usage: EntityUsage;
+  /** Tasks for the fan-out job were added. */
+  readonly onTask: () => void;
+};
+
+/** Follows one network in the background. */
+export type NetworkFollower = { readonly start: () => void; readonly stop: () => Promise<void> };
+
+/** A follower for each network that the settings name. Which instance follows it is decided in the store. */
+export function createFollowers(options: ChainOptions): NetworkFollower[] {
+  const { config, log, db, registry, acceptQueue, usage, onTask } = options;
+  const metrics = new ChainMetrics(registry);
+  const networks = new Networks(config.CHAIN_RPC, metrics);
+  const store = new NetworkStore(db, newId('ins'), readForNetwork);
+  const tokens = { read: readTokens.bind(null, db), save: saveTokens.bind(null, db) };
+  const decoder = new LogDecoder({ tokens, callContract: contractCalls(networks.call) });
+  const telling: FactEventOptions = {
+    acceptQueue,
+    isFull: (entityId) => isFull(usage, entityId),
+    firstDelayMs: config.RETRY_SCHEDULE[0] ?? 0,
+    onTask,
+  };
+  return networks.ids.map((networkId) => {
+    const follower = new Follower({
+      store: new TellingStore(store, db, telling),
+      nodes: networks.of(networkId),
+      decoder,
+      networkId,
+      finalityDepth: config.CHAIN_FINALITY.find((one) => one.networkId === networkId)?.depth ?? null,
+      graceBlocks: config.CHAIN_GRACE,
+      onPoll: (result) => {
+        metrics.notePoll(networkId, result);
+        if (result.reorgDepth > 0) log.info({ networkId, depth: result.reorgDepth }, 'the network was reorganised');
+        if (result.paused > 0)
+          log.warn({ networkId, sources: result.paused }, 'sources with too many logs were paused');
+      },
+      onError: (error) => log.warn({ err: error, networkId }, 'a network could not be followed; it is tried again'),
+    });
+    return leased(follower, store, networkId, log);
+  });
+}
+
+/** Keeps the lease of a network while its follower runs, and gives it back at the end. */
+function leased(follower: NetworkFollower, store: NetworkStore, networkId: number, log: Logger): NetworkFollower {
+  let timer: Timer | undefined;
+  const renew = () => {
+    store.renew(networkId).catch((error) => log.debug({ err: error, networkId }, 'a lease was not renewed'));
+  };
+  return {
+    start: () => {
+      follower.start();
+      timer = setInterval(renew, RENEW_MS);
+    },
+    stop: async () => {
+      await follower.stop();
+      clearInterval(timer);
+      await store.release(networkId);
+    },
+  };
+}
+
+async function isFull(usage: EntityUsage, entityId: string): Promise<boolean> {
+  try {
+    await usage.requireRoom(entityId);
+    return false;
+  } catch (error) {
+    if (error instanceof DomainError) return true;
+    throw error;
+  }
+}
+
+/** At most this many events are accepted between two polls; the rest waits in the store. */
+const MAX_EVENTS = 5_000;
+
+/** Accepts the events that a step has led to as soon as it is written, and those that another instance has left. */
+class TellingStore implements FollowerStore {
+  constructor(
+    private readonly store: NetworkStore,
+    private readonly db: Database,
+    private readonly telling: FactEventOptions,
+  ) {}
+
+  lease(networkId: number): Promise<Lease | null> {
+    return this.store.lease(networkId);
+  }
+
+  factsIn(...range: Parameters<FollowerStore['factsIn']>) {
+    return this.store.factsIn(...range);
+  }
+
+  factsOf(...facts: Parameters<FollowerStore['factsOf']>) {
+    return this.store.factsOf(...facts);
+  }
+
+  async commit(lease: Lease, step: Step): Promise<boolean> {
+    if (!(await this.store.commit(lease, step))) return false;
+    for (let told = 0, count = 1; count > 0 && told < MAX_EVENTS; told += count) {
+      count = await acceptFactEvents(this.db, lease.networkId, this.telling);
+    }
+    return true;
+  }
+
+  halt(...halted: Parameters<FollowerStore['halt']>) {
+    return this.store.halt(...halted);
+  }
+
+  pauseSources(...paused: Parameters<FollowerStore['pauseSources']>) {
+    return this.store.pauseSources(...paused);
+  }
+}

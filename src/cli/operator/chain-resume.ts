@@ -1,0 +1,27 @@
+import type { Command } from 'commander';
+import { MAX_NETWORK_ID } from '../../domain/networks.ts';
+import { resumeNetwork } from '../../store/chain/networks.ts';
+import { wholeNumber } from '../options/values.ts';
+import { CommandError } from '../terminal/command-error.ts';
+import { printJson, printLine } from '../terminal/output.ts';
+import { withStore } from './session.ts';
+
+type Options = { network: number; from: number; json?: boolean };
+
+/** Works on the store, because a halted network is a matter of the operator and not of an entity. */
+export function addChainResume(chain: Command): void {
+  chain
+    .command('resume')
+    .description('follow a halted network again, after you have checked its nodes; needs DATABASE_URL and no key')
+    .requiredOption('--network <id>', 'network that was halted', wholeNumber(0, MAX_NETWORK_ID))
+    .requiredOption('--from <block>', 'first block to read again; what was told of it and is gone is retracted', wholeNumber(0, Number.MAX_SAFE_INTEGER))
+    .option('--json', 'print JSON')
+    .action(resume);
+}
+
+async function resume({ network: networkId, from: fromBlock, json }: Options): Promise<void> {
+  const isResumed = await withStore(({ db }) => resumeNetwork(db, networkId, fromBlock));
+  if (!isResumed) throw new CommandError(`network ${networkId} is not halted`);
+  if (json) printJson({ networkId, fromBlock });
+  else printLine(`Network ${networkId} is read again from block ${fromBlock} on. A running server goes on within seconds.`);
+}

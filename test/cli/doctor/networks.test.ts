@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'bun:test';
+import type { Finding } from '../../../src/cli/doctor/finding.ts';
+import { checkNetworks } from '../../../src/cli/doctor/networks.ts';
+import { loadConfig } from '../../../src/config.ts';
+import { hex, type JsonRpc, RpcError } from '../../support/chain/json-rpc.ts';
+import { RpcProxy } from '../../support/chain/rpc-proxy.ts';
+import { freePort } from '../../support/postgres.ts';
+
+const NETWORK = 8453;
+const HEAD = 5_000;
+
+/** A chain of empty blocks; `branch` tells its blocks from those of another one. */
+const chain =
+  (branch: string, mostBlocks = Number.POSITIVE_INFINITY): JsonRpc =>
+  async (method, params) => {
+    if (method === 'eth_chainId') return hex(NETWORK);
+    if (method === 'eth_blockNumber') return hex(HEAD);
+    if (method === 'eth_getLogs') {
+      const [{ fromBlock, toBlock }] = params as [{ fromBlock: string; toBlock: string }];
+      if (Number(toBlock) - Number(fromBlock) > mostBlocks) throw new RpcError(-32005, 'range too large');
+      return [];
+    }
+    const [block] = params as [string];
+    const number = block === 'latest' ? HEAD : Number(block);
+    return {
+      number: hex(number),
+      hash: `0x${branch}${number.toString(16).padStart(63, '0')}`,
+      parentHash: '0x',
+      timestamp: '0x1',
+    };
+  };
+
+async function examine(settings: Record<string, string>): Promise<Record<string, Finding>> {
+  const findings: Record<string, Finding> = {};
+  for await (const finding of checkNetworks(loadConfig(settings))) findings[finding.check] = finding;
+  return findings;
+}
+
+const nodesOf = (...proxies: readonly { readonly url: string }[]) => ({
+  CHAIN_RPC: proxies.map(({ url }) => `${NETWORK}=${url}`).join(','),
+});
+
+describe('doctor looks at the nodes of each network', () => {
+  test('and finds nothing wrong with two that agree', async () => {
+    await using one = new RpcProxy(chain('a'));
+    await using two = new RpcProxy(chain('a'), { finalized: 20 });
+    const findings = await examine(nodesOf(one, two));
+    expect(Object.values(findings).map(({ check, state }) => `${check} ${state}`)).toEqual([
+      'node 8453#1 ok',
+      'node 8453#2 ok',
+      'network 8453 ok',
+    ]);
+    expect(findings['network 8453']?.found).toBe(`2 nodes agree on block ${HEAD - 20}`);
+  });
+
+  test('and warns of a single node, of one without finality, and of one with a small range', async () => {
+    await using one = new RpcProxy(chain('a'), { finalized: 'error', safe: 'null' });
+    expect(await examine(nodesOf(one))).toMatchObject({
+      'node 8453#1': { state: 'warning', fix: expect.stringContaining('CHAIN_FINALITY') },
+      'network 8453': { state: 'warning', fix: expect.stringContaining('second node') },
+    });
+    await using narrow = new RpcProxy(chain('a', 100));
+    expect(await examine({ ...nodesOf(narrow), CHAIN_FINALITY: '8453=20' })).toMatchObject({
+      'node 8453#1': { state: 'warning', fix: expect.stringContaining('1000 blocks') },
+    });
+  });
+
+  test('and fails where one is on another network, unreachable, or has another final block, without showing a URL', async () => {
+    await using good = new RpcProxy(chain('a'));
+    await using other = new RpcProxy(chain('a'), { chainId: 1 });
+    await using forked = new RpcProxy(chain('b'));
+    const gone = { url: `http://secret-key@127.0.0.1:${await freePort()}/` };
+    const findings = await examine(nodesOf(good, other, gone, forked));
+    expect(findings).toMatchObject({
+      'node 8453#1': { state: 'ok' },
+      'node 8453#2': { state: 'error', fix: expect.stringContaining('another network') },
+      'node 8453#3': { state: 'error', fix: expect.stringContaining('running') },
+      'network 8453': { state: 'error', found: expect.stringContaining('differ at final block') },
+    });
+    expect(JSON.stringify(findings)).not.toMatch(/127\.0\.0\.1|secret-key/);
+  });
+
+  test('and does nothing where no network is followed', async () => {
+    expect(await examine({})).toEqual({});
+  });
+});
