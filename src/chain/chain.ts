@@ -6,7 +6,7 @@ import type { Registry } from '../metrics/registry.ts';
 import { acceptFactEvents, type FactEventOptions } from '../store/chain/fact-events.ts';
 import type { FollowerStore, Lease, Step } from '../store/chain/network-store.ts';
 import { NetworkStore, RENEW_MS } from '../store/chain/networks.ts';
-import { readForNetwork } from '../store/chain/sources.ts';
+import { FollowedSources } from '../store/chain/sources/followed.ts';
 import { readTokens, saveTokens } from '../store/chain/tokens.ts';
 import type { Database } from '../store/database/database.ts';
 import type { EntityUsage } from '../store/deliveries/counts/counts.ts';
@@ -72,11 +72,14 @@ export type ChainOptions = {
 export type NetworkFollower = { readonly start: () => void; readonly stop: () => Promise<void> };
 
 /** A follower for each network that the settings name. Which instance follows it is decided in the store. */
-export function createFollowers(options: ChainOptions): NetworkFollower[] {
+export async function createFollowers(options: ChainOptions): Promise<NetworkFollower[]> {
   const { config, log, db, registry, acceptQueue, usage, onTask } = options;
   const metrics = new ChainMetrics(registry);
   const networks = new Networks(config.CHAIN_RPC, metrics);
-  const store = new NetworkStore(db, newId('ins'), readForNetwork);
+  const sources = new FollowedSources();
+  const store = new NetworkStore(db, newId('ins'), (queries, networkId) => sources.read(queries, networkId));
+  // Where one process is all there is, a lease that is found at its start is that of a dead one.
+  if (db.engine === 'sqlite') await store.releaseAll();
   const tokens = { read: readTokens.bind(null, db), save: saveTokens.bind(null, db) };
   const decoder = new LogDecoder({ tokens, callContract: contractCalls(networks.call) });
   const telling: FactEventOptions = {

@@ -14,7 +14,11 @@ export function addChainResume(chain: Command): void {
     .command('resume')
     .description('follow a halted network again, after you have checked its nodes; needs DATABASE_URL and no key')
     .requiredOption('--network <id>', 'network that was halted', wholeNumber(0, MAX_NETWORK_ID))
-    .requiredOption('--from <block>', 'first block to read again; what was told of it and is gone is retracted', wholeNumber(0, Number.MAX_SAFE_INTEGER))
+    .requiredOption(
+      '--from <block>',
+      'first block to read again; what was told of it and is gone is retracted',
+      wholeNumber(0, Number.MAX_SAFE_INTEGER),
+    )
     .option('--json', 'print JSON')
     .action(resume);
 }
@@ -23,5 +27,8 @@ async function resume({ network: networkId, from: fromBlock, json }: Options): P
   const isResumed = await withStore(({ db }) => resumeNetwork(db, networkId, fromBlock));
   if (!isResumed) throw new CommandError(`network ${networkId} is not halted`);
   if (json) printJson({ networkId, fromBlock });
-  else printLine(`Network ${networkId} is read again from block ${fromBlock} on. A running server goes on within seconds.`);
+  else
+    printLine(
+      `Network ${networkId} is read again from block ${fromBlock} on. A running server goes on within seconds.`,
+    );
 }

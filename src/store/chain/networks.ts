@@ -112,6 +112,10 @@ export class NetworkStore implements FollowerStore {
     const sql = 'update chains set lease_ms = 0 where network_id = $1 and holder = $2';
     await this.db.transaction((queries) => queries.run(sql, [networkId, this.holder]));
   }
+
+  async releaseAll(): Promise<void> {
+    await this.db.transaction((queries) => queries.run('update chains set lease_ms = 0'));
+  }
 }
 
 async function readState(queries: Queries, row: RowOf<typeof networkTable>): Promise<NetworkState> {
