@@ -2,9 +2,9 @@ import type { DomainError } from '../../domain/errors.ts';
 import { deliveryHex, MAX_DELIVERIES_PER_EVENT, timeOfHex } from '../../domain/ids.ts';
 import type { DestinationKey } from '../../domain/post-url.ts';
 import { type Role, roleOf } from '../../domain/supersession/rules.ts';
+import type { SqlUuid } from '../database/database.ts';
 import type { Claimed } from '../deliveries/claim/claimed.ts';
 import type { Promotion } from '../deliveries/order/order-keys.ts';
-import type { RetractedEvent } from './retraction.ts';
 
 /** Acceptance as a calculation: which rows an event becomes, which of them go out at once, and which are due. */
 
@@ -48,6 +48,16 @@ export type Receiver = {
   finality: string;
   /** Of the filter by which it may not want the event; null where it wants every one. */
   filterHash: string | null;
+};
+
+/** The event that a retraction takes back. */
+export type RetractedEvent = {
+  readonly no: SqlUuid;
+  readonly event: string;
+  readonly agreementId: string | null;
+  readonly transferId: string | null;
+  /** How many webhooks were told of it. */
+  readonly told: number;
 };
 
 export type Incoming = {

@@ -8,21 +8,12 @@ import { endTask } from '../deliveries/order/supersede.ts';
 import { STATUS_CODES } from '../deliveries/states.ts';
 import { findEventNo } from './event-ids.ts';
 import { startTask } from './fan-out-task.ts';
-import type { Incoming, NewEvent } from './plan-acceptance.ts';
+import type { Incoming, NewEvent, RetractedEvent } from './plan-acceptance.ts';
 
 /**
  * A retraction as acceptance sees it: an event that takes another one back. Here it is checked and noted; the deliveries are
  * the work of a task (`retraction-task.ts`), because those that are in flight have to end first.
  */
-
-export type RetractedEvent = {
-  readonly no: SqlUuid;
-  readonly event: string;
-  readonly agreementId: string | null;
-  readonly transferId: string | null;
-  /** How many webhooks were told of it. */
-  readonly told: number;
-};
 
 const originalColumns = new Columns({
   event: text('event'),
