@@ -4,6 +4,7 @@ import { changes } from './catalogue/changes.ts';
 import { claims } from './catalogue/claims.ts';
 import { endpoints } from './catalogue/endpoints.ts';
 import { feed } from './catalogue/feed.ts';
+import { finality } from './catalogue/finality.ts';
 import { jobs } from './catalogue/jobs.ts';
 import { listen } from './catalogue/listen.ts';
 import { lists } from './catalogue/lists.ts';
@@ -32,6 +33,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...listen,
   ...jobs,
   ...access,
+  ...finality,
   ...responses,
   ...lists,
 ];
