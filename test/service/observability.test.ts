@@ -55,6 +55,8 @@ describe.each(ENGINES)('a service on %s that has delivered', (engine) => {
       SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
       ALLOW_INSECURE_TARGETS: 'true',
       RETRY_SCHEDULE: '0s,50ms',
+      // A node that fails, so that the metrics of networks are there too.
+      CHAIN_RPC: `8453=${broken.url}`,
     });
     service = await startService(config, createLogger('silent'));
     for (const { url } of [good, broken]) {
