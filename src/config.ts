@@ -285,3 +285,8 @@ export function followsChains({ ROLE, CHAIN_RPC }: Pick<Config, 'ROLE' | 'CHAIN_
 export function knownEvents(config: Config): string[] {
   return [...EVENT_KINDS, ...config.EXTRA_EVENTS];
 }
+
+/** All event kinds that events and deliveries can be of. */
+export function sentEvents(config: Config): string[] {
+  return [...knownEvents(config), RETRACTION];
+}

@@ -245,6 +245,7 @@ function createApi({ config, log, db, box, tools, metrics, counts, workers }: Co
     feeds,
     listeners,
     metrics,
+    chain: null,
     onWork,
     runRedeliveries: () => redeliveries.wake(),
     sendTest: (...request) => sendTestRequest(tools, ...request),

@@ -11,6 +11,7 @@ import type { Change } from '../store/tenants/audit.ts';
 import type { KeyLookup } from '../store/tenants/key-lookup.ts';
 import type { SecretBox } from '../store/tenants/secret-box.ts';
 import type { Counted, RateLimits } from './auth/rate-limits.ts';
+import type { ChainTools } from './chain-tools.ts';
 import type { EventStreams } from './http/event-stream.ts';
 import type { Feeds } from './routes/endpoints/feeds.ts';
 import type { Listeners } from './routes/listen/listeners.ts';
@@ -39,6 +40,8 @@ export type ApiContext = {
   readonly feeds: Feeds;
   readonly listeners: Listeners;
   readonly metrics: Metrics;
+  /** Null where `CHAIN_RPC` is not set. */
+  readonly chain: ChainTools | null;
   /** Wakes the dispatcher: something may be due. */
   readonly onWork: () => void;
   /** Starts work on the bulk redeliveries that were requested. */

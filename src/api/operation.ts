@@ -26,7 +26,7 @@ type Responses = Readonly<
 /** The section of the API reference that an operation is in. */
 export type Tag =
   | ('Webhooks' | 'Endpoints' | 'Secrets' | 'Events' | 'Deliveries')
-  | ('Listen sessions' | 'Audit' | 'Operator');
+  | ('Chain' | 'Listen sessions' | 'Audit' | 'Operator');
 
 type Documentation = {
   readonly method: Method;

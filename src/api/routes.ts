@@ -5,6 +5,9 @@ import { openApiDocument } from './openapi/document.ts';
 import type { Handler, Operation } from './operation.ts';
 import { adminOperations } from './routes/admin.ts';
 import { auditOperations } from './routes/audit.ts';
+import { chainOperations } from './routes/chain/chains.ts';
+import { factOperations } from './routes/chain/facts.ts';
+import { sourceOperations } from './routes/chain/sources.ts';
 import { deliveryOperations } from './routes/deliveries.ts';
 import { docsFiles } from './routes/docs.ts';
 import { endpointOperations } from './routes/endpoints/endpoints.ts';
@@ -76,6 +79,9 @@ function allOperations(config: Config): Operation[] {
     ...acceptedEventOperations(config),
     ...deliveryOperations(config),
     ...feedOperations,
+    ...sourceOperations(config),
+    ...factOperations,
+    ...chainOperations,
     ...listenOperations(config),
     ...statsOperations,
     ...auditOperations,

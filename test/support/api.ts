@@ -62,6 +62,7 @@ export function testApp(db: Database, settings: Record<string, string> = {}, ove
     limits: new RateLimits(config, metrics, overrides.nowMs),
     streams: new EventStreams((keyHash) => keys.find(keyHash), log),
     metrics,
+    chain: null,
     onWork: () => undefined,
     runRedeliveries: () => undefined,
     sendTest: (...request) => sendTestRequest(createAttemptTools(config, db, TEST_BOX), ...request),

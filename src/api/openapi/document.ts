@@ -42,6 +42,8 @@ const TAGS: Readonly<Record<Tag, string>> = {
   Secrets: 'Every request to a webhook is signed with the secrets and the signing keys of the entity.',
   Events: 'An event is accepted once and delivered, byte for byte, to every webhook that matches it.',
   Deliveries: 'A delivery is one event on its way to one webhook, with all its attempts.',
+  Chain:
+    'A source makes events of the logs of a contract. A fact is what a network said in a transaction, wherever that now stands.',
   'Listen sessions': 'A listen session hands events to a program without a public URL, such as one on a laptop.',
   Audit: 'The audit log records every change of an entity.',
   Operator: 'Entities and their API keys. These operations require `ADMIN_KEY`.',

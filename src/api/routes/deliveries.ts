@@ -1,4 +1,4 @@
-import { type Config, knownEvents } from '../../config.ts';
+import { type Config, sentEvents } from '../../config.ts';
 import {
   deliveryDetailSchema,
   deliveryListQuerySchema,
@@ -116,6 +116,6 @@ function found<Value>(value: Value | null, what: string): Value {
 }
 
 export function deliveryOperations(config: Config): Operation[] {
-  const events = knownEvents(config);
+  const events = sentEvents(config);
   return [list(events), read, redeliverOne, redeliverMany(events), readProgress];
 }

@@ -5,7 +5,7 @@ import type { FollowedSource } from '../../store/chain/network-store.ts';
 import type { Log } from '../rpc/types.ts';
 import { type AbiLibrary, loadAbiLibrary } from './abi-library.ts';
 import type { CallContract } from './contract-calls.ts';
-import { compileSource } from './definition/compile-source.ts';
+import { type Compiled, compileSource } from './definition/compile-source.ts';
 import { matchesTopics, matchesValues } from './definition/where.ts';
 import { FlowKinds } from './flow-kinds.ts';
 import { LogReader, type LogValues } from './log-values.ts';
@@ -31,7 +31,8 @@ export type DecoderOptions = {
   readonly onSkipped?: (reason: SkipReason) => void;
 };
 
-const MAX_COMPILED = 20_000;
+/** Together, in values that their conditions name. */
+const MAX_COMPILED_VALUES = 1_000_000;
 const MAX_READERS = 10_000;
 /** The sources of a network, and those of a few backfills. */
 const MAX_INDEXES = 8;
@@ -39,7 +40,7 @@ const LOGS_PER_LOOK = 100;
 const MAX_TICK_MS = 10;
 
 export class LogDecoder implements Decoder {
-  readonly #compiled = new BoundedMap<string, ReturnType<typeof compileSource>>(MAX_COMPILED);
+  readonly #compiled = new BoundedMap<string, Compiled>(MAX_COMPILED_VALUES, { weigh: countValues });
   readonly #readers = new BoundedMap<string, LogReader>(MAX_READERS);
   readonly #indexes: { readonly sources: readonly FollowedSource[]; readonly index: SourceIndex }[] = [];
   readonly #decimals: TokenDecimals;
@@ -127,6 +128,11 @@ export class LogDecoder implements Decoder {
     this.#readers.set(event.text, reader);
     return [{ followed, compiled: compiled.source, reader, place }];
   }
+}
+
+function countValues(compiled: Compiled): number {
+  if (!compiled.isValid) return 1;
+  return Object.values(compiled.definition.where).reduce((sum, values) => sum + values.length, 1);
 }
 
 function toFact(

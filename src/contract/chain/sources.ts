@@ -96,6 +96,7 @@ export const sourcePreviewResultSchema = z
     networkId: z.int().meta({ description: 'Network of the transaction.' }),
     transactionHash: z.string().meta({ description: 'The transaction.' }),
     blockNumber: z.int().meta({ description: 'The block that it is in.' }),
+    isSuccess: z.boolean().meta({ description: 'Whether it succeeded. One that failed has no logs.' }),
     logs: count.meta({ description: 'Number of logs of the transaction.' }),
     events: z
       .array(
@@ -130,6 +131,7 @@ export const sourcePreviewResultSchema = z
       networkId: 8453,
       transactionHash: '0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060',
       blockNumber: 38214507,
+      isSuccess: true,
       logs: 2,
       events: [
         {

@@ -1,4 +1,4 @@
-import { type Config, knownEvents } from '../../../config.ts';
+import { type Config, sentEvents } from '../../../config.ts';
 import { eventListQuerySchema, eventListSchema, eventSchema } from '../../../contract/deliveries.ts';
 import { withKnownEvents } from '../../../contract/list-query.ts';
 import { Problem } from '../../../contract/problems.ts';
@@ -40,5 +40,5 @@ const read = operation({
 });
 
 export function acceptedEventOperations(config: Config): Operation[] {
-  return [list(knownEvents(config)), read];
+  return [list(sentEvents(config)), read];
 }

@@ -5,7 +5,7 @@ import { chunks, valuesList } from '../../database/sql.ts';
 import type { FollowedSource } from '../network-store.ts';
 import { sourceTable } from '../tables.ts';
 
-const followedColumns = sourceTable.pick([
+const KEPT = [
   'entityId',
   'sourceId',
   'networkId',
@@ -16,7 +16,8 @@ const followedColumns = sourceTable.pick([
   'deliverHistory',
   'nextBlock',
   'lastBlock',
-]);
+] as const;
+const followedColumns = sourceTable.pick(KEPT);
 const definitionColumns = sourceTable.pick(['sourceId', 'topics', 'definition']);
 
 type Definition = {
@@ -27,6 +28,27 @@ type Definition = {
 
 /** Together, in characters of JSON. */
 const MAX_KEPT = 32_000_000;
+
+const entityColumns = sourceTable.pick([...KEPT, 'definition']);
+
+/** Those of one entity on a network, in the order of their creation, as if they took logs of any block. */
+export async function readSourcesToTry(
+  queries: Pick<Queries, 'all'>,
+  entityId: string,
+  networkId: number,
+): Promise<FollowedSource[]> {
+  const rows = await entityColumns.all(
+    queries,
+    `select ${entityColumns.list} from sources where entity_id = $1 and network_id = $2 order by created_at, id`,
+    [entityId, networkId],
+  );
+  return rows.map(({ definition, ...row }) => ({
+    ...row,
+    definition: JSON.parse(definition) as SourceDefinition,
+    fromBlock: 0,
+    deliverHistory: row.deliverHistory === 1,
+  }));
+}
 
 /** Reads the sources of a network at every poll, and their definitions once: a definition can be long, and never changes. */
 export class FollowedSources {

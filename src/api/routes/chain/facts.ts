@@ -1,0 +1,41 @@
+import { factDetailSchema, factListQuerySchema, factListSchema } from '../../../contract/chain/facts.ts';
+import { Problem } from '../../../contract/problems.ts';
+import { listFacts, readFact } from '../../../store/chain/read/facts.ts';
+import { cacheableJson, taggedResponses } from '../../http/responses.ts';
+import { type Operation, operation } from '../../operation.ts';
+
+const list = operation({
+  method: 'get',
+  path: '/facts',
+  operationId: 'listFacts',
+  tag: 'Chain',
+  summary: 'List facts',
+  description:
+    'Lists what networks have said in transactions, by transaction, transfer, agreement or state. A fact stays the same ' +
+    'fact when a reorganisation moves its transaction into another block.',
+  permission: 'deliveries:read',
+  query: factListQuerySchema,
+  responses: taggedResponses(factListSchema),
+  handle: async ({ context, caller, request, query }) =>
+    cacheableJson(request, await listFacts(context.db, caller.entityId, query)),
+});
+
+const read = operation({
+  method: 'get',
+  path: '/facts/{factId}',
+  operationId: 'readFact',
+  tag: 'Chain',
+  summary: 'Retrieve a fact',
+  description:
+    'The history of a payment: every state and block that it had, the events made of it, and their deliveries.',
+  permission: 'deliveries:read',
+  responses: taggedResponses(factDetailSchema),
+  problems: ['not_found'],
+  handle: async ({ context, caller, request, id }) => {
+    const fact = await readFact(context.db, caller.entityId, id);
+    if (fact === null) throw new Problem('not_found', 'There is no fact with this id.');
+    return cacheableJson(request, fact);
+  },
+});
+
+export const factOperations: readonly Operation[] = [list, read];

@@ -1,0 +1,169 @@
+import { type Config, knownEvents } from '../../../config.ts';
+import { notFollowed } from '../../../contract/chain/network-problems.ts';
+import {
+  type NewSource,
+  newSourceSchema,
+  type SourcePreviewRequest,
+  type SourceRules,
+  sourcePreviewSchema,
+} from '../../../contract/chain/new-source.ts';
+import {
+  sourceListQuerySchema,
+  sourceListSchema,
+  sourcePreviewResultSchema,
+  sourceSchema,
+} from '../../../contract/chain/sources.ts';
+import { Problem } from '../../../contract/problems.ts';
+import type { SourceDefinition } from '../../../domain/chain/source-definition.ts';
+import { readSourcesToTry } from '../../../store/chain/sources/followed.ts';
+import { createSource, deleteSource, listSources, readSource } from '../../../store/chain/sources/sources.ts';
+import type { ChainTools } from '../../chain-tools.ts';
+import { type ApiContext, changeBy } from '../../context.ts';
+import { ConcurrencyLimit } from '../../http/concurrency-limit.ts';
+import { cacheableJson, json, taggedResponses } from '../../http/responses.ts';
+import { type Operation, operation } from '../../operation.ts';
+
+/** Nodes answer few calls a second, and the followers of networks need most of them. */
+const MAX_AT_ONCE = 2;
+
+/** Operations on sources: the logs of contracts that are events of the entity. */
+export function sourceOperations(config: Config): Operation[] {
+  const rules = { events: knownEvents(config) };
+  const limit = new ConcurrencyLimit('requests that ask a network', MAX_AT_ONCE);
+  return [create(rules, limit), preview(rules, limit), list, read, remove];
+}
+
+function create(rules: SourceRules, limit: ConcurrencyLimit): Operation {
+  return operation({
+    method: 'post',
+    path: '/sources',
+    operationId: 'createSource',
+    tag: 'Chain',
+    summary: 'Create a source',
+    description:
+      'Reads the logs of a contract and makes events of those that match, from `fromBlock` on. A webhook gets each event ' +
+      'once the transaction has the finality of its options. Events of blocks from before the source was created are stored ' +
+      'as facts and delivered only with `deliverHistory`. The same definition again returns the source that exists.',
+    permission: 'webhooks:write',
+    body: newSourceSchema(rules),
+    responses: {
+      201: { description: 'Created', schema: sourceSchema },
+      200: { description: 'A source with this definition exists', schema: sourceSchema },
+    },
+    problems: ['source_limit', 'network_not_followed', 'network_unavailable'],
+    handle: async ({ context, caller, body }) => {
+      const definition = definitionOf(body, body);
+      const tools = toolsFor(context, definition.networkId);
+      const prepared = await limit.run(caller.entityId, () => tools.prepareSource(definition));
+      const { db, config } = context;
+      const change = changeBy(context, caller);
+      const { source, isNew } = await createSource(db, caller.entityId, prepared, config.ENTITY_SOURCE_LIMIT, change);
+      return json(isNew ? 201 : 200, source);
+    },
+  });
+}
+
+function preview(rules: SourceRules, limit: ConcurrencyLimit): Operation {
+  return operation({
+    method: 'post',
+    path: '/sources/preview',
+    operationId: 'previewSource',
+    tag: 'Chain',
+    summary: 'Preview the events of a transaction',
+    description:
+      'Says what a source that does not exist yet would make of a transaction, and why it would make nothing of its other ' +
+      'logs. With `networkId` and `transactionHash` alone, it is what the sources of the entity make of it. Nothing is ' +
+      'stored and nothing is sent.',
+    permission: 'webhooks:write',
+    body: sourcePreviewSchema(rules),
+    responses: { 200: { description: 'Ok', schema: sourcePreviewResultSchema } },
+    problems: ['transaction_not_found', 'transaction_pending', 'network_not_followed', 'network_unavailable'],
+    handle: async ({ context, caller: { entityId }, body }) => {
+      const { networkId, transactionHash, contract } = body;
+      const tools = toolsFor(context, networkId);
+      const wanted =
+        contract === undefined
+          ? await readSourcesToTry(context.db.longReads, entityId, networkId)
+          : definitionOf({ ...body, contract }, { fromBlock: 0, deliverHistory: true });
+      return json(200, await limit.run(entityId, () => tools.preview(networkId, wanted, transactionHash)));
+    },
+  });
+}
+
+const list = operation({
+  method: 'get',
+  path: '/sources',
+  operationId: 'listSources',
+  tag: 'Chain',
+  summary: 'List sources',
+  permission: 'webhooks:read',
+  query: sourceListQuerySchema,
+  responses: taggedResponses(sourceListSchema),
+  handle: async ({ context, caller, request, query }) =>
+    cacheableJson(request, await listSources(context.db, caller.entityId, query)),
+});
+
+const read = operation({
+  method: 'get',
+  path: '/sources/{sourceId}',
+  operationId: 'readSource',
+  tag: 'Chain',
+  summary: 'Retrieve a source',
+  permission: 'webhooks:read',
+  responses: taggedResponses(sourceSchema),
+  problems: ['not_found'],
+  handle: async ({ context, caller, request, id }) => {
+    const source = await readSource(context.db, caller.entityId, id);
+    if (source === null) throw noSource();
+    return cacheableJson(request, source);
+  },
+});
+
+const remove = operation({
+  method: 'delete',
+  path: '/sources/{sourceId}',
+  operationId: 'deleteSource',
+  tag: 'Chain',
+  summary: 'Delete a source',
+  description: 'No more logs are read for it. Facts that it has found stay, with their events and deliveries.',
+  permission: 'webhooks:write',
+  responses: { 204: { description: 'Deleted' } },
+  problems: ['not_found'],
+  handle: async ({ context, caller, id }) => {
+    if (!(await deleteSource(context.db, caller.entityId, id, changeBy(context, caller)))) throw noSource();
+    return new Response(null, { status: 204 });
+  },
+});
+
+function toolsFor({ chain }: ApiContext, networkId: number): ChainTools {
+  if (chain === null) throw notFollowed(networkId);
+  return chain;
+}
+
+type Asked = Pick<SourcePreviewRequest, 'networkId' | 'preset' | 'abi' | 'event' | 'where' | 'fields'> & {
+  readonly contract: string;
+};
+
+/** A single value of `where` is a list of one. */
+function definitionOf(
+  { networkId, preset, contract, abi, event, where = {}, fields = {} }: Asked,
+  { fromBlock, deliverHistory }: Pick<NewSource, 'fromBlock' | 'deliverHistory'>,
+): SourceDefinition {
+  const lists = Object.entries(where).map(([name, value]) => [name, Array.isArray(value) ? value : [value]]);
+  return {
+    networkId,
+    preset: preset ?? null,
+    contract,
+    abi: abi ?? null,
+    event: event ?? null,
+    where: Object.fromEntries(lists) as SourceDefinition['where'],
+    fields,
+    fromBlock,
+    deliverHistory,
+  };
+}
+
+/** The same for an id of another entity and for an unknown one. */
+function noSource(): Problem {
+  return new Problem('not_found', 'There is no source with this id.');
+}
