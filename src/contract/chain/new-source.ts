@@ -20,10 +20,12 @@ const FIELD = /^[A-Za-z_$][A-Za-z0-9_$.:-]{0,63}$/;
 
 const networkRule = `must be a whole number from 0 to ${MAX_NETWORK_ID}`;
 const blockRule = `must be the number of a block, or "latest" for the blocks from now on`;
+const wrongBlock = { error: blockRule };
 const whereRule = 'must be an object of parameter names, each with a value or a list of values';
 const valueRule = `must be a text of at most ${MAX_WHERE_LENGTH} characters, a whole number, true or false`;
 const valuesRule = `must be a value or a list of 1 to ${MAX_WHERE_VALUES} values: texts, whole numbers, true or false`;
 const parameterRule = 'must be the name of a parameter of the event';
+const tokenRule = 'must be the name of a parameter of the event, or the address of a token';
 const fieldsRule = 'must be an object of payload fields and where their values come from';
 const fieldNameRule = 'must be the name of a payload field: at most 64 letters, digits, _, $, ., : or -';
 const fieldRule =
@@ -31,28 +33,20 @@ const fieldRule =
 const constantRule = `must be a text of at most ${MAX_CONSTANT_LENGTH} characters, a whole number, true or false`;
 
 const parameter = z.string({ error: parameterRule }).regex(NAME, { error: parameterRule });
-const whereValue = z.union(
-  [
-    z
-      .string()
-      .max(MAX_WHERE_LENGTH)
-      .refine((text) => text.isWellFormed()),
-    z.int(),
-    z.boolean(),
-  ],
-  { error: valueRule },
-);
-const constant = z.union(
-  [
-    z
-      .string()
-      .max(MAX_CONSTANT_LENGTH)
-      .refine((text) => text.isWellFormed()),
-    z.int(),
-    z.boolean(),
-  ],
-  { error: constantRule },
-);
+const scalar = (maxLength: number, error: string) =>
+  z.union(
+    [
+      z
+        .string()
+        .max(maxLength, { error })
+        .refine((text) => text.isWellFormed(), { error }),
+      z.int({ error }),
+      z.boolean(),
+    ],
+    { error },
+  );
+const whereValue = scalar(MAX_WHERE_LENGTH, valueRule);
+const constant = scalar(MAX_CONSTANT_LENGTH, constantRule);
 
 /** A name that sets the prototype of an object is no name. */
 const name = (shape: RegExp, rule: string) =>
@@ -69,7 +63,10 @@ const keyError =
 const whereSchema = z
   .record(
     name(NAME, parameterRule),
-    z.union([z.array(whereValue).min(1).max(MAX_WHERE_VALUES), whereValue], { error: valuesRule }),
+    z.union(
+      [z.array(whereValue).min(1, { error: valuesRule }).max(MAX_WHERE_VALUES, { error: valuesRule }), whereValue],
+      { error: valuesRule },
+    ),
     { error: keyError(whereRule) },
   )
   .refine((where) => Object.keys(where).length <= MAX_WHERE_PARAMETERS, {
@@ -83,7 +80,10 @@ const whereSchema = z
     example: { to: ['0x52908400098527886E0F7030069857D2E4169EE7'] },
   });
 
-const amountSource = z.strictObject({ from: parameter, token: z.string({ error: parameterRule }).max(128) });
+const amountSource = z.strictObject({
+  from: parameter,
+  token: z.string({ error: tokenRule }).max(128, { error: tokenRule }),
+});
 const fieldSource = z.union([parameter, amountSource, z.strictObject({ is: constant })], { error: fieldRule });
 
 const fieldsSchema = z
@@ -178,7 +178,7 @@ export function newSourceSchema(rules: SourceRules) {
       {
         ...definitionFields(rules),
         fromBlock: z
-          .union([z.int().min(0).max(MAX_BLOCK), z.literal('latest')], { error: blockRule })
+          .union([z.int().min(0, wrongBlock).max(MAX_BLOCK, wrongBlock), z.literal('latest')], wrongBlock)
           .default('latest')
           .meta({ description: 'The first block whose logs are read. `latest` is the next block.' }),
         deliverHistory: z

@@ -11,7 +11,7 @@ import {
   PAYER_CHECKSUMMED,
   TOKEN,
   word,
-} from './logs.ts';
+} from '../../support/chain/logs.ts';
 
 const ABI =
   'event Paid(address indexed payer, uint64 indexed plan, string indexed note, uint256 amount, address token, bool ok, int8 delta, string memo, bytes blob, bytes4 tag, uint256[] parts)';

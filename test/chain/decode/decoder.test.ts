@@ -3,7 +3,6 @@ import { PRESET_RULES } from '../../../src/chain/decode/definition/presets.ts';
 import type { Log } from '../../../src/chain/rpc/types.ts';
 import { factId } from '../../../src/domain/chain/fact-id.ts';
 import type { SourceDefinition } from '../../../src/domain/chain/source-definition.ts';
-import { rejection } from '../../support/rejection.ts';
 import {
   CONTRACT,
   logOf,
@@ -17,7 +16,8 @@ import {
   TOKEN,
   testDecoder,
   word,
-} from './logs.ts';
+} from '../../support/chain/logs.ts';
+import { rejection } from '../../support/rejection.ts';
 
 const TOKEN_CHECKSUMMED = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
 const CONTRACT_CHECKSUMMED = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { parseAbiItem, toEventSelector } from 'viem/utils';
 import { parseEventAbi } from '../../../src/chain/decode/definition/event-abi.ts';
 import { PRESET_RULES } from '../../../src/chain/decode/definition/presets.ts';
-import { library } from './logs.ts';
+import { library } from '../../support/chain/logs.ts';
 
 const parse = (text: string) => parseEventAbi(text, library);
 
