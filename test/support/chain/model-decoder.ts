@@ -1,6 +1,7 @@
 import type { Decoder } from '../../../src/chain/follow/poll.ts';
 import type { Log } from '../../../src/chain/rpc/types.ts';
 import type { FoundFact } from '../../../src/domain/chain/facts.ts';
+import type { SourceDefinition } from '../../../src/domain/chain/source-definition.ts';
 import type { FollowedSource } from '../../../src/store/chain/network-store.ts';
 import { addressOf, wordOf } from './model-chain.ts';
 
@@ -46,6 +47,19 @@ function factsOf(log: Log, factId: string, sources: readonly FollowedSource[]): 
 
 export const TOPIC = wordOf(0x70);
 
+/** The model decodes without one. */
+const NO_DEFINITION: SourceDefinition = {
+  networkId: 1,
+  preset: null,
+  contract: addressOf(1),
+  abi: null,
+  event: null,
+  where: {},
+  fields: {},
+  fromBlock: 1,
+  deliverHistory: false,
+};
+
 export function modelSource(options: Partial<FollowedSource> = {}): FollowedSource {
   return {
     entityId: 'acme',
@@ -53,7 +67,7 @@ export function modelSource(options: Partial<FollowedSource> = {}): FollowedSour
     networkId: 1,
     contract: addressOf(1),
     topic: TOPIC,
-    definition: {},
+    definition: NO_DEFINITION,
     fromBlock: 1,
     createdHead: 0,
     deliverHistory: false,
