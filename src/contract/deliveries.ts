@@ -237,7 +237,9 @@ export const redeliverySchema = z
       .meta({ description: '`finished` once every matching delivery was queued or skipped.' }),
     totalResults: count.meta({ description: 'Deliveries that matched when the redelivery started.' }),
     queued: count.meta({ description: 'Deliveries that were put into the queue of their destination.' }),
-    skipped: count.meta({ description: 'Deliveries whose webhook is deleted or suspended.' }),
+    skipped: count.meta({
+      description: 'Deliveries whose webhook is deleted or suspended, or whose event was retracted.',
+    }),
     sent: count.meta({ description: 'Queued deliveries that have been sent again.' }),
     delivered: count.meta({ description: 'Queued deliveries that have succeeded.' }),
     dateCreated: date('When the redelivery was requested'),

@@ -255,6 +255,9 @@ export const coverageSchema = z
               description: 'Number of webhooks for this network and event; 0 means that nothing is registered.',
             }),
             suspended: z.int().min(0).meta({ description: 'Number of them that are suspended.' }),
+            ownFinality: z.int().min(0).meta({
+              description: 'Number of them with another finality than the default of the event kind.',
+            }),
           }),
         ),
       }),
@@ -263,7 +266,11 @@ export const coverageSchema = z
   .meta({
     id: 'Coverage',
     description: 'The number of webhooks for every known network and event kind, and for any other that is registered.',
-    example: { networks: [{ networkId: 8453, events: [{ event: 'LatePayment', webhooks: 1, suspended: 0 }] }] },
+    example: {
+      networks: [
+        { networkId: 8453, events: [{ event: 'TransferProcessed', webhooks: 2, suspended: 0, ownFinality: 1 }] },
+      ],
+    },
   });
 
 export type Coverage = z.output<typeof coverageSchema>;

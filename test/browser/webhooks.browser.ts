@@ -339,6 +339,10 @@ describe('the options of a webhook', () => {
       const { webhooks } = await client.webhooks.list();
       const webhookId = webhooks[0]?.webhookId ?? '';
       expect(await client.webhooks.options(webhookId)).toEqual({ finality: 30, filter: null });
+      const shown = (text: string) =>
+        until(`the row says ${text}`, async () => (await rows(page).innerText()).includes(text));
+      await shown('Finality: 30 confirmations');
+      expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
 
       await page.getByRole('button', { name: /^Options of TransferProcessed/ }).click();
       const dialog = page.getByRole('dialog', { name: 'Options' });
@@ -349,6 +353,13 @@ describe('the options of a webhook', () => {
       await dialog.getByRole('button', { name: 'Save' }).click();
       await dialog.waitFor({ state: 'detached' });
       expect(await client.webhooks.options(webhookId)).toEqual({ finality: 'safe', filter: null });
+      await shown('Finality: safe');
+      expect(await accessibilityViolations(page)).toEqual([]);
+
+      await page.getByRole('button', { name: /^Options of TransferProcessed/ }).click();
+      await dialog.getByLabel('Finality', { exact: true }).selectOption('seen');
+      await dialog.getByRole('button', { name: 'Save' }).click();
+      await until('the default is not shown', async () => !(await rows(page).innerText()).includes('Finality'));
       expect(tab.errorsExcept(/status of 400/)).toEqual([]);
     },
   );

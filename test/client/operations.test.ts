@@ -58,6 +58,7 @@ onEveryEngine('every method of the client', (store) => {
       event: 'LatePayment',
       webhooks: 1,
       suspended: 0,
+      ownFinality: 0,
     });
     expect(await webhooks.setNoticeUrl(postUrl)).toEqual({ noticeUrl: postUrl });
     expect(await webhooks.noticeUrl()).toEqual({ noticeUrl: postUrl });

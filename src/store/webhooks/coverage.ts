@@ -10,7 +10,7 @@ export async function readCoverage(
   entityId: string,
   known: { networks: readonly number[]; events: readonly string[] },
 ): Promise<Coverage> {
-  const [registered, suspended] = await db.longReads.snapshot(async (queries) => [
+  const [registered, suspended, ownFinality] = await db.longReads.snapshot(async (queries) => [
     await CELL.all(queries, `select ${CELL.list}, webhooks as total from webhook_counts where entity_id = $1`, [
       entityId,
     ]),
@@ -20,9 +20,16 @@ export async function readCoverage(
        where entity_id = $1 and suspended_at is not null group by network_id, event`,
       [entityId],
     ),
+    await CELL.all(
+      queries,
+      `select ${CELL.list}, count(*) as total from webhooks
+       where entity_id = $1 and finality is not null group by network_id, event`,
+      [entityId],
+    ),
   ]);
   const webhooksIn = totals(registered);
   const suspendedIn = totals(suspended);
+  const ownFinalityIn = totals(ownFinality);
   const networks = new Set([...known.networks, ...registered.map(({ networkId }) => networkId)]);
   const events = new Set([...known.events, ...registered.map(({ event }) => event)]);
   return {
@@ -34,6 +41,7 @@ export async function readCoverage(
           event,
           webhooks: webhooksIn.get(`${networkId} ${event}`) ?? 0,
           suspended: suspendedIn.get(`${networkId} ${event}`) ?? 0,
+          ownFinality: ownFinalityIn.get(`${networkId} ${event}`) ?? 0,
         })),
       })),
   };

@@ -18,6 +18,7 @@ import { Filters } from './filters.tsx';
 import { webhooksRevision } from './revision.ts';
 import { SuspendedBanner } from './suspended-banner.tsx';
 import { WebhookTable } from './table.tsx';
+import { useFinality } from './use-finality.ts';
 import { useHealth } from './use-health.ts';
 
 /** The URL holds the list's parameters under their API names. Other values are not sent to the API. */
@@ -40,6 +41,7 @@ export function Webhooks() {
   }));
   const coverage = useResponse(String(revision), (signal) => paybell().webhooks.coverage({ signal }));
   const health = useHealth(list.data?.webhooks ?? [], coverage.data, revision);
+  const finality = useFinality(list.data?.webhooks ?? [], coverage.data, revision);
   const filtered = FILTERS.some((name) => query.has(name));
   const register = () => setRegistering(true);
 
@@ -59,6 +61,7 @@ export function Webhooks() {
         <WebhookTable
           webhooks={list.data.webhooks}
           health={health}
+          finality={finality}
           busy={list.loading}
           query={query}
           onEdit={setEditing}

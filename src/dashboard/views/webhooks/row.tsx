@@ -1,8 +1,10 @@
 import type { Webhook, WebhookHealth } from '../../../client/webhooks.ts';
+import type { Finality } from '../../../domain/chain/finality.ts';
 import { ActionButton } from '../../components/action-button.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { Badge } from '../../components/values/badge.tsx';
 import { CopyButton } from '../../components/values/copy.tsx';
+import { finalityWords } from '../../components/values/finality-words.ts';
 import { Network } from '../../components/values/network.tsx';
 import { Countdown, Time } from '../../components/values/time.tsx';
 import { UrlText } from '../../components/values/url.tsx';
@@ -12,6 +14,8 @@ type RowProps = {
   webhook: Webhook;
   /** Null unless the webhook may be suspended. */
   health: WebhookHealth | null;
+  /** Null for the default of the event. */
+  finality: Finality | null;
   /** Not null while the deletion can still be undone. */
   deletion: Deletion | null;
   onEdit: () => void;
@@ -27,7 +31,7 @@ const REASONS: Readonly<Record<string, string>> = {
   failing: 'All attempts have failed for 5 days',
 };
 
-export function WebhookRow({ webhook, health, deletion, onEdit, onOptions, onTest, onResume }: RowProps) {
+export function WebhookRow({ webhook, health, finality, deletion, onEdit, onOptions, onTest, onResume }: RowProps) {
   const suspended = health?.state === 'suspended';
   const className = deletion !== null ? 'deleting' : suspended ? 'suspended' : '';
   return (
@@ -37,7 +41,9 @@ export function WebhookRow({ webhook, health, deletion, onEdit, onOptions, onTes
           <UrlText url={webhook.postUrl} />
         </div>
         <div class="only-phone small">
-          {webhook.event} · <Network networkId={webhook.networkId} /> · <Time seconds={webhook.dateCreated} />
+          {webhook.event}
+          {finality === null ? null : ` · Finality: ${finalityWords(finality)}`} ·{' '}
+          <Network networkId={webhook.networkId} /> · <Time seconds={webhook.dateCreated} />
         </div>
         <div class="webhook-id">
           <code class="muted">{webhook.webhookId}</code>
@@ -45,7 +51,14 @@ export function WebhookRow({ webhook, health, deletion, onEdit, onOptions, onTes
         </div>
         {suspended ? <Suspended health={health} onResume={onResume} name={nameOf(webhook)} /> : null}
       </td>
-      <td class="not-phone">{webhook.event}</td>
+      <td class="not-phone">
+        {webhook.event}
+        {finality === null ? null : (
+          <div class="small muted" title="How sure an event from a network has to be before it is delivered">
+            Finality: {finalityWords(finality)}
+          </div>
+        )}
+      </td>
       <td class="not-phone">
         <Network networkId={webhook.networkId} />
       </td>

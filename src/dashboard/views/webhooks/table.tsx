@@ -1,25 +1,27 @@
 import { useRef, useState } from 'preact/hooks';
-import type { Webhook } from '../../../client/webhooks.ts';
+import type { Webhook, WebhookHealth } from '../../../client/webhooks.ts';
+import type { Finality } from '../../../domain/chain/finality.ts';
 import { asProblem, paybell } from '../../api.ts';
 import { SortHead } from '../../components/lists/sort-head.tsx';
 import { showToast } from '../../components/toasts.tsx';
 import { useObservable } from '../../observable.ts';
+import type { ById } from './fetch-each.ts';
 import { pendingDeletions } from './pending-deletions.ts';
 import { bumpWebhooksRevision } from './revision.ts';
 import { WebhookRow } from './row.tsx';
 import { TestResult, type TestState } from './test-result.tsx';
-import type { HealthById } from './use-health.ts';
 
 type TableProps = {
   webhooks: readonly Webhook[];
-  health: HealthById;
+  health: ById<WebhookHealth>;
+  finality: ById<Finality>;
   busy: boolean;
   query: URLSearchParams;
   onEdit: (webhook: Webhook) => void;
   onOptions: (webhook: Webhook) => void;
 };
 
-export function WebhookTable({ webhooks, health, busy, query, onEdit, onOptions }: TableProps) {
+export function WebhookTable({ webhooks, health, finality, busy, query, onEdit, onOptions }: TableProps) {
   const { tests, sendTest, dismiss } = useTests();
   const pending = useObservable(pendingDeletions);
   return (
@@ -49,6 +51,7 @@ export function WebhookTable({ webhooks, health, busy, query, onEdit, onOptions 
                 key={webhook.webhookId}
                 webhook={webhook}
                 health={health.get(webhook.webhookId) ?? null}
+                finality={finality.get(webhook.webhookId) ?? null}
                 deletion={pending.get(webhook.webhookId) ?? null}
                 onEdit={() => onEdit(webhook)}
                 onOptions={() => onOptions(webhook)}

@@ -35,7 +35,7 @@ onEveryEngine('the grid of networks and events', (store) => {
     );
 
   test('of a new entity is one gap: every known network with every known event, and zeros', async () => {
-    const gap = KNOWN_EVENTS.map((event) => ({ event, webhooks: 0, suspended: 0 }));
+    const gap = KNOWN_EVENTS.map((event) => ({ event, webhooks: 0, suspended: 0, ownFinality: 0 }));
     expect(await read()).toEqual({
       networks: [
         { networkId: 1, events: gap },
@@ -76,6 +76,24 @@ onEveryEngine('the grid of networks and events', (store) => {
     await call(app, tenant, `${WEBHOOKS}/${first.webhookId}/resume`, { method: 'POST' });
     await call(app, tenant, `${WEBHOOKS}/${second.webhookId}`, { method: 'DELETE' });
     expect(filled(await read())).toEqual(['1 LatePayment 2/0']);
+  });
+
+  test('counts the webhooks whose finality is not the default of their event kind', async () => {
+    const [webhook] = (await register('a', [1], ['TransferProcessed', 'AgreementSignedUp'])) as [Webhook, Webhook];
+    await register('b', [1], ['TransferProcessed']);
+    const setFinality = (finality: unknown) =>
+      call(app, tenant, `${WEBHOOKS}/${webhook.webhookId}/options`, {
+        method: 'PUT',
+        json: { finality, filter: null },
+      });
+    const counted = ({ networks }: Coverage) =>
+      networks.flatMap(({ events }) => events).filter(({ ownFinality }) => ownFinality > 0);
+    const cell = { event: webhook.event, webhooks: webhook.event === 'TransferProcessed' ? 2 : 1, suspended: 0 };
+    expect(counted(await read())).toEqual([]);
+    await setFinality('safe');
+    expect(counted(await read())).toEqual([{ ...cell, ownFinality: 1 }]);
+    await setFinality(null);
+    expect(counted(await read())).toEqual([]);
   });
 
   test('shows nothing of another entity', async () => {

@@ -153,7 +153,12 @@ onEveryEngine('the life of a registration', (store) => {
     const response = await call(app, tenant, '/api/v1/crypto/webhooks/coverage');
     const { networks } = (await response.json()) as Coverage;
     const cell = networks.find(({ networkId }) => networkId === first.networkId)?.events;
-    expect(cell?.find(({ event }) => event === first.event)).toEqual({ event: first.event, webhooks: 0, suspended: 0 });
+    expect(cell?.find(({ event }) => event === first.event)).toEqual({
+      event: first.event,
+      webhooks: 0,
+      suspended: 0,
+      ownFinality: 0,
+    });
     expect(cell?.find(({ event }) => event === 'TransferCreated')).toMatchObject({ webhooks: 1 });
   });
 

@@ -45,7 +45,10 @@ function Counts({ redelivery: { totalResults, sent, delivered, skipped } }: { re
       <strong>{number.format(sent)}</strong> of {number.format(totalResults)} resent ·{' '}
       <strong>{number.format(delivered)}</strong> delivered
       {skipped === 0 ? null : (
-        <span class="muted"> · {number.format(skipped)} skipped (webhook deleted or suspended)</span>
+        <span class="muted">
+          {' '}
+          · {number.format(skipped)} skipped (webhook deleted or suspended, or event retracted)
+        </span>
       )}
     </p>
   );

@@ -9,6 +9,7 @@ import { Curl } from '../../../components/values/copy.tsx';
 import { Network } from '../../../components/values/network.tsx';
 import { Failure, Loading, ProblemAlert } from '../../../components/view/states.tsx';
 import { useResponse } from '../../../use-response.ts';
+import { bumpWebhooksRevision } from '../revision.ts';
 import { filterText, parseFilterText, wordsOf } from './filter-text.ts';
 import { FinalityField } from './finality-field.tsx';
 
@@ -50,6 +51,7 @@ function OptionsForm({ webhook, options, onClose }: DialogProps & { options: Web
       // Unchecked: the server reports what is wrong with it.
       await paybell().webhooks.replaceOptions(webhook.webhookId, { finality, filter: replacement } as WebhookOptions);
       showToast({ tone: 'good', text: 'Options saved. They apply to events that are accepted from now on.' });
+      bumpWebhooksRevision();
       onClose();
     } catch (error) {
       setProblem(asProblem(error));
