@@ -2,7 +2,7 @@ import { defaultFinality, finalityText } from '../../domain/chain/finality.ts';
 import type { Queries } from '../database/database.ts';
 import { Columns, chunks, integer, text, valuesList } from '../database/sql.ts';
 
-/** Which finalities the webhooks of entities ask for. An event that nobody wants is not made. */
+/** Which finalities the webhooks of entities ask for. An event that no webhook wants is not made. */
 
 const distinctColumns = new Columns({ finality: text('finality') });
 

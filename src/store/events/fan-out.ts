@@ -71,14 +71,14 @@ export function continueFanOut(db: Database, entity: SqlUuid): Promise<readonly 
 /** The body is read only for webhooks with a filter. */
 async function keepWanting(
   queries: Queries,
-  { entity, entityId, eventNo, finality }: Task,
+  { entity, entityId, event: kind, eventNo, finality }: Task,
   receivers: readonly Receiver[],
 ): Promise<readonly Receiver[]> {
   const isFiltered = receivers.some(({ filterHash }) => filterHash !== null);
-  if (!isFiltered) return wantedBy(queries, { entityId, body: '', finality }, receivers);
+  if (!isFiltered) return wantedBy(queries, { entityId, event: kind, body: '', finality }, receivers);
   const event = await queries.get<{ body: string }>('select body from events where entity_id = $1 and no = $2', [
     entity,
     eventNo,
   ]);
-  return event === undefined ? [] : wantedBy(queries, { entityId, body: event.body, finality }, receivers);
+  return event === undefined ? [] : wantedBy(queries, { entityId, event: kind, body: event.body, finality }, receivers);
 }

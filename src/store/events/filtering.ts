@@ -15,7 +15,7 @@ type Kept = { readonly bytes: number; readonly filter: CompiledFilter };
 /** By entity and hash of the text, so that nothing that is kept here can be out of date. */
 const kept = new BoundedMap<string, Kept>(MAX_KEPT_BYTES, { weigh: ({ bytes }) => bytes });
 
-type Filtered = Pick<NewEvent, 'entityId' | 'body' | 'finality'>;
+type Filtered = Pick<NewEvent, 'entityId' | 'event' | 'body' | 'finality'>;
 
 /** Those with the finality of the event, whose filters let it pass. */
 export async function wantedBy(
@@ -24,7 +24,7 @@ export async function wantedBy(
   found: readonly Receiver[],
 ): Promise<readonly Receiver[]> {
   const { entityId, body, finality = null } = event;
-  const receivers = finality === null ? found : found.filter((receiver) => receiver.finality === finality);
+  const receivers = finality === null ? found : withFinality(found, event.event, finality);
   if (receivers.every(({ filterHash }) => filterHash === null)) return receivers;
   const filters = await loadFilters(
     queries,
@@ -39,6 +39,11 @@ export async function wantedBy(
     const filter = filters.get(filterHash) ?? current?.get(webhookId);
     return filter === undefined || payload.matches(filter);
   });
+}
+
+function withFinality(receivers: readonly Receiver[], event: string, finality: string): readonly Receiver[] {
+  const byDefault = finalityText(defaultFinality(event));
+  return receivers.filter((receiver) => (receiver.finality ?? byDefault) === finality);
 }
 
 const groupColumns = new Columns({ filterHash: text('filter_hash'), webhooks: integer('count(*)') });

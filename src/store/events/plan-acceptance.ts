@@ -45,7 +45,8 @@ export type Receiver = {
   failingSinceMs: number | null;
   /** Of the entity: a new one means that its signing secrets may have changed. */
   revision: number;
-  finality: string;
+  /** Null where it has the default of its event kind. */
+  finality: string | null;
   /** Of the filter by which it may not want the event; null where it wants every one. */
   filterHash: string | null;
 };

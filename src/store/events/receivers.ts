@@ -1,4 +1,3 @@
-import { defaultFinality, finalityText } from '../../domain/chain/finality.ts';
 import { type DestinationKey, destinationKey } from '../../domain/post-url.ts';
 import type { Dialect, Queries, SqlInteger, SqlValue } from '../database/database.ts';
 import {
@@ -125,6 +124,6 @@ function toReceiver(row: ReceiverRow, endpoints: ReadonlyMap<string, EndpointOfH
     failingSinceMs,
     revision,
     filterHash,
-    finality: row.finality ?? finalityText(defaultFinality(row.event)),
+    finality: row.finality,
   };
 }

@@ -135,7 +135,7 @@ async function note(queries: Queries, task: RetractionTask, count: number, curso
   await advance(queries, task, count, cursor);
 }
 
-/** Those that nobody holds become superseded. */
+/** Those that no instance holds become superseded. */
 async function supersede(
   queries: Queries,
   dialect: Dialect,
@@ -255,6 +255,6 @@ async function findTold(
     isBlocked: head.blocked !== 0,
     revision: Number(revision?.value ?? 0),
     filterHash: null,
-    finality: '',
+    finality: null,
   }));
 }
