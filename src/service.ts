@@ -6,6 +6,7 @@ import { Feeds } from './api/routes/endpoints/feeds.ts';
 import { Listeners } from './api/routes/listen/listeners.ts';
 import { WebhookListCache } from './api/routes/webhooks/list-cache.ts';
 import { DRAIN_MS, type ListeningServer, listen } from './api/server.ts';
+import type { Chain } from './chain/chain.ts';
 import { type Config, delivers, followsChains, storageLimitBytes } from './config.ts';
 import { ACTORS } from './contract/audit.ts';
 import { type AttemptTools, createAttemptTools, headersFor } from './delivery/attempt.ts';
@@ -65,9 +66,10 @@ export async function startService(config: Config, log: Logger): Promise<Service
   const { lock, ...store } = await openStoreForServer(config);
   const core = createCore(config, log, store);
   const delivery = delivers(config) ? createDelivery(core) : null;
-  const api = createApi(core, delivery);
+  const chain = config.CHAIN_RPC.length === 0 ? null : await loadChain(core);
+  const api = createApi(core, delivery, chain);
   const heartbeat = createHeartbeat(core, delivery);
-  const followers = followsChains(config) ? await createChain(core, api) : [];
+  const followers = chain !== null && followsChains(config) ? await followNetworks(core, chain, api) : [];
   const background: readonly Background[] = [
     ...followers,
     ...(delivery?.jobs ?? []),
@@ -185,11 +187,16 @@ function createHeartbeat(
   return heartbeat;
 }
 
-/** Loaded only where networks are followed: nothing of it costs a start without them. */
-async function createChain({ config, log, db, metrics: { registry } }: Core, api: Api): Promise<Background[]> {
+/** Loaded only where the settings name networks: nothing of it costs a start without them. */
+async function loadChain({ config, db, metrics: { registry } }: Core): Promise<Chain> {
+  const { createChain } = await import('./chain/chain.ts');
+  return createChain(config, db, registry);
+}
+
+async function followNetworks({ config, log, db }: Core, chain: Chain, api: Api): Promise<Background[]> {
   const { createFollowers } = await import('./chain/chain.ts');
   const { acceptQueue, usage, onFanOut: onTask } = api;
-  return createFollowers({ config, log, db, registry, acceptQueue, usage, onTask });
+  return createFollowers({ chain, config, log, db, acceptQueue, usage, onTask });
 }
 
 type Api = {
@@ -202,7 +209,8 @@ type Api = {
   readonly onFanOut: () => void;
 };
 
-function createApi({ config, log, db, box, tools, metrics, counts, workers }: Core, delivery: Delivery | null): Api {
+function createApi(core: Core, delivery: Delivery | null, chain: Chain | null): Api {
+  const { config, log, db, box, tools, metrics, counts, workers } = core;
   let isReady = true;
   let server: ListeningServer | null = null;
   const notifier = new WorkNotifier(db, log);
@@ -245,7 +253,7 @@ function createApi({ config, log, db, box, tools, metrics, counts, workers }: Co
     feeds,
     listeners,
     metrics,
-    chain: null,
+    chain: chain?.tools ?? null,
     onWork,
     runRedeliveries: () => redeliveries.wake(),
     sendTest: (...request) => sendTestRequest(tools, ...request),
@@ -271,16 +279,11 @@ function createApi({ config, log, db, box, tools, metrics, counts, workers }: Co
       await Bun.sleep(READINESS_GRACE_MS);
       await server.stop();
     },
-    jobs: [
-      redeliveries,
-      listenSessionsJob(db, log),
-      new Job({
-        name: 'key usage',
-        log,
-        everyMs: KEY_USAGE_INTERVAL_MS,
-        runAtStop: true,
-        run: () => keys.saveUses(),
-      }),
-    ],
+    jobs: [redeliveries, listenSessionsJob(db, log), keyUsageJob(keys, log)],
   };
+}
+
+function keyUsageJob(keys: KeyLookup, log: Logger): Job {
+  const everyMs = KEY_USAGE_INTERVAL_MS;
+  return new Job({ name: 'key usage', log, everyMs, runAtStop: true, run: () => keys.saveUses() });
 }

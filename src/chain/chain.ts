@@ -7,7 +7,7 @@ import { acceptFactEvents, type FactEventOptions } from '../store/chain/fact-eve
 import type { FollowerStore, Lease, Step } from '../store/chain/network-store.ts';
 import { NetworkStore, RENEW_MS } from '../store/chain/networks.ts';
 import { FollowedSources } from '../store/chain/sources/followed.ts';
-import { readTokens, saveTokens } from '../store/chain/tokens.ts';
+import { readTokens as readStoredTokens, saveTokens } from '../store/chain/tokens.ts';
 import type { Database } from '../store/database/database.ts';
 import type { EntityUsage } from '../store/deliveries/counts/counts.ts';
 import type { AcceptQueue } from '../store/events/accept-queue.ts';
@@ -19,6 +19,7 @@ import { Follower } from './follow/follower.ts';
 import { httpExchange } from './rpc/http-exchange.ts';
 import { Node } from './rpc/node.ts';
 import { Nodes } from './rpc/nodes.ts';
+import { SourceTools } from './source-tools.ts';
 
 /** The networks that the settings name, with the nodes of each. */
 export class Networks {
@@ -57,11 +58,21 @@ function nodesOf({ networkId, urls }: NetworkNodes, metrics: ChainMetrics | unde
   );
 }
 
-export type ChainOptions = {
+export type Chain = { readonly networks: Networks; readonly metrics: ChainMetrics; readonly tools: SourceTools };
+
+/** What every instance needs of the networks, whether it follows them or not. */
+export function createChain({ CHAIN_RPC }: Config, db: Database, registry: Registry): Chain {
+  const metrics = new ChainMetrics(registry);
+  const networks = new Networks(CHAIN_RPC, metrics);
+  const readTokens = readStoredTokens.bind(null, db);
+  return { networks, metrics, tools: new SourceTools({ networkIds: networks.ids, call: networks.call, readTokens }) };
+}
+
+export type FollowerOptions = {
+  readonly chain: Chain;
   readonly config: Config;
   readonly log: Logger;
   readonly db: Database;
-  readonly registry: Registry;
   readonly acceptQueue: AcceptQueue;
   readonly usage: EntityUsage;
   /** Tasks for the fan-out job were added. */
@@ -72,15 +83,14 @@ export type ChainOptions = {
 export type NetworkFollower = { readonly start: () => void; readonly stop: () => Promise<void> };
 
 /** A follower for each network that the settings name. Which instance follows it is decided in the store. */
-export async function createFollowers(options: ChainOptions): Promise<NetworkFollower[]> {
-  const { config, log, db, registry, acceptQueue, usage, onTask } = options;
-  const metrics = new ChainMetrics(registry);
-  const networks = new Networks(config.CHAIN_RPC, metrics);
+export async function createFollowers(options: FollowerOptions): Promise<NetworkFollower[]> {
+  const { chain, config, log, db, acceptQueue, usage, onTask } = options;
+  const { networks, metrics } = chain;
   const sources = new FollowedSources();
   const store = new NetworkStore(db, newId('ins'), (queries, networkId) => sources.read(queries, networkId));
   // Where one process is all there is, a lease that is found at its start is that of a dead one.
   if (db.engine === 'sqlite') await store.releaseAll();
-  const tokens = { read: readTokens.bind(null, db), save: saveTokens.bind(null, db) };
+  const tokens = { read: readStoredTokens.bind(null, db), save: saveTokens.bind(null, db) };
   const decoder = new LogDecoder({ tokens, callContract: contractCalls(networks.call) });
   const telling: FactEventOptions = {
     acceptQueue,
