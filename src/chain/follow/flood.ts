@@ -13,6 +13,7 @@ const NO_TOPIC = `0x${'f'.repeat(64)}`;
 
 /** Contracts with more logs in one block than are read. */
 export function floodingContracts(logs: readonly Log[]): Set<string> {
+  if (logs.length <= MAX_BLOCK_LOGS) return new Set();
   const counts = new Map<string, number>();
   for (const { blockNumber, address } of logs) {
     const key = `${address} ${blockNumber}`;

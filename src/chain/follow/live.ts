@@ -5,7 +5,7 @@ import type { Node } from '../rpc/node.ts';
 import type { Header, Log } from '../rpc/types.ts';
 import { arrangeAnchors, TAIL_BLOCKS } from './blocks/anchors.ts';
 import { CanonicalBlocks } from './blocks/canonical.ts';
-import { InDoubt } from './blocks/doubt.ts';
+import { InDoubt, retryInDoubt } from './blocks/doubt.ts';
 import { hashesOf, type Reading, readBlocks } from './blocks/read-blocks.ts';
 import { compareFacts, inOrder, keyOf, missingFacts } from './compare.ts';
 import { firstLook } from './first-look.ts';
@@ -63,7 +63,7 @@ async function readTail(poll: Poll, node: Node, look: Look): Promise<Tail | null
   if (to === head.number && (asked === 0 || poll.sources.length === 0) && transactions.length === 0) {
     return { look, from, to: head, reading: { header: head, logs: [], receipts: new Map() } };
   }
-  const reading = await readOrShrink(poll, node, { from, to, transactions });
+  const reading = await retryInDoubt(() => readConsistently(poll, node, look, { from, to, transactions }));
   if (reading === null) {
     if (asked <= 1) await pauseFlood(poll, node, to);
     return null;
@@ -73,15 +73,23 @@ async function readTail(poll: Poll, node: Node, look: Look): Promise<Tail | null
     await pauseContracts(poll, flooding, to);
     return null;
   }
-  const { header } = reading;
-  const inDoubt = header === null || (to === head.number && header.hash !== head.hash);
-  if (inDoubt || reading.logs.some((log) => log.blockNumber === to && log.blockHash !== header.hash))
-    throw new InDoubt();
   range.adapt(asked, reading.logs.length);
-  return { look, from, to: header, reading };
+  return { look, from, to: reading.header, reading };
 }
 
+type SureReading = Reading & { readonly header: Header };
 type Wanted = { readonly from: number; readonly to: number; readonly transactions: readonly string[] };
+
+/** The header has to be there, to be the one that was seen, and to be the block that the logs name. */
+async function readConsistently(poll: Poll, node: Node, { head }: Look, wanted: Wanted): Promise<SureReading | null> {
+  const reading = await readOrShrink(poll, node, wanted);
+  if (reading === null) return null;
+  const { header, logs } = reading;
+  const { to } = wanted;
+  if (header === null || (to === head.number && header.hash !== head.hash)) throw new InDoubt();
+  if (logs.some(({ blockNumber, blockHash }) => blockNumber === to && blockHash !== header.hash)) throw new InDoubt();
+  return { ...reading, header };
+}
 
 async function readOrShrink(poll: Poll, node: Node, { from, to, transactions }: Wanted): Promise<Reading | null> {
   const { range } = poll.follow.memory;
@@ -90,10 +98,14 @@ async function readOrShrink(poll: Poll, node: Node, { from, to, transactions }: 
     if (reading === null) range.shrink(to - from + 1);
     return reading;
   } catch (error) {
-    // It may be that so many blocks were too much for the node.
-    if (error instanceof RpcFailure) range.shrink(to - from + 1);
+    if (error instanceof RpcFailure && isOverwhelmed(error)) range.shrink(to - from + 1);
     throw error;
   }
+}
+
+/** It may be that so many blocks were too much for the node, or for a proxy before it. */
+function isOverwhelmed({ kind }: RpcFailure): boolean {
+  return kind === 'timeout' || kind === 'http_status';
 }
 
 async function writeTail(poll: Poll, node: Node, tail: Tail): Promise<void> {
@@ -134,7 +146,8 @@ async function writeTail(poll: Poll, node: Node, tail: Tail): Promise<void> {
 }
 
 /** The logs of the blocks that were read, and of transactions that were asked for, each once. */
-function withReceipts({ logs, receipts }: Reading, to: number): Log[] {
+function withReceipts({ logs, receipts }: Reading, to: number): readonly Log[] {
+  if (receipts.size === 0) return logs;
   const ofReceipts = [...receipts.values()].flatMap((receipt) => receipt?.logs ?? []);
   const all = [...logs, ...ofReceipts.filter(({ blockNumber }) => blockNumber <= to)];
   return [...new Map(all.map((log) => [`${log.blockHash} ${log.logIndex}`, log])).values()];

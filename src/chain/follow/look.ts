@@ -3,7 +3,7 @@ import { blockAt, type Call, taggedBlock } from '../rpc/calls.ts';
 import { BEHIND_LIMIT, type Node } from '../rpc/node.ts';
 import type { Header } from '../rpc/types.ts';
 import { chooseAnchor, floorIndex } from './blocks/anchors.ts';
-import { garbageFrom, InDoubt } from './blocks/doubt.ts';
+import { garbageFrom, InDoubt, retryInDoubt } from './blocks/doubt.ts';
 import type { Poll } from './poll.ts';
 
 /** What a node says about where the network stands. */
@@ -77,7 +77,7 @@ async function walkBack(poll: Poll, node: Node, from: BlockRef, head: Header): P
   for (const steps of STEPS_BACK) {
     const indexes = [...new Set(steps.map((step) => Math.min(start + step, floor)))];
     const asked = indexes.flatMap((index) => anchors[index] ?? []).filter(({ number }) => number < from.number);
-    const agreed = await firstAgreed(node, asked, head);
+    const agreed = await retryInDoubt(() => firstAgreed(node, asked, head));
     if (agreed !== null) return agreed;
     if (indexes.includes(floor)) return null;
   }

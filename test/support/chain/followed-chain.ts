@@ -35,7 +35,7 @@ export class FollowedChain {
   readonly clock = new TestClock();
   readonly store: MemoryStore;
   readonly nodes: Nodes;
-  readonly follower: Follower;
+  follower: { poll(): Promise<PollResult> };
   readonly results: PollResult[] = [];
   #payments = 0;
 

@@ -1,3 +1,4 @@
+import type { Decoder } from '../../../src/chain/follow/poll.ts';
 import { type Random, seededRandom } from '../random.ts';
 import { FollowedChain } from './followed-chain.ts';
 import { ModelChain, type ModelTransaction } from './model-chain.ts';
@@ -13,10 +14,14 @@ export type TrialOptions = {
   readonly nodes: readonly Partial<Faults>[];
   /** Whether all nodes are behind one URL. */
   readonly isBalanced?: boolean;
-  readonly finalityDepth?: number | null;
+  /** For nodes without tags. */
+  readonly finalityDepth?: number;
+  readonly decoder?: Decoder;
+  /** Blocks before each fork, at most a few more. */
+  readonly blocksBetween?: number;
 };
 
-export const FINALITY_BLOCKS = 16;
+const FINALITY_BLOCKS = 16;
 const GRACE_BLOCKS = 3;
 const SETTLE_BLOCKS = FINALITY_BLOCKS + 30;
 
@@ -24,6 +29,9 @@ export class ForkTrial {
   readonly chain = new ModelChain();
   readonly followed: FollowedChain;
   readonly nodes: readonly ModelNode[];
+  /** Retractions of a fact that every node had in the blocks that were read. */
+  falseRetractions = 0;
+  #highest = 0;
   /** Transactions that are in no block for now. */
   readonly #waiting: ModelTransaction[] = [];
   readonly #random: Random;
@@ -40,19 +48,22 @@ export class ForkTrial {
       nodes: options.isBalanced === true ? [balancer(this.nodes)] : exchanges,
       finalityDepth: options.finalityDepth ?? null,
       graceBlocks: GRACE_BLOCKS,
+      ...(options.decoder === undefined ? {} : { decoder: options.decoder }),
     });
+    this.followed.store.onRetraction = (fact, tip) => {
+      if (this.nodes.every((node) => node.hasTransaction(fact.transactionHash, tip))) this.falseRetractions++;
+    };
   }
 
   async run(): Promise<void> {
     const random = this.#random;
-    const { maxDepth = 9 } = this.options;
+    const { maxDepth = 9, blocksBetween = 0 } = this.options;
     for (let fork = 0; fork < this.options.forks; fork++) {
-      for (let block = random.below(3); block >= 0; block--) {
+      for (let block = blocksBetween + random.below(3); block >= 0; block--) {
         this.chain.mine(this.#transactions());
-        if (random.below(10) < 8) await this.followed.poll();
+        if (random.below(10) < 6) await this.followed.poll();
       }
-      const depth = Math.min(1 + random.below(maxDepth), this.chain.head);
-      this.#fork(depth, depth + random.below(3));
+      this.#fork(1 + random.below(maxDepth));
       await this.followed.poll();
     }
     await this.settle();
@@ -68,14 +79,21 @@ export class ForkTrial {
     for (let poll = 0; poll < SETTLE_BLOCKS; poll++) await this.followed.poll();
   }
 
-  /** The new branch has some of the dropped transactions, in other blocks and in another order. */
-  #fork(depth: number, length: number): void {
-    const kept = this.chain.blocks.slice(0, -depth).length;
-    const dropped = this.chain.blocks.slice(kept).flatMap(({ transactions }) => transactions);
-    for (const transaction of dropped) this.#waiting.push(transaction);
-    this.chain.fork(
+  /**
+   * The new branch has some of the dropped transactions, in other blocks and in another order. It is longer by a few blocks,
+   * or shorter by one, and never goes below what has been final.
+   */
+  #fork(wanted: number): void {
+    const { chain } = this;
+    this.#highest = Math.max(this.#highest, chain.head);
+    const depth = Math.min(wanted, chain.head - Math.max(0, this.#highest - FINALITY_BLOCKS) - 1);
+    if (depth < 1) return;
+    const length = Math.max(1, depth - 1 + this.#random.below(4));
+    const dropped = chain.blocks.slice(-depth).flatMap(({ transactions }) => transactions);
+    this.#waiting.push(...dropped);
+    chain.fork(
       depth,
-      Array.from({ length: Math.max(1, length) }, () => this.#transactions()),
+      Array.from({ length }, () => this.#transactions()),
     );
   }
 

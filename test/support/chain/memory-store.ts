@@ -35,6 +35,8 @@ export class MemoryStore implements FollowerStore {
   sources: FollowedSource[];
   startBlock: number | null;
   token = 1;
+  /** Called with each fact that is retracted and the tip of the step. */
+  onRetraction: (fact: StoredFact, tip: number) => void = () => {};
   state: NetworkState = {
     tip: null,
     anchors: [],
@@ -91,7 +93,7 @@ export class MemoryStore implements FollowerStore {
   async commit(lease: Lease, step: Step): Promise<boolean> {
     if (lease.token !== this.token) return false;
     this.#check(step);
-    for (const change of step.changes) this.#apply(change);
+    for (const change of step.changes) this.#apply(change, step.tip?.number ?? 0);
     const { tip, anchors, head, safe, final, rangeBlocks, blockTimeMs } = step;
     const before = this.state.final ?? -1;
     this.state = { ...this.state, tip, anchors, head, safe, final, rangeBlocks, blockTimeMs };
@@ -138,7 +140,7 @@ export class MemoryStore implements FollowerStore {
     if (!isSorted) throw new Error('The anchors are not sorted');
   }
 
-  #apply(change: FactChange): void {
+  #apply(change: FactChange, tip: number): void {
     this.counts[change.change]++;
     if (change.change === 'seen') {
       this.#see(change.fact);
@@ -155,6 +157,7 @@ export class MemoryStore implements FollowerStore {
         this.#lost.add(fact);
         return;
       case 'retracted':
+        this.onRetraction(fact, tip);
         fact.state = 'retracted';
         this.#lost.delete(fact);
         return;

@@ -82,6 +82,12 @@ export class ModelNode {
     }
   };
 
+  /** Whether the node has the transaction in a block up to this one. */
+  hasTransaction(hash: string, to: number): boolean {
+    const block = this.#blockOf(hash, this.#view());
+    return block !== null && block.number <= to;
+  }
+
   #happens(share: number): boolean {
     return share > 0 && this.random.below(100) < share;
   }
@@ -129,10 +135,14 @@ export class ModelNode {
     return header(view.blocks[Math.max(0, head - tag)]);
   }
 
+  #blockOf(hash: string, { blocks, length }: View): ModelBlock | null {
+    const isSeen = (block: ModelBlock) => block.number < length && blocks[block.number] === block;
+    return this.chain.blocksOf.get(hash)?.find(isSeen) ?? null;
+  }
+
   #receipt(hash: string, view: View): unknown {
-    const isSeen = (block: ModelBlock) => block.number < view.length && view.blocks[block.number] === block;
-    const block = this.chain.blocksOf.get(hash)?.find(isSeen);
-    if (block === undefined) return null;
+    const block = this.#blockOf(hash, view);
+    if (block === null) return null;
     const isSuccess = block.transactions.find((each) => each.hash === hash)?.isSuccess === true;
     const logs = block.logs.filter(({ transactionHash }) => transactionHash === hash).map(rpcLog);
     const place = { blockNumber: hex(block.number), blockHash: block.hash };

@@ -2,7 +2,7 @@ import type { BlockRef, Position } from '../../../domain/chain/facts.ts';
 import { blockAt, type Call } from '../../rpc/calls.ts';
 import type { Node } from '../../rpc/node.ts';
 import type { Header } from '../../rpc/types.ts';
-import { InDoubt } from './doubt.ts';
+import { InDoubt, retryInDoubt } from './doubt.ts';
 
 const BLOCKS_A_REQUEST = 10;
 
@@ -41,7 +41,7 @@ export class CanonicalBlocks {
     let left = [...byNumber.values()].sort((a, b) => a.number - b.number);
     while (left.length > 0) {
       const probes = spread(left, BLOCKS_A_REQUEST);
-      await this.#probe(node, probes, header);
+      await retryInDoubt(() => this.#probe(node, probes, header));
       left = left.filter(({ number }) => number > this.#standsTo && number < this.#goneFrom);
       left = left.filter(({ number }) => !this.#hashes.has(number));
     }
@@ -52,9 +52,10 @@ export class CanonicalBlocks {
     const calls = probes.map((block) => ({ block, call: blockAt(block.number) }));
     const outcomes = await node.send([check, ...calls.map(({ call }): Call<unknown> => call)]);
     if (outcomes.value(check)?.hash !== header.hash) throw new InDoubt();
+    if (calls.some(({ call }) => outcomes.valueOrNull(call) === null)) throw new InDoubt();
     for (const { block, call } of calls) {
       const canonical = outcomes.value(call);
-      if (canonical === null) throw new InDoubt();
+      if (canonical === null) continue;
       this.#hashes.set(block.number, canonical.hash);
       if (canonical.hash === block.hash) this.#standsTo = Math.max(this.#standsTo, block.number);
       else this.#goneFrom = Math.min(this.#goneFrom, block.number);
