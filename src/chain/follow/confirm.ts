@@ -1,7 +1,9 @@
 import type { BlockRef, FactChange } from '../../domain/chain/facts.ts';
+import { blockAt } from '../rpc/calls.ts';
+import { RpcFailure } from '../rpc/failures.ts';
 import { BEHIND_LIMIT, type Node } from '../rpc/node.ts';
 import type { Header } from '../rpc/types.ts';
-import { arrangeAnchors } from './blocks/anchors.ts';
+import { arrangeAnchors, floorIndex } from './blocks/anchors.ts';
 import { CanonicalBlocks } from './blocks/canonical.ts';
 import { hashesOf, type Reading, readBlocks } from './blocks/read-blocks.ts';
 import { compareFacts, missingFacts } from './compare.ts';
@@ -73,7 +75,7 @@ async function readOnce(poll: Poll, node: Node, progress: ConfirmProgress): Prom
   if (reading.header.hash !== target.hash) {
     poll.disagreements++;
     memory.confirm = null;
-    return;
+    return rejectOtherChain(poll, node);
   }
   const changes = await changesIn(poll, node, { from, to, reading, header: reading.header });
   progress.total++;
@@ -81,6 +83,15 @@ async function readOnce(poll: Poll, node: Node, progress: ConfirmProgress): Prom
   const needed = memory.isInDoubt ? READINGS_IN_DOUBT : READINGS;
   const isConfirmed = progress.readings >= needed || progress.total >= MAX_READINGS;
   await write(poll, changes, isConfirmed ? { final: to, target } : null);
+}
+
+/** Of two nodes that disagree above finality, either may be right. One that has another block at finality is not. */
+async function rejectOtherChain({ state }: Poll, node: Node): Promise<void> {
+  const floor = state.anchors[floorIndex(state.anchors, state.final)];
+  if (floor === undefined || state.final === null || floor.number > state.final) return;
+  const call = blockAt(floor.number);
+  const header = (await node.send([call])).valueOrNull(call);
+  if (header !== null && header.hash !== floor.hash) node.noteFailure(new RpcFailure('wrong_chain'));
 }
 
 type Read = { readonly from: number; readonly to: number; readonly reading: Reading; readonly header: Header };

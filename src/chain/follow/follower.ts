@@ -114,7 +114,8 @@ export class Follower {
       return { outcome: 'behind', node: null, look: null };
     }
     const { memory, nodes, store } = this.follow;
-    nodes.moveOn(node);
+    // Another node says whether it is the network or this node.
+    if (nodes.count > 1) node.noteFailure(new RpcFailure('wrong_chain'));
     if (!memory.isSuspicious) {
       memory.isSuspicious = true;
       return { outcome: 'in_doubt', node: null, look: null };

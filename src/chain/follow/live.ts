@@ -116,10 +116,8 @@ async function writeTail(poll: Poll, node: Node, tail: Tail): Promise<void> {
   const stored = await store.factsIn(networkId, tail.from, isToHead ? Number.MAX_SAFE_INTEGER : to.number);
   const logs = withReceipts(reading, to.number);
   const decoded = logs.length === 0 ? [] : await decoder.decode(logs, poll.sources);
-  const blocks = new CanonicalBlocks(
-    (hashesOf(reading.logs) ?? new Map<number, string>()).set(to.number, to.hash),
-    isToHead ? to.number : Number.POSITIVE_INFINITY,
-  );
+  const hashes = new Map([...look.hashes, ...(hashesOf(reading.logs) ?? []), [to.number, to.hash]]);
+  const blocks = new CanonicalBlocks(hashes, isToHead ? to.number : Number.POSITIVE_INFINITY);
   await blocks.ask(node, blocksInQuestion(tail, decoded, stored), to);
   const found = decoded.filter(({ position }) => !blocks.isGone(position));
   const known = found.length === 0 ? [] : await poll.factsLike(found);

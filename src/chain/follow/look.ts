@@ -17,6 +17,8 @@ export type Look = {
   /** Whether a newer stored block was replaced. */
   readonly isFork: boolean;
   readonly blockTimeMs: number | null;
+  /** Blocks of the node that are known from looking for the one that agrees, by number. */
+  readonly hashes: ReadonlyMap<number, string>;
 };
 
 export type LookResult =
@@ -45,13 +47,15 @@ export async function lookAt(poll: Poll, node: Node): Promise<LookResult> {
   if (head === null) throw garbageFrom(node);
   // A node without a tag has an error, null or an empty hash for it, which is no news.
   const tags = { finalized: outcomes.valueOrNull(finalized), safe: outcomes.valueOrNull(safe) };
-  const look = { head, ...tags, agreed: anchor, isFork: false, blockTimeMs: poll.state.blockTimeMs };
+  const hashes = new Map([[head.number, head.hash]]);
+  const look = { head, ...tags, agreed: anchor, isFork: false, blockTimeMs: poll.state.blockTimeMs, hashes };
   if (anchor === null || atAnchor === null || tip === null) return { kind: 'look', look };
   const header = outcomes.value(atAnchor);
   if (header === null) {
     if (head.number >= anchor.number) throw garbageFrom(node);
     return behind(poll, head);
   }
+  hashes.set(header.number, header.hash);
   const blockTimeMs = learnBlockTime(poll.state.blockTimeMs, header, head);
   if (header.hash === anchor.hash) {
     memory.shortForks = 0;
@@ -59,7 +63,7 @@ export async function lookAt(poll: Poll, node: Node): Promise<LookResult> {
   }
   // A node that is behind may also still be on a branch that was left: only one that stays there is followed back.
   if (head.number < tip.number && ++memory.shortForks < BEHIND_LIMIT) return behind(poll, head);
-  const agreed = await walkBack(poll, node, anchor, head);
+  const agreed = await walkBack(poll, node, anchor, head, hashes);
   if (agreed === null) return { kind: 'conflict' };
   return { kind: 'look', look: { ...look, agreed, isFork: true, blockTimeMs } };
 }
@@ -70,27 +74,36 @@ function behind(poll: Poll, head: Header): LookResult {
 }
 
 /** The newest anchor of a few that the node has too; null where it has another block at finality. */
-async function walkBack(poll: Poll, node: Node, from: BlockRef, head: Header): Promise<BlockRef | null> {
+async function walkBack(
+  poll: Poll,
+  node: Node,
+  from: BlockRef,
+  head: Header,
+  hashes: Map<number, string>,
+): Promise<BlockRef | null> {
   const { anchors, final } = poll.state;
   const start = anchors.findIndex(({ number }) => number <= from.number);
   const floor = floorIndex(anchors, final);
   for (const steps of STEPS_BACK) {
     const indexes = [...new Set(steps.map((step) => Math.min(start + step, floor)))];
     const asked = indexes.flatMap((index) => anchors[index] ?? []).filter(({ number }) => number < from.number);
-    const agreed = await retryInDoubt(() => firstAgreed(node, asked, head));
-    if (agreed !== null) return agreed;
+    const headers = await retryInDoubt(() => blocksAt(node, asked, head));
+    for (const { number, hash } of headers) hashes.set(number, hash);
+    const agreed = asked.find(({ number, hash }) => hashes.get(number) === hash);
+    if (agreed !== undefined) return agreed;
     if (indexes.includes(floor)) return null;
   }
   return null;
 }
 
-async function firstAgreed(node: Node, anchors: readonly BlockRef[], head: Header): Promise<BlockRef | null> {
-  if (anchors.length === 0) return null;
-  const calls = anchors.map((anchor) => ({ anchor, call: blockAt(anchor.number) }));
+/** Those of the blocks that the node has, as it has them. */
+async function blocksAt(node: Node, blocks: readonly BlockRef[], head: Header): Promise<Header[]> {
+  if (blocks.length === 0) return [];
+  const calls = blocks.map(({ number }) => blockAt(number));
   const atHead = blockAt(head.number);
-  const outcomes = await node.send([atHead, ...calls.map(({ call }): Call<unknown> => call)]);
+  const outcomes = await node.send([atHead, ...calls.map((call): Call<unknown> => call)]);
   if (outcomes.value(atHead)?.hash !== head.hash) throw new InDoubt();
-  return calls.find(({ anchor, call }) => outcomes.value(call)?.hash === anchor.hash)?.anchor ?? null;
+  return calls.flatMap((call) => outcomes.value(call) ?? []);
 }
 
 function learnBlockTime(beforeMs: number | null, older: Header, newer: Header): number | null {

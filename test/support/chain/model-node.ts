@@ -52,6 +52,7 @@ export class ModelNode {
   readonly faults: Faults;
   readonly calls = new Map<string, number>();
   requests = 0;
+  isDown = false;
 
   constructor(
     readonly chain: ModelChain,
@@ -65,7 +66,7 @@ export class ModelNode {
     this.requests++;
     const { rateLimited, garbage, unreachable } = this.faults;
     if (this.#happens(rateLimited)) throw new RpcFailure('rate_limited');
-    if (this.#happens(unreachable)) throw new RpcFailure('unreachable');
+    if (this.isDown || this.#happens(unreachable)) throw new RpcFailure('unreachable');
     if (this.#happens(garbage)) return { hello: 'world' };
     const view = this.#view();
     const reply = (request: RpcRequest) => this.#reply(request, view);
