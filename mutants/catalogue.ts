@@ -3,6 +3,7 @@ import { access } from './catalogue/access.ts';
 import { changes } from './catalogue/changes.ts';
 import { claims } from './catalogue/claims.ts';
 import { endpoints } from './catalogue/endpoints.ts';
+import { facts } from './catalogue/facts.ts';
 import { feed } from './catalogue/feed.ts';
 import { finality } from './catalogue/finality.ts';
 import { jobs } from './catalogue/jobs.ts';
@@ -34,6 +35,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...jobs,
   ...access,
   ...finality,
+  ...facts,
   ...responses,
   ...lists,
 ];

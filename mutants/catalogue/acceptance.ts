@@ -86,7 +86,7 @@ export const acceptance: readonly Mutant[] = [
   {
     name: 'fan-out-repeats-its-step',
     what: 'does not remember how far a fan-out has come',
-    file: 'store/events/fan-out.ts',
+    file: 'store/events/fan-out-task.ts',
     find: 'set made = $3, after_url = $4 where',
     replace: 'set made = $3 where length($4) > 0 and',
     caughtBy: { file: 'store/events/fan-out', test: 'is acknowledged with its first deliveries and a task' },
@@ -159,8 +159,8 @@ export const acceptance: readonly Mutant[] = [
     name: 'filter-ignored-in-fan-out',
     what: 'delivers a large event to all webhooks but the first thousand, whatever their filters',
     file: 'store/events/fan-out.ts',
-    find: 'if (receivers.every(({ filterHash }) => filterHash === null)) return receivers;',
-    replace: 'if (receivers.length >= 0) return receivers;',
+    find: 'if (!isFiltered) return wantedBy(',
+    replace: 'if (isFiltered) return receivers;\n  if (!isFiltered) return wantedBy(',
     caughtBy: { file: 'store/events/fan-out', test: 'goes only to the webhooks whose filters it matches' },
   },
   {

@@ -127,6 +127,18 @@ const ROUTING_FIELDS: readonly CheckedField[] = [
   { name: 'eventId', isInteger: false },
 ];
 
+/** Any event may have these, and most may have them twice. */
+const DECIDING_FIELDS: readonly CheckedField[] = [
+  { name: 'retracts', isInteger: false },
+  { name: 'transactionHash', isInteger: false },
+];
+
+/** A receiver might read the other one. */
+function requireOnce(body: string): void {
+  const { hiddenErrors } = parseJson(body, DECIDING_FIELDS);
+  if (hiddenErrors.length > 0) throw invalidRequest(hiddenErrors);
+}
+
 /** The body is parsed only to check it. It is stored and sent as it was received. */
 async function accept(
   { acceptQueue, usage, config }: ApiContext,
@@ -139,6 +151,7 @@ async function accept(
   const parsed = parseBody(isRetraction(value) ? retractionSchema : schema, value);
   if (!parsed.ok) throw invalidRequest(parsed.errors);
   if (hiddenErrors.length > 0) throw invalidRequest(hiddenErrors);
+  if (isRetraction(value) || hold !== undefined) requireOnce(body);
   const { event, networkId, eventId = null } = parsed.value;
   const heldFor = hold === undefined ? null : transactionOf(value, networkId, config);
   await usage.requireRoom(entityId);
