@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { TRANSFER } from './domain/chain/facts.ts';
 import { describeNodes, parseDepths, parseNodes } from './domain/chain/network-nodes.ts';
 import { EVENT_KINDS, EVENT_NAME, RETRACTION } from './domain/event-kinds.ts';
 import { parseAddressRange } from './domain/ip-address.ts';
@@ -132,7 +133,8 @@ const isReservedHeader = (name: string) => RESERVED_PREFIX.test(name) || RESERVE
 
 const rateRule = 'must be off, a rate such as 100/s, or a rate with a burst such as 100/s:200';
 
-const BUILT_IN_EVENTS: readonly string[] = [...EVENT_KINDS, RETRACTION];
+/** With the event of sources that stands for two kinds. */
+const BUILT_IN_EVENTS: readonly string[] = [...EVENT_KINDS, RETRACTION, TRANSFER];
 
 /** How the log shows the settings that it must not show as they are. */
 const shown = z.registry<{ inLog: (value: z.$output) => string }>();

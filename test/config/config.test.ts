@@ -193,6 +193,7 @@ describe('the settings', () => {
     ['NETWORKS', '1,,2'],
     ['EXTRA_EVENTS', 'has space'],
     ['EXTRA_EVENTS', 'EventRetracted'],
+    ['EXTRA_EVENTS', 'Transfer'],
     ['SECRET_KEY', Buffer.alloc(31).toString('base64')],
     ['SECRET_KEY', `${SECRET_KEY} `],
     ['ADMIN_KEY', `${'x'.repeat(40)},`],
