@@ -24,7 +24,8 @@ export async function firstLook(poll: Poll, node: Node, look: Look): Promise<voi
   await poll.commit({
     tip,
     anchors: tip.number === ground.number ? [tip] : [tip, ground],
-    head: head.number,
+    // Nothing above the tip was read yet: facts that are stored there may have been undone, and reach nothing with this step.
+    head: tip.number,
     final: finalNumber === null ? null : ground.number,
   });
 }

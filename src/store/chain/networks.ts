@@ -1,7 +1,7 @@
 import type { StoredFact } from '../../domain/chain/facts.ts';
 import { readNowMs } from '../database/clock.ts';
 import type { Database, Queries } from '../database/database.ts';
-import { chunks, type RowOf, readInteger, valuesList } from '../database/sql.ts';
+import { chunks, type RowOf, valuesList } from '../database/sql.ts';
 import { commitStep, readAnchors } from './commit.ts';
 import { haltNetwork, pauseSources } from './halt.ts';
 import type { FollowedSource, FollowerStore, Lease, NetworkState, SourceKey, Step } from './network-store.ts';
@@ -129,8 +129,9 @@ async function readState(queries: Queries, row: RowOf<typeof networkTable>): Pro
 }
 
 /**
- * Where to begin without a tip. Where how far the network was read has been lost, the facts that are there say it: those
- * that can still be undone have to be read again, and after the last of them nothing was found.
+ * Where to begin without a tip. Where how far the network was read has been lost, the facts that are there say it: up to the
+ * newest final one every block was confirmed, and those that can still be undone have to be read again. The blocks of the
+ * facts in between say nothing, because others may have replaced them since.
  */
 async function findStart(
   queries: Queries,
@@ -138,16 +139,24 @@ async function findStart(
   sources: readonly FollowedSource[],
 ): Promise<number | null> {
   if (tipNumber !== null) return tipNumber + 1;
-  const last = await readInteger(queries, 'max(block_number)', 'from facts where network_id = $1', [networkId]);
-  if (last > 0) {
-    const open = await queries.get<{ first: number | string | null }>(
-      `select min(block_number) as first from facts where network_id = $1 and state in ('seen', 'lost')`,
-      [networkId],
-    );
-    return Math.min(last, open?.first == null ? last : Number(open.first));
-  }
-  const created = sources.map(({ createdHead }) => createdHead + 1);
-  return created.length === 0 ? null : Math.min(...created);
+  const { final, open } = await readKnownBlocks(queries, networkId);
+  const starts = final === null ? sources.map(({ createdHead }) => createdHead + 1) : [final + 1];
+  if (open !== null) starts.push(open);
+  return starts.length === 0 ? null : starts.reduce((least, number) => Math.min(least, number));
+}
+
+/** The block of the newest fact that is final, and of the oldest one that can still be undone. */
+async function readKnownBlocks(
+  queries: Queries,
+  networkId: number,
+): Promise<{ readonly final: number | null; readonly open: number | null }> {
+  const row = await queries.get<Record<'final' | 'open', number | string | null>>(
+    `select (select max(block_number) from facts where network_id = $1 and state = 'final') as final,
+       (select min(block_number) from facts where network_id = $1 and state in ('seen', 'lost')) as open`,
+    [networkId],
+  );
+  const numberOf = (value: number | string | null | undefined) => (value == null ? null : Number(value));
+  return { final: numberOf(row?.final), open: numberOf(row?.open) };
 }
 
 async function readStored(

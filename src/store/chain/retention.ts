@@ -2,12 +2,14 @@ import type { Database, Queries, SqlValue } from '../database/database.ts';
 import { Columns, chunks, readInteger, text, valuesList } from '../database/sql.ts';
 
 /**
- * Facts that are final or retracted, and older than the retention period. The newest of each network stays: without it, a
- * network whose progress is lost would be read again from the beginning, and told of once more.
+ * Facts that are final or retracted, and older than the retention period. The newest final one of each network stays, and
+ * what is above it: without it, a network whose progress is lost would be read again from the beginning, and told of once
+ * more.
  */
 export const OLD_FACTS = `facts f where f.entity_id = $1 and f.created_at_ms < $2 and f.state in ('final', 'retracted')
   and f.changed_at_ms < $2
-  and f.block_number < (select max(n.block_number) from facts n where n.network_id = f.network_id)
+  and f.block_number < (select max(n.block_number) from facts n
+    where n.network_id = f.network_id and n.state = 'final')
   and not exists (select 1 from fact_events e
     where e.entity_id = f.entity_id and e.fact_id = f.id and e.event_no is null)`;
 
