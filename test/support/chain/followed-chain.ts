@@ -26,6 +26,8 @@ export type FollowedOptions = {
   readonly finalityDepth?: number | null;
   readonly graceBlocks?: number;
   readonly decoder?: Decoder;
+  /** What another follower has left. */
+  readonly store?: MemoryStore;
 };
 
 const POLL_MS = 2_000;
@@ -51,7 +53,7 @@ export class FollowedChain {
     }: FollowedOptions,
   ) {
     const { clock } = this;
-    this.store = new MemoryStore({ sources, startBlock });
+    this.store = options.store ?? new MemoryStore({ sources, startBlock });
     this.nodes = new Nodes(
       nodes.map(
         (exchange, index) =>

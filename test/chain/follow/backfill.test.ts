@@ -1,0 +1,177 @@
+import { expect, test } from 'bun:test';
+import type { FollowedSource } from '../../../src/store/chain/network-store.ts';
+import { FollowedChain } from '../../support/chain/followed-chain.ts';
+import { addressOf, ModelChain } from '../../support/chain/model-chain.ts';
+import { modelSource } from '../../support/chain/model-decoder.ts';
+import { type Faults, ModelNode } from '../../support/chain/model-node.ts';
+
+const OLD = modelSource({ sourceId: 'src_old', fromBlock: 1_001 });
+const NEW = modelSource({ sourceId: 'src_new', contract: addressOf(2), fromBlock: 1 });
+
+/** A network with payments to two contracts in every block, of which the first one is followed. */
+async function network(...faults: Partial<Faults>[]) {
+  const chain = new ModelChain();
+  const nodes = faults.map((each) => new ModelNode(chain, each));
+  const exchanges = nodes.map(({ exchange }) => exchange);
+  const followed = new FollowedChain(chain, { nodes: exchanges, sources: [OLD], startBlock: 1_001 });
+  for (let block = 0; block < 1_020; block++) {
+    chain.mine([followed.payment(1, OLD.contract), followed.payment(1, NEW.contract)]);
+  }
+  await followed.catchUp();
+  return { chain, nodes, followed, store: followed.store };
+}
+
+function progressOf(followed: FollowedChain, { sourceId }: FollowedSource) {
+  const source = followed.store.sources.find((each) => each.sourceId === sourceId);
+  return { nextBlock: source?.nextBlock, lastBlock: source?.lastBlock };
+}
+
+test('a new source has its older blocks read, and every block once it is there', async () => {
+  const { chain, followed, store } = await network({}, {});
+  store.sources.push(NEW);
+  chain.mine([followed.payment(1, OLD.contract), followed.payment(1, NEW.contract)]);
+  await followed.catchUp();
+  expect(followed.mistakes()).toEqual([]);
+  const { nextBlock, lastBlock } = progressOf(followed, NEW);
+  expect(nextBlock).toBe((lastBlock ?? 0) + 1);
+});
+
+test('a new source from a block after the head needs no older blocks', async () => {
+  const { chain, followed, store } = await network({}, {});
+  store.sources.push({ ...NEW, fromBlock: chain.head + 1 });
+  chain.mine([followed.payment(1, NEW.contract)]);
+  expect(await followed.poll()).toMatchObject({ seen: 1, hasBackfill: false });
+  expect(followed.mistakes()).toEqual([]);
+});
+
+test('each range is read from two nodes, so that a log that one of them leaves out is not missing', async () => {
+  const { chain, followed, store } = await network({}, {});
+  const leaving = new ModelNode(chain, { omission: { responses: 100, logs: 100 } }, { below: () => 0 });
+  const exchanges = [leaving.exchange, new ModelNode(chain).exchange];
+  store.sources.push({ ...NEW, fromBlock: 500 });
+  const again = new FollowedChain(chain, { nodes: exchanges, store });
+  await again.poll();
+  await again.catchUp();
+  // Only the tail, which the first node alone has read so far.
+  expect(followed.mistakes()).toHaveLength(6);
+  for (let block = 0; block < 40; block++) {
+    chain.mine();
+    await again.poll();
+  }
+  expect(followed.mistakes()).toEqual([]);
+});
+
+test('a single node is asked twice for each range', async () => {
+  const { followed, store, nodes } = await network({});
+  const before = nodes[0]?.calls.get('eth_getLogs') ?? 0;
+  store.sources.push(NEW);
+  const results = await followed.catchUp();
+  expect(followed.mistakes()).toEqual([]);
+  const after = nodes[0]?.calls.get('eth_getLogs') ?? 0;
+  // The live poll, the second opinion, and one range a poll.
+  expect(after - before).toBeLessThanOrEqual(3 * results.length);
+  expect(results.length).toBeGreaterThanOrEqual(4);
+});
+
+test('a backfill takes a few calls of a poll, and the live part goes on', async () => {
+  const { chain, followed, store } = await network({ maxBlocks: 50 }, { maxBlocks: 50 });
+  store.sources.push(NEW);
+  for (let block = 0; block < 15; block++) {
+    chain.mine([followed.payment(1, OLD.contract)]);
+    const { calls, seen, lagBlocks } = await followed.poll();
+    expect(seen).toBeGreaterThanOrEqual(1);
+    expect(lagBlocks).toBe(0);
+    if (block > 10) expect(calls).toBeLessThanOrEqual(14);
+  }
+  await followed.catchUp();
+  expect(followed.mistakes()).toEqual([]);
+});
+
+test('several new sources have their turns', async () => {
+  const { followed, store } = await network({ maxBlocks: 100 }, { maxBlocks: 100 });
+  const sources = [1, 2, 3].map((number) => ({ ...NEW, sourceId: `src_${number}`, entityId: `entity_${number}` }));
+  store.sources.push(...sources);
+  // A range is halved until the node takes it, and each source then has one in its turn.
+  await followed.pollTimes(30);
+  const reached = sources.map((source) => progressOf(followed, source).nextBlock ?? 0);
+  expect(Math.max(...reached) - Math.min(...reached)).toBeLessThanOrEqual(400);
+  await followed.catchUp();
+  expect(followed.mistakes()).toEqual([]);
+});
+
+test('a fork below the block at which the live part began is seen by a new source too', async () => {
+  const { chain, followed, store } = await network({}, {});
+  store.sources.push(NEW);
+  await followed.poll();
+  chain.fork(
+    15,
+    Array.from({ length: 16 }, () => [followed.payment(1, NEW.contract), followed.payment(1, OLD.contract)]),
+  );
+  await followed.catchUp();
+  for (let block = 0; block < 8; block++) {
+    chain.mine();
+    await followed.poll();
+  }
+  expect(followed.mistakes()).toEqual([]);
+});
+
+test('a fork between the reading of older blocks and of newer ones leaves no fact in a block that is gone', async () => {
+  for (const depth of [3, 8, 14]) {
+    const { chain, followed, store, nodes } = await network({ maxBlocks: 100 }, { maxBlocks: 100 });
+    store.sources.push({ ...NEW, fromBlock: 900 });
+    await followed.poll();
+    const [first] = nodes;
+    chain.fork(
+      depth,
+      Array.from({ length: depth + 2 }, () => [followed.payment(1, NEW.contract)]),
+    );
+    // The node that reads is still on the branch that was left.
+    if (first !== undefined) first.faults.lag = 1;
+    await followed.pollTimes(2);
+    if (first !== undefined) first.faults.lag = 0;
+    await followed.catchUp();
+    for (let block = 0; block < 25; block++) {
+      chain.mine();
+      await followed.poll();
+    }
+    expect(followed.mistakes()).toEqual([]);
+  }
+});
+
+test('a source that two entities have is read for each', async () => {
+  const { followed, store } = await network({}, {});
+  store.sources.push({ ...NEW, entityId: 'one' }, { ...NEW, entityId: 'two' });
+  await followed.catchUp();
+  const counts = ['one', 'two'].map(
+    (entityId) => [...store.facts.values()].filter((fact) => fact.entityId === entityId).length,
+  );
+  expect(counts).toEqual([1_020, 1_020]);
+});
+
+test('a follower that goes on elsewhere continues where the older blocks were left', async () => {
+  const { followed, store, chain } = await network({ maxBlocks: 64 }, { maxBlocks: 64 });
+  store.sources.push(NEW);
+  await followed.pollTimes(12);
+  const reached = progressOf(followed, NEW).nextBlock ?? 0;
+  expect(reached).toBeGreaterThan(1);
+  store.token++;
+  const other = new FollowedChain(chain, { nodes: [new ModelNode(chain).exchange], store });
+  await other.catchUp();
+  expect(progressOf(followed, NEW).nextBlock).toBeGreaterThan(reached);
+  expect(followed.mistakes()).toEqual([]);
+});
+
+test('10,000 old logs are read within few calls', async () => {
+  const chain = new ModelChain();
+  const node = new ModelNode(chain);
+  const second = new ModelNode(chain);
+  const followed = new FollowedChain(chain, {
+    nodes: [node.exchange, second.exchange],
+    sources: [{ ...NEW, fromBlock: 1 }],
+    startBlock: 5_001,
+  });
+  for (let block = 0; block < 5_000; block++) chain.mine([followed.payment(2, NEW.contract)]);
+  const results = await followed.catchUp();
+  expect(followed.mistakes()).toEqual([]);
+  expect(results.length).toBeLessThanOrEqual(6);
+});

@@ -1,0 +1,51 @@
+import { expect, test } from 'bun:test';
+import { logFilters } from '../../../../src/chain/follow/blocks/log-filters.ts';
+import { addressOf, wordOf } from '../../../support/chain/model-chain.ts';
+import { modelSource, TOPIC } from '../../../support/chain/model-decoder.ts';
+
+const [ONE, TWO] = [addressOf(1), addressOf(2)];
+const [TO_A, TO_B] = [wordOf(0xa), wordOf(0xb)];
+
+const topicsOf = (...topics: ((readonly string[] | null)[] | undefined)[]) =>
+  logFilters(
+    topics.map((each, index) => modelSource({ contract: addressOf(index), ...(each && { topics: each }) })),
+    1,
+    9,
+  )[0]?.topics;
+
+test('a filter has every contract once and every first topic', () => {
+  const other = wordOf(0x71);
+  const sources = [
+    modelSource({ contract: ONE }),
+    modelSource({ contract: ONE }),
+    modelSource({ contract: TWO, topic: other }),
+  ];
+  expect(logFilters(sources, 5, 9)).toEqual([
+    { fromBlock: 5, toBlock: 9, addresses: [ONE, TWO], topics: [[TOPIC, other]] },
+  ]);
+});
+
+test('a topic is restricted to the values of all sources where each of them restricts it', () => {
+  expect(topicsOf([[TOPIC], null, [TO_A]], [[TOPIC], null, [TO_B, TO_A]])).toEqual([[TOPIC], null, [TO_A, TO_B]]);
+  expect(topicsOf([[TOPIC], null, [TO_A]], [[TOPIC], null, null])).toEqual([[TOPIC]]);
+  expect(topicsOf([[TOPIC], null, [TO_A]], undefined)).toEqual([[TOPIC]]);
+  expect(topicsOf([[TOPIC], null, [TO_A]], [[TOPIC]])).toEqual([[TOPIC]]);
+});
+
+test('a list of values that is too long for nodes is left out', () => {
+  const many = Array.from({ length: 501 }, (_, index) => wordOf(index));
+  expect(topicsOf([[TOPIC], many])).toEqual([[TOPIC]]);
+  expect(topicsOf([[TOPIC], many.slice(1)])).toEqual([[TOPIC], many.slice(1)]);
+});
+
+test('a source that begins after these blocks is not asked for', () => {
+  expect(logFilters([modelSource({ fromBlock: 10 })], 1, 9)).toEqual([]);
+  expect(logFilters([modelSource({ fromBlock: 9 })], 1, 9)).toHaveLength(1);
+});
+
+test('many contracts are asked for with several filters', () => {
+  const sources = Array.from({ length: 1_200 }, (_, index) => modelSource({ contract: addressOf(index) }));
+  const filters = logFilters(sources, 1, 2);
+  expect(filters.map(({ addresses }) => addresses.length)).toEqual([500, 500, 200]);
+  expect(new Set(filters.flatMap(({ addresses }) => addresses)).size).toBe(1_200);
+});

@@ -1,0 +1,107 @@
+import { expect, test } from 'bun:test';
+import { FollowedChain } from '../../support/chain/followed-chain.ts';
+import { addressOf, ModelChain } from '../../support/chain/model-chain.ts';
+import { modelSource } from '../../support/chain/model-decoder.ts';
+import { type Faults, ModelNode } from '../../support/chain/model-node.ts';
+
+const [QUIET, LOUD] = [addressOf(1), addressOf(2)];
+const FLOOD = 20_001;
+
+async function network(faults: Partial<Faults>, contracts: readonly string[] = [QUIET, LOUD]) {
+  const chain = new ModelChain();
+  chain.mineEmpty(40);
+  const node = new ModelNode(chain, faults);
+  const sources = contracts.map((contract, index) =>
+    modelSource({ sourceId: `src_${contract.slice(-4)}`, entityId: `entity_${index % 3}`, contract, fromBlock: 41 }),
+  );
+  const followed = new FollowedChain(chain, { nodes: [node.exchange], sources, startBlock: 41 });
+  chain.mine([followed.payment(1, QUIET)]);
+  await followed.catchUp();
+  return { chain, node, followed, store: followed.store };
+}
+
+test.each([
+  ['says that there are too many', { maxLogs: 20_000 }],
+  ['sends more than is read', { maxSize: 20_000 }],
+  ['sends them all', {}],
+])('a contract with too many logs in a block is paused where the node %s', async (_, faults) => {
+  const { chain, followed, store } = await network(faults);
+  chain.mine([followed.payment(1, QUIET), followed.payment(FLOOD, LOUD)]);
+  const result = await followed.poll();
+  expect(store.paused).toEqual([{ entityId: 'entity_1', sourceId: 'src_0002' }]);
+  expect(result).toMatchObject({ outcome: 'followed', paused: 1, seen: 1, lagBlocks: 0 });
+  chain.mine([followed.payment(1, QUIET), followed.payment(FLOOD, LOUD)]);
+  expect(await followed.poll()).toMatchObject({ seen: 1, paused: 0 });
+});
+
+test('the neighbours of a flood in a block are at most one poll late', async () => {
+  const contracts = Array.from({ length: 200 }, (_, index) => addressOf(index + 1));
+  const { chain, followed, store } = await network({ maxLogs: 20_000 }, contracts);
+  for (let block = 0; block < 6; block++) {
+    chain.mine(contracts.map((contract) => followed.payment(contract === LOUD ? FLOOD : 1, contract)));
+    await followed.poll();
+  }
+  expect(store.paused).toHaveLength(1);
+  expect(store.counts.seen).toBe(1 + 6 * 199);
+  expect(store.state.tip?.number).toBe(chain.head);
+});
+
+test('every source of the contract is paused, of whichever entity', async () => {
+  const { chain, followed, store } = await network({ maxLogs: 20_000 }, [QUIET, LOUD, LOUD, LOUD]);
+  chain.mine([followed.payment(FLOOD, LOUD)]);
+  await followed.poll();
+  expect(store.paused.map(({ entityId }) => entityId)).toEqual(['entity_1', 'entity_2', 'entity_0']);
+});
+
+test('two contracts that flood at once are both paused', async () => {
+  const third = addressOf(3);
+  const { chain, followed, store } = await network({ maxLogs: 20_000 }, [QUIET, LOUD, third]);
+  chain.mine([followed.payment(FLOOD, LOUD), followed.payment(FLOOD, third), followed.payment(1, QUIET)]);
+  await followed.poll();
+  expect(store.paused.map(({ sourceId }) => sourceId).sort()).toEqual(['src_0002', 'src_0003']);
+  expect(store.counts.seen).toBe(2);
+});
+
+test('of contracts that can be read one by one and not together, the largest is paused', async () => {
+  const contracts = [QUIET, LOUD, addressOf(3), addressOf(4)];
+  const { chain, followed, store } = await network({ maxSize: 20_000 }, contracts);
+  chain.mine(contracts.map((contract, index) => followed.payment(index === 2 ? 9_000 : 7_000, contract)));
+  await followed.catchUp();
+  expect(store.paused[0]?.sourceId).toBe('src_0003');
+  expect(store.paused.length).toBeLessThanOrEqual(2);
+  expect(store.counts.seen).toBeGreaterThan(14_000);
+});
+
+test('a node that refuses every question for logs is failing, and no source is paused', async () => {
+  const { chain, node, followed, store } = await network({});
+  node.faults.maxLogs = -1;
+  chain.mine([followed.payment(1, QUIET)]);
+  expect((await followed.poll()).outcome).toBe('failed');
+  expect(store.paused).toEqual([]);
+  expect(store.steps.at(-1)?.nodes[0]).toMatchObject({ state: 'failing', lastError: 'rpc_error' });
+});
+
+test('a flood in the past of a new source pauses that source alone', async () => {
+  const { chain, followed, store } = await network({ maxLogs: 20_000 }, [QUIET]);
+  chain.mine([followed.payment(FLOOD, LOUD)]);
+  for (let block = 0; block < 40; block++) {
+    chain.mine([followed.payment(1, QUIET)]);
+    await followed.poll();
+  }
+  store.sources.push(modelSource({ sourceId: 'src_new', contract: LOUD, fromBlock: 10 }));
+  for (let block = 0; block < 20; block++) {
+    chain.mine([followed.payment(1, QUIET)]);
+    expect((await followed.poll()).seen).toBeGreaterThanOrEqual(1);
+  }
+  expect(store.paused).toEqual([{ entityId: 'acme', sourceId: 'src_new' }]);
+});
+
+test('a block with thousands of logs is written in steps of a thousand, and its tip rises with the last', async () => {
+  const { chain, followed, store } = await network({});
+  chain.mine([followed.payment(3_500, QUIET)]);
+  const steps = store.steps.length;
+  await followed.poll();
+  const written = store.steps.slice(steps).filter(({ changes }) => changes.length > 0);
+  expect(written.map(({ changes }) => changes.length)).toEqual([1_000, 1_000, 1_000, 500]);
+  expect(written.map(({ tip }) => tip?.number)).toEqual([41, 41, 41, 42]);
+});
