@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { version } from '../version.ts';
+import { addChain } from './chain/chain.ts';
 import { addDoctor } from './doctor/doctor.ts';
 import { addListen } from './listen/listen.ts';
 import { addVerify } from './listen/verify.ts';
@@ -17,6 +18,8 @@ import { addServe } from './operator/serve.ts';
 import { addStore } from './operator/store/store.ts';
 import { addPlay } from './play/play.ts';
 import { reportFailure } from './report-error.ts';
+import { addFacts } from './server/chain/facts.ts';
+import { addSources } from './server/chain/sources.ts';
 import { addDeliveries } from './server/deliveries.ts';
 import { addEndpoints } from './server/endpoints.ts';
 import { addEvents } from './server/events.ts';
@@ -37,6 +40,9 @@ const GROUPS = {
     addEndpoints,
     addEvents,
     addDeliveries,
+    addSources,
+    addFacts,
+    addChain,
     addSecrets,
     addStats,
     addTail,

@@ -2,6 +2,9 @@
 
 export type * from './admin.ts';
 export type * from './audit.ts';
+export type * from './chain/chains.ts';
+export type * from './chain/facts.ts';
+export type * from './chain/sources.ts';
 export type * from './deliveries.ts';
 export type * from './endpoints.ts';
 // biome-ignore lint/performance/noBarrelFile: a package has one entry point

@@ -17,6 +17,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   audit: [`audit --entity ${ENTITY} --since 2026-01-31`],
   import: [`import webhooks.csv --entity ${ENTITY} --dry-run`],
   export: [`export --entity ${ENTITY} --format csv --output webhooks.csv`],
+  'chain resume': ['chain resume --network 8453 --from 38214507'],
   migrate: ['migrate'],
   backup: ['backup backups/paybell.db'],
   prune: ['prune --older-than 90d --dry-run'],

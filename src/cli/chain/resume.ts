@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { MAX_NETWORK_ID } from '../../domain/networks.ts';
 import { resumeNetwork } from '../../store/chain/networks.ts';
+import { withStore } from '../operator/session.ts';
 import { wholeNumber } from '../options/values.ts';
 import { CommandError } from '../terminal/command-error.ts';
 import { printJson, printLine } from '../terminal/output.ts';
-import { withStore } from './session.ts';
 
 type Options = { network: number; from: number; json?: boolean };
 

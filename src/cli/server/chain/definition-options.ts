@@ -1,0 +1,103 @@
+import type { Command } from 'commander';
+import type { NewSource } from '../../../client/chain/sources.ts';
+import { collect } from '../../options/values.ts';
+import { CommandError, EXIT } from '../../terminal/command-error.ts';
+
+/** The definition of a source as options, or as a file of JSON. The server checks it and names each error. */
+
+export type DefinitionOptions = {
+  network?: string;
+  preset?: string;
+  contract?: string;
+  abi?: string;
+  event?: string;
+  where?: string[];
+  field?: string[];
+  amount?: string[];
+  constant?: string[];
+  file?: string;
+};
+
+export function addDefinitionOptions(command: Command): Command {
+  return command
+    .option('--network <id>', 'network of the contract')
+    .option('--preset <name>', 'a known contract: erc20, request-network, loop or superfluid')
+    .option('--contract <address>', 'address of the contract')
+    .option('--abi <event>', 'without a preset: the event as Solidity declares it')
+    .option('--event <kind>', 'without a preset: Transfer or an event kind')
+    .option('--where <name=values>', 'a parameter and the values it may have, separated by commas; repeatable', collect)
+    .option('--field <name=parameter>', 'a payload field and the parameter it is taken from; repeatable', collect)
+    .option('--amount <name=parameter@token>', 'a payload field that is an amount of a token; repeatable', collect)
+    .option('--constant <name=value>', 'a payload field that is always the same; repeatable', collect)
+    .option('--file <file>', 'the whole definition as JSON, instead of these options; - is standard input');
+}
+
+const NAMES = ['network', 'preset', 'contract', 'abi', 'event', 'where', 'field', 'amount', 'constant'] as const;
+
+/** As the request has it; what is missing is for the server to say. */
+export async function readDefinition(options: DefinitionOptions): Promise<Partial<NewSource>> {
+  const { file, network, preset, contract, abi, event } = options;
+  if (file !== undefined) {
+    const given = NAMES.find((name) => options[name] !== undefined);
+    if (given !== undefined) throw usage(`give --file or --${given}, not both`);
+    return parseFile(await readFile(file), file);
+  }
+  if (network !== undefined && !/^[0-9]{1,16}$/.test(network))
+    throw usage('--network must be a network id such as 8453');
+  const where = pairs(options.where, '--where').map(([name, text]) => [name, text.split(',').map(valueOf)]);
+  const fields = [
+    ...pairs(options.field, '--field'),
+    ...pairs(options.amount, '--amount').map(([name, text]) => [name, amountOf(text)]),
+    ...pairs(options.constant, '--constant').map(([name, text]) => [name, { is: valueOf(text) }]),
+  ];
+  return {
+    ...(network !== undefined && { networkId: Number(network) }),
+    ...(preset !== undefined && { preset: preset as NonNullable<NewSource['preset']> }),
+    ...(contract !== undefined && { contract }),
+    ...(abi !== undefined && { abi }),
+    ...(event !== undefined && { event }),
+    ...(where.length > 0 && { where: Object.fromEntries(where) as NonNullable<NewSource['where']> }),
+    ...(fields.length > 0 && { fields: Object.fromEntries(fields) as NonNullable<NewSource['fields']> }),
+  };
+}
+
+function pairs(texts: readonly string[] | undefined, option: string): [string, string][] {
+  return (texts ?? []).map((text) => {
+    const equals = text.indexOf('=');
+    if (equals < 1) throw usage(`${option} must be a name, = and a value: ${text}`);
+    return [text.slice(0, equals).trim(), text.slice(equals + 1).trim()];
+  });
+}
+
+/** Everything else stays text: integers of any size are sent as their digits. */
+function valueOf(text: string): string | boolean {
+  return text === 'true' ? true : text === 'false' ? false : text;
+}
+
+function amountOf(text: string): { from: string; token: string } {
+  const [from = '', token = ''] = text.split('@');
+  if (from === '' || token === '') throw usage(`--amount must be a parameter, @ and its token: ${text}`);
+  return { from, token };
+}
+
+async function readFile(file: string): Promise<string> {
+  const source = file === '-' ? Bun.stdin : Bun.file(file);
+  return source.text().catch(() => {
+    throw new CommandError(`cannot read ${file}`);
+  });
+}
+
+function parseFile(text: string, from: string): Partial<NewSource> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw usage(`${from} is not valid JSON`);
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Partial<NewSource>;
+  throw usage(`${from} must be a JSON object, such as {"networkId": 8453, "preset": "erc20", …}`);
+}
+
+function usage(message: string): CommandError {
+  return new CommandError(message, EXIT.usage);
+}

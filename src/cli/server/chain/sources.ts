@@ -1,0 +1,168 @@
+import type { Command } from 'commander';
+import type { NewSource, Source, SourcePreview, SourcePreviewRequest } from '../../../client/chain/sources.ts';
+import { sourceListQuerySchema } from '../../../contract/chain/sources.ts';
+import { showCount } from '../../../domain/errors.ts';
+import { networkName } from '../../../domain/networks.ts';
+import { prettyJson } from '../../formats/pretty-json.ts';
+import { addListOptions, type OptionValues, parseOptions } from '../../options/list-options.ts';
+import { CommandError, EXIT } from '../../terminal/command-error.ts';
+import { PAYBELL } from '../../terminal/invocation.ts';
+import { paint, printable, printJson, printLine, showDate } from '../../terminal/output.ts';
+import { printFields, printTable, printTotal } from '../../terminal/table.ts';
+import { addServerOptions, openSession, type ServerOptions } from '../session.ts';
+import { addDefinitionOptions, type DefinitionOptions, readDefinition } from './definition-options.ts';
+
+const EXAMPLE_ID = 'src_0199c2a6e0b17d3c8a54f1e2d3c4b5a6';
+const HASH = '0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060';
+const USDC = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913';
+const PAYEE = '0x52908400098527886E0F7030069857D2E4169EE7';
+const ERC20 = `--network 8453 --preset erc20 --contract ${USDC} --where to=${PAYEE}`;
+
+export function addSources(program: Command): void {
+  const sources = program.command('sources').description('contracts whose logs are events of the entity');
+  const add = addDefinitionOptions(sources.command('add').description('make events of the logs of a contract'))
+    .option('--from-block <number>', 'first block to read (default: the next one)')
+    .option('--deliver-history', 'deliver events of blocks from before now too');
+  addServerOptions(add, [
+    `sources add ${ERC20}`,
+    `sources add --network 8453 --contract ${PAYEE} --abi 'event Paid(bytes32 id, uint256 amount)' --event Transfer --field transferId=id --amount amount=amount@${USDC}`,
+  ]).action(addSource);
+  const preview = addDefinitionOptions(
+    sources.command('preview').description('show what a source would make of a transaction; nothing is stored'),
+  ).argument('<transactionHash>', 'a transaction that is in a block');
+  addServerOptions(preview, [`sources preview ${HASH} ${ERC20}`, `sources preview ${HASH} --network 8453`]).action(
+    previewSource,
+  );
+  const list = sources
+    .command('list')
+    .description('list sources, newest first')
+    .option('--network-id <id>', 'only sources on this network')
+    .option('--contract <address>', 'only sources of this contract')
+    .option('--state <state>', 'only sources in this state: live, catching_up or paused');
+  addServerOptions(addListOptions(list), ['sources list --network-id 8453']).action(listSources);
+  const show = sources.command('show').description('show a source').argument('<sourceId>', 'id of the source');
+  addServerOptions(show, [`sources show ${EXAMPLE_ID}`]).action(showSource);
+  const remove = sources
+    .command('remove')
+    .description('read no more logs for a source; its facts stay')
+    .argument('<sourceId>', 'id of the source');
+  addServerOptions(remove, [`sources remove ${EXAMPLE_ID}`]).action(removeSource);
+}
+
+type AddOptions = ServerOptions & DefinitionOptions & { fromBlock?: string; deliverHistory?: boolean };
+
+async function addSource({ fromBlock, deliverHistory, ...options }: AddOptions): Promise<void> {
+  const { client, json } = openSession(onlyServer(options));
+  const definition = {
+    ...(await readDefinition(options)),
+    ...(fromBlock !== undefined && { fromBlock: blockOf(fromBlock) }),
+    ...(deliverHistory === true && { deliverHistory }),
+  };
+  const source = await client.sources.create(definition as NewSource);
+  if (json) return printJson(source);
+  printSource(source);
+}
+
+function blockOf(text: string): number | 'latest' {
+  if (text === 'latest') return text;
+  if (/^[0-9]{1,16}$/.test(text)) return Number(text);
+  throw new CommandError('--from-block must be the number of a block, or latest', EXIT.usage);
+}
+
+async function previewSource(transactionHash: string, options: ServerOptions & DefinitionOptions): Promise<void> {
+  const { client, json } = openSession(onlyServer(options));
+  const definition = await readDefinition(options);
+  const preview = await client.sources.preview({ ...definition, transactionHash } as SourcePreviewRequest);
+  if (json) return printJson(preview);
+  printPreview(preview);
+}
+
+/** Options of the definition are lists too, which a session does not know. */
+function onlyServer({ server, entity, profile, json }: ServerOptions): ServerOptions & OptionValues {
+  return {
+    ...(server !== undefined && { server }),
+    ...(entity !== undefined && { entity }),
+    ...(profile !== undefined && { profile }),
+    ...(json !== undefined && { json }),
+  };
+}
+
+function printPreview({ networkId, blockNumber, isSuccess, logs, events, others }: SourcePreview): void {
+  const where = `block ${blockNumber} of ${networkName(networkId)}`;
+  if (!isSuccess) return printLine(`The transaction is in ${where} and has failed: it has no logs.`);
+  printLine(`${events.length} of ${showCount(logs, 'log')} in ${where} would be taken. Nothing is stored.`);
+  for (const { logIndex, kind, events: kinds, fields } of events) {
+    const delivered = kinds.length === 1 && kinds[0] === kind ? '' : ` (${kinds.join(', then ')})`;
+    printLine(`\n${paint(`log ${logIndex}`, 'bold')}  ${paint(kind, 'green')}${delivered}`);
+    printLine(prettyJson(printable(JSON.stringify(fields))));
+  }
+  if (others.length === 0) return;
+  printLine();
+  printTable(
+    ['log', 'contract', 'why not'],
+    others.map(({ logIndex, contract, reason }) => [String(logIndex), contract, printable(reason)]),
+    '',
+    { shorten: { 'why not': 20, contract: 12 }, leaveOut: [] },
+  );
+}
+
+async function listSources(options: OptionValues): Promise<void> {
+  const { client, json, own } = openSession(options);
+  const list = await client.sources.list(parseOptions(sourceListQuerySchema, own));
+  if (json) return printJson(list);
+  printTable(
+    ['source-id', 'network', 'state', 'what', 'contract', 'from block', 'created'],
+    list.sources.map((source) => [
+      source.sourceId,
+      `${source.networkId} ${networkName(source.networkId)}`,
+      paintState(source),
+      source.preset ?? source.event ?? '–',
+      source.contract,
+      String(source.fromBlock),
+      showDate(source.dateCreated),
+    ]),
+    `No sources match. Add one: ${PAYBELL} sources add --help`,
+    { shorten: { contract: 12, network: 12 }, leaveOut: ['created', 'from block'] },
+  );
+  printTotal(list.totalResults, list.sources.length);
+}
+
+async function showSource(sourceId: string, options: OptionValues): Promise<void> {
+  const { client, json } = openSession(options);
+  const source = await client.sources.get(sourceId);
+  if (json) return printJson(source);
+  printSource(source);
+}
+
+async function removeSource(sourceId: string, options: OptionValues): Promise<void> {
+  const { client, json } = openSession(options);
+  await client.sources.delete(sourceId);
+  if (json) return printJson({ sourceId });
+  printLine(`${sourceId} is removed. Its facts stay: ${PAYBELL} facts`);
+}
+
+function printSource(source: Source): void {
+  const { networkId, preset, contract, abi, event, where, fields, blocksLeft, pausedReason } = source;
+  const left = blocksLeft === null ? '' : ` (${showCount(blocksLeft, 'block')} left)`;
+  printFields({
+    source: source.sourceId,
+    network: `${networkId} ${networkName(networkId)}`,
+    contract,
+    ...(preset === null ? { abi: abi ?? '–', event: event ?? '–' } : { preset }),
+    where: showObject(where),
+    fields: showObject(fields),
+    'from block': String(source.fromBlock),
+    history: source.deliverHistory ? 'delivered' : 'stored, not delivered',
+    state: `${paintState(source)}${source.state === 'catching_up' ? left : ''}`,
+    ...(pausedReason === null ? {} : { reason: printable(pausedReason) }),
+    created: showDate(source.dateCreated),
+  });
+}
+
+function showObject(value: object): string {
+  return Object.keys(value).length === 0 ? 'none' : printable(JSON.stringify(value));
+}
+
+function paintState({ state }: Source): string {
+  return paint(state, state === 'live' ? 'green' : state === 'paused' ? 'red' : 'yellow');
+}
