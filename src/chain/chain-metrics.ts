@@ -1,4 +1,5 @@
 import type { Counter, Family, Registry } from '../metrics/registry.ts';
+import type { OnSkipped } from './decode/decoder.ts';
 import type { PollResult } from './follow/poll-result.ts';
 import type { OnCall } from './rpc/node.ts';
 
@@ -12,6 +13,7 @@ export class ChainMetrics {
   readonly #facts: Family<Counter>;
   readonly #reorgs: Family<Counter>;
   readonly #omissions: Family<Counter>;
+  readonly #skipped: Family<Counter>;
   readonly #lag = new Map<number, number>();
   readonly #halted = new Map<number, number>();
 
@@ -39,6 +41,11 @@ export class ChainMetrics {
       'Logs that a node left out of a response although their block stands.',
       ['network'],
     );
+    this.#skipped = registry.counters(
+      'paybell_chain_skipped_logs_total',
+      'Logs of a source that led to no fact each time they were read: undecodable, unproved, or of a definition that is not valid.',
+      ['network', 'reason'],
+    );
     const byNetwork = (values: ReadonlyMap<number, number>) => () =>
       [...values].map(([networkId, value]): [string[], number] => [[String(networkId)], value]);
     registry.readLabelled(
@@ -56,6 +63,8 @@ export class ChainMetrics {
   }
 
   readonly noteCall: OnCall = (node, _method, outcome) => this.#calls.of(node, outcome).inc();
+
+  readonly noteSkipped: OnSkipped = (networkId, reason) => this.#skipped.of(networkId, reason).inc();
 
   notePoll(networkId: number, result: PollResult): void {
     const { outcome, omissions, reorgDepth, lagBlocks } = result;

@@ -91,7 +91,11 @@ export async function createFollowers(options: FollowerOptions): Promise<Network
   // Where one process is all there is, a lease that is found at its start is that of a dead one.
   if (db.engine === 'sqlite') await store.releaseAll();
   const tokens = { read: readStoredTokens.bind(null, db), save: saveTokens.bind(null, db) };
-  const decoder = new LogDecoder({ tokens, callContract: contractCalls(networks.call) });
+  const decoder = new LogDecoder({
+    tokens,
+    callContract: contractCalls(networks.call),
+    onSkipped: metrics.noteSkipped,
+  });
   const telling: FactEventOptions = {
     acceptQueue,
     isFull: (entityId) => isFull(usage, entityId),

@@ -143,6 +143,23 @@ onEveryEngine('every method of the client', (store) => {
     expect(await stats({ interval: 'minute' })).toMatchObject({ interval: 'minute' });
   });
 
+  test('sources, facts and networks: create, try, list, read and delete', async () => {
+    const { sources, facts, chains } = await newClient();
+    const failing = (call: Promise<unknown>) => call.catch((error: unknown) => error);
+    const source = { networkId: 8453, preset: 'loop', contract: `0x${'1'.repeat(40)}` } as const;
+    expect(await failing(sources.create(source))).toMatchObject({ status: 409, code: 'network_not_followed' });
+    const transaction = { networkId: 8453, transactionHash: `0x${'2'.repeat(64)}` };
+    expect(await failing(sources.preview(transaction))).toMatchObject({ status: 409, code: 'network_not_followed' });
+    expect(await sources.list({ networkId: 8453, state: 'live' })).toEqual({ totalResults: 0, sources: [] });
+    expect(await Array.fromAsync(sources.listAll())).toEqual([]);
+    expect(await failing(sources.get('src_none'))).toMatchObject({ status: 404, code: 'not_found' });
+    expect(await failing(sources.delete('src_none'))).toMatchObject({ status: 404, code: 'not_found' });
+    expect(await facts.list({ transferId: 't-1', state: 'final' })).toEqual({ totalResults: 0, facts: [] });
+    expect(await Array.fromAsync(facts.listAll())).toEqual([]);
+    expect(await failing(facts.get('fct_none'))).toMatchObject({ status: 404, code: 'not_found' });
+    expect(await chains.list()).toEqual({ chains: [] });
+  });
+
   test('listen sessions: create, read, report and end', async () => {
     const { listenSessions, events } = await newClient();
     const { sessionId, secret } = await listenSessions.create({ networkIds: [1], filter: { token: ['USDC'] } });

@@ -68,6 +68,16 @@ const EXPECTATIONS: Readonly<Record<string, (outcome: Outcome) => Promise<void>>
     await until('the receiver has the whole story', () => reader.outputOf('shop.mjs').includes('paid: ship it'));
     expect(reader.outputOf('shop.mjs')).toEndWith(expected);
   },
+  'docs/chain.md': async ({ reader, printed }) => {
+    expect(printed.join('')).toContain('1 of 1 log in block 95 of Network 31337 would be taken.');
+    const facts = {
+      language: 'sh',
+      text: 'npm run -s paybell -- facts $TX',
+      place: 'the last command again',
+      prose: '',
+    };
+    await until('the payment of the past is a fact', async () => (await reader.run(facts)).includes('"amount": "25"'));
+  },
   'docs/client.md': async ({ reader, printed }) => {
     expect(printed.join('')).toMatch(/8453 TransferFinalized http:.*\naccepted evt_[0-9a-f]{32} for 1 webhooks\n/);
     await until('the receiver has verified the event', () =>

@@ -25,10 +25,13 @@ export interface Decoder {
  */
 export type SkipReason = 'undecodable' | 'unproved' | 'definition';
 
+export type OnSkipped = (networkId: number, reason: SkipReason) => void;
+
 export type DecoderOptions = {
   readonly tokens: TokenStore;
   readonly callContract: CallContract;
-  readonly onSkipped?: (reason: SkipReason) => void;
+  /** Called again when the log is read again. */
+  readonly onSkipped?: OnSkipped;
 };
 
 /** Together, in values that their conditions name. */
@@ -45,7 +48,7 @@ export class LogDecoder implements Decoder {
   readonly #indexes: { readonly sources: readonly FollowedSource[]; readonly index: SourceIndex }[] = [];
   readonly #decimals: TokenDecimals;
   readonly #flows: FlowKinds;
-  readonly #onSkipped: (reason: SkipReason) => void;
+  readonly #onSkipped: OnSkipped;
 
   constructor({ tokens, callContract, onSkipped = () => undefined }: DecoderOptions) {
     this.#decimals = new TokenDecimals(tokens, callContract);
@@ -59,7 +62,7 @@ export class LogDecoder implements Decoder {
     const library = await loadAbiLibrary();
     const matches = await this.#match(inOrder(logs), this.#indexOf(sources, library));
     const { proved, unproved } = await this.#flows.prove(matches);
-    for (let count = 0; count < unproved; count++) this.#onSkipped('unproved');
+    for (let count = 0; count < unproved; count++) this.#onSkipped(first.networkId, 'unproved');
     const tokens = new Set<string>();
     for (const { source, values } of proved) addTokens(source.compiled, values, tokens);
     const decimals = await this.#decimals.read(first.networkId, tokens);
@@ -96,7 +99,7 @@ export class LogDecoder implements Decoder {
       if (source.reader !== reader) {
         reader = source.reader;
         values = reader.read(log);
-        if (values === null) this.#onSkipped('undecodable');
+        if (values === null) this.#onSkipped(followed.networkId, 'undecodable');
       }
       if (values === null || !matchesValues(compiled.conditions, values)) continue;
       if (compiled.notZero !== null && values[compiled.notZero] === 0n) continue;
@@ -120,7 +123,7 @@ export class LogDecoder implements Decoder {
     const compiled = known ?? compileSource(followed.definition, library);
     if (known === undefined) this.#compiled.set(followed.sourceId, compiled);
     if (!compiled.isValid) {
-      this.#onSkipped('definition');
+      this.#onSkipped(followed.networkId, 'definition');
       return [];
     }
     const { event } = compiled.source;

@@ -121,7 +121,7 @@ export function testDecoder(
       if (outcome instanceof Error) throw outcome;
       return outcome;
     },
-    onSkipped: (reason) => skipped.push(reason),
+    onSkipped: (_, reason) => skipped.push(reason),
   });
   return { decoder, calls, saved, skipped };
 }
