@@ -82,7 +82,7 @@ async function takesRange(node: Node, head: number): Promise<boolean> {
 async function checkAgreement({ networkId, urls }: NetworkNodes, found: readonly Found[]): Promise<Finding> {
   const check = `network ${networkId}`;
   if (urls.length === 1) {
-    const fix = 'What one node leaves out, nobody notices. Name a second node of another operator in CHAIN_RPC.';
+    const fix = 'What one node leaves out stays unnoticed. Name a second node of another operator in CHAIN_RPC.';
     return warning(check, 'one node', fix);
   }
   const [lowest] = found.toSorted((a, b) => a.final.number - b.final.number);

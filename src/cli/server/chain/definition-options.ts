@@ -44,11 +44,11 @@ export async function readDefinition(options: DefinitionOptions): Promise<Partia
   }
   if (network !== undefined && !/^[0-9]{1,16}$/.test(network))
     throw usage('--network must be a network id such as 8453');
-  const where = pairs(options.where, '--where').map(([name, text]) => [name, text.split(',').map(valueOf)]);
+  const where = pairs(options.where, '--where').map(([name, text]) => [name, text.split(',').map(parseValue)]);
   const fields = [
     ...pairs(options.field, '--field'),
     ...pairs(options.amount, '--amount').map(([name, text]) => [name, amountOf(text)]),
-    ...pairs(options.constant, '--constant').map(([name, text]) => [name, { is: valueOf(text) }]),
+    ...pairs(options.constant, '--constant').map(([name, text]) => [name, { is: parseValue(text) }]),
   ];
   return {
     ...(network !== undefined && { networkId: Number(network) }),
@@ -70,7 +70,7 @@ function pairs(texts: readonly string[] | undefined, option: string): [string, s
 }
 
 /** Everything else stays text: integers of any size are sent as their digits. */
-function valueOf(text: string): string | boolean {
+function parseValue(text: string): string | boolean {
   return text === 'true' ? true : text === 'false' ? false : text;
 }
 

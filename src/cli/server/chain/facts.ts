@@ -75,7 +75,10 @@ function printFacts({ totalResults, facts }: FactList): void {
 }
 
 function printDetail(fact: FactDetail, json: boolean): void {
-  if (json) return printJson(fact);
+  if (json) {
+    printJson(fact);
+    return;
+  }
   printFields({
     fact: fact.factId,
     network: `${fact.networkId} ${networkName(fact.networkId)}`,

@@ -89,7 +89,10 @@ function onlyServer({ server, entity, profile, json }: ServerOptions): ServerOpt
 
 function printPreview({ networkId, blockNumber, isSuccess, logs, events, others }: SourcePreview): void {
   const where = `block ${blockNumber} of ${networkName(networkId)}`;
-  if (!isSuccess) return printLine(`The transaction is in ${where} and has failed: it has no logs.`);
+  if (!isSuccess) {
+    printLine(`The transaction is in ${where} and has failed: it has no logs.`);
+    return;
+  }
   printLine(`${events.length} of ${showCount(logs, 'log')} in ${where} would be taken. Nothing is stored.`);
   for (const { logIndex, kind, events: kinds, fields } of events) {
     const delivered = kinds.length === 1 && kinds[0] === kind ? '' : ` (${kinds.join(', then ')})`;
