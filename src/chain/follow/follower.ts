@@ -78,6 +78,7 @@ export class Follower {
     const before = this.#counts();
     const lease = await store.lease(options.networkId);
     if (lease === null) return this.#result(null, { outcome: 'idle', liveCounts: before }, before);
+    if (lease.state.tip === null && memory.token !== lease.token) this.follow.nodes.noteNewStart();
     memory.begin(lease);
     const poll = new Poll(this.follow, lease);
     if (lease.state.haltedAtMs !== null) {

@@ -89,6 +89,13 @@ export class Node {
     this.#availableAtMs = this.#clock.nowMs() + Math.max(backOffMs, failure.retryAfterMs ?? 0);
   }
 
+  /** The blocks that it disagreed with count no more: it is asked again at once. */
+  noteNewStart(): void {
+    if (this.#state !== 'wrong_chain') return;
+    this.#failures = 0;
+    this.#availableAtMs = Number.NEGATIVE_INFINITY;
+  }
+
   noteHead(head: number): void {
     this.#head = head;
     this.#behind = 0;

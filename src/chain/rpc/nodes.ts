@@ -42,6 +42,11 @@ export class Nodes {
     if (this.nodes[this.#preferred] === from) this.#preferred = (this.#preferred + 1) % this.nodes.length;
   }
 
+  /** An operator has resumed the network, or it is read anew. */
+  noteNewStart(): void {
+    for (const node of this.nodes) node.noteNewStart();
+  }
+
   /** Until the first of them may be asked. */
   get waitMs(): number {
     return Math.min(...this.nodes.map((node) => node.waitMs));

@@ -244,8 +244,9 @@ async function writeNetwork(
   { head, safe, final }: Levels,
   { nextNo, nowMs }: { nextNo: number; nowMs: number },
 ): Promise<void> {
+  // Without a tip, the block that an operator has resumed from is still the one to read on after.
   await queries.run(
-    `update chains set tip_number = $3, tip_hash = $4, head = $5, safe = $6, final = $7, range_blocks = $8,
+    `update chains set tip_number = coalesce($3, tip_number), tip_hash = $4, head = $5, safe = $6, final = $7, range_blocks = $8,
        block_time_ms = $9, nodes = $10, next_no = $11, polled_at_ms = $12
      where network_id = $1 and token = $2`,
     [
