@@ -99,8 +99,11 @@ onEveryEngine('retraction', (store) => {
   });
 
   test('keeps what follows of the same fact behind it', async () => {
+    for (const agreementId of [null, 'agr_1']) await sendRevisions({ factKey: 'fct_3', agreementId });
+  });
+
+  async function sendRevisions(fact: Partial<NewEvent>): Promise<void> {
     const entityId = await newReceivers('one');
-    const fact = { factKey: 'fct_3' };
     await accept(store.db, payment(entityId, 'p1', fact));
     await record(store.db, attemptThat('delivered', await claimOf(entityId, 'one')));
     await accept(store.db, { ...retractionOf(entityId, 'p1'), ...fact });
@@ -117,7 +120,7 @@ onEveryEngine('retraction', (store) => {
     }
     expect(told).toEqual(['p1-retracted', 'p2']);
     expect(await wrongDeliveryCounters(store.db)).toEqual([]);
-  });
+  }
 
   test('is answered alike when it is repeated, and refused where there is nothing to take back', async () => {
     const entityId = await newReceivers('one');
