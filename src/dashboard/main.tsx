@@ -3,6 +3,7 @@ import './views/coverage/coverage.css';
 import './views/deliveries/deliveries.css';
 import './views/deliveries/panel/panel.css';
 import './views/endpoints/endpoints.css';
+import './views/overview/networks.css';
 import './views/overview/overview.css';
 import './views/secrets/secrets.css';
 import './views/sign-in/sign-in.css';

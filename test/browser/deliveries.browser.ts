@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { Browser, Page } from 'playwright-core';
 import { Paybell } from '../../src/client/paybell.ts';
-import { EVENT_KINDS } from '../../src/domain/event-kinds.ts';
+import { EVENT_KINDS, RETRACTION } from '../../src/domain/event-kinds.ts';
 import { until } from '../support/until.ts';
 import { accessibilityViolations } from './support/axe.ts';
 import { ADMIN_KEY, withFreshStage } from './support/fresh-stage.ts';
@@ -61,7 +61,12 @@ describe('the list', () => {
     await page.getByText('Filter by event').click();
     const kinds = page.getByLabel('Event', { exact: true });
     await kinds.locator('option', { hasText: 'RefundIssued' }).waitFor({ state: 'attached' });
-    expect(await kinds.locator('option').allTextContents()).toEqual(['All events', ...EVENT_KINDS, 'RefundIssued']);
+    expect(await kinds.locator('option').allTextContents()).toEqual([
+      'All events',
+      ...EVENT_KINDS,
+      'RefundIssued',
+      RETRACTION,
+    ]);
     await kinds.selectOption('RefundIssued');
     await until('the refund is listed', async () => (await total(page)) === '1');
     expect(page.url()).toEndWith('/deliveries?event=RefundIssued');

@@ -24,7 +24,9 @@ const DAY_S = 86_400;
 
 /** A time in Unix seconds: relative within a day, otherwise a date. The exact time, in the viewer's zone, is the tooltip. */
 export function Time({ seconds }: { seconds: number }) {
-  const now = useObservable(nowMs) / 1000;
+  useObservable(nowMs);
+  // Not the time of the last tick: what has happened since then would be in the future.
+  const now = Date.now() / 1000;
   const date = new Date(seconds * 1000);
   return (
     <time class="time" dateTime={date.toISOString()} title={exactText(seconds)}>

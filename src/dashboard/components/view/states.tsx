@@ -82,6 +82,18 @@ function MissingPermission({ permission }: { permission: string }) {
   );
 }
 
+/** In the place of a part of a view that the API key may not read. */
+export function NotShown({ what, permission }: { what: string; permission: string }) {
+  return (
+    <p class="not-shown small muted">
+      <Icon name="lock" size={14} />
+      <span>
+        {what} are not shown: this API key is missing the <code>{permission}</code> permission.
+      </span>
+    </p>
+  );
+}
+
 /** A problem shown above content that is still valid. */
 export function ProblemAlert({ problem }: { problem: ApiProblem }) {
   return (

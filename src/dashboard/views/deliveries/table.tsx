@@ -7,6 +7,7 @@ import { UrlText } from '../../components/values/url.tsx';
 import { DASHBOARD_PATHS } from '../../paths.ts';
 import { Link, urlFor } from '../../router.tsx';
 import { StatusBadge } from './delivery-status.tsx';
+import { RetractionBadge } from './retraction.tsx';
 import { useSlots } from './use-slots.ts';
 
 type TableProps = { deliveries: readonly Delivery[]; busy: boolean; query: URLSearchParams; opened: string | null };
@@ -59,7 +60,7 @@ function DeliveryRow({ delivery, to, opened }: RowProps) {
   return (
     <tr class={opened ? 'opened' : ''} id={`row-${delivery.deliveryId}`}>
       <td class="column-status">
-        <StatusBadge status={status} />
+        <StatusBadge status={status} /> <RetractionBadge event={event} />
       </td>
       <td class="column-event">
         <div class="cut">
@@ -71,7 +72,7 @@ function DeliveryRow({ delivery, to, opened }: RowProps) {
           </span>
         </div>
         <div class="row-status">
-          <StatusBadge status={status} />
+          <StatusBadge status={status} /> <RetractionBadge event={event} />
         </div>
         <div class="cut small">
           <UrlText url={postUrl} />

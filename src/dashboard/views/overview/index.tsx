@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { Stats, StatsQuery } from '../../../client/paybell.ts';
 import { isPermanent, paybell } from '../../api.ts';
@@ -12,9 +13,11 @@ import { Link, urlFor, useRoute } from '../../router.tsx';
 import { useResponse } from '../../use-response.ts';
 import { Chart } from './chart.tsx';
 import { Destinations } from './destinations.tsx';
+import { Networks } from './networks.tsx';
 import { backlogChart, chartsOf } from './series.ts';
 import { Tiles } from './tiles.tsx';
 import { useBacklog } from './use-backlog.ts';
+import { useNetworks } from './use-networks.ts';
 
 /** Longer than the two seconds after which the server writes new statistics. */
 const POLL_MS = 5_000;
@@ -33,11 +36,14 @@ export function Overview() {
   const { data, problem, reload } = useResponse(JSON.stringify(statsQuery), (signal) =>
     paybell().stats(statsQuery, { signal }),
   );
+  const networks = useNetworks();
   const on = useObservable(live);
   usePolling(on && !isPermanent(problem), POLL_MS, async () => {
-    await reload();
+    await Promise.all([reload(), networks.reload()]);
     return true;
   });
+  // What keeps both from loading is said once.
+  const networksProblem = networks.problem?.code === problem?.code ? null : networks.problem;
   return (
     <>
       <ViewHead
@@ -60,22 +66,35 @@ export function Overview() {
       {data === null && problem !== null ? <Failure problem={problem} reload={reload} /> : null}
       {data === null && problem === null ? <Loading what="statistics" /> : null}
       {data !== null && problem !== null ? <ProblemAlert problem={problem} /> : null}
-      {data === null ? null : <Statistics stats={data} interval={query.get('interval')} destination={destination} />}
+      {data === null ? null : (
+        <Statistics stats={data} interval={query.get('interval')} destination={destination}>
+          <Networks list={networks.data} problem={networksProblem} />
+        </Statistics>
+      )}
     </>
   );
 }
 
-type StatisticsProps = { stats: Stats; interval: string | null; destination: string | null };
+type StatisticsProps = {
+  stats: Stats;
+  interval: string | null;
+  destination: string | null;
+  children: ComponentChildren;
+};
 
-function Statistics({ stats, interval, destination }: StatisticsProps) {
+function Statistics({ stats, interval, destination, children }: StatisticsProps) {
   const samples = useBacklog(stats);
   const charts = useMemo(() => [...chartsOf(stats), backlogChart(samples)], [stats, samples]);
   const { accepted, delivered, events } = stats.total;
   const inactive = accepted === 0 && delivered === 0 && (events ?? 0) === 0 && stats.backlog.waiting === 0;
+  const isQuiet = inactive && destination === null;
   return (
     <>
-      {inactive && destination === null ? <NoActivity /> : null}
+      {/* A network that is halted may be why nothing has happened. */}
+      {isQuiet ? children : null}
+      {isQuiet ? <NoActivity /> : null}
       <Tiles stats={stats} />
+      {isQuiet ? null : children}
       <div class="charts">
         {charts.map((chart) => (
           <Chart key={chart.title} chart={chart} />

@@ -1,4 +1,4 @@
-import { EVENT_KINDS } from '../../../../domain/event-kinds.ts';
+import { EVENT_KINDS, RETRACTION } from '../../../../domain/event-kinds.ts';
 import { DEFAULT_NETWORKS } from '../../../../domain/networks.ts';
 import { type ApiProblem, inputError, paybell } from '../../../api.ts';
 import { Field } from '../../../components/field.tsx';
@@ -31,7 +31,7 @@ export function FilterFields({ values, onChange, problem }: FieldsProps) {
             onChange={(event) => onChange('event', event.currentTarget.value)}
           >
             <option value="">All events</option>
-            {events.map((kind) => (
+            {[...events, RETRACTION].map((kind) => (
               <option key={kind} value={kind}>
                 {kind}
               </option>

@@ -6,8 +6,11 @@ import { JsonText } from '../../../components/values/json-text.tsx';
 import { Failure, Loading } from '../../../components/view/states.tsx';
 import { changeQuery } from '../../../router.tsx';
 import { STATUS_DISPLAY, StatusBadge } from '../delivery-status.tsx';
+import { RetractedBadge, RetractionBadge } from '../retraction.tsx';
+import { FactSection } from './fact/index.tsx';
 import { Facts } from './facts.tsx';
 import { ResendButton } from './resend-button.tsx';
+import { RetractionAlert } from './retraction-alert.tsx';
 import { Timeline } from './timeline.tsx';
 import { useDelivery } from './use-delivery.ts';
 
@@ -32,7 +35,7 @@ export function DeliveryPanel({ deliveryId, live }: { deliveryId: string; live: 
         </button>
       </header>
       {data !== null ? (
-        <Details delivery={data} reload={reload} />
+        <Details delivery={data} live={live} reload={reload} />
       ) : problem !== null ? (
         <Failure problem={problem} reload={reload} />
       ) : (
@@ -62,20 +65,26 @@ function useFocusOnOpening(deliveryId: string, loaded: boolean) {
   return heading;
 }
 
-function Details({ delivery, reload }: { delivery: DeliveryDetail; reload: () => Promise<void> }) {
-  const { status, deliveryId, body } = delivery;
+type DetailsProps = { delivery: DeliveryDetail; live: boolean; reload: () => Promise<void> };
+
+function Details({ delivery, live, reload }: DetailsProps) {
+  const { status, deliveryId, eventId, event, networkId, body, retractedBy, factId } = delivery;
   return (
     <div class="panel-body">
       <div class="panel-state">
         <StatusBadge status={status} />
+        {retractedBy === null ? null : <RetractedBadge />}
+        <RetractionBadge event={event} />
         <span class="small muted">{STATUS_DISPLAY[status].description}</span>
       </div>
+      <RetractionAlert delivery={delivery} />
       <ResendButton delivery={delivery} reload={reload} />
       <Facts delivery={delivery} />
       <section>
         <h3>Attempts</h3>
         <Timeline delivery={delivery} />
       </section>
+      {factId === null ? null : <FactSection {...{ factId, networkId, eventId, live }} />}
       <JsonText text={body} title="Request body" />
       <details>
         <summary>Equivalent API requests</summary>

@@ -13,6 +13,7 @@ export function ResendButton({ delivery, reload }: { delivery: DeliveryDetail; r
   const [problem, setProblem] = useState<ApiProblem | null>(null);
   const [attemptsBefore, setAttemptsBefore] = useState<number | null>(null);
   const attempts = delivery.attemptLog.length;
+  const retracted = delivery.retractedBy !== null;
   const waiting = attemptsBefore !== null && attempts <= attemptsBefore;
 
   useEffect(() => {
@@ -39,11 +40,12 @@ export function ResendButton({ delivery, reload }: { delivery: DeliveryDetail; r
   return (
     <>
       {problem === null ? null : <ProblemAlert problem={problem} />}
-      <div>
-        <ActionButton needs="deliveries:write" disabled={waiting} onClick={() => void resend()}>
+      <div class="resend">
+        <ActionButton needs="deliveries:write" disabled={waiting || retracted} onClick={() => void resend()}>
           <Icon name="deliveries" size={14} />
           {waiting ? 'Sending…' : 'Resend'}
         </ActionButton>
+        {retracted ? <span class="small muted">A retracted event is not sent again.</span> : null}
         <span class="visually-hidden" role="status">
           {attemptsBefore !== null && !waiting ? 'Delivery resent' : ''}
         </span>

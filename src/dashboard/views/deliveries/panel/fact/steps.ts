@@ -1,0 +1,33 @@
+import type { FactStep } from '../../../../../client/chain/facts.ts';
+import type { IconName } from '../../../../components/icon.tsx';
+
+export type StepDisplay = {
+  readonly title: string;
+  readonly mark: 'neutral' | 'good' | 'warning' | 'bad' | 'next';
+  readonly icon: IconName;
+};
+
+const number = new Intl.NumberFormat();
+
+/** What happened to a fact at a step of its history. The step before says how it came there. */
+export function displayOf(step: FactStep, previous: FactStep | null): StepDisplay {
+  const block = step.blockNumber === null ? null : `block ${number.format(step.blockNumber)}`;
+  switch (step.state) {
+    case 'waiting':
+      return { title: 'Held until its transaction is in a block', mark: 'next', icon: 'clock' };
+    case 'lost':
+      return { title: `Lost: ${block ?? 'its block'} is gone`, mark: 'warning', icon: 'alert' };
+    case 'retracted':
+      return { title: 'Retracted', mark: 'bad', icon: 'undo' };
+    case 'final':
+      return { title: `Final${block === null ? '' : ` in ${block}`}`, mark: 'good', icon: 'double' };
+    case 'seen':
+      return { title: `${seenAs(step, previous)} ${block ?? 'a block'}`, mark: 'neutral', icon: 'check' };
+  }
+}
+
+function seenAs(step: FactStep, previous: FactStep | null): string {
+  if (previous === null || previous.state === 'waiting') return step.revision > 1 ? 'Seen again in' : 'Seen in';
+  if (step.revision > previous.revision) return 'Seen again in';
+  return step.blockHash === previous.blockHash ? 'Back in' : 'Moved to';
+}

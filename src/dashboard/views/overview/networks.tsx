@@ -1,0 +1,143 @@
+import type { Chain, ChainList, ChainNode } from '../../../client/chain/chains.ts';
+import type { ApiProblem } from '../../api.ts';
+import { Icon, type IconName } from '../../components/icon.tsx';
+import { Badge, type Tone } from '../../components/values/badge.tsx';
+import { CodeBlock } from '../../components/values/copy.tsx';
+import { durationText } from '../../components/values/duration-text.ts';
+import { Network } from '../../components/values/network.tsx';
+import { Time } from '../../components/values/time.tsx';
+import { NotShown, ProblemAlert } from '../../components/view/states.tsx';
+import { countText } from './figures.ts';
+
+type NetworksProps = { list: ChainList | null; problem: ApiProblem | null };
+
+/** A strip for each network that the server follows. Of a server that follows none there is nothing to see. */
+export function Networks({ list, problem }: NetworksProps) {
+  const chains = list?.chains ?? [];
+  if (chains.length === 0 && problem === null) return null;
+  return (
+    <section class="networks" aria-labelledby="networks-heading">
+      <h2 id="networks-heading">Networks</h2>
+      {problem === null ? null : problem.permission === null ? (
+        <ProblemAlert problem={problem} />
+      ) : (
+        <NotShown what="The networks that the server follows" permission={problem.permission} />
+      )}
+      {chains.length === 0 ? null : (
+        <ul class="card network-strips">
+          {chains.map((chain) => (
+            <Strip key={chain.networkId} chain={chain} />
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+const STATES: Readonly<Record<Chain['state'], { label: string; tone: Tone; icon: IconName }>> = {
+  starting: { label: 'Starting', tone: 'info', icon: 'clock' },
+  following: { label: 'Following', tone: 'good', icon: 'check' },
+  behind: { label: 'Behind', tone: 'warning', icon: 'alert' },
+  halted: { label: 'Halted', tone: 'bad', icon: 'pause' },
+};
+
+function Strip({ chain }: { chain: Chain }) {
+  const { networkId, state, reason, head, safe, final, lagBlocks, lagSeconds, nodes } = chain;
+  const { label, tone, icon } = STATES[state];
+  const unhealthy = nodes.filter((node) => node.state !== 'ok');
+  return (
+    <li class={`network-strip network-${state}`}>
+      <h3>
+        <Network networkId={networkId} />
+      </h3>
+      <Badge tone={tone} icon={icon}>
+        {label}
+      </Badge>
+      <dl>
+        <Figure name="Head" title="The newest block" value={countText(head)} />
+        <Figure name="Safe" title="The newest block that the network calls safe" value={countText(safe)} />
+        <Figure name="Final" title="The newest block that cannot be undone" value={countText(final)} />
+        <Figure name="Lag" title="Blocks that are not read yet" value={blocksText(lagBlocks)} />
+        <Figure name="Last read" title="The last time that the network was read" value={agoText(lagSeconds)} />
+      </dl>
+      {state === 'halted' ? <Halted networkId={networkId} reason={reason} /> : null}
+      {/* Where blocks are not read yet, the lag says so. */}
+      {state === 'behind' && reason !== null && !lagBlocks ? <p class="network-note small">{reason}</p> : null}
+      {unhealthy.length === 0 ? null : <UnhealthyNodes nodes={unhealthy} total={nodes.length} />}
+    </li>
+  );
+}
+
+function Figure({ name, title, value }: { name: string; title: string; value: string }) {
+  return (
+    <div>
+      <dt title={title}>{name}</dt>
+      <dd class="number">{value}</dd>
+    </div>
+  );
+}
+
+function blocksText(blocks: number | null): string {
+  return blocks === null ? '–' : `${countText(blocks)} ${blocks === 1 ? 'block' : 'blocks'}`;
+}
+
+function agoText(seconds: number | null): string {
+  if (seconds === null) return 'never';
+  return seconds === 0 ? 'just now' : `${durationText(seconds * 1000)} ago`;
+}
+
+/** What only the operator can do, with the server's own command. */
+function Halted({ networkId, reason }: { networkId: number; reason: string | null }) {
+  return (
+    <div class="alert alert-bad network-note" role="alert">
+      <Icon name="alert" />
+      <div>
+        <p>
+          {reason === null ? null : <strong>{reason}</strong>} Nothing of this network is delivered until the operator
+          has checked which blocks are right and resumes it, from the first block that has to be read again:
+        </p>
+        <CodeBlock text={`paybell chain resume --network ${networkId} --from <block>`} label="Copy command" />
+      </div>
+    </div>
+  );
+}
+
+const NODE_STATES: Readonly<Record<ChainNode['state'], string>> = {
+  ok: 'healthy',
+  behind: 'behind the others',
+  failing: 'failing',
+  wrong_chain: 'on another network',
+};
+
+/** The kinds of failure that the server names. */
+const NODE_ERRORS: Readonly<Record<string, string>> = {
+  unreachable: 'Connection failed',
+  timeout: 'Timed out',
+  http_status: 'Unexpected HTTP status',
+  rate_limited: 'Rate limit exceeded',
+  too_large: 'Response too large',
+  garbage: 'Response not understood',
+  rpc_error: 'Request refused',
+};
+
+function UnhealthyNodes({ nodes, total }: { nodes: readonly ChainNode[]; total: number }) {
+  return (
+    <ul class="network-note network-nodes small" aria-label={`Unhealthy nodes, ${nodes.length} of ${total}`}>
+      {nodes.map(({ name, state, lastError, dateLastOk }) => (
+        <li key={name}>
+          <Icon name="alert" size={12} />
+          <span>
+            Node <code>{name}</code> is {NODE_STATES[state]}
+            {state === 'failing' && lastError !== null ? `: ${NODE_ERRORS[lastError] ?? lastError}` : null}
+            {state === 'failing' && dateLastOk !== null ? (
+              <span class="muted">
+                {' '}
+                · last successful response <Time seconds={dateLastOk} />
+              </span>
+            ) : null}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,89 @@
+import type { FactChange, FactKey, FoundFact, Position } from '../../../src/domain/chain/facts.ts';
+import { acceptFactEvents } from '../../../src/store/chain/fact-events.ts';
+import type { Lease, Step } from '../../../src/store/chain/network-store.ts';
+import { NetworkStore } from '../../../src/store/chain/networks.ts';
+import type { Database } from '../../../src/store/database/database.ts';
+import { openSqlite } from '../../../src/store/database/sqlite/open.ts';
+import { AcceptQueue } from '../../../src/store/events/accept-queue.ts';
+import type { Stage } from './stage.ts';
+
+/** Writes what a network says into the store of the service, through the steps of a follower, without a node. */
+export class NetworkWriter implements AsyncDisposable {
+  private constructor(
+    private readonly db: Database,
+    private readonly networks: NetworkStore,
+    private readonly entityId: string,
+    readonly networkId: number,
+  ) {}
+
+  static async open({ databaseFile, credentials }: Stage, networkId: number): Promise<NetworkWriter> {
+    const db = await openSqlite(databaseFile);
+    const networks = new NetworkStore(db, 'browser-test', () => Promise.resolve([]));
+    return new NetworkWriter(db, networks, credentials.entityId, networkId);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.db.close();
+  }
+
+  async step(head: number, changes: readonly FactChange[] = [], more: Partial<Step> = {}): Promise<void> {
+    const lease = await this.lease();
+    await this.networks.commit(lease, { ...stepTo(lease, head), changes, ...more });
+    const acceptQueue = new AcceptQueue(this.db, { onDue: () => undefined });
+    const options = { acceptQueue, isFull: () => Promise.resolve(false), firstDelayMs: 0, onTask: () => undefined };
+    for (let round = 0; round < 50 && (await acceptFactEvents(this.db, this.networkId, options)) > 0; round++);
+  }
+
+  async halt(reason: string): Promise<void> {
+    await this.networks.halt(await this.lease(), reason);
+  }
+
+  /** As if the last poll was so long ago. */
+  async age(seconds: number): Promise<void> {
+    const sql = 'update chains set polled_at_ms = polled_at_ms - $2 where network_id = $1';
+    await this.db.transaction((queries) => queries.run(sql, [this.networkId, seconds * 1000]));
+  }
+
+  /** As if retention had removed it. */
+  async remove({ entityId, factId }: FactKey): Promise<void> {
+    const sql = 'delete from facts where entity_id = $1 and id = $2';
+    await this.db.transaction((queries) => queries.run(sql, [entityId, factId]));
+  }
+
+  /** A transfer; its letter makes it another one. */
+  transfer(letter: string, position: Position): FoundFact {
+    return {
+      entityId: this.entityId,
+      factId: `fct_${letter.repeat(26)}`,
+      networkId: this.networkId,
+      sourceId: 'src_0199c2a6e0b17d3c8a54f1e2d3c4b5a6',
+      kind: 'Transfer',
+      isSilent: false,
+      transactionHash: `0x${letter.repeat(4)}04ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b2206`,
+      contract: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
+      position,
+      transferId: null,
+      agreementId: 'agr_7012',
+      fields: { payer: '0x71c7656ec7ab88b098defb751b7401b5f6d8976f', amount: '25', amountBase: '25000000' },
+    };
+  }
+
+  private async lease(): Promise<Lease> {
+    const lease = await this.networks.lease(this.networkId);
+    if (lease === null) throw new Error('another instance follows the network');
+    return lease;
+  }
+}
+
+/** A block on a branch: the same number on another branch is another block. */
+export function inBlock(blockNumber: number, branch: string): Position {
+  return { blockNumber, blockHash: `0x${branch}${String(blockNumber).padStart(63, '0')}`, logIndex: 12 };
+}
+
+function stepTo({ state: { safe, final } }: Lease, head: number): Step {
+  const tip = { number: head, hash: inBlock(head, 'a').blockHash };
+  return {
+    ...{ tip, anchors: [tip], head, safe, final, rangeBlocks: 1_000, blockTimeMs: 2_000 },
+    ...{ changes: [], backfilled: [], asked: [], nodes: [] },
+  };
+}
