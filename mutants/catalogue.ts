@@ -16,6 +16,7 @@ import { redelivery } from './catalogue/redelivery.ts';
 import { requests } from './catalogue/requests.ts';
 import { responses } from './catalogue/responses.ts';
 import { retention } from './catalogue/retention.ts';
+import { sources } from './catalogue/sources.ts';
 import type { Mutant } from './mutant.ts';
 
 /** In the order of the table in docs/reliability.md: along the path of an event, then the API. */
@@ -36,6 +37,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...access,
   ...finality,
   ...facts,
+  ...sources,
   ...responses,
   ...lists,
 ];
