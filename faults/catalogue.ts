@@ -1,5 +1,10 @@
 import type { Fault } from './fault.ts';
 import { backupRestored } from './trials/backups.ts';
+import { networkReorganisedDeeply } from './trials/chain/deep-reorg.ts';
+import { killedWhileFollowing } from './trials/chain/kills.ts';
+import { cursorLost } from './trials/chain/lost-cursor.ts';
+import { storeLostWhileFollowing } from './trials/chain/store-outages.ts';
+import { oneOfTwoFollowersStopped } from './trials/chain/takeovers.ts';
 import { clockStepped } from './trials/clock-steps.ts';
 import { killedDuringFanOut, outageDuringFanOut } from './trials/fan-outs.ts';
 import { diskFull } from './trials/full-disk.ts';
@@ -34,4 +39,9 @@ export const FAULTS: readonly Fault[] = [
   migratedByTwo,
   rowsPoisoned,
   backupRestored,
+  killedWhileFollowing,
+  oneOfTwoFollowersStopped,
+  storeLostWhileFollowing,
+  cursorLost,
+  networkReorganisedDeeply,
 ];

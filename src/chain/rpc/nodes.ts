@@ -42,7 +42,7 @@ export class Nodes {
     if (this.nodes[this.#preferred] === from) this.#preferred = (this.#preferred + 1) % this.nodes.length;
   }
 
-  /** An operator has resumed the network, or it is read anew. */
+  /** An operator has resumed the network, or how far it was read is lost. */
   noteNewStart(): void {
     for (const node of this.nodes) node.noteNewStart();
   }

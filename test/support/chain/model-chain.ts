@@ -85,7 +85,7 @@ export class ModelChain {
     const logs = transactions
       .flatMap((transaction) => transaction.logs.map((log) => ({ ...log, transactionHash: transaction.hash })))
       .map((log, logIndex) => ({ ...log, blockNumber: number, blockHash: hash, logIndex }));
-    const block = { number, hash, timestampS: GENESIS_S + number * this.blockTimeS, transactions, logs };
+    const block = { number, hash, timestampS: Math.floor(GENESIS_S + number * this.blockTimeS), transactions, logs };
     this.#branch.push(block);
     for (const { hash: name } of transactions) this.blocksOf.set(name, [...(this.blocksOf.get(name) ?? []), block]);
     return block;

@@ -1,0 +1,12 @@
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import { mutated } from '../../faults/harness/mutation.ts';
+import { throughTakeovers } from '../../faults/trials/chain/takeovers.ts';
+
+setDefaultTimeout(300_000);
+
+test('the trial of two followers finds a store that does not check the token of a late write', async () => {
+  const settings = mutated('store/chain/commit.ts', 'and token = $2', 'and token >= $2');
+  const options = { engine: 'postgres', trials: 2, fast: true, progress: () => undefined } as const;
+  const { violations } = await throughTakeovers(options, settings);
+  expect(violations.join()).toContain('told by a process whose lease had ended');
+});
