@@ -1,16 +1,42 @@
 import { beforeAll, expect, test } from 'bun:test';
 import type { App } from '../../../src/api/app.ts';
+import { factListQuerySchema } from '../../../src/contract/chain/facts.ts';
 import type { EndpointList } from '../../../src/contract/endpoints/endpoint.ts';
 import type { WebhookList } from '../../../src/contract/webhooks.ts';
-import { call, createTenant, type Tenant, testApp, WEBHOOKS } from '../../support/api.ts';
-import { readDeliveries } from '../../support/deliveries.ts';
+import { listFacts } from '../../../src/store/chain/read/facts.ts';
+import { createSource } from '../../../src/store/chain/sources/sources.ts';
+import { call, createTenant, TEST_CHANGE, type Tenant, testApp, WEBHOOKS } from '../../support/api.ts';
+import { accept, newEvent, readDeliveries } from '../../support/deliveries.ts';
 import { dumpRows } from '../../support/dump.ts';
 import { type Operation, operationsOf, pathWith } from '../../support/operations.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onEveryEngine, type TestStore } from '../../support/stores.ts';
 
 const ADMIN_KEY = 'operator-key-0123456789-abcdefghij';
 const EVENTS = '/api/v1/crypto/events';
 const PAIR = { networkIds: [1], events: ['LatePayment'] };
+
+async function newSource({ db }: TestStore, entityId: string): Promise<string> {
+  const definition = {
+    networkId: 1,
+    preset: 'loop',
+    contract: `0x${'1'.repeat(40)}`,
+    abi: null,
+    event: null,
+    where: {},
+    fields: {},
+    fromBlock: 'latest',
+    deliverHistory: false,
+  } as const;
+  const prepared = { definition, topic: '0x11', topics: [], head: 100 };
+  return (await createSource(db, entityId, prepared, 1, TEST_CHANGE)).source.sourceId;
+}
+
+/** An event that is held for a transaction is a fact. */
+async function newFact({ db }: TestStore, entityId: string): Promise<string> {
+  await accept(db, { ...newEvent(entityId), heldFor: `0x${'2'.repeat(64)}` });
+  const { facts } = await listFacts(db, entityId, factListQuerySchema.parse({}));
+  return facts[0]?.factId ?? '';
+}
 
 onEveryEngine('what belongs to another entity', (store) => {
   let app: App;
@@ -44,6 +70,8 @@ onEveryEngine('what belongs to another entity', (store) => {
     });
     const { redeliveryId } = (await again.json()) as { redeliveryId?: string };
     if (redeliveryId !== undefined) foreignIds.redeliveryId = redeliveryId;
+    foreignIds.sourceId = await newSource(store, owner.entityId);
+    foreignIds.factId = await newFact(store, owner.entityId);
     const operations = await operationsOf(app);
     // A published key set is for everyone.
     entityOperations = operations.filter(({ permission }) => permission !== 'operator' && permission !== 'none');
