@@ -15,7 +15,7 @@ export type DemoService = {
 };
 
 /** Runs `paybell serve` as a process of its own, on an empty store that is deleted with it. */
-export async function startPaybell(): Promise<DemoService> {
+export async function startPaybell(settings: Readonly<Record<string, string>> = {}): Promise<DemoService> {
   const folder = mkdtempSync(join(tmpdir(), 'paybell-demo-'));
   const child = Bun.spawn([process.execPath, MAIN, 'serve'], {
     cwd: folder,
@@ -26,6 +26,7 @@ export async function startPaybell(): Promise<DemoService> {
       RATE_LIMIT: 'off',
       EVENT_RATE_LIMIT: 'off',
       RETRY_SCHEDULE,
+      ...settings,
     },
     stdin: 'ignore',
     stdout: 'pipe',

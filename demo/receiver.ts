@@ -13,7 +13,7 @@ export class DemoReceiver {
   readonly #server;
 
   constructor(
-    private readonly secret: () => string,
+    private readonly secret: string,
     /** One in this many events fails at its first attempt. */
     private readonly failOneIn: number,
   ) {
@@ -31,7 +31,7 @@ export class DemoReceiver {
   async #receive(request: Request): Promise<Response> {
     const eventId = request.headers.get('paybell-event-id') ?? '';
     try {
-      await verify(await request.bytes(), request.headers, this.secret());
+      await verify(await request.bytes(), request.headers, this.secret);
     } catch (error) {
       if (!(error instanceof VerificationError)) throw error;
       this.invalidSignatures++;

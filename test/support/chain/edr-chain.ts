@@ -18,6 +18,8 @@ import { type Block, blockAt, hex, type JsonRpc, RpcError } from './json-rpc.ts'
 /** Above any transaction of the tests, and so far above it that no block reaches half of it and raises the base fee. */
 const BLOCK_GAS = 4_000_000_000n;
 const DEFAULT_GAS = 1_000_000;
+/** By the time of the blocks. A follower learns its pace from it, and polls as often as it does at all. */
+const BLOCKS_PER_SECOND = 4;
 
 type Request = { from: string; to?: string; data: string; nonce: string; gas: string; gasPrice: '0x0' };
 export type MinedTransaction = { readonly hash: string; readonly blockNumber: number };
@@ -46,15 +48,17 @@ export class EdrChain {
     readonly accounts: readonly string[],
     readonly rpc: JsonRpc,
     private readonly contracts: Contracts,
+    private readonly startS: number,
   ) {}
 
   /** The accounts need no money: gas is free. */
   static async start(options: { chainId?: number; accounts?: number } = {}): Promise<EdrChain> {
     const { chainId = 8453, accounts = 20 } = options;
     const keys = Array.from({ length: accounts }, (_, index) => `0x${(index + 1).toString(16).padStart(64, '0')}`);
-    const [provider, contracts] = await Promise.all([createProvider(chainId, keys), compileContracts()]);
+    const startS = Math.floor(Date.now() / 1000);
+    const [provider, contracts] = await Promise.all([createProvider(chainId, keys, startS), compileContracts()]);
     const rpc = rpcOf(provider);
-    const chain = new EdrChain(chainId, (await rpc('eth_accounts', [])) as string[], rpc, contracts);
+    const chain = new EdrChain(chainId, (await rpc('eth_accounts', [])) as string[], rpc, contracts, startS);
     await chain.#keepSnapshot(0);
     return chain;
   }
@@ -97,9 +101,10 @@ export class EdrChain {
   async mine(blocks = 1): Promise<Block> {
     let head = (await this.head()).number;
     for (let mined = 0; mined < blocks; mined++) {
-      await this.rpc('evm_mine', []);
+      head++;
+      await this.rpc('evm_mine', [this.startS + Math.ceil(head / BLOCKS_PER_SECOND)]);
       this.#pending = [];
-      await this.#keepSnapshot(++head);
+      await this.#keepSnapshot(head);
     }
     return this.head();
   }
@@ -167,7 +172,7 @@ async function createContext(): Promise<EdrContext> {
   return created;
 }
 
-async function createProvider(chainId: number, keys: string[]): Promise<Provider> {
+async function createProvider(chainId: number, keys: string[], startS: number): Promise<Provider> {
   context ??= createContext();
   const config: ProviderConfig = {
     allowBlocksWithSameTimestamp: true,
@@ -183,7 +188,7 @@ async function createProvider(chainId: number, keys: string[]): Promise<Provider
     initialParentBeaconBlockRoot: new Uint8Array(32),
     minGasPrice: 0n,
     mining: { autoMine: false, blockGasLimit: BLOCK_GAS, memPool: { order: MineOrdering.Fifo } },
-    network: { genesisBlockGasLimit: BLOCK_GAS },
+    network: { genesisBlockGasLimit: BLOCK_GAS, genesisBlockTime: BigInt(startS) },
     networkId: BigInt(chainId),
     observability: {},
     ownedAccounts: keys,

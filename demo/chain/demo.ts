@@ -1,0 +1,124 @@
+import { paint, printError, printJson, printLine } from '../../src/cli/terminal/output.ts';
+import { Progress } from '../../src/cli/terminal/progress.ts';
+import { printTable } from '../../src/cli/terminal/table.ts';
+import { startPaybell } from '../paybell.ts';
+import type { Ledger } from './ledger.ts';
+import { DemoNetwork, FINAL_BEHIND, MAX_DEPTH, NETWORK_ID } from './network.ts';
+import { ChainReceiver } from './receiver.ts';
+
+/**
+ * `npm run demo -- chain`: Paybell reads payments from a real EVM that keeps reorganising, and the receiver's ledger is
+ * compared with the chain as it is in the end.
+ */
+
+const PAYMENTS = 200;
+const REORGANISATIONS = 20;
+const FAIL_ONE_IN = 20;
+const BLOCK_MS = 100;
+/** For Paybell to tell the receiver what the chain says. After it, what is missing counts as wrong. */
+const SETTLE_LIMIT_MS = 20_000;
+const QUIET_MS = 1_500;
+const SHOWN_ERRORS = 10;
+
+type Stage = { readonly network: DemoNetwork; readonly receiver: ChainReceiver; readonly progress: Progress };
+type Told = (ledger: Ledger) => ReadonlySet<string>;
+type Result = Readonly<Record<'seen' | 'moved' | 'retracted' | 'back' | 'final' | 'requests' | 'wrong', number>>;
+
+/** Returns whether the receiver was told exactly what the chain says. */
+export async function runChainDemo({ isJson }: { isJson: boolean }): Promise<boolean> {
+  const say = isJson ? () => undefined : printLine;
+  say(`\n  Starting a local EVM, and ${paint('Paybell', 'bold')} on a temporary store …`);
+  const network = await DemoNetwork.start(PAYMENTS);
+  const paybell = await startPaybell({ CHAIN_RPC: `${NETWORK_ID}=${network.url}` });
+  let receiver: ChainReceiver | null = null;
+  try {
+    const { secrets } = await paybell.client.secrets.list();
+    receiver = new ChainReceiver(secrets[0]?.secret ?? '', FAIL_ONE_IN);
+    const events = ['TransferProcessed', 'TransferFinalized'] as const;
+    await paybell.client.webhooks.register({ postUrl: receiver.url, networkIds: [NETWORK_ID], events: [...events] });
+    await paybell.client.sources.create({
+      networkId: NETWORK_ID,
+      preset: 'erc20',
+      contract: network.contract,
+      where: { to: [network.payee] },
+      fromBlock: 'latest',
+    });
+    // No reorganisation reaches below the block from which on the source reads.
+    await network.mine(MAX_DEPTH);
+    say(`  Registered ${paint(receiver.url, 'cyan')}, and payments to ${paint(network.payee, 'cyan')} as a source`);
+    say(`  Making ${PAYMENTS} payments and ${REORGANISATIONS} reorganisations of up to ${MAX_DEPTH} blocks …\n`);
+    const startedAtMs = performance.now();
+    await play({ network, receiver, progress: new Progress() });
+    const errors = receiver.ledger.errors(await network.payments());
+    const tookS = (performance.now() - startedAtMs) / 1000;
+    const result = resultOf(receiver, errors.length);
+    if (isJson) printJson({ payments: PAYMENTS, reorganisations: REORGANISATIONS, ...result, tookS, errors });
+    else report(result, errors, tookS);
+    return result.wrong === 0;
+  } finally {
+    await paybell.stop();
+    await receiver?.stop();
+    await network.stop();
+  }
+}
+
+async function play(stage: Stage): Promise<void> {
+  const { network, receiver } = stage;
+  const believed: Told = (ledger) => ledger.believed;
+  for (let round = 0; round < REORGANISATIONS; round++) {
+    await network.pay(PAYMENTS / REORGANISATIONS);
+    await settle(stage, round, believed);
+    await network.reorganise();
+  }
+  await settle(stage, REORGANISATIONS, believed);
+  await network.mine(FINAL_BEHIND + 1);
+  await settle(stage, REORGANISATIONS, ({ finalized }) => finalized);
+  // Nothing may come after the end, either.
+  while (performance.now() - receiver.lastRequestAtMs < QUIET_MS) await Bun.sleep(50);
+  stage.progress.clear();
+}
+
+/** Waits until the receiver was told what the chain says. A lost payment is taken back only when blocks have come without it. */
+async function settle({ network, receiver, progress }: Stage, round: number, told: Told): Promise<void> {
+  const endsAtMs = performance.now() + SETTLE_LIMIT_MS;
+  let minedAtMs = performance.now();
+  while (performance.now() < endsAtMs) {
+    const chain = new Set((await network.payments()).keys());
+    const isTrue = told(receiver.ledger).isSubsetOf(chain);
+    if (isTrue && told(receiver.ledger).size === chain.size) return;
+    const share = round / REORGANISATIONS;
+    progress.show(share, `${round} of ${REORGANISATIONS} reorganisations, ${receiver.requests} requests`);
+    await Bun.sleep(20);
+    if (isTrue || performance.now() - minedAtMs < BLOCK_MS) continue;
+    minedAtMs = performance.now();
+    await network.mine();
+  }
+}
+
+function resultOf({ ledger, requests, invalidSignatures }: ChainReceiver, errors: number): Result {
+  const processed = ledger.all('TransferProcessed');
+  return {
+    seen: processed.length,
+    moved: ledger.moved,
+    retracted: ledger.all('EventRetracted').length,
+    back: processed.filter(({ revision }) => revision > 1).length,
+    final: ledger.all('TransferFinalized').length,
+    requests,
+    wrong: errors + invalidSignatures,
+  };
+}
+
+function report(result: Result, errors: readonly string[], tookS: number): void {
+  const { requests, wrong, ...payments } = result;
+  const rows = [
+    ...Object.entries({ ...payments, 'requests received': requests }).map(([name, count]) => [name, String(count)]),
+    ['wrong', paint(String(wrong), wrong === 0 ? 'green' : 'red')],
+  ];
+  printTable(['payments', 'count'], rows, '');
+  for (const error of errors.slice(0, SHOWN_ERRORS)) printError(error);
+  const end =
+    wrong === 0
+      ? paint(`Paybell told the receiver what the chain says: 0 wrong, in ${tookS.toFixed(1)} s.`, 'green')
+      : paint(`Paybell told the receiver something else than the chain says: ${wrong} wrong.`, 'red');
+  printLine(`\n  ${end}\n`);
+}
