@@ -1,4 +1,4 @@
-import type { FactChange, FactKey, FoundFact, Position } from '../../../src/domain/chain/facts.ts';
+import type { FactChange, FoundFact, Position } from '../../../src/domain/chain/facts.ts';
 import { acceptFactEvents } from '../../../src/store/chain/fact-events.ts';
 import type { Lease, Step } from '../../../src/store/chain/network-store.ts';
 import { NetworkStore } from '../../../src/store/chain/networks.ts';
@@ -42,12 +42,6 @@ export class NetworkWriter implements AsyncDisposable {
   async age(seconds: number): Promise<void> {
     const sql = 'update chains set polled_at_ms = polled_at_ms - $2 where network_id = $1';
     await this.db.transaction((queries) => queries.run(sql, [this.networkId, seconds * 1000]));
-  }
-
-  /** As if retention had removed it. */
-  async remove({ entityId, factId }: FactKey): Promise<void> {
-    const sql = 'delete from facts where entity_id = $1 and id = $2';
-    await this.db.transaction((queries) => queries.run(sql, [entityId, factId]));
   }
 
   /** A transfer; its letter makes it another one. */
