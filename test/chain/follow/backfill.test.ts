@@ -138,6 +138,30 @@ test('a fork between the reading of older blocks and of newer ones leaves no fac
   }
 });
 
+test('older blocks of a node on another branch are not stored', async () => {
+  const { chain, nodes, followed, store } = await network({}, {});
+  chain.mineEmpty(2);
+  await followed.poll();
+  const [, second] = nodes;
+  if (second === undefined) throw new Error('There are two nodes');
+  chain.fork(
+    12,
+    Array.from({ length: 13 }, () => []),
+  );
+  second.faults.lag = 1;
+  store.sources.push({ ...NEW, fromBlock: 1_000 });
+  await followed.pollTimes(4);
+  const canonical = new Set(chain.blocks.map(({ hash }) => hash));
+  const facts = [...store.facts.values()].filter(
+    ({ sourceId, state }) => sourceId === NEW.sourceId && state !== 'lost',
+  );
+  expect(facts.length).toBeGreaterThan(5);
+  expect(facts.filter(({ position }) => !canonical.has(position?.blockHash ?? ''))).toEqual([]);
+  second.faults.lag = 0;
+  await followed.catchUp();
+  expect(followed.mistakes()).toEqual([]);
+});
+
 test('a source that two entities have is read for each', async () => {
   const { followed, store } = await network({}, {});
   store.sources.push({ ...NEW, entityId: 'one' }, { ...NEW, entityId: 'two' });

@@ -189,3 +189,41 @@ test('a log that contradicts its header is in doubt, and is not stored', async (
   expect(followed.store.facts.size).toBe(0);
   expect(store.facts.size).toBe(0);
 });
+
+test('logs of another branch with a head of the same height are in doubt, and are not stored', async () => {
+  const chain = new ModelChain();
+  chain.mineEmpty(40);
+  const [current, late] = [new ModelNode(chain), new ModelNode(chain, { lag: 1 })];
+  // Requests for logs reach a node that has not seen the last fork.
+  const url: Exchange = (payload) =>
+    (JSON.stringify(payload).includes('eth_getLogs') ? late : current).exchange(payload);
+  const followed = new FollowedChain(chain, { nodes: [url], startBlock: 41 });
+  late.faults.lag = 0;
+  await followed.catchUp();
+  late.faults.lag = 1;
+  const [old, recent] = [followed.payment(), followed.payment()];
+  chain.mine([old]);
+  chain.fork(1, [[recent]]);
+  expect((await followed.poll()).outcome).toBe('in_doubt');
+  expect(followed.store.facts.size).toBe(0);
+  late.faults.lag = 0;
+  expect(await followed.poll()).toMatchObject({ outcome: 'followed', seen: 1 });
+  expect(followed.mistakes()).toEqual([]);
+});
+
+test('a node that goes from one branch to another between requests stays in favour until the third time', async () => {
+  const chain = new ModelChain();
+  chain.mineEmpty(40);
+  const [current, late] = [new ModelNode(chain), new ModelNode(chain, { lag: 1 })];
+  const url: Exchange = (payload) =>
+    (JSON.stringify(payload).includes('eth_getLogs') ? late : current).exchange(payload);
+  const followed = new FollowedChain(chain, { nodes: [url, new ModelNode(chain).exchange], startBlock: 41 });
+  await pay(followed, 5);
+  expect(followed.results.map(({ outcome }) => outcome)).toEqual([
+    'in_doubt',
+    'in_doubt',
+    'in_doubt',
+    'followed',
+    'followed',
+  ]);
+});

@@ -99,6 +99,31 @@ test('no payment is retracted whose transaction a node still has, even if it lea
   expect(stateOf(followed, payment)).toMatchObject({ state: 'seen', revision: 1 });
 });
 
+test('one response without the transaction is not enough for a retraction', async () => {
+  const chain = new ModelChain();
+  chain.mineEmpty(40);
+  const node = new ModelNode(chain);
+  let forgets = 1;
+  const forgetful: Exchange = async (payload) => {
+    const replies = (await node.exchange(payload)) as { id: number; result: unknown }[];
+    const receipts = (payload as { id: number; method: string }[]).filter(({ method }) => method.endsWith('Receipt'));
+    const isForgotten = receipts.length > 0 && forgets-- > 0;
+    return isForgotten
+      ? replies.map((reply) => (reply.id === receipts[0]?.id ? { ...reply, result: null } : reply))
+      : replies;
+  };
+  const followed = new FollowedChain(chain, { nodes: [forgetful], startBlock: 41, graceBlocks: 1 });
+  const payment = followed.payment();
+  chain.mine([payment]);
+  await followed.catchUp();
+  node.faults.omission = { responses: 100, logs: 100 };
+  chain.fork(1, [[], [payment]]);
+  await followed.poll();
+  await mineAndPoll(followed, 6);
+  expect(forgets).toBeLessThan(0);
+  expect(followed.store.counts).toMatchObject({ lost: 1, retracted: 0, moved: 1 });
+});
+
 test('a transaction that is back without its log is retracted', async () => {
   const { chain, followed } = await followedNetwork();
   const payment = followed.payment();
