@@ -98,6 +98,8 @@ onEveryEngine('a test post', (store) => {
         sequence: null,
         supersededBy: null,
         body: new TextDecoder().decode(post?.body),
+        retractedBy: null,
+        factId: null,
         attemptLog: [
           {
             attempt: 1,
