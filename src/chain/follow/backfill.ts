@@ -3,7 +3,7 @@ import type { FollowedSource } from '../../store/chain/network-store.ts';
 import type { Node } from '../rpc/node.ts';
 import { floorIndex } from './blocks/anchors.ts';
 import { BlockRange } from './blocks/block-range.ts';
-import { type Reading, readBlocks } from './blocks/read-blocks.ts';
+import { isRefusal, type Reading, readBlocks } from './blocks/read-blocks.ts';
 import { compareFacts, keyOf } from './compare.ts';
 import { floodingContracts, pauseContracts, pauseFlood } from './flood.ts';
 import type { BackfillProgress } from './memory.ts';
@@ -67,10 +67,11 @@ async function readOnce(poll: Poll, node: Node, source: FollowedSource, progress
   const anchor = anchorAbove(poll, to);
   if (anchor === null) return false;
   const reading = await readBlocks(node, { from, to, sources: [source], check: anchor.number });
-  if (reading === null || floodingContracts(reading.logs).size > 0) {
+  const flooding = isRefusal(reading) ? null : floodingContracts(reading.logs);
+  if (isRefusal(reading) || (flooding !== null && flooding.size > 0)) {
     memory.backfill = null;
     rangeOf(poll, source).shrink(to - from + 1);
-    if (reading !== null) await pauseContracts(poll, floodingContracts(reading.logs), to);
+    if (flooding !== null) await pauseContracts(poll, flooding);
     else if (from === to) await pauseFlood(poll, node, to, [source]);
     return false;
   }

@@ -5,7 +5,7 @@ import { BEHIND_LIMIT, type Node } from '../rpc/node.ts';
 import type { Header } from '../rpc/types.ts';
 import { arrangeAnchors, floorIndex } from './blocks/anchors.ts';
 import { CanonicalBlocks } from './blocks/canonical.ts';
-import { hashesOf, type Reading, readBlocks } from './blocks/read-blocks.ts';
+import { hashesOf, isRefusal, type Reading, readBlocks } from './blocks/read-blocks.ts';
 import { compareFacts, missingFacts } from './compare.ts';
 import { finalNumberOf } from './first-look.ts';
 import { floodingContracts, pauseContracts, pauseFlood } from './flood.ts';
@@ -60,14 +60,15 @@ async function readOnce(poll: Poll, node: Node, progress: ConfirmProgress): Prom
   const { target } = progress;
   const from = (poll.state.final ?? poll.state.anchors.at(-1)?.number ?? target.number) + 1;
   const to = Math.min(target.number, from + memory.range.blocks - 1);
-  const reading = await readBlocks(node, { from, to, sources: poll.sources, check: target.number });
-  if (reading === null) {
+  const { contractsPerCall } = memory;
+  const reading = await readBlocks(node, { from, to, sources: poll.sources, check: target.number, contractsPerCall });
+  if (isRefusal(reading)) {
     memory.range.shrink(to - from + 1);
     if (from === to) await pauseFlood(poll, node, to);
     return;
   }
   const flooding = floodingContracts(reading.logs);
-  if (flooding.size > 0) return pauseContracts(poll, flooding, to);
+  if (flooding.size > 0) return pauseContracts(poll, flooding);
   if (reading.header === null) {
     progress.unanswered++;
     return;

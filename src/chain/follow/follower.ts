@@ -103,6 +103,8 @@ export class Follower {
       } catch (error) {
         if (error instanceof InDoubt) return this.#doubt(node);
         if (!(error instanceof RpcFailure)) throw error;
+        // One call that failed among others has not been counted yet.
+        if (node.waitMs === 0) node.noteFailure(new RpcFailure(error.kind === 'too_large' ? 'garbage' : error.kind));
       }
     }
     return { outcome: 'failed', node: null, look: null };

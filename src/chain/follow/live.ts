@@ -6,7 +6,7 @@ import type { Header, Log } from '../rpc/types.ts';
 import { arrangeAnchors, TAIL_BLOCKS } from './blocks/anchors.ts';
 import { CanonicalBlocks } from './blocks/canonical.ts';
 import { InDoubt, retryInDoubt } from './blocks/doubt.ts';
-import { hashesOf, type Reading, readBlocks } from './blocks/read-blocks.ts';
+import { hashesOf, isRefusal, type Reading, type Refusal, readBlocks } from './blocks/read-blocks.ts';
 import { compareFacts, inOrder, keyOf, missingFacts } from './compare.ts';
 import { firstLook } from './first-look.ts';
 import { floodingContracts, pauseContracts, pauseFlood } from './flood.ts';
@@ -64,13 +64,13 @@ async function readTail(poll: Poll, node: Node, look: Look): Promise<Tail | null
     return { look, from, to: head, reading: { header: head, logs: [], receipts: new Map() } };
   }
   const reading = await retryInDoubt(() => readConsistently(poll, node, look, { from, to, transactions }));
-  if (reading === null) {
+  if (isRefusal(reading)) {
     if (asked <= 1) await pauseFlood(poll, node, to);
     return null;
   }
   const flooding = floodingContracts(reading.logs);
   if (flooding.size > 0) {
-    await pauseContracts(poll, flooding, to);
+    await pauseContracts(poll, flooding);
     return null;
   }
   range.adapt(asked, reading.logs.length);
@@ -81,9 +81,14 @@ type SureReading = Reading & { readonly header: Header };
 type Wanted = { readonly from: number; readonly to: number; readonly transactions: readonly string[] };
 
 /** The header has to be there, to be the one that was seen, and to be the block that the logs name. */
-async function readConsistently(poll: Poll, node: Node, { head }: Look, wanted: Wanted): Promise<SureReading | null> {
+async function readConsistently(
+  poll: Poll,
+  node: Node,
+  { head }: Look,
+  wanted: Wanted,
+): Promise<SureReading | Refusal> {
   const reading = await readOrShrink(poll, node, wanted);
-  if (reading === null) return null;
+  if (isRefusal(reading)) return reading;
   const { header, logs } = reading;
   const { to } = wanted;
   if (header === null || (to === head.number && header.hash !== head.hash)) throw new InDoubt();
@@ -91,11 +96,12 @@ async function readConsistently(poll: Poll, node: Node, { head }: Look, wanted: 
   return { ...reading, header };
 }
 
-async function readOrShrink(poll: Poll, node: Node, { from, to, transactions }: Wanted): Promise<Reading | null> {
-  const { range } = poll.follow.memory;
+async function readOrShrink(poll: Poll, node: Node, { from, to, transactions }: Wanted): Promise<Reading | Refusal> {
+  const { range, contractsPerCall } = poll.follow.memory;
   try {
-    const reading = await readBlocks(node, { from, to, sources: poll.sources, check: to, transactions });
-    if (reading === null) range.shrink(to - from + 1);
+    const wanted = { from, to, sources: poll.sources, check: to, transactions, contractsPerCall };
+    const reading = await readBlocks(node, wanted);
+    if (isRefusal(reading)) range.shrink(to - from + 1);
     return reading;
   } catch (error) {
     if (error instanceof RpcFailure && isOverwhelmed(error)) range.shrink(to - from + 1);

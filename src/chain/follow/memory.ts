@@ -1,8 +1,11 @@
+import { BoundedMap } from '../../bounded-map.ts';
 import type { BlockRef } from '../../domain/chain/facts.ts';
 import type { Lease } from '../../store/chain/network-store.ts';
 import { BlockRange } from './blocks/block-range.ts';
+import { MAX_CONTRACTS } from './blocks/log-filters.ts';
 
 const DISTRUSTED_RESPONSES = 100;
+const MAX_SUSPECTS = 1_000;
 
 /** How far the second opinion on blocks that are to become final has come. */
 export type ConfirmProgress = {
@@ -30,6 +33,10 @@ export class Memory {
   /** Of the lease that all of this was learned under. */
   token: number | null = null;
   range = new BlockRange(null);
+  contractsPerCall = MAX_CONTRACTS;
+  /** Contracts whose logs of one block a single node refused, with the poll in which it did. */
+  readonly suspects = new BoundedMap<string, number>(MAX_SUSPECTS);
+  polls = 0;
   /** The head of the node that was behind last; null after one that was not. */
   lowHead: number | null = null;
   /** Polls in a row in which a node had a head below the tip, and another block at the anchor. */
@@ -62,6 +69,7 @@ export class Memory {
 
   /** Another holder may have moved the network since. */
   begin({ token, state }: Lease): void {
+    this.polls++;
     if (this.token === token) return;
     this.token = token;
     this.range = new BlockRange(state.rangeBlocks);

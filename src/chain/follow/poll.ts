@@ -75,6 +75,7 @@ export class Poll {
     if (!(await store.commit(lease, step))) throw new LeaseLost('Another instance follows this network now');
     for (const { change } of step.changes) this.changes[change]++;
     this.state = { ...this.state, ...levelsOf(step) };
+    if (step.backfilled.length === 0) return;
     const progress = new Map(step.backfilled.map((each) => [`${each.entityId} ${each.sourceId}`, each]));
     this.sources = this.sources.map((source) => ({
       ...source,

@@ -230,3 +230,32 @@ test('a node that goes from one branch to another between requests stays in favo
     'followed',
   ]);
 });
+
+test.each(['eth_getBlockByNumber:latest', 'eth_getBlockByNumber:0x'])(
+  'a node that refuses %s alone is failing after one try',
+  async (call) => {
+    const chain = new ModelChain();
+    chain.mineEmpty(40);
+    const node = new ModelNode(chain);
+    let isRefusing = false;
+    const url: Exchange = async (payload) => {
+      const replies = (await node.exchange(payload)) as { id: number }[];
+      const [method = '', block = ''] = call.split(':');
+      const requests = payload as { id: number; method: string; params: unknown[] }[];
+      const isRefused = (request: (typeof requests)[number]) =>
+        isRefusing && request.method === method && String(request.params[0]).startsWith(block);
+      const refused = new Set(requests.filter(isRefused).map(({ id }) => id));
+      return replies.map((reply) => (refused.has(reply.id) ? { id: reply.id, error: { code: -32000 } } : reply));
+    };
+    const followed = new FollowedChain(chain, { nodes: [url], startBlock: 41 });
+    await pay(followed, 3);
+    isRefusing = true;
+    const before = node.requests;
+    chain.mine([followed.payment()]);
+    expect((await followed.poll()).outcome).toBe('failed');
+    expect(node.requests - before).toBeLessThanOrEqual(2);
+    isRefusing = false;
+    await followed.pollTimes(2);
+    expect(followed.mistakes()).toEqual([]);
+  },
+);

@@ -10,17 +10,20 @@ setDefaultTimeout(120_000);
 const [QUIET, LOUD] = [addressOf(1), addressOf(2)];
 const FLOOD = 20_001;
 
-async function network(faults: Partial<Faults>, contracts: readonly string[] = [QUIET, LOUD]) {
+async function network(faults: Partial<Faults>, contracts: readonly string[] = [QUIET, LOUD], nodeCount = 2) {
   const chain = new ModelChain();
   chain.mineEmpty(40);
-  const node = new ModelNode(chain, faults);
+  const nodes = Array.from({ length: nodeCount }, () => new ModelNode(chain, faults));
   const sources = contracts.map((contract, index) =>
     modelSource({ sourceId: `src_${contract.slice(-4)}`, entityId: `entity_${index % 3}`, contract, fromBlock: 41 }),
   );
-  const followed = new FollowedChain(chain, { nodes: [node.exchange], sources, startBlock: 41 });
+  const followed = new FollowedChain(chain, {
+    nodes: nodes.map(({ exchange }) => exchange),
+    ...{ sources, startBlock: 41 },
+  });
   chain.mine([followed.payment(1, QUIET)]);
   await followed.catchUp();
-  return { chain, node, followed, store: followed.store };
+  return { chain, nodes, followed, store: followed.store };
 }
 
 test.each([
@@ -76,12 +79,48 @@ test('of contracts that can be read one by one and not together, the largest is 
 });
 
 test('a node that refuses every question for logs is failing, and no source is paused', async () => {
-  const { chain, node, followed, store } = await network({});
-  node.faults.maxLogs = -1;
+  const { chain, nodes, followed, store } = await network({});
+  for (const { faults } of nodes) faults.maxLogs = -1;
   chain.mine([followed.payment(1, QUIET)]);
   expect((await followed.poll()).outcome).toBe('failed');
   expect(store.paused).toEqual([]);
   expect(store.steps.at(-1)?.nodes[0]).toMatchObject({ state: 'failing', lastError: 'rpc_error' });
+});
+
+test('a refusal of a single node is believed when it is repeated by the next poll', async () => {
+  const { chain, followed, store } = await network({ maxLogs: 20_000 }, [QUIET, LOUD], 1);
+  chain.mine([followed.payment(1, QUIET), followed.payment(FLOOD, LOUD)]);
+  expect((await followed.poll()).outcome).toBe('in_doubt');
+  expect(store.paused).toEqual([]);
+  chain.mine([followed.payment(1, QUIET)]);
+  // The rest is read at once, by a poll without a wait before it.
+  expect(await followed.poll()).toMatchObject({ outcome: 'followed', paused: 1, seen: 1, lagBlocks: 1 });
+  expect(await followed.poll()).toMatchObject({ seen: 1, lagBlocks: 0 });
+});
+
+test('a contract whose logs one node refuses and another one has is not paused', async () => {
+  const { chain, nodes, followed, store } = await network({});
+  const [first] = nodes;
+  if (first === undefined) throw new Error('There are two nodes');
+  first.faults.maxLogs = 0;
+  for (let block = 0; block < 5; block++) {
+    chain.mine([followed.payment(1, LOUD), followed.payment(1, QUIET)]);
+    await followed.poll();
+  }
+  expect(store.paused).toEqual([]);
+  expect(followed.mistakes()).toEqual([]);
+  expect(store.steps.at(-1)?.nodes[0]).toMatchObject({ lastError: 'rpc_error' });
+});
+
+test('contracts that a node does not give together are asked for in parts, and none is paused', async () => {
+  const contracts = Array.from({ length: 40 }, (_, index) => addressOf(index + 1));
+  const { chain, followed, store } = await network({ maxLogs: 300 }, contracts);
+  for (let block = 0; block < 5; block++) {
+    chain.mine(contracts.map((contract) => followed.payment(20, contract)));
+    await followed.catchUp();
+  }
+  expect(store.paused).toEqual([]);
+  expect(followed.mistakes()).toEqual([]);
 });
 
 test('a flood in the past of a new source pauses that source alone', async () => {

@@ -2,7 +2,7 @@ import type { FollowedSource } from '../../../store/chain/network-store.ts';
 import type { LogFilter } from '../../rpc/types.ts';
 
 /** Nodes refuse longer lists. */
-const MAX_ADDRESSES = 500;
+export const MAX_CONTRACTS = 500;
 const MAX_TOPIC_VALUES = 500;
 const TOPICS = 4;
 
@@ -10,12 +10,17 @@ const TOPICS = 4;
  * The filters that together give every log that any of the sources takes. A topic is restricted only where each source
  * restricts it, because a filter cannot say that one address needs it and another one does not.
  */
-export function logFilters(sources: readonly FollowedSource[], fromBlock: number, toBlock: number): LogFilter[] {
+export function logFilters(
+  sources: readonly FollowedSource[],
+  fromBlock: number,
+  toBlock: number,
+  contractsPerCall = MAX_CONTRACTS,
+): LogFilter[] {
   const wanted = sources.filter((source) => source.fromBlock <= toBlock);
   const addresses = [...new Set(wanted.map(({ contract }) => contract))];
   const filters: LogFilter[] = [];
-  for (let at = 0; at < addresses.length; at += MAX_ADDRESSES) {
-    const chunk = new Set(addresses.slice(at, at + MAX_ADDRESSES));
+  for (let at = 0; at < addresses.length; at += contractsPerCall) {
+    const chunk = new Set(addresses.slice(at, at + contractsPerCall));
     const topics = topicsOf(wanted.filter(({ contract }) => chunk.has(contract)));
     filters.push({ fromBlock, toBlock, addresses: [...chunk], topics });
   }

@@ -15,6 +15,7 @@ export type Blocks = {
   readonly check: number;
   /** Transactions whose receipts are asked for with them. */
   readonly transactions?: readonly string[];
+  readonly contractsPerCall?: number;
 };
 
 export type Reading = {
@@ -25,16 +26,23 @@ export type Reading = {
   readonly receipts: ReadonlyMap<string, Receipt | null>;
 };
 
-/** One batch. Null where the node refused the logs of so many blocks, or where they are too large to be read. */
-export async function readBlocks(node: Node, blocks: Blocks): Promise<Reading | null> {
+/** The node refused to give the logs of so many blocks, or they are too large to be read. */
+export type Refusal = 'refused' | 'too_large';
+
+export function isRefusal(reading: Reading | Refusal): reading is Refusal {
+  return typeof reading === 'string';
+}
+
+/** One batch. */
+export async function readBlocks(node: Node, blocks: Blocks): Promise<Reading | Refusal> {
   const { from, to, sources, check, transactions = [] } = blocks;
   const header = blockAt(check);
-  const logCalls = from > to ? [] : logFilters(sources, from, to).map(logsOf);
+  const logCalls = from > to ? [] : logFilters(sources, from, to, blocks.contractsPerCall).map(logsOf);
   const receiptCalls = transactions.map((hash) => ({ hash, call: receiptOf(hash) }));
   const outcomes = await sendUnlessTooLarge(node, [header, ...logCalls, ...receiptCalls.map(({ call }) => call)]);
-  if (outcomes === null) return null;
+  if (outcomes === null) return 'too_large';
   const refusals = logCalls.flatMap((call) => outcomes.failure(call) ?? []);
-  if (refusals.some(({ kind }) => kind === 'rpc_error')) return null;
+  if (refusals.some(({ kind }) => kind === 'rpc_error')) return 'refused';
   if (refusals.length > 0 || outcomes.failure(header) !== null) throw garbageFrom(node);
   const receipts = receiptCalls.filter(({ call }) => outcomes.failure(call) === null);
   return {
