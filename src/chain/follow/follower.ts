@@ -162,7 +162,7 @@ export class Follower {
       disagreements: poll?.disagreements ?? 0,
       reorgDepth: poll?.reorgDepth ?? 0,
       paused: poll?.paused ?? 0,
-      lagBlocks: Math.max(0, (state?.head ?? 0) - (state?.tip?.number ?? 0)),
+      lagBlocks: poll?.lagBlocks ?? 0,
       hasBackfill: poll !== null && hasBackfill(poll),
       blockTimeMs: state?.blockTimeMs ?? null,
     };

@@ -7,7 +7,7 @@ import { arrangeAnchors, TAIL_BLOCKS } from './blocks/anchors.ts';
 import { CanonicalBlocks } from './blocks/canonical.ts';
 import { InDoubt, retryInDoubt } from './blocks/doubt.ts';
 import { hashesOf, isRefusal, type Reading, type Refusal, readBlocks } from './blocks/read-blocks.ts';
-import { compareFacts, inOrder, keyOf, missingFacts } from './compare.ts';
+import { compareFacts, inOrder, keyOf, missingFacts, positionOf } from './compare.ts';
 import { firstLook } from './first-look.ts';
 import { floodingContracts, pauseContracts, pauseFlood } from './flood.ts';
 import { type Look, lookAt } from './look.ts';
@@ -37,6 +37,7 @@ export async function followLive(poll: Poll, node: Node): Promise<LiveResult> {
   const { memory } = poll.follow;
   node.noteHead(result.look.head.number);
   memory.lowHead = null;
+  memory.head = result.look.head.number;
   if (poll.state.tip === null) {
     await firstLook(poll, node, result.look);
     return { kind: 'again' };
@@ -210,7 +211,7 @@ async function writeSteps(
   changes: readonly FactChange[],
   last: Pick<Step, 'anchors' | 'backfilled' | 'asked'>,
 ): Promise<void> {
-  const levels = { head: look.head.number, blockTimeMs: look.blockTimeMs };
+  const levels = { head: await countedHead(poll, look, to), blockTimeMs: look.blockTimeMs };
   const agreed = look.agreed?.number ?? 0;
   const parts = cutSteps(changes);
   const final = parts.pop();
@@ -218,9 +219,23 @@ async function writeSteps(
     const tip = part.tip !== null && part.tip.number > agreed && part.tip.number < to.number ? part.tip : null;
     const anchors = last.anchors.filter(({ number }) => number <= agreed);
     const moved = tip === null ? {} : { tip, anchors: [tip, ...anchors] };
-    await poll.commit({ ...levels, changes: part.changes, backfilled: last.backfilled, ...moved });
+    // While some of what is gone is still to be written, nothing gains confirmations.
+    const isLoss = part.changes.every((change) => positionOf(change) === null);
+    const head = isLoss ? (poll.state.head ?? levels.head) : levels.head;
+    await poll.commit({ ...levels, head, changes: part.changes, backfilled: last.backfilled, ...moved });
   }
   const safe = look.safe === null ? null : Math.min(look.safe.number, to.number);
   const tip = { number: to.number, hash: to.hash };
   await poll.commit({ ...levels, ...last, changes: final?.changes ?? [], tip, safe });
+}
+
+/**
+ * The head from which facts count their confirmations. Stored facts above what was read, as after a deep fork, may have been
+ * undone: they gain none until they are read.
+ */
+async function countedHead(poll: Poll, { head }: Look, to: Header): Promise<number> {
+  poll.lagBlocks = head.number - to.number;
+  if (to.number === head.number) return head.number;
+  const above = await poll.follow.store.factsIn(poll.lease.networkId, to.number + 1, Number.MAX_SAFE_INTEGER);
+  return above.length > 0 ? to.number : head.number;
 }

@@ -37,6 +37,8 @@ export class Memory {
   /** Contracts whose logs of one block a single node refused, with the poll in which it did. */
   readonly suspects = new BoundedMap<string, number>(MAX_SUSPECTS);
   polls = 0;
+  /** The head that was seen last. */
+  head: number | null = null;
   /** The head of the node that was behind last; null after one that was not. */
   lowHead: number | null = null;
   /** Polls in a row in which a node had a head below the tip, and another block at the anchor. */
@@ -73,6 +75,7 @@ export class Memory {
     if (this.token === token) return;
     this.token = token;
     this.range = new BlockRange(state.rangeBlocks);
+    this.head = null;
     this.lowHead = null;
     this.shortForks = 0;
     this.isSuspicious = false;

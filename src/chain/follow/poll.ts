@@ -44,6 +44,7 @@ export class Poll {
   /** Two nodes that have different blocks at the height that is to become final. */
   disagreements = 0;
   paused = 0;
+  lagBlocks: number;
 
   constructor(
     readonly follow: Follow,
@@ -51,6 +52,7 @@ export class Poll {
   ) {
     this.state = lease.state;
     this.sources = lease.sources;
+    this.lagBlocks = Math.max(0, (lease.state.head ?? 0) - (lease.state.tip?.number ?? 0));
   }
 
   /** Writes what changed; whatever is not given stays as it is. Levels only rise. */

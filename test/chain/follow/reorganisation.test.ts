@@ -160,6 +160,24 @@ test.each([1, 2, 5, 6, 7, 8, 12, 15])('a fork of depth %d is found in one poll',
   expect(followed.mistakes()).toEqual([]);
 });
 
+test('facts of a branch that was left gain no confirmations before they are found to be gone', async () => {
+  const { chain, followed, nodes, store } = await followedNetwork();
+  for (const { faults } of nodes) faults.maxBlocks = 4;
+  chain.fork(
+    14,
+    Array.from({ length: 30 }, () => []),
+  );
+  const steps = store.steps.length;
+  for (let poll = 0; poll < 20; poll++) await followed.poll();
+  for (const { tip, head } of store.steps.slice(steps)) {
+    const read = tip?.number ?? 0;
+    // The newest payment of the branch that was left was in block 50.
+    if (read < 50) expect(head).toBeLessThanOrEqual(Math.max(read, 50));
+  }
+  expect(followed.mistakes()).toEqual([]);
+  expect(store.steps.at(-1)?.head).toBe(chain.head);
+});
+
 test('a branch that is shorter is followed when the node stays on it', async () => {
   const { chain, followed } = await followedNetwork();
   const head = chain.head;
