@@ -37,7 +37,7 @@ describe.each([...ENGINES])('a dropped payment on %s', (engine) => {
     const [original, retraction] = inbox.at('delivered');
     const { deliveries } = await stage.service.call<{
       deliveries: { event: string; status: string; attempts: number }[];
-    }>('GET', '/deliveries?event=TransferProcessed&limit=10');
+    }>('GET', `/deliveries?eventId=${original?.eventId}`);
     expect(deliveries.map(({ status, attempts }) => `${status} after ${attempts}`).sort()).toEqual([
       'delivered after 1',
       'superseded after 0',
