@@ -19,7 +19,7 @@ function errorsOf(mutant: Mutant): string[] {
   if (!existsSync(pathOf(sourceOf(mutant)))) return [`${name}: there is no ${sourceOf(mutant)}`];
   if (!existsSync(pathOf(testOf(mutant)))) return [`${name}: there is no ${testOf(mutant)}`];
   const errors: string[] = [];
-  if (!/^(domain|store|delivery|api)\//.test(file)) errors.push(`${name}: ${file} is in none of the four layers`);
+  if (!/^(domain|store|delivery|api|chain)\//.test(file)) errors.push(`${name}: ${file} is in none of the five layers`);
   if (find === replace) errors.push(`${name}: changes nothing`);
   if (!read(testOf(mutant)).includes(caughtBy.test)) {
     errors.push(`${name}: ${testOf(mutant)} has no test “${caughtBy.test}”`);
