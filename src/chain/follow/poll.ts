@@ -102,10 +102,11 @@ export class Poll {
     return facts;
   }
 
-  /** Whether the logs of the fact's source are read. */
-  readonly isFollowed = ({ entityId, sourceId }: StoredFact): boolean => {
+  /** Whether the logs of the fact's source are read where the fact stands. */
+  readonly isFollowed = ({ entityId, sourceId, position }: StoredFact): boolean => {
     if (sourceId === undefined) return true;
-    return this.sources.some((source) => source.sourceId === sourceId && source.entityId === entityId);
+    const source = this.sources.find((each) => each.sourceId === sourceId && each.entityId === entityId);
+    return source !== undefined && (position === null || position.blockNumber >= source.fromBlock);
   };
 }
 

@@ -39,7 +39,8 @@ export function judgeReceipts(poll: Poll, { head, receipts, found, isCanonical }
     const receipt = receipts.get(fact.transactionHash);
     if (receipt === undefined || found.has(keyOf(fact))) continue;
     if (receipt !== null && !isCanonical(receipt)) continue;
-    if (receipt?.isSuccess === true && !isByLog(poll, fact)) changes.push(backAt(fact, receipt));
+    const isWithoutLog = !isByLog(poll, fact) || (receipt !== null && isBelowSource(poll, fact, receipt));
+    if (receipt?.isSuccess === true && isWithoutLog) changes.push(backAt(fact, receipt));
     else if (fact.state === 'lost') changes.push(...absent(poll, fact, head));
   }
   return changes;
@@ -52,6 +53,12 @@ export function askedFacts({ lease }: Poll, receipts: ReadonlyMap<string, unknow
 
 function isByLog(poll: Poll, fact: StoredFact): boolean {
   return !fact.isHeld && poll.isFollowed(fact);
+}
+
+/** A fork may move a payment below the first block of its source, where its log is not read. It is the same payment still. */
+function isBelowSource({ sources }: Poll, { entityId, sourceId }: StoredFact, { blockNumber }: Receipt): boolean {
+  const source = sources.find((each) => each.sourceId === sourceId && each.entityId === entityId);
+  return source !== undefined && blockNumber < source.fromBlock;
 }
 
 /** From one block before it is due, so that the second of two responses is not late. */

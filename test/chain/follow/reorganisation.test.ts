@@ -3,6 +3,7 @@ import type { PollOutcome } from '../../../src/chain/follow/poll-result.ts';
 import type { Exchange } from '../../../src/chain/rpc/http-exchange.ts';
 import { FollowedChain } from '../../support/chain/followed-chain.ts';
 import { ModelChain, type ModelTransaction } from '../../support/chain/model-chain.ts';
+import { modelSource } from '../../support/chain/model-decoder.ts';
 import { type Faults, ModelNode } from '../../support/chain/model-node.ts';
 
 // No test may fail because the machine is slow.
@@ -45,6 +46,23 @@ test('a payment that moves to another block moves, and nothing else happens', as
   await mineAndPoll(followed, 20);
   expect(stateOf(followed, payment)).toMatchObject({ state: 'final' });
   expect(store.counts.retracted).toBe(0);
+});
+
+test('a payment that moves below the first block of its source is not retracted', async () => {
+  const chain = new ModelChain();
+  chain.mineEmpty(30);
+  const sources = [modelSource({ fromBlock: 31, createdHead: 30 })];
+  const nodes = [new ModelNode(chain, {}).exchange];
+  const followed = new FollowedChain(chain, { nodes, sources, startBlock: 31 });
+  const payment = followed.payment();
+  chain.mine([payment]);
+  await followed.poll();
+  expect(stateOf(followed, payment)).toMatchObject({ state: 'seen', block: 31 });
+  chain.fork(3, [[], [payment], [], []]);
+  await followed.poll();
+  await mineAndPoll(followed, 20);
+  expect(stateOf(followed, payment)).toMatchObject({ state: 'final', block: 30, revision: 1 });
+  expect(followed.store.counts.retracted).toBe(0);
 });
 
 test('a payment that is gone is lost, and is retracted after the grace', async () => {
