@@ -108,10 +108,13 @@ describe('paybell webhooks', () => {
     ]);
     const [webhook] = webhookListSchema.parse(made).webhooks;
     const id = webhook?.webhookId ?? '';
-    expect(await runJson(['webhooks', 'show', id])).toEqual({ ...webhook, options: { filter: null } });
+    expect(await runJson(['webhooks', 'show', id])).toEqual({
+      ...webhook,
+      options: { filter: null, finality: 'seen' },
+    });
     const { stdout } = await paybell(['webhooks', 'show', id]);
     expect(stdout).toMatch(
-      /^webhook {2}wh_\w+\nnetwork {2}56 BNB Smart Chain\nevent {4}LatePayment\nurl {6}\S+\/one\nfilter {3}none\ncreated {2}\S+Z\n$/,
+      /^webhook {3}wh_\w+\nnetwork {3}56 BNB Smart Chain\nevent {5}LatePayment\nurl {7}\S+\/one\nfinality {2}seen\nfilter {4}none\ncreated {3}\S+Z\n$/,
     );
     await paybell(['webhooks', 'delete', id]);
   });
