@@ -26,7 +26,8 @@ export async function findFanOut(db: Database, after: SqlUuid | null): Promise<S
 }
 
 /**
- * One step of the oldest task of the entity. Returns the destinations of the deliveries that it made, or null when the task
+ * One step of the oldest task of the entity; one that has waited comes after those that have not, so that many retractions
+ * of deliveries in flight do not keep back another one. Returns the destinations of the deliveries that it made, or null when the task
  * is gone or another instance works on it.
  */
 export function continueFanOut(db: Database, entity: SqlUuid): Promise<readonly DestinationKey[] | null> {
@@ -38,7 +39,7 @@ export function continueFanOut(db: Database, entity: SqlUuid): Promise<readonly 
       `select ${taskColumns.of('t.')} from fan_outs t where entity_id = $1 and wait_ms <= ${dialect.nowMs}
          and not exists (select 1 from fan_outs b where b.entity_id = t.entity_id and b.event_no < t.event_no
            and (b.order_key = t.order_key or b.fact_key = t.fact_key))
-       order by event_no limit 1 ${dialect.skipLocked}`,
+       order by wait_ms, event_no limit 1 ${dialect.skipLocked}`,
       [entity],
     );
     if (task === undefined) return null;

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test';
 import { DomainError } from '../../../src/domain/errors.ts';
 import { RETRACTION } from '../../../src/domain/event-kinds.ts';
 import type { Database } from '../../../src/store/database/database.ts';
+import { entityKey } from '../../../src/store/database/sql.ts';
 import { listDeliveries } from '../../../src/store/deliveries/read.ts';
 import { redeliver } from '../../../src/store/deliveries/redeliver/redeliver.ts';
 import { continueFanOut, findFanOut } from '../../../src/store/events/fan-out.ts';
@@ -83,6 +84,23 @@ onEveryEngine('retraction', (store) => {
       expect(await findFanOut(store.db, null)).toBeNull();
       expect(await wrongDeliveryCounters(store.db)).toEqual([]);
     }
+  });
+
+  test('that waits for an attempt in flight keeps back no other', async () => {
+    const entityId = await newReceivers('one');
+    await accept(store.db, payment(entityId, 'p1'));
+    const inFlight = await claimOf(entityId, 'one');
+    await accept(store.db, retractionOf(entityId, 'p1'));
+    await runTasks(store.db);
+    await store.db.transaction((queries) => queries.run('update fan_outs set wait_ms = 1'));
+    await accept(store.db, payment(entityId, 'p2', { transferId: 't2' }));
+    await record(store.db, attemptThat('delivered', await claimOf(entityId, 'one')));
+    await accept(store.db, retractionOf(entityId, 'p2'));
+    await continueFanOut(store.db, entityKey(store.db.dialect, entityId));
+    expect((await shown(entityId)).filter((one) => one.endsWith(RETRACTION))).toHaveLength(2);
+    await record(store.db, attemptThat('delivered', inFlight));
+    await runTasks(store.db);
+    expect(await findFanOut(store.db, null)).toBeNull();
   });
 
   test('supersedes an attempt in flight that fails, and then goes out', async () => {
