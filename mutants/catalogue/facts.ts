@@ -40,7 +40,7 @@ export const facts: readonly Mutant[] = [
     file: 'store/chain/commit.ts',
     find: 'await queries.run(`delete from fact_events where ${which} and event_no is null`, key);',
     replace: '',
-    caughtBy: { file: 'store/chain/commit', test: 'forgets an event that nobody was told of' },
+    caughtBy: { file: 'store/chain/commit', test: 'forgets an event that no one was told of' },
   },
   {
     name: 'lost-progress-skips-blocks',

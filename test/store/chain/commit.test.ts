@@ -167,7 +167,7 @@ onEveryEngine('a step of a network', (store) => {
     expect(await wrongDeliveryCounters(store.db)).toEqual([]);
   });
 
-  test('forgets an event that nobody was told of when its fact is retracted', async () => {
+  test('forgets an event that no one was told of when its fact is retracted', async () => {
     const { entityId, networkId, networks, lease } = await newTenant({ TransferProcessed: null });
     const fact = found(entityId, networkId, at(50));
     const held = await lease();

@@ -49,7 +49,7 @@ onEveryEngine('retraction', (store) => {
     return found;
   }
 
-  test('goes to those who were told, and ends what nobody was told', async () => {
+  test('goes to those who were told, and ends what no one was told', async () => {
     const entityId = await newReceivers('delivered', 'failing', 'suspended');
     await suspendNamed(store.db, entityId, urlOf('suspended'));
     await accept(store.db, payment(entityId, 'p1'));
