@@ -102,7 +102,7 @@ export const facts: readonly Mutant[] = [
   {
     name: 'retraction-without-its-webhook',
     what: 'sends a retraction although its webhook is suspended',
-    file: 'store/deliveries/heads.ts',
+    file: 'store/deliveries/retraction-heads.ts',
     find: 'if (known !== undefined) found.push(known.head);',
     replace: '',
     caughtBy: { file: 'store/events/retraction', test: 'is listed under its own name' },

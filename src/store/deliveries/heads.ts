@@ -1,7 +1,7 @@
-import { RETRACTION } from '../../domain/event-kinds.ts';
 import { destinationKey, hostOf } from '../../domain/post-url.ts';
 import type { Database, Dialect, Queries, SqlValue } from '../database/database.ts';
-import { Columns, chunks, entityKey, integer, nullable, text, textByRows, uuid, valuesList } from '../database/sql.ts';
+import { Columns, chunks, entityKey, integer, nullable, text, textByRows, valuesList } from '../database/sql.ts';
+import { findRetractionHeads } from './retraction-heads.ts';
 
 /**
  * The head of a webhook's queue: one row that says where its deliveries go and whether they may. Suspend, resume, pause,
@@ -45,17 +45,6 @@ export function alertHeadNo(networkId: number, kind = 'webhook.suspended'): numb
   const from = ALERTS_FROM[kind];
   if (from === undefined) throw new RangeError(`no alert is called ${kind}`);
   return from - networkId;
-}
-
-/** Far above every creation sequence, and still an exact number. */
-const RETRACTIONS_FROM = 2 ** 52;
-
-/**
- * Retractions to a webhook have a queue of their own beside it, so that lists and totals tell them from the events of the
- * webhook. It follows every change of the webhook's own head.
- */
-export function retractionHeadNo(webhookNo: number): number {
-  return RETRACTIONS_FROM + webhookNo;
 }
 
 type NewHead = HeadTarget & { blocked: number; deletedAtMs: number | null };
@@ -113,46 +102,12 @@ export async function changeHeads(
   nowMs: number,
 ): Promise<void> {
   const blocked = change === 'suspend' ? BLOCKED.suspended : change === 'remove' ? BLOCKED.deleted : 0;
-  const retractions = await findRetractionHeads(queries, dialect, targets);
+  const own = targets.filter((target) => !isAlertHead(target));
+  const retractions = await findRetractionHeads(queries, dialect, own);
   const heads = [...targets, ...retractions].map((target) => {
     return { ...target, blocked, deletedAtMs: change === 'remove' ? nowMs : null };
   });
   await insertHeads(queries, dialect, TEXTS[change], heads, nowMs);
-}
-
-const retractionColumns = new Columns({ entity: uuid('entity_id'), webhookNo: integer('webhook_no') });
-
-/** The heads of retractions to these webhooks; most have none. */
-async function findRetractionHeads(
-  queries: Queries,
-  dialect: Dialect,
-  targets: readonly HeadTarget[],
-): Promise<HeadTarget[]> {
-  const wanted = new Map(
-    targets
-      .filter((target) => !isAlertHead(target))
-      .map((target) => {
-        const entity = entityKey(dialect, target.entityId);
-        const webhookNo = retractionHeadNo(target.webhookNo);
-        const head = { ...target, webhookNo, event: RETRACTION };
-        return [`${dialect.hexOf(entity)} ${webhookNo}`, { entity, head }];
-      }),
-  );
-  const found: HeadTarget[] = [];
-  for (const chunk of chunks([...wanted.values()])) {
-    const rows = await retractionColumns.all(
-      queries,
-      `with wanted (entity_id, webhook_no) as (values ${valuesList(chunk.length, 2, 0, [dialect.uuid, 'bigint'])})
-       select ${retractionColumns.of('h.')} from wanted w
-       ${dialect.lookUp('cross join', 'queue_heads', 'h', { entity_id: 'w.entity_id', webhook_no: 'w.webhook_no' })}`,
-      chunk.flatMap(({ entity, head }): SqlValue[] => [entity, head.webhookNo]),
-    );
-    for (const { entity, webhookNo } of rows) {
-      const known = wanted.get(`${dialect.hexOf(entity)} ${webhookNo}`);
-      if (known !== undefined) found.push(known.head);
-    }
-  }
-  return found;
 }
 
 async function insertHeads(

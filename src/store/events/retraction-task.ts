@@ -4,9 +4,10 @@ import type { DestinationKey } from '../../domain/post-url.ts';
 import type { Dialect, Queries, SqlUuid, SqlValue } from '../database/database.ts';
 import { Columns, chunks, entityKey, integer, nullable, type RowOf, text, uuid, valuesList } from '../database/sql.ts';
 import { CountChanges } from '../deliveries/counts/counts.ts';
-import { BLOCKED, makeHeads, retractionHeadNo, wakeHeads } from '../deliveries/heads.ts';
+import { BLOCKED, makeHeads, wakeHeads } from '../deliveries/heads.ts';
 import { lockKeys, type OrderKey, PARKED, type Promotion, settleKeys } from '../deliveries/order/order-keys.ts';
 import { moveToRecord, OF_EVENT, waitingColumns } from '../deliveries/order/supersede.ts';
+import { retractionHeadNo } from '../deliveries/retraction-heads.ts';
 import { STATUS_CODES } from '../deliveries/states.ts';
 import { eventNumbers } from '../new-id.ts';
 import { REVISION } from '../tables.ts';
@@ -124,15 +125,12 @@ async function tellNext(
   const turns = await takeTurnsOfRest(queries, dialect, task, receivers);
   const isLast = originals.length < ROWS_PER_STEP;
   const readTo = originals.at(-1);
-  await note(queries, task, receivers.length, isLast || readTo === undefined ? ALL_TOLD : dialect.hexOf(readTo.id));
+  const cursor = isLast || readTo === undefined ? ALL_TOLD : dialect.hexOf(readTo.id);
+  await advance(queries, task, receivers.length, cursor);
   const planned = { ...task, eventNo: dialect.hexOf(task.eventNo) };
   const rows = planFanOut(planned, receivers, () => eventNumbers.next(nowMs), turns);
   await insertDeliveries(queries, dialect, rows, { promoted, changes });
   return [...receivers, ...promoted].map(({ destination }) => destination);
-}
-
-async function note(queries: Queries, task: RetractionTask, count: number, cursor: string): Promise<void> {
-  await advance(queries, task, count, cursor);
 }
 
 /** Those that no instance holds become superseded. */
