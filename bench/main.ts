@@ -10,10 +10,12 @@ import { benchGrowth } from './parts/growth.ts';
 import { benchInstances } from './parts/instances.ts';
 import { benchLatency } from './parts/latency.ts';
 import { benchList } from './parts/list.ts';
+import { benchPeers } from './parts/peers.ts';
 import { benchStart } from './parts/start.ts';
-import { publish } from './report/publish.ts';
+import { publish, publishPeers } from './report/publish.ts';
 import {
   describeMachine,
+  linedUp,
   type PartResult,
   type Results,
   saveResults,
@@ -34,10 +36,11 @@ const PARTS: Readonly<Record<string, (tools: Tools) => Promise<PartResult>>> = {
   start: benchStart,
   instances: benchInstances,
   cache: benchCache,
+  peers: benchPeers,
 };
 
 /** Slow parts without a floor. */
-const FULL_ONLY = new Set(['latency', 'instances', 'cache']);
+const FULL_ONLY = new Set(['latency', 'instances', 'cache', 'peers']);
 
 const args = process.argv.slice(2);
 const options = new Set(args.filter((arg) => arg.startsWith('--')));
@@ -79,12 +82,15 @@ async function main(): Promise<number> {
     machine: await describeMachine(mode),
     rows: results.flatMap(({ rows }) => rows),
     charts: results.flatMap(({ charts }) => charts),
+    comparison: results.find(({ comparison }) => comparison !== undefined)?.comparison ?? null,
     raw: Object.assign({}, ...results.map(({ raw }) => raw)),
   };
-  console.log(`\n${tableAsText(all.rows)}\n`);
+  if (all.rows.length > 0) console.log(`\n${tableAsText(all.rows)}\n`);
+  if (all.comparison !== null) console.log(`\n${linedUp(all.comparison.headings, all.comparison.lines)}\n`);
   const whole = chosen.length === 0;
   console.log(`Every round is in ${saveResults(all, whole)}`);
   if (whole && !mode.quick) publish(all);
+  if (!mode.quick) publishPeers(all);
   return all.rows.some(({ check }) => check !== null && verdictOf(check) === 'below floor') ? 1 : 0;
 }
 

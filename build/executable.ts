@@ -5,11 +5,15 @@ const MAIN = resolve(import.meta.dir, '../src/main.ts');
 /** Started by the executable as a thread, and so not found by following imports. */
 const THREAD = resolve(import.meta.dir, '../src/store/database/sqlite/thread-program.ts');
 
-/**
- * Builds Paybell as one executable that needs neither Node nor Bun. `target` is the system that it runs on, such as
- * `bun-linux-arm64-musl`; this one by default.
- */
-export async function buildExecutable(outfile: string, target?: Bun.Build.CompileTarget): Promise<void> {
+export type ExecutableOptions = {
+  /** The system that it runs on, such as `bun-linux-arm64-musl`; this one by default. */
+  readonly target?: Bun.Build.CompileTarget | undefined;
+  /** The path of Bun for that system. Bun downloads it by default. */
+  readonly runtime?: string | undefined;
+};
+
+/** Builds Paybell as one executable that needs neither Node nor Bun. */
+export async function buildExecutable(outfile: string, { target, runtime }: ExecutableOptions = {}): Promise<void> {
   await Bun.build({
     entrypoints: [MAIN, THREAD],
     naming: { entry: '[name].[ext]' },
@@ -20,6 +24,7 @@ export async function buildExecutable(outfile: string, target?: Bun.Build.Compil
     compile: {
       outfile,
       ...(target === undefined ? {} : { target }),
+      ...(runtime === undefined ? {} : { executablePath: runtime }),
       // A bunfig.toml in the working directory could make it load foreign code.
       autoloadBunfig: false,
     },

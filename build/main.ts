@@ -18,7 +18,7 @@ if (target !== undefined && !isTarget(target)) {
 }
 // npm runs scripts in the root of the package.
 const outfile = resolve('dist/paybell');
-await buildExecutable(outfile, target);
+await buildExecutable(outfile, { target });
 await Bun.write(
   resolve('dist/paybell.cdx.json'),
   `${JSON.stringify(await createSbom(await currentCommit()), null, 2)}\n`,

@@ -1,19 +1,17 @@
 import { resolve } from 'node:path';
-import { EVENT_MEANINGS, RETRACTION_MEANING, sampleEvent, sampleRetraction } from '../src/contract/event-samples.ts';
+import { FAILING_ALERT, RECOVERED_ALERT } from '../src/contract/endpoints/alerts.ts';
+import { documentedSample, OWN_SAMPLES } from '../src/contract/events/documented-samples.ts';
+import { EVENT_MEANINGS, RETRACTION_MEANING } from '../src/contract/events/samples.ts';
 import { SUSPENDED_NOTICE } from '../src/contract/webhook-health.ts';
 import { EVENT_KINDS, type EventKind, RETRACTION } from '../src/domain/event-kinds.ts';
 
 /** Writes docs/events.md from the samples that test requests carry: `npx bun docs/generate-events.ts`. */
 
-const BASE = 8453;
 const SOLANA = 900;
-const EVENT_ID = 'evt_0199c2a7118c7b0e9f2d6a5b4c3d2e1f';
-const RETRACTION_ID = 'evt_0199c2a7a4d27c1fb83e905d6a7b8c9d';
-const NOW_S = 1_763_168_400;
 
 const INTRODUCTION = `# Events and payloads
 
-<!-- Generated from src/contract/event-samples.ts by: npx bun docs/generate-events.ts -->
+<!-- Generated from src/contract/events/samples.ts by: npx bun docs/generate-events.ts -->
 
 A delivery carries the body of \`POST /events\` byte for byte. Paybell adds nothing, rounds nothing and reorders no key, so your
 receiver gets exactly what your payment system sent. The samples below show the recommended fields.
@@ -52,7 +50,24 @@ No webhook is registered for this kind: a retraction goes to every webhook that 
 \`webhook-id\`, signature, retries and number of a delivery of its own. \`reason\` is \`reorg\` or \`sender\`. A sender takes an event back by
 publishing \`${RETRACTION}\` with \`retracts.eventId\`; only \`event\`, \`networkId\` and \`retracts\` are certain to be there then.
 
-${json(sampleRetraction(BASE, RETRACTION_ID, EVENT_ID, NOW_S))}
+${json(OWN_SAMPLES[RETRACTION])}
+`;
+
+const FAILING = `## Alerts about a failing endpoint
+
+When every attempt for a webhook has failed for an hour, Paybell sends an \`${FAILING_ALERT}\` alert about its endpoint to the URL set with
+\`PUT /webhooks/notice-url\`: one for the URL, however many webhooks it has, and another one every day. Nothing is lost at that point:
+deliveries are retried, and held once a webhook is suspended, at \`dateSuspension\`. Deliveries to a paused endpoint cause no alert.
+
+${json(OWN_SAMPLES[FAILING_ALERT])}
+
+When a delivery succeeds again, Paybell sends \`${RECOVERED_ALERT}\`, once. It sends none if the webhook was suspended, resumed, deleted or
+moved to another URL instead.
+
+${json(OWN_SAMPLES[RECOVERED_ALERT])}
+
+Alerts are checked once a minute. Each is sent once, whatever the number of instances, and is delivered like any other event. The URL for
+alerts should not be on the system that can fail: alerts to it would fail with it.
 `;
 
 const ALERT = `## Suspension alerts
@@ -61,18 +76,7 @@ Paybell suspends a webhook when its receiver responds with 410 (\`gone\`) or whe
 (\`failing\`). It then sends a \`${SUSPENDED_NOTICE}\` alert to the URL set with \`PUT /webhooks/notice-url\`. Alerts are signed and
 retried like any other delivery.
 
-${json({
-  eventId: EVENT_ID,
-  event: SUSPENDED_NOTICE,
-  reason: 'gone',
-  webhook: {
-    webhookId: 'wh_0199c2a6e0b17d3c8a54f1e2d3c4b5a6',
-    networkId: BASE,
-    event: 'TransferFinalized',
-    postUrl: 'https://example.com/hooks/paybell',
-  },
-  dateSuspended: NOW_S,
-})}
+${json(OWN_SAMPLES[SUSPENDED_NOTICE])}
 `;
 
 export function eventsPage(): string {
@@ -80,9 +84,9 @@ export function eventsPage(): string {
 
 Payloads on Solana have the same fields, with Solana addresses and transaction signatures.
 
-${json(sampleEvent('TransferFinalized', SOLANA, EVENT_ID, NOW_S))}
+${json(documentedSample('TransferFinalized', SOLANA))}
 `;
-  return [INTRODUCTION, ...EVENT_KINDS.map(section), RETRACTED, FROM_NETWORK, solana, ALERT].join('\n');
+  return [INTRODUCTION, ...EVENT_KINDS.map(section), RETRACTED, FROM_NETWORK, solana, FAILING, ALERT].join('\n');
 }
 
 function section(event: EventKind): string {
@@ -90,7 +94,7 @@ function section(event: EventKind): string {
 
 ${EVENT_MEANINGS[event]}
 
-${json(sampleEvent(event, BASE, EVENT_ID, NOW_S))}
+${json(documentedSample(event))}
 `;
 }
 

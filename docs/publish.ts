@@ -10,11 +10,23 @@ export function publishSections(page: string, tool: string, sections: Readonly<R
   writeFileSync(path, text);
 }
 
+/** What is between these markers now. */
+export function readSection(page: string, tool: string, name: string): string {
+  const text = readFileSync(resolve(import.meta.dir, page), 'utf8');
+  const { from, to } = boundsOf(page, text, `${tool}:${name}`);
+  return text.slice(from, to).trim();
+}
+
 function replaceSection(page: string, text: string, name: string, section: string): string {
+  const { from, to } = boundsOf(page, text, name);
+  return `${text.slice(0, from)}\n\n${section}\n\n${text.slice(to)}`;
+}
+
+function boundsOf(page: string, text: string, name: string): { from: number; to: number } {
   const [begin, end] = [`<!-- ${name} -->`, `<!-- /${name} -->`];
   const [from, to] = [text.indexOf(begin), text.indexOf(end)];
   if (from < 0 || to < from) throw new Error(`docs/${page} has no section ${name}: add ${begin} and ${end}`);
-  return `${text.slice(0, from + begin.length)}\n\n${section}\n\n${text.slice(to)}`;
+  return { from: from + begin.length, to };
 }
 
 export function asMarkdown(headings: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -24,6 +36,9 @@ export function asMarkdown(headings: readonly string[], rows: readonly (readonly
 
 /** When, how and where a run was made. */
 export function describeRun(command: string): string {
-  const machine = `${cpus().length} cores and ${Math.round(totalmem() / 1024 ** 3)} GiB of memory, Bun ${Bun.version}`;
-  return `Last complete run: ${new Date().toISOString().slice(0, 10)}, \`${command.trim()}\`, on ${machine}.`;
+  return `Last complete run: ${new Date().toISOString().slice(0, 10)}, \`${command.trim()}\`, on ${describeMachine()}.`;
+}
+
+export function describeMachine(): string {
+  return `${cpus().length} cores and ${Math.round(totalmem() / 1024 ** 3)} GiB of memory, Bun ${Bun.version}`;
 }

@@ -1,5 +1,5 @@
+import { type PaybellEvent, VerificationError, verify } from '@paybell/client/verify';
 import express, { type ErrorRequestHandler } from 'express';
-import { type PaybellEvent, VerificationError, verify } from 'paybell/verify';
 
 /** A receiver with Express. `PAYBELL_SECRETS` has the active secrets, separated by spaces. */
 

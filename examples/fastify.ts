@@ -1,5 +1,5 @@
+import { type PaybellEvent, VerificationError, verify } from '@paybell/client/verify';
 import fastify from 'fastify';
-import { type PaybellEvent, VerificationError, verify } from 'paybell/verify';
 
 /** A receiver with Fastify. `PAYBELL_SECRETS` has the active secrets, separated by spaces. */
 

@@ -1,5 +1,5 @@
+import { type PaybellEvent, VerificationError, verify } from '@paybell/client/verify';
 import { Hono } from 'hono';
-import { type PaybellEvent, VerificationError, verify } from 'paybell/verify';
 
 /** A receiver with Hono. `PAYBELL_SECRETS` has the active secrets, separated by spaces. */
 

@@ -10,12 +10,15 @@ import { killedDuringFanOut, outageDuringFanOut } from './trials/fan-outs.ts';
 import { diskFull } from './trials/full-disk.ts';
 import { killedBeforeRecording, killedWhileAccepting, killedWhileDelivering } from './trials/kills.ts';
 import { killedWhileManaging, takenOverWhileManaging } from './trials/management/kills.ts';
+import { oneOfThreeKilled } from './trials/one-of-three.ts';
 import { oneOfTwoKilled } from './trials/one-of-two.ts';
 import { killedWhileOrdering, restartedWhileOrdering } from './trials/order/interruptions.ts';
 import { rowsPoisoned } from './trials/poison-rows.ts';
 import { postgresPaused, postgresRestarted, postgresStopped } from './trials/postgres-outages.ts';
+import { proxyStopped } from './trials/proxy-outages.ts';
 import { instanceStalled } from './trials/stalled-instance.ts';
 import { migratedByTwo, stoppedBySigterm } from './trials/stops.ts';
+import { workerKilled } from './trials/workers.ts';
 
 /** In the order of the table in docs/reliability.md. */
 export const FAULTS: readonly Fault[] = [
@@ -32,8 +35,11 @@ export const FAULTS: readonly Fault[] = [
   postgresPaused,
   outageDuringFanOut,
   diskFull,
+  proxyStopped,
   instanceStalled,
   oneOfTwoKilled,
+  oneOfThreeKilled,
+  workerKilled,
   clockStepped,
   stoppedBySigterm,
   migratedByTwo,

@@ -2,6 +2,7 @@ import { acceptance } from './catalogue/acceptance.ts';
 import { access } from './catalogue/access.ts';
 import { changes } from './catalogue/changes.ts';
 import { claims } from './catalogue/claims.ts';
+import { copy } from './catalogue/copy.ts';
 import { endpoints } from './catalogue/endpoints.ts';
 import { facts } from './catalogue/facts.ts';
 import { feed } from './catalogue/feed.ts';
@@ -40,4 +41,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...sources,
   ...responses,
   ...lists,
+  ...copy,
 ];

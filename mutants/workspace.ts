@@ -7,7 +7,7 @@ const ROOT = resolve(import.meta.dir, '..');
 
 /** Linked and not copied. */
 const PACKAGES = ['node_modules', 'test/generator/node_modules'];
-const LEFT_OUT = new Set(['.git', 'dist', ...PACKAGES]);
+const LEFT_OUT = new Set(['.git', 'dist', 'site/node_modules', ...PACKAGES]);
 
 /** A copy of the tree in which a mutant is tested, so that nobody who works in the tree sees it. */
 export class Workspace {

@@ -1,144 +1,70 @@
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { describeProxy, parseEgressProxy, parseSourceAddress } from './config/egress.ts';
+import { openTelemetrySettings, telemetryUrl } from './config/open-telemetry.ts';
+import { parseSecretKey, readSecretKeyFile, runSecretKeyCommand, SECRET_KEY_RULE } from './config/secret-key.ts';
+import {
+  addressRange,
+  duration,
+  explained,
+  flag,
+  integer,
+  list,
+  MASKED,
+  networkId,
+  origin,
+  parseDurationMs,
+  parsed,
+  rateLimit,
+  rateRule,
+  readablePem,
+  shown,
+  sizeLimit,
+  sizeRule,
+  text,
+  UNIT_BYTES,
+  UNIT_MS,
+  workerCount,
+} from './config/values.ts';
 import { TRANSFER } from './domain/chain/facts.ts';
 import { describeNodes, parseDepths, parseNodes } from './domain/chain/network-nodes.ts';
 import { EVENT_KINDS, EVENT_NAME, RETRACTION } from './domain/event-kinds.ts';
-import { parseAddressRange } from './domain/ip-address.ts';
-import { DEFAULT_NETWORKS, MAX_NETWORK_ID } from './domain/networks.ts';
+import { type OperatorKey, parseOperatorKeys, unnamedOperatorKey } from './domain/keys/operator-keys.ts';
+import { DEFAULT_NETWORKS } from './domain/networks.ts';
 
 /** All settings, in one schema over the environment. `.env.example` has the same order, and a test compares the two. */
 
-const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
-const DURATION = /^([0-9]{1,9})(ms|s|m|h|d)$/;
-const MAX_DURATION_MS = 3_650 * UNIT_MS.d;
+export type DatabaseTarget =
+  | { engine: 'sqlite'; file: string; deadlineMs?: number | undefined }
+  | {
+      engine: 'postgres';
+      url: string;
+      listenUrl?: string | undefined;
+      pool?: number | undefined;
+      deadlineMs?: number | undefined;
+    };
 
-export function parseDurationMs(text: string): number | null {
-  const match = DURATION.exec(text);
-  if (match === null) return null;
-  const value = Number(match[1]) * UNIT_MS[match[2] as keyof typeof UNIT_MS];
-  return value <= MAX_DURATION_MS ? value : null;
-}
-
-/** A setting whose text `parse` turns into a value, or into null when the text is invalid. */
-function parsed<Value>(parse: (text: string) => Value | null, rule: string) {
-  return z.string().transform((text, context): Value => {
-    const value = parse(text);
-    if (value !== null) return value;
-    context.addIssue({ code: 'custom', message: rule });
-    return z.NEVER;
-  });
-}
-
-/** A setting whose parser says itself what is wrong with a text. */
-function explained<Value extends object>(parse: (text: string) => Value | string) {
-  return z.string().transform((text, context): Value => {
-    const value = parse(text);
-    if (typeof value !== 'string') return value;
-    context.addIssue({ code: 'custom', message: value });
-    return z.NEVER;
-  });
-}
-
-function integer(min: number, max: number) {
-  return parsed((text) => {
-    const value = /^[0-9]{1,16}$/.test(text) ? Number(text) : Number.NaN;
-    return value >= min && value <= max ? value : null;
-  }, `must be a whole number from ${min} to ${max}`);
-}
-
-const flag = parsed((text) => (text === 'true' ? true : text === 'false' ? false : null), 'must be true or false');
-
-const duration = parsed(
-  (text) => parseDurationMs(text) || null,
-  'must be a duration greater than zero, such as 15s, 5m, 2h or 30d',
-);
-
-const items = (text: string) => text.split(',').map((item) => item.trim());
-
-function list<Value>(parseItem: (text: string) => Value | null, rule: string) {
-  return parsed((text) => {
-    const values: Value[] = [];
-    for (const item of items(text)) {
-      const value = parseItem(item);
-      if (value === null) return null;
-      values.push(value);
-    }
-    return values;
-  }, rule);
-}
-
-function networkId(text: string): number | null {
-  const value = /^[0-9]{1,16}$/.test(text) ? Number(text) : Number.NaN;
-  return value <= MAX_NETWORK_ID ? value : null;
-}
-
-/** `100/s` allows bursts of twice the rate, `100/s:500` sets the burst, and `off` means no limit. */
-function rateLimit(text: string): { perSecond: number; burst: number } | 'off' | null {
-  if (text === 'off') return 'off';
-  const match = /^([1-9][0-9]{0,6})\/s(?::([1-9][0-9]{0,6}))?$/.exec(text);
-  if (match === null) return null;
-  const perSecond = Number(match[1]);
-  return { perSecond, burst: match[2] === undefined ? perSecond * 2 : Number(match[2]) };
-}
-
-const UNIT_BYTES = { MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 } as const;
-
-function sizeLimit(text: string): number | 'off' | null {
-  if (text === 'off') return 'off';
-  const match = /^([1-9][0-9]{0,6})(MiB|GiB|TiB)$/.exec(text);
-  const bytes = match === null ? null : Number(match[1]) * UNIT_BYTES[match[2] as keyof typeof UNIT_BYTES];
-  return bytes !== null && bytes <= MAX_SIZE_BYTES ? bytes : null;
-}
-
-const MAX_SIZE_BYTES = 1_024 * UNIT_BYTES.TiB;
-const sizeRule = 'must be off or a size up to 1024TiB, such as 500MiB, 50GiB or 2TiB';
-
-export type DatabaseTarget = { engine: 'sqlite'; file: string } | { engine: 'postgres'; url: string };
-
-function databaseTarget(text: string): DatabaseTarget | null {
+export function databaseTarget(text: string): DatabaseTarget | null {
   if (/^postgres(ql)?:\/\//.test(text)) return URL.parse(text)?.hostname ? { engine: 'postgres', url: text } : null;
   const file = /^sqlite:(?:\/\/(?=\/))?(.+)$/.exec(text)?.[1];
   return file === undefined || file.includes(':memory:') || file.startsWith('//') ? null : { engine: 'sqlite', file };
 }
 
-export const SECRET_KEY_RULE = 'must be base64 of exactly 32 random bytes: openssl rand -base64 32';
-
-export function parseSecretKey(text: string): Uint8Array | null {
-  const bytes = Buffer.from(text, 'base64');
-  return bytes.length === 32 && bytes.toString('base64') === text ? new Uint8Array(bytes) : null;
+function postgresUrl(text: string): string | null {
+  return databaseTarget(text)?.engine === 'postgres' ? text : null;
 }
-
-function readablePem(file: string): string | null {
-  try {
-    const text = readFileSync(file, 'utf8');
-    return text.includes('-----BEGIN CERTIFICATE-----') ? text : null;
-  } catch {
-    return null;
-  }
-}
-
-const origin = (text: string) => (URL.canParse(text) && new URL(text).origin === text ? text : null);
-const addressRange = (text: string) => (parseAddressRange(text) === null ? null : text);
-const text = (shape: RegExp, rule: string) => parsed((value) => (shape.test(value) ? value : null), rule);
 
 /** The names that Paybell sends, and those of HTTP: as a signature, they would break the request or be misread. */
 const RESERVED_PREFIX = /^(?:webhook|paybell|content|accept|access-control|proxy|sec|if|x-forwarded)-/;
 const RESERVED_NAMES = new Set(
   (
     'accept authorization cache-control connection cookie date expect forwarded from host keep-alive max-forwards ' +
-    'origin pragma range referer te trailer transfer-encoding upgrade user-agent via'
+    'origin pragma range referer te traceparent tracestate trailer transfer-encoding upgrade user-agent via'
   ).split(' '),
 );
 const isReservedHeader = (name: string) => RESERVED_PREFIX.test(name) || RESERVED_NAMES.has(name);
 
-const rateRule = 'must be off, a rate such as 100/s, or a rate with a burst such as 100/s:200';
-
 /** With the event of sources that stands for two kinds. */
 const BUILT_IN_EVENTS: readonly string[] = [...EVENT_KINDS, RETRACTION, TRANSFER];
-
-/** How the log shows the settings that it must not show as they are. */
-const shown = z.registry<{ inLog: (value: z.$output) => string }>();
-const MASKED = { inLog: () => '(set)' };
 
 const schema = z
   .object({
@@ -147,6 +73,13 @@ const schema = z
     DATABASE_URL: parsed(databaseTarget, 'must be sqlite:<file> or postgres://user:password@host:port/database')
       .default({ engine: 'sqlite', file: './data/paybell.db' })
       .register(shown, { inLog: describeTarget }),
+    LISTEN_DATABASE_URL: parsed(postgresUrl, 'must be postgres://user:password@host:port/database')
+      .optional()
+      .register(shown, MASKED),
+    DATABASE_POOL: integer(8, 1_000).default(16),
+    DATABASE_TIMEOUT: duration
+      .refine((ms) => ms >= 2_000 && ms <= 300_000, { error: 'must be at least 2s and at most 5m' })
+      .default(5_000),
     AUTO_MIGRATE: flag.default(true),
     PROCESSOR: text(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, - or _').default('crypto'),
     NETWORKS: list(networkId, 'must be a comma-separated list of network ids, such as 1,8453').default([
@@ -157,9 +90,18 @@ const schema = z
       'must be a comma-separated list of event names other than the built-in ones',
     ).default([]),
     SECRET_KEY: parsed(parseSecretKey, SECRET_KEY_RULE).optional().register(shown, MASKED),
+    SECRET_KEY_FILE: explained(readSecretKeyFile).optional().register(shown, MASKED),
+    SECRET_KEY_COMMAND: z
+      .string()
+      .max(4_096, 'must be a command of at most 4096 characters')
+      .optional()
+      .register(shown, MASKED),
     ADMIN_KEY: text(/^[\x21-\x2b\x2d-\x7e]{32,256}$/, 'must be 32 to 256 printable characters without spaces or commas')
       .optional()
       .register(shown, MASKED),
+    ADMIN_KEYS: explained(parseOperatorKeys)
+      .default([])
+      .register(shown, { inLog: (keys) => keys.map(({ name }) => name).join(',') }),
     ALLOW_INSECURE_TARGETS: flag.default(false),
     RETRY_SCHEDULE: list(parseDurationMs, 'must be a comma-separated list of durations, such as 0s,5s,5m')
       .refine((steps) => steps.length <= 50, { error: 'must have at most 50 steps' })
@@ -188,6 +130,12 @@ const schema = z
     EXTRA_CA_FILE: parsed(readablePem, 'must be the path of a readable file with PEM certificates')
       .optional()
       .register(shown, MASKED),
+    EGRESS_PROXY: explained(parseEgressProxy)
+      .optional()
+      .register(shown, {
+        inLog: (proxy) => (proxy === undefined ? '' : describeProxy(proxy)),
+      }),
+    EGRESS_BIND: parsed(parseSourceAddress, 'must be an IPv4 or IPv6 address of this machine').optional(),
     BODY_SIGNATURE_HEADER: text(/^[a-z][a-z0-9-]{0,63}$/, 'must be a header name in lower case')
       .refine((name) => !isReservedHeader(name), { error: 'must be a name that neither Paybell nor HTTP uses' })
       .optional(),
@@ -196,20 +144,42 @@ const schema = z
     CHAIN_RPC: explained(parseNodes)
       .default([])
       .register(shown, { inLog: (networks) => describeNodes(networks) }),
+    CHAIN_RPC_RATE: integer(1, 10_000).default(25),
     CHAIN_FINALITY: explained(parseDepths).default([]),
     CHAIN_GRACE: integer(0, 100).default(3),
     REUSE_PORT: flag.default(false),
+    WORKERS: parsed(workerCount, 'must be auto or a whole number from 1 to 256').default(1),
     ROLE: z.enum(['all', 'api', 'delivery', 'chain'], { error: 'must be all, api, delivery or chain' }).default('all'),
     LOG_LEVEL: z
       .enum(['debug', 'info', 'warn', 'error', 'silent'], { error: 'must be debug, info, warn, error or silent' })
       .default('info'),
+    ...openTelemetrySettings,
   })
-  .refine((settings) => settings.DATABASE_URL?.engine !== 'postgres' || settings.SECRET_KEY !== undefined, {
+  // These are checked even when other settings are invalid, so that all errors are reported together.
+  .refine((settings) => settings.DATABASE_URL?.engine !== 'postgres' || secretKeysIn(settings).length > 0, {
     path: ['SECRET_KEY'],
     error: 'must be set when DATABASE_URL is PostgreSQL, to the same value on every instance: openssl rand -base64 32',
-    // Checked even when other settings are invalid, so that all errors are reported together.
     when: () => true,
-  });
+  })
+  .refine((settings) => secretKeysIn(settings).length <= 1, {
+    path: ['SECRET_KEY'],
+    error: 'must be given in one way alone: SECRET_KEY, SECRET_KEY_FILE or SECRET_KEY_COMMAND',
+    when: () => true,
+  })
+  .refine(
+    ({ DATABASE_URL: target, WORKERS }) => target?.engine !== 'sqlite' || WORKERS === undefined || WORKERS === 1,
+    {
+      path: ['WORKERS'],
+      error: 'must be 1 with SQLite, which one process has open; with PostgreSQL there can be several',
+      when: () => true,
+    },
+  );
+
+type SecretKeys = Partial<Record<'SECRET_KEY' | 'SECRET_KEY_FILE' | 'SECRET_KEY_COMMAND', unknown>>;
+
+function secretKeysIn({ SECRET_KEY, SECRET_KEY_FILE, SECRET_KEY_COMMAND }: SecretKeys): unknown[] {
+  return [SECRET_KEY, SECRET_KEY_FILE, SECRET_KEY_COMMAND].filter((key) => key !== undefined);
+}
 
 export const SETTING_NAMES = Object.keys(schema.shape) as (keyof typeof schema.shape)[];
 
@@ -224,12 +194,19 @@ export class ConfigError extends Error {
   }
 }
 
-/** An empty variable counts as not set, which is what `NAME=` in an env file means. */
-export function loadConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+/**
+ * An empty variable counts as not set, which is what `NAME=` in an env file means. The key is asked for last, and only where
+ * it is needed: that may run a command.
+ */
+export function loadConfig(
+  environment: Readonly<Record<string, string | undefined>>,
+  { withSecretKey = true }: { withSecretKey?: boolean } = {},
+): Config {
   const given = Object.fromEntries(
     SETTING_NAMES.map((name) => [name, environment[name]]).filter(([, value]) => value !== undefined && value !== ''),
   );
-  const result = schema.safeParse(given);
+  // Parsed once: compiling the schema first takes as long again as parsing.
+  const result = schema.safeParse(given, { jitless: true });
   if (!result.success) {
     const errors = new Map<string, string>();
     for (const issue of result.error.issues) {
@@ -238,7 +215,15 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
     }
     throw new ConfigError([...errors].map(([setting, message]) => ({ setting, message })));
   }
-  return Object.freeze(result.data);
+  return Object.freeze(withSecretKey ? { ...result.data, SECRET_KEY: secretKeyIn(result.data) } : result.data);
+}
+
+/** However it was given, so that no one else has to know the three ways. */
+function secretKeyIn({ SECRET_KEY, SECRET_KEY_FILE, SECRET_KEY_COMMAND }: Config): Uint8Array | undefined {
+  if (SECRET_KEY_COMMAND === undefined) return SECRET_KEY ?? SECRET_KEY_FILE;
+  const key = runSecretKeyCommand(SECRET_KEY_COMMAND);
+  if (typeof key === 'string') throw new ConfigError([{ setting: 'SECRET_KEY_COMMAND', message: key }]);
+  return key;
 }
 
 /** All settings without the secrets in them, for the log. */
@@ -261,10 +246,36 @@ export function summarizeChanges(config: Config): Record<string, unknown> {
   return Object.fromEntries(Object.entries(summarize(config)).filter(differs));
 }
 
+type StoreSettings = Pick<Config, 'DATABASE_URL' | 'LISTEN_DATABASE_URL' | 'DATABASE_POOL' | 'DATABASE_TIMEOUT'>;
+
+/** The store with the settings of its connections. */
+export function storeTarget(config: StoreSettings): DatabaseTarget {
+  const {
+    DATABASE_URL: target,
+    LISTEN_DATABASE_URL: listenUrl,
+    DATABASE_POOL: pool,
+    DATABASE_TIMEOUT: deadlineMs,
+  } = config;
+  return target.engine === 'sqlite' ? { ...target, deadlineMs } : { ...target, listenUrl, pool, deadlineMs };
+}
+
+/** A command does one thing after the other, and Bun opens all connections of a pool at once. */
+const COMMAND_POOL = 4;
+
+/** The same for a command of the operator. */
+export function commandTarget(config: StoreSettings): DatabaseTarget {
+  return storeTarget({ ...config, DATABASE_POOL: COMMAND_POOL });
+}
+
 export function describeTarget(target: DatabaseTarget): string {
   if (target.engine === 'sqlite') return `sqlite:${target.file}`;
   const url = new URL(target.url);
   return `postgres://${url.host}${url.pathname}`;
+}
+
+/** All keys that act for every entity. */
+export function operatorKeys({ ADMIN_KEY, ADMIN_KEYS }: Pick<Config, 'ADMIN_KEY' | 'ADMIN_KEYS'>): OperatorKey[] {
+  return ADMIN_KEY === undefined ? ADMIN_KEYS : [unnamedOperatorKey(ADMIN_KEY), ...ADMIN_KEYS];
 }
 
 export function storageLimitBytes({ ENTITY_STORAGE_LIMIT: limit }: Config): number {
@@ -281,6 +292,10 @@ export function delivers({ ROLE }: Pick<Config, 'ROLE'>): boolean {
 
 export function followsChains({ ROLE, CHAIN_RPC }: Pick<Config, 'ROLE' | 'CHAIN_RPC'>): boolean {
   return CHAIN_RPC.length > 0 && (ROLE === 'all' || ROLE === 'chain');
+}
+
+export function exportsTelemetry(config: Config): boolean {
+  return telemetryUrl(config, 'TRACES') !== null || telemetryUrl(config, 'METRICS') !== null;
 }
 
 /** All event kinds that webhooks can be registered for. */

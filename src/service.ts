@@ -7,15 +7,16 @@ import { Listeners } from './api/routes/listen/listeners.ts';
 import { WebhookListCache } from './api/routes/webhooks/list-cache.ts';
 import { DRAIN_MS, type ListeningServer, listen } from './api/server.ts';
 import type { Chain } from './chain/chain.ts';
-import { type Config, delivers, followsChains, storageLimitBytes } from './config.ts';
+import { type Config, delivers, exportsTelemetry, followsChains, operatorKeys, storageLimitBytes } from './config.ts';
 import { ACTORS } from './contract/audit.ts';
 import { type AttemptTools, createAttemptTools, headersFor } from './delivery/attempt.ts';
 import { createDelivery, type Delivery } from './delivery/delivery.ts';
 import { DeliveryMetrics } from './delivery/delivery-metrics.ts';
 import { bulkRedeliveryJob } from './delivery/jobs/bulk-redelivery.ts';
-import { Heartbeat, shareOfCap } from './delivery/jobs/heartbeat.ts';
+import { Heartbeat } from './delivery/jobs/heartbeat.ts';
 import { Job } from './delivery/jobs/job.ts';
 import { listenSessionsJob } from './delivery/jobs/listen-sessions.ts';
+import { FleetShare, shareOfCap } from './delivery/queue/fleet-share.ts';
 import { sendTestRequest } from './delivery/test-request.ts';
 import { Workers } from './delivery/worker-health.ts';
 import type { DestinationKey } from './domain/post-url.ts';
@@ -31,21 +32,29 @@ import { openStoreForServer, type Store } from './store/open-store.ts';
 import { StatsRecorder } from './store/stats/recorder.ts';
 import { KeyLookup } from './store/tenants/key-lookup.ts';
 import { type Provisioned, provisionFirstEntity } from './store/tenants/provision.ts';
+import type { Telemetry } from './telemetry/open-telemetry.ts';
+import type { Tracer } from './telemetry/tracer.ts';
 import { version } from './version.ts';
+
+/** The settings on which the length of a stop depends. */
+type StopSettings = Pick<Config, 'DELIVERY_TIMEOUT' | 'DATABASE_TIMEOUT'>;
 
 /** Long enough for a load balancer to see /readyz fail, short enough for a person at a terminal. */
 const READINESS_GRACE_MS = 250;
-/** Above the deadline of a statement, which is what the last writes can wait for. */
-const LAST_WORK_MS = 8_000;
+/** Beyond the deadline of a statement, which is what the last writes can wait for. */
+const LAST_WORK_MARGIN_MS = 3_000;
+const lastWorkMs = ({ DATABASE_TIMEOUT }: StopSettings) => DATABASE_TIMEOUT + LAST_WORK_MARGIN_MS;
+/** What a collector has not taken by then is lost: it must not keep the service from stopping. */
+const LAST_TELEMETRY_MS = 2_000;
 /** Attempts in flight end with their timeout. Then their results are written, and claims are returned. */
-const attemptsEndMs = ({ DELIVERY_TIMEOUT }: Pick<Config, 'DELIVERY_TIMEOUT'>) => DELIVERY_TIMEOUT + 2 * LAST_WORK_MS;
+const attemptsEndMs = (config: StopSettings) => config.DELIVERY_TIMEOUT + 2 * lastWorkMs(config);
 
 /**
  * The longest that a stop can take: requests and attempts end side by side, then the background work, then the store. A
  * supervisor has to wait longer than this before it kills the process; the unit and the compose file do.
  */
-export function longestStopMs(config: Pick<Config, 'DELIVERY_TIMEOUT'>): number {
-  return Math.max(READINESS_GRACE_MS + DRAIN_MS, attemptsEndMs(config)) + 2 * LAST_WORK_MS;
+export function longestStopMs(config: StopSettings): number {
+  return Math.max(READINESS_GRACE_MS + DRAIN_MS, attemptsEndMs(config)) + 2 * lastWorkMs(config);
 }
 
 const STATS_INTERVAL_MS = 2_000;
@@ -55,19 +64,28 @@ export type Service = {
   readonly url: string;
   /** Created because the store was empty. Its key is shown nowhere else. */
   readonly firstEntity: Provisioned | null;
+  /** The metrics of this process. */
+  readonly metricsText: () => Promise<string>;
   readonly stop: () => Promise<void>;
+};
+
+export type ServiceOptions = {
+  /** The metrics of all processes behind the port, where there are several. */
+  readonly metricsText?: () => Promise<string>;
 };
 
 /** What runs beside the requests and the deliveries. */
 type Background = Pick<Job, 'start'> & { readonly stop: () => Promise<void> | void };
 
 /** Composition root: settings in, a running service out. */
-export async function startService(config: Config, log: Logger): Promise<Service> {
+export async function startService(config: Config, log: Logger, options: ServiceOptions = {}): Promise<Service> {
   const { lock, ...store } = await openStoreForServer(config);
-  const core = createCore(config, log, store);
+  const metrics = new Metrics();
+  const telemetry = exportsTelemetry(config) ? await loadTelemetry(config, log, metrics) : null;
+  const core = createCore(config, log, store, metrics, telemetry?.tracer ?? null);
   const delivery = delivers(config) ? createDelivery(core) : null;
   const chain = config.CHAIN_RPC.length === 0 ? null : await loadChain(core);
-  const api = createApi(core, delivery, chain);
+  const api = createApi(core, delivery, chain, options);
   const heartbeat = createHeartbeat(core, delivery);
   const followers = chain !== null && followsChains(config) ? await followNetworks(core, chain, api) : [];
   const background: readonly Background[] = [
@@ -86,20 +104,23 @@ export async function startService(config: Config, log: Logger): Promise<Service
       // Afterwards, because the last run of a job writes what the last requests and attempts left behind.
       await Promise.all(background.map((job) => job.stop()));
     };
-    if (!(await endsWithin(LAST_WORK_MS, rest()))) log.warn('background work did not end in time and is cut off');
-    await endsWithin(LAST_WORK_MS, core.db.close());
+    const ended = endsWithin(lastWorkMs(config), rest());
+    // All requests and attempts have ended, and the store can still be read for the last metrics.
+    if (telemetry !== null) await endsWithin(LAST_TELEMETRY_MS, telemetry.stop());
+    if (!(await ended)) log.warn('background work did not end in time and is cut off');
+    await endsWithin(lastWorkMs(config), core.db.close());
     lock.release();
   };
   try {
     // Before the first claim, which is to know how many instances share the requests to a receiver.
-    await heartbeat.beat();
+    await heartbeat.join();
     await delivery?.engine.start();
     const url = await api.listen();
     // Only once the port is bound: the key is shown once, and a start that fails would lose it.
     const change = { actor: ACTORS.paybell, nowS: Math.floor(Date.now() / 1000) };
     const firstEntity = await provisionFirstEntity(core.db, core.box, change);
     for (const job of background) job.start();
-    return { url, firstEntity, stop };
+    return { url, firstEntity, metricsText: () => core.metrics.registry.text(), stop };
   } catch (error) {
     await stop();
     throw error;
@@ -126,15 +147,28 @@ type Core = Store & {
   readonly counts: DeliveryMetrics;
   readonly tools: AttemptTools;
   readonly workers: Workers;
+  /** Null where OpenTelemetry is off. */
+  readonly tracer: Tracer | null;
 };
 
-function createCore(config: Config, log: Logger, { db: store, box }: Store): Core {
-  const metrics = new Metrics();
+/** Loaded only where the settings name a collector. */
+async function loadTelemetry(config: Config, log: Logger, { registry }: Metrics): Promise<Telemetry> {
+  const { startTelemetry } = await import('./telemetry/open-telemetry.ts');
+  return startTelemetry(config, log, registry);
+}
+
+function createCore(
+  config: Config,
+  log: Logger,
+  { db: store, box }: Store,
+  metrics: Metrics,
+  tracer: Tracer | null,
+): Core {
   const db = new InstrumentedDatabase(store, metrics);
   const stats = new StatsRecorder(db, log, Date.now, metrics.statsDropped);
   const counts = new DeliveryMetrics(metrics, stats);
-  const tools = createAttemptTools(config, db, box);
-  return { config, log, db, box, metrics, stats, counts, tools, workers: new Workers() };
+  const tools = createAttemptTools(config, db, box, tracer);
+  return { config, log, db, box, metrics, stats, counts, tools, workers: new Workers(), tracer };
 }
 
 /** Registers the metrics that are read at a scrape. */
@@ -166,10 +200,10 @@ function createHeartbeat(
     role: config.ROLE,
     host: `${hostname()} (process ${process.pid})`,
     workers,
-    onInstances: (instances) => {
+    onInstances: (delivering, own) => {
       if (delivery === null) return;
-      delivery.engine.limitDestinations(share(), instances);
-      const cap = { instances, destinationConcurrency: share() };
+      delivery.engine.limitDestinations(new FleetShare(config.DESTINATION_CONCURRENCY, own, delivering));
+      const cap = { instances: delivering.length, destinationConcurrency: share() };
       log.info(
         cap,
         'the instances that deliver have changed; each has its share of DESTINATION_CONCURRENCY and rate limits',
@@ -209,8 +243,8 @@ type Api = {
   readonly onFanOut: () => void;
 };
 
-function createApi(core: Core, delivery: Delivery | null, chain: Chain | null): Api {
-  const { config, log, db, box, tools, metrics, counts, workers } = core;
+function createApi(core: Core, delivery: Delivery | null, chain: Chain | null, options: ServiceOptions): Api {
+  const { config, log, db, box, tools, metrics, counts, workers, tracer } = core;
   let isReady = true;
   let server: ListeningServer | null = null;
   const notifier = new WorkNotifier(db, log);
@@ -237,7 +271,7 @@ function createApi(core: Core, delivery: Delivery | null, chain: Chain | null): 
     if (!listeners.isIdle) listeners.wake(entityId);
   };
   const directDispatch = delivery?.engine ?? null;
-  const acceptQueue = new AcceptQueue(db, { onDue, onAccepted, onFanOut, directDispatch });
+  const acceptQueue = new AcceptQueue(db, { onDue, onAccepted, onFanOut, directDispatch, tracer });
   const usage = new EntityUsage(db, config.ENTITY_BACKLOG_LIMIT, storageLimitBytes(config));
   const app = createApp({
     config,
@@ -247,12 +281,15 @@ function createApi(core: Core, delivery: Delivery | null, chain: Chain | null): 
     acceptQueue,
     usage,
     keys,
+    operators: operatorKeys(config),
     webhookLists: new WebhookListCache(db, metrics.listResponses),
     limits: new RateLimits(config, metrics),
     streams,
     feeds,
     listeners,
     metrics,
+    metricsText: options.metricsText ?? (() => metrics.registry.text()),
+    tracer,
     chain: chain?.tools ?? null,
     onWork,
     runRedeliveries: () => redeliveries.wake(),

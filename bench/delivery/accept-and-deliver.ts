@@ -1,6 +1,7 @@
 import { API, type Caller, deliverySettings, eventBody, firstCaller, register } from '../harness/paybell-api.ts';
 import { type Server, startPaybell } from '../harness/processes.ts';
 import { runAmount } from '../load/load.ts';
+import type { Load } from '../load/order.ts';
 import type { CountingReceiver, Received } from './counting-receiver.ts';
 
 /** A Paybell that is sent events for one webhook or for ten, until all of them have arrived. */
@@ -39,33 +40,46 @@ export async function warmUp(paybell: Paybell, receiver: CountingReceiver): Prom
   await acceptAndDeliver(paybell, receiver, TO_TEN, WARM_UP.ten);
 }
 
-/** The rate is from the first delivery to the last, without the start of the load; each delivery has to arrive once. */
-export async function acceptAndDeliver(
+export function acceptAndDeliver(
   { server, caller }: Paybell,
   receiver: CountingReceiver,
-  { event, webhooks, senders }: Route,
+  route: Route,
   events: number,
+) {
+  const request = {
+    url: `${server.url}${API}/events`,
+    headers: { 'content-type': 'application/json' },
+    body: eventBody(route.event),
+    callers: [caller],
+  };
+  return sendAndDeliver(request, receiver, route, events);
+}
+
+/** The rate is from the first delivery to the last, without the start of the load; each delivery has to arrive once. */
+export async function sendAndDeliver(
+  request: Pick<Load, 'url' | 'headers' | 'body' | 'callers'>,
+  receiver: CountingReceiver,
+  { webhooks, senders }: Route,
+  events: number,
+  quietMs = QUIET_MS,
 ) {
   await receiver.reset();
   const startedAtMs = performance.now();
-  const body = eventBody(event);
-  const headers = { 'content-type': 'application/json' };
-  const url = `${server.url}${API}/events`;
-  await runAmount({ url, method: 'POST', headers, body, callers: [caller], connections: senders }, events);
+  await runAmount({ ...request, method: 'POST', connections: senders }, events);
   const acceptedS = (performance.now() - startedAtMs) / 1_000;
-  const { received, firstAtMs, lastAtMs } = await untilQuiet(receiver, events * webhooks);
-  // The generator does not count the requests in flight at its end, but Paybell may have accepted them.
+  const { received, firstAtMs, lastAtMs } = await untilQuiet(receiver, events * webhooks, quietMs);
+  // The generator does not count the requests in flight at its end, but they may have been accepted.
   const most = (events + senders) * webhooks;
   if (received > most) throw new Error(`${received} deliveries arrived of at most ${most}`);
   const perSecond = (received - 1) / ((lastAtMs - firstAtMs) / 1_000);
   return { perSecond, acceptedPerSecond: events / acceptedS, operations: received };
 }
 
-async function untilQuiet(receiver: CountingReceiver, expected: number): Promise<Received> {
+async function untilQuiet(receiver: CountingReceiver, expected: number, quietMs: number): Promise<Received> {
   const deadlineMs = performance.now() + MAX_WAIT_MS;
   let before = await receiver.read();
   while (performance.now() < deadlineMs) {
-    await Bun.sleep(QUIET_MS);
+    await Bun.sleep(quietMs);
     const now = await receiver.read();
     if (now.received >= expected && now.received === before.received) return now;
     before = now;

@@ -1,8 +1,9 @@
 import { parseArgs } from 'node:util';
 import { printLine } from '../../src/cli/terminal/output.ts';
 import { printTable } from '../../src/cli/terminal/table.ts';
+import { freePort } from '../../test/support/free-port.ts';
 import { Instances } from '../../test/support/instances.ts';
-import { createPostgresDatabase, freePort, stopPostgres } from '../../test/support/postgres.ts';
+import { createPostgresDatabase, stopPostgres } from '../../test/support/postgres.ts';
 import { parseMetrics, sampleOf } from '../../test/support/prometheus.ts';
 import type { Client } from '../../test/support/service.ts';
 import { startTcpProxy } from '../../test/support/tcp-proxy.ts';

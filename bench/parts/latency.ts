@@ -79,7 +79,7 @@ function listSubject(name: string, server: Server, caller: Caller, count: number
   };
 }
 
-function eventSubject(name: string, paybell: Server, receiver: CountingReceiver, count: number): Subject {
+export function eventSubject(name: string, paybell: Server, receiver: CountingReceiver, count: number): Subject {
   const request: TimedRequest = {
     url: `${paybell.url}${API}/events`,
     method: 'POST',

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { publishSections } from '../../docs/publish.ts';
+import { asMarkdown, describeMachine, publishSections } from '../../docs/publish.ts';
 import { drawChart } from './charts.ts';
 import { type Results, tableAsMarkdown } from './report.ts';
 
@@ -20,9 +20,20 @@ export function publish(results: Results): void {
   });
 }
 
+/** The comparison is published by itself, since few machines have what its peers need. */
+export function publishPeers({ date, comparison }: Results): void {
+  if (comparison === null) return;
+  const table = asMarkdown(comparison.headings, comparison.lines);
+  publishSections('performance.md', 'bench', { peers: `${date.slice(0, 10)}, ${describeMachine()}:\n\n${table}` });
+}
+
 function machineAsMarkdown({ date, machine }: Results): string {
   const facts = Object.entries(machine).map(([name, value]) => `- ${name}: ${value}`);
   return [`- date: ${date.slice(0, 10)}`, ...facts].join('\n');
 }
 
-if (import.meta.main) publish(JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as Results);
+if (import.meta.main) {
+  const results = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as Results;
+  if (results.rows.length > 0) publish(results);
+  publishPeers(results);
+}

@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { arch, availableParallelism, cpus, platform, release, totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
+import { asMarkdown } from '../../docs/publish.ts';
 import packageJson from '../../package.json';
 import type { Mode } from '../harness/mode.ts';
 import { postgresVersion } from '../harness/postgres.ts';
@@ -32,10 +33,14 @@ export type Chart = {
   readonly bars: readonly Bar[];
 };
 
+/** A table of its own, with a column for each service that was measured. */
+export type Comparison = { readonly headings: readonly string[]; readonly lines: readonly (readonly string[])[] };
+
 /** Rows of the table, charts, and every single measurement that they come from. */
 export type PartResult = {
   readonly rows: readonly Row[];
   readonly charts: readonly Chart[];
+  readonly comparison?: Comparison;
   readonly raw: Readonly<Record<string, Rounds>>;
 };
 
@@ -46,6 +51,8 @@ export type Results = {
   readonly machine: Readonly<Record<string, string>>;
   readonly rows: readonly Row[];
   readonly charts: readonly Chart[];
+  /** With the peers, where they were measured. */
+  readonly comparison: Comparison | null;
   readonly raw: Readonly<Record<string, Rounds>>;
 };
 
@@ -84,16 +91,19 @@ function cells({ what, figures, check }: Row): string[] {
 }
 
 export function tableAsText(rows: readonly Row[]): string {
-  const lines = [HEADINGS, ...rows.map(cells)];
-  const widths = HEADINGS.map((_, column) => Math.max(...lines.map((line) => Bun.stringWidth(line[column] ?? ''))));
+  return linedUp(HEADINGS, rows.map(cells));
+}
+
+export function linedUp(headings: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [headings, ...rows];
+  const widths = headings.map((_, column) => Math.max(...lines.map((line) => Bun.stringWidth(line[column] ?? ''))));
   const pad = (text: string, width = 0) => text + ' '.repeat(width - Bun.stringWidth(text));
   const shown = lines.map((line) => line.map((cell, column) => pad(cell, widths[column])).join('  '));
   return [shown[0], widths.map((width) => '─'.repeat(width)).join('  '), ...shown.slice(1)].join('\n');
 }
 
 export function tableAsMarkdown(rows: readonly Row[]): string {
-  const line = (columns: readonly string[]) => `| ${columns.join(' | ')} |`;
-  return [line(HEADINGS), line(HEADINGS.map(() => '---')), ...rows.map((row) => line(cells(row)))].join('\n');
+  return asMarkdown(HEADINGS, rows.map(cells));
 }
 
 export async function describeMachine(mode: Mode): Promise<Record<string, string>> {
@@ -106,7 +116,7 @@ export async function describeMachine(mode: Mode): Promise<Record<string, string
     bun: Bun.version,
     node: (await node.stdout.text()).trim(),
     postgres: (await postgresVersion()) ?? 'not used',
-    peer: `fastify ${packages.fastify}, pg ${packages.pg}`,
+    peers: `fastify ${packages.fastify}, pg ${packages.pg}, bullmq ${packages.bullmq}`,
     load: `${generator}, ${CONNECTIONS} connections, one thread`,
     cores: canPin ? 'server and load generator pinned to a core each' : 'not pinned',
     rounds: `${mode.rounds} of ${mode.roundSeconds} s, interleaved`,

@@ -1,4 +1,5 @@
 import type { Database, Queries, SqlValue } from '../../src/store/database/database.ts';
+import { alteredStore } from '../../test/support/stores.ts';
 
 const EXPLAIN = {
   sqlite: 'explain query plan',
@@ -25,5 +26,5 @@ export function explaining(db: Database, print: (line: string) => void): Databas
         },
       }),
     );
-  return { ...db, snapshot } as Database;
+  return alteredStore(db, { snapshot, longReads: { ...db.longReads, snapshot } });
 }

@@ -1,4 +1,4 @@
-import { makeApiKey } from '../../src/domain/api-keys.ts';
+import { makeApiKey } from '../../src/domain/keys/api-keys.ts';
 import { migrate } from '../../src/store/database/migrate.ts';
 import { openDatabase } from '../../src/store/database/open.ts';
 import { randomBytes } from '../../src/store/new-id.ts';

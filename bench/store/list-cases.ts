@@ -1,5 +1,5 @@
 import type { Database } from '../../src/store/database/database.ts';
-import { chunks } from '../../src/store/database/sql.ts';
+import { chunks, subjectKey } from '../../src/store/database/sql.ts';
 import { newId } from '../../src/store/new-id.ts';
 import { entityTable, webhookCountTable } from '../../src/store/tables.ts';
 import { registerWebhooks } from '../../src/store/webhooks/register.ts';
@@ -75,6 +75,10 @@ export const DELIVERY_CASES: Cases = {
   'delivered in an hour': { status: 'delivered', ...AN_HOUR },
   'an hour': AN_HOUR,
   'an hour of one webhook': { webhookId: 'wh_3', ...AN_HOUR },
+  'a transfer': { q: 'trf_500' },
+  'a host': { q: 'example' },
+  'failed at a URL': { q: 'https://example.com/hooks/', status: 'failed' },
+  'a text in payloads': { payload: 'trf_500', since: '1' },
   'by next attempt': { sortBy: 'dateNextAttempt', sortDir: 'asc' },
   'by next attempt, last first': { sortBy: 'dateNextAttempt' },
   'by next attempt, page 400': { sortBy: 'dateNextAttempt', page: '400' },
@@ -87,7 +91,24 @@ export async function seedManyDeliveries(db: Database): Promise<string> {
   await seedDeliveryRows(db, entityId, deliveries());
   // A second entity of the same size, so that a scan of the table is not a scan of the entity.
   await seedDeliveryRows(db, await newEntity(db), deliveries());
+  await nameTransfers(db);
   return entityId;
+}
+
+/** Every event is about a transfer; one of them says so in its body, too. */
+async function nameTransfers(db: Database): Promise<void> {
+  const body = JSON.stringify({ transferId: 'trf_500' });
+  await db.transaction(
+    async (queries) => {
+      for (const statement of db.dialect.allowLongTransaction) await queries.run(statement);
+      await queries.run('update events set transfer_key = cast(created_at_ms / 500 % 2000000000 as int)');
+      await queries.run(`update events set transfer_key = $1, body = $2 where event_id = 'evt_500'`, [
+        subjectKey('trf_500'),
+        body,
+      ]);
+    },
+    { deadlineMs: 600_000 },
+  );
 }
 
 function deliveries(): DeliverySeed[] {

@@ -9,8 +9,8 @@ import {
 import { changeHeads, type HeadTarget, makeHeads } from '../../src/store/deliveries/heads.ts';
 
 /**
- * Fills one entity with deliveries of thirty days by SQL that makes the rows from a series of numbers: a hundred webhooks
- * (ten networks, five events, two URLs), of which the first has most.
+ * Fills one entity with deliveries of thirty days by SQL that makes the rows from a series of numbers: to a hundred webhooks
+ * (ten networks, five events, two URLs) unless others are given, of which the first has most.
  */
 
 export const EVENTS = ['LatePayment', 'TransferCreated', 'TransferFinalized', 'TransferProcessed', 'AgreementSignedUp'];
@@ -25,9 +25,6 @@ export const BUSIEST = 1;
 /** Half of its time it worked; since then everything that is sent to it fails. */
 export const BROKEN = 2;
 export const QUIET = 77;
-/** The deliveries that wait for it are held. */
-const SUSPENDED = 100;
-
 export function webhookId(webhookNo: number): string {
   return `wh_${webhookNo.toString(16).padStart(32, '0')}`;
 }
@@ -50,18 +47,21 @@ export async function fillDeliveries(
   entityId: string,
   count: number,
   progress: (done: number) => void,
+  waitingPerMille = 20,
+  /** Numbered from 1. The deliveries that wait for the last one are held. */
+  targets: readonly HeadTarget[] = heads(entityId),
 ): Promise<Filled> {
   const endMs = Math.floor(Date.now() / 1000) * 1000;
   const firstMs = endMs - DAYS * DAY_MS;
   await db.transaction(async (queries) => {
-    const targets = heads(entityId);
     await makeHeads(queries, db.dialect, targets, endMs);
-    const suspended = targets.filter(({ webhookNo }) => webhookNo === SUSPENDED);
-    await changeHeads(queries, db.dialect, 'suspend', suspended, endMs);
+    await changeHeads(queries, db.dialect, 'suspend', targets.slice(-1), endMs);
   });
   for (let from = 0; from < count; from += ROWS_PER_INSERT) {
     const to = Math.min(from + ROWS_PER_INSERT, count);
-    const series = { from, to, firstMs, stepMs: (DAYS * DAY_MS) / count, brokenFrom: count / 2 };
+    const stepMs = (DAYS * DAY_MS) / count;
+    const brokenFrom = count / 2;
+    const series = { from, to, firstMs, stepMs, brokenFrom, waitingPerMille, webhooks: targets.length };
     await db.transaction(
       async (queries) => {
         for (const statement of db.dialect.allowLongTransaction) await queries.run(statement);
@@ -75,23 +75,33 @@ export async function fillDeliveries(
   return { firstMs, endMs };
 }
 
-type Series = { from: number; to: number; firstMs: number; stepMs: number; brokenFrom: number };
+type Series = {
+  from: number;
+  to: number;
+  firstMs: number;
+  stepMs: number;
+  brokenFrom: number;
+  waitingPerMille: number;
+  webhooks: number;
+};
 
 /** `i` numbers the deliveries; `m` is the thousandth part that decides the status, `r` a number that looks random. */
-function insertTexts({ engine, dialect }: Database, { from, to, firstMs, stepMs, brokenFrom }: Series): string[] {
+function insertTexts({ engine, dialect }: Database, series: Series): string[] {
+  const { from, to, firstMs, stepMs, brokenFrom, waitingPerMille, webhooks } = series;
   const isSqlite = engine === 'sqlite';
   const hex = (value: string, digits: number) =>
     isSqlite ? `printf('%0${digits}x', ${value})` : `lpad(to_hex(cast(${value} as bigint)), ${digits}, '0')`;
-  const series = isSqlite
+  const numbers = isSqlite
     ? `recursive s (i) as (select ${from} union all select i + 1 from s where i + 1 < ${to})`
     : `s (i) as (select cast(i as bigint) from generate_series(${from}, ${to - 1}) as g(i))`;
-  const webhook = `case when i % 1000 >= 995 then ${SUSPENDED} when r < 60 then ${BUSIEST} when r < 70 then ${BROKEN}
-    else 3 + (i / 7) % ${WEBHOOKS - 3} end`;
+  const webhook = `case when i % 1000 >= 995 then ${webhooks} when r < 60 then ${BUSIEST} when r < 70 then ${BROKEN}
+    else 3 + (i / 7) % ${webhooks - 3} end`;
+  const endpoint = '(select h.endpoint_no from queue_heads h where h.entity_id = $1 and h.webhook_no = d.webhook_no)';
   const id = (index: number) =>
     dialect.uuidFromHex(`${hex('ms', 12)} || '70008' || ${hex('i', 11)} || '${index.toString(16).padStart(4, '0')}'`);
-  const status = `case when webhook_no = ${BROKEN} and i >= ${brokenFrom} then 2 when m < 940 then 1 when m < 970 then 2
-    when m < 980 then 3 else 0 end`;
-  const rows = `with ${series},
+  const status = `case when webhook_no = ${BROKEN} and i >= ${brokenFrom} then 2 when m >= ${1_000 - waitingPerMille} then 0
+    when m < 940 then 1 when m < 970 then 2 else 3 end`;
+  const rows = `with ${numbers},
     n as (select i, i % 1000 as m, (i * 7919) % 100 as r, cast(${firstMs} + i * ${stepMs} as bigint) as ms from s),
     w as (select n.*, ${webhook} as webhook_no from n),
     d as (select w.*, ${id(0)} as no, ${id(1)} as id, ${status} as status from w)`;
@@ -99,12 +109,12 @@ function insertTexts({ engine, dialect }: Database, { from, to, firstMs, stepMs,
   return [
     insert(
       'deliveries (entity_id, id, webhook_no, endpoint_no, created_at_ms, ended_at_ms, started_at_ms, duration_ms, attempts, status, status_code)',
-      `select $1, id, webhook_no, 1 + webhook_no % 2, ms, case when status = 1 then ms + 80 end, ms + 10, 70, 1, status,
+      `select $1, id, webhook_no, ${endpoint}, ms, case when status = 1 then ms + 80 end, ms + 10, 70, 1, status,
          case when status = 1 then 200 else 500 end from d where status <> 0`,
     ),
     insert(
       'queue (entity_id, id, webhook_no, endpoint_no, created_at_ms, due_ms, generation, attempts, steps)',
-      `select $1, id, webhook_no, 1 + webhook_no % 2, ms, ${firstMs} + ${DAYS * DAY_MS} + (i * 7919) % 3600000, 0,
+      `select $1, id, webhook_no, ${endpoint}, ms, ${firstMs} + ${DAYS * DAY_MS} + (i * 7919) % 3600000, 0,
          case when m >= 990 and m < 995 then 2 else 0 end, 0 from d where status = 0`,
     ),
     insert(

@@ -8,15 +8,21 @@ import { stopPostgres } from '../../test/support/postgres.ts';
 import type { Client } from '../../test/support/service.ts';
 import { ENGINES, type Engine } from '../../test/support/stores.ts';
 import { startLedgerReceivers } from '../delivery/ledger-receivers.ts';
+import { postgresCpuSeconds } from './postgres-cpu.ts';
 
 /**
- * What one delivered delivery costs in the store: bytes that stay, WAL without full-page images, index insertions, and the
- * share of updates that change no index (HOT). It uses the API and the catalogue alone, so that it runs on any version.
+ * What one delivered delivery costs in the store: bytes that stay, WAL without full-page images, index insertions, the share of
+ * updates that change no index (HOT), and the processor time of PostgreSQL. It uses the API and the catalogue alone, so that it runs on any version.
+ * With `--subjects`, each event is about a transfer and an agreement of its own, by which it can be found.
  * `npx bun bench/store/storage.ts --deliveries 20000 --store postgres`
  */
 
 const { values } = parseArgs({
-  options: { deliveries: { type: 'string', default: '20000' }, store: { type: 'string' } },
+  options: {
+    deliveries: { type: 'string', default: '20000' },
+    store: { type: 'string' },
+    subjects: { type: 'boolean', default: false },
+  },
 });
 
 const DELIVERIES = Number(values.deliveries);
@@ -27,10 +33,14 @@ const BODY_BYTES = 500;
 const PATHS = ['dispatched directly', 'claimed'] as const;
 type Path = (typeof PATHS)[number];
 
-type Figures = { storedBytes: number; walBytes: number | null; insertions: number | null; hotShare: number | null };
+type Figures = { storedBytes: number } & Record<
+  'walBytes' | 'insertions' | 'hotShare' | 'cpuMicroseconds',
+  number | null
+>;
 
 const body = (index: number) => {
-  const event = { event: 'LatePayment', networkId: 1, eventId: `event-${index}`, memo: '' };
+  const subjects = values.subjects ? { transferId: `trf_${index}`, agreementId: `agr_${index}` } : {};
+  const event = { event: 'LatePayment', networkId: 1, eventId: `event-${index}`, ...subjects, memo: '' };
   return JSON.stringify({ ...event, memo: 'x'.repeat(BODY_BYTES - JSON.stringify(event).length) });
 };
 
@@ -94,6 +104,7 @@ function sqliteStore(databaseUrl: string) {
       walBytes: null,
       insertions: null,
       hotShare: null,
+      cpuMicroseconds: null,
     }),
   };
 }
@@ -120,9 +131,11 @@ async function postgresStore(databaseUrl: string) {
   const storedBefore = await bytes();
   await sql.unsafe('select pg_stat_reset()');
   const walBefore = await position();
+  const cpuBefore = await postgresCpuSeconds(sql);
   return {
     figures: async (): Promise<Figures> => {
       const walBytes = ((await position()) - walBefore) / DELIVERIES;
+      const cpu = await postgresCpuSeconds(sql);
       // A backend that is killed has reported nothing of its last second; what is missing is some dozens of rows.
       const tables = await read<TableRow>(
         `select n_tup_ins as inserted, n_tup_upd as updated, n_tup_hot_upd as hot,
@@ -142,19 +155,20 @@ async function postgresStore(databaseUrl: string) {
         walBytes,
         insertions: insertions / DELIVERIES,
         hotShare: updated === 0 ? 1 : hot / updated,
+        cpuMicroseconds: cpu === null || cpuBefore === null ? null : ((cpu - cpuBefore) / DELIVERIES) * 1e6,
       };
     },
   };
 }
 
-const headings = ['store', 'path', 'stored B', 'WAL B', 'index insertions', 'HOT updates'];
+const headings = ['store', 'path', 'stored B', 'WAL B', 'index insertions', 'HOT updates', 'CPU µs of PostgreSQL'];
 const rows: string[][] = [];
 for (const engine of ENGINES.filter((name) => values.store === undefined || values.store === name)) {
   for (const path of PATHS) {
-    const { storedBytes, walBytes, insertions, hotShare } = await measure(engine, path);
+    const { storedBytes, walBytes, insertions, hotShare, cpuMicroseconds } = await measure(engine, path);
     const show = (value: number | null, digits = 0) => (value === null ? '–' : value.toFixed(digits));
     const hot = hotShare === null ? '–' : `${(hotShare * 100).toFixed(1)} %`;
-    rows.push([engine, path, show(storedBytes), show(walBytes), show(insertions, 1), hot]);
+    rows.push([engine, path, show(storedBytes), show(walBytes), show(insertions, 1), hot, show(cpuMicroseconds)]);
   }
 }
 printTable(headings, rows, '');

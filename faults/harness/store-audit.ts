@@ -1,7 +1,7 @@
 import { Database as Connection } from 'bun:sqlite';
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { loadConfig } from '../../src/config.ts';
+import { commandTarget, loadConfig } from '../../src/config.ts';
 import { type Database, type SqlInteger, StoreUnavailableError } from '../../src/store/database/database.ts';
 import { openDatabase } from '../../src/store/database/open.ts';
 import { TEST_SECRET_KEY } from '../../test/support/command-line.ts';
@@ -40,8 +40,8 @@ export async function withStore<Value>(url: string, read: (db: Database) => Prom
 }
 
 async function readOnce<Value>(url: string, read: (db: Database) => Promise<Value>): Promise<Value> {
-  const { DATABASE_URL } = loadConfig({ DATABASE_URL: url, SECRET_KEY: TEST_SECRET_KEY });
-  const db = await openDatabase(DATABASE_URL);
+  const settings = { DATABASE_URL: url, SECRET_KEY: TEST_SECRET_KEY, DATABASE_TIMEOUT: '60s' };
+  const db = await openDatabase(commandTarget(loadConfig(settings)));
   try {
     return await read(db);
   } finally {

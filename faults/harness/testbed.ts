@@ -1,8 +1,9 @@
 import { type Instance, Instances } from '../../test/support/instances.ts';
 import { Ledger, type Reply } from '../../test/support/ledger.ts';
 import type { Client } from '../../test/support/service.ts';
-import { type Finding, RECOVERY_LIMIT_MS, type RunOptions } from '../fault.ts';
+import { type Finding, type RunOptions, recoveryLimitMs } from '../fault.ts';
 import { registerCleanup, unregisterCleanup } from './cleanup.ts';
+import { databaseTimeout } from './database-timeout.ts';
 import { expireLeases } from './leases.ts';
 import { bodyOf, Load } from './load.ts';
 import { auditAtRest, countRows, withStore } from './store-audit.ts';
@@ -57,7 +58,8 @@ export class Testbed implements AsyncDisposable {
     { settings = {}, reply, destinations }: TestbedOptions = {},
   ): Promise<Testbed> {
     // With a low concurrency `serve` does not have to restart itself, which is most of its start time.
-    const common = { DELIVERY_TIMEOUT, LOG_LEVEL: 'warn', ...(options.fast ? { DELIVERY_CONCURRENCY: '128' } : {}) };
+    const concurrency = options.fast ? { DELIVERY_CONCURRENCY: '128' } : {};
+    const common = { DELIVERY_TIMEOUT, LOG_LEVEL: 'warn', ...concurrency, ...databaseTimeout(options) };
     const instances = await Instances.on(options.engine, { ...common, ...settings });
     const testbed = new Testbed(options, instances, new Ledger(reply, destinations));
     registerCleanup(testbed);
@@ -120,16 +122,16 @@ export class Testbed implements AsyncDisposable {
   async arrive(excused: ReadonlySet<string>, faultEndedAtMs = performance.now()): Promise<boolean> {
     const elapsedMs = () => performance.now() - faultEndedAtMs;
     const missing = () => this.#missing().filter((target) => !excused.has(target));
-    while (missing().length > 0 && elapsedMs() <= RECOVERY_LIMIT_MS) await Bun.sleep(POLL_MS);
+    while (missing().length > 0 && elapsedMs() <= recoveryLimitMs(this.options)) await Bun.sleep(POLL_MS);
     this.#recoveredInMs = Math.max(this.#recoveredInMs, elapsedMs());
     const left = missing();
-    if (left.length > 0) this.violations.push(`${left.length} requests had not arrived after 60 s, such as ${left[0]}`);
+    if (left.length > 0) this.violations.push(`${left.length} requests had not arrived in time, such as ${left[0]}`);
     return left.length === 0;
   }
 
   /** Until then the number of duplicates may still grow, since a claimed delivery may be sent again. */
   async #untilIdle(): Promise<void> {
-    const endsAtMs = performance.now() + RECOVERY_LIMIT_MS;
+    const endsAtMs = performance.now() + recoveryLimitMs(this.options);
     const due = () =>
       withStore(this.url, async (db) => (await countRows(db, NOT_HELD)) + (await countRows(db, FAN_OUTS)));
     let waiting = await due();
@@ -138,7 +140,7 @@ export class Testbed implements AsyncDisposable {
       waiting = await due();
     }
     if (waiting > 0)
-      this.violations.push(`${waiting} deliveries were not completed 60 s after the last event had arrived`);
+      this.violations.push(`${waiting} deliveries were not completed in time after the last event had arrived`);
   }
 
   /** As targets: the event id and the path under which its webhook is known. */

@@ -1,6 +1,6 @@
-const MAX_WAIT_MS = 60_000;
+const MAX_WAIT_MS = 180_000;
 
-/** Polls until the check holds. Resolves to false if it does not within a minute. */
+/** Polls until the check holds. Resolves to false if it does not within three minutes. */
 export async function eventually(
   check: () => boolean | Promise<boolean>,
   { everyMs = 5 }: { everyMs?: number } = {},

@@ -1,4 +1,5 @@
 import type { Fault, RunOptions } from '../fault.ts';
+import { DEFAULT_DATABASE_TIMEOUT } from '../harness/database-timeout.ts';
 import { wrongRejections } from '../harness/load.ts';
 import { PostgresServer } from '../harness/postgres-server.ts';
 import { Testbed } from '../harness/testbed.ts';
@@ -55,7 +56,9 @@ function outageFault(name: string, what: string, { inject, mustReject }: Outage)
     trials: { long: 5, short: 1 },
     run: async (options) => {
       await using server = await PostgresServer.start();
-      await using testbed = await Testbed.open(options, { settings: { DATABASE_URL: await server.createDatabase() } });
+      await using testbed = await Testbed.open(options, {
+        settings: { DATABASE_URL: await server.createDatabase(), ...DEFAULT_DATABASE_TIMEOUT },
+      });
       const { client, served } = await testbed.start();
       const statusOf = async (path: string) => (await fetch(served.url + path)).status;
       const duringOutage = async () => {

@@ -1,6 +1,7 @@
 import type { SqlInteger, SqlUuid } from '../../src/store/database/database.ts';
 import { STATUS_CODES } from '../../src/store/deliveries/states.ts';
 import type { Fault } from '../fault.ts';
+import { DEFAULT_DATABASE_TIMEOUT } from '../harness/database-timeout.ts';
 import { withStore } from '../harness/store-audit.ts';
 import { kill, Testbed } from '../harness/testbed.ts';
 import { eventually, waitUntil } from '../harness/waiting.ts';
@@ -19,7 +20,9 @@ export const instanceStalled: Fault = {
   trials: { long: 5, short: 1 },
   run: async (options) => {
     // Long enough that the attempt is still in flight when the instance is paused, even on a slow machine.
-    await using testbed = await Testbed.open(options, { settings: { DELIVERY_TIMEOUT: '5s' } });
+    await using testbed = await Testbed.open(options, {
+      settings: { DELIVERY_TIMEOUT: '5s', ...DEFAULT_DATABASE_TIMEOUT },
+    });
     for (let round = 1; round <= options.trials; round++) {
       options.progress(`stall ${round} of ${options.trials}`);
       await stallOnce(testbed);

@@ -9,7 +9,7 @@ export const acceptance: readonly Mutant[] = [
     find: `await this.#store(events, accepted);
       this.#announce(accepted);`,
     replace: `const stored = this.#store(events, accepted);
-      await Bun.sleep(20);
+      for (let ms = 0; ms < 1_000 && accepted.results.length === 0; ms++) await Bun.sleep(1);
       for (const [index, result] of accepted.results.entries()) {
         if (!(result instanceof DomainError)) group[index]?.resolve(result);
       }

@@ -27,6 +27,22 @@ export const facts: readonly Mutant[] = [
     caughtBy: { file: 'store/chain/commit', test: 'gives the payload what the log proves' },
   },
   {
+    name: 'undone-event-is-accepted',
+    what: 'tells of a fact that was undone while its event was being accepted',
+    file: 'store/chain/fact-events.ts',
+    find: 'if (noted < chunk.length) throw new TakenBack();',
+    replace: '',
+    caughtBy: { file: 'store/chain/commit', test: 'does not accept an event whose fact is undone' },
+  },
+  {
+    name: 'history-out-of-order',
+    what: 'tells new payments before the history that was asked for',
+    file: 'chain/follow/history.ts',
+    find: "return changes.filter((change) => change.change !== 'seen' || !isEarly(change.fact));",
+    replace: 'return changes;',
+    caughtBy: { file: 'chain/follow/backfill', test: 'history that is told comes in the order' },
+  },
+  {
     name: 'finality-ignored',
     what: 'tells every webhook as soon as a fact is seen',
     file: 'store/chain/commit.ts',
@@ -79,8 +95,8 @@ export const facts: readonly Mutant[] = [
     name: 'retracted-attempt-is-retried',
     what: 'retries an original that was in flight when it was retracted',
     file: 'store/events/retraction-task.ts',
-    find: 'if (left.length === 0) await advance(queries, task, 0, null);',
-    replace: 'if (left.length >= 0) await advance(queries, task, 0, null);',
+    find: 'if (left.length === 0) await advance(queries, changes, task, 0, null);',
+    replace: 'if (left.length >= 0) await advance(queries, changes, task, 0, null);',
     caughtBy: { file: 'store/events/retraction', test: 'supersedes an attempt in flight that fails' },
   },
   {

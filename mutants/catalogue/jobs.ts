@@ -37,7 +37,7 @@ export const jobs: readonly Mutant[] = [
   {
     name: 'cap-not-divided',
     what: 'sends DESTINATION_CONCURRENCY requests from each of several instances',
-    file: 'delivery/jobs/heartbeat.ts',
+    file: 'delivery/queue/fleet-share.ts',
     find: 'Math.floor(cap / Math.max(1, instances))',
     replace: 'cap',
     caughtBy: { file: 'delivery/jobs/heartbeat', test: 'lets two engines have no more requests in flight' },

@@ -155,7 +155,7 @@ export const order: readonly Mutant[] = [
     name: 'superseded-fan-out-goes-on',
     what: 'makes the rest of the deliveries of a reminder after the payment has come',
     file: 'store/deliveries/order/supersede.ts',
-    find: 'await endTask(queries, event);',
+    find: 'await endTask(queries, changes, event);',
     replace: '',
     caughtBy: { file: 'store/deliveries/order/supersede', test: 'ends a reminder for more webhooks than' },
   },

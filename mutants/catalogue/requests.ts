@@ -94,8 +94,8 @@ export const requests: readonly Mutant[] = [
     name: 'guard-then-second-lookup',
     what: 'checks an address and connects to the name, which may resolve to another',
     file: 'delivery/sender.ts',
-    find: 'peer: { address, port, isSecure, serverName }',
-    replace: 'peer: { address: target.hostname, port, isSecure, serverName }',
+    find: 'const peer = { address, port, isSecure, serverName };',
+    replace: 'const peer = { address: target.hostname, port, isSecure, serverName };',
     caughtBy: { file: 'delivery/ssrf/sender-guard', test: 'when a name is public at the check' },
   },
   {

@@ -1,6 +1,8 @@
+import { servesApi } from '../config.ts';
 import { Problem } from '../contract/problems.ts';
 import { parseAddressRange } from '../domain/ip-address.ts';
 import type { ApiContext, RequestState } from './context.ts';
+import { notFoundPage, wantsPage } from './dashboard/not-found.ts';
 import { clientAddress } from './http/client-address.ts';
 import { allowCrossOrigin, isPreflight, preflight } from './http/cross-origin.ts';
 import { asProblem, problemResponse } from './http/problem-response.ts';
@@ -39,6 +41,7 @@ export function createApp(context: ApiContext): App {
     const peer = () => server?.requestIP(request)?.address ?? null;
     const state: RequestState = {
       requestId: crypto.randomUUID(),
+      span: null,
       ...splitUrl(request.url),
       route: null,
       entityId: null,
@@ -46,12 +49,13 @@ export function createApp(context: ApiContext): App {
       keepOpen: () => server?.timeout?.(request, 0),
       counted: null,
     };
+    if (context.tracer !== null) state.span = context.tracer.request(method, state.path, request.headers);
     let response: Response;
     try {
       checkRequestLine(request);
       response = await respond(routes, origins, context, state, request, method);
     } catch (error) {
-      response = respondWithProblem(error, state, context);
+      response = respondWithProblem(error, state, context, request);
       if (Number(request.headers.get('content-length')) > MAX_UNREAD_BYTES) response.headers.set('connection', 'close');
     }
     if (method === 'HEAD') response = await withoutBody(response);
@@ -163,10 +167,14 @@ function decodeId(text: string): string {
   }
 }
 
-function respondWithProblem(error: unknown, state: RequestState, context: ApiContext): Response {
+function respondWithProblem(error: unknown, state: RequestState, context: ApiContext, request: Request): Response {
   const problem = asProblem(error);
+  const isUnknownPath = problem.code === 'not_found' && state.route === null;
+  // Without the API there is no dashboard that the page could link to.
+  if (isUnknownPath && servesApi(context.config) && wantsPage(request, state.path)) return notFoundPage(state.path);
   if (problem.status >= 500) {
-    context.log.error({ requestId: state.requestId, route: state.route, err: error }, 'request failed');
+    const { requestId, route, span } = state;
+    context.log.error({ requestId, ...span?.ids, route, err: error }, 'request failed');
   }
   return problemResponse(problem, state.requestId);
 }
@@ -184,15 +192,16 @@ async function withoutBody(response: Response): Promise<Response> {
 function record(
   { metrics, log }: ApiContext,
   method: string,
-  { requestId, route, entityId }: RequestState,
+  { requestId, route, entityId, span }: RequestState,
   status: number,
   elapsedMs: number,
 ): void {
   // An unknown path can be any text, so it never becomes a label.
   metrics.requests.of(method, route ?? 'none', status).inc();
   metrics.requestSeconds.of(route ?? 'none').observe(elapsedMs / 1000);
+  span?.end({ route, requestId, entityId, status });
   const level = status >= 400 || elapsedMs >= SLOW_MS ? 'info' : 'debug';
   if (!log.isLevelEnabled(level)) return;
   const durationMs = Math.round(elapsedMs * 100) / 100;
-  log[level]({ method, requestId, route, entityId, status, durationMs }, 'request');
+  log[level]({ method, requestId, ...span?.ids, route, entityId, status, durationMs }, 'request');
 }

@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts';
 import type { Webhook } from '../contract/webhooks.ts';
+import type { OperatorKey } from '../domain/keys/operator-keys.ts';
 import type { SigningKeys } from '../domain/signing.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics/paybell-metrics.ts';
@@ -10,6 +11,7 @@ import type { AcceptQueue } from '../store/events/accept-queue.ts';
 import type { Change } from '../store/tenants/audit.ts';
 import type { KeyLookup } from '../store/tenants/key-lookup.ts';
 import type { SecretBox } from '../store/tenants/secret-box.ts';
+import type { RequestSpan, Tracer } from '../telemetry/tracer.ts';
 import type { Counted, RateLimits } from './auth/rate-limits.ts';
 import type { ChainTools } from './chain-tools.ts';
 import type { EventStreams } from './http/event-stream.ts';
@@ -34,12 +36,18 @@ export type ApiContext = {
   readonly acceptQueue: AcceptQueue;
   readonly usage: EntityUsage;
   readonly keys: KeyLookup;
+  /** ADMIN_KEY and ADMIN_KEYS. */
+  readonly operators: readonly OperatorKey[];
   readonly webhookLists: WebhookListCache;
   readonly limits: RateLimits;
   readonly streams: EventStreams;
   readonly feeds: Feeds;
   readonly listeners: Listeners;
   readonly metrics: Metrics;
+  /** For a scrape: of this process, or of all that share its port. */
+  readonly metricsText: () => Promise<string>;
+  /** Null where OpenTelemetry is off. */
+  readonly tracer: Tracer | null;
   /** Null where `CHAIN_RPC` is not set. */
   readonly chain: ChainTools | null;
   /** Wakes the dispatcher: something may be due. */
@@ -70,6 +78,8 @@ export type ApiContext = {
 /** What becomes known of a request while it is processed, for its log line and its response. */
 export type RequestState = Counted & {
   readonly requestId: string;
+  /** Null where its trace is not recorded. */
+  span: RequestSpan | null;
   /** Of the URL, as it was sent. */
   readonly path: string;
   /** The query string of the URL, as it was sent and without the `?`. */
@@ -84,15 +94,22 @@ export type RequestState = Counted & {
 
 /** An authenticated client: the holder of one of the entity's keys, or the operator acting for the entity. */
 export type Caller = {
-  /** The actor in the audit log: the id of the key, or `operator`. */
+  /** The actor in the audit log: the id of the key, or one of an operator. */
   readonly keyId: string;
   readonly entityId: string;
   readonly revision: number;
   readonly permissions: ReadonlySet<string>;
+  /** Of an operator's key, which the store does not know. */
+  readonly expiresAtMs?: number | null;
 };
 
-/** The holder of ADMIN_KEY, on paths that belong to no entity. */
+/** The holder of an operator's key, on paths that belong to no entity. */
 export type Operator = { readonly keyId: string };
+
+/** Of an operator's key, in Unix seconds. */
+export function expiryOf({ expiresAtMs }: Caller): number | null {
+  return expiresAtMs == null ? null : Math.floor(expiresAtMs / 1000);
+}
 
 export function changeBy(context: ApiContext, caller: Pick<Caller, 'keyId'>): Change {
   return { actor: caller.keyId, nowS: nowS(context) };

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { BoundedMap } from '../bounded-map.ts';
 import { type Parsed, parseBody, parseQuery } from '../contract/parse-input.ts';
 import { type InputError, invalidRequest, type ProblemCode } from '../contract/problems.ts';
-import type { Permission } from '../domain/api-keys.ts';
+import type { Permission } from '../domain/keys/api-keys.ts';
+import type { RequestSpan } from '../telemetry/tracer.ts';
 import { authenticate, authenticateOperator, requirePermission } from './auth/authenticate.ts';
 import type { Limited } from './auth/rate-limits.ts';
 import type { ApiContext, Caller, Operator, RequestState } from './context.ts';
@@ -26,7 +27,7 @@ type Responses = Readonly<
 /** The section of the API reference that an operation is in. */
 export type Tag =
   | ('Webhooks' | 'Endpoints' | 'Secrets' | 'Events' | 'Deliveries')
-  | ('Chain' | 'Listen sessions' | 'Audit' | 'Operator');
+  | ('Chain' | 'Listen sessions' | 'Keys' | 'Audit' | 'Operator');
 
 type Documentation = {
   readonly method: Method;
@@ -55,6 +56,8 @@ type Input<Client, Query, Body> = {
   readonly bytes: Uint8Array;
   /** Takes the limit on idle connections away from that of this request. */
   readonly keepOpen: () => void;
+  /** Null where its trace is not recorded. */
+  readonly span: RequestSpan | null;
 };
 
 /** A body that the handler parses itself, because it needs the exact bytes. */
@@ -72,8 +75,11 @@ export type Handler = (
  * this declaration, so none of them can be missing or disagree with another.
  */
 export type Operation = Documentation & {
-  /** The permission that a key needs, `operator` when only ADMIN_KEY may call it, or `none` when no key is needed. */
-  readonly permission: Permission | 'operator' | 'none';
+  /**
+   * The permission that a key needs, `any` when every valid key may call it, `operator` when only an operator's key may, or `none`
+   * when no key is needed.
+   */
+  readonly permission: Permission | 'any' | 'operator' | 'none';
   readonly query: z.ZodObject | null;
   readonly body: z.ZodType | null;
   readonly rawBody: RawBody | null;
@@ -90,7 +96,7 @@ type Declaration<Client, Query extends z.ZodObject, Body extends z.ZodType> = Do
 /** An operation of an entity, called with one of its keys or by the operator acting for it. */
 export function operation<Query extends z.ZodObject, Body extends z.ZodType>(
   declaration: Declaration<Caller, Query, Body> & {
-    readonly permission: Permission;
+    readonly permission: Permission | 'any';
     /** The rate limit that applies; the one for requests by default. */
     readonly limited?: Limited;
   },
@@ -99,7 +105,7 @@ export function operation<Query extends z.ZodObject, Body extends z.ZodType>(
   return declare(declaration, permission, async (context, state, headers) => {
     const caller = await authenticate(context, state, headers);
     state.entityId = caller.entityId;
-    requirePermission(caller, permission);
+    if (permission !== 'any') requirePermission(caller, permission);
     context.limits.admit(state, caller.keyId, limited);
     return caller;
   });
@@ -107,9 +113,10 @@ export function operation<Query extends z.ZodObject, Body extends z.ZodType>(
 
 /** An operation across all entities, under `/admin/v1`. */
 export function adminOperation<Query extends z.ZodObject, Body extends z.ZodType>(
-  declaration: Declaration<Operator, Query, Body>,
+  declaration: Declaration<Operator, Query, Body> & { readonly scope: 'entities:read' | 'entities:write' },
 ): Operation {
-  return declare(declaration, 'operator', authenticateOperator);
+  const { scope, ...rest } = declaration;
+  return declare(rest, 'operator', (context, state, headers) => authenticateOperator(context, state, headers, scope));
 }
 
 /** An operation that needs no credentials, at exactly its path. */
@@ -141,13 +148,13 @@ function declare<Client, Query extends z.ZodObject, Body extends z.ZodType>(
       // The type and size of the body are checked before the values of any input.
       const json = body === undefined ? undefined : await readJson(request, emptyBody);
       const bytes = rawBody === undefined ? NO_BYTES : await readRaw(request, rawBody);
-      const { search, keepOpen } = state;
+      const { search, keepOpen, span } = state;
       const parsedQuery = queries.parse(search);
       if (body === undefined && rawBody === undefined && hasBody(request)) throw invalidRequest([UNEXPECTED_BODY]);
       const parsedBody = body === undefined ? NO_BODY : parseBody(body, json);
       if (!parsedQuery.ok || !parsedBody.ok) throw invalidRequest([...errorsIn(parsedQuery), ...errorsIn(parsedBody)]);
       const values = { query: parsedQuery.value, body: parsedBody.value as z.output<Body> };
-      return handle({ context, caller, request, id, search, bytes, keepOpen, ...values });
+      return handle({ context, caller, request, id, search, bytes, keepOpen, span, ...values });
     },
   };
 }

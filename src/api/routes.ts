@@ -1,7 +1,7 @@
-import { type Config, servesApi } from '../config.ts';
+import { type Config, operatorKeys, servesApi } from '../config.ts';
+import { notFoundFiles } from './dashboard/not-found.ts';
 import { dashboardFiles } from './dashboard/route.ts';
 import { NO_SNIFF } from './http/responses.ts';
-import { openApiDocument } from './openapi/document.ts';
 import type { Handler, Operation } from './operation.ts';
 import { adminOperations } from './routes/admin.ts';
 import { auditOperations } from './routes/audit.ts';
@@ -18,8 +18,11 @@ import { healthz, readyz } from './routes/health.ts';
 import { keySetOperations } from './routes/key-set.ts';
 import { listenOperations } from './routes/listen/listen-sessions.ts';
 import { metrics } from './routes/metrics.ts';
+import { reconciliationOperations } from './routes/reconciliation.ts';
 import { secretOperations } from './routes/secrets.ts';
 import { statsOperations } from './routes/stats.ts';
+import { entityOperations } from './routes/tenants/entity.ts';
+import { keyOperations } from './routes/tenants/keys.ts';
 import { webhookBulkOperations } from './routes/webhooks/bulk.ts';
 import { webhookHealthOperations } from './routes/webhooks/health.ts';
 import { webhookOperations } from './routes/webhooks/list-and-register.ts';
@@ -46,18 +49,15 @@ export type Routes = { readonly exact: ReadonlyMap<string, Route>; readonly patt
  * place of these two lookups, a list request took 12 to 20 % longer.
  */
 export function createRoutes(config: Config): Routes {
-  const operations = servesApi(config) ? allOperations(config) : [];
-  const routeOf = ({ permission, path }: Operation) => {
-    if (permission === 'none') return path;
-    return permission === 'operator' ? `/admin/v1${path}` : `/api/v1/${config.PROCESSOR}${path}`;
-  };
+  const routeOf = routing(config);
   const handlers = new Map<string, Map<string, Handler>>();
   const add = (method: string, path: string, handler: Handler) =>
     handlers.set(path, (handlers.get(path) ?? new Map<string, Handler>()).set(method, handler));
-  for (const [path, handler] of Object.entries(openPaths(config, () => openApiDocument(routeOf, operations)))) {
+  for (const [path, handler] of Object.entries(openPaths(config))) {
     add('GET', path, handler);
   }
-  for (const operation of operations) add(operation.method.toUpperCase(), routeOf(operation), operation.respond);
+  for (const operation of allOperations(config))
+    add(operation.method.toUpperCase(), routeOf(operation), operation.respond);
   const routes = [...handlers].map(([path, byMethod]) => ({ path, handlers: byMethod, allow: allowOf(byMethod) }));
   return {
     exact: new Map(routes.filter(({ path }) => !path.includes('{')).map((route) => [route.path, route])),
@@ -65,7 +65,16 @@ export function createRoutes(config: Config): Routes {
   };
 }
 
+/** The path of an operation. */
+function routing({ PROCESSOR }: Config) {
+  return ({ permission, path }: Operation): string => {
+    if (permission === 'none') return path;
+    return permission === 'operator' ? `/admin/v1${path}` : `/api/v1/${PROCESSOR}${path}`;
+  };
+}
+
 function allOperations(config: Config): Operation[] {
+  if (!servesApi(config)) return [];
   return [
     ...webhookOperations(config),
     ...singleWebhookOperations(config),
@@ -81,20 +90,30 @@ function allOperations(config: Config): Operation[] {
     ...feedOperations,
     ...sourceOperations(config),
     ...factOperations,
+    ...reconciliationOperations,
     ...chainOperations,
     ...listenOperations(config),
     ...statsOperations,
+    ...entityOperations,
+    ...keyOperations,
     ...auditOperations,
-    // Without an ADMIN_KEY these paths do not exist.
-    ...(config.ADMIN_KEY === undefined ? [] : adminOperations),
+    // Without a key of an operator these paths do not exist.
+    ...(operatorKeys(config).length === 0 ? [] : adminOperations),
   ];
 }
 
+/** The OpenAPI document. Loads its generator only when it is asked for: it would take a third of the time to start. */
+export async function describeApi(config: Config): Promise<object> {
+  const { openApiDocument } = await import('./openapi/document.ts');
+  const { EXTRA_EVENTS: extraEvents, BODY_SIGNATURE_HEADER: bodySignatureHeader } = config;
+  return openApiDocument(routing(config), allOperations(config), { extraEvents, bodySignatureHeader });
+}
+
 /** The paths that need no API key. */
-function openPaths(config: Config, describe: () => object): Record<string, Handler> {
+function openPaths(config: Config): Record<string, Handler> {
   let document: string | null = null;
-  const openapi = () => {
-    document ??= JSON.stringify(describe());
+  const openapi = async () => {
+    document ??= JSON.stringify(await describeApi(config));
     const headers = { 'content-type': 'application/json', 'cache-control': 'no-cache', ...NO_SNIFF };
     return new Response(document, { headers });
   };
@@ -105,7 +124,7 @@ function openPaths(config: Config, describe: () => object): Record<string, Handl
     '/openapi.json': openapi,
     ...docsFiles,
     // Without the API there is nothing for the dashboard to call.
-    ...(servesApi(config) ? dashboardFiles(config.PROCESSOR) : {}),
+    ...(servesApi(config) ? { ...dashboardFiles(config.PROCESSOR), ...notFoundFiles } : {}),
   };
 }
 

@@ -20,13 +20,16 @@ import { httpExchange } from './rpc/http-exchange.ts';
 import { Node } from './rpc/node.ts';
 import { Nodes } from './rpc/nodes.ts';
 import { SourceTools } from './source-tools.ts';
+import { Teller } from './teller.ts';
+
+type NetworkOptions = { readonly callsPerSecond: number; readonly metrics: ChainMetrics };
 
 /** The networks that the settings name, with the nodes of each. */
 export class Networks {
   readonly #nodes: ReadonlyMap<number, Nodes>;
 
-  constructor(networks: readonly NetworkNodes[], metrics?: ChainMetrics) {
-    this.#nodes = new Map(networks.map((network) => [network.networkId, nodesOf(network, metrics)]));
+  constructor(networks: readonly NetworkNodes[], options: NetworkOptions) {
+    this.#nodes = new Map(networks.map((network) => [network.networkId, nodesOf(network, options)]));
   }
 
   get ids(): number[] {
@@ -44,7 +47,7 @@ export class Networks {
     this.of(networkId).ask({ method, params, read: (result) => result });
 }
 
-function nodesOf({ networkId, urls }: NetworkNodes, metrics: ChainMetrics | undefined): Nodes {
+function nodesOf({ networkId, urls }: NetworkNodes, { callsPerSecond, metrics }: NetworkOptions): Nodes {
   return new Nodes(
     urls.map(
       (url, index) =>
@@ -52,7 +55,8 @@ function nodesOf({ networkId, urls }: NetworkNodes, metrics: ChainMetrics | unde
           name: `${networkId}#${index + 1}`,
           chainId: networkId,
           exchange: httpExchange({ url }),
-          ...(metrics !== undefined && { onCall: metrics.noteCall }),
+          callsPerSecond,
+          onCall: metrics.noteCall,
         }),
     ),
   );
@@ -61,9 +65,9 @@ function nodesOf({ networkId, urls }: NetworkNodes, metrics: ChainMetrics | unde
 export type Chain = { readonly networks: Networks; readonly metrics: ChainMetrics; readonly tools: SourceTools };
 
 /** What every instance needs of the networks, whether it follows them or not. */
-export function createChain({ CHAIN_RPC }: Config, db: Database, registry: Registry): Chain {
+export function createChain({ CHAIN_RPC, CHAIN_RPC_RATE }: Config, db: Database, registry: Registry): Chain {
   const metrics = new ChainMetrics(registry);
-  const networks = new Networks(CHAIN_RPC, metrics);
+  const networks = new Networks(CHAIN_RPC, { callsPerSecond: CHAIN_RPC_RATE, metrics });
   const readTokens = readStoredTokens.bind(null, db);
   return { networks, metrics, tools: new SourceTools({ networkIds: networks.ids, call: networks.call, readTokens }) };
 }
@@ -103,8 +107,12 @@ export async function createFollowers(options: FollowerOptions): Promise<Network
     onTask,
   };
   return networks.ids.map((networkId) => {
+    const teller = new Teller(
+      () => acceptFactEvents(db, networkId, telling),
+      (error) => log.warn({ err: error, networkId }, 'events of a network could not be accepted; they are tried again'),
+    );
     const follower = new Follower({
-      store: new TellingStore(store, db, telling),
+      store: new TellingStore(store, teller),
       nodes: networks.of(networkId),
       decoder,
       networkId,
@@ -118,12 +126,20 @@ export async function createFollowers(options: FollowerOptions): Promise<Network
       },
       onError: (error) => log.warn({ err: error, networkId }, 'a network could not be followed; it is tried again'),
     });
-    return leased(follower, store, networkId, log);
+    return leased({ follower, teller, store, networkId, log });
   });
 }
 
+type Leased = {
+  readonly follower: NetworkFollower;
+  readonly teller: Teller;
+  readonly store: NetworkStore;
+  readonly networkId: number;
+  readonly log: Logger;
+};
+
 /** Keeps the lease of a network while its follower runs, and gives it back at the end. */
-function leased(follower: NetworkFollower, store: NetworkStore, networkId: number, log: Logger): NetworkFollower {
+function leased({ follower, teller, store, networkId, log }: Leased): NetworkFollower {
   let timer: Timer | undefined;
   const renew = () => {
     store.renew(networkId).catch((error) => log.debug({ err: error, networkId }, 'a lease was not renewed'));
@@ -134,7 +150,7 @@ function leased(follower: NetworkFollower, store: NetworkStore, networkId: numbe
       timer = setInterval(renew, RENEW_MS);
     },
     stop: async () => {
-      await follower.stop();
+      await Promise.all([follower.stop(), teller.stop()]);
       clearInterval(timer);
       await store.release(networkId);
     },
@@ -151,15 +167,11 @@ async function isFull(usage: EntityUsage, entityId: string): Promise<boolean> {
   }
 }
 
-/** At most this many events are accepted between two polls; the rest waits in the store. */
-const MAX_EVENTS = 5_000;
-
-/** Accepts the events that a step has led to as soon as it is written, and those that another instance has left. */
+/** Wakes the teller when a step is written, also for what another instance has left. */
 class TellingStore implements FollowerStore {
   constructor(
     private readonly store: NetworkStore,
-    private readonly db: Database,
-    private readonly telling: FactEventOptions,
+    private readonly teller: Teller,
   ) {}
 
   lease(networkId: number): Promise<Lease | null> {
@@ -175,11 +187,9 @@ class TellingStore implements FollowerStore {
   }
 
   async commit(lease: Lease, step: Step): Promise<boolean> {
-    if (!(await this.store.commit(lease, step))) return false;
-    for (let told = 0, count = 1; count > 0 && told < MAX_EVENTS; told += count) {
-      count = await acceptFactEvents(this.db, lease.networkId, this.telling);
-    }
-    return true;
+    const isHolder = await this.store.commit(lease, step);
+    if (isHolder) this.teller.wake();
+    return isHolder;
   }
 
   halt(...halted: Parameters<FollowerStore['halt']>) {

@@ -1,81 +1,86 @@
 import { Command } from 'commander';
 import { version } from '../version.ts';
-import { addChain } from './chain/chain.ts';
-import { addDoctor } from './doctor/doctor.ts';
-import { addListen } from './listen/listen.ts';
-import { addVerify } from './listen/verify.ts';
-import { addAudit } from './operator/audit.ts';
-import { addBackup } from './operator/backup.ts';
-import { addEntities } from './operator/entities.ts';
 import { addOperatorExamples } from './operator/examples.ts';
-import { addExport } from './operator/export.ts';
-import { addImport } from './operator/import.ts';
-import { addKeys } from './operator/keys.ts';
-import { addMigrate } from './operator/migrate.ts';
-import { addPrune } from './operator/prune.ts';
-import { addReady } from './operator/ready.ts';
-import { addServe } from './operator/serve.ts';
-import { addStore } from './operator/store/store.ts';
-import { addPlay } from './play/play.ts';
-import { reportFailure } from './report-error.ts';
-import { addFacts } from './server/chain/facts.ts';
-import { addSources } from './server/chain/sources.ts';
-import { addDeliveries } from './server/deliveries.ts';
-import { addEndpoints } from './server/endpoints.ts';
-import { addEvents } from './server/events.ts';
-import { addLogin } from './server/login.ts';
-import { addSecrets } from './server/secrets.ts';
-import { addStats } from './server/stats.ts';
-import { addTail } from './server/tail.ts';
-import { addWebhooks } from './server/webhooks/webhooks.ts';
 import { EXIT } from './terminal/command-error.ts';
 import { PAYBELL } from './terminal/invocation.ts';
 
-/** The commands by what they work on, in the order of the help. */
-const GROUPS = {
-  'Run the service:': [addServe, addDoctor, addReady],
-  'Call a server, with PAYBELL_URL and a key or with a profile that login stored:': [
-    addLogin,
-    addWebhooks,
-    addEndpoints,
-    addEvents,
-    addDeliveries,
-    addSources,
-    addFacts,
-    addChain,
-    addSecrets,
-    addStats,
-    addTail,
-    addPlay,
-  ],
-  'Receive on this machine:': [addListen, addVerify],
-  'Operate the store, with DATABASE_URL; these need no server and no key:': [
-    addEntities,
-    addKeys,
-    addAudit,
-    addImport,
-    addExport,
-    addMigrate,
-    addBackup,
-    addPrune,
-    addStore,
-  ],
+type AddCommand = (program: Command) => void;
+
+/**
+ * The commands by what they work on, in the order of the help. Each is loaded when it is needed, so that a command starts
+ * without the modules of all others.
+ */
+const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<AddCommand>>>>> = {
+  'Run the service:': {
+    serve: async () => (await import('./operator/serve.ts')).addServe,
+    doctor: async () => (await import('./doctor/doctor.ts')).addDoctor,
+    ready: async () => (await import('./operator/ready.ts')).addReady,
+  },
+  'Call a server, with PAYBELL_URL and a key or with a profile that login stored:': {
+    login: async () => (await import('./server/login.ts')).addLogin,
+    logout: async () => (await import('./server/login.ts')).addLogout,
+    whoami: async () => (await import('./server/login.ts')).addWhoami,
+    webhooks: async () => (await import('./server/webhooks/webhooks.ts')).addWebhooks,
+    endpoints: async () => (await import('./server/endpoints.ts')).addEndpoints,
+    events: async () => (await import('./server/events.ts')).addEvents,
+    deliveries: async () => (await import('./server/deliveries.ts')).addDeliveries,
+    sources: async () => (await import('./server/chain/sources.ts')).addSources,
+    facts: async () => (await import('./server/chain/facts.ts')).addFacts,
+    chain: async () => (await import('./chain/chain.ts')).addChain,
+    secrets: async () => (await import('./server/secrets.ts')).addSecrets,
+    reconcile: async () => (await import('./server/reconcile.ts')).addReconcile,
+    stats: async () => (await import('./server/stats.ts')).addStats,
+    tail: async () => (await import('./server/tail.ts')).addTail,
+    play: async () => (await import('./play/play.ts')).addPlay,
+  },
+  'Receive on this machine:': {
+    listen: async () => (await import('./listen/listen.ts')).addListen,
+    verify: async () => (await import('./listen/verify.ts')).addVerify,
+  },
+  'Operate the store, with DATABASE_URL; these need no server and no key:': {
+    entities: async () => (await import('./operator/entities.ts')).addEntities,
+    keys: async () => (await import('./operator/keys/keys.ts')).addKeys,
+    audit: async () => (await import('./operator/audit.ts')).addAudit,
+    import: async () => (await import('./operator/import.ts')).addImport,
+    export: async () => (await import('./operator/export.ts')).addExport,
+    migrate: async () => (await import('./operator/migrate.ts')).addMigrate,
+    backup: async () => (await import('./operator/backup.ts')).addBackup,
+    copy: async () => (await import('./operator/copy/copy.ts')).addCopy,
+    prune: async () => (await import('./operator/prune.ts')).addPrune,
+    store: async () => (await import('./operator/store/store.ts')).addStore,
+  },
+  'Set up a shell:': {
+    completion: async () => {
+      const { addCompletion } = await import('./completion/completion.ts');
+      return (program) => addCompletion(program, () => createProgram());
+    },
+  },
 };
+
+/** Needs no command at all. */
+const VERSION: ReadonlySet<string | undefined> = new Set(['--version', '-V']);
 
 /** Runs one command and returns the exit code: 0 for success, 1 for failure, 2 for wrong usage or settings. */
 export async function run(args: readonly string[]): Promise<number> {
   const json = wantsJson(args);
   try {
-    const program = createProgram({ quiet: json });
+    const program = await createProgram({ quiet: json, only: args[0] });
     await program.parseAsync(isUnknownCommand(program, args) ? withoutHelp(args) : args, { from: 'user' });
     return EXIT.success;
   } catch (error) {
+    const { reportFailure } = await import('./report-error.ts');
     return reportFailure(error, json);
   }
 }
 
-/** `quiet` leaves it to the caller to report wrong usage. */
-export function createProgram({ quiet = false }: { quiet?: boolean } = {}): Command {
+type ProgramOptions = {
+  /** Leaves it to the caller to report wrong usage. */
+  quiet?: boolean;
+  /** The one command to add, if there is one of this name; all of them otherwise. */
+  only?: string | undefined;
+};
+
+export async function createProgram({ quiet = false, only }: ProgramOptions = {}): Promise<Command> {
   // Subcommands inherit only what is configured before they are added.
   const program = new Command(PAYBELL)
     .configureOutput(quiet ? { writeErr: () => undefined } : {})
@@ -84,11 +89,13 @@ export function createProgram({ quiet = false }: { quiet?: boolean } = {}): Comm
     .exitOverride()
     .showHelpAfterError('(see --help)')
     .showSuggestionAfterError();
+  const isKnown = VERSION.has(only) || Object.values(GROUPS).some((commands) => only !== undefined && only in commands);
   for (const [heading, commands] of Object.entries(GROUPS)) {
     program.commandsGroup(heading);
-    for (const add of commands) add(program);
+    const wanted = Object.entries(commands).filter(([name]) => !isKnown || name === only);
+    for (const [, load] of wanted) (await load())(program);
   }
-  addOperatorExamples(program);
+  addOperatorExamples(program, { isComplete: !isKnown });
   return program.commandsGroup('Help:').helpCommand('help [command]', 'show the help of a command');
 }
 

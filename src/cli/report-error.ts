@@ -2,8 +2,12 @@ import { CommanderError } from 'commander';
 import { ConnectionError, PaybellError, ProblemError, TimeLimitError } from '../client/errors.ts';
 import { ConfigError } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
+import { UnfinishedCopyError } from '../store/copy/unfinished.ts';
 import { StoreUnavailableError } from '../store/database/database.ts';
+import { DistributionError } from '../store/database/distribution.ts';
 import { SchemaTooNewError } from '../store/database/migrate.ts';
+import { PartitionError } from '../store/database/partitions/layout.ts';
+import { PoolerError } from '../store/database/postgres/pooler.ts';
 import { StoreInUseError } from '../store/database/sqlite/server-lock.ts';
 import { PendingMigrationsError } from '../store/open-store.ts';
 import { SecretKeyError } from '../store/tenants/secret-box.ts';
@@ -66,9 +70,13 @@ function explain(error: unknown): string {
   if (error instanceof PendingMigrationsError) return `${error.message}. Apply them with: ${PAYBELL} migrate`;
   if (
     error instanceof CommandError ||
+    error instanceof DistributionError ||
+    error instanceof PartitionError ||
     error instanceof DomainError ||
+    error instanceof PoolerError ||
     error instanceof SchemaTooNewError ||
-    error instanceof SecretKeyError
+    error instanceof SecretKeyError ||
+    error instanceof UnfinishedCopyError
   ) {
     return error.message;
   }

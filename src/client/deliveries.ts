@@ -1,6 +1,8 @@
 import type { z } from 'zod';
 import type {
   attemptSchema,
+  deliveryCountsQuerySchema,
+  deliveryCountsSchema,
   deliveryDetailSchema,
   deliveryListQuerySchema,
   deliveryListSchema,
@@ -15,6 +17,8 @@ import type { Count } from './webhooks.ts';
 
 export type Attempt = z.output<typeof attemptSchema>;
 export type Delivery = z.output<typeof deliverySchema>;
+export type DeliveryCounts = z.output<typeof deliveryCountsSchema>;
+export type DeliveryCountsQuery = Query<typeof deliveryCountsQuerySchema>;
 export type DeliveryDetail = z.output<typeof deliveryDetailSchema>;
 export type DeliveryList = z.output<typeof deliveryListSchema>;
 export type DeliveryListQuery = Query<typeof deliveryListQuerySchema>;
@@ -39,6 +43,11 @@ export class Deliveries {
       return { totalResults, items: deliveries };
     };
     return allPages(readPage, ({ deliveryId }) => deliveryId, query, options);
+  }
+
+  /** How many deliveries match, in each state. */
+  counts(query: DeliveryCountsQuery = {}, options?: CallOptions): Promise<DeliveryCounts> {
+    return this.#transport.call({ method: 'GET', path: '/deliveries/counts', query }, options);
   }
 
   /** A delivery with its body and its attempts. */

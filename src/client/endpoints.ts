@@ -7,7 +7,13 @@ import type {
   endpointSecretListSchema,
   endpointUpdateSchema,
   oldestStuckSchema,
+  shownCertificateSchema,
 } from '../contract/endpoints/endpoint.ts';
+import type {
+  endpointWebhookListSchema,
+  endpointWebhookQuerySchema,
+  endpointWebhookSchema,
+} from '../contract/endpoints/endpoint-webhooks.ts';
 import { allPages, type Feed, type FeedEntry, type FeedOptions, type FeedQuery, followFeed } from './pages.ts';
 import type { Body, Query } from './schema-types.ts';
 import type { Rotation } from './secrets.ts';
@@ -16,8 +22,12 @@ import type { CallOptions, Transport } from './transport.ts';
 export type Endpoint = z.output<typeof endpointSchema>;
 export type EndpointDetail = z.output<typeof endpointDetailSchema>;
 export type OldestStuck = z.output<typeof oldestStuckSchema>;
+export type ShownCertificate = z.output<typeof shownCertificateSchema>;
 export type EndpointList = z.output<typeof endpointListSchema>;
 export type EndpointListQuery = Query<typeof endpointListQuerySchema>;
+export type EndpointWebhook = z.output<typeof endpointWebhookSchema>;
+export type EndpointWebhookList = z.output<typeof endpointWebhookListSchema>;
+export type EndpointWebhookQuery = Query<typeof endpointWebhookQuerySchema>;
 export type EndpointUpdate = Body<typeof endpointUpdateSchema>;
 export type EndpointSecretList = z.output<typeof endpointSecretListSchema>;
 
@@ -47,6 +57,11 @@ export class Endpoints {
   /** With the agreement that has waited longest, where the endpoint keeps order. */
   get(endpointId: string, options?: CallOptions): Promise<EndpointDetail> {
     return this.#transport.call({ method: 'GET', path: ONE, id: endpointId }, options);
+  }
+
+  /** The webhooks that have its URL, with their state. */
+  webhooks(endpointId: string, query: EndpointWebhookQuery = {}, options?: CallOptions): Promise<EndpointWebhookList> {
+    return this.#transport.call({ method: 'GET', path: `${ONE}/webhooks`, id: endpointId, query }, options);
   }
 
   /** Changes the given fields. Of `headers`, those that are not mentioned stay, and null removes one. */

@@ -1,4 +1,4 @@
-/** The exports of `paybell/client`. */
+/** The exports of `@paybell/client`. */
 
 export type * from './admin.ts';
 export type * from './audit.ts';
@@ -19,10 +19,12 @@ export {
   RemovedNumbersError,
   TimeLimitError,
 } from './errors.ts';
-export type * from './events.ts';
+export type * from './events/events.ts';
+export type * from './events/reconciliations.ts';
 export type * from './listen/listen-sessions.ts';
 export type { Feed, FeedEntry, FeedOptions, FeedQuery } from './pages.ts';
-export { Paybell, type Stats, type StatsQuery } from './paybell.ts';
+export { type CallerInfo, Paybell, type Stats, type StatsQuery } from './paybell.ts';
 export type * from './secrets.ts';
+export type * from './tenants/keys.ts';
 export type { CallOptions, ClientOptions, Fetch } from './transport.ts';
 export type * from './webhooks.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PERMISSIONS } from '../domain/api-keys.ts';
+import { PERMISSIONS } from '../domain/keys/api-keys.ts';
 import { exactText, pagingFields } from './list-query.ts';
 
 /** Entities and their API keys, which the operator manages. */

@@ -11,6 +11,13 @@ const TEXTS: Readonly<Record<string, string>> = {
   tls: 'TLS handshake failed',
   reset: 'Connection reset',
   bad_response: 'Invalid HTTP response',
+  certificate_expired: 'Client certificate has expired',
+  proxy_unreachable: 'Outgoing proxy unreachable',
+  proxy_timeout: 'Outgoing proxy timed out',
+  proxy_credentials: 'Outgoing proxy wants other credentials',
+  proxy_refused: 'Outgoing proxy refused to connect',
+  proxy_bad_response: 'Invalid response of the outgoing proxy',
+  source_address: 'Source address not available',
   unprocessable: 'Request could not be prepared',
   failed: 'Request failed',
 } satisfies Record<AttemptError, string>;

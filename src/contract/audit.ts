@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { OPERATOR } from '../domain/keys/api-keys.ts';
 import { exactText, oneOf, pagingFields, wholeNumber } from './list-query.ts';
 
 /** Every kind of change that is recorded. A bulk change is one entry. */
@@ -28,7 +29,7 @@ export const AUDIT_ACTIONS = [
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 /** The actor of a change that was not made with an API key. */
-export const ACTORS = { commandLine: 'cli', operator: 'operator', paybell: 'paybell' } as const;
+export const ACTORS = { commandLine: 'cli', operator: OPERATOR, paybell: 'paybell' } as const;
 
 const exampleEntry = {
   auditId: 'aud_0199c2a6e0b17d3c8a54f1e2d3c4b5a6',
@@ -47,7 +48,8 @@ export const auditEntrySchema = z
   .strictObject({
     auditId: z.string().meta({ description: 'Unique identifier of the entry.' }),
     actor: z.string().meta({
-      description: 'Who made the change: the id of an API key, `cli`, `operator` (ADMIN_KEY) or `paybell` itself.',
+      description:
+        'Who made the change: the id of an API key, `cli`, `operator` (ADMIN_KEY), `operator:<name>` (one of ADMIN_KEYS) or `paybell` itself.',
     }),
     action: z.string().meta({ description: 'The kind of change, such as `webhook.updated`.' }),
     target: z.string().meta({ description: 'The id of the changed object.' }),

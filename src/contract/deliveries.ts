@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { ATTEMPT_ERRORS, ATTEMPT_KINDS, DELIVERY_STATUSES } from '../domain/attempt.ts';
+import { ATTEMPT_ERRORS, ATTEMPT_KINDS, DELIVERY_KINDS, DELIVERY_STATUSES } from '../domain/attempt.ts';
 import { MAX_NETWORK_ID } from '../domain/networks.ts';
-import { eventFilter, exactText, oneOf, oneOfOr, pagingFields, wholeNumber } from './list-query.ts';
+import { eventFilter, exactText, oneOf, oneOfOr, pagingFields, textOf, wholeNumber } from './list-query.ts';
 
 /** Accepted events and their deliveries, as the API shows them. */
 
@@ -20,6 +20,7 @@ const eventExample = {
   body: exampleBody,
   dateCreated: 1763168400,
   deliveries: 2,
+  matched: true,
   retractedBy: null,
 };
 
@@ -35,6 +36,11 @@ export const eventSchema = z
     body: z.string().meta({ description: 'The payload, byte for byte as it was received.' }),
     dateCreated: date('When the event was accepted'),
     deliveries: count.meta({ description: 'Number of webhooks that matched the event.' }),
+    matched: z.boolean().meta({
+      description:
+        'False for an event that reached no webhook. True also for one that has no deliveries and needs none, or none ' +
+        'yet: it was superseded, it is a retraction, or its deliveries are still to come.',
+    }),
     retractedBy,
   })
   .meta({ id: 'Event', description: 'An accepted event.', example: eventExample });
@@ -59,12 +65,33 @@ const eventFilters = {
   ...dateFilters,
 };
 
-export const eventListQuerySchema = z.strictObject({ ...eventFilters, ...pagingFields(['dateCreated']) });
+const matched = oneOf(['true', 'false'], {
+  description:
+    '`false`: only events that reached no webhook. An event that was superseded, a retraction, and an event whose ' +
+    'deliveries are still to come are not among these. `true`: all others.',
+});
+
+export const eventListQuerySchema = z.strictObject({
+  ...eventFilters,
+  matched,
+  q: textOf(1, 256, {
+    description:
+      'Only what this text names: the exact id of an event, a transfer or an agreement. Of an agreement, the newest 100 ' +
+      'events are found.',
+    example: 'trf_8412',
+  }),
+  ...pagingFields(['dateCreated']),
+});
 export type EventListQuery = z.output<typeof eventListQuerySchema>;
 
 const deliveryFields = {
   deliveryId: z.string().meta({
     description: 'Unique identifier of the delivery. Every request has it in the `webhook-id` header.',
+  }),
+  kind: z.enum(DELIVERY_KINDS).meta({
+    description:
+      'Why the delivery exists: `event` for an accepted event, `test` for a test request, `alert` for an alert of ' +
+      'Paybell to the alert URL.',
   }),
   eventId: z.string().meta({ description: 'Event that is delivered.' }),
   webhookId: z.string().meta({ description: 'Webhook that the event is delivered to.' }),
@@ -93,10 +120,12 @@ const deliveryFields = {
   supersededBy: z.string().nullable().meta({
     description: 'Event that made the delivery pointless before it was sent; null unless the status is `superseded`.',
   }),
+  retractedBy,
 };
 
 const deliveryExample = {
   deliveryId: 'dlv_0199c2a6e0b17d3c8a54f1e2d3c4b5a6',
+  kind: 'event',
   eventId: 'transfer-8412-finalized',
   webhookId: 'wh_0199c2a6e0b17d3c8a54f1e2d3c4b5a6',
   event: 'TransferFinalized',
@@ -112,12 +141,15 @@ const deliveryExample = {
   endpointId: 'ep_00199c2a6e0b17',
   sequence: 42,
   supersededBy: null,
+  retractedBy: null,
 };
 
 export const deliverySchema = z
   .strictObject(deliveryFields)
   .meta({ id: 'Delivery', description: 'One event on its way to one webhook.', example: deliveryExample });
 export type Delivery = z.output<typeof deliverySchema>;
+
+const headerSchema = z.strictObject({ name: z.string().meta({ description: 'In lower case.' }), value: z.string() });
 
 export const attemptSchema = z
   .strictObject({
@@ -132,6 +164,19 @@ export const attemptSchema = z
       .nullable()
       .meta({ description: 'Why there was no complete response; null when there was one.' }),
     response: z.string().nullable().meta({ description: 'The beginning of the response body.' }),
+    requestHeaders: z.array(headerSchema).meta({
+      description:
+        'Headers of the request, derived from the delivery and from the endpoint as it is now. Signatures and the values ' +
+        'of the headers of the endpoint are masked as `***`.',
+    }),
+    responseHeaders: z
+      .array(headerSchema)
+      .nullable()
+      .meta({
+        description:
+          'The first KiB of the headers of a response that was no success, with credentials such as cookies masked as ' +
+          '`***`. Null for a success, without a response, and for attempts of earlier versions.',
+      }),
   })
   .meta({ id: 'Attempt', description: 'One request to the URL of a webhook.' });
 
@@ -141,7 +186,6 @@ export const deliveryDetailSchema = z
   .strictObject({
     ...deliveryFields,
     body: z.string().meta({ description: 'The body of every request, byte for byte.' }),
-    retractedBy,
     factId: z.string().nullable().meta({
       description:
         'What a network said that led to the event, with all that became of it; null for an event that was published.',
@@ -159,7 +203,6 @@ export const deliveryDetailSchema = z
     example: {
       ...deliveryExample,
       body: exampleBody,
-      retractedBy: null,
       factId: null,
       attemptLog: [
         {
@@ -171,6 +214,11 @@ export const deliveryDetailSchema = z
           statusCode: 200,
           error: null,
           response: 'ok',
+          requestHeaders: [
+            { name: 'content-type', value: 'application/json' },
+            { name: 'webhook-signature', value: '***' },
+          ],
+          responseHeaders: null,
         },
       ],
     },
@@ -179,27 +227,96 @@ export const deliveryDetailSchema = z
 export type DeliveryDetail = z.output<typeof deliveryDetailSchema>;
 
 /** As lists show it. */
-export function withoutDetail(detail: DeliveryDetail): Delivery {
-  const { body: _, attemptLog: __, retractedBy: ___, factId: ____, ...delivery } = detail;
+export function withoutDetail(detail: Omit<DeliveryDetail, 'attemptLog'> & { attemptLog: unknown }): Delivery {
+  const { body: _, attemptLog: __, factId: ___, ...delivery } = detail;
   return delivery;
 }
 
+/** A search in payloads looks at no more than these. */
+export const MAX_PAYLOADS_SEARCHED = 10_000;
+
+const searchedSchema = z.strictObject({
+  deliveries: count.meta({ description: 'Deliveries that it looked at, the newest first.' }),
+  dateOldest: date('When the oldest of them was created; null when there is none').nullable(),
+});
+export type SearchedPayloads = z.output<typeof searchedSchema>;
+
 export const deliveryListSchema = z
-  .strictObject({ totalResults: count, deliveries: z.array(deliverySchema) })
-  .meta({ id: 'DeliveryList', example: { totalResults: 1, deliveries: [deliveryExample] } });
+  .strictObject({
+    totalResults: count,
+    deliveries: z.array(deliverySchema),
+    searched: searchedSchema.nullable().meta({
+      description: 'How far a search by `payload` has looked. Null without `payload`.',
+    }),
+  })
+  .meta({ id: 'DeliveryList', example: { totalResults: 1, deliveries: [deliveryExample], searched: null } });
+export type DeliveryList = z.output<typeof deliveryListSchema>;
 
 const deliveryFilters = {
   ...eventFilters,
   webhookId: exactText({ description: 'Only deliveries to this webhook.' }),
+  endpointId: exactText({ description: 'Only deliveries to webhooks that have the URL of this endpoint now.' }),
   status: oneOf(DELIVERY_STATUSES, { description: 'Only deliveries in this state.' }),
+  q: textOf(1, 256, {
+    description:
+      'Only what this text names: the exact id of a delivery, an event, a transfer or an agreement, or the beginning of a ' +
+      'URL or of a host that webhooks have now. Of an agreement, the newest 100 events are found.',
+    example: 'hooks.example.com',
+  }),
 };
 
-export const deliveryListQuerySchema = z.strictObject({
-  ...deliveryFilters,
-  ...pagingFields(['dateCreated', 'dateNextAttempt']),
-});
+export const deliveryListQuerySchema = z
+  .strictObject({
+    ...deliveryFilters,
+    payload: textOf(3, 256, {
+      description:
+        'Only deliveries whose body contains this text, byte for byte. Requires `since`. It looks at the newest ' +
+        `${MAX_PAYLOADS_SEARCHED} deliveries of the other filters, or at 64 MiB of bodies; \`searched\` says how far.`,
+    }),
+    ...pagingFields(['dateCreated', 'dateNextAttempt']),
+  })
+  .refine(({ payload, since }) => payload === undefined || since !== undefined, {
+    path: ['payload'],
+    error: 'needs `since`: say how far back to look',
+    when: () => true,
+  })
+  .refine(({ payload, sortBy }) => payload === undefined || sortBy === 'dateCreated', {
+    path: ['sortBy'],
+    error: 'must be dateCreated where `payload` is given',
+    when: () => true,
+  });
 
 export type DeliveryListQuery = z.output<typeof deliveryListQuerySchema>;
+
+const { status: _, ...countFilters } = deliveryFilters;
+export const deliveryCountsQuerySchema = z.strictObject(countFilters);
+
+export const deliveryCountsSchema = z
+  .strictObject({
+    total: count.meta({ description: 'Deliveries that match, in any state.' }),
+    pending: count,
+    retrying: count,
+    delivered: count,
+    failed: count,
+    held: count,
+    cancelled: count,
+    superseded: count,
+  })
+  .meta({
+    id: 'DeliveryCounts',
+    description: 'The number of deliveries in each state.',
+    example: {
+      total: 1212,
+      pending: 3,
+      retrying: 8,
+      delivered: 1198,
+      failed: 2,
+      held: 0,
+      cancelled: 1,
+      superseded: 0,
+    },
+  });
+export type DeliveryCounts = z.output<typeof deliveryCountsSchema>;
 
 /** The filters of a list as values, as a bulk redelivery stores them. */
 export const deliveryFilterSchema = z.strictObject({
@@ -209,7 +326,9 @@ export const deliveryFilterSchema = z.strictObject({
   since: z.int().optional(),
   until: z.int().optional(),
   webhookId: z.string().optional(),
+  endpointId: z.string().optional(),
   status: z.enum(DELIVERY_STATUSES).optional(),
+  q: z.string().optional(),
 });
 
 export type DeliveryFilter = z.output<typeof deliveryFilterSchema>;
@@ -241,7 +360,11 @@ export const redeliverySchema = z
       description: 'Deliveries whose webhook is deleted or suspended, or whose event was retracted.',
     }),
     sent: count.meta({ description: 'Queued deliveries that have been sent again.' }),
-    delivered: count.meta({ description: 'Queued deliveries that have succeeded.' }),
+    delivered: count.meta({ description: 'Queued deliveries that have succeeded: their last attempt did.' }),
+    failed: count.meta({
+      description: 'Queued deliveries whose last attempt failed and that have none to come, or that were cancelled.',
+    }),
+    waiting: count.meta({ description: 'Queued deliveries with an attempt to come.' }),
     dateCreated: date('When the redelivery was requested'),
     dateFinished: date('When it finished; null while it is running').nullable(),
   })
@@ -255,7 +378,9 @@ export const redeliverySchema = z
       queued: 500,
       skipped: 0,
       sent: 320,
-      delivered: 320,
+      delivered: 318,
+      failed: 2,
+      waiting: 180,
       dateCreated: 1763168400,
       dateFinished: null,
     },

@@ -127,6 +127,18 @@ export function exactText(documentation: Documentation) {
     .meta({ type: 'string', minLength: 1, ...documentation });
 }
 
+/** A text to look for. */
+export function textOf(minLength: number, maxLength: number, documentation: Documentation) {
+  const error = `must have ${minLength} to ${maxLength} characters and no NUL character`;
+  return z
+    .string()
+    .min(minLength, { error })
+    .max(maxLength, { error })
+    .regex(/^[^\0]*$/, { error })
+    .optional()
+    .meta({ type: 'string', minLength, maxLength, ...documentation });
+}
+
 /** The four parameters of every list. The first field is the default for `sortBy`. */
 export function pagingFields<const Fields extends readonly [string, ...string[]]>(sortFields: Fields) {
   return {

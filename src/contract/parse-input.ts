@@ -94,24 +94,32 @@ export function nearest(name: string, known: readonly string[], maxEdits = 2): s
   let best: { candidate: string; distance: number } | null = null;
   for (const candidate of known) {
     if (Math.abs(candidate.length - name.length) > maxEdits) continue;
-    const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
+    const distance = editDistance(name.toLowerCase(), candidate.toLowerCase(), maxEdits);
     if (distance <= maxEdits && (best === null || distance < best.distance)) best = { candidate, distance };
   }
   return best?.candidate ?? null;
 }
 
-/** Insertions, deletions, substitutions, and neighbours that changed places, each at a cost of one. */
-function editDistance(a: string, b: string): number {
+/**
+ * Insertions, deletions, substitutions, and neighbours that changed places, each at a cost of one. Infinite as soon as it is above
+ * `most`: a start compares each variable of its environment with each setting.
+ */
+function editDistance(a: string, b: string, most: number): number {
   let beforePrevious: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {
     const current = [i];
+    let least = i;
     for (let j = 1; j <= b.length; j++) {
       const substitution = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
       const isSwapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
       const swap = isSwapped ? (beforePrevious[j - 2] ?? 0) + 1 : Number.POSITIVE_INFINITY;
-      current[j] = Math.min((previous[j] ?? 0) + 1, (current[j - 1] ?? 0) + 1, substitution, swap);
+      const distance = Math.min((previous[j] ?? 0) + 1, (current[j - 1] ?? 0) + 1, substitution, swap);
+      current[j] = distance;
+      if (distance < least) least = distance;
     }
+    // A later row is at least this, and a swap past this row at least one more than what it started from.
+    if (least > most) return Number.POSITIVE_INFINITY;
     [beforePrevious, previous] = [previous, current];
   }
   return previous[b.length] ?? 0;

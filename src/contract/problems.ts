@@ -1,4 +1,4 @@
-import type { Permission } from '../domain/api-keys.ts';
+import type { OperatorScope } from '../domain/keys/operator-keys.ts';
 
 /**
  * Every error that a response can contain. Programs rely on the codes, so a code never changes its meaning; titles are
@@ -20,6 +20,9 @@ export const PROBLEMS = {
   too_many_matches: { status: 409, title: 'Too many matches' },
   event_conflict: { status: 409, title: 'Event id already used' },
   source_limit: { status: 409, title: 'Too many sources' },
+  key_limit: { status: 409, title: 'Too many keys' },
+  key_in_use: { status: 409, title: 'The key is in use' },
+  last_key: { status: 409, title: 'The last key' },
   network_not_followed: { status: 409, title: 'The network is not followed' },
   transaction_pending: { status: 409, title: 'The transaction is in no block yet' },
   event_retracted: { status: 409, title: 'Event was retracted' },
@@ -43,7 +46,7 @@ export type InputError = { in: 'query' | 'path' | 'header' | 'body'; name: strin
 type Extra = {
   readonly errors?: readonly InputError[];
   /** The permission that the key does not have. */
-  readonly permission?: Permission;
+  readonly permission?: OperatorScope;
   readonly headers?: Readonly<Record<string, string>>;
 };
 

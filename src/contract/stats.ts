@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { INTERVAL_S, STATS_INTERVALS, type StatsInterval, type StatsRange } from '../domain/stats.ts';
+import { INTERVAL_S, STATS_INTERVALS, type StatsInterval, type StatsRange, wholeHours } from '../domain/stats.ts';
 import { exactText, oneOfOr, wholeNumber } from './list-query.ts';
 import type { InputError } from './problems.ts';
 
@@ -8,8 +8,15 @@ const DEFAULT_INTERVALS: Readonly<Record<StatsInterval, number>> = { minute: 60,
 export const MAX_INTERVALS = 1_440;
 export const MAX_DESTINATIONS_SHOWN = 100;
 
+const DESTINATION_ORDERS = ['traffic', 'failures'] as const;
+export type DestinationOrder = (typeof DESTINATION_ORDERS)[number];
+
 export const statsQuerySchema = z.strictObject({
-  interval: oneOfOr('hour', STATS_INTERVALS, { description: 'The length of one row, in UTC.' }),
+  interval: oneOfOr('hour', STATS_INTERVALS, {
+    description:
+      'The length of one row, in UTC. The figures of a destination are kept by the hour: with `destination`, `minute` returns ' +
+      'the whole hours that the range touches, and `interval` in the response is `hour`.',
+  }),
   since: wholeNumber(0, Number.MAX_SAFE_INTEGER, {
     description:
       'Start of the range, in Unix seconds. Defaults to 60 minutes, 24 hours or 30 days before the end, by `interval`.',
@@ -20,6 +27,10 @@ export const statsQuerySchema = z.strictObject({
   destination: exactText({
     description: 'Only deliveries to this destination, in the form that `destinations` has.',
     example: 'https://example.com:443',
+  }),
+  sortBy: oneOfOr('traffic', DESTINATION_ORDERS, {
+    description:
+      'Order of `destinations`: those with the most deliveries first, or those with the most failed attempts.',
   }),
 });
 
@@ -37,6 +48,18 @@ const figures = {
   accepted: z.int().min(0).meta({ description: 'Deliveries created for accepted events.' }),
   delivered: z.int().min(0).meta({ description: 'Deliveries that succeeded.' }),
   failed: z.int().min(0).meta({ description: 'Deliveries that failed permanently.' }),
+  attempts: z
+    .int()
+    .min(0)
+    .meta({
+      description:
+        'Requests that were sent, with retries and redeliveries. Of a time before attempts were counted, the last one of ' +
+        'each delivery that was completed.',
+    }),
+  failedAttempts: z.int().min(0).meta({
+    description:
+      'Attempts without a 2xx response. They count from the first one on, while `failed` counts after the last.',
+  }),
   timeToReceiptMs: latencySchema,
 };
 
@@ -44,7 +67,14 @@ const events = z.int().min(0).nullable().meta({
   description: 'Accepted events, including those that no webhook matched. Null when filtered by destination.',
 });
 
-const exampleFigures = { accepted: 128, delivered: 126, failed: 1, timeToReceiptMs: { p50: 21, p95: 43, p99: 5_230 } };
+const exampleFigures = {
+  accepted: 128,
+  delivered: 126,
+  failed: 1,
+  attempts: 141,
+  failedAttempts: 15,
+  timeToReceiptMs: { p50: 21, p95: 43, p99: 5_230 },
+};
 const exampleTotal = { events: 64, ...exampleFigures };
 
 export const statsSchema = z
@@ -57,15 +87,24 @@ export const statsSchema = z
       .array(z.strictObject({ dateStart: z.int(), events, ...figures }))
       .meta({ description: 'Every interval of the range, oldest first, including empty ones.' }),
     totalDestinations: z.int().min(0),
-    destinations: z
-      .array(z.strictObject({ destination: z.string(), ...figures }))
-      .meta({ description: `The ${MAX_DESTINATIONS_SHOWN} destinations with the most traffic in the range.` }),
+    destinationsDateStart: z.int().meta({
+      description:
+        'From when on `destinations` counts, in Unix seconds. The figures of a destination are kept by the hour, so with ' +
+        '`interval=minute` these are the whole hours that the range touches.',
+    }),
+    destinationsDateEnd: z
+      .int()
+      .meta({ description: 'Until when `destinations` counts (exclusive), in Unix seconds.' }),
+    destinations: z.array(z.strictObject({ destination: z.string(), ...figures })).meta({
+      description: `The first ${MAX_DESTINATIONS_SHOWN} destinations of the range, in the order of \`sortBy\`.`,
+    }),
     backlog: z.strictObject({
       waiting: z.int().min(0).meta({ description: 'Deliveries that are waiting now, without held ones.' }),
       oldestDueAgeMs: z
         .int()
         .min(0)
         .meta({ description: 'How long the oldest of them has been overdue, in milliseconds; 0 when none is.' }),
+      limit: z.int().min(1).meta({ description: '`ENTITY_BACKLOG_LIMIT`: above it, new events are refused.' }),
     }),
     storage: z.strictObject({
       usedBytes: z.int().min(0).meta({
@@ -86,22 +125,30 @@ export const statsSchema = z
       total: exampleTotal,
       intervals: [{ dateStart: 1763164800, ...exampleTotal }],
       totalDestinations: 1,
+      destinationsDateStart: 1763164800,
+      destinationsDateEnd: 1763168400,
       destinations: [{ destination: 'https://example.com:443', ...exampleFigures }],
-      backlog: { waiting: 1, oldestDueAgeMs: 0 },
+      backlog: { waiting: 1, oldestDueAgeMs: 0, limit: 1_000_000 },
       storage: { usedBytes: 108_800, limitBytes: 53_687_091_200 },
     },
   });
 
 export type Stats = z.output<typeof statsSchema>;
 
-export function statsRange({ interval, since, until }: StatsQuery, nowS: number): StatsRange | InputError {
+type Range = Pick<StatsQuery, 'interval' | 'since' | 'until' | 'destination'>;
+
+/** In whole intervals, which are hours at least where it is of one destination. */
+export function statsRange({ interval, since, until, destination }: Range, nowS: number): StatsRange | InputError {
   const intervalS = INTERVAL_S[interval];
   const endsAtS = until ?? nowS + 1;
   const endS = Math.ceil(endsAtS / intervalS) * intervalS;
   const sinceS = since ?? Math.max(0, endS - DEFAULT_INTERVALS[interval] * intervalS);
   if (sinceS >= endsAtS) return { in: 'query', name: 'since', message: 'must be before until' };
   const startS = Math.floor(sinceS / intervalS) * intervalS;
-  if ((endS - startS) / intervalS <= MAX_INTERVALS) return { intervalS, startS, endS };
+  if ((endS - startS) / intervalS <= MAX_INTERVALS) {
+    const range = { intervalS, startS, endS };
+    return destination === undefined ? range : wholeHours(range);
+  }
   const message = `must be at most ${MAX_INTERVALS} intervals before until; use a shorter range or a longer interval`;
   return { in: 'query', name: 'since', message };
 }

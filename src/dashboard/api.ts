@@ -59,6 +59,14 @@ export function isPermanent(problem: ApiProblem | null): boolean {
   return problem !== null && PERMANENT.includes(problem.code);
 }
 
+/**
+ * What a section of a page has to say itself. Its page says that the server cannot be reached, which is so for every
+ * section, and `said`.
+ */
+export function ownProblem(problem: ApiProblem | null, said: ApiProblem | null): ApiProblem | null {
+  return problem?.code === 'unreachable' || problem?.code === said?.code ? null : problem;
+}
+
 /** What the server reported about the input of this name, or about a part of it. */
 export function inputError(problem: ApiProblem | null, name: string): string | null {
   const found = problem?.errors.find((error) => error.name === name || error.name.startsWith(`${name}.`));

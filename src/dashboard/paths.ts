@@ -4,9 +4,17 @@ export const DASHBOARD_PATHS = {
   webhooks: '/webhooks',
   endpoints: '/endpoints',
   coverage: '/coverage',
+  events: '/events',
   deliveries: '/deliveries',
+  reconciliation: '/reconciliation',
   secrets: '/secrets',
+  settings: '/settings',
 } as const;
+
+/** Where the page of one endpoint is. */
+export function endpointPath(endpointId: string): string {
+  return `${DASHBOARD_PATHS.endpoints}/${encodeURIComponent(endpointId)}`;
+}
 
 export type ViewName = keyof typeof DASHBOARD_PATHS;
 

@@ -27,15 +27,18 @@ export function urlFor(path: string, values: QueryValues = {}): string {
   return query.size === 0 ? path : `${path}?${query}`;
 }
 
-function navigate(url: string): void {
-  history.pushState(null, '', url);
+type HistoryChange = 'push' | 'replace';
+
+function navigate(url: string, change: HistoryChange = 'push'): void {
+  if (change === 'push') history.pushState(null, '', url);
+  else history.replaceState(null, '', url);
   route.set(readLocation());
 }
 
-/** Navigates to the same view with some query values changed. */
-export function changeQuery(changes: QueryValues): void {
+/** Navigates to the same view with some query values changed. `replace` leaves no step to go back to. */
+export function changeQuery(changes: QueryValues, change?: HistoryChange): void {
   const { path, query } = route.get();
-  navigate(urlFor(path, { ...Object.fromEntries(query), ...changes }));
+  navigate(urlFor(path, { ...Object.fromEntries(query), ...changes }), change);
 }
 
 type LinkProps = {

@@ -1,3 +1,4 @@
+import { PERMISSIONS, type Permission } from '../domain/keys/api-keys.ts';
 import { createObservable } from './observable.ts';
 
 /** The credentials of the signed-in entity. The browser keeps them until the tab is closed or, if remembered, until sign-out. */
@@ -10,9 +11,15 @@ export const signOutReason = createObservable<string | null>(null);
 
 export const session = createObservable<Session | null>(restoreSession());
 
-/** Permissions that the API key turned out to lack. The API does not list them; it names one when a request needs it. */
+/** Permissions that the API key lacks, so that what needs them can be disabled before anyone tries it. */
 export const missingPermissions = createObservable<ReadonlySet<string>>(new Set());
 
+/** What the server says that the key may do. */
+export function setPermissions(permissions: readonly Permission[]): void {
+  missingPermissions.set(new Set(PERMISSIONS.filter((permission) => !permissions.includes(permission))));
+}
+
+/** What a response has named. It may be newer than what was known, or than the dashboard. */
 export function noteMissingPermission(permission: string): void {
   const known = missingPermissions.get();
   if (!known.has(permission)) missingPermissions.set(new Set([...known, permission]));
@@ -32,9 +39,11 @@ export function signOut(reason: string | null = null): void {
   session.set(null);
 }
 
-// Signing out in one tab signs out every other tab that uses the remembered session.
+// A remembered session is that of every tab: signing in or out in one does the same in those that have no session of their own.
 window.addEventListener('storage', (change) => {
-  if (change.key === STORAGE_KEY && change.newValue === null && sessionStorage.getItem(STORAGE_KEY) === null) signOut();
+  if (change.key !== STORAGE_KEY || sessionStorage.getItem(STORAGE_KEY) !== null) return;
+  if (change.newValue === null) signOut();
+  else if (session.get() === null) session.set(restoreSession());
 });
 
 function clearStorage(): void {

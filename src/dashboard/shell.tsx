@@ -1,18 +1,23 @@
 import { useEffect, useRef } from 'preact/hooks';
+import { paybell } from './api.ts';
 import { Icon, LogoMark } from './components/icon.tsx';
 import { useObservable } from './observable.ts';
 import { DASHBOARD_PATHS, type ViewName } from './paths.ts';
 import { Link, useRoute } from './router.tsx';
-import { missingPermissions, type Session, signOut } from './session.ts';
+import { missingPermissions, type Session, setPermissions, signOut } from './session.ts';
 import { VERSION } from './settings.ts';
-import { VIEW_NAMES, VIEWS } from './views.tsx';
+import { useResponse } from './use-response.ts';
+import { VIEW_NAMES, VIEWS, viewAt } from './views.tsx';
 
 /** The navigation, and the view that the URL selects. */
 export function Shell({ session }: { session: Session }) {
   const { path } = useRoute();
-  const name = VIEW_NAMES.find((view) => DASHBOARD_PATHS[view] === path) ?? 'overview';
-  const { View } = VIEWS[name];
-  const main = useFocusOnViewChange(name);
+  const { name, content } = viewAt(path);
+  const { data: caller } = useResponse(session.apiKey, (signal) => paybell().entity({ signal }));
+  useEffect(() => {
+    if (caller !== null) setPermissions(caller.permissions);
+  }, [caller]);
+  const main = useFocusOnViewChange(path);
   return (
     <div class="shell">
       <a class="skip-link" href="#main">
@@ -27,7 +32,8 @@ export function Shell({ session }: { session: Session }) {
         <div class="sidebar-foot">
           <p class="identity" title={session.entityId}>
             <span class="muted small">Entity</span>
-            <code>{session.entityId}</code>
+            {caller === null ? null : <strong class="identity-name">{caller.name}</strong>}
+            <code class={caller === null ? '' : 'muted small'}>{session.entityId}</code>
           </p>
           <MissingPermissions />
           <a class="nav-link" href="/docs">
@@ -42,21 +48,26 @@ export function Shell({ session }: { session: Session }) {
         </div>
       </header>
       <main id="main" ref={main}>
-        <View key={name} />
+        {content}
       </main>
     </div>
   );
 }
 
+/** The sidebar has no room for more names of permissions. */
+const MAX_NAMED = 3;
+
 /** Explains why some buttons are disabled. */
 function MissingPermissions() {
   const permissions = [...useObservable(missingPermissions)];
   if (permissions.length === 0) return null;
+  const others = permissions.length - MAX_NAMED;
   return (
-    <p class="missing-permissions small" role="status">
+    <p class="missing-permissions small" role="status" title={permissions.join(', ')}>
       <Icon name="lock" size={14} />
       <span>
-        This API key is missing <code>{permissions.join(', ')}</code>
+        This API key is missing <code>{permissions.slice(0, MAX_NAMED).join(', ')}</code>
+        {others > 0 ? ` and ${others} more` : ''}
       </span>
     </p>
   );
@@ -81,14 +92,14 @@ function Navigation({ current }: { current: ViewName }) {
 }
 
 /** A screen reader announces a new view only if the focus moves to its heading, because no document is loaded. */
-function useFocusOnViewChange(name: ViewName) {
+function useFocusOnViewChange(path: string) {
   const main = useRef<HTMLElement>(null);
-  const shown = useRef(name);
+  const shown = useRef(path);
   useEffect(() => {
-    if (shown.current === name) return;
-    shown.current = name;
+    if (shown.current === path) return;
+    shown.current = path;
     main.current?.querySelector<HTMLElement>('h1')?.focus();
     scrollTo(0, 0);
-  }, [name]);
+  }, [path]);
   return main;
 }

@@ -6,6 +6,8 @@ export type ResponseState<Data> = {
   readonly data: Data | null;
   readonly problem: ApiProblem | null;
   readonly loading: boolean;
+  /** Whether `data` is that of an earlier key. It is not while the same request is only repeated. */
+  readonly isStale: boolean;
   /** Sends the request again; resolves when the response has arrived. */
   readonly reload: () => Promise<void>;
 };
@@ -13,10 +15,14 @@ export type ResponseState<Data> = {
 type State<Data> = { key: string | null; data: Data | null; problem: ApiProblem | null; loading: boolean };
 
 /**
- * Sends the request on the first render and whenever `key` changes. A newer request aborts the one in flight, so a slow
- * response never replaces a later one.
+ * Sends the request on the first render, whenever `key` changes, and again for the same key when `round` does. A newer
+ * request aborts the one in flight, so a slow response never replaces a later one.
  */
-export function useResponse<Data>(key: string, request: (signal: AbortSignal) => Promise<Data>): ResponseState<Data> {
+export function useResponse<Data>(
+  key: string,
+  request: (signal: AbortSignal) => Promise<Data>,
+  round = 0,
+): ResponseState<Data> {
   const [state, setState] = useState<State<Data>>({ key: null, data: null, problem: null, loading: true });
   const latest = useRef(request);
   latest.current = request;
@@ -41,7 +47,9 @@ export function useResponse<Data>(key: string, request: (signal: AbortSignal) =>
   useEffect(() => {
     void reload();
     return () => inFlight.current?.abort();
-  }, [reload]);
+  }, [reload, round]);
 
-  return { data: state.data, problem: state.problem, loading: state.loading || state.key !== key, reload };
+  const { data, problem } = state;
+  const isStale = state.key !== key;
+  return { data, problem, loading: state.loading || isStale, isStale, reload };
 }

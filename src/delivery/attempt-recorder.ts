@@ -1,5 +1,6 @@
 import { isSuccess } from '../domain/attempt.ts';
 import type { DestinationKey } from '../domain/post-url.ts';
+import { traceIdsOf } from '../domain/trace-context.ts';
 import type { Logger } from '../log.ts';
 import { type Database, StoreUnavailableError } from '../store/database/database.ts';
 import type { Claimed } from '../store/deliveries/claim/claimed.ts';
@@ -30,37 +31,58 @@ export type AttemptRecorderOptions = {
 };
 
 /**
+ * What waits to be recorded, in transactions one after another. There is one for all; where the tables are distributed, one
+ * for each entity, so that a server that is down stops its own alone.
+ */
+type Lane = {
+  readonly name: string;
+  readonly succeeded: AttemptRecord[];
+  readonly failed: AttemptRecord[];
+  recording: Promise<void> | null;
+};
+
+function listOf({ succeeded, failed }: Lane, { outcome }: AttemptRecord): AttemptRecord[] {
+  return isSuccess(outcome) ? succeeded : failed;
+}
+
+function takeBatch({ succeeded, failed }: Lane): AttemptRecord[] {
+  const batch = succeeded.splice(0, MAX_RECORDS_PER_TRANSACTION);
+  return [...batch, ...failed.splice(0, MAX_FAILURES_PER_TRANSACTION)];
+}
+
+/**
  * Records the outcomes of attempts in batches. These are transactions of their own, because a claim that fails or takes
  * long must not keep a finished attempt from being recorded.
  */
 export class AttemptRecorder {
-  #succeeded: AttemptRecord[] = [];
-  #failed: AttemptRecord[] = [];
-  #recording: Promise<void> | null = null;
+  readonly #lanes = new Map<string, Lane>();
   readonly #recordedAgain = new WeakSet<AttemptRecord>();
   #isStopping = false;
 
   constructor(private readonly options: AttemptRecorderOptions) {}
 
   add(record: AttemptRecord): void {
-    this.#put(record);
-    this.#recording ??= this.#recordAll();
+    const name = this.options.db.dialect.isDistributed ? record.delivery.entityId : '';
+    const lane = this.#lanes.get(name) ?? { name, succeeded: [], failed: [], recording: null };
+    this.#lanes.set(name, lane);
+    listOf(lane, record).push(record);
+    lane.recording ??= this.#recordAll(lane);
   }
 
   /** Resolves when everything is recorded. An outage of the store ends it too: what is left is due after its lease. */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    await this.#recording;
+    await Promise.all([...this.#lanes.values()].map(({ recording }) => recording));
   }
 
-  async #recordAll(): Promise<void> {
-    while (this.#succeeded.length + this.#failed.length > 0) {
+  async #recordAll(lane: Lane): Promise<void> {
+    while (lane.succeeded.length + lane.failed.length > 0) {
       // Everything else that is ready runs first, so that more attempts are in the same batch.
       await new Promise((resolve) => setImmediate(resolve));
       const startedAtMs = performance.now();
       try {
-        await this.#recordBatch();
-        await this.#leaveTime(performance.now() - startedAtMs);
+        await this.#recordBatch(lane);
+        await this.#leaveTime(lane, performance.now() - startedAtMs);
       } catch (error) {
         this.options.health.noteFailure(error);
         this.options.log.error({ err: error }, 'recording attempts is paused: the store is unavailable');
@@ -68,30 +90,17 @@ export class AttemptRecorder {
         await Bun.sleep(OUTAGE_PAUSE_MS);
       }
     }
-    this.#recording = null;
+    this.#lanes.delete(lane.name);
   }
 
-  #put(record: AttemptRecord): void {
-    this.#listOf(record).push(record);
-  }
-
-  #listOf({ outcome }: AttemptRecord): AttemptRecord[] {
-    return isSuccess(outcome) ? this.#succeeded : this.#failed;
-  }
-
-  #takeBatch(): AttemptRecord[] {
-    const succeeded = this.#succeeded.splice(0, MAX_RECORDS_PER_TRANSACTION);
-    return [...succeeded, ...this.#failed.splice(0, MAX_FAILURES_PER_TRANSACTION)];
-  }
-
-  async #leaveTime(tookMs: number): Promise<void> {
-    const failures = this.#failed.length;
+  async #leaveTime(lane: Lane, tookMs: number): Promise<void> {
+    const failures = lane.failed.length;
     const isCrowd = failures > MAX_FAILURES_PER_TRANSACTION && failures <= MAX_PACED;
-    const isBusy = this.#succeeded.length >= MAX_RECORDS_PER_TRANSACTION || this.#isStopping;
+    const isBusy = lane.succeeded.length >= MAX_RECORDS_PER_TRANSACTION || this.#isStopping;
     if (isCrowd && !isBusy) await Bun.sleep(tookMs);
   }
 
-  async #recordBatch(): Promise<void> {
+  async #recordBatch(lane: Lane): Promise<void> {
     const { db, log } = this.options;
     const batch: AttemptRecord[] = [];
     const due: DestinationKey[] = [];
@@ -100,7 +109,7 @@ export class AttemptRecorder {
       async (queries) => {
         if (isOver) throw new StoreUnavailableError('the transaction began after its deadline');
         // Taken only now, so that what has finished while the transaction waited is in the same commit.
-        batch.push(...this.#takeBatch());
+        batch.push(...takeBatch(lane));
         return recordAttempts(queries, db.dialect, batch, (destinations) => due.push(...destinations));
       },
       { maxCommitDelayMs: MAX_COMMIT_DELAY_MS },
@@ -109,51 +118,53 @@ export class AttemptRecorder {
       isOver = true;
       if (!(error instanceof StoreUnavailableError)) return error;
       // In the order in which they ended.
-      for (const record of batch.toReversed()) this.#listOf(record).unshift(record);
+      for (const record of batch.toReversed()) listOf(lane, record).unshift(record);
       throw error;
     });
     if (due.length > 0) this.options.onDue(due);
-    if (recorded instanceof Set) this.#note(batch, recorded);
+    if (recorded instanceof Set) this.#note(lane, batch, recorded);
     else {
       log.error({ err: recorded }, 'a batch of attempts could not be recorded; each is recorded on its own');
-      for (const record of batch) await this.#recordAlone(record);
+      for (const record of batch) await this.#recordAlone(lane, record);
     }
   }
 
   /** The store rejects something in one of a batch. That one fails with its reason, and the others are recorded as they are. */
-  async #recordAlone(record: AttemptRecord): Promise<void> {
+  async #recordAlone(lane: Lane, record: AttemptRecord): Promise<void> {
     try {
-      this.#note([record], await recordAlone(this.options.db, record));
+      this.#note(lane, [record], await recordAlone(this.options.db, record));
     } catch (error) {
       if (error instanceof StoreUnavailableError) {
-        this.#put(record);
+        listOf(lane, record).push(record);
         return;
       }
       this.options.health.noteFailure(error);
-      const { entityId, deliveryId } = record.delivery;
+      const { entityId, deliveryId, trace } = record.delivery;
       this.options.onDone(record.delivery);
       const message = 'an attempt could not be recorded; the delivery is due again when its lease expires';
-      this.options.log.error({ err: error, entityId, deliveryId }, message);
+      this.options.log.error({ err: error, entityId, deliveryId, ...traceIdsOf(trace) }, message);
     }
   }
 
-  #note(records: readonly AttemptRecord[], recorded: ReadonlySet<string>): void {
+  #note(lane: Lane, records: readonly AttemptRecord[], recorded: ReadonlySet<string>): void {
     this.options.health.failuresInARow = 0;
-    const done = records.filter((record) => recorded.has(record.delivery.deliveryId) || !this.#recordAgain(record));
+    const done = records.filter(
+      (record) => recorded.has(record.delivery.deliveryId) || !this.#recordAgain(lane, record),
+    );
     for (const { delivery } of done) this.options.onDone(delivery);
     this.options.onRecorded(done.filter(({ delivery }) => recorded.has(delivery.deliveryId)));
   }
 
   /** Once: if the lease had expired during a stall, a claim of this process may have renewed the token a moment ago. */
-  #recordAgain(record: AttemptRecord): boolean {
+  #recordAgain(lane: Lane, record: AttemptRecord): boolean {
     const isFirst = !this.#recordedAgain.has(record);
     if (isFirst) {
       this.#recordedAgain.add(record);
-      this.#put(record);
+      listOf(lane, record).push(record);
     } else {
-      const { entityId, deliveryId } = record.delivery;
+      const { entityId, deliveryId, trace } = record.delivery;
       const message = 'an attempt was not recorded: another instance has claimed the delivery';
-      this.options.log.warn({ entityId, deliveryId }, message);
+      this.options.log.warn({ entityId, deliveryId, ...traceIdsOf(trace) }, message);
     }
     return isFirst;
   }

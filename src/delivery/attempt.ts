@@ -2,11 +2,13 @@ import type { Config } from '../config.ts';
 import { decideNext, type ErrorOutcome, isSuccess } from '../domain/attempt.ts';
 import { endpointId } from '../domain/ids.ts';
 import { bodySignature, type SigningKeys, signSequence, signWith } from '../domain/signing.ts';
+import { addTraceHeaders } from '../domain/trace-context.ts';
 import { type Database, StoreUnavailableError } from '../store/database/database.ts';
 import type { Claimed } from '../store/deliveries/claim/claimed.ts';
 import type { AttemptRecord } from '../store/deliveries/record/attempt-log.ts';
 import { recordAttempts } from '../store/deliveries/record/record-attempts.ts';
 import { type SecretBox, SecretKeyError } from '../store/tenants/secret-box.ts';
+import type { Tracer } from '../telemetry/tracer.ts';
 import { version } from '../version.ts';
 import { createSender, type OutgoingRequest, type Sender } from './sender.ts';
 import { type RequestKeys, SigningKeyCache } from './signing-key-cache.ts';
@@ -18,21 +20,31 @@ export type AttemptTools = {
   readonly bodySignatureHeader: string | undefined;
   readonly nowMs: () => number;
   readonly random: () => number;
+  /** None where OpenTelemetry is off. */
+  readonly tracer?: Tracer | null;
 };
 
-export function createAttemptTools(config: Config, db: Database, box: SecretBox): AttemptTools {
+export function createAttemptTools(
+  config: Config,
+  db: Database,
+  box: SecretBox,
+  tracer: Tracer | null = null,
+): AttemptTools {
   return {
     sender: createSender({
       timeoutMs: config.DELIVERY_TIMEOUT,
       allowInsecureTargets: config.ALLOW_INSECURE_TARGETS,
       userAgent: `Paybell/${version}`,
       ...(config.EXTRA_CA_FILE !== undefined && { extraCa: config.EXTRA_CA_FILE }),
+      proxy: config.EGRESS_PROXY,
+      sourceAddress: config.EGRESS_BIND,
     }),
     keys: new SigningKeyCache(db, box, config.SIGN_ASYMMETRIC, config.BODY_SIGNATURE_KEY),
     schedule: config.RETRY_SCHEDULE,
     bodySignatureHeader: config.BODY_SIGNATURE_HEADER,
     nowMs: Date.now,
     random: Math.random,
+    tracer,
   };
 }
 
@@ -42,16 +54,22 @@ export function createAttemptTools(config: Config, db: Database, box: SecretBox)
  */
 export async function makeAttempt(tools: AttemptTools, delivery: Claimed): Promise<AttemptRecord> {
   const startedAtMs = tools.nowMs();
-  const prepared = prepare(tools, delivery, Math.floor(startedAtMs / 1000));
+  const span = tools.tracer?.attempt(delivery, startedAtMs) ?? null;
+  const traced = span === null ? delivery : { ...delivery, trace: span.context };
+  const prepared = prepare(tools, traced, Math.floor(startedAtMs / 1000));
   const request = prepared instanceof Promise ? await prepared : prepared;
   const outcome = 'kind' in request ? request : await tools.sender.send(request);
   const { kind, status, steps } = delivery;
   const { schedule, random } = tools;
   const next = decideNext({ outcome, kind, status, steps, schedule, nowMs: tools.nowMs(), random });
+  span?.end({ outcome, next });
   return { delivery, startedAtMs, outcome, next };
 }
 
 type Prepared = OutgoingRequest | ErrorOutcome;
+
+/** A receiver that asks for a certificate would reject it, and one that does not ask must not get the request either. */
+const CERTIFICATE_EXPIRED: ErrorOutcome = { kind: 'error', error: 'certificate_expired', durationMs: 0 };
 
 /** Synchronous when the signing keys are cached, which they nearly always are. */
 function prepare(tools: AttemptTools, delivery: Claimed, nowS: number): Prepared | Promise<Prepared> {
@@ -65,13 +83,16 @@ function sign(tools: AttemptTools, delivery: Claimed, keys: RequestKeys, nowS: n
   const { entityId, deliveryId, eventId, postUrl, body } = delivery;
   try {
     if (body === null) throw new Error('the event no longer exists');
+    const { certificate } = keys;
+    if (certificate !== null && certificate.dateExpires <= nowS) return CERTIFICATE_EXPIRED;
     const headers = headersFor({ deliveryId, eventId, body, keys, nowS });
     if (delivery.sequence !== null) addSequence(headers, keys, delivery, delivery.sequence);
     if (tools.bodySignatureHeader !== undefined && keys.bodyKey !== null) {
       headers[tools.bodySignatureHeader] = bodySignature(keys.bodyKey, body);
     }
+    if (delivery.trace !== null) addTraceHeaders(headers, delivery.trace);
     // Its own headers first, so that none of them can replace one of ours.
-    return { entityId, postUrl, headers: { ...keys.headers, ...headers }, body };
+    return { entityId, postUrl, certificate, headers: { ...keys.headers, ...headers }, body };
   } catch (error) {
     return toUnprocessable(error);
   }

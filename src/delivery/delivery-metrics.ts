@@ -29,10 +29,14 @@ export class DeliveryMetrics implements AttemptObserver {
     const { metrics, stats } = this;
     metrics.attempts.of(delivery.kind, resultOf(outcome)).inc();
     metrics.attemptSeconds.observe(outcome.durationMs / 1000);
-    // Redelivering a completed delivery does not complete it a second time.
-    if (next.status === delivery.status) return;
     // Alerts are sent by Paybell itself and are not part of the entity's traffic.
     const isTraffic = delivery.webhookNo > 0;
+    if (isTraffic && !isSuccess(outcome)) stats.failedAttempt(delivery.destination);
+    // Redelivering a completed delivery does not complete it a second time.
+    if (next.status === delivery.status) {
+      if (isTraffic && isSuccess(outcome)) stats.deliveredAgain(delivery.destination);
+      return;
+    }
     if (next.status === 'failed') {
       metrics.deliveries.of('failed').inc();
       if (isTraffic) stats.failed(delivery.destination);

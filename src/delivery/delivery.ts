@@ -6,8 +6,10 @@ import type { AttemptTools } from './attempt.ts';
 import type { DeliveryMetrics } from './delivery-metrics.ts';
 import { Engine } from './engine.ts';
 import { ClockStepDetector, clockStepJob } from './jobs/clock-step.ts';
+import { endpointAlertsJob } from './jobs/endpoint-alerts.ts';
 import { fanOutJob } from './jobs/fan-out.ts';
 import type { Job } from './jobs/job.ts';
+import { partitionsJob } from './jobs/partitions.ts';
 import { retentionJob } from './jobs/retention.ts';
 import { sweepJob } from './jobs/sweep.ts';
 import { HealthRecorder, webhookHealthJob } from './jobs/webhook-health.ts';
@@ -63,9 +65,11 @@ export function createDelivery({ config, db, log, tools, metrics, counts, worker
     jobs: [
       sweep,
       fanOuts,
+      partitionsJob({ db, log, registry: metrics.registry }),
       retentionJob({ db, log, retentionMs: config.RETENTION, workers }),
       clockStepJob(clock, log, workers),
       webhookHealthJob(health, log),
+      endpointAlertsJob(db, log, () => engine.wake()),
     ],
   };
 }

@@ -13,6 +13,7 @@ import { AttemptRunner } from './queue/attempt-runner.ts';
 import { ClaimPlanner } from './queue/claim-planner.ts';
 import { ClaimReturns } from './queue/claim-returns.ts';
 import { Claimer } from './queue/claimer.ts';
+import type { FleetShare } from './queue/fleet-share.ts';
 import { LocalQueue } from './queue/local-queue.ts';
 import { Workers } from './worker-health.ts';
 
@@ -145,9 +146,11 @@ export class Engine implements DirectDispatch {
     return this.#returns.finished();
   }
 
-  /** The share of DESTINATION_CONCURRENCY that this instance has, and among how many each rate limit is divided. */
-  limitDestinations(cap: number, instances: number): void {
-    this.#queue.limitDestinations(cap, instances);
+  /** What this instance has of the limits of destinations, from now on. */
+  limitDestinations(fleet: FleetShare): void {
+    this.#queue.limitDestinations(fleet);
+    // It may send now to destinations that only another instance did.
+    this.#claimer.scheduleScan(0);
   }
 
   #endPace(destination: DestinationKey): void {

@@ -1,6 +1,8 @@
 import { getCACertificates } from 'node:tls';
 import { BoundedMap } from '../bounded-map.ts';
-import type { Outcome } from '../domain/attempt.ts';
+import type { EgressProxy } from '../config/egress.ts';
+import { isOwnFailure, type Outcome } from '../domain/attempt.ts';
+import type { ClientCertificate } from '../domain/endpoints/client-certificate.ts';
 import { addressLiteralOf, portOf } from '../domain/post-url.ts';
 import { createHttpClient, type HttpClient } from './http/client.ts';
 import { type Deadline, Deadlines } from './http/deadline.ts';
@@ -15,6 +17,10 @@ export interface SenderOptions {
   userAgent: string;
   /** PEM certificates to trust in addition to the default ones. */
   extraCa?: string;
+  /** Through which all requests go. */
+  proxy?: EgressProxy | undefined;
+  /** From which all connections are made. */
+  sourceAddress?: string | undefined;
   resolve?: Resolve;
   /** Replaced by tests, which so see what would be sent. */
   client?: HttpClient;
@@ -24,6 +30,8 @@ export interface OutgoingRequest {
   /** Whose request it is: connections are not shared between entities. */
   entityId: string;
   postUrl: string;
+  /** What the connection identifies itself with; connections with different ones are not shared either. */
+  certificate?: ClientCertificate | null;
   headers: Record<string, string>;
   body: string | Uint8Array;
 }
@@ -40,7 +48,11 @@ const MAX_REMEMBERED_URLS = 10_000;
 export function createSender(options: SenderOptions): Sender {
   const { timeoutMs, allowInsecureTargets, userAgent, resolve } = options;
   const guard = createTargetGuard({ allowInsecureTargets, ...(resolve && { resolve }) });
-  const client = options.client ?? createHttpClient(trustedCaWith(options.extraCa));
+  const { proxy, sourceAddress } = options;
+  const client =
+    options.client ?? createHttpClient({ trustedCa: trustedCaWith(options.extraCa), proxy, sourceAddress });
+  // The proxy connects from an address of its own.
+  const source = proxy === undefined ? sourceAddress : undefined;
   const targets = new BoundedMap<string, Target | null>(MAX_REMEMBERED_URLS);
   const deadlines = new Deadlines(timeoutMs);
 
@@ -60,19 +72,20 @@ export function createSender(options: SenderOptions): Sender {
     const checked = guarded instanceof Promise ? await deadline.within(guarded) : guarded;
     if (!checked.ok) throw new AttemptFailure(checked.error);
     const { port, isSecure, serverName } = target;
-    const { entityId, body } = request;
+    const { entityId, certificate = null, body } = request;
     const head = headOf(target, request, userAgent);
     let failure: unknown = null;
-    for (const address of checked.addresses.slice(0, MAX_ADDRESSES_TRIED)) {
+    for (const address of reachableFrom(source, checked.addresses).slice(0, MAX_ADDRESSES_TRIED)) {
       try {
-        return await client({ entityId, peer: { address, port, isSecure, serverName }, head, body }, deadline);
+        const peer = { address, port, isSecure, serverName };
+        return await client({ entityId, peer, certificate, head, body }, deadline);
       } catch (thrown) {
         // Without a route to a host's IPv6 address, its IPv4 address may still be reachable.
         if (!isNotConnected(thrown)) throw thrown;
         failure = thrown;
       }
     }
-    throw failure ?? new AttemptFailure('dns');
+    throw failure ?? new AttemptFailure('unreachable', 'EAFNOSUPPORT');
   };
 
   return {
@@ -80,11 +93,14 @@ export function createSender(options: SenderOptions): Sender {
       const startedAtMs = performance.now();
       const deadline = deadlines.start();
       try {
-        const { status: statusCode, retryAfter, body } = await exchange(request, deadline);
-        return { kind: 'response', statusCode, retryAfter, body, durationMs: since(startedAtMs) };
+        const { status: statusCode, retryAfter, headers, body } = await exchange(request, deadline);
+        const response = { kind: 'response', statusCode, retryAfter, body, durationMs: since(startedAtMs) } as const;
+        return headers === undefined ? response : { ...response, headers };
       } catch (thrown) {
-        const { error, detail } = deadline.isReached ? new AttemptFailure('timeout') : failureOf(thrown);
-        return { kind: 'error', error, durationMs: since(startedAtMs), ...(detail !== undefined && { detail }) };
+        const { error, detail } = failureOf(thrown);
+        const durationMs = since(startedAtMs);
+        const outcome = { kind: 'error', error, durationMs, ...(detail !== undefined && { detail }) } as const;
+        return deadline.isReached && !isOwnFailure(outcome) ? { kind: 'error', error: 'timeout', durationMs } : outcome;
       } finally {
         deadlines.clear(deadline);
       }
@@ -94,6 +110,13 @@ export function createSender(options: SenderOptions): Sender {
 
 function trustedCaWith(extraCa: string | undefined): string[] | undefined {
   return extraCa === undefined ? undefined : [...getCACertificates('default'), extraCa];
+}
+
+/** A source address connects to addresses of its own family. */
+function reachableFrom(source: string | undefined, addresses: readonly string[]): readonly string[] {
+  return source === undefined
+    ? addresses
+    : addresses.filter((address) => address.includes(':') === source.includes(':'));
 }
 
 function since(startedAtMs: number): number {

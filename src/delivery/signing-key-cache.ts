@@ -1,4 +1,5 @@
 import { BoundedMap } from '../bounded-map.ts';
+import type { ClientCertificate } from '../domain/endpoints/client-certificate.ts';
 import type { RequestHeaders } from '../domain/endpoints/request-headers.ts';
 import { parseKeys, type SigningKeys, textOf, toWhsec } from '../domain/signing.ts';
 import type { Database } from '../store/database/database.ts';
@@ -7,11 +8,12 @@ import type { SecretBox } from '../store/tenants/secret-box.ts';
 import { readSigningMaterial, type SigningMaterial } from '../store/tenants/secrets.ts';
 
 const MAX_ENTITIES = 10_000;
-/** Endpoints with secrets or headers of their own, of which each may have 16 KB. */
+/** Endpoints with credentials of their own, of which each may have 16 KB of headers and a chain of certificates. */
 const MAX_ENDPOINTS = 5_000;
 
-/** What a request is signed with, and the fixed headers of its endpoint. */
-export type RequestKeys = SigningKeys & { readonly headers: RequestHeaders };
+/** What a request is signed with, and the fixed headers and the client certificate of its endpoint. */
+export type RequestKeys = SigningKeys & OwnCredentials;
+type OwnCredentials = { readonly headers: RequestHeaders; readonly certificate: ClientCertificate | null };
 
 /** `value` is a promise while it is being read. */
 type Entry<Value> = { expiresAtS: number; value: Value | Promise<Value> };
@@ -22,7 +24,7 @@ type EntityKeys = { readonly keys: RequestKeys; readonly hasOwn: (endpointNo: nu
 
 /**
  * The parsed signing keys of each entity, because decrypting and parsing them costs more than signing; and apart from them
- * those of the few endpoints that have secrets or headers of their own. An entry serves one revision of its entity, which
+ * those of the few endpoints that have secrets, headers or a certificate of their own. An entry serves one revision of its entity, which
  * every change of either raises, until one of its secrets or keys expires. Deliveries that were claimed before and after a
  * change are sent side by side, so each revision has an entry of its own.
  */
@@ -51,18 +53,18 @@ export class SigningKeyCache {
 
   async #readEntity(entityId: string, nowS: number): Promise<Read<EntityKeys>> {
     const material = await readSigningMaterial(this.db, this.box, entityId, nowS, this.asymmetric);
-    const { value: keys, expiresAtS } = this.#parse(material, NO_HEADERS);
+    const { value: keys, expiresAtS } = this.#parse(material, NOTHING_OWN);
     const { ownEndpoints } = material;
     return { value: { keys, hasOwn: (endpointNo) => ownEndpoints?.has(endpointNo) ?? true }, expiresAtS };
   }
 
   async #readEndpoint(entityId: string, endpointNo: number, nowS: number): Promise<Read<RequestKeys>> {
     const endpoint = { entityId, endpointNo, withSigningKeys: this.asymmetric };
-    const { headers, ...material } = await readEndpointCredentials(this.db, this.box, endpoint, nowS);
-    return this.#parse(material, headers);
+    const { headers, certificate, ...material } = await readEndpointCredentials(this.db, this.box, endpoint, nowS);
+    return this.#parse(material, { headers, certificate });
   }
 
-  #parse({ secrets, signingKeys }: Signers, headers: RequestHeaders): Read<RequestKeys> {
+  #parse({ secrets, signingKeys }: Signers, own: OwnCredentials): Read<RequestKeys> {
     const expiries = [...secrets, ...signingKeys].map(({ dateExpires }) => dateExpires ?? Number.POSITIVE_INFINITY);
     const newest = secrets[0]?.stored;
     const keys = parseKeys(
@@ -70,13 +72,13 @@ export class SigningKeyCache {
       signingKeys.map(({ secretKey }) => secretKey),
       this.bodyKeyForm === 'text' && newest !== undefined ? textOf(newest) : undefined,
     );
-    return { value: { ...keys, headers }, expiresAtS: Math.min(...expiries, Number.POSITIVE_INFINITY) };
+    return { value: { ...keys, ...own }, expiresAtS: Math.min(...expiries, Number.POSITIVE_INFINITY) };
   }
 }
 
 type Signers = Pick<SigningMaterial, 'secrets' | 'signingKeys'>;
 
-const NO_HEADERS: RequestHeaders = {};
+const NOTHING_OWN: OwnCredentials = { headers: {}, certificate: null };
 
 function cached<Value>(
   entries: BoundedMap<string, Entry<Value>>,

@@ -34,6 +34,7 @@ export function sendTestRequest(
     createdAtMs: tools.nowMs(),
     failingSinceMs: null,
     body,
+    trace: null,
     revision,
     acceptedAtMs: tools.nowMs(),
   });

@@ -12,7 +12,8 @@ export const DELIVERY_STATUSES = [
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
 /** Why a delivery exists: an accepted event, an alert of Paybell itself, or a test request. */
-export type DeliveryKind = 'event' | 'alert' | 'test';
+export const DELIVERY_KINDS = ['event', 'test', 'alert'] as const;
+export type DeliveryKind = (typeof DELIVERY_KINDS)[number];
 
 export const ATTEMPT_KINDS = ['first', 'retry', 'redelivery', 'test'] as const;
 export type AttemptKind = (typeof ATTEMPT_KINDS)[number];
@@ -22,6 +23,10 @@ export type SuspendReason = 'gone' | 'failing';
 
 /** A webhook whose attempts have all failed for this long is suspended. */
 export const SUSPEND_AFTER_MS = 5 * 24 * 3_600_000;
+
+/** Before that, its entity is alerted: once its attempts have all failed for this long, and then at this interval. */
+export const ALERT_AFTER_MS = 3_600_000;
+export const ALERT_EVERY_MS = 24 * 3_600_000;
 
 /** Why an attempt got no response: the closed list that is stored, shown and documented. */
 export const ATTEMPT_ERRORS = [
@@ -43,6 +48,20 @@ export const ATTEMPT_ERRORS = [
   'reset',
   /** The bytes received are not a valid HTTP response, or exceed the limits. */
   'bad_response',
+  /** The client certificate of the endpoint has expired; nothing was sent. */
+  'certificate_expired',
+  /** There was no connection to the proxy of EGRESS_PROXY, or it closed the connection without a response. */
+  'proxy_unreachable',
+  /** The proxy did not respond within the time limit, to this request and to no other meanwhile. */
+  'proxy_timeout',
+  /** The proxy wants other credentials (407). */
+  'proxy_credentials',
+  /** The proxy refused to connect to the receiver. */
+  'proxy_refused',
+  /** The bytes received from the proxy are not a response to CONNECT. */
+  'proxy_bad_response',
+  /** The source address EGRESS_BIND is not on this machine, or has no free port. */
+  'source_address',
   /** The request could not be prepared, and a retry would not help. */
   'unprocessable',
   /** Any other error; the detail carries the runtime's code for it. */
@@ -58,6 +77,8 @@ export type ResponseOutcome = {
   retryAfter: string | null;
   /** The first bytes of the response body, as text that can be stored and shown. */
   body: string;
+  /** Of a response that is no success, a line for each, as `storedHeaders` makes them. */
+  headers?: string;
   durationMs: number;
 };
 
@@ -111,6 +132,18 @@ export function isSuccess(outcome: Outcome): boolean {
   return statusCode !== null && statusCode >= 200 && statusCode < 300;
 }
 
+/**
+ * Whether the record of a delivery has room for an attempt: it is the only one, and the record has neither its kind nor the
+ * headers of a response that was no success.
+ */
+export function fitsRecord(
+  { attempts, kind }: { readonly attempts: number; readonly kind: AttemptKind },
+  outcome: Outcome,
+): boolean {
+  const hasHeaders = outcome.kind === 'response' && outcome.headers !== undefined;
+  return attempts === 0 && kind !== 'redelivery' && !hasHeaders;
+}
+
 const UNHEALTHY_ERRORS: readonly AttemptError[] = ['timeout', 'refused', 'unreachable'];
 const UNHEALTHY_STATUSES: readonly number[] = [429, 502, 503, 504];
 
@@ -118,6 +151,20 @@ const UNHEALTHY_STATUSES: readonly number[] = [429, 502, 503, 504];
 export function showsDestinationUnhealthy(outcome: Outcome): boolean {
   if (outcome.kind === 'error') return UNHEALTHY_ERRORS.includes(outcome.error);
   return UNHEALTHY_STATUSES.includes(outcome.statusCode);
+}
+
+const OWN_ERRORS: ReadonlySet<AttemptError> = new Set([
+  'proxy_unreachable',
+  'proxy_timeout',
+  'proxy_credentials',
+  'proxy_refused',
+  'proxy_bad_response',
+  'source_address',
+]);
+
+/** Whether the attempt failed on the way out of our own network, which says nothing about the receiver. */
+export function isOwnFailure(outcome: Outcome): boolean {
+  return outcome.kind === 'error' && OWN_ERRORS.has(outcome.error);
 }
 
 function isUnprocessable(outcome: Outcome): boolean {

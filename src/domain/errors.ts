@@ -32,6 +32,8 @@ type Facts = {
   /** Retention removed the event between the insert that met it and the read that wanted its body. */
   event_just_removed: { eventId: string };
   event_page_too_large: { bytes: number; limitBytes: number };
+  /** More of a day than one request can sum up. */
+  day_too_large: { what: 'events' | 'tokens'; limit: number };
   /** More deliveries have an attempt to come than one request can sort by it. */
   sort_too_large: { limit: number };
   /** More matches lie before the page than one request can skip. */
@@ -40,10 +42,19 @@ type Facts = {
   webhook_suspended: { webhookId: string };
   too_many_headers: { headers: number; limit: number };
   headers_too_large: { bytes: number; limitBytes: number };
+  /** A client certificate is part of TLS. */
+  certificate_without_tls: { postUrl: string };
   /** The delivery is an alert, and the entity has no URL for alerts any more. */
   alerts_off: { entityId: string };
   listen_limit: { limit: number };
   source_limit: { limit: number };
+  key_limit: { limit: number };
+  /** The key was revoked or has expired between its authentication and the change. */
+  key_not_in_force: Record<string, never>;
+  key_outlives_its_maker: { latest: number };
+  key_in_use: { keyId: string };
+  /** No key would be left, or none that can create another. */
+  last_key: { keyId: string };
 };
 
 const SENTENCES: { readonly [Kind in keyof Facts]: (facts: Facts[Kind]) => string } = {
@@ -85,6 +96,8 @@ const SENTENCES: { readonly [Kind in keyof Facts]: (facts: Facts[Kind]) => strin
   event_just_removed: ({ eventId }) => `The event ${eventId} was just removed. Nothing was changed; send it again.`,
   event_page_too_large: ({ bytes, limitBytes }) =>
     `The events of this page have ${bytes} bytes, and ${limitBytes} is the most. Ask for fewer at a time.`,
+  day_too_large: ({ what, limit }) =>
+    `The day has more than ${limit} ${what}, too many to sum up at once. Name a networkId, or kinds in events.`,
   sort_too_large: ({ limit }) =>
     `More than ${limit} deliveries have a next attempt, too many to sort by it. Add webhookId, since or until.`,
   page_too_deep: ({ limit }) =>
@@ -96,9 +109,19 @@ const SENTENCES: { readonly [Kind in keyof Facts]: (facts: Facts[Kind]) => strin
     `The endpoint would have ${headers} fixed headers, and the limit is ${limit}. Nothing was changed.`,
   headers_too_large: ({ bytes, limitBytes }) =>
     `The fixed headers of the endpoint would have ${bytes} bytes, and the limit is ${limitBytes}. Nothing was changed.`,
+  certificate_without_tls: () =>
+    'The URL of the endpoint begins with http://, and only TLS can present a client certificate. Nothing was changed.',
   alerts_off: () => 'Alerts are off: set a notice URL, then send it again.',
   source_limit: ({ limit }) =>
     `An entity has at most ${showCount(limit, 'source')}. Delete one first; the operator can raise ENTITY_SOURCE_LIMIT.`,
+  key_limit: ({ limit }) => `An entity has at most ${showCount(limit, 'key')} in force. Revoke one first.`,
+  key_not_in_force: () => 'The key is not in force any more. Nothing was changed.',
+  key_outlives_its_maker: ({ latest }) =>
+    `A key expires no later than the key that creates it, which expires at ${latest}. Nothing was changed.`,
+  key_in_use: ({ keyId }) =>
+    `The request was sent with the key ${keyId} itself. Say so to revoke it. Nothing was changed.`,
+  last_key: ({ keyId }) =>
+    `Without the key ${keyId}, no key of the entity could create another. Create one first. Nothing was changed.`,
   listen_limit: ({ limit }) =>
     `An entity has at most ${showCount(limit, 'listen session')}. End one first; one without a reader ends by itself ` +
     'within a minute and a half.',

@@ -5,8 +5,28 @@ export type StatsInterval = (typeof STATS_INTERVALS)[number];
 
 export const INTERVAL_S: Readonly<Record<StatsInterval, number>> = { minute: 60, hour: 3_600, day: 86_400 };
 
+export function intervalOf(intervalS: number): StatsInterval {
+  return STATS_INTERVALS.find((interval) => INTERVAL_S[interval] === intervalS) ?? 'day';
+}
+
 /** Whole intervals, from `startS` to before `endS`. */
 export type StatsRange = { intervalS: number; startS: number; endS: number };
+
+/**
+ * The figures of one destination are kept by the hour and by the day: most destinations have less than one delivery a minute,
+ * and a row of a minute for each would cost more than the delivery itself.
+ */
+export const SHORTEST_OF_DESTINATION_S = INTERVAL_S.hour;
+
+/** The whole hours that a range of minutes touches; a range of longer intervals stays as it is. */
+export function wholeHours({ intervalS, startS, endS }: StatsRange): StatsRange {
+  const seconds = Math.max(intervalS, SHORTEST_OF_DESTINATION_S);
+  return {
+    intervalS: seconds,
+    startS: Math.floor(startS / seconds) * seconds,
+    endS: Math.ceil(endS / seconds) * seconds,
+  };
+}
 
 export type Span = { seconds: number; startS: number; endS: number };
 
@@ -31,7 +51,7 @@ function split({ seconds, startS, endS }: Span, [next, ...shorter]: readonly num
  * Every figure is a count under a small number, its slot. Slots from zero on are the buckets of the delivery latency;
  * the other figures are below zero. Counts of several processes can be added slot by slot.
  */
-export const SLOTS = { events: -3, failed: -2, accepted: -1 } as const;
+export const SLOTS = { deliveredAgain: -5, failedAttempts: -4, events: -3, failed: -2, accepted: -1 } as const;
 
 /** Each bucket is a fifth wider than the one before, so that its middle is within a tenth of every value in it. */
 const GROWTH = 1.2;
@@ -50,15 +70,27 @@ function middleOf(bucket: number): number {
 export type Tally = Map<number, number>;
 
 type Percentiles = { p50: number | null; p95: number | null; p99: number | null };
-export type Figures = { accepted: number; delivered: number; failed: number; timeToReceiptMs: Percentiles };
+export type Figures = {
+  accepted: number;
+  delivered: number;
+  failed: number;
+  attempts: number;
+  failedAttempts: number;
+  timeToReceiptMs: Percentiles;
+};
 
 export function figuresOf(tally: Tally): Figures {
   const buckets = [...tally].filter(([slot]) => slot >= 0).sort(([a], [b]) => a - b);
   const delivered = buckets.reduce((sum, [, count]) => sum + count, 0);
+  const failed = tally.get(SLOTS.failed) ?? 0;
+  // Where attempts were not counted yet, each delivery that failed has at least its last one.
+  const failedAttempts = Math.max(failed, tally.get(SLOTS.failedAttempts) ?? 0);
   return {
     accepted: tally.get(SLOTS.accepted) ?? 0,
     delivered,
-    failed: tally.get(SLOTS.failed) ?? 0,
+    failed,
+    attempts: delivered + (tally.get(SLOTS.deliveredAgain) ?? 0) + failedAttempts,
+    failedAttempts,
     timeToReceiptMs: {
       p50: percentile(buckets, delivered, 0.5),
       p95: percentile(buckets, delivered, 0.95),

@@ -81,8 +81,16 @@ export class Family<Series> {
 export type Read = () => number | null;
 export type ReadLabelled = () => Iterable<readonly [values: readonly LabelValue[], value: number]>;
 
-type Kind = 'counter' | 'gauge' | 'histogram';
-type Metric = { name: string; help: string; kind: Kind; lines: () => Iterable<string> };
+/** One series of a metric at the moment of a scrape. */
+export type Sample = { readonly values: readonly LabelValue[]; readonly value: number | Histogram };
+
+export type Metric = {
+  readonly name: string;
+  readonly help: string;
+  readonly kind: 'counter' | 'gauge' | 'histogram';
+  readonly labels: readonly string[];
+  readonly samples: () => Iterable<Sample>;
+};
 
 export class Registry {
   readonly #metrics = new Map<string, Metric>();
@@ -90,46 +98,49 @@ export class Registry {
 
   counter(name: string, help: string): Counter {
     const counter = new Counter();
-    this.#add(name, help, 'counter', () => [`${name} ${number(counter.value)}`]);
+    const samples = () => [{ values: [], value: counter.value }];
+    this.#add({ name, help, kind: 'counter', labels: [], samples });
     return counter;
   }
 
   counters(name: string, help: string, labels: readonly string[]): Family<Counter> {
     const family = new Family(labels, () => new Counter());
-    this.#add(name, help, 'counter', function* () {
-      for (const { values, series } of family.entries()) {
-        yield `${name}${labelText(labels, values)} ${number(series.value)}`;
-      }
-    });
+    const samples = function* () {
+      for (const { values, series } of family.entries()) yield { values, value: series.value };
+    };
+    this.#add({ name, help, kind: 'counter', labels, samples });
     return family;
   }
 
   histogram(name: string, help: string, bounds: readonly number[]): Histogram {
     const histogram = new Histogram(bounds);
-    this.#add(name, help, 'histogram', () => histogramLines(name, [], [], histogram));
+    this.#add({ name, help, kind: 'histogram', labels: [], samples: () => [{ values: [], value: histogram }] });
     return histogram;
   }
 
   histograms(name: string, help: string, bounds: readonly number[], labels: readonly string[]): Family<Histogram> {
     const family = new Family(labels, () => new Histogram(bounds));
-    this.#add(name, help, 'histogram', function* () {
-      for (const { values, series } of family.entries()) yield* histogramLines(name, labels, values, series);
-    });
+    const samples = function* () {
+      for (const { values, series } of family.entries()) yield { values, value: series };
+    };
+    this.#add({ name, help, kind: 'histogram', labels, samples });
     return family;
   }
 
   /** `kind` is `counter` for a value that only grows. */
   read(name: string, help: string, read: Read, kind: 'gauge' | 'counter' = 'gauge'): void {
-    this.#add(name, help, kind, () => {
+    const samples = () => {
       const value = read();
-      return value === null ? [] : [`${name} ${number(value)}`];
-    });
+      return value === null ? [] : [{ values: [], value }];
+    };
+    this.#add({ name, help, kind, labels: [], samples });
   }
 
   readLabelled(name: string, help: string, labels: readonly string[], read: ReadLabelled): void {
-    this.#add(name, help, 'gauge', function* () {
-      for (const [values, value] of read()) yield `${name}${labelText(labels, values)} ${number(value)}`;
-    });
+    const samples = function* () {
+      for (const [values, value] of read()) yield { values, value };
+    };
+    this.#add({ name, help, kind: 'gauge', labels, samples });
   }
 
   /** Prepares values that need the store. It must end soon and must not reject. */
@@ -141,36 +152,48 @@ export class Registry {
     return [...this.#metrics.keys()];
   }
 
-  async text(): Promise<string> {
+  /** All metrics, with their values as they are now. */
+  async scrape(): Promise<Iterable<Metric>> {
     await Promise.all(this.#beforeScrape.map((prepare) => prepare()));
+    return this.#metrics.values();
+  }
+
+  async text(): Promise<string> {
     let text = '';
-    for (const { name, help, kind, lines } of this.#metrics.values()) {
+    for (const metric of await this.scrape()) {
+      const { name, help, kind } = metric;
       text += `# HELP ${name} ${help}\n# TYPE ${name} ${kind}\n`;
-      for (const line of lines()) text += `${line}\n`;
+      for (const sample of metric.samples()) text += linesOf(metric, sample);
     }
     return text;
   }
 
-  #add(name: string, help: string, kind: Kind, lines: Metric['lines']): void {
-    if (this.#metrics.has(name)) throw new Error(`the metric ${name} is registered twice`);
-    this.#metrics.set(name, { name, help, kind, lines });
+  #add(metric: Metric): void {
+    if (this.#metrics.has(metric.name)) throw new Error(`the metric ${metric.name} is registered twice`);
+    this.#metrics.set(metric.name, metric);
   }
 }
 
-function* histogramLines(
+function linesOf({ name, labels }: Metric, { values, value }: Sample): string {
+  if (typeof value === 'number') return `${name}${labelText(labels, values)} ${number(value)}\n`;
+  return histogramLines(name, labels, values, value);
+}
+
+function histogramLines(
   name: string,
   labels: readonly string[],
   values: readonly LabelValue[],
   { bounds, counts, sum }: Histogram,
-): Generator<string> {
+): string {
+  let text = '';
   let total = 0;
   for (const [index, count] of counts.entries()) {
     total += count;
     const le = bounds[index] ?? '+Inf';
-    yield `${name}_bucket${labelText([...labels, 'le'], [...values, le])} ${total}`;
+    text += `${name}_bucket${labelText([...labels, 'le'], [...values, le])} ${total}\n`;
   }
-  yield `${name}_sum${labelText(labels, values)} ${number(sum)}`;
-  yield `${name}_count${labelText(labels, values)} ${total}`;
+  text += `${name}_sum${labelText(labels, values)} ${number(sum)}\n`;
+  return `${text}${name}_count${labelText(labels, values)} ${total}\n`;
 }
 
 function labelText(labels: readonly string[], values: readonly LabelValue[]): string {

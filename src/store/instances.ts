@@ -1,6 +1,6 @@
 import { readNowMs } from './database/clock.ts';
 import type { Database } from './database/database.ts';
-import { type RowOf, readInteger } from './database/sql.ts';
+import { Columns, type RowOf, text } from './database/sql.ts';
 import { instanceTable } from './tables.ts';
 
 /** The processes that run on this store. Each renews its row every few seconds, by the database's clock. */
@@ -14,10 +14,12 @@ export type InstanceReport = Pick<InstanceRow, 'instanceId' | 'role' | 'host' | 
 /** Also not far ahead: the row of a dead process may have been written before the clock was set back. */
 const isLive = (nowMs: string) => `seen_at_ms between ${nowMs} - ${LIVE_MS} and ${nowMs} + ${LIVE_MS}`;
 
+const idColumn = new Columns({ id: text('id') });
+
 const DELIVERS = `role in ('all', 'delivery')`;
 
-/** Renews the row of an instance, removes those of instances that are gone, and returns how many deliver. */
-export function renewInstance(db: Database, { instanceId, role, host, problem }: InstanceReport): Promise<number> {
+/** Renews the row of an instance, removes those of instances that are gone, and returns the ids of those that deliver. */
+export function renewInstance(db: Database, { instanceId, role, host, problem }: InstanceReport): Promise<string[]> {
   const { engine, dialect } = db;
   const { nowMs, skipLocked } = dialect;
   // One process alone serves a SQLite file: another row is that of a process that was killed.
@@ -33,7 +35,11 @@ export function renewInstance(db: Database, { instanceId, role, host, problem }:
       `delete from instances where id in (select id from instances where id <> $1 and ${isGone} ${skipLocked})`,
       [instanceId],
     );
-    return readInteger(queries, 'count(*)', `from instances where ${DELIVERS} and ${isLive(nowMs)}`);
+    const rows = await idColumn.all(
+      queries,
+      `select ${idColumn.list} from instances where ${DELIVERS} and ${isLive(nowMs)} order by id`,
+    );
+    return rows.map(({ id }) => id);
   });
 }
 

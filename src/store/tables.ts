@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts';
 import { type AuditAction, auditFieldsSchema } from '../contract/audit.ts';
-import { KEY_PREFIX, type Permission } from '../domain/api-keys.ts';
 import type { SuspendReason } from '../domain/attempt.ts';
+import { KEY_PREFIX, type Permission } from '../domain/keys/api-keys.ts';
 import { constant, integer, json, list, nullable, seconds, Table, text } from './database/sql.ts';
 
 /**
@@ -84,6 +84,15 @@ export const endpointHeadersTable = new Table('endpoint_headers', {
   sealed: text('sealed'),
 });
 
+export const endpointCertificateTable = new Table('endpoint_certificates', {
+  entityId: text('entity_id'),
+  endpointNo: integer('endpoint_no'),
+  subject: text('subject'),
+  fingerprint: text('fingerprint'),
+  dateExpires: integer('expires_at'),
+  sealed: text('sealed'),
+});
+
 export const webhookTable = new Table('webhooks', {
   entityId: text('entity_id'),
   webhookId: text('id'),
@@ -129,13 +138,4 @@ export const instanceTable = new Table('instances', {
   startedAtMs: integer('started_at_ms'),
   seenAtMs: integer('seen_at_ms'),
   problem: nullable(text('problem')),
-});
-
-export const statsTable = new Table('stats', {
-  entityId: text('entity_id'),
-  seconds: integer('seconds'),
-  destination: text('destination'),
-  startS: integer('start_s'),
-  slot: integer('slot'),
-  total: integer('total'),
 });

@@ -1,12 +1,20 @@
-import type { EventRetracted, Payloads, WebhookSuspended } from '../contract/event-payloads.ts';
+import type {
+  EndpointFailing,
+  EndpointRecovered,
+  EventRetracted,
+  Payloads,
+  WebhookSuspended,
+} from '../contract/events/payloads.ts';
 
 /**
  * Every kind of event with its payload. Receivers add the kinds of their operator by declaration merging:
- * `declare module 'paybell/verify' { interface EventsByKind { RefundIssued: { … } } }`.
+ * `declare module '@paybell/client/verify' { interface EventsByKind { RefundIssued: { … } } }`.
  */
 export interface EventsByKind extends Payloads {
   EventRetracted: EventRetracted;
   'webhook.suspended': WebhookSuspended;
+  'endpoint.failing': EndpointFailing;
+  'endpoint.recovered': EndpointRecovered;
 }
 
 /**

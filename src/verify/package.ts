@@ -1,4 +1,4 @@
-/** The exports of `paybell/verify`. */
+/** The exports of `@paybell/client/verify`. */
 
 export type {
   AgreementCancelled,
@@ -10,7 +10,7 @@ export type {
   TransferFinalized,
   TransferProcessed,
   WebhookSuspended,
-} from '../contract/event-payloads.ts';
+} from '../contract/events/payloads.ts';
 // biome-ignore lint/performance/noBarrelFile: a package has one entry point
 export { checkSequence, type ReceivedSequence } from './check-sequence.ts';
 export type { EventsByKind, PaybellEvent } from './events.ts';

@@ -5,6 +5,7 @@ import { EVENT_KINDS, RETRACTION } from '../../src/domain/event-kinds.ts';
 import { until } from '../support/until.ts';
 import { accessibilityViolations } from './support/axe.ts';
 import { ADMIN_KEY, withFreshStage } from './support/fresh-stage.ts';
+import { savePicture } from './support/pictures.ts';
 import type { Stage } from './support/stage.ts';
 import { Tab } from './support/tab.ts';
 
@@ -219,10 +220,44 @@ describe('one delivery', () => {
     expect(entries[1]).toMatch(/First attempt.*HTTP 503 after .*\{"error":"down"\}/);
     expect(entries[2]).toMatch(/Retry.*later.*HTTP 503/);
     expect(entries[3]).toMatch(/Next attempt.*in/);
+    await panel.getByText('Paybell does not read Ethereum, so it cannot say whether the payment is final.').waitFor();
+    await savePicture(page, 'delivery of a network that is not read');
     expect(await panel.locator('.json-text code').textContent()).toContain('"amount": 12345678901234567890.10');
     await panel.getByRole('button', { name: 'Raw' }).click();
     expect(await panel.locator('.json-text code').textContent()).toBe(body);
     expect(await accessibilityViolations(page)).toEqual([]);
+    expect(tab.errors).toEqual([]);
+  });
+
+  test('shows what the endpoint said last, the headers of each attempt, and its request as a command', async () => {
+    const { client, receiver } = stage;
+    const { endpoints } = await client.endpoints.list();
+    await client.endpoints.update(endpoints[0]?.endpointId ?? '', { headers: { authorization: 'Bearer not-shown' } });
+    receiver.respondWith(503, 'down for maintenance');
+    await send(1);
+    await using tab = await Tab.open(browser, stage);
+    const { page } = tab;
+    await tab.context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    await tab.signIn('/deliveries');
+    await rows(page).first().click();
+    const panel = panelOf(page);
+    const last = panel.locator('.last-response');
+    await last.getByText('Status 503').waitFor();
+    expect(await last.textContent()).toContain('down for maintenance');
+    const attempt = panel.getByRole('list', { name: 'Attempts' }).getByRole('listitem').nth(1);
+    expect(await attempt.getByText('webhook-id').isVisible()).toBe(false);
+    await attempt.getByText('Headers', { exact: false }).first().click();
+    const headers = await attempt.locator('.attempt-headers').textContent();
+    expect(headers).toMatch(/Request headers.*authorization\*\*\*.*webhook-signature\*\*\*.*Response headers.*date/);
+    await attempt.getByRole('button', { name: 'Copy as curl' }).click();
+    await attempt.getByRole('button', { name: 'Copied' }).waitFor();
+    const command = String(await page.evaluate('navigator.clipboard.readText()'));
+    expect(command).toStartWith(`curl -i '${receiver.url}/hook'`);
+    expect(command).toContain('-H "authorization: $AUTHORIZATION"');
+    expect(command).toContain('--data-raw \'{"event":"LatePayment"');
+    expect(await page.content()).not.toContain('not-shown');
+    expect(await accessibilityViolations(page)).toEqual([]);
+    await savePicture(page, 'delivery with headers');
     expect(tab.errors).toEqual([]);
   });
 
@@ -257,9 +292,9 @@ describe('one delivery', () => {
     expect(tab.errorsExcept(/status of 404/)).toEqual([]);
   });
 
-  test('is below the list on a phone and scrolled into view', async () => {
+  test.each([390, 1_024, 1_099])('is a screen of its own on a screen of %d pixels', async (width) => {
     await send(25);
-    await using tab = await Tab.open(browser, stage, { width: 390, height: 844 });
+    await using tab = await Tab.open(browser, stage, { width, height: 844 });
     const { page } = tab;
     await tab.signIn('/deliveries');
     await until('the deliveries are listed', async () => (await rows(page).count()) === 25);
@@ -269,8 +304,27 @@ describe('one delivery', () => {
       const box = await panelOf(page).getByRole('heading', { level: 2 }).boundingBox();
       return box !== null && box.y >= 0 && box.y < 100;
     });
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+    expect(await rows(page).first().isVisible()).toBe(false);
+    expect(await page.getByRole('navigation', { name: 'Status' }).isVisible()).toBe(false);
     expect(await accessibilityViolations(page)).toEqual([]);
+    await panelOf(page).getByRole('button', { name: 'All deliveries' }).click();
+    const focused =
+      "document.activeElement?.closest('tr') === document.querySelectorAll('table.deliveries tbody tr')[2]";
+    await until('the row has the focus', async () => Boolean(await page.evaluate(focused)));
+    expect(await rows(page).first().isVisible()).toBe(true);
+    expect(tab.errors).toEqual([]);
+  });
+
+  test('is next to the list on a wider screen', async () => {
+    await send(3);
+    await using tab = await Tab.open(browser, stage, { width: 1_120, height: 844 });
+    const { page } = tab;
+    await tab.signIn('/deliveries');
+    await rows(page).first().click();
+    await panelOf(page).getByText('HTTP 200').waitFor();
+    expect(await rows(page).first().isVisible()).toBe(true);
+    expect(await panelOf(page).getByRole('button', { name: 'All deliveries' }).isVisible()).toBe(false);
     expect(tab.errors).toEqual([]);
   });
 });
@@ -297,11 +351,11 @@ test('a bulk resend counts the matching deliveries first and then shows its prog
   await dialog.getByRole('button', { name: 'Resend 12' }).click();
   const progress = page.getByRole('region', { name: 'Bulk resend' });
   await progress.getByText('Bulk resend finished').waitFor();
-  expect(await progress.textContent()).toContain('12 of 12 resent · 12 delivered');
+  expect(await progress.textContent()).toContain('12 of 12 sent, 12 delivered, 0 failed');
   expect(stage.receiver.received).toHaveLength(40);
   expect(page.url()).toContain('redelivery=rdl_');
   await page.reload();
-  await progress.getByText('12 of 12 resent').waitFor();
+  await progress.getByText('12 of 12 sent').waitFor();
   await progress.getByRole('button', { name: 'Dismiss' }).click();
   await progress.waitFor({ state: 'detached' });
   expect(tab.errors).toEqual([]);

@@ -84,6 +84,11 @@ describe('an endpoint', () => {
     await tab.signIn('/endpoints');
     await page.getByRole('button', { name: /^Pause / }).click();
     await page.locator('tr.endpoint-paused').waitFor();
+    await page.getByText('held until you resume it. Nothing is lost.').waitFor();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.locator('tr.endpoint-active').waitFor();
+    await page.getByRole('button', { name: /^Pause / }).click();
+    await page.locator('tr.endpoint-paused').waitFor();
     await client.events.publish({ event: 'LatePayment', networkId: 1 });
     await client.events.publish({ event: 'LatePayment', networkId: 10 });
     await until('two wait', async () => (await page.locator('td.amount').first().textContent()) === '2');

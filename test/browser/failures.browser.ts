@@ -4,6 +4,7 @@ import type { NewApiKey } from '../../src/client/admin.ts';
 import { Paybell } from '../../src/client/paybell.ts';
 import { accessibilityViolations } from './support/axe.ts';
 import { launchChromium } from './support/chromium.ts';
+import { savePicture } from './support/pictures.ts';
 import { type Stage, startStage } from './support/stage.ts';
 import { Tab } from './support/tab.ts';
 
@@ -44,6 +45,39 @@ test('an unreachable server is reported, and the request can be repeated', async
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.getByText('No matching webhooks').waitFor();
   expect(tab.errorsExcept(/ERR_INTERNET_DISCONNECTED/)).toEqual([]);
+});
+
+test('a failing and an unreachable server are reported on events and in the settings, and the requests can be repeated', async () => {
+  await using tab = await Tab.open(browser, stage);
+  const { page } = tab;
+  await tab.signIn('/webhooks');
+  const problem = { type: 'about:blank', code: 'internal_error', title: 'Internal error', detail: 'Broken.' };
+  const body = JSON.stringify({ ...problem, status: 500, requestId: 'req_1', errors: [] });
+  for (const [path, request, shown] of [
+    ['/events', /crypto\/events(\?|$)/, 'No events yet'],
+    ['/settings', /crypto\/keys(\?|$)/, 'This session'],
+    ['/settings?section=audit', /crypto\/audit(\?|$)/, 'Entity created'],
+    ['/settings?section=alerts', /notice-url$/, 'Off'],
+  ] as const) {
+    await page.route(request, (route) => route.fulfill({ status: 500, contentType: 'application/problem+json', body }));
+    await page.goto(path);
+    await page.getByRole('heading', { name: 'Internal error' }).waitFor();
+    // A poll would repeat the request before the button does.
+    if (path === '/events') await page.getByRole('switch', { name: 'Live' }).click();
+    expect(await accessibilityViolations(page)).toEqual([]);
+    await savePicture(page, `failing ${path}`);
+    await page.unroute(request);
+    if (!path.includes('?')) {
+      await tab.context.setOffline(true);
+      await page.getByRole('button', { name: 'Try again' }).click();
+      await page.getByRole('heading', { name: 'Cannot reach Paybell' }).waitFor();
+      await savePicture(page, `offline ${path}`);
+      await tab.context.setOffline(false);
+    }
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.locator('main').getByText(shown, { exact: true }).locator('visible=true').first().waitFor();
+  }
+  expect(tab.errorsExcept(/status of 500|ERR_INTERNET_DISCONNECTED/)).toEqual([]);
 });
 
 test('a key without a permission sees its name, and the views that it can read', async () => {

@@ -79,15 +79,17 @@ test('shows the statistics of the API as totals, charts and tables, for all dest
   await page.getByRole('link', { name: 'https://billing.example.com:443' }).click();
   await page.getByRole('heading', { name: 'Destination', exact: true }).waitFor();
   expect(page.url()).toEndWith(`/?destination=${encodeURIComponent('https://billing.example.com:443')}`);
-  const one = await stage.client.stats({ interval: 'minute', destination: 'https://billing.example.com:443' });
+  const one = await stage.client.stats({ interval: 'hour', destination: 'https://billing.example.com:443' });
   await until(
     'the statistics are those of the destination',
     async () => (await tile(page, 'Accepted')) === number.format(one.total.accepted),
   );
-  await page.getByRole('link', { name: 'Last 24 hours' }).click();
+  expect(await page.getByRole('link', { name: 'Last hour' }).count()).toBe(0);
   await page.getByRole('heading', { name: 'Accepted and delivered per hour' }).waitFor();
+  await page.getByRole('link', { name: 'Last 30 days' }).click();
+  await page.getByRole('heading', { name: 'Accepted and delivered per day' }).waitFor();
   await page.getByRole('link', { name: 'Show all destinations' }).click();
-  expect(page.url()).toEndWith('/?interval=hour');
+  expect(page.url()).toEndWith('/?interval=day');
   expect(tab.errors).toEqual([]);
 });
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
-import { buildPackage } from '../../package/build.ts';
+import { buildClientPackage } from '../../package/build.ts';
 import { makeSigningKey, sign } from '../../src/domain/signing.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { createTarget } from '../support/stores.ts';
@@ -23,7 +23,7 @@ let removeStore: () => void;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tempBase(), 'paybell-browser-package-'));
-  await buildPackage(folder);
+  await buildClientPackage(folder);
   backOffice = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',

@@ -5,19 +5,13 @@ import { RETRACTION } from '../../src/domain/event-kinds.ts';
 import { until } from '../support/until.ts';
 import { accessibilityViolations } from './support/axe.ts';
 import { withFreshStage } from './support/fresh-stage.ts';
+import { LOOKS } from './support/looks.ts';
 import { inBlock, NetworkWriter } from './support/network-data.ts';
 import { savePicture } from './support/pictures.ts';
 import type { Stage } from './support/stage.ts';
-import { type Look, Tab } from './support/tab.ts';
+import { Tab } from './support/tab.ts';
 
 /** Deliveries of events that a network led to, as the dashboard shows them when the network takes one back. */
-
-const LOOKS: Readonly<Record<string, Look>> = {
-  'light, 1440 pixels wide': { theme: 'light', width: 1440, height: 1200 },
-  'dark, 1440 pixels wide': { theme: 'dark', width: 1440, height: 1200 },
-  'light, 390 pixels wide': { theme: 'light', width: 390, height: 844 },
-  'dark, 390 pixels wide': { theme: 'dark', width: 390, height: 844 },
-};
 
 let browser: Browser;
 let stage: Stage;

@@ -55,11 +55,15 @@ test('a session lasts until its tab is closed, and a remembered one until sign-o
 
   await tab.page.getByRole('button', { name: 'Sign out' }).click();
   await tab.signIn('/webhooks', { remember: true });
-  await other.reload();
+  // The tab that was open shows the session without a reload, and a new one does not ask.
   await other.getByRole('heading', { name: 'Webhooks', level: 1 }).waitFor();
+  const third = await tab.context.newPage();
+  await third.goto('/secrets');
+  await third.getByRole('heading', { name: 'Secrets', level: 1 }).waitFor();
 
   await tab.page.getByRole('button', { name: 'Sign out' }).click();
   await other.getByRole('heading', { name: 'Sign in to Paybell' }).waitFor();
+  await third.getByRole('heading', { name: 'Sign in to Paybell' }).waitFor();
   expect(await tab.page.evaluate('sessionStorage.length + localStorage.length')).toBe(0);
   expect(tab.errors).toEqual([]);
 });

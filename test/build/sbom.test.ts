@@ -1,10 +1,9 @@
 import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { join } from 'node:path';
 import { createSbom, type Sbom } from '../../build/sbom.ts';
 import root from '../../package.json' with { type: 'json' };
 import lock from '../../package-lock.json' with { type: 'json' };
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(600_000);
 
 const COMMIT = { id: 'c0ffee', date: '2026-02-03T04:05:06+02:00' };
 let sbom: Sbom;
@@ -57,9 +56,4 @@ describe('package-lock.json', () => {
     expect(scarf.map(([, { name, version }]) => `${name} ${version}`)).toEqual(['empty-npm-package 1.0.0']);
     expect(Object.keys(root.dependencies)).not.toContain('swagger-ui-dist');
   });
-});
-
-test('the published package depends on nothing', async () => {
-  const build = await Bun.file(join(import.meta.dir, '../../package/build.ts')).text();
-  expect(build).not.toMatch(/\b(peerD|optionalD|d)ependencies\b:/);
 });

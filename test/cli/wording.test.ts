@@ -19,6 +19,7 @@ describe('what a message tells people to type', () => {
     [{ npm_package_name: 'paybell', npm_lifecycle_event: 'start' }, 'npm run -s paybell --'],
     [{ npm_package_name: 'shop', npm_lifecycle_event: 'start' }, 'paybell'],
     [{ npm_lifecycle_event: 'npx', npm_lifecycle_script: 'paybell listen' }, 'npx paybell'],
+    [{ npm_lifecycle_event: 'npx', npm_lifecycle_script: "'paybell'" }, 'npx paybell'],
     [{ npm_lifecycle_event: 'npx', npm_lifecycle_script: 'bun src/main.ts' }, 'paybell'],
   ])('with %j begins with %p', (environment, words) => {
     expect(invocation(environment as Record<string, string>)).toBe(words);
@@ -55,10 +56,10 @@ describe('help', () => {
     },
   );
 
-  test('of every command ends with what to type: words that lead to it, and options that it has', () => {
+  test('of every command ends with what to type: words that lead to it, and options that it has', async () => {
     const leaves = (command: Command): Command[] =>
       command.commands.length === 0 ? [command] : command.commands.flatMap(leaves);
-    const commands = leaves(createProgram());
+    const commands = leaves(await createProgram());
     expect(commands.length).toBeGreaterThan(40);
     for (const command of commands) {
       let help = '';
@@ -72,6 +73,17 @@ describe('help', () => {
         for (const [option] of example.matchAll(/--[a-z-]+/g)) expect(help.split('Examples:')[0]).toContain(option);
       }
     }
+  });
+
+  test('of a command is the same, whether it is loaded alone or with all others', async () => {
+    const all = await createProgram();
+    const named = all.commands.filter((command) => command.name() !== 'help');
+    for (const command of named) {
+      const alone = await createProgram({ only: command.name() });
+      expect(alone.commands.map((loaded) => loaded.name())).toEqual([command.name()]);
+      expect(alone.commands[0]?.helpInformation()).toBe(command.helpInformation());
+    }
+    expect(named.length).toBeGreaterThan(25);
   });
 
   test('of serve lists every setting with its default and what it does, within 80 columns', async () => {
@@ -97,6 +109,7 @@ describe('help', () => {
       'facts',
       'chain',
       'secrets',
+      'reconcile',
       'stats',
       'tail',
       'play',
@@ -109,6 +122,7 @@ describe('help', () => {
       'export',
       'migrate',
       'backup',
+      'copy',
       'prune',
       'store',
     ]);

@@ -105,6 +105,7 @@ onEveryEngine('every method of the client', (store) => {
     expect(await endpoints.rotateSecret(endpointId, { overlapHours: 1 })).toMatchObject({ totalResults: 1 });
     expect(await endpoints.secrets(endpointId)).toMatchObject({ source: 'own' });
     expect(await endpoints.get(endpointId)).toMatchObject({ secret: 'own', webhooks: 1 });
+    expect(await endpoints.webhooks(endpointId, { limit: 1 })).toMatchObject({ totalResults: 1 });
   });
 
   test('events and deliveries: publish, follow, send again', async () => {
@@ -135,12 +136,22 @@ onEveryEngine('every method of the client', (store) => {
 
     const { deliveries: found } = await deliveries.list({ eventId: 'exact' });
     const deliveryId = found[0]?.deliveryId ?? '';
+    expect(await deliveries.counts({ eventId: 'exact' })).toMatchObject({ total: 1 });
     expect(await deliveries.get(deliveryId)).toMatchObject({ deliveryId, body: text });
     expect(await deliveries.redeliver(deliveryId)).toMatchObject({ deliveryId });
     expect(await deliveries.countRedelivering({ eventId: 'exact' })).toEqual({ totalResults: 1 });
     const round = await deliveries.redeliverMatching({ eventId: 'exact' });
     expect(await deliveries.redelivery(round.redeliveryId)).toMatchObject({ totalResults: 1 });
     expect(await stats({ interval: 'minute' })).toMatchObject({ interval: 'minute' });
+  });
+
+  test('reconciliation: the sums of a day, and what is only in a list of one’s own', async () => {
+    const client = await newClient();
+    const query = { day: new Date().toISOString().slice(0, 10) };
+    expect(await client.reconcile(query, [])).toMatchObject({ agrees: true, paybell: { events: 0 } });
+    const unknown = { eventId: 'unknown', event: 'LatePayment' };
+    const { differences } = await client.reconcile(query, [unknown]);
+    expect(differences).toEqual([{ eventId: 'unknown', difference: 'unknown', paybell: null, yours: unknown }]);
   });
 
   test('sources, facts and networks: create, try, list, read and delete', async () => {
@@ -187,6 +198,11 @@ onEveryEngine('every method of the client', (store) => {
     expect(imported.secrets[0]?.importedText).toBe('a secret from elsewhere');
     const after = await client.secrets.rotate({ overlapHours: 1 });
     expect([before.totalResults, after.totalResults]).toEqual([1, 3]);
+    const { keyId: newKeyId } = await client.keys.create({ name: 'Desk', permissions: ['deliveries:read'] });
+    expect((await client.keys.list({ keyId: newKeyId })).keys).toMatchObject([{ keyId: newKeyId, name: 'Desk' }]);
+    expect(await Array.fromAsync(client.keys.listAll())).toHaveLength(2);
+    expect(await client.keys.revoke(newKeyId)).toMatchObject({ dateRevoked: expect.any(Number) });
+    expect(await client.entity()).toMatchObject({ name: 'Acme', dateExpires: null });
     expect((await client.audit.list({ action: 'secret.rotated' })).totalResults).toBe(1);
     const { publicKeys } = await client.secrets.rotateSigningKey({ overlapHours: 1 });
     const { keys } = await client.secrets.keySet();

@@ -2,7 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ConfigError, knownEvents, loadConfig, parseDurationMs, SETTING_NAMES, summarize } from '../../src/config.ts';
+import { parseDurationMs } from '../../src/config/values.ts';
+import { ConfigError, knownEvents, loadConfig, SETTING_NAMES, summarize } from '../../src/config.ts';
 
 const SECRET_KEY = Buffer.alloc(32, 9).toString('base64');
 const HOUR_MS = 3_600_000;
@@ -23,10 +24,13 @@ describe('the settings', () => {
       HOST: '127.0.0.1',
       PORT: 8080,
       DATABASE_URL: { engine: 'sqlite', file: './data/paybell.db' },
+      DATABASE_POOL: 16,
+      DATABASE_TIMEOUT: 5_000,
       AUTO_MIGRATE: true,
       PROCESSOR: 'crypto',
       NETWORKS: [1, 10, 56, 137, 900, 8453, 42161, 42220],
       EXTRA_EVENTS: [],
+      ADMIN_KEYS: [],
       ALLOW_INSECURE_TARGETS: false,
       RETRY_SCHEDULE: [0, 5_000, 300_000, ...[0.5, 2, 5, 10, 14, 20, 24].map((hours) => hours * HOUR_MS)],
       DELIVERY_TIMEOUT: 15_000,
@@ -45,11 +49,26 @@ describe('the settings', () => {
       BODY_SIGNATURE_KEY: 'bytes',
       SIGN_ASYMMETRIC: false,
       CHAIN_RPC: [],
+      CHAIN_RPC_RATE: 25,
       CHAIN_FINALITY: [],
       CHAIN_GRACE: 3,
       REUSE_PORT: false,
+      WORKERS: 1,
       ROLE: 'all',
       LOG_LEVEL: 'info',
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf',
+      OTEL_EXPORTER_OTLP_COMPRESSION: 'none',
+      OTEL_EXPORTER_OTLP_TIMEOUT: 10_000,
+      OTEL_TRACES_EXPORTER: 'otlp',
+      OTEL_METRICS_EXPORTER: 'otlp',
+      OTEL_TRACES_SAMPLER: 'parentbased_always_on',
+      OTEL_TRACES_SAMPLER_ARG: 1,
+      OTEL_RESOURCE_ATTRIBUTES: {},
+      OTEL_BSP_SCHEDULE_DELAY: 5_000,
+      OTEL_BSP_MAX_QUEUE_SIZE: 2_048,
+      OTEL_BSP_MAX_EXPORT_BATCH_SIZE: 512,
+      OTEL_METRIC_EXPORT_INTERVAL: 60_000,
+      OTEL_SDK_DISABLED: false,
     });
   });
 
@@ -70,12 +89,18 @@ describe('the settings', () => {
       HOST: 'a b',
       PORT: '65536',
       DATABASE_URL: 'mysql://x',
+      LISTEN_DATABASE_URL: 'sqlite:x.db',
+      DATABASE_POOL: '7',
+      DATABASE_TIMEOUT: '1s',
       AUTO_MIGRATE: 'yes',
       PROCESSOR: 'a/b',
       NETWORKS: '1,x',
       EXTRA_EVENTS: 'LatePayment',
       SECRET_KEY: 'short',
+      SECRET_KEY_FILE: '/nowhere.key',
+      SECRET_KEY_COMMAND: 'x'.repeat(4_097),
       ADMIN_KEY: 'short',
+      ADMIN_KEYS: 'ci:short',
       ALLOW_INSECURE_TARGETS: '1',
       RETRY_SCHEDULE: '5',
       DELIVERY_TIMEOUT: '6m',
@@ -93,15 +118,39 @@ describe('the settings', () => {
       CORS_ORIGINS: '*',
       METRICS_TOKEN: 'short',
       EXTRA_CA_FILE: '/nowhere.pem',
+      EGRESS_PROXY: 'proxy.example.com:3128',
+      EGRESS_BIND: 'eth0',
       BODY_SIGNATURE_HEADER: 'X Sig',
       BODY_SIGNATURE_KEY: 'hex',
       SIGN_ASYMMETRIC: 'TRUE',
       CHAIN_RPC: 'https://node.example.com',
+      CHAIN_RPC_RATE: '0',
       CHAIN_FINALITY: '61',
       CHAIN_GRACE: '101',
       REUSE_PORT: 'no',
+      WORKERS: '0',
       ROLE: 'worker',
       LOG_LEVEL: 'loud',
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317',
+      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: '/v1/traces',
+      OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: 'ftp://collector',
+      OTEL_EXPORTER_OTLP_HEADERS: 'secret',
+      OTEL_EXPORTER_OTLP_TRACES_HEADERS: 'a=%E0%A4%A',
+      OTEL_EXPORTER_OTLP_METRICS_HEADERS: 'a b=1',
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
+      OTEL_EXPORTER_OTLP_COMPRESSION: 'br',
+      OTEL_EXPORTER_OTLP_TIMEOUT: '10s',
+      OTEL_TRACES_EXPORTER: 'jaeger',
+      OTEL_METRICS_EXPORTER: 'prometheus',
+      OTEL_TRACES_SAMPLER: 'sometimes',
+      OTEL_TRACES_SAMPLER_ARG: '1.5',
+      OTEL_SERVICE_NAME: '\n',
+      OTEL_RESOURCE_ATTRIBUTES: 'production',
+      OTEL_BSP_SCHEDULE_DELAY: '0',
+      OTEL_BSP_MAX_QUEUE_SIZE: '0',
+      OTEL_BSP_MAX_EXPORT_BATCH_SIZE: 'all',
+      OTEL_METRIC_EXPORT_INTERVAL: '99',
+      OTEL_SDK_DISABLED: '1',
     });
     expect(Object.keys(errors).sort()).toEqual([...SETTING_NAMES].sort());
     for (const message of Object.values(errors)) expect(message).toStartWith('must ');
@@ -111,6 +160,7 @@ describe('the settings', () => {
     ...['webhook-id', 'webhook-signature', 'webhook-x', 'content-type', 'content-length', 'content-digest', 'host'],
     ...['connection', 'transfer-encoding', 'paybell-event-id', 'paybell-x', 'user-agent', 'keep-alive', 'te'],
     ...['authorization', 'expect', 'upgrade', 'trailer', 'proxy-authorization', 'date', 'cookie'],
+    ...['traceparent', 'tracestate'],
   ])('do not let the body signature take the place of the header %s', (name) => {
     expect(errorsOf({ BODY_SIGNATURE_HEADER: name })).toEqual({
       BODY_SIGNATURE_HEADER: 'must be a name that neither Paybell nor HTTP uses',
@@ -252,6 +302,35 @@ describe('the settings', () => {
     rmSync(folder, { recursive: true });
   });
 
+  test.each([
+    ['http://proxy.example.com:3128', { host: 'proxy.example.com', port: 3128, authorization: null }],
+    ['http://u:p%40ss@[::1]:80/', { host: '::1', port: 80, authorization: `Basic ${btoa('u:p@ss')}` }],
+    ['http://user@10.0.0.1', { host: '10.0.0.1', port: 80, authorization: `Basic ${btoa('user:')}` }],
+  ])('read EGRESS_PROXY %s', (text, proxy) => {
+    expect(loadConfig({ EGRESS_PROXY: text }).EGRESS_PROXY).toEqual(proxy);
+  });
+
+  test.each([
+    'https://proxy.example.com',
+    'socks5://proxy.example.com',
+    'http://proxy.example.com/path',
+    'http://proxy.example.com?x=1',
+    'http://a%3Ab:sesame@proxy.example.com',
+    'http://a%0D%0Ab:sesame@proxy.example.com',
+    'http://%ff:sesame@proxy.example.com',
+    'http://',
+  ])('refuse EGRESS_PROXY %s without showing its password', (text) => {
+    expect(errorsOf({ EGRESS_PROXY: text }).EGRESS_PROXY).toStartWith('must be http://host:port');
+    expect(JSON.stringify(errorsOf({ EGRESS_PROXY: text }))).not.toContain('sesame');
+  });
+
+  test('read EGRESS_BIND in one spelling, and refuse names, ranges and zones', () => {
+    expect(loadConfig({ EGRESS_BIND: '2001:DB8:0::1' }).EGRESS_BIND).toBe('2001:db8:0:0:0:0:0:1');
+    for (const text of ['localhost', '10.0.0.0/8', 'fe80::1%eth0', '10.0.0.256']) {
+      expect(errorsOf({ EGRESS_BIND: text }).EGRESS_BIND).toContain('must be an IPv4 or IPv6 address');
+    }
+  });
+
   test('list the events that can be registered for: the built-in and the extra ones', () => {
     expect(knownEvents(loadConfig({ EXTRA_EVENTS: 'Refund' }))).toHaveLength(8);
   });
@@ -263,6 +342,7 @@ test('the summary of the settings shows all of them and no secret', () => {
     ADMIN_KEY: 'admin-key-'.repeat(4),
     METRICS_TOKEN: 'metrics-token-'.repeat(2),
     DATABASE_URL: 'postgres://user:pass-word@db.example:5433/paybell?password=pass-word',
+    EGRESS_PROXY: 'http://user:pass-word@proxy.example:3128',
     CHAIN_RPC: '8453=https://a.example/v2/node-key,8453=https://b.example/node-key,1=http://localhost:8545',
   };
   const config = loadConfig(secrets);
@@ -286,6 +366,7 @@ test('the summary of the settings shows all of them and no secret', () => {
     SECRET_KEY: '(set)',
     ADMIN_KEY: '(set)',
     METRICS_TOKEN: '(set)',
+    EGRESS_PROXY: 'http://proxy.example:3128',
     CHAIN_RPC: '8453 (2 nodes), 1 (1 node)',
   });
 });

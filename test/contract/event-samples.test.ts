@@ -8,7 +8,7 @@ import {
   RETRACTION_MEANING,
   sampleEvent,
   sampleRetraction,
-} from '../../src/contract/event-samples.ts';
+} from '../../src/contract/events/samples.ts';
 import { postedEventSchema } from '../../src/contract/events.ts';
 import { EVENT_KINDS } from '../../src/domain/event-kinds.ts';
 import { MAX_NETWORK_ID } from '../../src/domain/networks.ts';

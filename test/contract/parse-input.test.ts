@@ -169,4 +169,23 @@ describe('the nearest known name', () => {
   test.each(['colour', '', 'pages-per-limit', 'x'.repeat(10_000)])('to %j is none', (given) => {
     expect(nearest(given, known)).toBeNull();
   });
+
+  test('is one within the edits, whatever the names', () => {
+    const text = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 7 });
+    fc.assert(
+      fc.property(text, text, fc.integer({ min: 0, max: 3 }), (name, candidate, maxEdits) => {
+        const isNear = edits(name, candidate) <= maxEdits;
+        expect(nearest(name, [candidate], maxEdits)).toBe(isNear ? candidate : null);
+      }),
+    );
+  });
 });
+
+/** As it is defined: without a table, and without giving up early. */
+function edits(a: string, b: string): number {
+  if (a === '' || b === '') return a.length + b.length;
+  const replaced = edits(a.slice(1), b.slice(1)) + (a[0] === b[0] ? 0 : 1);
+  const isSwapped = a.length > 1 && a[0] === b[1] && a[1] === b[0];
+  const swapped = isSwapped ? edits(a.slice(2), b.slice(2)) + 1 : Number.POSITIVE_INFINITY;
+  return Math.min(replaced, swapped, edits(a.slice(1), b) + 1, edits(a, b.slice(1)) + 1);
+}

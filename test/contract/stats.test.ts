@@ -4,7 +4,8 @@ import { type StatsQuery, statsRange } from '../../src/contract/stats.ts';
 const NOW_S = 1_763_168_400 + 90;
 
 function range(given: Partial<StatsQuery>) {
-  return statsRange({ interval: 'hour', since: undefined, until: undefined, destination: undefined, ...given }, NOW_S);
+  const all = { interval: 'hour', since: undefined, until: undefined, destination: undefined } as const;
+  return statsRange({ ...all, ...given }, NOW_S);
 }
 
 describe('the range', () => {
@@ -25,6 +26,14 @@ describe('the range', () => {
   test('is widened to whole intervals', () => {
     expect(range({ since: 3_601, until: 7_201 })).toEqual({ intervalS: 3_600, startS: 3_600, endS: 10_800 });
     expect(range({ since: 3_600, until: 7_200 })).toEqual({ intervalS: 3_600, startS: 3_600, endS: 7_200 });
+  });
+
+  test('of one destination is widened to the hours that the minutes touch', () => {
+    const destination = 'https://example.com:443';
+    const hours = { intervalS: 3_600, startS: 3_600, endS: 10_800 };
+    expect(range({ interval: 'minute', since: 7_140, until: 7_260, destination })).toEqual(hours);
+    expect(range({ interval: 'hour', since: 3_600, until: 10_800, destination })).toEqual(hours);
+    expect(range({ interval: 'minute', since: 0, until: 86_401, destination })).toMatchObject({ name: 'since' });
   });
 
   test('has at most 1,440 intervals', () => {

@@ -10,6 +10,7 @@ const ENDPOINT: Endpoint = {
   ordering: 'agreement',
   paused: false,
   headerNames: ['x-old'],
+  clientCertificate: null,
   rateLimit: 50,
   secret: 'own',
   webhooks: 1,
@@ -17,6 +18,8 @@ const ENDPOINT: Endpoint = {
   waiting: 0,
   lastSequence: 0,
   dateFailingSince: null,
+  lastStatusCode: null,
+  lastError: null,
   dateCreated: 1_763_168_400,
 };
 

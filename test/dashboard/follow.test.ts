@@ -16,7 +16,7 @@ class ModelService {
 
   readonly fetchList = async ({ until, limit = 25 }: DeliveryListQuery): Promise<DeliveryList> => {
     const matching = this.deliveries.filter(({ dateCreated }) => until === undefined || dateCreated < until);
-    return { totalResults: matching.length, deliveries: matching.slice(0, limit) };
+    return { totalResults: matching.length, deliveries: matching.slice(0, limit), searched: null };
   };
 }
 

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'bun:test';
 import { createHmac } from 'node:crypto';
 import { type AttemptTools, makeAttempt } from '../../src/delivery/attempt.ts';
 import type { Sender } from '../../src/delivery/sender.ts';
-import type { SigningKeyCache } from '../../src/delivery/signing-key-cache.ts';
+import type { RequestKeys, SigningKeyCache } from '../../src/delivery/signing-key-cache.ts';
 import { destinationKey } from '../../src/domain/post-url.ts';
-import { makeSecret, parseKeys, type SigningKeys } from '../../src/domain/signing.ts';
+import { makeSecret, parseKeys } from '../../src/domain/signing.ts';
 import { StoreUnavailableError } from '../../src/store/database/database.ts';
 import type { Claimed } from '../../src/store/deliveries/claim/claimed.ts';
 import { checkSequence } from '../../src/verify/check-sequence.ts';
@@ -38,12 +38,14 @@ const CLAIMED: Claimed = {
   createdAtMs: NOW_MS,
   failingSinceMs: null,
   body: BODY,
+  trace: null,
   revision: 1,
   acceptedAtMs: NOW_MS,
 };
 
-function tools(sender: Sender, given: Partial<AttemptTools> = {}, keysFor?: () => Promise<SigningKeys>): AttemptTools {
-  const keys = { keysFor: keysFor ?? (async () => parseKeys([NEW_SECRET, OLD_SECRET])) };
+function tools(sender: Sender, given: Partial<AttemptTools> = {}, keysFor?: () => Promise<RequestKeys>): AttemptTools {
+  const own = { headers: {}, certificate: null };
+  const keys = { keysFor: keysFor ?? (async () => ({ ...parseKeys([NEW_SECRET, OLD_SECRET]), ...own })) };
   return {
     sender,
     keys: keys as unknown as SigningKeyCache,

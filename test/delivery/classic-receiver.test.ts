@@ -4,7 +4,7 @@ import { startTestService } from '../support/service.ts';
 import { createTarget } from '../support/stores.ts';
 import { until } from '../support/until.ts';
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(600_000);
 
 /**
  * A receiver as integrators of the service that the contract comes from have written it: the secret is a text from their

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { FleetShare } from '../../src/delivery/queue/fleet-share.ts';
 import { endpointNo } from '../../src/domain/ids.ts';
 import { readEndpointCredentials } from '../../src/store/endpoints/credentials.ts';
 import { SecretBox } from '../../src/store/tenants/secret-box.ts';
@@ -19,6 +20,15 @@ import { onEveryEngine } from '../support/stores.ts';
 import { until } from '../support/until.ts';
 
 const ELSEWHERE = 'https://elsewhere.example.com/hook';
+
+/** What the API has checked; nothing here reads the texts. */
+const CERTIFICATE = {
+  certificate: 'a chain',
+  privateKey: 'a key',
+  subject: 'CN=client',
+  fingerprint: 'AB:CD',
+  dateExpires: 4_000_000_000,
+};
 
 onEveryEngine('requests to an endpoint', (store) => {
   const allDelivered = (entityId: string) =>
@@ -89,7 +99,9 @@ onEveryEngine('requests to an endpoint', (store) => {
     };
     await withEngine(store.db, sender, (one) =>
       withEngine(store.db, sender, async (two) => {
-        for (const engine of [one, two]) engine.limitDestinations(8, 2);
+        const ids = ['ins_1', 'ins_2'];
+        one.limitDestinations(new FleetShare(16, 'ins_1', ids));
+        two.limitDestinations(new FleetShare(16, 'ins_2', ids));
         await acceptMany(store.db, entityId, 12);
         for (const engine of [one, two]) engine.wake();
         await allDelivered(entityId);
@@ -99,13 +111,41 @@ onEveryEngine('requests to an endpoint', (store) => {
     expect((startedAtMs.at(-1) ?? 0) - (startedAtMs[0] ?? 0)).toBeGreaterThan(400);
   });
 
-  test('have secrets and headers that a new SECRET_KEY opens after a rekey', async () => {
+  test('identify themselves with its certificate until that expires, and those to other URLs do not', async () => {
     const { entityId } = await newReceiver(store.db);
-    await configure(store.db, entityId, HOOK, { secret: 'own', headers: { 'x-gate': 'b' } });
+    await addReceiver(store.db, entityId, ELSEWHERE);
+    const soonS = Math.floor(Date.now() / 1000) + 3_600;
+    await configure(store.db, entityId, HOOK, { clientCertificate: { ...CERTIFICATE, dateExpires: soonS } });
+    const sender = new ScriptedSender();
+    await withEngine(store.db, sender, async (engine) => {
+      await acceptMany(store.db, entityId, 1);
+      engine.wake();
+      await allDelivered(entityId);
+      const { certificate, privateKey } = CERTIFICATE;
+      const sent = new Map(sender.requests.splice(0).map((request) => [request.postUrl, request.certificate]));
+      expect(sent.get(HOOK)).toMatchObject({ certificate, privateKey, dateExpires: soonS });
+      expect(sent.get(ELSEWHERE)).toBeNull();
+      await configure(store.db, entityId, HOOK, { clientCertificate: { ...CERTIFICATE, dateExpires: soonS - 7_200 } });
+      await acceptMany(store.db, entityId, 1);
+      engine.wake();
+      await until('one is retried', async () => (await statuses(store.db, entityId)).includes('retrying'));
+      await until('it counts as failing', async () => {
+        const { dateFailingSince } = await endpointOf(store.db, entityId, HOOK);
+        return dateFailingSince !== null;
+      });
+      expect(await endpointOf(store.db, entityId, HOOK)).toMatchObject({ lastError: 'certificate_expired' });
+      expect(sender.requests.map(({ postUrl }) => postUrl)).toEqual([ELSEWHERE]);
+    });
+  });
+
+  test('have secrets, headers and a certificate that a new SECRET_KEY opens after a rekey', async () => {
+    const { entityId } = await newReceiver(store.db);
+    const credentials = { headers: { 'x-gate': 'b' }, clientCertificate: CERTIFICATE };
+    await configure(store.db, entityId, HOOK, { secret: 'own', ...credentials });
     const { endpointId } = await endpointOf(store.db, entityId, HOOK);
     const target = { entityId, endpointNo: endpointNo(endpointId) ?? 0, withSigningKeys: true };
     const before = await readEndpointCredentials(store.db, TEST_BOX, target, TEST_CHANGE.nowS);
-    expect(before).toMatchObject({ headers: { 'x-gate': 'b' } });
+    expect(before).toMatchObject({ headers: { 'x-gate': 'b' }, certificate: { privateKey: CERTIFICATE.privateKey } });
     const box = new SecretBox(new Uint8Array(32).fill(9));
     await rekeySecrets(store.db, TEST_BOX, box, TEST_CHANGE);
     expect(await readEndpointCredentials(store.db, box, target, TEST_CHANGE.nowS)).toEqual(before);

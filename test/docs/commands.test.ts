@@ -1,9 +1,12 @@
 import { afterAll, describe, expect, test } from 'bun:test';
+import { cpSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import {
   type Block,
   blocksOf,
   COMMAND_PAGES,
   fileNameOf,
+  ROOT,
   readPage,
   reasonNotToRun,
 } from '../support/document-blocks.ts';
@@ -72,7 +75,7 @@ const EXPECTATIONS: Readonly<Record<string, (outcome: Outcome) => Promise<void>>
     expect(printed.join('')).toContain('1 of 1 log in block 95 of Network 31337 would be taken.');
     const facts = {
       language: 'sh',
-      text: 'npm run -s paybell -- facts $TX',
+      text: 'paybell facts $TX',
       place: 'the last command again',
       prose: '',
     };
@@ -83,6 +86,12 @@ const EXPECTATIONS: Readonly<Record<string, (outcome: Outcome) => Promise<void>>
     await until('the receiver has verified the event', () =>
       reader.outputOf('receiver.mjs').includes('verified: 25.00 USDC'),
     );
+  },
+  'docs/tours/integrator.md': async ({ reader }) => {
+    const prints = (line: string) => until(line, () => reader.outputOf('shop.mjs').includes(`\n${line}\n`));
+    for (const line of ['test TransferFinalized ', 'new TransferFinalized 1', 'new TransferFinalized 2'])
+      await prints(line);
+    expect(reader.outputOf('shop.mjs')).not.toContain('new TransferFinalized 3');
   },
   'docs/migrating.md': async ({ reader, printed }) => {
     expect(printed.join('')).toContain('\n2 lines: 2 webhooks imported, 0 already registered, 0 rejected.\n');
@@ -104,7 +113,7 @@ async function statusOfForgedRequest(output: string): Promise<number> {
 }
 
 /** The first compilation of a library takes a while. */
-const PAGE_TIMEOUT_MS = 300_000;
+const PAGE_TIMEOUT_MS = 900_000;
 
 const readers: Reader[] = [];
 const folders: { remove: () => void }[] = [];
@@ -116,7 +125,7 @@ afterAll(async () => {
 
 /** Runs a page from top to bottom. */
 async function follow(page: string): Promise<Outcome> {
-  const reader = createReader(await settingsFor(page));
+  const reader = createReader(await settingsFor(page), page === CONTRIBUTORS ? copyOfTheSource() : undefined);
   readers.push(reader);
   const toolChains = findToolChains();
   const printed: string[] = [];
@@ -128,11 +137,25 @@ async function follow(page: string): Promise<Outcome> {
   return { reader, printed };
 }
 
+/** Its commands change the source and run tests. */
+const CONTRIBUTORS = 'docs/tours/contributor.md';
+
+function copyOfTheSource(): string {
+  const folder = tempFolder();
+  folders.push(folder);
+  for (const path of ['src', 'test/support', 'package.json', 'bunfig.toml', 'tsconfig.json']) {
+    cpSync(join(ROOT, path), join(folder.path, path), { recursive: true });
+  }
+  symlinkSync(join(ROOT, 'node_modules'), join(folder.path, 'node_modules'));
+  return folder.path;
+}
+
 async function settingsFor(page: string): Promise<Record<string, string>> {
   const text = await readPage(page);
   return {
     // Events that arrive before their receiver is up are retried soon.
     RETRY_SCHEDULE: '0s,200ms,200ms,1s,1s,1s,1s,1s',
+    ...(page === CONTRIBUTORS ? { TEST_DATABASE_URL: await createPostgresDatabase({ isEmpty: true }) } : {}),
     ...(text.includes('$REPOSITORY') ? { REPOSITORY: await emptyRepository() } : {}),
     ...(text.includes('$POSTGRES_URL') ? { POSTGRES_URL: await createPostgresDatabase() } : {}),
   };

@@ -5,6 +5,7 @@ import {
   type AttemptInput,
   DELIVERY_STATUSES,
   decideNext,
+  isOwnFailure,
   isSuccess,
   showsDestinationUnhealthy,
 } from '../../src/domain/attempt.ts';
@@ -139,4 +140,18 @@ test('a destination is unhealthy when it times out, refuses, or says that it is 
   expect(codes.filter((code) => showsDestinationUnhealthy(respondedWith(code)))).toEqual([429, 502, 503, 504]);
   const unhealthy = ATTEMPT_ERRORS.filter((error) => showsDestinationUnhealthy(failedWith(error)));
   expect(unhealthy).toEqual(['timeout', 'refused', 'unreachable']);
+});
+
+test('the proxy and the source address are our own failures: they say nothing about the receiver, and are retried', () => {
+  const own = ATTEMPT_ERRORS.filter((error) => isOwnFailure(failedWith(error)));
+  expect(own).toEqual([
+    'proxy_unreachable',
+    'proxy_timeout',
+    'proxy_credentials',
+    'proxy_refused',
+    'proxy_bad_response',
+    'source_address',
+  ]);
+  for (const error of own) expect(nextState({ outcome: failedWith(error) })).toMatchObject({ status: 'retrying' });
+  expect(isOwnFailure(respondedWith(407))).toBe(false);
 });

@@ -41,7 +41,8 @@ describe('the time to receipt', () => {
       [SLOTS.failed, 1],
     ]);
     const timeToReceiptMs = { p50: null, p95: null, p99: null };
-    expect(figuresOf(tally)).toEqual({ accepted: 3, delivered: 0, failed: 1, timeToReceiptMs });
+    const figures = { accepted: 3, delivered: 0, failed: 1, attempts: 1, failedAttempts: 1 };
+    expect(figuresOf(tally)).toEqual({ ...figures, timeToReceiptMs });
   });
 
   test('is within a tenth of the true one, however the times are spread', () => {

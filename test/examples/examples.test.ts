@@ -3,13 +3,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { POST } from '../../examples/next/app/hooks/paybell/route.ts';
 import { Paybell } from '../../src/client/paybell.ts';
-import { sampleEvent } from '../../src/contract/event-samples.ts';
+import { sampleEvent } from '../../src/contract/events/samples.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { createTarget } from '../support/stores.ts';
 import { tempBase } from '../support/temp-base.ts';
 import { until } from '../support/until.ts';
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(600_000);
 
 const EXAMPLES = resolve(import.meta.dir, '../../examples');
 

@@ -26,7 +26,7 @@ import { ADDRESS_HOSTS, LOCAL_NAMES, URL_TRICKS } from './spellings.ts';
 const BEYOND_DNS = /\.(local|onion)$/;
 const STORED_HOSTS = [...Object.values(ADDRESS_HOSTS).flat(), ...LOCAL_NAMES.filter((name) => !BEYOND_DNS.test(name))];
 const NOTICE_URL = '/api/v1/crypto/webhooks/notice-url';
-const LIMITS = { timeoutMs: 5_000, userAgent: 'Paybell/test' };
+const LIMITS = { timeoutMs: 60_000, userAgent: 'Paybell/test' };
 const ONE_STEP = { settings: { RETRY_SCHEDULE: '0s' } };
 
 function urlsAt(port: number): string[] {

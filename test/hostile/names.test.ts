@@ -83,7 +83,7 @@ const zoneOf = (replies: Record<string, Reply>): Zone => ({
 });
 
 function strictSender(client: HttpClient) {
-  return createSender({ timeoutMs: 5_000, allowInsecureTargets: false, userAgent: 'Paybell/test', client });
+  return createSender({ timeoutMs: 60_000, allowInsecureTargets: false, userAgent: 'Paybell/test', client });
 }
 
 onEveryEngine('a name', (store) => {

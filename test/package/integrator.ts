@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
-import { Paybell, ProblemError, type Webhook } from 'paybell/client';
-import { type PaybellEvent, VerificationError, verify } from 'paybell/verify';
+import { Paybell, ProblemError, type Webhook } from '@paybell/client';
+import { type PaybellEvent, VerificationError, verify } from '@paybell/client/verify';
 
 /** What an integrator would write, copied into a project of its own by a test: registers, publishes, verifies, lists. */
 

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { FAULTS } from '../../faults/catalogue.ts';
 import { loadConfig, SETTING_NAMES } from '../../src/config.ts';
 import { PROBLEMS } from '../../src/contract/problems.ts';
+import { ATTEMPT_ERRORS } from '../../src/domain/attempt.ts';
 
 const read = (path: string) => Bun.file(resolve(import.meta.dir, '../..', path)).text();
 
@@ -35,6 +36,12 @@ describe('docs/errors.md', () => {
       expect(remedy).toEndWith('.');
     }
   });
+
+  test('lists exactly the errors of attempts, each with its meaning and fix', async () => {
+    const [, section = ''] = (await read('docs/errors.md')).split('## Errors of attempts');
+    const rows = [...section.matchAll(/^\| `(\w+)` \| (.+\.) \| (.+\.) \|$/gm)];
+    expect(rows.map(([, error]) => error ?? '')).toEqual([...ATTEMPT_ERRORS]);
+  });
 });
 
 describe('docs/reliability.md', () => {
@@ -56,7 +63,8 @@ describe('the packages', () => {
       packages: Record<string, { optionalDependencies?: Record<string, string> }>;
     };
     const wanted = Object.values(packages).flatMap((entry) => Object.keys(entry.optionalDependencies ?? {}));
-    expect(wanted.filter((name) => !Object.hasOwn(packages, `node_modules/${name}`))).toEqual([]);
+    const paths = Object.keys(packages);
+    expect(wanted.filter((name) => !paths.some((path) => path.endsWith(`node_modules/${name}`)))).toEqual([]);
   });
 
   test('are all pinned to an exact version', async () => {

@@ -6,4 +6,4 @@ test('a list request and an event enter few enough files for a reader to follow'
   const child = Bun.spawn([process.execPath, script], { stdout: 'pipe', stderr: 'inherit' });
   const [output, exitCode] = await Promise.all([child.stdout.text(), child.exited]);
   expect({ exitCode, output }).toEqual({ exitCode: 0, output: expect.stringContaining('src/api/') });
-}, 60_000);
+}, 600_000);

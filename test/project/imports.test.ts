@@ -33,6 +33,19 @@ test('the HTTP client of deliveries is imported by the sender alone', () => {
   expect(importers).toEqual(['src/delivery/sender.ts']);
 });
 
+test('OpenTelemetry is loaded only where a collector is set: no other import than a late one leads to it', () => {
+  const importing = sourcesIn('src/').filter(([, source]) => source.includes(`'@opentelemetry/`));
+  expect(importing.length).toBeGreaterThan(2);
+  const loading = importing.map(([file]) => file);
+  expect(loading.filter((file) => !file.startsWith('src/telemetry/'))).toEqual([]);
+  for (const [file, source] of sourcesIn('src/')) {
+    if (loading.includes(file)) continue;
+    const values = [...source.matchAll(/^(?:import|export) (?!type )[^;]*?from '(\.[^']+)';/gm)];
+    const early = values.map(([, from = '']) => join(dirname(file), from)).filter((path) => loading.includes(path));
+    expect({ file, early }).toEqual({ file, early: [] });
+  }
+});
+
 test('the domain imports no schema library: schemas are part of the contract', () => {
   const packages = new Set(sourcesIn('src/domain/').flatMap(([, source]) => packagesImported(source)));
   expect([...packages].sort()).toEqual(['ipaddr.js', 'node:crypto']);
@@ -58,8 +71,9 @@ test('commands that speak to a server or receive open no store and read no setti
   }
 });
 
-test('the client and the verifier take types alone from the domain, so that no schema is shipped with them', () => {
-  const IS_SHIPPED = /^src\/(client|verify)\//;
+// How two books are compared is the same on both sides, and needs nothing else.
+test('the client and the verifier take types alone from the domain but for reconciliation, so that no schema is shipped with them', () => {
+  const IS_SHIPPED = /^src\/(client|verify|domain\/reconciliation)\//;
   const shipped = [...sources].filter(([file]) => IS_SHIPPED.test(file));
   expect(shipped.length).toBeGreaterThan(15);
   for (const [file, source] of shipped) {

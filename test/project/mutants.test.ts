@@ -9,7 +9,7 @@ import { rejection } from '../support/rejection.ts';
 /** That the catalogue fits the source, which takes no time, and that a run tells mutants apart. */
 
 // A run copies the tree and starts processes, which takes long on a busy machine.
-setDefaultTimeout(120_000);
+setDefaultTimeout(600_000);
 
 const pathOf = (file: string) => resolve(import.meta.dir, '../..', file);
 const read = (file: string) => readFileSync(pathOf(file), 'utf8');

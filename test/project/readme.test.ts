@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'bun:test';
-import { readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
 import { createProgram } from '../../src/cli/program.ts';
@@ -7,18 +6,15 @@ import { createProgram } from '../../src/cli/program.ts';
 /** Scripts, commands, options and files that a page mentions exist. test/docs runs the commands. */
 
 const ROOT = resolve(import.meta.dir, '../..');
-const PAGES = [
-  'README.md',
-  'CONTRIBUTING.md',
-  'SECURITY.md',
-  ...readdirSync(resolve(ROOT, 'docs')).map((name) => `docs/${name}`),
-].filter((name) => name.endsWith('.md'));
+const PAGES = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...new Bun.Glob('docs/**/*.md').scanSync(ROOT)];
 
 const read = (page: string) => Bun.file(resolve(ROOT, page)).text();
 
+const program = await createProgram();
+
 /** The help text of the command that the words name, arguments left out; null if there is no such command. */
 function helpOf(words: readonly string[]): string | null {
-  let command = createProgram();
+  let command = program;
   for (const word of words) {
     const next = command.commands.find((candidate) => candidate.name() === word);
     if (next !== undefined) command = next;
@@ -41,7 +37,7 @@ describe('every page', () => {
     const known = new Set<string>();
     for (const page of PAGES) {
       for (const [, words = ''] of (await read(page)).matchAll(
-        /(?:paybell --|`paybell|dist\/paybell) ((?:[a-z]+ ?)+(?:(?:--[a-z-]+|<\w+>)(?:[ =]<?[\w.]+>?)? ?)*)/g,
+        /(?:^|[`(]|dist\/)paybell ((?:[a-z]+ ?)+(?:(?:--[a-z-]+|<\w+>)(?:[ =]<?[\w.]+>?)? ?)*)/gm,
       )) {
         const names = words.split(' --')[0]?.replace(/<.*/, '').trim().split(' ') ?? [];
         const help = helpOf(names);

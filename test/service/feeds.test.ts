@@ -10,7 +10,7 @@ import { until } from '../support/until.ts';
 import { register } from '../support/webhooks.ts';
 
 // Real processes are slow on a machine that is shared.
-setDefaultTimeout(120_000);
+setDefaultTimeout(600_000);
 
 const ENDPOINTS = '/api/v1/crypto/endpoints';
 const STREAM = { accept: 'text/event-stream' };

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { createSocket } from 'node:dgram';
 import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { WEBHOOKS } from '../support/api.ts';
 import {
   firstCredentials,
@@ -12,13 +12,14 @@ import {
   tempFolder,
 } from '../support/paybell.ts';
 import { createPostgresDatabase } from '../support/postgres.ts';
+import { PROGRAM } from '../support/program.ts';
 import { connectRaw } from '../support/raw-http.ts';
 import { rejection } from '../support/rejection.ts';
 import { ENGINES, type Engine } from '../support/stores.ts';
 import { until } from '../support/until.ts';
 
 // Real processes are slow on a machine that is shared.
-setDefaultTimeout(120_000);
+setDefaultTimeout(600_000);
 
 const SECRET_KEY = Buffer.alloc(32, 3).toString('base64');
 const KEY = /pbk_[0-9A-Za-z]{36}/;
@@ -103,7 +104,7 @@ describe('the first key', () => {
   test('is shown on a terminal and is in no file', async () => {
     const folder = newFolder();
     let output = '';
-    const child = Bun.spawn([process.execPath, resolve(import.meta.dir, '../../src/main.ts'), 'serve'], {
+    const child = Bun.spawn([...PROGRAM, 'serve'], {
       cwd: folder,
       env: { PATH: process.env.PATH ?? '', HOME: folder, PORT: '0', TERM: 'dumb' },
       terminal: {
@@ -268,7 +269,7 @@ describe('serve', () => {
     const stopsAtMs = performance.now();
     expect((await served.stop()).exitCode).toBe(0);
     // Generous: it only has to tell the deadline of the attempt from the end of the lookup.
-    expect(performance.now() - stopsAtMs).toBeLessThan(15_000);
+    expect(performance.now() - stopsAtMs).toBeLessThan(20_000);
   });
 
   test('ends with 0 though idle connections are open', async () => {

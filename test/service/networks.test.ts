@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { runProgram, tempFolder } from '../support/paybell.ts';
 
 // Real processes are slow on a machine that is shared.
-setDefaultTimeout(120_000);
+setDefaultTimeout(600_000);
 
 const ROOT = resolve(import.meta.dir, '../..');
 

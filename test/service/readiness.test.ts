@@ -9,7 +9,7 @@ import { startTestService } from '../support/service.ts';
 import { ENGINES } from '../support/stores.ts';
 import { until } from '../support/until.ts';
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(600_000);
 
 /** The monotonic clock, by which failures are timed, is ahead by this much. */
 function advanceClock(ms: number): void {

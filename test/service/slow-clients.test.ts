@@ -10,7 +10,7 @@ import { until } from '../support/until.ts';
 /** The small form; `npm run slow-clients` holds thousands and measures what the others feel. */
 const SOCKETS = 150;
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(600_000);
 
 describe('clients that send a few bytes and then nothing', () => {
   let instances: Instances;

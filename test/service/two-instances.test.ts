@@ -7,7 +7,7 @@ import { startTestService, type TestService } from '../support/service.ts';
 import { checkSignature } from '../support/signatures.ts';
 import { until } from '../support/until.ts';
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(600_000);
 
 const SETTINGS = { DESTINATION_CONCURRENCY: '9' };
 

@@ -6,7 +6,7 @@ import { runPaybell, type Served, servePaybell, tempFolder } from '../support/pa
 
 /** At its start, a server on SQLite takes over what is in flight: a second one would send it twice. */
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(600_000);
 
 const cleanUp: (() => unknown)[] = [];
 

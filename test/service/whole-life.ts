@@ -4,7 +4,7 @@ import { openDatabase } from '../../src/store/database/open.ts';
 import { dumpRows } from '../support/dump.ts';
 import { Ledger } from '../support/ledger.ts';
 import { firstCredentials, runPaybell, type Served, servePaybell, tempFolder } from '../support/paybell.ts';
-import { createPostgresDatabase } from '../support/postgres.ts';
+import { createPostgresDatabase, TEST_DEADLINE_MS } from '../support/postgres.ts';
 import type { Engine } from '../support/stores.ts';
 import { until } from '../support/until.ts';
 
@@ -209,7 +209,7 @@ export class WholeLife {
     }
     if (this.engine === 'sqlite') return;
     const url = this.settings.DATABASE_URL ?? '';
-    const db = await openDatabase({ engine: this.engine, url });
+    const db = await openDatabase({ engine: this.engine, url, deadlineMs: TEST_DEADLINE_MS });
     this.traces.set('tables', await dumpRows({ engine: this.engine, db, url }));
     await db.close();
   }

@@ -84,7 +84,7 @@ async function seedAttempts(
   });
 }
 
-type AgedEvent = { eventId: string; createdAtMs: number; body?: string };
+type AgedEvent = { eventId?: string; event?: string; createdAtMs: number; body?: string };
 
 export async function seedEvents(db: Database, entityId: string, events: readonly AgedEvent[]): Promise<string[]> {
   const numbers = await seedEventRows(db, entityId, events);

@@ -5,10 +5,10 @@ import { EventStreams } from '../../src/api/http/event-stream.ts';
 import { Feeds } from '../../src/api/routes/endpoints/feeds.ts';
 import { Listeners } from '../../src/api/routes/listen/listeners.ts';
 import { WebhookListCache } from '../../src/api/routes/webhooks/list-cache.ts';
-import { loadConfig, storageLimitBytes } from '../../src/config.ts';
+import { loadConfig, operatorKeys, storageLimitBytes } from '../../src/config.ts';
 import { createAttemptTools, headersFor } from '../../src/delivery/attempt.ts';
 import { sendTestRequest } from '../../src/delivery/test-request.ts';
-import { PERMISSIONS, type Permission } from '../../src/domain/api-keys.ts';
+import { PERMISSIONS, type Permission } from '../../src/domain/keys/api-keys.ts';
 import { createLogger } from '../../src/log.ts';
 import { Metrics } from '../../src/metrics/paybell-metrics.ts';
 import type { Database } from '../../src/store/database/database.ts';
@@ -58,10 +58,13 @@ export function testApp(db: Database, settings: Record<string, string> = {}, ove
     }),
     usage: new EntityUsage(db, config.ENTITY_BACKLOG_LIMIT, storageLimitBytes(config)),
     keys,
+    operators: operatorKeys(config),
     webhookLists: new WebhookListCache(db, metrics.listResponses),
     limits: new RateLimits(config, metrics, overrides.nowMs),
     streams: new EventStreams((keyHash) => keys.find(keyHash), log),
     metrics,
+    metricsText: () => metrics.registry.text(),
+    tracer: null,
     chain: null,
     onWork: () => undefined,
     runRedeliveries: () => undefined,

@@ -1,6 +1,4 @@
-import { join } from 'node:path';
-
-const MAIN = join(import.meta.dir, '../../src/main.ts');
+import { PROGRAM } from './program.ts';
 
 /** The SECRET_KEY that opens what tests seal through TEST_BOX. */
 export const TEST_SECRET_KEY = Buffer.alloc(32, 7).toString('base64');
@@ -12,8 +10,8 @@ export type CommandLine = (args: readonly string[], input?: string | Uint8Array)
 /** Runs `paybell` as a separate process, with the given settings and no others. */
 export function commandLine(settings: Readonly<Record<string, string>>): CommandLine {
   return async (args, input = '') => {
-    const child = Bun.spawn([process.execPath, MAIN, ...args], {
-      env: { PATH: process.env.PATH ?? '', NO_COLOR: '1', ...settings },
+    const child = Bun.spawn([...PROGRAM, ...args], {
+      env: { PATH: process.env.PATH ?? '', NO_COLOR: '1', DATABASE_TIMEOUT: '60s', ...settings },
       stdin: typeof input === 'string' ? Buffer.from(input) : input,
       stdout: 'pipe',
       stderr: 'pipe',

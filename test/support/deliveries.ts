@@ -143,6 +143,7 @@ export async function statuses(db: Database, entityId: string): Promise<Delivery
 
 export type LoggedAttempt = {
   deliveryId: string;
+  responseHeaders: { name: string; value: string }[] | null;
   attempt: number;
   kind: string;
   postUrl: string;
@@ -216,7 +217,10 @@ export async function forgetDeliveries(db: Database): Promise<void> {
   });
 }
 
-export function respondedWith(statusCode: number, given: { retryAfter?: string; body?: string } = {}): Outcome {
+export function respondedWith(
+  statusCode: number,
+  given: { retryAfter?: string; body?: string; headers?: string } = {},
+): Outcome {
   return { kind: 'response', statusCode, retryAfter: null, body: '', durationMs: 1, ...given };
 }
 

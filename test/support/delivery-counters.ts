@@ -7,11 +7,12 @@ import {
   WHOLE_ENTITY,
 } from '../../src/store/deliveries/counts/counts.ts';
 import { statusOfCode } from '../../src/store/deliveries/states.ts';
+import { WITHOUT_DELIVERIES } from '../../src/store/events/unmatched.ts';
 
 type Row = Readonly<Record<string, SqlInteger | SqlUuid | null>>;
 
 const SUMMED = {
-  queue_counts: { keys: ['webhook_no'], sums: ['waiting', 'retrying', 'stored_bytes'] },
+  queue_counts: { keys: ['webhook_no'], sums: ['waiting', 'retrying', 'stored_bytes', 'undelivered'] },
   delivery_counts: {
     keys: ['webhook_no', 'bucket'],
     sums: ['created', 'delivered', 'failed', 'cancelled', 'superseded'],
@@ -60,11 +61,13 @@ async function countRows(db: Database): Promise<Map<string, number>> {
     add(counted, `queue_counts ${entity} ${row.webhook_no} retrying`, Number(row.attempts) > 0 ? 1 : 0);
   }
   const events = await db.all<Row>(
-    'select entity_id, network_id, event, created_at_ms / 3600000 as bucket from events',
+    `select entity_id, network_id, event, created_at_ms / 3600000 as bucket,
+       case when ${WITHOUT_DELIVERIES} then 1 else 0 end as undelivered from events`,
   );
   for (const row of events) {
     const key = [hexOf(db, row.entity_id), row.network_id, row.event, row.bucket].join(' ');
     add(counted, `event_counts ${key} events`, 1);
+    add(counted, `queue_counts ${hexOf(db, row.entity_id)} ${WHOLE_ENTITY} undelivered`, Number(row.undelivered));
   }
   for (const row of await db.all<Row>(STORED)) {
     add(counted, `queue_counts ${hexOf(db, row.entity_id)} ${WHOLE_ENTITY} stored_bytes`, Number(row.bytes));

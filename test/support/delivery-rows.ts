@@ -1,5 +1,5 @@
 import type { Delivery, DeliveryListQuery, Event, EventListQuery } from '../../src/contract/deliveries.ts';
-import type { DeliveryStatus } from '../../src/domain/attempt.ts';
+import type { DeliveryKind, DeliveryStatus } from '../../src/domain/attempt.ts';
 import type { Database } from '../../src/store/database/database.ts';
 import { seedDeliveries, seedEvents } from './seed-deliveries.ts';
 
@@ -10,6 +10,8 @@ export type EventSeed = { id: string; event: string; networkId: number; body: st
 export type DeliverySeed = {
   /** One of the events that are seeded with it. */
   eventId: string;
+  /** An event, if it is left out. */
+  kind?: DeliveryKind;
   webhookId: string;
   event: string;
   networkId: number;
@@ -106,11 +108,11 @@ function inDirection<Row>(rows: Row[], { sortDir }: { sortDir: 'asc' | 'desc' })
 
 function eventView({ id, event, networkId, body, createdAtMs }: EventSeed): Event {
   const dateCreated = Math.floor(createdAtMs / 1000);
-  return { eventId: id, event, networkId, body, dateCreated, deliveries: 1, retractedBy: null };
+  return { eventId: id, event, networkId, body, dateCreated, deliveries: 1, matched: true, retractedBy: null };
 }
 
 /** Of the delivery of an event that was published and stands. */
-export const UNRETRACTED = { retractedBy: null, factId: null } as const;
+export const UNRETRACTED = { factId: null } as const;
 
 /** Of deliveries that no endpoint has numbered. */
 export const UNNUMBERED = { endpointId: null, sequence: null, supersededBy: null } as const;
@@ -120,6 +122,7 @@ function deliveryView(row: DeliveryRow): Delivery {
   const seconds = (ms: number | null) => (ms === null ? null : Math.floor(ms / 1000));
   return {
     deliveryId: row.id,
+    kind: row.kind ?? 'event',
     eventId,
     webhookId,
     event,
@@ -133,5 +136,6 @@ function deliveryView(row: DeliveryRow): Delivery {
     lastStatusCode,
     lastError,
     ...UNNUMBERED,
+    retractedBy: null,
   };
 }

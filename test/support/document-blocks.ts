@@ -1,15 +1,9 @@
-import { readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 export const ROOT = resolve(import.meta.dir, '../..');
 
 /** Pages whose commands are run. */
-export const COMMAND_PAGES = [
-  'README.md',
-  ...readdirSync(resolve(ROOT, 'docs'))
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => `docs/${name}`),
-];
+export const COMMAND_PAGES = ['README.md', ...[...new Bun.Glob('docs/**/*.md').scanSync(ROOT)].sort()];
 
 export type Block = {
   readonly language: string;
@@ -59,5 +53,5 @@ export function reasonNotToRun({ prose }: Block): string | null {
 
 /** The file name in the comment on the first line of a block, under which the block is saved. */
 export function fileNameOf({ language, text }: Block): string | null {
-  return language === 'sh' ? null : (/^(?:\/\/|#) ([\w/-]+\.[a-z]+)\b/.exec(text)?.[1] ?? null);
+  return language === 'sh' ? null : (/^(?:\/\/|#) ([\w/-]+(?:\.[a-z]+)+)\b/.exec(text)?.[1] ?? null);
 }

@@ -1,13 +1,12 @@
 import {
   type Endpoint,
   type EndpointListQuery,
-  type EndpointUpdate,
   endpointListQuerySchema,
 } from '../../src/contract/endpoints/endpoint.ts';
 import { endpointId } from '../../src/domain/ids.ts';
 import type { Database, SqlInteger } from '../../src/store/database/database.ts';
 import { entityKey } from '../../src/store/database/sql.ts';
-import { updateEndpoint } from '../../src/store/endpoints/change.ts';
+import { type CheckedUpdate, updateEndpoint } from '../../src/store/endpoints/change.ts';
 import { listEndpoints } from '../../src/store/endpoints/read.ts';
 import { TEST_BOX, TEST_CHANGE } from './api.ts';
 
@@ -31,7 +30,7 @@ export async function configure(
   db: Database,
   entityId: string,
   postUrl: string,
-  update: EndpointUpdate,
+  update: CheckedUpdate,
   change = TEST_CHANGE,
 ): Promise<Endpoint> {
   const { endpointId } = await endpointOf(db, entityId, postUrl);

@@ -1,7 +1,7 @@
 import type { Subprocess } from 'bun';
 import { TEST_SECRET_KEY } from './command-line.ts';
 import { firstCredentials, type Served, servePaybell, startPaybell, tempFolder } from './paybell.ts';
-import { createPostgresDatabase } from './postgres.ts';
+import { createPostgresDatabase, listenSetting } from './postgres.ts';
 import { Client, type Credentials } from './service.ts';
 import type { Engine } from './stores.ts';
 
@@ -20,7 +20,7 @@ export class Instances {
     const common = { ALLOW_INSECURE_TARGETS: 'true', RATE_LIMIT: 'off', EVENT_RATE_LIMIT: 'off', ...settings };
     if (engine === 'sqlite') return new Instances(common);
     const url = settings.DATABASE_URL ?? (await createPostgresDatabase());
-    return new Instances({ ...common, DATABASE_URL: url, SECRET_KEY: TEST_SECRET_KEY });
+    return new Instances({ ...common, ...listenSetting(url), DATABASE_URL: url, SECRET_KEY: TEST_SECRET_KEY });
   }
 
   get folder(): string {
@@ -38,10 +38,19 @@ export class Instances {
   }
 
   async start(settings: Record<string, string> = {}): Promise<Instance> {
-    const served = await servePaybell(this.folder, { ...this.settings, ...settings });
+    const served = await this.#serve({ ...this.settings, ...settings });
     this.#served.push(served);
     this.#credentials ??= firstCredentials(served.stdout());
     return { served, client: new Client(served.url, this.credentials) };
+  }
+
+  /** Again where the store did not respond in time: some trials have the deadline of the product, on whatever machine. */
+  async #serve(settings: Record<string, string>, triesLeft = 5): Promise<Served> {
+    return await servePaybell(this.folder, settings).catch((error: unknown) => {
+      if (triesLeft > 1 && String(error).includes('the store is unavailable'))
+        return this.#serve(settings, triesLeft - 1);
+      throw error;
+    });
   }
 
   /** Starts a command of the operator on the same store. */

@@ -1,5 +1,6 @@
-import type { Attempt, Delivery } from '../../src/contract/deliveries.ts';
+import type { Delivery } from '../../src/contract/deliveries.ts';
 import type { Database, SqlValue } from '../../src/store/database/database.ts';
+import type { StoredAttempt } from '../../src/store/deliveries/read.ts';
 import type { DeliveryRow } from './delivery-rows.ts';
 import {
   insertOldRows,
@@ -270,13 +271,13 @@ export type ExpectedDelivery = DeliveryRow & {
   /** Its event is gone. */
   isLost: boolean;
   body: string;
-  attemptLog: Attempt[];
+  attemptLog: StoredAttempt[];
   view: Delivery;
   webhook: 'active' | 'suspended' | 'gone';
   isQueued: boolean;
   /** When its next attempt may start, if its webhook takes any. */
   claimableAtMs: number;
-  kind: 'first' | 'retry' | 'redelivery';
+  nextKind: 'first' | 'retry' | 'redelivery';
 };
 
 /** The webhook as it is, whatever it was when the delivery was made. */
@@ -322,6 +323,6 @@ export function expectedNow(old: ShownDelivery): ExpectedDelivery {
     webhook: state,
     isQueued: isWaiting || dueMs !== null,
     claimableAtMs: Math.max(scheduledMs, isClaimed ? (dueMs ?? 0) : 0),
-    kind: redeliver > 0 ? 'redelivery' : shown.attempts > 0 ? 'retry' : 'first',
+    nextKind: redeliver > 0 ? 'redelivery' : shown.attempts > 0 ? 'retry' : 'first',
   };
 }

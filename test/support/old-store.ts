@@ -2,6 +2,7 @@ import type { Attempt, Delivery, Event } from '../../src/contract/deliveries.ts'
 import type { Database, SqlInteger, SqlValue } from '../../src/store/database/database.ts';
 import { MIGRATIONS, migrate } from '../../src/store/database/migrate.ts';
 import { chunks, valuesList } from '../../src/store/database/sql.ts';
+import type { StoredAttempt } from '../../src/store/deliveries/read.ts';
 
 /** A store of schema version 5, from before the queue was parted from the record: written and read in plain SQL. */
 
@@ -117,7 +118,7 @@ export type ShownDelivery = Delivery & {
   redeliver: number;
   dueMs: number | null;
   isClaimed: boolean;
-  attemptLog: Attempt[];
+  attemptLog: StoredAttempt[];
 };
 
 export type ShownEvent = Event & { entityId: string; createdAtMs: number };
@@ -128,6 +129,11 @@ const numberOrNull = (value: SqlInteger | null | undefined) => (value == null ? 
 const secondsOrNull = (value: SqlInteger | null | undefined) =>
   value == null ? null : Math.floor(Number(value) / 1000);
 const textOrNull = (value: SqlInteger | null | undefined) => (value == null ? null : String(value));
+
+function kindOf({ webhook_id, event }: OldRow, firstAttempt: OldRow | undefined): Delivery['kind'] {
+  if (webhook_id === 'notice' && event === 'webhook.suspended') return 'alert';
+  return firstAttempt?.kind === 'test' ? 'test' : 'event';
+}
 
 /** In the order of the list: by date, then id. */
 export async function readOldDeliveries(db: Database): Promise<ShownDelivery[]> {
@@ -140,6 +146,7 @@ export async function readOldDeliveries(db: Database): Promise<ShownDelivery[]> 
   return rows.map((row) => ({
     entityId: String(row.entity_id),
     deliveryId: String(row.id),
+    kind: kindOf(row, logs.get(`${row.entity_id} ${row.id}`)?.[0]),
     eventId: String(row.event_id),
     webhookId: String(row.webhook_id),
     event: String(row.event),
@@ -155,6 +162,7 @@ export async function readOldDeliveries(db: Database): Promise<ShownDelivery[]> 
     endpointId: null,
     sequence: null,
     supersededBy: null,
+    retractedBy: null,
     createdAtMs: Number(row.created_at_ms),
     nextAttemptMs: numberOrNull(row.next_attempt_ms),
     body: textOrNull(row.body) ?? '',
@@ -165,7 +173,7 @@ export async function readOldDeliveries(db: Database): Promise<ShownDelivery[]> 
   }));
 }
 
-function toAttempt(row: OldRow): Attempt {
+function toAttempt(row: OldRow): StoredAttempt {
   return {
     attempt: Number(row.attempt),
     kind: row.kind as Attempt['kind'],
@@ -175,6 +183,7 @@ function toAttempt(row: OldRow): Attempt {
     statusCode: numberOrNull(row.status_code),
     error: textOrNull(row.error) as Attempt['error'],
     response: textOrNull(row.response),
+    responseHeaders: null,
   };
 }
 
@@ -188,6 +197,7 @@ export async function readOldEvents(db: Database): Promise<ShownEvent[]> {
     body: String(row.body),
     dateCreated: Math.floor(Number(row.created_at_ms) / 1000),
     deliveries: Number(row.deliveries),
+    matched: Number(row.deliveries) > 0,
     retractedBy: null,
     createdAtMs: Number(row.created_at_ms),
   }));

@@ -1,12 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import type { Subprocess } from 'bun';
+import { PROGRAM, SOURCE } from './program.ts';
 import { tempBase } from './temp-base.ts';
 
-/** Paybell as a separate process in a folder of its own, with the given settings and no others. */
-
-const MAIN = resolve(import.meta.dir, '../../src/main.ts');
-const FROM_SOURCE = [process.execPath, MAIN];
+/** Paybell as a separate process in a folder of its own, with the given settings and those of all tests. */
 
 export type Settings = Readonly<Record<string, string>>;
 export type Finished = { exitCode: number; stdout: string; stderr: string };
@@ -16,24 +14,32 @@ export function tempFolder(): { path: string; remove: () => void } {
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
+/** No test may fail because the machine is slow or its disk is busy. Opening connections takes most of PostgreSQL's time in tests. */
+const TEST_SETTINGS = { DATABASE_TIMEOUT: '60s', DATABASE_POOL: '8' };
+
 function spawn(command: readonly string[], folder: string, settings: Settings) {
   return Bun.spawn([...command], {
     cwd: folder,
-    env: { PATH: process.env.PATH ?? '', HOME: folder, ...settings },
+    env: { PATH: process.env.PATH ?? '', HOME: folder, ...TEST_SETTINGS, ...settings },
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',
   });
 }
 
+/** The source where something is preloaded, which may change it. */
+function programFor(settings: Settings): readonly string[] {
+  return 'BUN_OPTIONS' in settings ? SOURCE : PROGRAM;
+}
+
 /** Runs one command and waits for its end. */
 export function runPaybell(args: readonly string[], folder: string, settings: Settings = {}): Promise<Finished> {
-  return runProgram(FROM_SOURCE, args, folder, settings);
+  return runProgram(programFor(settings), args, folder, settings);
 }
 
 /** Starts one command, for tests that kill it. */
 export function startPaybell(args: readonly string[], folder: string, settings: Settings = {}): Subprocess {
-  return spawn([...FROM_SOURCE, ...args], folder, settings);
+  return spawn([...programFor(settings), ...args], folder, settings);
 }
 
 /** The same for another form of Paybell, such as an executable. */
@@ -59,7 +65,7 @@ export type Served = {
 
 /** Starts `paybell serve` on a free port and waits until it listens. */
 export function servePaybell(folder: string, settings: Settings = {}): Promise<Served> {
-  return serveProgram(FROM_SOURCE, folder, settings);
+  return serveProgram(programFor(settings), folder, settings);
 }
 
 export async function serveProgram(

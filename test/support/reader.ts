@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import type { Subprocess } from 'bun';
 import { type Block, ROOT } from './document-blocks.ts';
 import { type Settings, tempFolder } from './paybell.ts';
+import { PROGRAM } from './program.ts';
 import { until } from './until.ts';
 
 /**
@@ -13,7 +14,7 @@ import { until } from './until.ts';
 /** Ports that the pages use. They are replaced by free ones. */
 const PAGE_PORTS = /\b(8080|8081|3000|3001|3002)\b/g;
 const DOES_NOT_END =
-  /(?:npm start|npm run -s paybell -- (?:listen|tail)\b.*|paybell serve|(?:node|python3?) [\w-]+\.\w+|\.\/receiver)\s*(?:#.*)?$/;
+  /(?:npm start|paybell (?:listen|tail)\b.*|paybell serve|(?:node|python3?) [\w-]+\.\w+|\.\/receiver)\s*(?:#.*)?$/;
 
 type Running = {
   readonly text: string;
@@ -144,27 +145,29 @@ function isUp(output: string): boolean {
   return /listening|following/i.test(output) && (!/is listening/.test(output) || /API reference/.test(output));
 }
 
-/** A replacement of npm that needs no network: it links the installed packages and runs this checkout's Paybell. */
+/** Replacements of npm and npx that need no network and use the installed packages; and `paybell`, which runs this checkout. */
 function createTools(folder: string): string {
   const tools = join(folder, '.tools');
   const bun = process.execPath;
+  const paybell = PROGRAM.map((word) => `"${word}"`).join(' ');
   mkdirSync(tools, { recursive: true });
   const npm = `#!/bin/sh
-export npm_package_name=paybell npm_lifecycle_event=paybell
 case "$*" in
   test) ;;
-  start) exec "${bun}" "${join(ROOT, 'src/main.ts')}" serve ;;
+  start) export npm_package_name=paybell npm_lifecycle_event=start; exec ${paybell} serve ;;
   'run build') exec "${bun}" "${join(ROOT, 'build/main.ts')}" ;;
-  'run build:package') exec "${bun}" "${join(ROOT, 'package/build.ts')}" dist/package ;;
+  'run build:package') exec "${bun}" "${join(ROOT, 'package/build.ts')}" dist/packages ;;
   'init -y') exec "${Bun.which('npm')}" "$@" ;;
-  'pack ./dist/package' | 'sbom '*) exec "${Bun.which('npm')}" "$@" ;;
-  'install ../paybell-'*) exec "${Bun.which('npm')}" "$@" --offline --no-audit --no-fund ;;
-  'run -s paybell -- '*) shift 4; exec "${bun}" "${join(ROOT, 'src/main.ts')}" "$@" ;;
+  'pack '*'./dist/packages/'* | 'sbom '*) exec "${Bun.which('npm')}" "$@" ;;
+  'install ../paybell-client-'*) exec "${Bun.which('npm')}" "$@" --offline --no-audit --no-fund ;;
+  'install --global paybell-'*.tgz) test -f "$3" ;;
   ci | 'install '*) ln -sfn "${join(ROOT, 'node_modules')}" node_modules ;;
   *) echo "unexpected: npm $*" >&2; exit 64 ;;
 esac
 `;
   addTool(tools, 'npm', npm);
+  addTool(tools, 'npx', `#!/bin/sh\ntest "$1" = bun && shift && exec "${bun}" "$@"\n`);
+  addTool(tools, 'paybell', `#!/bin/sh\nexec ${paybell} "$@"\n`);
   if (Bun.which('openssl') === null) addTool(tools, 'openssl', RANDOM_KEY);
   return tools;
 }

@@ -2,6 +2,7 @@ import { loadConfig } from '../../src/config.ts';
 import { createLogger } from '../../src/log.ts';
 import { type Service, startService } from '../../src/service.ts';
 import { TEST_SECRET_KEY } from './command-line.ts';
+import { databaseSettings } from './postgres.ts';
 
 const API = '/api/v1/crypto';
 
@@ -17,6 +18,7 @@ export async function startTestService(
     ALLOW_INSECURE_TARGETS: 'true',
     RATE_LIMIT: 'off',
     EVENT_RATE_LIMIT: 'off',
+    ...databaseSettings(databaseUrl),
     ...settings,
   });
   return new TestService(await startService(config, createLogger('silent')));

@@ -5,7 +5,7 @@ import type { DatabaseTarget } from '../../src/config.ts';
 import type { Database } from '../../src/store/database/database.ts';
 import { migrate } from '../../src/store/database/migrate.ts';
 import { openDatabase } from '../../src/store/database/open.ts';
-import { createPostgresDatabase } from './postgres.ts';
+import { createPostgresDatabase, listenUrlOf, TEST_DEADLINE_MS } from './postgres.ts';
 import { tempBase } from './temp-base.ts';
 
 export const ENGINES = ['sqlite', 'postgres'] as const;
@@ -16,21 +16,23 @@ export type TestStore = { readonly engine: Engine; readonly db: Database; readon
 
 export async function createTarget(
   engine: Engine,
+  { isMigrated = false } = {},
 ): Promise<{ target: DatabaseTarget; url: string; remove: () => void }> {
   if (engine === 'postgres') {
-    const url = await createPostgresDatabase();
-    return { target: { engine, url }, url, remove: () => undefined };
+    const url = await createPostgresDatabase({ isMigrated });
+    const target = { engine, url, listenUrl: listenUrlOf(url), deadlineMs: TEST_DEADLINE_MS };
+    return { target, url, remove: () => undefined };
   }
   const folder = mkdtempSync(join(tempBase(), 'paybell-store-'));
   const file = join(folder, 'paybell.db');
   const remove = () => rmSync(folder, { recursive: true, force: true });
-  return { target: { engine, file }, url: `sqlite:${file}`, remove };
+  return { target: { engine, file, deadlineMs: TEST_DEADLINE_MS }, url: `sqlite:${file}`, remove };
 }
 
 /** The same tests on every engine, each on a new store with the current schema. */
 export function onEveryEngine(name: string, tests: (store: TestStore) => void): void {
   // Applies to the calling file, as `--timeout` does to all: no test may fail because the machine is slow.
-  setDefaultTimeout(120_000);
+  setDefaultTimeout(600_000);
   for (const engine of ENGINES) {
     describe(`${name} on ${engine}`, () => {
       let opened: { db: Database; url: string; remove: () => void } | null = null;
@@ -39,7 +41,7 @@ export function onEveryEngine(name: string, tests: (store: TestStore) => void): 
         return opened;
       };
       beforeAll(async () => {
-        const { target, url, remove } = await createTarget(engine);
+        const { target, url, remove } = await createTarget(engine, { isMigrated: true });
         opened = { db: await openDatabase(target), url, remove };
         await migrate(opened.db);
       });

@@ -1,6 +1,4 @@
-import { join } from 'node:path';
-
-const MAIN = join(import.meta.dir, '../../src/main.ts');
+import { PROGRAM } from './program.ts';
 
 /** What `paybell` shows on a terminal of that width, line by line, and its exit code. */
 export async function onTerminal(
@@ -10,7 +8,7 @@ export async function onTerminal(
 ): Promise<{ lines: string[]; exitCode: number }> {
   const decoder = new TextDecoder();
   let shown = '';
-  const child = Bun.spawn([process.execPath, MAIN, ...args], {
+  const child = Bun.spawn([...PROGRAM, ...args], {
     env: { PATH: process.env.PATH ?? '', TERM: 'xterm-256color', ...settings },
     terminal: {
       cols: columns,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { Paybell } from '../../src/client/paybell.ts';
-import { sampleOf } from '../../src/contract/event-samples.ts';
+import { sampleOf } from '../../src/contract/events/samples.ts';
 import { EVENT_KINDS } from '../../src/domain/event-kinds.ts';
 import { verify } from '../../src/verify/verify.ts';
 import { startTestService, type TestService } from '../support/service.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createHmac, createPublicKey, verify as verifyEd25519 } from 'node:crypto';
 import fc from 'fast-check';
-import { sampleEvent, sampleRetraction } from '../../src/contract/event-samples.ts';
+import { sampleEvent, sampleRetraction } from '../../src/contract/events/samples.ts';
 import { EVENT_KINDS } from '../../src/domain/event-kinds.ts';
 import { makeSecret, makeSigningKey, sign } from '../../src/domain/signing.ts';
 import type { EventsByKind, PaybellEvent } from '../../src/verify/events.ts';
@@ -190,6 +190,10 @@ describe('the type of an event', () => {
         return `${event.amount}, ${event.daysLate.toFixed()} days late`;
       case 'EventRetracted':
         return `nothing: ${event.retracts.eventId} is taken back (${event.reason})`;
+      case 'endpoint.failing':
+        return `none: ${event.endpoint.postUrl} until ${event.dateSuspension.toFixed()}`;
+      case 'endpoint.recovered':
+        return `all: ${event.endpoint.postUrl} since ${event.dateRecovered.toFixed()}`;
       case 'webhook.suspended':
         return `none: ${event.webhook.postUrl} is ${event.reason}`;
       default:
@@ -208,11 +212,13 @@ describe('the type of an event', () => {
     expect(amountOf(await verify(other, signed(other), SECRET, { nowS: NOW_S }))).toBe('another');
   });
 
-  test('covers the seven kinds, the retraction of one of them, and the alert', () => {
+  test('covers the seven kinds, the retraction of one of them, and the alerts', () => {
     const kinds = {
       ...Object.fromEntries(EVENT_KINDS.map((kind) => [kind, true])),
       EventRetracted: true,
       'webhook.suspended': true,
+      'endpoint.failing': true,
+      'endpoint.recovered': true,
     };
     const typed: Record<keyof EventsByKind, true> = {
       AgreementSignedUp: true,
@@ -224,6 +230,8 @@ describe('the type of an event', () => {
       LatePayment: true,
       EventRetracted: true,
       'webhook.suspended': true,
+      'endpoint.failing': true,
+      'endpoint.recovered': true,
     };
     expect<Record<string, boolean>>(typed).toEqual(kinds);
   });

@@ -8,8 +8,6 @@ export class HttpNode implements AsyncDisposable {
   looks = 0;
   /** Requests for logs. */
   reads = 0;
-  /** Requests that were answered with 429. */
-  rejected = 0;
   /** Called with a response before it is sent. */
   onResponse: ((text: string) => void) | null = null;
   readonly #node: ModelNode;
@@ -32,7 +30,6 @@ export class HttpNode implements AsyncDisposable {
   async #respond(request: Request): Promise<Response> {
     const body = await request.text();
     const response = await this.#node.fetch(this.url, { method: 'POST', body });
-    if (!response.ok) this.rejected++;
     if (response.ok && body.includes('"finalized"')) this.looks++;
     if (response.ok && body.includes('"eth_getLogs"')) this.reads++;
     const text = await response.text();

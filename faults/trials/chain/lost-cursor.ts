@@ -15,7 +15,7 @@ export const cursorLost: Fault = {
   name: 'chain-lost-cursor',
   what: 'how far a network was read is deleted while the service is down: nothing is told twice and nothing is missed',
   engines: ENGINES,
-  trials: { long: 20, short: 3 },
+  trials: { long: 20, short: 2 },
   run: (options) => throughLosses(options),
 };
 

@@ -1,4 +1,5 @@
 import type { Fault } from '../../fault.ts';
+import { DEFAULT_DATABASE_TIMEOUT } from '../../harness/database-timeout.ts';
 import { PostgresServer } from '../../harness/postgres-server.ts';
 import { ChainSite } from './chain-site.ts';
 
@@ -15,7 +16,9 @@ export const storeLostWhileFollowing: Fault = {
   trials: { long: 6, short: 2 },
   run: async (options) => {
     await using server = await PostgresServer.start();
-    await using site = await ChainSite.open(options, { settings: { DATABASE_URL: await server.createDatabase() } });
+    await using site = await ChainSite.open(options, {
+      settings: { DATABASE_URL: await server.createDatabase(), ...DEFAULT_DATABASE_TIMEOUT },
+    });
     const [network] = site.networks;
     if (network === undefined) return null;
     const { served } = await site.start();

@@ -1,5 +1,7 @@
 import type { Instance } from '../../../test/support/instances.ts';
 import type { Fault, Finding, RunOptions } from '../../fault.ts';
+import { DEFAULT_DATABASE_TIMEOUT } from '../../harness/database-timeout.ts';
+import { Stillness } from '../../harness/stillness.ts';
 import { kill } from '../../harness/testbed.ts';
 import { waitUntil } from '../../harness/waiting.ts';
 import { ChainSite } from './chain-site.ts';
@@ -8,6 +10,8 @@ import type { FaultyNetwork } from './network.ts';
 
 /** Time for a resumed process to write what it had read before it was paused. */
 const LATE_WRITE_MS = 2_500;
+/** A lease is 6 s and renewed each 1.5 s. */
+const LONGEST_STILL_MS = 1_000;
 const FORKING_MS = { long: 4_000, short: 1_500 };
 
 /** A process with nodes of its own, so that these tell which process follows the network. */
@@ -27,7 +31,7 @@ export const oneOfTwoFollowersStopped: Fault = {
 
 /** A test holds the trial to it that it finds a store that does not check the token. */
 export async function throughTakeovers(options: RunOptions, settings: Record<string, string> = {}): Promise<Finding> {
-  await using site = await ChainSite.open(options, { settings });
+  await using site = await ChainSite.open(options, { settings: { ...DEFAULT_DATABASE_TIMEOUT, ...settings } });
   const [network] = site.networks;
   if (network === undefined) throw new Error('the site has no network');
   const start = async (): Promise<Follower> => {
@@ -91,6 +95,7 @@ async function stallHolder(site: ChainSite, network: FaultyNetwork, holder: Foll
   const tokenNow = async () => (await site.stateOf(network))?.token;
   await waitUntil('the other process has taken the network', async () => (await tokenNow()) !== tokenBefore);
   const token = await tokenNow();
+  const stillness = new Stillness();
   // At once: a request to a node ends after 10 s, and then its response would be dropped.
   child.kill('SIGCONT');
   await site.probe(network, stalledAtMs);
@@ -99,5 +104,8 @@ async function stallHolder(site: ChainSite, network: FaultyNetwork, holder: Foll
   site.told.read();
   if (site.told.isHeardOf(network.networkId, dropped.hash))
     site.violations.push('a payment was told by a process whose lease had ended, after the network had dropped it');
-  if ((await tokenNow()) !== token) site.violations.push('the network changed hands although its follower went on');
+  const hasChangedHands = (await tokenNow()) !== token;
+  // Where the whole machine stood still, the follower may have lost its lease.
+  if (stillness.longestMs() < LONGEST_STILL_MS && hasChangedHands)
+    site.violations.push('the network changed hands although its follower went on');
 }

@@ -129,7 +129,7 @@ const redeliverCall: ManagementCall = {
     const running = `select count(*) as count from redeliveries where status <> 'finished' or seen < total`;
     const isFinished = () => withStore(site.testbed.url, async (db) => (await countRows(db, running)) === 0);
     if (!(await eventually(isFinished, { everyMs: 100 })))
-      site.testbed.violations.push('a bulk redelivery was not finished after 60 s');
+      site.testbed.violations.push('a bulk redelivery was not finished in time');
   },
   check: async (site) => {
     if (!(await eventually(() => notSentAgain(site) === 0, { everyMs: 100 })))

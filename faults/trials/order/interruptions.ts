@@ -4,6 +4,7 @@ import { type Instance, Instances } from '../../../test/support/instances.ts';
 import { ENGINES } from '../../../test/support/stores.ts';
 import type { Fault, Finding, RunOptions } from '../../fault.ts';
 import { registerCleanup, unregisterCleanup } from '../../harness/cleanup.ts';
+import { databaseTimeout } from '../../harness/database-timeout.ts';
 import { expireLeases } from '../../harness/leases.ts';
 import { auditAfterKill, auditAtRest } from '../../harness/store-audit.ts';
 import { kill } from '../../harness/testbed.ts';
@@ -43,7 +44,7 @@ export async function throughInterruptions(
   interrupt: Interrupt,
   ordering: 'agreement' | 'none' = 'agreement',
 ): Promise<Finding> {
-  const common = options.fast ? { ...SETTINGS, DELIVERY_CONCURRENCY: '128' } : SETTINGS;
+  const common = { ...SETTINGS, ...databaseTimeout(options), ...(options.fast ? { DELIVERY_CONCURRENCY: '128' } : {}) };
   await using site = await OrderedSite.open(options, await Instances.on(options.engine, common), ordering);
   const size = options.fast ? SMALL : FULL;
   const load = new OrderedLoad(() => site.running.map(({ client }) => client), size);

@@ -1,7 +1,13 @@
 import { timingSafeEqual } from 'node:crypto';
-import { ACTORS } from '../../contract/audit.ts';
 import { type InputError, Problem } from '../../contract/problems.ts';
-import { hashApiKey, isWellFormedApiKey, PERMISSIONS, type Permission } from '../../domain/api-keys.ts';
+import {
+  hashApiKey,
+  isOperator,
+  isWellFormedApiKey,
+  operatorKeyId,
+  type Permission,
+} from '../../domain/keys/api-keys.ts';
+import type { OperatorKey, OperatorScope } from '../../domain/keys/operator-keys.ts';
 import { findRevision } from '../../store/tenants/entities.ts';
 import type { ApiContext, Caller, Operator, RequestState } from '../context.ts';
 
@@ -13,7 +19,8 @@ export async function authenticate(context: ApiContext, state: RequestState, hea
   // A header that was sent twice arrives joined by a comma, which neither value can contain.
   if (entityId.includes(',')) throw failed(context, state, invalidKey());
   const keyHash = hashApiKey(apiKey);
-  if (isAdminKey(context, keyHash)) return operatorFor(context, state, entityId, keyHash);
+  const operator = findOperator(context, keyHash);
+  if (operator !== null) return operatorFor(context, state, entityId, operator);
   if (!isWellFormedApiKey(apiKey)) throw failed(context, state, invalidKey());
   const holder = await context.keys.find(keyHash);
   if (holder === null) throw failed(context, state, invalidKey());
@@ -24,30 +31,37 @@ export async function authenticate(context: ApiContext, state: RequestState, hea
 
 /** For a request that goes on for a while: throws if its key was revoked, has expired or lost the permission meanwhile. */
 export async function requireValidKey(
-  { keys }: ApiContext,
+  context: ApiContext,
   caller: Caller,
   headers: Headers,
   permission: Permission,
 ): Promise<void> {
-  // ADMIN_KEY is a setting, which does not change while the process runs.
-  if (caller.keyId === ACTORS.operator) return;
-  const holder = await keys.find(hashApiKey(headers.get('api-key') ?? ''));
+  const keyHash = hashApiKey(headers.get('api-key') ?? '');
+  if (isOperator(caller.keyId)) {
+    // Operators' keys are settings, which do not change while the process runs, but they expire.
+    if (findOperator(context, keyHash) === null) throw invalidKey();
+    return;
+  }
+  const holder = await context.keys.find(keyHash);
   if (holder?.entityId !== caller.entityId) throw invalidKey();
   requirePermission(holder, permission);
 }
 
-/** For paths that belong to no entity. Only ADMIN_KEY opens them, and no key of an entity does. */
+/** For paths that belong to no entity. Only operators' keys open them, and no key of an entity does. */
 export async function authenticateOperator(
   context: ApiContext,
   state: RequestState,
   headers: Headers,
+  scope: OperatorScope,
 ): Promise<Operator> {
   const apiKey = headers.get('api-key');
   if (!apiKey) throw failed(context, state, missingHeaders({ 'api-key': apiKey }));
   const keyHash = hashApiKey(apiKey);
-  if (!isAdminKey(context, keyHash)) throw failed(context, state, invalidKey());
+  const operator = findOperator(context, keyHash);
+  if (operator === null) throw failed(context, state, invalidKey());
   context.limits.admitOperator(state.clientAddress, keyHash);
-  return { keyId: ACTORS.operator };
+  if (!operator.scopes.has(scope)) throw missingPermission(scope);
+  return { keyId: operatorKeyId(operator.name) };
 }
 
 /** Counts an invalid key against the address that it came from. Above the limit of the address it is a 429. */
@@ -55,33 +69,37 @@ export function failed({ limits }: ApiContext, { clientAddress }: RequestState, 
   return limits.recordFailure(clientAddress) ?? problem;
 }
 
-function isAdminKey({ config }: ApiContext, keyHash: string): boolean {
-  if (config.ADMIN_KEY === undefined) return false;
+function findOperator({ operators, nowMs }: ApiContext, keyHash: string): OperatorKey | null {
+  if (operators.length === 0) return null;
   // Hashes have one length, and a comparison in constant time does not reveal how much of a guess was right.
-  return timingSafeEqual(Buffer.from(keyHash), Buffer.from(hashApiKey(config.ADMIN_KEY)));
+  const given = Buffer.from(keyHash);
+  const found = operators.find(({ hash }) => timingSafeEqual(given, Buffer.from(hash)));
+  const expiresAtMs = found?.expiresAtMs ?? Number.POSITIVE_INFINITY;
+  return found === undefined || expiresAtMs <= nowMs() ? null : found;
 }
 
 async function operatorFor(
   { db, limits }: ApiContext,
   { clientAddress }: RequestState,
   entityId: string,
-  keyHash: string,
+  { name, hash, permissions, expiresAtMs }: OperatorKey,
 ): Promise<Caller> {
-  limits.admitOperator(clientAddress, keyHash);
+  limits.admitOperator(clientAddress, hash);
   const revision = await findRevision(db, entityId);
   if (revision === null) throw wrongEntity();
-  return { keyId: ACTORS.operator, entityId, revision, permissions: ALL_PERMISSIONS };
+  return { keyId: operatorKeyId(name), entityId, revision, permissions, expiresAtMs };
 }
 
-export function requirePermission(caller: Caller, permission: Permission): void {
-  if (caller.permissions.has(permission)) return;
-  throw new Problem('missing_permission', `This key does not have the permission ${permission}.`, {
+export function requirePermission({ permissions }: Caller, permission: Permission): void {
+  if (!permissions.has(permission)) throw missingPermission(permission);
+}
+
+function missingPermission(permission: OperatorScope): Problem {
+  return new Problem('missing_permission', `This key does not have the permission ${permission}.`, {
     errors: [{ in: 'header', name: 'api-key', message: `needs the permission ${permission}` }],
     permission,
   });
 }
-
-const ALL_PERMISSIONS: ReadonlySet<string> = new Set(PERMISSIONS);
 
 const CHALLENGE = { 'www-authenticate': 'ApiKey realm="paybell"' };
 

@@ -1,8 +1,8 @@
 import { BoundedMap } from '../../bounded-map.ts';
 import type { Config } from '../../config.ts';
-import { ACTORS } from '../../contract/audit.ts';
 import { Problem } from '../../contract/problems.ts';
 import { addressBlock } from '../../domain/ip-address.ts';
+import { isOperator } from '../../domain/keys/api-keys.ts';
 import type { Metrics } from '../../metrics/paybell-metrics.ts';
 
 /** Ten failures a second are more than a typing error causes, and far too few to find a key. */
@@ -37,7 +37,7 @@ export class RateLimits {
   readonly #events: Limit | null;
   readonly #failures: TokenBuckets;
   readonly #openReads: TokenBuckets;
-  /** Hashes of ADMIN_KEY and METRICS_TOKEN, once each was valid: the failures of others must not lock them out. */
+  /** Hashes of operators' keys and METRICS_TOKEN, once each was valid: the failures of others must not lock them out. */
   readonly #operatorKeys = new Set<string>();
 
   constructor(
@@ -55,7 +55,7 @@ export class RateLimits {
   /** Counts the request, and throws when its limit is used up. */
   admit(request: Counted, keyId: string, limited: Limited): void {
     const limit = limited === 'requests' ? this.#requests : this.#events;
-    if (limit === null || isExempt(keyId)) return;
+    if (limit === null || isOperator(keyId)) return;
     request.counted = { limit, keyId };
     // The size of a batch is known only after it was read. At this point it needs room for one event.
     const grant = limited === 'batch' ? limit.buckets.look(keyId) : limit.buckets.take(keyId);
@@ -67,7 +67,7 @@ export class RateLimits {
 
   /** How many events of a batch are within the limit; each of the others is rejected with `rejection`. */
   admitEvents(keyId: string, wanted: number): { admitted: number; rejection: Problem } {
-    const limit = isExempt(keyId) ? null : this.#events;
+    const limit = isOperator(keyId) ? null : this.#events;
     const grant = limit?.buckets.take(keyId, wanted) ?? { granted: wanted, retryAfterS: 0 };
     if (grant.granted < wanted) this.metrics.rateLimited.of('events').inc(wanted - grant.granted);
     return { admitted: grant.granted, rejection: tooMany('This key has used up its events.', grant) };
@@ -182,11 +182,6 @@ export class TokenBuckets {
     this.#sweptAtMs = nowMs;
     for (const [key, fullAtMs] of this.#fullAtMs) if (fullAtMs <= nowMs) this.#fullAtMs.delete(key);
   }
-}
-
-/** The operator sets the limits, and calls for all entities with one key. */
-function isExempt(keyId: string): boolean {
-  return keyId === ACTORS.operator;
 }
 
 function tooMany(what: string, { retryAfterS }: Pick<Grant, 'retryAfterS'>): Problem {

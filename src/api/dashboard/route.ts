@@ -52,6 +52,7 @@ export function dashboardFiles(processor: string): Readonly<Record<string, Respo
   };
   return {
     ...Object.fromEntries(Object.values(DASHBOARD_PATHS).map((path) => [path, sendDocument])),
+    [`${DASHBOARD_PATHS.endpoints}/{endpointId}`]: sendDocument,
     [`${ASSET_PATH}/{file}`]: sendAsset,
   };
 }

@@ -1,6 +1,5 @@
-import { ACTORS } from '../../contract/audit.ts';
 import { Problem } from '../../contract/problems.ts';
-import { hashApiKey, type Permission } from '../../domain/api-keys.ts';
+import { hashApiKey, isOperator, type Permission } from '../../domain/keys/api-keys.ts';
 import type { Logger } from '../../log.ts';
 import type { KeyHolder } from '../../store/tenants/key-lookup.ts';
 import { NO_SNIFF } from './responses.ts';
@@ -20,18 +19,20 @@ export type EventSource = (signal: AbortSignal) => AsyncGenerator<ServerSentEven
 /** Who reads a stream. */
 export type StreamReader = {
   readonly entityId: string;
-  /** Null for the operator, whose key is a setting and cannot be revoked. */
+  /** Null for an operator, whose key is a setting and cannot be revoked. */
   readonly keyHash: string | null;
+  /** Of an operator's key. */
+  readonly expiresAtMs: number | null;
   readonly permission: Permission;
 };
 
 export function readerOf(
   request: Request,
-  { keyId, entityId }: { readonly keyId: string; readonly entityId: string },
+  { keyId, entityId, expiresAtMs = null }: { keyId: string; entityId: string; expiresAtMs?: number | null },
   permission: Permission,
 ): StreamReader {
-  const keyHash = keyId === ACTORS.operator ? null : hashApiKey(request.headers.get('api-key') ?? '');
-  return { entityId, keyHash, permission };
+  const keyHash = isOperator(keyId) ? null : hashApiKey(request.headers.get('api-key') ?? '');
+  return { entityId, keyHash, expiresAtMs, permission };
 }
 
 export type StreamOptions = {
@@ -113,7 +114,8 @@ export class EventStreams {
   }
 
   async #checkKey(stream: EventStream): Promise<void> {
-    const { keyHash, entityId, permission } = stream.reader;
+    const { keyHash, expiresAtMs, entityId, permission } = stream.reader;
+    if (expiresAtMs !== null && expiresAtMs <= Date.now()) return stream.end();
     if (keyHash === null) return;
     const holder = await this.findKey(keyHash);
     if (holder?.entityId !== entityId || !holder.permissions.has(permission)) stream.end();

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { PROBLEMS, Problem, type ProblemCode } from '../../contract/problems.ts';
-import { PERMISSIONS } from '../../domain/api-keys.ts';
+import { OPERATOR_SCOPES } from '../../domain/keys/operator-keys.ts';
 import { NO_SNIFF } from './responses.ts';
 import { storeProblem } from './store-errors.ts';
 
@@ -29,7 +29,7 @@ export const problemSchema = z
       .optional()
       .meta({ description: 'Every invalid input, with how to fix it. Present when inputs are invalid or missing.' }),
     permission: z
-      .enum(PERMISSIONS)
+      .enum(OPERATOR_SCOPES)
       .optional()
       .meta({ description: 'The permission that the key needs. Present with the code `missing_permission`.' }),
   })

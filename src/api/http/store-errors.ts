@@ -87,6 +87,15 @@ const MAPPINGS: { readonly [Kind in DomainErrorKind]: Mapping<FactsOf<Kind>> } =
       },
     ],
   },
+  day_too_large: {
+    inputErrors: ({ what, limit }) => [
+      {
+        in: 'query',
+        name: 'day',
+        message: `has more than ${limit} ${what} with these filters. Name a networkId, or kinds in events`,
+      },
+    ],
+  },
   webhook_deleted: { code: 'conflict' },
   webhook_suspended: { code: 'conflict' },
   too_many_headers: {
@@ -107,9 +116,31 @@ const MAPPINGS: { readonly [Kind in DomainErrorKind]: Mapping<FactsOf<Kind>> } =
       },
     ],
   },
+  certificate_without_tls: {
+    inputErrors: () => [
+      { in: 'body', name: 'clientCertificate', message: 'needs an endpoint whose postUrl begins with https://' },
+    ],
+  },
   alerts_off: { code: 'conflict' },
   listen_limit: { code: 'conflict' },
   source_limit: { code: 'source_limit' },
+  key_limit: { code: 'key_limit' },
+  key_not_in_force: { code: 'unauthenticated' },
+  key_outlives_its_maker: {
+    inputErrors: ({ latest }) => [
+      { in: 'body', name: 'dateExpires', message: `must be ${latest} or earlier: this key expires then` },
+    ],
+  },
+  key_in_use: {
+    code: 'key_in_use',
+    detail: () => 'The request was sent with this key itself. Add self=true to revoke it. Nothing was changed.',
+  },
+  last_key: {
+    code: 'last_key',
+    detail: () =>
+      'Without this key, no key of the entity could create another. Create one with keys:write first, or add last=true. ' +
+      'Nothing was changed.',
+  },
 };
 
 /** The problem that an error of the store is to a client, or null for anything else. */

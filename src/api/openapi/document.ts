@@ -5,9 +5,14 @@ import { version } from '../../version.ts';
 import { PROBLEM_TYPE, problemExample, problemSchema } from '../http/problem-response.ts';
 import type { Operation, Tag } from '../operation.ts';
 import { commonHeaders, HEADER_COMPONENTS } from './headers.ts';
+import { OUTGOING_TAG, type OutgoingSettings, outgoingRequests, SENT_HEADERS } from './outgoing-requests.ts';
 
 /** The OpenAPI 3.1 document, generated from the declarations that also serve the requests. */
-export function openApiDocument(routeOf: (operation: Operation) => string, operations: readonly Operation[]): object {
+export function openApiDocument(
+  routeOf: (operation: Operation) => string,
+  operations: readonly Operation[],
+  outgoing: OutgoingSettings,
+): object {
   const registry = new OpenAPIRegistry();
   registry.registerComponent('securitySchemes', 'apiKey', {
     type: 'apiKey',
@@ -23,6 +28,8 @@ export function openApiDocument(routeOf: (operation: Operation) => string, opera
   });
   for (const [name, header] of Object.entries(HEADER_COMPONENTS)) registry.registerComponent('headers', name, header);
   for (const operation of operations) registry.registerPath(describe(routeOf(operation), operation));
+  for (const [name, sent] of Object.entries(SENT_HEADERS)) registry.registerComponent('parameters', name, sent);
+  for (const request of outgoingRequests(outgoing)) registry.registerWebhook(request);
   return new OpenApiGeneratorV31(registry.definitions).generateDocument({
     openapi: '3.1.0',
     info: {
@@ -32,7 +39,10 @@ export function openApiDocument(routeOf: (operation: Operation) => string, opera
       license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
     },
     servers: [{ url: '/', description: 'This server' }],
-    tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({ name, description: TAGS[name] })),
+    tags: [
+      ...[...new Set(operations.map(({ tag }) => tag))].map((name) => ({ name, description: TAGS[name] })),
+      OUTGOING_TAG,
+    ],
   });
 }
 
@@ -45,8 +55,9 @@ const TAGS: Readonly<Record<Tag, string>> = {
   Chain:
     'A source makes events of the logs of a contract. A fact is what a network said in a transaction, wherever that now stands.',
   'Listen sessions': 'A listen session hands events to a program without a public URL, such as one on a laptop.',
+  Keys: 'The API keys of the entity. A key can create others with permissions that it has itself.',
   Audit: 'The audit log records every change of an entity.',
-  Operator: 'Entities and their API keys. These operations require `ADMIN_KEY`.',
+  Operator: 'Entities and their API keys. These operations require `ADMIN_KEY` or one of `ADMIN_KEYS`.',
 };
 
 function describe(path: string, operation: Operation) {
@@ -143,7 +154,7 @@ const COMMON_PROBLEMS: readonly ProblemCode[] = [
   'unavailable',
 ];
 
-const CREDENTIAL_PROBLEMS: readonly ProblemCode[] = ['unauthenticated', 'wrong_entity', 'missing_permission'];
+const CREDENTIAL_PROBLEMS: readonly ProblemCode[] = ['unauthenticated', 'wrong_entity'];
 
 const BODY_PROBLEMS: readonly ProblemCode[] = [
   'invalid_json',
@@ -158,6 +169,7 @@ function problems(operation: Operation) {
   const codes = [
     ...COMMON_PROBLEMS,
     ...(operation.permission === 'none' ? [] : CREDENTIAL_PROBLEMS),
+    ...(['none', 'any'].includes(operation.permission) ? [] : (['missing_permission'] as const)),
     ...(hasBody ? BODY_PROBLEMS : []),
     ...(operation.problems ?? []),
   ];

@@ -1,5 +1,7 @@
 import { type Config, sentEvents } from '../../config.ts';
 import {
+  deliveryCountsQuerySchema,
+  deliveryCountsSchema,
   deliveryDetailSchema,
   deliveryListQuerySchema,
   deliveryListSchema,
@@ -11,9 +13,11 @@ import {
 import { withKnownEvents } from '../../contract/list-query.ts';
 import { Problem } from '../../contract/problems.ts';
 import { countSchema } from '../../contract/webhooks.ts';
-import { countDeliveries, listDeliveries, readDelivery } from '../../store/deliveries/read.ts';
+import { countStatuses, listDeliveries, readDelivery } from '../../store/deliveries/read.ts';
 import { readRedelivery, startRedelivery } from '../../store/deliveries/redeliver/bulk.ts';
+import { countRedelivering } from '../../store/deliveries/redeliver/count.ts';
 import { redeliver } from '../../store/deliveries/redeliver/redeliver.ts';
+import { withRequestHeaders } from '../../store/deliveries/request-headers.ts';
 import { changeBy } from '../context.ts';
 import { cacheableJson, json, taggedResponses } from '../http/responses.ts';
 import { type Operation, operation } from '../operation.ts';
@@ -33,6 +37,21 @@ const list = (events: readonly string[]) =>
       cacheableJson(request, await listDeliveries(context.db, caller.entityId, query)),
   });
 
+const counts = (events: readonly string[]) =>
+  operation({
+    method: 'get',
+    path: '/deliveries/counts',
+    operationId: 'countDeliveries',
+    tag: 'Deliveries',
+    summary: 'Count deliveries',
+    description: 'Counts the deliveries of the entity that match all given filters, in each state.',
+    permission: 'deliveries:read',
+    query: withKnownEvents(deliveryCountsQuerySchema, events),
+    responses: taggedResponses(deliveryCountsSchema),
+    handle: async ({ context, caller, request, query }) =>
+      cacheableJson(request, await countStatuses(context.db, caller.entityId, query)),
+  });
+
 const read = operation({
   method: 'get',
   path: '/deliveries/{deliveryId}',
@@ -43,8 +62,11 @@ const read = operation({
   permission: 'deliveries:read',
   responses: taggedResponses(deliveryDetailSchema),
   problems: ['not_found'],
-  handle: async ({ context, caller, request, id }) =>
-    cacheableJson(request, found(await readDelivery(context.db, caller.entityId, id), 'delivery')),
+  handle: async ({ context: { db, box, config }, caller: { entityId }, request, id }) => {
+    const delivery = found(await readDelivery(db, entityId, id), 'delivery');
+    const detail = await withRequestHeaders(db, box, entityId, delivery, config.BODY_SIGNATURE_HEADER);
+    return cacheableJson(request, detail);
+  },
 });
 
 const redeliverOne = operation({
@@ -74,8 +96,8 @@ const redeliverMany = (events: readonly string[]) =>
     tag: 'Deliveries',
     summary: 'Redeliver in bulk',
     description:
-      'Sends all matching deliveries once more, in the background and within the limits of each destination. At least one ' +
-      'filter is required. `dryRun=true` only counts the matches. `GET /redeliveries/{redeliveryId}` returns the progress.',
+      'Sends all matching deliveries once more, in the background and within the limits of each destination, but for test ' +
+      'requests and alerts. At least one filter is required. `dryRun=true` only counts the matches. `GET /redeliveries/{redeliveryId}` returns the progress.',
     permission: 'deliveries:write',
     query: withKnownEvents(redeliverQuerySchema, events),
     responses: {
@@ -85,7 +107,7 @@ const redeliverMany = (events: readonly string[]) =>
     handle: async ({ context, caller, query: { dryRun, ...filter } }) => {
       const { db } = context;
       const { entityId } = caller;
-      if (dryRun === 'true') return json(200, { totalResults: await countDeliveries(db, entityId, filter) });
+      if (dryRun === 'true') return json(200, { totalResults: await countRedelivering(db, entityId, filter) });
       const redeliveryId = await startRedelivery(db, entityId, filter, changeBy(context, caller));
       context.runRedeliveries();
       return json(202, found(await readRedelivery(db, entityId, redeliveryId), 'redelivery'));
@@ -117,5 +139,5 @@ function found<Value>(value: Value | null, what: string): Value {
 
 export function deliveryOperations(config: Config): Operation[] {
   const events = sentEvents(config);
-  return [list(events), read, redeliverOne, redeliverMany(events), readProgress];
+  return [list(events), counts(events), read, redeliverOne, redeliverMany(events), readProgress];
 }

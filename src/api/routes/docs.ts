@@ -24,11 +24,30 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-/** Swagger UI has dark colours for a class and does not set it by itself. There is one server, so none is to be chosen. */
+/**
+ * Swagger UI has dark colours for a class and does not set it by itself. There is one server, so none is to be chosen. Its links
+ * inside of buttons and its inputs without a name are barriers for assistive technology: the button alone opens an operation,
+ * and every input gets the name of its parameter.
+ */
 const START = `const dark = matchMedia('(prefers-color-scheme: dark)');
 const followColourScheme = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
 dark.addEventListener('change', followColourScheme);
 followColourScheme();
+
+const nameOf = (control) => {
+  const parameter = control.closest('[data-param-name]')?.dataset.paramName;
+  if (parameter !== undefined) return parameter;
+  if (control.localName === 'textarea') return 'Request body';
+  return control.matches('.examples-select-element') ? 'Example' : 'Media type';
+};
+const nameControls = () => {
+  for (const control of reference.querySelectorAll('select, textarea, input')) {
+    const isNamed = control.hasAttribute('aria-label') || control.labels?.length > 0;
+    if (!isNamed) control.setAttribute('aria-label', nameOf(control));
+  }
+};
+const reference = document.querySelector('#reference');
+new MutationObserver(nameControls).observe(reference, { childList: true, subtree: true });
 
 SwaggerUIBundle({
   url: '/openapi.json',
@@ -36,7 +55,14 @@ SwaggerUIBundle({
   deepLinking: true,
   tryItOutEnabled: true,
   validatorUrl: null,
-  plugins: [() => ({ wrapComponents: { ServersContainer: () => () => null } })],
+  plugins: [
+    () => ({
+      wrapComponents: {
+        ServersContainer: () => () => null,
+        DeepLink: (_original, { React }) => ({ text }) => React.createElement('span', null, text),
+      },
+    }),
+  ],
 });
 `;
 

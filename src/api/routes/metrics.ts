@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { Problem } from '../../contract/problems.ts';
-import { hashApiKey } from '../../domain/api-keys.ts';
 import { isLoopbackAddress } from '../../domain/ip-address.ts';
+import { hashApiKey } from '../../domain/keys/api-keys.ts';
 import { METRICS_CONTENT_TYPE } from '../../metrics/registry.ts';
 import { failed } from '../auth/authenticate.ts';
 import type { ApiContext, RequestState } from '../context.ts';
@@ -14,7 +14,7 @@ export async function metrics(context: ApiContext, state: RequestState, request:
   const isOpen = context.config.METRICS_TOKEN === undefined && isLocal(state, request.headers);
   if (!isOpen) requireToken(context, state, request.headers);
   const headers = { 'content-type': METRICS_CONTENT_TYPE, 'cache-control': 'no-store' };
-  return new Response(await context.metrics.registry.text(), { headers });
+  return new Response(await context.metricsText(), { headers });
 }
 
 /** A forwarded request is not local, even if the proxy is on this machine and not in TRUST_PROXY. */

@@ -1,5 +1,6 @@
 import { invalidRequest } from '../../contract/problems.ts';
 import { statsQuerySchema, statsRange, statsSchema } from '../../contract/stats.ts';
+import { intervalOf } from '../../domain/stats.ts';
 import { oldestDueAgeMs, readStats } from '../../store/stats/read.ts';
 import { nowS } from '../context.ts';
 import { cacheableJson, taggedResponses } from '../http/responses.ts';
@@ -12,8 +13,9 @@ const read = operation({
   tag: 'Deliveries',
   summary: 'Retrieve statistics',
   description:
-    'Accepted events, successful and failed deliveries and the delivery latency, per minute, hour or day, in total and ' +
-    'by destination. Each is counted when it happens: a delivery of today can belong to an event of yesterday.',
+    'Accepted events, successful and failed deliveries, attempts and the delivery latency, per minute, hour or day, in total and ' +
+    'by destination. Each is counted when it happens: a delivery of today can belong to an event of yesterday. The figures of ' +
+    'a destination are kept by the hour.',
   permission: 'deliveries:read',
   query: statsQuerySchema,
   responses: taggedResponses(statsSchema),
@@ -23,11 +25,11 @@ const read = operation({
     if ('name' in range) throw invalidRequest([range]);
     const { entityId } = caller;
     const { waiting, storedBytes } = await usage.read(entityId);
-    const { ENTITY_STORAGE_LIMIT: limit } = config;
+    const { ENTITY_STORAGE_LIMIT: limit, ENTITY_BACKLOG_LIMIT } = config;
     return cacheableJson(request, {
-      interval: query.interval,
-      ...(await readStats(db, entityId, range, query.destination)),
-      backlog: { waiting, oldestDueAgeMs: await oldestDueAgeMs(db, entityId) },
+      interval: intervalOf(range.intervalS),
+      ...(await readStats(db, entityId, range, query.destination, query.sortBy)),
+      backlog: { waiting, oldestDueAgeMs: await oldestDueAgeMs(db, entityId), limit: ENTITY_BACKLOG_LIMIT },
       storage: { usedBytes: storedBytes, limitBytes: limit === 'off' ? null : limit },
     });
   },

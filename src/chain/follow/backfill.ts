@@ -6,6 +6,7 @@ import { BlockRange } from './blocks/block-range.ts';
 import { isRefusal, type Reading, readBlocks } from './blocks/read-blocks.ts';
 import { compareFacts, keyOf } from './compare.ts';
 import { floodingContracts, pauseContracts, pauseFlood } from './flood.ts';
+import { isReadable, progressAfter } from './history.ts';
 import type { BackfillProgress } from './memory.ts';
 import type { Poll } from './poll.ts';
 import { cutSteps } from './steps.ts';
@@ -20,12 +21,8 @@ const READINGS = 2;
 const READINGS_IN_DOUBT = 5;
 const MAX_READINGS = 20;
 
-export function hasBackfill({ sources }: Pick<Poll, 'sources'>): boolean {
-  return sources.some(isPending);
-}
-
-function isPending({ nextBlock, lastBlock }: FollowedSource): boolean {
-  return nextBlock !== null && lastBlock !== null && nextBlock <= lastBlock;
+export function hasBackfill(poll: Poll): boolean {
+  return poll.sources.some((source) => isReadable(source, poll));
 }
 
 /** Reads one range of one source, the sources in turn. Of a single node it reads the range once, and again the next time. */
@@ -45,7 +42,7 @@ export async function backfillOnce(poll: Poll, reader: Node): Promise<void> {
 /** The range that is being read, or the next one of the next source. */
 function progressOf(poll: Poll): BackfillProgress | null {
   const { memory } = poll.follow;
-  const pending = poll.sources.filter(isPending);
+  const pending = poll.sources.filter((source) => isReadable(source, poll));
   const current = pending.find((source) => keyOfSource(source) === memory.backfill?.source);
   if (memory.backfill !== null && current?.nextBlock === memory.backfill.from) return memory.backfill;
   const source = pending[memory.backfillTurn++ % Math.max(1, pending.length)];
@@ -110,8 +107,7 @@ async function write(
   const parts = cutSteps(changes);
   const last = parts.pop();
   for (const part of parts) await poll.commit({ changes: part.changes });
-  const { entityId, sourceId, lastBlock } = source;
-  const done = { entityId, sourceId, nextBlock: progress.to + 1, lastBlock: lastBlock ?? progress.to };
+  const done = progressAfter(source, progress.to);
   await poll.commit({ changes: last?.changes ?? [], backfilled: isDone ? [done] : [] });
   if (isDone) {
     rangeOf(poll, source).adapt(progress.to - progress.from + 1, logs.length);

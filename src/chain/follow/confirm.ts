@@ -9,6 +9,7 @@ import { hashesOf, isRefusal, type Reading, readBlocks } from './blocks/read-blo
 import { compareFacts, missingFacts } from './compare.ts';
 import { finalNumberOf } from './first-look.ts';
 import { floodingContracts, pauseContracts, pauseFlood } from './flood.ts';
+import { inTurn } from './history.ts';
 import type { Look } from './look.ts';
 import type { ConfirmProgress } from './memory.ts';
 import type { Poll } from './poll.ts';
@@ -106,7 +107,7 @@ async function changesIn(poll: Poll, node: Node, { from, to, reading, header }: 
   const missing = missingFacts(found, stored).flatMap(({ position }) => position ?? []);
   const inQuestion = missing.map(({ blockNumber, blockHash }) => ({ number: blockNumber, hash: blockHash }));
   await blocks.ask(node, inQuestion, header);
-  const { changes, omissions } = compareFacts({
+  const differences = compareFacts({
     found,
     stored,
     known: found.length === 0 ? [] : await poll.factsLike(found),
@@ -115,9 +116,10 @@ async function changesIn(poll: Poll, node: Node, { from, to, reading, header }: 
     final: poll.state.final,
     isFollowed: poll.isFollowed,
   });
-  poll.omissions += omissions;
+  const changes = inTurn(poll, differences.changes, Number.POSITIVE_INFINITY);
+  poll.omissions += differences.omissions;
   // What this response has and no earlier one had was left out before.
-  memory.noteOmissions(omissions + changes.length);
+  memory.noteOmissions(differences.omissions + changes.length);
   return changes;
 }
 

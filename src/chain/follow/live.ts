@@ -1,5 +1,5 @@
 import type { BlockRef, FactChange, FoundFact } from '../../domain/chain/facts.ts';
-import type { BackfillProgress, Step } from '../../store/chain/network-store.ts';
+import type { Step } from '../../store/chain/network-store.ts';
 import { RpcFailure } from '../rpc/failures.ts';
 import type { Node } from '../rpc/node.ts';
 import type { Header, Log } from '../rpc/types.ts';
@@ -10,6 +10,7 @@ import { hashesOf, isRefusal, type Reading, type Refusal, readBlocks } from './b
 import { compareFacts, inOrder, keyOf, missingFacts, positionOf } from './compare.ts';
 import { firstLook } from './first-look.ts';
 import { floodingContracts, pauseContracts, pauseFlood } from './flood.ts';
+import { backfillsBelow, inTurn, tailStart } from './history.ts';
 import { type Look, lookAt } from './look.ts';
 import type { Poll } from './poll.ts';
 import { cutSteps } from './steps.ts';
@@ -57,10 +58,10 @@ export async function followLive(poll: Poll, node: Node): Promise<LiveResult> {
 async function readTail(poll: Poll, node: Node, look: Look): Promise<Tail | null> {
   const { range } = poll.follow.memory;
   const { head } = look;
-  const from = Math.max(look.agreed?.number ?? 0, poll.state.final ?? 0) + 1;
+  const from = tailStart(poll, Math.max(look.agreed?.number ?? 0, poll.state.final ?? 0) + 1);
   const to = Math.max(from - 1, Math.min(head.number, from + range.blocks - 1));
   const asked = to - from + 1;
-  const transactions = transactionsToAsk(poll, head.number);
+  const transactions = transactionsToAsk(poll, node, head.number);
   if (to === head.number && (asked === 0 || poll.sources.length === 0) && transactions.length === 0) {
     return { look, from, to: head, reading: { header: head, logs: [], receipts: new Map() } };
   }
@@ -143,9 +144,10 @@ async function writeTail(poll: Poll, node: Node, tail: Tail): Promise<void> {
   poll.omissions += differences.omissions;
   memory.noteOmissions(differences.omissions);
   noteReorg(poll, look, differences.replacedFrom);
-  await writeSteps(poll, tail, inOrder([...receiptChanges, ...differences.changes]), {
+  const changes = inTurn(poll, differences.changes, tail.from);
+  await writeSteps(poll, tail, inOrder([...receiptChanges, ...changes]), {
     anchors: anchorsAfter(poll, tail, blocks, differences.replacedFrom !== null),
-    backfilled: newBackfills(poll, tail.from),
+    backfilled: backfillsBelow(poll, tail.from),
     asked: askedFacts(poll, reading.receipts),
   });
 }
@@ -196,13 +198,6 @@ function anchorsAfter(poll: Poll, tail: Tail, blocks: CanonicalBlocks, isReorg: 
   added.push({ number: to.number, hash: to.hash });
   const { candidate, confirm } = poll.follow.memory;
   return arrangeAnchors({ kept, added, final: poll.state.final, pinned: [finalized, candidate, confirm?.target] });
-}
-
-/** A source that was not followed before needs the blocks below those that were read just now. */
-function newBackfills({ sources }: Poll, from: number): BackfillProgress[] {
-  return sources
-    .filter(({ nextBlock }) => nextBlock === null)
-    .map(({ entityId, sourceId, fromBlock }) => ({ entityId, sourceId, nextBlock: fromBlock, lastBlock: from - 1 }));
 }
 
 async function writeSteps(

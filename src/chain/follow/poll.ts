@@ -2,6 +2,7 @@ import type { FactChange, FoundFact, StoredFact } from '../../domain/chain/facts
 import type { FollowedSource, FollowerStore, Lease, NetworkState, Step } from '../../store/chain/network-store.ts';
 import type { Nodes } from '../rpc/nodes.ts';
 import type { Log } from '../rpc/types.ts';
+import { keyOf } from './compare.ts';
 import type { Memory } from './memory.ts';
 
 /** Makes facts of logs; a log that no source takes leads to none. */
@@ -32,7 +33,7 @@ export class LeaseLost extends Error {
   override readonly name = 'LeaseLost';
 }
 
-const FACT_IDS_A_READ = 1_000;
+const FACTS_A_READ = 1_000;
 
 /** One look at a network: the lease, what is known by now, and what was found. */
 export class Poll {
@@ -92,12 +93,12 @@ export class Poll {
     this.paused += sources.length;
   }
 
-  /** The stored facts with the ids of the found ones. */
+  /** The stored facts with the keys of the found ones. */
   async factsLike(found: readonly FoundFact[]): Promise<StoredFact[]> {
-    const ids = [...new Set(found.map(({ factId }) => factId))];
+    const keys = [...new Map(found.map((fact) => [keyOf(fact), fact])).values()];
     const facts: StoredFact[] = [];
-    for (let at = 0; at < ids.length; at += FACT_IDS_A_READ) {
-      facts.push(...(await this.follow.store.factsOf(this.lease.networkId, ids.slice(at, at + FACT_IDS_A_READ))));
+    for (let at = 0; at < keys.length; at += FACTS_A_READ) {
+      facts.push(...(await this.follow.store.factsOf(keys.slice(at, at + FACTS_A_READ))));
     }
     return facts;
   }

@@ -1,4 +1,5 @@
 import type { FactChange, StoredFact } from '../../domain/chain/facts.ts';
+import type { Node } from '../rpc/node.ts';
 import type { Receipt } from '../rpc/types.ts';
 import { keyOf } from './compare.ts';
 import type { Poll } from './poll.ts';
@@ -8,15 +9,22 @@ import type { Poll } from './poll.ts';
  * facts before they are retracted, because a node may have left their log out of every response since they moved.
  */
 
-const RECEIPTS_A_POLL = 8;
+/** As many as the node takes in a second, so that the next poll is not late, and so many in one batch at most. */
+const MAX_LOST_A_POLL = 200;
+/** Held events wait for as long as it takes, and each poll asks for some. */
+const HELD_A_POLL = 8;
 /** Responses without a receipt that a retraction needs. */
 const ABSENCES = 2;
 
-/** The transactions to ask for at this head: those of lost facts first. */
-export function transactionsToAsk(poll: Poll, head: number): string[] {
+/** The transactions to ask for at this head. */
+export function transactionsToAsk(poll: Poll, { callsPerSecond }: Node, head: number): string[] {
   const { lost, held } = poll.lease;
-  const asked = [...lost.filter((fact) => !isByLog(poll, fact) || isNearlyDue(poll, fact, head)), ...held];
-  return [...new Set(asked.map(({ transactionHash }) => transactionHash))].slice(0, RECEIPTS_A_POLL);
+  const due = lost.filter((fact) => !isByLog(poll, fact) || isNearlyDue(poll, fact, head));
+  return [...new Set([...hashesOf(due, Math.min(callsPerSecond, MAX_LOST_A_POLL)), ...hashesOf(held, HELD_A_POLL)])];
+}
+
+function hashesOf(facts: readonly StoredFact[], most: number): string[] {
+  return [...new Set(facts.map(({ transactionHash }) => transactionHash))].slice(0, most);
 }
 
 export type Receipts = {
@@ -41,6 +49,7 @@ export function judgeReceipts(poll: Poll, { head, receipts, found, isCanonical }
     if (receipt !== null && !isCanonical(receipt)) continue;
     const isWithoutLog = !isByLog(poll, fact) || (receipt !== null && isBelowSource(poll, fact, receipt));
     if (receipt?.isSuccess === true && isWithoutLog) changes.push(backAt(fact, receipt));
+    else if (fact.state === 'waiting' && hasFailed(poll, receipt)) changes.push(retraction(fact));
     else if (fact.state === 'lost') changes.push(...absent(poll, fact, head));
   }
   return changes;
@@ -71,10 +80,19 @@ function backAt({ entityId, factId, position }: StoredFact, { blockNumber, block
   return { change: 'moved', entityId, factId, position: { blockNumber, blockHash, logIndex } };
 }
 
+/** A transaction has failed for good once the block of its receipt is final: until then a fork may include it again. */
+function hasFailed({ state: { final } }: Poll, receipt: Receipt | null): boolean {
+  return receipt !== null && !receipt.isSuccess && final !== null && receipt.blockNumber <= final;
+}
+
+function retraction({ entityId, factId }: StoredFact): FactChange {
+  return { change: 'retracted', entityId, factId };
+}
+
 function absent({ follow }: Poll, fact: StoredFact, head: number): FactChange[] {
   const { absences } = follow.memory;
   const times = (absences.get(keyOf(fact)) ?? 0) + 1;
   absences.set(keyOf(fact), times);
   if (times < ABSENCES || head - (fact.lostAtHead ?? head) < follow.options.graceBlocks) return [];
-  return [{ change: 'retracted', entityId: fact.entityId, factId: fact.factId }];
+  return [retraction(fact)];
 }

@@ -20,7 +20,7 @@ export type NodeOptions = {
 
 export type OnCall = (node: string, method: string, outcome: 'ok' | FailureKind) => void;
 
-const CALLS_PER_SECOND = 10;
+const CALLS_PER_SECOND = 25;
 const FIRST_BACK_OFF_MS = 500;
 const MAX_BACK_OFF_MS = 60_000;
 /** How long a node that refused a batch is sent its calls one by one. */
@@ -52,11 +52,15 @@ export class Node {
   constructor(options: NodeOptions) {
     this.#options = options;
     this.#clock = options.clock ?? SYSTEM_CLOCK;
-    this.#limit = new RateLimit(options.callsPerSecond ?? CALLS_PER_SECOND, this.#clock);
+    this.#limit = new RateLimit(this.callsPerSecond, this.#clock);
   }
 
   get name(): string {
     return this.#options.name;
+  }
+
+  get callsPerSecond(): number {
+    return this.#options.callsPerSecond ?? CALLS_PER_SECOND;
   }
 
   /** Until it may be asked again; 0 where it may. */

@@ -3,13 +3,16 @@ import type { Config } from '../../config.ts';
 import type { Database } from '../../store/database/database.ts';
 import { ReportedFailure } from '../terminal/command-error.ts';
 import { paint, printJson, printLine } from '../terminal/output.ts';
+import { checkCitus } from './citus.ts';
 import { checkLoopbackDelivery } from './delivery.ts';
 import { checkDisk } from './disk.ts';
+import { checkCertificates, checkEgress } from './egress.ts';
 import { type Finding, failure } from './finding.ts';
 import { checkBacklog, checkRetention, checkSpace } from './growth.ts';
 import { checkInstances, checkWorkers } from './instances.ts';
 import { checkNetworks } from './networks.ts';
 import { checkOpenFiles } from './open-files.ts';
+import { checkPartitions } from './partitions.ts';
 import { checkSettings } from './settings.ts';
 import { checkClock, checkSchema, checkSecretKey, openForInspection } from './store.ts';
 
@@ -41,6 +44,7 @@ async function* allFindings(): AsyncGenerator<Finding> {
   yield checkDisk(config);
   yield checkOpenFiles(config);
   yield await checkLoopbackDelivery(config);
+  yield* checkEgress(config);
   yield* checkNetworks(config);
   const { db, finding } = await openForInspection(config);
   yield finding;
@@ -62,15 +66,19 @@ async function* storeFindings(db: Database, config: Config): AsyncGenerator<Find
     backlog: () => checkBacklog(db),
     retention: () => checkRetention(db, config),
     space: () => checkSpace(db),
+    certificates: () => checkCertificates(db),
+    citus: () => checkCitus(db),
+    partitions: () => checkPartitions(db),
   };
   const schema = await checkSchema(db, config);
   yield schema;
   if (schema.state !== 'ok') return;
   for (const [name, check] of Object.entries(checks)) {
-    yield await check().catch((error) => {
+    const finding = await check().catch((error) => {
       if (!(error instanceof Error)) throw error;
       return failure(name, `the check failed: ${error.message}`, 'Check that the database is running, and try again.');
     });
+    if (finding !== null) yield finding;
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Config } from '../../config.ts';
 import type { Database } from '../../store/database/database.ts';
+import { DAY_MS, readLayout } from '../../store/database/partitions/layout.ts';
 import { Columns, integer } from '../../store/database/sql.ts';
 import { emptyPages } from '../../store/database/sqlite/vacuum.ts';
 import { countWaiting } from '../../store/deliveries/counts/queue-depth.ts';
@@ -30,7 +31,9 @@ export async function checkBacklog(db: Database): Promise<Finding> {
 
 /** Whether events and deliveries older than RETENTION are removed. */
 export async function checkRetention(db: Database, { RETENTION }: Config): Promise<Finding> {
-  if (!(await holdsOverdue(db, RETENTION + RETENTION_SLACK_MS))) {
+  // A partition goes when the last of its day is old.
+  const slackMs = (await readLayout(db)).isPartitioned ? RETENTION_SLACK_MS + DAY_MS : RETENTION_SLACK_MS;
+  if (!(await holdsOverdue(db, RETENTION + slackMs))) {
     return ok('retention', `nothing is kept much longer than RETENTION (${showDuration(RETENTION)})`);
   }
   return warning(
@@ -68,7 +71,7 @@ async function checkDeadRows(db: Database): Promise<Finding> {
   const rows = await ROWS.get(
     db,
     `select ${ROWS.list} from pg_stat_user_tables where schemaname = current_schema
-     and relname in ('deliveries', 'attempts', 'events')`,
+     and relname ~ '^(deliveries|attempts|events)(_(before_)?[0-9]{8}|_other)?$'`,
   );
   const { dead = 0, live = 0 } = rows ?? {};
   const found = `${dead} dead rows, ${live} live ones`;

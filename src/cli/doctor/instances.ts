@@ -1,5 +1,5 @@
 import type { Config } from '../../config.ts';
-import { shareOfCap } from '../../delivery/jobs/heartbeat.ts';
+import { shareOfCap } from '../../delivery/queue/fleet-share.ts';
 import type { Database } from '../../store/database/database.ts';
 import { readInstances } from '../../store/instances.ts';
 import { type Finding, failure, ok, warning } from './finding.ts';
@@ -15,7 +15,7 @@ export async function checkInstances(db: Database, { DESTINATION_CONCURRENCY: ca
   }
   const share = `${found}, each with at most ${shareOfCap(cap, delivering)} concurrent attempts to one destination`;
   if (delivering <= cap) return ok('instances', share);
-  const fix = `Each instance needs one: a receiver gets ${delivering}, more than DESTINATION_CONCURRENCY (${cap}). Run fewer instances, or raise it.`;
+  const fix = `Only ${cap} of the instances send to one destination, because DESTINATION_CONCURRENCY (${cap}) is below their number; what the others accept waits to be claimed. Let fewer instances deliver, or raise it.`;
   return warning('instances', share, fix);
 }
 

@@ -1,5 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
-import { type Config, describeTarget } from '../../config.ts';
+import { type Config, commandTarget, describeTarget } from '../../config.ts';
+import { requireNoCopy, UnfinishedCopyError } from '../../store/copy/unfinished.ts';
 import { readNowMs } from '../../store/database/clock.ts';
 import { type Database, StoreUnavailableError } from '../../store/database/database.ts';
 import { MIGRATIONS, pendingMigrations, SchemaTooNewError } from '../../store/database/migrate.ts';
@@ -20,7 +21,8 @@ const CLOCK_WARNING_MS = 2_000;
 const CLOCK_ERROR_MS = 60_000;
 
 /** Opens the store without creating or migrating it. */
-export async function openForInspection({ DATABASE_URL }: Config): Promise<{ db: Database | null; finding: Finding }> {
+export async function openForInspection(config: Config): Promise<{ db: Database | null; finding: Finding }> {
+  const { DATABASE_URL } = config;
   const name = describeTarget(DATABASE_URL);
   if (DATABASE_URL.engine === 'sqlite' && !existsSync(DATABASE_URL.file)) {
     const finding = warning(
@@ -31,7 +33,7 @@ export async function openForInspection({ DATABASE_URL }: Config): Promise<{ db:
     return { db: null, finding };
   }
   try {
-    const db = await openDatabase(DATABASE_URL);
+    const db = await openDatabase(commandTarget(config));
     return { db, finding: await checkAccess(db, name) };
   } catch (error) {
     return { db: null, finding: storeFailure(name, error) };
@@ -65,6 +67,7 @@ function storeFailure(name: string, error: unknown): Finding {
 
 export async function checkSchema(db: Database, { AUTO_MIGRATE }: Config): Promise<Finding> {
   try {
+    await requireNoCopy(db);
     const pending = await pendingMigrations(db);
     const newest = MIGRATIONS.at(-1)?.version ?? 0;
     if (pending.length === 0) return ok('schema', `version ${newest}, up to date`);
@@ -74,6 +77,9 @@ export async function checkSchema(db: Database, { AUTO_MIGRATE }: Config): Promi
     }
     return failure('schema', found, `Take a backup, then: ${PAYBELL} migrate`);
   } catch (error) {
+    if (error instanceof UnfinishedCopyError) {
+      return failure('schema', 'a copy into this store has not ended', `Run the same ${PAYBELL} copy again.`);
+    }
     if (!(error instanceof SchemaTooNewError)) throw error;
     return failure('schema', error.message, 'Run the newer release, or restore a backup from before the upgrade.');
   }

@@ -1,5 +1,5 @@
 import { attemptErrorText } from '../../contract/attempt-error-text.ts';
-import type { Delivery, DeliveryDetail, Redelivery } from '../../contract/deliveries.ts';
+import type { Delivery, DeliveryCounts, DeliveryDetail, DeliveryList, Redelivery } from '../../contract/deliveries.ts';
 import { showCount } from '../../domain/errors.ts';
 import { paint, printable, printJson, printLine, showDate } from '../terminal/output.ts';
 import { printFields, printTable, printTotal } from '../terminal/table.ts';
@@ -8,12 +8,12 @@ import { printFields, printTable, printTotal } from '../terminal/table.ts';
 
 const MAX_BODY_SHOWN = 40;
 
-export function printDeliveries({ totalResults, deliveries }: { totalResults: number; deliveries: Delivery[] }) {
+export function printDeliveries({ totalResults, deliveries, searched }: DeliveryList): void {
   printTable(
     ['delivery-id', 'event', 'status', 'attempts', 'last result', 'created', 'next attempt', 'url'],
     deliveries.map((delivery) => [
       delivery.deliveryId,
-      delivery.event,
+      showEvent(delivery),
       paintStatus(delivery.status),
       String(delivery.attempts),
       showLastResult(delivery),
@@ -28,12 +28,25 @@ export function printDeliveries({ totalResults, deliveries }: { totalResults: nu
     },
   );
   printTotal(totalResults, deliveries.length);
+  if (searched === null) return;
+  const count = showCount(searched.deliveries, 'delivery', 'deliveries');
+  printLine(`Searched the payloads of ${count}, back to ${showDate(searched.dateOldest)}.`);
+}
+
+/** Test requests and alerts are marked: neither of them is part of a bulk redelivery. */
+function showEvent({ event, kind }: Delivery): string {
+  return kind === 'event' ? event : `${event} (${kind})`;
+}
+
+export function printDeliveryCounts({ total, ...counts }: DeliveryCounts): void {
+  const rows = Object.entries(counts).map(([status, count]) => [paintStatus(status as Delivery['status']), `${count}`]);
+  printTable(['status', 'deliveries'], [...rows, ['total', `${total}`]], 'No deliveries match.');
 }
 
 export function printDelivery(delivery: DeliveryDetail): void {
   printFields({
     delivery: delivery.deliveryId,
-    event: `${delivery.event} ${delivery.eventId} on network ${delivery.networkId}`,
+    event: `${showEvent(delivery)} ${delivery.eventId} on network ${delivery.networkId}`,
     webhook: delivery.webhookId,
     status: paintStatus(delivery.status),
     ...(delivery.supersededBy !== null && { 'superseded by': `event ${delivery.supersededBy}` }),
@@ -59,6 +72,16 @@ export function printDelivery(delivery: DeliveryDetail): void {
     ]),
     'No attempts yet.',
   );
+  const last = delivery.attemptLog.at(-1);
+  if (last === undefined) return;
+  printHeaders(`Request headers of attempt ${last.attempt}`, last.requestHeaders);
+  if (last.responseHeaders !== null) printHeaders('Response headers', last.responseHeaders);
+}
+
+function printHeaders(title: string, headers: DeliveryDetail['attemptLog'][number]['requestHeaders']): void {
+  printLine();
+  printLine(`${title}:`);
+  for (const { name, value } of headers) printLine(`  ${printable(name)}: ${printable(value)}`);
 }
 
 /** What `redeliver --dry-run` prints. */
@@ -67,8 +90,9 @@ export function printRedeliveryCount(totalResults: number, json: boolean): void 
   else printLine(`${showCount(totalResults, 'delivery', 'deliveries')} would be sent again.`);
 }
 
-export function printRedelivery({ queued, sent, delivered, skipped }: Redelivery): void {
-  printLine(`${queued} queued, ${sent} sent, ${delivered} delivered, ${skipped} skipped.`);
+export function printRedelivery({ queued, sent, delivered, failed, waiting, skipped }: Redelivery): void {
+  const became = `${delivered} delivered, ${failed} failed, ${waiting} waiting`;
+  printLine(`${queued} queued, ${sent} sent, ${became}, ${skipped} skipped.`);
 }
 
 export function showLastResult({ lastStatusCode, lastError }: Delivery): string {

@@ -10,7 +10,7 @@ import { addExamples } from '../terminal/help.ts';
 import { paint, printable, printJson, printLine, printNote } from '../terminal/output.ts';
 import { loadKeys } from './keys.ts';
 
-/** What receivers allow by default, in `paybell/verify` and in the libraries of Standard Webhooks. */
+/** What receivers allow by default, in `@paybell/client/verify` and in the libraries of Standard Webhooks. */
 const USUAL_TOLERANCE_MS = 300_000;
 
 export function addVerify(program: Command): void {

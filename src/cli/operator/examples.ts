@@ -14,12 +14,14 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'keys create': [`keys create --entity ${ENTITY} --permissions webhooks:read,deliveries:read --expires 90d`],
   'keys list': [`keys list --entity ${ENTITY}`],
   'keys revoke': ['keys revoke key_0199c2a6e0b17d3c8a54f1e2d3c4b5a6'],
+  'keys operator': ['keys operator --name billing --scopes entities:read,events:write --expires 90d'],
   audit: [`audit --entity ${ENTITY} --since 2026-01-31`],
   import: [`import webhooks.csv --entity ${ENTITY} --dry-run`],
   export: [`export --entity ${ENTITY} --format csv --output webhooks.csv`],
   'chain resume': ['chain resume --network 8453 --from 38214507'],
   migrate: ['migrate'],
   backup: ['backup backups/paybell.db'],
+  copy: ['copy --from sqlite:data/paybell.db --to postgres://paybell:secret@db.example.com/paybell'],
   prune: ['prune --older-than 90d --dry-run'],
   'store deliveries list': [`store deliveries list --entity ${ENTITY} --status failed`],
   'store deliveries show': [`store deliveries show ${DELIVERY} --entity ${ENTITY}`],
@@ -30,11 +32,12 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'store secrets rekey': ['store secrets rekey'],
 };
 
-export function addOperatorExamples(program: Command): void {
+/** To those commands that the program has; a program that is complete has them all. */
+export function addOperatorExamples(program: Command, { isComplete }: { isComplete: boolean }): void {
   for (const [words, examples] of Object.entries(EXAMPLES)) {
     const command = findCommand(program, words.split(' '));
-    if (command === null) throw new Error(`there is no command ${words}`);
-    addExamples(command, examples);
+    if (command !== null) addExamples(command, examples);
+    else if (isComplete) throw new Error(`There are examples of the command "${words}", which does not exist`);
   }
 }
 

@@ -30,7 +30,7 @@ type ExportOptions = { entity: string; format: WebhookFormat; output?: string };
 async function exportWebhooks({ entity, format, output }: ExportOptions): Promise<void> {
   await withStore(async ({ db, box }) => {
     await requireEntity(db, entity);
-    const left: LeftOut = { options: 0, endpoints: 0, headers: 0, secrets: 0 };
+    const left: LeftOut = { options: 0, endpoints: 0, headers: 0, secrets: 0, certificates: 0 };
     const progress = output === undefined ? null : new Progress();
     const text = Readable.from(exportText({ db, box, entityId: entity, format, left }, progress));
     try {
@@ -46,7 +46,7 @@ async function exportWebhooks({ entity, format, output }: ExportOptions): Promis
 }
 
 /** What the entity has and the file does not. */
-type LeftOut = { options: number; endpoints: number; headers: number; secrets: number };
+type LeftOut = Record<'options' | 'endpoints' | 'headers' | 'secrets' | 'certificates', number>;
 
 type Export = { db: Database; box: SecretBox; entityId: string; format: WebhookFormat; left: LeftOut };
 
@@ -66,15 +66,16 @@ async function* exportText(source: Export, progress: Progress | null): AsyncGene
 
 /** After the webhooks, because an import gives settings to URLs that have one. */
 async function* settingsText({ db, box, entityId, format, left }: Export): AsyncGenerator<string> {
-  for await (const { endpoint, hasOwnSecret } of walkSettings(db, box, entityId)) {
+  for await (const { endpoint, hasOwnSecret, hasCertificate } of walkSettings(db, box, entityId)) {
     if (endpoint.headerNames.length > 0) left.headers++;
     if (hasOwnSecret) left.secrets++;
+    if (hasCertificate) left.certificates++;
     if (format === 'jsonl') yield writeEndpoint(endpoint);
     else left.endpoints++;
   }
 }
 
-function sayWhatIsLeftOut({ options, endpoints, headers, secrets }: LeftOut): void {
+function sayWhatIsLeftOut({ options, endpoints, headers, secrets, certificates }: LeftOut): void {
   if (options + endpoints > 0) {
     printWarning(
       `CSV has no options of webhooks and no settings of URLs: left out of ${showCount(options, 'webhook')} and ` +
@@ -83,4 +84,7 @@ function sayWhatIsLeftOut({ options, endpoints, headers, secrets }: LeftOut): vo
   }
   if (headers > 0) printNote(`Header values are never exported: set them again for ${showCount(headers, 'URL')}.`);
   if (secrets > 0) printNote(`Secrets are never exported: ${showCount(secrets, 'URL')} with an own secret.`);
+  if (certificates > 0) {
+    printNote(`Client certificates are never exported: set them again for ${showCount(certificates, 'URL')}.`);
+  }
 }

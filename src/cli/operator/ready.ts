@@ -14,7 +14,7 @@ export function addReady(program: Command): void {
 }
 
 async function checkReady(): Promise<void> {
-  const { HOST, PORT } = readSettings();
+  const { HOST, PORT } = readSettings(process.env, { withSecretKey: false });
   const host = ALL_INTERFACES.includes(HOST) ? '127.0.0.1' : HOST;
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${PORT}/readyz`;
   const response = await fetch(url, { signal: AbortSignal.timeout(DEADLINE_MS), redirect: 'manual' }).catch(() => {

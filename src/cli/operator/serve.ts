@@ -1,7 +1,8 @@
+import { availableParallelism } from 'node:os';
 import type { Command } from 'commander';
 import { type Config, servesApi, summarize, summarizeChanges } from '../../config.ts';
-import { createLogger } from '../../log.ts';
-import { startService } from '../../service.ts';
+import { createLogger, type Logger, readableLines } from '../../log.ts';
+import { longestStopMs, startService } from '../../service.ts';
 import type { Provisioned } from '../../store/tenants/provision.ts';
 import { version } from '../../version.ts';
 import { EXIT } from '../terminal/command-error.ts';
@@ -11,6 +12,10 @@ import { nextStopSignal } from '../terminal/stop-signal.ts';
 import { firstSteps } from './first-start.ts';
 import { readSettings } from './settings.ts';
 import { settingsHelp } from './settings-help.ts';
+import { Worker } from './workers/worker.ts';
+
+/** Beyond the longest stop of a worker, before it is killed. */
+const STOP_MARGIN_MS = 2_000;
 
 export function addServe(program: Command): void {
   program
@@ -22,21 +27,61 @@ export function addServe(program: Command): void {
 
 async function serve(): Promise<void> {
   const config = readSettings();
-  const log = createLogger(config.LOG_LEVEL, { colour: showsColour(process.stdout) });
-  const stopSignal = nextStopSignal();
+  const workers = config.WORKERS === 'auto' ? availableParallelism() : config.WORKERS;
+  const colour = showsColour(process.stdout);
+  const log = createLogger(config.LOG_LEVEL, ...(process.stdout.isTTY ? [await readableLines({ colour })] : []));
+  // What cannot be cancelled must not keep the process alive: the lookup of a name whose server does not respond, for 25 s, and
+  // a request that was cut off.
+  process.exit(workers > 1 ? await supervise(workers, config, log) : await run(config, log));
+}
+
+async function run(config: Config, log: Logger): Promise<number> {
+  const worker = Worker.join();
+  const stopSignal = worker === null ? nextStopSignal() : Promise.race([nextStopSignal(), worker.orphaned()]);
   const target = { host: config.HOST, port: config.PORT, hostSetting: 'HOST', portSetting: 'PORT' };
-  const service = await listenOn(target, (address) => startService({ ...config, HOST: address }, log));
+  const options = worker === null ? {} : { metricsText: () => worker.scrape() };
+  const starting = listenOn(target, (address) => startService({ ...config, HOST: address }, log, options));
+  const service = await starting.catch((error) => {
+    worker?.leave();
+    throw error;
+  });
   // On a terminal the full list would push the key out of sight, so only settings that differ from the defaults are shown.
   const settings = process.stdout.isTTY ? summarizeChanges(config) : summarize(config);
   log.info({ version, url: service.url, settings }, 'started');
-  printWelcome(service.url, config, service.firstEntity);
+  worker?.reports(service.metricsText);
+  worker?.started({ url: service.url, firstEntity: service.firstEntity });
+  if (worker === null) printWelcome(service.url, config, service.firstEntity);
   const signal = await stopSignal;
   log.info({ signal }, 'stopping');
   await service.stop();
   log.info('stopped');
-  // What cannot be cancelled must not keep the process alive: the lookup of a name whose server does not respond, for 25 s, and
-  // a request that was cut off.
-  process.exit(EXIT.success);
+  return EXIT.success;
+}
+
+/** Loaded only here: one process needs nothing of it. */
+async function supervise(workers: number, config: Config, log: Logger): Promise<number> {
+  const { Supervisor } = await import('./workers/supervisor.ts');
+  const stopSignal = nextStopSignal();
+  const supervisor = new Supervisor({
+    workers,
+    command: [...ownProgram(), 'serve'],
+    environment: process.env,
+    log,
+    longestStopMs: longestStopMs(config) + STOP_MARGIN_MS,
+  });
+  const started = await Promise.race([supervisor.start(), stopSignal]);
+  if (started === null) return EXIT.failure;
+  if (typeof started !== 'string') printWelcome(started.url, config, started.firstEntity);
+  const signal = await stopSignal;
+  log.info({ signal, workers }, 'stopping every worker');
+  return (await supervisor.stop()) ? EXIT.success : EXIT.failure;
+}
+
+/** Where an executable has its program inside of itself, on Unix and on Windows. */
+const EMBEDDED = /^(\/\$bunfs\/|[A-Z]:[\\/]~BUN[\\/])/;
+
+function ownProgram(): string[] {
+  return EMBEDDED.test(Bun.main) ? [process.execPath] : [process.execPath, Bun.main];
 }
 
 /** Printed and not logged, because on a terminal the key is in it. */

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import type { Config, DatabaseTarget } from '../../config.ts';
+import { type Config, commandTarget, type DatabaseTarget } from '../../config.ts';
 import { ACTORS } from '../../contract/audit.ts';
 import type { Database } from '../../store/database/database.ts';
 import { openStore } from '../../store/open-store.ts';
@@ -22,7 +22,7 @@ export async function withStore<Value>(
 ): Promise<Value> {
   const config = readSettings();
   if (!create) requireStore(config.DATABASE_URL);
-  const { db, box } = await openStore(config);
+  const { db, box } = await openStore(config, commandTarget(config));
   try {
     return await work({ db, box, config });
   } finally {

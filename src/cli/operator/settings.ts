@@ -32,9 +32,9 @@ function nearestSetting(name: string): string | null {
 }
 
 /** Names misspelt settings first: they may be why another one is missing, or lead the command to the wrong store. */
-export function readSettings(environment: Environment = process.env): Config {
+export function readSettings(environment: Environment = process.env, options?: { withSecretKey: boolean }): Config {
   for (const { name, meant } of misspeltSettings(environment)) {
     printWarning(`${name} is not a setting and is ignored; did you mean ${meant}?`);
   }
-  return loadConfig(environment);
+  return loadConfig(environment, options);
 }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { z } from 'zod';
 import { redeliverQuerySchema } from '../../contract/deliveries.ts';
 import { CommandError, EXIT } from '../terminal/command-error.ts';
 import { type OptionValues, parseOptions } from './list-options.ts';
@@ -6,14 +7,32 @@ import { MOMENT, parseMoment } from './values.ts';
 
 /** The filters of the delivery list as options. */
 export function addDeliveryFilters(command: Command): Command {
+  return addCountFilters(command.option('--status <status>', 'only deliveries with this status, such as failed'));
+}
+
+export function addPayloadFilter(command: Command): Command {
+  return command.option('--payload <text>', 'only deliveries with this text in their body; needs --since');
+}
+
+/** All but the status. */
+export function addCountFilters(command: Command): Command {
   return command
-    .option('--status <status>', 'only deliveries with this status, such as failed')
+    .option('--search <text>', 'only what this names: an id, or the beginning of a URL or a host')
     .option('--event-id <id>', 'only deliveries of this event')
     .option('--webhook-id <id>', 'only deliveries to this webhook')
+    .option('--endpoint-id <id>', 'only deliveries to webhooks of this endpoint')
     .option('--event <kind>', 'only this kind of event')
     .option('--network-id <id>', 'only this network')
     .option('--since <when>', `only from this moment on: ${MOMENT}`, parseMoment)
     .option('--until <when>', 'only before this moment', parseMoment);
+}
+
+/** `--search` is `q` in the API. */
+export function parseDeliveryOptions<Schema extends z.ZodObject>(
+  schema: Schema,
+  { search, ...values }: Readonly<OptionValues>,
+): z.output<Schema> {
+  return parseOptions(schema, { ...values, ...(search !== undefined && { q: search }) }, { q: 'search' });
 }
 
 /** One delivery by its id, or all that match the filters: never both, and never all by accident. */
@@ -26,6 +45,6 @@ export function chooseDeliveries(deliveryId: string | undefined, filters: Readon
   if (!hasFilters) {
     throw new CommandError('give a delivery id, or at least one filter such as --status failed', EXIT.usage);
   }
-  const { dryRun: _, ...filter } = parseOptions(redeliverQuerySchema, filters);
+  const { dryRun: _, ...filter } = parseDeliveryOptions(redeliverQuerySchema, filters);
   return { filter };
 }

@@ -18,10 +18,14 @@ export function addListOptions(command: Command): Command {
 export function parseOptions<Schema extends z.ZodObject>(
   schema: Schema,
   { json: _, ...values }: Readonly<OptionValues>,
+  optionOf: Readonly<Record<string, string>> = {},
 ): z.output<Schema> {
   const result = schema.safeParse(values);
   if (result.success) return result.data;
-  const errors = result.error.issues.map((issue) => `--${toOption(issue.path.join('.'))} ${issue.message}`);
+  const errors = result.error.issues.map((issue) => {
+    const name = issue.path.join('.');
+    return `--${toOption(optionOf[name] ?? name)} ${issue.message}`;
+  });
   throw new CommandError(errors.join('\n      '), EXIT.usage);
 }
 

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { parseDurationMs } from '../../config.ts';
+import { parseDurationMs } from '../../config/values.ts';
 
 /** Parsers of option values. Commander prints what they throw after the name of the option. */
 

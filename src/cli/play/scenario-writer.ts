@@ -1,11 +1,11 @@
-import type { FieldsOf } from '../../contract/event-payloads.ts';
+import type { FieldsOf } from '../../contract/events/payloads.ts';
 import {
   isSolana,
   type SampleOf,
   type SampleRetraction,
   sampleOf,
   sampleRetraction,
-} from '../../contract/event-samples.ts';
+} from '../../contract/events/samples.ts';
 import type { EventKind } from '../../domain/event-kinds.ts';
 import { makeId } from '../../domain/ids.ts';
 import { toBaseUnits } from './decimals.ts';

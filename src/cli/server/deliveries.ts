@@ -1,9 +1,21 @@
 import type { Command } from 'commander';
 import type { Paybell } from '../../client/paybell.ts';
-import { type DeliveryFilter, deliveryListQuerySchema } from '../../contract/deliveries.ts';
-import { printDeliveries, printDelivery, printRedelivery, printRedeliveryCount } from '../formats/delivery-tables.ts';
-import { addDeliveryFilters, chooseDeliveries } from '../options/delivery-options.ts';
-import { addListOptions, type OptionValues, parseOptions } from '../options/list-options.ts';
+import { type DeliveryFilter, deliveryCountsQuerySchema, deliveryListQuerySchema } from '../../contract/deliveries.ts';
+import {
+  printDeliveries,
+  printDelivery,
+  printDeliveryCounts,
+  printRedelivery,
+  printRedeliveryCount,
+} from '../formats/delivery-tables.ts';
+import {
+  addCountFilters,
+  addDeliveryFilters,
+  addPayloadFilter,
+  chooseDeliveries,
+  parseDeliveryOptions,
+} from '../options/delivery-options.ts';
+import { addListOptions, type OptionValues } from '../options/list-options.ts';
 import { CommandError } from '../terminal/command-error.ts';
 import { PAYBELL } from '../terminal/invocation.ts';
 import { printJson, printLine } from '../terminal/output.ts';
@@ -18,9 +30,15 @@ const EXAMPLE_ID = 'dlv_0199c2a6e0b17d3c8a54f1e2d3c4b5a6';
 export function addDeliveries(program: Command): void {
   const deliveries = program.command('deliveries').description('status of each delivery, and redelivery');
   const list = addListOptions(
-    addDeliveryFilters(deliveries.command('list').description('list deliveries, newest first')),
+    addPayloadFilter(addDeliveryFilters(deliveries.command('list').description('list deliveries, newest first'))),
   );
-  addServerOptions(list, ['deliveries list --status failed --since 2026-01-31'], OPERATOR_NOTE).action(listDeliveries);
+  addServerOptions(
+    list,
+    ['deliveries list --status failed --since 2026-01-31', 'deliveries list --search hooks.example.com'],
+    OPERATOR_NOTE,
+  ).action(listDeliveries);
+  const counts = addCountFilters(deliveries.command('counts').description('count deliveries in each state'));
+  addServerOptions(counts, ['deliveries counts --since 2026-01-31']).action(countDeliveries);
   const show = deliveries
     .command('show')
     .description('show a delivery with its attempts')
@@ -39,9 +57,16 @@ export function addDeliveries(program: Command): void {
 
 async function listDeliveries(options: OptionValues): Promise<void> {
   const { client, json, own } = openSession(options);
-  const list = await client.deliveries.list(parseOptions(deliveryListQuerySchema, own));
+  const list = await client.deliveries.list(parseDeliveryOptions(deliveryListQuerySchema, own));
   if (json) printJson(list);
   else printDeliveries(list);
+}
+
+async function countDeliveries(options: OptionValues): Promise<void> {
+  const { client, json, own } = openSession(options);
+  const counts = await client.deliveries.counts(parseDeliveryOptions(deliveryCountsQuerySchema, own));
+  if (json) printJson(counts);
+  else printDeliveryCounts(counts);
 }
 
 async function showDelivery(deliveryId: string, options: OptionValues): Promise<void> {

@@ -7,6 +7,7 @@ import { addListOptions, type OptionValues, parseOptions } from '../options/list
 import { PAYBELL } from '../terminal/invocation.ts';
 import { paint, printJson, printLine, showDate } from '../terminal/output.ts';
 import { printFields, printTable, printTotal } from '../terminal/table.ts';
+import { addEndpointCertificate, showCertificate } from './endpoint-certificate.ts';
 import { addEndpointGaps } from './endpoint-gaps.ts';
 import { addServerOptions, openSession } from './session.ts';
 
@@ -34,6 +35,7 @@ export function addEndpoints(program: Command): void {
   const order = onEndpoint('order', 'send the events of one agreement one after another, or without waiting');
   order.addArgument(new Argument('<ordering>', 'how deliveries are ordered').choices(ORDERINGS));
   addServerOptions(order, [`endpoints order ${EXAMPLE_ID} agreement`]).action(setOrdering);
+  addEndpointCertificate(endpoints, EXAMPLE_ID);
   addEndpointGaps(endpoints, EXAMPLE_ID);
 }
 
@@ -80,6 +82,7 @@ async function showEndpoint(endpointId: string, options: OptionValues): Promise<
     'oldest stuck': showStuck(endpoint.oldestStuck),
     'rate limit': rateLimit === null ? 'none' : `${showCount(rateLimit, 'request')} per second`,
     headers: headerNames.length === 0 ? 'none' : headerNames.join(', '),
+    certificate: showCertificate(endpoint),
     secret: endpoint.secret === 'own' ? 'its own' : 'that of the entity',
     created: showDate(endpoint.dateCreated),
   });

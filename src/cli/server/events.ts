@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { eventListQuerySchema } from '../../contract/deliveries.ts';
-import { sampleEvent } from '../../contract/event-samples.ts';
+import { sampleEvent } from '../../contract/events/samples.ts';
 import { MAX_EVENT_BYTES } from '../../contract/events.ts';
 import { exactText, wholeNumber } from '../../contract/list-query.ts';
 import { showCount } from '../../domain/errors.ts';
@@ -31,12 +31,18 @@ export function addEvents(program: Command): void {
   const list = events
     .command('list')
     .description('list events, newest first')
+    .option('--search <id>', 'only what this names: the id of an event, a transfer or an agreement')
     .option('--event-id <id>', 'only this event')
     .option('--event <kind>', 'only this kind of event')
     .option('--network-id <id>', 'only this network')
+    .option('--unmatched', 'only events that reached no webhook')
     .option('--since <when>', `only from this moment on: ${MOMENT}`, parseMoment)
     .option('--until <when>', 'only before this moment', parseMoment);
-  addServerOptions(addListOptions(list), ['events list --event LatePayment --since 2026-01-31']).action(listEvents);
+  addServerOptions(addListOptions(list), [
+    'events list --event LatePayment --since 2026-01-31',
+    'events list --unmatched --since 1h',
+    'events list --search trf_8412',
+  ]).action(listEvents);
   const show = events
     .command('show')
     .description('show an event with its body')
@@ -87,7 +93,14 @@ async function readBody(file: string | undefined, { networkId }: OptionValues): 
 
 async function listEvents(options: OptionValues): Promise<void> {
   const { client, json, own } = openSession(options);
-  const { totalResults, events } = await client.events.list(parseOptions(eventListQuerySchema, own));
+  const { unmatched, search, ...filters } = own;
+  const given = {
+    ...filters,
+    ...(unmatched === true && { matched: 'false' }),
+    ...(search !== undefined && { q: search }),
+  };
+  const query = parseOptions(eventListQuerySchema, given, { q: 'search' });
+  const { totalResults, events } = await client.events.list(query);
   if (json) return printJson({ totalResults, events });
   printTable(
     ['event-id', 'event', 'network', 'created', 'webhooks', 'bytes'],
@@ -112,7 +125,7 @@ async function showEvent(eventId: string, options: OptionValues): Promise<void> 
   printFields({
     event: `${event.event} ${event.eventId} on network ${event.networkId}`,
     created: showDate(event.dateCreated),
-    webhooks: String(event.deliveries),
+    webhooks: event.matched ? String(event.deliveries) : 'none: it reached no webhook',
   });
   printLine();
   printLine(prettyJson(printable(event.body)));

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { ProblemError } from '../../client/errors.ts';
+import type { CallerInfo } from '../../client/paybell.ts';
 import { CommandError, EXIT } from '../terminal/command-error.ts';
 import { addExamples } from '../terminal/help.ts';
-import { printJson, printLine } from '../terminal/output.ts';
+import { printable, printJson, printLine, showDate } from '../terminal/output.ts';
 import { prompt, readFirstLine } from '../terminal/prompt.ts';
 import { printFields } from '../terminal/table.ts';
 import {
@@ -30,9 +30,15 @@ export function addLogin(program: Command): void {
     ['login --entity ent_0199c2a6e0b17d3c8a54f1e2d3c4b5a6', 'login --profile live --server https://pay.example.com'],
     'The key is read from PAYBELL_API_KEY, from a prompt or from standard input. It is never shown.',
   ).action(logIn);
+}
+
+export function addLogout(program: Command): void {
   const logout = program.command('logout').description('delete a stored profile');
   logout.option('--profile <name>', 'profile to delete');
   addExamples(logout, ['logout']).action(logOut);
+}
+
+export function addWhoami(program: Command): void {
   const whoami = program
     .command('whoami')
     .description('show the server and entity that commands use, and check the key');
@@ -55,7 +61,7 @@ async function logIn(options: LoginOptions): Promise<void> {
     apiKey: env.PAYBELL_API_KEY || (await readKey()),
   };
   if (profile.apiKey === '') throw new CommandError('no key was given', EXIT.usage);
-  await requireAccess(profile);
+  await readCaller(profile);
   const file = profileFile(env);
   writeProfile(file, name, profile);
   printLine(`Logged in to ${profile.url} as ${profile.entityId}. Stored as profile ${name} in ${file}.`);
@@ -75,13 +81,9 @@ function readKey(): Promise<string> {
   return process.stdin.isTTY ? prompt('Key (not shown): ', { secret: true }) : readFirstLine();
 }
 
-/** Checks that the server accepts the key, also one without the permission to list webhooks. */
-async function requireAccess(profile: Profile): Promise<void> {
-  try {
-    await clientFor({ ...profile, from: 'login' }).webhooks.list({ limit: 1 });
-  } catch (error) {
-    if (!(error instanceof ProblemError && error.code === 'missing_permission')) throw error;
-  }
+/** Fails if the server does not accept the key; every valid one may read its own permissions. */
+function readCaller(profile: Profile): Promise<CallerInfo> {
+  return clientFor({ ...profile, from: 'login' }).entity();
 }
 
 async function logOut(options: ConnectionOptions): Promise<void> {
@@ -94,8 +96,17 @@ async function logOut(options: ConnectionOptions): Promise<void> {
 
 async function whoAmI({ json, ...options }: ConnectionOptions & { json?: boolean }): Promise<void> {
   const connection = currentConnection(options);
-  await requireAccess(connection);
+  const { name, keyId, permissions, dateExpires } = await readCaller(connection);
   const { url, entityId, processor, from } = connection;
-  if (json) return printJson({ url, entityId, processor, from });
-  printFields({ server: url, entity: entityId, processor, from, key: 'valid' });
+  if (json) return printJson({ url, entityId, name, processor, from, keyId, permissions, dateExpires });
+  printFields({
+    server: url,
+    entity: entityId,
+    name: printable(name),
+    processor,
+    from,
+    key: keyId,
+    permissions: permissions.join(', '),
+    expires: dateExpires === null ? 'never' : showDate(dateExpires),
+  });
 }

@@ -16,6 +16,9 @@ export function addStats(program: Command): void {
     .addOption(new Option('--interval <length>', 'length of one row (default: hour)').choices(STATS_INTERVALS))
     .option('--since <when>', `only from this moment on: ${MOMENT}`, parseMoment)
     .option('--until <when>', 'only before this moment', parseMoment)
+    .addOption(
+      new Option('--sort-by <order>', 'order of destinations (default: traffic)').choices(['traffic', 'failures']),
+    )
     .option('--destination <origin>', 'only deliveries to this destination, such as https://example.com:443');
   addServerOptions(stats, ['stats', 'stats --interval day --since 7d']).action(showStats);
 }
@@ -38,9 +41,18 @@ async function showStats(options: OptionValues): Promise<void> {
 }
 
 type Figures = Omit<Stats['total'], 'events'>;
-const FIGURES = ['accepted', 'delivered', 'failed', 'p50 ms', 'p95 ms', 'p99 ms'] as const;
+const FIGURES = [
+  'accepted',
+  'delivered',
+  'failed',
+  'attempts',
+  'failed attempts',
+  'p50 ms',
+  'p95 ms',
+  'p99 ms',
+] as const;
 /** The percentiles that tell least. */
-const LEAVE_OUT = ['p95 ms', 'p50 ms'];
+const LEAVE_OUT = ['p95 ms', 'p50 ms', 'attempts'];
 
 /** Intervals without anything are left out: a day of minutes has 1,440. */
 function printIntervals({ intervals, total, dateStart, dateEnd }: Stats): void {
@@ -49,9 +61,7 @@ function printIntervals({ intervals, total, dateStart, dateEnd }: Stats): void {
     events === null ? '–' : String(events),
     ...cellsOf(figures),
   ];
-  const active = intervals.filter(({ events, accepted, delivered, failed }) => {
-    return (events ?? 0) + accepted + delivered + failed > 0;
-  });
+  const active = intervals.filter(({ events, accepted, attempts }) => (events ?? 0) + accepted + attempts > 0);
   const rows = active.map(({ dateStart: start, ...figures }) => row(showDate(start), figures));
   printTable(
     ['start', 'events', ...FIGURES],
@@ -61,7 +71,7 @@ function printIntervals({ intervals, total, dateStart, dateEnd }: Stats): void {
   );
 }
 
-function printDestinations({ destinations, totalDestinations }: Stats): void {
+function printDestinations({ destinations, totalDestinations, destinationsDateStart, dateStart }: Stats): void {
   printTable(
     ['destination', ...FIGURES],
     destinations.map(({ destination, ...figures }) => [destination, ...cellsOf(figures)]),
@@ -69,8 +79,14 @@ function printDestinations({ destinations, totalDestinations }: Stats): void {
     { shorten: { destination: 16 }, leaveOut: LEAVE_OUT },
   );
   printTotal(totalDestinations, destinations.length);
+  if (destinationsDateStart < dateStart && destinations.length > 0) {
+    printLine(`Destinations are counted by the hour: these figures begin at ${showDate(destinationsDateStart)}.`);
+  }
 }
 
-function cellsOf({ accepted, delivered, failed, timeToReceiptMs: { p50, p95, p99 } }: Figures): string[] {
-  return [accepted, delivered, failed, p50, p95, p99].map((figure) => (figure === null ? '–' : String(figure)));
+function cellsOf({ accepted, delivered, failed, attempts, failedAttempts, timeToReceiptMs }: Figures): string[] {
+  const { p50, p95, p99 } = timeToReceiptMs;
+  return [accepted, delivered, failed, attempts, failedAttempts, p50, p95, p99].map((figure) =>
+    figure === null ? '–' : String(figure),
+  );
 }

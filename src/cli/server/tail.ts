@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Delivery } from '../../client/deliveries.ts';
 import { ConnectionError, ProblemError, TimeLimitError } from '../../client/errors.ts';
-import { deliveryListQuerySchema } from '../../contract/deliveries.ts';
+import { deliveryCountsQuerySchema } from '../../contract/deliveries.ts';
 import { paintStatus, showLastResult } from '../formats/delivery-tables.ts';
 import { parseOptions } from '../options/list-options.ts';
 import { wholeNumber } from '../options/values.ts';
@@ -17,7 +17,7 @@ const MAX_INTERVAL_MS = 5_000;
 const INTERVAL_GROWTH = 1.25;
 const STATUS_WIDTH = 9;
 
-const filterSchema = deliveryListQuerySchema.pick({ event: true, networkId: true, webhookId: true });
+const filterSchema = deliveryCountsQuerySchema.pick({ event: true, networkId: true, webhookId: true });
 
 export function addTail(program: Command): void {
   const tail = program

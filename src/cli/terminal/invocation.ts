@@ -7,7 +7,7 @@ const SCRIPTS = ['paybell', 'start', 'dev'];
 export function invocation(environment: Environment): string {
   const { npm_package_name, npm_lifecycle_event, npm_lifecycle_script } = environment;
   if (npm_package_name === 'paybell' && SCRIPTS.includes(npm_lifecycle_event ?? '')) return 'npm run -s paybell --';
-  if (npm_lifecycle_event === 'npx' && /^paybell\b/.test(npm_lifecycle_script ?? '')) return 'npx paybell';
+  if (npm_lifecycle_event === 'npx' && /^['"]?paybell\b/.test(npm_lifecycle_script ?? '')) return 'npx paybell';
   return 'paybell';
 }
 

@@ -17,7 +17,8 @@ const date = (what: string) => z.int().meta({ description: `${what}, in Unix sec
 const state = z.enum(FACT_STATES).meta({
   description:
     '`waiting`: a posted event is held until its transaction is in a block. `seen`: its block is canonical. `lost`: its ' +
-    'block is gone, and it may come back. `retracted`: everyone who was told of it is told that it is gone. `final`: it ' +
+    'block is gone, and it may come back. `retracted`: everyone who was told of it is told that it is gone; of an event that ' +
+    'waited, no one was told: its transaction failed in a block that is final. `final`: it ' +
     'cannot be undone.',
 });
 const revision = z.int().min(1).meta({ description: 'Counts how often it was seen again after a retraction, from 1.' });

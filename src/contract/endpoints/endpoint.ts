@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MAX_CERTIFICATE_LENGTH, MAX_PRIVATE_KEY_LENGTH } from '../../domain/endpoints/client-certificate.ts';
 import {
   headerNameError,
   headerValueError,
@@ -14,6 +15,18 @@ export const MAX_ENDPOINT_NAME_LENGTH = 100;
 export const MAX_RATE_LIMIT = 10_000;
 
 const count = z.int().min(0);
+
+export const shownCertificateSchema = z
+  .strictObject({
+    subject: z.string().meta({ description: 'Subject of the certificate.' }),
+    fingerprint: z
+      .string()
+      .meta({ description: 'SHA-256 of the certificate, as `openssl x509 -fingerprint` prints it.' }),
+    dateExpires: z.int().meta({
+      description: 'When it expires, or a certificate of its chain if that is earlier, in Unix seconds.',
+    }),
+  })
+  .meta({ id: 'ShownCertificate', description: 'A client certificate. Neither it nor its key is ever returned.' });
 
 const endpointFields = {
   endpointId: z.string().meta({ description: 'Unique identifier of the endpoint.' }),
@@ -33,6 +46,9 @@ const endpointFields = {
   headerNames: z.array(z.string()).max(MAX_HEADERS).meta({
     description: 'Names of the fixed headers that its requests carry. Their values are never returned.',
   }),
+  clientCertificate: shownCertificateSchema.nullable().meta({
+    description: 'Certificate that its connections identify themselves with (mutual TLS); null for none.',
+  }),
   rateLimit: z.int().nullable().meta({ description: 'Most requests per second that it gets; null for no limit.' }),
   secret: z.enum(SECRET_SOURCES).meta({
     description: 'Whether its requests are signed with the secrets of the `entity` or with its `own`.',
@@ -44,6 +60,13 @@ const endpointFields = {
   dateFailingSince: z.int().nullable().meta({
     description: 'Since when a webhook of it has had failures only, in Unix seconds; null if none has.',
   }),
+  lastStatusCode: z.int().nullable().meta({
+    description: 'While it fails, the HTTP status of a last attempt; null when there was no complete response.',
+  }),
+  lastError: z
+    .string()
+    .nullable()
+    .meta({ description: 'While it fails, why a last attempt got no complete response, if it did not.' }),
   dateCreated: z.int().meta({ description: 'Creation time, in Unix seconds.' }),
 };
 
@@ -55,6 +78,7 @@ const exampleEndpoint = {
   ordering: 'agreement',
   paused: false,
   headerNames: ['authorization'],
+  clientCertificate: null,
   rateLimit: 50,
   secret: 'entity',
   webhooks: 7,
@@ -62,6 +86,8 @@ const exampleEndpoint = {
   waiting: 3,
   lastSequence: 8412,
   dateFailingSince: null,
+  lastStatusCode: null,
+  lastError: null,
   dateCreated: 1763168400,
 };
 
@@ -128,6 +154,9 @@ export const endpointListQuerySchema = z.strictObject({
     example: 'example.com',
   }),
   state: oneOf(ENDPOINT_STATES, { description: 'Only endpoints in this state.' }),
+  failing: oneOf(['true', 'false'], {
+    description: '`true` for endpoints of which a webhook has had failures only, `false` for the others.',
+  }),
   ...pagingFields(['postUrl', 'waiting', 'lastSequence']),
 });
 
@@ -167,6 +196,31 @@ function headersSchema({ signatureHeader }: EndpointRules) {
     });
 }
 
+const pem = (maxLength: number, what: string) => {
+  const error = `must be ${what} in PEM, of at most ${maxLength} characters`;
+  return z.string({ error }).min(1, { error }).max(maxLength, { error });
+};
+
+const certificateSchema = z
+  .strictObject(
+    {
+      certificate: pem(MAX_CERTIFICATE_LENGTH, 'certificates').meta({
+        description: 'The certificate in PEM, then those that issued it, up to the one that the receiver trusts.',
+      }),
+      privateKey: pem(MAX_PRIVATE_KEY_LENGTH, 'a private key').meta({
+        description: 'Its private key in PEM, without a passphrase.',
+      }),
+    },
+    { error: 'must be an object with certificate and privateKey, or null to remove the certificate' },
+  )
+  .nullable()
+  .meta({
+    description:
+      'Certificate that connections to this URL identify themselves with (mutual TLS); null removes it. Only for URLs with ' +
+      'https. It is stored encrypted and never returned.',
+    example: { certificate: '-----BEGIN CERTIFICATE-----…', privateKey: '-----BEGIN PRIVATE KEY-----…' },
+  });
+
 /** Only the fields that are given change. */
 export function endpointUpdateSchema(rules: EndpointRules) {
   return z
@@ -184,6 +238,7 @@ export function endpointUpdateSchema(rules: EndpointRules) {
           .boolean({ error: 'must be true or false' })
           .meta({ description: '`true` holds its deliveries, `false` sends them.' }),
         headers: headersSchema(rules),
+        clientCertificate: certificateSchema,
         rateLimit: z
           .int({ error: rateRule })
           .min(1, { error: rateRule })

@@ -1,10 +1,10 @@
 import type { ComponentChildren } from 'preact';
-import type { Permission } from '../../domain/api-keys.ts';
+import type { Permission } from '../../domain/keys/api-keys.ts';
 import { useObservable } from '../observable.ts';
 import { missingPermissions } from '../session.ts';
 
 type ActionProps = {
-  /** The permission that the action requires. The button is disabled once the server has reported it missing. */
+  /** The permission that the action requires. Without it the button is disabled, and its tooltip says why. */
   needs: Permission;
   class?: string;
   title?: string;
@@ -13,6 +13,11 @@ type ActionProps = {
   onClick: () => void;
   children: ComponentChildren;
 };
+
+/** Why an action is disabled. */
+export function missingText(permission: Permission): string {
+  return `This API key needs the ${permission} permission`;
+}
 
 /** A button for an action that requires a permission. */
 export function ActionButton({
@@ -30,7 +35,7 @@ export function ActionButton({
       type="button"
       class={className}
       aria-label={label}
-      title={forbidden ? `This API key needs the ${needs} permission` : title}
+      title={forbidden ? missingText(needs) : title}
       disabled={forbidden || disabled}
       onClick={onClick}
     >

@@ -1,7 +1,10 @@
-import { createSecureContext, type SecureContext } from 'node:tls';
+import { createSecureContext } from 'node:tls';
 import { BoundedMap } from '../../bounded-map.ts';
-import { type Connection, openConnection, type Peer, StaleConnectionError } from './connection.ts';
+import type { EgressProxy } from '../../config/egress.ts';
+import type { ClientCertificate } from '../../domain/endpoints/client-certificate.ts';
+import { type Connection, openConnection, type Peer, type Route, StaleConnectionError } from './connection.ts';
 import type { Deadline } from './deadline.ts';
+import { EgressTunnels } from './proxy.ts';
 import type { HttpResponse } from './response-parser.ts';
 
 /** One request as it goes over the wire: nothing is resolved, followed or added any more. */
@@ -9,6 +12,8 @@ export type HttpRequest = {
   /** A connection never serves two entities: what one of them makes its receiver send could be read as the other's response. */
   readonly entityId: string;
   readonly peer: Peer;
+  /** What the connection identifies itself with over TLS. */
+  readonly certificate?: ClientCertificate | null;
   /** From the request line to the empty line. */
   readonly head: string;
   readonly body: string | Uint8Array;
@@ -17,15 +22,24 @@ export type HttpRequest = {
 /** Sends a request and reads its response. */
 export type HttpClient = (request: HttpRequest, deadline: Deadline) => Promise<HttpResponse>;
 
+export type HttpClientOptions = {
+  /** PEM certificates to trust instead of the default ones. */
+  readonly trustedCa?: readonly string[] | undefined;
+  readonly proxy?: EgressProxy | undefined;
+  /** Of every connection, also of those to the proxy. */
+  readonly sourceAddress?: string | undefined;
+};
+
 /**
  * An HTTP/1.1 client over plain sockets. Bun's `fetch` keeps at most 64 idle connections, so that a request to the 65th
  * destination opens a new one, and it wakes a second thread for every request. Together these cost more than the rest of
  * a delivery.
  */
-export function createHttpClient(trustedCa?: readonly string[]): HttpClient {
-  const pool = new ConnectionPool(trustedCa);
-  return async ({ entityId, peer, head, body }, deadline) => {
-    const key = keyOf(entityId, peer);
+export function createHttpClient(options: HttpClientOptions = {}): HttpClient {
+  const routes = new Routes(options);
+  const pool = new ConnectionPool();
+  return async ({ entityId, peer, certificate = null, head, body }, deadline) => {
+    const key = `${keyOf(entityId, peer)} ${certificate?.id ?? ''} ${routes.name}`;
     const idle = pool.take(key);
     if (idle !== null) {
       try {
@@ -35,9 +49,39 @@ export function createHttpClient(trustedCa?: readonly string[]): HttpClient {
         if (!(error instanceof StaleConnectionError)) throw error;
       }
     }
-    const connection = await pool.open(key, peer, deadline);
+    const connection = await pool.open(key, peer, routes.routeWith(certificate), deadline);
     return connection.send(head, body, deadline);
   };
+}
+
+/** Each has the certificates that it trusts, which are about 0.3 MB where EXTRA_CA_FILE adds to them. */
+const MAX_CONTEXTS = 256;
+
+/** How connections leave this machine, and what they identify themselves with. */
+class Routes {
+  readonly #ca: { readonly ca?: string[] };
+  readonly #withCertificate = new BoundedMap<string, Route>(MAX_CONTEXTS);
+  readonly #route: Route;
+  readonly name: string;
+
+  constructor(options: HttpClientOptions) {
+    const { trustedCa, proxy: given } = options;
+    const sourceAddress = options.sourceAddress ?? null;
+    const proxy = given === undefined ? null : new EgressTunnels(given, sourceAddress);
+    this.#ca = trustedCa === undefined ? {} : { ca: [...trustedCa] };
+    this.#route = { context: trustedCa && createSecureContext(this.#ca), proxy, sourceAddress };
+    this.name = `${proxy?.name ?? ''} ${sourceAddress ?? ''}`;
+  }
+
+  routeWith(certificate: ClientCertificate | null): Route {
+    if (certificate === null) return this.#route;
+    const known = this.#withCertificate.get(certificate.id);
+    if (known !== undefined) return known;
+    const { certificate: cert, privateKey: key } = certificate;
+    const route = { ...this.#route, context: createSecureContext({ ...this.#ca, cert, key }) };
+    this.#withCertificate.set(certificate.id, route);
+    return route;
+  }
 }
 
 /** Most receivers close connections that are idle for five seconds or more, so ours are closed before that. */
@@ -58,12 +102,6 @@ class ConnectionPool {
    */
   readonly #surplusSinceMs = new BoundedMap<string, number>(MAX_SURPLUS_REMEMBERED);
   #sweeper: Timer | null = null;
-  readonly #context: SecureContext | undefined;
-
-  /** PEM certificates to trust instead of the default ones. */
-  constructor(trustedCa: readonly string[] | undefined) {
-    this.#context = trustedCa === undefined ? undefined : createSecureContext({ ca: [...trustedCa] });
-  }
 
   /** The idle connection that was used last, because it is the most likely to be still open. */
   take(key: string): Connection | null {
@@ -74,13 +112,13 @@ class ConnectionPool {
   }
 
   /** Rejects if no connection can be made, or none that can be trusted. */
-  open(key: string, peer: Peer, deadline: Deadline): Promise<Connection> {
+  open(key: string, peer: Peer, route: Route, deadline: Deadline): Promise<Connection> {
     const owner = {
       onFree: (connection: Connection) => this.#keep(key, connection),
       onSurplus: () => this.#noteSurplus(key),
       onClosed: (connection: Connection) => this.#forget(key, connection),
     };
-    return openConnection(peer, this.#context, owner, deadline);
+    return openConnection(peer, route, owner, deadline);
   }
 
   #keep(key: string, connection: Connection): void {

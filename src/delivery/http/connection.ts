@@ -1,7 +1,8 @@
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContext } from 'node:tls';
 import type { Deadline } from './deadline.ts';
-import { AttemptFailure, failureOf } from './errors.ts';
+import { AttemptFailure, failureFrom, failureOf } from './errors.ts';
+import type { EgressTunnels } from './proxy.ts';
 import { type HttpResponse, ResponseParser } from './response-parser.ts';
 
 /** The other end of a connection. */
@@ -12,6 +13,14 @@ export type Peer = {
   readonly isSecure: boolean;
   /** The name for SNI and for the certificate; null if the URL has an address in place of a name. */
   readonly serverName: string | null;
+};
+
+/** How connections leave this machine. */
+export type Route = {
+  /** Of TLS: what is trusted, and what the connection identifies itself with. */
+  readonly context: SecureContext | undefined;
+  readonly proxy: EgressTunnels | null;
+  readonly sourceAddress: string | null;
 };
 
 const CLOSED = new AttemptFailure('reset', 'ECONNRESET');
@@ -27,13 +36,29 @@ export type ConnectionOwner = {
 /** Rejects if no connection can be made, or none that can be trusted. Nothing of a request was sent in that case. */
 export function openConnection(
   peer: Peer,
-  context: SecureContext | undefined,
+  route: Route,
+  owner: ConnectionOwner,
+  deadline: Deadline,
+): Promise<Connection> {
+  if (route.proxy === null) return whenReady(openSocket(peer, route), peer, route, owner, deadline);
+  return route.proxy
+    .open(peer, deadline)
+    .then((tunnel) =>
+      peer.isSecure
+        ? whenReady(secure(peer, route, { socket: tunnel }), peer, route, owner, deadline)
+        : new Connection(tunnel, owner),
+    );
+}
+
+function whenReady(
+  socket: Socket,
+  { isSecure }: Peer,
+  { sourceAddress }: Route,
   owner: ConnectionOwner,
   deadline: Deadline,
 ): Promise<Connection> {
   const { promise, resolve, reject } = Promise.withResolvers<Connection>();
-  const socket = openSocket(peer, context);
-  const event = peer.isSecure ? 'secureConnect' : 'connect';
+  const event = isSecure ? 'secureConnect' : 'connect';
   const stopListening = () => {
     deadline.unwatch();
     socket.off(event, onReady).off('close', onClose).off('error', onError);
@@ -49,27 +74,35 @@ export function openConnection(
     // Created here, so that the socket is never without a listener for its errors.
     resolve(new Connection(socket, owner));
   };
-  const onError = (error: Error) => fail(error);
+  const onError = (error: Error) => fail(failureFrom(error, sourceAddress));
   const onClose = () => fail(CLOSED);
   socket.on(event, onReady).on('close', onClose).on('error', onError);
   deadline.watch(fail);
   return promise;
 }
 
-function openSocket({ address: host, port, isSecure, serverName }: Peer, context: SecureContext | undefined): Socket {
-  const socket = isSecure
-    ? connectTls({
-        host,
-        port,
-        servername: serverName ?? '',
-        // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment would turn verification off.
-        rejectUnauthorized: true,
-        ...(context && { secureContext: context }),
-      })
-    : connectTcp({ host, port });
+function openSocket(peer: Peer, route: Route): Socket {
+  const { address: host, port, isSecure } = peer;
+  const { sourceAddress } = route;
+  const from = sourceAddress === null ? { port } : { port, localAddress: sourceAddress };
+  const socket = isSecure ? secure(peer, route, from) : connectTcp({ host, ...from });
   socket.setNoDelay(true);
   // The deadline of the request keeps the process alive; an idle connection must not.
   return socket.unref();
+}
+
+type Transport = { port: number; localAddress?: string } | { socket: Socket };
+
+function secure({ address: host, serverName }: Peer, { context }: Route, transport: Transport): Socket {
+  return connectTls({
+    // Also over a tunnel, because the certificate of a receiver without a name has to be for its address.
+    host,
+    ...transport,
+    servername: serverName ?? '',
+    // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment would turn verification off.
+    rejectUnauthorized: true,
+    ...(context && { secureContext: context }),
+  });
 }
 
 /** The receiver closed a reused connection before it responded, and may never have seen the request. */

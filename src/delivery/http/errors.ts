@@ -41,12 +41,22 @@ export function failureOf(thrown: unknown): AttemptFailure {
   return new AttemptFailure(ERROR_OF_CODE.get(code) ?? (CERTIFICATE_CODE.test(code) ? 'tls' : 'failed'), code);
 }
 
+/** With a source address of our own, these say that it cannot be used; otherwise they are about the receiver. */
+const SOURCE_CODES: readonly string[] = ['EADDRNOTAVAIL', 'EADDRINUSE'];
+
+/** Of a connection from this address, or from any where it is null. */
+export function failureFrom(thrown: unknown, sourceAddress: string | null): AttemptFailure {
+  const code = codeOf(thrown);
+  const isOfSource = sourceAddress !== null && code !== null && SOURCE_CODES.includes(code);
+  return isOfSource ? new AttemptFailure('source_address', code) : failureOf(thrown);
+}
+
 /** Whether no connection was made, so that the next address can be tried without sending the request twice. */
 export function isNotConnected(thrown: unknown): boolean {
   const { error } = failureOf(thrown);
   return error === 'refused' || error === 'unreachable';
 }
 
-function codeOf(thrown: unknown): string | null {
+export function codeOf(thrown: unknown): string | null {
   return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : null;
 }

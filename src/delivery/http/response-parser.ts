@@ -1,4 +1,5 @@
 import { BoundedMap } from '../../bounded-map.ts';
+import { storedHeaders } from '../../domain/endpoints/shown-headers.ts';
 import { AttemptFailure, badResponse } from './errors.ts';
 import { BODY_MAX_BYTES, type BodyReader, ChunkedBody, FIELD_LINE, PlainBody, StoredBody } from './response-body.ts';
 
@@ -6,6 +7,8 @@ import { BODY_MAX_BYTES, type BodyReader, ChunkedBody, FIELD_LINE, PlainBody, St
 export type HttpResponse = {
   readonly status: number;
   readonly retryAfter: string | null;
+  /** Of a response that is no success, as they are stored. */
+  readonly headers?: string;
   /** The beginning of the body, as text that every database accepts. */
   readonly body: string;
 };
@@ -95,8 +98,9 @@ export class ResponseParser {
     }
   }
 
-  #response({ status, retryAfter }: Head): HttpResponse {
-    return { status, retryAfter, body: this.#stored.text() };
+  #response({ status, retryAfter, headers }: Head): HttpResponse {
+    const response = { status, retryAfter, body: this.#stored.text() };
+    return headers === null ? response : { ...response, headers };
   }
 }
 
@@ -119,6 +123,7 @@ type BodyEnd = number | 'chunked' | 'until close';
 type Head = {
   readonly status: number;
   readonly retryAfter: string | null;
+  readonly headers: string | null;
   /** Whether the connection may serve another request after this response. */
   readonly keepsAlive: boolean;
   readonly body: BodyEnd;
@@ -151,12 +156,15 @@ function parseHead(text: string): Head {
   const body = bodyEnd(fields);
   const closes = minor === '0' || CLOSE.test(fields.connection ?? '') || CLOSE.test(fields['proxy-connection'] ?? '');
   const retryAfter = fields['retry-after']?.trim() ?? null;
-  if (!isBodiless(status)) return { status, retryAfter, keepsAlive: !closes && body !== 'until close', body };
+  // A success keeps none, so that it costs nothing.
+  const headers = status < 300 ? null : storedHeaders(lines);
+  const kept = { status, retryAfter, headers };
+  if (!isBodiless(status)) return { ...kept, keepsAlive: !closes && body !== 'until close', body };
 
   // A receiver that announces a body which the status rules out may send it, and it would precede the next response.
   const announcesBody = body !== 'until close' && body !== 0;
   if (status < 200 && (announcesBody || closes)) throw badResponse('malformed informational response');
-  return { status, retryAfter, keepsAlive: !closes && !announcesBody, body: 0 };
+  return { ...kept, keepsAlive: !closes && !announcesBody, body: 0 };
 }
 
 function isBodiless(status: number): boolean {

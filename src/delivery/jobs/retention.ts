@@ -25,7 +25,7 @@ export type RetentionOptions = {
 export function retentionJob({ db, log, retentionMs, firstAfterMs = FIRST_AFTER_MS, workers }: RetentionOptions): Job {
   const run = async (signal: AbortSignal) => {
     const batches = new PacedBatches(db.engine, PAUSE.background, signal);
-    const pruned = await prune(db, { olderThanMs: retentionMs, batches });
+    const pruned = await prune(db, { olderThanMs: retentionMs, batches, keepsDays: true });
     await shrinkFile(db, batches);
     if (Object.values(pruned).some((rows) => rows > 0)) log.info({ pruned }, 'deleted rows past the retention period');
   };

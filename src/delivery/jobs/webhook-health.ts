@@ -1,6 +1,6 @@
 import { BoundedMap } from '../../bounded-map.ts';
 import { ACTORS } from '../../contract/audit.ts';
-import { isSuccess, SUSPEND_AFTER_MS, type SuspendReason } from '../../domain/attempt.ts';
+import { isOwnFailure, isSuccess, SUSPEND_AFTER_MS, type SuspendReason } from '../../domain/attempt.ts';
 import type { Logger } from '../../log.ts';
 import type { Database } from '../../store/database/database.ts';
 import { ROWS_PER_STATEMENT } from '../../store/database/sql.ts';
@@ -23,7 +23,7 @@ export class HealthRecorder implements AttemptObserver {
 
   note(record: AttemptRecord): void {
     const { delivery, outcome, startedAtMs } = record;
-    if (delivery.webhookNo < 0) return;
+    if (delivery.webhookNo < 0 || isOwnFailure(outcome)) return;
     const key = webhookKey(record);
     const { entityId, webhookId } = delivery;
     const report: HealthReport = this.#reports.get(key) ?? {
@@ -84,7 +84,7 @@ export class SuspensionMonitor {
 
   note(records: readonly AttemptRecord[]): void {
     for (const record of records) {
-      if (record.delivery.webhookNo < 0) continue;
+      if (record.delivery.webhookNo < 0 || isOwnFailure(record.outcome)) continue;
       const key = webhookKey(record);
       const known = this.#pending.get(key);
       if (known === undefined || weightOf(record) >= weightOf(known)) this.#pending.set(key, record);

@@ -1,5 +1,6 @@
 import { isSuccess, type Outcome, showsDestinationUnhealthy } from '../../domain/attempt.ts';
 import type { DestinationKey } from '../../domain/post-url.ts';
+import { traceIdsOf } from '../../domain/trace-context.ts';
 import type { Logger } from '../../log.ts';
 import type { Claimed } from '../../store/deliveries/claim/claimed.ts';
 import type { AttemptRecord } from '../../store/deliveries/record/attempt-log.ts';
@@ -50,9 +51,9 @@ export class AttemptRunner {
       this.options.queue.enqueue(delivery);
       this.#held.set(delivery.deliveryId, delivery);
     } catch (error) {
-      const { entityId, deliveryId } = delivery;
+      const { entityId, deliveryId, trace } = delivery;
       const message = 'a delivery could not be queued; it is claimed again when its lease expires';
-      this.options.log.error({ err: error, entityId, deliveryId }, message);
+      this.options.log.error({ err: error, entityId, deliveryId, ...traceIdsOf(trace) }, message);
     }
   }
 
@@ -102,10 +103,10 @@ export class AttemptRunner {
 
   /** Nothing was sent, so this is no attempt. The end of its lease makes the delivery due again. */
   #abandon(delivery: Claimed, error: unknown): void {
-    const { entityId, deliveryId } = delivery;
+    const { entityId, deliveryId, trace } = delivery;
     this.forget(delivery);
     const message = 'a delivery could not be prepared; it is retried when its lease expires';
-    this.options.log.warn({ err: error, entityId, deliveryId }, message);
+    this.options.log.warn({ err: error, entityId, deliveryId, ...traceIdsOf(trace) }, message);
     this.#finish(delivery, 'other', 0);
   }
 

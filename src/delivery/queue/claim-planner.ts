@@ -28,7 +28,10 @@ export type Plan = {
   readonly isCut: boolean;
 };
 
-type Slots = Pick<LocalQueue<never>, 'healthClass' | 'holds' | 'isStocked' | 'pacedForMs' | 'reserve' | 'release'>;
+type Slots = Pick<
+  LocalQueue<never>,
+  'healthClass' | 'holds' | 'isStocked' | 'pacedForMs' | 'reserve' | 'release' | 'sendsTo'
+>;
 
 /**
  * Where a destination is from the moment at which something is due there until a claim has found all of it:
@@ -40,7 +43,7 @@ type Slots = Pick<LocalQueue<never>, 'healthClass' | 'holds' | 'isStocked' | 'pa
  *   planned again  the same, and more has become due since        → waiting
  *
  * A destination that is refused a slot while it holds nothing stays in its ring, because no end of its own would bring
- * it back: the end of any attempt does, see `noteReleased`.
+ * it back: the end of any attempt does, see `noteReleased`. One that only other instances send to has no place here.
  */
 type Place = 'waiting' | 'full' | 'paced' | 'planned' | 'planned again';
 
@@ -66,8 +69,8 @@ export class ClaimPlanner {
   wake(destinations: Iterable<DestinationKey>): void {
     for (const destination of destinations) {
       const place = this.#places.get(destination);
-      if (place === undefined) this.#wait(destination, false);
-      else if (place === 'planned') this.#places.set(destination, 'planned again');
+      if (place === 'planned') this.#places.set(destination, 'planned again');
+      else if (place === undefined && this.slots.sendsTo(destination)) this.#wait(destination, false);
     }
   }
 
@@ -137,6 +140,8 @@ export class ClaimPlanner {
   #planFrom(healthClass: HealthClass, mostRows: number): PlannedClaim | null {
     let claim: PlannedClaim | null = null;
     const take = (destination: DestinationKey) => {
+      // Since it began to wait, an instance may have come or gone.
+      if (!this.slots.sendsTo(destination)) return this.#places.delete(destination);
       // Before anything is reserved: the time may come between the two, and then no timer would bring it back.
       const isPaced = this.#isPaced(destination);
       const limit = isPaced ? 0 : this.#reserve(destination, Math.min(mostRows, MAX_ROWS_PER_DESTINATION));

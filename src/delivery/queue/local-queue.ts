@@ -5,6 +5,7 @@ import {
   type DestinationLimit,
   type HealthClass,
 } from './destination-health.ts';
+import type { FleetShare } from './fleet-share.ts';
 import { Pace, type PaceShare } from './pace.ts';
 import { type Capacity, type EntityUse, noUse, SlotShares } from './slot-shares.ts';
 
@@ -44,11 +45,14 @@ export type LocalQueueOptions<Delivery> = Capacity & {
 
 type Queued<Delivery> = { readonly delivery: Delivery; readonly sinceMs: number };
 
+type Limit = DestinationLimit & PaceShare;
+
 type State<Delivery> = {
   readonly destination: DestinationKey;
   readonly health: DestinationHealth;
   /** Null without a rate limit. */
   readonly pace: Pace | null;
+  readonly limit: Limit;
   /** Shared by the destinations of an entity that hold anything. */
   entity: EntityUse;
   reserved: number;
@@ -66,7 +70,10 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
   readonly #entities = new Map<string, EntityUse>();
   readonly #shares: SlotShares;
   readonly #nowMs: () => number;
-  readonly #limit: DestinationLimit & PaceShare;
+  /** Of destinations without a rate limit. */
+  readonly #limit: Limit;
+  /** Null until it is known, as if this instance were alone. */
+  #fleet: FleetShare | null = null;
   #inFlight = 0;
   #breakersOpen = 0;
 
@@ -95,14 +102,21 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
   }
 
   /**
-   * How many attempts one destination may have in flight from now on; attempts beyond that end, and none replaces them. Rate
-   * limits are divided by the number of instances.
+   * How many attempts one destination may have in flight from now on; attempts beyond that end, and none replaces them. Of a
+   * destination that other instances send to, what is held here is still sent.
    */
-  limitDestinations(cap: number, instances = 1): void {
-    this.#limit.instances = instances;
-    if (cap === this.#limit.cap) return;
-    this.#limit.cap = cap;
-    for (const state of this.#states.values()) if (heldBy(state) > 0) this.#fit(state);
+  limitDestinations(fleet: FleetShare): void {
+    this.#fleet = fleet;
+    Object.assign(this.#limit, fleet.shareOf(null));
+    for (const state of this.#states.values()) {
+      if (state.pace !== null) Object.assign(state.limit, fleet.shareOf(state.pace.perSecond));
+      if (heldBy(state) > 0) this.#fit(state);
+    }
+  }
+
+  /** Whether this instance sends to the destination, and not others alone. */
+  sendsTo(destination: DestinationKey): boolean {
+    return this.#fleet?.sendsTo(destination) ?? true;
   }
 
   healthClass(destination: DestinationKey): HealthClass {
@@ -129,8 +143,9 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
 
   /** Reserves up to `most` places at the destination, and returns how many. */
   reserve(destination: DestinationKey, most = 1): number {
+    if (!this.sendsTo(destination)) return 0;
     const known = this.#states.get(destination);
-    const state = known ?? newState(destination, this.#limit, this.#nowMs());
+    const state = known ?? this.#newState(destination);
     const isIdle = heldBy(state) === 0;
     const entityId = isIdle ? entityOfDestination(destination) : '';
     if (isIdle) {
@@ -270,6 +285,22 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
     return state;
   }
 
+  #newState(destination: DestinationKey): State<Delivery> {
+    const rate = rateOf(destination);
+    const limit = rate === null ? this.#limit : { ...this.#limit, ...this.#fleet?.shareOf(rate) };
+    const counts = { reserved: 0, inFlight: 0, slots: 0, countedQueued: 0 };
+    return {
+      destination,
+      limit,
+      health: new DestinationHealth(limit),
+      pace: rate === null ? null : new Pace(rate, limit, this.#nowMs()),
+      entity: noUse(),
+      queue: [],
+      countedClass: 'untried',
+      ...counts,
+    };
+  }
+
   #remember(state: State<Delivery>): void {
     this.#states.set(state.destination, state);
     if (this.#states.size <= MAX_REMEMBERED) return;
@@ -281,24 +312,6 @@ export class LocalQueue<Delivery extends { readonly destination: DestinationKey 
       if (++forgotten === FORGOTTEN_AT_ONCE) break;
     }
   }
-}
-
-function newState<Delivery>(
-  destination: DestinationKey,
-  limit: DestinationLimit & PaceShare,
-  nowMs: number,
-): State<Delivery> {
-  const rate = rateOf(destination);
-  const counts = { reserved: 0, inFlight: 0, slots: 0, countedQueued: 0 };
-  return {
-    destination,
-    health: new DestinationHealth(limit),
-    pace: rate === null ? null : new Pace(rate, limit, nowMs),
-    entity: noUse(),
-    queue: [],
-    countedClass: 'untried',
-    ...counts,
-  };
 }
 
 /** Held, but not started. */

@@ -1,12 +1,12 @@
 /** How much may be sent at once, as time at the full rate. */
-const BURST_S = 0.1;
+export const BURST_S = 0.1;
 
 /** Shared by all destinations of a process, because it changes with the number of instances. */
 export type PaceShare = { instances: number };
 
 /**
  * Spreads the requests to a destination with a rate limit: a token bucket that holds a tenth of a second, so that no second
- * has more than a tenth above the rate. Each of several instances takes its share of the rate. It counts attempts that
+ * has more than a tenth above the rate, or one request. Each of several instances takes its share of the rate. It counts attempts that
  * start; what waits to start has a token set aside.
  */
 export class Pace {
@@ -14,7 +14,7 @@ export class Pace {
   #atMs: number;
 
   constructor(
-    private readonly perSecond: number,
+    readonly perSecond: number,
     private readonly share: PaceShare,
     nowMs: number,
   ) {

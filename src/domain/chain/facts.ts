@@ -4,6 +4,7 @@
  * | state       | meaning                                             | leaves it by                                           |
  * |-------------|-----------------------------------------------------|--------------------------------------------------------|
  * | `waiting`   | an event is held for a transaction without a block  | `seen`: the transaction is in a block                  |
+ * |             |                                                     | `retracted`: it failed in a block that is final        |
  * | `seen`      | its block is canonical                              | `moved`: the same state, in another block              |
  * |             |                                                     | `lost`: its block is gone; `final`: it cannot go       |
  * | `lost`      | its block is gone, and it may be back soon          | `moved`: seen again; `retracted`: not back in time     |

@@ -53,7 +53,9 @@ export function roleOf(event: string, subjects: Subjects): Role | null {
   return null;
 }
 
-/** Whether the payloads of this kind have to be read when its events are removed. */
+/** The kinds whose payloads have to be read when their events are removed. */
+export const KINDS_WITH_ROLE: readonly string[] = RULES.flatMap(({ superseded, by }) => [superseded, ...by]);
+
 export function hasRole(event: string): boolean {
-  return RULES.some(({ superseded, by }) => event === superseded || by.includes(event));
+  return KINDS_WITH_ROLE.includes(event);
 }

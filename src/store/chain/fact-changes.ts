@@ -37,7 +37,7 @@ export type Changed = {
 const FROM: Readonly<Record<Exclude<FactChange['change'], 'seen'>, readonly FactState[]>> = {
   moved: ['waiting', 'seen', 'lost', 'final'],
   lost: ['seen', 'final'],
-  retracted: ['lost'],
+  retracted: ['waiting', 'lost'],
   again: ['retracted'],
 };
 

@@ -1,9 +1,11 @@
 import { DomainError } from '../../domain/errors.ts';
 import { RETRACTION } from '../../domain/event-kinds.ts';
 import { readNowMs } from '../database/clock.ts';
-import type { Database, Queries, SqlUuid } from '../database/database.ts';
+import type { Database, Dialect, Queries, SqlUuid, SqlValue } from '../database/database.ts';
 import {
+  byEntity,
   Columns,
+  chunks,
   entityKey,
   eventIdKey,
   integer,
@@ -12,6 +14,7 @@ import {
   type RowOf,
   text,
   uuid,
+  valuesList,
 } from '../database/sql.ts';
 import type { AcceptQueue } from '../events/accept-queue.ts';
 import { startTask } from '../events/fan-out-task.ts';
@@ -23,7 +26,7 @@ import { factEventId } from './fact-payload.ts';
  * number, and an id that was accepted before a crash is found again.
  */
 
-const EVENTS_PER_STEP = 100;
+const EVENTS_PER_STEP = 200;
 
 const waitingColumns = new Columns({
   entityId: text('e.entity_id'),
@@ -47,39 +50,50 @@ export type FactEventOptions = {
   readonly onTask: () => void;
 };
 
+/** An event that was about to be accepted is not to be told any more: a reorganisation has undone its fact meanwhile. */
+class TakenBack extends Error {
+  override readonly name = 'TakenBack';
+}
+
 /** Accepts the first events that wait. Returns how many it has accepted; none means that nothing is left for now. */
-export async function acceptFactEvents(
-  db: Database,
-  networkId: number,
-  { acceptQueue, isFull, firstDelayMs, onTask }: FactEventOptions,
-): Promise<number> {
+export async function acceptFactEvents(db: Database, networkId: number, options: FactEventOptions): Promise<number> {
   const full: string[] = [];
-  // Each entity without room is passed over once.
+  // Each entity without room is passed over once, and each event that was taken back is not there the next time.
   for (;;) {
     const waiting = await readWaiting(db, networkId, full);
-    const first = waiting[0];
-    if (first === undefined) return 0;
-    const found = await findFull(waiting, isFull);
-    if (found.length > 0) {
-      full.push(...found);
-      continue;
+    if (waiting.length === 0) return 0;
+    const found = await findFull(waiting, options.isFull);
+    full.push(...found);
+    if (found.length > 0) continue;
+    try {
+      return await acceptFirst(db, networkId, waiting, options);
+    } catch (error) {
+      if (!(error instanceof TakenBack)) throw error;
     }
-    if (first.heldNo !== null && first.event !== RETRACTION) {
-      const { heldNo } = first;
-      const isReleased = await db.transaction((queries) =>
-        release(queries, db, networkId, { ...first, heldNo }, firstDelayMs),
-      );
-      onTask();
-      return isReleased ? 1 : 0;
-    }
-    const end = waiting.findIndex(({ heldNo, event }) => heldNo !== null && event !== RETRACTION);
-    const group = end === -1 ? waiting : waiting.slice(0, end);
-    const events = group.map((one) => toEvent(one, networkId, firstDelayMs));
-    const results = await acceptQueue.acceptInOrder(events, (queries, accepted) =>
-      noteAccepted(queries, db, group.slice(0, accepted.length), accepted),
-    );
-    return results.length;
   }
+}
+
+/** A held event by itself, or the events up to the next held one. */
+async function acceptFirst(
+  db: Database,
+  networkId: number,
+  waiting: readonly WaitingEvent[],
+  { acceptQueue, firstDelayMs, onTask }: FactEventOptions,
+): Promise<number> {
+  const end = waiting.findIndex(({ heldNo, event }) => heldNo !== null && event !== RETRACTION);
+  const [held] = waiting;
+  if (end === 0 && held !== undefined && held.heldNo !== null) {
+    const released = { ...held, heldNo: held.heldNo };
+    const isReleased = await db.transaction((queries) => release(queries, db, networkId, released, firstDelayMs));
+    onTask();
+    return isReleased ? 1 : 0;
+  }
+  const group = end === -1 ? waiting : waiting.slice(0, end);
+  const events = group.map((one) => toEvent(one, networkId, firstDelayMs));
+  const results = await acceptQueue.acceptInOrder(events, (queries, accepted) =>
+    noteAccepted(queries, db, group.slice(0, accepted.length), accepted),
+  );
+  return results.length;
 }
 
 function readWaiting(db: Database, networkId: number, except: readonly string[]): Promise<WaitingEvent[]> {
@@ -126,20 +140,59 @@ async function noteAccepted(
   events: readonly WaitingEvent[],
   results: readonly unknown[],
 ): Promise<void> {
-  for (const [index, one] of events.entries()) {
+  const isUntold = (index: number) => {
     const result = results[index];
-    const key = [one.entityId, one.factId, one.revision, one.event, one.finality];
-    const which = 'entity_id = $1 and fact_id = $2 and revision = $3 and event = $4 and finality = $5';
-    if (result instanceof DomainError && result.kind !== 'event_conflict') {
-      await queries.run(`delete from fact_events where ${which}`, key);
-      continue;
-    }
-    await queries.run(
-      `update fact_events set body = null, event_no = (select no from event_ids where entity_id = $6 and hash = $7)
-       where ${which}`,
-      [...key, entityKey(dialect, one.entityId), eventIdKey(dialect, idOf(one))],
-    );
+    return result instanceof DomainError && result.kind !== 'event_conflict';
+  };
+  for (const chunk of chunks(events.filter((_, index) => isUntold(index)))) {
+    const keys = `(entity_id, fact_id, revision, event, finality) in (values ${valuesList(chunk.length, KEY_TYPES.length)})`;
+    await queries.run(`delete from fact_events where ${keys}`, chunk.flatMap(keyOf));
   }
+  for (const chunk of chunks(events.filter((_, index) => !isUntold(index)))) {
+    const types = [...KEY_TYPES, dialect.uuid];
+    const numbers = await readNumbers(queries, dialect, chunk);
+    const noted = await queries.run(
+      `with told (entity_id, fact_id, revision, event, finality, event_no) as
+         (values ${valuesList(chunk.length, types.length, 0, types)})
+       update fact_events set body = null, event_no = told.event_no from told where fact_events.entity_id = told.entity_id and fact_events.fact_id = told.fact_id
+         and fact_events.revision = told.revision and fact_events.event = told.event
+         and fact_events.finality = told.finality`,
+      chunk.flatMap((one) => [...keyOf(one), numbers.get(nameOf(dialect, one)) ?? null]),
+    );
+    if (noted < chunk.length) throw new TakenBack();
+  }
+}
+
+const numberColumns = new Columns({ entity: uuid('entity_id'), hash: uuid('hash'), no: uuid('no') });
+
+function nameOf(dialect: Dialect, event: WaitingEvent): string {
+  return `${dialect.hexOf(entityKey(dialect, event.entityId))} ${dialect.hexOf(eventIdKey(dialect, idOf(event)))}`;
+}
+
+/** The numbers under which events were accepted; by a statement of its own, because Citus has facts and events on different servers. */
+async function readNumbers(
+  queries: Queries,
+  dialect: Dialect,
+  events: readonly WaitingEvent[],
+): Promise<Map<string, SqlUuid>> {
+  const numbers = new Map<string, SqlUuid>();
+  for (const some of byEntity(dialect, events)) {
+    const rows = await numberColumns.all(
+      queries,
+      `with wanted (entity_id, hash) as (values ${valuesList(some.length, 2, 0, [dialect.uuid, dialect.uuid])})
+       select ${numberColumns.of('i.')} from wanted w
+       ${dialect.lookUp('cross join', 'event_ids', 'i', { entity_id: 'w.entity_id', hash: 'w.hash' })}`,
+      some.flatMap((one): SqlValue[] => [entityKey(dialect, one.entityId), eventIdKey(dialect, idOf(one))]),
+    );
+    for (const { entity, hash, no } of rows) numbers.set(`${dialect.hexOf(entity)} ${dialect.hexOf(hash)}`, no);
+  }
+  return numbers;
+}
+
+const KEY_TYPES = ['text', 'text', 'bigint', 'text', 'text'];
+
+function keyOf({ entityId, factId, revision, event, finality }: WaitingEvent): SqlValue[] {
+  return [entityId, factId, revision, event, finality];
 }
 
 const heldColumns = new Columns({ deliveries: integer('deliveries') });
@@ -176,6 +229,8 @@ async function release(
     made: stored.deliveries,
     afterUrl: '',
   });
-  if (isStarted) await queries.run(`update fact_events set event_no = $6 where ${which}`, [...key, heldNo]);
-  return isStarted;
+  if (!isStarted) return false;
+  const noted = await queries.run(`update fact_events set event_no = $6 where ${which}`, [...key, heldNo]);
+  if (noted === 0) throw new TakenBack();
+  return true;
 }

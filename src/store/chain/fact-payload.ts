@@ -1,4 +1,4 @@
-import { caip2 } from '../../contract/event-samples.ts';
+import { caip2 } from '../../contract/events/samples.ts';
 import type { Position } from '../../domain/chain/facts.ts';
 import type { Finality } from '../../domain/chain/finality.ts';
 import { RETRACTION } from '../../domain/event-kinds.ts';

@@ -97,8 +97,8 @@ export interface FollowerStore {
   lease(networkId: number): Promise<Lease | null>;
   /** The facts of these blocks, seen and final ones. */
   factsIn(networkId: number, from: number, to: number): Promise<StoredFact[]>;
-  /** In any state; one fact id may belong to several entities. */
-  factsOf(networkId: number, factIds: readonly string[]): Promise<StoredFact[]>;
+  /** In any state. */
+  factsOf(keys: readonly FactKey[]): Promise<StoredFact[]>;
   /** False where another instance holds the lease now; nothing was written then. */
   commit(lease: Lease, step: Step): Promise<boolean>;
   halt(lease: Lease, reason: string): Promise<void>;

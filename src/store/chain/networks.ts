@@ -1,4 +1,4 @@
-import type { StoredFact } from '../../domain/chain/facts.ts';
+import type { FactKey, StoredFact } from '../../domain/chain/facts.ts';
 import { readNowMs } from '../database/clock.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { chunks, type RowOf, valuesList } from '../database/sql.ts';
@@ -79,11 +79,12 @@ export class NetworkStore implements FollowerStore {
     return readStored(this.db, which, [networkId, from, to]);
   }
 
-  async factsOf(networkId: number, factIds: readonly string[]): Promise<StoredFact[]> {
+  async factsOf(keys: readonly FactKey[]): Promise<StoredFact[]> {
     const found: StoredFact[] = [];
-    for (const chunk of chunks([...new Set(factIds)])) {
-      const which = `network_id = $1 and id in ${valuesList(1, chunk.length, 1)}`;
-      found.push(...(await readStored(this.db, which, [networkId, ...chunk])));
+    for (const chunk of chunks(keys)) {
+      const which = `(entity_id, id) in (values ${valuesList(chunk.length, 2)})`;
+      const parameters = chunk.flatMap(({ entityId, factId }) => [entityId, factId]);
+      found.push(...(await readStored(this.db, which, parameters)));
     }
     return found;
   }

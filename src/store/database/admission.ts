@@ -1,6 +1,7 @@
 import type { Metrics, StoreOperation } from '../../metrics/paybell-metrics.ts';
 import type { Histogram } from '../../metrics/registry.ts';
 import {
+  type Announcement,
   type CallOptions,
   type Database,
   type Dialect,
@@ -114,11 +115,11 @@ export class InstrumentedDatabase implements Database {
     );
   }
 
-  announceWork(): Promise<void> {
-    return this.db.announceWork();
+  announceWork(what?: Announcement): Promise<void> {
+    return this.db.announceWork(what);
   }
 
-  onWork(callback: () => void): Promise<void> {
+  onWork(callback: (what: string) => void): Promise<void> {
     return this.db.onWork(callback);
   }
 

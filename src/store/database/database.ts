@@ -23,6 +23,8 @@ export interface Reads extends Pick<Queries, 'all' | 'get'> {
   snapshot<Value>(work: (queries: Queries) => Promise<Value>): Promise<Value>;
 }
 
+export type Announcement = 'deliveries' | 'instances';
+
 /** Its own reads are for a bounded number of rows that an index leads to. */
 export interface Database extends Reads {
   readonly engine: DatabaseTarget['engine'];
@@ -31,10 +33,10 @@ export interface Database extends Reads {
   readonly longReads: Reads;
   /** All or nothing; resolves when it is durable. */
   transaction<Value>(work: (queries: Queries) => Promise<Value>, options?: CallOptions): Promise<Value>;
-  /** Notifies the other processes that use this store of due deliveries. */
-  announceWork(): Promise<void>;
-  /** Calls back when another process announces work. A lost announcement delays work only until the next poll. */
-  onWork(callback: () => void): Promise<void>;
+  /** Notifies the processes that use this store of due deliveries, or that an instance starts or stops. */
+  announceWork(what?: Announcement): Promise<void>;
+  /** Calls back when a process announces work. A lost announcement delays work only until the next poll. */
+  onWork(callback: (what: string) => void): Promise<void>;
   /** Moves what is in the write-ahead log into the database file. */
   checkpoint(): Promise<void>;
   close(): Promise<void>;
@@ -69,6 +71,13 @@ export type Dialect = {
   readonly lockSecrets: readonly string[];
   /** An expression for the time of the database's clock in Unix milliseconds, the same throughout a statement. */
   readonly nowMs: string;
+  /**
+   * Whether the tables are distributed by entity, as on Citus. Then a transaction that writes to the queue is for one entity,
+   * and each statement names it outside of the list of its rows: `$1` is its key wherever the rows of a list begin with it.
+   */
+  readonly isDistributed: boolean;
+  /** The condition by which a statement names the entity of its rows: ` and q.entity_id = $1`, and nothing on one server. */
+  readonly ofEntity: (table: string) => string;
   /** Ends a `select` of rows to be changed: rows that another transaction has locked are skipped. */
   readonly skipLocked: string;
   /**
@@ -105,6 +114,11 @@ export type Dialect = {
   readonly rowsOf: (table: string, list: string, key: readonly string[]) => { from: string; where: string };
   /** Follows a table: SQLite reads it by this index, where it would guess wrong which of two leaves fewer rows. */
   readonly byIndex: (index: string) => string;
+  /** Whether a text contains another one, in which no character stands for others. */
+  readonly contains: (text: string, part: string) => string;
+  /** Tallies as JSON, such as `{"-1":5,"12":3}`: the sum of two of them, and one made of the rows of a group. */
+  readonly addCounts: (counts: string, more: string) => string;
+  readonly countsOf: (slot: string, total: string) => string;
   /** Ends a `select` of one row that the transaction is about to change. */
   readonly lockRow: string;
   /** Answers a row when the table `$1` is there. */

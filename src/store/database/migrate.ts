@@ -9,6 +9,10 @@ import { queue } from './migrations/0007-queue.ts';
 import { signingKeys } from './migrations/0008-signing-keys.ts';
 import { endpoints } from './migrations/0009-endpoints.ts';
 import { chain } from './migrations/0010-chain.ts';
+import { findingDeliveries } from './migrations/0011-finding-deliveries.ts';
+import { attention } from './migrations/0012-attention.ts';
+import { cheapReads } from './migrations/0013-cheap-reads.ts';
+import { clientCertificates } from './migrations/0014-client-certificates.ts';
 import type { Migration } from './migrations/migration.ts';
 import { readInteger } from './sql.ts';
 
@@ -24,6 +28,10 @@ export const MIGRATIONS: readonly Migration[] = [
   signingKeys,
   endpoints,
   chain,
+  findingDeliveries,
+  attention,
+  cheapReads,
+  clientCertificates,
 ];
 
 const MIGRATION_DEADLINE_MS = 30 * 60_000;

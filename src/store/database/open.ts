@@ -5,8 +5,8 @@ import { openSqlite } from './sqlite/open.ts';
 import { lockForServer, type ServerLock } from './sqlite/server-lock.ts';
 
 export async function openDatabase(target: DatabaseTarget): Promise<Database> {
-  if (target.engine === 'postgres') return openPostgres(target.url);
-  return openSqlite(target.file).catch((error) => {
+  if (target.engine === 'postgres') return openPostgres(target);
+  return openSqlite(target.file, target.deadlineMs).catch((error) => {
     throw explainFileError(error, target.file);
   });
 }

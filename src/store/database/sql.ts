@@ -9,6 +9,15 @@ export function* chunks<Item>(items: readonly Item[], size = ROWS_PER_STATEMENT)
   for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size);
 }
 
+/** What one transaction may be for: rows of all entities, or of one after another where the tables are distributed. */
+export function byEntity<Item extends { readonly entityId: string }>(
+  { isDistributed }: Dialect,
+  items: readonly Item[],
+): readonly (readonly Item[])[] {
+  if (!isDistributed) return items.length === 0 ? [] : [items];
+  return [...Map.groupBy(items, ({ entityId }) => entityId).values()];
+}
+
 /** There are as many as there are numbers of rows, for each list of columns. */
 const MAX_LISTS = 2_000;
 const lists = new BoundedMap<string, string>(MAX_LISTS);
@@ -286,6 +295,11 @@ export function deliveryKey(
 /** The key under which the event ids that callers choose are unique. */
 export function eventIdKey(dialect: Dialect, eventId: string): SqlUuid {
   return hashKey(dialect, eventId);
+}
+
+/** 32 bits for an id in a payload, by which its events are found; what is found is compared with the id itself. */
+export function subjectKey(subject: string | null | undefined): number | null {
+  return subject == null ? null : Bun.hash.crc32(subject) | 0;
 }
 
 /** 16 bytes for a text of any length. */

@@ -108,6 +108,9 @@ export function setNoticeUrl(db: Database, entityId: string, noticeUrl: string |
     if (before === noticeUrl) return;
     await queries.run('update entities set notice_url = $2 where id = $1', [entityId, noticeUrl]);
     await moveAlerts(queries, db.dialect, entityId, noticeUrl);
+    // Endpoints that were failing before are told of soon, and not tomorrow.
+    const entity = entityKey(db.dialect, entityId);
+    if (before === null) await queries.run('update endpoint_alerts set next_ms = 0 where entity_id = $1', [entity]);
     await recordChange(queries, entityId, change, {
       action: 'entity.updated',
       target: entityId,

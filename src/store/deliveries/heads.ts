@@ -1,6 +1,17 @@
 import { destinationKey, hostOf } from '../../domain/post-url.ts';
 import type { Database, Dialect, Queries, SqlValue } from '../database/database.ts';
-import { Columns, chunks, entityKey, integer, nullable, text, textByRows, valuesList } from '../database/sql.ts';
+import {
+  byEntity,
+  Columns,
+  chunks,
+  entityKey,
+  integer,
+  nullable,
+  planForClaims,
+  text,
+  textByRows,
+  valuesList,
+} from '../database/sql.ts';
 import { findRetractionHeads } from './retraction-heads.ts';
 
 /**
@@ -38,6 +49,9 @@ const ALERTS_FROM: Readonly<Record<string, number>> = {
   'webhook.suspended': -1,
   'chain.halted': -(2 ** 52),
   'source.paused': -(2 ** 52) - 2 ** 51,
+  // Of no network, so that each has one number.
+  'endpoint.failing': -(2 ** 52) - 2 ** 51 - 2 ** 50,
+  'endpoint.recovered': -(2 ** 52) - 2 ** 51 - 2 ** 50 - 1,
 };
 
 /** Alerts of one kind and network have a queue like that of a webhook; no webhook has a number below 1. */
@@ -67,7 +81,9 @@ const TEXTS = {
   resume: headsText(`update set blocked = queue_heads.blocked & ~${BLOCKED.suspended},
     generation = queue_heads.generation + 1, next_due_ms = excluded.next_due_ms, from_due_ms = -excluded.next_due_ms, idle = 0,
     failing_since_ms = null`),
-  move: headsText(`update set endpoint_no = excluded.endpoint_no, post_url = excluded.post_url, ${COPY_SETTINGS}`),
+  // What failed was the other URL.
+  move: headsText(`update set endpoint_no = excluded.endpoint_no, post_url = excluded.post_url, failing_since_ms = null,
+    ${COPY_SETTINGS}`),
   configure: headsText(`update set ${COPY_SETTINGS}`),
   remove: headsText(`update set blocked = queue_heads.blocked | ${BLOCKED.deleted},
     deleted_at_ms = coalesce(queue_heads.deleted_at_ms, excluded.deleted_at_ms)`),
@@ -167,7 +183,7 @@ const wakeText = (dialect: Dialect) =>
       update queue_heads set idle = 0,
         next_due_ms = case when next_due_ms > wakes.at_ms then wakes.at_ms else next_due_ms - 1 end
       from wakes where queue_heads.entity_id = wakes.entity_id and queue_heads.webhook_no = wakes.webhook_no
-        and (queue_heads.next_due_ms > wakes.at_ms or wakes.is_waiting = 1)`,
+        and (queue_heads.next_due_ms > wakes.at_ms or wakes.is_waiting = 1)${dialect.ofEntity('queue_heads')}`,
   );
 const wakeTexts = new Map<Dialect, (rows: number) => string>();
 
@@ -181,7 +197,8 @@ export async function wakeHeads(queries: Queries, dialect: Dialect, wakes: reado
     const atMs = Math.min(known?.atMs ?? Number.POSITIVE_INFINITY, wake.atMs);
     merged.set(key, { ...wake, atMs, isWaiting: wake.isWaiting || known?.isWaiting === true });
   }
-  for (const chunk of chunks([...merged.values()].sort(byKey))) {
+  const sorted = [...merged.values()].sort(byKey);
+  for (const chunk of byEntity(dialect, sorted).flatMap((some) => [...chunks(some)])) {
     const values = chunk.flatMap(({ entityId, webhookNo, atMs, isWaiting }): SqlValue[] => [
       entityKey(dialect, entityId),
       webhookNo,
@@ -277,28 +294,30 @@ export type HeadMark = HeadKey & { readonly isFailing: boolean };
 
 const markText = (dialect: Dialect) =>
   textByRows(
-    (rows) => `with marks (entity_id, webhook_no, is_failing) as
+    (rows) => `with marks (entity_id, webhook_no, since_ms) as
         (values ${valuesList(rows, 3, 0, [dialect.uuid, 'bigint', 'bigint'])})
-      update queue_heads set failing_since_ms = case marks.is_failing when 1 then ${dialect.nowMs} end
+      update queue_heads set failing_since_ms = marks.since_ms
       from marks where queue_heads.entity_id = marks.entity_id and queue_heads.webhook_no = marks.webhook_no
-        and (queue_heads.failing_since_ms is null) = (marks.is_failing = 1)`,
+        and (queue_heads.failing_since_ms is null) <> (marks.since_ms is null)${dialect.ofEntity('queue_heads')}`,
   );
 const markTexts = new Map<Dialect, (rows: number) => string>();
 
 /** Since when webhooks have had failures alone; written only where that changes, each head at most once. */
-export function markHeads(db: Database, marks: readonly HeadMark[]): Promise<void> {
+export async function markHeads(db: Database, marks: readonly HeadMark[]): Promise<void> {
   const { dialect } = db;
   const text = markTexts.get(dialect) ?? markText(dialect);
   markTexts.set(dialect, text);
-  return db.transaction(async (queries) => {
-    await queries.get(dialect.planForClaims);
-    for (const chunk of chunks(marks.toSorted(byKey))) {
-      const values = chunk.flatMap(({ entityId, webhookNo, isFailing }): SqlValue[] => [
-        entityKey(dialect, entityId),
-        webhookNo,
-        isFailing ? 1 : 0,
-      ]);
-      await queries.run(text(chunk.length), values);
-    }
-  });
+  for (const some of byEntity(dialect, marks)) {
+    await db.transaction(async (queries) => {
+      const nowMs = await planForClaims(queries, dialect);
+      for (const chunk of chunks(some.toSorted(byKey))) {
+        const values = chunk.flatMap(({ entityId, webhookNo, isFailing }): SqlValue[] => [
+          entityKey(dialect, entityId),
+          webhookNo,
+          isFailing ? nowMs : null,
+        ]);
+        await queries.run(text(chunk.length), values);
+      }
+    });
+  }
 }

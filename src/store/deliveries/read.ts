@@ -1,52 +1,71 @@
 import {
   type Attempt,
   type Delivery,
+  type DeliveryCounts,
   type DeliveryDetail,
   type DeliveryFilter,
+  type DeliveryList,
   type DeliveryListQuery,
   MAX_ATTEMPTS_SHOWN,
 } from '../../contract/deliveries.ts';
+import { headersFrom } from '../../domain/endpoints/shown-headers.ts';
 import { hexOfId } from '../../domain/ids.ts';
 import { readNowMs } from '../database/clock.ts';
 import type { Database, Dialect, Queries, SqlUuid } from '../database/database.ts';
 import { Columns, entityKey, integer, nullable, planForClaims, type RowOf, text } from '../database/sql.ts';
-import { readTruth } from '../events/read.ts';
+import { readSource } from '../events/read.ts';
 import { countScope } from './list/count.ts';
+import { countByStatus } from './list/count-by-status.ts';
 import { readPageRows } from './list/page.ts';
-import { deliveryColumns, eventNoOf, IN_QUEUE, IN_RECORD, toDeliveries } from './list/rows.ts';
-import { resolveScope } from './list/scope.ts';
+import { findInPayloads } from './list/payload.ts';
+import { type DeliveryRow, deliveryColumns, eventNoOf, IN_QUEUE, IN_RECORD, toDeliveries } from './list/rows.ts';
+import { resolveScope, type Scope } from './list/scope.ts';
 
 /** Reading where deliveries stand: lists with exact totals, and one delivery with its attempts. */
 
-export function listDeliveries(
-  db: Database,
-  entityId: string,
-  query: DeliveryListQuery,
-): Promise<{ totalResults: number; deliveries: Delivery[] }> {
+export function listDeliveries(db: Database, entityId: string, query: DeliveryListQuery): Promise<DeliveryList> {
   return db.longReads.snapshot(async (queries) => {
     const nowMs = await planForClaims(queries, db.dialect);
     const scope = await resolveScope(queries, db.dialect, entityId, query);
-    const totalResults = scope === null ? 0 : await countScope(queries, db.dialect, scope);
-    if (scope === null || (query.page - 1) * query.limit >= totalResults) return { totalResults, deliveries: [] };
-    const rows = await readPageRows(queries, db.dialect, scope, query, totalResults);
-    return { totalResults, deliveries: await toDeliveries(queries, db.dialect, scope.entity, rows, nowMs) };
+    const { totalResults, rows, searched } = await readPage(queries, db.dialect, scope, query);
+    const entity = entityKey(db.dialect, entityId);
+    return { totalResults, deliveries: await toDeliveries(queries, db.dialect, entity, rows, nowMs), searched };
   });
 }
 
-export function countDeliveries(db: Database, entityId: string, filter: DeliveryFilter): Promise<number> {
-  return db.longReads.snapshot((queries) => countIn(queries, db.dialect, entityId, filter));
-}
+type Page = {
+  readonly totalResults: number;
+  readonly rows: DeliveryRow[];
+  readonly searched: DeliveryList['searched'];
+};
 
-/** As part of a transaction. */
-export async function countIn(
+async function readPage(
   queries: Queries,
   dialect: Dialect,
+  scope: Scope | null,
+  query: DeliveryListQuery,
+): Promise<Page> {
+  const { payload, page, limit } = query;
+  const totalResults = scope === null ? 0 : await countScope(queries, dialect, scope);
+  if (scope === null || totalResults === 0) {
+    return { totalResults, rows: [], searched: payload === undefined ? null : { deliveries: 0, dateOldest: null } };
+  }
+  if (payload !== undefined) return findInPayloads(queries, dialect, scope, { ...query, payload }, totalResults);
+  if ((page - 1) * limit >= totalResults) return { totalResults, rows: [], searched: null };
+  return { totalResults, rows: await readPageRows(queries, dialect, scope, query, totalResults), searched: null };
+}
+
+/** As many as there are in each state. */
+export function countStatuses(
+  db: Database,
   entityId: string,
-  filter: DeliveryFilter,
-): Promise<number> {
-  await planForClaims(queries, dialect);
-  const scope = await resolveScope(queries, dialect, entityId, filter);
-  return scope === null ? 0 : countScope(queries, dialect, scope);
+  filter: Omit<DeliveryFilter, 'status'>,
+): Promise<DeliveryCounts> {
+  return db.longReads.snapshot(async (queries) => {
+    await planForClaims(queries, db.dialect);
+    const scope = await resolveScope(queries, db.dialect, entityId, filter);
+    return countByStatus(queries, db.dialect, scope);
+  });
 }
 
 /** The record of a delivery with one attempt carries it. */
@@ -54,14 +73,16 @@ const recordedColumns = new Columns({
   ...deliveryColumns.shape,
   startedAtMs: nullable(integer('started_at_ms')),
   durationMs: nullable(integer('duration_ms')),
-  test: nullable(integer('test')),
   response: nullable(text('response')),
 });
 type Recorded = RowOf<typeof recordedColumns>;
-const ONLY_ATTEMPT =
-  'd.started_at_ms as "startedAtMs", d.duration_ms as "durationMs", d.test as test, d.response as response';
+const ONLY_ATTEMPT = 'd.started_at_ms as "startedAtMs", d.duration_ms as "durationMs", d.response as response';
 
-export function readDelivery(db: Database, entityId: string, deliveryId: string): Promise<DeliveryDetail | null> {
+/** Without the headers of requests, which are derived where they are shown. */
+export type StoredAttempt = Omit<Attempt, 'requestHeaders'>;
+export type StoredDelivery = Omit<DeliveryDetail, 'attemptLog'> & { attemptLog: StoredAttempt[] };
+
+export function readDelivery(db: Database, entityId: string, deliveryId: string): Promise<StoredDelivery | null> {
   const { dialect } = db;
   const hex = hexOfId('dlv', deliveryId);
   if (hex === null) return Promise.resolve(null);
@@ -78,14 +99,14 @@ export function readDelivery(db: Database, entityId: string, deliveryId: string)
     if (row === undefined) return null;
     const [view] = await toDeliveries(queries, dialect, entity, [row], await readNowMs(queries, dialect));
     if (view === undefined) return null;
-    const truth = await readTruth(queries, dialect, entityId, eventNoOf(dialect, row));
+    const source = await readSource(queries, dialect, entityId, eventNoOf(dialect, row));
     const only = recorded === undefined ? null : onlyAttempt(recorded, view);
     const attemptLog = only === null ? await readAttempts(queries, key) : [only];
-    return { ...view, ...truth, attemptLog };
+    return { ...view, ...source, attemptLog };
   });
 }
 
-function onlyAttempt({ startedAtMs, durationMs, test, response }: Recorded, view: Delivery): Attempt | null {
+function onlyAttempt({ startedAtMs, durationMs, test, response }: Recorded, view: Delivery): StoredAttempt | null {
   if (startedAtMs === null) return null;
   return {
     attempt: 1,
@@ -96,6 +117,7 @@ function onlyAttempt({ startedAtMs, durationMs, test, response }: Recorded, view
     statusCode: view.lastStatusCode,
     error: view.lastError as Attempt['error'],
     response,
+    responseHeaders: null,
   };
 }
 
@@ -108,14 +130,18 @@ const attemptColumns = new Columns({
   statusCode: nullable(integer('status_code')),
   error: nullable(text<NonNullable<Attempt['error']>>('error')),
   response: nullable(text('response')),
+  responseHeaders: nullable(text('response_headers')),
 });
 
-async function readAttempts(queries: Queries, key: readonly SqlUuid[]): Promise<Attempt[]> {
+async function readAttempts(queries: Queries, key: readonly SqlUuid[]): Promise<StoredAttempt[]> {
   const attempts = await attemptColumns.all(
     queries,
     `select ${attemptColumns.list} from attempts
      where entity_id = $1 and delivery_id = $2 order by attempt desc limit ${MAX_ATTEMPTS_SHOWN}`,
     key,
   );
-  return attempts.reverse();
+  return attempts.reverse().map(({ responseHeaders, ...attempt }) => ({
+    ...attempt,
+    responseHeaders: responseHeaders === null ? null : headersFrom(responseHeaders),
+  }));
 }

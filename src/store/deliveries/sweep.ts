@@ -1,6 +1,7 @@
 import type { DestinationKey } from '../../domain/post-url.ts';
 import { readNowMs } from '../database/clock.ts';
 import type { Database, Queries } from '../database/database.ts';
+import { inOrderOf, readReachable } from '../database/reachable-shards.ts';
 import { Columns, integer, nullable, type RowOf, uuid, valuesList } from '../database/sql.ts';
 import { CountChanges } from './counts/counts.ts';
 import { wakeHeads } from './heads.ts';
@@ -31,16 +32,26 @@ export async function findDeletedHeads(
   db: Database,
   after: DeletedHead | null,
 ): Promise<{ heads: DeletedHead[]; isLast: boolean }> {
-  const { bindUuid, nowMs } = db.dialect;
-  const heads = await deletedColumns.all(
-    db,
-    `select ${deletedColumns.list} from queue_heads h
-     where deleted_at_ms is not null and (deleted_at_ms, entity_id, webhook_no) > ($1, $2, $3)
+  const { bindUuid, hexOf, nowMs } = db.dialect;
+  const text = (heads: string, queue: string, [deletedAtMs, entity, webhookNo]: readonly string[]) =>
+    `select ${deletedColumns.list} from ${heads} h
+     where deleted_at_ms is not null and (deleted_at_ms, entity_id, webhook_no) > (${deletedAtMs}, ${entity}, ${webhookNo})
        and (deleted_at_ms < ${nowMs} - ${KEEP_HEAD_MS} or exists (
-         select 1 from queue q where q.entity_id = h.entity_id and q.webhook_no = h.webhook_no))
-     order by deleted_at_ms, entity_id, webhook_no limit ${HEADS_PER_LOOK}`,
-    [after?.deletedAtMs ?? 0, after?.entity ?? bindUuid('0'.repeat(32)), after?.webhookNo ?? Number.MIN_SAFE_INTEGER],
+         select 1 from ${queue} q where q.entity_id = h.entity_id and q.webhook_no = h.webhook_no))
+     order by deleted_at_ms, entity_id, webhook_no limit ${HEADS_PER_LOOK}`;
+  const { deletedAtMs, entity, webhookNo } = after ?? {
+    deletedAtMs: 0,
+    entity: bindUuid('0'.repeat(32)),
+    webhookNo: Number.MIN_SAFE_INTEGER,
+  };
+  const literals = [`${deletedAtMs}`, `cast('${hexOf(entity)}' as uuid)`, `${webhookNo}`];
+  const found = await readReachable(
+    db,
+    (reads) =>
+      deletedColumns.all(reads, text('queue_heads', 'queue', ['$1', '$2', '$3']), [deletedAtMs, entity, webhookNo]),
+    { tables: ['queue_heads', 'queue'], select: (heads = '', queue = '') => text(heads, queue, literals) },
   );
+  const heads = inOrderOf(db, found, (head) => head.deletedAtMs).slice(0, HEADS_PER_LOOK);
   return { heads, isLast: heads.length < HEADS_PER_LOOK };
 }
 

@@ -1,5 +1,5 @@
 import type { Webhook } from '../../contract/webhooks.ts';
-import { isSuccess } from '../../domain/attempt.ts';
+import { fitsRecord, isSuccess } from '../../domain/attempt.ts';
 import { deliveryHex, timeOfHex } from '../../domain/ids.ts';
 import { readNowMs } from '../database/clock.ts';
 import type { Database, Queries, SqlInteger } from '../database/database.ts';
@@ -7,7 +7,7 @@ import { entityKey } from '../database/sql.ts';
 import { eventNumbers } from '../new-id.ts';
 import { CountChanges, countEvents } from './counts/counts.ts';
 import { makeHeads, urlKey } from './heads.ts';
-import type { AttemptRecord } from './record/attempt-log.ts';
+import { type AttemptRecord, insertAttempts } from './record/attempt-log.ts';
 import { STATUS_CODES } from './states.ts';
 
 /** Test requests: events with one delivery that was complete before it was stored. */
@@ -39,6 +39,7 @@ export function recordTest(db: Database, webhook: Webhook, attempt: AttemptRecor
     );
     const status = isSuccess(outcome) ? 'delivered' : 'failed';
     const response = outcome.kind === 'response' ? outcome : null;
+    const isOnly = fitsRecord(delivery, outcome);
     await queries.run(
       `insert into deliveries (entity_id, id, webhook_no, endpoint_no, created_at_ms, ended_at_ms, started_at_ms,
          duration_ms, attempts, status, status_code, test, error, response)
@@ -50,18 +51,19 @@ export function recordTest(db: Database, webhook: Webhook, attempt: AttemptRecor
         endpoints.get(urlKey({ entityId, postUrl: webhook.postUrl }))?.no ?? 0,
         createdAtMs,
         status === 'delivered' ? nowMs : null,
-        startedAtMs,
-        Math.round(outcome.durationMs),
+        isOnly ? startedAtMs : null,
+        isOnly ? Math.round(outcome.durationMs) : null,
         STATUS_CODES[status],
         response?.statusCode ?? null,
         outcome.kind === 'error' ? outcome.error : null,
-        response?.body ?? null,
+        isOnly ? (response?.body ?? null) : null,
       ],
     );
     const counts = new CountChanges(dialect, 'completion');
     counts.event(entity, { body: body ?? '', eventId: null });
     counts.deliveries(entity, webhookNo, deliveryId.slice('dlv_'.length), { created: 1, [status]: 1 });
-    counts.stored(entity, Buffer.byteLength(response?.body ?? ''));
+    if (isOnly) counts.stored(entity, Buffer.byteLength(response?.body ?? ''));
+    else await insertAttempts({ queries, dialect, counts }, [attempt]);
     await counts.write(queries);
     await countEvents(queries, dialect, [{ entity, networkId, event, createdAtMs, events: 1 }], 'completion');
   });

@@ -1,4 +1,5 @@
 import type { Endpoint, EndpointSecretList, EndpointUpdate } from '../../contract/endpoints/endpoint.ts';
+import type { CertificateFacts, GivenCertificate } from '../../domain/endpoints/client-certificate.ts';
 import { bytesOf, MAX_HEADERS, MAX_HEADERS_BYTES, mergeHeaders } from '../../domain/endpoints/request-headers.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { endpointNo } from '../../domain/ids.ts';
@@ -10,6 +11,7 @@ import { changeHeads } from '../deliveries/heads.ts';
 import { type Change, recordChange } from '../tenants/audit.ts';
 import type { SecretBox } from '../tenants/secret-box.ts';
 import { lockEntity } from '../webhooks/register.ts';
+import { writeCertificate } from './certificates/certificates.ts';
 import { readTargets } from './lifecycle.ts';
 import { readEndpoint } from './read.ts';
 import { readHeaders, writeHeaders } from './request-headers.ts';
@@ -19,8 +21,13 @@ import { addEndpointSecret, expireEndpointSecrets, readEndpointSecrets, toSecret
 
 type Target = { db: Database; box: SecretBox; entityId: string; endpointId: string };
 
+/** As a client gives it, with what was read of its certificate. */
+export type CheckedUpdate = Omit<EndpointUpdate, 'clientCertificate'> & {
+  clientCertificate?: (GivenCertificate & CertificateFacts) | null | undefined;
+};
+
 /** Returns null when there is no such endpoint. */
-export function updateEndpoint(target: Target, update: EndpointUpdate, change: Change): Promise<Endpoint | null> {
+export function updateEndpoint(target: Target, update: CheckedUpdate, change: Change): Promise<Endpoint | null> {
   const { db, box, entityId, endpointId } = target;
   return db.transaction(async (queries) => {
     const read = () => readEndpoint(queries, db.dialect, box, entityId, endpointId);
@@ -30,6 +37,13 @@ export function updateEndpoint(target: Target, update: EndpointUpdate, change: C
     if (before === null || no === null) return null;
     await writeSettings(queries, db.dialect, entityId, { ...before, no }, update);
     if (update.headers !== undefined) await changeHeaders(queries, target, no, update.headers);
+    if (update.clientCertificate !== undefined) {
+      // Over plain HTTP, nothing would ask for it, and the entity would think that its receiver does.
+      if (update.clientCertificate !== null && !before.postUrl.startsWith('https:')) {
+        throw new DomainError('certificate_without_tls', { postUrl: before.postUrl });
+      }
+      await writeCertificate(queries, box, entityId, no, update.clientCertificate);
+    }
     if (update.secret !== undefined && update.secret !== before.secret) {
       await changeSource(queries, target, no, update.secret, change.nowS);
     }
@@ -96,9 +110,9 @@ async function changeSource(
 
 type Fields = { before: Record<string, unknown>; after: Record<string, unknown> };
 
-/** For the audit: names of headers, never their values. Null where nothing changed. */
-function changedFields(before: Endpoint, after: Endpoint, { headers }: EndpointUpdate): Fields | null {
-  const names = ['name', 'ordering', 'paused', 'rateLimit', 'secret', 'headerNames'] as const;
+/** For the audit: names of headers, never their values, and of a certificate what anyone may see. Null where nothing changed. */
+function changedFields(before: Endpoint, after: Endpoint, { headers }: CheckedUpdate): Fields | null {
+  const names = ['name', 'ordering', 'paused', 'rateLimit', 'secret', 'headerNames', 'clientCertificate'] as const;
   const changed = names.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
   const given = Object.keys(headers ?? {}).map((name) => name.toLowerCase());
   if (changed.length === 0 && given.length === 0) return null;

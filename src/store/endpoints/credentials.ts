@@ -1,12 +1,17 @@
+import type { ClientCertificate } from '../../domain/endpoints/client-certificate.ts';
 import type { RequestHeaders } from '../../domain/endpoints/request-headers.ts';
 import type { Database } from '../database/database.ts';
 import type { SecretBox } from '../tenants/secret-box.ts';
 import { type SigningMaterial, signingMaterialIn } from '../tenants/secrets.ts';
+import { readClientCertificate } from './certificates/certificates.ts';
 import { readHeaders } from './request-headers.ts';
 import { readEndpointSecrets } from './secrets.ts';
 
-/** What a request to an endpoint with secrets or headers of its own is signed with and carries. */
-export type EndpointCredentials = Pick<SigningMaterial, 'secrets' | 'signingKeys'> & { headers: RequestHeaders };
+/** What a request to an endpoint with credentials of its own is signed with and carries, and its connection identifies itself with. */
+export type EndpointCredentials = Pick<SigningMaterial, 'secrets' | 'signingKeys'> & {
+  headers: RequestHeaders;
+  certificate: ClientCertificate | null;
+};
 
 type Target = { entityId: string; endpointNo: number; withSigningKeys: boolean };
 
@@ -36,6 +41,7 @@ export function readEndpointCredentials(
       secrets: source === 'own' ? [...own, ...overlapping] : [...shared, ...own],
       signingKeys: ofEntity.signingKeys,
       headers: await readHeaders(queries, box, entityId, endpointNo),
+      certificate: await readClientCertificate(queries, box, entityId, endpointNo),
     };
   });
 }

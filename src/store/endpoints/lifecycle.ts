@@ -62,6 +62,8 @@ const numberColumns = new Columns({ no: integer('no') });
 async function forgetCredentials(queries: Queries, entityId: string, endpointNo: number): Promise<void> {
   await queries.run('delete from endpoint_secrets where entity_id = $1 and endpoint_no = $2', [entityId, endpointNo]);
   await queries.run('delete from endpoint_headers where entity_id = $1 and endpoint_no = $2', [entityId, endpointNo]);
+  const certificates = 'endpoint_certificates where entity_id = $1 and endpoint_no = $2';
+  await queries.run(`delete from ${certificates}`, [entityId, endpointNo]);
 }
 
 const TARGET = webhookTable.pick(['createdSeq', 'webhookId', 'networkId', 'event', 'postUrl', 'suspendedAt']);

@@ -1,4 +1,4 @@
-import type { Database, Queries, SqlUuid, SqlValue } from '../database/database.ts';
+import type { Database, Dialect, Queries, SqlUuid, SqlValue } from '../database/database.ts';
 import type { PacedBatches } from '../database/paced-batches.ts';
 import { Columns, chunks, integer, type RowOf, text, valuesList } from '../database/sql.ts';
 import { ID_DIGITS } from './sequences.ts';
@@ -13,6 +13,8 @@ const blockColumns = new Columns({
 type Block = RowOf<typeof blockColumns>;
 
 const ENDPOINTS_PER_LOOK = 50;
+/** So many ids that are left are read at a time. */
+const MAX_LEFT = 1_000;
 
 export type NumberRun = {
   readonly db: Database;
@@ -48,45 +50,77 @@ export async function* pruneNumbers(run: NumberRun, entity: SqlUuid): AsyncGener
 }
 
 /** Up to the first block of which a delivery is left. */
-async function* pruneEndpoint({ db, batches }: NumberRun, entity: SqlUuid, lowest: Block): AsyncGenerator<void> {
-  let block: Block | undefined = lowest;
-  while (block !== undefined && !batches.isStopped) {
-    const current: Block = block;
-    block = await batches.run(() => db.transaction((queries) => pruneBlock(queries, db, entity, current)));
+async function* pruneEndpoint(run: NumberRun, entity: SqlUuid, { endpointNo }: Block): AsyncGenerator<void> {
+  const { db, batches } = run;
+  for (let full = true; full && !batches.isStopped; ) {
+    full = await batches.run((size) =>
+      db.transaction((queries) => pruneBlocks(queries, run, entity, endpointNo, size)),
+    );
     yield;
   }
 }
 
-/** Returns the next block, or undefined where nothing more can go. */
-async function pruneBlock(
+/** Returns whether as many blocks went as were looked at, so that there may be more. */
+async function pruneBlocks(
   queries: Queries,
-  db: Database,
+  run: NumberRun,
   entity: SqlUuid,
-  { endpointNo, firstSequence, ids }: Block,
-): Promise<Block | undefined> {
-  if (await isAnyLeft(queries, db, entity, ids)) return undefined;
-  const key: SqlValue[] = [entity, endpointNo];
-  const next = firstSequence + ids.length / ID_DIGITS;
-  const ofBlock = 'from endpoint_numbers where entity_id = $1 and endpoint_no = $2 and first_sequence = $3';
-  await queries.run(`delete ${ofBlock}`, [...key, firstSequence]);
-  await queries.run(
-    `update endpoint_sequences set first_sequence = $3
-     where entity_id = $1 and endpoint_no = $2 and first_sequence < $3`,
-    [...key, next],
+  endpointNo: number,
+  size: number,
+): Promise<boolean> {
+  const ofEndpoint = 'entity_id = $1 and endpoint_no = $2';
+  const blocks = await blockColumns.all(
+    queries,
+    `select ${blockColumns.list} from endpoint_numbers where ${ofEndpoint} order by first_sequence limit ${size}`,
+    [entity, endpointNo],
   );
-  return blockColumns.get(queries, `select ${blockColumns.list} ${ofBlock}`, [...key, next]);
+  const gone = await countGone(queries, run, entity, blocks);
+  const last = blocks[gone - 1];
+  if (last === undefined) return false;
+  const next = last.firstSequence + last.ids.length / ID_DIGITS;
+  const key: SqlValue[] = [entity, endpointNo, next];
+  await queries.run(`delete from endpoint_numbers where ${ofEndpoint} and first_sequence < $3`, key);
+  await queries.run(
+    `update endpoint_sequences set first_sequence = $3 where ${ofEndpoint} and first_sequence < $3`,
+    key,
+  );
+  return gone === size;
 }
 
-async function isAnyLeft(queries: Queries, { dialect }: Database, entity: SqlUuid, ids: string): Promise<boolean> {
-  const digits = ids.match(new RegExp(`.{${ID_DIGITS}}`, 'g')) ?? [];
-  for (const chunk of chunks(digits)) {
-    const within = `entity_id = $1 and id in ${valuesList(1, chunk.length, 1)}`;
-    const row = await queries.get(
-      `select 1 as found where exists (select 1 from queue where ${within})
-         or exists (select 1 from deliveries where ${within})`,
-      [entity, ...chunk.map((hex) => dialect.bindUuid(hex))],
-    );
-    if (row !== undefined) return true;
+/** So many of the first blocks have no delivery any more. */
+async function countGone(
+  queries: Queries,
+  { db: { dialect }, beforeHex }: NumberRun,
+  entity: SqlUuid,
+  blocks: readonly Block[],
+): Promise<number> {
+  const older = await findLeft(queries, dialect, entity, 'id < $2', [dialect.bindUuid(beforeHex)]);
+  // Where few are left, most ids need no look at the store.
+  const isKnown = older.size < MAX_LEFT;
+  for (const [index, { ids }] of blocks.entries()) {
+    const digits = ids.match(new RegExp(`.{${ID_DIGITS}}`, 'g')) ?? [];
+    if (digits.some((hex) => older.has(hex))) return index;
+    for (const chunk of chunks(digits.filter((hex) => !isKnown || hex >= beforeHex))) {
+      const which = `id in ${valuesList(1, chunk.length, 1)}`;
+      const left = await findLeft(queries, dialect, entity, which, chunk.map(dialect.bindUuid));
+      if (left.size > 0) return index;
+    }
   }
-  return false;
+  return blocks.length;
+}
+
+/** The deliveries of the entity that are still there, up to a limit. */
+async function findLeft(
+  queries: Queries,
+  dialect: Dialect,
+  entity: SqlUuid,
+  which: string,
+  parameters: readonly SqlUuid[],
+): Promise<Set<string>> {
+  const rows = await queries.all<{ id: SqlUuid }>(
+    `select id from queue where entity_id = $1 and ${which}
+     union all select id from deliveries where entity_id = $1 and ${which} limit ${MAX_LEFT}`,
+    [entity, ...parameters],
+  );
+  return new Set(rows.map(({ id }) => dialect.hexOf(id)));
 }

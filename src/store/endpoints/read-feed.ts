@@ -1,6 +1,7 @@
 import type { Feed, FeedEntry } from '../../contract/endpoints/feed.ts';
 import type { Database, Dialect, Queries, SqlUuid, SqlValue } from '../database/database.ts';
 import {
+  byEntity,
   Columns,
   chunks,
   entityKey,
@@ -189,7 +190,7 @@ export async function readLastSequences(db: Database, endpoints: readonly Endpoi
   const { dialect } = db;
   const last = new Map<string, number>();
   const keyOf = (entity: SqlUuid, no: number) => `${dialect.hexOf(entity)} ${no}`;
-  for (const chunk of chunks(endpoints)) {
+  for (const chunk of byEntity(dialect, endpoints).flatMap((some) => [...chunks(some)])) {
     const rows = await lastColumns.all(
       db,
       `with wanted (entity_id, endpoint_no) as (values ${valuesList(chunk.length, 2, 0, [dialect.uuid, 'bigint'])})

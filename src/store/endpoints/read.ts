@@ -15,6 +15,7 @@ import {
 } from '../database/sql.ts';
 import { BLOCKED } from '../deliveries/heads.ts';
 import type { SecretBox } from '../tenants/secret-box.ts';
+import { type LastFailure, readLastFailures } from './last-failures.ts';
 import { openHeaders } from './request-headers.ts';
 
 /** Reading endpoints: what they were given, and what their webhooks and queues say about them. */
@@ -28,11 +29,16 @@ const endpointColumns = new Columns({
   rateLimit: nullable(integer('rate_limit')),
   headers: nullable(text('headers')),
   ownSecret: nullable(text('own_secret')),
+  certificateSubject: nullable(text('certificate_subject')),
+  certificateFingerprint: nullable(text('certificate_fingerprint')),
+  certificateExpires: nullable(integer('certificate_expires')),
   webhooks: integer('webhooks'),
   suspended: integer('suspended'),
   waiting: integer('waiting'),
   lastSequence: integer('last_sequence'),
   dateFailingSince: nullable(seconds('failing_since_ms')),
+  /** One of its webhooks that fail. */
+  failingNo: nullable(integer('failing_no')),
   dateCreated: seconds('created_at_ms'),
 });
 
@@ -42,16 +48,19 @@ const endpointColumns = new Columns({
  */
 function endpointTable(only: { endpoints: string; heads: string; webhooks: string }): string {
   return `(select e.no, e.post_url, e.host, e.name, e.ordering, e.paused_at_ms, e.rate_limit, e.created_at_ms,
-      x.sealed as headers, (select max(o.id) from endpoint_secrets o where o.entity_id = $2 and o.endpoint_no = e.no
+      x.sealed as headers, k.subject as certificate_subject, k.fingerprint as certificate_fingerprint,
+      k.expires_at as certificate_expires, (select max(o.id) from endpoint_secrets o where o.entity_id = $2 and o.endpoint_no = e.no
         and o.expires_at is null) as own_secret, w.webhooks, w.suspended, coalesce(s.last_sequence, 0) as last_sequence,
-      coalesce(h.waiting, 0) as waiting, h.failing_since_ms,
+      coalesce(h.waiting, 0) as waiting, h.failing_since_ms, h.failing_no,
       case when e.paused_at_ms is not null then 'paused' when w.suspended > 0 then 'suspended' else 'active' end as state
     from endpoints e
     join (select post_url, count(*) as webhooks, count(suspended_at) as suspended from webhooks
       where entity_id = $2 ${only.webhooks} group by post_url) w on w.post_url = e.post_url
     left join endpoint_headers x on x.entity_id = $2 and x.endpoint_no = e.no
+    left join endpoint_certificates k on k.entity_id = $2 and k.endpoint_no = e.no
     left join endpoint_sequences s on s.entity_id = e.entity_id and s.endpoint_no = e.no
-    left join (select q.endpoint_no, min(q.failing_since_ms) as failing_since_ms, sum(c.waiting) as waiting
+    left join (select q.endpoint_no, min(q.failing_since_ms) as failing_since_ms,
+        max(case when q.failing_since_ms is not null then q.webhook_no end) as failing_no, sum(c.waiting) as waiting
       from queue_heads q left join (select webhook_no, sum(waiting) as waiting from queue_counts
         where entity_id = $1 group by webhook_no) c on c.webhook_no = q.webhook_no
       where q.entity_id = $1 and q.webhook_no > 0 and q.blocked < ${BLOCKED.deleted} ${only.heads}
@@ -81,6 +90,7 @@ export async function listEndpoints(
     conditions.push(`substr(post_url, 1, cast(${length} as int)) = ${parameters.bind(query.postUrl)}`);
   }
   if (query.host !== undefined) conditions.push(`host = ${parameters.bind(query.host.toLowerCase())}`);
+  if (query.failing !== undefined) conditions.push(`failing_no is ${query.failing === 'true' ? 'not null' : 'null'}`);
   if (query.state !== undefined) conditions.push(`state = ${parameters.bind(query.state)}`);
   const source = {
     table: ALL,
@@ -93,12 +103,14 @@ export async function listEndpoints(
     parameters: parameters.values,
   };
   const { totalResults, rows } = await readPage(db, source, query);
-  return { totalResults, endpoints: rows.map((row) => toEndpoint(box, entityId, row)) };
+  const failingNos = rows.flatMap(({ failingNo }) => failingNo ?? []);
+  const failures = await readLastFailures(db.longReads, db.dialect, entityKey(db.dialect, entityId), failingNos);
+  return { totalResults, endpoints: rows.map((row) => toEndpoint(box, entityId, row, failures)) };
 }
 
 /** Null for the id of another entity, of an endpoint whose last webhook was removed, and for an unknown one. */
 export async function readEndpoint(
-  queries: Pick<Queries, 'get'>,
+  queries: Pick<Queries, 'get' | 'all'>,
   dialect: Dialect,
   box: SecretBox,
   entityId: string,
@@ -108,10 +120,20 @@ export async function readEndpoint(
   if (no === null) return null;
   const parameters: SqlValue[] = [entityKey(dialect, entityId), entityId, no];
   const row = await endpointColumns.get(queries, `select ${endpointColumns.list} from ${ONE}`, parameters);
-  return row === undefined ? null : toEndpoint(box, entityId, row);
+  if (row === undefined) return null;
+  const failingNos = row.failingNo === null ? [] : [row.failingNo];
+  const failures = await readLastFailures(queries, dialect, entityKey(dialect, entityId), failingNos);
+  return toEndpoint(box, entityId, row, failures);
 }
 
-function toEndpoint(box: SecretBox, entityId: string, row: EndpointRow): Endpoint {
+const NO_FAILURE: LastFailure = { lastStatusCode: null, lastError: null };
+
+function toEndpoint(
+  box: SecretBox,
+  entityId: string,
+  row: EndpointRow,
+  failures: ReadonlyMap<number, LastFailure>,
+): Endpoint {
   const { no, postUrl, name, rateLimit, webhooks, suspended, waiting, lastSequence, dateFailingSince, dateCreated } =
     row;
   const paused = row.pausedAtMs !== null;
@@ -123,6 +145,7 @@ function toEndpoint(box: SecretBox, entityId: string, row: EndpointRow): Endpoin
     ordering: row.ordering === 1 ? 'agreement' : 'none',
     paused,
     headerNames: Object.keys(openHeaders(box, entityId, no, row.headers)),
+    clientCertificate: certificateOf(row),
     rateLimit,
     secret: row.ownSecret === null ? 'entity' : 'own',
     webhooks,
@@ -130,8 +153,15 @@ function toEndpoint(box: SecretBox, entityId: string, row: EndpointRow): Endpoin
     waiting,
     lastSequence,
     dateFailingSince,
+    ...(failures.get(row.failingNo ?? 0) ?? NO_FAILURE),
     dateCreated,
   };
+}
+
+function certificateOf(row: EndpointRow): Endpoint['clientCertificate'] {
+  const { certificateSubject: subject, certificateFingerprint: fingerprint, certificateExpires: dateExpires } = row;
+  if (subject === null || fingerprint === null || dateExpires === null) return null;
+  return { subject, fingerprint, dateExpires };
 }
 
 /** The number of the endpoint that has the URL now; 0 where there is none. */

@@ -61,8 +61,8 @@ const insertText = textByRows(
   (rows) => `insert into endpoint_numbers (entity_id, endpoint_no, first_sequence, ids) values ${valuesList(rows, 4)}`,
 );
 
-const emptyText = ({ uuid }: Dialect, rows: number) => `update endpoint_sequences set recent = ''
-  where (entity_id, endpoint_no) in (values ${valuesList(rows, 2, 0, [uuid, 'bigint'])})`;
+const emptyText = ({ uuid, ofEntity }: Dialect, rows: number) => `update endpoint_sequences set recent = ''
+  where (entity_id, endpoint_no) in (values ${valuesList(rows, 2, 0, [uuid, 'bigint'])})${ofEntity('endpoint_sequences')}`;
 
 /**
  * Gives each delivery its number, in the order given. The row of an endpoint is locked from here to the commit, so that its

@@ -5,7 +5,7 @@ import type { SecretBox } from '../tenants/secret-box.ts';
 import { type WrittenSettings, writeSettings } from './change.ts';
 import { openHeaders } from './request-headers.ts';
 
-/** The settings of endpoints in exports and imports. Values of headers and signing secrets are in neither. */
+/** The settings of endpoints in exports and imports. Values of headers, signing secrets and certificates are in neither. */
 
 const PAGE_ROWS = 1_000;
 
@@ -17,6 +17,7 @@ const SETTINGS = new Columns({
   pausedAtMs: nullable(integer('e.paused_at_ms')),
   rateLimit: nullable(integer('e.rate_limit')),
   headers: nullable(text('x.sealed')),
+  certificate: nullable(text('k.fingerprint')),
   ownSecret: nullable(
     text('(select max(o.id) from endpoint_secrets o where o.entity_id = $2 and o.endpoint_no = e.no)'),
   ),
@@ -24,17 +25,21 @@ const SETTINGS = new Columns({
 
 const FROM = `select ${SETTINGS.list} from endpoints e
   left join endpoint_headers x on x.entity_id = $2 and x.endpoint_no = e.no
+  left join endpoint_certificates k on k.entity_id = $2 and k.endpoint_no = e.no
   where e.entity_id = $1 and e.removed_ms = 0`;
 
 type SettingsRow = Awaited<ReturnType<typeof SETTINGS.all>>[number];
 
-function isConfigured({ name, ordering, pausedAtMs, rateLimit, headers, ownSecret }: SettingsRow): boolean {
-  return [name, pausedAtMs, rateLimit, headers, ownSecret].some((value) => value !== null) || ordering !== 0;
+function isConfigured({ ordering, ...row }: SettingsRow): boolean {
+  const { name, pausedAtMs, rateLimit, headers, certificate, ownSecret } = row;
+  return (
+    [name, pausedAtMs, rateLimit, headers, certificate, ownSecret].some((value) => value !== null) || ordering !== 0
+  );
 }
 
 export type ExportedEndpoint = WrittenSettings & { postUrl: string; headerNames: string[] };
-/** `hasOwnSecret` is not part of the file, but said to the operator. */
-export type WalkedEndpoint = { endpoint: ExportedEndpoint; hasOwnSecret: boolean };
+/** The rest is not part of the file, but said to the operator. */
+export type WalkedEndpoint = { endpoint: ExportedEndpoint; hasOwnSecret: boolean; hasCertificate: boolean };
 
 /** Every endpoint that differs from the defaults. */
 export async function* walkSettings(
@@ -54,7 +59,8 @@ export async function* walkSettings(
     for (const row of rows) {
       if (!isConfigured(row)) continue;
       const headerNames = Object.keys(openHeaders(box, entityId, row.no, row.headers));
-      yield { endpoint: { ...shown(row), headerNames }, hasOwnSecret: row.ownSecret !== null };
+      const hasCertificate = row.certificate !== null;
+      yield { endpoint: { ...shown(row), headerNames }, hasOwnSecret: row.ownSecret !== null, hasCertificate };
     }
     const last = rows.at(-1);
     if (last === undefined || rows.length < pageRows) return;

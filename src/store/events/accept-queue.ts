@@ -1,5 +1,6 @@
 import { DomainError } from '../../domain/errors.ts';
 import type { DestinationKey } from '../../domain/post-url.ts';
+import type { AcceptanceSpan, Tracer } from '../../telemetry/tracer.ts';
 import { type Database, type Queries, StoreUnavailableError } from '../database/database.ts';
 import type { DirectDispatch } from '../deliveries/claim/claimed.ts';
 import { type AcceptedGroup, acceptEvents, emptyGroup } from './accept.ts';
@@ -30,6 +31,8 @@ export type AcceptQueueOptions = {
   onFanOut?: () => void;
   /** The dispatcher of this process, if it has one. */
   directDispatch?: DirectDispatch | null;
+  /** Records the acceptance of events whose trace is recorded. */
+  tracer?: Tracer | null;
 };
 
 /**
@@ -37,8 +40,9 @@ export type AcceptQueueOptions = {
  * only after the commit that holds the event and all of its deliveries, or a task for the rest of them.
  */
 export class AcceptQueue {
-  #waiting: Waiting[] = [];
-  #committing = false;
+  /** One for all; where the tables are distributed, one for each entity, so that a server that is down stops its own alone. */
+  readonly #lanes = new Map<string, Waiting[]>();
+  #size = 0;
 
   constructor(
     private readonly db: Database,
@@ -46,12 +50,22 @@ export class AcceptQueue {
   ) {}
 
   accept(event: NewEvent): Promise<Acceptance> {
-    if (this.#waiting.length >= MAX_WAITING) {
+    if (this.#size >= MAX_WAITING) {
       return Promise.reject(new StoreUnavailableError('too many events are waiting for the store'));
     }
+    const span = this.options.tracer?.acceptance(event) ?? null;
+    return span === null ? this.#enqueue(event) : ending(span, this.#enqueue({ ...event, trace: span.context }));
+  }
+
+  #enqueue(event: NewEvent): Promise<Acceptance> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ event, resolve, reject });
-      if (!this.#committing) void this.#commitAll();
+      const name = this.db.dialect.isDistributed ? event.entityId : '';
+      const lane = this.#lanes.get(name) ?? [];
+      lane.push({ event, resolve, reject });
+      this.#size++;
+      if (this.#lanes.has(name)) return;
+      this.#lanes.set(name, lane);
+      void this.#commitAll(name, lane);
     });
   }
 
@@ -64,30 +78,34 @@ export class AcceptQueue {
     also: (queries: Queries, results: readonly (Acceptance | DomainError)[]) => Promise<void>,
   ): Promise<readonly (Acceptance | DomainError)[]> {
     const accepted = emptyGroup();
-    await this.#store(events, accepted, (queries) => also(queries, accepted.results));
+    const spans = events.map((event) => this.options.tracer?.acceptance({ ...event, beginsTrace: true }) ?? null);
+    const traced = events.map((event, index) => ({ ...event, trace: spans[index]?.context ?? null }));
+    await this.#store(traced, accepted, (queries) => also(queries, accepted.results));
     this.#announce(accepted);
+    for (const [index, result] of accepted.results.entries()) spans[index]?.end(result);
     return accepted.results;
   }
 
-  async #commitAll(): Promise<void> {
-    this.#committing = true;
-    while (this.#waiting.length > 0) {
-      await this.#gather();
-      const group = this.#waiting.splice(0, MAX_GROUP);
+  async #commitAll(name: string, waiting: Waiting[]): Promise<void> {
+    while (waiting.length > 0) {
+      await this.#gather(waiting);
+      const group = waiting.splice(0, MAX_GROUP);
+      this.#size -= group.length;
       const left = await this.#commit(group);
-      this.#waiting.unshift(...left);
+      waiting.unshift(...left);
+      this.#size += left.length;
     }
-    this.#committing = false;
+    this.#lanes.delete(name);
   }
 
   /**
    * Requests that have arrived join the group, as long as each tick of the event loop brings some: SQLite's commit stops
    * that loop, and a group of one costs as much as a group of many.
    */
-  async #gather(): Promise<void> {
+  async #gather(waiting: readonly Waiting[]): Promise<void> {
     let gathered = 0;
-    for (let ticks = 0; ticks < MAX_TICKS && gathered < this.#waiting.length; ticks++) {
-      gathered = this.#waiting.length;
+    for (let ticks = 0; ticks < MAX_TICKS && gathered < waiting.length; ticks++) {
+      gathered = waiting.length;
       await nextTick();
     }
     await this.#letQueueShrink();
@@ -152,6 +170,18 @@ export class AcceptQueue {
     for (const one of destinations) this.options.onAccepted?.(one.entityId, one.destinations);
     if (due.size > 0) this.options.onDue(due, nowMs);
     if (hasRest) this.options.onFanOut?.();
+  }
+}
+
+/** The span ends as the acceptance does. */
+async function ending(span: AcceptanceSpan, accepting: Promise<Acceptance>): Promise<Acceptance> {
+  try {
+    const accepted = await accepting;
+    span.end(accepted);
+    return accepted;
+  } catch (error) {
+    span.end(error instanceof Error ? error : new Error('unknown'));
+    throw error;
   }
 }
 

@@ -1,9 +1,10 @@
 import { DomainError } from '../../domain/errors.ts';
+import { RETRACTION } from '../../domain/event-kinds.ts';
 import { hexOfId, timeOfHex } from '../../domain/ids.ts';
 import type { DestinationKey } from '../../domain/post-url.ts';
 import { holdEvent } from '../chain/hold.ts';
 import type { Dialect, Queries, SqlUuid, SqlValue } from '../database/database.ts';
-import { chunks, entityKey, eventIdKey, textByRows, valuesList } from '../database/sql.ts';
+import { chunks, entityKey, eventIdKey, subjectKey, textByRows, valuesList } from '../database/sql.ts';
 import type { Claimed, DirectDispatch } from '../deliveries/claim/claimed.ts';
 import { CountChanges, countEvents } from '../deliveries/counts/counts.ts';
 import { type Wake, wakeHeads } from '../deliveries/heads.ts';
@@ -63,10 +64,11 @@ export function emptyGroup(): AcceptedGroup {
 export async function acceptEvents(
   queries: Queries,
   dialect: Dialect,
-  events: readonly NewEvent[],
+  given: readonly NewEvent[],
   directDispatch: DirectDispatch | null = null,
   group: AcceptedGroup = emptyGroup(),
 ): Promise<AcceptedGroup> {
+  const events = ofOneTransaction(dialect, given);
   const { receivers, nowMs, isListened } = await findReceivers(queries, dialect, events);
   group.nowMs = nowMs;
   // One that supersedes another, or would be superseded by it, begins the next group.
@@ -94,13 +96,17 @@ export async function acceptEvents(
   const { accepted, turns, promoted } = order;
   for (const one of incoming) group.results.push(await resultOf(queries, dialect, one, fresh.has(one), order));
   if (accepted.length === 0) return group;
-  for (const one of accepted) await beginLater(queries, dialect, one, group);
+  for (const one of accepted) await beginLater(queries, dialect, one, changes, group);
   for (const [destination, wanted] of directDispatch === null ? [] : wantedSlots(accepted, turns)) {
     group.slots.set(destination, directDispatch?.reserve(destination, wanted) ?? 0);
   }
   const leaseMs = directDispatch?.leaseMs ?? 0;
   const plan = planAcceptance(accepted, group.slots, { nowMs, leaseMs, acceptedAtMs: Date.now() }, turns);
   await countAccepted(queries, dialect, accepted);
+  for (const { event, eventNo, deliveries } of accepted) {
+    const isPointless = order.supersededBy.has(eventNo) || event.event === RETRACTION;
+    if (deliveries === 0 && !isPointless) changes.undelivered(entityKey(dialect, event.entityId), 1);
+  }
   await insertDeliveries(queries, dialect, plan.rows, { events: accepted, promoted, changes });
   if (isListened) {
     const sent = accepted.filter(({ eventNo }) => !order.supersededBy.has(eventNo));
@@ -114,6 +120,12 @@ export async function acceptEvents(
     group.destinations.push({ entityId: event.entityId, destinations });
   }
   return group;
+}
+
+/** All of them, or the first ones of one entity where the tables are distributed. */
+function ofOneTransaction({ isDistributed }: Dialect, events: readonly NewEvent[]): readonly NewEvent[] {
+  const end = isDistributed ? events.findIndex(({ entityId }) => entityId !== events[0]?.entityId) : -1;
+  return end === -1 ? events : events.slice(0, end);
 }
 
 /** Its deliveries are made later: those of a retraction by a task, those of a held event as its transaction becomes final. */
@@ -130,12 +142,18 @@ async function withoutReceivers(
 }
 
 /** What goes on after the commit is a row from the commit on. */
-async function beginLater(queries: Queries, dialect: Dialect, one: Incoming, group: AcceptedGroup): Promise<void> {
+async function beginLater(
+  queries: Queries,
+  dialect: Dialect,
+  one: Incoming,
+  changes: CountChanges,
+  group: AcceptedGroup,
+): Promise<void> {
   const { event, retracted, deliveries, receivers } = one;
   const { nowMs } = group;
   if (event.heldFor != null) await holdEvent(queries, dialect, one, event.heldFor, nowMs);
   else if (retracted !== undefined && !(retracted instanceof DomainError)) {
-    await startRetraction(queries, dialect, one, retracted, nowMs);
+    await startRetraction(queries, dialect, one, retracted, changes, nowMs);
     group.hasRest = true;
   } else if (deliveries > receivers.length) {
     await startFanOut(queries, dialect, one, nowMs);
@@ -149,8 +167,11 @@ const insertEventIdsText = textByRows(
 );
 
 const insertEventsText = textByRows(
-  (rows) => `insert into events (entity_id, no, network_id, created_at_ms, deliveries, event, event_id, body)
-    values ${valuesList(rows, 8)}`,
+  (
+    rows,
+  ) => `insert into events (entity_id, no, network_id, created_at_ms, deliveries, event, event_id, body, transfer_key,
+      agreement_key, trace)
+    values ${valuesList(rows, 11)}`,
 );
 
 /** The events that are new; of two with one id in a group only the first is. */
@@ -194,6 +215,9 @@ async function insertEvents(
       event.event,
       event.eventId,
       event.body,
+      subjectKey(event.transferId),
+      subjectKey(event.agreementId),
+      event.trace ?? null,
     ]);
     await queries.run(insertEventsText(chunk.length), values);
   }

@@ -1,7 +1,9 @@
 import type { Dialect, Queries, SqlUuid } from '../database/database.ts';
 import { Columns, entityKey, hashKey, integer, nullable, type RowOf, text, uuid } from '../database/sql.ts';
+import type { CountChanges } from '../deliveries/counts/counts.ts';
 import { joinKeys } from '../deliveries/order/order-keys.ts';
 import type { Incoming, NewEvent, Receiver } from './plan-acceptance.ts';
+import { setDeliveries } from './unmatched.ts';
 
 /**
  * The tasks that make deliveries after the transaction that accepted their event (`fan-out.ts`): the rest of an event for
@@ -108,6 +110,7 @@ export async function takeTurnsOfRest(
 /** The last step corrects the number of deliveries: webhooks may have been deleted since the event was acknowledged. */
 export async function advance(
   queries: Queries,
+  changes: CountChanges,
   task: Pick<Task, 'entity' | 'eventNo' | 'made'>,
   count: number,
   afterUrl: string | null,
@@ -120,5 +123,5 @@ export async function advance(
     return;
   }
   await queries.run('delete from fan_outs where entity_id = $1 and event_no = $2', key);
-  await queries.run('update events set deliveries = $3 where entity_id = $1 and no = $2', [...key, made]);
+  await setDeliveries(queries, changes, task, made);
 }

@@ -1,6 +1,8 @@
 import type { DestinationKey } from '../../domain/post-url.ts';
 import { readNowMs } from '../database/clock.ts';
 import type { Database, Queries, SqlUuid } from '../database/database.ts';
+import { readReachable } from '../database/reachable-shards.ts';
+import { CountChanges } from '../deliveries/counts/counts.ts';
 import { eventNumbers } from '../new-id.ts';
 import { insertDeliveries } from './accept.ts';
 import { advance, type Task, takeTurnsOfRest, taskColumns } from './fan-out-task.ts';
@@ -18,11 +20,16 @@ import { continueRetraction } from './retraction-task.ts';
 
 /** The first entity after the given one that has a task, or null. */
 export async function findFanOut(db: Database, after: SqlUuid | null): Promise<SqlUuid | null> {
-  const row = await db.get<{ entity_id: SqlUuid }>(
-    'select entity_id from fan_outs where entity_id > $1 order by entity_id limit 1',
-    [after ?? db.dialect.bindUuid('0'.repeat(32))],
-  );
-  return row?.entity_id ?? null;
+  const { bindUuid, hexOf } = db.dialect;
+  const from = after ?? bindUuid('0'.repeat(32));
+  const text = (table: string, entity: string) =>
+    `select entity_id from ${table} where entity_id > ${entity} order by entity_id limit 1`;
+  const rows = await readReachable(db, (reads) => reads.all<{ entity_id: SqlUuid }>(text('fan_outs', '$1'), [from]), {
+    tables: ['fan_outs'],
+    select: (shard = '') => text(shard, `cast('${hexOf(from)}' as uuid)`),
+  });
+  const [first] = rows.sort((a, b) => (hexOf(a.entity_id) < hexOf(b.entity_id) ? -1 : 1));
+  return first?.entity_id ?? null;
 }
 
 /**
@@ -59,11 +66,13 @@ export function continueFanOut(db: Database, entity: SqlUuid): Promise<readonly 
     const planned = { ...task, eventNo: dialect.hexOf(task.eventNo) };
     const turns = await takeTurnsOfRest(queries, dialect, task, receivers);
     const last = found.length === MAX_DELIVERIES ? found.at(-1) : undefined;
-    await advance(queries, task, receivers.length, last?.postUrl ?? null);
+    const changes = new CountChanges(dialect, 'acceptance');
+    await advance(queries, changes, task, receivers.length, last?.postUrl ?? null);
     await insertDeliveries(
       queries,
       dialect,
       planFanOut(planned, receivers, () => eventNumbers.next(nowMs), turns),
+      { changes },
     );
     return receivers.map(({ destination }) => destination);
   });

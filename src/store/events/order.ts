@@ -158,7 +158,7 @@ async function queueBehindFanOuts(
     const rows = await taskColumns.all(
       queries,
       `select ${taskColumns.list} from fan_outs where order_key is not null
-         and ((entity_id, order_key) in ${list} or (entity_id, fact_key) in ${list})`,
+         and ((entity_id, order_key) in ${list} or (entity_id, fact_key) in ${list})${dialect.ofEntity('fan_outs')}`,
       chunk.flatMap(({ entity, key }): SqlValue[] => [entity, key]),
     );
     const taken = new Set<string>();

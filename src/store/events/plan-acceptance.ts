@@ -27,6 +27,11 @@ export type NewEvent = {
   retracts?: string | null;
   /** A transaction: the deliveries are made as it reaches the finality that each webhook asked for. */
   heldFor?: string | null;
+  /** The trace that it belongs to (`domain/trace-context.ts`). */
+  trace?: string | null;
+  /** Whether it begins a trace where it belongs to none, and the trace of the batch that it came with. */
+  beginsTrace?: boolean;
+  batchTrace?: string | null;
   /** From acceptance to the first attempt; the first step of the schedule. */
   firstDelayMs: number;
 };
@@ -321,6 +326,7 @@ function firstClaim(
     postUrl,
     failingSinceMs,
     body: event.body,
+    trace: event.trace ?? null,
     revision,
     acceptedAtMs: moment.acceptedAtMs,
   };

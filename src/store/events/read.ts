@@ -19,11 +19,13 @@ import {
 } from '../database/sql.ts';
 import { EVENT_BUCKET_MS } from '../deliveries/counts/counts.ts';
 import { findEventNo } from './event-ids.ts';
+import { findEventsAbout } from './subjects.ts';
+import { countUndelivered, eventsThatFollow, type Match, matchCondition, unmatchedAmong } from './unmatched.ts';
 
 /** Reading what was accepted. Totals come from the counters, but for the two hours that a range of dates cuts. */
 
 /** The id that the sender of the retraction chose, if there is one. */
-const RETRACTED_BY_ID =
+export const RETRACTED_BY_ID =
   '(select r.event_id from events r where r.entity_id = events.entity_id and r.no = events.retracted_by)';
 
 const eventColumns = new Columns({
@@ -39,12 +41,14 @@ const eventColumns = new Columns({
 });
 type EventRow = RowOf<typeof eventColumns>;
 
-/** What a list is of; `no` is set where it is of one event alone. */
+/** What a list is of; `nos` are set where it is of these events alone. */
 type Scope = {
+  entityId: string;
   entity: SqlUuid;
-  no: string | null;
+  nos: readonly string[] | null;
   event: string | undefined;
   networkId: number | undefined;
+  match: Match | undefined;
   sinceMs: number | null;
   untilMs: number | null;
 };
@@ -57,34 +61,60 @@ export function listEvents(
   const { dialect } = db;
   return db.longReads.snapshot(async (queries) => {
     await queries.get(dialect.planForClaims);
-    const no = query.eventId === undefined ? null : await findEventNo(queries, dialect, entityId, query.eventId);
-    if (query.eventId !== undefined && no === null) return { totalResults: 0, events: [] };
+    const nos = await findNamed(queries, dialect, entityId, query);
+    if (nos?.length === 0) return { totalResults: 0, events: [] };
     const scope: Scope = {
+      entityId,
       entity: entityKey(dialect, entityId),
-      no,
+      nos,
       event: query.event,
       networkId: query.networkId,
+      match: query.matched === undefined ? undefined : query.matched === 'true' ? 'matched' : 'unmatched',
       sinceMs: query.since === undefined ? null : query.since * 1000,
       untilMs: query.until === undefined ? null : query.until * 1000,
     };
     const totalResults = await countScope(queries, dialect, scope);
     const offset = (query.page - 1) * query.limit;
     if (offset >= totalResults) return { totalResults, events: [] };
-    const nos = await readNumbers(queries, dialect, scope, query, offset, totalResults);
-    if (query.limit > DEFAULT_LIMIT) await requireLight(queries, scope.entity, nos);
-    return { totalResults, events: await readRows(queries, dialect, scope.entity, nos) };
+    const shown = await readNumbers(queries, dialect, scope, query, offset, totalResults);
+    if (query.limit > DEFAULT_LIMIT) await requireLight(queries, scope.entity, shown);
+    return { totalResults, events: await readRows(queries, dialect, scope, shown) };
   });
+}
+
+/** The numbers of the events that `eventId` and `q` name; null where neither is given. */
+async function findNamed(
+  queries: Queries,
+  dialect: Dialect,
+  entityId: string,
+  { eventId, q, since }: Pick<EventListQuery, 'eventId' | 'q' | 'since'>,
+): Promise<string[] | null> {
+  const named = q === undefined ? null : await findByText(queries, dialect, entityId, q, since);
+  if (eventId === undefined) return named;
+  const no = await findEventNo(queries, dialect, entityId, eventId);
+  return no !== null && (named === null || named.includes(no)) ? [no] : [];
+}
+
+/** The event that has the text as its id, or else those of the transfer or of the agreement that has it. */
+async function findByText(
+  queries: Queries,
+  dialect: Dialect,
+  entityId: string,
+  q: string,
+  since: number | undefined,
+): Promise<string[]> {
+  const no = await findEventNo(queries, dialect, entityId, q);
+  return no === null ? findEventsAbout(queries, dialect, entityKey(dialect, entityId), q, since) : [no];
 }
 
 export async function readEvent(db: Database, entityId: string, eventId: string): Promise<Event | null> {
   const { dialect } = db;
   const no = await findEventNo(db, dialect, entityId, eventId);
   if (no === null) return null;
-  const row = await eventColumns.get(db, `select ${eventColumns.list} from events where entity_id = $1 and no = $2`, [
-    entityKey(dialect, entityId),
+  const [event = null] = await readRows(db, dialect, { entityId, entity: entityKey(dialect, entityId) }, [
     dialect.bindUuid(no),
   ]);
-  return row === undefined ? null : toEvent(dialect, row);
+  return event;
 }
 
 /** A page of the default length always fits, whatever its events are like. */
@@ -97,14 +127,16 @@ async function requireLight(queries: Queries, entity: SqlUuid, nos: readonly Sql
   if (bytes > MAX_PAGE_BYTES) throw new DomainError('event_page_too_large', { bytes, limitBytes: MAX_PAGE_BYTES });
 }
 
-function conditions(scope: Scope, { bindUuid }: Dialect, parameters: Parameters): string {
-  const { entity, no, event, networkId, sinceMs, untilMs } = scope;
+function conditions(scope: Scope, dialect: Dialect, parameters: Parameters): string {
+  const { bindUuid } = dialect;
+  const { entityId, entity, nos, event, networkId, match, sinceMs, untilMs } = scope;
   const all = [`entity_id = ${parameters.bind(entity)}`];
-  if (no !== null) all.push(`no = ${parameters.bind(bindUuid(no))}`);
+  if (nos !== null) all.push(`no in ${parameters.list(nos.map(bindUuid))}`);
   if (sinceMs !== null) all.push(`no >= ${parameters.bind(bindUuid(firstHexAt(sinceMs)))}`);
   if (untilMs !== null) all.push(`no < ${parameters.bind(bindUuid(firstHexAt(untilMs)))}`);
   if (event !== undefined) all.push(`event = ${parameters.bind(event)}`);
   if (networkId !== undefined) all.push(`network_id = ${parameters.bind(networkId)}`);
+  if (match !== undefined) all.push(matchCondition(dialect, entityId, match, parameters));
   return all.join(' and ');
 }
 
@@ -112,6 +144,27 @@ function countRows(queries: Queries, dialect: Dialect, scope: Scope): Promise<nu
   const parameters = new Parameters();
   const from = `from events where ${conditions(scope, dialect, parameters)}`;
   return readInteger(queries, 'count(*)', from, parameters.values);
+}
+
+/** Whether nothing but the match limits the list. */
+function isWhole({ nos, event, networkId, sinceMs, untilMs }: Scope): boolean {
+  return nos === null && event === undefined && networkId === undefined && sinceMs === null && untilMs === null;
+}
+
+/**
+ * A counter or an index has all events without deliveries, and few of them may get some: asking each of them takes ten times
+ * as long.
+ */
+async function countUnmatched(queries: Queries, dialect: Dialect, given: Scope): Promise<number> {
+  const scope: Scope = { ...given, match: 'undelivered' };
+  const undelivered = isWhole(scope)
+    ? await countUndelivered(queries, scope.entity)
+    : await countRows(queries, dialect, scope);
+  if (undelivered === 0) return 0;
+  const parameters = new Parameters();
+  const table = eventsThatFollow(dialect, scope.entityId, parameters);
+  const from = `from ${table} where ${conditions(scope, dialect, parameters)}`;
+  return undelivered - (await readInteger(queries, 'count(*)', from, parameters.values));
 }
 
 const LAST_BUCKET = 2 ** 31 - 1;
@@ -124,9 +177,14 @@ function wholeBuckets({ sinceMs, untilMs }: Scope): { first: number; end: number
 }
 
 async function countScope(queries: Queries, dialect: Dialect, scope: Scope): Promise<number> {
-  const { sinceMs, untilMs } = scope;
+  const { match, sinceMs, untilMs } = scope;
+  if (match === 'unmatched') return countUnmatched(queries, dialect, scope);
+  if (match === 'matched') {
+    const all = await countScope(queries, dialect, { ...scope, match: undefined });
+    return all - (await countUnmatched(queries, dialect, scope));
+  }
   const { first, end } = wholeBuckets(scope);
-  if (scope.no !== null || first >= end) return countRows(queries, dialect, scope);
+  if (scope.nos !== null || first >= end) return countRows(queries, dialect, scope);
   const row = await queries.get<{ total: SqlInteger | null }>(
     ...bucketsText('sum(events) as total', scope, first, end),
   );
@@ -191,7 +249,9 @@ async function findBuckets(
 ): Promise<{ scope: Scope; offset: number }> {
   const { first, end } = wholeBuckets(scope);
   const isEvery = scope.event === undefined && scope.networkId === undefined;
-  if (scope.no !== null || first >= end || (isEvery && offset < NEAR)) return { scope, offset };
+  // The counters do not tell which events have matched.
+  if (scope.match !== undefined) return { scope, offset };
+  if (scope.nos !== null || first >= end || (isEvery && offset < NEAR)) return { scope, offset };
   const isUp = direction === 'asc';
   const from = (ms: number) => (isUp ? { sinceMs: ms } : { untilMs: ms });
   const to = (ms: number) => (isUp ? { untilMs: ms } : { sinceMs: ms });
@@ -220,9 +280,9 @@ async function findBuckets(
 }
 
 async function readRows(
-  queries: Queries,
+  queries: Pick<Queries, 'all'>,
   dialect: Dialect,
-  entity: SqlUuid,
+  { entityId, entity }: Pick<Scope, 'entityId' | 'entity'>,
   nos: readonly SqlUuid[],
 ): Promise<Event[]> {
   if (nos.length === 0) return [];
@@ -232,40 +292,42 @@ async function readRows(
     [entity, ...nos],
   );
   const byNo = new Map(rows.map((row) => [dialect.hexOf(row.no), row]));
+  const undelivered = rows.filter(({ deliveries }) => deliveries === 0).map(({ no }) => no);
+  const unmatched = await unmatchedAmong(queries, dialect, entityId, undelivered);
   return nos.flatMap((no) => {
-    const row = byNo.get(dialect.hexOf(no));
-    return row === undefined ? [] : [toEvent(dialect, row)];
+    const hex = dialect.hexOf(no);
+    const row = byNo.get(hex);
+    return row === undefined ? [] : [toEvent(dialect, row, !unmatched.has(hex))];
   });
 }
 
-function toEvent({ hexOf }: Dialect, { no, eventId, retractedByNo, retractedById, ...event }: EventRow): Event {
+function toEvent(
+  { hexOf }: Dialect,
+  { no, eventId, retractedByNo, retractedById, ...event }: EventRow,
+  matched: boolean,
+): Event {
   const retractedBy = retractedByNo === null ? null : (retractedById ?? `evt_${hexOf(retractedByNo)}`);
-  return { eventId: eventId ?? `evt_${hexOf(no)}`, ...event, retractedBy };
+  return { eventId: eventId ?? `evt_${hexOf(no)}`, ...event, matched, retractedBy };
 }
 
-const truthColumns = new Columns({
+const sourceColumns = new Columns({
   body: text('body'),
-  retractedByNo: nullable(uuid('retracted_by')),
-  retractedById: nullable(text(RETRACTED_BY_ID)),
   factId: nullable(
     text('(select f.fact_id from fact_events f where f.entity_id = $3 and f.event_no = events.no limit 1)'),
   ),
 });
 
-/** What a delivery shows of its event. Retention may have removed it. */
-export async function readTruth(
+/** What one delivery shows of its event. Retention may have removed it. */
+export async function readSource(
   queries: Queries,
   dialect: Dialect,
   entityId: string,
   eventNo: string,
-): Promise<{ body: string; retractedBy: string | null; factId: string | null }> {
-  const row = await truthColumns.get(
+): Promise<{ body: string; factId: string | null }> {
+  const row = await sourceColumns.get(
     queries,
-    `select ${truthColumns.list} from events where entity_id = $1 and no = $2`,
+    `select ${sourceColumns.list} from events where entity_id = $1 and no = $2`,
     [entityKey(dialect, entityId), dialect.bindUuid(eventNo), entityId],
   );
-  if (row === undefined) return { body: '', retractedBy: null, factId: null };
-  const { body, retractedByNo, retractedById, factId } = row;
-  const retractedBy = retractedByNo === null ? null : (retractedById ?? `evt_${dialect.hexOf(retractedByNo)}`);
-  return { body, retractedBy, factId };
+  return row ?? { body: '', factId: null };
 }

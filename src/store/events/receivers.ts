@@ -12,7 +12,6 @@ import {
   valuesList,
 } from '../database/sql.ts';
 import { type EndpointOfHead, type HeadTarget, makeHeads, urlKey } from '../deliveries/heads.ts';
-import { IS_LISTENED } from '../listen/queue-events.ts';
 import { REVISION } from '../tables.ts';
 import { cellKey, MAX_DELIVERIES, type NewEvent, type Receiver } from './plan-acceptance.ts';
 
@@ -44,13 +43,17 @@ const CELL = { entity_id: 'c.entity_id', network_id: 'c.network_id', event: 'c.e
 /** Of each cell as many as one transaction may insert and one more, which says that there are others. */
 const receiversText = (dialect: Dialect) =>
   textByRows(
-    (rows) => `with c (entity_id, entity_key, network_id, event) as materialized
-        (values ${valuesList(rows, 4, 0, ['text', dialect.uuid, 'bigint', 'text'])})
+    (rows) => `with c (entity_key, entity_id, network_id, event) as materialized
+        (values ${valuesList(rows, 4, 0, [dialect.uuid, 'text', 'bigint', 'text'])})
       select ${receiverColumns.list} from c
         ${dialect.firstOf('webhooks', 'w', CELL, { by: 'post_url', limit: MAX_DELIVERIES + 1 })}
         ${dialect.lookUp('left join', 'queue_heads', 'h', { entity_id: 'c.entity_key', webhook_no: 'w.created_seq' })}`,
   );
 const receiversTexts = new Map<Dialect, (rows: number) => string>();
+
+/** Written after the statement that begins an acceptance: without any listen session, this is all that they cost it. */
+const isListened = ({ ofEntity }: Dialect) =>
+  `case when exists (select 1 from listen_sessions l where 1 = 1${ofEntity('l')}) then 1 else 0 end as listened`;
 
 /** Cells of the first read; one cell may have thousands of webhooks, so that a hundred would take seconds. */
 const FIRST_CELLS = 4;
@@ -68,7 +71,8 @@ type Found = {
  */
 export async function findReceivers(queries: Queries, dialect: Dialect, events: readonly NewEvent[]): Promise<Found> {
   const begun = await queries.get<{ now_ms: SqlInteger; listened: SqlInteger }>(
-    `${dialect.planForClaims}, ${IS_LISTENED}`,
+    `${dialect.planForClaims}, ${isListened(dialect)}`,
+    dialect.isDistributed ? events.slice(0, 1).map(({ entityId }) => entityKey(dialect, entityId)) : [],
   );
   const nowMs = Number(begun?.now_ms ?? 0);
   const textOf = receiversTexts.get(dialect) ?? receiversText(dialect);
@@ -82,8 +86,8 @@ export async function findReceivers(queries: Queries, dialect: Dialect, events: 
     const size = read === 0 ? FIRST_CELLS : Math.min(ROWS_PER_STATEMENT, Math.ceil(MAX_DELIVERIES / usual));
     const some = cells.slice(read, read + size);
     const values = some.flatMap(({ entityId, networkId, event }): SqlValue[] => [
-      entityId,
       entityKey(dialect, entityId),
+      entityId,
       networkId,
       event,
     ]);

@@ -126,7 +126,7 @@ async function tellNext(
   const isLast = originals.length < ROWS_PER_STEP;
   const readTo = originals.at(-1);
   const cursor = isLast || readTo === undefined ? ALL_TOLD : dialect.hexOf(readTo.id);
-  await advance(queries, task, receivers.length, cursor);
+  await advance(queries, changes, task, receivers.length, cursor);
   const planned = { ...task, eventNo: dialect.hexOf(task.eventNo) };
   const rows = planFanOut(planned, receivers, () => eventNumbers.next(nowMs), turns);
   await insertDeliveries(queries, dialect, rows, { promoted, changes });
@@ -186,7 +186,7 @@ async function awaitOriginals(
   await supersede(queries, dialect, task, waiting, { changes, nowMs });
   const promoted: Promotion[] = await settleKeys(queries, dialect, keys, nowMs);
   const left = await waitingColumns.all(queries, OF_EVENT, [entity, retracts, lastOf(retracts)]);
-  if (left.length === 0) await advance(queries, task, 0, null);
+  if (left.length === 0) await advance(queries, changes, task, 0, null);
   else {
     const sql = 'update fan_outs set wait_ms = $3 where entity_id = $1 and event_no = $2';
     await queries.run(sql, [entity, eventNo, nowMs + LOOK_AGAIN_MS]);

@@ -4,6 +4,7 @@ import { lastDeliveryHex } from '../../domain/ids.ts';
 import { readSubject, roleOf } from '../../domain/supersession/rules.ts';
 import type { Dialect, Queries, SqlUuid } from '../database/database.ts';
 import { Columns, entityKey, hashKey, nullable, readInteger, text, uuid } from '../database/sql.ts';
+import type { CountChanges } from '../deliveries/counts/counts.ts';
 import { endTask } from '../deliveries/order/supersede.ts';
 import { STATUS_CODES } from '../deliveries/states.ts';
 import { findEventNo } from './event-ids.ts';
@@ -75,6 +76,7 @@ export async function startRetraction(
   dialect: Dialect,
   { event, eventNo }: Incoming,
   retracted: RetractedEvent,
+  changes: CountChanges,
   nowMs: number,
 ): Promise<void> {
   const entity = entityKey(dialect, event.entityId);
@@ -83,7 +85,7 @@ export async function startRetraction(
     const sql = 'update subjects set event_no = null where entity_id = $1 and subject = $2 and event_no = $3';
     await queries.run(sql, [entity, hashKey(dialect, role.subject), retracted.no]);
   }
-  await endTask(queries, { entity, eventNo: retracted.no });
+  await endTask(queries, changes, { entity, eventNo: retracted.no });
   const marked = await queries.run(
     'update events set retracted_by = $3 where entity_id = $1 and no = $2 and retracted_by is null',
     [entity, retracted.no, dialect.bindUuid(eventNo)],

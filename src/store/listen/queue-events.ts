@@ -11,9 +11,6 @@ import type { Wanted } from './sessions.ts';
 
 export const MAX_WAITING_REQUESTS = 1_000;
 
-/** Written after the statement that begins an acceptance: without any session, this is all that they cost it. */
-export const IS_LISTENED = 'case when exists (select 1 from listen_sessions) then 1 else 0 end as listened';
-
 type Matcher = { readonly bytes: number; readonly wants: (event: NewEvent, payload: Payload) => boolean };
 
 /** By session, which wants the same events all its life. */

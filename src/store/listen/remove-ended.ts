@@ -1,5 +1,6 @@
 import { readNowMs } from '../database/clock.ts';
-import type { Database } from '../database/database.ts';
+import type { Database, SqlUuid } from '../database/database.ts';
+import { readReachable } from '../database/reachable-shards.ts';
 import { Columns, uuid } from '../database/sql.ts';
 import type { SessionKey } from './sessions.ts';
 
@@ -13,22 +14,38 @@ const ROWS_PER_STEP = 500;
 const SESSIONS_PER_LOOK = 100;
 
 const keyColumns = new Columns({ entity: uuid('entity_id'), id: uuid('id') });
+const entityColumn = new Columns({ entity: uuid('entity_id') });
 
 export async function removeEndedSessions(db: Database, signal: AbortSignal): Promise<void> {
-  // A session goes after its requests: without sessions there is nothing else to look for.
-  if ((await db.get('select 1 as found from listen_sessions limit 1')) === undefined) return;
   const nowMs = await readNowMs(db, db.dialect);
-  await db.transaction((queries) =>
-    queries.run('update listen_sessions set ended = 1 where ended = 0 and seen_ms < $1', [nowMs - READERLESS_MS]),
-  );
-  const ended = await keyColumns.all(
-    db,
-    `select ${keyColumns.list} from listen_sessions where ended = 1 limit ${SESSIONS_PER_LOOK}`,
-  );
-  for (const session of ended) {
-    if (!signal.aborted) await removeSession(db, session, signal);
+  // A session goes after its requests: without sessions there is nothing else to look for.
+  for (const { entity } of await findEntities(db)) {
+    if (signal.aborted) return;
+    await db.transaction((queries) =>
+      queries.run('update listen_sessions set ended = 1 where entity_id = $1 and ended = 0 and seen_ms < $2', [
+        entity,
+        nowMs - READERLESS_MS,
+      ]),
+    );
+    const ended = await keyColumns.all(
+      db,
+      `select ${keyColumns.list} from listen_sessions where entity_id = $1 and ended = 1 limit ${SESSIONS_PER_LOOK}`,
+      [entity],
+    );
+    for (const session of ended) {
+      if (!signal.aborted) await removeSession(db, session, signal);
+    }
+    while (!signal.aborted && (await removeDone(db, entity, nowMs - DONE_KEPT_MS)) === ROWS_PER_STEP);
   }
-  while (!signal.aborted && (await removeDone(db, nowMs - DONE_KEPT_MS)) === ROWS_PER_STEP);
+}
+
+/** Those that have sessions. */
+function findEntities(db: Database): Promise<{ entity: SqlUuid }[]> {
+  const text = (sessions: string) => `select ${entityColumn.list} from ${sessions} group by entity_id`;
+  return readReachable(db, (reads) => entityColumn.all(reads, text('listen_sessions')), {
+    tables: ['listen_sessions'],
+    select: (sessions = '') => text(sessions),
+  });
 }
 
 /** No request is added to a session that has ended. */
@@ -51,12 +68,12 @@ async function removeSession(db: Database, { entity, id }: SessionKey, signal: A
   );
 }
 
-function removeDone(db: Database, beforeMs: number): Promise<number> {
+function removeDone(db: Database, entity: SqlUuid, beforeMs: number): Promise<number> {
   return db.transaction((queries) =>
     queries.run(
-      `delete from listen_requests where (entity_id, session_id, id) in (
-         select entity_id, session_id, id from listen_requests where done_at_ms < $1 limit ${ROWS_PER_STEP})`,
-      [beforeMs],
+      `delete from listen_requests where entity_id = $1 and (session_id, id) in (
+         select session_id, id from listen_requests where entity_id = $1 and done_at_ms < $2 limit ${ROWS_PER_STEP})`,
+      [entity, beforeMs],
     ),
   );
 }

@@ -1,8 +1,9 @@
 import { type DestinationKey, entityKeyPrefix, entityOfDestination, receiverOf } from '../../domain/post-url.ts';
-import { INTERVAL_S, latencySlot, SLOTS, type Tally } from '../../domain/stats.ts';
+import { INTERVAL_S, latencySlot, SHORTEST_OF_DESTINATION_S, SLOTS, type Tally } from '../../domain/stats.ts';
 import type { Logger } from '../../log.ts';
 import type { Counter } from '../../metrics/registry.ts';
 import { type Database, StoreUnavailableError } from '../database/database.ts';
+import { entityKey } from '../database/sql.ts';
 import { addStats, KEPT_SECONDS, type StatsRow } from './read.ts';
 
 /** With more counts in memory than this, new ones are dropped, and the metrics say how many. */
@@ -52,6 +53,15 @@ export class StatsRecorder {
     this.#add(destination, this.#minute(), SLOTS.failed);
   }
 
+  failedAttempt(destination: DestinationKey): void {
+    this.#add(destination, this.#minute(), SLOTS.failedAttempts);
+  }
+
+  /** An attempt that succeeded after its delivery had: the others are counted by `delivered`, and cost nothing more. */
+  deliveredAgain(destination: DestinationKey): void {
+    this.#add(destination, this.#minute(), SLOTS.deliveredAgain);
+  }
+
   #minute(): number {
     return Math.floor(this.nowMs() / 60_000);
   }
@@ -75,7 +85,7 @@ export class StatsRecorder {
     while (this.#rows.length > 0) {
       const part = this.#rows.slice(0, ROWS_PER_TRANSACTION);
       try {
-        await this.db.transaction((queries) => addStats(queries, part));
+        await this.db.transaction((queries) => addStats(queries, this.db.dialect, part));
       } catch (error) {
         const kept = error instanceof StoreUnavailableError;
         this.log.warn({ err: error, kept, rows: part.length }, 'could not write statistics');
@@ -88,9 +98,9 @@ export class StatsRecorder {
     }
   }
 
-  /** Each count is added to every interval, for its destination and for all of them. */
+  /** Each count is added to every interval that is kept, for all destinations together and for its own. */
   #takeRows(): StatsRow[] {
-    const rows = new Map<string, StatsRow>();
+    const sums = new Map<string, Sum>();
     for (const [key, tally] of this.#cells) {
       const entityId = entityOfDestination(key);
       const destination = receiverOf(key);
@@ -98,21 +108,29 @@ export class StatsRecorder {
         const atS = Math.floor(cell / SLOTS_PER_MINUTE) * INTERVAL_S.minute;
         const slot = (cell % SLOTS_PER_MINUTE) + LOWEST_SLOT;
         for (const seconds of KEPT_SECONDS) {
-          for (const name of new Set([destination, ''])) {
-            addTo(rows, { entityId, seconds, destination: name, startS: atS - (atS % seconds), slot, total });
-          }
+          const startS = atS - (atS % seconds);
+          add(sums, { entityId, seconds, startS, destination: '' }, slot, total);
+          if (destination === '' || seconds < SHORTEST_OF_DESTINATION_S) continue;
+          add(sums, { entityId, seconds, startS, destination }, slot, total);
         }
       }
     }
     this.#cells = new Map();
     this.#size = 0;
-    return [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
+    const inOrder = [...sums].sort(([a], [b]) => (a < b ? -1 : 1));
+    return inOrder.map(([, { entityId, tally, ...sum }]) => ({
+      ...sum,
+      entity: entityKey(this.db.dialect, entityId),
+      counts: JSON.stringify(Object.fromEntries(tally)),
+    }));
   }
 }
 
-function addTo(rows: Map<string, StatsRow>, row: StatsRow): void {
-  const key = `${row.entityId} ${row.seconds} ${row.destination} ${row.startS} ${row.slot}`;
-  const known = rows.get(key);
-  if (known === undefined) rows.set(key, row);
-  else known.total += row.total;
+type Sum = Pick<StatsRow, 'seconds' | 'startS' | 'destination'> & { entityId: string; tally: Tally };
+
+function add(sums: Map<string, Sum>, of: Omit<Sum, 'tally'>, slot: number, total: number): void {
+  const key = `${of.entityId} ${of.seconds} ${of.startS} ${of.destination}`;
+  const sum = sums.get(key) ?? { ...of, tally: new Map() };
+  sum.tally.set(slot, (sum.tally.get(slot) ?? 0) + total);
+  sums.set(key, sum);
 }

@@ -1,5 +1,5 @@
 import { type ApiKey, type ApiKeyListQuery, apiKeySchema } from '../../contract/admin.ts';
-import { hashApiKey, lastFour, makeApiKey, type Permission } from '../../domain/api-keys.ts';
+import { hashApiKey, lastFour, makeApiKey, type Permission } from '../../domain/keys/api-keys.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { readPage } from '../database/paginate.ts';
 import { Parameters } from '../database/sql.ts';
@@ -48,7 +48,7 @@ export async function createApiKey(
   return { keyId, apiKey };
 }
 
-const SHOWN_KEY = apiKeyTable.pick(apiKeySchema.keyof().options);
+export const SHOWN_KEY = apiKeyTable.pick(apiKeySchema.keyof().options);
 
 const KEY_ORDER = { dateCreated: ['created_at', 'id'], name: ['name', 'id'] } as const;
 
@@ -68,21 +68,30 @@ export async function listApiKeys(
 
 /** For operators. Returns null for an unknown key; revoking twice keeps the first date. */
 export function revokeApiKey(db: Database, keyId: string, change: Change): Promise<ApiKey | null> {
-  return db.transaction(async (queries) => {
-    const key = await SHOWN_KEY.get(queries, `select ${SHOWN_KEY.list} from api_keys where id = $1`, [keyId]);
-    if (key === undefined) return null;
-    if (key.dateRevoked !== null) return key;
-    await queries.run('update api_keys set revoked_at = $3 where entity_id = $1 and id = $2', [
-      key.entityId,
-      keyId,
-      change.nowS,
-    ]);
-    await recordChange(queries, key.entityId, change, {
-      action: 'key.revoked',
-      target: keyId,
-      before: { name: key.name },
-      after: { dateRevoked: change.nowS },
-    });
-    return { ...key, dateRevoked: change.nowS };
+  return db.transaction((queries) => revokeApiKeyIn(queries, { keyId }, change));
+}
+
+/** The key with this id, of the entity where one is given. */
+export async function revokeApiKeyIn(
+  queries: Queries,
+  which: { readonly entityId?: string; readonly keyId: string },
+  change: Change,
+): Promise<ApiKey | null> {
+  const parameters = new Parameters();
+  const where = apiKeyTable.where(parameters, which);
+  const key = await SHOWN_KEY.get(queries, `select ${SHOWN_KEY.list} from api_keys where ${where}`, parameters.values);
+  if (key === undefined) return null;
+  if (key.dateRevoked !== null) return key;
+  await queries.run('update api_keys set revoked_at = $3 where entity_id = $1 and id = $2', [
+    key.entityId,
+    key.keyId,
+    change.nowS,
+  ]);
+  await recordChange(queries, key.entityId, change, {
+    action: 'key.revoked',
+    target: key.keyId,
+    before: { name: key.name },
+    after: { dateRevoked: change.nowS },
   });
+  return { ...key, dateRevoked: change.nowS };
 }

@@ -1,7 +1,7 @@
 import { type Entity, type EntityListQuery, entitySchema } from '../../contract/admin.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { readPage } from '../database/paginate.ts';
-import { Columns, integer, Parameters } from '../database/sql.ts';
+import { Columns, integer, nullable, Parameters, text } from '../database/sql.ts';
 import { newId } from '../new-id.ts';
 import { entityTable, REVISION } from '../tables.ts';
 import { type Change, recordChange } from './audit.ts';
@@ -38,6 +38,22 @@ export async function listEntities(
 
 export async function entityExists(queries: Pick<Queries, 'get'>, entityId: string): Promise<boolean> {
   return (await queries.get('select id from entities where id = $1', [entityId])) !== undefined;
+}
+
+const CALLER = new Columns({ name: text('e.name'), dateExpires: nullable(integer('k.expires_at')) });
+
+/** Of the entity and of the key that was sent; the operator's is not in the store and never expires. */
+export async function readCaller(
+  db: Database,
+  entityId: string,
+  keyId: string,
+): Promise<{ name: string; dateExpires: number | null }> {
+  const row = await CALLER.get(
+    db,
+    `select ${CALLER.list} from entities e left join api_keys k on k.entity_id = e.id and k.id = $2 where e.id = $1`,
+    [entityId, keyId],
+  );
+  return row ?? { name: '', dateExpires: null };
 }
 
 const REVISION_COLUMN = new Columns({ revision: integer(REVISION) });

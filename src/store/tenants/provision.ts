@@ -1,4 +1,4 @@
-import { PERMISSIONS } from '../../domain/api-keys.ts';
+import { PERMISSIONS } from '../../domain/keys/api-keys.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { createApiKey } from './api-keys.ts';
 import type { Change } from './audit.ts';

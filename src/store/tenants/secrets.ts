@@ -2,6 +2,7 @@ import { MAX_SECRETS_IN_FORCE, type SecretList, type SigningSecret } from '../..
 import { DomainError } from '../../domain/errors.ts';
 import { makeSecret, textOf, toWhsec } from '../../domain/signing.ts';
 import type { Database, Queries, SqlInteger } from '../database/database.ts';
+import { rekeyCertificates } from '../endpoints/certificates/certificates.ts';
 import { rekeyHeaders } from '../endpoints/request-headers.ts';
 import { rekeySessions } from '../listen/sessions.ts';
 import { newId, randomBytes } from '../new-id.ts';
@@ -40,7 +41,7 @@ export async function listSecrets(db: Database, box: SecretBox, entityId: string
 export type SigningMaterial = {
   secrets: { stored: string; dateExpires: number | null }[];
   signingKeys: OpenSigningKey[];
-  /** The numbers of the endpoints that have secrets or headers of their own; null where these are too many to list. */
+  /** The numbers of the endpoints that have secrets, headers or a certificate of their own; null where these are too many to list. */
   ownEndpoints: ReadonlySet<number> | null;
 };
 
@@ -74,7 +75,8 @@ export async function signingMaterialIn(
 async function readOwnEndpoints(queries: Queries, entityId: string): Promise<ReadonlySet<number> | null> {
   const rows = await queries.all<{ endpoint_no: SqlInteger }>(
     `select endpoint_no from endpoint_secrets where entity_id = $1
-     union select endpoint_no from endpoint_headers where entity_id = $1 limit ${MAX_OWN_ENDPOINTS + 1}`,
+     union select endpoint_no from endpoint_headers where entity_id = $1
+     union select endpoint_no from endpoint_certificates where entity_id = $1 limit ${MAX_OWN_ENDPOINTS + 1}`,
     [entityId],
   );
   return rows.length > MAX_OWN_ENDPOINTS ? null : new Set(rows.map((row) => Number(row.endpoint_no)));
@@ -148,6 +150,7 @@ export function rekeySecrets(db: Database, from: SecretBox, to: SecretBox, chang
         ...(await rekeyTable(queries, 'signing_secrets', from, to)),
         ...(await rekeyTable(queries, 'endpoint_secrets', from, to)),
         ...(await rekeyHeaders(queries, from, to)),
+        ...(await rekeyCertificates(queries, from, to)),
         ...(await rekeySessions(queries, db.dialect, from, to)),
         ...(await rekeySigningKeys(queries, from, to)),
       ];

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'bun:test';
 import type { App } from '../../../src/api/app.ts';
-import { hashApiKey, makeApiKey } from '../../../src/domain/api-keys.ts';
+import { hashApiKey, makeApiKey } from '../../../src/domain/keys/api-keys.ts';
 import type { Database, SqlValue } from '../../../src/store/database/database.ts';
 import { randomBytes } from '../../../src/store/new-id.ts';
 import { revokeApiKey } from '../../../src/store/tenants/api-keys.ts';

@@ -71,6 +71,7 @@ onEveryEngine('what belongs to another entity', (store) => {
     const { redeliveryId } = (await again.json()) as { redeliveryId?: string };
     if (redeliveryId !== undefined) foreignIds.redeliveryId = redeliveryId;
     foreignIds.sourceId = await newSource(store, owner.entityId);
+    foreignIds.keyId = owner.keyId;
     foreignIds.factId = await newFact(store, owner.entityId);
     const operations = await operationsOf(app);
     // A published key set is for everyone.

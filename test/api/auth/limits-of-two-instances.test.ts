@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import type { App } from '../../../src/api/app.ts';
 import { RateLimits } from '../../../src/api/auth/rate-limits.ts';
 import { loadConfig } from '../../../src/config.ts';
-import { makeApiKey } from '../../../src/domain/api-keys.ts';
+import { makeApiKey } from '../../../src/domain/keys/api-keys.ts';
 import { Metrics } from '../../../src/metrics/paybell-metrics.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { migrate } from '../../../src/store/database/migrate.ts';
@@ -11,7 +11,7 @@ import { randomBytes } from '../../../src/store/new-id.ts';
 import { call, createTenant, testApp, WEBHOOKS } from '../../support/api.ts';
 import { createTarget } from '../../support/stores.ts';
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(600_000);
 
 const EVENTS = '/api/v1/crypto/events';
 

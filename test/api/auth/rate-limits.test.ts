@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import type { App } from '../../../src/api/app.ts';
 import { RateLimits } from '../../../src/api/auth/rate-limits.ts';
 import { loadConfig } from '../../../src/config.ts';
-import { makeApiKey } from '../../../src/domain/api-keys.ts';
+import { makeApiKey } from '../../../src/domain/keys/api-keys.ts';
 import { Metrics } from '../../../src/metrics/paybell-metrics.ts';
 import { revokeApiKey } from '../../../src/store/tenants/api-keys.ts';
 import {

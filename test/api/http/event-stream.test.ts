@@ -5,7 +5,7 @@ import { createLogger } from '../../../src/log.ts';
 import { until } from '../../support/until.ts';
 
 const NEVER_MS = 3_600_000;
-const reader = { entityId: 'ent_1', keyHash: 'hash', permission: 'deliveries:read' } as const;
+const reader = { entityId: 'ent_1', keyHash: 'hash', expiresAtMs: null, permission: 'deliveries:read' } as const;
 const holder = { keyId: 'key_1', entityId: 'ent_1', permissions: new Set(['deliveries:read']), revision: 1 };
 
 const cleanUp: (() => unknown)[] = [];
@@ -108,6 +108,17 @@ test.each([
   await ended;
   expect(streams.size).toBe(1);
   await operator.body?.cancel();
+});
+
+test("the stream of an operator's key ends when the key expires", async () => {
+  const streams = makeStreams();
+  const operator = (expiresAtMs: number) => ({ ...reader, keyHash: null, expiresAtMs });
+  const expired = readAll(streams.open({ ...optionsFor(silence), reader: operator(Date.now()) }));
+  const valid = streams.open({ ...optionsFor(silence), reader: operator(Date.now() + NEVER_MS) });
+  await streams.checkKeys();
+  await expired;
+  expect(streams.size).toBe(1);
+  await valid.body?.cancel();
 });
 
 test('the keys of open streams are checked at intervals', async () => {

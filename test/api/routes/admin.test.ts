@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'bun:test';
 import type { App } from '../../../src/api/app.ts';
 import type { ApiKey, Entity } from '../../../src/contract/admin.ts';
 import type { WebhookList } from '../../../src/contract/webhooks.ts';
-import { PERMISSIONS } from '../../../src/domain/api-keys.ts';
+import { PERMISSIONS } from '../../../src/domain/keys/api-keys.ts';
 import { type CallOptions, call, createTenant, type Tenant, testApp, WEBHOOKS } from '../../support/api.ts';
 import { listAudit, shown } from '../../support/audit.ts';
 import { expectProblem, messagesByName } from '../../support/problems.ts';

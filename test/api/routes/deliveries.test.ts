@@ -1,9 +1,15 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import type { App } from '../../../src/api/app.ts';
 import type { Delivery, DeliveryDetail, Redelivery } from '../../../src/contract/deliveries.ts';
-import { deliveryDetailSchema, deliveryListSchema, redeliverySchema } from '../../../src/contract/deliveries.ts';
+import {
+  type DeliveryList,
+  deliveryDetailSchema,
+  deliveryListSchema,
+  redeliverySchema,
+} from '../../../src/contract/deliveries.ts';
 import { continueRedelivery } from '../../../src/store/deliveries/redeliver/bulk.ts';
 import { suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
+import { version } from '../../../src/version.ts';
 import { call, createTenant, TEST_CHANGE, type Tenant, testApp, WEBHOOKS } from '../../support/api.ts';
 import {
   addReceiver,
@@ -14,6 +20,8 @@ import {
   ScriptedSender,
   withEngine,
 } from '../../support/deliveries.ts';
+import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
+import { endpointIdOf } from '../../support/endpoints.ts';
 import { expectProblem, messagesByName } from '../../support/problems.ts';
 import { onEveryEngine } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
@@ -25,7 +33,9 @@ const HOOK = 'https://example.com/hook';
 /** Keys out of order, a number beyond 2^53 and odd spaces: what no parser and printer would leave as it is. */
 const BODY = '{ "z":1,"event":"LatePayment", "networkId":1,"amount":123456789012345678901234567890,"1":"ünï\\u0000"}';
 
-type List = { totalResults: number; deliveries: Delivery[] };
+const SERVER = { name: 'server', value: 'gate' };
+
+type List = { totalResults: number; deliveries: Delivery[]; searched: DeliveryList['searched'] };
 
 /** The beginning of what every list of deliveries and every redelivery of many refuses. */
 const BAD_FILTERS: [query: string, errors: Record<string, RegExp>][] = [
@@ -42,8 +52,14 @@ const BAD_FILTERS: [query: string, errors: Record<string, RegExp>][] = [
   ['since=-1', { since: /plain decimal digits/ }],
   ['since=9007199254740992', { since: /9007199254740991/ }],
   ['until=1e9', { until: /plain decimal digits/ }],
+  ['q=', { q: /1 to 256 characters/ }],
+  [`q=${'a'.repeat(257)}`, { q: /1 to 256 characters/ }],
+  ['q=a%00', { q: /NUL/ }],
   ['eventID=a', { eventID: /did you mean eventId\?/ }],
-  ['outcome=failed', { outcome: /known parameters are eventId, event, networkId, since, until, webhookId, status/ }],
+  [
+    'outcome=failed',
+    { outcome: /known parameters are eventId, event, networkId, since, until, webhookId, endpointId, status/ },
+  ],
   ['until=&status=x&webhookid=a', { until: /digits/, status: /one of/, webhookid: /webhookId\?/ }],
 ];
 
@@ -52,11 +68,15 @@ const BAD_PAGING: [query: string, errors: Record<string, RegExp>][] = [
   ['page=0', { page: /from 1/ }],
   ['sortBy=dateDelivered', { sortBy: /dateCreated, dateNextAttempt/ }],
   ['sortDir=up', { sortDir: /asc, desc/ }],
+  ['payload=ab&since=1', { payload: /3 to 256 characters/ }],
+  ['payload=abc', { payload: /needs `since`/ }],
+  ['payload=abc&since=1&sortBy=dateNextAttempt', { sortBy: /must be dateCreated/ }],
+  ['payload=abc&status=x', { payload: /needs `since`/, status: /one of/ }],
 ];
 
 const BAD_REDELIVERIES: [query: string, errors: Record<string, RegExp>][] = [
-  ['', { 'eventId, event, networkId, since, until, webhookId, status': /at least one/ }],
-  ['dryRun=true', { 'eventId, event, networkId, since, until, webhookId, status': /at least one/ }],
+  ['', { 'eventId, event, networkId, since, until, webhookId, endpointId, status, q': /at least one/ }],
+  ['dryRun=true', { 'eventId, event, networkId, since, until, webhookId, endpointId, status, q': /at least one/ }],
   ['status=failed&dryRun=yes', { dryRun: /true, false/ }],
   ['status=failed&dryRun=', { dryRun: /true, false/ }],
   ['status=failed&dryrun=true', { dryrun: /did you mean dryRun\?/ }],
@@ -113,6 +133,7 @@ onEveryEngine('deliveries', (store) => {
         deliveries: [
           {
             deliveryId: expect.stringMatching(/^dlv_[0-9a-f]{32}$/),
+            kind: 'event',
             eventId,
             webhookId,
             event: 'LatePayment',
@@ -128,8 +149,10 @@ onEveryEngine('deliveries', (store) => {
             endpointId: expect.stringMatching(/^ep_[0-9a-f]{14}$/),
             sequence: expect.any(Number),
             supersededBy: null,
+            retractedBy: null,
           },
         ],
+        searched: null,
       });
       expect(Math.abs((found.deliveries[0]?.dateCreated ?? 0) - Date.now() / 1000)).toBeLessThan(60);
     });
@@ -139,11 +162,50 @@ onEveryEngine('deliveries', (store) => {
       await send();
       const third = await send();
       expect((await list(`?eventId=${first}`)).totalResults).toBe(1);
-      expect(await list('?status=failed')).toEqual({ totalResults: 0, deliveries: [] });
-      expect(await list(`?webhookId=${webhookId}&limit=1&page=9`)).toEqual({ totalResults: 3, deliveries: [] });
+      expect(await list('?status=failed')).toEqual({ totalResults: 0, deliveries: [], searched: null });
+      const beyond = { totalResults: 3, deliveries: [], searched: null };
+      expect(await list(`?webhookId=${webhookId}&limit=1&page=9`)).toEqual(beyond);
       const page = await list('?limit=2&sortBy=dateNextAttempt&sortDir=asc');
       expect([page.totalResults, page.deliveries[0]?.eventId]).toEqual([3, first]);
       expect((await list('?limit=1')).deliveries[0]?.eventId).toBe(third);
+    });
+
+    test('narrows to the webhooks of one endpoint, and to none for an unknown one', async () => {
+      await addReceiver(store.db, tenant.entityId, `${HOOK}/other`);
+      await send();
+      await send();
+      const [here, other] = await Promise.all(
+        [HOOK, `${HOOK}/other`].map((postUrl) => endpointIdOf(store.db, tenant.entityId, postUrl)),
+      );
+      const found = await list(`?endpointId=${here}`);
+      expect(found.totalResults).toBe(2);
+      expect(found.deliveries.map(({ postUrl }) => postUrl)).toEqual([HOOK, HOOK]);
+      expect((await list(`?endpointId=${other}&webhookId=${webhookId}`)).totalResults).toBe(0);
+      for (const unknown of ['ep_00000000000000', 'ep_ffffffffffffff', 'x']) {
+        expect(await list(`?endpointId=${unknown}`)).toEqual({ totalResults: 0, deliveries: [], searched: null });
+      }
+      const counted = await post(`${DELIVERIES}/redeliver?endpointId=${other}&dryRun=true`);
+      expect(await counted.json()).toEqual({ totalResults: 2 });
+    });
+
+    test('searches by the id of a transfer and by a host, and in payloads, with the text as it is', async () => {
+      const about = (eventId: string, memo: string) =>
+        call(app, tenant, `${API}/events`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ event: 'LatePayment', networkId: 1, eventId, transferId: 'trf 1', memo }),
+        });
+      await about('first', '50% off');
+      await about('second', '50 off');
+      const encoded = (text: string) => encodeURIComponent(text);
+      expect((await list(`?q=${encoded('trf 1')}`)).totalResults).toBe(2);
+      expect((await list(`?q=${encoded(new URL(HOOK).host)}&limit=1`)).totalResults).toBe(2);
+      expect((await list(`?q=${encoded('%')}`)).totalResults).toBe(0);
+      const found = await list(`?payload=${encoded('50% off')}&since=1`);
+      expect([found.totalResults, found.deliveries[0]?.eventId, found.searched?.deliveries]).toEqual([1, 'first', 2]);
+      expect(deliveryListSchema.parse(found)).toEqual(found);
+      const counted = await post(`${DELIVERIES}/redeliver?q=${encoded('trf 1')}&dryRun=true`);
+      expect(await counted.json()).toEqual({ totalResults: 2 });
     });
 
     test('has the same bytes under the same tag, and is 304 for a client that has them', async () => {
@@ -165,13 +227,80 @@ onEveryEngine('deliveries', (store) => {
     );
   });
 
+  describe('the headers of an attempt', () => {
+    test('are those that were sent, with signatures and the values of the endpoint masked', async () => {
+      const { endpoints } = (await (await get(`${API}/endpoints`)).json()) as { endpoints: { endpointId: string }[] };
+      const path = `${API}/endpoints/${endpoints[0]?.endpointId}`;
+      const headers = { 'x-gate': 'very secret', authorization: 'Bearer very secret' };
+      expect((await call(app, tenant, path, { method: 'PATCH', json: { headers } })).status).toBe(200);
+      await send(BODY);
+      const sender = new ScriptedSender();
+      await withEngine(store.db, sender, () =>
+        until('it is delivered', async () => (await only()).status === 'delivered'),
+      );
+      const [attempt] = (await read((await only()).deliveryId)).attemptLog;
+      const sent = new Map(Object.entries(sender.requests[0]?.headers ?? {}));
+      const masked = [...sent.keys()].filter((name) => /signature|x-gate|authorization/.test(name));
+      expect(masked).toHaveLength(4);
+      for (const name of masked) sent.set(name, '***');
+      sent.set('host', new URL(HOOK).host).set('user-agent', `Paybell/${version}`).set('accept', '*/*');
+      sent.set('content-length', String(Buffer.byteLength(BODY)));
+      const shown = new Map(attempt?.requestHeaders.map(({ name, value }) => [name, value]));
+      expect(Object.fromEntries(shown)).toEqual(Object.fromEntries(sent));
+      expect(attempt?.responseHeaders).toBeNull();
+      expect(JSON.stringify(attempt)).not.toContain('very secret');
+    });
+
+    test.each([
+      ['the only one', '0s'],
+      ['the last one', '0s,0s'],
+    ])('of a failure are shown where it is %s, and count as stored until they are removed', async (_, schedule) => {
+      await send(BODY);
+      const sender = new ScriptedSender(() => respondedWith(500, { body: 'no', headers: 'server: gate\nx-a: b' }));
+      const settings = { RETRY_SCHEDULE: schedule };
+      const failed = async () => (await only()).status === 'failed';
+      await withEngine(store.db, sender, () => until('it has failed', failed), { settings });
+      const { attemptLog } = await read((await only()).deliveryId);
+      const expected = { statusCode: 500, response: 'no', responseHeaders: [SERVER, { name: 'x-a', value: 'b' }] };
+      expect(attemptLog).toMatchObject(schedule.split(',').map(() => expected));
+      expect(await wrongDeliveryCounters(store.db)).toEqual([]);
+    });
+  });
+
+  describe('GET /deliveries/counts', () => {
+    const counts = async (query = '') => (await get(`${DELIVERIES}/counts${query}`)).json();
+    const NONE = { pending: 0, retrying: 0, delivered: 0, failed: 0, held: 0, cancelled: 0, superseded: 0 };
+
+    test('counts what the lists count, in each state and by every filter but the status', async () => {
+      expect(await counts()).toEqual({ total: 0, ...NONE });
+      const first = await send();
+      await withEngine(store.db, new ScriptedSender(), () =>
+        until('it is delivered', async () => (await list('?status=delivered')).totalResults === 1),
+      );
+      await send();
+      expect(await counts()).toEqual({ total: 2, ...NONE, pending: 1, delivered: 1 });
+      expect(await counts(`?eventId=${first}`)).toEqual({ total: 1, ...NONE, delivered: 1 });
+      expect(await counts(`?webhookId=${webhookId}&since=1&until=9999999999`)).toMatchObject({
+        total: 2,
+        delivered: 1,
+      });
+      expect(await counts('?event=TransferCreated')).toEqual({ total: 0, ...NONE });
+    });
+
+    test.each(['status=failed', 'page=1', 'sortBy=dateCreated'])('?%s is 400: it counts every state', async (query) => {
+      await expectProblem(await get(`${DELIVERIES}/counts?${query}`), 'invalid_request');
+    });
+  });
+
   describe('GET /deliveries/{deliveryId}', () => {
     test('shows the exact body, the attempts oldest first, and when the next is due', async () => {
       await send(BODY);
       const { deliveryId } = await only();
       expect(await read(deliveryId)).toMatchObject({ body: BODY, attempts: 0, attemptLog: [] });
       const sender = new ScriptedSender(() =>
-        sender.requests.length === 1 ? respondedWith(503, { body: 'busy\n' }) : failedWith('timeout'),
+        sender.requests.length === 1
+          ? respondedWith(503, { body: 'busy\n', headers: 'server: gate\nset-cookie: ***' })
+          : failedWith('timeout'),
       );
       const settings = { RETRY_SCHEDULE: '0s,0s,2h' };
       await withEngine(
@@ -199,6 +328,11 @@ onEveryEngine('deliveries', (store) => {
           statusCode: 503,
           error: null,
           response: 'busy\n',
+          requestHeaders: expect.any(Array),
+          responseHeaders: [
+            { name: 'server', value: 'gate' },
+            { name: 'set-cookie', value: '***' },
+          ],
         },
         {
           attempt: 2,
@@ -209,6 +343,8 @@ onEveryEngine('deliveries', (store) => {
           statusCode: null,
           error: 'timeout',
           response: null,
+          requestHeaders: expect.any(Array),
+          responseHeaders: null,
         },
       ]);
       const [first, second] = detail.attemptLog.map(({ startedAtMs }) => startedAtMs);
@@ -303,6 +439,8 @@ onEveryEngine('deliveries', (store) => {
           skipped: 0,
           sent: 0,
           delivered: 0,
+          failed: 0,
+          waiting: 0,
           dateCreated: expect.any(Number),
           dateFinished: null,
         },

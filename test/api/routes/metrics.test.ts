@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { PERMISSIONS } from '../../../src/domain/api-keys.ts';
+import { PERMISSIONS } from '../../../src/domain/keys/api-keys.ts';
 import { Metrics } from '../../../src/metrics/paybell-metrics.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { type CallOptions, call, createTenant, testApp, WEBHOOKS } from '../../support/api.ts';

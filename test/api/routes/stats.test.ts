@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from 'bun:test';
 import type { App } from '../../../src/api/app.ts';
 import { type Stats, statsSchema } from '../../../src/contract/stats.ts';
+import { destinationKey } from '../../../src/domain/post-url.ts';
 import { createLogger } from '../../../src/log.ts';
 import { Counter } from '../../../src/metrics/registry.ts';
 import { AcceptQueue } from '../../../src/store/events/accept-queue.ts';
@@ -37,11 +38,14 @@ onEveryEngine('GET /stats', (store) => {
   test('is all zeros and nulls before anything happened, for the last 24 hours', async () => {
     const stats = await read();
     const timeToReceiptMs = { p50: null, p95: null, p99: null };
-    const nothing = { events: 0, accepted: 0, delivered: 0, failed: 0, timeToReceiptMs };
+    const nothing = {
+      ...{ events: 0, accepted: 0, delivered: 0, failed: 0, attempts: 0, failedAttempts: 0 },
+      timeToReceiptMs,
+    };
     expect(stats).toMatchObject({ interval: 'hour', total: nothing, totalDestinations: 0, destinations: [] });
     expect(stats.intervals).toHaveLength(24);
     expect(stats.intervals.every(({ dateStart, ...row }) => Bun.deepEquals(row, nothing))).toBe(true);
-    expect(stats.backlog).toEqual({ waiting: 0, oldestDueAgeMs: 0 });
+    expect(stats.backlog).toEqual({ waiting: 0, oldestDueAgeMs: 0, limit: 1_000_000 });
     expect(stats.storage).toEqual({ usedBytes: 0, limitBytes: 50 * 2 ** 30 });
   });
 
@@ -65,6 +69,22 @@ onEveryEngine('GET /stats', (store) => {
     const ofA = await read(`?interval=day&destination=${encodeURIComponent('https://a.example.com:443')}`);
     expect(ofA.total).toMatchObject({ events: null, accepted: 2 });
     expect(ofA.intervals).toHaveLength(30);
+    const byMinute = await read(`?interval=minute&destination=${encodeURIComponent('https://a.example.com:443')}`);
+    expect(byMinute).toMatchObject({ interval: 'hour', total: { events: null, accepted: 2 } });
+    expect([byMinute.dateStart % 3_600, byMinute.dateEnd % 3_600]).toEqual([0, 0]);
+  });
+
+  test('shows the destinations with the most failed attempts first where that is asked for', async () => {
+    const at = (host: string) => destinationKey(tenant.entityId, `https://${host}.example.com/`);
+    for (let time = 0; time < 3; time++) recorder.delivered(at('busy'), 10);
+    for (let time = 0; time < 2; time++) recorder.failedAttempt(at('broken'));
+    await recorder.flush();
+    const orderOf = async (query: string) => (await read(query)).destinations.map(({ destination }) => destination);
+    const [busy, broken] = ['https://busy.example.com:443', 'https://broken.example.com:443'];
+    expect(await orderOf('')).toEqual([busy, broken]);
+    expect(await orderOf('?sortBy=traffic')).toEqual([busy, broken]);
+    expect(await orderOf('?sortBy=failures')).toEqual([broken, busy]);
+    expect((await read()).total).toMatchObject({ delivered: 3, failed: 0, attempts: 5, failedAttempts: 2 });
   });
 
   test('says how long the first delivery has been due, of this entity alone', async () => {
@@ -96,11 +116,12 @@ onEveryEngine('GET /stats', (store) => {
       const { errors = [] } = await expectProblem(await call(app, tenant, STATS + query), 'invalid_request');
       return errors.map(({ name }) => name);
     };
-    expect(await errorNames('?interval=week&since=x&until=-1&destination=')).toEqual([
+    expect(await errorNames('?interval=week&since=x&until=-1&destination=&sortBy=name')).toEqual([
       'interval',
       'since',
       'until',
       'destination',
+      'sortBy',
     ]);
     expect(await errorNames('?since=7200&until=3600')).toEqual(['since']);
     expect(await errorNames('?interval=minute&since=0')).toEqual(['since']);

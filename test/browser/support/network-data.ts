@@ -1,10 +1,13 @@
 import type { FactChange, FoundFact, Position } from '../../../src/domain/chain/facts.ts';
+import type { SourceDefinition } from '../../../src/domain/chain/source-definition.ts';
 import { acceptFactEvents } from '../../../src/store/chain/fact-events.ts';
 import type { Lease, Step } from '../../../src/store/chain/network-store.ts';
 import { NetworkStore } from '../../../src/store/chain/networks.ts';
+import { createSource } from '../../../src/store/chain/sources/sources.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { openSqlite } from '../../../src/store/database/sqlite/open.ts';
 import { AcceptQueue } from '../../../src/store/events/accept-queue.ts';
+import { TEST_CHANGE } from '../../support/api.ts';
 import type { Stage } from './stage.ts';
 
 /** Writes what a network says into the store of the service, through the steps of a follower, without a node. */
@@ -36,6 +39,19 @@ export class NetworkWriter implements AsyncDisposable {
 
   async halt(reason: string): Promise<void> {
     await this.networks.halt(await this.lease(), reason);
+  }
+
+  /** A source of the entity whose contract has too many logs. */
+  async addPausedSource(reason: string): Promise<string> {
+    const { entityId, networkId } = this;
+    const definition: SourceDefinition = {
+      ...{ networkId, preset: 'loop', contract: `0x${'1'.repeat(40)}`, abi: null, event: null, where: {}, fields: {} },
+      ...{ fromBlock: 'latest', deliverHistory: false },
+    };
+    const prepared = { definition, topic: '0x11', topics: [], head: 100 };
+    const { source } = await createSource(this.db, entityId, prepared, 1, TEST_CHANGE);
+    await this.networks.pauseSources(await this.lease(), [{ entityId, sourceId: source.sourceId }], reason);
+    return source.sourceId;
   }
 
   /** As if the last poll was so long ago. */

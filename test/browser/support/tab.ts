@@ -4,6 +4,8 @@ import type { Stage } from './stage.ts';
 export type Look = { theme?: 'light' | 'dark'; width?: number; height?: number; scale?: number };
 
 const MAX_TAB_STOPS = 80;
+/** For one action: Chromium may be slow on a busy machine. */
+const PATIENCE_MS = 180_000;
 
 const NAME_OF_FOCUSED = `(() => {
   const { activeElement: focused } = document;
@@ -40,6 +42,7 @@ export class Tab implements AsyncDisposable {
       timezoneId: 'Europe/Berlin',
       reducedMotion: 'reduce',
     });
+    context.setDefaultTimeout(PATIENCE_MS);
     return new Tab(context, await context.newPage(), stage);
   }
 

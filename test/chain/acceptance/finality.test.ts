@@ -3,7 +3,7 @@ import { ChainStage } from '../../support/chain/chain-stage.ts';
 import { ENGINES } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(600_000);
 
 describe.each([...ENGINES])('finality on %s', (engine) => {
   test('one payment is told at +0 to who wants it seen, at +11 with 12 confirmations, and at +16 when it is final', async () => {

@@ -3,10 +3,12 @@ import { ChainStage } from '../../support/chain/chain-stage.ts';
 import { ENGINES } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
 
-setDefaultTimeout(120_000);
+// 2,000 deliveries take a busy machine minutes.
+const LONG_MS = 500_000;
+setDefaultTimeout(LONG_MS + 100_000);
 
-const PAYMENTS = 10_000;
-const PAYMENTS_OF_A_BLOCK = 500;
+const PAYMENTS = 2_000;
+const PAYMENTS_OF_A_BLOCK = 100;
 
 /** Payments of 1, 2, 3 and so on, over many blocks. */
 async function payHistory(stage: ChainStage): Promise<void> {
@@ -17,37 +19,29 @@ async function payHistory(stage: ChainStage): Promise<void> {
     await chain.send(chain.account(2), pay);
     await chain.mine();
   }
-  // The follower reads blocks again until they are final, and tells what it finds there before what is older.
-  for (let poll = 0; poll < 4; poll++) {
-    await chain.mine(12);
-    await stage.followed();
-  }
 }
 
 const countFacts = async (stage: ChainStage) =>
   (await stage.service.call<{ totalResults: number }>('GET', '/facts?limit=1')).totalResults;
 
-describe.each([...ENGINES])('a source with 10,000 old payments on %s', (engine) => {
-  test('makes 10,000 facts and 0 requests', async () => {
+describe.each([...ENGINES])('a source with 2,000 old payments on %s', (engine) => {
+  test('makes 2,000 facts and 0 requests', async () => {
     await using stage = await ChainStage.start(engine);
     await payHistory(stage);
     await stage.service.webhook('all', 'TransferProcessed');
     await stage.service.source({ ...stage.payments, fromBlock: 0 });
-    await until('every payment is a fact', async () => (await countFacts(stage)) >= PAYMENTS);
+    await until('every payment is a fact', async () => (await countFacts(stage)) >= PAYMENTS, LONG_MS);
     await stage.mineAndFollow(2);
     await stage.service.delivered();
     expect([await countFacts(stage), stage.inbox.arrivals.length]).toEqual([PAYMENTS, 0]);
   });
 
-  test('makes 10,000 requests in their order where history is asked for', async () => {
+  test('makes 2,000 requests in their order where history is asked for', async () => {
     await using stage = await ChainStage.start(engine);
     await payHistory(stage);
     await stage.service.webhook('all', 'TransferProcessed');
     await stage.service.source({ ...stage.payments, fromBlock: 0, deliverHistory: true });
-    // In parts, because a busy machine takes longer for all of them than a test waits at a time.
-    for (let told = PAYMENTS_OF_A_BLOCK; told <= PAYMENTS; told += PAYMENTS_OF_A_BLOCK) {
-      await until(`${told} payments were told`, () => stage.inbox.arrivals.length >= told);
-    }
+    await until('every payment was told', () => stage.inbox.arrivals.length >= PAYMENTS, LONG_MS);
     await stage.service.delivered();
     const numbers = await stage.service.call<{ endpoints: { endpointId: string }[] }>('GET', '/endpoints');
     const told = await readFeed(stage, numbers.endpoints[0]?.endpointId ?? '');

@@ -3,7 +3,7 @@ import { ChainStage } from '../../support/chain/chain-stage.ts';
 import { ENGINES } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(600_000);
 
 describe.each([...ENGINES])('what logs prove on %s', (engine) => {
   test('a payment of 2^256 - 1 is exact in its smallest unit and in decimals', async () => {

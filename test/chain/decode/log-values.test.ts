@@ -128,6 +128,6 @@ describe('the values of a log', () => {
     const data = word(32) + pointers(1_000) + pointers(1_000) + word(32).slice(2) + 'ff'.repeat(32);
     const startMs = performance.now();
     readerOf(abi).read({ topics: [eventOf(abi).topic], data });
-    expect(performance.now() - startMs).toBeLessThan(5_000);
+    expect(performance.now() - startMs).toBeLessThan(60_000);
   });
 });

@@ -5,7 +5,7 @@ import { type JsonRpc, RpcError } from '../../support/chain/json-rpc.ts';
 import { rejection } from '../../support/rejection.ts';
 
 // The first chain on a machine compiles the contracts.
-setDefaultTimeout(120_000);
+setDefaultTimeout(600_000);
 
 type Log = { address: string; transactionHash: string; blockNumber: string; topics: string[]; data: string };
 

@@ -4,7 +4,7 @@ import { type Behaviour, RpcProxy } from '../../support/chain/rpc-proxy.ts';
 import { rejection } from '../../support/rejection.ts';
 
 // The first chain on a machine compiles the contracts.
-setDefaultTimeout(120_000);
+setDefaultTimeout(600_000);
 
 type Answer = { id: number; result?: unknown; error?: { code: number; message: string } };
 

@@ -6,7 +6,7 @@ import { modelSource } from '../../support/chain/model-decoder.ts';
 import { type Faults, ModelNode } from '../../support/chain/model-node.ts';
 
 // No test may fail because the machine is slow.
-setDefaultTimeout(120_000);
+setDefaultTimeout(600_000);
 
 const OLD = modelSource({ sourceId: 'src_old', fromBlock: 1_001 });
 const NEW = modelSource({ sourceId: 'src_new', contract: addressOf(2), fromBlock: 1 });
@@ -206,4 +206,59 @@ test('10,000 old logs are read within few calls', async () => {
   const results = await followed.catchUp();
   expect(followed.mistakes()).toEqual([]);
   expect(results.length).toBeLessThanOrEqual(6);
+});
+
+/** The blocks of the source's facts, in the order in which they were written. */
+function toldBlocks({ store }: FollowedChain, { sourceId }: FollowedSource): number[] {
+  return store.steps.flatMap(({ changes }) =>
+    changes.flatMap((change) =>
+      change.change === 'seen' && change.fact.sourceId === sourceId ? change.fact.position.blockNumber : [],
+    ),
+  );
+}
+
+const TOLD = { ...NEW, deliverHistory: true };
+
+test.each([
+  ['two nodes', [{}, {}]],
+  ['one node', [{}]],
+  ['small ranges', [{ maxBlocks: 7 }, { maxBlocks: 7 }]],
+  ['finality far behind', [{ finalized: 700 }, { finalized: 700 }]],
+])('history that is told comes in the order of its blocks while the network goes on: %s', async (_, faults) => {
+  const { chain, followed, store } = await network(...faults);
+  store.sources.push(TOLD);
+  for (let block = 0; block < 600; block++) {
+    chain.mine([followed.payment(1, NEW.contract)]);
+    await followed.poll();
+  }
+  await followed.catchUp();
+  expect(followed.mistakes()).toEqual([]);
+  const told = toldBlocks(followed, TOLD);
+  expect(told).toEqual(Array.from({ length: chain.head }, (_each, index) => index + 1));
+  const { nextBlock, lastBlock } = progressOf(followed, TOLD);
+  expect(nextBlock).toBe((lastBlock ?? 0) + 1);
+});
+
+test('history that is told on a network that stands still is read to its end', async () => {
+  const { chain, followed, store } = await network({ finalized: 0 });
+  store.sources.push({ ...TOLD, fromBlock: chain.head - 10 });
+  await followed.catchUp();
+  await followed.pollTimes(3);
+  expect(toldBlocks(followed, TOLD)).toEqual(Array.from({ length: 11 }, (_each, index) => chain.head - 10 + index));
+  expect(followed.mistakes()).toEqual([]);
+});
+
+test('history that is told survives forks: what moves above it is neither lost nor told twice', async () => {
+  const { chain, followed, store } = await network({}, {});
+  store.sources.push(TOLD);
+  for (let round = 0; round < 40; round++) {
+    const payments = Array.from({ length: 4 }, () => followed.payment(1, NEW.contract));
+    for (const payment of payments) chain.mine([payment]);
+    await followed.poll();
+    chain.fork(4, [[], ...payments.map((payment) => [payment])]);
+    await followed.poll();
+  }
+  await followed.catchUp();
+  expect(followed.mistakes()).toEqual([]);
+  expect(store.counts.retracted).toBe(0);
 });

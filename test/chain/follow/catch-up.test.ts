@@ -5,7 +5,7 @@ import { ModelChain } from '../../support/chain/model-chain.ts';
 import { ModelNode } from '../../support/chain/model-node.ts';
 
 // No test may fail because the machine is slow.
-setDefaultTimeout(120_000);
+setDefaultTimeout(600_000);
 
 const BLOCKS = 5_000;
 /** What a node takes in five seconds at ten calls a second. */

@@ -5,7 +5,7 @@ import { ModelChain } from '../../support/chain/model-chain.ts';
 import { balancer, type Faults, ModelNode } from '../../support/chain/model-node.ts';
 
 // No test may fail because the machine is slow.
-setDefaultTimeout(120_000);
+setDefaultTimeout(600_000);
 
 function network(...faults: Partial<Faults>[]) {
   const chain = new ModelChain();

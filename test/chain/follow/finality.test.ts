@@ -5,7 +5,7 @@ import { ModelChain } from '../../support/chain/model-chain.ts';
 import { type Faults, ModelNode } from '../../support/chain/model-node.ts';
 
 // No test may fail because the machine is slow.
-setDefaultTimeout(120_000);
+setDefaultTimeout(600_000);
 
 const NOTHING_LEFT_OUT = { responses: 0, logs: 0 };
 const ALL_LEFT_OUT = { responses: 100, logs: 100 };

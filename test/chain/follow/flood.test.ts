@@ -5,7 +5,7 @@ import { modelSource } from '../../support/chain/model-decoder.ts';
 import { type Faults, ModelNode } from '../../support/chain/model-node.ts';
 
 // No test may fail because the machine is slow.
-setDefaultTimeout(120_000);
+setDefaultTimeout(600_000);
 
 const [QUIET, LOUD] = [addressOf(1), addressOf(2)];
 const FLOOD = 20_001;

@@ -5,7 +5,7 @@ import { modelFacts } from '../../support/chain/model-decoder.ts';
 import { NaiveFollower } from '../../support/chain/naive-follower.ts';
 
 // No property may fail because the machine is slow.
-setDefaultTimeout(120_000);
+setDefaultTimeout(600_000);
 
 /** Half of the logs are left out of 30 % of the responses. */
 const omission = { responses: 30, logs: 50 };

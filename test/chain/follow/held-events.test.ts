@@ -52,13 +52,26 @@ test('a poll asks for a few of many transactions', async () => {
   expect(asked).toBe(8);
 });
 
-test('a transaction that failed is not a payment: its event goes on waiting', async () => {
+test('a transaction that failed is not a payment: its event waits until that is final, and is retracted then', async () => {
   const { chain, followed, store } = await network();
   const transaction = chain.transaction({ isSuccess: false });
   store.hold('held', transaction.hash);
   chain.mine([transaction]);
-  await mineAndPoll(followed, 20);
+  await followed.poll();
   expect(store.fact('held').state).toBe('waiting');
+  await mineAndPoll(followed, 20);
+  expect(store.fact('held').state).toBe('retracted');
+});
+
+test('a transaction that failed in a block that is gone is a payment in the next one', async () => {
+  const { chain, followed, store } = await network();
+  const failed = chain.transaction({ isSuccess: false });
+  store.hold('held', failed.hash);
+  chain.mine([failed]);
+  await followed.poll();
+  chain.fork(1, [[], [{ ...failed, isSuccess: true }]]);
+  await followed.pollTimes(2);
+  expect(store.fact('held').state).toBe('seen');
 });
 
 test('a transaction from long ago is final at once', async () => {

@@ -5,7 +5,7 @@ import { modelSource } from '../../support/chain/model-decoder.ts';
 import { ModelNode } from '../../support/chain/model-node.ts';
 
 // No test may fail because the machine is slow.
-setDefaultTimeout(120_000);
+setDefaultTimeout(600_000);
 
 function setUp(options: Partial<ConstructorParameters<typeof FollowedChain>[1]> = {}, blocks = 40) {
   const chain = new ModelChain();

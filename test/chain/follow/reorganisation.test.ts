@@ -7,7 +7,7 @@ import { modelSource } from '../../support/chain/model-decoder.ts';
 import { type Faults, ModelNode } from '../../support/chain/model-node.ts';
 
 // No test may fail because the machine is slow.
-setDefaultTimeout(120_000);
+setDefaultTimeout(600_000);
 
 /** A network with one payment in every block that was followed up to its head. */
 async function followedNetwork(...faults: Partial<Faults>[]) {
@@ -78,6 +78,18 @@ test('a payment that is gone is lost, and is retracted after the grace', async (
     states.push(stateOf(followed, payment)?.state);
   }
   expect(states).toEqual(['lost', 'lost', 'retracted', 'retracted']);
+});
+
+test('200 payments that are gone at once are retracted as fast as the node may be asked', async () => {
+  const { chain, followed, store } = await followedNetwork();
+  chain.mine(Array.from({ length: 200 }, () => followed.payment()));
+  await followed.poll();
+  chain.fork(1, [[], []]);
+  await followed.poll();
+  await mineAndPoll(followed, 2);
+  // Each is asked for twice, and 25 in a poll.
+  await mineAndPoll(followed, 16);
+  expect(store.counts).toMatchObject({ lost: 200, retracted: 200 });
 });
 
 test('a payment that is back within the grace was never retracted', async () => {

@@ -227,7 +227,7 @@ test('a node is behind from the third time on, until it is not', () => {
   expect(node.health).toMatchObject({ state: 'ok', head: 9 });
 });
 
-test('no more than ten calls a second reach a node, those inside of batches among them', async () => {
+test('no more calls a second than are allowed reach a node, those inside of batches among them', async () => {
   const at: number[] = [];
   const clock = new TestClock();
   const exchange: Exchange = async (payload) => {
@@ -235,7 +235,7 @@ test('no more than ten calls a second reach a node, those inside of batches amon
     for (const _ of requests) at.push(clock.ms);
     return Array.isArray(payload) ? requests.map(sound) : requests.map(sound)[0];
   };
-  const { node } = nodeWith(exchange, { clock });
+  const { node } = nodeWith(exchange, { clock, callsPerSecond: 10 });
   for (let batch = 0; batch < 40; batch++) {
     await node.send([taggedBlock('latest'), taggedBlock('safe')].slice(0, 1 + (batch % 2)));
   }

@@ -4,7 +4,7 @@ import { checkNetworks } from '../../../src/cli/doctor/networks.ts';
 import { loadConfig } from '../../../src/config.ts';
 import { hex, type JsonRpc, RpcError } from '../../support/chain/json-rpc.ts';
 import { RpcProxy } from '../../support/chain/rpc-proxy.ts';
-import { freePort } from '../../support/postgres.ts';
+import { freePort } from '../../support/free-port.ts';
 
 const NETWORK = 8453;
 const HEAD = 5_000;

@@ -10,8 +10,8 @@ import { showRequest, showResponse } from '../../../src/cli/listen/show-request.
 import { createSignatureCheck } from '../../../src/cli/listen/signature-check.ts';
 import { sign } from '../../../src/domain/signing.ts';
 import { commandLine } from '../../support/command-line.ts';
+import { freePort } from '../../support/free-port.ts';
 import { Ledger } from '../../support/ledger.ts';
-import { freePort } from '../../support/postgres.ts';
 import { rejection } from '../../support/rejection.ts';
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';

@@ -9,7 +9,7 @@ import { startTestService, type TestService } from '../../support/service.ts';
 import { createTarget } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(600_000);
 
 const SECRET = makeSecret(Buffer.alloc(32, 5));
 const OTHER = makeSecret(Buffer.alloc(32, 6));

@@ -30,7 +30,15 @@ onEveryEngine('the options of webhooks and the settings of endpoints in an expor
     webhookId = webhooks[0]?.webhookId ?? '';
     await replaceOptions(store.db, entityId, webhookId, { filter: FILTER, finality: 12 }, TEST_CHANGE);
     const settings = { name: 'Billing', ordering: 'agreement', paused: true, rateLimit: 50, secret: 'own' } as const;
-    await configure(store.db, entityId, BILLING, { ...settings, headers: { authorization: VALUE } });
+    const clientCertificate = {
+      certificate: VALUE,
+      privateKey: VALUE,
+      subject: 'CN=a',
+      fingerprint: 'A',
+      dateExpires: 1,
+    };
+    const credentials = { headers: { authorization: VALUE }, clientCertificate };
+    await configure(store.db, entityId, BILLING, { ...settings, ...credentials });
   });
 
   test('are in JSON Lines, without values of headers and secrets, and the output says so', async () => {
@@ -57,6 +65,7 @@ onEveryEngine('the options of webhooks and the settings of endpoints in an expor
     expect(stdout).not.toContain('whsec_');
     expect(stderr).toContain('Header values are never exported: set them again for 1 URL.');
     expect(stderr).toContain('Secrets are never exported: 1 URL with an own secret.');
+    expect(stderr).toContain('Client certificates are never exported: set them again for 1 URL.');
   });
 
   test('are imported into another entity, once, with a note about headers', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { PERMISSIONS } from '../../../src/domain/api-keys.ts';
+import { PERMISSIONS } from '../../../src/domain/keys/api-keys.ts';
 import { MIGRATIONS } from '../../../src/store/database/migrate.ts';
 import { version } from '../../../src/version.ts';
 import { WEBHOOKS } from '../../support/api.ts';
@@ -8,7 +8,7 @@ import { createPostgresDatabase } from '../../support/postgres.ts';
 import { ENGINES } from '../../support/stores.ts';
 
 // Real processes take their time where others share the machine.
-setDefaultTimeout(120_000);
+setDefaultTimeout(600_000);
 
 const SECRET_KEY = Buffer.alloc(32, 5).toString('base64');
 const KEY = /^pbk_[0-9A-Za-z]{36}$/;

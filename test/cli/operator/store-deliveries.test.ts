@@ -186,6 +186,8 @@ onEveryEngine('a receiver that was broken', (store) => {
         skipped: 0,
         sent: 30,
         delivered: 30,
+        failed: 0,
+        waiting: 0,
         dateCreated: expect.any(Number),
         dateFinished: expect.any(Number),
       },

@@ -9,7 +9,7 @@ import {
   summarizeScenario,
   writeScenario,
 } from '../../../src/cli/play/scenarios.ts';
-import { sampleEvent, sampleRetraction } from '../../../src/contract/event-samples.ts';
+import { sampleEvent, sampleRetraction } from '../../../src/contract/events/samples.ts';
 import { postedEventSchema, retractionSchema } from '../../../src/contract/events.ts';
 import { EVENT_KINDS, RETRACTION } from '../../../src/domain/event-kinds.ts';
 

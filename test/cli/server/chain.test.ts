@@ -6,7 +6,7 @@ import { sourceListSchema, sourcePreviewResultSchema, sourceSchema } from '../..
 import { commandLine } from '../../support/command-line.ts';
 import { tempFolder } from '../../support/paybell.ts';
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(600_000);
 
 /** The commands only use HTTP: a server that answers with the examples of the API shows what they send and print. */
 

@@ -12,6 +12,7 @@ class Server implements DeliverySource {
     for (let made = 0; made < count; made++) {
       this.held.unshift({
         deliveryId: `dlv_${String(this.held.length).padStart(6, '0')}`,
+        kind: 'event',
         eventId: 'evt_1',
         webhookId: 'wh_1',
         event: 'LatePayment',
@@ -27,13 +28,15 @@ class Server implements DeliverySource {
         endpointId: null,
         sequence: null,
         supersededBy: null,
+        retractedBy: null,
       });
     }
   }
 
   async list({ page = 1, limit = 25 }: DeliveryListQuery) {
     this.asked.push(`page ${page}`);
-    return { totalResults: this.held.length, deliveries: this.held.slice((page - 1) * limit, page * limit) };
+    const deliveries = this.held.slice((page - 1) * limit, page * limit);
+    return { totalResults: this.held.length, deliveries, searched: null };
   }
 
   async get(deliveryId: string) {

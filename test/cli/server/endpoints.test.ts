@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { join } from 'node:path';
 import { deliveryListSchema } from '../../../src/contract/deliveries.ts';
 import { endpointListSchema, endpointSchema } from '../../../src/contract/endpoints/endpoint.ts';
+import { makeSelfSigned } from '../../delivery/http/certificates.ts';
 import { commandLine } from '../../support/command-line.ts';
 import { tempFolder } from '../../support/paybell.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
 import { createTarget } from '../../support/stores.ts';
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(600_000);
 
 const HOOK = 'http://127.0.0.1:9/hook';
 
@@ -70,6 +72,33 @@ test('endpoints pause, resume and order change an endpoint and say so; show prin
   for (const line of [/^url +http/m, /^webhooks +2$/m, /^rate limit +none$/m, /^secret +that of the entity$/m]) {
     expect(shown).toMatch(line);
   }
+});
+
+test('endpoints certificate sets and removes a client certificate, and show prints it', async () => {
+  const postUrl = 'https://example.com/mutual';
+  await paybell(['webhooks', 'create', postUrl, '--networks', '1', '--events', 'LatePayment']);
+  const { endpoints } = endpointListSchema.parse(await runJson(['endpoints', 'list', '--post-url', postUrl]));
+  const id = endpoints[0]?.endpointId ?? '';
+  const { cert, key } = makeSelfSigned('client.test');
+  const [certFile, keyFile] = [join(folder.path, 'client.pem'), join(folder.path, 'client.key')];
+  await Bun.write(certFile, cert);
+  await Bun.write(keyFile, key);
+  const set = await paybell(['endpoints', 'certificate', id, certFile, keyFile]);
+  expect(set.stdout).toMatch(
+    new RegExp(`^Connections to ${id} identify themselves with CN=client.test, which expires`),
+  );
+  expect((await paybell(['endpoints', 'show', id])).stdout).toMatch(
+    /^certificate +CN=client\.test, which expires .*SHA-256/m,
+  );
+  const swapped = await paybell(['endpoints', 'certificate', id, keyFile, certFile]);
+  expect(swapped.exitCode).toBe(1);
+  expect(swapped.stderr).toContain('must be certificates in PEM');
+  expect(swapped.stderr).not.toContain('PRIVATE');
+  expect(await paybell(['endpoints', 'certificate', id, certFile])).toMatchObject({ exitCode: 2 });
+  const absent = await paybell(['endpoints', 'certificate', id, certFile, '/nowhere.key']);
+  expect(absent).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('cannot read /nowhere.key') });
+  const removed = endpointSchema.parse(await runJson(['endpoints', 'certificate', id, '--remove']));
+  expect(removed.clientCertificate).toBeNull();
 });
 
 test('deliveries show prints the number of a delivery and what superseded it; gaps lists what has not arrived', async () => {

@@ -5,7 +5,7 @@ import { createTarget } from '../../support/stores.ts';
 import { onTerminal } from '../../support/terminal.ts';
 import { until } from '../../support/until.ts';
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(600_000);
 
 const ESCAPE = '\x1b';
 const HOOK = 'http://127.0.0.1:9/a/path/that/no/terminal/of/eighty/columns/shows/beside/an/id';

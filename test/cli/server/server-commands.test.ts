@@ -7,13 +7,12 @@ import { coverageSchema, webhookListSchema, webhookSchema } from '../../../src/c
 import { type CommandOutcome, commandLine } from '../../support/command-line.ts';
 import { Ledger } from '../../support/ledger.ts';
 import { type Finished, runPaybell, tempFolder } from '../../support/paybell.ts';
+import { PROGRAM } from '../../support/program.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
 import { createTarget } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
 
-setDefaultTimeout(120_000);
-
-const MAIN = join(import.meta.dir, '../../../src/main.ts');
+setDefaultTimeout(600_000);
 
 /** The commands only use HTTP, so one engine behind the server is enough. */
 let service: TestService;
@@ -224,18 +223,29 @@ describe('paybell events, deliveries and secrets', () => {
 
     const events = eventListSchema.parse(await runJson(['events', 'list', '--event-id', 'exact-1']));
     expect(events.events[0]?.body).toBe(text);
+    const unmatched = await runJson(['events', 'list', '--event-id', 'exact-1', '--unmatched']);
+    expect(unmatched).toEqual({ totalResults: 0, events: [] });
+    const missing = '{"event":"LatePayment","networkId":424242,"eventId":"to-no-one","transferId":"trf_1"}';
+    await runJson(['events', 'send', '-'], missing);
+    const found = eventListSchema.parse(await runJson(['events', 'list', '--search', 'trf_1']));
+    expect(found.events.map(({ eventId }) => eventId)).toEqual(['to-no-one']);
+    expect((await paybell(['events', 'show', 'to-no-one'])).stdout).toContain('it reached no webhook');
+    const missed = eventListSchema.parse(await runJson(['events', 'list', '--unmatched', '--network-id', '424242']));
+    expect(missed.events.map(({ eventId }) => eventId)).toEqual(['to-no-one']);
     expect((await paybell(['events', 'show', 'exact-1'])).stdout).toContain('"amount": 123456789012345678901234567890');
 
     const delivered = async () => (await paybell(['deliveries', 'list', '--event-id', 'exact-1'])).stdout;
     await until('it is settled', async () => (await delivered()).includes('delivered'));
     const [id = ''] = /dlv_\w+/.exec(await delivered()) ?? [];
+    expect((await paybell(['deliveries', 'counts', '--event-id', 'exact-1'])).stdout).toMatch(/^delivered +1$/m);
+    expect(await runJson(['deliveries', 'counts', '--event-id', 'exact-1'])).toMatchObject({ total: 1, delivered: 1 });
     expect((await paybell(['deliveries', 'show', id])).stdout).toMatch(/^1 +first +\S+Z +\d+ +200/m);
     const before = receiver.requests.length;
     expect((await paybell(['deliveries', 'redeliver', id])).stdout).toBe(`${id} is queued to be sent again.\n`);
     await until('it came again', () => receiver.requests.length > before);
     const all = ['deliveries', 'redeliver', '--event-id', 'exact-1'];
     expect((await paybell([...all, '--dry-run'])).stdout).toBe('1 delivery would be sent again.\n');
-    expect((await paybell(all)).stdout).toBe('1 queued, 1 sent, 1 delivered, 0 skipped.\n');
+    expect((await paybell(all)).stdout).toBe('1 queued, 1 sent, 1 delivered, 0 failed, 0 waiting, 0 skipped.\n');
   });
 
   test('secrets import reads a file or standard input, and never an argument', async () => {
@@ -346,6 +356,8 @@ describe('paybell login', () => {
   test('is used by the commands, until logout', async () => {
     const who = await run(['whoami']);
     expect(who.stdout).toMatch(new RegExp(`^server +${url}$`, 'm'));
+    expect(who.stdout).toMatch(/^permissions +webhooks:read, webhooks:write, /m);
+    expect(who.stdout).toMatch(/^expires +never$/m);
     expect(who.stdout).not.toContain(service.first.apiKey);
     expect((await run(['webhooks', 'list'])).exitCode).toBe(0);
     expect((await run(['logout'])).exitCode).toBe(0);
@@ -365,7 +377,7 @@ describe('paybell login', () => {
 
 describe('paybell listen beside a server', () => {
   test('reads the secrets with the key, and shows a real request as verified', async () => {
-    const listening = Bun.spawn([process.execPath, MAIN, 'listen', '--json', '--count', '1', '--port', '0'], {
+    const listening = Bun.spawn([...PROGRAM, 'listen', '--json', '--count', '1', '--port', '0'], {
       env: { PATH: process.env.PATH ?? '', ...environment },
       stdout: 'pipe',
       stderr: 'pipe',
@@ -388,7 +400,7 @@ describe('paybell listen beside a server', () => {
 
   /** What it says before it is ended by Ctrl-C. */
   async function beginningOf(args: string[], settings: Record<string, string>): Promise<string> {
-    const listening = Bun.spawn([process.execPath, MAIN, 'listen', '--port', '0', ...args], {
+    const listening = Bun.spawn([...PROGRAM, 'listen', '--port', '0', ...args], {
       env: { PATH: process.env.PATH ?? '', ...settings },
       stdout: 'pipe',
       stderr: 'inherit',
@@ -420,7 +432,7 @@ describe('paybell play and tail', () => {
   test('a scenario is sent in order and arrives complete, and tail shows each delivery', async () => {
     await using app = new Ledger();
     await runJson(['webhooks', 'create', app.url(), '--networks', '137']);
-    const tail = Bun.spawn([process.execPath, MAIN, 'tail', '--json', '--lines', '0', '--network-id', '137'], {
+    const tail = Bun.spawn([...PROGRAM, 'tail', '--json', '--lines', '0', '--network-id', '137'], {
       env: { PATH: process.env.PATH ?? '', ...environment },
       stdout: 'pipe',
       stderr: 'pipe',

@@ -6,7 +6,7 @@ import { startTestService, type TestService } from '../../support/service.ts';
 import { createTarget } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(600_000);
 
 let service: TestService;
 let remove: () => void;
@@ -42,13 +42,16 @@ test('stats of an entity without events says so', async () => {
 test('stats prints rows with events, a total and the destinations, and the same as JSON', async () => {
   await paybell(['webhooks', 'create', 'http://127.0.0.1:9/hook', '--networks', '1', '--events', 'LatePayment']);
   await service.client().send({ event: 'LatePayment', networkId: 1 });
-  await until('the event is counted', async () => {
+  await until('the event and its first attempt are counted', async () => {
     const { total, backlog } = await readStats();
-    return total.accepted === 1 && backlog.waiting === 1;
+    return total.accepted === 1 && total.failedAttempts > 0 && backlog.waiting === 1;
   });
   const { stdout } = await paybell(['stats', '--interval', 'day', '--since', '2d']);
-  expect(stdout).toMatch(/^start +events +accepted +delivered +failed +p50 ms +p95 ms +p99 ms\n/);
-  expect(stdout).toMatch(/^\d{4}-\d\d-\d\dT00:00:00Z +1 +1 +0 +0 +– +– +–\ntotal +1 +1 +0 +0 +– +– +–$/m);
+  expect(stdout).toMatch(
+    /^start +events +accepted +delivered +failed +attempts +failed attempts +p50 ms +p95 ms +p99 ms\n/,
+  );
+  const figures = '1 +1 +0 +0 +[1-9]\\d* +[1-9]\\d* +– +– +–';
+  expect(stdout).toMatch(new RegExp(`^\\d{4}-\\d\\d-\\d\\dT00:00:00Z +${figures}\\ntotal +${figures}$`, 'm'));
   expect(stdout).toMatch(/^waiting +1, (none|the oldest \S+ \w+) overdue$/m);
   expect((await readStats('--interval', 'minute')).intervals).toHaveLength(60);
   const elsewhere = await paybell(['stats', '--destination', 'https://other.example:443']);

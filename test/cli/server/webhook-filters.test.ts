@@ -7,7 +7,7 @@ import { tempFolder } from '../../support/paybell.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
 import { createTarget } from '../../support/stores.ts';
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(600_000);
 
 const FILTER = { token: ['0xAb', 'USDC'], amount: { min: '100' } };
 const HOOK = 'http://127.0.0.1:9/hook';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { join } from 'node:path';
 import { firstCredentials, runPaybell, type Served, servePaybell, tempFolder } from '../../support/paybell.ts';
+import { PROGRAM } from '../../support/program.ts';
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(600_000);
 
 /** A reader that is gone before the command writes, as `head -1` is before the second page of its input. */
 
@@ -22,12 +22,10 @@ afterAll(async () => {
   folder.remove();
 });
 
-const MAIN = join(import.meta.dir, '../../../src/main.ts');
-
 /** The exit code of the command, and what it writes to standard error, while standard output has no reader. */
 async function withoutReader(args: readonly string[]): Promise<{ exitCode: number; stderr: string }> {
   const script = `{ sleep 0.2; "$0" "$@"; echo "exit $?" >&2; } | true`;
-  const shell = Bun.spawn(['sh', '-c', script, process.execPath, MAIN, ...args], {
+  const shell = Bun.spawn(['sh', '-c', script, ...PROGRAM, ...args], {
     cwd: folder.path,
     env: { PATH: process.env.PATH ?? '', HOME: folder.path, ...environment },
     stdout: 'ignore',

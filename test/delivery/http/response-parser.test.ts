@@ -93,8 +93,8 @@ describe('a response', () => {
     'of %d with %s has no body, and its connection is not used again',
     (status, field) => {
       const text = `HTTP/1.1 ${status} Empty\r\n${field}\r\n\r\n`;
-      expect(whole(text)).toEqual(ok('', { status, isReusable: false }));
-      expect(byteByByte(text)).toEqual(ok('', { status, isReusable: false }));
+      expect(whole(text)).toMatchObject(ok('', { status, isReusable: false }));
+      expect(byteByByte(text)).toMatchObject(ok('', { status, isReusable: false }));
     },
   );
 
@@ -193,3 +193,15 @@ function split(bytes: Buffer, sizes: readonly number[]): Buffer[] {
   }
   return parts;
 }
+
+test('keeps the headers of a response that is no success, and none of a success', () => {
+  const fields = 'Server: gate\r\nSet-Cookie: id=1\r\ncontent-length: 0\r\n\r\n';
+  const headers = 'server: gate\nset-cookie: ***\ncontent-length: 0';
+  for (const status of [301, 404, 500]) {
+    const response = { status, retryAfter: null, body: '', headers };
+    expect(whole(`HTTP/1.1 ${status} No\r\n${fields}`)).toMatchObject({ response });
+  }
+  for (const status of [200, 202, 204]) {
+    expect(JSON.stringify(whole(`HTTP/1.1 ${status} OK\r\n${fields}`))).not.toContain('gate');
+  }
+});

@@ -29,6 +29,7 @@ onEveryEngine('the health recorder', (store) => {
     bad.note(1, respondedWith(200));
     bad.note(2, respondedWith(500));
     bad.note(3, failedWith('timeout'));
+    bad.note(4, failedWith('proxy_refused'));
     good.note(1, respondedWith(500));
     good.note(4, respondedWith(204));
     expect(await bad.read()).toMatchObject({ dateLastSuccess: null });

@@ -1,5 +1,7 @@
 import { afterEach, expect, test } from 'bun:test';
-import { Heartbeat, type HeartbeatOptions, shareOfCap } from '../../../src/delivery/jobs/heartbeat.ts';
+import { Heartbeat, type HeartbeatOptions } from '../../../src/delivery/jobs/heartbeat.ts';
+import { FleetShare } from '../../../src/delivery/queue/fleet-share.ts';
+import type { Sender } from '../../../src/delivery/sender.ts';
 import { Workers } from '../../../src/delivery/worker-health.ts';
 import { createLogger } from '../../../src/log.ts';
 import { LIVE_MS, readInstances } from '../../../src/store/instances.ts';
@@ -15,18 +17,6 @@ import {
 } from '../../support/deliveries.ts';
 import { alteredStore, onEveryEngine } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
-
-test.each([
-  [16, 1, 16],
-  [16, 2, 8],
-  [16, 3, 5],
-  [16, 16, 1],
-  [16, 17, 1],
-  [1, 4, 1],
-  [16, 0, 16],
-])('of a cap of %i, each of %i instances has %i', (cap, instances, share) => {
-  expect(shareOfCap(cap, instances)).toBe(share);
-});
 
 onEveryEngine('the heartbeat', (store) => {
   afterEach(async () => {
@@ -50,7 +40,7 @@ onEveryEngine('the heartbeat', (store) => {
   test('counts the instances that deliver, from their first beat until they stop', async () => {
     if (store.engine === 'sqlite') return;
     const told: number[] = [];
-    const one = newHeartbeat({ onInstances: (delivering) => told.push(delivering) });
+    const one = newHeartbeat({ onInstances: ({ length }) => told.push(length) });
     const two = newHeartbeat({ role: 'delivery' });
     const api = newHeartbeat({ role: 'api' });
     await one.beat();
@@ -65,6 +55,32 @@ onEveryEngine('the heartbeat', (store) => {
     await one.stop();
     await api.stop();
     expect(await rows()).toBe(0);
+  });
+
+  test('is repeated as soon as an instance starts or stops', async () => {
+    if (store.engine === 'sqlite') return;
+    const [one, two] = [newHeartbeat(), newHeartbeat()];
+    await one.join();
+    await two.join();
+    await until('the first knows of the second', () => one.delivering === 2);
+    await two.stop();
+    await until('the first knows that it is alone', () => one.delivering === 1);
+    await one.stop();
+  });
+
+  test('tells of an instance that was replaced by another, although their number is the same', async () => {
+    if (store.engine === 'sqlite') return;
+    const told: (readonly string[])[] = [];
+    const one = newHeartbeat({ onInstances: (delivering, own) => told.push(delivering.filter((id) => id !== own)) });
+    const [two, three] = [newHeartbeat(), newHeartbeat()];
+    await two.beat();
+    await one.beat();
+    await two.stop();
+    await three.beat();
+    await one.beat();
+    expect(told.map((others) => others.length)).toEqual([1, 1]);
+    expect(told[0]).not.toEqual(told[1] ?? []);
+    for (const each of [one, three]) await each.stop();
   });
 
   test('does not count an instance that was not seen for half a minute, until it is seen again', async () => {
@@ -112,7 +128,7 @@ onEveryEngine('the heartbeat', (store) => {
     if (store.engine === 'postgres') return;
     await newHeartbeat().beat();
     const told: number[] = [];
-    const restarted = newHeartbeat({ onInstances: (delivering) => told.push(delivering) });
+    const restarted = newHeartbeat({ onInstances: ({ length }) => told.push(length) });
     await restarted.beat();
     expect([restarted.delivering, told, await rows()]).toEqual([1, [], 1]);
   });
@@ -139,36 +155,50 @@ onEveryEngine('the heartbeat', (store) => {
     await heartbeat.stop();
   });
 
-  test('lets two engines have no more requests in flight at a receiver than one may have', async () => {
+  test.each([
+    ['lets two engines have no more requests in flight at a receiver than one may have', 2, 6],
+    ['lets three engines have no more requests in flight than a cap of two, which is less than one for each', 3, 2],
+  ])('%s', async (_, engines, cap) => {
     if (store.engine === 'sqlite') return;
     await forgetDeliveries(store.db);
-    const cap = 6;
     const { entityId } = await newReceiver(store.db);
     const held = Promise.withResolvers<void>();
     const sender = new ScriptedSender(async () => {
       await held.promise;
       return respondedWith(200);
     });
-    const instances = [1, 2].map(() => {
-      const engine = createEngine(store.db, sender, { settings: { DESTINATION_CONCURRENCY: String(cap) } });
-      const onInstances = (delivering: number) => engine.limitDestinations(shareOfCap(cap, delivering), delivering);
-      return { engine, heartbeat: newHeartbeat({ onInstances }) };
+    const instances = Array.from({ length: engines }, () => {
+      const sent = { count: 0 };
+      const counting: Sender = {
+        send: (request) => {
+          sent.count++;
+          return sender.send(request);
+        },
+      };
+      const engine = createEngine(store.db, counting, { settings: { DESTINATION_CONCURRENCY: String(cap) } });
+      const onInstances = (delivering: readonly string[], own: string) =>
+        engine.limitDestinations(new FleetShare(cap, own, delivering));
+      return { engine, sent, heartbeat: newHeartbeat({ onInstances }) };
     });
     const beatAll = async () => {
       for (const { heartbeat } of instances) await heartbeat.beat();
     };
-    await beatAll();
-    for (const { engine } of instances) {
+    for (const { engine, sent } of instances) {
       await engine.start();
-      await openWindow(store.db, engine, sender, entityId);
+      // Those that run already may send some of them in its place.
+      while (sent.count < cap) await openWindow(store.db, engine, sender, entityId);
     }
-    await beatAll();
+    // The first beat of each counts those before it.
+    for (let round = 0; round < 2; round++) await beatAll();
     // More than one engine takes into its local queue.
     for (let round = 0; round < 4; round++) await acceptMany(store.db, entityId, 75);
     for (const { engine } of instances) engine.wake();
     await until('all of the cap is used', () => sender.mostInFlight >= cap);
     await Bun.sleep(50);
-    expect(instances.map(({ engine }) => engine.inFlight)).toEqual([3, 3]);
+    const perSender = Math.max(1, cap / engines);
+    expect(instances.map(({ engine }) => engine.inFlight).filter((inFlight) => inFlight > 0)).toEqual(
+      Array.from({ length: cap / perSender }, () => perSender),
+    );
     expect(sender.mostInFlight).toBe(cap);
     held.resolve();
     await until('all are delivered', async () =>

@@ -11,6 +11,7 @@ import { resumeWebhook, suspendWebhook } from '../../../src/store/webhooks/suspe
 import {
   acceptMany,
   claim,
+  failedWith,
   HOOK,
   LEASE_MS,
   letPass,
@@ -79,6 +80,18 @@ onEveryEngine('the suspension monitor', (store) => {
     expect(await store.db.all<{ actor: string; target: string; after: string }>(sql, [entityId])).toEqual([
       { actor: 'paybell', target: webhookId, after: '{"reason":"gone"}' },
     ]);
+  });
+
+  test('takes no notice of failures of our own proxy, however long they last', async () => {
+    const { claimed, lines, note, reclaim, state } = await begin();
+    const ownFailure = failedWith('proxy_unreachable');
+    await note(record(claimed, ownFailure));
+    expect(await state()).toMatchObject({ failing_since_ms: null });
+    await note(record(await reclaim(), DOWN));
+    const failing = await reclaim();
+    await note(record(failing, ownFailure, (failing.failingSinceMs ?? 0) + SUSPEND_AFTER_MS));
+    expect(await state()).toMatchObject({ suspended_reason: null });
+    expect(lines).toEqual([]);
   });
 
   test('suspends a webhook after five days without a success, and not a millisecond before', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { AttemptResult } from '../../../src/delivery/queue/destination-health.ts';
+import { FleetShare } from '../../../src/delivery/queue/fleet-share.ts';
 import { LocalQueue, type LocalQueueOptions } from '../../../src/delivery/queue/local-queue.ts';
 import type { DestinationKey } from '../../../src/domain/post-url.ts';
 
@@ -79,14 +80,14 @@ describe('a destination', () => {
     const queue = newQueue({ destinationCap: 4 });
     attempt(queue, 'success', 3);
     expect(hold(queue, HERE, 9)).toBe(4);
-    queue.limitDestinations(2);
+    queue.limitDestinations(new FleetShare(2));
     for (let ended = 0; ended < 2; ended++) {
       queue.finish({ destination: HERE }, 'success', SLOW_MS);
       expect([queue.reserve(HERE), queue.inFlight]).toEqual([0, 3 - ended]);
     }
     queue.finish({ destination: HERE }, 'success', SLOW_MS);
     expect(hold(queue, HERE, 9)).toBe(1);
-    queue.limitDestinations(4);
+    queue.limitDestinations(new FleetShare(4));
     queue.finish({ destination: HERE }, 'success', SLOW_MS);
     expect([hold(queue, HERE, 9), queue.inFlight]).toEqual([3, 4]);
     queue.checkSums();
@@ -97,10 +98,10 @@ describe('a destination', () => {
     attempt(queue, 'success', 4, 10);
     const reserved = queue.reserve(HERE, 50);
     expect(reserved).toBe(50);
-    queue.limitDestinations(3);
+    queue.limitDestinations(new FleetShare(3));
     for (let count = 0; count < reserved; count++) queue.enqueue({ destination: HERE });
     expect(startAll(queue, HERE)).toBe(3);
-    queue.limitDestinations(8);
+    queue.limitDestinations(new FleetShare(8));
     queue.finish({ destination: HERE }, 'success', 10);
     queue.finish({ destination: HERE }, 'success', 10);
     expect([startAll(queue, HERE), queue.inFlight]).toEqual([7, 8]);
@@ -306,7 +307,7 @@ test('whatever happens, the sums hold, and no limit is passed', () => {
         if (action === 'release' || action === 'enqueue') add(reserved, key, -waiting);
         if (action === 'limit') {
           cap = Math.ceil(amount / 5);
-          queue.limitDestinations(cap);
+          queue.limitDestinations(new FleetShare(cap));
         }
         if (action === 'start') {
           const before = inFlight.get(key) ?? 0;

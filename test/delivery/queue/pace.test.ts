@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { ClaimPlanner } from '../../../src/delivery/queue/claim-planner.ts';
+import { FleetShare } from '../../../src/delivery/queue/fleet-share.ts';
 import { LocalQueue } from '../../../src/delivery/queue/local-queue.ts';
 import { Pace } from '../../../src/delivery/queue/pace.ts';
 import { type DestinationKey, destinationKey } from '../../../src/domain/post-url.ts';
@@ -99,11 +100,14 @@ describe('a destination with a rate limit', () => {
 
   test('has its share of the rate on each of several instances', () => {
     const { clock, queue, send } = newQueue();
-    send(paced, 1);
-    queue.limitDestinations(8, 2);
-    expect(queue.pacedForMs(paced)).toBeCloseTo(200);
-    clock.nowMs = 201;
-    expect(send(paced, 5)).toBe(1);
+    const twice = destinationKey('ent_1', URL_OF_HOOK, { endpointNo: 7, perSecond: 20 });
+    expect(send(twice, 1)).toBe(1);
+    queue.limitDestinations(new FleetShare(16, 'ins_1', ['ins_1', 'ins_2']));
+    clock.nowMs = 99;
+    expect(send(twice, 5)).toBe(1);
+    expect(queue.pacedForMs(twice)).toBeCloseTo(100);
+    clock.nowMs = 200;
+    expect(send(twice, 5)).toBe(1);
   });
 
   test('leaves the plan until its next request may start, and is not overtaken by what comes meanwhile', () => {

@@ -3,6 +3,7 @@ import type { AttemptResult } from '../../../src/delivery/queue/destination-heal
 import { Fifo } from '../../../src/delivery/queue/fifo.ts';
 import { LocalQueue } from '../../../src/delivery/queue/local-queue.ts';
 import type { DestinationKey } from '../../../src/domain/post-url.ts';
+import { TaskHeap } from './task-heap.ts';
 
 /**
  * The service in virtual time: the real `LocalQueue` and `ClaimPlanner`, with a store, a network and one processor that
@@ -31,8 +32,6 @@ export const respondsIn =
 
 type Delivery = { readonly destination: DestinationKey; readonly acceptedAtMs: number; readonly group: string };
 
-type Task = { readonly atMs: number; readonly order: number; readonly run: () => void };
-
 export class Simulation {
   nowMs = 0;
   readonly queue: LocalQueue<Delivery>;
@@ -43,8 +42,7 @@ export class Simulation {
   readonly lastEndMs = new Map<string, number>();
   readonly #store = new Map<DestinationKey, Fifo<Delivery>>();
   readonly #receivers = new Map<DestinationKey, Receiver>();
-  readonly #tasks: Task[] = [];
-  #order = 0;
+  readonly #tasks = new TaskHeap();
   #claiming = false;
   #wanted = false;
 
@@ -61,12 +59,11 @@ export class Simulation {
   }
 
   at(atMs: number, run: () => void): void {
-    push(this.#tasks, { atMs, order: this.#order++, run });
+    this.#tasks.push(atMs, run);
   }
 
   run(untilMs: number): void {
-    for (let task = this.#tasks[0]; task !== undefined && task.atMs <= untilMs; task = this.#tasks[0]) {
-      pop(this.#tasks);
+    for (let task = this.#tasks.popUntil(untilMs); task !== null; task = this.#tasks.popUntil(untilMs)) {
       // What comes while the processor is busy waits for it.
       this.nowMs = Math.max(this.nowMs, task.atMs);
       task.run();
@@ -186,38 +183,4 @@ export class Simulation {
   #spend(ms: number): void {
     this.nowMs += ms;
   }
-}
-
-function isBefore(a: Task, b: Task): boolean {
-  return a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order);
-}
-
-/** A binary heap, the earliest task first. */
-function push(heap: Task[], task: Task): void {
-  let index = heap.push(task) - 1;
-  while (index > 0) {
-    const parent = (index - 1) >> 1;
-    const above = heap[parent];
-    if (above === undefined || isBefore(above, task)) break;
-    heap[index] = above;
-    index = parent;
-  }
-  heap[index] = task;
-}
-
-function pop(heap: Task[]): void {
-  const last = heap.pop();
-  if (last === undefined || heap.length === 0) return;
-  let index = 0;
-  for (;;) {
-    let child = 2 * index + 1;
-    const [left, right] = [heap[child], heap[child + 1]];
-    if (left === undefined) break;
-    if (right !== undefined && isBefore(right, left)) child++;
-    const next = heap[child];
-    if (next === undefined || isBefore(last, next)) break;
-    heap[index] = next;
-    index = child;
-  }
-  heap[index] = last;
 }

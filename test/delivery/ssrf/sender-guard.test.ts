@@ -9,7 +9,7 @@ const POST = { entityId: 'ent_1', headers: { 'content-type': 'application/json' 
 function strictSender(client: HttpClient, answers: string[][]) {
   let asked = 0;
   const resolve = async () => answers[Math.min(asked++, answers.length - 1)] ?? [];
-  return createSender({ timeoutMs: 2_000, allowInsecureTargets: false, userAgent: 'Paybell/test', resolve, client });
+  return createSender({ timeoutMs: 60_000, allowInsecureTargets: false, userAgent: 'Paybell/test', resolve, client });
 }
 
 afterEach(() => {
@@ -75,7 +75,7 @@ describe('a canary on 127.0.0.1 gets no byte', () => {
     for (const status of ['301', '302', '303', '307', '308']) {
       const head = `HTTP/1.1 ${status} Elsewhere\r\nlocation: http://127.0.0.1:${canary.port}/\r\n`;
       await using receiver = await startReceiver((socket) => socket.write(`${head}content-length: 0\r\n\r\n`));
-      const sender = createSender({ timeoutMs: 2_000, allowInsecureTargets: true, userAgent: 'Paybell/test' });
+      const sender = createSender({ timeoutMs: 60_000, allowInsecureTargets: true, userAgent: 'Paybell/test' });
       const outcome = await sender.send({ ...POST, postUrl: `http://127.0.0.1:${receiver.port}/` });
       expect(outcome).toMatchObject({ kind: 'response', statusCode: Number(status) });
     }

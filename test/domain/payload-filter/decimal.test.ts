@@ -8,7 +8,7 @@ import {
 } from '../../../src/domain/payload-filter/decimal.ts';
 
 // No property may fail because the machine is slow.
-setDefaultTimeout(120_000);
+setDefaultTimeout(600_000);
 
 const SCALE = 200;
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { readPayloadFields } from '../../../src/domain/payload-filter/payload-fields.ts';
 
 // No property may fail because the machine is slow.
-setDefaultTimeout(120_000);
+setDefaultTimeout(600_000);
 
 test('every field at the top of an object is found, with the text of its value', () => {
   const objects = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue({ maxDepth: 3 }));

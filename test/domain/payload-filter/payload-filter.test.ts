@@ -9,7 +9,7 @@ import {
 } from '../../../src/domain/payload-filter/payload-filter.ts';
 
 // No property may fail because the machine is slow.
-setDefaultTimeout(120_000);
+setDefaultTimeout(600_000);
 
 function matches(filter: PayloadFilter, payload: unknown): boolean {
   const body = typeof payload === 'string' ? payload : JSON.stringify(payload);

@@ -126,6 +126,42 @@ onEveryEngine('a step of a network', (store) => {
     });
   });
 
+  test('does not accept an event whose fact is undone while it is being accepted', async () => {
+    const { entityId, networkId, networks, lease } = await newTenant({ TransferProcessed: null });
+    const facts = [found(entityId, networkId, at(50)), found(entityId, networkId, at(51))];
+    const [undone] = facts;
+    const write = async (head: number, changes: readonly FactChange[]) => {
+      const held = await lease();
+      await networks.commit(held, { ...stepTo(held, head), changes });
+    };
+    await write(
+      51,
+      facts.map((fact) => ({ change: 'seen', fact })),
+    );
+    const acceptQueue = new AcceptQueue(store.db, { onDue: () => undefined });
+    const acceptInOrder = acceptQueue.acceptInOrder.bind(acceptQueue);
+    let isFirst = true;
+    acceptQueue.acceptInOrder = async (...args) => {
+      if (isFirst && undone !== undefined) {
+        await write(52, [{ change: 'lost', lostAtHead: 52, ...undone }]);
+        await write(60, [{ change: 'retracted', ...undone }]);
+      }
+      isFirst = false;
+      return acceptInOrder(...args);
+    };
+    const options = { acceptQueue, isFull: () => Promise.resolve(false), firstDelayMs: 0, onTask: () => undefined };
+    expect(await acceptFactEvents(store.db, networkId, options)).toBe(1);
+    expect(await acceptFactEvents(store.db, networkId, options)).toBe(0);
+    const { events } = await listEvents(store.db, entityId, {
+      page: 1,
+      limit: 100,
+      sortBy: 'dateCreated',
+      sortDir: 'asc',
+    });
+    expect(events.map(({ body }) => JSON.parse(body).blockNumber)).toEqual([51]);
+    expect(await wrongDeliveryCounters(store.db)).toEqual([]);
+  });
+
   test('is silent about a fact that moves, and tells where it is when it is final', async () => {
     const { entityId, networkId, step } = await newTenant({ TransferProcessed: null, TransferFinalized: null });
     const fact = found(entityId, networkId, at(50));
@@ -271,6 +307,17 @@ onEveryEngine('a step of a network', (store) => {
     await step(130, [], { final: 114 });
     expect(await deliverAll(store.db, entityId)).toEqual([body, body]);
     expect(await wrongDeliveryCounters(store.db)).toEqual([]);
+  });
+
+  test('retracts a held event whose transaction failed: no one was told of it, and it is not asked for again', async () => {
+    const { entityId, networkId, step, lease } = await newTenant({ TransferProcessed: 'seen' });
+    const event = newEvent(entityId, { event: 'TransferProcessed', networkId, eventId: `failed-${networkId}` });
+    await accept(store.db, { ...event, heldFor: `0x${'cd'.repeat(32)}` });
+    const [held] = (await lease()).held;
+    if (held === undefined) throw new Error('the event is not held');
+    await step(100, [{ change: 'retracted', ...held }]);
+    expect(await deliverAll(store.db, entityId)).toEqual([]);
+    expect((await lease()).held).toEqual([]);
   });
 });
 

@@ -6,8 +6,9 @@ import type { Database, Reads } from '../../../src/store/database/database.ts';
 import { entityKey } from '../../../src/store/database/sql.ts';
 import { EntityUsage } from '../../../src/store/deliveries/counts/counts.ts';
 import { countWaiting } from '../../../src/store/deliveries/counts/queue-depth.ts';
-import { countDeliveries, listDeliveries, readDelivery } from '../../../src/store/deliveries/read.ts';
+import { countStatuses, listDeliveries, readDelivery } from '../../../src/store/deliveries/read.ts';
 import { readRedelivery, startRedelivery } from '../../../src/store/deliveries/redeliver/bulk.ts';
+import { countRedelivering } from '../../../src/store/deliveries/redeliver/count.ts';
 import { readFeed } from '../../../src/store/endpoints/read-feed.ts';
 import { listEvents, readEvent } from '../../../src/store/events/read.ts';
 import { oldestDueAgeMs, readStats } from '../../../src/store/stats/read.ts';
@@ -55,7 +56,8 @@ const DAY = { intervalS: 3_600, startS: 0, endS: 86_400 };
 /** Each reads as many rows as an entity has, or as the store has. */
 const LONG: Record<string, Read> = {
   'a list of deliveries': (db, entityId) => listDeliveries(db, entityId, deliveryListQuerySchema.parse({})),
-  'a count of deliveries': (db, entityId) => countDeliveries(db, entityId, {}),
+  'a count of deliveries': (db, entityId) => countStatuses(db, entityId, {}),
+  'a count of what a bulk redelivery would send': (db, entityId) => countRedelivering(db, entityId, {}),
   'the start of a bulk redelivery': (db, entityId) => startRedelivery(db, entityId, {}, CHANGE),
   'the progress of a bulk redelivery': (db, entityId) => readRedelivery(db, entityId, `rdl_${'0'.repeat(32)}`),
   'a list of events': (db, entityId) => listEvents(db, entityId, eventListQuerySchema.parse({})),

@@ -32,7 +32,10 @@ type Question = Record<string, string>;
 const PERIOD = { since: '1', until: '9000000000' };
 const EVENT_FILTERS: Question[] = [{}, { eventId: 'evt_1' }, { event: 'LatePayment' }, { networkId: '1' }, PERIOD];
 const STATUSES = ['pending', 'retrying', 'delivered', 'failed', 'held', 'cancelled'].map((status) => ({ status }));
-const DELIVERY_FILTERS: Question[] = [...EVENT_FILTERS, { webhookId: 'wh_1' }, ...STATUSES];
+const TEXTS = ['evt_1', `dlv_${'0'.repeat(32)}`, 'https://example.com', 'https://example.com/', 'example'].map((q) => ({
+  q,
+}));
+const DELIVERY_FILTERS: Question[] = [...EVENT_FILTERS, { webhookId: 'wh_1' }, ...STATUSES, ...TEXTS];
 
 const LISTS: Record<string, (db: Database, entityId: string, question: Question) => Promise<unknown>> = {
   webhooks: (db, entityId, question) => listWebhooks(db, entityId, webhookListQuerySchema.parse(question)),
@@ -61,8 +64,9 @@ const QUESTIONS: [list: string, questions: Question[]][] = [
       'postUrl',
     ),
   ],
-  ['events', sortedBy(EVENT_FILTERS, 'dateCreated')],
+  ['events', sortedBy([...EVENT_FILTERS, { matched: 'false' }, { matched: 'true' }], 'dateCreated')],
   ['deliveries', sortedBy(DELIVERY_FILTERS, 'dateCreated', 'dateNextAttempt')],
+  ['deliveries', sortedBy([{ payload: 'LatePayment', since: '1' }], 'dateCreated')],
   [
     'audit',
     sortedBy([{}, { actor: 'test' }, { action: 'webhooks.registered' }, { target: 'wh_1' }, PERIOD], 'dateCreated'),

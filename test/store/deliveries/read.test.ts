@@ -184,7 +184,8 @@ onEveryEngine('any list of any deliveries', (store) => {
 async function expectAsModel(db: Database, entityId: string, model: DeliveryRow[], query: DeliveryListQuery) {
   const expected = deliveriesInModel(model, query);
   const read = (page: number) => listDeliveries(db, entityId, { ...query, page });
-  expect(await read(query.page)).toEqual({ totalResults: expected.length, deliveries: pageOf(expected, query) });
+  const deliveries = pageOf(expected, query);
+  expect(await read(query.page)).toEqual({ totalResults: expected.length, deliveries, searched: null });
   expect(await walk(async (page) => (await read(page)).deliveries)).toEqual(expected);
 }
 

@@ -70,6 +70,7 @@ onEveryEngine('recording an attempt', (store) => {
         statusCode: 204,
         error: null,
         response: 'thank you',
+        responseHeaders: null,
       },
     ]);
   });

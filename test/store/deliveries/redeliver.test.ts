@@ -1,12 +1,12 @@
 import { afterEach, expect, test } from 'bun:test';
-import type { DeliveryFilter } from '../../../src/contract/deliveries.ts';
+import { type DeliveryFilter, deliveryListQuerySchema } from '../../../src/contract/deliveries.ts';
 import { destinationKey } from '../../../src/domain/post-url.ts';
 import { PAUSE, PacedBatches } from '../../../src/store/database/paced-batches.ts';
 import { setNoticeUrl } from '../../../src/store/deliveries/alerts.ts';
 import { claimDeliveries } from '../../../src/store/deliveries/claim/claim.ts';
 import type { Claimed } from '../../../src/store/deliveries/claim/claimed.ts';
 import { FIRST_HEAD, findDueHeads } from '../../../src/store/deliveries/claim/due-heads.ts';
-import { readDelivery } from '../../../src/store/deliveries/read.ts';
+import { listDeliveries, readDelivery } from '../../../src/store/deliveries/read.ts';
 import { recordAttempts } from '../../../src/store/deliveries/record/record-attempts.ts';
 import {
   continueRedelivery,
@@ -14,6 +14,7 @@ import {
   readRedelivery,
   startRedelivery,
 } from '../../../src/store/deliveries/redeliver/bulk.ts';
+import { countRedelivering } from '../../../src/store/deliveries/redeliver/count.ts';
 import { redeliver } from '../../../src/store/deliveries/redeliver/redeliver.ts';
 import { prune } from '../../../src/store/deliveries/retention/retention.ts';
 import { deleteWebhook, moveWebhook } from '../../../src/store/webhooks/change.ts';
@@ -40,6 +41,7 @@ import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
 import { beforeStatement } from '../../support/interrupted-store.ts';
 import { rejection } from '../../support/rejection.ts';
 import { alteredStore, onEveryEngine } from '../../support/stores.ts';
+import { recordTestOf } from '../../support/test-requests.ts';
 import { until } from '../../support/until.ts';
 import { register } from '../../support/webhooks.ts';
 
@@ -332,6 +334,8 @@ onEveryEngine('sending many deliveries again', (store) => {
   const owed = async (entityId: string): Promise<number[]> => {
     return (await readDeliveries(store.db, entityId)).map(({ redeliver: count }) => count);
   };
+  const listed = async (entityId: string) =>
+    (await listDeliveries(store.db, entityId, deliveryListQuerySchema.parse({}))).deliveries;
   const complete = (entityId: string, status: 'failed' | 'delivered') => completeAll(store.db, entityId, status);
 
   test('queues in shares all that match and nothing twice, and then it is finished', async () => {
@@ -485,6 +489,72 @@ onEveryEngine('sending many deliveries again', (store) => {
     await suspendWebhook(store.db, entityId, suspended, 'failing', TEST_CHANGE);
     const done = await finish(entityId, await start(entityId, { event: 'LatePayment' }));
     expect(done).toMatchObject({ totalResults: 12, queued: 4, skipped: 8, status: 'finished' });
+  });
+
+  test('says what became of each: delivered, failed, or with an attempt to come', async () => {
+    const { entityId, webhookId } = await newReceiver(store.db);
+    await acceptMany(store.db, entityId, 3);
+    await complete(entityId, 'failed');
+    await acceptMany(store.db, entityId, 1);
+    await complete(entityId, 'delivered');
+    await accept(store.db, newEvent(entityId, { firstDelayMs: 3_600_000 }));
+    const redeliveryId = await start(entityId, { webhookId });
+    const queued = { totalResults: 5, queued: 5, skipped: 0 };
+    expect(await finish(entityId, redeliveryId)).toMatchObject({
+      ...{ ...queued, sent: 0, delivered: 0, failed: 0, waiting: 5 },
+    });
+    // The first of what failed arrives; what had been delivered does not arrive again, and what waited goes on waiting.
+    const sender = new ScriptedSender(() => respondedWith(sender.requests.length === 1 ? 204 : 500));
+    await withEngine(store.db, sender, () =>
+      until('all are sent', async () => (await progressOf(entityId, redeliveryId)).sent === 5),
+    );
+    expect(await progressOf(entityId, redeliveryId)).toMatchObject({
+      ...{ ...queued, sent: 5, delivered: 1, failed: 3, waiting: 1 },
+    });
+  });
+
+  test('takes no test requests and no alerts, whatever their status, and does not count them', async () => {
+    const { entityId, webhookId } = await newReceiver(store.db);
+    await setNoticeUrl(store.db, entityId, 'https://alerts.example.com/', TEST_CHANGE);
+    await acceptMany(store.db, entityId, 2);
+    await complete(entityId, 'failed');
+    for (const status of [200, 500]) await recordTestOf(store.db, entityId, webhookId, respondedWith(status));
+    const other = await addReceiver(store.db, entityId, `${HOOK}/gone`);
+    await suspendWebhook(store.db, entityId, other, 'gone', TEST_CHANGE);
+    const sentAgain = (await listed(entityId)).find(({ kind, status }) => kind === 'test' && status === 'failed');
+    expect((await listed(entityId)).map(({ kind }) => kind).sort()).toEqual([
+      'alert',
+      'event',
+      'event',
+      'test',
+      'test',
+    ]);
+    // One of the test requests is sent again by hand, so that it is in the queue.
+    expect(await redeliver(store.db, entityId, sentAgain?.deliveryId ?? '')).toBe(true);
+    const nowS = Math.floor(Date.now() / 1000);
+    const filters: [DeliveryFilter, number][] = [
+      [{ networkId: 1 }, 2],
+      [{ status: 'failed' }, 2],
+      [{ status: 'delivered' }, 0],
+      [{ status: 'pending' }, 0],
+      [{ webhookId }, 2],
+      [{ webhookId: 'notice' }, 0],
+      [{ eventId: sentAgain?.eventId ?? '' }, 0],
+      [{ since: nowS - 3_600 }, 2],
+      [{ since: nowS - 3_600, status: 'failed', networkId: 1 }, 2],
+    ];
+    for (const [filter, matches] of filters) {
+      const counted = await countRedelivering(store.db, entityId, filter);
+      const { totalResults, queued, skipped } = await finish(entityId, await start(entityId, filter));
+      const expected = { counted: matches, totalResults: matches, queued: matches, skipped: 0 };
+      expect({ filter, counted, totalResults, queued, skipped }).toEqual({ filter, ...expected });
+    }
+    const kinds = new Map((await listed(entityId)).map(({ deliveryId, kind }) => [deliveryId, kind]));
+    const times = filters.filter(([, matches]) => matches > 0).length;
+    for (const { deliveryId, redeliver: count } of await readDeliveries(store.db, entityId)) {
+      const asked = kinds.get(deliveryId) === 'event' ? times : deliveryId === sentAgain?.deliveryId ? 1 : 0;
+      expect({ deliveryId, count }).toEqual({ deliveryId, count: asked });
+    }
   });
 
   test('is unknown to other entities, whose deliveries it leaves alone', async () => {

@@ -284,7 +284,8 @@ onEveryEngine('retention beside others', (store) => {
     if (store.engine === 'postgres') {
       const other = new SQL(store.url, { max: 1 });
       await other.begin(async (held) => {
-        await held`select id from deliveries order by id desc limit 1 for update`;
+        const entity = entityKey(store.db.dialect, entityId) as string;
+        await held`select id from deliveries where entity_id = ${entity}::uuid order by id desc limit 1 for update`;
         expect(await run()).toMatchObject({ deliveries: 1, events: 1 });
       });
       await other.close();

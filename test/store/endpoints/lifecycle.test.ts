@@ -32,6 +32,7 @@ onEveryEngine('an endpoint', (store) => {
       ordering: 'none',
       paused: false,
       headerNames: [],
+      clientCertificate: null,
       rateLimit: null,
       secret: 'entity',
       webhooks: 2,
@@ -39,6 +40,8 @@ onEveryEngine('an endpoint', (store) => {
       waiting: 0,
       lastSequence: 0,
       dateFailingSince: null,
+      lastStatusCode: null,
+      lastError: null,
       dateCreated: expect.any(Number),
     });
     await register(store.db, entityId, HOOK, [...PAIRS, { networkId: 56, event: 'LatePayment' }]);
@@ -79,6 +82,7 @@ onEveryEngine('an endpoint', (store) => {
       rateLimit: null,
       secret: 'entity',
       headerNames: [],
+      clientCertificate: null,
       lastSequence: 0,
     });
     const kept = await store.db.all(

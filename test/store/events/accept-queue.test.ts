@@ -72,11 +72,13 @@ onEveryEngine('taking events in', (store) => {
 
   test('an acceptance is answered only after the commit', async () => {
     const { entityId } = await newReceiver(store.db);
+    const stored = Promise.withResolvers<void>();
     const committing = Promise.withResolvers<void>();
     const slow = alteredStore(store.db, {
       transaction: (work) =>
         store.db.transaction(async (queries) => {
           const value = await work(queries);
+          stored.resolve();
           await committing.promise;
           return value;
         }),
@@ -85,6 +87,7 @@ onEveryEngine('taking events in', (store) => {
     const accepting = new AcceptQueue(slow, { onDue: () => undefined }).accept(newEvent(entityId)).then(() => {
       answered = true;
     });
+    await stored.promise;
     await Bun.sleep(50);
     expect(answered).toBe(false);
     committing.resolve();

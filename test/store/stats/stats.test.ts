@@ -5,6 +5,7 @@ import { createLogger } from '../../../src/log.ts';
 import { Counter } from '../../../src/metrics/registry.ts';
 import { type Database, StoreUnavailableError } from '../../../src/store/database/database.ts';
 import { PacedBatches } from '../../../src/store/database/paced-batches.ts';
+import { entityKey, readInteger } from '../../../src/store/database/sql.ts';
 import { prune } from '../../../src/store/deliveries/retention/retention.ts';
 import { newId } from '../../../src/store/new-id.ts';
 import { pruneStats, readStats } from '../../../src/store/stats/read.ts';
@@ -53,6 +54,24 @@ onEveryEngine('statistics', (store) => {
     ]);
   });
 
+  test('count attempts from the first that fails on, and of a time before they were counted the last of each', async () => {
+    recorder.failedAttempt(at(A));
+    recorder.failedAttempt(at(A));
+    recorder.failed(at(A));
+    recorder.delivered(at(A), 20);
+    recorder.deliveredAgain(at(A));
+    // As an earlier version counted it.
+    recorder.failed(at(B));
+    await recorder.flush();
+    const { destinations, total } = await read();
+    expect(destinations).toMatchObject([
+      { destination: A, delivered: 1, failed: 1, attempts: 4, failedAttempts: 2 },
+      { destination: B, delivered: 0, failed: 1, attempts: 1, failedAttempts: 1 },
+    ]);
+    expect(total).toMatchObject({ delivered: 1, failed: 2 });
+    expect((await read(DAY, A)).total).toMatchObject({ attempts: 4, failedAttempts: 2 });
+  });
+
   test('belong to the minute in which it happened, and hours and days are sums of minutes', async () => {
     for (const second of [0, 59, 60, 3_600, 86_399]) {
       nowS = MIDNIGHT_S + second;
@@ -78,11 +97,37 @@ onEveryEngine('statistics', (store) => {
     expect(days.intervals.map(({ accepted }) => accepted)).toEqual([0, 5]);
     expect(days.total.accepted).toBe(5);
     // By destination they are read from the longest intervals that fit, which must give the same sums.
-    const odd = await read({ intervalS: 60, startS: MIDNIGHT_S - 60, endS: MIDNIGHT_S + 7_260 });
+    const odd = await read({ intervalS: 3_600, startS: MIDNIGHT_S - 3_600, endS: MIDNIGHT_S + 86_400 + 3_600 });
     for (const { total, destinations } of [minutes, hours, days, odd]) {
       expect(destinations.map(({ accepted }) => accepted)).toEqual([total.accepted]);
     }
-    expect(odd.total.accepted).toBe(4);
+    expect(odd.total.accepted).toBe(5);
+  });
+
+  test('of destinations are kept by the hour: a range of minutes shows the hours that it touches, and says so', async () => {
+    for (const second of [0, 3_540, 3_600, 7_200]) {
+      nowS = MIDNIGHT_S + second;
+      recorder.accepted(entityId, [at(A)]);
+    }
+    await recorder.flush();
+    const stats = await read({ intervalS: 60, startS: MIDNIGHT_S + 3_540, endS: MIDNIGHT_S + 3_660 });
+    expect(stats.total.accepted).toBe(2);
+    expect(stats.intervals.map(({ accepted }) => accepted)).toEqual([1, 1]);
+    expect([stats.destinationsDateStart, stats.destinationsDateEnd]).toEqual([MIDNIGHT_S, MIDNIGHT_S + 7_200]);
+    expect(stats.destinations.map(({ accepted }) => accepted)).toEqual([3]);
+  });
+
+  test('of more destinations than are read at once are complete', async () => {
+    const destinations = Array.from({ length: 2_600 }, (_, index) => at(`https://h${index}.example.com:443`));
+    for (const second of [0, 3_600]) {
+      nowS = MIDNIGHT_S + second;
+      recorder.accepted(entityId, [...destinations, at(A)]);
+    }
+    await recorder.flush();
+    const stats = await read({ ...DAY, intervalS: 3_600, endS: MIDNIGHT_S + 7_200 });
+    expect(stats.totalDestinations).toBe(2_601);
+    expect(stats.destinations.every(({ accepted }) => accepted === 2)).toBe(true);
+    expect(counts((await read(DAY, A)).total)).toEqual([null, 2, 0, 0]);
   });
 
   test('show one destination alone on request, and nothing for an unknown one', async () => {
@@ -186,20 +231,18 @@ onEveryEngine('statistics', (store) => {
     }
     await recorder.flush();
     const rows = async () => {
-      const row = await store.db.get<{ total: number }>('select count(*) as total from stats where entity_id = $1', [
-        entityId,
-      ]);
-      return Number(row?.total);
+      const entity = entityKey(store.db.dialect, entityId);
+      return readInteger(store.db, 'count(*)', 'from interval_stats where entity_id = $1', [entity]);
     };
-    // Four minutes, three hours and a day, with events and deliveries in all and deliveries of the destination.
-    expect(await rows()).toBe(8 * 3);
+    // Four minutes, three hours and a day of all destinations, and the hours and the day of the one.
+    expect(await rows()).toBe(4 + 2 * (3 + 1));
     const prune = (limit: number) => pruneStats(store.db, entityId, MIDNIGHT_S + 7_199, limit);
-    expect(await prune(4)).toBe(4);
-    expect(await prune(4)).toBe(4);
+    expect(await prune(2)).toBe(2);
+    expect(await prune(2)).toBe(2);
     // All three minutes have ended by then, but of the hours only the first.
-    expect(await prune(100)).toBe(3 * 3 + 3 - 8);
+    expect(await prune(100)).toBe(3 + 2 - 4);
     expect(await prune(100)).toBe(0);
-    expect(await rows()).toBe(4 * 3);
+    expect(await rows()).toBe(1 + 2 * (2 + 1));
     expect((await read({ ...DAY, intervalS: 3_600 })).total.accepted).toBe(2);
   });
 

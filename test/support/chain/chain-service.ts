@@ -31,6 +31,7 @@ export class ChainService implements AsyncDisposable {
     const service = await startTestService(url, {
       NETWORKS: String(networkId),
       CHAIN_RPC: nodes.map((node) => `${networkId}=${node}`).join(','),
+      CHAIN_RPC_RATE: '1000',
       RETRY_SCHEDULE: '0s,50ms,100ms,200ms,400ms,800ms,1600ms',
       ...settings,
     });

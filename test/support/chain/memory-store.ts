@@ -24,7 +24,7 @@ type Fact = { -readonly [Name in keyof StoredFact]: StoredFact[Name] };
 const LEGAL: Readonly<Record<Exclude<FactChange['change'], 'seen'>, readonly FactState[]>> = {
   moved: ['waiting', 'seen', 'lost'],
   lost: ['seen', 'final'],
-  retracted: ['lost'],
+  retracted: ['waiting', 'lost'],
   again: ['retracted'],
 };
 
@@ -86,8 +86,10 @@ export class MemoryStore implements FollowerStore {
     return found;
   }
 
-  async factsOf(_: number, factIds: readonly string[]): Promise<StoredFact[]> {
-    return factIds.flatMap((id) => (this.#byId.get(id) ?? []).map((fact) => ({ ...fact })));
+  async factsOf(keys: readonly FactKey[]): Promise<StoredFact[]> {
+    return keys.flatMap(({ entityId, factId }) =>
+      (this.#byId.get(factId) ?? []).filter((fact) => fact.entityId === entityId).map((fact) => ({ ...fact })),
+    );
   }
 
   async commit(lease: Lease, step: Step): Promise<boolean> {

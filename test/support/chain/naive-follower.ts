@@ -31,7 +31,7 @@ export class NaiveFollower {
     for (const fact of await this.store.factsIn(1, from, Number.MAX_SAFE_INTEGER)) {
       if (!found.has(fact.factId)) changes.push({ ...fact, change: 'lost', lostAtHead: head.number });
     }
-    const known = new Map((await this.store.factsOf(1, [...found.keys()])).map((fact) => [fact.factId, fact]));
+    const known = new Map((await this.store.factsOf([...found.values()])).map((fact) => [fact.factId, fact]));
     for (const fact of found.values()) {
       const before = known.get(fact.factId);
       if (before === undefined) changes.push({ change: 'seen', fact });

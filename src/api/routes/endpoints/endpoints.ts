@@ -8,11 +8,17 @@ import {
   endpointSecretListSchema,
   endpointUpdateSchema,
 } from '../../../contract/endpoints/endpoint.ts';
-import { Problem } from '../../../contract/problems.ts';
+import {
+  endpointWebhookListSchema,
+  endpointWebhookQuerySchema,
+} from '../../../contract/endpoints/endpoint-webhooks.ts';
+import { invalidRequest, Problem } from '../../../contract/problems.ts';
 import { rotationSchema } from '../../../contract/secrets.ts';
+import { type GivenCertificate, readCertificate } from '../../../domain/endpoints/client-certificate.ts';
 import { listEndpointSecrets, rotateEndpointSecret, updateEndpoint } from '../../../store/endpoints/change.ts';
 import { listEndpoints, readEndpoint } from '../../../store/endpoints/read.ts';
 import { readOldestStuck } from '../../../store/endpoints/stuck.ts';
+import { listEndpointWebhooks } from '../../../store/endpoints/webhooks.ts';
 import { requirePermission } from '../../auth/authenticate.ts';
 import { type ApiContext, type Caller, changeBy, nowS } from '../../context.ts';
 import { cacheableJson, json, taggedResponses } from '../../http/responses.ts';
@@ -20,7 +26,8 @@ import { type Operation, operation } from '../../operation.ts';
 
 /** Operations on endpoints: a URL of the entity with all webhooks that have it. */
 export function endpointOperations(config: Config): Operation[] {
-  return [list, read, update({ signatureHeader: config.BODY_SIGNATURE_HEADER }), listSecrets, rotateSecret];
+  const changed = update({ signatureHeader: config.BODY_SIGNATURE_HEADER });
+  return [list, read, changed, listWebhooks, listSecrets, rotateSecret];
 }
 
 const list = operation({
@@ -70,12 +77,37 @@ function update(rules: EndpointRules): Operation {
     problems: ['not_found', 'conflict'],
     handle: async ({ context, caller, id, body }) => {
       if (body.secret !== undefined) requirePermission(caller, 'secrets:write');
-      const updated = await updateEndpoint(target(context, caller, id), body, changeBy(context, caller));
+      const { clientCertificate: given, ...fields } = body;
+      const checked = { ...fields, ...(given !== undefined && { clientCertificate: check(given, nowS(context)) }) };
+      const updated = await updateEndpoint(target(context, caller, id), checked, changeBy(context, caller));
       context.onWork();
       return json(200, found(updated));
     },
   });
 }
+
+/** Null removes the certificate. */
+function check(given: GivenCertificate | null, now: number) {
+  const checked = given === null ? null : readCertificate(given, now);
+  if (checked === null || !('field' in checked)) return checked;
+  const { field, message } = checked;
+  throw invalidRequest([{ in: 'body', name: `clientCertificate.${field}`, message }]);
+}
+
+const listWebhooks = operation({
+  method: 'get',
+  path: '/endpoints/{endpointId}/webhooks',
+  operationId: 'listEndpointWebhooks',
+  tag: 'Endpoints',
+  summary: 'List the webhooks of an endpoint',
+  description: 'Lists the webhooks that have the URL of the endpoint, with their state and what waits for them.',
+  permission: 'webhooks:read',
+  query: endpointWebhookQuerySchema,
+  responses: taggedResponses(endpointWebhookListSchema),
+  problems: ['not_found'],
+  handle: async ({ context: { db }, caller: { entityId }, request, id, query }) =>
+    cacheableJson(request, found(await listEndpointWebhooks(db, entityId, id, query))),
+});
 
 /** No cache may store secrets. */
 const UNCACHED = { 'cache-control': 'no-store' };

@@ -1,7 +1,7 @@
 import { type Feed, type FeedQuery, feedQuerySchema, feedSchema } from '../../../contract/endpoints/feed.ts';
 import { type InputError, invalidRequest, Problem } from '../../../contract/problems.ts';
-import type { Permission } from '../../../domain/api-keys.ts';
 import { endpointNo } from '../../../domain/ids.ts';
+import type { Permission } from '../../../domain/keys/api-keys.ts';
 import type { EndpointKey, FeedPage } from '../../../store/endpoints/read-feed.ts';
 import { requireValidKey } from '../../auth/authenticate.ts';
 import type { ApiContext, Caller } from '../../context.ts';

@@ -1,4 +1,4 @@
-import type { Permission } from '../../../domain/api-keys.ts';
+import type { Permission } from '../../../domain/keys/api-keys.ts';
 import type { ApiContext, Caller } from '../../context.ts';
 import { type EventSource, readerOf } from '../../http/event-stream.ts';
 

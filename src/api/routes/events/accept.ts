@@ -14,6 +14,8 @@ import { parseBody } from '../../../contract/parse-input.ts';
 import { type InputError, invalidRequest, Problem } from '../../../contract/problems.ts';
 import { RETRACTION } from '../../../domain/event-kinds.ts';
 import { MAX_SUBJECT_LENGTH, readSubject, type Subjects } from '../../../domain/supersession/rules.ts';
+import { readTraceContext, traceIdsOf } from '../../../domain/trace-context.ts';
+import type { NewEvent } from '../../../store/events/plan-acceptance.ts';
 import type { ApiContext } from '../../context.ts';
 import { splitLines } from '../../http/ndjson.ts';
 import { asProblem } from '../../http/problem-response.ts';
@@ -43,7 +45,8 @@ function acceptOne(schema: EventSchema): Operation {
       'safe to repeat with the same `eventId` and the same bytes; with other bytes it fails with `event_conflict`. ' +
       'Paybell reads `agreementId` and `transferId` of the payload to keep order and to supersede what a later event has ' +
       'made pointless. With `hold=chain` and a `transactionHash`, each webhook gets the event once that transaction has the ' +
-      'finality that the webhook asked for, and a retraction if the transaction is undone.',
+      'finality that the webhook asked for, and a retraction if the transaction is undone. The headers `traceparent` and ' +
+      '`tracestate` (W3C Trace Context) go on to receivers.',
     permission: 'events:write',
     limited: 'event',
     rawBody: { contentType: 'application/json', maxBytes: MAX_EVENT_BYTES, schema },
@@ -53,8 +56,9 @@ function acceptOne(schema: EventSchema): Operation {
     },
     problems: ['event_conflict', 'backlog_full', 'storage_full'],
     query: eventOptionsSchema,
-    handle: async ({ context, caller, bytes, query: { hold } }) => {
-      const { repeated, ...receipt } = await accept(context, caller.entityId, { schema, hold }, bytes);
+    handle: async ({ context, caller, request, span, bytes, query: { hold } }) => {
+      const expected = { schema, hold, trace: span?.context ?? traceOf(request.headers) };
+      const { repeated, ...receipt } = await accept(context, caller.entityId, expected, bytes);
       return json(repeated ? 200 : 202, receipt);
     },
   });
@@ -75,7 +79,7 @@ function acceptBatch(schema: EventSchema): Operation {
     rawBody: { contentType: 'application/x-ndjson', maxBytes: MAX_BATCH_BYTES, schema },
     responses: { 200: { description: 'One result for each line', schema: batchResultsSchema } },
     query: eventOptionsSchema,
-    handle: async ({ context, caller, bytes, query: { hold } }) => {
+    handle: async ({ context, caller, span, bytes, query: { hold } }) => {
       const lines = splitLines(bytes, MAX_BATCH_EVENTS + 1);
       if (lines.length > MAX_BATCH_EVENTS) {
         throw new Problem(
@@ -83,10 +87,12 @@ function acceptBatch(schema: EventSchema): Operation {
           `A batch can have at most ${MAX_BATCH_EVENTS} events. Split it into several.`,
         );
       }
+      // Each event begins a trace of its own, with a link to that of the request.
+      const expected = { schema, hold, beginsTrace: true, batchTrace: span?.context ?? null };
       const { admitted, rejection } = context.limits.admitEvents(caller.keyId, lines.length);
       const results = await Promise.all(
         lines.map((line, index) =>
-          index < admitted ? acceptLine(context, caller.entityId, { schema, hold }, line) : rejectedLine(rejection),
+          index < admitted ? acceptLine(context, caller.entityId, expected, line) : rejectedLine(rejection),
         ),
       );
       return json(200, { results });
@@ -110,7 +116,9 @@ async function acceptLine(
     return { status: repeated ? 200 : 202, ...receipt, code: null, detail: null };
   } catch (error) {
     const problem = asProblem(error);
-    if (problem.status === 500) context.log.error({ err: error, entityId }, 'an event of a batch failed');
+    if (problem.status === 500) {
+      context.log.error({ err: error, entityId, ...traceIdsOf(expected.batchTrace) }, 'an event of a batch failed');
+    }
     return rejectedLine(problem);
   }
 }
@@ -143,7 +151,7 @@ function requireOnce(body: string): void {
 async function accept(
   { acceptQueue, usage, config }: ApiContext,
   entityId: string,
-  { schema, hold }: Expected,
+  { schema, hold, ...traced }: Expected,
   bytes: Uint8Array,
 ): Promise<Receipt> {
   const body = decodeUtf8(bytes);
@@ -169,6 +177,7 @@ async function accept(
     retracts,
     heldFor,
     firstDelayMs,
+    ...traced,
   });
   const { deliveries, supersededBy, repeated } = acceptance;
   if (!repeated) usage.add(entityId, deliveries, bytes.length);
@@ -180,8 +189,16 @@ async function accept(
   };
 }
 
-/** What else a request says: the schema of its event, and whether to hold it. */
-type Expected = { readonly schema: EventSchema; readonly hold: 'chain' | undefined };
+/** What else a request says: the schema of its event, whether to hold it, and the trace that it belongs to. */
+type Expected = Pick<NewEvent, 'trace' | 'beginsTrace' | 'batchTrace'> & {
+  readonly schema: EventSchema;
+  readonly hold: 'chain' | undefined;
+};
+
+function traceOf(headers: Headers): string | null {
+  const traceparent = headers.get('traceparent');
+  return traceparent === null ? null : readTraceContext(traceparent, headers.get('tracestate'));
+}
 
 /** The transaction that a held event waits for. */
 function transactionOf(value: unknown, networkId: number, { CHAIN_RPC }: Config): string {

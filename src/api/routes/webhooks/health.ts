@@ -1,5 +1,5 @@
 import type { Config } from '../../../config.ts';
-import { sampleEvent } from '../../../contract/event-samples.ts';
+import { sampleEvent } from '../../../contract/events/samples.ts';
 import { Problem } from '../../../contract/problems.ts';
 import {
   healthSchema,
@@ -125,8 +125,9 @@ function setAlertUrl(rules: { allowInsecureTargets: boolean }): Operation {
     tag: 'Webhooks',
     summary: 'Set the alert URL',
     description:
-      'Sets the URL that receives a `webhook.suspended` request when a webhook is suspended. Alerts are signed and ' +
-      'retried like all deliveries. Null turns them off.',
+      'Sets the URL that receives alerts: `endpoint.failing` when all attempts to a URL have failed for an hour, and then ' +
+      'every day, `endpoint.recovered` when one succeeds again, and `webhook.suspended` when a webhook is suspended. Alerts ' +
+      'are signed and retried like all deliveries. Null turns them off.',
     permission: 'webhooks:write',
     body: noticeUrlUpdateSchema(rules),
     responses: { 200: { description: 'Updated', schema: noticeUrlSchema } },

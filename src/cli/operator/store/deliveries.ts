@@ -1,16 +1,23 @@
 import type { Command } from 'commander';
 import { type DeliveryFilter, deliveryListQuerySchema } from '../../../contract/deliveries.ts';
-import { countDeliveries, listDeliveries, readDelivery } from '../../../store/deliveries/read.ts';
+import { listDeliveries, readDelivery } from '../../../store/deliveries/read.ts';
 import { continueRedelivery, readRedelivery, startRedelivery } from '../../../store/deliveries/redeliver/bulk.ts';
+import { countRedelivering } from '../../../store/deliveries/redeliver/count.ts';
 import { redeliver } from '../../../store/deliveries/redeliver/redeliver.ts';
+import { withRequestHeaders } from '../../../store/deliveries/request-headers.ts';
 import {
   printDeliveries,
   printDelivery,
   printRedelivery,
   printRedeliveryCount,
 } from '../../formats/delivery-tables.ts';
-import { addDeliveryFilters, chooseDeliveries } from '../../options/delivery-options.ts';
-import { addListOptions, type OptionValues, parseOptions } from '../../options/list-options.ts';
+import {
+  addDeliveryFilters,
+  addPayloadFilter,
+  chooseDeliveries,
+  parseDeliveryOptions,
+} from '../../options/delivery-options.ts';
+import { addListOptions, type OptionValues } from '../../options/list-options.ts';
 import { CommandError } from '../../terminal/command-error.ts';
 import { printJson, printLine } from '../../terminal/output.ts';
 import { watchRedelivery } from '../../terminal/redelivery-progress.ts';
@@ -22,7 +29,8 @@ export function addStoreDeliveries(store: Command): void {
   const deliveries = store.command('deliveries').description('status of each delivery of an entity, and redelivery');
   const ofEntity = (command: Command) =>
     addDeliveryFilters(command.requiredOption('--entity <id>', 'entity that the deliveries belong to'));
-  addListOptions(ofEntity(deliveries.command('list').description('list deliveries, newest first'))).action(list);
+  const listed = addPayloadFilter(ofEntity(deliveries.command('list').description('list deliveries, newest first')));
+  addListOptions(listed).action(list);
   deliveries
     .command('show')
     .description('show a delivery with its attempts')
@@ -42,7 +50,7 @@ export function addStoreDeliveries(store: Command): void {
 }
 
 async function list({ entity, ...options }: Options): Promise<void> {
-  const query = parseOptions(deliveryListQuerySchema, options);
+  const query = parseDeliveryOptions(deliveryListQuerySchema, options);
   const found = await withStore(async ({ db }) => {
     await requireEntity(db, entity);
     return listDeliveries(db, entity, query);
@@ -52,7 +60,10 @@ async function list({ entity, ...options }: Options): Promise<void> {
 }
 
 async function show(deliveryId: string, { entity, json }: Options): Promise<void> {
-  const delivery = await withStore(({ db }) => readDelivery(db, entity, deliveryId));
+  const delivery = await withStore(async ({ db, box, config }) => {
+    const stored = await readDelivery(db, entity, deliveryId);
+    return stored && withRequestHeaders(db, box, entity, stored, config.BODY_SIGNATURE_HEADER);
+  });
   if (delivery === null) throw new CommandError(`there is no delivery ${deliveryId}`);
   if (json) printJson(delivery);
   else printDelivery(delivery);
@@ -81,7 +92,7 @@ async function redeliverOne(entity: string, deliveryId: string, { dryRun, json }
 async function redeliverMany(entity: string, filter: DeliveryFilter, { dryRun, json }: Mode): Promise<void> {
   await withStore(async ({ db }) => {
     await requireEntity(db, entity);
-    if (dryRun) return printRedeliveryCount(await countDeliveries(db, entity, filter), json);
+    if (dryRun) return printRedeliveryCount(await countRedelivering(db, entity, filter), json);
     const redeliveryId = await startRedelivery(db, entity, filter, changeByCommandLine());
     while (await continueRedelivery(db, entity, redeliveryId));
     const done = await watchRedelivery(() => readRedelivery(db, entity, redeliveryId));

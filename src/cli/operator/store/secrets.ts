@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { type Config, parseSecretKey, SECRET_KEY_RULE } from '../../../config.ts';
+import { parseSecretKey, SECRET_KEY_RULE } from '../../../config/secret-key.ts';
+import type { Config } from '../../../config.ts';
 import { showCount } from '../../../domain/errors.ts';
 import { DEFAULT_OVERLAP_HOURS } from '../../../domain/secret-overlap.ts';
 import { randomBytes } from '../../../store/new-id.ts';

@@ -5,13 +5,15 @@ import { CopyButton } from './copy.tsx';
 /** Above this number of tokens, highlighting takes too long to render. */
 const MAX_HIGHLIGHTED = 2_000;
 
+type JsonTextProps = { text: string; title: string; heading?: 'h2' | 'h3' };
+
 /** JSON formatted for reading, or exactly as sent. The copy button always copies it as sent. */
-export function JsonText({ text, title }: { text: string; title: string }) {
+export function JsonText({ text, title, heading: Heading = 'h3' }: JsonTextProps) {
   const [raw, setRaw] = useState(false);
   return (
     <div class="json-text">
       <div class="json-text-head">
-        <h3>{title}</h3>
+        <Heading>{title}</Heading>
         <fieldset class="segments">
           <legend class="visually-hidden">{title} format</legend>
           <button type="button" aria-pressed={!raw} onClick={() => setRaw(false)}>

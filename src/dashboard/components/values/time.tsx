@@ -14,8 +14,10 @@ const shortDateTime = new Intl.DateTimeFormat(undefined, {
   hour: '2-digit',
   minute: '2-digit',
 });
+const shortTime = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 const mediumDate = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
 const fullDateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'long' });
+const mediumDateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 
 const MINUTE_S = 60;
@@ -31,6 +33,27 @@ export function Time({ seconds }: { seconds: number }) {
   return (
     <time class="time" dateTime={date.toISOString()} title={exactText(seconds)}>
       {relativeText(seconds - now) ?? dateText(date, now)}
+    </time>
+  );
+}
+
+/** When something is due. A time that has passed is not in the past: it is done as soon as its turn comes. */
+export function DueTime({ seconds }: { seconds: number }) {
+  useObservable(nowMs);
+  if (seconds * 1000 > Date.now()) return <Time seconds={seconds} />;
+  return (
+    <time class="time" dateTime={new Date(seconds * 1000).toISOString()} title={exactText(seconds)}>
+      due now
+    </time>
+  );
+}
+
+/** The date and the time of day, however long ago: for records, which are compared with others. */
+export function DateTime({ seconds }: { seconds: number }) {
+  const date = new Date(seconds * 1000);
+  return (
+    <time class="time" dateTime={date.toISOString()} title={exactText(seconds)}>
+      {mediumDateTime.format(date)}
     </time>
   );
 }
@@ -57,6 +80,17 @@ export function ClockTime({ milliseconds }: { milliseconds: number }) {
   );
 }
 
+/** A point in time that something has lasted since: the time of day or, from another day, the date too. */
+export function Moment({ seconds }: { seconds: number }) {
+  const date = new Date(seconds * 1000);
+  const isToday = date.toDateString() === new Date().toDateString();
+  return (
+    <time class="time" dateTime={date.toISOString()} title={exactText(seconds)}>
+      {isToday ? shortTime.format(date) : dateText(date, Date.now() / 1000)}
+    </time>
+  );
+}
+
 function relativeText(deltaS: number): string | null {
   const distanceS = Math.abs(deltaS);
   if (distanceS < 5) return 'now';
@@ -72,15 +106,31 @@ function dateText(date: Date, nowS: number): string {
     : mediumDate.format(date);
 }
 
+/** The seconds left until a time, after which it is due. */
+export function DueCountdown({ untilMs }: { untilMs: number }) {
+  const leftS = useSecondsUntil(untilMs);
+  return leftS === 0 ? (
+    <>due now</>
+  ) : (
+    <>
+      in <span class="number">{leftS} s</span>
+    </>
+  );
+}
+
 /** The seconds left until a time. */
 export function Countdown({ untilMs }: { untilMs: number }) {
+  return <span class="number">{useSecondsUntil(untilMs)} s</span>;
+}
+
+function useSecondsUntil(untilMs: number): number {
   const [leftS, setLeftS] = useState(() => secondsUntil(untilMs));
   useEffect(() => {
     setLeftS(secondsUntil(untilMs));
     const timer = setInterval(() => setLeftS(secondsUntil(untilMs)), 250);
     return () => clearInterval(timer);
   }, [untilMs]);
-  return <span class="number">{leftS} s</span>;
+  return leftS;
 }
 
 function secondsUntil(untilMs: number): number {

@@ -1,5 +1,6 @@
 import { EVENT_KINDS } from '../../../domain/event-kinds.ts';
 import { networkName } from '../../../domain/networks.ts';
+import { ActionButton } from '../../components/action-button.tsx';
 import { Icon, type IconName } from '../../components/icon.tsx';
 import { DASHBOARD_PATHS } from '../../paths.ts';
 import { Link, urlFor } from '../../router.tsx';
@@ -31,9 +32,14 @@ export function Cell({ networkId, event, webhooks, suspended, onRegister }: Cell
   const icon = <Icon name={CELL_KINDS[kind].icon} size={14} />;
   if (kind === 'empty') {
     return (
-      <button type="button" class="cell cell-empty" aria-label={`Register a webhook for ${where}`} onClick={onRegister}>
+      <ActionButton
+        needs="webhooks:write"
+        class="cell cell-empty"
+        label={`Register a webhook for ${where}`}
+        onClick={onRegister}
+      >
         {icon}
-      </button>
+      </ActionButton>
     );
   }
   // The list can filter by the event kinds of the contract only. For an extra event it shows the whole network.

@@ -33,7 +33,8 @@ function mergeInPlace(shown: Shown, totalResults: number, current: DeliveryList)
   const skipped = positions.get(before[0]?.deliveryId ?? '') ?? 0;
   const kept = current.deliveries.slice(skipped);
   const deliveries = [...kept, ...pushedOff(before, kept)];
-  return { list: { totalResults, deliveries }, newer: Math.max(0, totalResults - current.totalResults + skipped) };
+  const list = { ...current, totalResults, deliveries };
+  return { list, newer: Math.max(0, totalResults - current.totalResults + skipped) };
 }
 
 /** Rows after the last one kept: newer deliveries pushed them off the page. A row missing above it has left the filter. */

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { DeliveryListQuery } from '../../../client/deliveries.ts';
 import { DEFAULT_LIMIT } from '../../../contract/list-query.ts';
 import { ActionButton } from '../../components/action-button.tsx';
@@ -15,8 +15,11 @@ import { BulkResendProgress } from './bulk-resend/progress.tsx';
 import { NoDeliveries, NoMatches } from './empty.tsx';
 import { FILTER_NAMES, type FilterValues } from './filters/filter-fields.tsx';
 import { DeliveryFilters } from './filters/filters.tsx';
+import { rangeStart } from './filters/time-range.ts';
 import { closePanel, DeliveryPanel } from './panel/index.tsx';
+import { Searched } from './payload-search.tsx';
 import { DeliveryTable } from './table.tsx';
+import { useDeliveryCounts } from './use-counts.ts';
 import { useDeliveryList } from './use-delivery-list.ts';
 import { useIsReading } from './use-is-reading.ts';
 
@@ -27,18 +30,23 @@ export function Deliveries() {
   const { query } = useRoute();
   const [resending, setResending] = useState(false);
   const on = useObservable(live);
-  const filters = pick(query, FILTER_NAMES) as FilterValues;
+  const filters = useFilters(query);
+  const payload = query.get('payload') || null;
   const page = Number(query.get('page') ?? 1);
   const limit = Number(query.get('limit') ?? DEFAULT_LIMIT);
   const opened = query.get('delivery') || null;
   const redelivery = query.get('redelivery') || null;
-  // On any other page or sort order, every new delivery would push rows on to the next page.
-  const canFollow =
-    page === 1 && (query.get('sortBy') ?? 'dateCreated') === 'dateCreated' && !query.has('sortDir', 'asc');
+  const stillBecause = whyStill(query);
   const { list, isReading } = useIsReading();
   // Passed on as text, unchecked: the server reports what is wrong with it.
-  const parameters = pick(query, [...FILTER_NAMES, ...PAGING]) as DeliveryListQuery;
-  const { shown, problem, loading, showLatest } = useDeliveryList(parameters, on && canFollow, isReading);
+  const parameters: Record<string, string> = { ...filters, ...pick(query, ['payload', ...PAGING]) };
+  const following = on && stillBecause === null;
+  const { shown, problem, loading, showLatest } = useDeliveryList(
+    parameters as DeliveryListQuery,
+    following,
+    isReading,
+  );
+  const counts = useDeliveryCounts(filters, following);
   const total = shown?.list.totalResults ?? 0;
   useEscape(() => opened !== null && closePanel(opened));
 
@@ -49,27 +57,43 @@ export function Deliveries() {
 
   return (
     <>
-      <ViewHead title="Deliveries" description="Every event sent to every webhook, with its attempts and responses.">
-        <LiveSwitch note={canFollow ? null : 'only on page 1, newest first'} />
-        <ActionButton needs="deliveries:write" onClick={() => setResending(true)}>
-          <Icon name="retry" size={14} />
-          Bulk resend
-        </ActionButton>
-      </ViewHead>
-      {redelivery === null ? null : <BulkResendProgress redeliveryId={redelivery} />}
-      <DeliveryFilters query={query} values={filters} problem={problem} />
+      <div class={opened === null ? '' : 'behind-panel'}>
+        <ViewHead title="Deliveries" description="Every event sent to every webhook, with its attempts and responses.">
+          <LiveSwitch note={stillBecause} />
+          <ActionButton
+            needs="deliveries:write"
+            disabled={payload !== null}
+            {...(payload !== null && { title: 'Not for a search in payloads: choose filters instead' })}
+            onClick={() => setResending(true)}
+          >
+            <Icon name="retry" size={14} />
+            Bulk resend
+          </ActionButton>
+        </ViewHead>
+        {redelivery === null ? null : <BulkResendProgress redeliveryId={redelivery} />}
+        <DeliveryFilters
+          query={query}
+          values={filters}
+          counts={payload === null ? counts : null}
+          busy={loading}
+          problem={problem}
+        />
+      </div>
       <div class={opened === null ? 'split' : 'split split-open'}>
         <div class="split-list" ref={list}>
           {shown !== null && problem !== null ? <ProblemAlert problem={problem} /> : null}
           <NewDeliveries count={shown?.newer ?? 0} show={catchUp} />
           {shown === null && problem !== null ? <Failure problem={problem} reload={showLatest} /> : null}
           {shown === null && problem === null ? <Loading what="deliveries" /> : null}
+          {payload === null || !shown?.list.searched ? null : (
+            <Searched payload={payload} searched={shown.list.searched} />
+          )}
           {shown === null ? null : shown.list.deliveries.length > 0 ? (
             <DeliveryTable deliveries={shown.list.deliveries} busy={loading} query={query} opened={opened} />
-          ) : total === 0 && Object.keys(filters).length === 0 ? (
+          ) : total === 0 && Object.keys(filters).length === 0 && payload === null ? (
             <NoDeliveries />
           ) : (
-            <NoMatches total={total} limit={limit} />
+            <NoMatches total={total} limit={limit} filters={filters} />
           )}
           {total === 0 ? null : (
             <Pager
@@ -86,6 +110,21 @@ export function Deliveries() {
       {resending ? <BulkResendDialog initial={filters} onClose={() => setResending(false)} /> : null}
     </>
   );
+}
+
+/** The filters of the URL under their API names. A time range is counted from when it appears in the URL. */
+function useFilters(query: URLSearchParams): FilterValues {
+  const range = query.get('range');
+  const start = useMemo(() => rangeStart(range, Date.now()), [range]);
+  return { ...(pick(query, FILTER_NAMES) as FilterValues), ...(start !== null && { since: start }) };
+}
+
+/** Why the list does not follow what is new; null if it does. */
+function whyStill(query: URLSearchParams): string | null {
+  if (query.get('payload')) return 'not while searching payloads';
+  const newestFirst = (query.get('sortBy') ?? 'dateCreated') === 'dateCreated' && !query.has('sortDir', 'asc');
+  // On any other page or sort order, every new delivery would push rows on to the next page.
+  return newestFirst && Number(query.get('page') ?? 1) === 1 ? null : 'only on page 1, newest first';
 }
 
 function pick(query: URLSearchParams, names: readonly string[]): Record<string, string> {

@@ -2,10 +2,11 @@ import type { Delivery } from '../../../client/deliveries.ts';
 import { attemptErrorText } from '../../../contract/attempt-error-text.ts';
 import { SortHead } from '../../components/lists/sort-head.tsx';
 import { Network } from '../../components/values/network.tsx';
-import { Time } from '../../components/values/time.tsx';
+import { DueTime, Time } from '../../components/values/time.tsx';
 import { UrlText } from '../../components/values/url.tsx';
 import { DASHBOARD_PATHS } from '../../paths.ts';
 import { Link, urlFor } from '../../router.tsx';
+import { KindBadge } from './delivery-kind.tsx';
 import { StatusBadge } from './delivery-status.tsx';
 import { RetractionBadge } from './retraction.tsx';
 import { useSlots } from './use-slots.ts';
@@ -56,11 +57,11 @@ type RowProps = { delivery: Delivery; to: string; opened: boolean };
 
 /** The link covers the whole row, see `.row-link` in deliveries.css. */
 function DeliveryRow({ delivery, to, opened }: RowProps) {
-  const { event, networkId, postUrl, status, attempts, dateNextAttempt, dateCreated } = delivery;
+  const { kind, event, networkId, postUrl, status, attempts, dateNextAttempt, dateCreated } = delivery;
   return (
     <tr class={opened ? 'opened' : ''} id={`row-${delivery.deliveryId}`}>
       <td class="column-status">
-        <StatusBadge status={status} /> <RetractionBadge event={event} />
+        <StatusBadge status={status} /> <KindBadge kind={kind} /> <RetractionBadge event={event} />
       </td>
       <td class="column-event">
         <div class="cut">
@@ -72,7 +73,10 @@ function DeliveryRow({ delivery, to, opened }: RowProps) {
           </span>
         </div>
         <div class="row-status">
-          <StatusBadge status={status} /> <RetractionBadge event={event} />
+          <StatusBadge status={status} /> <KindBadge kind={kind} /> <RetractionBadge event={event} />
+        </div>
+        <div class="row-response cut small">
+          <LastResponse delivery={delivery} />
         </div>
         <div class="cut small">
           <UrlText url={postUrl} />
@@ -83,7 +87,7 @@ function DeliveryRow({ delivery, to, opened }: RowProps) {
       </td>
       <td class="column-attempts number">{attempts}</td>
       <td class="column-next">
-        {dateNextAttempt === null ? <span class="muted">–</span> : <Time seconds={dateNextAttempt} />}
+        {dateNextAttempt === null ? <span class="muted">–</span> : <DueTime seconds={dateNextAttempt} />}
       </td>
       <td class="column-created">
         <Time seconds={dateCreated} />
@@ -93,7 +97,7 @@ function DeliveryRow({ delivery, to, opened }: RowProps) {
 }
 
 function LastResponse({ delivery: { lastStatusCode, lastError } }: { delivery: Delivery }) {
-  if (lastStatusCode !== null) return <span class="number">{lastStatusCode}</span>;
+  if (lastStatusCode !== null) return <span class="number">HTTP {lastStatusCode}</span>;
   if (lastError !== null) return <span class="cut small">{attemptErrorText(lastError)}</span>;
   return <span class="muted">–</span>;
 }

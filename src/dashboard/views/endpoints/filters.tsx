@@ -10,7 +10,19 @@ function filterBy(name: string, value: string): void {
 }
 
 export function clearFilters(): void {
-  changeQuery({ postUrl: null, host: null, state: null, page: null });
+  changeQuery({ postUrl: null, host: null, state: null, failing: null, page: null });
+}
+
+/** Failing is no state of the API, which has it as a filter of its own; an endpoint fails while it is active. */
+const FAILING = 'failing';
+
+function chosenState(query: URLSearchParams): string {
+  return query.get('failing') === 'true' ? FAILING : (query.get('state') ?? '');
+}
+
+function filterByState(state: string): void {
+  const isFailing = state === FAILING;
+  changeQuery({ state: isFailing ? 'active' : state, failing: isFailing ? 'true' : null, page: null });
 }
 
 export function Filters({ query, filtered }: { query: URLSearchParams; filtered: boolean }) {
@@ -20,10 +32,11 @@ export function Filters({ query, filtered }: { query: URLSearchParams; filtered:
         {(control) => (
           <select
             {...control}
-            value={query.get('state') ?? ''}
-            onChange={(event) => filterBy('state', event.currentTarget.value)}
+            value={chosenState(query)}
+            onChange={(event) => filterByState(event.currentTarget.value)}
           >
             <option value="">All states</option>
+            <option value={FAILING}>Failing</option>
             {ENDPOINT_STATES.map((state) => (
               <option key={state} value={state}>
                 {STATE_DISPLAY[state].label}

@@ -12,14 +12,15 @@ import { useRoute } from '../../router.tsx';
 import { useResponse } from '../../use-response.ts';
 import { NoEndpoints, NoMatches } from './empty.tsx';
 import { Filters } from './filters.tsx';
+import { useLatency } from './latency.ts';
 import { SettingsDialog } from './settings-dialog.tsx';
 import { EndpointTable } from './table.tsx';
 
 const POLL_MS = 5_000;
 
 /** The URL holds the list's parameters under their API names. Other values are not sent to the API. */
-const PARAMETERS = ['postUrl', 'host', 'state', 'page', 'limit', 'sortBy', 'sortDir'];
-const FILTERS = ['postUrl', 'host', 'state'];
+const PARAMETERS = ['postUrl', 'host', 'state', 'failing', 'page', 'limit', 'sortBy', 'sortDir'];
+const FILTERS = ['postUrl', 'host', 'state', 'failing'];
 
 /** Sorted by URL, people read from A to Z. */
 const BY_DEFAULT = { sortBy: 'postUrl', sortDir: 'asc' };
@@ -38,6 +39,7 @@ export function Endpoints() {
     key,
     from: (page - 1) * limit + 1,
   }));
+  const latency = useLatency();
   const on = useObservable(live);
   usePolling(on && !isPermanent(list.problem), POLL_MS, async () => {
     await list.reload();
@@ -57,6 +59,7 @@ export function Endpoints() {
       {list.data === null ? null : list.data.endpoints.length > 0 ? (
         <EndpointTable
           endpoints={list.data.endpoints}
+          latency={latency}
           busy={list.data.key !== key}
           query={query}
           onEdit={setEditing}

@@ -1,7 +1,8 @@
 import type { Endpoint } from '../../../client/endpoints.ts';
 import type { IconName } from '../../components/icon.tsx';
 import { Badge, type Tone } from '../../components/values/badge.tsx';
-import { Time } from '../../components/values/time.tsx';
+import { Moment } from '../../components/values/time.tsx';
+import { lastFailureText } from './last-failure.ts';
 
 type Display = { readonly label: string; readonly tone: Tone; readonly icon: IconName };
 
@@ -21,6 +22,7 @@ export function EndpointState({ endpoint }: { endpoint: Endpoint }) {
   const { state, dateFailingSince, suspendedWebhooks, webhooks } = endpoint;
   const { label, tone, icon } = STATE_DISPLAY[state];
   const failing = isFailing(endpoint);
+  const failure = lastFailureText(endpoint);
   return (
     <div class="endpoint-state">
       {failing ? (
@@ -34,9 +36,10 @@ export function EndpointState({ endpoint }: { endpoint: Endpoint }) {
       )}
       {failing && dateFailingSince !== null ? (
         <span class="small muted">
-          first failed <Time seconds={dateFailingSince} />
+          since <Moment seconds={dateFailingSince} />
         </span>
       ) : null}
+      {failure === null || !failing ? null : <span class="small error-text">{failure}</span>}
       {suspendedWebhooks > 0 ? (
         <span class="small muted">
           {suspendedWebhooks} of {webhooks} suspended

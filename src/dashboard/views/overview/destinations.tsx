@@ -1,10 +1,12 @@
 import type { Stats } from '../../../client/paybell.ts';
 import { Icon } from '../../components/icon.tsx';
 import { durationText } from '../../components/values/duration-text.ts';
+import { Moment } from '../../components/values/time.tsx';
 import { UrlText } from '../../components/values/url.tsx';
 import { DASHBOARD_PATHS } from '../../paths.ts';
 import { Link, urlFor } from '../../router.tsx';
-import { countText, rateText, successRate } from './figures.ts';
+import { attemptRate, countText, deliveryRate } from './figures.ts';
+import { RateBar } from './rate-bar.tsx';
 
 type DestinationsProps = { stats: Stats; interval: string | null; chosen: string | null };
 
@@ -46,25 +48,48 @@ export function Destinations({ stats, interval, chosen }: DestinationsProps) {
             </tr>
           </thead>
           <tbody>
-            {stats.destinations.map((figures) => (
+            {worstFirst(stats.destinations).map((figures) => (
               <Row key={figures.destination} figures={figures} interval={interval} />
             ))}
           </tbody>
         </table>
       </div>
+      {stats.destinationsDateStart < stats.dateStart ? (
+        <p class="small muted">
+          Destinations are counted by the hour: these figures begin at <Moment seconds={stats.destinationsDateStart} />.
+        </p>
+      ) : null}
       {stats.totalDestinations > stats.destinations.length ? (
         <p class="small muted">
-          Showing the {stats.destinations.length} busiest of {countText(stats.totalDestinations)} destinations.
+          Showing the {stats.destinations.length} of {countText(stats.totalDestinations)} destinations with the most
+          failed attempts.
+        </p>
+      ) : null}
+      {stats.destinations.some(({ failed }) => failed > 0) ? (
+        <p class="small muted">
+          Delivered and failed count what happened in this period: a delivery that failed and arrived when it was resent
+          is in both.
         </p>
       ) : null}
     </section>
   );
 }
 
-function Row({ figures, interval }: { figures: Stats['destinations'][number]; interval: string | null }) {
+type Figures = Stats['destinations'][number];
+
+/** By attempts where there were any, because an outage shows in them at once. */
+function rateOf(figures: Figures): number | null {
+  return attemptRate(figures) ?? deliveryRate(figures);
+}
+
+/** Those without a rate last. The server has those with the most failed attempts first, which stays the order among equals. */
+function worstFirst(destinations: readonly Figures[]): Figures[] {
+  return destinations.toSorted((a, b) => (rateOf(a) ?? 2) - (rateOf(b) ?? 2));
+}
+
+function Row({ figures, interval }: { figures: Figures; interval: string | null }) {
   const { destination, accepted, delivered, failed, timeToReceiptMs } = figures;
   const { p50, p95, p99 } = timeToReceiptMs;
-  const rate = successRate(figures);
   const latency = (ms: number | null) => (ms === null ? '–' : durationText(ms));
   return (
     <tr>
@@ -74,10 +99,7 @@ function Row({ figures, interval }: { figures: Stats['destinations'][number]; in
         </Link>
       </td>
       <td>
-        <span class="rate">
-          <span class="rate-text">{rateText(rate)}</span>
-          <meter min={0} max={1} low={0.95} high={0.999} optimum={1} value={rate ?? 0} aria-hidden="true" />
-        </span>
+        <RateBar rate={rateOf(figures)} />
       </td>
       <td class="not-phone">{countText(accepted)}</td>
       <td>{countText(delivered)}</td>

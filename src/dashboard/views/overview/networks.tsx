@@ -1,3 +1,4 @@
+import { useRef } from 'preact/hooks';
 import type { Chain, ChainList, ChainNode } from '../../../client/chain/chains.ts';
 import type { ApiProblem } from '../../api.ts';
 import { Icon, type IconName } from '../../components/icon.tsx';
@@ -8,6 +9,7 @@ import { Network } from '../../components/values/network.tsx';
 import { Time } from '../../components/values/time.tsx';
 import { NotShown, ProblemAlert } from '../../components/view/states.tsx';
 import { countText } from './figures.ts';
+import { useScrollToTarget } from './use-scroll-to-target.ts';
 
 type NetworksProps = { list: ChainList | null; problem: ApiProblem | null };
 
@@ -45,8 +47,11 @@ function Strip({ chain }: { chain: Chain }) {
   const { networkId, state, reason, head, safe, final, lagBlocks, lagSeconds, nodes } = chain;
   const { label, tone, icon } = STATES[state];
   const unhealthy = nodes.filter((node) => node.state !== 'ok');
+  const id = `network-${networkId}`;
+  const strip = useRef<HTMLLIElement>(null);
+  useScrollToTarget(strip, id);
   return (
-    <li class={`network-strip network-${state}`}>
+    <li class={`network-strip network-${state}`} id={id} ref={strip}>
       <h3>
         <Network networkId={networkId} />
       </h3>

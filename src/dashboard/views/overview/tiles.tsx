@@ -1,12 +1,24 @@
 import type { ComponentChildren } from 'preact';
+import type { DeliveryCounts } from '../../../client/deliveries.ts';
 import type { Stats } from '../../../client/paybell.ts';
+import type { DeliveryStatus } from '../../../domain/attempt.ts';
 import { durationText } from '../../components/values/duration-text.ts';
 import { DASHBOARD_PATHS } from '../../paths.ts';
 import { Link, urlFor } from '../../router.tsx';
-import { countText, rateText, successRate } from './figures.ts';
+import { attemptRate, countText, deliveryRate, rateText } from './figures.ts';
+import { type PeriodCounts, searchFor } from './use-counts.ts';
 
-/** Totals of the time range. */
-export function Tiles({ stats: { total, backlog } }: { stats: Stats }) {
+type TilesProps = {
+  stats: Stats;
+  /** Null while they are not known. */
+  counts: DeliveryCounts | null;
+  ofPeriod: PeriodCounts | null;
+  /** Null for all. */
+  destination: string | null;
+};
+
+/** What happened in the time range, and what the lists of deliveries hold now. Each link leads to what its number counts. */
+export function Tiles({ stats: { total, backlog }, counts, ofPeriod, destination }: TilesProps) {
   const { p50, p95, p99 } = total.timeToReceiptMs;
   return (
     <dl class="tiles">
@@ -16,24 +28,89 @@ export function Tiles({ stats: { total, backlog } }: { stats: Stats }) {
           : `deliveries of ${countText(total.events)} ${total.events === 1 ? 'event' : 'events'}`}
       </Tile>
       <Tile name="Delivered" value={countText(total.delivered)}>
-        {total.failed === 0 ? (
-          'none failed permanently'
-        ) : (
-          <Link to={urlFor(DASHBOARD_PATHS.deliveries, { status: 'failed' })}>
-            {countText(total.failed)} failed permanently
-          </Link>
-        )}
+        in this period, resent ones too
       </Tile>
-      <Tile name="Success rate" value={rateText(successRate(total))}>
-        of completed deliveries
-      </Tile>
+      <SuccessTile total={total} ofPeriod={ofPeriod} />
       <Tile name="Delivery latency" value={timeText(p50)} unit="p50">
         p95 <strong>{timeText(p95)}</strong> · p99 <strong>{timeText(p99)}</strong>
       </Tile>
-      <Tile name="Backlog" value={countText(backlog.waiting)} unit="waiting">
-        {backlog.oldestDueAgeMs === 0 ? 'none overdue' : `oldest is ${durationText(backlog.oldestDueAgeMs)} overdue`}
-      </Tile>
+      {counts === null ? null : (
+        <StoredTiles
+          counts={counts}
+          ofPeriod={ofPeriod}
+          q={destination === null ? null : searchFor(destination)}
+          overdueMs={destination === null ? backlog.oldestDueAgeMs : 0}
+        />
+      )}
     </dl>
+  );
+}
+
+/** By attempts, because an outage shows in them at once. */
+function SuccessTile({ total, ofPeriod }: { total: Stats['total']; ofPeriod: PeriodCounts | null }) {
+  const ofAttempts = attemptRate(total);
+  const ofDeliveries = ofPeriod === null ? null : deliveryRate(ofPeriod.counts);
+  if (ofAttempts === null) {
+    return (
+      <Tile name="Success rate" value={rateText(ofDeliveries)}>
+        {COMPLETED}
+      </Tile>
+    );
+  }
+  return (
+    <Tile name="Success rate" value={rateText(ofAttempts)} unit="of attempts" isBad={ofAttempts < ALARMING_RATE}>
+      <strong>{rateText(ofDeliveries)}</strong> {COMPLETED}
+    </Tile>
+  );
+}
+
+const COMPLETED = 'of completed deliveries of this period';
+
+const ALARMING_RATE = 0.9;
+
+type StoredProps = {
+  counts: DeliveryCounts;
+  ofPeriod: PeriodCounts | null;
+  q: string | null;
+  overdueMs: number;
+};
+
+function StoredTiles({ counts, ofPeriod, q, overdueMs }: StoredProps) {
+  const { pending, retrying, held, failed } = counts;
+  return (
+    <>
+      <Tile name="Backlog" value={countText(pending + retrying)} unit="waiting">
+        <StatusLink q={q} status="pending" count={pending} /> · <StatusLink q={q} status="retrying" count={retrying} />
+        {held === 0 ? null : (
+          <>
+            {' '}
+            · <StatusLink q={q} status="held" count={held} />
+          </>
+        )}
+        {overdueMs === 0 ? null : ` · oldest ${durationText(overdueMs)} overdue`}
+      </Tile>
+      <Tile name="Failed" value={countText(failed)} unit="permanently">
+        {failed === 0 ? 'none is stored' : <StatusLink q={q} status="failed" count={failed} />}
+        {ofPeriod === null || ofPeriod.counts.failed === 0 ? null : (
+          <>
+            {' '}
+            ·{' '}
+            <Link to={urlFor(DASHBOARD_PATHS.deliveries, { q, status: 'failed', since: ofPeriod.since })}>
+              {countText(ofPeriod.counts.failed)} of this period
+            </Link>
+          </>
+        )}
+      </Tile>
+    </>
+  );
+}
+
+function StatusLink({ q, status, count }: { q: string | null; status: DeliveryStatus; count: number }) {
+  if (count === 0) return <>0 {status}</>;
+  return (
+    <Link to={urlFor(DASHBOARD_PATHS.deliveries, { q, status })}>
+      {countText(count)} {status}
+    </Link>
   );
 }
 
@@ -41,11 +118,11 @@ function timeText(ms: number | null): string {
   return ms === null ? '–' : durationText(ms);
 }
 
-type TileProps = { name: string; value: string; unit?: string; children: ComponentChildren };
+type TileProps = { name: string; value: string; unit?: string; isBad?: boolean; children: ComponentChildren };
 
-function Tile({ name, value, unit, children }: TileProps) {
+function Tile({ name, value, unit, isBad = false, children }: TileProps) {
   return (
-    <div class="card tile">
+    <div class={isBad ? 'card tile tile-bad' : 'card tile'}>
       <dt>{name}</dt>
       <dd>
         <span class="tile-value number">{value}</span> {unit === undefined ? null : <span class="muted">{unit}</span>}

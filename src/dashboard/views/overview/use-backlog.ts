@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Stats } from '../../../client/paybell.ts';
-import type { BacklogSample } from './series.ts';
+import type { BacklogSample } from './charts/series.ts';
 
 /** One hour at one sample every five seconds. */
 const MAX_SAMPLES = 720;

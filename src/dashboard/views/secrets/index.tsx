@@ -7,13 +7,13 @@ import { Failure, Loading } from '../../components/view/states.tsx';
 import { ViewHead } from '../../components/view/view-head.tsx';
 import { useResponse } from '../../use-response.ts';
 import { PublicKeys } from './public-keys.tsx';
-import { RotateDialog, type Rotated } from './rotate-dialog.tsx';
+import { ENTITY_KEY, ENTITY_SECRET, RotateDialog, type Rotation } from './rotate-dialog.tsx';
 import { SecretCards, withoutSecretText } from './secret-list.tsx';
 import { SignatureVerifier } from './verifier.tsx';
 
 /** The signing secrets and keys, their rotation, and a tool that explains why a signature does not verify. */
 export function Secrets() {
-  const [rotating, setRotating] = useState<Rotated | null>(null);
+  const [rotating, setRotating] = useState<Rotation | null>(null);
   const { data, problem, reload } = useResponse('secrets', async (signal) =>
     withoutSecretText(await paybell().secrets.list({ signal })),
   );
@@ -23,7 +23,7 @@ export function Secrets() {
         title="Secrets"
         description="Every request is signed with each active secret, so that receivers can verify it."
       >
-        <ActionButton needs="secrets:write" onClick={() => setRotating('secret')}>
+        <ActionButton needs="secrets:write" onClick={() => setRotating(ENTITY_SECRET)}>
           <Icon name="retry" size={14} />
           Rotate secret
         </ActionButton>
@@ -32,7 +32,7 @@ export function Secrets() {
         {data === null && problem !== null ? <Failure problem={problem} reload={reload} /> : null}
         {data === null && problem === null ? <Loading what="secrets" /> : null}
         {data === null ? null : <SecretCards secrets={data.secrets} />}
-        {data === null ? null : <PublicKeys {...data} onRotate={() => setRotating('key')} />}
+        {data === null ? null : <PublicKeys {...data} onRotate={() => setRotating(ENTITY_KEY)} />}
         <SignatureVerifier />
         <details>
           <summary>Equivalent API requests</summary>
@@ -42,7 +42,7 @@ export function Secrets() {
         </details>
       </div>
       {rotating === null ? null : (
-        <RotateDialog rotated={rotating} onRotated={() => void reload()} onClose={() => setRotating(null)} />
+        <RotateDialog rotation={rotating} onRotated={() => void reload()} onClose={() => setRotating(null)} />
       )}
     </>
   );

@@ -9,24 +9,49 @@ import { ProblemAlert } from '../../components/view/states.tsx';
 import { OverlapTimeline } from './overlap-timeline.tsx';
 
 const HOUR_MS = 3_600_000;
-const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+const dateTime = new Intl.DateTimeFormat(undefined, {
+  ...{ day: 'numeric', month: 'short', year: 'numeric' },
+  ...{ hour: '2-digit', minute: '2-digit', timeZoneName: 'short' },
+});
 
 /** The shared secret (`v1`), or the Ed25519 key (`v1a`). */
 export type Rotated = 'secret' | 'key';
 
-const PATHS = { secret: '/webhooks/secret/rotate', key: '/webhooks/signing-key/rotate' } as const;
+/** What is rotated, and by which operation. */
+export type Rotation = {
+  readonly rotated: Rotated;
+  readonly path: string;
+  /** Returns what receivers verify with from now on. */
+  readonly create: (overlapHours: number) => Promise<string | null>;
+};
 
-/** Returns what receivers verify with from now on. */
-async function createNext(rotated: Rotated, overlapHours: number): Promise<string | null> {
-  const { secrets } = paybell();
-  if (rotated === 'secret') return (await secrets.rotate({ overlapHours })).secrets[0]?.secret ?? null;
-  return (await secrets.rotateSigningKey({ overlapHours })).publicKeys[0]?.publicKey ?? null;
+export const ENTITY_SECRET: Rotation = {
+  rotated: 'secret',
+  path: '/webhooks/secret/rotate',
+  create: async (overlapHours) => (await paybell().secrets.rotate({ overlapHours })).secrets[0]?.secret ?? null,
+};
+
+export const ENTITY_KEY: Rotation = {
+  rotated: 'key',
+  path: '/webhooks/signing-key/rotate',
+  create: async (overlapHours) =>
+    (await paybell().secrets.rotateSigningKey({ overlapHours })).publicKeys[0]?.publicKey ?? null,
+};
+
+export function endpointSecret(endpointId: string): Rotation {
+  return {
+    rotated: 'secret',
+    path: `/endpoints/${endpointId}/secret/rotate`,
+    create: async (overlapHours) =>
+      (await paybell().endpoints.rotateSecret(endpointId, { overlapHours })).secrets[0]?.secret ?? null,
+  };
 }
 
-type RotateProps = { rotated: Rotated; onRotated: () => void; onClose: () => void };
+type RotateProps = { rotation: Rotation; onRotated: () => void; onClose: () => void };
 
 /** Explains what the overlap means for receivers before the rotation. */
-export function RotateDialog({ rotated, onRotated, onClose }: RotateProps) {
+export function RotateDialog({ rotation, onRotated, onClose }: RotateProps) {
+  const { rotated, path, create } = rotation;
   const [hours, setHours] = useState(String(DEFAULT_OVERLAP_HOURS));
   const [problem, setProblem] = useState<ApiProblem | null>(null);
   const [created, setCreated] = useState<string | null>(null);
@@ -38,7 +63,7 @@ export function RotateDialog({ rotated, onRotated, onClose }: RotateProps) {
     setBusy(true);
     setProblem(null);
     try {
-      setCreated(await createNext(rotated, overlapHours));
+      setCreated(await create(overlapHours));
       onRotated();
     } catch (failure) {
       setProblem(asProblem(failure));
@@ -82,7 +107,7 @@ export function RotateDialog({ rotated, onRotated, onClose }: RotateProps) {
           <Consequences rotated={rotated} overlapHours={overlapHours} />
           <details>
             <summary>Equivalent API request</summary>
-            <Curl method="POST" path={PATHS[rotated]} body={{ overlapHours }} />
+            <Curl method="POST" path={path} body={{ overlapHours }} />
           </details>
         </div>
         <footer class="dialog-foot">

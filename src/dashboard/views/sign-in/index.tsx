@@ -67,8 +67,8 @@ export function SignIn() {
           {busy ? 'Signing in…' : 'Sign in'}
         </button>
         <p class="muted small">
-          Paybell prints both on its first start. To create another key, run{' '}
-          <code>paybell keys create --entity &lt;id&gt;</code>.
+          Paybell prints both on its first start. A colleague can create a key for you under Settings, or the operator
+          with <code>paybell keys create --entity &lt;id&gt;</code>.
         </p>
       </form>
     </main>
@@ -79,13 +79,12 @@ function textIn(form: FormData, name: string): string {
   return String(form.get(name) ?? '').trim();
 }
 
-/** A key without the permission to list webhooks is still valid. Null if the credentials are. */
+/** Null if the credentials are valid. Every key may ask what it may do. */
 async function verifyCredentials(credentials: Session): Promise<ApiProblem | null> {
   try {
-    await clientFor(credentials).webhooks.list({ limit: 1 });
+    await clientFor(credentials).entity();
     return null;
   } catch (error) {
-    const problem = asProblem(error);
-    return problem.permission === null ? problem : null;
+    return asProblem(error);
   }
 }

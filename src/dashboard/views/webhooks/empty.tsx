@@ -1,3 +1,4 @@
+import { ActionButton } from '../../components/action-button.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { PastTheEnd } from '../../components/lists/past-the-end.tsx';
 import { Curl } from '../../components/values/copy.tsx';
@@ -14,10 +15,10 @@ export function NoWebhooks({ register }: { register: () => void }) {
   return (
     <Empty icon="notification" title="No webhooks yet">
       <p>Register a URL for the networks and events you need. Paybell sends every matching event to it, signed.</p>
-      <button type="button" class="button button-primary" onClick={register}>
+      <ActionButton needs="webhooks:write" class="button button-primary" onClick={register}>
         <Icon name="plus" />
         Register your first webhook
-      </button>
+      </ActionButton>
       <p>Or use the API:</p>
       <Curl method="POST" path="/webhooks/classic" body={FIRST_REGISTRATION} />
     </Empty>

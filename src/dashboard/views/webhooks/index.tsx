@@ -20,6 +20,7 @@ import { SuspendedBanner } from './suspended-banner.tsx';
 import { WebhookTable } from './table.tsx';
 import { useFinality } from './use-finality.ts';
 import { useHealth } from './use-health.ts';
+import { useStates } from './use-states.ts';
 
 /** The URL holds the list's parameters under their API names. Other values are not sent to the API. */
 const PARAMETERS = ['webhookId', 'networkId', 'event', 'page', 'limit', 'sortBy', 'sortDir'];
@@ -42,6 +43,7 @@ export function Webhooks() {
   const coverage = useResponse(String(revision), (signal) => paybell().webhooks.coverage({ signal }));
   const health = useHealth(list.data?.webhooks ?? [], coverage.data, revision);
   const finality = useFinality(list.data?.webhooks ?? [], coverage.data, revision);
+  const states = useStates(list.data?.webhooks ?? [], coverage.data, health, revision);
   const filtered = FILTERS.some((name) => query.has(name));
   const register = () => setRegistering(true);
 
@@ -61,6 +63,7 @@ export function Webhooks() {
         <WebhookTable
           webhooks={list.data.webhooks}
           health={health}
+          states={states}
           finality={finality}
           busy={list.loading}
           query={query}

@@ -8,12 +8,16 @@ import { finalityWords } from '../../components/values/finality-words.ts';
 import { Network } from '../../components/values/network.tsx';
 import { Countdown, Time } from '../../components/values/time.tsx';
 import { UrlText } from '../../components/values/url.tsx';
+import { STATE_DISPLAY } from '../endpoints/state-badge.tsx';
 import { type Deletion, scheduleDeletion } from './pending-deletions.ts';
+import type { WebhookState } from './use-states.ts';
 
 type RowProps = {
   webhook: Webhook;
   /** Null unless the webhook may be suspended. */
   health: WebhookHealth | null;
+  /** Null where it is not known. */
+  state: WebhookState | null;
   /** Null for the default of the event. */
   finality: Finality | null;
   /** Not null while the deletion can still be undone. */
@@ -31,7 +35,8 @@ const REASONS: Readonly<Record<string, string>> = {
   failing: 'All attempts have failed for 5 days',
 };
 
-export function WebhookRow({ webhook, health, finality, deletion, onEdit, onOptions, onTest, onResume }: RowProps) {
+export function WebhookRow(props: RowProps) {
+  const { webhook, health, state, finality, deletion, onEdit, onOptions, onTest, onResume } = props;
   const suspended = health?.state === 'suspended';
   const className = deletion !== null ? 'deleting' : suspended ? 'suspended' : '';
   return (
@@ -46,6 +51,7 @@ export function WebhookRow({ webhook, health, finality, deletion, onEdit, onOpti
           <Network networkId={webhook.networkId} /> · <Time seconds={webhook.dateCreated} />
         </div>
         <div class="webhook-id">
+          <State state={state} />
           <code class="muted">{webhook.webhookId}</code>
           <CopyButton text={webhook.webhookId} label={`Copy the ID of ${nameOf(webhook)}`} compact />
         </div>
@@ -85,6 +91,21 @@ export function WebhookRow({ webhook, health, finality, deletion, onEdit, onOpti
     </tr>
   );
 }
+
+/** A suspended webhook says more of its state than its name. */
+function State({ state }: { state: WebhookState | null }) {
+  if (state === null || state === 'suspended') return null;
+  const { label, tone, icon } = STATE_DISPLAY[state];
+  return (
+    <span {...(state === 'paused' && { title: PAUSED })}>
+      <Badge tone={tone} icon={icon}>
+        {label}
+      </Badge>
+    </span>
+  );
+}
+
+const PAUSED = 'Its endpoint is paused: deliveries are held until someone resumes it';
 
 /** The delete button, which had the focus, is gone. Keyboard users continue on the undo button in its place. */
 function takeFocus(button: HTMLButtonElement | null): void {

@@ -10,10 +10,12 @@ import { pendingDeletions } from './pending-deletions.ts';
 import { bumpWebhooksRevision } from './revision.ts';
 import { WebhookRow } from './row.tsx';
 import { TestResult, type TestState } from './test-result.tsx';
+import type { WebhookState } from './use-states.ts';
 
 type TableProps = {
   webhooks: readonly Webhook[];
   health: ById<WebhookHealth>;
+  states: ById<WebhookState>;
   finality: ById<Finality>;
   busy: boolean;
   query: URLSearchParams;
@@ -21,7 +23,7 @@ type TableProps = {
   onOptions: (webhook: Webhook) => void;
 };
 
-export function WebhookTable({ webhooks, health, finality, busy, query, onEdit, onOptions }: TableProps) {
+export function WebhookTable({ webhooks, health, states, finality, busy, query, onEdit, onOptions }: TableProps) {
   const { tests, sendTest, dismiss } = useTests();
   const pending = useObservable(pendingDeletions);
   return (
@@ -51,6 +53,7 @@ export function WebhookTable({ webhooks, health, finality, busy, query, onEdit, 
                 key={webhook.webhookId}
                 webhook={webhook}
                 health={health.get(webhook.webhookId) ?? null}
+                state={states.get(webhook.webhookId) ?? null}
                 finality={finality.get(webhook.webhookId) ?? null}
                 deletion={pending.get(webhook.webhookId) ?? null}
                 onEdit={() => onEdit(webhook)}

@@ -1,5 +1,5 @@
 import type { Dialect } from '../database.ts';
-import { convertEndpoints } from './0009-convert.ts';
+import { convertEndpoints } from './0009-convert/convert.ts';
 import type { Migration } from './migration.ts';
 
 /**

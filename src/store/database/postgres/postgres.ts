@@ -1,6 +1,7 @@
-import { SQL } from 'bun';
+import type { SQL } from 'bun';
 import { Semaphore } from '../admission.ts';
 import {
+  type Announcement,
   type CallOptions,
   type Database,
   type Dialect,
@@ -10,19 +11,20 @@ import {
   STORE_DEADLINE_MS,
   StoreUnavailableError,
 } from '../database.ts';
-import { CONNECT_TIMEOUT_S, Session, statement } from './session.ts';
+import { citusDialect, isDistributed } from './citus.ts';
+import { connectionSettings, findPooler, type Pooler, PoolerError, takesTimeouts } from './pooler.ts';
+import { connect, type PostgresTarget, Session, statement } from './session.ts';
 
 /**
  * The engine for more than one process. Transactions and snapshots each use a bounded share of one pool, so that writers
  * that queue for the lock of one entity leave connections for the reads of others.
  */
 
-const POOL_SIZE = 16;
-const TRANSACTIONS = 8;
-const SNAPSHOTS = 4;
+const DEFAULT_POOL = 16;
+/** Of the connections of the pool. */
+const TRANSACTIONS = 1 / 2;
+const SNAPSHOTS = 1 / 4;
 
-/** The server cancels a statement before our own deadline. */
-const STATEMENT_TIMEOUT_MS = STORE_DEADLINE_MS - 1_000;
 const WORK_CHANNEL = 'paybell_work';
 
 const dialect: Dialect = {
@@ -55,10 +57,12 @@ const dialect: Dialect = {
     `set local idle_in_transaction_session_timeout = '1min'`,
   ],
   lockSecrets: [
-    `lock table signing_secrets, signing_keys, endpoint_secrets, endpoint_headers, listen_sessions
-     in share row exclusive mode`,
+    `lock table signing_secrets, signing_keys, endpoint_secrets, endpoint_headers, endpoint_certificates,
+       listen_sessions in share row exclusive mode`,
   ],
   nowMs: 'cast(extract(epoch from statement_timestamp()) * 1000 as bigint)',
+  isDistributed: false,
+  ofEntity: () => '',
   lockRow: 'for update',
   skipLocked: 'for update skip locked',
   planForClaims: `select ${['bitmapscan', 'seqscan', 'sort', 'hashjoin', 'mergejoin']
@@ -87,9 +91,20 @@ const dialect: Dialect = {
     };
   },
   byIndex: () => '',
+  contains: (text, part) => `strpos(${text}, ${part}) > 0`,
+  addCounts: (counts, more) => `(select ${jsonOf('key', 'total')} from (
+    select key, sum(cast(value as bigint)) as total from (
+      select * from json_each_text(cast(${counts} as json)) union all select * from json_each_text(cast(${more} as json))
+    ) both_counts group by key) sums)`,
+  countsOf: (slot, total) => jsonOf(slot, total),
   findTable: 'select tablename from pg_tables where schemaname = current_schema and tablename = $1',
   storeBytes: 'pg_database_size(current_database())',
 };
+
+/** Without the spaces that PostgreSQL writes into JSON, as SQLite has it. */
+function jsonOf(key: string, value: string): string {
+  return `replace(cast(json_object_agg(${key}, ${value}) as text), ' ', '')`;
+}
 
 /**
  * With sorting switched off (`planForClaims`), only the index of these columns gives the last of them in order; two equal
@@ -105,29 +120,60 @@ function byIndex(alias: string, key: readonly (readonly [column: string, value: 
   return `${conditions.join(' and ')} order by ${alias}.${last} limit 1`;
 }
 
-export async function openPostgres(url: string): Promise<Database> {
-  const database = new PostgresDatabase(url);
-  await database.get('select 1 as up').catch(async (error) => {
-    await database.close();
-    throw error;
-  });
-  return database;
+/** The server cancels a statement before our own deadline. */
+function timeoutsOf({ deadlineMs = STORE_DEADLINE_MS }: PostgresTarget) {
+  return { statement_timeout: deadlineMs - 1_000, idle_in_transaction_session_timeout: deadlineMs };
+}
+
+export async function openPostgres(target: PostgresTarget): Promise<Database> {
+  // The first connection of the pool tells what it is connected to, unless a pooler takes no such connections.
+  let pool = connectPool(target, 'none');
+  try {
+    const isDirect = await takesTimeouts(pool, timeoutsOf(target));
+    const pooler = isDirect ? 'none' : await findPooler(target);
+    if (!isDirect) {
+      await pool.close({ timeout: 0 });
+      pool = connectPool(target, pooler);
+    }
+    const spoken = (await isDistributed(pool)) ? citusDialect(dialect) : dialect;
+    return new PostgresDatabase(target, pooler, spoken, pool);
+  } catch (error) {
+    await pool.close({ timeout: 0 }).catch(() => undefined);
+    throw translate(error);
+  }
+}
+
+function connectPool(target: PostgresTarget, pooler: Pooler): SQL {
+  return connect(target, target.pool ?? DEFAULT_POOL, connectionSettings(pooler, timeoutsOf(target)));
 }
 
 class PostgresDatabase implements Database {
   readonly engine = 'postgres';
-  readonly dialect = dialect;
   readonly longReads = this;
-  readonly #transactionSlots = new Semaphore(TRANSACTIONS, MAX_WAITING);
-  readonly #snapshotSlots = new Semaphore(SNAPSHOTS, MAX_WAITING);
+  readonly #transactionSlots: Semaphore;
+  readonly #snapshotSlots: Semaphore;
   #pool: Pool;
   /** Replaced, and closed once the last of their calls has ended. */
   readonly #retired = new Set<Pool>();
+  readonly #deadlineMs: number;
+  /** Where a pooler takes no timeouts with a connection, each transaction has its own. */
+  readonly #localTimeouts: string;
   #listener: SQL | null = null;
   #reading = 0;
 
-  constructor(private readonly url: string) {
-    this.#pool = { client: connect(url), calls: 0 };
+  constructor(
+    private readonly target: PostgresTarget,
+    private readonly pooler: Pooler,
+    readonly dialect: Dialect,
+    client: SQL,
+  ) {
+    const { pool = DEFAULT_POOL, deadlineMs = STORE_DEADLINE_MS } = target;
+    this.#deadlineMs = deadlineMs;
+    const timeouts = Object.entries(timeoutsOf(target)).map(([name, ms]) => `; set local ${name} = ${ms}`);
+    this.#localTimeouts = pooler === 'none' ? '' : timeouts.join('');
+    this.#transactionSlots = new Semaphore(Math.ceil(pool * TRANSACTIONS), MAX_WAITING);
+    this.#snapshotSlots = new Semaphore(Math.ceil(pool * SNAPSHOTS), MAX_WAITING);
+    this.#pool = { client, calls: 0 };
   }
 
   async all<Row>(sql: string, params: readonly SqlValue[] = []): Promise<Row[]> {
@@ -146,23 +192,30 @@ class PostgresDatabase implements Database {
 
   snapshot<Value>(work: (queries: Queries) => Promise<Value>): Promise<Value> {
     const begin = 'begin isolation level repeatable read read only';
-    return this.#within(this.#snapshotSlots, begin, work, STORE_DEADLINE_MS);
+    return this.#within(this.#snapshotSlots, begin, work, this.#deadlineMs);
   }
 
   transaction<Value>(
     work: (queries: Queries) => Promise<Value>,
-    { deadlineMs = STORE_DEADLINE_MS }: CallOptions = {},
+    { deadlineMs = this.#deadlineMs }: CallOptions = {},
   ): Promise<Value> {
     return this.#within(this.#transactionSlots, 'begin', work, deadlineMs);
   }
 
-  async announceWork(): Promise<void> {
-    await this.#read((client) => client.notify(WORK_CHANNEL));
+  async announceWork(what: Announcement = 'deliveries'): Promise<void> {
+    await this.#read((client) => client.notify(WORK_CHANNEL, what));
   }
 
-  async onWork(callback: () => void): Promise<void> {
+  async onWork(callback: (what: string) => void): Promise<void> {
+    const { url, listenUrl } = this.target;
+    if (this.pooler === 'by transaction' && listenUrl === undefined) {
+      throw new PoolerError(
+        'The pooler before PostgreSQL shares connections by transaction, so that none can listen: set LISTEN_DATABASE_URL ' +
+          'to the URL of PostgreSQL itself',
+      );
+    }
     // A connection outside of the pool, which may be replaced. It subscribes again by itself after an outage.
-    this.#listener ??= new SQL(this.url, { max: 1, connectionTimeout: CONNECT_TIMEOUT_S });
+    this.#listener ??= connect({ ...this.target, url: listenUrl ?? url });
     await this.#listener.listen(WORK_CHANNEL, callback);
   }
 
@@ -178,7 +231,7 @@ class PostgresDatabase implements Database {
   async #read<Value>(call: (client: SQL) => Promise<Value>): Promise<Value> {
     const pool = this.#enter();
     try {
-      return await byDeadline(call(pool.client), STORE_DEADLINE_MS, () => this.#retire(pool));
+      return await byDeadline(call(pool.client), this.#deadlineMs, () => this.#retire(pool));
     } finally {
       this.#leave(pool);
     }
@@ -200,8 +253,8 @@ class PostgresDatabase implements Database {
       this.#leave(pool);
     };
     try {
-      return await byDeadline(session.run(begin, work), deadlineMs, () => {
-        cancelling = session.cancel(this.url).then((responded) => {
+      return await byDeadline(session.run(begin + this.#localTimeouts, work), deadlineMs, () => {
+        cancelling = session.cancel(this.target).then((responded) => {
           if (!responded) this.#retire(pool);
           leave();
         });
@@ -228,24 +281,12 @@ class PostgresDatabase implements Database {
    */
   #retire(pool: Pool): void {
     if (this.#pool !== pool) return;
-    this.#pool = { client: connect(this.url), calls: 0 };
+    this.#pool = { client: connectPool(this.target, this.pooler), calls: 0 };
     this.#retired.add(pool);
   }
 }
 
 type Pool = { readonly client: SQL; calls: number };
-
-function connect(url: string): SQL {
-  return new SQL(url, {
-    max: POOL_SIZE,
-    connectionTimeout: CONNECT_TIMEOUT_S,
-    connection: {
-      application_name: 'paybell',
-      statement_timeout: STATEMENT_TIMEOUT_MS,
-      idle_in_transaction_session_timeout: STORE_DEADLINE_MS,
-    },
-  });
-}
 
 async function byDeadline<Value>(call: Promise<Value>, deadlineMs: number, onLate: () => void): Promise<Value> {
   let timer: Timer | undefined;
@@ -264,14 +305,23 @@ async function byDeadline<Value>(call: Promise<Value>, deadlineMs: number, onLat
   }
 }
 
-/** Classes of SQLSTATE that say nothing against the statement; among them deadlock and serialization failure. */
-const UNAVAILABLE_STATE = /^(08|53|57|58|40|55P03|25006)/;
+/**
+ * Classes of SQLSTATE that say nothing against the statement; among them deadlock and serialization failure, and a transaction that
+ * the server ended because this process stood still.
+ */
+const UNAVAILABLE_STATE = /^(08|53|57|58|40|55P03|25006|25P0[34])/;
 const UNAVAILABLE_CODE = /^(ERR_POSTGRES_(CONNECTION|IDLE_TIMEOUT|LIFETIME_TIMEOUT)|E[A-Z]+$)/;
+
+/** Citus gives a connection to a worker that breaks within a transaction no state but that of an internal error. */
+function isLostWorker(state: string, { message }: Error): boolean {
+  return state === 'XX000' && message.startsWith('failure on connection marked as essential');
+}
 
 function translate(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof StoreUnavailableError) return error;
   const code = 'code' in error ? String(error.code) : '';
   const state = 'errno' in error ? String(error.errno) : '';
-  if (!UNAVAILABLE_STATE.test(state) && !UNAVAILABLE_CODE.test(code)) return error;
+  const isUnavailable = UNAVAILABLE_STATE.test(state) || UNAVAILABLE_CODE.test(code) || isLostWorker(state, error);
+  if (!isUnavailable) return error;
   return new StoreUnavailableError(`PostgreSQL is not available (${state || code})`, { cause: error });
 }

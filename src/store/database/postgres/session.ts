@@ -1,10 +1,27 @@
 import { type ReservedSQL, SQL } from 'bun';
-import { type Queries, type SqlValue, StoreUnavailableError } from '../database.ts';
+import { type Queries, type SqlValue, STORE_DEADLINE_MS, StoreUnavailableError } from '../database.ts';
 
-export const CONNECT_TIMEOUT_S = 3;
+export type PostgresTarget = {
+  readonly url: string;
+  /** For the connection that listens, where `url` is that of a pooler. */
+  readonly listenUrl?: string | undefined;
+  readonly pool?: number | undefined;
+  readonly deadlineMs?: number | undefined;
+};
 
-/** How long a cancel may take, and how long the connection then has to say that its statement has ended. */
-const CANCEL_MS = 1_000;
+/** Of the deadline of a call, which has to leave some time for its statement. */
+const CONNECT_SHARE = 3 / 5;
+/** Of the same: how long a cancel may take, and how long the connection then has to say that its statement has ended. */
+const CANCEL_SHARE = 1 / 5;
+
+/** Connections that are opened when they are needed. */
+export function connect(
+  { url, deadlineMs = STORE_DEADLINE_MS }: PostgresTarget,
+  max = 1,
+  connection: Readonly<Record<string, string | number>> = {},
+): SQL {
+  return new SQL(url, { max, connectionTimeout: (deadlineMs * CONNECT_SHARE) / 1_000, connection });
+}
 
 /**
  * One transaction on a connection of its own. After its deadline, `cancel` ends the statement that is running, and no
@@ -26,11 +43,11 @@ export class Session {
   }
 
   /** Returns whether the connection responded. One that did not is closed. */
-  async cancel(url: string): Promise<boolean> {
+  async cancel(target: PostgresTarget): Promise<boolean> {
     this.#isExpired = true;
-    if (this.#pid !== null) this.#cancelling = cancelBackend(url, this.#pid);
+    if (this.#pid !== null) this.#cancelling = cancelBackend(target, this.#pid);
     await this.#cancelling;
-    if (await settles(this.#ended, CANCEL_MS)) return true;
+    if (await settles(this.#ended, cancelMs(target))) return true;
     await this.#connection?.close({ timeout: 0 }).catch(() => undefined);
     return false;
   }
@@ -55,9 +72,9 @@ export class Session {
     const requireTime = () => this.#requireTime();
     requireTime();
     try {
-      // Both in one round trip.
-      const [, [backend]] = await connection.unsafe(`${begin}; select pg_backend_pid() as pid`);
-      this.#pid = backend.pid;
+      // All in one round trip.
+      const results: { pid: number }[][] = await connection.unsafe(`${begin}; select pg_backend_pid() as pid`);
+      this.#pid = results.at(-1)?.[0]?.pid ?? null;
       const value = await work(new ConnectionQueries(connection, requireTime));
       requireTime();
       await connection.unsafe('commit');
@@ -103,13 +120,17 @@ export async function statement<Row>(client: SQL, sql: string, params: readonly 
 }
 
 /** On a connection of its own, because every one of the pool may be busy. Never rejects. */
-async function cancelBackend(url: string, pid: number): Promise<void> {
-  const client = new SQL(url, { max: 1, connectionTimeout: CONNECT_TIMEOUT_S });
+async function cancelBackend(target: PostgresTarget, pid: number): Promise<void> {
+  const client = connect(target);
   await settles(
     client.unsafe('select pg_cancel_backend($1)', [pid]).catch(() => undefined),
-    CANCEL_MS,
+    cancelMs(target),
   );
   await client.close({ timeout: 0 }).catch(() => undefined);
+}
+
+function cancelMs({ deadlineMs = STORE_DEADLINE_MS }: PostgresTarget): number {
+  return deadlineMs * CANCEL_SHARE;
 }
 
 async function settles(promise: Promise<unknown>, withinMs: number): Promise<boolean> {

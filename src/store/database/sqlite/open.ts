@@ -1,13 +1,13 @@
 import type { Database as Connection } from 'bun:sqlite';
 import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Database } from '../database.ts';
+import { type Database, STORE_DEADLINE_MS } from '../database.ts';
 import { openReader, openWriter } from './connect.ts';
 import { SqliteWriter } from './group-commit.ts';
 import { SqliteDatabase, TickBudget } from './sqlite.ts';
 import { StoreThread } from './thread.ts';
 
-export async function openSqlite(file: string): Promise<Database> {
+export async function openSqlite(file: string, deadlineMs = STORE_DEADLINE_MS): Promise<Database> {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   restrictToOwner(file);
   const writer = openWriter(file);
@@ -15,8 +15,9 @@ export async function openSqlite(file: string): Promise<Database> {
   const reader = openReader(file);
   const snapshots = openReader(file);
   const budget = new TickBudget();
-  const thread = new StoreThread(file);
-  return new SqliteDatabase(new SqliteWriter(writer, budget), { writer, reader, snapshots }, budget, thread);
+  const thread = new StoreThread(file, { deadlineMs });
+  const connections = { writer, reader, snapshots };
+  return new SqliteDatabase(new SqliteWriter(writer, budget), connections, budget, thread, deadlineMs);
 }
 
 /**

@@ -9,7 +9,6 @@ import {
   type Queries,
   type Reads,
   type SqlValue,
-  STORE_DEADLINE_MS,
   StoreUnavailableError,
 } from '../database.ts';
 
@@ -27,6 +26,8 @@ const dialect: Dialect = {
   allowLongTransaction: [],
   lockSecrets: [],
   nowMs: `cast(unixepoch('subsec') * 1000 as integer)`,
+  isDistributed: false,
+  ofEntity: () => '',
   lockRow: '',
   skipLocked: '',
   planForClaims: `select cast(unixepoch('subsec') * 1000 as integer) as now_ms`,
@@ -44,6 +45,11 @@ const dialect: Dialect = {
     where: key.map((column) => `${table}.${column} = ${list}.${column}`).join(' and '),
   }),
   byIndex: (index) => `indexed by ${index}`,
+  contains: (text, part) => `instr(${text}, ${part}) > 0`,
+  addCounts: (counts, more) => `(select json_group_object(key, total) from (
+    select key, sum(value) as total from (
+      select key, value from json_each(${counts}) union all select key, value from json_each(${more})) both group by key) sums)`,
+  countsOf: (slot, total) => `json_group_object(${slot}, ${total})`,
   findTable: `select name from sqlite_master where type = 'table' and name = $1`,
   storeBytes: '(select page_count * page_size from pragma_page_count(), pragma_page_size())',
 };
@@ -85,6 +91,7 @@ export class SqliteDatabase implements Database {
     private readonly connections: Connections,
     budget: TickBudget,
     private readonly thread: Thread,
+    private readonly deadlineMs: number,
   ) {
     this.#reader = new ConnectionQueries(connections.reader, budget);
     this.#snapshots = new ConnectionQueries(connections.snapshots, budget);
@@ -105,7 +112,7 @@ export class SqliteDatabase implements Database {
   }
 
   async snapshot<Value>(work: (queries: Queries) => Promise<Value>): Promise<Value> {
-    const leave = await this.#snapshotSlot.enter(STORE_DEADLINE_MS);
+    const leave = await this.#snapshotSlot.enter(this.deadlineMs);
     try {
       return await within(this.connections.snapshots, () => work(this.#snapshots));
     } finally {
@@ -115,7 +122,7 @@ export class SqliteDatabase implements Database {
 
   /** One caller at a time: what one reads in its snapshot is not the state that the next one wants to see. */
   async #onThread<Value>(work: (queries: Queries) => Promise<Value>): Promise<Value> {
-    const leave = await this.#threadSlot.enter(STORE_DEADLINE_MS);
+    const leave = await this.#threadSlot.enter(this.deadlineMs);
     try {
       return await work(this.thread.connection);
     } finally {
@@ -125,7 +132,7 @@ export class SqliteDatabase implements Database {
 
   transaction<Value>(
     work: (queries: Queries) => Promise<Value>,
-    { deadlineMs = STORE_DEADLINE_MS, maxCommitDelayMs = 0 }: CallOptions = {},
+    { deadlineMs = this.deadlineMs, maxCommitDelayMs = 0 }: CallOptions = {},
   ): Promise<Value> {
     return this.writer.transaction(work, deadlineMs, maxCommitDelayMs);
   }

@@ -1,6 +1,16 @@
-import type { DestinationKey } from '../../../domain/post-url.ts';
-import type { Dialect, Queries } from '../../database/database.ts';
-import { Columns, chunks, integer, nullable, type RowOf, text, uuid, valuesList } from '../../database/sql.ts';
+import { type DestinationKey, entityOfDestination } from '../../../domain/post-url.ts';
+import type { Dialect, Queries, SqlUuid } from '../../database/database.ts';
+import {
+  Columns,
+  chunks,
+  entityKey,
+  integer,
+  nullable,
+  Parameters,
+  type RowOf,
+  text,
+  uuid,
+} from '../../database/sql.ts';
 
 /** The heads of the webhooks that a claim is for. */
 
@@ -25,23 +35,31 @@ export const IS_OPEN = 'blocked + 0 = 0';
 
 export async function readHeads(
   queries: Queries,
-  { hexOf }: Dialect,
+  dialect: Dialect,
   destinations: readonly DestinationKey[],
 ): Promise<Head[]> {
   const heads: Head[] = [];
   for (const chunk of chunks(destinations)) {
+    const parameters = new Parameters(...ownerOf(dialect, chunk));
     const found = await headColumns.all(
       queries,
-      `select ${headColumns.list} from queue_heads where destination in ${valuesList(1, chunk.length)} and ${IS_OPEN}`,
-      chunk,
+      `select ${headColumns.list} from queue_heads where destination in ${parameters.list(chunk)}
+         and ${IS_OPEN}${dialect.ofEntity('queue_heads')}`,
+      parameters.values,
     );
     heads.push(...found);
   }
   // Rows are written in one order everywhere.
-  const keyOf = ({ entity }: Head) => hexOf(entity);
+  const keyOf = ({ entity }: Head) => dialect.hexOf(entity);
   return heads.sort((one, other) =>
     keyOf(one) === keyOf(other) ? one.webhookNo - other.webhookNo : keyOf(one) < keyOf(other) ? -1 : 1,
   );
+}
+
+/** The entity of the destinations, where a statement is for one. */
+export function ownerOf(dialect: Dialect, destinations: readonly DestinationKey[]): SqlUuid[] {
+  const [first] = destinations;
+  return !dialect.isDistributed || first === undefined ? [] : [entityKey(dialect, entityOfDestination(first))];
 }
 
 /** The lowest generation of which rows may wait. */

@@ -1,7 +1,13 @@
-import type { DestinationKey } from '../../../domain/post-url.ts';
-import type { Database, Queries, SqlValue } from '../../database/database.ts';
-import { Columns, chunks, planForClaims, text, valuesList } from '../../database/sql.ts';
-import { firstGeneration, type Head, IS_OPEN, readHeads } from './claim-heads.ts';
+import { type DestinationKey, entityOfDestination } from '../../../domain/post-url.ts';
+import {
+  type Database,
+  type Dialect,
+  type Queries,
+  type SqlValue,
+  StoreUnavailableError,
+} from '../../database/database.ts';
+import { byEntity, Columns, chunks, Parameters, planForClaims, text, valuesList } from '../../database/sql.ts';
+import { firstGeneration, type Head, IS_OPEN, ownerOf, readHeads } from './claim-heads.ts';
 import type { Claimed } from './claimed.ts';
 import { headsPastMark, postponeHeads } from './head-looks.ts';
 import { type ClaimedRow, claimedColumns, loadClaimed } from './load-claimed.ts';
@@ -21,11 +27,26 @@ export type ClaimResult = {
 };
 
 /** All picks in one transaction and, on PostgreSQL, one statement: with the database 10 ms away, one each never ends. */
-export function claimDeliveries(db: Database, picks: readonly Pick[], leaseMs: number): Promise<ClaimResult> {
+export async function claimDeliveries(db: Database, picks: readonly Pick[], leaseMs: number): Promise<ClaimResult> {
+  if (!db.dialect.isDistributed) return claimIn(db, picks, leaseMs);
+  const owned = picks.map((pick) => ({ ...pick, entityId: entityOfDestination(pick.destination) }));
+  // What is on a worker that is down is found again by a scan, once the worker is back.
+  const settled = await Promise.allSettled(byEntity(db.dialect, owned).map((some) => claimIn(db, some, leaseMs)));
+  const parts = settled.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
+  const failed = settled.find((one) => one.status === 'rejected');
+  const isPartial = parts.length > 0 && failed?.reason instanceof StoreUnavailableError;
+  if (failed !== undefined && !isPartial) throw failed.reason;
+  return {
+    claimed: parts.flatMap(({ claimed }) => claimed),
+    mayHaveMore: parts.flatMap(({ mayHaveMore }) => mayHaveMore),
+  };
+}
+
+function claimIn(db: Database, picks: readonly Pick[], leaseMs: number): Promise<ClaimResult> {
   const { dialect } = db;
   return db.transaction(async (queries) => {
     const nowMs = await planForClaims(queries, dialect);
-    const together = dialect.uuid === 'uuid' ? await claimTogether(queries, picks, nowMs, leaseMs) : null;
+    const together = dialect.uuid === 'uuid' ? await claimTogether(queries, dialect, picks, nowMs, leaseMs) : null;
     const destinations = picks.map(({ destination }) => destination);
     const heads = await readHeads(queries, dialect, destinations);
     const rows = together ?? (await claimEach(queries, picks, heads, nowMs, leaseMs));
@@ -46,34 +67,43 @@ export function claimDeliveries(db: Database, picks: readonly Pick[], leaseMs: n
  * Rows of an older generation are due at once, those of the head's own generation when their time has come. Below the mark
  * `from_due_ms` no row waits; while it is not above zero, rows of older generations may.
  */
-const DUE_ROWS = `select queue.ctid as place from queue
-  where queue.entity_id = h.entity_id and queue.webhook_no = h.webhook_no and queue.lease_ms <= $1
+const dueRows = ({ ofEntity }: Dialect, now: string) => `select queue.ctid as place from queue
+  where queue.entity_id = h.entity_id and queue.webhook_no = h.webhook_no and queue.lease_ms <= ${now}
     and (queue.generation, queue.due_ms) >= (case when h.from_due_ms > 0 then h.generation else 0 end, h.from_due_ms)
-    and (queue.generation, queue.due_ms) <= (h.generation, $1)
+    and (queue.generation, queue.due_ms) <= (h.generation, ${now})${ofEntity('queue')}
   order by queue.generation, queue.due_ms limit p.most for update skip locked`;
 
 const togetherColumns = new Columns({ ...claimedColumns.shape, destination: text<DestinationKey>() });
 
 async function claimTogether(
   queries: Queries,
+  dialect: Dialect,
   picks: readonly Pick[],
   nowMs: number,
   leaseMs: number,
 ): Promise<ClaimedRow[]> {
   const claimed: ClaimedRow[] = [];
   for (const chunk of chunks(picks)) {
+    const owner = ownerOf(
+      dialect,
+      chunk.map(({ destination }) => destination),
+    );
+    const parameters = new Parameters(...owner);
+    const [now, until] = [parameters.bind(nowMs), parameters.bind(nowMs + leaseMs)];
+    const list = valuesList(chunk.length, 2, parameters.values.length, ['text', 'bigint']);
     // Materialized, or PostgreSQL may run the inner select once for each row and pass the limit.
     const rows = await togetherColumns.all(
       queries,
-      `with picks (destination, most) as (values ${valuesList(chunk.length, 2, 2, ['text', 'bigint'])}),
+      `with picks (destination, most) as (values ${list}),
        due as materialized (
          select d.place, p.destination from picks p cross join lateral (
-           select q.place from queue_heads h cross join lateral (${DUE_ROWS}) q
-           where h.destination = p.destination and h.${IS_OPEN}
+           select q.place from queue_heads h cross join lateral (${dueRows(dialect, now)}) q
+           where h.destination = p.destination and h.${IS_OPEN}${dialect.ofEntity('h')}
            limit p.most) d)
-       update queue set lease_ms = $2, token = token + 1 from due where queue.ctid = due.place
+       update queue set lease_ms = ${until}, token = token + 1 from due
+       where queue.ctid = due.place${dialect.ofEntity('queue')}
        returning due.destination as "destination", ${claimedColumns.of('queue.')}`,
-      [nowMs, nowMs + leaseMs, ...chunk.flatMap(({ destination, most }): SqlValue[] => [destination, most])],
+      [...parameters.values, ...chunk.flatMap(({ destination, most }): SqlValue[] => [destination, most])],
     );
     claimed.push(...rows);
   }

@@ -32,6 +32,8 @@ export type Claimed = {
   failingSinceMs: number | null;
   /** Null when the event is gone. */
   body: string | null;
+  /** The trace of the event (`domain/trace-context.ts`). */
+  trace: string | null;
   /** Of the entity: a new one means that its signing secrets may have changed. */
   revision: number;
   /** By the database's clock. */

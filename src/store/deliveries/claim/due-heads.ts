@@ -1,5 +1,6 @@
 import type { DestinationKey } from '../../../domain/post-url.ts';
 import type { Database } from '../../database/database.ts';
+import { inOrderOf, readReachable } from '../../database/reachable-shards.ts';
 import { Columns, integer, text, uuid } from '../../database/sql.ts';
 
 export type DueHead = { destination: DestinationKey; cursor: HeadCursor };
@@ -28,15 +29,20 @@ const dueColumns = new Columns({
 /** Heads whose time has come, a window at a time. Only these are read, however many webhooks have something waiting. */
 export async function findDueHeads(db: Database, after: HeadCursor, most: number): Promise<Look> {
   const { nowMs, bindUuid, hexOf } = db.dialect;
-  const rows = await dueColumns.all(
+  const text = (table: string, [dueMs, entity, webhookNo, limit]: readonly string[]) =>
+    `select ${dueColumns.list}, ${nowMs} as "nowMs" from ${table}
+     where blocked = 0 and (next_due_ms, entity_id, webhook_no) > (${dueMs}, ${entity}, ${webhookNo})
+     order by next_due_ms, entity_id, webhook_no limit ${limit}`;
+  const values = [after.nextDueMs, bindUuid(after.entity), after.webhookNo, most];
+  const literals = [`${after.nextDueMs}`, `cast('${after.entity}' as uuid)`, `${after.webhookNo}`, `${most}`];
+  const rows = await readReachable(
     db,
-    `select ${dueColumns.list}, ${nowMs} as "nowMs" from queue_heads
-     where blocked = 0 and (next_due_ms, entity_id, webhook_no) > ($1, $2, $3)
-     order by next_due_ms, entity_id, webhook_no limit $4`,
-    [after.nextDueMs, bindUuid(after.entity), after.webhookNo, most],
+    (reads) => dueColumns.all(reads, text('queue_heads', ['$1', '$2', '$3', '$4']), values),
+    { tables: ['queue_heads'], select: (shard = '') => text(shard, literals) },
   );
   const due: DueHead[] = [];
-  for (const { destination, nextDueMs, entity, webhookNo, nowMs: readAtMs } of rows) {
+  const first = inOrderOf(db, rows, (row) => row.nextDueMs).slice(0, most);
+  for (const { destination, nextDueMs, entity, webhookNo, nowMs: readAtMs } of first) {
     if (nextDueMs > readAtMs) return { due, nextInMs: nextDueMs - readAtMs };
     due.push({ destination, cursor: { nextDueMs, entity: hexOf(entity), webhookNo } });
   }

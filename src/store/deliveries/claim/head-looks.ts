@@ -101,6 +101,7 @@ async function lookAt(
        from (select q.generation, q.due_ms, q.lease_ms from queue q
          where q.entity_id = w.entity_id and q.webhook_no = w.webhook_no
            and (q.generation, q.due_ms) >= (w.generation, w.from_due_ms) and q.generation < ${PARKED}
+           ${dialect.ofEntity('q')}
          order by q.generation, q.due_ms, q.id limit ${most}) l) as seen
      from wanted w`,
     heads.flatMap((head): SqlValue[] => [head.entity, head.webhookNo, firstGeneration(head), head.fromDueMs]),

@@ -1,5 +1,5 @@
 import type { Database, Dialect, Queries } from '../../database/database.ts';
-import { chunks, deliveryKey, valuesList } from '../../database/sql.ts';
+import { byEntity, chunks, deliveryKey, valuesList } from '../../database/sql.ts';
 import { wakeHeads } from '../heads.ts';
 import type { Claimed } from './claimed.ts';
 
@@ -8,7 +8,7 @@ import type { Claimed } from './claimed.ts';
 /** Returns what was claimed and not sent, if it is still ours: it is due at once. */
 export async function returnClaims(queries: Queries, dialect: Dialect, claimed: readonly Claimed[]): Promise<void> {
   const { from, where } = dialect.rowsOf('queue', 'ours', ['entity_id', 'id']);
-  for (const chunk of chunks(claimed)) {
+  for (const chunk of byEntity(dialect, claimed).flatMap((some) => [...chunks(some)])) {
     await queries.run(
       `with ours (entity_id, id, token) as (values ${valuesList(chunk.length, 3, 0, [dialect.uuid, dialect.uuid, 'bigint'])})
        update queue set lease_ms = 0 from ${from} where ${where} and queue.token = ours.token`,

@@ -36,10 +36,11 @@ const eventColumns = new Columns({
   eventNo: uuid('no'),
   eventId: nullable(text('event_id')),
   body: text('body'),
+  trace: nullable(text('trace')),
 });
 type EventRow = RowOf<typeof eventColumns>;
 
-/** Adds what an attempt needs beside the row: the event's body and the entity's revision. */
+/** Adds what an attempt needs beside the row: the event's body and trace, and the entity's revision. */
 export async function loadClaimed(
   queries: Queries,
   dialect: Dialect,
@@ -86,6 +87,7 @@ export async function loadClaimed(
       generation: head.generation,
       failingSinceMs: head.failingSinceMs,
       body: event?.body ?? null,
+      trace: event?.trace ?? null,
       revision: revisions.get(entityId) ?? 0,
       createdAtMs: row.createdAtMs,
       acceptedAtMs: Date.now() - (nowMs - row.createdAtMs),

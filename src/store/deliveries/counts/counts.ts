@@ -45,11 +45,12 @@ export const STORED_BYTES = {
   event: `${EVENT_BYTES} + octet_length(body) + coalesce(octet_length(event_id), 0)`,
   queued: `${DELIVERY_BYTES}`,
   record: `${DELIVERY_BYTES} + coalesce(octet_length(response), 0)`,
-  attempt: `${ATTEMPT_BYTES} + octet_length(post_url) + coalesce(octet_length(response), 0)`,
+  attempt: `${ATTEMPT_BYTES} + octet_length(post_url) + coalesce(octet_length(response), 0)
+    + coalesce(octet_length(response_headers), 0)`,
 } as const;
 
 type Change = { created: number } & Record<Completed, number>;
-type QueueChange = { waiting: number; retrying: number; storedBytes: number };
+type QueueChange = { waiting: number; retrying: number; storedBytes: number; undelivered: number };
 type Counted = { readonly entityId: string; readonly deliveryId: string; readonly webhookNo: number };
 
 /** Gathers what a transaction changes and writes it in a few statements, each row once and in one order everywhere. */
@@ -67,10 +68,11 @@ export class CountChanges {
 
   queue(entity: SqlUuid, webhookNo: number, change: Partial<QueueChange>): void {
     const key = `${this.#hexOf(entity)} ${webhookNo}`;
-    const row = this.#queue.get(key) ?? { entity, webhookNo, waiting: 0, retrying: 0, storedBytes: 0 };
+    const row = this.#queue.get(key) ?? { entity, webhookNo, ...NO_QUEUE_CHANGE };
     row.waiting += change.waiting ?? 0;
     row.retrying += change.retrying ?? 0;
     row.storedBytes += change.storedBytes ?? 0;
+    row.undelivered += change.undelivered ?? 0;
     this.#queue.set(key, row);
   }
 
@@ -80,6 +82,11 @@ export class CountChanges {
 
   stored(entity: SqlUuid, bytes: number): void {
     this.queue(entity, WHOLE_ENTITY, { storedBytes: bytes });
+  }
+
+  /** Events without deliveries, as `store/events/unmatched.ts` defines them. */
+  undelivered(entity: SqlUuid, events: number): void {
+    this.queue(entity, WHOLE_ENTITY, { undelivered: events });
   }
 
   /** By the time in the delivery's id, which is the order of every list. */
@@ -129,16 +136,17 @@ export class CountChanges {
 
   async write(queries: Queries): Promise<void> {
     const shard = shardOf(this.dialect, this.writer);
-    const isChanged = ({ waiting, retrying, storedBytes }: QueueChange) =>
-      waiting !== 0 || retrying !== 0 || storedBytes !== 0;
+    const isChanged = ({ waiting, retrying, storedBytes, undelivered }: QueueChange) =>
+      waiting !== 0 || retrying !== 0 || storedBytes !== 0 || undelivered !== 0;
     for (const chunk of chunks(inOrder(this.#queue).filter(isChanged))) {
-      const values = chunk.flatMap(({ entity, webhookNo, waiting, retrying, storedBytes }): SqlValue[] => [
-        entity,
-        webhookNo,
+      const values = chunk.flatMap((row): SqlValue[] => [
+        row.entity,
+        row.webhookNo,
         shard,
-        waiting,
-        retrying,
-        storedBytes,
+        row.waiting,
+        row.retrying,
+        row.storedBytes,
+        row.undelivered,
       ]);
       await queries.run(queueCountsText(chunk.length), values);
     }
@@ -157,6 +165,7 @@ export class CountChanges {
 }
 
 const CHANGED = ['created', ...COMPLETED] as const;
+const NO_QUEUE_CHANGE: QueueChange = { waiting: 0, retrying: 0, storedBytes: 0, undelivered: 0 };
 const NO_CHANGE: Change = { created: 0, delivered: 0, failed: 0, cancelled: 0, superseded: 0 };
 
 /** Two transactions that take rows in different orders could wait for each other for ever. */
@@ -165,11 +174,12 @@ function inOrder<Row>(rows: ReadonlyMap<string, Row>): Row[] {
 }
 
 const queueCountsText = textByRows(
-  (rows) => `insert into queue_counts (entity_id, webhook_no, shard, waiting, retrying, stored_bytes)
-    values ${valuesList(rows, 6)}
+  (rows) => `insert into queue_counts (entity_id, webhook_no, shard, waiting, retrying, stored_bytes, undelivered)
+    values ${valuesList(rows, 7)}
     on conflict (entity_id, webhook_no, shard) do update set
       waiting = queue_counts.waiting + excluded.waiting, retrying = queue_counts.retrying + excluded.retrying,
-      stored_bytes = queue_counts.stored_bytes + excluded.stored_bytes`,
+      stored_bytes = queue_counts.stored_bytes + excluded.stored_bytes,
+      undelivered = queue_counts.undelivered + excluded.undelivered`,
 );
 
 const deliveryCountsText = textByRows(

@@ -1,5 +1,6 @@
 import type { Registry } from '../../../metrics/registry.ts';
 import type { Database, SqlInteger, SqlUuid } from '../../database/database.ts';
+import { readReachable } from '../../database/reachable-shards.ts';
 import { FIRST_HEAD, findDueHeads, type HeadCursor, type Look } from '../claim/due-heads.ts';
 
 /** One look at the index reads this many of its entries: about a millisecond on SQLite. */
@@ -23,16 +24,24 @@ export type Depth = {
   largestEntityBytes: number;
 };
 
+export type QueueDepthOptions = { readonly entriesPerLook?: number; readonly longestWaitMs?: number };
+
 /** How much waits in the whole store, counted when the metrics are read, and not more often than it is worth. */
 export class QueueDepth {
   #known: Depth | null = null;
   #goodUntilMs = 0;
   #counting: Promise<void> | null = null;
 
+  readonly #entriesPerLook: number;
+  readonly #longestWaitMs: number;
+
   constructor(
     private readonly db: Database,
-    private readonly entriesPerLook = ENTRIES_PER_LOOK,
-  ) {}
+    { entriesPerLook = ENTRIES_PER_LOOK, longestWaitMs = LONGEST_WAIT_MS }: QueueDepthOptions = {},
+  ) {
+    this.#entriesPerLook = entriesPerLook;
+    this.#longestWaitMs = longestWaitMs;
+  }
 
   /** Null before the first count. */
   get known(): Depth | null {
@@ -44,7 +53,7 @@ export class QueueDepth {
     if (performance.now() < this.#goodUntilMs) return;
     this.#counting ??= this.#count();
     const patience = Promise.withResolvers<void>();
-    const timer = setTimeout(patience.resolve, LONGEST_WAIT_MS);
+    const timer = setTimeout(patience.resolve, this.#longestWaitMs);
     await Promise.race([this.#counting, patience.promise]);
     clearTimeout(timer);
   }
@@ -52,7 +61,7 @@ export class QueueDepth {
   async #count(): Promise<void> {
     const startedAtMs = performance.now();
     try {
-      this.#known = await countWaiting(this.db, this.entriesPerLook);
+      this.#known = await countWaiting(this.db, this.#entriesPerLook);
     } catch {
       this.#known = null;
     }
@@ -91,11 +100,7 @@ export function observeQueue(registry: Registry, queue: QueueDepth): void {
  * SQLite come in between: 1 M rows at a time would stop them for a good part of a second.
  */
 export async function countWaiting(db: Database, entriesPerLook = ENTRIES_PER_LOOK): Promise<Depth> {
-  const waiting = await db.longReads.get<{ total: SqlInteger | null }>(
-    `select sum(c.waiting) as total from queue_counts c
-     join queue_heads h on h.entity_id = c.entity_id and h.webhook_no = c.webhook_no where h.blocked = 0`,
-  );
-  const depth = { waiting: Number(waiting?.total ?? 0), due: 0, oldestDueAgeMs: 0 };
+  const depth = { waiting: await sumWaiting(db), due: 0, oldestDueAgeMs: 0 };
   let after: HeadCursor | null = FIRST_HEAD;
   while (after !== null) {
     const { due }: Look = await findDueHeads(db, after, HEADS_PER_LOOK);
@@ -110,15 +115,32 @@ export async function countWaiting(db: Database, entriesPerLook = ENTRIES_PER_LO
   const suspended = await db.longReads.get<{ total: SqlInteger }>(
     'select count(*) as total from webhooks where suspended_at is not null',
   );
-  const stored = await db.longReads.get<{ total: SqlInteger | null; largest: SqlInteger | null }>(
-    `select sum(bytes) as total, max(bytes) as largest
-     from (select sum(stored_bytes) as bytes from queue_counts group by entity_id) stored`,
+  return { ...depth, suspendedWebhooks: Number(suspended?.total ?? 0), ...(await sumStored(db)) };
+}
+
+/** Of the entities that can be reached, as all of these figures. */
+async function sumWaiting(db: Database): Promise<number> {
+  const text = (counts: string, heads: string) => `select sum(c.waiting) as total from ${counts} c
+     join ${heads} h on h.entity_id = c.entity_id and h.webhook_no = c.webhook_no where h.blocked = 0`;
+  const sums = await readReachable<{ total: SqlInteger | null }>(
+    db,
+    () => db.longReads.all(text('queue_counts', 'queue_heads')),
+    { tables: ['queue_counts', 'queue_heads'], select: (counts = '', heads = '') => text(counts, heads) },
+  );
+  return sums.reduce((sum, { total }) => sum + Number(total ?? 0), 0);
+}
+
+async function sumStored(db: Database): Promise<Pick<Depth, 'storedBytes' | 'largestEntityBytes'>> {
+  const text = (counts: string) => `select sum(bytes) as total, max(bytes) as largest
+     from (select sum(stored_bytes) as bytes from ${counts} group by entity_id) stored`;
+  const sums = await readReachable<{ total: SqlInteger | null; largest: SqlInteger | null }>(
+    db,
+    () => db.longReads.all(text('queue_counts')),
+    { tables: ['queue_counts'], select: (counts = '') => text(counts) },
   );
   return {
-    ...depth,
-    suspendedWebhooks: Number(suspended?.total ?? 0),
-    storedBytes: Number(stored?.total ?? 0),
-    largestEntityBytes: Number(stored?.largest ?? 0),
+    storedBytes: sums.reduce((sum, { total }) => sum + Number(total ?? 0), 0),
+    largestEntityBytes: Math.max(0, ...sums.map(({ largest }) => Number(largest ?? 0))),
   };
 }
 

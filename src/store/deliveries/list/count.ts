@@ -18,14 +18,14 @@ import { countWithStatus } from './waiting.ts';
 
 /**
  * Exact totals. Whole buckets of time come from the counters; only the rows of a bucket that the filter cuts are counted
- * one by one, and those of one event, which are few.
+ * one by one, and those of a few events.
  */
 
 /** What a scope sums up: all webhooks together, or some of them. */
 type Buckets = { readonly webhookNos: readonly number[]; readonly bucketMs: number };
 
 export async function countScope(queries: Queries, dialect: Dialect, scope: Scope): Promise<number> {
-  if (scope.eventNo !== null) return countRows(queries, dialect, scope);
+  if (scope.eventNos !== null) return countRows(queries, dialect, scope);
   const isTimed = scope.sinceMs !== null || scope.untilMs !== null;
   switch (scope.status) {
     case 'pending':
@@ -48,8 +48,8 @@ function countWaiting({ waiting }: Scope, status: DeliveryStatus): number {
 }
 
 async function countRows(queries: Queries, dialect: Dialect, scope: Scope): Promise<number> {
-  const { status, webhooks, eventNo } = scope;
-  if (webhooks === null || webhooks.length > FEW_WEBHOOKS || eventNo !== null) {
+  const { status, webhooks, eventNos } = scope;
+  if (webhooks === null || webhooks.length > FEW_WEBHOOKS || eventNos !== null) {
     return countSources(queries, sourcesOf(scope, dialect));
   }
   // Per webhook, so that only entries of one index are counted.
@@ -178,8 +178,8 @@ export async function findBuckets(
 
 /** Whether the counters of buckets know every match: none of them waits, other than in the sum of all. */
 function isInBuckets(scope: Scope): boolean {
-  const { eventNo, status } = scope;
-  if (eventNo !== null || (status !== null && !(status in STATUS_CODES))) return false;
+  const { eventNos, status } = scope;
+  if (eventNos !== null || (status !== null && !(status in STATUS_CODES))) return false;
   return status !== 'cancelled' || countWaiting(scope, status) === 0;
 }
 

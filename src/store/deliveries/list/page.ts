@@ -42,6 +42,18 @@ export async function readPageRows(
   return readRows(queries, dialect, scope.entity, ids);
 }
 
+/** At most so many, the newest first. */
+export function newestIds(
+  queries: Queries,
+  dialect: Dialect,
+  scope: Scope,
+  totalResults: number,
+  most: number,
+): Promise<string[]> {
+  const window = { offset: 0, limit: Math.min(most, totalResults) };
+  return idsByDate(queries, dialect, { scope, sortDir: 'desc', totalResults }, window);
+}
+
 /** From whichever end is nearer. */
 const idsByDate: ReadIds = async (queries, dialect, { scope, sortDir, totalResults }, { offset, limit }) => {
   const behind = totalResults - offset - limit;
@@ -62,7 +74,7 @@ const DENSE = 50;
 /** Each of these can be read in the order of ids by an index. */
 async function orderedRecordSources(queries: Queries, dialect: Dialect, scope: Scope): Promise<Source[]> {
   const { webhooks } = scope;
-  if (webhooks === null || scope.eventNo !== null) return recordSources(scope, dialect);
+  if (webhooks === null || scope.eventNos !== null) return recordSources(scope, dialect);
   const isDense = webhooks.length > FEW_WEBHOOKS && webhooks.length * DENSE > (await countHeads(queries, scope.entity));
   if (isDense) return recordSources(scope, dialect);
   return webhooks.flatMap(({ webhookNo }) => recordSources(scope, dialect, [webhookNo]));
@@ -152,7 +164,7 @@ const idsByNextAttempt: ReadIds = async (queries, dialect, listing, { offset, li
 async function countScheduled(queries: Queries, dialect: Dialect, scope: Scope): Promise<number> {
   const sources = scheduledSources(scope, dialect);
   if (sources.length === 0) return 0;
-  const isCounted = scope.eventNo === null && scope.sinceMs === null && scope.untilMs === null;
+  const isCounted = scope.eventNos === null && scope.sinceMs === null && scope.untilMs === null;
   const statuses = scope.status === null ? (['pending', 'retrying'] as const) : [scope.status];
   const count = isCounted
     ? scope.waiting.reduce(
@@ -201,7 +213,7 @@ async function unscheduledIds(
 }
 
 /** In the order of the ids. A delivery may have been completed between two statements only outside of a snapshot. */
-async function readRows(
+export async function readRows(
   queries: Queries,
   dialect: Dialect,
   entity: SqlUuid,

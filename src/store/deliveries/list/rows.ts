@@ -1,7 +1,9 @@
 import type { Delivery } from '../../../contract/deliveries.ts';
+import type { DeliveryKind } from '../../../domain/attempt.ts';
 import { endpointId, eventNumber } from '../../../domain/ids.ts';
 import type { Dialect, Queries, SqlUuid, SqlValue } from '../../database/database.ts';
 import { Columns, chunks, integer, nullable, type RowOf, seconds, text, uuid, valuesList } from '../../database/sql.ts';
+import { RETRACTED_BY_ID } from '../../events/read.ts';
 import { statusInQueue, statusOfCode } from '../states.ts';
 
 const sharedShape = {
@@ -18,6 +20,7 @@ const sharedShape = {
   attempts: integer('attempts'),
   lastStatusCode: nullable(integer('status_code')),
   lastError: nullable(text('error')),
+  test: nullable(integer('test')),
 };
 const shared = new Columns(sharedShape);
 
@@ -45,7 +48,13 @@ type Head = RowOf<typeof headColumns>;
 
 const urlColumns = new Columns({ endpointNo: integer('no'), postUrl: text('post_url') });
 
-const eventIdColumns = new Columns({ no: uuid('no'), eventId: nullable(text('event_id')) });
+const eventColumns = new Columns({
+  no: uuid('no'),
+  eventId: nullable(text('event_id')),
+  retractedByNo: nullable(uuid('retracted_by')),
+  retractedById: nullable(text(RETRACTED_BY_ID)),
+});
+type EventOfRow = RowOf<typeof eventColumns>;
 
 /** Adds what the rows name by number: the webhook, the URL and the event's id. */
 export async function toDeliveries(
@@ -58,8 +67,8 @@ export async function toDeliveries(
   if (rows.length === 0) return [];
   const heads = await readHeads(queries, entity, rows);
   const urls = await readUrls(queries, entity, rows);
-  const eventIds = await readEventIds(queries, dialect, entity, rows);
-  const idOfEvent = (no: string) => eventIds.get(no) ?? `evt_${no}`;
+  const events = await readEvents(queries, dialect, entity, rows);
+  const idOfEvent = (no: string) => events.get(no)?.eventId ?? `evt_${no}`;
   return rows.map((row) => {
     const { attempts, dateCreated, dateDelivered, lastStatusCode, lastError } = row;
     const head = heads.get(row.webhookNo);
@@ -70,6 +79,7 @@ export async function toDeliveries(
     const nextMs = Math.min(row.nextMs ?? 0, isReleased ? nowMs : Number.POSITIVE_INFINITY);
     return {
       deliveryId: `dlv_${dialect.hexOf(row.id)}`,
+      kind: kindOf(row),
       eventId: idOfEvent(eventNo),
       webhookId: head?.webhookId ?? '',
       event: head?.event ?? '',
@@ -85,8 +95,20 @@ export async function toDeliveries(
       endpointId: row.sequence === null ? null : endpointId(row.endpointNo),
       sequence: row.sequence,
       supersededBy: row.supersededBy === null ? null : idOfEvent(dialect.hexOf(row.supersededBy)),
+      retractedBy: nameOfRetraction(dialect, events.get(eventNo)),
     };
   });
+}
+
+/** Alerts have heads below zero. */
+export function kindOf({ webhookNo, test }: { webhookNo: number; test: number | null }): DeliveryKind {
+  if (webhookNo < 0) return 'alert';
+  return test === null ? 'event' : 'test';
+}
+
+function nameOfRetraction({ hexOf }: Dialect, event: EventOfRow | undefined): string | null {
+  if (event === undefined || event.retractedByNo === null) return null;
+  return event.retractedById ?? `evt_${hexOf(event.retractedByNo)}`;
 }
 
 export function eventNoOf({ hexOf }: Dialect, { id, eventNo }: Pick<DeliveryRow, 'id' | 'eventNo'>): string {
@@ -124,22 +146,21 @@ async function readUrls(queries: Queries, entity: SqlUuid, rows: readonly Delive
   return found;
 }
 
-/** Only the ids that senders chose: the others are the number itself. */
-async function readEventIds(
+async function readEvents(
   queries: Queries,
   dialect: Dialect,
   entity: SqlUuid,
   rows: readonly DeliveryRow[],
-): Promise<Map<string, string>> {
-  const found = new Map<string, string>();
+): Promise<Map<string, EventOfRow>> {
+  const found = new Map<string, EventOfRow>();
   const named = rows.flatMap(({ supersededBy }) => (supersededBy === null ? [] : dialect.hexOf(supersededBy)));
   for (const chunk of chunks([...new Set([...rows.map((row) => eventNoOf(dialect, row)), ...named])])) {
-    const events = await eventIdColumns.all(
+    const events = await eventColumns.all(
       queries,
-      `select ${eventIdColumns.list} from events where entity_id = $1 and no in ${valuesList(1, chunk.length, 1)}`,
+      `select ${eventColumns.list} from events where entity_id = $1 and no in ${valuesList(1, chunk.length, 1)}`,
       [entity, ...chunk.map((no): SqlValue => dialect.bindUuid(no))],
     );
-    for (const { no, eventId } of events) if (eventId !== null) found.set(dialect.hexOf(no), eventId);
+    for (const event of events) found.set(dialect.hexOf(event.no), event);
   }
   return found;
 }

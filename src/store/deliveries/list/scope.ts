@@ -1,9 +1,10 @@
 import type { DeliveryFilter } from '../../../contract/deliveries.ts';
 import type { DeliveryStatus } from '../../../domain/attempt.ts';
-import { firstHexAt, lastDeliveryHex } from '../../../domain/ids.ts';
+import { endpointNo, firstHexAt, lastDeliveryHex } from '../../../domain/ids.ts';
 import type { Dialect, Queries, SqlInteger, SqlUuid } from '../../database/database.ts';
 import { entityKey, Parameters } from '../../database/sql.ts';
 import { findEventNo } from '../../events/event-ids.ts';
+import { type Found, findByText, type UrlPlace, urlCondition } from './find.ts';
 import { readWaiting, type WaitingOfWebhook } from './waiting.ts';
 
 /** What a filter means for the tables: which webhooks, which range of ids, and which status. */
@@ -25,11 +26,15 @@ export type Scope = {
   /** What waits: of all webhooks of the entity, and of those that the filter names. */
   readonly waitingOfEntity: readonly WaitingOfWebhook[];
   readonly waiting: readonly WaitingOfWebhook[];
-  readonly eventNo: string | null;
+  /** Null for all of them. */
+  readonly eventNos: readonly string[] | null;
   readonly status: DeliveryStatus | null;
 };
 
-export type WebhookFilter = Pick<DeliveryFilter, 'webhookId' | 'event' | 'networkId'>;
+const WEBHOOK_FILTERS = ['webhookId', 'endpointId', 'event', 'networkId'] as const;
+export type WebhookFilter = Pick<DeliveryFilter, (typeof WEBHOOK_FILTERS)[number]> & {
+  readonly place?: UrlPlace | null;
+};
 
 const FIRST_HEX = '0'.repeat(32);
 const LAST_HEX = 'f'.repeat(32);
@@ -45,10 +50,13 @@ export async function resolveScope(
   filter: DeliveryFilter,
 ): Promise<Scope | null> {
   const entity = entityKey(dialect, entityId);
-  const webhooks = await findWebhooks(queries, entity, filter);
+  const found = filter.q === undefined ? ANYTHING : await findByText(queries, dialect, entityId, filter);
+  if (found === null) return null;
+  const webhookFilter = { ...filter, place: found.place };
+  const webhooks = await findWebhooks(queries, entity, webhookFilter);
   if (webhooks !== null && webhooks.length === 0) return null;
-  const eventNo = filter.eventId === undefined ? null : await findEventNo(queries, dialect, entityId, filter.eventId);
-  if (filter.eventId !== undefined && eventNo === null) return null;
+  const eventNos = await findEvents(queries, dialect, entityId, filter, found);
+  if (eventNos !== null && eventNos.length === 0) return null;
   const sinceMs = filter.since === undefined ? null : filter.since * 1000;
   const untilMs = filter.until === undefined ? null : filter.until * 1000;
   const skewMs = sinceMs === null && untilMs === null ? 0 : await oldIdSkewMs(queries, entity);
@@ -58,18 +66,46 @@ export async function resolveScope(
     entityId,
     entity,
     webhooks,
-    webhookFilter: filter,
-    fromHex: sinceMs === null ? FIRST_HEX : firstHexAt(sinceMs - skewMs),
-    toHex: untilMs === null ? LAST_HEX : firstHexAt(untilMs + skewMs),
+    webhookFilter,
+    ...only(found.deliveryHex, {
+      fromHex: sinceMs === null ? FIRST_HEX : firstHexAt(sinceMs - skewMs),
+      toHex: untilMs === null ? LAST_HEX : firstHexAt(untilMs + skewMs),
+    }),
     sinceMs,
     untilMs,
     skewMs,
     isDated: skewMs !== 0,
     waitingOfEntity,
     waiting: wanted === null ? waitingOfEntity : waitingOfEntity.filter(({ webhookNo }) => wanted.has(webhookNo)),
-    eventNo,
+    eventNos,
     status: filter.status ?? null,
   };
+}
+
+const ANYTHING: Found = { eventNos: null, deliveryHex: null, place: null };
+
+/** The numbers of the events that a filter names, both by `eventId` and by `q`; null where it names none. */
+async function findEvents(
+  queries: Queries,
+  dialect: Dialect,
+  entityId: string,
+  { eventId }: DeliveryFilter,
+  { eventNos }: Found,
+): Promise<readonly string[] | null> {
+  if (eventId === undefined) return eventNos;
+  const eventNo = await findEventNo(queries, dialect, entityId, eventId);
+  return eventNo === null || eventNos?.includes(eventNo) === false ? [] : [eventNo];
+}
+
+type Range = { readonly fromHex: string; readonly toHex: string };
+
+/** The range of one id, where a delivery is named that lies in the range of dates. */
+function only(deliveryHex: string | null, range: Range): Range {
+  if (deliveryHex === null || deliveryHex < range.fromHex || deliveryHex >= range.toHex) {
+    return deliveryHex === null ? range : { fromHex: FIRST_HEX, toHex: FIRST_HEX };
+  }
+  const next = (BigInt(`0x${deliveryHex}`) + 1n).toString(16).padStart(FIRST_HEX.length, '0');
+  return { fromHex: deliveryHex, toHex: next };
 }
 
 /** The webhooks that a filter names, deleted ones too; null where it names none. */
@@ -78,8 +114,7 @@ async function findWebhooks(
   entity: SqlUuid,
   filter: WebhookFilter,
 ): Promise<{ webhookNo: number }[] | null> {
-  const { webhookId, event, networkId } = filter;
-  if (webhookId === undefined && event === undefined && networkId === undefined) return null;
+  if (filter.place == null && WEBHOOK_FILTERS.every((name) => filter[name] === undefined)) return null;
   const parameters = new Parameters();
   const rows = await queries.all<{ webhook_no: SqlInteger }>(
     `select webhook_no from queue_heads where ${headConditions(filter, entity, parameters)} order by webhook_no`,
@@ -88,13 +123,20 @@ async function findWebhooks(
   return rows.map((row) => ({ webhookNo: Number(row.webhook_no) }));
 }
 
+/** No endpoint has this number: it stands for an id that is none. */
+const NO_ENDPOINT = -1;
+
 export function headConditions(
-  { webhookId, event, networkId }: WebhookFilter,
+  { webhookId, endpointId, event, networkId, place }: WebhookFilter,
   entity: SqlUuid,
   parameters: Parameters,
 ): string {
   const conditions = [`entity_id = ${parameters.bind(entity)}`];
   if (webhookId !== undefined) conditions.push(`webhook_id = ${parameters.bind(webhookId)}`);
+  if (endpointId !== undefined) {
+    conditions.push(`endpoint_no = ${parameters.bind(endpointNo(endpointId) ?? NO_ENDPOINT)}`);
+  }
+  if (place != null) conditions.push(urlCondition(place, parameters));
   if (event !== undefined) conditions.push(`event = ${parameters.bind(event)}`);
   if (networkId !== undefined) conditions.push(`network_id = ${parameters.bind(networkId)}`);
   return conditions.join(' and ');

@@ -43,9 +43,9 @@ export function sourcesOf(scope: Scope, dialect: Dialect): Source[] {
  * but matches, or where all of it is read and sorted.
  */
 export function walkOf(scope: Scope, dialect: Dialect, { table, order }: Source): Source | null {
-  const { status, webhooks, eventNo } = scope;
+  const { status, webhooks, eventNos } = scope;
   const walked = { ...scope, isDated: false };
-  if (eventNo !== null) return null;
+  if (eventNos !== null) return null;
   if (table === 'queue') {
     if (order !== 'q.id' || (status === null && webhooks === null)) return null;
     return queueSources({ ...walked, status: null, webhooks: null }, dialect)[0] ?? null;
@@ -60,15 +60,15 @@ export function walkOf(scope: Scope, dialect: Dialect, { table, order }: Source)
 export function recordSources(scope: Scope, dialect: Dialect, only: readonly number[] | null = null): Source[] {
   const { status } = scope;
   if (status !== null && !(status in STATUS_CODES)) return [];
-  return namingsOf(scope).map((naming) => {
+  return eventsOf(scope).map((event) => {
     const parameters = new Parameters();
-    const conditions = sharedConditions(scope, dialect, parameters, 'd', naming);
+    const conditions = sharedConditions(scope, dialect, parameters, 'd', event);
     const webhooks = only ?? scope.webhooks?.map(({ webhookNo }) => webhookNo) ?? null;
     if (webhooks !== null) conditions.push(webhookCondition(scope, parameters, 'd', webhooks));
     if (status !== null) conditions.push(recordCondition(status as Code));
-    const index = webhooks?.length === 1 && scope.eventNo === null ? dialect.byIndex(indexOf(status)) : '';
+    const index = webhooks?.length === 1 && scope.eventNos === null ? dialect.byIndex(indexOf(status)) : '';
     const sql = `from deliveries d ${index} where ${conditions.join(' and ')}`;
-    return { table: 'deliveries', sql, parameters, order: 'd.id' };
+    return { table: 'deliveries', sql, parameters, order: orderOf('d', event) };
   });
 }
 
@@ -127,12 +127,17 @@ export function scheduledSources(scope: Scope, dialect: Dialect): Source[] {
 function recordedSources(scope: Scope, dialect: Dialect, statuses: readonly Code[]): Source[] {
   const webhooks = scope.webhooks?.map(({ webhookNo }) => webhookNo) ?? null;
   return statuses.flatMap((status) =>
-    namingsOf(scope).map((naming) => {
+    eventsOf(scope).map((event) => {
       const parameters = new Parameters();
-      const conditions = sharedConditions(scope, dialect, parameters, 'q', naming);
+      const conditions = sharedConditions(scope, dialect, parameters, 'q', event);
       if (webhooks !== null) conditions.push(webhookCondition(scope, parameters, 'q', webhooks));
       conditions.push(`q.recorded = ${STATUS_CODES[status]} and q.recorded is not null`);
-      return { table: 'queue', sql: `from queue q where ${conditions.join(' and ')}`, parameters, order: 'q.id' };
+      return {
+        table: 'queue',
+        sql: `from queue q where ${conditions.join(' and ')}`,
+        parameters,
+        order: orderOf('q', event),
+      };
     }),
   );
 }
@@ -157,18 +162,18 @@ type Queued = {
 
 function queued(scope: Scope, dialect: Dialect, { webhooks, heads, condition }: Queued): Source[] {
   const wanted = webhooks?.map(({ webhookNo }) => webhookNo) ?? null;
-  return namingsOf(scope).map((naming) => {
+  return eventsOf(scope).map((event) => {
     const parameters = new Parameters();
-    const conditions = sharedConditions(scope, dialect, parameters, 'q', naming);
+    const conditions = sharedConditions(scope, dialect, parameters, 'q', event);
     if (wanted !== null) conditions.push(webhookCondition(scope, parameters, 'q', wanted, heads));
     if (condition !== null) conditions.push(condition);
-    const order = wanted === null || isWalked(scope, wanted) ? 'q.id' : 'coalesce(q.id, q.id)';
+    const order = wanted === null || isWalked(scope, wanted) ? orderOf('q', event) : sorted('q');
     return { table: 'queue', sql: `from queue q where ${conditions.join(' and ')}`, parameters, order };
   });
 }
 
 function isWalked(scope: Scope, webhooks: readonly number[]): boolean {
-  if (scope.eventNo !== null) return true;
+  if (scope.eventNos !== null) return true;
   const wanted = new Set(webhooks);
   let [all, some] = [0, 0];
   for (const { webhookNo, waiting } of scope.waitingOfEntity) {
@@ -178,8 +183,36 @@ function isWalked(scope: Scope, webhooks: readonly number[]): boolean {
   return all <= SHORT_QUEUE || some > SHORT_QUEUE;
 }
 
-function namingsOf({ eventNo }: Scope): readonly Naming[] {
-  return eventNo === null ? NAMINGS.slice(0, 1) : NAMINGS;
+/** Test requests, whichever webhook they were for. They were complete before they were stored. */
+export function testSources(scope: Scope, dialect: Dialect): Source[] {
+  const from = [
+    { table: 'deliveries', alias: 'd', index: 'deliveries_of_tests', condition: 'd.test is not null' },
+    { table: 'queue', alias: 'q', index: 'queue_of_tests', condition: 'q.test is not null and q.recorded is not null' },
+  ] as const;
+  return from.flatMap(({ table, alias, index, condition }) =>
+    eventsOf(scope).map((event) => {
+      const parameters = new Parameters();
+      const conditions = [...sharedConditions(scope, dialect, parameters, alias, event), condition];
+      const by = scope.eventNos === null ? dialect.byIndex(index) : '';
+      const sql = `from ${table} ${alias} ${by} where ${conditions.join(' and ')}`;
+      return { table, sql, parameters, order: orderOf(alias, event) };
+    }),
+  );
+}
+
+/** An event whose deliveries are meant, and how they name it; null where those of all events are. */
+type OfEvent = { readonly eventNo: string; readonly naming: Naming } | null;
+
+/** By an expression that no index has, so that what another index leads to is sorted. */
+const sorted = (alias: string) => `coalesce(${alias}.id, ${alias}.id)`;
+
+/** PostgreSQL would walk all deliveries of the entity in the order of ids, to find that none names its event by number. */
+function orderOf(alias: string, event: OfEvent): string {
+  return event?.naming === 'by number' ? sorted(alias) : `${alias}.id`;
+}
+
+function eventsOf({ eventNos }: Scope): readonly OfEvent[] {
+  return eventNos?.flatMap((eventNo) => NAMINGS.map((naming) => ({ eventNo, naming }))) ?? [null];
 }
 
 function sharedConditions(
@@ -187,10 +220,10 @@ function sharedConditions(
   dialect: Dialect,
   parameters: Parameters,
   alias: string,
-  naming: Naming,
+  event: OfEvent,
 ): string[] {
   const conditions = rangeConditions(scope, dialect, parameters, alias);
-  if (scope.eventNo !== null) conditions.push(eventCondition(scope.eventNo, naming, dialect, parameters, alias));
+  if (event !== null) conditions.push(eventCondition(event.eventNo, event.naming, dialect, parameters, alias));
   return conditions;
 }
 

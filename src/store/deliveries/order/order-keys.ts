@@ -70,15 +70,17 @@ export type DeliveryRow = { readonly entity: SqlUuid; readonly id: SqlUuid };
 
 /** For a transaction that changes rows of the queue with several statements, which would take their locks in another order. */
 export async function lockRows(queries: Queries, dialect: Dialect, rows: readonly DeliveryRow[]): Promise<void> {
-  const { uuid, hexOf, lockRow, lookUp } = dialect;
+  const { uuid, hexOf, lockRow, lookUp, isDistributed } = dialect;
   // SQLite has one writer.
   if (lockRow === '') return;
   const named = rows.map((row) => ({ ...row, name: `${hexOf(row.entity)} ${hexOf(row.id)}` }));
   for (const chunk of chunks(named.sort((a, b) => (a.name < b.name ? -1 : 1)))) {
+    // Rows are looked up in the order of the list on one server; a worker of Citus joins them as it likes.
     await queries.all(
       `with wanted (entity_id, id) as (values ${valuesList(chunk.length, 2, 0, [uuid, uuid])})
        select w.id from wanted w
-       ${lookUp('cross join', 'queue', 'q', { entity_id: 'w.entity_id', id: 'w.id' })} ${lockRow} of q`,
+       ${lookUp('cross join', 'queue', 'q', { entity_id: 'w.entity_id', id: 'w.id' })}
+       ${isDistributed ? 'order by q.id' : ''} ${lockRow} of q`,
       chunk.flatMap(({ entity, id }): SqlValue[] => [entity, id]),
     );
   }
@@ -112,7 +114,7 @@ export async function joinKeys<Delivery extends Joining>(
     const rows = await keyColumns.all(
       queries,
       `${withKeys(dialect, chunk.length)} select ${keyColumns.list} from k
-       where exists (select 1 from queue q where ${ofKey} and q.order_key is not null)`,
+       where exists (select 1 from queue q where ${ofKey} and q.order_key is not null${dialect.ofEntity('q')})`,
       parametersOf(chunk),
     );
     for (const key of rows) taken.add(nameOf(dialect, key));
@@ -162,7 +164,8 @@ export async function settleKeys(
     const first = await firstColumns.all(
       queries,
       `${withKeys(dialect, chunk.length)}, f as (select k.entity_id, k.endpoint_no, k.order_key, (
-           select q.id from queue q where ${ofKey} and q.order_key is not null order by q.sequence limit 1) as id from k)
+           select q.id from queue q where ${ofKey} and q.order_key is not null${dialect.ofEntity('q')}
+           order by q.sequence limit 1) as id from k)
        select ${firstColumns.list} from f
        ${dialect.lookUp('left join', 'queue', 'd', { entity_id: 'f.entity_id', id: 'f.id' })}`,
       parametersOf(chunk),
@@ -184,7 +187,7 @@ async function forgetKeys(queries: Queries, dialect: Dialect, keys: readonly Ord
   if (keys.length === 0) return;
   await queries.run(
     `delete from order_keys where (entity_id, endpoint_no, order_key) in
-       (values ${valuesList(keys.length, 3, 0, [dialect.uuid, 'bigint', dialect.uuid])})`,
+       (values ${valuesList(keys.length, 3, 0, [dialect.uuid, 'bigint', dialect.uuid])})${dialect.ofEntity('order_keys')}`,
     keys.flatMap(({ entity, endpointNo, key }): SqlValue[] => [entity, endpointNo, key]),
   );
 }

@@ -12,6 +12,7 @@ import {
   uuid,
   valuesList,
 } from '../../database/sql.ts';
+import { setDeliveries } from '../../events/unmatched.ts';
 import type { CountChanges } from '../counts/counts.ts';
 import { STATUS_CODES } from '../states.ts';
 import { lockKeys, lockRows, type OrderKey, type Promotion, settleKeys } from './order-keys.ts';
@@ -132,7 +133,7 @@ export async function supersedeWaiting(
   const found: { event: Superseded; rows: WaitingRow[] }[] = [];
   for (const event of events) {
     const last = dialect.bindUuid(lastDeliveryHex(dialect.hexOf(event.eventNo)));
-    await endTask(queries, event);
+    await endTask(queries, changes, event);
     found.push({ event, rows: await waitingColumns.all(queries, OF_EVENT, [event.entity, event.eventNo, last]) });
   }
   const keys = found.flatMap(({ event, rows }) =>
@@ -153,15 +154,18 @@ export async function supersedeWaiting(
 const taskColumns = new Columns({ made: integer('made') });
 
 /** The rest of an event for many webhooks is not made; the event has the deliveries that it has. */
-export async function endTask(queries: Queries, { entity, eventNo }: Omit<Superseded, 'byNo'>): Promise<void> {
+export async function endTask(
+  queries: Queries,
+  changes: CountChanges,
+  { entity, eventNo }: Omit<Superseded, 'byNo'>,
+): Promise<void> {
   const task = await taskColumns.get(
     queries,
     `delete from fan_outs where entity_id = $1 and event_no = $2 returning ${taskColumns.list}`,
     [entity, eventNo],
   );
   if (task === undefined) return;
-  const sql = 'update events set deliveries = $3 where entity_id = $1 and no = $2';
-  await queries.run(sql, [entity, eventNo, task.made]);
+  await setDeliveries(queries, changes, { entity, eventNo }, task.made);
 }
 
 /** Without those that are in flight at this time, where one is given. Returns the rows that it has moved. */
@@ -205,16 +209,28 @@ export async function moveToRecord(
 }
 
 /** For events that are removed: they supersede nothing any more. */
-export async function forgetSubject(
+export async function forgetSubjects(
   queries: Queries,
   dialect: Dialect,
-  { entity, eventNo, role }: RoleOfEvent,
+  entity: SqlUuid,
+  events: readonly Omit<RoleOfEvent, 'entity'>[],
 ): Promise<void> {
-  const key = [entity, hashKey(dialect, role.subject), dialect.bindUuid(eventNo)];
-  await queries.run('delete from supersedable where entity_id = $1 and subject = $2 and event_no = $3', key);
-  await queries.run(
-    `delete from subjects where entity_id = $1 and subject = $2 and (event_no = $3 or event_no is null)
-       and not exists (select 1 from supersedable s where s.entity_id = $1 and s.subject = $2)`,
-    key,
-  );
+  for (const chunk of chunks(events)) {
+    const list = valuesList(1, chunk.length, 1);
+    const numbers = valuesList(1, chunk.length, 1 + chunk.length);
+    const parameters: SqlValue[] = [
+      entity,
+      ...chunk.map(({ role }) => hashKey(dialect, role.subject)),
+      ...chunk.map(({ eventNo }) => dialect.bindUuid(eventNo)),
+    ];
+    await queries.run(
+      `delete from supersedable where entity_id = $1 and subject in ${list} and event_no in ${numbers}`,
+      parameters,
+    );
+    await queries.run(
+      `delete from subjects where entity_id = $1 and subject in ${list} and (event_no in ${numbers} or event_no is null)
+         and not exists (select 1 from supersedable s where s.entity_id = $1 and s.subject = subjects.subject)`,
+      parameters,
+    );
+  }
 }

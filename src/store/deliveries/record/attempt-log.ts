@@ -31,14 +31,18 @@ export const RECORD_COLUMNS = `entity_id, id, webhook_no, endpoint_no, sent_to_n
 /** A log that does not fit its delivery must not keep what the receiver has from being recorded: it would be sent for ever. */
 const insertAttemptsText = textByRows(
   (rows) => `insert into attempts
-      (entity_id, delivery_id, attempt, kind, post_url, started_at_ms, duration_ms, status_code, error, response)
-    values ${valuesList(rows, 10)} on conflict (entity_id, delivery_id, attempt) do nothing
+      (entity_id, delivery_id, attempt, kind, post_url, started_at_ms, duration_ms, status_code, error, response,
+       response_headers)
+    values ${valuesList(rows, 11)} on conflict (entity_id, delivery_id, attempt) do nothing
     returning entity_id as "entity", ${STORED_BYTES.attempt} as bytes`,
 );
 
 const storedColumns = new Columns({ entity: uuid('entity_id'), bytes: integer() });
 
-export async function insertAttempts({ queries, dialect, counts }: Run, made: readonly AttemptRecord[]): Promise<void> {
+export async function insertAttempts(
+  { queries, dialect, counts }: Pick<Run, 'queries' | 'dialect' | 'counts'>,
+  made: readonly AttemptRecord[],
+): Promise<void> {
   const values = made.flatMap(({ delivery, startedAtMs, outcome }): SqlValue[] => [
     ...deliveryKey(dialect, delivery),
     delivery.attempts + 1,
@@ -49,6 +53,7 @@ export async function insertAttempts({ queries, dialect, counts }: Run, made: re
     outcome.kind === 'response' ? outcome.statusCode : null,
     outcome.kind === 'error' ? outcome.error : null,
     outcome.kind === 'response' ? outcome.body : null,
+    outcome.kind === 'response' ? (outcome.headers ?? null) : null,
   ]);
   const rows = await storedColumns.all(queries, insertAttemptsText(made.length), values);
   for (const { entity, bytes } of rows) counts.stored(entity, bytes);

@@ -1,4 +1,4 @@
-import { isSuccess } from '../../../domain/attempt.ts';
+import { fitsRecord, isSuccess } from '../../../domain/attempt.ts';
 import type { DestinationKey } from '../../../domain/post-url.ts';
 import type { Dialect, Queries, SqlUuid, SqlValue } from '../../database/database.ts';
 import { chunks, deliveryKey, entityKey, planForClaims, textByRows, valuesList } from '../../database/sql.ts';
@@ -21,6 +21,20 @@ export async function recordAttempts(
   made: readonly AttemptRecord[],
   onDue: (destinations: Iterable<DestinationKey>) => void = () => undefined,
 ): Promise<Set<string>> {
+  if (!dialect.isDistributed) return recordTogether(queries, dialect, made, onDue);
+  const recorded = new Set<string>();
+  for (const some of Map.groupBy(made, ({ delivery }) => delivery.entityId).values()) {
+    for (const id of await recordTogether(queries, dialect, some, onDue)) recorded.add(id);
+  }
+  return recorded;
+}
+
+async function recordTogether(
+  queries: Queries,
+  dialect: Dialect,
+  made: readonly AttemptRecord[],
+  onDue: (destinations: Iterable<DestinationKey>) => void,
+): Promise<Set<string>> {
   const counts = new CountChanges(dialect, 'completion');
   const recorded = new Set<string>();
   const nowMs = await planForClaims(queries, dialect);
@@ -31,7 +45,7 @@ export async function recordAttempts(
   const [ended, failing] = partition(usual, ({ next }) => next.delayMs === null);
   // A payment that supersedes some of them takes its locks in the order of the rows, and not by how an attempt ended.
   const isOneStep = [ended, failing].some(({ length }) => length === made.length);
-  if (!isOneStep) await lockRows(queries, dialect, made.map(rowOf(dialect)));
+  if (!isOneStep || dialect.isDistributed) await lockRows(queries, dialect, made.map(rowOf(dialect)));
   for (const chunk of chunks(ended)) await completeTogether(run, chunk);
   for (const chunk of chunks(failing)) await retryTogether(run, chunk);
   for (const attempt of inOrder(made)) {
@@ -84,16 +98,24 @@ const completeText = (dialect: Dialect) =>
       and (queue.token = made.token or made.status = ${STATUS_CODES.delivered})`;
     const insert = `insert into deliveries (${RECORD_COLUMNS})`;
     const end = 'on conflict (entity_id, id) do nothing returning id';
-    return uuid === 'uuid'
+    return movesInOneStatement(dialect)
       ? `${made}, gone as (delete from queue using ${from} where ${isUsual} returning ${record})
          ${insert} select * from gone ${end}`
       : `${made} ${insert} select ${record} from ${from} cross join queue where ${isUsual} ${end}`;
   });
 const completeTexts = new Map<Dialect, (rows: number) => string>();
 
-const deleteText = textByRows(
-  (rows) => `delete from queue where (entity_id, id) in (values ${valuesList(rows, 2)}) and redeliver = 0`,
-);
+/** Citus inserts what another statement selects, and not what it deletes. */
+function movesInOneStatement({ uuid, isDistributed }: Dialect): boolean {
+  return uuid === 'uuid' && !isDistributed;
+}
+
+const deleteText = ({ uuid, isDistributed, ofEntity }: Dialect) =>
+  textByRows((rows) => {
+    const keys = valuesList(rows, 2, 0, isDistributed ? [uuid, uuid] : []);
+    return `delete from queue where (entity_id, id) in (values ${keys}) and redeliver = 0${ofEntity('queue')}`;
+  });
+const deleteTexts = new Map<Dialect, (rows: number) => string>();
 
 function textOf(
   texts: Map<Dialect, (rows: number) => string>,
@@ -112,7 +134,7 @@ async function completeTogether(run: Run, made: readonly AttemptRecord[]): Promi
     textOf(completeTexts, completeText, dialect)(made.length),
     made.flatMap(({ delivery, outcome, startedAtMs }): SqlValue[] => {
       // The only attempt is kept in the record; where there were more, all of them are in `attempts`.
-      const isOnly = delivery.attempts === 0;
+      const isOnly = fitsRecord(delivery, outcome);
       const arrived = isSuccess(outcome);
       return [
         ...deliveryKey(dialect, delivery),
@@ -133,16 +155,16 @@ async function completeTogether(run: Run, made: readonly AttemptRecord[]): Promi
   const inserted = new Set(rows.map(({ id }) => `dlv_${dialect.hexOf(id)}`));
   const completed = made.filter(({ delivery }) => inserted.has(delivery.deliveryId));
   if (completed.length === 0) return;
-  if (dialect.uuid === 'blob') {
+  if (!movesInOneStatement(dialect)) {
     const keys = completed.flatMap(({ delivery }) => deliveryKey(dialect, delivery));
-    await queries.run(deleteText(completed.length), keys);
+    await queries.run(textOf(deleteTexts, deleteText, dialect)(completed.length), keys);
   }
-  const repeated = completed.filter(({ delivery }) => delivery.attempts > 0);
-  if (repeated.length > 0) await insertAttempts(run, repeated);
+  const logged = completed.filter(({ delivery, outcome }) => !fitsRecord(delivery, outcome));
+  if (logged.length > 0) await insertAttempts(run, logged);
   for (const { delivery, outcome } of completed) {
     run.recorded.add(delivery.deliveryId);
     counts.completed(delivery, isSuccess(outcome) ? 'delivered' : 'failed');
-    if (delivery.attempts === 0) counts.response(delivery, outcome);
+    if (fitsRecord(delivery, outcome)) counts.response(delivery, outcome);
   }
 }
 

@@ -1,4 +1,4 @@
-import { isSuccess } from '../../../domain/attempt.ts';
+import { fitsRecord, isSuccess } from '../../../domain/attempt.ts';
 import { Columns, deliveryKey, entityKey, integer, nullable, type RowOf } from '../../database/sql.ts';
 import { STATUS_CODES, statusOfCode } from '../states.ts';
 import { type AttemptRecord, insertAttempts, RECORD_COLUMNS, type Run } from './attempt-log.ts';
@@ -54,8 +54,7 @@ function completedStatus({ delivery, outcome, next }: AttemptRecord, before: Sta
 async function moveToRecord(run: Run, attempt: AttemptRecord, before: Status | null, status: Status): Promise<void> {
   const { queries, dialect, counts, nowMs } = run;
   const { delivery, outcome, startedAtMs } = attempt;
-  // The record has no room for the kind of its attempt: one that was asked for is kept with its kind in `attempts`.
-  const isOnly = delivery.attempts === 0 && delivery.kind !== 'redelivery';
+  const isOnly = fitsRecord(delivery, outcome);
   const answered = outcome.kind === 'response' ? outcome : null;
   await queries.run(
     `insert into deliveries (${RECORD_COLUMNS}, superseded_by)

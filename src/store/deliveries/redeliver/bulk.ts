@@ -6,7 +6,7 @@ import { Columns, chunks, entityKey, integer, json, nullable, text, valuesList }
 import { newId } from '../../new-id.ts';
 import type { Change } from '../../tenants/audit.ts';
 import { BLOCKED } from '../heads.ts';
-import { countIn } from '../read.ts';
+import { countRedeliveringIn } from './count.ts';
 import { findRetracted, queueAgain } from './redeliver.ts';
 import { FIRST_ID, findShare, type StepLimits } from './search.ts';
 
@@ -22,7 +22,7 @@ export async function startRedelivery(
   change: Change,
 ): Promise<string> {
   const { total, untilMs } = await db.longReads.snapshot(async (queries) => ({
-    total: await countIn(queries, db.dialect, entityId, filter),
+    total: await countRedeliveringIn(queries, db.dialect, entityId, filter),
     untilMs: await readNowMs(queries, db.dialect),
   }));
   return db.transaction(async (queries) => {
@@ -143,9 +143,16 @@ const progressColumns = new Columns({
   dateFinished: nullable(integer('finished_at')),
 });
 
-const sentColumns = new Columns({
-  sent: nullable(integer('sum(sent)')),
-  delivered: nullable(integer('sum(sent * case when status = 1 then 1 else 0 end)')),
+/** Of the queue: what is still to be sent again, and what was and goes on with its schedule. */
+const waitingColumns = new Columns({
+  waiting: integer('count(*)'),
+  sent: nullable(integer('sum(case when redeliver = 0 then 1 else 0 end)')),
+});
+
+/** Of the record. The index has the status of the last response, so that no row is read. */
+const endedColumns = new Columns({
+  ended: integer('count(*)'),
+  delivered: nullable(integer('sum(case when status_code >= 200 and status_code < 300 then 1 else 0 end)')),
 });
 
 export function readRedelivery(db: Database, entityId: string, redeliveryId: string): Promise<Redelivery | null> {
@@ -159,22 +166,20 @@ export function readRedelivery(db: Database, entityId: string, redeliveryId: str
       [entityId, redeliveryId],
     );
     if (progress === undefined) return null;
-    const sums = await sentColumns.get(
-      queries,
-      `select ${sentColumns.list} from (
-         select 1 as sent, status from deliveries where entity_id = $1 and redelivery_id = $2
-         union all
-         select case when redeliver = 0 then 1 else 0 end as sent, coalesce(recorded, 0) as status
-         from queue where entity_id = $1 and redelivery_id = $2) d`,
-      [entityKey(dialect, entityId), dialect.bindUuid(hex)],
-    );
+    const key = [entityKey(dialect, entityId), dialect.bindUuid(hex)];
+    const where = 'where entity_id = $1 and redelivery_id = $2';
+    const queued = await waitingColumns.get(queries, `select ${waitingColumns.list} from queue ${where}`, key);
+    const record = await endedColumns.get(queries, `select ${endedColumns.list} from deliveries ${where}`, key);
     const { seen, ...shown } = progress;
+    const [ended, delivered] = [record?.ended ?? 0, record?.delivered ?? 0];
     return {
       redeliveryId,
       ...shown,
       skipped: seen - shown.queued,
-      sent: sums?.sent ?? 0,
-      delivered: sums?.delivered ?? 0,
+      sent: ended + (queued?.sent ?? 0),
+      delivered,
+      failed: ended - delivered,
+      waiting: queued?.waiting ?? 0,
     };
   });
 }

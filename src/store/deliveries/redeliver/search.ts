@@ -1,7 +1,8 @@
 import type { DeliveryFilter } from '../../../contract/deliveries.ts';
 import { firstHexAt } from '../../../domain/ids.ts';
 import type { Dialect, Queries, SqlUuid } from '../../database/database.ts';
-import { Columns, integer, Parameters, type RowOf, uuid } from '../../database/sql.ts';
+import { Columns, integer, nullable, Parameters, type RowOf, uuid } from '../../database/sql.ts';
+import { kindOf } from '../list/rows.ts';
 import { OLD_ID_SKEW_MS, resolveScope, type Scope } from '../list/scope.ts';
 import { type Source, sourcesOf, textWithin, walkOf } from '../list/sources.ts';
 
@@ -27,9 +28,17 @@ export type Share = {
   readonly readTo: string | null;
 };
 
-const foundColumns = new Columns({ id: uuid('id'), webhookNo: integer('webhook_no') });
+const foundColumns = new Columns({
+  id: uuid('id'),
+  webhookNo: integer('webhook_no'),
+  test: nullable(integer('test')),
+});
+type Found = { readonly hex: string } & Pick<RowOf<typeof foundColumns>, 'webhookNo' | 'test'>;
 
-/** The next matches after an id, from the record and the queue. Both are read only as far as the limits say. */
+/**
+ * The next matches after an id, from the record and the queue, without alerts and test requests. Both tables are read only
+ * as far as the limits say.
+ */
 export async function findShare(queries: Queries, dialect: Dialect, search: Search): Promise<Share> {
   await queries.get(dialect.planForClaims);
   const scope = await resolveScope(queries, dialect, search.entityId, search.filter);
@@ -37,7 +46,7 @@ export async function findShare(queries: Queries, dialect: Dialect, search: Sear
   const { limits } = search;
   const narrowed = narrow(scope, search.untilMs);
   const sources = sourcesOf(narrowed, dialect);
-  const found = new Map<string, { hex: string; webhookNo: number }>();
+  const found = new Map<string, Found>();
   let readTo: string | null = null;
   const parts: { source: Source; end: string | null }[] = [];
   for (const source of sources) {
@@ -47,14 +56,15 @@ export async function findShare(queries: Queries, dialect: Dialect, search: Sear
   // PostgreSQL reads each with a later snapshot: what is completed or sent again meanwhile is in one of the three.
   for (const { source, end } of [...inTable('queue'), ...inTable('deliveries'), ...inTable('queue')]) {
     const rows = await readMatches(queries, dialect, source, search, end);
-    for (const { id, webhookNo } of rows) found.set(dialect.hexOf(id), { hex: dialect.hexOf(id), webhookNo });
+    for (const { id, ...row } of rows) found.set(dialect.hexOf(id), { hex: dialect.hexOf(id), ...row });
     const last = rows.length === limits.queued ? rows.at(-1) : undefined;
     readTo = firstOf(readTo, last === undefined ? end : dialect.hexOf(last.id));
   }
   const sorted = [...found.values()].sort((a, b) => (a.hex < b.hex ? -1 : 1));
   const share = sorted.filter(({ hex }) => readTo === null || hex <= readTo).slice(0, limits.queued);
   const isFull = share.length === limits.queued;
-  return { found: share, readTo: isFull ? (share.at(-1)?.hex ?? null) : readTo };
+  const events = share.filter((delivery) => kindOf(delivery) === 'event');
+  return { found: events, readTo: isFull ? (share.at(-1)?.hex ?? null) : readTo };
 }
 
 /** Only what was there when the redelivery was started. */

@@ -16,7 +16,7 @@ type OldDelivery = RowOf<typeof oldColumns>;
 const bytesColumns = new Columns({ bytes: integer() });
 
 export async function* pruneDeliveries(run: Run, entity: Entity): AsyncGenerator<void> {
-  const { db, batches, pruned, dryRun, beforeHex } = run;
+  const { db, batches, pruned, dryRun, deliveriesBeforeHex } = run;
   const { bindUuid } = db.dialect;
   let after = bindUuid('0'.repeat(32));
   for (let full = true; full && !batches.isStopped; ) {
@@ -25,7 +25,7 @@ export async function* pruneDeliveries(run: Run, entity: Entity): AsyncGenerator
         db,
         `select ${oldColumns.list} from deliveries where entity_id = $1 and id > $2 and id < $3
          order by id limit $4`,
-        [entity.key, after, bindUuid(beforeHex), size],
+        [entity.key, after, bindUuid(deliveriesBeforeHex), size],
       );
       after = rows.at(-1)?.id ?? after;
       const gone = dryRun ? rows : await db.transaction((queries) => deleteDeliveries(queries, run, entity, rows));
@@ -35,7 +35,11 @@ export async function* pruneDeliveries(run: Run, entity: Entity): AsyncGenerator
     });
     yield;
   }
-  if (dryRun) return;
+  if (!dryRun) yield* forgetDeliveries(run, entity);
+}
+
+/** What says how many there were, and which numbers they had. */
+export async function* forgetDeliveries(run: Run, entity: Entity): AsyncGenerator<void> {
   await forgetDeliveryCounts(run, entity);
   yield* pruneNumbers(run, entity.key);
 }

@@ -12,8 +12,9 @@ import {
   uuid,
   valuesList,
 } from '../../database/sql.ts';
+import { WITHOUT_DELIVERIES } from '../../events/unmatched.ts';
 import { CountChanges, countEvents, EVENT_BUCKET_MS, STORED_BYTES } from '../counts/counts.ts';
-import { forgetSubject } from '../order/supersede.ts';
+import { forgetSubjects } from '../order/supersede.ts';
 import type { Entity, Run } from './prune-run.ts';
 
 const oldColumns = new Columns({
@@ -30,11 +31,12 @@ const goneColumns = new Columns({
   event: text('event'),
   body: text('body'),
   bytes: integer(STORED_BYTES.event),
+  isUndelivered: integer(`case when ${WITHOUT_DELIVERIES} then 1 else 0 end`),
 });
 
 /** An event goes once no delivery of it is left; it never gets another, because deliveries are made with their event. */
 export async function* pruneEvents(run: Run, entity: Entity): AsyncGenerator<void> {
-  const { db, batches, pruned, dryRun, beforeHex } = run;
+  const { db, batches, pruned, dryRun, eventsBeforeHex } = run;
   const { bindUuid, hexOf } = db.dialect;
   let after = bindUuid('0'.repeat(32));
   for (let full = true; full && !batches.isStopped; ) {
@@ -43,7 +45,7 @@ export async function* pruneEvents(run: Run, entity: Entity): AsyncGenerator<voi
         db,
         `select ${oldColumns.list} from events
          where entity_id = $1 and no > $2 and no < $3 order by no limit $4`,
-        [entity.key, after, bindUuid(beforeHex), size],
+        [entity.key, after, bindUuid(eventsBeforeHex), size],
       );
       after = rows.at(-1)?.no ?? after;
       const wanted = await findWanted(run, entity, rows);
@@ -93,11 +95,14 @@ async function deleteEvents(
        returning ${goneColumns.list}`,
       [key, ...chunk.map(({ no }) => no)],
     );
-    for (const { bytes } of rows) counts.stored(key, -bytes);
+    for (const { bytes, isUndelivered } of rows) {
+      counts.stored(key, -bytes);
+      counts.undelivered(key, -isUndelivered);
+    }
     const deleted = new Set(rows.map(({ no }) => dialect.hexOf(no)));
     const removed = chunk.filter(({ no }) => deleted.has(dialect.hexOf(no)));
     gone.push(...removed);
-    for (const row of rows) await forgetEvent(queries, dialect, key, row);
+    await forgetWhatFor(queries, dialect, key, rows);
     for (const { eventId, no } of removed) {
       if (eventId === null) continue;
       // By the number too: the same id may have been accepted again since.
@@ -120,21 +125,26 @@ async function deleteEvents(
   return gone.length;
 }
 
+type GoneEvent = Pick<RowOf<typeof goneColumns>, 'no' | 'event' | 'body'>;
+
 /** What is removed supersedes nothing any more. */
-async function forgetEvent(
+export async function forgetWhatFor(
   queries: Queries,
   dialect: Dialect,
   entity: SqlUuid,
-  { no, event, body }: RowOf<typeof goneColumns>,
+  events: readonly GoneEvent[],
 ): Promise<void> {
-  if (!hasRole(event)) return;
-  const { agreementId, transferId } = JSON.parse(body) as Readonly<Record<string, unknown>>;
-  const role = roleOf(event, { agreementId: readSubject(agreementId), transferId: readSubject(transferId) });
-  if (role !== null) await forgetSubject(queries, dialect, { entity, eventNo: dialect.hexOf(no), role });
+  const withRole = events.flatMap(({ no, event, body }) => {
+    if (!hasRole(event)) return [];
+    const { agreementId, transferId } = JSON.parse(body) as Readonly<Record<string, unknown>>;
+    const role = roleOf(event, { agreementId: readSubject(agreementId), transferId: readSubject(transferId) });
+    return role === null ? [] : { eventNo: dialect.hexOf(no), role };
+  });
+  await forgetSubjects(queries, dialect, entity, withRole);
 }
 
 /** Counters of times from which nothing is left. */
-async function forgetEventCounts({ db, beforeMs }: Run, { key }: Entity): Promise<void> {
+export async function forgetEventCounts({ db, beforeMs }: Run, { key }: Entity): Promise<void> {
   await db.transaction((queries) =>
     queries.run(
       `delete from event_counts where entity_id = $1 and (network_id, event, bucket) in (

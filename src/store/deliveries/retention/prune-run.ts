@@ -21,6 +21,11 @@ export type Run = {
   /** Sorts before every id that stays. */
   beforeHex: string;
   beforeMs: number;
+  /** Whether days that are old only in part stay whole; then batches end before them. */
+  keepsDays: boolean;
+  /** Where batches end. */
+  deliveriesBeforeHex: string;
+  eventsBeforeHex: string;
   pruned: Pruned;
 };
 

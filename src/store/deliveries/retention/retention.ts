@@ -5,8 +5,9 @@ import type { PacedBatches } from '../../database/paced-batches.ts';
 import { entityKey } from '../../database/sql.ts';
 import { REMOVED, removedBefore } from '../../endpoints/retention.ts';
 import { BLOCKED } from '../heads.ts';
-import { pruneDeliveries } from './old-deliveries.ts';
-import { pruneEvents } from './old-events.ts';
+import { dropOldDays } from './days/days.ts';
+import { forgetDeliveries, pruneDeliveries } from './old-deliveries.ts';
+import { forgetEventCounts, pruneEvents } from './old-events.ts';
 import type { Entity, Pruned, Run, Step } from './prune-run.ts';
 import {
   pruneEndpoints,
@@ -20,7 +21,7 @@ import {
 /**
  * Removes what is complete and old, entity by entity in the order of ids, in short transactions. What still waits is in
  * the queue and stays however old it is, and so does its event. Several instances may do this at once: what one of them
- * is deleting the others pass over.
+ * is deleting the others pass over. Where tables are partitioned by day, days that are old as a whole are dropped before.
  */
 
 export type PruneOptions = {
@@ -28,6 +29,8 @@ export type PruneOptions = {
   batches: PacedBatches;
   /** Only counts what would go. */
   dryRun?: boolean;
+  /** On a store that is partitioned by day, leaves a day that is old only in part until it can be dropped. */
+  keepsDays?: boolean;
   onProgress?: (soFar: Readonly<Pruned>) => void;
   /** The database's clock when absent: an instance whose own clock runs ahead must not take what others still keep. */
   nowMs?: number;
@@ -36,22 +39,23 @@ export type PruneOptions = {
 const ENTITIES_PER_LOOK = 100;
 
 export async function prune(db: Database, options: PruneOptions): Promise<Pruned> {
-  const { batches, olderThanMs, dryRun = false, onProgress } = options;
+  const { batches, olderThanMs, dryRun = false, keepsDays = false, onProgress } = options;
   const nowMs = options.nowMs ?? (await readNowMs(db, db.dialect));
   const beforeMs = nowMs - olderThanMs;
   const pruned: Pruned = { deliveries: 0, attempts: 0, events: 0, redeliveries: 0, secrets: 0, facts: 0 };
+  const beforeHex = firstHexAt(beforeMs);
   const run: Run = {
-    db,
-    batches,
-    dryRun,
+    ...{ db, batches, dryRun, keepsDays, pruned, beforeHex, beforeMs },
     nowS: Math.floor(nowMs / 1000),
     beforeS: Math.floor(beforeMs / 1000),
-    beforeHex: firstHexAt(beforeMs),
-    beforeMs,
-    pruned,
+    deliveriesBeforeHex: beforeHex,
+    eventsBeforeHex: beforeHex,
   };
+  Object.assign(run, await dropOldDays(run));
+  const hasDropped = pruned.deliveries + pruned.events > 0;
+  if (hasDropped) onProgress?.(pruned);
   for await (const entity of entitiesOf(run)) {
-    for (const step of await stepsFor(run, entity)) {
+    for (const step of await stepsFor(run, entity, hasDropped)) {
       for await (const _part of step(run, entity)) onProgress?.(pruned);
       if (batches.isStopped) return pruned;
     }
@@ -77,30 +81,32 @@ type Prunable =
   | ('own_secrets' | 'endpoints' | 'facts');
 
 /** Most entities have nothing to remove at most times: one statement tells. Deliveries go before their events. */
-async function stepsFor(
-  { db, batches, beforeHex, beforeMs, beforeS, nowS }: Run,
-  { entityId, key }: Entity,
-): Promise<Step[]> {
+async function stepsFor(run: Run, { entityId, key }: Entity, hasDropped: boolean): Promise<Step[]> {
+  const { db, batches, deliveriesBeforeHex, eventsBeforeHex, beforeMs, beforeS, nowS } = run;
+  const { bindUuid } = db.dialect;
   const has = (from: string, name: string) => `case when exists (select 1 from ${from}) then 1 else 0 end as ${name}`;
   const deleted = `queue_heads where entity_id = $1 and blocked >= ${BLOCKED.deleted} and deleted_at_ms is null`;
   const row = await batches.run(() =>
     db.get<Record<Prunable, SqlInteger>>(
       `select ${has('deliveries where entity_id = $1 and id < $2', 'deliveries')},
-         ${has('events where entity_id = $1 and no < $2', 'events')}, ${has(deleted, 'heads')},
+         ${has('events where entity_id = $1 and no < $8', 'events')}, ${has(deleted, 'heads')},
          ${has('redeliveries where entity_id = $3 and finished_at < $4', 'redeliveries')},
          ${has('signing_secrets where entity_id = $3 and expires_at <= $5', 'secrets')},
          ${has('signing_keys where entity_id = $3 and expires_at <= $5', 'keys')},
          ${has('endpoint_secrets where entity_id = $3 and expires_at <= $5', 'own_secrets')},
          ${has(REMOVED.replace('$2', '$6'), 'endpoints')},
          ${has('facts where entity_id = $3 and created_at_ms < $7', 'facts')},
-         ${has('stats where entity_id = $3 and seconds in (60, 3600, 86400) and start_s <= $4 - 86400', 'stats')}`,
-      [key, db.dialect.bindUuid(beforeHex), entityId, beforeS, nowS, removedBefore(beforeMs), beforeMs],
+         ${has('interval_stats where entity_id = $1 and seconds in (60, 3600, 86400) and start_s <= $4 - 86400', 'stats')}`,
+      [
+        ...[key, bindUuid(deliveriesBeforeHex), entityId, beforeS, nowS, removedBefore(beforeMs), beforeMs],
+        bindUuid(eventsBeforeHex),
+      ],
     ),
   );
   const isThere = (name: Prunable) => Number(row?.[name] ?? 0) === 1;
   return [
-    ...(isThere('deliveries') ? [pruneDeliveries] : []),
-    ...(isThere('events') ? [pruneEvents] : []),
+    ...(isThere('deliveries') ? [pruneDeliveries] : hasDropped ? [forgetDeliveries] : []),
+    ...(isThere('events') ? [pruneEvents] : hasDropped ? [forgetEvents] : []),
     ...(isThere('heads') ? [pruneHeads] : []),
     ...(isThere('redeliveries') ? [pruneRedeliveries] : []),
     ...(isThere('secrets') || isThere('keys') || isThere('own_secrets') ? [pruneSecrets] : []),
@@ -108,6 +114,11 @@ async function stepsFor(
     ...(isThere('facts') ? [pruneFacts] : []),
     ...(isThere('stats') ? [pruneOldStats] : []),
   ];
+}
+
+async function* forgetEvents(run: Run, entity: Entity): AsyncGenerator<void> {
+  await forgetEventCounts(run, entity);
+  yield;
 }
 
 /** Whether some entity still has what should have gone by then: `doctor` asks, and looks at the oldest of each alone. */

@@ -15,6 +15,7 @@ const BODY =
 
 const BAD_QUERIES: [query: string, errors: Record<string, RegExp>][] = [
   ['status=failed', { status: /not a known parameter/ }],
+  ['matched=yes&q=', { matched: /one of true, false/, q: /1 to 256 characters/ }],
   ['webhookId=wh_1', { webhookId: /not a known parameter/ }],
   ['sortBy=dateNextAttempt', { sortBy: /one of dateCreated/ }],
   ['since=0x10&until=', { since: /digits/, until: /digits/ }],
@@ -55,6 +56,7 @@ onEveryEngine('accepted events', (store) => {
       body: BODY,
       dateCreated: expect.any(Number),
       deliveries: 2,
+      matched: true,
       retractedBy: null,
     };
     expect(await list()).toEqual({ totalResults: 1, events: [expected] });
@@ -73,12 +75,32 @@ onEveryEngine('accepted events', (store) => {
     expect(await idsOf('?event=TransferCreated')).toEqual(['c']);
     expect(await idsOf('?networkId=10')).toEqual(['b']);
     expect(await idsOf('?eventId=a')).toEqual(['a']);
+    expect(await idsOf('?matched=false')).toEqual(['c', 'b', 'a']);
+    expect(await list('?matched=true')).toEqual({ totalResults: 0, events: [] });
     expect(await list('?eventId=none')).toEqual({ totalResults: 0, events: [] });
     expect(await list('?limit=2&page=3')).toEqual({ totalResults: 3, events: [] });
     const nowS = Math.floor(Date.now() / 1000);
     expect(await idsOf(`?since=${nowS - 60}&until=${nowS + 60}`)).toHaveLength(3);
     expect(await idsOf(`?since=${nowS + 60}`)).toEqual([]);
     expect(await idsOf(`?until=${nowS - 60}`)).toEqual([]);
+  });
+
+  test('are found by the exact id of the event, its transfer or its agreement, with the other filters', async () => {
+    await send({ eventId: 'a', transferId: 'trf_1', agreementId: 'agr_1' });
+    await Bun.sleep(2);
+    await send({ eventId: 'b', transferId: 'trf_2', agreementId: 'agr_1' });
+    await send({ eventId: 'c', networkId: 10, transferId: 'trf_1' });
+    expect(await idsOf('?q=b')).toEqual(['b']);
+    expect(await idsOf('?q=agr_1')).toEqual(['b', 'a']);
+    expect(await list('?q=agr_1&sortDir=asc&limit=1')).toMatchObject({ totalResults: 2, events: [{ eventId: 'a' }] });
+    expect(await idsOf('?q=trf_1&networkId=10')).toEqual(['c']);
+    expect(await idsOf('?q=trf_1&eventId=a&matched=false')).toEqual(['a']);
+    expect(await idsOf('?q=trf_1&eventId=b')).toEqual([]);
+    expect(await idsOf(`?q=agr_1&since=${Math.floor(Date.now() / 1000) + 60}`)).toEqual([]);
+    expect(await list('?q=agr')).toEqual({ totalResults: 0, events: [] });
+    expect(await (await call(app, await createTenant(store.db), `${EVENTS}?q=agr_1`)).json()).toEqual({
+      ...{ totalResults: 0, events: [] },
+    });
   });
 
   test('are counted in ranges that begin or end within an hour', async () => {

@@ -2,14 +2,14 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import type { Subprocess } from 'bun';
 import { verify } from '../../../../src/verify/verify.ts';
 import { commandLine } from '../../../support/command-line.ts';
+import { freePort } from '../../../support/free-port.ts';
 import { Instances } from '../../../support/instances.ts';
 import { startPaybell, tempFolder } from '../../../support/paybell.ts';
-import { freePort } from '../../../support/postgres.ts';
 import { type Credentials, startTestService, type TestService } from '../../../support/service.ts';
 import { createTarget, ENGINES } from '../../../support/stores.ts';
 import { until } from '../../../support/until.ts';
 
-setDefaultTimeout(240_000);
+setDefaultTimeout(600_000);
 
 type Line = {
   type: 'session' | 'request';

@@ -11,7 +11,7 @@ import { seedOldStore } from '../../../support/old-store-fixture.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { alteredStore, createTarget, ENGINES } from '../../../support/stores.ts';
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(600_000);
 
 /** Calls back before each statement of every transaction. */
 function watched(db: Database, onStatement: () => void): Database {

@@ -16,7 +16,7 @@ import {
 } from '../../../support/old-store.ts';
 import { createTarget, ENGINES } from '../../../support/stores.ts';
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(600_000);
 
 const ENTITY = `ent_${'1'.repeat(32)}`;
 const WEBHOOK = 'wh_1';

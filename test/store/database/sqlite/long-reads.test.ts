@@ -9,9 +9,10 @@ import { backUpSqlite } from '../../../../src/store/database/sqlite/backup.ts';
 import { openSqlite } from '../../../../src/store/database/sqlite/open.ts';
 import { emptyPages, shrinkFile } from '../../../../src/store/database/sqlite/vacuum.ts';
 import { insertOldRows, migrateToOld, oldEntity } from '../../../support/old-store.ts';
+import { rejection } from '../../../support/rejection.ts';
 import { until } from '../../../support/until.ts';
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(600_000);
 
 /** The thread of long reads beside what works on the whole file. */
 
@@ -48,6 +49,14 @@ describe('a snapshot of long reads on SQLite', () => {
       await work();
       return [before, await totalIn(queries)];
     });
+
+  test('has the deadline of the store', async () => {
+    const impatient = await openSqlite(newFile(), 50);
+    const slow =
+      'with recursive n (i) as (select 1 union all select i + 1 from n where i < 5000000) select count(*) from n';
+    expect(String(await rejection(impatient.longReads.all(slow)))).toContain('longer than 50 ms');
+    await impatient.close();
+  });
 
   test('stays as it is while a backup is made, which has what was committed until then', async () => {
     await addEntities(50);

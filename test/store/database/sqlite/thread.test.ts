@@ -7,7 +7,7 @@ import { openSqlite } from '../../../../src/store/database/sqlite/open.ts';
 import { StoreThread } from '../../../../src/store/database/sqlite/thread.ts';
 import { rejection } from '../../../support/rejection.ts';
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(600_000);
 
 const folder = mkdtempSync(join(tmpdir(), 'paybell-thread-'));
 const file = join(folder, 'paybell.db');

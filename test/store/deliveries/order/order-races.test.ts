@@ -4,6 +4,7 @@ import { openDatabase } from '../../../../src/store/database/open.ts';
 import type { Claimed } from '../../../../src/store/deliveries/claim/claimed.ts';
 import { accept, claim, HOOK, newEvent } from '../../../support/deliveries.ts';
 import { attemptThat, countRows, keepOrder, record } from '../../../support/order.ts';
+import { TEST_DEADLINE_MS } from '../../../support/postgres.ts';
 import { onEveryEngine, type TestStore } from '../../../support/stores.ts';
 import { newEntity, register } from '../../../support/webhooks.ts';
 
@@ -13,7 +14,7 @@ const KINDS = ['TransferCreated', 'AgreementSignedUp'] as const;
 /** As another instance has it; SQLite has one process. */
 async function withSecond(store: TestStore, work: (second: Database) => Promise<void>): Promise<void> {
   if (store.engine === 'sqlite') return work(store.db);
-  const second = await openDatabase({ engine: 'postgres', url: store.url });
+  const second = await openDatabase({ engine: 'postgres', url: store.url, deadlineMs: TEST_DEADLINE_MS });
   try {
     await work(second);
   } finally {

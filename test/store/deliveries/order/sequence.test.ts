@@ -17,6 +17,7 @@ import {
   newReceiver,
 } from '../../../support/deliveries.ts';
 import { attemptThat, readNumbers, record } from '../../../support/order.ts';
+import { TEST_DEADLINE_MS } from '../../../support/postgres.ts';
 import { onEveryEngine } from '../../../support/stores.ts';
 import { newEntity, seedWebhooks } from '../../../support/webhooks.ts';
 
@@ -37,7 +38,10 @@ onEveryEngine('the sequence of an endpoint', (store) => {
 
   test('has no hole and no number twice where several connections accept at once', async () => {
     const { entityId } = await newReceiver(store.db);
-    const other = store.engine === 'postgres' ? await openDatabase({ engine: 'postgres', url: store.url }) : store.db;
+    const other =
+      store.engine === 'postgres'
+        ? await openDatabase({ engine: 'postgres', url: store.url, deadlineMs: TEST_DEADLINE_MS })
+        : store.db;
     const writers = [store.db, other, store.db, other];
     await Promise.all(
       writers.map(async (db) => {

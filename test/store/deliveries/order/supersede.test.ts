@@ -15,6 +15,7 @@ import { suspendWebhook } from '../../../../src/store/webhooks/suspension.ts';
 import { accept, claim, databaseNowMs, HOOK, newEvent, readDeliveries, statuses } from '../../../support/deliveries.ts';
 import { wrongDeliveryCounters } from '../../../support/delivery-counters.ts';
 import { attemptThat, countRows, type End, keepOrder, readNumbers, record } from '../../../support/order.ts';
+import { TEST_DEADLINE_MS } from '../../../support/postgres.ts';
 import { onEveryEngine } from '../../../support/stores.ts';
 import { newEntity, register, seedWebhooks } from '../../../support/webhooks.ts';
 
@@ -142,7 +143,10 @@ onEveryEngine('supersession', (store) => {
 
   test('of a reminder and a payment that are accepted at once, the reminder is never left to be sent', async () => {
     const { entityId } = await newEndpoint();
-    const other = store.engine === 'postgres' ? await openDatabase({ engine: 'postgres', url: store.url }) : store.db;
+    const other =
+      store.engine === 'postgres'
+        ? await openDatabase({ engine: 'postgres', url: store.url, deadlineMs: TEST_DEADLINE_MS })
+        : store.db;
     for (let race = 0; race < 50; race++) {
       const id = `race-${race}`;
       await Promise.all([
@@ -171,7 +175,11 @@ onEveryEngine('supersession', (store) => {
     }
 
     async function waitsForLock(): Promise<void> {
-      const sql = `select count(*) as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      // On Citus the wait is on a worker, and the coordinator only waits for its response.
+      const waits = store.db.dialect.isDistributed
+        ? 'citus_lock_waits'
+        : `pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      const sql = `select count(*) as count from ${waits}`;
       while (Number((await store.db.get<{ count: SqlInteger }>(sql))?.count) === 0) await Bun.sleep(5);
     }
 

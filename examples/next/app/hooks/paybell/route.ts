@@ -1,4 +1,4 @@
-import { type PaybellEvent, VerificationError, verify } from 'paybell/verify';
+import { type PaybellEvent, VerificationError, verify } from '@paybell/client/verify';
 
 /**
  * A receiver in the app router of Next.js: POST /hooks/paybell. `PAYBELL_SECRETS` has the active secrets, separated by

@@ -55,10 +55,11 @@ export function BulkResendDialog({ initial, onClose }: DialogProps) {
         <div class="dialog-body">
           <p class="muted">
             Resends every matching delivery once, with the same ID and body, within the rate limits of its endpoint.
-            Choose at least one filter.
+            Test requests and alerts are left out. Choose at least one filter.
           </p>
           <div class="field-grid">
             <StatusField value={values.status ?? ''} onChange={change} problem={problem} />
+            <SearchField value={values.q ?? ''} onChange={change} problem={problem} />
             <FilterFields values={values} onChange={change} problem={problem} />
           </div>
           {problem === null ? null : <ProblemAlert problem={problem} />}
@@ -91,13 +92,13 @@ function Matches({ total }: { total: number }) {
   );
 }
 
-type StatusFieldProps = {
+type OwnFieldProps = {
   value: string;
   onChange: (name: FilterName, value: string) => void;
   problem: ApiProblem | null;
 };
 
-function StatusField({ value, onChange, problem }: StatusFieldProps) {
+function StatusField({ value, onChange, problem }: OwnFieldProps) {
   return (
     <Field label="Status" error={inputError(problem, 'status')}>
       {(control) => (
@@ -109,6 +110,24 @@ function StatusField({ value, onChange, problem }: StatusFieldProps) {
             </option>
           ))}
         </select>
+      )}
+    </Field>
+  );
+}
+
+function SearchField({ value, onChange, problem }: OwnFieldProps) {
+  return (
+    <Field label="Search" error={inputError(problem, 'q')}>
+      {(control) => (
+        <input
+          {...control}
+          type="search"
+          placeholder="ID, URL or host"
+          maxLength={256}
+          spellcheck={false}
+          value={value}
+          onChange={(event) => onChange('q', event.currentTarget.value.trim())}
+        />
       )}
     </Field>
   );

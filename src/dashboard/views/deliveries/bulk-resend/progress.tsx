@@ -8,6 +8,8 @@ import { useResponse } from '../../../use-response.ts';
 
 const number = new Intl.NumberFormat();
 const POLL_MS = 1_000;
+/** All were sent, and some failed and are retried by their schedule. */
+const RETRIES_POLL_MS = 10_000;
 
 /** The progress of a bulk resend. Its ID is in the URL, so that it survives a reload and can be shared. */
 export function BulkResendProgress({ redeliveryId }: { redeliveryId: string }) {
@@ -15,7 +17,8 @@ export function BulkResendProgress({ redeliveryId }: { redeliveryId: string }) {
     paybell().deliveries.redelivery(redeliveryId, { signal }),
   );
   const finished = data !== null && data.status === 'finished' && data.sent >= data.queued;
-  usePolling(data !== null && !finished, POLL_MS, async () => {
+  const waiting = data?.waiting ?? 0;
+  usePolling(data !== null && (!finished || waiting > 0), finished ? RETRIES_POLL_MS : POLL_MS, async () => {
     await reload();
     return true;
   });
@@ -39,16 +42,19 @@ export function BulkResendProgress({ redeliveryId }: { redeliveryId: string }) {
   );
 }
 
-function Counts({ redelivery: { totalResults, sent, delivered, skipped } }: { redelivery: Redelivery }) {
+/** What became of them, in one sentence that can be passed on. */
+function Counts({ redelivery }: { redelivery: Redelivery }) {
+  const { totalResults, sent, delivered, failed, waiting, skipped } = redelivery;
   return (
     <p class="small number">
-      <strong>{number.format(sent)}</strong> of {number.format(totalResults)} resent ·{' '}
-      <strong>{number.format(delivered)}</strong> delivered
+      <strong>
+        {number.format(sent)} of {number.format(totalResults)} sent
+      </strong>
+      , {number.format(delivered)} delivered,{' '}
+      <span class={failed === 0 ? '' : 'error-text'}>{number.format(failed)} failed</span>
+      {waiting === 0 ? null : `, ${number.format(waiting)} waiting for an attempt`}
       {skipped === 0 ? null : (
-        <span class="muted">
-          {' '}
-          · {number.format(skipped)} skipped (webhook deleted or suspended, or event retracted)
-        </span>
+        <span class="muted">, {number.format(skipped)} skipped (webhook deleted or suspended, or event retracted)</span>
       )}
     </p>
   );

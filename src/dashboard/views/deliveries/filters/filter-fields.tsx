@@ -7,7 +7,17 @@ import { useResponse } from '../../../use-response.ts';
 import { fromLocal, toLocal } from './local-date.ts';
 
 /** The filters of the list operation under their API names, as text, the way the URL holds them. */
-export const FILTER_NAMES = ['status', 'event', 'networkId', 'webhookId', 'eventId', 'since', 'until'] as const;
+export const FILTER_NAMES = [
+  'status',
+  'q',
+  'event',
+  'networkId',
+  'webhookId',
+  'endpointId',
+  'eventId',
+  'since',
+  'until',
+] as const;
 export type FilterName = (typeof FILTER_NAMES)[number];
 export type FilterValues = Readonly<Partial<Record<FilterName, string>>>;
 
@@ -17,8 +27,18 @@ type FieldsProps = {
   problem: ApiProblem | null;
 };
 
-/** All filters except the status, for which the list has tabs and the dialog a select. */
-export function FilterFields({ values, onChange, problem }: FieldsProps) {
+type SomeFieldsProps = FieldsProps & { ids?: readonly IdName[]; dates?: boolean };
+
+type IdName = 'webhookId' | 'endpointId' | 'eventId';
+const IDS: Readonly<Record<IdName, { readonly label: string; readonly prefix: string }>> = {
+  webhookId: { label: 'Webhook ID', prefix: 'wh_' },
+  endpointId: { label: 'Endpoint ID', prefix: 'ep_' },
+  eventId: { label: 'Event ID', prefix: 'evt_' },
+};
+const ID_NAMES = Object.keys(IDS) as IdName[];
+
+/** All filters except search and status, for which the list and the dialog have fields of their own. */
+export function FilterFields({ values, onChange, problem, ids = ID_NAMES, dates = true }: SomeFieldsProps) {
   const networkId = values.networkId ?? '';
   const { networks, events } = useKnown();
   return (
@@ -47,16 +67,21 @@ export function FilterFields({ values, onChange, problem }: FieldsProps) {
           </select>
         )}
       </Field>
-      <IdField label="Webhook ID" name="webhookId" prefix="wh_" {...{ values, onChange }} />
-      <IdField label="Event ID" name="eventId" prefix="evt_" {...{ values, onChange }} />
-      <DateTimeField label="From" name="since" {...{ values, onChange, problem }} />
-      <DateTimeField label="Until" name="until" {...{ values, onChange, problem }} />
+      {ids.map((name) => (
+        <IdField key={name} name={name} {...IDS[name]} {...{ values, onChange }} />
+      ))}
+      {dates ? (
+        <>
+          <DateTimeField label="From" name="since" {...{ values, onChange, problem }} />
+          <DateTimeField label="Until" name="until" {...{ values, onChange, problem }} />
+        </>
+      ) : null}
     </>
   );
 }
 
 /** The networks and events that the server knows. Without the permission to read webhooks, the default ones. */
-function useKnown(): { networks: readonly number[]; events: readonly string[] } {
+export function useKnown(): { networks: readonly number[]; events: readonly string[] } {
   const { data } = useResponse('known', (signal) => paybell().webhooks.coverage({ signal }));
   if (data === null) return { networks: DEFAULT_NETWORKS, events: EVENT_KINDS };
   const events = data.networks.flatMap((network) => network.events.map(({ event }) => event));
@@ -83,7 +108,13 @@ function IdField({ label, name, prefix, values, onChange }: IdFieldProps) {
   );
 }
 
-function DateTimeField({ label, name, values, onChange, problem }: FieldsProps & { label: string; name: FilterName }) {
+export function DateTimeField({
+  label,
+  name,
+  values,
+  onChange,
+  problem,
+}: FieldsProps & { label: string; name: FilterName }) {
   return (
     <Field label={label} error={inputError(problem, name)}>
       {(control) => (

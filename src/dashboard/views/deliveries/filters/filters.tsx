@@ -1,34 +1,58 @@
-import { DELIVERY_STATUSES } from '../../../../domain/attempt.ts';
+import type { DeliveryCounts } from '../../../../client/deliveries.ts';
 import type { ApiProblem } from '../../../api.ts';
 import { Icon } from '../../../components/icon.tsx';
-import { DASHBOARD_PATHS } from '../../../paths.ts';
-import { changeQuery, Link, urlFor } from '../../../router.tsx';
-import { STATUS_DISPLAY } from '../delivery-status.tsx';
-import { FILTER_NAMES, FilterFields, type FilterValues } from './filter-fields.tsx';
+import { changeQuery } from '../../../router.tsx';
+import { FILTER_NAMES, FilterFields, type FilterName, type FilterValues } from './filter-fields.tsx';
+import { SearchField } from './search-field.tsx';
+import { StatusTabs } from './status-tabs.tsx';
+import { TimePresets } from './time-presets.tsx';
 
-type FiltersProps = { query: URLSearchParams; values: FilterValues; problem: ApiProblem | null };
+type FiltersProps = {
+  query: URLSearchParams;
+  values: FilterValues;
+  counts: DeliveryCounts | null;
+  /** Whether the list of these filters is loading. */
+  busy: boolean;
+  problem: ApiProblem | null;
+};
 
-const NO_FILTERS = Object.fromEntries(FILTER_NAMES.map((name) => [name, null]));
+const NO_FILTERS = Object.fromEntries([...FILTER_NAMES, 'payload', 'range'].map((name) => [name, null]));
 
 export function clearFilters(): void {
   changeQuery({ ...NO_FILTERS, page: null });
 }
 
-/** Only the status is always visible; the other filters are collapsed until one of them is set. */
-export function DeliveryFilters({ query, values, problem }: FiltersProps) {
+/** What has a place of its own above the collapsed filters. */
+const ALWAYS_VISIBLE: readonly FilterName[] = ['status', 'q'];
+const TIMES: readonly FilterName[] = ['since', 'until'];
+
+/** Search, time range and status are always visible; the other filters are collapsed until one of them is set. */
+export function DeliveryFilters({ query, values, counts, busy, problem }: FiltersProps) {
+  const range = query.get('range');
+  const payload = query.get('payload');
   const active = FILTER_NAMES.filter((name) => values[name] !== undefined);
-  const collapsed = active.filter((name) => name !== 'status').length;
+  const collapsed = active.filter(
+    (name) => !ALWAYS_VISIBLE.includes(name) && !(range !== null && TIMES.includes(name)),
+  ).length;
+  // A date of one's own takes the place of a range.
+  const change = (name: FilterName, value: string) =>
+    changeQuery({ ...(TIMES.includes(name) && { range: null }), [name]: value, page: null });
   return (
     <search class="delivery-filters">
-      <StatusTabs query={query} chosen={values.status ?? ''} />
+      <div class="filters">
+        <SearchField
+          q={values.q}
+          payload={payload}
+          placeholder="ID of a transfer or event, URL or host"
+          {...{ busy, problem }}
+        />
+        <TimePresets range={range} since={values.since} until={values.until} />
+      </div>
+      <StatusTabs query={query} chosen={values.status ?? ''} counts={counts} />
       <details class="more-filters" open={collapsed > 0}>
         <summary>Filter by event, network, ID or time{collapsed === 0 ? '' : ` (${collapsed} active)`}</summary>
         <div class="filters">
-          <FilterFields
-            values={values}
-            onChange={(name, value) => changeQuery({ [name]: value, page: null })}
-            problem={problem}
-          />
+          <FilterFields values={values} onChange={change} problem={problem} />
           <button type="button" class="button" disabled={active.length === 0} onClick={clearFilters}>
             <Icon name="cross" size={14} />
             Clear
@@ -36,30 +60,5 @@ export function DeliveryFilters({ query, values, problem }: FiltersProps) {
         </div>
       </details>
     </search>
-  );
-}
-
-function StatusTabs({ query, chosen }: { query: URLSearchParams; chosen: string }) {
-  const values = Object.fromEntries(query);
-  const urlOf = (status: string | null) =>
-    urlFor(DASHBOARD_PATHS.deliveries, { ...values, status, page: null, delivery: null });
-  return (
-    <nav class="tabs" aria-label="Status">
-      <Link to={urlOf(null)} class="tab" aria-current={chosen === '' ? 'page' : undefined}>
-        All
-      </Link>
-      {DELIVERY_STATUSES.map((status) => (
-        <Link
-          key={status}
-          to={urlOf(status)}
-          class="tab"
-          title={STATUS_DISPLAY[status].description}
-          aria-current={chosen === status ? 'page' : undefined}
-        >
-          <Icon name={STATUS_DISPLAY[status].icon} size={12} />
-          {STATUS_DISPLAY[status].label}
-        </Link>
-      ))}
-    </nav>
   );
 }

@@ -6,11 +6,13 @@ import { UrlText } from '../../../components/values/url.tsx';
 import { DASHBOARD_PATHS } from '../../../paths.ts';
 import { Link, urlFor } from '../../../router.tsx';
 import { useResponse } from '../../../use-response.ts';
+import { NoFinality } from './fact/no-finality.tsx';
 
 const number = new Intl.NumberFormat();
 
 export function Facts({ delivery }: { delivery: DeliveryDetail }) {
-  const { deliveryId, eventId, webhookId, networkId, postUrl, sequence, endpointId, supersededBy } = delivery;
+  const { deliveryId, eventId, webhookId, networkId, postUrl, sequence, endpointId, supersededBy, factId, kind } =
+    delivery;
   return (
     <dl class="facts">
       {supersededBy === null ? null : <SupersededBy eventId={supersededBy} />}
@@ -22,6 +24,7 @@ export function Facts({ delivery }: { delivery: DeliveryDetail }) {
       <dd>
         <Network networkId={networkId} />
       </dd>
+      {factId === null && kind === 'event' ? <NoFinality networkId={networkId} /> : null}
       {sequence === null ? null : (
         <>
           <dt title="Sent as the paybell-sequence header">Number</dt>

@@ -5,8 +5,10 @@ import { Curl } from '../../../components/values/copy.tsx';
 import { JsonText } from '../../../components/values/json-text.tsx';
 import { Failure, Loading } from '../../../components/view/states.tsx';
 import { changeQuery } from '../../../router.tsx';
+import { KindBadge } from '../delivery-kind.tsx';
 import { STATUS_DISPLAY, StatusBadge } from '../delivery-status.tsx';
 import { RetractedBadge, RetractionBadge } from '../retraction.tsx';
+import { LastResponse } from './attempt/last-response.tsx';
 import { FactSection } from './fact/index.tsx';
 import { Facts } from './facts.tsx';
 import { ResendButton } from './resend-button.tsx';
@@ -21,12 +23,16 @@ export function DeliveryPanel({ deliveryId, live }: { deliveryId: string; live: 
   return (
     <aside class="card panel" aria-label="Delivery details">
       <header class="panel-head">
+        <button type="button" class="button button-small panel-back" onClick={() => closePanel(deliveryId)}>
+          <Icon name="left" size={12} />
+          All deliveries
+        </button>
         <h2 tabIndex={-1} ref={heading}>
           {data === null ? 'Delivery' : data.event}
         </h2>
         <button
           type="button"
-          class="button button-icon"
+          class="button button-icon panel-close"
           aria-label="Close delivery details"
           title="Close (Esc)"
           onClick={() => closePanel(deliveryId)}
@@ -48,19 +54,24 @@ export function DeliveryPanel({ deliveryId, live }: { deliveryId: string; live: 
 /** Returns the focus to the row that opened the panel, for those who use the keyboard. */
 export function closePanel(deliveryId: string): void {
   changeQuery({ delivery: null });
-  document.getElementById(`row-${deliveryId}`)?.querySelector('a')?.focus({ preventScroll: true });
+  // After the next rendering, because the list is hidden behind a panel that fills the screen.
+  requestAnimationFrame(() => {
+    const link = document.getElementById(`row-${deliveryId}`)?.querySelector('a');
+    link?.focus({ preventScroll: true });
+    if (FILLS_SCREEN.matches) link?.scrollIntoView({ block: 'center' });
+  });
 }
 
-/** The same width as in deliveries.css, below which the panel is under the list instead of next to it. */
-const STACKED = matchMedia('(max-width: 64rem)');
+/** The same width as in deliveries.css, below which the panel is a screen of its own instead of next to the list. */
+const FILLS_SCREEN = matchMedia('(max-width: 68.75rem)');
 
-/** Moves the focus for screen readers and, on a phone, scrolls to the panel. */
+/** Moves the focus for screen readers and scrolls to a panel that fills the screen. */
 function useFocusOnOpening(deliveryId: string, loaded: boolean) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus({ preventScroll: true }), [deliveryId]);
   // Scrolls again once loaded: before that, the panel is too short to reach the top of the screen.
   useEffect(() => {
-    if (STACKED.matches) heading.current?.closest('aside')?.scrollIntoView({ block: 'start' });
+    if (FILLS_SCREEN.matches) heading.current?.closest('aside')?.scrollIntoView({ block: 'start' });
   }, [deliveryId, loaded]);
   return heading;
 }
@@ -68,17 +79,19 @@ function useFocusOnOpening(deliveryId: string, loaded: boolean) {
 type DetailsProps = { delivery: DeliveryDetail; live: boolean; reload: () => Promise<void> };
 
 function Details({ delivery, live, reload }: DetailsProps) {
-  const { status, deliveryId, eventId, event, networkId, body, retractedBy, factId } = delivery;
+  const { status, kind, deliveryId, eventId, event, networkId, body, retractedBy, factId } = delivery;
   return (
     <div class="panel-body">
       <div class="panel-state">
         <StatusBadge status={status} />
+        <KindBadge kind={kind} />
         {retractedBy === null ? null : <RetractedBadge />}
         <RetractionBadge event={event} />
         <span class="small muted">{STATUS_DISPLAY[status].description}</span>
       </div>
       <RetractionAlert delivery={delivery} />
       <ResendButton delivery={delivery} reload={reload} />
+      <LastResponse delivery={delivery} />
       <Facts delivery={delivery} />
       <section>
         <h3>Attempts</h3>

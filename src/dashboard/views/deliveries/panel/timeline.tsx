@@ -2,7 +2,9 @@ import type { Attempt, DeliveryDetail } from '../../../../client/deliveries.ts';
 import { attemptErrorText } from '../../../../contract/attempt-error-text.ts';
 import { Icon } from '../../../components/icon.tsx';
 import { durationText } from '../../../components/values/duration-text.ts';
-import { ClockTime, Countdown, Time } from '../../../components/values/time.tsx';
+import { ClockTime, DueCountdown, Time } from '../../../components/values/time.tsx';
+import { AttemptHeaders } from './attempt/headers.tsx';
+import { ResponseBody } from './attempt/response-body.tsx';
 
 const KINDS: Readonly<Record<Attempt['kind'], string>> = {
   first: 'First attempt',
@@ -25,14 +27,21 @@ export function Timeline({ delivery }: { delivery: DeliveryDetail }) {
         </p>
       </li>
       {attemptLog.map((attempt, index) => (
-        <AttemptEntry key={attempt.attempt} attempt={attempt} previous={attemptLog[index - 1] ?? null} />
+        <AttemptEntry
+          key={attempt.attempt}
+          attempt={attempt}
+          previous={attemptLog[index - 1] ?? null}
+          body={delivery.body}
+        />
       ))}
       {dateNextAttempt === null ? null : <NextAttempt dateS={dateNextAttempt} attempts={attemptLog.length} />}
     </ol>
   );
 }
 
-function AttemptEntry({ attempt, previous }: { attempt: Attempt; previous: Attempt | null }) {
+type EntryProps = { attempt: Attempt; previous: Attempt | null; body: string };
+
+function AttemptEntry({ attempt, previous, body }: EntryProps) {
   const { kind, startedAtMs, durationMs, statusCode, error, response, postUrl } = attempt;
   const succeeded = statusCode !== null && statusCode >= 200 && statusCode < 300;
   return (
@@ -52,23 +61,8 @@ function AttemptEntry({ attempt, previous }: { attempt: Attempt; previous: Attem
       </p>
       {previous === null || previous.postUrl === postUrl ? null : <p class="small muted">Sent to {postUrl}</p>}
       {response === null || response === '' ? null : <ResponseBody text={response} />}
+      <AttemptHeaders attempt={attempt} body={body} />
     </li>
-  );
-}
-
-const MAX_INLINE_CHARS = 120;
-
-/** Shows a short response inline. A long one, often an HTML error page, is collapsed. */
-function ResponseBody({ text }: { text: string }) {
-  if (text.length <= MAX_INLINE_CHARS && !text.includes('\n')) return <code class="timeline-response">{text}</code>;
-  return (
-    <details>
-      <summary>Response body</summary>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-      <pre class="timeline-response" tabIndex={0}>
-        {text}
-      </pre>
-    </details>
   );
 }
 
@@ -83,13 +77,7 @@ function NextAttempt({ dateS, attempts }: { dateS: number; attempts: number }) {
       </span>
       <p>
         <strong>{attempts === 0 ? 'First attempt' : 'Next attempt'}</strong>{' '}
-        {leftS < COUNTDOWN_BELOW_S ? (
-          <>
-            in <Countdown untilMs={dateS * 1000} />
-          </>
-        ) : (
-          <Time seconds={dateS} />
-        )}
+        {leftS < COUNTDOWN_BELOW_S ? <DueCountdown untilMs={dateS * 1000} /> : <Time seconds={dateS} />}
       </p>
     </li>
   );

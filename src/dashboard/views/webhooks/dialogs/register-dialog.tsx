@@ -10,7 +10,9 @@ import { Loading, ProblemAlert } from '../../../components/view/states.tsx';
 import { useResponse } from '../../../use-response.ts';
 import { bumpWebhooksRevision } from '../revision.ts';
 import { FinalityField } from './finality-field.tsx';
+import { networkIdIn } from './other-network.tsx';
 import { type Chosen, Pairs } from './pairs.tsx';
+import { countRegistered, readRegisteredPairs, useRegisteredPairs } from './registered-pairs.ts';
 
 type RegisterProps = {
   /** Lists the networks and events that the server knows. */
@@ -24,12 +26,16 @@ const NOTHING_CHOSEN: Chosen = { networkIds: [], events: [] };
 
 /** Registers one URL for any number of networks and events, and shows how many webhooks that creates. */
 export function RegisterDialog({ coverage, preset = NOTHING_CHOSEN, onClose }: RegisterProps) {
-  const [chosen, setChosen] = useState(preset);
+  const [picked, setPicked] = useState(preset);
+  const [typed, setTyped] = useState('');
   const [postUrl, setPostUrl] = useState('');
   const [finality, setFinality] = useState<Finality | null>(null);
   const [problem, setProblem] = useState<ApiProblem | null>(null);
   const [busy, setBusy] = useState(false);
+  const chosen = withTyped(picked, typed);
   const count = chosen.networkIds.length * chosen.events.length;
+  const isTypedWrong = typed.trim() !== '' && networkIdIn(typed) === null;
+  const registered = useRegisteredPairs(postUrl);
   const registration = {
     ...{ postUrl, networkIds: [...chosen.networkIds], events: [...chosen.events] },
     ...(finality !== null && { options: { finality } }),
@@ -38,8 +44,14 @@ export function RegisterDialog({ coverage, preset = NOTHING_CHOSEN, onClose }: R
   const register = async () => {
     setBusy(true);
     try {
+      // A key that may not read webhooks registers without knowing what was there.
+      const before = await readRegisteredPairs(postUrl).catch(() => null);
       const { totalResults } = await paybell().webhooks.register(registration);
-      showToast({ tone: 'good', text: `${webhooks(totalResults)} registered for ${postUrl}` });
+      const existed = before === null ? 0 : countRegistered(chosen, before);
+      showToast({
+        tone: existed === totalResults ? 'neutral' : 'good',
+        text: doneText(totalResults, existed, postUrl),
+      });
       bumpWebhooksRevision();
       onClose();
     } catch (error) {
@@ -59,7 +71,11 @@ export function RegisterDialog({ coverage, preset = NOTHING_CHOSEN, onClose }: R
         <div class="dialog-body">
           {problem !== null && !hasField(problem) ? <ProblemAlert problem={problem} /> : null}
           <UrlField value={postUrl} onInput={setPostUrl} error={inputError(problem, 'postUrl')} />
-          {coverage === null ? <Loading what="networks and events" /> : <Pairs {...{ coverage, chosen, setChosen }} />}
+          {coverage === null ? (
+            <Loading what="networks and events" />
+          ) : (
+            <Pairs {...{ coverage, typed, setTyped }} chosen={picked} setChosen={setPicked} />
+          )}
           <FinalityField value={finality} onChange={setFinality} error={inputError(problem, FINALITY)} event={null} />
           <details>
             <summary>Equivalent API request</summary>
@@ -67,15 +83,11 @@ export function RegisterDialog({ coverage, preset = NOTHING_CHOSEN, onClose }: R
           </details>
         </div>
         <footer class="dialog-foot">
-          <p class="number" role="status">
-            {chosen.networkIds.length} {chosen.networkIds.length === 1 ? 'network' : 'networks'} ×{' '}
-            {chosen.events.length} {chosen.events.length === 1 ? 'event' : 'events'} ={' '}
-            <strong>{webhooks(count)}</strong>
-          </p>
+          <Preview chosen={chosen} existing={registered === null ? 0 : countRegistered(chosen, registered)} />
           <button type="button" class="button" onClick={onClose}>
             Cancel
           </button>
-          <button type="submit" class="button button-primary" disabled={busy || count === 0}>
+          <button type="submit" class="button button-primary" disabled={busy || count === 0 || isTypedWrong}>
             {busy ? 'Registering…' : `Register ${count === 0 ? '' : webhooks(count)}`}
           </button>
         </footer>
@@ -87,6 +99,41 @@ export function RegisterDialog({ coverage, preset = NOTHING_CHOSEN, onClose }: R
 /** Whether the problem is shown beside a field of the form. */
 function hasField(problem: ApiProblem): boolean {
   return inputError(problem, 'postUrl') !== null || inputError(problem, FINALITY) !== null;
+}
+
+/** A network that is typed counts as chosen, whether it was added or not. */
+function withTyped(picked: Chosen, typed: string): Chosen {
+  const networkId = networkIdIn(typed);
+  return networkId === null ? picked : { ...picked, networkIds: [...new Set([...picked.networkIds, networkId])] };
+}
+
+/** How many webhooks there will be, and how many of them there are already. */
+function Preview({ chosen: { networkIds, events }, existing }: { chosen: Chosen; existing: number }) {
+  const count = networkIds.length * events.length;
+  return (
+    <p class="number" role="status">
+      {networkIds.length} {networkIds.length === 1 ? 'network' : 'networks'} × {events.length}{' '}
+      {events.length === 1 ? 'event' : 'events'} = <strong>{webhooks(count)}</strong>
+      {existing === 0 ? null : (
+        <span class="muted">
+          ,{' '}
+          {existing === count
+            ? count === 1
+              ? 'which exists'
+              : 'all of which exist'
+            : `of which ${existing} ${existing === 1 ? 'exists' : 'exist'}`}{' '}
+          already
+        </span>
+      )}
+    </p>
+  );
+}
+
+function doneText(total: number, existed: number, postUrl: string): string {
+  if (existed === 0) return `${webhooks(total)} registered for ${postUrl}`;
+  if (existed < total) return `${webhooks(total - existed)} registered for ${postUrl}. ${existed} existed already.`;
+  const which = total === 1 ? 'The webhook' : `All ${total} webhooks`;
+  return `${which} for ${postUrl} existed already. Nothing has changed.`;
 }
 
 function webhooks(count: number): string {

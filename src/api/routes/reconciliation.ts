@@ -1,0 +1,74 @@
+import {
+  DAY_MS,
+  type ReconciliationQuery,
+  reconciledEventsQuerySchema,
+  reconciledEventsSchema,
+  reconciliationQuerySchema,
+  reconciliationSchema,
+} from '../../contract/events/reconciliation.ts';
+import { invalidRequest } from '../../contract/problems.ts';
+import { type DayScope, readDay, summarizeDay } from '../../store/events/day-book.ts';
+import { findEventNo } from '../../store/events/event-ids.ts';
+import type { ApiContext, Caller } from '../context.ts';
+import { cacheableJson, taggedResponses } from '../http/responses.ts';
+import { type Operation, operation } from '../operation.ts';
+
+const read = operation({
+  method: 'get',
+  path: '/reconciliation',
+  operationId: 'readReconciliation',
+  tag: 'Events',
+  summary: 'Reconcile a day',
+  description:
+    'Sums up the events that were accepted on a day: how many were sent and acknowledged, their amounts as exact decimals, ' +
+    'and a digest of all that were acknowledged. A receiver that makes the same digest of its own list knows that both ' +
+    'have the same. A day has to be within the retention, and one request sums up at most 200,000 events.',
+  permission: 'deliveries:read',
+  query: reconciliationQuerySchema,
+  responses: taggedResponses(reconciliationSchema),
+  handle: async ({ context, caller, request, query }) => {
+    const scope = scopeOf(context, caller, query);
+    const isOver = scope.untilMs <= context.nowMs();
+    return cacheableJson(request, { day: query.day, isOver, ...(await summarizeDay(context.db, scope)) });
+  },
+});
+
+const list = operation({
+  method: 'get',
+  path: '/reconciliation/events',
+  operationId: 'listReconciledEvents',
+  tag: 'Events',
+  summary: 'List the events of a day',
+  description: 'Lists what a reconciliation sums up, in the order of acceptance, to find out where two books differ.',
+  permission: 'deliveries:read',
+  query: reconciledEventsQuerySchema,
+  responses: taggedResponses(reconciledEventsSchema),
+  handle: async ({ context, caller, request, query }) => {
+    const { db } = context;
+    const scope = scopeOf(context, caller, query);
+    const afterNo = query.after === undefined ? null : await findEventNo(db, db.dialect, caller.entityId, query.after);
+    if (afterNo === null && query.after !== undefined) {
+      throw invalidRequest([{ in: 'query', name: 'after', message: 'must be the id of an event' }]);
+    }
+    const { events, isEnd } = await readDay(db, scope, afterNo, query.limit);
+    return cacheableJson(request, { events, after: isEnd ? null : (events.at(-1)?.eventId ?? null) });
+  },
+});
+
+/** Of a day that retention has begun to remove, every figure would be too low. */
+function scopeOf(context: ApiContext, { entityId }: Caller, { day, networkId, events }: ReconciliationQuery): DayScope {
+  const sinceMs = Date.parse(`${day}T00:00:00Z`);
+  const message = dayError(context, sinceMs);
+  if (message !== null) throw invalidRequest([{ in: 'query', name: 'day', message }]);
+  return { entityId, sinceMs, untilMs: sinceMs + DAY_MS, networkId, events };
+}
+
+function dayError({ config, nowMs }: ApiContext, sinceMs: number): string | null {
+  const now = nowMs();
+  if (sinceMs > now) return 'must not be in the future';
+  if (sinceMs >= now - config.RETENTION) return null;
+  const first = new Date(now - config.RETENTION + DAY_MS).toISOString().slice(0, 10);
+  return `must be ${first} or later: events are removed after their retention`;
+}
+
+export const reconciliationOperations: readonly Operation[] = [read, list];

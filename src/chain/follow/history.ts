@@ -1,0 +1,75 @@
+import type { FactChange, FoundFact } from '../../domain/chain/facts.ts';
+import type { BackfillProgress, FollowedSource } from '../../store/chain/network-store.ts';
+import type { Poll } from './poll.ts';
+
+/**
+ * A source may ask for its history to be told, and older payments then come before newer ones. Until its older blocks are
+ * read, a new payment above them is left for the backfill, which follows the tail; once it is near, the live poll begins
+ * where the backfill ended, and the source is followed like any other.
+ */
+
+/** How many blocks more than its tail a live poll reads at most, so that a source joins it. */
+const JOIN_BLOCKS = 256;
+
+export function isPending({ nextBlock, lastBlock }: FollowedSource): boolean {
+  return nextBlock !== null && lastBlock !== null && nextBlock <= lastBlock;
+}
+
+/** Whether blocks of the source below the tail are still to be read, and payments above them have to wait. */
+function isBehind(source: FollowedSource, tailFrom: number): boolean {
+  const { deliverHistory, nextBlock, fromBlock } = source;
+  if (!deliverHistory) return false;
+  return nextBlock === null ? fromBlock < tailFrom : isPending(source) && nextBlock < tailFrom;
+}
+
+/** Where the live poll begins to read: lower than the tail where a source joins it. */
+export function tailStart({ sources, state, follow }: Poll, tailFrom: number): number {
+  const most = Math.min(JOIN_BLOCKS, follow.memory.range.blocks);
+  const joins = sources.flatMap((source) => {
+    const { nextBlock } = source;
+    const isNear = nextBlock !== null && nextBlock > (state.final ?? -1) && tailFrom - nextBlock < most;
+    return isNear && isBehind(source, tailFrom) ? [nextBlock] : [];
+  });
+  return Math.min(tailFrom, ...joins);
+}
+
+/** Without new payments whose turn has not come. */
+export function inTurn({ sources }: Poll, changes: readonly FactChange[], tailFrom: number): readonly FactChange[] {
+  const behind = sources.filter((source) => isBehind(source, tailFrom));
+  if (behind.length === 0) return changes;
+  const isEarly = ({ entityId, sourceId, position }: FoundFact) =>
+    behind.some(
+      (source) =>
+        source.sourceId === sourceId &&
+        source.entityId === entityId &&
+        position.blockNumber >= (source.nextBlock ?? source.fromBlock),
+    );
+  return changes.filter((change) => change.change !== 'seen' || !isEarly(change.fact));
+}
+
+/**
+ * What the backfills have to read after a live poll that began with this block. A source that was not followed before needs
+ * the blocks below it. One that is behind also needs those that the poll has read and not told.
+ */
+export function backfillsBelow({ sources }: Poll, tailFrom: number): BackfillProgress[] {
+  return sources.flatMap((source) => {
+    const { entityId, sourceId, fromBlock, nextBlock, lastBlock } = source;
+    if (nextBlock === null) return { entityId, sourceId, nextBlock: fromBlock, lastBlock: tailFrom - 1 };
+    if (!source.deliverHistory || !isPending(source)) return [];
+    const last = isBehind(source, tailFrom) ? Math.max(lastBlock ?? 0, tailFrom - 1) : nextBlock - 1;
+    return last === lastBlock ? [] : { entityId, sourceId, nextBlock, lastBlock: last };
+  });
+}
+
+/** Whether the backfill has something to read for the source: where history is told, nothing of the tail. */
+export function isReadable(source: FollowedSource, { state, follow }: Poll): boolean {
+  if (!isPending(source)) return false;
+  const tail = Math.max(follow.memory.agreed?.number ?? 0, state.final ?? 0);
+  return !source.deliverHistory || (source.nextBlock ?? 0) <= tail;
+}
+
+/** After a range up to this block. A source whose history is told stays behind until a live poll has joined it. */
+export function progressAfter({ entityId, sourceId, lastBlock, deliverHistory }: FollowedSource, to: number) {
+  const last = lastBlock ?? to;
+  return { entityId, sourceId, nextBlock: to + 1, lastBlock: deliverHistory ? Math.max(last, to + 1) : last };
+}

@@ -1,0 +1,95 @@
+import type { Command } from 'commander';
+import type { BookComparison, Reconciliation } from '../../client/events/reconciliations.ts';
+import { reconciliationQuerySchema } from '../../contract/events/reconciliation.ts';
+import { showCount } from '../../domain/errors.ts';
+import { readBook } from '../formats/book-file.ts';
+import { type OptionValues, parseOptions } from '../options/list-options.ts';
+import { ReportedFailure } from '../terminal/command-error.ts';
+import { printJson, printLine } from '../terminal/output.ts';
+import { printFields, printTable } from '../terminal/table.ts';
+import { addServerOptions, openSession } from './session.ts';
+
+export function addReconcile(program: Command): void {
+  const reconcile = program
+    .command('reconcile')
+    .description('sum up what was delivered on a day, or compare it with a list of your own')
+    .argument(
+      '[file]',
+      'your events of the day, with eventId, event, token and amount: JSON Lines, or CSV with a header',
+    )
+    .requiredOption('--day <date>', 'the day of acceptance in UTC, such as 2026-01-31')
+    .option('--network-id <id>', 'only events of this network')
+    .option('--events <list>', 'only these kinds, separated by commas');
+  const examples = ['reconcile --day 2026-01-31', 'reconcile --day 2026-01-31 my-payments.csv --network-id 8453'];
+  addServerOptions(reconcile, examples).action(showReconciliation);
+}
+
+async function showReconciliation(file: string | undefined, options: OptionValues): Promise<void> {
+  const { client, json, own } = openSession(options);
+  const query = parseOptions(reconciliationQuerySchema, own);
+  if (file === undefined) {
+    const summary = await client.reconciliations.get(query);
+    if (json) return printJson(summary);
+    return printSummary(summary);
+  }
+  const comparison = await client.reconcile(query, await readBook(file));
+  if (json) printJson(comparison);
+  else printComparison(comparison);
+  if (!comparison.agrees) throw new ReportedFailure();
+}
+
+function printSummary({ day, isOver, events, acknowledged, sha256, totals }: Reconciliation): void {
+  printTable(
+    ['network', 'event', 'token', 'events', 'amount', 'final', 'sent', 'acknowledged', 'acknowledged amount'],
+    totals.map((total) => [
+      String(total.networkId),
+      total.event,
+      total.token ?? '',
+      String(total.events),
+      total.amount,
+      String(total.final),
+      String(total.sent),
+      String(total.acknowledged),
+      total.acknowledgedAmount,
+    ]),
+    `No events were accepted on ${day}.`,
+  );
+  printLine();
+  printFields({
+    day: isOver ? day : `${day}, which is not over yet`,
+    acknowledged: `${acknowledged} of ${showCount(events, 'event')}`,
+    sha256,
+  });
+}
+
+const WORDS = {
+  missing: 'not in your list',
+  unknown: 'only in your list',
+  different: 'differs',
+  unacknowledged: 'not acknowledged',
+  twice: 'twice in your list',
+} as const;
+
+function printComparison({ agrees, differences, paybell }: BookComparison): void {
+  if (agrees) {
+    printLine(`Both have the same ${showCount(paybell.acknowledged, 'event')} of ${paybell.day}.`);
+    return;
+  }
+  const shown = (entry: BookComparison['differences'][number]['yours']) =>
+    entry === null ? '' : [entry.event, entry.amount, entry.token].filter(Boolean).join(' ');
+  printTable(
+    ['event-id', 'difference', 'progress', 'paybell', 'yours'],
+    differences.map(({ eventId, difference, paybell: ours, yours }) => [
+      eventId,
+      WORDS[difference],
+      ours?.progress ?? '',
+      shown(ours),
+      shown(yours),
+    ]),
+    '',
+  );
+  printLine();
+  printLine(
+    `${showCount(differences.length, 'event')} of ${paybell.day} ${differences.length === 1 ? 'differs' : 'differ'}.`,
+  );
+}

@@ -1,0 +1,3 @@
+/** The event kinds of the alerts about an endpoint. */
+export const FAILING_ALERT = 'endpoint.failing';
+export const RECOVERED_ALERT = 'endpoint.recovered';

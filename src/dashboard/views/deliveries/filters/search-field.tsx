@@ -1,0 +1,36 @@
+import { type ApiProblem, inputError } from '../../../api.ts';
+import { Field } from '../../../components/field.tsx';
+import { changeQuery } from '../../../router.tsx';
+import { useTypedText } from './use-typed-text.ts';
+
+type SearchFieldProps = {
+  q: string | undefined;
+  payload?: string | null;
+  placeholder: string;
+  /** While the last search is not done, typing starts no other. */
+  busy: boolean;
+  problem: ApiProblem | null;
+};
+
+/** One field for whatever a person has in hand. Another text ends a search in payloads, which is offered when nothing matches. */
+export function SearchField({ q, payload = null, placeholder, busy, problem }: SearchFieldProps) {
+  const { typed, onInput, onEnd } = useTypedText(payload ?? q ?? '', busy, (text, isRefined) =>
+    changeQuery({ q: text, payload: null, page: null }, isRefined ? 'replace' : 'push'),
+  );
+  return (
+    <Field label="Search" class="field-grow" error={inputError(problem, 'q') ?? inputError(problem, 'payload')}>
+      {(control) => (
+        <input
+          {...control}
+          type="search"
+          placeholder={placeholder}
+          maxLength={256}
+          spellcheck={false}
+          value={typed}
+          onInput={(event) => onInput(event.currentTarget.value)}
+          onChange={(event) => onEnd(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}

@@ -1,0 +1,14 @@
+/** The last minutes, hour or day, counted from when it was chosen or the view was opened. The URL holds its name. */
+export const TIME_RANGES = [
+  { name: '15m', label: '15 min', seconds: 900 },
+  { name: '1h', label: '1 h', seconds: 3_600 },
+  { name: '1d', label: '1 d', seconds: 86_400 },
+] as const;
+
+export type TimeRangeName = (typeof TIME_RANGES)[number]['name'];
+
+/** When a range that is chosen now begins, in Unix seconds; null for a name that is none. */
+export function rangeStart(name: string | null, nowMs: number): string | null {
+  const range = TIME_RANGES.find((known) => known.name === name);
+  return range === undefined ? null : String(Math.floor(nowMs / 1000) - range.seconds);
+}

@@ -1,0 +1,123 @@
+import { useState } from 'preact/hooks';
+import type { EndpointDetail } from '../../../../client/endpoints.ts';
+import { isPermanent, paybell } from '../../../api.ts';
+import { ActionButton } from '../../../components/action-button.tsx';
+import { Icon } from '../../../components/icon.tsx';
+import { CopyButton } from '../../../components/values/copy.tsx';
+import { LiveSwitch } from '../../../components/view/live-switch.tsx';
+import { Failure, Loading, ProblemAlert } from '../../../components/view/states.tsx';
+import { ViewHead } from '../../../components/view/view-head.tsx';
+import { live, usePolling } from '../../../live.ts';
+import { useObservable } from '../../../observable.ts';
+import { DASHBOARD_PATHS } from '../../../paths.ts';
+import { Link, useRoute } from '../../../router.tsx';
+import { useResponse } from '../../../use-response.ts';
+import { BulkResendProgress } from '../../deliveries/bulk-resend/progress.tsx';
+import { setPaused } from '../pausing.ts';
+import { SettingsDialog } from '../settings-dialog.tsx';
+import { EndpointState } from '../state-badge.tsx';
+import { EndpointDeliveries } from './deliveries.tsx';
+import { EndpointSecret } from './secret.tsx';
+import { EndpointSettings } from './settings.tsx';
+import { EndpointTiles } from './tiles.tsx';
+import { EndpointWebhooks } from './webhooks.tsx';
+
+const POLL_MS = 5_000;
+
+/** One endpoint: its state, what was sent to it, its webhooks and its settings. */
+export function EndpointView({ endpointId }: { endpointId: string }) {
+  const redelivery = useRoute().query.get('redelivery') || null;
+  const { data, problem, reload } = useResponse(endpointId, (signal) =>
+    paybell().endpoints.get(endpointId, { signal }),
+  );
+  const on = useObservable(live);
+  // Counts the polls, so that the sections below load again with each of them.
+  const [round, setRound] = useState(0);
+  const counts = useResponse(endpointId, (signal) => paybell().deliveries.counts({ endpointId }, { signal }), round);
+  const refresh = async () => {
+    setRound((before) => before + 1);
+    await reload();
+  };
+  usePolling(on && !isPermanent(problem), POLL_MS, async () => {
+    await refresh();
+    return true;
+  });
+  return (
+    <>
+      <p class="back small">
+        <Link to={DASHBOARD_PATHS.endpoints}>
+          <Icon name="left" size={12} /> All endpoints
+        </Link>
+      </p>
+      <Head endpoint={data} reload={refresh} />
+      {data === null && problem !== null ? <Failure problem={problem} reload={reload} /> : null}
+      {data === null && problem === null ? <Loading what="endpoint" /> : null}
+      {data !== null && problem !== null ? <ProblemAlert problem={problem} /> : null}
+      {redelivery === null ? null : <BulkResendProgress redeliveryId={redelivery} />}
+      {data === null ? null : (
+        <>
+          <Condition endpoint={data} />
+          <EndpointTiles endpoint={data} counts={counts} />
+          <div class="endpoint-columns">
+            <div class="stack">
+              <EndpointDeliveries endpointId={endpointId} counts={counts.data} round={round} said={problem} />
+              <EndpointWebhooks endpointId={endpointId} round={round} said={problem} reload={refresh} />
+            </div>
+            <div class="stack">
+              <EndpointSettings endpoint={data} />
+              <EndpointSecret endpoint={data} reload={refresh} />
+            </div>
+          </div>
+        </>
+      )}
+    </>
+  );
+}
+
+function Head({ endpoint, reload }: { endpoint: EndpointDetail | null; reload: () => Promise<void> }) {
+  const [editing, setEditing] = useState(false);
+  if (endpoint === null) return <ViewHead title="Endpoint" />;
+  const { name, postUrl, paused } = endpoint;
+  return (
+    <>
+      <ViewHead title={name ?? postUrl} {...(name !== null && { description: postUrl })}>
+        <LiveSwitch />
+        <ActionButton needs="webhooks:write" onClick={() => void setPaused(endpoint, reload)}>
+          <Icon name={paused ? 'play' : 'pause'} size={12} />
+          {paused ? 'Resume' : 'Pause'}
+        </ActionButton>
+        <ActionButton needs="webhooks:write" onClick={() => setEditing(true)}>
+          <Icon name="edit" size={14} />
+          Edit settings
+        </ActionButton>
+      </ViewHead>
+      {editing ? <SettingsDialog endpoint={endpoint} onSaved={reload} onClose={() => setEditing(false)} /> : null}
+    </>
+  );
+}
+
+const CONSEQUENCES = {
+  active: null,
+  paused: 'Its deliveries are held until you resume it.',
+  suspended: 'The deliveries of its suspended webhooks are held until you resume those.',
+} as const;
+
+function Condition({ endpoint }: { endpoint: EndpointDetail }) {
+  const { endpointId, state, oldestStuck } = endpoint;
+  return (
+    <div class="endpoint-condition">
+      <EndpointState endpoint={endpoint} />
+      {CONSEQUENCES[state] === null ? null : <span class="small muted">{CONSEQUENCES[state]}</span>}
+      {oldestStuck === null ? null : (
+        <span class="small">
+          {oldestStuck.waiting} {oldestStuck.waiting === 1 ? 'delivery waits' : 'deliveries wait'} behind the first of
+          agreement <code>{oldestStuck.agreementId}</code>.
+        </span>
+      )}
+      <span class="id small muted">
+        <code>{endpointId}</code>
+        <CopyButton text={endpointId} label="Copy the ID of the endpoint" compact />
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,58 @@
+import { useState } from 'preact/hooks';
+import type { Endpoint } from '../../../../client/endpoints.ts';
+import { paybell } from '../../../api.ts';
+import { ActionButton } from '../../../components/action-button.tsx';
+import { Icon } from '../../../components/icon.tsx';
+import { NotShown, ProblemAlert } from '../../../components/view/states.tsx';
+import { DASHBOARD_PATHS } from '../../../paths.ts';
+import { Link } from '../../../router.tsx';
+import { useResponse } from '../../../use-response.ts';
+import { Lifetime } from '../../secrets/lifetime.tsx';
+import { endpointSecret, RotateDialog } from '../../secrets/rotate-dialog.tsx';
+
+/** What its requests are signed with: secrets of its own, or those of the entity. The texts stay on the server. */
+export function EndpointSecret({ endpoint, reload }: { endpoint: Endpoint; reload: () => Promise<void> }) {
+  const { endpointId, secret } = endpoint;
+  const [rotating, setRotating] = useState(false);
+  const own = useResponse(`${endpointId} ${secret}`, async (signal) => {
+    const { secrets } = await paybell().endpoints.secrets(endpointId, { signal });
+    return secrets.map(({ secretId, dateCreated, dateExpires }) => ({ id: secretId, dateCreated, dateExpires }));
+  });
+  const { data, problem } = own;
+  return (
+    <section class="card endpoint-card" aria-labelledby="secret-heading">
+      <div class="section-head">
+        <h2 id="secret-heading">Signing secret</h2>
+        {secret === 'own' ? (
+          <ActionButton needs="secrets:write" class="button button-small" onClick={() => setRotating(true)}>
+            <Icon name="retry" size={12} />
+            Rotate secret
+          </ActionButton>
+        ) : null}
+      </div>
+      {secret === 'own' ? (
+        <p class="small">Requests to this endpoint are signed with a secret of its own.</p>
+      ) : (
+        <p class="small">
+          Requests to this endpoint are signed with the <Link to={DASHBOARD_PATHS.secrets}>secrets of the entity</Link>.
+          In its settings you can give it a secret of its own.
+        </p>
+      )}
+      {problem === null ? null : problem.permission === null ? (
+        <ProblemAlert problem={problem} />
+      ) : (
+        <NotShown what="Secrets" permission={problem.permission} />
+      )}
+      {(data ?? []).map((lifetime) => (
+        <Lifetime key={lifetime.id} {...lifetime} only={data?.length === 1} />
+      ))}
+      {rotating ? (
+        <RotateDialog
+          rotation={endpointSecret(endpointId)}
+          onRotated={() => void Promise.all([own.reload(), reload()])}
+          onClose={() => setRotating(false)}
+        />
+      ) : null}
+    </section>
+  );
+}

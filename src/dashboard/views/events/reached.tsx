@@ -1,0 +1,72 @@
+import type { Event } from '../../../client/events/events.ts';
+import type { Coverage } from '../../../client/webhooks.ts';
+import { ActionButton } from '../../components/action-button.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { Badge } from '../../components/values/badge.tsx';
+import { DASHBOARD_PATHS } from '../../paths.ts';
+import { Link, urlFor } from '../../router.tsx';
+
+const number = new Intl.NumberFormat();
+const NONE_NEEDED =
+  'A later event made it unnecessary, it takes back an event that was not sent, or its deliveries follow';
+
+/** How many webhooks there are now for the network and the kind of an event. */
+export function registeredNow({ networkId, event }: Event, coverage: Coverage | null): number {
+  const network = coverage?.networks.find((known) => known.networkId === networkId);
+  return network?.events.find((known) => known.event === event)?.webhooks ?? 0;
+}
+
+type ReachedProps = { event: Event; registered: number; register: () => void };
+
+/** What an event was sent to. */
+export function Reached({ event, registered, register }: ReachedProps) {
+  const { eventId, deliveries, matched } = event;
+  if (deliveries > 0) {
+    return (
+      <Link to={urlFor(DASHBOARD_PATHS.deliveries, { eventId })}>
+        {number.format(deliveries)} {deliveries === 1 ? 'webhook' : 'webhooks'}
+      </Link>
+    );
+  }
+  if (matched) {
+    return (
+      <span class="muted" title={NONE_NEEDED}>
+        None needed
+      </span>
+    );
+  }
+  return (
+    <div class="event-reached">
+      <Badge tone="warning" icon="alert">
+        No webhook
+      </Badge>
+      {registered > 0 ? (
+        <RegisteredSince event={event} registered={registered} />
+      ) : (
+        <ActionButton
+          needs="webhooks:write"
+          class="button button-small"
+          label="Register a webhook for this"
+          onClick={register}
+        >
+          <Icon name="plus" size={12} />
+          <span>
+            Register<span class="not-phone"> a webhook for this</span>
+          </span>
+        </ActionButton>
+      )}
+    </div>
+  );
+}
+
+/** A webhook gets the events that are accepted after it was registered. Nothing sends it an earlier one. */
+function RegisteredSince({ event: { networkId, event }, registered }: Omit<ReachedProps, 'register'>) {
+  return (
+    <p class="small">
+      <Link to={urlFor(DASHBOARD_PATHS.webhooks, { networkId, event })}>
+        {number.format(registered)} {registered === 1 ? 'webhook is' : 'webhooks are'} registered
+      </Link>{' '}
+      for such events now. This one was not sent, and is not sent later.
+    </p>
+  );
+}

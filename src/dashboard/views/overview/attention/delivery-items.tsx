@@ -1,0 +1,38 @@
+import { DASHBOARD_PATHS } from '../../../paths.ts';
+import { urlFor } from '../../../router.tsx';
+import { countText } from '../figures.ts';
+import { AttentionItem } from './item.tsx';
+
+/** Events of the last day that were sent to no one. */
+export function MissedItem({ events }: { events: number }) {
+  if (events === 0) return null;
+  const to = urlFor(DASHBOARD_PATHS.events, { matched: 'false', range: '1d' });
+  return (
+    <AttentionItem tone="warning" icon="events" action={{ label: 'Show these events', to }}>
+      <strong>
+        {countText(events)} {events === 1 ? 'event' : 'events'}
+      </strong>{' '}
+      of the last day reached no webhook and {events === 1 ? 'was' : 'were'} not sent.
+    </AttentionItem>
+  );
+}
+
+type FailedProps = {
+  /** How many failed for good in the period, and how many are in that state now. */
+  inPeriod: number;
+  now: number;
+  period: string;
+};
+
+/** A delivery fails days after it was accepted, so that the link is to all that are failed and not to those of the period. */
+export function FailedItem({ inPeriod, now, period }: FailedProps) {
+  const to = urlFor(DASHBOARD_PATHS.deliveries, { status: 'failed' });
+  return (
+    <AttentionItem tone="bad" icon="cross" action={{ label: `Show ${countText(now)} failed`, to }}>
+      <strong>
+        {countText(inPeriod)} {inPeriod === 1 ? 'delivery' : 'deliveries'}
+      </strong>{' '}
+      failed for good in {period}. {countText(now)} {now === 1 ? 'is' : 'are'} failed now and can be resent.
+    </AttentionItem>
+  );
+}

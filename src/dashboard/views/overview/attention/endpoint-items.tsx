@@ -1,0 +1,97 @@
+import type { Endpoint, EndpointList } from '../../../../client/endpoints.ts';
+import { Moment } from '../../../components/values/time.tsx';
+import { DASHBOARD_PATHS, endpointPath } from '../../../paths.ts';
+import { urlFor } from '../../../router.tsx';
+import { lastFailureText } from '../../endpoints/last-failure.ts';
+import { countText } from '../figures.ts';
+import { AttentionItem } from './item.tsx';
+import type { UnhealthyEndpoints } from './use-attention.ts';
+
+export function EndpointItems({ suspended, failing }: UnhealthyEndpoints) {
+  return (
+    <>
+      {suspended.endpoints.map((endpoint) => (
+        <AttentionItem key={endpoint.endpointId} tone="bad" icon="alert" action={toEndpoint(endpoint)}>
+          <strong>{nameOf(endpoint)}</strong> {suspendedText(endpoint)}. {waitingText(endpoint.waiting, 'held')}
+        </AttentionItem>
+      ))}
+      <Others list={suspended} state="suspended" word="suspended" />
+      {failing.endpoints.map((endpoint) => (
+        <AttentionItem key={endpoint.endpointId} tone="bad" icon="alert" action={toEndpoint(endpoint)}>
+          <strong>{nameOf(endpoint)}</strong> has been failing
+          <Since seconds={endpoint.dateFailingSince} />
+          {failureText(endpoint)}. {waitingText(endpoint.waiting, 'waiting')}
+        </AttentionItem>
+      ))}
+      <Others list={failing} state="active" word="failing" />
+    </>
+  );
+}
+
+/** A paused endpoint that holds nothing needs no one. */
+export function holding(paused: EndpointList | null): readonly Endpoint[] {
+  return (paused?.endpoints ?? []).filter(({ waiting }) => waiting > 0);
+}
+
+export function PausedItems({ paused }: { paused: EndpointList }) {
+  const held = holding(paused);
+  return (
+    <>
+      {held.map((endpoint) => (
+        <AttentionItem key={endpoint.endpointId} tone="warning" icon="pause" action={toEndpoint(endpoint)}>
+          <strong>{nameOf(endpoint)}</strong> is paused. {waitingText(endpoint.waiting, 'held')}
+        </AttentionItem>
+      ))}
+      {held.length === paused.endpoints.length ? <Others list={paused} state="paused" word="paused" /> : null}
+    </>
+  );
+}
+
+function nameOf({ name, postUrl }: Endpoint): string {
+  return name ?? postUrl;
+}
+
+function toEndpoint({ endpointId }: Endpoint) {
+  return { label: 'Open endpoint', to: endpointPath(endpointId) };
+}
+
+function suspendedText({ webhooks, suspendedWebhooks }: Endpoint): string {
+  if (suspendedWebhooks === webhooks) return 'is suspended';
+  return `has ${countText(suspendedWebhooks)} of ${countText(webhooks)} webhooks suspended`;
+}
+
+function Since({ seconds }: { seconds: number | null }) {
+  if (seconds === null) return null;
+  return (
+    <>
+      {' '}
+      since <Moment seconds={seconds} />
+    </>
+  );
+}
+
+function failureText(endpoint: Endpoint): string {
+  const text = lastFailureText(endpoint);
+  return text === null ? '' : ` (${text})`;
+}
+
+function waitingText(waiting: number, word: string): string {
+  if (waiting === 0) return '';
+  return `${countText(waiting)} ${waiting === 1 ? 'delivery is' : 'deliveries are'} ${word}.`;
+}
+
+/** Those that are not named, with a link to the list of all of them. */
+function Others({ list, state, word }: { list: EndpointList; state: Endpoint['state']; word: string }) {
+  const others = list.totalResults - list.endpoints.length;
+  if (others <= 0) return null;
+  const to = urlFor(DASHBOARD_PATHS.endpoints, { state, failing: word === 'failing' ? 'true' : null });
+  return (
+    <AttentionItem
+      tone={word === 'paused' ? 'warning' : 'bad'}
+      icon={word === 'paused' ? 'pause' : 'alert'}
+      action={{ label: `Show all ${countText(list.totalResults)}`, to }}
+    >
+      {countText(others)} more {others === 1 ? 'endpoint is' : 'endpoints are'} {word}.
+    </AttentionItem>
+  );
+}

@@ -1,0 +1,38 @@
+import type { Reconciliation } from '../../../client/events/reconciliations.ts';
+import { DecimalSum } from '../../../domain/reconciliation/decimal-sum.ts';
+
+export type Totals = Reconciliation['totals'][number];
+
+const number = new Intl.NumberFormat();
+
+/** What differs in one sentence; null if every event was acknowledged. */
+export function differenceText({ events, acknowledged, totals }: Reconciliation): string | null {
+  const missing = events - acknowledged;
+  if (missing === 0) return null;
+  const sent = totals.reduce((sum, row) => sum + row.sent - row.acknowledged, 0);
+  const unsent = missing - sent;
+  const parts = [
+    sent === 0 ? null : `${number.format(sent)} ${sent === 1 ? 'was' : 'were'} sent`,
+    unsent === 0 ? null : `${number.format(unsent)} ${unsent === 1 ? 'was' : 'were'} not sent`,
+  ].filter((part) => part !== null);
+  const subject = `${number.format(missing)} of ${number.format(events)} ${events === 1 ? 'event' : 'events'}`;
+  return `${subject} ${missing === 1 ? 'was' : 'were'} not acknowledged: ${parts.join(', ')}.`;
+}
+
+/** Those that differ first, each group in the order of the API. */
+export function byDifference(totals: readonly Totals[]): Totals[] {
+  return [...totals.filter(differs), ...totals.filter((row) => !differs(row))];
+}
+
+export function differs({ events, acknowledged }: Totals): boolean {
+  return acknowledged < events;
+}
+
+/** The sum of the amounts that were not acknowledged, exactly; null if nothing is missing. */
+export function missingAmount({ amount, acknowledgedAmount }: Totals): string | null {
+  if (amount === acknowledgedAmount) return null;
+  const sum = new DecimalSum();
+  sum.add(amount);
+  sum.add(acknowledgedAmount.startsWith('-') ? acknowledgedAmount.slice(1) : `-${acknowledgedAmount}`);
+  return sum.toString();
+}

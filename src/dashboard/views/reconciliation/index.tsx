@@ -1,0 +1,106 @@
+import type { Reconciliation as Figures } from '../../../client/events/reconciliations.ts';
+import { type ApiProblem, inputError, paybell } from '../../api.ts';
+import { Icon } from '../../components/icon.tsx';
+import { Empty, Failure, Loading, ProblemAlert } from '../../components/view/states.tsx';
+import { ViewHead } from '../../components/view/view-head.tsx';
+import { changeQuery, useRoute } from '../../router.tsx';
+import { useResponse } from '../../use-response.ts';
+import { yesterday } from './days.ts';
+import { differenceText } from './differences.ts';
+import { Digest } from './digest.tsx';
+import { Filters } from './filters.tsx';
+import { TotalsTable } from './totals-table.tsx';
+
+const number = new Intl.NumberFormat();
+
+/** Whether all that was accepted on a day was acknowledged, and what to compare with one's own books. */
+export function Reconciliation() {
+  const { query } = useRoute();
+  const day = query.get('day') ?? yesterday();
+  const networkId = query.get('networkId') ?? '';
+  const { data, problem, loading, isStale, reload } = useResponse(`${day} ${networkId}`, (signal) =>
+    paybell().reconciliations.get(
+      { day, ...(networkId !== '' && { networkId: networkId as unknown as number }) },
+      { signal },
+    ),
+  );
+  return (
+    <>
+      <ViewHead
+        title="Reconciliation"
+        description="What was accepted, sent and acknowledged on a day, to compare with your own books."
+      >
+        <button type="button" class="button" disabled={loading} onClick={() => void reload()}>
+          <Icon name="retry" />
+          Refresh
+        </button>
+      </ViewHead>
+      <Filters day={day} networkId={networkId} problem={isStale ? null : problem} />
+      {data === null && problem === null ? <Loading what="the figures of the day" /> : null}
+      {data === null && problem !== null && !isStale ? <NoFigures problem={problem} reload={reload} /> : null}
+      {data === null && problem !== null && isStale ? <Loading what="the figures of the day" /> : null}
+      {data === null ? null : (
+        <>
+          {problem === null ? null : <ProblemAlert problem={problem} />}
+          <Day figures={data} networkId={networkId} busy={loading} />
+        </>
+      )}
+    </>
+  );
+}
+
+type DayProps = { figures: Figures; networkId: string; busy: boolean };
+
+function Day({ figures, networkId, busy }: DayProps) {
+  if (figures.events === 0) {
+    return (
+      <Empty icon="check" title={`No events on ${figures.day}`}>
+        <p>
+          Nothing was accepted{networkId === '' ? '' : ' for this network'}
+          {figures.isOver ? '' : ' so far; the day is not over'}. A book of yours for this day has to be empty, too.
+        </p>
+      </Empty>
+    );
+  }
+  return (
+    <>
+      <Verdict figures={figures} />
+      <Digest reconciliation={figures} networkId={networkId} />
+      <TotalsTable reconciliation={figures} busy={busy} />
+    </>
+  );
+}
+
+/** What differs comes first. */
+function Verdict({ figures }: { figures: Figures }) {
+  const difference = differenceText(figures);
+  const { day, events, isOver } = figures;
+  return (
+    <p class={`alert ${difference === null ? 'alert-good' : 'alert-bad'} day-verdict`} role="status">
+      <Icon name={difference === null ? 'check' : 'alert'} />
+      <span>
+        <strong>
+          {difference ??
+            (events === 1
+              ? 'The one event was acknowledged.'
+              : `All ${number.format(events)} events were acknowledged.`)}
+        </strong>{' '}
+        {isOver ? null : `${day} is not over in UTC, so more events can come.`}
+      </span>
+    </p>
+  );
+}
+
+/** A day that has not begun, or of which retention has removed events, has no figures that could be right. */
+function NoFigures({ problem, reload }: { problem: ApiProblem; reload: () => Promise<void> }) {
+  const message = inputError(problem, 'day');
+  if (message === null) return <Failure problem={problem} reload={reload} />;
+  return (
+    <Empty icon="clock" title="No figures for this day">
+      <p>The day {message}.</p>
+      <button type="button" class="button" onClick={() => changeQuery({ day: null })}>
+        Show yesterday
+      </button>
+    </Empty>
+  );
+}

@@ -1,0 +1,39 @@
+import { Field } from '../../../components/field.tsx';
+
+const DAY_S = 86_400;
+const CHOICES_DAYS = [7, 30, 90, 365];
+const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+
+/** Without a choice the server takes the expiry of the key that creates. */
+export function expiryOf(days: string, nowMs: number): { dateExpires?: number } {
+  return days === '' ? {} : { dateExpires: Math.floor(nowMs / 1000) + Number(days) * DAY_S };
+}
+
+type ExpiryProps = {
+  value: string;
+  onChange: (days: string) => void;
+  /** When the key of the session expires: no key that it creates may last longer. Null for never. */
+  latestS: number | null;
+  error: string | null;
+};
+
+export function ExpiryField({ value, onChange, latestS, error }: ExpiryProps) {
+  const nowS = Date.now() / 1000;
+  const possible = CHOICES_DAYS.filter((days) => latestS === null || nowS + days * DAY_S < latestS);
+  return (
+    <Field label="Expires" error={error} hint={latestS === null ? undefined : 'No later than the key of this session.'}>
+      {(control) => (
+        <select {...control} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+          <option value="">
+            {latestS === null ? 'Never' : `With the key of this session, ${dateTime.format(new Date(latestS * 1000))}`}
+          </option>
+          {possible.map((days) => (
+            <option key={days} value={days}>
+              {days === 365 ? 'In one year' : `In ${days} days`}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}

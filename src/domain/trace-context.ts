@@ -1,0 +1,87 @@
+/**
+ * The trace that a request belongs to, by W3C Trace Context (https://www.w3.org/TR/trace-context/). It is stored as one text: the
+ * `traceparent`, and behind a space the `tracestate` where there is one.
+ */
+
+const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
+const TRACEPARENT_LENGTH = 55;
+const VERSION = '00';
+const INVALID_VERSION = 'ff';
+/** Sampled, and that the trace id is random. The specification has no other flags so far, and says to send none. */
+const KNOWN_FLAGS = 0x03;
+
+const STATE_MEMBER = /^[a-z0-9][a-z0-9_*/@-]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/;
+const MAX_STATE_MEMBERS = 32;
+/** What every service has to pass on; of a longer one, members are left out. */
+const MAX_STATE_LENGTH = 512;
+const LONG_MEMBER_LENGTH = 128;
+
+/** From the headers of a request. Null where `traceparent` is not valid: a request is never rejected for its trace. */
+export function readTraceContext(traceparent: string, tracestate: string | null): string | null {
+  const [, version = '', traceId = '', parentId = '', flags = '', rest] = TRACEPARENT.exec(traceparent) ?? [];
+  const isValid = version !== '' && version !== INVALID_VERSION && !/^0+$/.test(traceId) && !/^0+$/.test(parentId);
+  // A later version may have more fields.
+  if (!isValid || (version === VERSION && rest !== undefined)) return null;
+  const known = Number.parseInt(flags, 16) & KNOWN_FLAGS;
+  const parent = `${VERSION}-${traceId}-${parentId}-0${known}`;
+  const state = tracestate === null ? '' : readState(tracestate);
+  return state === '' ? parent : `${parent} ${state}`;
+}
+
+/** Empty where one member is not valid: which of the others it belongs to cannot be known. */
+function readState(tracestate: string): string {
+  const members = tracestate
+    .split(',')
+    .map((member) => member.trim())
+    .filter((member) => member !== '');
+  const keys = new Set(members.map((member) => member.slice(0, member.indexOf('='))));
+  const isValid = members.every((member) => STATE_MEMBER.test(member)) && keys.size === members.length;
+  return isValid && members.length <= MAX_STATE_MEMBERS ? shortened(members) : '';
+}
+
+/** Long members are left out first, then the last ones, which are the oldest. */
+function shortened(members: readonly string[]): string {
+  const all = members.join(',');
+  if (all.length <= MAX_STATE_LENGTH) return all;
+  const short = members.filter((member) => member.length <= LONG_MEMBER_LENGTH);
+  while (short.join(',').length > MAX_STATE_LENGTH) short.pop();
+  return short.join(',');
+}
+
+export type TraceParts = {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly flags: number;
+  /** Empty where there is none. */
+  readonly state: string;
+};
+
+export function partsOfTrace(context: string): TraceParts {
+  return {
+    traceId: context.slice(3, 35),
+    spanId: context.slice(36, 52),
+    flags: Number.parseInt(context.slice(53, TRACEPARENT_LENGTH), 16),
+    state: context.slice(TRACEPARENT_LENGTH + 1),
+  };
+}
+
+/** The names that OpenTelemetry gives to the ids of a trace in a log line. */
+export type TraceIds = { readonly trace_id: string; readonly span_id: string };
+
+/** Null where there is no trace. */
+export function traceIdsOf(context: string | null | undefined): TraceIds | null {
+  if (context == null) return null;
+  const { traceId, spanId } = partsOfTrace(context);
+  return { trace_id: traceId, span_id: spanId };
+}
+
+export function traceContextOf({ traceId, spanId, flags, state }: TraceParts): string {
+  const parent = `${VERSION}-${traceId}-${spanId}-0${flags & KNOWN_FLAGS}`;
+  return state === '' ? parent : `${parent} ${state}`;
+}
+
+/** The headers that tell a receiver of the trace. */
+export function addTraceHeaders(headers: Record<string, string>, context: string): void {
+  headers.traceparent = context.slice(0, TRACEPARENT_LENGTH);
+  if (context.length > TRACEPARENT_LENGTH) headers.tracestate = context.slice(TRACEPARENT_LENGTH + 1);
+}

@@ -1,0 +1,141 @@
+import type { Database as Connection } from 'bun:sqlite';
+import { existsSync } from 'node:fs';
+import { MIGRATIONS, SchemaTooNewError } from '../database/migrate.ts';
+import { openReader } from '../database/sqlite/connect.ts';
+import { lockForServer, type ServerLock } from '../database/sqlite/server-lock.ts';
+import { ConnectionQueries, codeOf } from '../database/sqlite/sqlite.ts';
+import { canonicalText, jsonOfKey, jsonOfRow, type Key, type KeyRange, withinRange } from './row-text.ts';
+import { type CopiedTable, readTables } from './tables.ts';
+import { CopyError } from './unfinished.ts';
+
+/** Several commands may be writing to the store, each for a moment. */
+const LOCK_TIMEOUT_MS = 5_000;
+
+/** A batch ends with the row that reaches either; a row is at most some hundred kilobytes. */
+export type BatchLimits = { readonly rows: number; readonly bytes: number };
+
+/** Rows as the elements of a JSON array, and the key of the last one. */
+export type Batch = { readonly json: string; readonly rows: number; readonly lastKey: Key | null };
+
+export type Sum = { readonly rows: number; readonly checksum: bigint };
+
+/**
+ * The SQLite store that is copied. It is only read. Meanwhile no server starts on it, and because the connection holds SQLite's
+ * write lock, no command changes it either.
+ */
+export class CopySource {
+  private constructor(
+    readonly file: string,
+    private readonly connection: Connection,
+    private readonly lock: ServerLock,
+    readonly tables: readonly CopiedTable[],
+  ) {}
+
+  static async open(file: string): Promise<CopySource> {
+    if (!existsSync(file)) throw new CopyError(`there is no store at ${file}`);
+    const lock = lockForServer(file);
+    let connection: Connection | null = null;
+    try {
+      connection = openReader(file);
+      lockWrites(connection, file);
+      requireSchema(connection, file);
+      return new CopySource(file, connection, lock, await readTables(new ConnectionQueries(connection)));
+    } catch (error) {
+      connection?.close();
+      lock.release();
+      throw error;
+    }
+  }
+
+  get queries(): ConnectionQueries {
+    return new ConnectionQueries(this.connection);
+  }
+
+  /** Of each table, in order. */
+  countRows(): number[] {
+    return this.tables.map(({ name }) => {
+      const row = this.connection.query(`select count(*) as rows from "${name}"`).get() as { rows: number };
+      return row.rows;
+    });
+  }
+
+  /** The first rows of the table after a key; none when there are no more. */
+  readBatch(table: CopiedTable, after: Key | null, limits: BatchLimits): Batch {
+    const lines: string[] = [];
+    const lastKey = this.#walk(table, jsonOfRow(table), after, limits, (line) => lines.push(line));
+    return { json: `[${lines.join(',')}]`, rows: lines.length, lastKey };
+  }
+
+  /** The checksums of the first rows after a key, added up, and the range that they cover: of the last, without an end. */
+  sumBatch(table: CopiedTable, after: Key | null, limits: BatchLimits): Sum & { readonly range: KeyRange } {
+    let [rows, checksum] = [0, 0n];
+    const upTo = this.#walk(table, canonicalText(table, 'sqlite'), after, limits, (text) => {
+      rows++;
+      checksum += checksumOf(text);
+    });
+    return { rows, checksum, range: { after, upTo } };
+  }
+
+  close(): void {
+    this.connection.close();
+    this.lock.release();
+  }
+
+  /** Returns the key of the last row, or null where the table has none after it. */
+  #walk(
+    table: CopiedTable,
+    expression: string,
+    after: Key | null,
+    limits: BatchLimits,
+    take: (text: string) => void,
+  ): Key | null {
+    const { where, values } = withinRange(table, { after, upTo: null }, 'sqlite');
+    const order = table.key.map(({ name }) => `"${name}"`).join(', ');
+    const statement = this.connection.query<{ text: string; key: string }, typeof values>(
+      `select ${expression} as text, ${jsonOfKey(table)} as key from "${table.name}" where ${where}
+       order by ${order} limit ${limits.rows}`.replace(/\$(\d+)/g, '?$1'),
+    );
+    let [rows, bytes] = [0, 0];
+    for (const { text, key } of statement.iterate(...values)) {
+      take(text);
+      rows++;
+      bytes += text.length;
+      if (rows === limits.rows || bytes >= limits.bytes) return JSON.parse(key);
+    }
+    return null;
+  }
+}
+
+/** The first 64 bits of a hash, with a sign, as PostgreSQL has them in a bigint. */
+function checksumOf(text: string): bigint {
+  return Buffer.from(Bun.SHA256.hash(text).buffer).readBigInt64BE(0);
+}
+
+function lockWrites(connection: Connection, file: string): void {
+  try {
+    connection.exec(`pragma busy_timeout = ${LOCK_TIMEOUT_MS}`);
+    // SQLite gives the lock to no connection that may only read.
+    connection.exec('pragma query_only = off');
+    connection.exec('begin immediate');
+    connection.exec('pragma query_only = on');
+  } catch (error) {
+    if (!codeOf(error).startsWith('SQLITE_BUSY')) throw error;
+    throw new CopyError(`another command is writing to ${file}: wait until it has ended, and copy again`);
+  }
+}
+
+function requireSchema(connection: Connection, file: string): void {
+  const found = connection.query(`select 1 from sqlite_master where name = 'schema_migrations'`).get();
+  if (found === null) throw new CopyError(`${file} is not a store of Paybell`);
+  const { version } = connection.query('select max(version) as version from schema_migrations').get() as {
+    version: number;
+  };
+  const known = MIGRATIONS.at(-1)?.version ?? 0;
+  if (version > known) throw new SchemaTooNewError(version, known);
+  if (version < known) {
+    throw new CopyError(
+      `${file} has schema version ${version}, and this release needs ${known}: take a backup, run paybell migrate with ` +
+        `DATABASE_URL=sqlite:${file}, and copy again`,
+    );
+  }
+}

@@ -1,0 +1,181 @@
+import type { Database, SqlInteger } from './database.ts';
+import { DISTRIBUTE_FUNCTIONS, functionsText } from './postgres/citus.ts';
+
+/**
+ * How each table is distributed on Citus. What events and deliveries add rows to is distributed by its column `entity_id`, so that
+ * all rows of an entity are on one worker. The small tables stay on the coordinator, so that no worker has to be up to change
+ * them. Those that one statement reads together with distributed rows are `reference` tables: each worker has a copy, and a
+ * change needs all workers.
+ */
+export type Distribution = 'on the coordinator' | 'reference' | 'by entity';
+
+/** In the order in which they are distributed: a table comes after those that it refers to. */
+export const DISTRIBUTIONS: Readonly<Record<string, Distribution>> = {
+  schema_migrations: 'on the coordinator',
+  instances: 'on the coordinator',
+  entities: 'reference',
+  api_keys: 'on the coordinator',
+  audit: 'on the coordinator',
+  signing_secrets: 'on the coordinator',
+  signing_keys: 'on the coordinator',
+  endpoint_secrets: 'reference',
+  endpoint_headers: 'reference',
+  endpoint_certificates: 'reference',
+  webhooks: 'reference',
+  webhook_counts: 'on the coordinator',
+  webhook_health: 'on the coordinator',
+  payload_filters: 'on the coordinator',
+  redeliveries: 'on the coordinator',
+  sources: 'on the coordinator',
+  chains: 'reference',
+  chain_anchors: 'on the coordinator',
+  chain_tokens: 'on the coordinator',
+  facts: 'reference',
+  fact_history: 'on the coordinator',
+  fact_events: 'reference',
+  events: 'by entity',
+  event_ids: 'by entity',
+  event_counts: 'by entity',
+  fan_outs: 'by entity',
+  subjects: 'by entity',
+  supersedable: 'by entity',
+  order_keys: 'by entity',
+  queue: 'by entity',
+  queue_heads: 'by entity',
+  queue_counts: 'by entity',
+  deliveries: 'by entity',
+  delivery_counts: 'by entity',
+  attempts: 'by entity',
+  endpoints: 'by entity',
+  endpoint_sequences: 'by entity',
+  endpoint_numbers: 'by entity',
+  endpoint_alerts: 'by entity',
+  listen_sessions: 'by entity',
+  listen_requests: 'by entity',
+  interval_stats: 'by entity',
+};
+
+/** The tables that `distribute` has something to do for. */
+export const DISTRIBUTED = Object.keys(DISTRIBUTIONS).filter((table) => DISTRIBUTIONS[table] !== 'on the coordinator');
+
+/** The first table by entity, with which the others are colocated. */
+const FIRST = 'events';
+
+const DISTRIBUTION_DEADLINE_MS = 30 * 60_000;
+
+/** What keeps the tables from being distributed, and what to do about it. */
+export class DistributionError extends Error {
+  override readonly name = 'DistributionError';
+}
+
+export type Citus = {
+  readonly version: string;
+  /** Servers that take rows, beside the coordinator. */
+  readonly workers: readonly { readonly name: string; readonly isActive: boolean }[];
+  readonly isCoordinatorKnown: boolean;
+  /** The tables that are distributed already. */
+  readonly distributed: ReadonlySet<string>;
+};
+
+/** Null where the extension is not installed in this database. */
+export async function readCitus(db: Database): Promise<Citus | null> {
+  if (db.engine === 'sqlite') return null;
+  const extension = await db.get<{ version: string }>(
+    `select extversion as version from pg_extension where extname = 'citus'`,
+  );
+  if (extension === undefined) return null;
+  const nodes = await db.all<{ name: string; port: SqlInteger; active: SqlInteger; group: SqlInteger }>(
+    `select nodename as name, nodeport as port, case when isactive then 1 else 0 end as active, groupid as "group"
+     from pg_dist_node where noderole = 'primary' order by nodeid`,
+  );
+  const tables = await db.all<{ name: string }>(
+    `select c.relname as name from pg_dist_partition p join pg_class c on c.oid = p.logicalrelid
+     where c.relnamespace = current_schema::regnamespace and (p.partmethod = 'h' or p.repmodel = 't')`,
+  );
+  const workers = nodes.filter(({ group }) => Number(group) !== 0);
+  return {
+    version: extension.version,
+    workers: workers.map(({ name, port, active }) => ({ name: `${name}:${port}`, isActive: Number(active) === 1 })),
+    isCoordinatorKnown: workers.length < nodes.length,
+    distributed: new Set(tables.map(({ name }) => name)),
+  };
+}
+
+/** The workers that do not respond to the coordinator. Citus itself keeps them as active. */
+export async function findUnreachableWorkers(db: Database): Promise<string[]> {
+  const workers = await db.all<{ name: string; port: SqlInteger }>(
+    `select nodename as name, nodeport as port from run_command_on_workers('select 1') where not success`,
+  );
+  return workers.map(({ name, port }) => `${name}:${port}`);
+}
+
+export type DistributedTable = {
+  readonly table: string;
+  readonly distribution: Distribution;
+  /** False where it was distributed before. */
+  readonly isNew: boolean;
+};
+
+/**
+ * Distributes the tables that are not yet, each in a transaction of its own: after an interruption the next run goes on.
+ * Processes that use the store look for distributed tables when they start, so that none may run meanwhile.
+ */
+export async function distribute(db: Database): Promise<DistributedTable[]> {
+  const citus = await readCitus(db);
+  requireWorkers(citus);
+  if (!db.dialect.isDistributed) await makeFunctions(db);
+  const done: DistributedTable[] = [];
+  for (const [table, distribution] of Object.entries(DISTRIBUTIONS)) {
+    const isNew = distribution !== 'on the coordinator' && !citus.distributed.has(table);
+    if (isNew) await distributeTable(db, table, distribution);
+    done.push({ table, distribution, isNew });
+  }
+  return done;
+}
+
+function requireWorkers(citus: Citus | null): asserts citus is Citus {
+  if (citus === null) {
+    throw new DistributionError(
+      'This database has no Citus: install the extension on every server, and run "create extension citus" in this database',
+    );
+  }
+  if (!citus.isCoordinatorKnown) {
+    throw new DistributionError(
+      'Citus does not know the address of this server: run "select citus_set_coordinator_host(\'<host>\', <port>)"',
+    );
+  }
+  if (!citus.workers.some(({ isActive }) => isActive)) {
+    throw new DistributionError(
+      'Citus has no worker: run "select citus_add_node(\'<host>\', <port>)" for each of them',
+    );
+  }
+}
+
+/** Before the tables: once these are distributed, statements call the functions. */
+function makeFunctions(db: Database): Promise<void> {
+  return db.transaction(async (queries) => {
+    for (const sql of db.dialect.lockStore) await queries.run(sql);
+    for (const sql of functionsText(db.dialect)) await queries.run(sql);
+    for (const sql of DISTRIBUTE_FUNCTIONS) await queries.all(sql);
+  });
+}
+
+type Distributing = Exclude<Distribution, 'on the coordinator'>;
+
+function distributeTable(db: Database, table: string, distribution: Distributing): Promise<void> {
+  return db.transaction(
+    async (queries) => {
+      for (const sql of [...db.dialect.allowLongTransaction, ...db.dialect.lockStore]) await queries.run(sql);
+      // Tables that refer to others are changed along with them, which Citus does over one connection for each server.
+      await queries.run(`set local citus.multi_shard_modify_mode to 'sequential'`);
+      await queries.all(statementFor(table, distribution));
+    },
+    { deadlineMs: DISTRIBUTION_DEADLINE_MS },
+  );
+}
+
+function statementFor(table: string, distribution: Distributing): string {
+  if (distribution === 'reference') return `select create_reference_table('${table}')`;
+  const colocated = table === FIRST ? 'none' : FIRST;
+  return `select create_distributed_table('${table}', 'entity_id', colocate_with => '${colocated}')`;
+}

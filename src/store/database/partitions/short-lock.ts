@@ -1,0 +1,54 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Database, type Queries, StoreUnavailableError } from '../database.ts';
+
+/**
+ * Changes of partitions lock a table that every acceptance writes to. While such a lock is waited for, all later statements
+ * wait behind it, so that it is given up soon and tried again: a long read may be running.
+ */
+
+/** The longest that other statements wait for one attempt. */
+const LOCK_TIMEOUT_MS = 100;
+const PAUSE_MS = 1_000;
+const ATTEMPTS = 10;
+/** Of the whole transaction: three partitions with their indexes are some twenty files. */
+const DEADLINE_MS = 15_000;
+
+/** "payb" in ASCII is the lock of migrations, and this the next. */
+const CHANGES_PARTITIONS = 'select case when pg_try_advisory_xact_lock(1885436259) then 1 else 0 end as locked';
+
+const LOCK_NOT_AVAILABLE = '55P03';
+
+export type ShortLockOptions = { readonly attempts?: number; readonly pauseMs?: number; readonly signal?: AbortSignal };
+
+/** Null where another instance is changing partitions at this moment. */
+export async function withShortLock<Value>(
+  db: Database,
+  work: (queries: Queries) => Promise<Value>,
+  { attempts = ATTEMPTS, pauseMs = PAUSE_MS, signal }: ShortLockOptions = {},
+): Promise<Value | null> {
+  for (let left = attempts; ; left--) {
+    try {
+      return await db.transaction(
+        async (queries) => {
+          await queries.run(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
+          return (await isAlone(queries)) ? work(queries) : null;
+        },
+        { deadlineMs: DEADLINE_MS },
+      );
+    } catch (error) {
+      if (left <= 1 || !isLockTimeout(error) || signal?.aborted === true) throw error;
+    }
+    await sleep(pauseMs);
+  }
+}
+
+/** Held to the end of the transaction. */
+export async function isAlone(queries: Queries): Promise<boolean> {
+  const row = await queries.get<{ locked: number }>(CHANGES_PARTITIONS);
+  return Number(row?.locked) === 1;
+}
+
+export function isLockTimeout(error: unknown): boolean {
+  const cause = error instanceof StoreUnavailableError ? error.cause : error;
+  return cause instanceof Error && 'errno' in cause && String(cause.errno) === LOCK_NOT_AVAILABLE;
+}

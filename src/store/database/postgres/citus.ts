@@ -1,0 +1,52 @@
+import type { SQL } from 'bun';
+import type { Dialect } from '../database.ts';
+
+/**
+ * Citus: PostgreSQL whose tables are distributed over several servers by their entity. A statement goes to the server of its
+ * entity where it says which one that is, in a condition beside the list of its rows; the rows of one list are of one entity.
+ */
+
+const OF_ENTITY = (table: string) => ` and ${table}.entity_id = cast($1 as uuid)`;
+
+/**
+ * `addCounts` of PostgreSQL as a function: Citus takes no subquery in an `insert`. Made on every server when the tables are
+ * distributed.
+ */
+export function functionsText({ addCounts }: Dialect): readonly string[] {
+  return [
+    `create or replace function paybell_add_counts(counts text, more text) returns text language sql immutable
+     as $body$ select ${addCounts('counts', 'more')} $body$`,
+  ];
+}
+
+/** What Citus has to know of each function, for its workers. */
+export const DISTRIBUTE_FUNCTIONS = [`select create_distributed_function('paybell_add_counts(text, text)')`] as const;
+
+/** The planner of the server that has the rows does not get the settings of this connection, so its own statistics decide. */
+export function citusDialect(plain: Dialect): Dialect {
+  return {
+    ...plain,
+    isDistributed: true,
+    ofEntity: OF_ENTITY,
+    addCounts: (counts, more) => `paybell_add_counts(${counts}, ${more})`,
+    planForClaims: `select ${plain.nowMs} as now_ms`,
+    lookUp: (join, table, alias, key) => {
+      const conditions = Object.entries(key).map(([column, value]) => `${alias}.${column} = ${value}`);
+      return `${join === 'cross join' ? 'join' : join} ${table} ${alias} on ${conditions.join(' and ')}${OF_ENTITY(alias)}`;
+    },
+    rowsOf: (table, list, key) => ({
+      from: list,
+      where: `${key.map((column) => `${table}.${column} = ${list}.${column}`).join(' and ')}${OF_ENTITY(table)}`,
+    }),
+  };
+}
+
+/** Whether `paybell migrate --distribute` has run on this store. */
+export async function isDistributed(client: SQL): Promise<boolean> {
+  const extension = await client.unsafe(`select 1 as found from pg_extension where extname = 'citus'`);
+  if (extension.length === 0) return false;
+  const tables = await client.unsafe(
+    `select 1 as found from pg_dist_partition where partmethod = 'h' and logicalrelid = to_regclass('queue')`,
+  );
+  return tables.length > 0;
+}

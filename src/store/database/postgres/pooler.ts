@@ -1,0 +1,93 @@
+import type { SQL } from 'bun';
+import { connect, type PostgresTarget } from './session.ts';
+
+/**
+ * Whether a pooler such as PgBouncer stands before PostgreSQL, and how it shares the connections of the server. It takes no
+ * timeouts when a connection is opened, and a connection that is shared by transaction cannot listen.
+ */
+export type Pooler = 'none' | 'by session' | 'by transaction';
+
+/** A pooler that Paybell cannot work with, and what to set. */
+export class PoolerError extends Error {
+  override readonly name = 'PoolerError';
+}
+
+const APPLICATION = { application_name: 'paybell' };
+/** Another client may take the connection of the server in between. */
+const LOOKS = 5;
+/** The prepared statement is not there, or one of another connection has its name. */
+const PREPARED_ERRORS: readonly string[] = ['26000', '42P05'];
+
+/** Settings for each connection of a pool. */
+export function connectionSettings(pooler: Pooler, timeouts: Readonly<Record<string, number>>) {
+  return pooler === 'none' ? { ...APPLICATION, ...timeouts } : APPLICATION;
+}
+
+/** To be called where connections do not take timeouts. */
+export async function findPooler(target: PostgresTarget): Promise<Exclude<Pooler, 'none'>> {
+  const [one, other] = [connect(target, 1, APPLICATION), connect(target, 1, APPLICATION)];
+  try {
+    await requirePreparedStatements(one, other);
+    return await findMode(one, other);
+  } finally {
+    await Promise.all([one, other].map((client) => client.close({ timeout: 0 })));
+  }
+}
+
+/** Whether connections that were opened with these timeouts have them: a pooler refuses them, or ignores them where it is told to. */
+export async function takesTimeouts(client: SQL, timeouts: Readonly<Record<string, number>>): Promise<boolean> {
+  // One by one: the view of all settings takes milliseconds.
+  const inMs = Object.keys(timeouts).map(
+    (name) => `extract(epoch from cast(current_setting('${name}') as interval)) * 1000 as ${name}`,
+  );
+  try {
+    const [found] = await client.unsafe(`select ${inMs.join(', ')}`);
+    return Object.entries(timeouts).every(([name, ms]) => Number(found[name]) === ms);
+  } catch (error) {
+    if (/unsupported startup parameter/.test(messageOf(error))) return false;
+    throw error;
+  }
+}
+
+/** The first statement of each connection has the same name, and a pooler keeps the two apart or does not. */
+async function requirePreparedStatements(one: SQL, other: SQL): Promise<void> {
+  try {
+    await one.unsafe('select cast($1 as integer) as first', [1]);
+    await other.unsafe('select cast($1 as integer) as second', [1]);
+  } catch (error) {
+    if (!PREPARED_ERRORS.includes(stateOf(error))) throw error;
+    throw new PoolerError(
+      'The pooler before PostgreSQL does not keep prepared statements: use PgBouncer 1.21 or later with ' +
+        'max_prepared_statements above 0, or pool_mode = session',
+      { cause: error },
+    );
+  }
+}
+
+/** A transaction gets the connection of the server that was given back last, unless a session keeps it. */
+async function findMode(one: SQL, other: SQL): Promise<Exclude<Pooler, 'none'>> {
+  const pidOf = async (client: SQL) => (await client.unsafe('select pg_backend_pid() as pid'))[0].pid as number;
+  try {
+    for (let look = 0; look < LOOKS; look++) {
+      const pid = await pidOf(one);
+      await other.unsafe('begin');
+      const isShared = (await pidOf(other)) === pid;
+      await other.unsafe('commit');
+      if (isShared) return 'by transaction';
+    }
+    return 'by session';
+  } catch (error) {
+    if (!/statement pooling mode/.test(messageOf(error))) throw error;
+    throw new PoolerError('The pooler before PostgreSQL allows no transactions: set pool_mode = transaction', {
+      cause: error,
+    });
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : '';
+}
+
+function stateOf(error: unknown): string {
+  return error instanceof Error && 'errno' in error ? String(error.errno) : '';
+}

@@ -1,0 +1,52 @@
+import { type Database, type Reads, type SqlUuid, StoreUnavailableError } from './database.ts';
+
+/** One table, or two that one statement reads: an entity has its rows of both in shards on the same worker. */
+type Tables = readonly [string] | readonly [string, string];
+
+/**
+ * For reads over all entities, on Citus while a worker is down: the rows of those that can be reached. Citus itself refuses a
+ * statement that needs a worker which is down. `select` gets the names of the tables, or of a shard of each.
+ */
+export async function readReachable<Row>(
+  db: Database,
+  read: (reads: Pick<Reads, 'all'>) => Promise<Row[]>,
+  { tables, select }: { readonly tables: Tables; readonly select: (...shards: readonly string[]) => string },
+): Promise<Row[]> {
+  try {
+    return await read(db);
+  } catch (error) {
+    if (!db.dialect.isDistributed || !(error instanceof StoreUnavailableError)) throw error;
+    return readEachShard(db, tables, select('%1$s', '%2$s'), error);
+  }
+}
+
+/** Heads in the order of a time: those of several shards come one shard after another. */
+export function inOrderOf<Head extends { readonly entity: SqlUuid; readonly webhookNo: number }>(
+  { dialect }: Database,
+  heads: Head[],
+  timeOf: (head: Head) => number,
+): Head[] {
+  if (!dialect.isDistributed) return heads;
+  const nameOf = ({ entity }: Head) => dialect.hexOf(entity);
+  return heads.sort(
+    (a, b) =>
+      timeOf(a) - timeOf(b) || (nameOf(a) === nameOf(b) ? a.webhookNo - b.webhookNo : nameOf(a) < nameOf(b) ? -1 : 1),
+  );
+}
+
+/** Without parameters, which the command cannot have: `select` holds nothing but what the store itself has made. */
+async function readEachShard<Row>(
+  db: Database,
+  tables: Tables,
+  select: string,
+  cause: StoreUnavailableError,
+): Promise<Row[]> {
+  const run = tables.length === 1 ? 'run_command_on_placements' : 'run_command_on_colocated_placements';
+  const shards = await db.all<{ result: string }>(
+    `select result from ${run}(${tables.map((table) => `'${table}'`).join(', ')},
+       $command$ select coalesce(json_agg(found), '[]') from (${select}) found $command$) where success`,
+  );
+  // Not one worker can be reached: that is an outage like any other.
+  if (shards.length === 0) throw cause;
+  return shards.flatMap(({ result }) => JSON.parse(result) as Row[]);
+}

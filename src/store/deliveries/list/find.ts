@@ -1,0 +1,97 @@
+import type { DeliveryFilter } from '../../../contract/deliveries.ts';
+import { eventNumber, hexOfId } from '../../../domain/ids.ts';
+import { entityKeyPrefix } from '../../../domain/post-url.ts';
+import type { Dialect, Queries, SqlUuid } from '../../database/database.ts';
+import { Columns, entityKey, nullable, type Parameters, uuid } from '../../database/sql.ts';
+import { findEventNo } from '../../events/event-ids.ts';
+import { findEventsAbout } from '../../events/subjects.ts';
+
+/**
+ * What the text of a search names: a delivery, an event, the events of a transfer or of an agreement, or else the beginning
+ * of a URL or of a host. The first of these that is there counts.
+ */
+export type Found = {
+  /** The numbers of events, and the one delivery of them that is meant; null where the text is about URLs. */
+  readonly eventNos: readonly string[] | null;
+  readonly deliveryHex: string | null;
+  readonly place: UrlPlace | null;
+};
+
+/** Beginnings of URLs or of destinations, as the heads of webhooks have them. */
+export type UrlPlace = { readonly column: 'post_url' | 'destination'; readonly beginnings: readonly string[] };
+
+const SCHEMES = ['https://', 'http://'];
+const HOST = /^[a-z0-9_[][a-z0-9_.:[\]-]*(\/[\x21-\x7e]*)?$/i;
+
+/** The deliveries of an event may be made later than the event, while its transaction is held or its fan-out goes on. */
+const LATEST_DELIVERY_S = 24 * 3_600;
+
+/** Null where nothing can match. */
+export async function findByText(
+  queries: Queries,
+  dialect: Dialect,
+  entityId: string,
+  { q = '', since }: Pick<DeliveryFilter, 'q' | 'since'>,
+): Promise<Found | null> {
+  if (q.includes('://')) return ofUrls(placeOf(entityId, q));
+  const entity = entityKey(dialect, entityId);
+  const deliveryHex = hexOfId('dlv', q);
+  if (deliveryHex !== null) {
+    const eventNo = await eventOfDelivery(queries, dialect, entity, deliveryHex);
+    if (eventNo !== null) return { eventNos: [eventNo], deliveryHex, place: null };
+  }
+  const eventNo = await findEventNo(queries, dialect, entityId, q);
+  if (eventNo !== null) return { eventNos: [eventNo], deliveryHex: null, place: null };
+  const eventNos = await findEventsAbout(
+    queries,
+    dialect,
+    entity,
+    q,
+    since === undefined ? 0 : since - LATEST_DELIVERY_S,
+  );
+  if (eventNos.length > 0) return { eventNos, deliveryHex: null, place: null };
+  return HOST.test(q) ? ofUrls(placeOf(entityId, q)) : null;
+}
+
+function ofUrls(place: UrlPlace): Found {
+  return { eventNos: null, deliveryHex: null, place };
+}
+
+/** A destination has its host in lower case and its port, so that it serves where no path is given. */
+function placeOf(entityId: string, q: string): UrlPlace {
+  const [, rest = q] = q.split('://', 2);
+  const written = rest === q ? SCHEMES.map((scheme) => `${scheme}${q}`) : [q];
+  if (/[/?]/.test(rest)) return { column: 'post_url', beginnings: written };
+  const prefix = entityKeyPrefix(entityId);
+  return { column: 'destination', beginnings: written.map((beginning) => `${prefix}${beginning.toLowerCase()}`) };
+}
+
+/** URLs are printable ASCII, which all sorts before this character. */
+const AFTER_ALL = '\x7f';
+
+/** As ranges, in which no character of the text stands for others. */
+export function urlCondition({ column, beginnings }: UrlPlace, parameters: Parameters): string {
+  const ranges = beginnings.map(
+    (beginning) =>
+      `${column} >= ${parameters.bind(beginning)} and ${column} < ${parameters.bind(beginning + AFTER_ALL)}`,
+  );
+  return `(${ranges.join(' or ')})`;
+}
+
+const namedColumns = new Columns({ eventNo: nullable(uuid('event_no')) });
+
+async function eventOfDelivery(
+  queries: Queries,
+  { bindUuid, hexOf }: Dialect,
+  entity: SqlUuid,
+  hex: string,
+): Promise<string | null> {
+  const where = 'where entity_id = $1 and id = $2';
+  const row = await namedColumns.get(
+    queries,
+    `select ${namedColumns.list} from deliveries ${where} union all select ${namedColumns.list} from queue ${where}`,
+    [entity, bindUuid(hex)],
+  );
+  if (row === undefined) return null;
+  return row.eventNo === null ? eventNumber(hex) : hexOf(row.eventNo);
+}

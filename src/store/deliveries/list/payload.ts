@@ -1,0 +1,94 @@
+import { type DeliveryListQuery, MAX_PAYLOADS_SEARCHED, type SearchedPayloads } from '../../../contract/deliveries.ts';
+import { eventNumber, timeOfHex } from '../../../domain/ids.ts';
+import type { Dialect, Queries, SqlUuid, SqlValue } from '../../database/database.ts';
+import { Columns, chunks, integer, Parameters, uuid, valuesList } from '../../database/sql.ts';
+import { newestIds, readRows } from './page.ts';
+import type { DeliveryRow } from './rows.ts';
+import type { Scope } from './scope.ts';
+
+/**
+ * A text in payloads. No index leads to it, so the newest deliveries of the filter are read until one of the limits is
+ * reached, and the caller is told how far that was.
+ */
+
+const MAX_BYTES = 64 * 1024 * 1024;
+const PER_STATEMENT = 500;
+
+export type PayloadMatches = { readonly totalResults: number; readonly rows: DeliveryRow[] } & {
+  readonly searched: SearchedPayloads;
+};
+
+type Page = Pick<DeliveryListQuery, 'page' | 'limit' | 'sortDir'> & { readonly payload: string };
+
+export async function findInPayloads(
+  queries: Queries,
+  dialect: Dialect,
+  scope: Scope,
+  { payload, page, limit, sortDir }: Page,
+  totalInScope: number,
+): Promise<PayloadMatches> {
+  const ids = await newestIds(queries, dialect, scope, totalInScope, MAX_PAYLOADS_SEARCHED);
+  const matches: string[] = [];
+  let [looked, bytes] = [0, 0];
+  for (const chunk of chunks(ids, PER_STATEMENT)) {
+    if (bytes > MAX_BYTES) break;
+    const eventOf = await eventsOf(queries, dialect, scope, chunk);
+    const bodies = await readBodies(queries, dialect, scope.entity, [...new Set(eventOf.values())], payload);
+    matches.push(...chunk.filter((hex) => bodies.matching.has(eventOf.get(hex) ?? '')));
+    bytes += bodies.bytes;
+    looked += chunk.length;
+  }
+  const oldest = ids[looked - 1];
+  const searched = {
+    deliveries: looked,
+    dateOldest: oldest === undefined ? null : Math.floor(timeOfHex(oldest) / 1000),
+  };
+  if (sortDir === 'asc') matches.reverse();
+  const shown = matches.slice((page - 1) * limit, page * limit);
+  return { totalResults: matches.length, rows: await readRows(queries, dialect, scope.entity, shown), searched };
+}
+
+const namedColumns = new Columns({ id: uuid('id'), eventNo: uuid('event_no') });
+
+/** The number of the event of each delivery. Only those from before ids were made that way name it in a column. */
+async function eventsOf(
+  queries: Queries,
+  { bindUuid, hexOf }: Dialect,
+  scope: Scope,
+  ids: readonly string[],
+): Promise<Map<string, string>> {
+  const eventOf = new Map(ids.map((hex) => [hex, eventNumber(hex)]));
+  if (scope.skewMs === 0) return eventOf;
+  for (const table of ['deliveries', 'queue']) {
+    const named = await namedColumns.all(
+      queries,
+      `select ${namedColumns.list} from ${table}
+       where entity_id = $1 and id in ${valuesList(1, ids.length, 1)} and event_no is not null`,
+      [scope.entity, ...ids.map((hex): SqlValue => bindUuid(hex))],
+    );
+    for (const { id, eventNo } of named) eventOf.set(hexOf(id), hexOf(eventNo));
+  }
+  return eventOf;
+}
+
+const bodyColumns = new Columns({ no: uuid('no'), bytes: integer('octet_length(body)'), isMatch: integer() });
+
+async function readBodies(
+  queries: Queries,
+  { bindUuid, hexOf, contains }: Dialect,
+  entity: SqlUuid,
+  eventNos: readonly string[],
+  payload: string,
+): Promise<{ matching: Set<string>; bytes: number }> {
+  const parameters = new Parameters(entity, payload);
+  const rows = await bodyColumns.all(
+    queries,
+    `select ${bodyColumns.list}, case when ${contains('body', '$2')} then 1 else 0 end as "isMatch" from events
+     where entity_id = $1 and no in ${parameters.list(eventNos.map(bindUuid))}`,
+    parameters.values,
+  );
+  return {
+    matching: new Set(rows.filter(({ isMatch }) => isMatch === 1).map(({ no }) => hexOf(no))),
+    bytes: rows.reduce((sum, row) => sum + row.bytes, 0),
+  };
+}

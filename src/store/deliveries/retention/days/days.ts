@@ -1,0 +1,59 @@
+import { firstHexAt } from '../../../../domain/ids.ts';
+import { type Days, type Layout, type PartitionedTable, readLayout } from '../../../database/partitions/layout.ts';
+import type { Run } from '../prune-run.ts';
+import { detachEvents, dropEvents } from './events.ts';
+import { detachRecords, dropRecords } from './records.ts';
+
+/**
+ * Retention of a store that is partitioned by day (see database/partitions/layout.ts): days that are past the limit as a whole
+ * are dropped, records before events. What batches still remove is what is in no day, or in a day of which too much is needed.
+ */
+
+/** Where batches end, because a day that follows will be dropped. Both sort before every id that stays. */
+type Ends = { deliveriesBeforeHex: string; eventsBeforeHex: string };
+
+/** Drops what can be dropped, and says how far batches are to go. Several instances may do this at once. */
+export async function dropOldDays(run: Run): Promise<Ends> {
+  const { db, beforeMs, beforeHex, dryRun, keepsDays } = run;
+  const layout = await readLayout(db);
+  const whole = { deliveriesBeforeHex: beforeHex, eventsBeforeHex: beforeHex };
+  if (!layout.isPartitioned || dryRun) return whole;
+  const needed = { deliveries: new Set<string>(), events: new Set<string>() };
+  for (const days of attachedDays(layout, 'deliveries', beforeMs)) {
+    const result = await detachRecords(run, days);
+    if (result === 'too much is needed') needed.deliveries.add(days.suffix);
+    if (result === 'locked') break;
+    if (run.batches.isStopped) return whole;
+  }
+  for (const days of await detachedDays(run, 'deliveries')) await dropRecords(run, days);
+  for (const days of attachedDays(layout, 'events', beforeMs)) {
+    if (run.batches.isStopped) return whole;
+    // Its records are still there, and with them what needs its events.
+    const result = needed.deliveries.has(days.suffix) ? 'too much is needed' : await detachEvents(run, days);
+    if (result === 'too much is needed') needed.events.add(days.suffix);
+    if (result === 'locked') break;
+  }
+  for (const days of await detachedDays(run, 'events')) await dropEvents(run, days);
+  if (!keepsDays) return whole;
+  const left = await readLayout(db);
+  const endOf = (table: 'deliveries' | 'events') =>
+    firstHexAt(
+      Math.min(
+        beforeMs,
+        ...attachedDays(left, table, Number.POSITIVE_INFINITY)
+          .filter(({ suffix, fromMs }) => fromMs > 0 && !needed[table].has(suffix))
+          .map(({ fromMs }) => fromMs),
+      ),
+    );
+  return { deliveriesBeforeHex: endOf('deliveries'), eventsBeforeHex: endOf('events') };
+}
+
+/** Those that end before a time. */
+function attachedDays({ partitions }: Layout, table: PartitionedTable, beforeMs: number): Days[] {
+  return partitions.filter((days) => days.table === table && days.isAttached && days.toMs <= beforeMs);
+}
+
+async function detachedDays({ db }: Run, table: PartitionedTable): Promise<Days[]> {
+  const { partitions } = await readLayout(db);
+  return partitions.filter((days) => days.table === table && !days.isAttached);
+}

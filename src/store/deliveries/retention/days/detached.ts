@@ -1,0 +1,47 @@
+import type { Database, Queries } from '../../../database/database.ts';
+import { isLockTimeout, withShortLock } from '../../../database/partitions/short-lock.ts';
+import { WHOLE_ENTITY } from '../../counts/counts.ts';
+
+/** What the steps for records and for events share. */
+
+export type Detached = 'detached' | 'by another' | 'locked' | 'too much is needed';
+
+/** So many rows move to the default partition while acceptance waits: a few milliseconds. */
+export const MAX_NEEDED = 1_000;
+
+/** The processes have those from 0 to 15. */
+export const DROPPED_SHARD = 16;
+
+/** Sums over a day of many millions of rows. */
+export const DROP_DEADLINE_MS = 30 * 60_000;
+
+/** A lock that is not to be had leaves the day for the next run: everything else that is old goes. */
+export async function detach(db: Database, work: (queries: Queries) => Promise<Detached>): Promise<Detached> {
+  try {
+    return (await withShortLock(db, work)) ?? 'by another';
+  } catch (error) {
+    if (isLockTimeout(error)) return 'locked';
+    throw error;
+  }
+}
+
+export async function exists(queries: Pick<Queries, 'get'>, table: string): Promise<boolean> {
+  const row = await queries.get<{ name: string | null }>('select cast(to_regclass($1) as text) as name', [table]);
+  return row?.name != null;
+}
+
+export async function isAttached(queries: Queries, name: string): Promise<boolean> {
+  const sql = 'select 1 as found from pg_class where oid = to_regclass($1) and relispartition';
+  return (await queries.get(sql, [name])) !== undefined;
+}
+
+/** Adds to what each entity of some rows stores, and to its events without deliveries. */
+export function addStored(queries: Queries, bytes: string, from: string, undelivered = '0'): Promise<number> {
+  return queries.run(
+    `insert into queue_counts (entity_id, webhook_no, shard, waiting, retrying, stored_bytes, undelivered)
+     select entity_id, ${WHOLE_ENTITY}, ${DROPPED_SHARD}, 0, 0, ${bytes}, ${undelivered} ${from} group by entity_id
+     on conflict (entity_id, webhook_no, shard) do update set
+       stored_bytes = queue_counts.stored_bytes + excluded.stored_bytes,
+       undelivered = queue_counts.undelivered + excluded.undelivered`,
+  );
+}

@@ -1,0 +1,165 @@
+import { KINDS_WITH_ROLE } from '../../../../domain/supersession/rules.ts';
+import type { SqlValue } from '../../../database/database.ts';
+import { type Days, within } from '../../../database/partitions/layout.ts';
+import { isAlone } from '../../../database/partitions/short-lock.ts';
+import {
+  Columns,
+  chunks,
+  eventIdKey,
+  nullable,
+  type RowOf,
+  readInteger,
+  text,
+  uuid,
+  valuesList,
+} from '../../../database/sql.ts';
+import { WITHOUT_DELIVERIES } from '../../../events/unmatched.ts';
+import { EVENT_BUCKET_MS, STORED_BYTES } from '../../counts/counts.ts';
+import { forgetWhatFor } from '../old-events.ts';
+import type { Run } from '../prune-run.ts';
+import {
+  addStored,
+  type Detached,
+  DROP_DEADLINE_MS,
+  DROPPED_SHARD,
+  detach,
+  exists,
+  isAttached,
+  MAX_NEEDED,
+} from './detached.ts';
+
+/** Events of a day whose records are gone. */
+
+/** The number of the event whose delivery has this id. */
+const EVENT_OF = (id: string) => `cast(left(cast(${id} as text), 32) || '0000' as uuid)`;
+
+/**
+ * Detaches the day. Events of which a delivery is left move to the default partition. No other event comes to be needed while
+ * this is found out: the records of the day are gone, so that none of its deliveries can be sent again.
+ */
+export function detachEvents({ db }: Run, days: Days): Promise<Detached> {
+  const events = `events_${days.suffix}`;
+  const ofDelivery = (table: string) =>
+    `select entity_id, ${EVENT_OF('id')} as no from ${table} where ${within(days, 'id')} and event_no is null
+     union select entity_id, event_no from ${table} where event_no is not null and ${within(days, 'event_no')}`;
+  return detach(db, async (queries) => {
+    // Another instance may be about to detach the records.
+    if (!(await isAttached(queries, events)) || (await isAttached(queries, `deliveries_${days.suffix}`))) {
+      return 'by another';
+    }
+    await queries.run(
+      `create temp table needed on commit drop as select distinct entity_id, no from (
+         ${ofDelivery('queue')} union ${ofDelivery('deliveries')}
+         union select entity_id, event_no from fan_outs where ${within(days, 'event_no')}) n limit ${MAX_NEEDED + 1}`,
+    );
+    if ((await readInteger(queries, 'count(*)', 'from needed')) > MAX_NEEDED) return 'too much is needed';
+    await queries.run(`alter table events detach partition ${events}`);
+    await queries.run(
+      `with moved as (
+         delete from ${events} e using needed n where e.entity_id = n.entity_id and e.no = n.no returning e.*)
+       insert into events select * from moved`,
+    );
+    return 'detached';
+  });
+}
+
+const HAS_ROLE = `event in (${KINDS_WITH_ROLE.map((kind) => `'${kind}'`).join(', ')})`;
+
+const goneColumns = new Columns({
+  entity: uuid('entity_id'),
+  no: uuid('no'),
+  event: text('event'),
+  eventId: nullable(text('event_id')),
+  body: text(`case when ${HAS_ROLE} then body else '' end`),
+});
+
+/** Forgets what other tables say of a detached day, takes it from the counters, and drops it. */
+export async function dropEvents(run: Run, days: Days): Promise<void> {
+  const { db, batches, pruned } = run;
+  const events = `events_${days.suffix}`;
+  try {
+    await forgetNames(run, days);
+  } catch (error) {
+    // Another instance was quicker, and has dropped it.
+    if (await exists(db, events)) throw error;
+  }
+  if (batches.isStopped) return;
+  pruned.events += await db.transaction(
+    async (queries) => {
+      for (const sql of db.dialect.allowLongTransaction) await queries.run(sql);
+      if (!(await isAlone(queries)) || !(await exists(queries, events))) return 0;
+      await queries.run(
+        `insert into event_counts (entity_id, network_id, event, bucket, shard, events)
+         select entity_id, network_id, event, created_at_ms / ${EVENT_BUCKET_MS}, ${DROPPED_SHARD}, -count(*)
+         from ${events} group by 1, 2, 3, 4
+         on conflict (entity_id, network_id, event, bucket, shard) do update set events = event_counts.events + excluded.events`,
+      );
+      const undelivered = `-count(*) filter (where ${WITHOUT_DELIVERIES})`;
+      await addStored(queries, `-sum(${STORED_BYTES.event})`, `from ${events}`, undelivered);
+      const total = await readInteger(queries, 'count(*)', `from ${events}`);
+      await queries.run(`drop table ${events}`);
+      return total;
+    },
+    { deadlineMs: DROP_DEADLINE_MS },
+  );
+}
+
+/** The ids that senders chose, and what events are about: rows of other tables, a batch at a time. Repeating it changes nothing. */
+async function forgetNames({ db, batches }: Run, days: Days): Promise<void> {
+  const { bindUuid } = db.dialect;
+  const first = bindUuid('0'.repeat(32));
+  let after: Place | null = { entity: first, no: first };
+  while (after !== null && !batches.isStopped) {
+    const from: Place = after;
+    after = await batches.run(async (size): Promise<Place | null> => {
+      const to = await placeAfter(db, days, from, size * LOOKED_AT);
+      const rows = await goneColumns.all(
+        db,
+        // Within, because PostgreSQL would read the whole day where it expects few of these.
+        `select ${goneColumns.list} from (
+           select entity_id, no, event, event_id, body from events_${days.suffix} where (entity_id, no) > ($1, $2)
+           order by entity_id, no limit ${size * LOOKED_AT}) looked_at
+         where event_id is not null or ${HAS_ROLE} order by entity_id, no limit ${size}`,
+        [from.entity, from.no],
+      );
+      await forgetSome(db, days, rows);
+      return rows.length === size ? (rows.at(-1) ?? null) : to;
+    });
+  }
+}
+
+const placeColumns = new Columns({ entity: uuid('entity_id'), no: uuid('no') });
+type Place = RowOf<typeof placeColumns>;
+
+/** Of so many events for each that a batch may have, because a day may have millions of which nothing is to be forgotten. */
+const LOOKED_AT = 16;
+
+/** The event that is so many further on in the day; null where there are fewer. */
+async function placeAfter(db: Run['db'], days: Days, { entity, no }: Place, events: number): Promise<Place | null> {
+  const place = await placeColumns.get(
+    db,
+    `select ${placeColumns.list} from events_${days.suffix} where (entity_id, no) > ($1, $2)
+     order by entity_id, no offset ${events - 1} limit 1`,
+    [entity, no],
+  );
+  return place ?? null;
+}
+
+async function forgetSome(db: Run['db'], days: Days, rows: readonly RowOf<typeof goneColumns>[]): Promise<void> {
+  const { dialect } = db;
+  await db.transaction(async (queries) => {
+    for (const ofEntity of Map.groupBy(rows, ({ entity }) => dialect.hexOf(entity)).values()) {
+      const [first] = ofEntity;
+      if (first === undefined) continue;
+      const hashes = ofEntity.flatMap(({ eventId }) => (eventId === null ? [] : [eventIdKey(dialect, eventId)]));
+      for (const chunk of chunks(hashes)) {
+        // Of this day: the same id may have been accepted again since.
+        await queries.run(
+          `delete from event_ids where entity_id = $1 and hash in ${valuesList(1, chunk.length, 1)} and ${within(days, 'no')}`,
+          [first.entity, ...chunk] satisfies SqlValue[],
+        );
+      }
+      await forgetWhatFor(queries, dialect, first.entity, ofEntity);
+    }
+  });
+}

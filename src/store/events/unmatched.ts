@@ -1,0 +1,95 @@
+import type { Dialect, Queries, SqlUuid } from '../database/database.ts';
+import { Columns, entityKey, integer, Parameters, readInteger } from '../database/sql.ts';
+import { type CountChanges, WHOLE_ENTITY } from '../deliveries/counts/counts.ts';
+
+/**
+ * Events that reached no webhook. Three kinds of events without deliveries are none of these: one that a later event had
+ * superseded before it came, a retraction of what no one was told, and one that may still get deliveries: it is held for a
+ * transaction that is not final, or a task makes its deliveries.
+ */
+
+/** As the partial index `events_unmatched` has it, so that a list reads no other events. */
+export const WITHOUT_DELIVERIES = `deliveries = 0 and superseded_by is null and event <> 'EventRetracted'`;
+
+const IS_TO_BE_TOLD =
+  'exists (select 1 from fact_events e where e.entity_id = f.entity_id and e.fact_id = f.id and e.event_no is null)';
+
+/** A webhook can count more confirmations than it takes to be final. */
+const IS_COUNTED_ON = `exists (select 1 from webhooks w join chains c on c.network_id = w.network_id
+  where w.entity_id = f.entity_id and w.network_id = f.network_id and w.event = f.kind and w.finality is not null
+    and f.block_number - 1 + case when w.finality in ('seen', 'safe', 'final') then 0 else cast(w.finality as bigint) end
+      > coalesce(c.head, 0))`;
+
+/** `undelivered`: all without deliveries but those superseded and retractions; `unmatched`: those of them that get none. */
+export type Match = 'matched' | 'unmatched' | 'undelivered';
+
+/** The condition on a row of `events`. */
+export function matchCondition(dialect: Dialect, entityId: string, match: Match, parameters: Parameters): string {
+  if (match === 'undelivered') return WITHOUT_DELIVERIES;
+  const { tasks, held } = waitingEvents(dialect, entityId, parameters);
+  const mayFollow = `exists (${tasks} and t.event_no = events.no) or exists (${held} and f.event_no = events.no)`;
+  return match === 'matched'
+    ? `(not (${WITHOUT_DELIVERIES}) or ${mayFollow})`
+    : `${WITHOUT_DELIVERIES} and not (${mayFollow})`;
+}
+
+/** Which of some events without deliveries reached no webhook, as 32 hex digits. */
+export async function unmatchedAmong(
+  queries: Pick<Queries, 'all'>,
+  dialect: Dialect,
+  entityId: string,
+  nos: readonly SqlUuid[],
+): Promise<ReadonlySet<string>> {
+  if (nos.length === 0) return new Set();
+  const parameters = new Parameters(entityKey(dialect, entityId));
+  const condition = `no in ${parameters.list(nos)} and ${matchCondition(dialect, entityId, 'unmatched', parameters)}`;
+  const rows = await queries.all<{ no: SqlUuid }>(
+    `select no from events where entity_id = $1 and ${condition}`,
+    parameters.values,
+  );
+  return new Set(rows.map(({ no }) => dialect.hexOf(no)));
+}
+
+/** Events that may still get deliveries, from the few that are held or have a task to their rows. */
+export function eventsThatFollow(dialect: Dialect, entityId: string, parameters: Parameters): string {
+  const { tasks, held, entity } = waitingEvents(dialect, entityId, parameters);
+  const key = { entity_id: entity, no: 'following.event_no' };
+  return `(${tasks} union ${held}) following ${dialect.lookUp('cross join', 'events', 'events', key)}`;
+}
+
+function waitingEvents(dialect: Dialect, entityId: string, parameters: Parameters) {
+  const entity = parameters.bind(entityKey(dialect, entityId));
+  const owner = parameters.bind(entityId);
+  return {
+    entity,
+    tasks: `select t.event_no from fan_outs t where t.entity_id = ${entity}`,
+    held: `select f.event_no from facts f where f.entity_id = ${owner} and f.event_no is not null
+      and (f.state <> 'final' or ${IS_TO_BE_TOLD} or ${IS_COUNTED_ON})`,
+  };
+}
+
+/** How many events of the entity are without deliveries, by the counter. */
+export function countUndelivered(queries: Pick<Queries, 'get'>, entity: SqlUuid): Promise<number> {
+  const from = `from queue_counts where entity_id = $1 and webhook_no = ${WHOLE_ENTITY}`;
+  return readInteger(queries, 'sum(undelivered)', from, [entity]);
+}
+
+const madeColumns = new Columns({ isUndelivered: integer(`case when ${WITHOUT_DELIVERIES} then 1 else 0 end`) });
+
+/** Corrects the number of deliveries of an event, and the counter with it, in a transaction that holds the task of the event. */
+export async function setDeliveries(
+  queries: Queries,
+  changes: CountChanges,
+  { entity, eventNo }: { readonly entity: SqlUuid; readonly eventNo: SqlUuid },
+  made: number,
+): Promise<void> {
+  const key = [entity, eventNo];
+  const which = 'where entity_id = $1 and no = $2';
+  const before = await madeColumns.get(queries, `select ${madeColumns.list} from events ${which}`, key);
+  const after = await madeColumns.get(
+    queries,
+    `update events set deliveries = $3 ${which} returning ${madeColumns.list}`,
+    [...key, made],
+  );
+  changes.undelivered(entity, (after?.isUndelivered ?? 0) - (before?.isUndelivered ?? 0));
+}

@@ -1,0 +1,41 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { checksumsOf } from '../../../build/release/files.ts';
+import { checkIntegrity } from '../../../build/release/runtime.ts';
+import { machineOf, TARGETS } from '../../../build/release/targets.ts';
+import lock from '../../../package-lock.json' with { type: 'json' };
+import { tempFolder } from '../../support/paybell.ts';
+import { run } from '../../support/programs.ts';
+
+const { path: folder, remove } = tempFolder();
+afterAll(remove);
+
+describe('the files of a release', () => {
+  test('have checksums in the form that sha256sum checks', async () => {
+    writeFileSync(join(folder, 'b.tgz'), 'two');
+    writeFileSync(join(folder, 'a.tgz'), 'one');
+    const sums = await checksumsOf(folder);
+    writeFileSync(join(folder, 'SHA256SUMS'), sums);
+    expect(await checksumsOf(folder)).toBe(sums);
+    expect(sums).toMatch(/^[0-9a-f]{64} {2}a\.tgz\n[0-9a-f]{64} {2}b\.tgz\n$/);
+    if (Bun.which('sha256sum') === null) return;
+    expect(await run(['sha256sum', '--check', '--strict', 'SHA256SUMS'], folder)).toBe('a.tgz: OK\nb.tgz: OK\n');
+  });
+
+  test('are built with the Bun of the lock file, and with no other file of that name', () => {
+    const bytes = new TextEncoder().encode('bun');
+    const integrity = `sha512-${new Bun.CryptoHasher('sha512').update(bytes).digest('base64')}`;
+    expect(() => checkIntegrity('@oven/bun-linux-x64', bytes, integrity)).not.toThrow();
+    const other = new TextEncoder().encode('another');
+    expect(() => checkIntegrity('@oven/bun-linux-x64', other, integrity)).toThrow('is not the file that package-lock');
+    for (const { runtime } of TARGETS) expect(lock.packages).toHaveProperty([`node_modules/${runtime}`, 'integrity']);
+  });
+
+  test('are for the processor that their name says, as the header of each tells', async () => {
+    const expected = process.arch === 'arm64' ? 'linux-arm64' : 'linux-x64';
+    const target = TARGETS.find(({ name }) => name === expected);
+    if (process.platform === 'linux') expect(await machineOf(process.execPath)).toBe(target?.machine ?? 0);
+    expect(await machineOf(join(folder, 'a.tgz'))).toBeNull();
+  });
+});

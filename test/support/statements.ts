@@ -1,0 +1,53 @@
+import type { Database, Queries } from '../../src/store/database/database.ts';
+import { DISTRIBUTIONS } from '../../src/store/database/distribution.ts';
+import { citusDialect } from '../../src/store/database/postgres/citus.ts';
+import { alteredStore } from './stores.ts';
+
+/** The store with the statements that it sends to Citus, which PostgreSQL runs too; their texts are added to the set. */
+export function recordStatements(db: Database, texts: Set<string>): Database {
+  const recorded = (queries: Queries): Queries => ({
+    all: (sql, params) => queries.all(add(sql), params),
+    get: (sql, params) => queries.get(add(sql), params),
+    run: (sql, params) => queries.run(add(sql), params),
+  });
+  const add = (sql: string) => {
+    texts.add(sql);
+    return sql;
+  };
+  return alteredStore(db, {
+    dialect: citusDialect(db.dialect),
+    all: (sql, params) => db.all(add(sql), params),
+    get: (sql, params) => db.get(add(sql), params),
+    snapshot: (work) => db.snapshot((queries) => work(recorded(queries))),
+    transaction: (work, options) => db.transaction((queries) => work(recorded(queries)), options),
+  });
+}
+
+const TABLES = /\b(?:from|join|update|into|using)\s+(?:lateral\s+)?([a-z_]+)/g;
+const NAMES_ENTITY = /\bentity_id (?:= (?:cast\()?\$\d+|in \(\$\d+\))/;
+const CHANGES = /\b(?:update|delete from|insert into)\s+([a-z_]+)/;
+const LISTS_ROWS = /^\s*insert into [a-z_]+\s+\([^)]*\)\s*values/;
+/** A subselect whose entity is that of a row of another subselect. */
+const CORRELATED = /\(select .*?\bfrom ([a-z_]+) (\w+)\s+where \2\.entity_id = \w+\.entity_id.*\bfrom \(select /s;
+const CLOCK = /timestamp\(\)|random\(/;
+
+/** What Citus would refuse in a statement, or send to every worker; nothing for most. */
+export function errorsOf(sql: string): string[] {
+  const used = [...sql.matchAll(TABLES)].map(([, table = '']) => table);
+  const isDistributed = (table: string) => DISTRIBUTIONS[table] === 'by entity';
+  const distributed = used.filter(isDistributed);
+  const errors: string[] = [];
+  const local = used.filter((table) => DISTRIBUTIONS[table] === 'on the coordinator');
+  if (distributed.length > 0 && local.length > 0) {
+    errors.push(`${distributed[0]} is distributed, and ${local[0]} is on the coordinator`);
+  }
+  const isLocking = / for update/.test(sql) && distributed.length > 0;
+  const isChanging = isDistributed(CHANGES.exec(sql)?.[1] ?? '') && !LISTS_ROWS.test(sql);
+  if ((isLocking || isChanging) && !NAMES_ENTITY.test(sql)) errors.push('it changes or locks rows of no one entity');
+  const conditional = [...sql.matchAll(/\bcase\b.*?\bend\b|\bcoalesce\([^()]*(?:\([^()]*\)[^()]*)*\)/gs)];
+  if (distributed.length > 0 && conditional.some(([text]) => CLOCK.test(text))) {
+    errors.push('the clock is read within case or coalesce');
+  }
+  if (isDistributed(CORRELATED.exec(sql)?.[1] ?? '')) errors.push('a subselect does not name its entity by itself');
+  return errors;
+}
