@@ -138,7 +138,7 @@ test('a time range filters by when an event was accepted, and a custom one has i
   await page.getByText(/since \d\d:\d\d/).waitFor();
   await until('the list is asked for with it', () => sinces.length > 0);
   expect(page.url()).toEndWith('/deliveries?range=15m');
-  expect(Math.abs(Date.now() / 1000 - 900 - (sinces[0] ?? 0))).toBeLessThan(60);
+  expect(Math.abs(Date.now() / 1000 - 900 - (sinces[0] ?? 0))).toBeLessThan(600);
   expect(await total(page)).toBe('2');
   await page.getByRole('button', { name: 'Custom' }).click();
   await page.getByLabel('From').fill('2040-01-01T12:00:00');
@@ -181,7 +181,7 @@ describe('a row', () => {
       await session.signIn('/deliveries');
       await rows(page).first().click();
       await panelOf(page).getByText('HTTP 503').first().waitFor();
-      expect(await rows(page).first().getByText('503').locator('visible=true').count()).toBe(1);
+      expect(await rows(page).first().getByText('HTTP 503').locator('visible=true').count()).toBe(1);
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
       await savePicture(page, `delivery open ${width}`);
       expect(session.errors).toEqual([]);
@@ -216,7 +216,7 @@ test.each(Object.values(LOOKS))('the list is accessible and fits, $theme, $width
   const { page } = session;
   await session.signIn('/deliveries');
   await tab(page, 'Retrying 1').waitFor();
-  expect(await rows(page).first().getByText('503').locator('visible=true').count()).toBe(1);
+  expect(await rows(page).first().getByText('HTTP 503').locator('visible=true').count()).toBe(1);
   expect(await accessibilityViolations(page)).toEqual([]);
   expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
   await savePicture(page, `deliveries ${theme} ${width}`);

@@ -23,7 +23,7 @@ async function publishThree(): Promise<string> {
   const { client, receiver } = stage;
   const leftMs = 86_400_000 - (Date.now() % 86_400_000);
   // All three have to be of one day.
-  if (leftMs < 3_000) await Bun.sleep(leftMs);
+  if (leftMs < 60_000) await Bun.sleep(leftMs);
   await client.webhooks.register({ postUrl: `${receiver.url}/hook`, networkIds: [1], events: ['TransferFinalized'] });
   const publish = (eventId: string, networkId: number, amount: string) =>
     client.events.publish({ event: 'TransferFinalized', eventId, networkId, token: TOKEN, amount });
