@@ -1,13 +1,15 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { SQL } from 'bun';
 import { printLine } from '../../src/cli/terminal/output.ts';
 import { printTable } from '../../src/cli/terminal/table.ts';
 import { ENGINES, type Engine } from '../../test/support/stores.ts';
 import { createPostgresDatabase, stopPostgres } from '../harness/postgres.ts';
 import { cleanUp, tempFolder } from '../harness/processes.ts';
-import { interleave, medianOf, medianRatio, type Subject } from '../harness/rounds.ts';
+import { interleave, medianOf, medianRatio, type Sample, type Subject } from '../harness/rounds.ts';
 import { withCpu } from '../load/load.ts';
+import { postgresCpuSeconds } from '../store/postgres-cpu.ts';
 import {
   acceptAndDeliver,
   FAN_OUT,
@@ -21,7 +23,7 @@ import { startCountingReceiver } from './counting-receiver.ts';
 
 /**
  * This checkout against another one, both installed: events are sent to each in alternation, so that a slow moment of the
- * machine affects both alike. Also what either costs in processor time.
+ * machine affects both alike. Also what either costs in processor time, alone and with PostgreSQL.
  * `npx bun bench/delivery/compare.ts ../before --engine sqlite --rounds 20`
  */
 
@@ -38,18 +40,18 @@ const ROUTES = [
 
 async function compare(engine: Engine, other: string): Promise<string[][]> {
   const receiver = await startCountingReceiver(FAN_OUT);
-  const start = async (checkout?: string): Promise<Paybell> => {
+  const start = async (checkout?: string): Promise<Side> => {
     const databaseUrl = engine === 'sqlite' ? `sqlite:${tempFolder()}/paybell.db` : await createPostgresDatabase();
     const paybell = await startReceiving(receiver, { databaseUrl, ...(checkout !== undefined && { checkout }) });
     await warmUp(paybell, receiver);
-    return paybell;
+    return { ...paybell, sql: engine === 'sqlite' ? null : new SQL(databaseUrl, { max: 1 }) };
   };
   const sides = { before: await start(other), now: await start() };
   const subjects = ROUTES.flatMap(({ name, route, events }) => {
     const [before, now] = Object.entries(sides).map(
       ([side, paybell]): Subject => ({
         name: `${side}, ${name}`,
-        measure: () => withCpu(paybell.server, () => acceptAndDeliver(paybell, receiver, route, events)),
+        measure: () => withAllCpu(paybell, () => acceptAndDeliver(paybell, receiver, route, events)),
       }),
     ) as [Subject, Subject];
     // Either is the first as often as the second, because what one leaves to the disk slows the next.
@@ -60,12 +62,23 @@ async function compare(engine: Engine, other: string): Promise<string[][]> {
   await receiver.stop();
   return ROUTES.map(({ name }) => {
     const [before, now] = [`before, ${name}`, `now, ${name}`];
-    const figures = ['perSecond', 'cpuMicroseconds'].map((figure) => [
+    const figures = ['perSecond', 'cpuMicroseconds', 'allCpuMicroseconds'].map((figure) => [
       `${Math.round(medianOf(rounds, before, figure))} → ${Math.round(medianOf(rounds, now, figure))}`,
       medianRatio(rounds, now, before, figure).toFixed(3),
     ]);
     return [engine, name, ...figures.flat()];
   });
+}
+
+type Side = Paybell & { readonly sql: SQL | null };
+
+/** Only one side is busy at a time, so that what PostgreSQL does is done for that one. */
+async function withAllCpu({ server, sql }: Side, measure: () => ReturnType<typeof acceptAndDeliver>): Promise<Sample> {
+  const ofPostgres = async () => (sql === null ? 0 : ((await postgresCpuSeconds(sql)) ?? Number.NaN));
+  const beforeS = await ofPostgres();
+  const { operations, ...sample } = await withCpu(server, measure);
+  const postgresMicroseconds = (((await ofPostgres()) - beforeS) / (operations ?? 0)) * 1e6;
+  return { ...sample, allCpuMicroseconds: (sample.cpuMicroseconds ?? Number.NaN) + postgresMicroseconds };
 }
 
 function progress(doing: string): void {
@@ -81,7 +94,8 @@ if (other === undefined || !existsSync(resolve(other, 'src/main.ts')) || engines
 try {
   const rows: string[][] = [];
   for (const engine of engines) rows.push(...(await compare(engine, other)));
-  printTable(['engine', 'route', 'delivered/s', 'ratio', 'CPU µs each', 'ratio'], rows, '');
+  const headings = ['delivered/s', 'ratio', 'CPU µs each', 'ratio', 'with PostgreSQL', 'ratio'];
+  printTable(['engine', 'route', ...headings], rows, '');
   printLine(`${ROUNDS} rounds, each of them twice; a ratio is the median of now ÷ before, one after the other.`);
 } finally {
   await cleanUp();

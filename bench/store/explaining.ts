@@ -1,5 +1,5 @@
 import type { Database, Queries, SqlValue } from '../../src/store/database/database.ts';
-import { alteredStore } from '../../test/support/stores.ts';
+import { alteredQueries, alteredStore } from '../../test/support/stores.ts';
 
 const EXPLAIN = {
   sqlite: 'explain query plan',
@@ -14,17 +14,18 @@ export function explaining(db: Database, print: (line: string) => void): Databas
   };
   const snapshot = <Value>(work: (queries: Queries) => Promise<Value>) =>
     db.snapshot((queries) =>
-      work({
-        run: (sql, params) => queries.run(sql, params),
-        async all(sql, params) {
-          await explain(queries, sql, params);
-          return queries.all(sql, params);
-        },
-        async get(sql, params) {
-          await explain(queries, sql, params);
-          return queries.get(sql, params);
-        },
-      }),
+      work(
+        alteredQueries(queries, {
+          async all(sql, params) {
+            await explain(queries, sql, params);
+            return queries.all(sql, params);
+          },
+          async get(sql, params) {
+            await explain(queries, sql, params);
+            return queries.get(sql, params);
+          },
+        }),
+      ),
     );
   return alteredStore(db, { snapshot, longReads: { ...db.longReads, snapshot } });
 }

@@ -49,7 +49,7 @@ export const records: readonly Mutant[] = [
     name: 'completed-still-queued',
     what: 'leaves a delivered row in the queue, and sends it again (SQLite)',
     file: 'store/deliveries/record/record-attempts.ts',
-    find: 'await queries.run(textOf(deleteTexts, deleteText, dialect)(completed.length), keys);',
+    find: 'await queries.send(textOf(deleteTexts, deleteText, dialect)(completed.length), keys);',
     replace: '',
     caughtBy: { file: 'store/deliveries/record-attempts', test: 'a success ends the delivery and logs the attempt' },
   },

@@ -10,7 +10,7 @@ import {
   statuses,
   withEngine,
 } from '../support/deliveries.ts';
-import { alteredStore, onEveryEngine, type TestStore } from '../support/stores.ts';
+import { alteredQueries, alteredStore, onEveryEngine, type TestStore } from '../support/stores.ts';
 import { until } from '../support/until.ts';
 
 /** A store on which a scan finds nothing. */
@@ -27,7 +27,7 @@ function withRows(store: TestStore, alter: (sql: string, rows: unknown[]) => Pro
       store.db.transaction((queries) => {
         const all: Queries['all'] = async (sql, params) =>
           (await alter(sql, await queries.all(sql, params))) as never[];
-        return work({ all, get: queries.get.bind(queries), run: queries.run.bind(queries) });
+        return work(alteredQueries(queries, { all }));
       }, options),
   });
 }

@@ -29,7 +29,7 @@ import {
   statuses,
   withEngine,
 } from '../support/deliveries.ts';
-import { alteredStore, onEveryEngine, type TestStore } from '../support/stores.ts';
+import { alteredQueries, alteredStore, onEveryEngine, type TestStore } from '../support/stores.ts';
 import { until } from '../support/until.ts';
 
 const THREE_AT_ONCE = { RETRY_SCHEDULE: '0s,0s,0s' };
@@ -578,11 +578,12 @@ function nulRefusing(store: TestStore) {
     transaction: (work, options) =>
       store.db.transaction(
         (queries) =>
-          work({
-            all: (sql, params) => queries.all(sql, withoutNul(params)),
-            get: (sql, params) => queries.get(sql, params),
-            run: (sql, params) => queries.run(sql, withoutNul(params)),
-          }),
+          work(
+            alteredQueries(queries, {
+              all: (sql, params) => queries.all(sql, withoutNul(params)),
+              run: (sql, params) => queries.run(sql, withoutNul(params)),
+            }),
+          ),
         options,
       ),
   });
@@ -594,14 +595,14 @@ function failingClaims(store: TestStore, failing: { readonly claims: boolean }) 
     transaction: (work, options) =>
       store.db.transaction(
         (queries) =>
-          work({
-            all: (sql, params) => {
-              if (failing.claims && sql.includes('token = token + 1')) throw new StoreUnavailableError('down');
-              return queries.all(sql, params);
-            },
-            get: (sql, params) => queries.get(sql, params),
-            run: (sql, params) => queries.run(sql, params),
-          }),
+          work(
+            alteredQueries(queries, {
+              all: (sql, params) => {
+                if (failing.claims && sql.includes('token = token + 1')) throw new StoreUnavailableError('down');
+                return queries.all(sql, params);
+              },
+            }),
+          ),
         options,
       ),
   });

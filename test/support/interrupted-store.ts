@@ -1,5 +1,5 @@
 import type { Database, Queries } from '../../src/store/database/database.ts';
-import { alteredStore } from './stores.ts';
+import { alteredQueries, alteredStore } from './stores.ts';
 
 /** The same store with something that happens between the statements of its transactions. */
 
@@ -49,9 +49,9 @@ export function beforeStatement(
 }
 
 function watched(queries: Queries, before: (sql: string) => Promise<void>): Queries {
-  return {
+  return alteredQueries(queries, {
     all: (sql, params) => before(sql).then(() => queries.all(sql, params)),
     get: (sql, params) => before(sql).then(() => queries.get(sql, params)),
     run: (sql, params) => before(sql).then(() => queries.run(sql, params)),
-  };
+  });
 }

@@ -1,15 +1,16 @@
 import type { Database, Queries } from '../../src/store/database/database.ts';
 import { DISTRIBUTIONS } from '../../src/store/database/distribution.ts';
 import { citusDialect } from '../../src/store/database/postgres/citus.ts';
-import { alteredStore } from './stores.ts';
+import { alteredQueries, alteredStore } from './stores.ts';
 
 /** The store with the statements that it sends to Citus, which PostgreSQL runs too; their texts are added to the set. */
 export function recordStatements(db: Database, texts: Set<string>): Database {
-  const recorded = (queries: Queries): Queries => ({
-    all: (sql, params) => queries.all(add(sql), params),
-    get: (sql, params) => queries.get(add(sql), params),
-    run: (sql, params) => queries.run(add(sql), params),
-  });
+  const recorded = (queries: Queries): Queries =>
+    alteredQueries(queries, {
+      all: (sql, params) => queries.all(add(sql), params),
+      get: (sql, params) => queries.get(add(sql), params),
+      run: (sql, params) => queries.run(add(sql), params),
+    });
   const add = (sql: string) => {
     texts.add(sql);
     return sql;

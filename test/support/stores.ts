@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, setDefaultTimeout } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseTarget } from '../../src/config.ts';
-import type { Database } from '../../src/store/database/database.ts';
+import type { Database, Queries } from '../../src/store/database/database.ts';
 import { migrate } from '../../src/store/database/migrate.ts';
 import { openDatabase } from '../../src/store/database/open.ts';
 import { createPostgresDatabase, listenUrlOf, TEST_DEADLINE_MS } from './postgres.ts';
@@ -72,4 +72,15 @@ export function alteredStore(db: Database, replaced: Partial<Database>): Databas
       return typeof value === 'function' ? value.bind(target) : value;
     },
   });
+}
+
+/** The statements of a transaction, some of them replaced. What is sent without waiting for it is run, and waited for. */
+export function alteredQueries(queries: Queries, replaced: Partial<Omit<Queries, 'send'>>): Queries {
+  const altered = {
+    all: queries.all.bind(queries),
+    get: queries.get.bind(queries),
+    run: queries.run.bind(queries),
+    ...replaced,
+  };
+  return { ...altered, send: async (sql, params) => void (await altered.run(sql, params)) };
 }

@@ -15,6 +15,11 @@ export interface Queries {
   get<Row>(sql: string, params?: readonly SqlValue[]): Promise<Row | undefined>;
   /** Returns the number of rows that were changed. */
   run(sql: string, params?: readonly SqlValue[]): Promise<number>;
+  /**
+   * As `run`, where nothing depends on the result: PostgreSQL is sent the next statement before it has responded, and what
+   * it rejects fails the statement after it or the commit.
+   */
+  send(sql: string, params?: readonly SqlValue[]): Promise<void>;
 }
 
 /** Statements outside of a transaction only read. Each sees everything that was committed before it was sent. */
@@ -109,9 +114,23 @@ export type Dialect = {
   ) => string;
   /**
    * The same for the rows that an `update … from` or a `delete … using` writes, whose keys are in the columns of a list: what
-   * to join, and the condition that goes with it. PostgreSQL passes over a row that another transaction changes meanwhile.
+   * to join, and the condition that goes with it. PostgreSQL passes over a row that another transaction changes meanwhile; with
+   * `skipLocked`, it does not wait for the end of that transaction.
    */
-  readonly rowsOf: (table: string, list: string, key: readonly string[]) => { from: string; where: string };
+  readonly rowsOf: (
+    table: string,
+    list: string,
+    key: readonly string[],
+    skipLocked?: 'skip locked',
+  ) => { from: string; where: string };
+  /**
+   * A list of rows, to be selected from, and its parameters, given row by row. PostgreSQL takes one array for each column, so
+   * that one text, with one plan, is for any number of rows: it spent a fifth of its time on plans for each number of them.
+   */
+  readonly rowList: {
+    readonly text: (types: readonly string[], rows: number) => string;
+    readonly bind: (types: readonly string[], values: readonly SqlValue[]) => readonly SqlValue[];
+  };
   /** Follows a table: SQLite reads it by this index, where it would guess wrong which of two leaves fewer rows. */
   readonly byIndex: (index: string) => string;
   /** Whether a text contains another one, in which no character stands for others. */

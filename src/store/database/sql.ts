@@ -42,6 +42,12 @@ function writeList(rows: number, columns: number, before: number, casts: readonl
   return Array.from({ length: rows }, (_, index) => `(${row(index)})`).join(', ');
 }
 
+/** For an engine that takes no arrays. */
+export const listOfValues: Dialect['rowList'] = {
+  text: (types, rows) => `values ${valuesList(rows, types.length, 0, types)}`,
+  bind: (_, values) => values,
+};
+
 /** For a statement that differs only by its number of rows: each text is written once, and its hash is known. */
 export function textByRows(write: (rows: number) => string): (rows: number) => string {
   const texts: (string | undefined)[] = [];

@@ -205,7 +205,7 @@ export async function wakeHeads(queries: Queries, dialect: Dialect, wakes: reado
       atMs,
       isWaiting ? 1 : 0,
     ]);
-    await queries.run(text(chunk.length), values);
+    await queries.send(text(chunk.length), values);
   }
 }
 

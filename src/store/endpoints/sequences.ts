@@ -136,7 +136,7 @@ type FullBlock = { readonly row: SequenceRow; readonly ids: string };
 
 async function writeBlocks(queries: Queries, dialect: Dialect, blocks: readonly FullBlock[]): Promise<void> {
   if (blocks.length === 0) return;
-  await queries.run(
+  await queries.send(
     insertText(blocks.length),
     blocks.flatMap(({ row: { entity, endpointNo, lastSequence }, ids }): SqlValue[] => [
       entity,
@@ -147,7 +147,7 @@ async function writeBlocks(queries: Queries, dialect: Dialect, blocks: readonly 
   );
   const moved = blocks.filter(({ row }) => row.recent !== '');
   if (moved.length === 0) return;
-  await queries.run(
+  await queries.send(
     emptyText(dialect, moved.length),
     moved.flatMap(({ row: { entity, endpointNo } }): SqlValue[] => [entity, endpointNo]),
   );

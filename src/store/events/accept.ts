@@ -219,7 +219,7 @@ async function insertEvents(
       subjectKey(event.agreementId),
       event.trace ?? null,
     ]);
-    await queries.run(insertEventsText(chunk.length), values);
+    await queries.send(insertEventsText(chunk.length), values);
   }
   return fresh;
 }
@@ -281,7 +281,7 @@ export async function insertDeliveries(
       row.sequence,
       row.orderKey === null ? null : dialect.bindUuid(row.orderKey),
     ]);
-    await queries.run(insertQueueText(chunk.length), values);
+    await queries.send(insertQueueText(chunk.length), values);
   }
 }
 

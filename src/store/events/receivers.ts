@@ -70,11 +70,11 @@ type Found = {
  * the database's clock, which is read along with them.
  */
 export async function findReceivers(queries: Queries, dialect: Dialect, events: readonly NewEvent[]): Promise<Found> {
-  const begun = await queries.get<{ now_ms: SqlInteger; listened: SqlInteger }>(
+  // Asked for together with the first receivers.
+  const beginning = queries.get<{ now_ms: SqlInteger; listened: SqlInteger }>(
     `${dialect.planForClaims}, ${isListened(dialect)}`,
     dialect.isDistributed ? events.slice(0, 1).map(({ entityId }) => entityKey(dialect, entityId)) : [],
   );
-  const nowMs = Number(begun?.now_ms ?? 0);
   const textOf = receiversTexts.get(dialect) ?? receiversText(dialect);
   receiversTexts.set(dialect, textOf);
   const cells = [...new Map(events.map((event) => [cellKey(event), event])).values()];
@@ -95,6 +95,8 @@ export async function findReceivers(queries: Queries, dialect: Dialect, events: 
     read += some.length;
   }
   rows.sort((a, b) => a.webhookNo - b.webhookNo);
+  const begun = await beginning;
+  const nowMs = Number(begun?.now_ms ?? 0);
   const receivers = new Map<string, Receiver[]>(cells.slice(0, read).map((cell) => [cellKey(cell), []]));
   for (const receiver of await toReceivers(queries, dialect, rows, nowMs)) receivers.get(receiver.cell)?.push(receiver);
   return { receivers, nowMs, isListened: Number(begun?.listened) === 1 };

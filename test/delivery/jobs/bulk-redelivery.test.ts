@@ -15,7 +15,7 @@ import {
   ScriptedSender,
   withEngine,
 } from '../../support/deliveries.ts';
-import { alteredStore, onEveryEngine } from '../../support/stores.ts';
+import { alteredQueries, alteredStore, onEveryEngine } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
 
 onEveryEngine('the bulk redelivery job', (store) => {
@@ -119,7 +119,7 @@ onEveryEngine('the bulk redelivery job', (store) => {
             tries++;
             return Promise.reject(new StoreUnavailableError('canceling statement due to statement timeout'));
           };
-          return work({ all: (...given) => queries.all(...given), get, run: (...given) => queries.run(...given) });
+          return work(alteredQueries(queries, { get }));
         }, options),
     });
     const running = runner(shaky);

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'bun:test';
-import { StoreUnavailableError } from '../../../src/store/database/database.ts';
+import { type Queries, type SqlInteger, StoreUnavailableError } from '../../../src/store/database/database.ts';
 import { openDatabase } from '../../../src/store/database/open.ts';
 import { rejection } from '../../support/rejection.ts';
 import { createTarget, onEveryEngine } from '../../support/stores.ts';
@@ -81,6 +81,79 @@ onEveryEngine('the database', (store) => {
     expect(changed).toBe(3);
     const none = await store.db.transaction((queries) => queries.run('delete from notes where amount = 77'));
     expect(none).toBe(0);
+  });
+
+  const INSERT = 'insert into notes (id, amount) values ($1, $2)';
+
+  test('what is sent without waiting for it is in the transaction from its first statement on, in order', async () => {
+    const ids = Array.from({ length: 40 }, (_, index) => `sent-${index}`);
+    const sendAll = async (queries: Queries) => {
+      for (const id of ids) await queries.send(INSERT, [id, 500]);
+      await queries.send('update notes set amount = amount + 1 where amount = $1', [500]);
+      const rows = await queries.all<Note>('select id from notes where amount = $1', [501]);
+      expect(rows).toHaveLength(ids.length);
+    };
+    const fault = new Error('thrown after what was sent');
+    const failing = store.db.transaction(async (queries) => {
+      await sendAll(queries);
+      throw fault;
+    });
+    expect(await rejection(failing)).toBe(fault);
+    expect(await find('sent-0')).toBeUndefined();
+    await store.db.transaction(sendAll);
+    expect(await find('sent-39')).toBeDefined();
+  });
+
+  test.each(['the commit', 'the next statement'])(
+    'what is sent and refused fails %s with its own error, and nothing is stored',
+    async (next) => {
+      await add(`refused before ${next}`);
+      let isPast = false;
+      const failing = store.db.transaction(async (queries) => {
+        await queries.send(INSERT, [`beside ${next}`, 1]);
+        await queries.send(INSERT, [`refused before ${next}`, 1]);
+        await queries.send(INSERT, [`after ${next}`, 1]);
+        if (next === 'the commit') return;
+        await queries.get('select id from notes where id = $1', ['x']);
+        isPast = true;
+      });
+      const error = await rejection(failing);
+      expect(error.message).toMatch(/unique/i);
+      expect(error).not.toBeInstanceOf(StoreUnavailableError);
+      expect(isPast).toBe(false);
+      expect(await find(`beside ${next}`)).toBeUndefined();
+      expect(await find(`after ${next}`)).toBeUndefined();
+      await add(`works after ${next}`);
+      expect(await find(`works after ${next}`)).toBeDefined();
+    },
+  );
+
+  test('a list of rows has every text, number and null as it was given', async () => {
+    const { dialect } = store.db;
+    const texts = [
+      '',
+      'null',
+      'NULL',
+      '"',
+      '\\',
+      '\\"',
+      '{a,b}',
+      ' , ',
+      'é 💶',
+      'line\nline\ttab',
+      null,
+      "o'clock",
+      '$1',
+    ];
+    const types = ['bigint', 'text', 'bigint'];
+    const rows = texts.map((text, index) => [index, text, index % 2 === 0 ? null : -index]);
+    for (const given of [rows, rows.slice(0, 1)]) {
+      const found = await store.db.all<{ no: SqlInteger; text: string | null; sign: SqlInteger | null }>(
+        `with listed (no, text, sign) as (${dialect.rowList.text(types, given.length)}) select * from listed order by no`,
+        dialect.rowList.bind(types, given.flat()),
+      );
+      expect(found.map(({ no, text, sign }) => [Number(no), text, sign === null ? null : Number(sign)])).toEqual(given);
+    }
   });
 
   test('the largest exact integer is returned as it was stored', async () => {

@@ -19,7 +19,7 @@ import { databaseNowMs } from '../../support/deliveries.ts';
 import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
 import { attachedTo, openPlainStore } from '../../support/partitioned-store.ts';
 import { rejection } from '../../support/rejection.ts';
-import { alteredStore, createTarget } from '../../support/stores.ts';
+import { alteredQueries, alteredStore, createTarget } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
 import { newEntity } from '../../support/webhooks.ts';
 
@@ -54,13 +54,13 @@ describe('a store of PostgreSQL that is partitioned by day', () => {
   afterAll(() => db.close());
 
   test('is not converted by a run that is interrupted, and takes new rows as before', async () => {
-    const breaking = (queries: Queries): Queries => ({
-      ...{ all: queries.all.bind(queries), get: queries.get.bind(queries) },
-      run: (sql, params) => {
-        if (sql.startsWith('lock table')) throw new Error('the connection is lost');
-        return queries.run(sql, params);
-      },
-    });
+    const breaking = (queries: Queries) =>
+      alteredQueries(queries, {
+        run: (sql, params) => {
+          if (sql.startsWith('lock table')) throw new Error('the connection is lost');
+          return queries.run(sql, params);
+        },
+      });
     const transaction: Database['transaction'] = (work, options) =>
       db.transaction((queries) => work(breaking(queries)), options);
     expect(String(await rejection(partitionTables(alteredStore(db, { transaction }))))).toContain('is lost');

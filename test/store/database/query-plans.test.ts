@@ -9,7 +9,7 @@ import { listEvents } from '../../../src/store/events/read.ts';
 import { listAudit } from '../../../src/store/tenants/audit.ts';
 import { listWebhooks } from '../../../src/store/webhooks/list.ts';
 import { seedDeliveryRows } from '../../support/delivery-rows.ts';
-import { alteredStore, onEveryEngine, type TestStore } from '../../support/stores.ts';
+import { alteredQueries, alteredStore, onEveryEngine, type TestStore } from '../../support/stores.ts';
 import { newEntity, register } from '../../support/webhooks.ts';
 
 /** One row to find by each filter, so that no list ends with its count and leaves its page unread. */
@@ -145,6 +145,6 @@ function explaining({ db, url }: TestStore, plans: string[]): Database {
   });
   return alteredStore(db, {
     ...noting(db),
-    snapshot: (work) => db.snapshot((queries) => work({ ...queries, ...noting(queries) })),
+    snapshot: (work) => db.snapshot((queries) => work(alteredQueries(queries, noting(queries)))),
   });
 }

@@ -25,7 +25,7 @@ import {
   readDeliveries,
   respondedWith,
 } from '../../support/deliveries.ts';
-import { alteredStore, onEveryEngine } from '../../support/stores.ts';
+import { alteredQueries, alteredStore, onEveryEngine } from '../../support/stores.ts';
 import { newEntity } from '../../support/webhooks.ts';
 
 onEveryEngine('looking for what is due', (store) => {
@@ -115,15 +115,14 @@ onEveryEngine('looking for what is due', (store) => {
     const entityId = await withDestinations(['a.example']);
     const destination = destinationKey(entityId, 'https://a.example/');
     await acceptMany(store.db, entityId, 1);
-    const afterLook = (queries: Queries): Queries => ({
-      get: (sql, params) => queries.get(sql, params),
-      run: (sql, params) => queries.run(sql, params),
-      all: async (sql, params) => {
-        const rows = await queries.all(sql, params);
-        if (sql.startsWith('with wanted (entity_id, webhook_no')) await acceptMany(store.db, entityId, 1);
-        return rows as never;
-      },
-    });
+    const afterLook = (queries: Queries): Queries =>
+      alteredQueries(queries, {
+        all: async (sql, params) => {
+          const rows = await queries.all(sql, params);
+          if (sql.startsWith('with wanted (entity_id, webhook_no')) await acceptMany(store.db, entityId, 1);
+          return rows as never;
+        },
+      });
     const looking = alteredStore(store.db, {
       transaction: (work) => store.db.transaction((queries) => work(afterLook(queries))),
     });

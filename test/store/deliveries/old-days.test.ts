@@ -17,7 +17,7 @@ import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
 import { attemptThat, record } from '../../support/order.ts';
 import { attachedTo, openPartitionedStore } from '../../support/partitioned-store.ts';
 import { rejection } from '../../support/rejection.ts';
-import { alteredStore } from '../../support/stores.ts';
+import { alteredQueries, alteredStore } from '../../support/stores.ts';
 import { newEntity } from '../../support/webhooks.ts';
 
 setDefaultTimeout(600_000);
@@ -135,13 +135,13 @@ describe('retention of a store that is partitioned by day', () => {
     'goes on after an interruption before: %s',
     async (begin) => {
       await seedDay();
-      const breaking = (queries: Queries): Queries => ({
-        ...{ all: queries.all.bind(queries), get: queries.get.bind(queries) },
-        run: (sql, params) => {
-          if (sql.startsWith(begin) && /_\d{8}\b/.test(sql)) throw new Error('the connection is lost');
-          return queries.run(sql, params);
-        },
-      });
+      const breaking = (queries: Queries) =>
+        alteredQueries(queries, {
+          run: (sql, params) => {
+            if (sql.startsWith(begin) && /_\d{8}\b/.test(sql)) throw new Error('the connection is lost');
+            return queries.run(sql, params);
+          },
+        });
       const transaction: Database['transaction'] = (work, options) =>
         db.transaction((queries) => work(breaking(queries)), options);
       expect(String(await rejection(pruneAt(dayAfter(), { db: alteredStore(db, { transaction }) })))).toContain(

@@ -15,7 +15,7 @@ import { type AgedDelivery, eventOf, namesLeft, seedAged, seedEvents } from '../
 import { createTenant, TEST_BOX } from '../../support/api.ts';
 import { accept, claim, forgetDeliveries, newEvent, newReceiver } from '../../support/deliveries.ts';
 import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
-import { alteredStore, onEveryEngine, type TestStore } from '../../support/stores.ts';
+import { alteredQueries, alteredStore, onEveryEngine, type TestStore } from '../../support/stores.ts';
 import { newEntity } from '../../support/webhooks.ts';
 
 const MINUTE_MS = 60_000;
@@ -311,8 +311,7 @@ onEveryEngine('retention beside others', (store) => {
         if (sql.includes('body')) await queries.run('delete from events');
         return queries.get<Row>(sql, params);
       };
-      const racing = { get, all: queries.all.bind(queries), run: queries.run.bind(queries) };
-      return acceptEvents(racing, store.db.dialect, [event]);
+      return acceptEvents(alteredQueries(queries, { get }), store.db.dialect, [event]);
     });
     expect(results).toMatchObject([{ kind: 'event_just_removed' }]);
   });
@@ -409,7 +408,9 @@ async function plansOf(store: TestStore, work: (db: TestStore['db']) => Promise<
     alteredStore(store.db, {
       ...noting(store.db),
       transaction: (inner) =>
-        store.db.transaction((queries) => inner({ ...noting(queries), run: note(queries.run.bind(queries)) })),
+        store.db.transaction((queries) =>
+          inner(alteredQueries(queries, { ...noting(queries), run: note(queries.run.bind(queries)) })),
+        ),
     }),
   );
   return store.engine === 'sqlite' ? explainOnSqlite(store.url, statements) : explainOnPostgres(store.db, statements);

@@ -23,7 +23,7 @@ import {
   respondedWith,
   statuses,
 } from '../../support/deliveries.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { alteredQueries, onEveryEngine } from '../../support/stores.ts';
 
 const LIST = { page: 1, limit: 25, sortBy: 'dateCreated', sortDir: 'desc' } as const;
 const NEW_HOME = 'https://new-home.example.com/hook';
@@ -272,10 +272,7 @@ onEveryEngine('the sweep after a deletion', (store) => {
 /** The same statements, with something else done before the first that inserts into the table. */
 function beforeInserting(table: string, queries: Queries, act: () => Promise<unknown>): Queries {
   let isDone = false;
-  return {
-    ...queries,
-    all: (sql, params) => queries.all(sql, params),
-    get: (sql, params) => queries.get(sql, params),
+  return alteredQueries(queries, {
     run: async (sql, params) => {
       if (!isDone && sql.startsWith(`insert into ${table} `)) {
         isDone = true;
@@ -283,7 +280,7 @@ function beforeInserting(table: string, queries: Queries, act: () => Promise<unk
       }
       return queries.run(sql, params);
     },
-  };
+  });
 }
 
 async function sweepAll(db: Database): Promise<void> {

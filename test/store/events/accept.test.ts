@@ -17,7 +17,7 @@ import {
   readDeliveries,
 } from '../../support/deliveries.ts';
 import { rejection } from '../../support/rejection.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { alteredQueries, onEveryEngine } from '../../support/stores.ts';
 import { newEntity, register } from '../../support/webhooks.ts';
 
 /** Bodies that parsing and writing them again would change. */
@@ -76,14 +76,13 @@ onEveryEngine('accepting events', (store) => {
 
   test('stores the event and all its deliveries or nothing', async () => {
     const { entityId } = await newReceiver(store.db);
-    const broken = (queries: Queries): Queries => ({
-      all: (sql, params) => queries.all(sql, params),
-      get: (sql, params) => queries.get(sql, params),
-      run: async (sql, params) => {
-        await queries.run(sql, params);
-        throw new Error('broken off');
-      },
-    });
+    const broken = (queries: Queries): Queries =>
+      alteredQueries(queries, {
+        run: async (sql, params) => {
+          await queries.run(sql, params);
+          throw new Error('broken off');
+        },
+      });
     const accepting = store.db.transaction((queries) =>
       acceptEvents(broken(queries), store.db.dialect, [newEvent(entityId)]),
     );

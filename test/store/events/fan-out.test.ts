@@ -13,7 +13,7 @@ import { assignFilter, readFilters } from '../../../src/store/webhooks/filters.t
 import { TEST_CHANGE } from '../../support/api.ts';
 import { accept, addReceiver, LATE_ON_1, newEvent, readDeliveries } from '../../support/deliveries.ts';
 import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
-import { alteredStore, onEveryEngine, type TestStore } from '../../support/stores.ts';
+import { alteredQueries, alteredStore, onEveryEngine, type TestStore } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
 import { newEntity, seedWebhooks } from '../../support/webhooks.ts';
 
@@ -155,15 +155,15 @@ onEveryEngine('an event for more webhooks than one transaction has room for', (s
       transaction: (work, options) =>
         store.db.transaction(
           (queries) =>
-            work({
-              all: (sql, params) => queries.all(sql, params),
-              run: (sql, params) => queries.run(sql, params),
-              get: (sql, params) => {
-                const isFailing = sql.includes('from fan_outs') && hexOf(params?.[0] as SqlUuid) === failing;
-                if (isFailing) throw new Error('this one always fails');
-                return queries.get(sql, params);
-              },
-            }),
+            work(
+              alteredQueries(queries, {
+                get: (sql, params) => {
+                  const isFailing = sql.includes('from fan_outs') && hexOf(params?.[0] as SqlUuid) === failing;
+                  if (isFailing) throw new Error('this one always fails');
+                  return queries.get(sql, params);
+                },
+              }),
+            ),
           options,
         ),
     });

@@ -3,7 +3,7 @@ import type { Webhook, WebhookList } from '../../../src/contract/webhooks.ts';
 import type { Database, Queries } from '../../../src/store/database/database.ts';
 import { listWebhooks } from '../../../src/store/webhooks/list.ts';
 import { withAndWithoutSettings } from '../../support/every-setting.ts';
-import { alteredStore } from '../../support/stores.ts';
+import { alteredQueries, alteredStore } from '../../support/stores.ts';
 import { listQuery, newEntity, register, wrongCounters } from '../../support/webhooks.ts';
 
 const WRITERS = 20;
@@ -85,16 +85,14 @@ function expectOneState({ totalResults, webhooks }: WebhookList, oldest: Webhook
 function writingAfterFirstRead(db: Database, write: () => Promise<unknown>): Database {
   const interrupted = (queries: Queries): Queries => {
     let first = true;
-    return {
-      all: (sql, params) => queries.all(sql, params),
-      run: (sql, params) => queries.run(sql, params),
+    return alteredQueries(queries, {
       async get<Row>(sql: string, params?: Parameters<Queries['get']>[1]) {
         const row = await queries.get<Row>(sql, params);
         if (first) await write();
         first = false;
         return row;
       },
-    };
+    });
   };
   return alteredStore(db, { snapshot: (work) => db.snapshot((queries) => work(interrupted(queries))) });
 }

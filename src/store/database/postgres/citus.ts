@@ -1,5 +1,6 @@
 import type { SQL } from 'bun';
 import type { Dialect } from '../database.ts';
+import { listOfValues } from '../sql.ts';
 
 /**
  * Citus: PostgreSQL whose tables are distributed over several servers by their entity. A statement goes to the server of its
@@ -28,6 +29,7 @@ export function citusDialect(plain: Dialect): Dialect {
     ...plain,
     isDistributed: true,
     ofEntity: OF_ENTITY,
+    rowList: listOfValues,
     addCounts: (counts, more) => `paybell_add_counts(${counts}, ${more})`,
     planForClaims: `select ${plain.nowMs} as now_ms`,
     lookUp: (join, table, alias, key) => {

@@ -12,6 +12,7 @@ import {
   StoreUnavailableError,
 } from '../database.ts';
 import { citusDialect, isDistributed } from './citus.ts';
+import { dialect } from './dialect.ts';
 import { connectionSettings, findPooler, type Pooler, PoolerError, takesTimeouts } from './pooler.ts';
 import { connect, type PostgresTarget, Session, statement } from './session.ts';
 
@@ -26,99 +27,6 @@ const TRANSACTIONS = 1 / 2;
 const SNAPSHOTS = 1 / 4;
 
 const WORK_CHANNEL = 'paybell_work';
-
-const dialect: Dialect = {
-  uuid: 'uuid',
-  bindUuid: (hex) => hex,
-  hexOf: (uuid) => (uuid as string).replaceAll('-', ''),
-  uuidFromHex: (expression) => `cast(${expression} as uuid)`,
-  timeOfUuid: (expression) =>
-    `cast(cast('x' || substr(replace(cast(${expression} as text), '-', ''), 1, 12) as bit(48)) as bigint)`,
-  storage: {
-    clustered: '',
-    // Half of each page stays free, so that a claim rewrites its row on the same page and touches no index.
-    updatedInPlace: `with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000,
-      autovacuum_vacuum_cost_delay = 0)`,
-  },
-  bootstrap: [
-    // "binary" compares by bytes, as SQLite's collation of that name does, whatever the locale of the database.
-    `do $do$ begin
-       if not exists (select from pg_collation where collname = 'binary' and collnamespace = current_schema::regnamespace)
-       then create collation "binary" (provider = libc, locale = 'C'); end if;
-     end $do$`,
-  ],
-  // The number is arbitrary and only has to be the same for every instance ("payb" in ASCII).
-  lockStore: ['set local statement_timeout = 0', 'select pg_advisory_xact_lock(1885436258)'],
-  // By name from the catalogue, because not every version has all of them. A process that stops for longer than a minute
-  // loses its migration, so that it does not keep every other instance from starting.
-  allowLongTransaction: [
-    `select set_config(name, '0', true) from pg_settings
-     where name in ('statement_timeout', 'lock_timeout', 'transaction_timeout')`,
-    `set local idle_in_transaction_session_timeout = '1min'`,
-  ],
-  lockSecrets: [
-    `lock table signing_secrets, signing_keys, endpoint_secrets, endpoint_headers, endpoint_certificates,
-       listen_sessions in share row exclusive mode`,
-  ],
-  nowMs: 'cast(extract(epoch from statement_timestamp()) * 1000 as bigint)',
-  isDistributed: false,
-  ofEntity: () => '',
-  lockRow: 'for update',
-  skipLocked: 'for update skip locked',
-  planForClaims: `select ${['bitmapscan', 'seqscan', 'sort', 'hashjoin', 'mergejoin']
-    .map((method) => `set_config('enable_${method}', 'off', true)`)
-    .join(', ')}, cast(extract(epoch from statement_timestamp()) * 1000 as bigint) as now_ms`,
-  lookUp: (join, table, alias, key) => {
-    const row = `(select * from ${table} ${alias} where ${byIndex(alias, Object.entries(key))})`;
-    return `${join} lateral ${row} ${alias}${join === 'left join' ? ' on true' : ''}`;
-  },
-  firstOf: (table, alias, key, { by, limit }) => {
-    const [[column, value] = [], ...others] = Object.entries(key);
-    const row = (values: readonly string[]) => `(${values.join(', ')})`;
-    const columns = others.map(([name]) => `${alias}.${name}`);
-    const [left, right] = [row(columns), row(others.map(([, given]) => given))];
-    // Compared as a row and not by `=`, so that only the index of the whole key gives the order: see `byIndex`.
-    return `cross join lateral (select * from ${table} ${alias}
-      where ${alias}.${column} = ${value} and ${left} >= ${right} and ${left} <= ${right}
-      order by ${[...columns, `${alias}.${by}`].join(', ')} limit ${limit}) ${alias}`;
-  },
-  rowsOf: (table, list, key) => {
-    const values = key.map((column) => [column, `${list}.${column}`] as const);
-    const row = `select ${table}.ctid as place from ${table} where ${byIndex(table, values)}`;
-    return {
-      from: `(select ${list}.*, found.place from ${list} cross join lateral (${row}) found) ${list}`,
-      where: `${table}.ctid = ${list}.place`,
-    };
-  },
-  byIndex: () => '',
-  contains: (text, part) => `strpos(${text}, ${part}) > 0`,
-  addCounts: (counts, more) => `(select ${jsonOf('key', 'total')} from (
-    select key, sum(cast(value as bigint)) as total from (
-      select * from json_each_text(cast(${counts} as json)) union all select * from json_each_text(cast(${more} as json))
-    ) both_counts group by key) sums)`,
-  countsOf: (slot, total) => jsonOf(slot, total),
-  findTable: 'select tablename from pg_tables where schemaname = current_schema and tablename = $1',
-  storeBytes: 'pg_database_size(current_database())',
-};
-
-/** Without the spaces that PostgreSQL writes into JSON, as SQLite has it. */
-function jsonOf(key: string, value: string): string {
-  return `replace(cast(json_object_agg(${key}, ${value}) as text), ' ', '')`;
-}
-
-/**
- * With sorting switched off (`planForClaims`), only the index of these columns gives the last of them in order; two equal
- * bounds and not `=`, which would make the order go without saying.
- */
-function byIndex(alias: string, key: readonly (readonly [column: string, value: string])[]): string {
-  const [last = '', value = ''] = key.at(-1) ?? [];
-  const conditions = [
-    ...key.slice(0, -1).map(([column, equal]) => `${alias}.${column} = ${equal}`),
-    `${alias}.${last} >= ${value}`,
-    `${alias}.${last} <= ${value}`,
-  ];
-  return `${conditions.join(' and ')} order by ${alias}.${last} limit 1`;
-}
 
 /** The server cancels a statement before our own deadline. */
 function timeoutsOf({ deadlineMs = STORE_DEADLINE_MS }: PostgresTarget) {

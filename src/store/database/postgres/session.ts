@@ -69,15 +69,13 @@ export class Session {
     begin: string,
     work: (queries: Queries) => Promise<Value>,
   ): Promise<Value> {
-    const requireTime = () => this.#requireTime();
-    requireTime();
+    this.#requireTime();
     try {
-      // All in one round trip.
-      const results: { pid: number }[][] = await connection.unsafe(`${begin}; select pg_backend_pid() as pid`);
-      this.#pid = results.at(-1)?.[0]?.pid ?? null;
-      const value = await work(new ConnectionQueries(connection, requireTime));
-      requireTime();
-      await connection.unsafe('commit');
+      const queries = new ConnectionQueries(connection, () => this.#requireTime());
+      queries.sent(this.#begin(connection, begin));
+      const value = await work(queries);
+      this.#requireTime();
+      await queries.result(prepared(connection, 'commit'));
       return value;
     } catch (error) {
       await this.#cancelling;
@@ -87,12 +85,28 @@ export class Session {
     }
   }
 
+  async #begin(connection: ReservedSQL, begin: string): Promise<void> {
+    // In one round trip. Sent at once, and not when it is waited for: the first statement of the transaction comes after it.
+    const begun = connection.unsafe(`${begin}; select pg_backend_pid() as pid`).execute();
+    const results: { pid: number }[][] = await begun;
+    this.#pid = results.at(-1)?.[0]?.pid ?? null;
+  }
+
   #requireTime(): void {
     if (this.#isExpired) throw new StoreUnavailableError('the deadline of the transaction has passed');
   }
 }
 
+/** More than any transaction sends in a row as a rule. */
+const MAX_SENT = 16;
+
+/**
+ * The server runs the statements of a connection in their order, so that one whose result is not needed takes no round trip
+ * of its own. After a failure the server rejects everything up to the rollback, and turns a commit into one.
+ */
 class ConnectionQueries implements Queries {
+  #sent: Promise<unknown>[] = [];
+
   constructor(
     private readonly connection: SQL,
     private readonly requireTime: () => void,
@@ -100,7 +114,7 @@ class ConnectionQueries implements Queries {
 
   async all<Row>(sql: string, params: readonly SqlValue[] = []): Promise<Row[]> {
     this.requireTime();
-    return statement<Row>(this.connection, sql, params);
+    return this.result(statement<Row>(this.connection, sql, params));
   }
 
   async get<Row>(sql: string, params?: readonly SqlValue[]): Promise<Row | undefined> {
@@ -109,14 +123,41 @@ class ConnectionQueries implements Queries {
 
   async run(sql: string, params: readonly SqlValue[] = []): Promise<number> {
     this.requireTime();
-    const result = await this.connection.unsafe(sql, [...params]);
-    return result.affectedRows ?? 0;
+    const { affectedRows } = await this.result(this.connection.unsafe(sql, [...params]).execute());
+    return affectedRows ?? 0;
+  }
+
+  async send(sql: string, params: readonly SqlValue[] = []): Promise<void> {
+    this.requireTime();
+    if (this.#sent.length >= MAX_SENT) await this.result(null);
+    this.sent(this.connection.unsafe(sql, [...params]).execute());
+  }
+
+  sent(statement: Promise<unknown>): void {
+    // Its failure is reported with the next result, which may be asked for after it has come.
+    statement.catch(() => undefined);
+    this.#sent.push(statement);
+  }
+
+  /** The first failure is the reason for all others. */
+  async result<Value>(statement: Value): Promise<Awaited<Value>> {
+    const before = this.#sent;
+    this.#sent = [];
+    const [result] = await Promise.all([statement, ...before]);
+    return result;
   }
 }
 
 export async function statement<Row>(client: SQL, sql: string, params: readonly SqlValue[]): Promise<Row[]> {
+  const rows = params.length === 0 ? prepared(client, sql) : client.unsafe(sql, [...params]).execute();
   // A plain array: Bun's own has the command and the count of rows as further properties.
-  return Array.from<Row>(await client.unsafe(sql, [...params]));
+  return Array.from<Row>(await rows);
+}
+
+/** Bun would send a text without parameters as one that may be several statements, to be planned each time. */
+function prepared(client: SQL, sql: string) {
+  const strings = Object.defineProperty([sql], 'raw', { value: [sql] });
+  return client(strings as string[] & TemplateStringsArray).execute();
 }
 
 /** On a connection of its own, because every one of the pool may be busy. Never rejects. */

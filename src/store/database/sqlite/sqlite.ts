@@ -11,6 +11,7 @@ import {
   type SqlValue,
   StoreUnavailableError,
 } from '../database.ts';
+import { listOfValues } from '../sql.ts';
 
 const dialect: Dialect = {
   uuid: 'blob',
@@ -44,6 +45,7 @@ const dialect: Dialect = {
     from: list,
     where: key.map((column) => `${table}.${column} = ${list}.${column}`).join(' and '),
   }),
+  rowList: listOfValues,
   byIndex: (index) => `indexed by ${index}`,
   contains: (text, part) => `instr(${text}, ${part}) > 0`,
   addCounts: (counts, more) => `(select json_group_object(key, total) from (
@@ -255,6 +257,10 @@ export class ConnectionQueries implements Queries {
   async run(sql: string, params: readonly SqlValue[] = []): Promise<number> {
     if (this.budget?.isSpent) await this.budget.nextTick();
     return translated(() => this.#prepare(sql).run(...params).changes);
+  }
+
+  async send(sql: string, params?: readonly SqlValue[]): Promise<void> {
+    await this.run(sql, params);
   }
 
   #prepare(sql: string): Statement {

@@ -94,6 +94,10 @@ export class ThreadConnection implements Queries {
     return this.#send('run', sql, params) as Promise<number>;
   }
 
+  async send(sql: string, params?: readonly SqlValue[]): Promise<void> {
+    await this.run(sql, params);
+  }
+
   close(): void {
     this.#endWith('closed');
     this.worker.terminate();

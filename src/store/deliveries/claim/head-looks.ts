@@ -61,7 +61,8 @@ export async function postponeHeads(
   nowMs: number,
 ): Promise<void> {
   const due = heads.filter(({ nextDueMs }) => nextDueMs <= nowMs);
-  const { from, where } = dialect.rowsOf('queue_heads', 'looks', ['entity_id', 'webhook_no']);
+  // A head that an acceptance has locked is due at once after it, so that there is nothing to wait for.
+  const { from, where } = dialect.rowsOf('queue_heads', 'looks', ['entity_id', 'webhook_no'], 'skip locked');
   for (const chunk of chunks(due)) {
     const [exhausted, unfinished] = [chunk.filter((head) => !ahead.has(head)), chunk.filter((head) => ahead.has(head))];
     const found = new Map([
@@ -72,7 +73,7 @@ export async function postponeHeads(
       const { nextDueMs, idle, fromDueMs } = nextLook(head, found.get(head) ?? null, nowMs);
       return [head.entity, head.webhookNo, head.nextDueMs, nextDueMs, idle, fromDueMs];
     });
-    await queries.run(
+    await queries.send(
       `with looks (entity_id, webhook_no, seen_ms, next_due_ms, idle, from_due_ms) as
          (values ${valuesList(chunk.length, 6, 0, [dialect.uuid, 'bigint', 'bigint', 'bigint', 'bigint', 'bigint'])})
        update queue_heads set next_due_ms = looks.next_due_ms, idle = looks.idle, from_due_ms = looks.from_due_ms

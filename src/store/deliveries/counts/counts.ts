@@ -148,7 +148,7 @@ export class CountChanges {
         row.storedBytes,
         row.undelivered,
       ]);
-      await queries.run(queueCountsText(chunk.length), values);
+      await queries.send(queueCountsText(chunk.length), values);
     }
     const deliveries = inOrder(this.#deliveries).filter((row) => CHANGED.some((name) => row[name] !== 0));
     for (const chunk of chunks(deliveries)) {
@@ -159,7 +159,7 @@ export class CountChanges {
         shard,
         ...CHANGED.map((name) => row[name]),
       ]);
-      await queries.run(deliveryCountsText(chunk.length), values);
+      await queries.send(deliveryCountsText(chunk.length), values);
     }
   }
 }
@@ -214,7 +214,7 @@ export async function countEvents(
     row[5] = Number(row[5]) + events;
     rows.set(key, row);
   }
-  for (const chunk of chunks(inOrder(rows))) await queries.run(eventCountsText(chunk.length), chunk.flat());
+  for (const chunk of chunks(inOrder(rows))) await queries.send(eventCountsText(chunk.length), chunk.flat());
 }
 
 /** A sum older than this is read again; one that leaves no room sooner, because deliveries go out all the while. */

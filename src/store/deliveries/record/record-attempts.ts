@@ -82,13 +82,14 @@ function inOrder(made: readonly AttemptRecord[]): AttemptRecord[] {
   });
 }
 
+const completedTypes = ({ uuid }: Dialect) => [uuid, uuid, ...Array<string>(9).fill('bigint'), 'text', 'text'];
+
 /** PostgreSQL moves the rows in one statement, so that none is in both tables or in neither. */
 const completeText = (dialect: Dialect) =>
   textByRows((rows) => {
-    const { uuid, rowsOf } = dialect;
-    const types = [uuid, uuid, ...Array(9).fill('bigint'), 'text', 'text'];
+    const { rowList, rowsOf } = dialect;
     const made = `with made (entity_id, id, token, attempts, endpoint_no, status, ended_at_ms, started_at_ms, duration_ms,
-        status_code, attempts_now, error, response) as (values ${valuesList(rows, types.length, 0, types)})`;
+        status_code, attempts_now, error, response) as (${rowList.text(completedTypes(dialect), rows)})`;
     const record = `queue.entity_id, queue.id, queue.webhook_no, queue.endpoint_no,
       nullif(made.endpoint_no, queue.endpoint_no), queue.created_at_ms, made.ended_at_ms,
       made.started_at_ms, queue.sequence, queue.event_no, queue.redelivery_id, made.duration_ms, made.attempts_now,
@@ -130,34 +131,35 @@ function textOf(
 /** The common case: it arrived or failed for good, and nothing else was asked of it. */
 async function completeTogether(run: Run, made: readonly AttemptRecord[]): Promise<void> {
   const { queries, dialect, counts, nowMs } = run;
+  const values = made.flatMap(({ delivery, outcome, startedAtMs }): SqlValue[] => {
+    // The only attempt is kept in the record; where there were more, all of them are in `attempts`.
+    const isOnly = fitsRecord(delivery, outcome);
+    const arrived = isSuccess(outcome);
+    return [
+      ...deliveryKey(dialect, delivery),
+      delivery.token,
+      delivery.attempts,
+      delivery.endpointNo,
+      STATUS_CODES[arrived ? 'delivered' : 'failed'],
+      arrived ? nowMs : null,
+      isOnly ? startedAtMs : null,
+      isOnly ? Math.round(outcome.durationMs) : null,
+      outcome.kind === 'response' ? outcome.statusCode : null,
+      delivery.attempts + 1,
+      outcome.kind === 'error' ? outcome.error : null,
+      isOnly && outcome.kind === 'response' ? outcome.body : null,
+    ];
+  });
   const rows = await queries.all<{ id: SqlUuid }>(
     textOf(completeTexts, completeText, dialect)(made.length),
-    made.flatMap(({ delivery, outcome, startedAtMs }): SqlValue[] => {
-      // The only attempt is kept in the record; where there were more, all of them are in `attempts`.
-      const isOnly = fitsRecord(delivery, outcome);
-      const arrived = isSuccess(outcome);
-      return [
-        ...deliveryKey(dialect, delivery),
-        delivery.token,
-        delivery.attempts,
-        delivery.endpointNo,
-        STATUS_CODES[arrived ? 'delivered' : 'failed'],
-        arrived ? nowMs : null,
-        isOnly ? startedAtMs : null,
-        isOnly ? Math.round(outcome.durationMs) : null,
-        outcome.kind === 'response' ? outcome.statusCode : null,
-        delivery.attempts + 1,
-        outcome.kind === 'error' ? outcome.error : null,
-        isOnly && outcome.kind === 'response' ? outcome.body : null,
-      ];
-    }),
+    dialect.rowList.bind(completedTypes(dialect), values),
   );
   const inserted = new Set(rows.map(({ id }) => `dlv_${dialect.hexOf(id)}`));
   const completed = made.filter(({ delivery }) => inserted.has(delivery.deliveryId));
   if (completed.length === 0) return;
   if (!movesInOneStatement(dialect)) {
     const keys = completed.flatMap(({ delivery }) => deliveryKey(dialect, delivery));
-    await queries.run(textOf(deleteTexts, deleteText, dialect)(completed.length), keys);
+    await queries.send(textOf(deleteTexts, deleteText, dialect)(completed.length), keys);
   }
   const logged = completed.filter(({ delivery, outcome }) => !fitsRecord(delivery, outcome));
   if (logged.length > 0) await insertAttempts(run, logged);
@@ -168,12 +170,13 @@ async function completeTogether(run: Run, made: readonly AttemptRecord[]): Promi
   }
 }
 
+const retriedTypes = ({ uuid }: Dialect) => [uuid, uuid, ...Array<string>(7).fill('bigint'), 'text'];
+
 const retryText = (dialect: Dialect) =>
   textByRows((rows) => {
-    const types = [dialect.uuid, dialect.uuid, ...Array(7).fill('bigint'), 'text'];
     const { from, where } = dialect.rowsOf('queue', 'made', ['entity_id', 'id']);
     return `with made (entity_id, id, token, attempts, endpoint_no, generation, steps, due_ms, status_code, error) as
-        (values ${valuesList(rows, types.length, 0, types)})
+        (${dialect.rowList.text(retriedTypes(dialect), rows)})
       update queue set lease_ms = 0, attempts = queue.attempts + 1, steps = made.steps,
         sent_to_no = nullif(made.endpoint_no, queue.endpoint_no), generation = made.generation, due_ms = made.due_ms, status_code = made.status_code, error = made.error
       from ${from} where ${where} and queue.token = made.token
@@ -186,22 +189,23 @@ const retryTexts = new Map<Dialect, (rows: number) => string>();
 async function retryTogether(run: Run, made: readonly AttemptRecord[]): Promise<void> {
   const { queries, dialect, counts, nowMs } = run;
   const dueMs = ({ next }: AttemptRecord) => nowMs + (next.delayMs ?? 0);
+  const values = made.flatMap((attempt): SqlValue[] => {
+    const { delivery, outcome, next } = attempt;
+    return [
+      ...deliveryKey(dialect, delivery),
+      delivery.token,
+      delivery.attempts,
+      delivery.endpointNo,
+      delivery.generation,
+      next.steps,
+      dueMs(attempt),
+      outcome.kind === 'response' ? outcome.statusCode : null,
+      outcome.kind === 'error' ? outcome.error : null,
+    ];
+  });
   const rows = await queries.all<{ id: SqlUuid }>(
     textOf(retryTexts, retryText, dialect)(made.length),
-    made.flatMap((attempt): SqlValue[] => {
-      const { delivery, outcome, next } = attempt;
-      return [
-        ...deliveryKey(dialect, delivery),
-        delivery.token,
-        delivery.attempts,
-        delivery.endpointNo,
-        delivery.generation,
-        next.steps,
-        dueMs(attempt),
-        outcome.kind === 'response' ? outcome.statusCode : null,
-        outcome.kind === 'error' ? outcome.error : null,
-      ];
-    }),
+    dialect.rowList.bind(retriedTypes(dialect), values),
   );
   const updated = new Set(rows.map(({ id }) => `dlv_${dialect.hexOf(id)}`));
   const retried = made.filter(({ delivery }) => updated.has(delivery.deliveryId));

@@ -9,7 +9,7 @@ import { wrongDeliveryCounters } from '../../../support/delivery-counters.ts';
 import { migrateToOld, readOldDeliveries, readOldEvents } from '../../../support/old-store.ts';
 import { seedOldStore } from '../../../support/old-store-fixture.ts';
 import { rejection } from '../../../support/rejection.ts';
-import { alteredStore, createTarget, ENGINES } from '../../../support/stores.ts';
+import { alteredQueries, alteredStore, createTarget, ENGINES } from '../../../support/stores.ts';
 
 setDefaultTimeout(600_000);
 
@@ -19,11 +19,12 @@ function watched(db: Database, onStatement: () => void): Database {
     onStatement();
     return statement();
   };
-  const watch = (queries: Queries): Queries => ({
-    all: (sql, params) => before(() => queries.all(sql, params)),
-    get: (sql, params) => before(() => queries.get(sql, params)),
-    run: (sql, params) => before(() => queries.run(sql, params)),
-  });
+  const watch = (queries: Queries): Queries =>
+    alteredQueries(queries, {
+      all: (sql, params) => before(() => queries.all(sql, params)),
+      get: (sql, params) => before(() => queries.get(sql, params)),
+      run: (sql, params) => before(() => queries.run(sql, params)),
+    });
   return alteredStore(db, {
     transaction: (work, options) => db.transaction((queries) => work(watch(queries)), options),
   });
@@ -49,8 +50,8 @@ async function migrateAndDie(target: DatabaseTarget, statement: number): Promise
     const kill = (call) => (...args) => (++seen === ${statement} && process.kill(process.pid, 'SIGKILL'), call(...args));
     db.transaction = (work, options) =>
       transaction((queries) => {
-        const { all, get, run } = queries;
-        return work({ all: kill(all.bind(queries)), get: kill(get.bind(queries)), run: kill(run.bind(queries)) });
+        const killing = (name) => kill(queries[name].bind(queries));
+        return work(Object.fromEntries(['all', 'get', 'run', 'send'].map((name) => [name, killing(name)])));
       }, options);
     await migrate(db);`;
   const child = Bun.spawn([process.execPath, '-e', program], { stdout: 'ignore', stderr: 'inherit' });

@@ -16,7 +16,7 @@ import { accept, claim, databaseNowMs, HOOK, newEvent, readDeliveries, statuses 
 import { wrongDeliveryCounters } from '../../../support/delivery-counters.ts';
 import { attemptThat, countRows, type End, keepOrder, readNumbers, record } from '../../../support/order.ts';
 import { TEST_DEADLINE_MS } from '../../../support/postgres.ts';
-import { onEveryEngine } from '../../../support/stores.ts';
+import { alteredQueries, onEveryEngine } from '../../../support/stores.ts';
 import { newEntity, register, seedWebhooks } from '../../../support/webhooks.ts';
 
 const KINDS = ['LatePayment', 'TransferProcessed', 'ScheduledAgreementCancel', 'AgreementCancelled'] as const;
@@ -243,10 +243,9 @@ function afterFirst(pattern: RegExp, queries: Queries, act: () => Promise<unknow
     await act();
     return value;
   };
-  return {
-    ...queries,
+  return alteredQueries(queries, {
     all: <Row>(sql: string, params?: readonly SqlValue[]) => then(sql, queries.all<Row>(sql, params)),
     get: <Row>(sql: string, params?: readonly SqlValue[]) => then(sql, queries.get<Row>(sql, params)),
     run: (sql, params) => then(sql, queries.run(sql, params)),
-  };
+  });
 }
