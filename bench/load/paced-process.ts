@@ -21,7 +21,7 @@ async function send(dueAtMs: number): Promise<void> {
 
 const startedAtMs = performance.now();
 for (let sent = 0; sent < total; ) {
-  const due = Math.min(total, Math.floor(((performance.now() - startedAtMs) / 1_000) * perSecond));
+  const due = Math.min(total, 1 + Math.floor(((performance.now() - startedAtMs) / 1_000) * perSecond));
   for (; sent < due; sent++) {
     const sending = send(startedAtMs + (sent / perSecond) * 1_000).finally(() => pending.delete(sending));
     pending.add(sending);
