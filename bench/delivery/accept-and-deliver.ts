@@ -1,7 +1,10 @@
+import { SQL } from 'bun';
 import { API, type Caller, deliverySettings, eventBody, firstCaller, register } from '../harness/paybell-api.ts';
 import { type Server, startPaybell } from '../harness/processes.ts';
-import { runAmount } from '../load/load.ts';
+import type { Sample } from '../harness/rounds.ts';
+import { runAmount, withCpu } from '../load/load.ts';
 import type { Load } from '../load/order.ts';
+import { postgresCpuSeconds } from '../store/postgres-cpu.ts';
 import type { CountingReceiver, Received } from './counting-receiver.ts';
 
 /** A Paybell that is sent events for one webhook or for ten, until all of them have arrived. */
@@ -11,7 +14,12 @@ export const FAN_OUT = 10;
 const QUIET_MS = 150;
 const MAX_WAIT_MS = 120_000;
 
-export type Paybell = { readonly server: Server; readonly caller: Caller };
+export type Paybell = {
+  readonly server: Server;
+  readonly caller: Caller;
+  /** A connection to its store, where that is PostgreSQL. */
+  readonly sql: SQL | null;
+};
 /** A kind of event, the webhooks that are registered for it, and the requests that send such events at the same time. */
 export type Route = { readonly event: string; readonly webhooks: number; readonly senders: number };
 export const TO_ONE: Route = { event: 'TransferCreated', webhooks: 1, senders: 128 };
@@ -32,7 +40,7 @@ export async function startReceiving(receiver: CountingReceiver, { databaseUrl, 
   const caller = firstCaller(server);
   await register(server, caller, TO_ONE.event, receiver.urls.slice(0, 1));
   await register(server, caller, TO_TEN.event, receiver.urls.slice(0, FAN_OUT));
-  return { server, caller };
+  return { server, caller, sql: databaseUrl.startsWith('postgres') ? new SQL(databaseUrl, { max: 1 }) : null };
 }
 
 export async function warmUp(paybell: Paybell, receiver: CountingReceiver): Promise<void> {
@@ -53,6 +61,22 @@ export function acceptAndDeliver(
     callers: [caller],
   };
   return sendAndDeliver(request, receiver, route, events);
+}
+
+/**
+ * With the processor time of each delivery: of Paybell, and together with that of PostgreSQL. Only one Paybell may be busy at a
+ * time, so that what PostgreSQL does is done for that one.
+ */
+export async function acceptAndDeliverWithCpu(
+  paybell: Paybell,
+  ...work: Parameters<typeof acceptAndDeliver> extends [Paybell, ...infer Rest] ? Rest : never
+): Promise<Sample> {
+  const { server, sql } = paybell;
+  const ofPostgres = async () => (sql === null ? 0 : ((await postgresCpuSeconds(sql)) ?? Number.NaN));
+  const beforeS = await ofPostgres();
+  const sample = await withCpu(server, () => acceptAndDeliver(paybell, ...work));
+  const postgresMicroseconds = (((await ofPostgres()) - beforeS) / (sample.operations ?? 0)) * 1e6;
+  return { ...sample, allCpuMicroseconds: (sample.cpuMicroseconds ?? Number.NaN) + postgresMicroseconds };
 }
 
 /** The rate is from the first delivery to the last, without the start of the load; each delivery has to arrive once. */

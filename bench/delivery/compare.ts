@@ -1,17 +1,14 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { SQL } from 'bun';
 import { printLine } from '../../src/cli/terminal/output.ts';
 import { printTable } from '../../src/cli/terminal/table.ts';
 import { ENGINES, type Engine } from '../../test/support/stores.ts';
 import { createPostgresDatabase, stopPostgres } from '../harness/postgres.ts';
 import { cleanUp, tempFolder } from '../harness/processes.ts';
-import { interleave, medianOf, medianRatio, type Sample, type Subject } from '../harness/rounds.ts';
-import { withCpu } from '../load/load.ts';
-import { postgresCpuSeconds } from '../store/postgres-cpu.ts';
+import { interleave, medianOf, medianRatio, type Subject } from '../harness/rounds.ts';
 import {
-  acceptAndDeliver,
+  acceptAndDeliverWithCpu,
   FAN_OUT,
   type Paybell,
   startReceiving,
@@ -40,18 +37,18 @@ const ROUTES = [
 
 async function compare(engine: Engine, other: string): Promise<string[][]> {
   const receiver = await startCountingReceiver(FAN_OUT);
-  const start = async (checkout?: string): Promise<Side> => {
+  const start = async (checkout?: string): Promise<Paybell> => {
     const databaseUrl = engine === 'sqlite' ? `sqlite:${tempFolder()}/paybell.db` : await createPostgresDatabase();
     const paybell = await startReceiving(receiver, { databaseUrl, ...(checkout !== undefined && { checkout }) });
     await warmUp(paybell, receiver);
-    return { ...paybell, sql: engine === 'sqlite' ? null : new SQL(databaseUrl, { max: 1 }) };
+    return paybell;
   };
   const sides = { before: await start(other), now: await start() };
   const subjects = ROUTES.flatMap(({ name, route, events }) => {
     const [before, now] = Object.entries(sides).map(
       ([side, paybell]): Subject => ({
         name: `${side}, ${name}`,
-        measure: () => withAllCpu(paybell, () => acceptAndDeliver(paybell, receiver, route, events)),
+        measure: () => acceptAndDeliverWithCpu(paybell, receiver, route, events),
       }),
     ) as [Subject, Subject];
     // Either is the first as often as the second, because what one leaves to the disk slows the next.
@@ -68,17 +65,6 @@ async function compare(engine: Engine, other: string): Promise<string[][]> {
     ]);
     return [engine, name, ...figures.flat()];
   });
-}
-
-type Side = Paybell & { readonly sql: SQL | null };
-
-/** Only one side is busy at a time, so that what PostgreSQL does is done for that one. */
-async function withAllCpu({ server, sql }: Side, measure: () => ReturnType<typeof acceptAndDeliver>): Promise<Sample> {
-  const ofPostgres = async () => (sql === null ? 0 : ((await postgresCpuSeconds(sql)) ?? Number.NaN));
-  const beforeS = await ofPostgres();
-  const { operations, ...sample } = await withCpu(server, measure);
-  const postgresMicroseconds = (((await ofPostgres()) - beforeS) / (operations ?? 0)) * 1e6;
-  return { ...sample, allCpuMicroseconds: (sample.cpuMicroseconds ?? Number.NaN) + postgresMicroseconds };
 }
 
 function progress(doing: string): void {

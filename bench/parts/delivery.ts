@@ -1,6 +1,6 @@
 import { ENGINES, type Engine } from '../../test/support/stores.ts';
 import {
-  acceptAndDeliver,
+  acceptAndDeliverWithCpu,
   FAN_OUT,
   type Paybell,
   type Route,
@@ -15,8 +15,7 @@ import { createPostgresDatabase } from '../harness/postgres.ts';
 import { type Server, startProgram, tempFolder } from '../harness/processes.ts';
 import { interleave, medianOf, medianRatio, type Rounds, type Sample, type Subject } from '../harness/rounds.ts';
 import type { Tools } from '../harness/tools.ts';
-import { withCpu } from '../load/load.ts';
-import { amount, higher, type PartResult } from '../report/report.ts';
+import { amount, higher, lower, type PartResult, type Row } from '../report/report.ts';
 
 /** Events accepted and delivered, durable on either engine, compared with a loop that only signs and sends. */
 
@@ -41,7 +40,7 @@ export async function benchDelivery({ mode, progress, profile }: Tools): Promise
   });
   const delivering = (name: string, engine: Engine, route: Route, events: number): Subject => ({
     name: `${name}, ${engine}`,
-    measure: () => withCpu(paybells[engine].server, () => acceptAndDeliver(paybells[engine], receiver, route, events)),
+    measure: () => acceptAndDeliverWithCpu(paybells[engine], receiver, route, events),
   });
   const one = [
     sending('bare, one receiver', 1),
@@ -84,12 +83,22 @@ function report(rounds: Rounds): PartResult {
     figures: `${amount(rate(subject))} ÷ ${amount(rate(limit))} requests/s`,
     check: higher(medianRatio(rounds, subject, limit, 'perSecond'), floor, target),
   });
+  const cpu = (what: string, subject: string, floor: number, target: number): Row => {
+    const [own, all] = ['cpuMicroseconds', 'allCpuMicroseconds'].map((figure) => medianOf(rounds, subject, figure));
+    return {
+      what: `${what}, PostgreSQL, CPU of Paybell and PostgreSQL`,
+      figures: `${own?.toFixed(0)} + ${((all ?? 0) - (own ?? 0)).toFixed(0)} µs`,
+      check: lower(all ?? 0, floor, target, ' µs'),
+    };
+  };
   return {
     rows: [
       row('1 event to 1 webhook, SQLite', 'one webhook, sqlite', 'bare, one receiver', 0.2, 0.35),
       row('1 event to 10 webhooks, SQLite', 'ten webhooks, sqlite', 'bare, ten receivers', 0.4, 0.6),
       row('1 event to 1 webhook, PostgreSQL', 'one webhook, postgres', 'bare, one receiver', 0.08, 0.35),
       row('1 event to 10 webhooks, PostgreSQL', 'ten webhooks, postgres', 'bare, ten receivers', 0.2, 0.6),
+      cpu('1 event to 1 webhook', 'one webhook, postgres', 400, 320),
+      cpu('a delivery of 1 event to 10 webhooks', 'ten webhooks, postgres', 220, 180),
     ],
     charts: [
       {

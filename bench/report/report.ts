@@ -19,7 +19,7 @@ export type Row = {
 
 export type Check = {
   readonly value: number;
-  readonly unit: '' | ' s' | ' MB';
+  readonly unit: '' | ' s' | ' µs' | ' MB';
   readonly better: 'higher' | 'lower';
   readonly floor: number;
   readonly target: number;

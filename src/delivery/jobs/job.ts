@@ -1,6 +1,9 @@
 import type { Logger } from '../../log.ts';
 import type { WorkerHealth, Workers } from '../worker-health.ts';
 
+/** While its failures make the instance not ready, so that this ends soon after their cause. */
+const RETRY_WHILE_NOT_READY_MS = 2_000;
+
 export type JobOptions = {
   /** Names the job in the log. */
   readonly name: string;
@@ -75,7 +78,7 @@ export class Job {
     } catch (error) {
       this.#health?.noteFailure(error);
       log.warn({ err: error, job: name }, 'background job failed; it runs again later');
-      return retryAfterMs;
+      return this.#health?.problem == null ? retryAfterMs : Math.min(retryAfterMs, RETRY_WHILE_NOT_READY_MS);
     }
   }
 

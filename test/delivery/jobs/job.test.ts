@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import pino from 'pino';
 import { Job, type JobOptions } from '../../../src/delivery/jobs/job.ts';
+import { Workers } from '../../../src/delivery/worker-health.ts';
 import { until } from '../../support/until.ts';
 
 const NEVER_MS = 3_600_000;
@@ -84,6 +85,25 @@ test('a run that fails is logged with the name of the job and made up for after 
   await job.stop();
   expect(counts.runs).toBe(2);
   expect(lines).toMatchObject([{ msg: expect.stringContaining('background job failed'), job: 'test' }]);
+});
+
+test('a job that makes its instance not ready is tried again soon, so that the instance is ready soon after the cause', async () => {
+  const clock = { nowMs: 0 };
+  const workers = new Workers(() => clock.nowMs);
+  let isAway = true;
+  const run = async () => {
+    if (isAway) throw new Error('the store is away');
+  };
+  const { counts, job } = countingJob({ run, workers });
+  for (const failures of [1, 2, 3]) {
+    job.wake();
+    await until('it has failed again', () => counts.runs === failures && counts.atOnce === 0);
+    clock.nowMs += 15_000;
+  }
+  expect(workers.failing()).toHaveLength(1);
+  isAway = false;
+  await until('it is ready again', () => workers.failing().length === 0);
+  await job.stop();
 });
 
 test('stopping aborts the signal of the run in progress and waits for its end', async () => {
