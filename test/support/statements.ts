@@ -42,8 +42,13 @@ export function errorsOf(sql: string): string[] {
   if (distributed.length > 0 && local.length > 0) {
     errors.push(`${distributed[0]} is distributed, and ${local[0]} is on the coordinator`);
   }
+  const changed = CHANGES.exec(sql)?.[1] ?? '';
+  const copied = used.find((table) => table !== changed && DISTRIBUTIONS[table] === 'reference');
+  if (DISTRIBUTIONS[changed] === 'on the coordinator' && copied !== undefined) {
+    errors.push(`it changes ${changed}, which is on the coordinator, by rows of ${copied}, which is on every worker`);
+  }
   const isLocking = / for update/.test(sql) && distributed.length > 0;
-  const isChanging = isDistributed(CHANGES.exec(sql)?.[1] ?? '') && !LISTS_ROWS.test(sql);
+  const isChanging = isDistributed(changed) && !LISTS_ROWS.test(sql);
   if ((isLocking || isChanging) && !NAMES_ENTITY.test(sql)) errors.push('it changes or locks rows of no one entity');
   const conditional = [...sql.matchAll(/\bcase\b.*?\bend\b|\bcoalesce\([^()]*(?:\([^()]*\)[^()]*)*\)/gs)];
   if (distributed.length > 0 && conditional.some(([text]) => CLOCK.test(text))) {

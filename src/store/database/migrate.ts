@@ -1,10 +1,4 @@
 import type { Database, Dialect, Queries } from './database.ts';
-import { webhooks } from './migrations/0001-webhooks.ts';
-import { secretsAndAudit } from './migrations/0002-secrets-and-audit.ts';
-import { deliveries } from './migrations/0003-deliveries.ts';
-import { seeingDeliveries } from './migrations/0004-seeing-deliveries.ts';
-import { stats } from './migrations/0005-stats.ts';
-import { deliveryKinds } from './migrations/0006-delivery-kinds.ts';
 import { queue } from './migrations/0007-queue.ts';
 import { signingKeys } from './migrations/0008-signing-keys.ts';
 import { endpoints } from './migrations/0009-endpoints.ts';
@@ -13,6 +7,13 @@ import { findingDeliveries } from './migrations/0011-finding-deliveries.ts';
 import { attention } from './migrations/0012-attention.ts';
 import { cheapReads } from './migrations/0013-cheap-reads.ts';
 import { clientCertificates } from './migrations/0014-client-certificates.ts';
+import { listIndexes } from './migrations/0015-list-indexes.ts';
+import { webhooks } from './migrations/first-release/0001-webhooks.ts';
+import { secretsAndAudit } from './migrations/first-release/0002-secrets-and-audit.ts';
+import { deliveries } from './migrations/first-release/0003-deliveries.ts';
+import { seeingDeliveries } from './migrations/first-release/0004-seeing-deliveries.ts';
+import { stats } from './migrations/first-release/0005-stats.ts';
+import { deliveryKinds } from './migrations/first-release/0006-delivery-kinds.ts';
 import type { Migration } from './migrations/migration.ts';
 import { readInteger } from './sql.ts';
 
@@ -32,6 +33,7 @@ export const MIGRATIONS: readonly Migration[] = [
   attention,
   cheapReads,
   clientCertificates,
+  listIndexes,
 ];
 
 const MIGRATION_DEADLINE_MS = 30 * 60_000;
@@ -88,9 +90,9 @@ async function findPending(
 
 async function apply(queries: Queries, dialect: Dialect, migration: Migration): Promise<void> {
   const { statements, convert } = migration;
-  for (const sql of typeof statements === 'function' ? statements(dialect) : statements) await queries.run(sql);
+  for (const sql of typeof statements === 'function' ? statements(dialect) : statements) await queries.send(sql);
   await convert?.(queries, dialect);
-  await queries.run('insert into schema_migrations (version, name, applied_at) values ($1, $2, $3)', [
+  await queries.send('insert into schema_migrations (version, name, applied_at) values ($1, $2, $3)', [
     migration.version,
     migration.name,
     Math.floor(Date.now() / 1000),

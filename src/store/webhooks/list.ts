@@ -1,19 +1,12 @@
 import { WEBHOOK_FIELDS, type Webhook, type WebhookList, type WebhookListQuery } from '../../contract/webhooks.ts';
-import type { Database, Queries } from '../database/database.ts';
+import type { Database, Dialect, Queries } from '../database/database.ts';
 import { Columns, integer, nullable, Parameters, type RowOf } from '../database/sql.ts';
 import { REVISION, webhookCountTable, webhookTable } from '../tables.ts';
 
 /**
- * The list operation. The total comes from the counters, and it decides how the page is read: not at all past the end,
- * few matches fetched by (entity, network, event) and sorted, many walked along the index of the sort order, from the
- * nearer end. `docs/query-plans.md` has the plan of each on both engines.
+ * The list operation. The total comes from the counters, so that nothing is read past the end. A page is read along the index of
+ * its filter and sort order, from the nearer end. `docs/query-plans.md` has the plan of each on both engines.
  */
-
-/** Up to this many matches are always fetched and sorted: it takes about a millisecond. */
-const FEW_MATCHES = 1_000;
-
-/** What it costs to fetch one row, in index entries walked past: about 1 µs against 0.05 µs on SQLite. */
-const ENTRIES_PER_ROW = 20;
 
 /** About 5 ms on SQLite. */
 const ENTRIES_OF_SHORT_READ = 100_000;
@@ -41,17 +34,27 @@ export async function readWebhookList(
   entityId: string,
   query: WebhookListQuery,
 ): Promise<ListAtRevision> {
+  const plan = (queries: Queries) => planList({ queries, dialect: db.dialect, entityId, query });
   const short = await db.snapshot(async (queries) => {
-    const { entries, read } = await planList(queries, entityId, query);
+    const { entries, read } = await plan(queries);
     return entries > ENTRIES_OF_SHORT_READ ? null : read();
   });
-  return short ?? db.longReads.snapshot(async (queries) => (await planList(queries, entityId, query)).read());
+  return short ?? db.longReads.snapshot(async (queries) => (await plan(queries)).read());
 }
 
 /** The index entries that have to be walked past, and how to read the list. */
 type ListPlan = { entries: number; read: () => Promise<ListAtRevision> };
 
-async function planList(queries: Queries, entityId: string, query: WebhookListQuery): Promise<ListPlan> {
+/** What is asked, and where. */
+type Reading = {
+  readonly queries: Queries;
+  readonly dialect: Dialect;
+  readonly entityId: string;
+  readonly query: WebhookListQuery;
+};
+
+async function planList(reading: Reading): Promise<ListPlan> {
+  const { queries, entityId, query } = reading;
   const { revision, total: totalResults } = await countAtRevision(queries, entityId, query);
   const { webhookId, page, limit } = query;
   if (webhookId !== undefined)
@@ -60,10 +63,9 @@ async function planList(queries: Queries, entityId: string, query: WebhookListQu
   if (offset >= totalResults)
     return { entries: 0, read: async () => ({ revision, list: { totalResults, webhooks: [] } }) };
   const window = { offset, count: Math.min(limit, totalResults - offset), totalResults };
-  const { entries, read } = await planPage(queries, entityId, query, window);
   return {
-    entries,
-    read: async () => ({ revision, list: { totalResults, webhooks: await read(queries, entityId, query, window) } }),
+    entries: Math.min(offset, totalResults - offset - window.count) + window.count,
+    read: async () => ({ revision, list: { totalResults, webhooks: await walk(reading, window) } }),
   };
 }
 
@@ -106,28 +108,29 @@ export async function countAtRevision(
   return { total: row?.total ?? 0, revision: row?.revision ?? 0 };
 }
 
-type PagePlan = { read: typeof walk; entries: number };
-
-/** Whether to fetch all matches or to walk past the entries before the page, and what the cheaper of them costs. */
-async function planPage(
-  queries: Queries,
-  entityId: string,
-  { networkId, event }: Filter,
-  { offset, count, totalResults }: Window,
-): Promise<PagePlan> {
-  const matchesBefore = Math.min(offset, totalResults - offset - count) + count;
-  if (networkId === undefined && event === undefined) return { read: walk, entries: matchesBefore };
-  const fetched = totalResults * ENTRIES_PER_ROW;
-  if (totalResults <= FEW_MATCHES) return { read: fetchAndSort, entries: fetched };
-  const walked = matchesBefore * ((await countMatches(queries, entityId, {})) / totalResults);
-  return fetched < walked ? { read: fetchAndSort, entries: fetched } : { read: walk, entries: walked };
-}
-
-/** The columns of each sort order, and the one that identifies a row along its index. */
+/** The columns of each sort order, the one that identifies a row along its indexes, and the index of each filter. */
 const ORDERS = {
-  dateCreated: { columns: ['created_seq'], key: 'createdSeq' },
-  postUrl: { columns: ['post_url', 'id'], key: 'webhookId' },
+  dateCreated: {
+    columns: ['created_seq'],
+    key: 'createdSeq',
+    indexes: {
+      none: 'webhooks_by_creation',
+      network: 'webhooks_by_network_creation',
+      event: 'webhooks_by_event_creation',
+    },
+  },
+  postUrl: {
+    columns: ['post_url', 'id'],
+    key: 'webhookId',
+    indexes: { none: 'webhooks_by_url', network: 'webhooks_by_network_url', event: 'webhooks_by_event_url' },
+  },
 } as const;
+
+/** With both, the network is the better one to go by: it has few webhooks of other events. */
+function indexOf({ networkId, event, sortBy }: WebhookListQuery): string {
+  const { none, network, event: ofEvent } = ORDERS[sortBy].indexes;
+  return networkId !== undefined ? network : event !== undefined ? ofEvent : none;
+}
 
 type Direction = WebhookListQuery['sortDir'];
 
@@ -135,61 +138,31 @@ function orderBy(sortBy: WebhookListQuery['sortBy'], direction: Direction): stri
   return ORDERS[sortBy].columns.map((column) => `${column} ${direction}`).join(', ');
 }
 
-function fetchAndSort(
-  queries: Queries,
-  entityId: string,
-  { networkId, event, sortBy, sortDir }: WebhookListQuery,
-  window: Window,
-): Promise<Webhook[]> {
-  const parameters = new Parameters();
-  const where = webhookTable.where(parameters, { entityId, networkId, event });
-  // Without a network, the index (entity, network, event) is of use only when the networks are named.
-  const networks =
-    networkId === undefined ? ` and network_id in (select network_id from webhook_counts where ${where})` : '';
-  return SHOWN_WEBHOOK.all(
-    queries,
-    // The limit of the inner select is never reached. It keeps SQLite from choosing the index of the sort order and
-    // reading every row of the entity.
-    `select ${SHOWN_WEBHOOK.list} from (
-       select ${SEQUENCED_WEBHOOK.names} from webhooks where ${where}${networks}
-       limit ${parameters.bind(window.totalResults)}) matches
-     order by ${orderBy(sortBy, sortDir)} limit ${parameters.bind(window.count)} offset ${parameters.bind(window.offset)}`,
-    parameters.values,
-  );
-}
-
 /** Up to here, reading the rows that a page skips costs less than reading keys and rows in two statements. */
 const SHALLOW = 200;
 
-/** Along the index of the sort order, from the nearer end. */
-async function walk(
-  queries: Queries,
-  entityId: string,
-  query: WebhookListQuery,
-  { offset, count, totalResults }: Window,
-): Promise<Webhook[]> {
+async function walk(reading: Reading, { offset, count, totalResults }: Window): Promise<Webhook[]> {
   const behind = totalResults - offset - count;
   const backwards = behind < offset;
-  const direction = (query.sortDir === 'asc') !== backwards ? 'asc' : 'desc';
+  const direction = (reading.query.sortDir === 'asc') !== backwards ? 'asc' : 'desc';
   const skip = backwards ? behind : offset;
   const read = skip <= SHALLOW ? walkRows : walkKeys;
-  const webhooks = await read(queries, entityId, query, { direction, skip, count });
+  const webhooks = await read(reading, { direction, skip, count });
   return backwards ? webhooks.reverse() : webhooks;
 }
 
 type Walk = { direction: Direction; skip: number; count: number };
 
 function walkRows(
-  queries: Queries,
-  entityId: string,
-  { networkId, event, sortBy }: WebhookListQuery,
+  { queries, dialect, entityId, query }: Reading,
   { direction, skip, count }: Walk,
 ): Promise<Webhook[]> {
+  const { networkId, event, sortBy } = query;
   const parameters = new Parameters();
   const where = webhookTable.where(parameters, { entityId, networkId, event });
   return SHOWN_WEBHOOK.all(
     queries,
-    `select ${SHOWN_WEBHOOK.list} from webhooks where ${where}
+    `select ${SHOWN_WEBHOOK.list} from webhooks ${dialect.byIndex(indexOf(query))} where ${where}
      order by ${orderBy(sortBy, direction)} limit ${parameters.bind(count)} offset ${parameters.bind(skip)}`,
     parameters.values,
   );
@@ -201,18 +174,17 @@ function walkRows(
  * before the entity grew ran the first once for each row, 0.8 s for a page of 3,000.
  */
 async function walkKeys(
-  queries: Queries,
-  entityId: string,
-  { networkId, event, sortBy }: WebhookListQuery,
+  { queries, dialect, entityId, query }: Reading,
   { direction, skip, count }: Walk,
 ): Promise<Webhook[]> {
+  const { networkId, event, sortBy } = query;
   const { key } = ORDERS[sortBy];
   const keyColumn = webhookTable.pick([key]);
   const along = new Parameters();
   const where = webhookTable.where(along, { entityId, networkId, event });
   const found = await keyColumn.all(
     queries,
-    `select ${keyColumn.list} from webhooks where ${where}
+    `select ${keyColumn.list} from webhooks ${dialect.byIndex(indexOf(query))} where ${where}
      order by ${orderBy(sortBy, direction)} limit ${along.bind(count)} offset ${along.bind(skip)}`,
     along.values,
   );

@@ -89,6 +89,27 @@ onEveryEngine('the lists', (store) => {
     expect(plans.filter((plan) => scans.test(plan))).toEqual([]);
   });
 
+  test.each([
+    ['dateCreated', {}, 'webhooks_by_creation'],
+    ['dateCreated', { networkId: '1' }, 'webhooks_by_network_creation'],
+    ['dateCreated', { event: 'LatePayment' }, 'webhooks_by_event_creation'],
+    ['dateCreated', { networkId: '1', event: 'LatePayment' }, 'webhooks_by_network_creation'],
+    ['postUrl', {}, 'webhooks_by_url'],
+    ['postUrl', { networkId: '1' }, 'webhooks_by_network_url'],
+    ['postUrl', { event: 'LatePayment' }, 'webhooks_by_event_url'],
+    ['postUrl', { networkId: '1', event: 'LatePayment' }, 'webhooks_by_network_url'],
+  ])('of webhooks in the order of %s with %p are read along %s', async (sortBy, filter: Question, index) => {
+    const entityId = await newEntity(store.db);
+    await seed(store, entityId);
+    for (const sortDir of ['asc', 'desc']) {
+      const plans: string[] = [];
+      await LISTS.webhooks?.(explaining(store, plans), entityId, { ...filter, sortBy, sortDir });
+      const ofPage = plans.filter((plan) => !plan.includes('webhook_counts') && !plan.includes('entities'));
+      expect(ofPage.filter((plan) => plan.includes(`USING INDEX ${index} `))).toHaveLength(1);
+      expect(ofPage.join()).not.toContain('TEMP B-TREE');
+    }
+  });
+
   test('of deliveries are read along the index of their filter, from the record and from the queue', async () => {
     const entityId = await newEntity(store.db);
     await seed(store, entityId);

@@ -63,6 +63,19 @@ async function live(db: Database): Promise<string> {
   return entityId;
 }
 
+/** A webhook gets a filter, another one, and none, by itself and with others. */
+async function changeOptions(db: Database): Promise<void> {
+  const app = testApp(db);
+  const tenant = await createTenant(db);
+  const webhookId = await addReceiver(db, tenant.entityId, HOOK);
+  const path = '/api/v1/crypto/webhooks/classic';
+  for (const filter of [{ kind: ['x'] }, { kind: ['y'] }, null]) {
+    const one = await call(app, tenant, `${path}/${webhookId}/options`, { method: 'PUT', json: { filter } });
+    const all = await call(app, tenant, `${path}?networkId=1`, { method: 'PATCH', json: { options: { filter } } });
+    expect([one.status, all.status]).toEqual([200, 200]);
+  }
+}
+
 describe('every statement of the store on Citus', () => {
   test('names its entity where it changes or locks rows, and reads the clock outside of case', async () => {
     const { target } = await createTarget('postgres');
@@ -88,6 +101,7 @@ describe('every statement of the store on Citus', () => {
       const { status } = await call(app, tenant, `/api/v1/crypto/${path}`);
       expect({ path, status }).toEqual({ path, status: 200 });
     }
+    await changeOptions(db);
     await countWaiting(db);
     const batches = new PacedBatches('postgres', PAUSE.foreground);
     await prune(db, { olderThanMs: 0, batches, nowMs: Date.now() + HOUR_MS });
@@ -105,6 +119,10 @@ describe('every statement of the store on Citus', () => {
   test.each([
     ['update queue set lease_ms = 0 where id = $1', 'it changes or locks rows of no one entity'],
     ['select id from queue where id = $1 for update', 'it changes or locks rows of no one entity'],
+    [
+      'delete from audit where id in (select id from webhooks where entity_id = $1)',
+      'it changes audit, which is on the coordinator, by rows of webhooks, which is on every worker',
+    ],
     ['select q.id from queue q join audit a on a.id = $1', 'queue is distributed, and audit is on the coordinator'],
     [
       'update queue set due_ms = case when $2 = 1 then statement_timestamp() end where entity_id = $1',

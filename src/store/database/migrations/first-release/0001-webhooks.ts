@@ -1,4 +1,4 @@
-import type { Migration } from './migration.ts';
+import type { Migration } from '../migration.ts';
 
 /** Entities, their keys and their webhooks: every key leads with the entity, so that tables distribute by it. */
 export const webhooks: Migration = {
