@@ -126,6 +126,8 @@ type PaybellOptions = {
   readonly settings: Settings;
   /** Another checkout than this one, to compare with. */
   readonly checkout?: string;
+  /** What `npm run build` makes, in place of a checkout. */
+  readonly executable?: string;
   readonly place?: Place;
   /** The folder of the CPU profile that is written at its end. */
   readonly profile?: string | null;
@@ -133,12 +135,12 @@ type PaybellOptions = {
 
 /** `paybell serve` with default settings, except for the rate limits, which would limit the measurement. */
 export function startPaybell(options: PaybellOptions): Promise<Server> {
-  const { settings, checkout, place = 'subject', profile = null } = options;
+  const { settings, checkout, executable, place = 'subject', profile = null } = options;
   const main = checkout === undefined ? MAIN : resolve(checkout, 'src/main.ts');
   const profiling = profile === null ? [] : ['--cpu-prof', '--cpu-prof-md', `--cpu-prof-dir=${profile}`];
   return startServer({
     place,
-    command: [process.execPath, ...profiling, main, 'serve'],
+    command: executable === undefined ? [process.execPath, ...profiling, main, 'serve'] : [executable, 'serve'],
     environment: {
       PORT: '0',
       RATE_LIMIT: 'off',

@@ -128,6 +128,21 @@ onEveryEngine('the database', (store) => {
     },
   );
 
+  test('of statements that are asked for together, the one that failed says why the others did', async () => {
+    // On SQLite the one after it succeeds.
+    if (store.engine === 'sqlite') return;
+    const errors: string[] = [];
+    const failing = store.db.transaction(async (queries) => {
+      const statements = ['select 1 as no', 'select 1 / 0 as no', 'select 2 as no'].map((sql) => queries.get(sql));
+      for (const outcome of await Promise.allSettled(statements)) {
+        errors.push(outcome.status === 'rejected' ? outcome.reason.message : outcome.status);
+      }
+      await statements[2];
+    });
+    expect((await rejection(failing)).message).toBe('division by zero');
+    expect(errors).toEqual(['fulfilled', 'division by zero', 'division by zero']);
+  });
+
   test('a list of rows has every text, number and null as it was given', async () => {
     const { dialect } = store.db;
     const texts = [

@@ -98,14 +98,15 @@ export class Session {
 }
 
 /** More than any transaction sends in a row as a rule. */
-const MAX_SENT = 16;
+const MAX_UNSETTLED = 16;
 
 /**
  * The server runs the statements of a connection in their order, so that one whose result is not needed takes no round trip
  * of its own. After a failure the server rejects everything up to the rollback, and turns a commit into one.
  */
 class ConnectionQueries implements Queries {
-  #sent: Promise<unknown>[] = [];
+  /** Sent and not known to have succeeded. One that fails stays here: it is the reason for every failure after it. */
+  readonly #unsettled = new Set<Promise<unknown>>();
 
   constructor(
     private readonly connection: SQL,
@@ -129,20 +130,22 @@ class ConnectionQueries implements Queries {
 
   async send(sql: string, params: readonly SqlValue[] = []): Promise<void> {
     this.requireTime();
-    if (this.#sent.length >= MAX_SENT) await this.result(null);
+    if (this.#unsettled.size >= MAX_UNSETTLED) await Promise.all(this.#unsettled);
     this.sent(this.connection.unsafe(sql, [...params]).execute());
   }
 
   sent(statement: Promise<unknown>): void {
-    // Its failure is reported with the next result, which may be asked for after it has come.
-    statement.catch(() => undefined);
-    this.#sent.push(statement);
+    this.#unsettled.add(statement);
+    statement.then(
+      () => this.#unsettled.delete(statement),
+      () => undefined,
+    );
   }
 
-  /** The first failure is the reason for all others. */
-  async result<Value>(statement: Value): Promise<Awaited<Value>> {
-    const before = this.#sent;
-    this.#sent = [];
+  /** Fails with the first failure, which is the earliest. */
+  async result<Value>(statement: Promise<Value>): Promise<Value> {
+    const before = [...this.#unsettled];
+    this.sent(statement);
     const [result] = await Promise.all([statement, ...before]);
     return result;
   }
