@@ -4,6 +4,7 @@ import { printLine } from '../../src/cli/terminal/output.ts';
 import type { Copied } from '../../src/store/copy/copy.ts';
 import type { Database } from '../../src/store/database/database.ts';
 import { openDatabase } from '../../src/store/database/open.ts';
+import { createTenant } from '../../test/support/api.ts';
 import { TEST_SECRET_KEY } from '../../test/support/command-line.ts';
 import { type Instance, Instances } from '../../test/support/instances.ts';
 import { runPaybell } from '../../test/support/paybell.ts';
@@ -120,7 +121,9 @@ try {
   await first.served.stop();
   const file = instances.databaseUrl.slice('sqlite:'.length);
   const db = await openDatabase({ engine: 'sqlite', file });
-  await fillDeliveries(db, instances.credentials.entityId, DELIVERIES, () => undefined, 0);
+  // Of another entity: the heads of their queues would otherwise be taken for those of the webhooks that are registered below.
+  const history = await createTenant(db);
+  await fillDeliveries(db, history.entityId, DELIVERIES, () => undefined, 0);
   await db.checkpoint();
   await db.close();
 
