@@ -1,6 +1,6 @@
 import { SQL } from 'bun';
 import { API, type Caller, deliverySettings, eventBody, firstCaller, register } from '../harness/paybell-api.ts';
-import { type Server, startPaybell } from '../harness/processes.ts';
+import { type Place, type Server, startPaybell } from '../harness/processes.ts';
 import type { Sample } from '../harness/rounds.ts';
 import { runAmount, withCpu } from '../load/load.ts';
 import type { Load } from '../load/order.ts';
@@ -32,6 +32,7 @@ type Start = {
   readonly databaseUrl: string;
   readonly profile?: string | null;
   readonly checkout?: string;
+  readonly place?: Place;
 };
 
 /** A Paybell on an empty store, with the webhooks of both routes. */

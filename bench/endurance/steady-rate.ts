@@ -1,0 +1,123 @@
+import { parseArgs } from 'node:util';
+import { printLine } from '../../src/cli/terminal/output.ts';
+import { printTable } from '../../src/cli/terminal/table.ts';
+import { acceptAndDeliver, type Paybell, startReceiving, TO_ONE, warmUp } from '../delivery/accept-and-deliver.ts';
+import { type CountingReceiver, startCountingReceiver } from '../delivery/counting-receiver.ts';
+import { API, credentials, eventBody } from '../harness/paybell-api.ts';
+import { createPostgresDatabase, stopPostgres } from '../harness/postgres.ts';
+import { cleanUp, residentBytes, tempFolder } from '../harness/processes.ts';
+import { median, quantile } from '../harness/rounds.ts';
+import { sendPaced } from '../load/paced.ts';
+import { slopeOf } from './slope.ts';
+
+/**
+ * Whether latency and memory stay constant at a share of the rate that this machine delivers at most, and whether anything is lost:
+ * `npx bun bench/endurance/steady-rate.ts --engine postgres --minutes 30 --share 0.6`.
+ */
+
+const { values } = parseArgs({
+  options: {
+    engine: { type: 'string', default: 'sqlite' },
+    minutes: { type: 'string', default: '30' },
+    share: { type: 'string', default: '0.6' },
+  },
+});
+const MINUTES = Number(values.minutes);
+const WINDOW_S = 20;
+const MEASURED_EVENTS = 10_000;
+const MEASUREMENTS = 3;
+/** What arrives later than this is lost. */
+const MAX_ARRIVE_MS = 60_000;
+const LOOK_EVERY_MS = 100;
+const MEBIBYTE = 1024 ** 2;
+const ROWS = 10;
+
+type Window = { readonly atS: number; p50Ms: number; p99Ms: number; megabytes: number; lost: number };
+
+async function mostPerSecond(paybell: Paybell, receiver: CountingReceiver): Promise<number> {
+  const rates: number[] = [];
+  for (let round = 0; round < MEASUREMENTS; round++) {
+    rates.push((await acceptAndDeliver(paybell, receiver, { ...TO_ONE, senders: 64 }, MEASURED_EVENTS)).perSecond);
+  }
+  return median(rates);
+}
+
+async function runWindow(
+  paybell: Paybell,
+  receiver: CountingReceiver,
+  perSecond: number,
+  atS: number,
+): Promise<Window> {
+  await receiver.reset();
+  const headers = { 'content-type': 'application/json', ...credentials(paybell.caller) };
+  const request = { url: `${paybell.server.url}${API}/events`, headers, body: eventBody(TO_ONE.event) };
+  const sent = await sendPaced({ request, perSecond, seconds: WINDOW_S });
+  const deadlineMs = performance.now() + MAX_ARRIVE_MS;
+  let { received, delaysMs } = await receiver.read();
+  while (received < sent && performance.now() < deadlineMs) {
+    await Bun.sleep(LOOK_EVERY_MS);
+    ({ received, delaysMs } = await receiver.read());
+  }
+  return {
+    atS,
+    p50Ms: quantile(delaysMs, 0.5),
+    p99Ms: quantile(delaysMs, 0.99),
+    megabytes: (await residentBytes(paybell.server.pid)) / MEBIBYTE,
+    lost: sent - received,
+  };
+}
+
+async function main(): Promise<number> {
+  const receiver = await startCountingReceiver(10);
+  const databaseUrl =
+    values.engine === 'postgres' ? await createPostgresDatabase() : `sqlite:${tempFolder()}/paybell.db`;
+  const paybell = await startReceiving(receiver, { databaseUrl, place: 'anywhere' });
+  await warmUp(paybell, receiver);
+  const most = await mostPerSecond(paybell, receiver);
+  const perSecond = Math.round(most * Number(values.share));
+  printLine(`${values.engine}: ${most.toFixed(0)} events/s at most, ${perSecond}/s for ${MINUTES} minutes`);
+  const windows: Window[] = [];
+  const startedAtMs = performance.now();
+  while (performance.now() - startedAtMs < MINUTES * 60_000) {
+    const atS = (performance.now() - startedAtMs) / 1_000;
+    windows.push(await runWindow(paybell, receiver, perSecond, atS));
+  }
+  await paybell.server.stop();
+  await receiver.stop();
+  report(windows, perSecond);
+  return windows.some(({ lost }) => lost !== 0) ? 1 : 0;
+}
+
+function report(windows: readonly Window[], perSecond: number): void {
+  const every = Math.max(1, Math.ceil(windows.length / ROWS));
+  const rows = windows
+    .filter((_, index) => index % every === 0)
+    .map(({ atS, p50Ms, p99Ms, megabytes }) => [
+      (atS / 60).toFixed(0),
+      p50Ms.toFixed(1),
+      p99Ms.toFixed(1),
+      megabytes.toFixed(0),
+    ]);
+  printTable(['minute', 'p50 ms', 'p99 ms', 'MB'], rows, '');
+  const later = windows.slice(Math.floor(windows.length / 3));
+  for (const [name, figure] of [
+    ['p50, ms', 'p50Ms'],
+    ['p99, ms', 'p99Ms'],
+    ['memory, MB', 'megabytes'],
+  ] as const) {
+    const slope = slopeOf(later.map((window) => ({ atS: window.atS, value: window[figure] })));
+    const change = `${slope.perMinute.toFixed(3)} ± ${slope.uncertaintyPerMinute.toFixed(3)} a minute`;
+    printLine(`${name}: ${slope.mean.toFixed(1)} on average in the last two thirds, ${change}`);
+  }
+  const lost = windows.reduce((sum, window) => sum + window.lost, 0);
+  printLine(`${windows.length * WINDOW_S * perSecond} events sent, ${lost} lost`);
+}
+
+let exitCode = 1;
+try {
+  exitCode = await main();
+} finally {
+  await cleanUp();
+  await stopPostgres();
+}
+process.exit(exitCode);
