@@ -28,3 +28,16 @@ export async function startCountingReceiver(ports: number): Promise<CountingRece
     stop: server.stop,
   };
 }
+
+const LOOK_EVERY_MS = 100;
+
+/** Waits until so many have arrived, or for so long. */
+export async function awaitArrival(receiver: CountingReceiver, expected: number, mostMs: number): Promise<Received> {
+  const deadlineMs = performance.now() + mostMs;
+  let arrived = await receiver.read();
+  while (arrived.received < expected && performance.now() < deadlineMs) {
+    await Bun.sleep(LOOK_EVERY_MS);
+    arrived = await receiver.read();
+  }
+  return arrived;
+}

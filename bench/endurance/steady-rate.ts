@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { printLine } from '../../src/cli/terminal/output.ts';
 import { printTable } from '../../src/cli/terminal/table.ts';
 import { acceptAndDeliver, type Paybell, startReceiving, TO_ONE, warmUp } from '../delivery/accept-and-deliver.ts';
-import { type CountingReceiver, startCountingReceiver } from '../delivery/counting-receiver.ts';
+import { awaitArrival, type CountingReceiver, startCountingReceiver } from '../delivery/counting-receiver.ts';
 import { API, credentials, eventBody } from '../harness/paybell-api.ts';
 import { createPostgresDatabase, stopPostgres } from '../harness/postgres.ts';
 import { cleanUp, residentBytes, tempFolder } from '../harness/processes.ts';
@@ -28,7 +28,6 @@ const MEASURED_EVENTS = 10_000;
 const MEASUREMENTS = 3;
 /** What arrives later than this is lost. */
 const MAX_ARRIVE_MS = 60_000;
-const LOOK_EVERY_MS = 100;
 const MEBIBYTE = 1024 ** 2;
 const ROWS = 10;
 
@@ -52,12 +51,7 @@ async function runWindow(
   const headers = { 'content-type': 'application/json', ...credentials(paybell.caller) };
   const request = { url: `${paybell.server.url}${API}/events`, headers, body: eventBody(TO_ONE.event) };
   const sent = await sendPaced({ request, perSecond, seconds: WINDOW_S });
-  const deadlineMs = performance.now() + MAX_ARRIVE_MS;
-  let { received, delaysMs } = await receiver.read();
-  while (received < sent && performance.now() < deadlineMs) {
-    await Bun.sleep(LOOK_EVERY_MS);
-    ({ received, delaysMs } = await receiver.read());
-  }
+  const { received, delaysMs } = await awaitArrival(receiver, sent, MAX_ARRIVE_MS);
   return {
     atS,
     p50Ms: quantile(delaysMs, 0.5),

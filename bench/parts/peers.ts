@@ -1,5 +1,5 @@
 import { FAN_OUT, type Route, sendAndDeliver, TO_ONE, TO_TEN } from '../delivery/accept-and-deliver.ts';
-import { type CountingReceiver, startCountingReceiver } from '../delivery/counting-receiver.ts';
+import { awaitArrival, type CountingReceiver, startCountingReceiver } from '../delivery/counting-receiver.ts';
 import { credentials } from '../harness/paybell-api.ts';
 import { residentBytes } from '../harness/processes.ts';
 import { interleave, medianOf, quantile, type Rounds, type Sample, type Subject } from '../harness/rounds.ts';
@@ -19,7 +19,6 @@ const MEBIBYTE = 1024 ** 2;
 const RATES = [200, 1_000] as const;
 /** What arrives later than this after the last request is not waited for. */
 const MAX_ARRIVE_MS = 30_000;
-const LOOK_EVERY_MS = 100;
 /** A peer may pause for longer than Paybell between two deliveries that wait. */
 const QUIET_MS = 1_000;
 
@@ -73,12 +72,7 @@ function paced(peer: Peer, receiver: CountingReceiver, perSecond: number, second
       const { headers, ...request } = peer.request(TO_ONE.event);
       const asCaller = { ...headers, ...credentials(peer.caller) };
       const sent = await sendPaced({ request: { ...request, headers: asCaller }, perSecond, seconds });
-      const deadlineMs = performance.now() + MAX_ARRIVE_MS;
-      let { delaysMs } = await receiver.read();
-      while (delaysMs.length < sent && performance.now() < deadlineMs) {
-        await Bun.sleep(LOOK_EVERY_MS);
-        ({ delaysMs } = await receiver.read());
-      }
+      const { delaysMs } = await awaitArrival(receiver, sent, MAX_ARRIVE_MS);
       if (delaysMs.length < sent) throw new Error(`${peer.name}: ${delaysMs.length} of ${sent} events arrived`);
       return { p50Ms: quantile(delaysMs, 0.5), p99Ms: quantile(delaysMs, 0.99) };
     },
