@@ -128,6 +128,21 @@ onEveryEngine('the database', (store) => {
     },
   );
 
+  test('what is sent and refused before it reaches the server fails the transaction, and nothing is stored', async () => {
+    // SQLite takes as many.
+    if (store.engine === 'sqlite') return;
+    const tooMany = Array.from({ length: 70_000 }, () => 1);
+    const failing = store.db.transaction(async (queries) => {
+      await queries.send(INSERT, ['beside too many', 1]);
+      await queries.send(
+        `insert into notes (id, amount) select 'many', 1 where 1 in (${tooMany.map((_, at) => `$${at + 1}`)})`,
+        tooMany,
+      );
+    });
+    await rejection(failing);
+    expect(await find('beside too many')).toBeUndefined();
+  });
+
   test('of statements that are asked for together, the one that failed says why the others did', async () => {
     // On SQLite the one after it succeeds.
     if (store.engine === 'sqlite') return;

@@ -74,8 +74,10 @@ export class Session {
       const queries = new ConnectionQueries(connection, () => this.#requireTime());
       queries.sent(this.#begin(connection, begin));
       const value = await work(queries);
+      // One that the client refuses never reaches the server, which would commit the others.
+      await queries.settled();
       this.#requireTime();
-      await queries.result(prepared(connection, 'commit'));
+      await prepared(connection, 'commit');
       return value;
     } catch (error) {
       await this.#cancelling;
@@ -102,7 +104,7 @@ const MAX_UNSETTLED = 16;
 
 /**
  * The server runs the statements of a connection in their order, so that one whose result is not needed takes no round trip
- * of its own. After a failure the server rejects everything up to the rollback, and turns a commit into one.
+ * of its own. After a failure the server rejects everything up to the rollback.
  */
 class ConnectionQueries implements Queries {
   /** Sent and not known to have succeeded. One that fails stays here: it is the reason for every failure after it. */
@@ -130,8 +132,13 @@ class ConnectionQueries implements Queries {
 
   async send(sql: string, params: readonly SqlValue[] = []): Promise<void> {
     this.requireTime();
-    if (this.#unsettled.size >= MAX_UNSETTLED) await Promise.all(this.#unsettled);
+    if (this.#unsettled.size >= MAX_UNSETTLED) await this.settled();
     this.sent(this.connection.unsafe(sql, [...params]).execute());
+  }
+
+  /** Fails where anything that was sent has failed. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#unsettled);
   }
 
   sent(statement: Promise<unknown>): void {
