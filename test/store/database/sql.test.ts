@@ -7,6 +7,7 @@ import {
   json,
   list,
   nullable,
+  preparedChunks,
   type RowOf,
   readInteger,
   Parameters as SqlParameters,
@@ -75,6 +76,17 @@ test('a list of columns names each property, with the prefix of its table', () =
 });
 
 onEveryEngine('rows', (store) => {
+  test('of any number are split without a loss, on SQLite into few sizes, since each is kept prepared', () => {
+    const sizes = new Set<number>();
+    for (let count = 0; count <= 300; count++) {
+      const rows = Array.from({ length: count }, (_, index) => index);
+      const split = [...preparedChunks(store.db.dialect, rows)];
+      expect(split.flat()).toEqual(rows);
+      for (const { length } of split) sizes.add(length);
+    }
+    expect(sizes.size).toBe(store.engine === 'sqlite' ? 7 : 100);
+  });
+
   async function insert(...rows: (typeof ROW)[]): Promise<void> {
     await store.db.transaction(async (queries) => {
       await queries.run(`create table if not exists notes (id text, size bigint, size_or_null bigint,

@@ -2,7 +2,17 @@ import type { AttemptKind, DeliveryStatus } from '../../../domain/attempt.ts';
 import { eventNumber } from '../../../domain/ids.ts';
 import { type DestinationKey, entityOfDestination } from '../../../domain/post-url.ts';
 import type { Dialect, Queries, SqlValue } from '../../database/database.ts';
-import { Columns, chunks, integer, nullable, type RowOf, text, uuid, valuesList } from '../../database/sql.ts';
+import {
+  Columns,
+  chunks,
+  integer,
+  nullable,
+  preparedChunks,
+  type RowOf,
+  text,
+  uuid,
+  valuesList,
+} from '../../database/sql.ts';
 import { REVISION } from '../../tables.ts';
 import { statusOfCode } from '../states.ts';
 import type { Head } from './claim-heads.ts';
@@ -103,7 +113,7 @@ async function readEvents(
   const { hexOf, bindUuid } = dialect;
   const events = new Map<string, EventRow>();
   const keys = new Map(found.map(({ row, eventNo }) => [`${hexOf(row.entity)} ${eventNo}`, { row, eventNo }]));
-  for (const chunk of chunks([...keys.values()])) {
+  for (const chunk of preparedChunks(dialect, [...keys.values()])) {
     const rows = await eventColumns.all(
       queries,
       `with wanted (entity_id, no) as (values ${valuesList(chunk.length, 2, 0, [dialect.uuid, dialect.uuid])})
