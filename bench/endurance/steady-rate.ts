@@ -23,7 +23,7 @@ const { values } = parseArgs({
   },
 });
 const MINUTES = Number(values.minutes);
-const WINDOW_S = 20;
+const WINDOW_S = 60;
 const MEASURED_EVENTS = 10_000;
 const MEASUREMENTS = 3;
 /** What arrives later than this is lost. */

@@ -1,33 +1,71 @@
 import { readFileSync } from 'node:fs';
+import type { Socket } from 'bun';
 import type { PacedInput, PacedOutput } from './paced.ts';
+import { ResponseReader } from './response-reader.ts';
 
-/** Sends one request again and again at a fixed rate and prints how many: `bun paced-process.ts request.json`. */
+/**
+ * Sends one request again and again at a fixed rate and prints how many: `bun paced-process.ts request.json`. What is due while all
+ * connections wait for a response is sent by the first that is free, with the time at which it was due.
+ */
 
-const { request, perSecond, seconds } = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as PacedInput;
-const { url, method = 'POST', headers, body = '' } = request;
-const WARM_UP = 100;
+const {
+  request,
+  perSecond,
+  seconds,
+  connections = 64,
+} = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as PacedInput;
+const { method = 'POST', body = '' } = request;
+const { hostname, port, host, pathname } = new URL(request.url);
 const total = perSecond * seconds;
-const pending = new Set<Promise<void>>();
+const STAMP = '"sentAtMs":0';
+const [before = '', after = ''] = body.split(STAMP);
+/** Of one length, so that the head is the same for all. */
+const stampOf = (dueAtMs: number) => `${STAMP.slice(0, -1)}${(performance.timeOrigin + dueAtMs).toFixed(3)}`;
 
-// Without these, the first requests would be slow because of this process, whose code is not compiled yet.
-for (let i = 0; i < WARM_UP; i++) await (await fetch(new URL('/', url))).arrayBuffer();
+const length = Buffer.byteLength(before + stampOf(0) + after);
+const lines = Object.entries({ ...request.headers, 'content-length': String(length) });
+const head = `${method} ${pathname} HTTP/1.1\r\nhost: ${host}\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`;
 
-async function send(dueAtMs: number): Promise<void> {
-  const stamped = body.replace('"sentAtMs":0', () => `"sentAtMs":${performance.timeOrigin + dueAtMs}`);
-  const response = await fetch(url, { method, headers, body: stamped });
-  await response.arrayBuffer();
-  if (!response.ok) throw new Error(`${method} ${url} returned ${response.status}`);
+const free: Socket<ResponseReader>[] = [];
+const ended = Promise.withResolvers<void>();
+let sent = 0;
+let completed = 0;
+let startedAtMs = 0;
+
+/** How many requests are due by now. */
+function due(): number {
+  return Math.min(total, 1 + Math.floor(((performance.now() - startedAtMs) / 1_000) * perSecond));
 }
 
-const startedAtMs = performance.now();
-for (let sent = 0; sent < total; ) {
-  const due = Math.min(total, 1 + Math.floor(((performance.now() - startedAtMs) / 1_000) * perSecond));
-  for (; sent < due; sent++) {
-    const sending = send(startedAtMs + (sent / perSecond) * 1_000).finally(() => pending.delete(sending));
-    pending.add(sending);
+function sendDue(): void {
+  const until = due();
+  while (sent < until) {
+    const socket = free.pop();
+    if (socket === undefined) return;
+    socket.write(head + before + stampOf(startedAtMs + (sent / perSecond) * 1_000) + after);
+    sent++;
   }
-  await Bun.sleep(1);
 }
-await Promise.all(pending);
 
-console.log(JSON.stringify({ sent: total } satisfies PacedOutput));
+const socket = {
+  data(one: Socket<ResponseReader>, chunk: Buffer) {
+    const status = one.data.read(chunk);
+    if (status === null) return;
+    if (status >= 400) ended.reject(new Error(`${method} ${request.url} returned ${status}`));
+    free.push(one);
+    if (++completed === total) ended.resolve();
+    else sendDue();
+  },
+  close: () => ended.reject(new Error(`${request.url} closed a connection`)),
+  error: (_: unknown, error: Error) => ended.reject(error),
+};
+for (let i = 0; i < connections; i++) {
+  free.push(await Bun.connect({ hostname, port: Number(port), data: new ResponseReader(), socket }));
+}
+startedAtMs = performance.now();
+const timer = setInterval(sendDue, 1);
+await ended.promise;
+clearInterval(timer);
+
+process.stdout.write(`${JSON.stringify({ sent: total } satisfies PacedOutput)}\n`);
+process.exit(0);

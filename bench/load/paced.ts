@@ -5,7 +5,12 @@ import type { TimedRequest } from './sequential.ts';
 
 /** Requests at a fixed rate, from a process of their own, whether or not those before have a response. */
 
-export type PacedInput = { readonly request: TimedRequest; readonly perSecond: number; readonly seconds: number };
+export type PacedInput = {
+  readonly request: TimedRequest;
+  readonly perSecond: number;
+  readonly seconds: number;
+  readonly connections?: number;
+};
 export type PacedOutput = { readonly sent: number };
 
 /** The `sentAtMs` of each body is when it was due, so that a server that lets requests wait gains nothing by it. */

@@ -2,18 +2,16 @@ import { readFileSync } from 'node:fs';
 import type { Socket } from 'bun';
 import { quantile } from '../harness/rounds.ts';
 import type { Order } from './order.ts';
+import { ResponseReader } from './response-reader.ts';
 
 /**
  * The load generator where wrk is not installed: each connection sends its next request after the response to the one
- * before. `bun sockets-process.ts order.json` prints one line of JSON. It parses only the status and the length of a
- * response, so that its own work stays small.
+ * before. `bun sockets-process.ts order.json` prints one line of JSON.
  */
 
 const order = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as Required<Pick<Order, 'connections'>> & Order;
 const { callers, queries = [''], amount = Number.POSITIVE_INFINITY } = order;
 const { hostname, port, host, pathname } = new URL(order.url);
-const END_OF_HEAD = '\r\n\r\n';
-const STATUS_AT = 'HTTP/1.1 '.length;
 
 const lines = Object.entries(order.headers ?? {}).map(([name, value]) => `${name}: ${value}\r\n`);
 const length = order.body === undefined ? '' : `content-length: ${Buffer.byteLength(order.body)}\r\n`;
@@ -32,8 +30,7 @@ function nextRequest(): string {
   return opening + closing;
 }
 
-/** `missing` bytes of a body, or a head of which `received` is the part that arrived so far. */
-type State = { missing: number; received: Buffer | null; sentAtMs: number };
+type State = { readonly responses: ResponseReader; sentAtMs: number };
 
 const latenciesMs: number[] = [];
 let requests = 0;
@@ -47,18 +44,9 @@ function send(socket: Socket<State>): void {
 
 function read(socket: Socket<State>, chunk: Buffer): void {
   const { data } = socket;
-  if (data.missing > 0) data.missing -= chunk.length;
-  else {
-    const bytes = data.received === null ? chunk : Buffer.concat([data.received, chunk]);
-    const end = bytes.indexOf(END_OF_HEAD);
-    data.received = end === -1 ? Buffer.from(bytes) : null;
-    if (end === -1) return;
-    const head = bytes.toString('latin1', 0, end);
-    if (head.charCodeAt(STATUS_AT) >= '4'.charCodeAt(0)) errors++;
-    const size = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0);
-    data.missing = end + END_OF_HEAD.length + size - bytes.length;
-  }
-  if (data.missing > 0) return;
+  const status = data.responses.read(chunk);
+  if (status === null) return;
+  if (status >= 400) errors++;
   latenciesMs.push(performance.now() - data.sentAtMs);
   if (++requests === amount) finish();
   send(socket);
@@ -85,7 +73,7 @@ const opened = await Promise.all(
     Bun.connect<State>({
       hostname,
       port: Number(port),
-      data: { missing: 0, received: null, sentAtMs: 0 },
+      data: { responses: new ResponseReader(), sentAtMs: 0 },
       socket,
     }),
   ),
