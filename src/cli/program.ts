@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, CommanderError } from 'commander';
 import { version } from '../version.ts';
 import { addOperatorExamples } from './operator/examples.ts';
 import { EXIT } from './terminal/command-error.ts';
@@ -68,6 +68,8 @@ export async function run(args: readonly string[]): Promise<number> {
     await program.parseAsync(isUnknownCommand(program, args) ? withoutHelp(args) : args, { from: 'user' });
     return EXIT.success;
   } catch (error) {
+    // Commander ends `--version` and `--help` like this. What reports failures would load the store and the settings.
+    if (error instanceof CommanderError && error.exitCode === 0) return EXIT.success;
     const { reportFailure } = await import('./report-error.ts');
     return reportFailure(error, json);
   }

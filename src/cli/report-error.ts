@@ -18,7 +18,6 @@ import { printError } from './terminal/output.ts';
 
 /** Prints what went wrong, as text or as one line of JSON, and returns the exit code. */
 export function reportFailure(error: unknown, json: boolean): number {
-  if (error instanceof CommanderError && error.exitCode === 0) return EXIT.success;
   if (error instanceof ReportedFailure) return EXIT.failure;
   if (json) process.stderr.write(`${JSON.stringify({ error: describe(error) })}\n`);
   // Commander has printed its own message already.

@@ -9,20 +9,24 @@ export function* chunks<Item>(items: readonly Item[], size = ROWS_PER_STATEMENT)
   for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size);
 }
 
-/** The most rows of a statement that SQLite keeps prepared for each number of rows. */
-const MAX_PREPARED_ROWS = 64;
+/** The largest power of two that is not above `ROWS_PER_STATEMENT`. */
+const MOST_IN_POWERS = 64;
 
 /**
- * For the statements of every event. SQLite keeps each text prepared, which takes 1.5 KB for each row of values: in powers of two
- * there are seven of a text and not a hundred. One more statement costs it a microsecond, and PostgreSQL a round trip.
+ * For the statements of every event, whose texts are kept prepared: in SQLite with 1.5 KB for each row, in PostgreSQL with a plan on
+ * each connection. In powers of two there are seven of each text and not a hundred.
  */
-export function* preparedChunks<Item>(dialect: Dialect, items: readonly Item[]): Generator<readonly Item[]> {
-  if (dialect.uuid === 'uuid') return yield* chunks(items);
-  let size = MAX_PREPARED_ROWS;
+export function* powersOfTwo<Item>(items: readonly Item[]): Generator<readonly Item[]> {
+  let size = MOST_IN_POWERS;
   for (let start = 0; start < items.length; start += size) {
     while (size > items.length - start) size /= 2;
     yield items.slice(start, start + size);
   }
+}
+
+/** For a statement whose result is waited for: one more costs SQLite a microsecond, and PostgreSQL a round trip. */
+export function awaitedChunks<Item>({ uuid }: Dialect, items: readonly Item[]): Generator<readonly Item[]> {
+  return uuid === 'blob' ? powersOfTwo(items) : chunks(items);
 }
 
 /** What one transaction may be for: rows of all entities, or of one after another where the tables are distributed. */

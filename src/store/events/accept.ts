@@ -4,7 +4,15 @@ import { hexOfId, timeOfHex } from '../../domain/ids.ts';
 import type { DestinationKey } from '../../domain/post-url.ts';
 import { holdEvent } from '../chain/hold.ts';
 import type { Dialect, Queries, SqlUuid, SqlValue } from '../database/database.ts';
-import { entityKey, eventIdKey, preparedChunks, subjectKey, textByRows, valuesList } from '../database/sql.ts';
+import {
+  awaitedChunks,
+  entityKey,
+  eventIdKey,
+  powersOfTwo,
+  subjectKey,
+  textByRows,
+  valuesList,
+} from '../database/sql.ts';
 import type { Claimed, DirectDispatch } from '../deliveries/claim/claimed.ts';
 import { CountChanges, countEvents } from '../deliveries/counts/counts.ts';
 import { type Wake, wakeHeads } from '../deliveries/heads.ts';
@@ -194,7 +202,7 @@ async function insertEvents(
   }
   // In one order everywhere: two instances that are sent the same events would otherwise wait for each other.
   named.sort((a, b) => (a.order < b.order ? -1 : 1));
-  for (const chunk of preparedChunks(dialect, named)) {
+  for (const chunk of awaitedChunks(dialect, named)) {
     const values = chunk.flatMap(({ one, hash }): SqlValue[] => [
       entityKey(dialect, one.event.entityId),
       hash,
@@ -205,10 +213,7 @@ async function insertEvents(
       if (one !== undefined) fresh.add(one);
     }
   }
-  for (const chunk of preparedChunks(
-    dialect,
-    incoming.filter((one) => fresh.has(one)),
-  )) {
+  for (const chunk of powersOfTwo(incoming.filter((one) => fresh.has(one)))) {
     const values = chunk.flatMap(({ event, eventNo, deliveries }): SqlValue[] => [
       entityKey(dialect, event.entityId),
       dialect.bindUuid(eventNo),
@@ -269,7 +274,7 @@ export async function insertDeliveries(
   }
   await changes.write(queries);
   await takeNumbers(queries, dialect, rows);
-  for (const chunk of preparedChunks(dialect, rows)) {
+  for (const chunk of powersOfTwo(rows)) {
     const values = chunk.flatMap((row): SqlValue[] => [
       entityKey(dialect, row.entityId),
       dialect.bindUuid(row.hex),

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import { z } from 'zod';
 import {
+  awaitedChunks,
   Columns,
   constant,
   integer,
   json,
   list,
   nullable,
-  preparedChunks,
   type RowOf,
   readInteger,
   Parameters as SqlParameters,
@@ -80,7 +80,7 @@ onEveryEngine('rows', (store) => {
     const sizes = new Set<number>();
     for (let count = 0; count <= 300; count++) {
       const rows = Array.from({ length: count }, (_, index) => index);
-      const split = [...preparedChunks(store.db.dialect, rows)];
+      const split = [...awaitedChunks(store.db.dialect, rows)];
       expect(split.flat()).toEqual(rows);
       for (const { length } of split) sizes.add(length);
     }

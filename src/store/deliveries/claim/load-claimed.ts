@@ -3,11 +3,11 @@ import { eventNumber } from '../../../domain/ids.ts';
 import { type DestinationKey, entityOfDestination } from '../../../domain/post-url.ts';
 import type { Dialect, Queries, SqlValue } from '../../database/database.ts';
 import {
+  awaitedChunks,
   Columns,
   chunks,
   integer,
   nullable,
-  preparedChunks,
   type RowOf,
   text,
   uuid,
@@ -110,16 +110,20 @@ async function readEvents(
   dialect: Dialect,
   found: readonly { row: ClaimedRow; eventNo: string }[],
 ): Promise<Map<string, EventRow>> {
-  const { hexOf, bindUuid } = dialect;
+  const { hexOf, bindUuid, rowList } = dialect;
+  const types = [dialect.uuid, dialect.uuid];
   const events = new Map<string, EventRow>();
   const keys = new Map(found.map(({ row, eventNo }) => [`${hexOf(row.entity)} ${eventNo}`, { row, eventNo }]));
-  for (const chunk of preparedChunks(dialect, [...keys.values()])) {
+  for (const chunk of awaitedChunks(dialect, [...keys.values()])) {
     const rows = await eventColumns.all(
       queries,
-      `with wanted (entity_id, no) as (values ${valuesList(chunk.length, 2, 0, [dialect.uuid, dialect.uuid])})
+      `with wanted (entity_id, no) as (${rowList.text(types, chunk.length)})
        select ${eventColumns.of('e.')} from wanted w
        ${dialect.lookUp('cross join', 'events', 'e', { entity_id: 'w.entity_id', no: 'w.no' })}`,
-      chunk.flatMap(({ row, eventNo }): SqlValue[] => [row.entity, bindUuid(eventNo)]),
+      rowList.bind(
+        types,
+        chunk.flatMap(({ row, eventNo }): SqlValue[] => [row.entity, bindUuid(eventNo)]),
+      ),
     );
     for (const row of rows) events.set(`${hexOf(row.entity)} ${hexOf(row.eventNo)}`, row);
   }

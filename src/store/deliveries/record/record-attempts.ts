@@ -1,7 +1,7 @@
 import { fitsRecord, isSuccess } from '../../../domain/attempt.ts';
 import type { DestinationKey } from '../../../domain/post-url.ts';
 import type { Dialect, Queries, SqlUuid, SqlValue } from '../../database/database.ts';
-import { deliveryKey, entityKey, planForClaims, preparedChunks, textByRows, valuesList } from '../../database/sql.ts';
+import { awaitedChunks, deliveryKey, entityKey, planForClaims, textByRows, valuesList } from '../../database/sql.ts';
 import { CountChanges } from '../counts/counts.ts';
 import { wakeHeads } from '../heads.ts';
 import { type DeliveryRow, lockKeys, lockRows, type OrderKey, settleKeys } from '../order/order-keys.ts';
@@ -46,8 +46,8 @@ async function recordTogether(
   // A payment that supersedes some of them takes its locks in the order of the rows, and not by how an attempt ended.
   const isOneStep = [ended, failing].some(({ length }) => length === made.length);
   if (!isOneStep || dialect.isDistributed) await lockRows(queries, dialect, made.map(rowOf(dialect)));
-  for (const chunk of preparedChunks(dialect, ended)) await completeTogether(run, chunk);
-  for (const chunk of preparedChunks(dialect, failing)) await retryTogether(run, chunk);
+  for (const chunk of awaitedChunks(dialect, ended)) await completeTogether(run, chunk);
+  for (const chunk of awaitedChunks(dialect, failing)) await retryTogether(run, chunk);
   for (const attempt of inOrder(made)) {
     if (!recorded.has(attempt.delivery.deliveryId)) await recordOne(run, attempt);
   }
