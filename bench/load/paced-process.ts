@@ -13,10 +13,11 @@ const {
   perSecond,
   seconds,
   connections = 64,
+  stamp = 'due',
 } = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as PacedInput;
 const { method = 'POST', body = '' } = request;
 const { hostname, port, host, pathname } = new URL(request.url);
-const total = perSecond * seconds;
+const total = Math.round(perSecond * seconds);
 const STAMP = '"sentAtMs":0';
 const [before = '', after = ''] = body.split(STAMP);
 /** Of one length, so that the head is the same for all. */
@@ -42,7 +43,8 @@ function sendDue(): void {
   while (sent < until) {
     const socket = free.pop();
     if (socket === undefined) return;
-    socket.write(head + before + stampOf(startedAtMs + (sent / perSecond) * 1_000) + after);
+    const dueAtMs = startedAtMs + (sent / perSecond) * 1_000;
+    socket.write(head + before + stampOf(stamp === 'due' ? dueAtMs : performance.now()) + after);
     sent++;
   }
 }

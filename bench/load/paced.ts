@@ -10,10 +10,12 @@ export type PacedInput = {
   readonly perSecond: number;
   readonly seconds: number;
   readonly connections?: number;
+  /** Whether `sentAtMs` is when a request was due, which is usual, or when it was sent. */
+  readonly stamp?: 'due' | 'sent';
 };
 export type PacedOutput = { readonly sent: number };
 
-/** The `sentAtMs` of each body is when it was due, so that a server that lets requests wait gains nothing by it. */
+/** A server that lets requests wait gains nothing by it, because the `sentAtMs` of each body is when it was due. */
 export async function sendPaced(input: PacedInput): Promise<number> {
   const folder = tempFolder();
   try {
@@ -24,4 +26,9 @@ export async function sendPaced(input: PacedInput): Promise<number> {
   } finally {
     removeFolder(folder);
   }
+}
+
+/** So many as fast as the connections are free for them, each with the time at which it was sent. */
+export function sendBurst(request: TimedRequest, amount: number, connections: number): Promise<number> {
+  return sendPaced({ request, perSecond: amount * 1_000, seconds: 0.001, connections, stamp: 'sent' });
 }
