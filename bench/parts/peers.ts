@@ -5,7 +5,9 @@ import { residentBytes } from '../harness/processes.ts';
 import { interleave, medianOf, quantile, type Rounds, type Sample, type Subject } from '../harness/rounds.ts';
 import type { Tools } from '../harness/tools.ts';
 import { sendPaced } from '../load/paced.ts';
-import { type Peer, startBullmqPeer, startPaybellPeer } from '../peers/peer.ts';
+import { startBullmqPeer } from '../peers/bullmq.ts';
+import { startPaybellPeer } from '../peers/paybell.ts';
+import type { Peer } from '../peers/peer.ts';
 import { REDIS } from '../peers/redis.ts';
 import { amount, type Comparison, type PartResult } from '../report/report.ts';
 
