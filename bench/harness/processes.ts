@@ -58,9 +58,12 @@ type StartOptions = {
   readonly command: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
   readonly folder?: string;
-  /** Matches the output once the server listens; the first group is the URL. */
-  readonly listening: RegExp;
+  /** Matches the output once the server listens, and the first group is the URL; or what responds once it does. */
+  readonly listening: RegExp | Health;
 };
+
+/** For a server that does not print that it listens. */
+export type Health = { readonly url: string; readonly path: string };
 
 export async function startServer(options: StartOptions): Promise<Server> {
   const child = Bun.spawn(placed(options.place, options.command), {
@@ -74,6 +77,7 @@ export async function startServer(options: StartOptions): Promise<Server> {
   void child.exited.then(() => running.delete(child));
   const listening = Promise.withResolvers<{ url: string; greeting: string }>();
   void follow(child.stdout, options.listening, listening.resolve);
+  if (!(options.listening instanceof RegExp)) void untilHealthy(options.listening, child, listening.resolve);
   const errors = child.stderr.text();
   void child.exited.then(async (code) =>
     listening.reject(new Error(`${options.command.join(' ')} ended with ${code}: ${await errors}`)),
@@ -93,18 +97,32 @@ export async function startServer(options: StartOptions): Promise<Server> {
 /** Reads until the end of the stream, since the child would block on a full pipe. */
 async function follow(
   stream: ReadableStream<Uint8Array>,
-  listening: RegExp,
+  listening: RegExp | Health,
   listens: (where: { url: string; greeting: string }) => void,
 ): Promise<void> {
   const decoder = new TextDecoder();
   let greeting: string | null = '';
   for await (const chunk of stream) {
-    if (greeting === null) continue;
+    if (greeting === null || !(listening instanceof RegExp)) continue;
     greeting += decoder.decode(chunk, { stream: true });
     const url = listening.exec(greeting)?.[1];
     if (url === undefined) continue;
     listens({ url, greeting });
     greeting = null;
+  }
+}
+
+const LOOK_EVERY_MS = 5;
+
+async function untilHealthy(
+  { url, path }: Health,
+  child: Subprocess,
+  listens: (where: { url: string; greeting: string }) => void,
+): Promise<void> {
+  while (child.exitCode === null && child.signalCode === null) {
+    const response = await fetch(url + path).catch(() => null);
+    if (response?.ok) return listens({ url, greeting: '' });
+    await Bun.sleep(LOOK_EVERY_MS);
   }
 }
 
@@ -115,11 +133,18 @@ export const BENCH_SECRET_KEY = Buffer.alloc(32, 9).toString('base64');
 
 /** Runs one command and waits for its end. */
 export async function runPaybell(args: readonly string[], settings: Settings): Promise<void> {
-  const child = Bun.spawn([process.execPath, MAIN, ...args], {
-    env: { PATH: process.env.PATH ?? '', HOME: tmpdir(), ...settings },
-    stdio: ['ignore', 'ignore', 'pipe'],
+  await runCommand([process.execPath, MAIN, ...args], settings);
+}
+
+/** Runs a command to its end and returns what it printed. */
+export async function runCommand(command: readonly string[], environment: Settings): Promise<string> {
+  const child = Bun.spawn([...command], {
+    env: { PATH: process.env.PATH ?? '', HOME: tmpdir(), ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
-  if ((await child.exited) !== 0) throw new Error(`paybell ${args.join(' ')} failed: ${await child.stderr.text()}`);
+  const [stdout, stderr, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
+  if (code !== 0) throw new Error(`${command.join(' ')} ended with ${code}: ${stderr || stdout}`);
+  return stdout;
 }
 
 type PaybellOptions = {

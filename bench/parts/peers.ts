@@ -5,13 +5,19 @@ import { residentBytes } from '../harness/processes.ts';
 import { interleave, medianOf, quantile, type Rounds, type Sample, type Subject } from '../harness/rounds.ts';
 import type { Tools } from '../harness/tools.ts';
 import { sendPaced } from '../load/paced.ts';
-import { type Peer, startBullmqPeer, startPaybellPeer } from '../peers/peer.ts';
+import { startBullmqPeer } from '../peers/bullmq.ts';
+import { startOutpostPeer } from '../peers/outpost.ts';
+import { startPaybellPeer } from '../peers/paybell.ts';
+import type { Peer } from '../peers/peer.ts';
+import { namedProgram, required } from '../peers/programs.ts';
+import { RABBITMQ } from '../peers/rabbitmq.ts';
 import { REDIS } from '../peers/redis.ts';
+import { startSvixPeer } from '../peers/svix.ts';
 import { amount, type Comparison, type PartResult } from '../report/report.ts';
 
 /**
- * Paybell on both engines beside a service of its kind, with the same receiver and the same senders: a sender made of BullMQ, where
- * `redis-server` is on the PATH. Processes run on any core.
+ * Paybell on both engines beside services of its kind, with the same receiver and the same senders: a sender made of BullMQ, where
+ * `redis-server` is on the PATH, and Svix and Outpost where `SVIX_BIN` and `OUTPOST_BIN` name them. Processes run on any core.
  */
 
 const SENDERS = 64;
@@ -44,9 +50,17 @@ export async function benchPeers({ mode, progress }: Tools): Promise<PartResult>
 }
 
 async function startPeers(urls: readonly string[]): Promise<Peer[]> {
+  const [svix, outpost] = [namedProgram('SVIX_BIN'), namedProgram('OUTPOST_BIN')];
   const peers = [await startPaybellPeer('SQLite', urls), await startPaybellPeer('PostgreSQL', urls)];
-  if (REDIS === null) return peers;
-  peers.push(await startBullmqPeer(REDIS, 'everysec', urls), await startBullmqPeer(REDIS, 'always', urls));
+  if (REDIS !== null) {
+    peers.push(await startBullmqPeer(REDIS, 'everysec', urls), await startBullmqPeer(REDIS, 'always', urls));
+  }
+  if (svix !== null) peers.push(await startSvixPeer(svix, required(REDIS, 'redis-server', 'Svix'), urls));
+  if (outpost !== null) {
+    const redis = required(REDIS, 'redis-server', 'Outpost');
+    const rabbitmq = required(RABBITMQ, 'rabbitmq-server', 'Outpost');
+    peers.push(await startOutpostPeer(outpost, { redis, rabbitmq }, urls));
+  }
   return peers;
 }
 
