@@ -3,7 +3,7 @@ import { printLine } from '../../src/cli/terminal/output.ts';
 import { printTable } from '../../src/cli/terminal/table.ts';
 import { ENGINES, type Engine } from '../../test/support/stores.ts';
 import { API, credentials, eventBody } from '../harness/paybell-api.ts';
-import { createPostgresDatabase, stopPostgres } from '../harness/postgres.ts';
+import { createPostgresDatabase, spreadPostgres, stopPostgres } from '../harness/postgres.ts';
 import { cleanUp, tempFolder } from '../harness/processes.ts';
 import { median, quantile } from '../harness/rounds.ts';
 import { sendBurst } from '../load/paced.ts';
@@ -45,6 +45,7 @@ async function measure(engine: Engine): Promise<string[]> {
 }
 
 try {
+  await spreadPostgres();
   const rows: string[][] = [];
   for (const engine of ENGINES) rows.push(await measure(engine));
   printTable(['engine', 'p50 ms', 'p99 ms', 'delivered/s'], rows, '');

@@ -1,10 +1,11 @@
 import { parseArgs } from 'node:util';
 import { printLine } from '../../src/cli/terminal/output.ts';
 import { printTable } from '../../src/cli/terminal/table.ts';
+import { ENGINES, type Engine } from '../../test/support/stores.ts';
 import { acceptAndDeliver, type Paybell, startReceiving, TO_ONE, warmUp } from '../delivery/accept-and-deliver.ts';
 import { awaitArrival, type CountingReceiver, startCountingReceiver } from '../delivery/counting-receiver.ts';
 import { API, credentials, eventBody } from '../harness/paybell-api.ts';
-import { createPostgresDatabase, stopPostgres } from '../harness/postgres.ts';
+import { createPostgresDatabase, spreadPostgres, stopPostgres } from '../harness/postgres.ts';
 import { cleanUp, residentBytes, tempFolder } from '../harness/processes.ts';
 import { median, quantile } from '../harness/rounds.ts';
 import { sendPaced } from '../load/paced.ts';
@@ -12,7 +13,8 @@ import { slopeOf } from './slope.ts';
 
 /**
  * Whether latency and memory stay constant at a share of the rate that this machine delivers at most, and whether anything is lost:
- * `npx bun bench/endurance/steady-rate.ts --engine postgres --minutes 30 --share 0.6`.
+ * `npx bun bench/endurance/steady-rate.ts --engine postgres --minutes 30 --share 0.6`. With `--engine both`, a Paybell on each engine runs
+ * beside the other, each at its share of what it delivers beside the other.
  */
 
 const { values } = parseArgs({
@@ -33,7 +35,17 @@ const ROWS = 10;
 
 type Window = { readonly atS: number; p50Ms: number; p99Ms: number; megabytes: number; lost: number };
 
-async function mostPerSecond(paybell: Paybell, receiver: CountingReceiver): Promise<number> {
+type Subject = { readonly engine: Engine; readonly paybell: Paybell; readonly receiver: CountingReceiver };
+
+async function start(engine: Engine): Promise<Subject> {
+  const receiver = await startCountingReceiver(10);
+  const databaseUrl = engine === 'postgres' ? await createPostgresDatabase() : `sqlite:${tempFolder()}/paybell.db`;
+  const paybell = await startReceiving(receiver, { databaseUrl, place: 'anywhere' });
+  await warmUp(paybell, receiver);
+  return { engine, paybell, receiver };
+}
+
+async function mostPerSecond({ paybell, receiver }: Subject): Promise<number> {
   const rates: number[] = [];
   for (let round = 0; round < MEASUREMENTS; round++) {
     rates.push((await acceptAndDeliver(paybell, receiver, { ...TO_ONE, senders: 64 }, MEASURED_EVENTS)).perSecond);
@@ -41,12 +53,7 @@ async function mostPerSecond(paybell: Paybell, receiver: CountingReceiver): Prom
   return median(rates);
 }
 
-async function runWindow(
-  paybell: Paybell,
-  receiver: CountingReceiver,
-  perSecond: number,
-  atS: number,
-): Promise<Window> {
+async function runWindow({ paybell, receiver }: Subject, perSecond: number, atS: number): Promise<Window> {
   await receiver.reset();
   const headers = { 'content-type': 'application/json', ...credentials(paybell.caller) };
   const request = { url: `${paybell.server.url}${API}/events`, headers, body: eventBody(TO_ONE.event) };
@@ -61,25 +68,40 @@ async function runWindow(
   };
 }
 
-async function main(): Promise<number> {
-  const receiver = await startCountingReceiver(10);
-  const databaseUrl =
-    values.engine === 'postgres' ? await createPostgresDatabase() : `sqlite:${tempFolder()}/paybell.db`;
-  const paybell = await startReceiving(receiver, { databaseUrl, place: 'anywhere' });
-  await warmUp(paybell, receiver);
-  const most = await mostPerSecond(paybell, receiver);
-  const perSecond = Math.round(most * Number(values.share));
-  printLine(`${values.engine}: ${most.toFixed(0)} events/s at most, ${perSecond}/s for ${MINUTES} minutes`);
+async function runAll(subject: Subject, perSecond: number): Promise<readonly Window[]> {
   const windows: Window[] = [];
   const startedAtMs = performance.now();
   while (performance.now() - startedAtMs < MINUTES * 60_000) {
-    const atS = (performance.now() - startedAtMs) / 1_000;
-    windows.push(await runWindow(paybell, receiver, perSecond, atS));
+    const window = await runWindow(subject, perSecond, (performance.now() - startedAtMs) / 1_000);
+    windows.push(window);
+    const { p50Ms, p99Ms, megabytes } = window;
+    printLine(`  ${subject.engine} p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms, ${megabytes.toFixed(0)} MB`);
   }
-  await paybell.server.stop();
-  await receiver.stop();
-  report(windows, perSecond);
-  return windows.some(({ lost }) => lost !== 0) ? 1 : 0;
+  return windows;
+}
+
+async function main(): Promise<number> {
+  await spreadPostgres();
+  const subjects: Subject[] = [];
+  for (const engine of ENGINES.filter((one) => [one, 'both'].includes(values.engine)))
+    subjects.push(await start(engine));
+  if (subjects.length === 0) throw new Error(`${values.engine} is no engine; give sqlite, postgres or both`);
+  const rates = await Promise.all(subjects.map(mostPerSecond));
+  const runs = await Promise.all(
+    subjects.map(async (subject, index) => {
+      const most = rates[index] ?? 0;
+      const perSecond = Math.round(most * Number(values.share));
+      printLine(`${subject.engine}: ${most.toFixed(0)} events/s at most, ${perSecond}/s for ${MINUTES} minutes`);
+      return { subject, perSecond, windows: await runAll(subject, perSecond) };
+    }),
+  );
+  for (const { subject, perSecond, windows } of runs) {
+    await subject.paybell.server.stop();
+    await subject.receiver.stop();
+    printLine(`\n${subject.engine}`);
+    report(windows, perSecond);
+  }
+  return runs.some(({ windows }) => windows.some(({ lost }) => lost !== 0)) ? 1 : 0;
 }
 
 function report(windows: readonly Window[], perSecond: number): void {

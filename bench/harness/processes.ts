@@ -20,7 +20,16 @@ export function placed(place: Place, command: readonly string[]): string[] {
 
 /** Moves a running process, and those that it starts, off the core of what is measured. */
 export function keepOffSubject(pid: number): void {
-  if (canPin) Bun.spawnSync(['taskset', '--cpu-list', '--pid', `1-${availableParallelism() - 1}`, String(pid)]);
+  allowCoresFrom(1, pid);
+}
+
+/** Takes `keepOffSubject` back. */
+export function allowAllCores(pid: number): void {
+  allowCoresFrom(0, pid);
+}
+
+function allowCoresFrom(first: number, pid: number): void {
+  if (canPin) Bun.spawnSync(['taskset', '--cpu-list', '--pid', `${first}-${availableParallelism() - 1}`, String(pid)]);
 }
 
 const running = new Set<Subprocess>();

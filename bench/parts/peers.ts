@@ -1,6 +1,7 @@
 import { FAN_OUT, type Route, sendAndDeliver, TO_ONE, TO_TEN } from '../delivery/accept-and-deliver.ts';
 import { awaitArrival, type CountingReceiver, startCountingReceiver } from '../delivery/counting-receiver.ts';
 import { credentials } from '../harness/paybell-api.ts';
+import { spreadPostgres } from '../harness/postgres.ts';
 import { residentBytes } from '../harness/processes.ts';
 import { interleave, medianOf, quantile, type Rounds, type Sample, type Subject } from '../harness/rounds.ts';
 import type { Tools } from '../harness/tools.ts';
@@ -31,6 +32,7 @@ const QUIET_MS = 1_000;
 export async function benchPeers({ mode, progress }: Tools): Promise<PartResult> {
   const receiver = await startCountingReceiver(FAN_OUT);
   progress('start');
+  await spreadPostgres();
   const peers = await startPeers(receiver.urls);
   const idle = await Promise.all(peers.map(memoryOf));
   const [one, ten, seconds] = mode.quick ? [1_000, 100, 1] : [5_000, 500, 5];
