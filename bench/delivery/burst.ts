@@ -2,9 +2,10 @@ import { parseArgs } from 'node:util';
 import { printLine } from '../../src/cli/terminal/output.ts';
 import { printTable } from '../../src/cli/terminal/table.ts';
 import { ENGINES, type Engine } from '../../test/support/stores.ts';
+import { emptyStore } from '../harness/empty-store.ts';
 import { API, credentials, eventBody } from '../harness/paybell-api.ts';
-import { createPostgresDatabase, spreadPostgres, stopPostgres } from '../harness/postgres.ts';
-import { cleanUp, tempFolder } from '../harness/processes.ts';
+import { spreadPostgres, stopPostgres } from '../harness/postgres.ts';
+import { cleanUp } from '../harness/processes.ts';
 import { median, quantile } from '../harness/rounds.ts';
 import { sendBurst } from '../load/paced.ts';
 import { FAN_OUT, startReceiving, TO_TEN, warmUp } from './accept-and-deliver.ts';
@@ -24,7 +25,7 @@ const MAX_ARRIVE_MS = 60_000;
 
 async function measure(engine: Engine): Promise<string[]> {
   const receiver = await startCountingReceiver(FAN_OUT);
-  const databaseUrl = engine === 'postgres' ? await createPostgresDatabase() : `sqlite:${tempFolder()}/paybell.db`;
+  const databaseUrl = await emptyStore(engine);
   const paybell = await startReceiving(receiver, { databaseUrl, place: 'anywhere' });
   await warmUp(paybell, receiver);
   const headers = { 'content-type': 'application/json', ...credentials(paybell.caller) };

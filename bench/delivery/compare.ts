@@ -4,8 +4,9 @@ import { parseArgs } from 'node:util';
 import { printLine } from '../../src/cli/terminal/output.ts';
 import { printTable } from '../../src/cli/terminal/table.ts';
 import { ENGINES, type Engine } from '../../test/support/stores.ts';
-import { createPostgresDatabase, stopPostgres } from '../harness/postgres.ts';
-import { cleanUp, tempFolder } from '../harness/processes.ts';
+import { emptyStore } from '../harness/empty-store.ts';
+import { stopPostgres } from '../harness/postgres.ts';
+import { cleanUp } from '../harness/processes.ts';
 import { interleave, medianOf, medianRatio, type Subject } from '../harness/rounds.ts';
 import {
   acceptAndDeliverWithCpu,
@@ -38,7 +39,7 @@ const ROUTES = [
 async function compare(engine: Engine, other: string): Promise<string[][]> {
   const receiver = await startCountingReceiver(FAN_OUT);
   const start = async (checkout?: string): Promise<Paybell> => {
-    const databaseUrl = engine === 'sqlite' ? `sqlite:${tempFolder()}/paybell.db` : await createPostgresDatabase();
+    const databaseUrl = await emptyStore(engine);
     const paybell = await startReceiving(receiver, { databaseUrl, ...(checkout !== undefined && { checkout }) });
     await warmUp(paybell, receiver);
     return paybell;

@@ -4,8 +4,9 @@ import type { SQL } from 'bun';
 import { printLine } from '../../src/cli/terminal/output.ts';
 import { printTable } from '../../src/cli/terminal/table.ts';
 import { ENGINES, type Engine } from '../../test/support/stores.ts';
-import { createPostgresDatabase, stopPostgres } from '../harness/postgres.ts';
-import { cleanUp, tempFolder } from '../harness/processes.ts';
+import { emptyStore } from '../harness/empty-store.ts';
+import { stopPostgres } from '../harness/postgres.ts';
+import { cleanUp } from '../harness/processes.ts';
 import { median } from '../harness/rounds.ts';
 import {
   acceptAndDeliverWithCpu,
@@ -78,7 +79,7 @@ async function measure(paybell: Paybell, receiver: CountingReceiver, route: Rout
 
 async function measureEngine(engine: Engine): Promise<string[][]> {
   const receiver = await startCountingReceiver(FAN_OUT);
-  const databaseUrl = engine === 'postgres' ? await createPostgresDatabase() : `sqlite:${tempFolder()}/paybell.db`;
+  const databaseUrl = await emptyStore(engine);
   const { checkout } = values;
   const paybell = await startReceiving(receiver, { databaseUrl, ...(checkout !== undefined && { checkout }) });
   await warmUp(paybell, receiver);

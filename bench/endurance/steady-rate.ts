@@ -4,9 +4,10 @@ import { printTable } from '../../src/cli/terminal/table.ts';
 import { ENGINES, type Engine } from '../../test/support/stores.ts';
 import { acceptAndDeliver, type Paybell, startReceiving, TO_ONE, warmUp } from '../delivery/accept-and-deliver.ts';
 import { awaitArrival, type CountingReceiver, startCountingReceiver } from '../delivery/counting-receiver.ts';
+import { emptyStore } from '../harness/empty-store.ts';
 import { API, credentials, eventBody } from '../harness/paybell-api.ts';
-import { createPostgresDatabase, spreadPostgres, stopPostgres } from '../harness/postgres.ts';
-import { cleanUp, residentBytes, tempFolder } from '../harness/processes.ts';
+import { spreadPostgres, stopPostgres } from '../harness/postgres.ts';
+import { cleanUp, residentBytes } from '../harness/processes.ts';
 import { median, quantile } from '../harness/rounds.ts';
 import { sendPaced } from '../load/paced.ts';
 import { slopeOf } from './slope.ts';
@@ -39,7 +40,7 @@ type Subject = { readonly engine: Engine; readonly paybell: Paybell; readonly re
 
 async function start(engine: Engine): Promise<Subject> {
   const receiver = await startCountingReceiver(10);
-  const databaseUrl = engine === 'postgres' ? await createPostgresDatabase() : `sqlite:${tempFolder()}/paybell.db`;
+  const databaseUrl = await emptyStore(engine);
   const paybell = await startReceiving(receiver, { databaseUrl, place: 'anywhere' });
   await warmUp(paybell, receiver);
   return { engine, paybell, receiver };

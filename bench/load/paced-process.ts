@@ -27,6 +27,7 @@ const length = Buffer.byteLength(before + stampOf(0) + after);
 const lines = Object.entries({ ...request.headers, 'content-length': String(length) });
 const head = `${method} ${pathname} HTTP/1.1\r\nhost: ${host}\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`;
 
+/** The one that waits longest is next: the server closes connections that are idle. */
 const free: Socket<ResponseReader>[] = [];
 const ended = Promise.withResolvers<void>();
 let sent = 0;
@@ -41,7 +42,7 @@ function due(): number {
 function sendDue(): void {
   const until = due();
   while (sent < until) {
-    const socket = free.pop();
+    const socket = free.shift();
     if (socket === undefined) return;
     const dueAtMs = startedAtMs + (sent / perSecond) * 1_000;
     socket.write(head + before + stampOf(stamp === 'due' ? dueAtMs : performance.now()) + after);

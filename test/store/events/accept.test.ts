@@ -74,6 +74,25 @@ onEveryEngine('accepting events', (store) => {
     expect(await countEvents(entityId)).toBe(1);
   });
 
+  test('writes groups of any size with few texts, because each of them is kept prepared', async () => {
+    const { entityId } = await newReceiver(store.db);
+    const texts = new Map([/^insert into events/, /^insert into queue \(/].map((form) => [form, new Set<string>()]));
+    const noted = (queries: Queries): Queries =>
+      alteredQueries(queries, {
+        run: (sql, params) => {
+          for (const [form, found] of texts) if (form.test(sql)) found.add(sql);
+          return queries.run(sql, params);
+        },
+      });
+    for (let size = 1; size <= 40; size++) {
+      const events = Array.from({ length: size }, () => newEvent(entityId));
+      await store.db.transaction((queries) => acceptEvents(noted(queries), store.db.dialect, events));
+    }
+    // 1, 2, 4, 8, 16 and 32 rows.
+    expect([...texts.values()].map(({ size }) => size)).toEqual([6, 6]);
+    expect(await countEvents(entityId)).toBe(820);
+  });
+
   test('stores the event and all its deliveries or nothing', async () => {
     const { entityId } = await newReceiver(store.db);
     const broken = (queries: Queries): Queries =>
