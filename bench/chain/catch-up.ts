@@ -9,7 +9,7 @@ import { type Instance, Instances } from '../../test/support/instances.ts';
 import { Ledger } from '../../test/support/ledger.ts';
 import { runAndExit } from '../../test/support/run-and-exit.ts';
 import { ENGINES, type Engine } from '../../test/support/stores.ts';
-import { cpuSeconds } from '../harness/processes.ts';
+import { cpuSeconds } from '../harness/processor-time.ts';
 
 /**
  * How long a service that was stopped takes to catch up with a network: until every block is read, and until every payment

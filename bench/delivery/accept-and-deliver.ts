@@ -1,10 +1,10 @@
 import { SQL } from 'bun';
 import { API, type Caller, deliverySettings, eventBody, firstCaller, register } from '../harness/paybell-api.ts';
-import { type Place, type Server, startPaybell } from '../harness/processes.ts';
+import { type Place, type Server, type Settings, startPaybell } from '../harness/processes.ts';
+import { postgresCpuSeconds } from '../harness/processor-time.ts';
 import type { Sample } from '../harness/rounds.ts';
 import { runAmount, withCpu } from '../load/load.ts';
 import type { Load } from '../load/order.ts';
-import { postgresCpuSeconds } from '../store/postgres-cpu.ts';
 import type { CountingReceiver, Received } from './counting-receiver.ts';
 
 /** A Paybell that is sent events for one webhook or for ten, until all of them have arrived. */
@@ -33,11 +33,15 @@ type Start = {
   readonly profile?: string | null;
   readonly checkout?: string;
   readonly place?: Place;
+  readonly settings?: Settings;
 };
 
 /** A Paybell on an empty store, with the webhooks of both routes. */
-export async function startReceiving(receiver: CountingReceiver, { databaseUrl, ...options }: Start): Promise<Paybell> {
-  const server = await startPaybell({ settings: deliverySettings(databaseUrl), ...options });
+export async function startReceiving(
+  receiver: CountingReceiver,
+  { databaseUrl, settings, ...options }: Start,
+): Promise<Paybell> {
+  const server = await startPaybell({ settings: { ...deliverySettings(databaseUrl), ...settings }, ...options });
   const caller = firstCaller(server);
   await register(server, caller, TO_ONE.event, receiver.urls.slice(0, 1));
   await register(server, caller, TO_TEN.event, receiver.urls.slice(0, FAN_OUT));

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Subprocess } from 'bun';
@@ -212,20 +212,6 @@ export async function runProgram<Output>(
   const json = /^\{.*\}$/m.exec(stdout)?.[0];
   if (code !== 0 || json === undefined) throw new Error(`${command[0]} ended with ${code}: ${stderr || stdout}`);
   return JSON.parse(json) as Output;
-}
-
-const CLOCK_TICKS_PER_SECOND = 100;
-
-/** The processor time that a process has used so far; null where there is no /proc. */
-export function cpuSeconds(pid: number): number | null {
-  try {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-      .replace(/^.*\) /, '')
-      .split(' ');
-    return (Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS_PER_SECOND;
-  } catch {
-    return null;
-  }
 }
 
 export async function residentBytes(pid: number): Promise<number> {

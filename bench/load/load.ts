@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { cpuSeconds, removeFolder, runProgram, tempFolder } from '../harness/processes.ts';
+import { removeFolder, runProgram, tempFolder } from '../harness/processes.ts';
+import { cpuSeconds } from '../harness/processor-time.ts';
 import type { Sample } from '../harness/rounds.ts';
 import type { Load, Order } from './order.ts';
 import { wrkScript } from './wrk-script.ts';

@@ -1,8 +1,8 @@
 import { SQL } from 'bun';
 import { FAN_OUT, TO_ONE, TO_TEN } from '../delivery/accept-and-deliver.ts';
 import type { Caller } from '../harness/paybell-api.ts';
-import { cpuSeconds, type Server } from '../harness/processes.ts';
-import { postgresCpuSeconds } from '../store/postgres-cpu.ts';
+import type { Server } from '../harness/processes.ts';
+import { cpuSeconds, postgresCpuSeconds } from '../harness/processor-time.ts';
 
 /** A service that takes events over HTTP and delivers each to one receiver or to ten, by its kind. */
 export type Peer = {

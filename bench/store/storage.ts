@@ -8,7 +8,7 @@ import { stopPostgres } from '../../test/support/postgres.ts';
 import type { Client } from '../../test/support/service.ts';
 import { ENGINES, type Engine } from '../../test/support/stores.ts';
 import { startLedgerReceivers } from '../delivery/ledger-receivers.ts';
-import { postgresCpuSeconds } from './postgres-cpu.ts';
+import { postgresCpuSeconds } from '../harness/processor-time.ts';
 
 /**
  * What one delivered delivery costs in the store: bytes that stay, WAL without full-page images, index insertions, the share of

@@ -4,7 +4,8 @@ import { printTable } from '../../src/cli/terminal/table.ts';
 import { runAndExit } from '../../test/support/run-and-exit.ts';
 import { until } from '../../test/support/until.ts';
 import { API, credentials, deliverySettings, eventBody, firstCaller, register } from '../harness/paybell-api.ts';
-import { cleanUp, cpuSeconds, startPaybell } from '../harness/processes.ts';
+import { cleanUp, startPaybell } from '../harness/processes.ts';
+import { cpuSeconds } from '../harness/processor-time.ts';
 import { interleave, medianOf, medianRatio, type Subject } from '../harness/rounds.ts';
 
 /**
