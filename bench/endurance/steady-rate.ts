@@ -82,7 +82,7 @@ async function runAll(subject: Subject, perSecond: number): Promise<readonly Win
 }
 
 async function main(): Promise<number> {
-  await spreadPostgres();
+  if (values.engine !== 'sqlite') await spreadPostgres();
   const subjects: Subject[] = [];
   for (const engine of ENGINES.filter((one) => [one, 'both'].includes(values.engine)))
     subjects.push(await start(engine));

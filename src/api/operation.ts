@@ -135,7 +135,7 @@ function declare<Client, Query extends z.ZodObject, Body extends z.ZodType>(
   admit: (context: ApiContext, state: RequestState, headers: Headers) => Promise<Client>,
 ): Operation {
   // When every field is optional, the whole body is.
-  const emptyBody = body?.safeParse({}).success ? {} : undefined;
+  const emptyBody = () => (body?.safeParse({}).success ? {} : undefined);
   const queries = new QueryParser(query);
   return {
     ...documentation,

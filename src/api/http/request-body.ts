@@ -5,13 +5,14 @@ export const MAX_JSON_DEPTH = 64;
 export const MAX_JSON_BYTES = 256 * 1024;
 
 /**
- * Checks the content type, then the size, then the syntax. `whenEmpty` is the value of an empty body, which needs no
- * content type; without it, an empty body is an error.
+ * Checks the content type, then the size, then the syntax. `whenEmpty` returns the value of an empty body, which needs no
+ * content type; where that is undefined, an empty body is an error.
  */
-export async function readJson(request: Request, whenEmpty?: unknown): Promise<unknown> {
-  if (whenEmpty !== undefined && request.body === null) return whenEmpty;
+export async function readJson(request: Request, whenEmpty: () => unknown = () => undefined): Promise<unknown> {
+  const value = request.body === null ? whenEmpty() : undefined;
+  if (value !== undefined) return value;
   const bytes = await readRaw(request, { contentType: 'application/json', maxBytes: MAX_JSON_BYTES });
-  return bytes.length === 0 && whenEmpty !== undefined ? whenEmpty : parseJson(decodeUtf8(bytes)).value;
+  return (bytes.length === 0 ? whenEmpty() : undefined) ?? parseJson(decodeUtf8(bytes)).value;
 }
 
 /** The bytes of the body, after its content type and size are checked. */

@@ -1,4 +1,4 @@
-import { type ReservedSQL, SQL } from 'bun';
+import type { ReservedSQL, SQL } from 'bun';
 import { type Queries, type SqlValue, STORE_DEADLINE_MS, StoreUnavailableError } from '../database.ts';
 
 export type PostgresTarget = {
@@ -20,7 +20,8 @@ export function connect(
   max = 1,
   connection: Readonly<Record<string, string | number>> = {},
 ): SQL {
-  return new SQL(url, { max, connectionTimeout: (deadlineMs * CONNECT_SHARE) / 1_000, connection });
+  // Not imported by name, which would load it at every start, on SQLite too.
+  return new Bun.SQL(url, { max, connectionTimeout: (deadlineMs * CONNECT_SHARE) / 1_000, connection });
 }
 
 /**
