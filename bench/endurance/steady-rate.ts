@@ -58,7 +58,7 @@ async function runWindow({ paybell, receiver }: Subject, perSecond: number, atS:
   await receiver.reset();
   const headers = { 'content-type': 'application/json', ...credentials(paybell.caller) };
   const request = { url: `${paybell.server.url}${API}/events`, headers, body: eventBody(TO_ONE.event) };
-  const sent = await sendPaced({ request, perSecond, seconds: WINDOW_S });
+  const { sent } = await sendPaced({ request, perSecond, seconds: WINDOW_S });
   const { received, delaysMs } = await awaitArrival(receiver, sent, MAX_ARRIVE_MS);
   return {
     atS,

@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'bun';
+import { quantile } from '../harness/rounds.ts';
 import type { PacedInput, PacedOutput } from './paced.ts';
 import { ResponseReader } from './response-reader.ts';
 
 /**
- * Sends one request again and again at a fixed rate and prints how many: `bun paced-process.ts request.json`. What is due while all
- * connections wait for a response is sent by the first that is free, with the time at which it was due.
+ * Sends one request again and again at a fixed rate and prints how many, and after what time they had a response:
+ * `bun paced-process.ts request.json`. What is due while all connections wait for a response is sent by the first that is free,
+ * with the time at which it was due.
  */
 
 const {
@@ -27,8 +29,11 @@ const length = Buffer.byteLength(before + stampOf(0) + after);
 const lines = Object.entries({ ...request.headers, 'content-length': String(length) });
 const head = `${method} ${pathname} HTTP/1.1\r\nhost: ${host}\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`;
 
+type Connection = Socket<{ readonly response: ResponseReader; sinceMs: number }>;
+
 /** The one that waits longest is next: the server closes connections that are idle. */
-const free: Socket<ResponseReader>[] = [];
+const free: Connection[] = [];
+const responseMs = new Float64Array(total);
 const ended = Promise.withResolvers<void>();
 let sent = 0;
 let completed = 0;
@@ -45,15 +50,17 @@ function sendDue(): void {
     const socket = free.shift();
     if (socket === undefined) return;
     const dueAtMs = startedAtMs + (sent / perSecond) * 1_000;
-    socket.write(head + before + stampOf(stamp === 'due' ? dueAtMs : performance.now()) + after);
+    socket.data.sinceMs = stamp === 'due' ? dueAtMs : performance.now();
+    socket.write(head + before + stampOf(socket.data.sinceMs) + after);
     sent++;
   }
 }
 
 const socket = {
-  data(one: Socket<ResponseReader>, chunk: Buffer) {
-    const status = one.data.read(chunk);
+  data(one: Connection, chunk: Buffer) {
+    const status = one.data.response.read(chunk);
     if (status === null) return;
+    responseMs[completed] = performance.now() - one.data.sinceMs;
     if (status >= 400) ended.reject(new Error(`${method} ${request.url} returned ${status}`));
     free.push(one);
     if (++completed === total) ended.resolve();
@@ -63,12 +70,17 @@ const socket = {
   error: (_: unknown, error: Error) => ended.reject(error),
 };
 for (let i = 0; i < connections; i++) {
-  free.push(await Bun.connect({ hostname, port: Number(port), data: new ResponseReader(), socket }));
+  free.push(await Bun.connect({ hostname, port: Number(port), data: { response: new ResponseReader(), sinceMs: 0 }, socket }));
 }
 startedAtMs = performance.now();
 const timer = setInterval(sendDue, 1);
 await ended.promise;
 clearInterval(timer);
 
-process.stdout.write(`${JSON.stringify({ sent: total } satisfies PacedOutput)}\n`);
+const output: PacedOutput = {
+  sent: total,
+  responseP50Ms: quantile([...responseMs], 0.5),
+  responseP99Ms: quantile([...responseMs], 0.99),
+};
+process.stdout.write(`${JSON.stringify(output)}\n`);
 process.exit(0);

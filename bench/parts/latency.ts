@@ -1,4 +1,4 @@
-import { type CountingReceiver, startCountingReceiver } from '../delivery/counting-receiver.ts';
+import { awaitArrival, type CountingReceiver, startCountingReceiver } from '../delivery/counting-receiver.ts';
 import {
   API,
   type Caller,
@@ -14,13 +14,22 @@ import { type Server, startPaybell, tempFolder } from '../harness/processes.ts';
 import { interleave, medianOf, quantile, type Rounds, type Sample, type Subject } from '../harness/rounds.ts';
 import type { Tools } from '../harness/tools.ts';
 import { startBareServer } from '../limits/bare-server.ts';
+import { sendPaced } from '../load/paced.ts';
 import { type TimedRequest, timeEach } from '../load/sequential.ts';
-import type { PartResult, Row } from '../report/report.ts';
+import { lower, type PartResult, type Row } from '../report/report.ts';
 
-/** The latency for one caller without other load: of a list, of an acceptance, and until the delivery arrives. */
+/**
+ * The latency for one caller without other load: of a list, of an acceptance, and until the delivery arrives. And that of an
+ * acceptance at a fixed rate.
+ */
 
 const PAUSE_MS = 2;
 const WEBHOOKS = 100;
+const PER_SECOND = 1_000;
+const PACED_S = 3;
+const MAX_ARRIVE_MS = 30_000;
+const MAX_P99_MS = 10;
+const TARGET_P99_MS = 3;
 const STORES = ['SQLite', 'PostgreSQL'] as const;
 
 export async function benchLatency({ mode, progress, profile }: Tools): Promise<PartResult> {
@@ -43,6 +52,7 @@ export async function benchLatency({ mode, progress, profile }: Tools): Promise<
     }
     subjects.push(listSubject(`list, ${store}`, paybell, caller, mode.latencyRequests));
     subjects.push(eventSubject(`event, ${store}`, paybell, receiver, mode.latencyRequests));
+    subjects.push(pacedSubject(`paced, ${store}`, paybell, receiver));
   }
   progress('warm-up');
   for (const { measure } of subjects) await measure(0);
@@ -59,6 +69,7 @@ function report(rounds: Rounds): PartResult {
       row(rounds, `one event accepted, durable, ${store}`, `event, ${store}`, 'response'),
       row(rounds, `one event, from sent to received, ${store}`, `event, ${store}`, 'delivery'),
     ]),
+    ...STORES.map((store) => pacedRow(rounds, store)),
   ];
   const bars = (['response', 'delivery'] as const).flatMap((figure) =>
     STORES.map((store) => ({
@@ -79,13 +90,31 @@ function listSubject(name: string, server: Server, caller: Caller, count: number
   };
 }
 
-export function eventSubject(name: string, paybell: Server, receiver: CountingReceiver, count: number): Subject {
-  const request: TimedRequest = {
+function eventRequest(paybell: Server): TimedRequest {
+  return {
     url: `${paybell.url}${API}/events`,
     method: 'POST',
     headers: { ...credentials(firstCaller(paybell)), 'content-type': 'application/json' },
     body: eventBody('TransferCreated'),
   };
+}
+
+/** From when a request was due, which a timer of one millisecond looks at. */
+function pacedSubject(name: string, paybell: Server, receiver: CountingReceiver): Subject {
+  const load = { request: eventRequest(paybell), perSecond: PER_SECOND, seconds: PACED_S };
+  return {
+    name,
+    async measure() {
+      await receiver.reset();
+      const { sent, responseP50Ms, responseP99Ms } = await sendPaced(load, 'load');
+      await awaitArrival(receiver, sent, MAX_ARRIVE_MS);
+      return { responseP50Ms, responseP99Ms };
+    },
+  };
+}
+
+export function eventSubject(name: string, paybell: Server, receiver: CountingReceiver, count: number): Subject {
+  const request = eventRequest(paybell);
   return {
     name,
     async measure() {
@@ -111,4 +140,11 @@ function percentiles(figure: Figure, ms: readonly number[]): Sample {
 function row(rounds: Rounds, what: string, name: string, figure: Figure): Row {
   const ms = (percentile: string) => medianOf(rounds, name, `${figure}${percentile}Ms`).toFixed(2);
   return { what, figures: `median ${ms('P50')} ms, p99 ${ms('P99')} ms`, check: null };
+}
+
+function pacedRow(rounds: Rounds, store: (typeof STORES)[number]): Row {
+  const name = `paced, ${store}`;
+  const p99Ms = medianOf(rounds, name, 'responseP99Ms');
+  const check = store === 'SQLite' ? lower(p99Ms, MAX_P99_MS, TARGET_P99_MS, ' ms') : null;
+  return { ...row(rounds, `${PER_SECOND} events a second, accepted, durable, ${store}`, name, 'response'), check };
 }

@@ -87,7 +87,7 @@ function paced(peer: Peer, receiver: CountingReceiver, perSecond: number, second
       await receiver.reset();
       const { headers, ...request } = peer.request(TO_ONE.event);
       const asCaller = { ...headers, ...credentials(peer.caller) };
-      const sent = await sendPaced({ request: { ...request, headers: asCaller }, perSecond, seconds });
+      const { sent } = await sendPaced({ request: { ...request, headers: asCaller }, perSecond, seconds });
       const { delaysMs } = await awaitArrival(receiver, sent, MAX_ARRIVE_MS);
       if (delaysMs.length < sent) throw new Error(`${peer.name}: ${delaysMs.length} of ${sent} events arrived`);
       return { p50Ms: quantile(delaysMs, 0.5), p99Ms: quantile(delaysMs, 0.99) };

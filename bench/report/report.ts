@@ -19,7 +19,7 @@ export type Row = {
 
 export type Check = {
   readonly value: number;
-  readonly unit: '' | ' s' | ' µs' | ' MB';
+  readonly unit: '' | ' s' | ' ms' | ' µs' | ' MB';
   readonly better: 'higher' | 'lower';
   readonly floor: number;
   readonly target: number;
