@@ -19,7 +19,7 @@ VOLUME /var/lib/paybell
 ENV HOST=0.0.0.0 PORT=8080
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=6s --start-period=30s CMD ["paybell", "ready"]
-# Stop with a timeout above DELIVERY_TIMEOUT, so that attempts in flight can complete: docker stop --timeout 30.
+# Stop with a timeout above DELIVERY_TIMEOUT and 32 s, so that attempts in flight can complete: docker stop --timeout 60
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["paybell"]
 CMD ["serve"]

@@ -24,7 +24,7 @@ import {
 } from './report/report.ts';
 
 /**
- * `npm run bench` measures everything, `npm run bench -- list growth` only these parts. `--quick` takes under a minute,
+ * `npm run bench` measures everything, `npm run bench -- list growth` only these parts. `--quick` takes a minute and a half,
  * `--profile` writes a CPU profile of each Paybell that was measured. Exits with 1 when a floor is missed.
  */
 

@@ -11,7 +11,7 @@ const WARNING_BYTES = 1024 ** 3;
 const LARGE_WAL_BYTES = 256 * 1024 ** 2;
 
 /** The free space of the SQLite store's disk. The disk of a PostgreSQL server cannot be seen from here. */
-export function checkDisk({ DATABASE_URL }: Config): Finding {
+export function checkDisk({ DATABASE_URL }: Pick<Config, 'DATABASE_URL'>, freeIn = freeBytesIn): Finding {
   if (DATABASE_URL.engine === 'postgres') {
     return ok('disk', 'not checked: the disk of the PostgreSQL server cannot be seen from here');
   }
@@ -25,8 +25,7 @@ export function checkDisk({ DATABASE_URL }: Config): Finding {
       'Make it writable for the user that runs Paybell, or set DATABASE_URL.',
     );
   }
-  const { bavail, bsize } = statfsSync(folder);
-  const freeBytes = bavail * bsize;
+  const freeBytes = freeIn(folder);
   const found = `${showBytes(freeBytes)} free in ${folder}`;
   const fix = `Free some space, or shorten RETENTION and run: ${PAYBELL} prune`;
   if (freeBytes < ERROR_BYTES) return failure('disk', found, fix);
@@ -35,6 +34,11 @@ export function checkDisk({ DATABASE_URL }: Config): Finding {
   if (walBytes < LARGE_WAL_BYTES) return ok('disk', found);
   const closeReaders = 'Close programs that keep reading from the store; SQLite then shrinks the log.';
   return warning('disk', `the write-ahead log has grown to ${showBytes(walBytes)}`, closeReaders);
+}
+
+function freeBytesIn(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
 }
 
 /** The folders of a store are created with it, so the nearest existing one is checked. */

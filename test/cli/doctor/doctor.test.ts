@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { chmodSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { checkDisk } from '../../../src/cli/doctor/disk.ts';
 import type { Finding } from '../../../src/cli/doctor/finding.ts';
 import { checkInstances, checkWorkers } from '../../../src/cli/doctor/instances.ts';
 import { checkOpenFiles } from '../../../src/cli/doctor/open-files.ts';
@@ -23,6 +24,13 @@ async function examine(paybell: CommandLine): Promise<Report & { exitCode: numbe
   return { exitCode, ...(JSON.parse(stdout) as Report) };
 }
 
+/** The names in the first column of the table in docs/operations.md. */
+async function documentedChecks(): Promise<string[]> {
+  const page = await Bun.file(join(import.meta.dir, '../../../docs/operations.md')).text();
+  const [, table = ''] = /\| Check \| What it covers \|\n((?:\|.*\n)+)/.exec(page) ?? [];
+  return table.split('\n').flatMap((row) => (row.split('|')[1] ?? '').split(',').map((name) => name.trim()));
+}
+
 const only = (report: Report, check: string) => report.checks.filter((finding) => finding.check === check);
 
 onEveryEngine('paybell doctor', (store) => {
@@ -41,6 +49,8 @@ onEveryEngine('paybell doctor', (store) => {
     // A store that is slow to respond, as on a busy machine, is a warning with a line of advice that has no name.
     const named = lines.filter((line) => nameIn(line) !== '');
     expect(named.map(nameIn)).toEqual(checks.split(','));
+    const documented = await documentedChecks();
+    expect(checks.split(',').filter((name) => !documented.includes(name))).toEqual([]);
     for (const line of named.filter((each) => nameIn(each) !== 'store')) expect(line).toStartWith('ok       ');
     expect(await examine(withSettings())).toMatchObject({ exitCode: 0 });
     expect(await dumpRows(store)).toBe(before);
@@ -222,6 +232,20 @@ describe('paybell doctor', () => {
       { state: 'ok' },
       { state: 'warning', fix: expect.stringContaining('ALLOW_INSECURE_TARGETS') },
       { state: 'warning', found: 'RETENTON is not a setting and is ignored', fix: 'Did you mean RETENTION?' },
+    ]);
+  });
+});
+
+describe('the free space of the disk', () => {
+  const withFree = (bytes: number) => checkDisk(loadConfig({ DATABASE_URL: 'sqlite:paybell.db' }), () => bytes).state;
+
+  test('is a warning below 1 GiB and an error below 64 MiB', () => {
+    const [mebibyte, gibibyte] = [1024 ** 2, 1024 ** 3];
+    expect([gibibyte, gibibyte - 1, 64 * mebibyte, 64 * mebibyte - 1].map(withFree)).toEqual([
+      'ok',
+      'warning',
+      'warning',
+      'error',
     ]);
   });
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Supervisor } from '../../../src/cli/operator/workers/supervisor.ts';
+import { longerPause, Supervisor } from '../../../src/cli/operator/workers/supervisor.ts';
 import { createLogger } from '../../../src/log.ts';
 import { tempFolder } from '../../support/paybell.ts';
 import { until } from '../../support/until.ts';
@@ -31,5 +31,25 @@ test('the other workers listen on the port of the first, also where its URL does
   await until('the second has started', async () => (await portOfSecond()) !== '');
   expect(await portOfSecond()).toBe('80');
   expect(await supervisor.stop()).toBe(true);
+  folder.remove();
+}, 600_000);
+
+test('a worker that keeps ending is started again after a pause that doubles, up to half a minute', async () => {
+  const folder = tempFolder();
+  const script = join(folder.path, 'worker.ts');
+  await Bun.write(script, `process.send({ type: 'started', url: 'http://127.0.0.1/', firstEntity: null }); process.exit(3);`);
+  const lines: { inMs?: number; exitCode?: number }[] = [];
+  const supervisor = new Supervisor({
+    workers: 1,
+    command: [process.execPath, script],
+    environment: { PATH: process.env.PATH },
+    log: createLogger('error', { write: (line: string) => void lines.push(JSON.parse(line)) }),
+    longestStopMs: 60_000,
+  });
+  expect(await supervisor.start()).not.toBeNull();
+  await until('it has ended three times', () => lines.length >= 3);
+  expect(lines.slice(0, 3)).toMatchObject([500, 1_000, 2_000].map((inMs) => ({ inMs, exitCode: 3 })));
+  await supervisor.stop();
+  expect([2_000, 16_000, 30_000].map(longerPause)).toEqual([4_000, 30_000, 30_000]);
   folder.remove();
 }, 600_000);

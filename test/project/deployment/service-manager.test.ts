@@ -20,6 +20,14 @@ describe('the systemd unit', () => {
     expect(Number(seconds) * 1000).toBeGreaterThan(longestStopMs(loadConfig({})));
   });
 
+  test('is not the only one: the containers get as long, where the documents stop one', async () => {
+    for (const file of ['Dockerfile', 'docs/deploy.md']) {
+      const timeouts = [...(await read(file)).matchAll(/docker stop --timeout (\d+)/g)].map(([, seconds]) => Number(seconds));
+      expect(timeouts.length).toBeGreaterThan(0);
+      for (const seconds of timeouts) expect(seconds * 1000).toBeGreaterThan(longestStopMs(loadConfig({})));
+    }
+  });
+
   test('has to wait longer for a slow database, whose last writes are not cut off', async () => {
     const stopS = (DATABASE_TIMEOUT: number) => longestStopMs({ DELIVERY_TIMEOUT: 15_000, DATABASE_TIMEOUT }) / 1000;
     expect(stopS(60_000) - stopS(59_000)).toBe(4);

@@ -135,7 +135,7 @@ export class Supervisor {
       if (performance.now() - startedAtMs >= STEADY_MS) child.pauseMs = FIRST_PAUSE_MS;
       const { pid, signalCode } = running;
       this.options.log.error(
-        { worker: child.no, pid, exitCode, signalCode },
+        { worker: child.no, pid, exitCode, signalCode, inMs: child.pauseMs },
         'a worker has ended and is started again',
       );
       this.#startLater(child, environment);
@@ -149,7 +149,7 @@ export class Supervisor {
       this.#run(child, environment);
       this.#keepRunning(child, environment);
     }, child.pauseMs);
-    child.pauseMs = Math.min(child.pauseMs * 2, MAX_PAUSE_MS);
+    child.pauseMs = longerPause(child.pauseMs);
   }
 
   #receive(child: Child, message: Exclude<FromWorker, Started>): void {
@@ -183,6 +183,10 @@ export class Supervisor {
   #forget(no: number): void {
     for (const { missing, done } of this.#scrapes.values()) if (missing.delete(no) && missing.size === 0) done();
   }
+}
+
+export function longerPause(ms: number): number {
+  return Math.min(ms * 2, MAX_PAUSE_MS);
 }
 
 /** One that has just ended hears nothing. */
