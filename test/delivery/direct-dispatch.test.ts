@@ -169,6 +169,20 @@ onEveryEngine('what is accepted where it is delivered', (store) => {
     expect(wakeUps()).toBe(0);
   });
 
+  test('fails as the store does where it had no place: the engine has not looked yet', async () => {
+    const { entityId } = await newReceiver(store.db);
+    const failing = alteredStore(store.db, {
+      transaction: (work, options) =>
+        store.db.transaction(async (queries) => {
+          await work(queries);
+          throw new StoreUnavailableError('at its end');
+        }, options),
+    });
+    const directDispatch = createEngine(store.db, new ScriptedSender());
+    const acceptQueue = new AcceptQueue(failing, { onDue: () => undefined, directDispatch });
+    expect(await rejection(acceptQueue.accept(newEvent(entityId)))).toBeInstanceOf(StoreUnavailableError);
+  });
+
   test('keeps no place when its acceptance fails', async () => {
     const { entityId } = await newReceiver(store.db);
     let fails = true;

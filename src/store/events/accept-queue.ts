@@ -160,6 +160,7 @@ export class AcceptQueue {
         await also?.(queries);
       });
     } catch (error) {
+      accepted.isOver = true;
       directDispatch?.cancel(accepted.slots);
       throw error;
     }

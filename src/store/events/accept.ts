@@ -3,7 +3,13 @@ import { RETRACTION } from '../../domain/event-kinds.ts';
 import { hexOfId, timeOfHex } from '../../domain/ids.ts';
 import type { DestinationKey } from '../../domain/post-url.ts';
 import { holdEvent } from '../chain/hold.ts';
-import type { Dialect, Queries, SqlUuid, SqlValue } from '../database/database.ts';
+import {
+  type Dialect,
+  type Queries,
+  type SqlUuid,
+  type SqlValue,
+  StoreUnavailableError,
+} from '../database/database.ts';
 import {
   awaitedChunks,
   entityKey,
@@ -50,6 +56,8 @@ export type AcceptedGroup = {
   results: (Acceptance | DomainError)[];
   /** Slots that were taken at each destination; to be freed when the transaction fails. */
   readonly slots: Map<DestinationKey, number>;
+  /** It has failed and its slots are freed, which may be before its last statement ends: it takes no more of them. */
+  isOver: boolean;
   dispatched: Claimed[];
   /** Where something waits to be claimed. */
   due: ReadonlySet<DestinationKey>;
@@ -62,7 +70,16 @@ export type AcceptedGroup = {
 };
 
 export function emptyGroup(): AcceptedGroup {
-  return { results: [], slots: new Map(), dispatched: [], due: new Set(), nowMs: 0, destinations: [], hasRest: false };
+  return {
+    results: [],
+    slots: new Map(),
+    isOver: false,
+    dispatched: [],
+    due: new Set(),
+    nowMs: 0,
+    destinations: [],
+    hasRest: false,
+  };
 }
 
 /**
@@ -105,9 +122,7 @@ export async function acceptEvents(
   for (const one of incoming) group.results.push(await resultOf(queries, dialect, one, fresh.has(one), order));
   if (accepted.length === 0) return group;
   for (const one of accepted) await beginLater(queries, dialect, one, changes, group);
-  for (const [destination, wanted] of directDispatch === null ? [] : wantedSlots(accepted, turns)) {
-    group.slots.set(destination, directDispatch?.reserve(destination, wanted) ?? 0);
-  }
+  if (directDispatch !== null) reserveSlots(group, directDispatch, wantedSlots(accepted, turns));
   const leaseMs = directDispatch?.leaseMs ?? 0;
   const plan = planAcceptance(accepted, group.slots, { nowMs, leaseMs, acceptedAtMs: Date.now() }, turns);
   await countAccepted(queries, dialect, accepted);
@@ -128,6 +143,19 @@ export async function acceptEvents(
     group.destinations.push({ entityId: event.entityId, destinations });
   }
   return group;
+}
+
+/** Only those that were taken: a destination without any is not to be freed. */
+function reserveSlots(
+  { slots, isOver }: AcceptedGroup,
+  directDispatch: DirectDispatch,
+  wanted: ReadonlyMap<DestinationKey, number>,
+): void {
+  if (isOver) throw new StoreUnavailableError('the transaction is past its deadline');
+  for (const [destination, most] of wanted) {
+    const reserved = directDispatch.reserve(destination, most);
+    if (reserved > 0) slots.set(destination, reserved);
+  }
 }
 
 /** All of them, or the first ones of one entity where the tables are distributed. */

@@ -94,6 +94,47 @@ onEveryEngine('taking events in', (store) => {
     expect(await readDeliveries(store.db, entityId)).toHaveLength(1);
   });
 
+  test('takes no slots after it has failed, also if a statement was still running', async () => {
+    const { entityId } = await newReceiver(store.db);
+    let slots = 0;
+    const directDispatch: DirectDispatch = {
+      leaseMs: 1_000,
+      queued: 0,
+      reserve: (_, wanted) => {
+        slots += wanted;
+        return wanted;
+      },
+      cancel: (taken) => {
+        for (const count of taken.values()) slots -= count;
+      },
+      begin: () => undefined,
+    };
+    const reading = Promise.withResolvers<void>();
+    const goesOn = Promise.withResolvers<void>();
+    let work: Promise<unknown> = Promise.resolve();
+    const late = alteredStore(store.db, {
+      transaction: (given) => {
+        const running = store.db.transaction((queries) => given(heldBack(queries)));
+        work = running.catch(() => undefined);
+        return Promise.race([running, reading.promise.then(() => Promise.reject(new StoreUnavailableError('late')))]);
+      },
+    });
+    const heldBack = (queries: Queries): Queries =>
+      alteredQueries(queries, {
+        all: async (sql, params) => {
+          reading.resolve();
+          await goesOn.promise;
+          return queries.all(sql, params);
+        },
+      });
+    const acceptQueue = new AcceptQueue(late, { onDue: () => undefined, directDispatch });
+    expect(await rejection(acceptQueue.accept(newEvent(entityId)))).toBeInstanceOf(StoreUnavailableError);
+    goesOn.resolve();
+    await work;
+    expect(slots).toBe(0);
+    expect(await readDeliveries(store.db, entityId)).toEqual([]);
+  });
+
   test('one that cannot be stored fails alone, and its neighbours are accepted', async () => {
     const { entityId } = await newReceiver(store.db);
     const acceptQueue = new AcceptQueue(refusingPoison(store.db), { onDue: () => undefined });
