@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { modeOf } from './harness/mode.ts';
 import { stopPostgres } from './harness/postgres.ts';
-import { canPin, cleanUp } from './harness/processes.ts';
+import { canPin, cleanUp, stopOnSignal } from './harness/processes.ts';
 import type { Tools } from './harness/tools.ts';
 import { generator } from './load/load.ts';
 import { benchCache } from './parts/cache.ts';
@@ -99,9 +99,7 @@ async function stopAll(): Promise<void> {
   await cleanUp();
 }
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.on(signal, () => void stopAll().then(() => process.exit(130)));
-}
+stopOnSignal(stopAll);
 
 let exitCode = 1;
 try {

@@ -7,7 +7,7 @@ import { awaitArrival, type CountingReceiver, startCountingReceiver } from '../d
 import { emptyStore } from '../harness/empty-store.ts';
 import { API, credentials, eventBody } from '../harness/paybell-api.ts';
 import { spreadPostgres, stopPostgres } from '../harness/postgres.ts';
-import { cleanUp, residentBytes } from '../harness/processes.ts';
+import { cleanUp, residentBytes, stopOnSignal } from '../harness/processes.ts';
 import { median, quantile } from '../harness/rounds.ts';
 import { sendPaced } from '../load/paced.ts';
 import { slopeOf } from './slope.ts';
@@ -130,11 +130,16 @@ function report(windows: readonly Window[], perSecond: number): void {
   printLine(`${windows.length * WINDOW_S * perSecond} events sent, ${lost} lost`);
 }
 
+async function stopAll(): Promise<void> {
+  await cleanUp();
+  await stopPostgres();
+}
+
+stopOnSignal(stopAll);
 let exitCode = 1;
 try {
   exitCode = await main();
 } finally {
-  await cleanUp();
-  await stopPostgres();
+  await stopAll();
 }
 process.exit(exitCode);

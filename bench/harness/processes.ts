@@ -54,6 +54,15 @@ export async function cleanUp(): Promise<void> {
   for (const folder of [...folders]) removeFolder(folder);
 }
 
+const EXIT_INTERRUPTED = 130;
+
+/** Calls `stop` and ends the process, whose children would otherwise outlive it. */
+export function stopOnSignal(stop: () => Promise<void>): void {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => void stop().finally(() => process.exit(EXIT_INTERRUPTED)));
+  }
+}
+
 export type Server = {
   readonly url: string;
   readonly pid: number;

@@ -70,7 +70,9 @@ const socket = {
   error: (_: unknown, error: Error) => ended.reject(error),
 };
 for (let i = 0; i < connections; i++) {
-  free.push(await Bun.connect({ hostname, port: Number(port), data: { response: new ResponseReader(), sinceMs: 0 }, socket }));
+  free.push(
+    await Bun.connect({ hostname, port: Number(port), data: { response: new ResponseReader(), sinceMs: 0 }, socket }),
+  );
 }
 startedAtMs = performance.now();
 const timer = setInterval(sendDue, 1);
