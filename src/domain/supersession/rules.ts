@@ -29,9 +29,13 @@ export type Subjects = { readonly agreementId: string | null; readonly transferI
 
 export const MAX_SUBJECT_LENGTH = 128;
 
-/** Null where the field has no text of 1 to 128 characters. */
+/**
+ * Null where the field has no text of 1 to 128 characters without NUL: PostgreSQL stores none with a NUL, and no list can ask for
+ * one.
+ */
 export function readSubject(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' && value.length <= MAX_SUBJECT_LENGTH ? value : null;
+  if (typeof value !== 'string' || value === '' || value.length > MAX_SUBJECT_LENGTH) return null;
+  return value.includes('\0') ? null : value;
 }
 
 /** The part of an event in a rule. Two events belong together if their subjects are equal. */

@@ -38,9 +38,9 @@ describe('the rules of supersession', () => {
     for (const event of EVENT_KINDS) expect(roleOf(event, { agreementId: null, transferId: null })).toBeNull();
   });
 
-  test('take a text of 1 to 128 characters as a subject and nothing else', () => {
+  test('take a text of 1 to 128 characters without NUL as a subject and nothing else', () => {
     for (const value of ['a', 'x'.repeat(128)]) expect(readSubject(value)).toBe(value);
-    for (const value of ['', 'x'.repeat(129), 7, null, undefined, ['a'], { a: 1 }])
+    for (const value of ['', 'x'.repeat(129), 'a\0b', 7, null, undefined, ['a'], { a: 1 }])
       expect(readSubject(value)).toBeNull();
   });
 });

@@ -236,7 +236,7 @@ function readSubjects(value: unknown): Subjects & { warning: string | null } {
   ];
   if (unusable.length === 0) return { ...subjects, warning: null };
   const warning =
-    `${unusable.join(' and ')} must be a string of 1 to ${MAX_SUBJECT_LENGTH} characters to keep order and to supersede; ` +
-    'the event was accepted without it.';
+    `${unusable.join(' and ')} must be a string of 1 to ${MAX_SUBJECT_LENGTH} characters without NUL to keep order and to ` +
+    'supersede; the event was accepted without it.';
   return { ...subjects, warning };
 }

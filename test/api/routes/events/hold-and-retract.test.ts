@@ -67,6 +67,32 @@ onEveryEngine('POST /events', (store) => {
     expect(facts).toEqual([{ state: 'waiting', transaction_hash: HASH.toLowerCase() }]);
   });
 
+  /** PostgreSQL has no text with a NUL, and a fact keeps what its event is about as texts. */
+  test.each(['transferId', 'agreementId'])(
+    'accepts an event without its %s where that has a NUL, held or not, and says so',
+    async (name) => {
+      const tenant = await newTenant();
+      const settings = { CHAIN_RPC: '8453=http://127.0.0.1:1' };
+      for (const query of ['?hold=chain', '']) {
+        const event = { ...PAYMENT, eventId: `paid${query.length}`, transactionHash: HASH, [name]: 'a\0b' };
+        const response = await send(tenant, event, query, settings);
+        expect([response.status, await response.json()]).toEqual([
+          202,
+          expect.objectContaining({ warning: expect.stringMatching(new RegExp(`^${name} must be .* without NUL`)) }),
+        ]);
+      }
+      const sql = 'select transfer_id, agreement_id from facts where entity_id = $1';
+      const nothing = { transfer_id: null, agreement_id: null };
+      expect(await store.db.all<object>(sql, [tenant.entityId])).toEqual([nothing]);
+    },
+  );
+
+  test('finds no event to take back by an id with a NUL', async () => {
+    const wrong = { ...RETRACTION, retracts: { eventId: 'a\0b' } };
+    const problem = await expectProblem(await send(await newTenant(), wrong), 'invalid_request');
+    expect(Object.keys(messagesByName(problem))).toEqual(['retracts.eventId']);
+  });
+
   test('names each reason why an event cannot be held', async () => {
     const tenant = await newTenant();
     const settings = { CHAIN_RPC: '1=http://127.0.0.1:1' };
