@@ -131,10 +131,12 @@ function readEvents(
   after: string | null,
 ): Promise<EventRow[]> {
   const parameters = new Parameters();
+  const first = firstHexAt(sinceMs);
   const where = [
     `entity_id = ${parameters.bind(entity)}`,
-    after === null
-      ? `no >= ${parameters.bind(bindUuid(firstHexAt(sinceMs)))}`
+    // The later one of both bounds alone: SQLite seeks by one of them, and would read the whole day up to the other.
+    after === null || after < first
+      ? `no >= ${parameters.bind(bindUuid(first))}`
       : `no > ${parameters.bind(bindUuid(after))}`,
     `no < ${parameters.bind(bindUuid(firstHexAt(untilMs)))}`,
   ];

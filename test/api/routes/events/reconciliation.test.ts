@@ -3,6 +3,7 @@ import type { App } from '../../../../src/api/app.ts';
 import { type BookEntry, Reconciliations } from '../../../../src/client/events/reconciliations.ts';
 import { Transport } from '../../../../src/client/transport.ts';
 import { reconciliationSchema } from '../../../../src/contract/events/reconciliation.ts';
+import { firstHexAt } from '../../../../src/domain/ids.ts';
 import { bookLine } from '../../../../src/domain/reconciliation/book.ts';
 import { entityKey } from '../../../../src/store/database/sql.ts';
 import { call, createTenant, type Tenant, testApp } from '../../../support/api.ts';
@@ -141,6 +142,26 @@ onEveryEngine('the reconciliation of a day', (store) => {
     }
     expect(pages).toEqual(entries.map(({ eventId }) => eventId));
     expect(await client().listEvents({ day: today, limit: 250 })).toMatchObject({ after: null });
+  });
+
+  test('has no event of the day before, whatever event it is read on after', async () => {
+    await publish(3, { networkId: 10 });
+    const { db } = store;
+    const entity = entityKey(db.dialect, tenant.entityId);
+    const beginsMs = Date.parse(today);
+    for (const index of [0, 1]) {
+      const no = db.dialect.bindUuid(firstHexAt(beginsMs - DAY_MS + index));
+      const old = `(select no from events where entity_id = $1 and event_id = 'pay-${index}')`;
+      await db.transaction(async (queries) => {
+        await queries.run(`update event_ids set no = $2 where entity_id = $1 and no = ${old}`, [entity, no]);
+        await queries.run(`update events set no = $2 where entity_id = $1 and no = ${old}`, [entity, no]);
+      });
+    }
+    const idsOf = async (day: string, after: string) =>
+      (await client().listEvents({ day, after })).events.map(({ eventId }) => eventId);
+    expect(await idsOf(today, 'pay-0')).toEqual(['pay-2']);
+    expect(await idsOf(dayOf(beginsMs - DAY_MS), 'pay-0')).toEqual(['pay-1']);
+    expect(await idsOf(dayOf(beginsMs - DAY_MS), 'pay-2')).toEqual([]);
   });
 
   test('refuses a day that is none, that is to come, or that retention has begun to remove', async () => {
