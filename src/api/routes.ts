@@ -90,7 +90,7 @@ function allOperations(config: Config): Operation[] {
     ...feedOperations,
     ...sourceOperations(config),
     ...factOperations,
-    ...reconciliationOperations,
+    ...reconciliationOperations(),
     ...chainOperations,
     ...listenOperations(config),
     ...statsOperations,

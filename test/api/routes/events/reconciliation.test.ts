@@ -164,6 +164,21 @@ onEveryEngine('the reconciliation of a day', (store) => {
     expect(await idsOf(dayOf(beginsMs - DAY_MS), 'pay-2')).toEqual([]);
   });
 
+  test('is summed up twice at a time for an entity: 429 beyond that, until one has ended', async () => {
+    await publish(250);
+    const stranger = await createTenant(store.db);
+    const query = `${PATH}?day=${today}`;
+    const all = [...Array.from({ length: 6 }, () => tenant), stranger];
+    const responses = await Promise.all(all.map((each) => call(app, each, query)));
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 200, 200, 429, 429, 429, 429]);
+    expect(responses.at(-1)?.status).toBe(200);
+    for (const response of responses.filter(({ status }) => status === 429)) {
+      expect(response.headers.get('retry-after')).toBe('1');
+      expect((await expectProblem(response, 'rate_limited')).detail).toStartWith('2 reconciliations of this entity');
+    }
+    expect((await read()).events).toBe(250);
+  });
+
   test('refuses a day that is none, that is to come, or that retention has begun to remove', async () => {
     const errorOf = async (query: string) => {
       const { errors } = await expectProblem(await call(app, tenant, PATH + query), 'invalid_request');
