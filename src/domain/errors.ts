@@ -31,7 +31,7 @@ type Facts = {
   event_retracted: { eventId: string };
   /** Retention removed the event between the insert that met it and the read that wanted its body. */
   event_just_removed: { eventId: string };
-  event_page_too_large: { bytes: number; limitBytes: number };
+  page_too_large: { bytes: number; limitBytes: number };
   /** More of a day than one request can sum up. */
   day_too_large: { what: 'events' | 'tokens'; limit: number };
   /** More deliveries have an attempt to come than one request can sort by it. */
@@ -94,8 +94,8 @@ const SENTENCES: { readonly [Kind in keyof Facts]: (facts: Facts[Kind]) => strin
     `The event ${eventId} is a retraction itself. Send the event that is true now instead.`,
   event_retracted: ({ eventId }) => `The event ${eventId} was retracted, so it is not sent again.`,
   event_just_removed: ({ eventId }) => `The event ${eventId} was just removed. Nothing was changed; send it again.`,
-  event_page_too_large: ({ bytes, limitBytes }) =>
-    `The events of this page have ${bytes} bytes, and ${limitBytes} is the most. Ask for fewer at a time.`,
+  page_too_large: ({ bytes, limitBytes }) =>
+    `This page has ${bytes} bytes, and ${limitBytes} is the most. Ask for fewer at a time.`,
   day_too_large: ({ what, limit }) =>
     `The day has more than ${limit} ${what}, too many to sum up at once. Name a networkId, or kinds in events.`,
   sort_too_large: ({ limit }) =>

@@ -78,12 +78,12 @@ const MAPPINGS: { readonly [Kind in DomainErrorKind]: Mapping<FactsOf<Kind>> } =
       },
     ],
   },
-  event_page_too_large: {
+  page_too_large: {
     inputErrors: ({ bytes, limitBytes }) => [
       {
         in: 'query',
         name: 'limit',
-        message: `must be smaller here: the events of this page have ${bytes} bytes, and ${limitBytes} is the most`,
+        message: `must be smaller here: this page has ${bytes} bytes, and ${limitBytes} is the most`,
       },
     ],
   },

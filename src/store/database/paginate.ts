@@ -1,3 +1,6 @@
+import { MAX_EVENT_BYTES } from '../../contract/events.ts';
+import { DEFAULT_LIMIT } from '../../contract/list-query.ts';
+import { DomainError } from '../../domain/errors.ts';
 import type { Database, Queries, SqlValue } from './database.ts';
 import { type Columns, Parameters, readInteger, type Shape, type Values } from './sql.ts';
 
@@ -16,9 +19,26 @@ export type ListSource<S extends Shape> = Section & {
   sections?: readonly [Section, Section];
   /** For wide rows of an entity, which is `$1`: deep in the list, only the keys of skipped rows are read. */
   keysFirst?: boolean;
-  /** Called with the keys of the page before its rows are read; throws when the page is too large for one response. */
-  checkSize?: ((queries: Queries, keys: readonly string[]) => Promise<void>) | undefined;
+  /** An expression for the bytes of a row, where a page of the longest rows is too much for one response. */
+  rowBytes?: string;
 };
+
+/** A page of events of the default length always fits, whatever they are like. */
+const MAX_PAGE_BYTES = DEFAULT_LIMIT * MAX_EVENT_BYTES;
+
+/**
+ * Before the rows of a page are read. Thirty responses of a hundred large events each took 800 MB and kept every other request
+ * waiting for seconds.
+ */
+export async function requireLight(
+  queries: Pick<Queries, 'get'>,
+  rowBytes: string,
+  from: string,
+  parameters: readonly SqlValue[],
+): Promise<void> {
+  const bytes = await readInteger(queries, `sum(${rowBytes})`, from, parameters);
+  if (bytes > MAX_PAGE_BYTES) throw new DomainError('page_too_large', { bytes, limitBytes: MAX_PAGE_BYTES });
+}
 
 /** From this offset on, a second statement costs less than reading the rows that are skipped. */
 const DEEP = 1_000;
@@ -78,15 +98,18 @@ async function readSection<S extends Shape>(
   { where, order }: Section,
   { sortDir, limit, offset }: Window,
 ): Promise<Values<S>[]> {
-  const { table, columns, keysFirst, checkSize } = source;
+  const { table, columns, keysFirst, rowBytes } = source;
   const parameters = new Parameters(...source.parameters);
   const page = `from ${table} where ${where} order by ${order.map((column) => `${column} ${sortDir}`).join(', ')}
     limit ${parameters.bind(limit)} offset ${parameters.bind(offset)}`;
-  const readKeys = async () =>
-    (await queries.all<{ id: string }>(`select id ${page}`, parameters.values)).map(({ id }) => id);
-  await checkSize?.(queries, await readKeys());
+  // A single row is always given: a client cannot ask for less.
+  if (rowBytes !== undefined && limit > 1) {
+    await requireLight(queries, 'bytes', `from (select ${rowBytes} as bytes ${page}) page`, parameters.values);
+  }
   if (!keysFirst || offset < DEEP) return columns.all(queries, `select ${columns.list} ${page}`, parameters.values);
-  return readByKeys(queries, source, await readKeys());
+  const rows = await queries.all<{ id: string }>(`select id ${page}`, parameters.values);
+  const keys = rows.map(({ id }) => id);
+  return readByKeys(queries, source, keys);
 }
 
 /**

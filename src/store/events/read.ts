@@ -1,9 +1,9 @@
 import type { Event, EventListQuery } from '../../contract/deliveries.ts';
-import { MAX_EVENT_BYTES } from '../../contract/events.ts';
 import { DEFAULT_LIMIT } from '../../contract/list-query.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { firstHexAt } from '../../domain/ids.ts';
 import type { Database, Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../database/database.ts';
+import { requireLight } from '../database/paginate.ts';
 import {
   Columns,
   entityKey,
@@ -77,7 +77,10 @@ export function listEvents(
     const offset = (query.page - 1) * query.limit;
     if (offset >= totalResults) return { totalResults, events: [] };
     const shown = await readNumbers(queries, dialect, scope, query, offset, totalResults);
-    if (query.limit > DEFAULT_LIMIT) await requireLight(queries, scope.entity, shown);
+    if (query.limit > DEFAULT_LIMIT) {
+      const from = `from events where entity_id = $1 and no in ${valuesList(1, shown.length, 1)}`;
+      await requireLight(queries, 'octet_length(body)', from, [scope.entity, ...shown]);
+    }
     return { totalResults, events: await readRows(queries, dialect, scope, shown) };
   });
 }
@@ -115,16 +118,6 @@ export async function readEvent(db: Database, entityId: string, eventId: string)
     dialect.bindUuid(no),
   ]);
   return event;
-}
-
-/** A page of the default length always fits, whatever its events are like. */
-const MAX_PAGE_BYTES = DEFAULT_LIMIT * MAX_EVENT_BYTES;
-
-/** Thirty responses of a hundred large events each took 800 MB and kept every other request waiting for seconds. */
-async function requireLight(queries: Queries, entity: SqlUuid, nos: readonly SqlUuid[]): Promise<void> {
-  const from = `from events where entity_id = $1 and no in ${valuesList(1, nos.length, 1)}`;
-  const bytes = await readInteger(queries, 'sum(octet_length(body))', from, [entity, ...nos]);
-  if (bytes > MAX_PAGE_BYTES) throw new DomainError('event_page_too_large', { bytes, limitBytes: MAX_PAGE_BYTES });
 }
 
 function conditions(scope: Scope, dialect: Dialect, parameters: Parameters): string {

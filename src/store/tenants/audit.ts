@@ -45,6 +45,9 @@ export async function amendChange(queries: Queries, entityId: string, auditId: s
   ]);
 }
 
+/** One change of 1,000 webhooks with the longest URLs is an entry of 2 MB. */
+const ENTRY_BYTES = 'coalesce(octet_length(before), 0) + coalesce(octet_length(after), 0)';
+
 const SHOWN_ENTRY = auditTable.pick(auditEntrySchema.keyof().options);
 
 export async function listAudit(
@@ -57,7 +60,14 @@ export async function listAudit(
   const dateCreated = { from: since, before: until };
   const where = auditTable.where(parameters, { entityId, actor, action, target, dateCreated });
   const order = ['created_at', 'id'];
-  const source = { table: 'audit', columns: SHOWN_ENTRY, where, order, parameters: parameters.values };
+  const source = {
+    table: 'audit',
+    columns: SHOWN_ENTRY,
+    where,
+    order,
+    parameters: parameters.values,
+    rowBytes: ENTRY_BYTES,
+  };
   const { totalResults, rows: audit } = await readPage(db, source, query);
   return { totalResults, audit };
 }

@@ -3,7 +3,9 @@ import type { App } from '../../../src/api/app.ts';
 import { type DeliveryDetail, MAX_ATTEMPTS_SHOWN } from '../../../src/contract/deliveries.ts';
 import { MAX_EVENT_BYTES } from '../../../src/contract/events.ts';
 import { entityKey } from '../../../src/store/database/sql.ts';
-import { call, createTenant, type Tenant, testApp, WEBHOOKS } from '../../support/api.ts';
+import { recordChange } from '../../../src/store/tenants/audit.ts';
+import { call, createTenant, TEST_CHANGE, type Tenant, testApp, WEBHOOKS } from '../../support/api.ts';
+import { AUDIT, listAudit } from '../../support/audit.ts';
 import { expectProblem } from '../../support/problems.ts';
 import { onEveryEngine } from '../../support/stores.ts';
 
@@ -49,6 +51,50 @@ onEveryEngine('a page of large events', (store) => {
     expect(events).toHaveLength(30);
     expect((await call(app, tenant, `${EVENTS}?limit=${SMALL}`)).status).toBe(200);
     expect((await list('limit=100&page=9')).status).toBe(200);
+  });
+});
+
+/** One bulk change records up to 1,000 webhooks with their URLs. */
+onEveryEngine('a page of large audit entries', (store) => {
+  const ENTRIES = 4;
+  const webhooks = Array.from({ length: 1_000 }, (_, index) => ({
+    webhookId: `wh_${index}`,
+    postUrl: `https://example.com/${'x'.repeat(2_000)}`,
+  }));
+  let app: App;
+  let tenant: Tenant;
+
+  beforeAll(async () => {
+    app = testApp(store.db);
+    tenant = await createTenant(store.db);
+    const deletion = { action: 'webhooks.deleted', target: tenant.entityId, before: { webhooks } } as const;
+    for (let count = 0; count < ENTRIES; count++) {
+      const change = { ...TEST_CHANGE, nowS: TEST_CHANGE.nowS + 1 + count };
+      await store.db.transaction((queries) => recordChange(queries, tenant.entityId, change, deletion));
+    }
+  });
+
+  test.each(['?limit=100', '', '?limit=4&action=webhooks.deleted'])(
+    '%j is refused, and says to ask for less',
+    async (query) => {
+      const { errors } = await expectProblem(await call(app, tenant, `${AUDIT}${query}`), 'invalid_request');
+      expect(errors).toEqual([
+        {
+          in: 'query',
+          name: 'limit',
+          message: expect.stringMatching(/^must be smaller here: .* 6553600 is the most$/),
+        },
+      ]);
+    },
+  );
+
+  test('is given with fewer of them, and each in full', async () => {
+    for (const page of [1, 2, 3, 4]) {
+      const { totalResults, audit } = await listAudit(app, tenant, `?limit=1&page=${page}`);
+      expect([totalResults, audit[0]?.before]).toEqual([ENTRIES + 2, { webhooks }]);
+    }
+    expect((await listAudit(app, tenant, '?limit=3')).audit).toHaveLength(3);
+    expect((await listAudit(app, tenant, '?limit=100&action=entity.created')).audit).toHaveLength(1);
   });
 });
 

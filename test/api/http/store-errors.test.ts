@@ -32,7 +32,7 @@ describe('an error of the store', () => {
   });
 
   test('that is about an input names it', () => {
-    expect(storeProblem(new DomainError('event_page_too_large', { bytes: 9, limitBytes: 8 }))).toMatchObject({
+    expect(storeProblem(new DomainError('page_too_large', { bytes: 9, limitBytes: 8 }))).toMatchObject({
       code: 'invalid_request',
       extra: {
         errors: [{ in: 'query', name: 'limit', message: expect.stringContaining('9 bytes, and 8 is the most') }],
