@@ -20,7 +20,7 @@ const MAX_USES = 10_000;
  */
 export class KeyLookup {
   #waiting = new Map<string, PromiseWithResolvers<KeyHolder | null>>();
-  #uses = new BoundedMap<string, KeyUse>(MAX_USES);
+  readonly #uses = new BoundedMap<string, KeyUse>(MAX_USES);
 
   constructor(
     private readonly db: Database,
@@ -42,19 +42,13 @@ export class KeyLookup {
     this.#uses.set(keyId, { entityId, keyId, usedAt: this.#nowS() });
   }
 
+  /** A use is forgotten once it is written: what a failure leaves is written by the next run. */
   async saveUses(): Promise<void> {
-    if (this.#uses.size === 0) return;
-    const uses = [...this.#uses.values()];
-    this.#uses = new BoundedMap(MAX_USES);
-    await this.db.transaction(async (queries) => {
-      for (const { entityId, keyId, usedAt } of uses) {
-        await queries.run(
-          `update api_keys set last_used_at = $3
-           where entity_id = $1 and id = $2 and (last_used_at is null or last_used_at < $3)`,
-          [entityId, keyId, usedAt],
-        );
-      }
-    });
+    for (const chunk of chunks([...this.#uses.values()])) {
+      await writeUses(this.db, chunk);
+      // A key that was used meanwhile has a newer date, for the next run.
+      for (const use of chunk) if (this.#uses.get(use.keyId) === use) this.#uses.delete(use.keyId);
+    }
   }
 
   async #findAll(): Promise<void> {
@@ -72,6 +66,26 @@ export class KeyLookup {
   #nowS(): number {
     return Math.floor(this.nowMs() / 1000);
   }
+}
+
+const USE_TYPES = ['text', 'text', 'bigint'];
+
+/**
+ * One statement, because thousands of round trips exceed the deadline of a transaction. It locks the rows in the order of their
+ * keys: by itself PostgreSQL takes them in the order of its plan, and two instances that save uses of the same keys could wait
+ * for each other.
+ */
+async function writeUses(db: Database, uses: readonly KeyUse[]): Promise<void> {
+  const { lockRow, rowList } = db.dialect;
+  const sql = `with uses (entity_id, id, used_at) as (${rowList.text(USE_TYPES, uses.length)}),
+      locked as (select k.entity_id, k.id, uses.used_at
+        from uses join api_keys k on k.entity_id = uses.entity_id and k.id = uses.id
+        order by k.entity_id, k.id ${lockRow})
+    update api_keys set last_used_at = locked.used_at from locked
+    where api_keys.entity_id = locked.entity_id and api_keys.id = locked.id
+      and (api_keys.last_used_at is null or api_keys.last_used_at < locked.used_at)`;
+  const values = uses.flatMap(({ entityId, keyId, usedAt }) => [entityId, keyId, usedAt]);
+  await db.transaction((queries) => queries.run(sql, rowList.bind(USE_TYPES, values)));
 }
 
 const HOLDER = new Columns({

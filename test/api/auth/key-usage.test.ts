@@ -1,10 +1,37 @@
 import { expect, test } from 'bun:test';
+import type { Database, Queries } from '../../../src/store/database/database.ts';
+import { ROWS_PER_STATEMENT, readInteger } from '../../../src/store/database/sql.ts';
 import { listApiKeys } from '../../../src/store/tenants/api-keys.ts';
 import { KeyLookup } from '../../../src/store/tenants/key-lookup.ts';
-import { call, createTenant, testApp, WEBHOOKS } from '../../support/api.ts';
-import { alteredStore, onEveryEngine } from '../../support/stores.ts';
+import { call, createTenant, type Tenant, testApp, WEBHOOKS } from '../../support/api.ts';
+import { rejection } from '../../support/rejection.ts';
+import { alteredQueries, alteredStore, onEveryEngine } from '../../support/stores.ts';
+import { until } from '../../support/until.ts';
 
 const NOW_S = 1_763_168_400;
+
+/** As many as need a second transaction. */
+const MANY = ROWS_PER_STATEMENT + 20;
+
+/** A store that counts the statements of each transaction. */
+function counted(db: Database) {
+  const statements: number[] = [];
+  const transaction: Database['transaction'] = (work) =>
+    db.transaction((queries) => {
+      const at = statements.push(0) - 1;
+      const run: Queries['run'] = (sql, params) => {
+        statements[at] = (statements[at] ?? 0) + 1;
+        return queries.run(sql, params);
+      };
+      return work(alteredQueries(queries, { run }));
+    });
+  return { statements, db: alteredStore(db, { transaction }) };
+}
+
+/** A request of each tenant, in this order. */
+function use(keys: KeyLookup, tenants: readonly Tenant[]): void {
+  for (const tenant of tenants) keys.recordUse({ ...tenant, permissions: new Set(), revision: 1 });
+}
 
 onEveryEngine('when a key was last used', (store) => {
   const lastUsed = async (keyId: string) => {
@@ -52,9 +79,74 @@ onEveryEngine('when a key was last used', (store) => {
   test('never goes back, whichever of two instances writes last', async () => {
     const tenant = await createTenant(store.db);
     const [early, late] = [NOW_S, NOW_S + 60].map((nowS) => new KeyLookup(store.db, () => nowS * 1000));
-    for (const keys of [early, late]) keys?.recordUse({ ...tenant, permissions: new Set(), revision: 1 });
+    for (const keys of [early, late]) if (keys !== undefined) use(keys, [tenant]);
     await late?.saveUses();
     await early?.saveUses();
     expect(await lastUsed(tenant.keyId)).toBe(NOW_S + 60);
   });
+
+  async function createTenants(count: number): Promise<Tenant[]> {
+    const tenants: Tenant[] = [];
+    for (let made = 0; made < count; made++) tenants.push(await createTenant(store.db));
+    return tenants;
+  }
+
+  const datesOf = async (tenants: readonly Tenant[]) =>
+    new Set(await Promise.all(tenants.map(({ keyId }) => lastUsed(keyId))));
+
+  test('is written for a hundred keys by one statement in a transaction of its own', async () => {
+    const tenants = await createTenants(MANY);
+    const { db, statements } = counted(store.db);
+    const keys = new KeyLookup(db, () => NOW_S * 1000);
+    use(keys, tenants);
+    await keys.saveUses();
+    expect(statements).toEqual([1, 1]);
+    expect(await datesOf(tenants)).toEqual(new Set([NOW_S]));
+  });
+
+  test('is written by the next run where the store failed, with the newest date', async () => {
+    const tenants = await createTenants(MANY);
+    let nowS = NOW_S;
+    let isDown = true;
+    const db = alteredStore(store.db, {
+      transaction: async (work) => {
+        if (isDown) throw new Error('down');
+        return store.db.transaction(work);
+      },
+    });
+    const keys = new KeyLookup(db, () => nowS * 1000);
+    use(keys, tenants);
+    expect((await rejection(keys.saveUses())).message).toBe('down');
+    nowS += 60;
+    use(keys, tenants.slice(0, 1));
+    isDown = false;
+    await keys.saveUses();
+    expect(await datesOf(tenants.slice(0, 1))).toEqual(new Set([NOW_S + 60]));
+    expect(await datesOf(tenants.slice(1))).toEqual(new Set([NOW_S]));
+  });
+
+  test('is written without a deadlock by two instances that saw the keys in opposite order', async () => {
+    const tenants = await createTenants(20);
+    const instances = [tenants, tenants.toReversed()].map((used) => {
+      const keys = new KeyLookup(store.db, () => NOW_S * 1000);
+      use(keys, used);
+      return keys;
+    });
+    // Both begin while a key in the middle is locked, and go on from there at the same time.
+    let saving: Promise<unknown> = Promise.resolve();
+    await store.db.transaction(async (queries) => {
+      await queries.run('update api_keys set last_four = last_four where id = $1', [tenants[10]?.keyId ?? '']);
+      saving = Promise.all(instances.map((keys) => keys.saveUses()));
+      if (store.engine === 'postgres') await until('both wait for the key', async () => (await countWaits()) === 2);
+    });
+    await saving;
+    expect(await datesOf(tenants)).toEqual(new Set([NOW_S]));
+  });
+
+  const countWaits = () =>
+    readInteger(
+      store.db,
+      'count(*)',
+      `from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    );
 });

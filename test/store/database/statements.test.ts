@@ -16,6 +16,7 @@ import { alertFailingEndpoints, alertRecoveredEndpoints } from '../../../src/sto
 import { removeEndedSessions } from '../../../src/store/listen/remove-ended.ts';
 import { createSession, endSession, sessionKey } from '../../../src/store/listen/sessions.ts';
 import { addStats } from '../../../src/store/stats/read.ts';
+import { KeyLookup } from '../../../src/store/tenants/key-lookup.ts';
 import { deleteWebhook } from '../../../src/store/webhooks/change.ts';
 import { call, createTenant, TEST_BOX, TEST_CHANGE, testApp } from '../../support/api.ts';
 import { accept, addReceiver, claim, HOOK, LEASE_MS, newEvent, statuses } from '../../support/deliveries.ts';
@@ -35,7 +36,11 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
 
 /** One entity's life: accepted, claimed, returned, retried, failed, delivered, sent again, swept and removed. */
 async function live(db: Database): Promise<string> {
-  const { entityId } = await createTenant(db);
+  const tenant = await createTenant(db);
+  const { entityId } = tenant;
+  const keys = new KeyLookup(db, Date.now);
+  keys.recordUse({ ...tenant, permissions: new Set(), revision: 1 });
+  await keys.saveUses();
   const webhookId = await addReceiver(db, entityId, HOOK);
   const otherId = await addReceiver(db, entityId, OTHER);
   await keepOrder(db, entityId, HOOK);
