@@ -54,7 +54,7 @@ export const feed: readonly Mutant[] = [
     name: 'wait-not-woken',
     what: 'notices the next number only by looking every second',
     file: 'api/routes/endpoints/sequence-watch.ts',
-    find: 'this.#lookAt(this.#byDestination.get(destination) ?? []);',
+    find: 'this.#lookAt(this.#byDestination.get(withoutRate(destination)) ?? []);',
     replace: 'void destination;',
     caughtBy: { file: 'api/routes/endpoints/sequence-watch', test: 'is over for those whose number has come' },
   },

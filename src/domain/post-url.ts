@@ -137,6 +137,11 @@ export function rateOf(key: DestinationKey): number | null {
 
 const RATE = / ([0-9]+)\/s [0-9]+$/;
 
+/** The destination that the endpoint has without its rate limit, which it shares with the others on the host. */
+export function withoutRate(key: DestinationKey): DestinationKey {
+  return key.replace(RATE, '') as DestinationKey;
+}
+
 /** `scheme://host:port` of the key, without its entity and its rate. */
 export function receiverOf(key: string): string {
   return key.split(' ', 2)[1] ?? '';

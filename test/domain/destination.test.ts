@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'bun:test';
-import { destinationKey, destinationOf, entityKeyPrefix, entityOfDestination } from '../../src/domain/post-url.ts';
+import {
+  destinationKey,
+  destinationOf,
+  entityKeyPrefix,
+  entityOfDestination,
+  rateOf,
+  withoutRate,
+} from '../../src/domain/post-url.ts';
 
 describe('a destination', () => {
   test.each([
@@ -25,6 +32,13 @@ describe('a destination key', () => {
   test('names its entity', () => {
     expect(entityOfDestination(key)).toBe('ent_1');
     expect(entityOfDestination(entityKeyPrefix('ent_1'))).toBe('ent_1');
+  });
+
+  test('of an endpoint with a rate limit has the rate at its end', () => {
+    const paced = destinationKey('ent_1', 'https://example.com/a?b', { endpointNo: 7, perSecond: 20 });
+    expect(paced as string).toBe('ent_1 https://example.com:443 20/s 7');
+    expect([rateOf(paced), rateOf(key)]).toEqual([20, null]);
+    expect([withoutRate(paced), withoutRate(key)]).toEqual([key, key]);
   });
 
   test('lies between the prefix of its entity and the next entity', () => {

@@ -1,4 +1,4 @@
-import { type DestinationKey, destinationKey } from '../../../domain/post-url.ts';
+import { type DestinationKey, destinationKey, withoutRate } from '../../../domain/post-url.ts';
 import type { Logger } from '../../../log.ts';
 import type { Database } from '../../../store/database/database.ts';
 import { type EndpointKey, readLastSequences } from '../../../store/endpoints/read-feed.ts';
@@ -10,6 +10,7 @@ type Waiter = { readonly after: number; readonly resolve: () => void };
 
 type Watched = {
   readonly endpoint: WatchedEndpoint;
+  /** Without a rate, which can be set and changed during the wait. */
   readonly destination: DestinationKey;
   readonly waiters: Set<Waiter>;
 };
@@ -68,7 +69,7 @@ export class SequenceWatch {
   /** Something was committed for these destinations; for any, if none are named. */
   wake(destinations?: Iterable<DestinationKey>): void {
     if (destinations === undefined) this.#lookAt(this.#watched.values());
-    else for (const destination of destinations) this.#lookAt(this.#byDestination.get(destination) ?? []);
+    else for (const destination of destinations) this.#lookAt(this.#byDestination.get(withoutRate(destination)) ?? []);
   }
 
   /** Every wait ends, and none begins. */

@@ -3,8 +3,9 @@ import { SequenceWatch } from '../../../../src/api/routes/endpoints/sequence-wat
 import { destinationKey } from '../../../../src/domain/post-url.ts';
 import { createLogger } from '../../../../src/log.ts';
 import type { Database } from '../../../../src/store/database/database.ts';
-import { acceptMany, HOOK, newReceiver } from '../../../support/deliveries.ts';
-import { endpointNoOf } from '../../../support/endpoints.ts';
+import { AcceptQueue } from '../../../../src/store/events/accept-queue.ts';
+import { acceptMany, HOOK, newEvent, newReceiver } from '../../../support/deliveries.ts';
+import { configure, endpointNoOf } from '../../../support/endpoints.ts';
 import { alteredStore, onEveryEngine } from '../../../support/stores.ts';
 import { until } from '../../../support/until.ts';
 
@@ -46,6 +47,23 @@ onEveryEngine('the wait for the next number of an endpoint', (store) => {
     expect(over).toEqual([1]);
     watch.close();
     await Promise.all(waits);
+  });
+
+  test('is over for an endpoint with a rate limit, also one that was set during the wait', async () => {
+    const { endpoint, watch } = await setUp();
+    const acceptQueue = new AcceptQueue(store.db, {
+      onDue: () => undefined,
+      onAccepted: (_, destinations) => watch.wake(destinations),
+    });
+    for (const [index, rateLimit] of [20, 30].entries()) {
+      let isOver = false;
+      void watch.wait(endpoint, index + 1, Number.POSITIVE_INFINITY, signal).then(() => {
+        isOver = true;
+      });
+      await configure(store.db, endpoint.entityId, HOOK, { rateLimit });
+      await acceptQueue.accept(newEvent(endpoint.entityId));
+      await until('it is over, though it never looks by itself', () => isOver, 30_000);
+    }
   });
 
   test('ends when the service stops, and none begins then', async () => {
