@@ -25,7 +25,7 @@ import { Teller } from './teller.ts';
 type NetworkOptions = { readonly callsPerSecond: number; readonly metrics: ChainMetrics };
 
 /** The networks that the settings name, with the nodes of each. */
-export class Networks {
+class Networks {
   readonly #nodes: ReadonlyMap<number, Nodes>;
 
   constructor(networks: readonly NetworkNodes[], options: NetworkOptions) {

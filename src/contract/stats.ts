@@ -5,7 +5,7 @@ import type { InputError } from './problems.ts';
 
 /** By default an hour of minutes, a day of hours or a month of days. */
 const DEFAULT_INTERVALS: Readonly<Record<StatsInterval, number>> = { minute: 60, hour: 24, day: 30 };
-export const MAX_INTERVALS = 1_440;
+const MAX_INTERVALS = 1_440;
 export const MAX_DESTINATIONS_SHOWN = 100;
 
 const DESTINATION_ORDERS = ['traffic', 'failures'] as const;

@@ -70,7 +70,7 @@ export const webhookListSchema = z
 
 export type WebhookList = z.output<typeof webhookListSchema>;
 
-export const webhookFilterFields = {
+const webhookFilterFields = {
   webhookId: exactText({ description: 'Only the webhook with this identifier.' }),
   networkId: wholeNumber(0, MAX_NETWORK_ID, { description: 'Only webhooks for this network.', example: 8453 }),
   event: oneOf(EVENT_KINDS, { description: 'Only webhooks for this event.' }),

@@ -6,7 +6,7 @@ export interface PostUrlRules {
   allowInsecureTargets: boolean;
 }
 
-export const POST_URL_MAX_LENGTH = 2048;
+const POST_URL_MAX_LENGTH = 2048;
 
 const PRINTABLE_ASCII = /^[\x21-\x7e]+$/;
 const SCHEME_AND_AUTHORITY = /^([a-z][a-z0-9+.-]*):\/\/([^/?#]+)/i;
@@ -105,7 +105,7 @@ function isInLocalZone(name: string): boolean {
   return LOCAL_ZONES.some((zone) => name === zone || name.endsWith(`.${zone}`));
 }
 
-export function withoutTrailingDot(hostname: string): string {
+function withoutTrailingDot(hostname: string): string {
   return hostname.endsWith('.') ? hostname.slice(0, -1) : hostname;
 }
 

@@ -1,12 +1,11 @@
 import type { Config } from '../config.ts';
 import { type AuditAction, auditFieldsSchema } from '../contract/audit.ts';
-import type { SuspendReason } from '../domain/attempt.ts';
 import { KEY_PREFIX, type Permission } from '../domain/keys/api-keys.ts';
-import { constant, integer, json, list, nullable, seconds, Table, text } from './database/sql.ts';
+import { constant, integer, json, list, nullable, Table, text } from './database/sql.ts';
 
 /**
- * The tables that are keyed by text, with their columns, each under the name that the code uses. The migrations say what a column is for.
- * Dates of the API are Unix seconds; where a column holds milliseconds, it is declared a second time with `seconds`.
+ * The tables that are keyed by text, with the columns that are read through them, each under the name that the code uses. The
+ * migrations say what a column is for. Dates of the API are Unix seconds.
  */
 
 export const entityTable = new Table('entities', {
@@ -14,7 +13,6 @@ export const entityTable = new Table('entities', {
   name: text('name'),
   revision: integer('revision'),
   webhooksDatedAt: integer('webhooks_dated_at'),
-  noticeUrl: nullable(text('notice_url')),
   dateCreated: integer('created_at'),
 });
 
@@ -102,7 +100,6 @@ export const webhookTable = new Table('webhooks', {
   createdSeq: integer('created_seq'),
   dateCreated: integer('created_at'),
   suspendedAt: nullable(integer('suspended_at')),
-  suspendedReason: nullable(text<SuspendReason>('suspended_reason')),
   filterHash: nullable(text('filter_hash')),
   finality: nullable(text('finality')),
 });
@@ -121,21 +118,10 @@ export const webhookCountTable = new Table('webhook_counts', {
   webhooks: integer('webhooks'),
 });
 
-export const healthTable = new Table('webhook_health', {
-  entityId: text('entity_id'),
-  webhookId: text('webhook_id'),
-  failuresInARow: integer('failures_in_a_row'),
-  lastSuccessMs: nullable(integer('last_success_ms')),
-  dateLastSuccess: nullable(seconds('last_success_ms')),
-  lastFailureMs: nullable(integer('last_failure_ms')),
-  dateLastFailure: nullable(seconds('last_failure_ms')),
-});
-
 export const instanceTable = new Table('instances', {
   instanceId: text('id'),
   role: text<Config['ROLE']>('role'),
   host: text('host'),
   startedAtMs: integer('started_at_ms'),
-  seenAtMs: integer('seen_at_ms'),
   problem: nullable(text('problem')),
 });

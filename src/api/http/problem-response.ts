@@ -35,7 +35,7 @@ export const problemSchema = z
   })
   .meta({ id: 'Problem', description: 'An error, in the format of RFC 9457.' });
 
-export function problemBody(problem: Problem, requestId: string): z.output<typeof problemSchema> {
+function problemBody(problem: Problem, requestId: string): z.output<typeof problemSchema> {
   const { status, title } = PROBLEMS[problem.code];
   const { errors, permission } = problem.extra;
   return {

@@ -1,8 +1,8 @@
 import { type InputError, Problem } from '../../contract/problems.ts';
 
 /** Deep enough for any event, and shallow enough for recursive code. */
-export const MAX_JSON_DEPTH = 64;
-export const MAX_JSON_BYTES = 256 * 1024;
+const MAX_JSON_DEPTH = 64;
+const MAX_JSON_BYTES = 256 * 1024;
 
 /**
  * Checks the content type, then the size, then the syntax. `whenEmpty` returns the value of an empty body, which needs no

@@ -1,5 +1,5 @@
 /** 10^77 is the largest power of ten below 2^256: a token with more decimals than this has no whole unit. */
-export const MAX_DECIMALS = 77;
+const MAX_DECIMALS = 77;
 
 /** An amount of the smallest unit as exact decimal text, without zeros at the end: 1500000 of 6 decimals is `1.5`. */
 export function formatAmount(base: bigint, decimals: number): string {

@@ -16,7 +16,7 @@ const MAX_FIELDS_BYTES = 200_000;
 /** Shorter data cannot become longer than that, even in all fields: a byte of a text takes at most six in JSON. */
 const HARMLESS_DATA_LENGTH = 1_000;
 
-export function tokenOf(plan: TokenPlan, values: LogValues): string {
+function tokenOf(plan: TokenPlan, values: LogValues): string {
   return 'address' in plan ? plan.address : String(values[plan.index]);
 }
 

@@ -11,7 +11,7 @@ import type { Poll } from './poll.ts';
 /** How many blocks more than its tail a live poll reads at most, so that a source joins it. */
 const JOIN_BLOCKS = 256;
 
-export function isPending({ nextBlock, lastBlock }: FollowedSource): boolean {
+function isPending({ nextBlock, lastBlock }: FollowedSource): boolean {
   return nextBlock !== null && lastBlock !== null && nextBlock <= lastBlock;
 }
 

@@ -2,8 +2,8 @@ import { z } from 'zod';
 
 /** The networks that Paybell follows, as the API shows them. No URL of a node is part of it. */
 
-export const CHAIN_STATES = ['starting', 'following', 'behind', 'halted'] as const;
-export const NODE_STATES = ['ok', 'behind', 'failing', 'wrong_chain'] as const;
+const CHAIN_STATES = ['starting', 'following', 'behind', 'halted'] as const;
+const NODE_STATES = ['ok', 'behind', 'failing', 'wrong_chain'] as const;
 
 const block = (what: string) =>
   z

@@ -5,7 +5,7 @@ import { exactText, oneOf, pagingFields, wholeNumber } from '../list-query.ts';
 
 /** Facts: what networks said in transactions, with what became of it. */
 
-export const FACT_STATES = ['waiting', 'seen', 'lost', 'retracted', 'final'] as const;
+const FACT_STATES = ['waiting', 'seen', 'lost', 'retracted', 'final'] as const;
 
 /** A fact that a network undoes over and over has more: the newest are shown. */
 export const MAX_HISTORY_SHOWN = 100;

@@ -101,7 +101,7 @@ const fieldsSchema = z
 export type SourceRules = { readonly events: readonly string[] };
 
 /** The event kinds that a source can be of: those that logs can prove, and those that the settings add. */
-export function sourceEvents(known: readonly string[]): [string, ...string[]] {
+function sourceEvents(known: readonly string[]): [string, ...string[]] {
   return [TRANSFER, ...known.filter((event) => !NEVER_IN_LOGS.includes(event))];
 }
 

@@ -5,7 +5,7 @@ import { exactText, oneOf, pagingFields, wholeNumber } from '../list-query.ts';
 
 /** Sources as the API shows them. */
 
-export const SOURCE_STATES = ['live', 'catching_up', 'paused'] as const;
+const SOURCE_STATES = ['live', 'catching_up', 'paused'] as const;
 
 const count = z.int().min(0);
 

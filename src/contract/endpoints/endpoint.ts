@@ -11,8 +11,8 @@ import { ENDPOINT_STATES, ORDERINGS, SECRET_SOURCES } from '../../domain/endpoin
 import { exactText, oneOf, pagingFields } from '../list-query.ts';
 import { MAX_SECRETS_IN_FORCE, signingSecretSchema } from '../secrets.ts';
 
-export const MAX_ENDPOINT_NAME_LENGTH = 100;
-export const MAX_RATE_LIMIT = 10_000;
+const MAX_ENDPOINT_NAME_LENGTH = 100;
+const MAX_RATE_LIMIT = 10_000;
 
 const count = z.int().min(0);
 

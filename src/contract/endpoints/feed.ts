@@ -5,7 +5,7 @@ import { MAX_LIMIT, wholeNumber, wholeNumberOr } from '../list-query.ts';
 /** The feed of an endpoint: every number that its deliveries have, and what became of each. */
 
 /** Proxies commonly close a connection after 30 s without a byte. */
-export const MAX_WAIT_S = 25;
+const MAX_WAIT_S = 25;
 
 export const feedQuerySchema = z.strictObject({
   after: wholeNumber(0, Number.MAX_SAFE_INTEGER, {

@@ -40,7 +40,6 @@ export const reconciledEventsQuerySchema = z.strictObject({
   }),
   limit: wholeNumberOr(MAX_ENTRIES, 1, MAX_ENTRIES, { description: 'Number of results.' }),
 });
-export type ReconciledEventsQuery = z.output<typeof reconciledEventsQuerySchema>;
 
 const token = z.string().nullable().meta({
   description:

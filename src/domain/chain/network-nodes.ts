@@ -6,8 +6,8 @@ export type NetworkNodes = { readonly networkId: number; readonly urls: readonly
 /** The depth that an operator calls final on a network that does not say what is final. */
 export type FinalityDepth = { readonly networkId: number; readonly depth: number };
 
-export const MAX_NODES = 100;
-export const MAX_FINALITY_DEPTH = 100_000;
+const MAX_NODES = 100;
+const MAX_FINALITY_DEPTH = 100_000;
 
 /** Solana has neither logs nor the JSON-RPC of Ethereum. */
 const WITHOUT_LOGS: ReadonlySet<number> = new Set([900, 901]);

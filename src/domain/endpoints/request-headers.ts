@@ -1,7 +1,7 @@
 /** The fixed headers that an endpoint's requests carry for the receiver's gateway, such as `authorization`. */
 
 export const MAX_HEADERS = 10;
-export const MAX_HEADER_NAME_LENGTH = 64;
+const MAX_HEADER_NAME_LENGTH = 64;
 export const MAX_HEADER_VALUE_BYTES = 8 * 1024;
 /** Of all names and values. Most servers refuse a request with more. */
 export const MAX_HEADERS_BYTES = 16 * 1024;

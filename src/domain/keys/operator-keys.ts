@@ -76,7 +76,7 @@ function parseEntry(entry: string): OperatorKey | string {
   return operatorKey(name, hash, scopes, expiresAtMs);
 }
 
-export function parseScopes(text: string): ReadonlySet<OperatorScope> | null {
+function parseScopes(text: string): ReadonlySet<OperatorScope> | null {
   const names = text.split('+');
   return names.every(isOperatorScope) ? new Set(names) : null;
 }

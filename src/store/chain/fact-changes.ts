@@ -132,7 +132,7 @@ async function insertFacts(
   return inserted;
 }
 
-export async function readFacts(queries: Queries, keys: readonly FactKey[]): Promise<Map<string, FactRow>> {
+async function readFacts(queries: Queries, keys: readonly FactKey[]): Promise<Map<string, FactRow>> {
   const found = new Map<string, FactRow>();
   const distinct = [...new Map(keys.map((key) => [nameOf(key), key])).values()];
   for (const chunk of chunks(distinct)) {

@@ -6,7 +6,7 @@ import { Columns, chunks, readInteger, text, valuesList } from '../database/sql.
  * what is above it: without it, a network whose progress is lost would be read again from the beginning, and told of once
  * more.
  */
-export const OLD_FACTS = `facts f where f.entity_id = $1 and f.created_at_ms < $2 and f.state in ('final', 'retracted')
+const OLD_FACTS = `facts f where f.entity_id = $1 and f.created_at_ms < $2 and f.state in ('final', 'retracted')
   and f.changed_at_ms < $2
   and f.block_number < (select max(n.block_number) from facts n
     where n.network_id = f.network_id and n.state = 'final')

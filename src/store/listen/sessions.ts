@@ -17,7 +17,7 @@ import { checkSecretsOpen } from '../tenants/signing-keys.ts';
  * Locks: the row of a session before those of its requests. Acceptance takes it after all of its other locks.
  */
 
-export const MAX_SESSIONS = 5;
+const MAX_SESSIONS = 5;
 
 /** How a session is found: by its entity, so that an id of another one leads nowhere. */
 export type SessionKey = { readonly entity: SqlUuid; readonly id: SqlUuid };

@@ -30,7 +30,7 @@ export class Listeners {
   }
 }
 
-export class Listener {
+class Listener {
   #isWoken = false;
   #resolve: (() => void) | null = null;
 

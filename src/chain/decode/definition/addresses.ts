@@ -2,7 +2,7 @@ import type { AbiLibrary } from '../abi-library.ts';
 
 const ADDRESS = /^0x[0-9a-f]{40}$/i;
 
-export const ADDRESS_RULE = 'must be an address: 0x and 40 hex digits';
+const ADDRESS_RULE = 'must be an address: 0x and 40 hex digits';
 
 /** What is wrong with an address, or null. Capital letters are a checksum where there are any: a wrong one is a typing error. */
 export function addressError(value: unknown, { checksumAddress }: Pick<AbiLibrary, 'checksumAddress'>): string | null {

@@ -60,7 +60,7 @@ async function writeClipboard(text: string): Promise<boolean> {
 type Command = { method?: string; path: string; body?: unknown };
 
 /** The credentials stay variables, because a copied command is often pasted where others can read it. */
-export function curlOf({ method = 'GET', path, body }: Command): string {
+function curlOf({ method = 'GET', path, body }: Command): string {
   const lines = [
     `curl -s ${method === 'GET' || (method === 'POST' && body !== undefined) ? '' : `-X ${method} `}'${location.origin}${API_PATH}${path}'`,
     `  -H "api-key: $PAYBELL_API_KEY" -H "entity-id: $PAYBELL_ENTITY_ID"`,

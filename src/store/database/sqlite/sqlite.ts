@@ -274,7 +274,7 @@ export class ConnectionQueries implements Queries {
 }
 
 /** Tells a failure of the disk or a lock, after which a call may be repeated, from an error in a statement. */
-export function translated<Value>(action: () => Value): Value {
+function translated<Value>(action: () => Value): Value {
   try {
     return action();
   } catch (error) {

@@ -65,7 +65,7 @@ function endProcess(error: Error): void {
 }
 
 /** Statements on the connection of one thread. */
-export class ThreadConnection implements Queries {
+class ThreadConnection implements Queries {
   readonly #waiting = new Map<number, Waiting>();
   #lastId = 0;
   #end: Error | null = null;

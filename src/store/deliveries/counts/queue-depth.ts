@@ -149,7 +149,7 @@ const HEADS_PER_LOOK = 100;
 type DueRow = { due_ms: SqlInteger; id: SqlUuid; generation: SqlInteger; lease_ms: SqlInteger; now_ms: SqlInteger };
 
 /** A slice of the index at a time, from the first row that is due to the last. */
-export async function countDue(
+async function countDue(
   db: Database,
   { entity, webhookNo }: Pick<HeadCursor, 'entity' | 'webhookNo'>,
   entriesPerLook = ENTRIES_PER_LOOK,

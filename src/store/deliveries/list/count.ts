@@ -78,12 +78,12 @@ export async function countSources(queries: Queries, sources: readonly Source[])
   return total;
 }
 
-export function bucketsOf(scope: Scope): Buckets {
+function bucketsOf(scope: Scope): Buckets {
   if (scope.webhooks === null) return { webhookNos: [WHOLE_ENTITY], bucketMs: ENTITY_BUCKET_MS };
   return { webhookNos: scope.webhooks.map(({ webhookNo }) => webhookNo), bucketMs: WEBHOOK_BUCKET_MS };
 }
 
-export function countedColumn({ status }: Scope): string {
+function countedColumn({ status }: Scope): string {
   return status !== null && status in STATUS_CODES ? status : 'created';
 }
 

@@ -32,8 +32,8 @@ export const HEAD_CONDITIONS = {
 } as const;
 
 export const isOpen = ({ blocked }: { blocked: number }) => blocked === 0;
-export const isDeleted = ({ blocked }: { blocked: number }) => (blocked & BLOCKED.deleted) !== 0;
-export const isHeld = (head: { blocked: number }) => !isOpen(head) && !isDeleted(head);
+const isDeleted = ({ blocked }: { blocked: number }) => (blocked & BLOCKED.deleted) !== 0;
+const isHeld = (head: { blocked: number }) => !isOpen(head) && !isDeleted(head);
 
 /** How many of the deliveries that wait for a webhook have the status, as `statusInQueue` derives it. */
 export function countWithStatus(webhook: WaitingOfWebhook, status: DeliveryStatus): number {

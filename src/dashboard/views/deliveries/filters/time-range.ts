@@ -5,8 +5,6 @@ export const TIME_RANGES = [
   { name: '1d', label: '1 d', seconds: 86_400 },
 ] as const;
 
-export type TimeRangeName = (typeof TIME_RANGES)[number]['name'];
-
 /** When a range that is chosen now begins, in Unix seconds; null for a name that is none. */
 export function rangeStart(name: string | null, nowMs: number): string | null {
   const range = TIME_RANGES.find((known) => known.name === name);

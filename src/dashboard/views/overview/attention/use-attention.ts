@@ -4,7 +4,7 @@ import { paybell } from '../../../api.ts';
 import { type ResponseState, useResponse } from '../../../use-response.ts';
 
 /** Of each kind, as many are named; the others are counted. */
-export const MAX_NAMED = 5;
+const MAX_NAMED = 5;
 
 export type UnhealthyEndpoints = { readonly suspended: EndpointList; readonly failing: EndpointList };
 
