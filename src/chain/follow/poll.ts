@@ -31,6 +31,10 @@ export type ChangeCounts = Record<FactChange['change'], number>;
 /** Thrown where another instance has taken the network: nothing was written, and this poll is over. */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost';
+
+  constructor() {
+    super('Another instance follows this network now');
+  }
 }
 
 const FACTS_A_READ = 1_000;
@@ -75,7 +79,7 @@ export class Poll {
       final: higher(final, part.final),
     };
     const lease = { ...this.lease, state: this.state };
-    if (!(await store.commit(lease, step))) throw new LeaseLost('Another instance follows this network now');
+    if (!(await store.commit(lease, step))) throw new LeaseLost();
     for (const { change } of step.changes) this.changes[change]++;
     this.state = { ...this.state, ...levelsOf(step) };
     if (step.backfilled.length === 0) return;
@@ -88,7 +92,7 @@ export class Poll {
 
   async pause(sources: readonly FollowedSource[], reason: string): Promise<void> {
     const keys = sources.map(({ entityId, sourceId }) => ({ entityId, sourceId }));
-    await this.follow.store.pauseSources(this.lease, keys, reason);
+    if (!(await this.follow.store.pauseSources(this.lease, keys, reason))) throw new LeaseLost();
     this.sources = this.sources.filter((source) => !sources.includes(source));
     this.paused += sources.length;
   }

@@ -30,14 +30,19 @@ export function haltNetwork(db: Database, { networkId, token }: Lease, reason: s
   });
 }
 
-/** A source that brings more than the network's follower can take; the others go on. */
+/**
+ * A source that brings more than the network's follower can take; the others go on. Returns false, and pauses nothing, where
+ * another instance holds the network now.
+ */
 export function pauseSources(
   db: Database,
-  networkId: number,
+  { networkId, token }: Lease,
   sources: readonly SourceKey[],
   reason: string,
-): Promise<void> {
+): Promise<boolean> {
   return db.transaction(async (queries) => {
+    const isHeld = `select network_id from chains where network_id = $1 and token = $2 ${db.dialect.lockRow}`;
+    if ((await queries.get(isHeld, [networkId, token])) === undefined) return false;
     const nowMs = await readNowMs(queries, db.dialect);
     for (const { entityId, sourceId } of sources) {
       const changed = await queries.run(
@@ -49,5 +54,6 @@ export function pauseSources(
       const about = { networkId, sourceId, reason, datePaused: Math.floor(nowMs / 1000) };
       await queueAlert(queries, db.dialect, { entityId, networkId, event: PAUSED_ALERT }, about);
     }
+    return true;
   });
 }

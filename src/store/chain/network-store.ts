@@ -102,5 +102,6 @@ export interface FollowerStore {
   /** False where another instance holds the lease now; nothing was written then. */
   commit(lease: Lease, step: Step): Promise<boolean>;
   halt(lease: Lease, reason: string): Promise<void>;
-  pauseSources(lease: Lease, sources: readonly SourceKey[], reason: string): Promise<void>;
+  /** False where another instance holds the lease now. */
+  pauseSources(lease: Lease, sources: readonly SourceKey[], reason: string): Promise<boolean>;
 }

@@ -97,8 +97,8 @@ export class NetworkStore implements FollowerStore {
     return haltNetwork(this.db, lease, reason);
   }
 
-  pauseSources(lease: Lease, sources: readonly SourceKey[], reason: string): Promise<void> {
-    return pauseSources(this.db, lease.networkId, sources, reason);
+  pauseSources(lease: Lease, sources: readonly SourceKey[], reason: string): Promise<boolean> {
+    return pauseSources(this.db, lease, sources, reason);
   }
 
   /** A poll may take longer than the lease. Nothing happens where another instance has it. */

@@ -114,8 +114,10 @@ export class MemoryStore implements FollowerStore {
     this.state = { ...this.state, haltedAtMs: 1, haltedReason };
   }
 
-  async pauseSources(_: Lease, sources: readonly SourceKey[]): Promise<void> {
+  async pauseSources(lease: Lease, sources: readonly SourceKey[]): Promise<boolean> {
+    if (lease.token !== this.token) return false;
     this.paused.push(...sources);
+    return true;
   }
 
   /** An event that waits for a transaction. */
