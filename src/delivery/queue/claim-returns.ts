@@ -13,43 +13,53 @@ export type ClaimReturnsOptions = {
   readonly onReturned: (destinations: ReadonlySet<DestinationKey>) => void;
 };
 
+/** What waits to be returned, in transactions one after another. */
+type Lane = { readonly waiting: Claimed[]; returning: Promise<void> | null };
+
 /**
  * Returns claims in batches, one transaction at a time: when a thousand destinations begin to hang, each of them gives
- * back what waits for it, and a transaction for each would keep everything else from the store.
+ * back what waits for it, and a transaction for each would keep everything else from the store. Where the tables are
+ * distributed, each entity has its own, so that a server that is down keeps the claims of its own entities alone.
  */
 export class ClaimReturns {
-  #waiting: Claimed[] = [];
-  #returning: Promise<void> | null = null;
+  readonly #lanes = new Map<string, Lane>();
 
   constructor(private readonly options: ClaimReturnsOptions) {}
 
   add(deliveries: readonly Claimed[]): void {
-    this.#waiting.push(...deliveries);
-    if (this.#waiting.length > 0) this.#returning ??= this.#returnAll();
+    const { isDistributed } = this.options.db.dialect;
+    for (const delivery of deliveries) {
+      const name = isDistributed ? delivery.entityId : '';
+      const lane = this.#lanes.get(name) ?? { waiting: [], returning: null };
+      this.#lanes.set(name, lane);
+      lane.waiting.push(delivery);
+      lane.returning ??= this.#returnAll(name, lane);
+    }
   }
 
   /** Resolves when the store has all claims that were added so far. */
   async finished(): Promise<void> {
-    while (this.#returning !== null) await this.#returning;
+    while (this.#lanes.size > 0) await Promise.all([...this.#lanes.values()].map(({ returning }) => returning));
   }
 
-  async #returnAll(): Promise<void> {
-    while (this.#waiting.length > 0) {
+  async #returnAll(name: string, { waiting }: Lane): Promise<void> {
+    while (waiting.length > 0) {
       // What else gives back its claims now is in the same batch.
       await new Promise((resolve) => setImmediate(resolve));
-      await this.#returnBatch(this.#waiting.splice(0, MAX_RETURNED_PER_TRANSACTION));
+      await this.#returnBatch(waiting);
     }
-    this.#returning = null;
+    this.#lanes.delete(name);
   }
 
-  async #returnBatch(batch: readonly Claimed[]): Promise<void> {
+  async #returnBatch(waiting: Claimed[]): Promise<void> {
     const { db, log, onReturned } = this.options;
+    const batch = waiting.splice(0, MAX_RETURNED_PER_TRANSACTION);
     try {
       await db.transaction((queries) => returnClaims(queries, db.dialect, batch));
       onReturned(new Set(batch.map(({ destination }) => destination)));
     } catch (error) {
       // The others would each wait for the store as long as these have, also when the process stops.
-      const deliveries = batch.length + this.#waiting.splice(0).length;
+      const deliveries = batch.length + waiting.splice(0).length;
       const message = 'claims could not be returned; the deliveries are due again when their leases expire';
       log.warn({ err: error, deliveries }, message);
     }

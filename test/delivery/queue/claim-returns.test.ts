@@ -2,10 +2,11 @@ import { describe, expect, test } from 'bun:test';
 import { ClaimReturns } from '../../../src/delivery/queue/claim-returns.ts';
 import { destinationKey } from '../../../src/domain/post-url.ts';
 import { createLogger } from '../../../src/log.ts';
-import { StoreUnavailableError } from '../../../src/store/database/database.ts';
+import { type Queries, type SqlValue, StoreUnavailableError } from '../../../src/store/database/database.ts';
+import { entityKey } from '../../../src/store/database/sql.ts';
 import type { Claimed } from '../../../src/store/deliveries/claim/claimed.ts';
-import { accept, addReceiver, claim, newEvent, newReceiver } from '../../support/deliveries.ts';
-import { alteredStore, onEveryEngine } from '../../support/stores.ts';
+import { accept, acceptMany, addReceiver, claim, newEvent, newReceiver } from '../../support/deliveries.ts';
+import { alteredQueries, alteredStore, onEveryEngine } from '../../support/stores.ts';
 
 const DESTINATIONS = 30;
 const urlOf = (index: number) => `https://hooks-${index}.example.com/`;
@@ -45,6 +46,41 @@ onEveryEngine('claims that are returned', (store) => {
       expect(await claim(store.db, entityId, 1, urlOf(index))).toHaveLength(1);
     }
   });
+
+  test('of a server that is down keep no others, where the tables are distributed', async () => {
+    const entities: string[] = [];
+    const claimed: Claimed[] = [];
+    for (let index = 0; index < 3; index++) {
+      const { entityId } = await newReceiver(store.db, urlOf(0));
+      await acceptMany(store.db, entityId, 60);
+      entities.push(entityId);
+      claimed.push(...(await claim(store.db, entityId, 60, urlOf(0))));
+    }
+    const { dialect } = store.db;
+    const [, down = ''] = entities;
+    const isDown = (value: SqlValue) => value?.toString() === entityKey(dialect, down).toString();
+    const db = alteredStore(store.db, {
+      dialect: { ...dialect, isDistributed: true },
+      transaction: (work, options) =>
+        store.db.transaction((queries) => {
+          const run: Queries['run'] = (sql, params = []) =>
+            params.some(isDown) ? Promise.reject(new StoreUnavailableError('away')) : queries.run(sql, params);
+          return work(alteredQueries(queries, { run }));
+        }, options),
+    });
+    const returned = new Set<string>();
+    const onReturned = (destinations: ReadonlySet<string>) => {
+      for (const destination of destinations) returned.add(destination);
+    };
+    const returns = new ClaimReturns({ db, log: createLogger('silent'), onReturned });
+    returns.add(claimed);
+    await returns.finished();
+    const again = await Promise.all(entities.map((entityId) => claim(store.db, entityId, 60, urlOf(0))));
+    expect(again.map(({ length }) => length)).toEqual([60, 0, 60]);
+    expect(returned).toEqual(
+      new Set(entities.filter((one) => one !== down).map((one) => destinationKey(one, urlOf(0)))),
+    );
+  });
 });
 
 describe('claims that cannot be returned', () => {
@@ -55,7 +91,7 @@ describe('claims that cannot be returned', () => {
       return Promise.reject(new StoreUnavailableError('away'));
     };
     const returns = new ClaimReturns({
-      db: { transaction } as never,
+      db: { transaction, dialect: { isDistributed: false } } as never,
       log: createLogger('silent'),
       onReturned: () => expect.unreachable(),
     });
