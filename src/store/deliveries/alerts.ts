@@ -41,7 +41,7 @@ export async function queueAlert(
   { entityId, networkId, event }: Omit<AlertTarget, 'postUrl'>,
   about: Readonly<Record<string, unknown>>,
 ): Promise<void> {
-  const alertUrl = await readNoticeUrl(queries, entityId);
+  const alertUrl = await lockNoticeUrl(queries, entityId);
   if (alertUrl === null) return;
   const nowMs = await readNowMs(queries, dialect);
   const eventNo = eventNumbers.next(nowMs);
@@ -102,9 +102,23 @@ export async function readNoticeUrl(queries: Pick<Queries, 'get'>, entityId: str
   return row?.notice_url ?? null;
 }
 
+/**
+ * Reads the URL under the entity's lock, without the new revision by which caches would be out of date: an alert is queued
+ * before the URL is removed, and cancelled with the others, or it finds no URL. A transaction that locks rows of
+ * `endpoint_alerts` calls this first, in the order of `setNoticeUrl`. It is an update, because a `select … for update`
+ * would wait for every transaction that has inserted a row which refers to the entity.
+ */
+export async function lockNoticeUrl(queries: Queries, entityId: string): Promise<string | null> {
+  const row = await queries.get<{ notice_url: string | null }>(
+    'update entities set notice_url = notice_url where id = $1 returning notice_url',
+    [entityId],
+  );
+  return row?.notice_url ?? null;
+}
+
 export function setNoticeUrl(db: Database, entityId: string, noticeUrl: string | null, change: Change): Promise<void> {
   return db.transaction(async (queries) => {
-    const before = await readNoticeUrl(queries, entityId);
+    const before = await lockNoticeUrl(queries, entityId);
     if (before === noticeUrl) return;
     await queries.run('update entities set notice_url = $2 where id = $1', [entityId, noticeUrl]);
     await moveAlerts(queries, db.dialect, entityId, noticeUrl);

@@ -6,7 +6,7 @@ import { readNowMs } from '../database/clock.ts';
 import type { Database, Dialect, Queries, SqlUuid } from '../database/database.ts';
 import { readReachable } from '../database/reachable-shards.ts';
 import { Columns, integer, nullable, type RowOf, text, uuid } from '../database/sql.ts';
-import { queueAlert } from '../deliveries/alerts.ts';
+import { lockNoticeUrl, queueAlert } from '../deliveries/alerts.ts';
 import { BLOCKED } from '../deliveries/heads.ts';
 
 /**
@@ -72,9 +72,10 @@ export async function alertFailingEndpoints(db: Database): Promise<number> {
   return seen.size;
 }
 
-function alertFailing(db: Database, { entity, endpointNo }: FailingHead, nowMs: number): Promise<void> {
+function alertFailing(db: Database, { entity, endpointNo, destination }: FailingHead, nowMs: number): Promise<void> {
   const { dialect } = db;
   return db.transaction(async (queries) => {
+    await lockNoticeUrl(queries, entityOfDestination(destination));
     const failing = await readFailing(queries, entity, endpointNo, nowMs);
     const [longest] = failing;
     if (longest === undefined) return;
@@ -143,11 +144,12 @@ export async function alertRecoveredEndpoints(db: Database): Promise<number> {
 
 function endAlert(db: Database, told: Told): Promise<void> {
   const { dialect } = db;
-  const { entity, endpointNo, webhookNo, failingSinceMs, generation } = told;
+  const { entity, endpointNo, webhookNo, failingSinceMs, generation, postUrl, destination } = told;
   const unchanged =
     'entity_id = $1 and endpoint_no = $2 and webhook_no = $3 and generation = $4 and failing_since_ms = $5';
   const key = [entity, endpointNo, webhookNo, generation, failingSinceMs];
   return db.transaction(async (queries) => {
+    if (destination !== null) await lockNoticeUrl(queries, entityOfDestination(destination));
     const nowMs = await readNowMs(queries, dialect);
     const [other] = await readFailing(queries, entity, endpointNo, nowMs);
     if (other !== undefined) {
@@ -157,7 +159,6 @@ function endAlert(db: Database, told: Told): Promise<void> {
       return;
     }
     const removed = await queries.run(`delete from endpoint_alerts where ${unchanged}`, key);
-    const { postUrl, destination } = told;
     if (removed === 0 || !isInService(told) || postUrl === null || destination === null) return;
     await tell(
       queries,

@@ -11,7 +11,7 @@ import { deleteWebhook, moveWebhook } from '../../../src/store/webhooks/change.t
 import { resumeWebhook, suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
 import { accept, HOOK, newEvent } from '../../support/deliveries.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { alteredQueries, alteredStore, onEveryEngine } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
 import { newEntity, register } from '../../support/webhooks.ts';
 
@@ -207,6 +207,64 @@ onEveryEngine('an endpoint that keeps failing', (store) => {
     await look();
     expect(await alerts()).toEqual([]);
     await setNoticeUrl(store.db, entityId, ALERTS, TEST_CHANGE);
+    await look();
+    expect(await kinds()).toEqual(['endpoint.failing']);
+  });
+
+  /** Looks, and once the first statement with this text has run, changes the URL: at once, or when the look is over. */
+  async function changeDuringLook(text: string, noticeUrl: string | null): Promise<void> {
+    let changed: Promise<void> | null = null;
+    const change = async (sql: string) => {
+      if (changed !== null || !sql.includes(text)) return;
+      changed = setNoticeUrl(store.db, entityId, noticeUrl, TEST_CHANGE);
+      // It may have to wait for the transaction that it is in.
+      await Promise.race([changed, Bun.sleep(500)]);
+    };
+    const db = alteredStore(store.db, {
+      transaction: (work, options) =>
+        store.db.transaction((queries) => {
+          const get = async <Row>(sql: string, params?: readonly SqlValue[]) => {
+            const row = await queries.get<Row>(sql, params);
+            await change(sql);
+            return row;
+          };
+          const run = async (sql: string, params?: readonly SqlValue[]) => {
+            const rows = await queries.run(sql, params);
+            await change(sql);
+            return rows;
+          };
+          return work(alteredQueries(queries, { get, run }));
+        }, options),
+    });
+    await alertFailingEndpoints(db);
+    await alertRecoveredEndpoints(db);
+    expect(changed).not.toBeNull();
+    await changed;
+  }
+  const liveAlertHeads = async () => {
+    const sql = 'select blocked from queue_heads where entity_id = $1 and webhook_no < 0';
+    const heads = await store.db.all<{ blocked: SqlInteger }>(sql, [entityKey(store.db.dialect, entityId)]);
+    return heads.filter(({ blocked }) => Number(blocked) === 0).length;
+  };
+
+  test('sends no alert to a URL that is removed while the alert is queued', async () => {
+    await mark('LatePayment', true);
+    await letPass(ALERT_AFTER_MS);
+    await changeDuringLook('notice_url', null);
+    expect(await liveAlertHeads()).toBe(0);
+    await setNoticeUrl(store.db, entityId, ALERTS, TEST_CHANGE);
+    await mark('LatePayment', false);
+    await changeDuringLook('notice_url', null);
+    expect(await liveAlertHeads()).toBe(0);
+  });
+
+  test('is told of while a URL for alerts is set, without a deadlock of the two', async () => {
+    await setNoticeUrl(store.db, entityId, null, TEST_CHANGE);
+    await mark('LatePayment', true);
+    await letPass(ALERT_AFTER_MS);
+    await look();
+    await letPass(ALERT_EVERY_MS);
+    await changeDuringLook('insert into endpoint_alerts', ALERTS);
     await look();
     expect(await kinds()).toEqual(['endpoint.failing']);
   });
