@@ -82,6 +82,7 @@ export class Follower {
     memory.begin(lease);
     const poll = new Poll(this.follow, lease);
     if (lease.state.haltedAtMs !== null) {
+      await store.alertHalted(lease);
       return this.#result(poll, { outcome: 'halted', liveCounts: before }, before);
     }
     try {

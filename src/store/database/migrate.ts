@@ -8,6 +8,7 @@ import { attention } from './migrations/0012-attention.ts';
 import { cheapReads } from './migrations/0013-cheap-reads.ts';
 import { clientCertificates } from './migrations/0014-client-certificates.ts';
 import { listIndexes } from './migrations/0015-list-indexes.ts';
+import { haltAlerts } from './migrations/0016-halt-alerts.ts';
 import { webhooks } from './migrations/first-release/0001-webhooks.ts';
 import { secretsAndAudit } from './migrations/first-release/0002-secrets-and-audit.ts';
 import { deliveries } from './migrations/first-release/0003-deliveries.ts';
@@ -34,6 +35,7 @@ export const MIGRATIONS: readonly Migration[] = [
   cheapReads,
   clientCertificates,
   listIndexes,
+  haltAlerts,
 ];
 
 const MIGRATION_DEADLINE_MS = 30 * 60_000;

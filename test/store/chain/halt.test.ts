@@ -1,36 +1,42 @@
 import { expect, test } from 'bun:test';
-import { PAUSED_ALERT } from '../../../src/store/chain/halt.ts';
+import { Follower } from '../../../src/chain/follow/follower.ts';
+import { Node } from '../../../src/chain/rpc/node.ts';
+import { Nodes } from '../../../src/chain/rpc/nodes.ts';
+import { HALTED_ALERT, PAUSED_ALERT } from '../../../src/store/chain/halt.ts';
 import type { Lease, SourceKey } from '../../../src/store/chain/network-store.ts';
-import { NetworkStore } from '../../../src/store/chain/networks.ts';
+import { NetworkStore, resumeNetwork } from '../../../src/store/chain/networks.ts';
 import { FollowedSources } from '../../../src/store/chain/sources/followed.ts';
 import { createSource } from '../../../src/store/chain/sources/sources.ts';
-import type { Database } from '../../../src/store/database/database.ts';
+import type { Database, Queries, SqlUuid } from '../../../src/store/database/database.ts';
 import { setNoticeUrl } from '../../../src/store/deliveries/alerts.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { modelDecoder } from '../../support/chain/model-decoder.ts';
+import { rejection } from '../../support/rejection.ts';
+import { alteredQueries, alteredStore, onEveryEngine } from '../../support/stores.ts';
 import { newEntity } from '../../support/webhooks.ts';
 
 const ALERTS = 'https://alerts.example.com/paybell';
 const REASON = 'The contract has more logs than can be read.';
+/** More than an alert takes. */
+const MAX_STATEMENTS = 25;
 let lastNetworkId = 11_000;
 
 onEveryEngine('a network with sources', (store) => {
   /** A source for each of several entities that have a URL for alerts. */
   async function newNetwork(entities: number): Promise<{ networkId: number; sources: SourceKey[] }> {
     const networkId = ++lastNetworkId;
-    const sources: SourceKey[] = [];
-    for (let count = 0; count < entities; count++) {
+    const definition = {
+      ...({ networkId, preset: 'erc20', contract: `0x${'1'.repeat(40)}`, abi: null, event: null } as const),
+      ...({ where: {}, fields: {}, fromBlock: 'latest', deliverHistory: false } as const),
+    };
+    const newSource = async (): Promise<SourceKey> => {
       const entityId = await newEntity(store.db);
       await setNoticeUrl(store.db, entityId, ALERTS, TEST_CHANGE);
-      const definition = {
-        ...({ networkId, preset: 'erc20', contract: `0x${'1'.repeat(40)}`, abi: null, event: null } as const),
-        ...({ where: {}, fields: {}, fromBlock: 'latest', deliverHistory: false } as const),
-      };
       const prepared = { definition, topic: '0x11', topics: [], head: 100 };
       const { source } = await createSource(store.db, entityId, prepared, 100, TEST_CHANGE);
-      sources.push({ entityId, sourceId: source.sourceId });
-    }
-    return { networkId, sources };
+      return { entityId, sourceId: source.sourceId };
+    };
+    return { networkId, sources: await Promise.all(Array.from({ length: entities }, newSource)) };
   }
 
   const instance = (holder: string, db: Database = store.db) => {
@@ -42,12 +48,49 @@ onEveryEngine('a network with sources', (store) => {
     if (found === null) throw new Error('another instance holds the lease');
     return found;
   };
+  /** How many entities have an alert; none has two. */
+  const toldOnce = async (networkId: number, event: string) => {
+    const sql = 'select entity_id from events where network_id = $1 and event = $2';
+    const rows = await store.db.all<{ entity_id: SqlUuid }>(sql, [networkId, event]);
+    expect(new Set(rows.map((row) => store.db.dialect.hexOf(row.entity_id))).size).toBe(rows.length);
+    return rows.length;
+  };
   const alerts = async (networkId: number, event: string) => {
     const rows = await store.db.all<{ body: string }>('select body from events where network_id = $1 and event = $2', [
       networkId,
       event,
     ]);
     return rows.map(({ body }) => JSON.parse(body));
+  };
+
+  /** Refuses a transaction of many statements; the process dies after so many alerts. */
+  const mortal = (alertsLeft: number): Database =>
+    alteredStore(store.db, {
+      transaction: (work, options) =>
+        store.db.transaction((queries) => {
+          let statements = 0;
+          const counted = (sql: string): Queries => {
+            if (++statements > MAX_STATEMENTS) throw new Error('the transaction has no bound');
+            if (sql.includes('insert into events') && --alertsLeft < 0) throw new Error('the process is gone');
+            return queries;
+          };
+          return work(
+            alteredQueries(queries, {
+              all: (sql, params) => counted(sql).all(sql, params),
+              get: (sql, params) => counted(sql).get(sql, params),
+              run: (sql, params) => counted(sql).run(sql, params),
+            }),
+          );
+        }, options),
+    });
+  /** One poll by another instance. */
+  const pollElsewhere = async (networkId: number) => {
+    await instance('one').release(networkId);
+    const exchange = () => Promise.reject(new Error('a halted network is not read'));
+    const node = new Node({ name: 'none', chainId: networkId, exchange, callsPerSecond: 1 });
+    const options = { networkId, finalityDepth: null, graceBlocks: 3, decoder: modelDecoder };
+    const follower = new Follower({ ...options, store: instance('two'), nodes: new Nodes([node]) });
+    return (await follower.poll()).outcome;
   };
 
   test('pauses none for an instance whose lease another one has taken', async () => {
@@ -65,5 +108,47 @@ onEveryEngine('a network with sources', (store) => {
     expect((await alerts(networkId, PAUSED_ALERT)).map(({ sourceId }) => sourceId).sort()).toEqual(
       sources.map(({ sourceId }) => sourceId).sort(),
     );
+  });
+
+  test('is halted at once, and all are told of it, each once, also after a crash', async () => {
+    const { networkId } = await newNetwork(250);
+    const networks = instance('one', mortal(17));
+    expect(await rejection(networks.halt(await lease(networks, networkId), REASON))).toMatchObject({
+      message: 'the process is gone',
+    });
+    expect((await lease(networks, networkId)).state).toMatchObject({ haltedReason: REASON });
+    expect(await toldOnce(networkId, HALTED_ALERT)).toBe(17);
+    expect(await pollElsewhere(networkId)).toBe('halted');
+    expect(await toldOnce(networkId, HALTED_ALERT)).toBe(217);
+    expect(await pollElsewhere(networkId)).toBe('halted');
+    expect(await toldOnce(networkId, HALTED_ALERT)).toBe(250);
+    expect(await pollElsewhere(networkId)).toBe('halted');
+    const [alert] = await alerts(networkId, HALTED_ALERT);
+    expect(await toldOnce(networkId, HALTED_ALERT)).toBe(250);
+    expect(alert).toMatchObject({ networkId, reason: REASON, dateHalted: expect.any(Number) });
+  });
+
+  test('tells no more of a halt once it is resumed', async () => {
+    const { networkId } = await newNetwork(3);
+    const networks = instance('one', mortal(1));
+    const held = await lease(networks, networkId);
+    await rejection(networks.halt(held, REASON));
+    await resumeNetwork(store.db, networkId, 90);
+    await instance('one').alertHalted(held);
+    await instance('one').alertHalted(await lease(instance('one'), networkId));
+    expect(await toldOnce(networkId, HALTED_ALERT)).toBe(1);
+  });
+
+  test('pauses many in transactions that are bounded, and the rest after a crash', async () => {
+    const { networkId, sources } = await newNetwork(40);
+    const networks = instance('one', mortal(17));
+    const held = await lease(networks, networkId);
+    await rejection(networks.pauseSources(held, sources, REASON));
+    const rest = (await lease(networks, networkId)).sources;
+    expect(rest).toHaveLength(23);
+    expect(await toldOnce(networkId, PAUSED_ALERT)).toBe(17);
+    expect(await instance('one').pauseSources(held, sources, REASON)).toBe(true);
+    expect((await lease(networks, networkId)).sources).toEqual([]);
+    expect(await toldOnce(networkId, PAUSED_ALERT)).toBe(40);
   });
 });
