@@ -37,7 +37,10 @@ test('the other workers listen on the port of the first, also where its URL does
 test('a worker that keeps ending is started again after a pause that doubles, up to half a minute', async () => {
   const folder = tempFolder();
   const script = join(folder.path, 'worker.ts');
-  await Bun.write(script, `process.send({ type: 'started', url: 'http://127.0.0.1/', firstEntity: null }); process.exit(3);`);
+  await Bun.write(
+    script,
+    `process.send({ type: 'started', url: 'http://127.0.0.1/', firstEntity: null }); process.exit(3);`,
+  );
   const lines: { inMs?: number; exitCode?: number }[] = [];
   const supervisor = new Supervisor({
     workers: 1,

@@ -22,7 +22,9 @@ describe('the systemd unit', () => {
 
   test('is not the only one: the containers get as long, where the documents stop one', async () => {
     for (const file of ['Dockerfile', 'docs/deploy.md']) {
-      const timeouts = [...(await read(file)).matchAll(/docker stop --timeout (\d+)/g)].map(([, seconds]) => Number(seconds));
+      const timeouts = [...(await read(file)).matchAll(/docker stop --timeout (\d+)/g)].map(([, seconds]) =>
+        Number(seconds),
+      );
       expect(timeouts.length).toBeGreaterThan(0);
       for (const seconds of timeouts) expect(seconds * 1000).toBeGreaterThan(longestStopMs(loadConfig({})));
     }
