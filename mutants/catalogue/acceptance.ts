@@ -132,6 +132,22 @@ export const acceptance: readonly Mutant[] = [
     caughtBy: { file: 'delivery/direct-dispatch', test: 'waits in the store when there is no room for it' },
   },
   {
+    name: 'no-slot-freed',
+    what: 'frees the slot of a destination that had none, and so none of the others',
+    file: 'store/events/accept.ts',
+    find: 'if (reserved > 0) slots.set(destination, reserved);',
+    replace: 'slots.set(destination, reserved);',
+    caughtBy: { file: 'delivery/direct-dispatch', test: 'fails as the store does where it had no place' },
+  },
+  {
+    name: 'slots-after-deadline',
+    what: 'takes slots for an acceptance that has already failed',
+    file: 'store/events/accept.ts',
+    find: "if (isOver) throw new StoreUnavailableError('the transaction is past its deadline');",
+    replace: 'if (false && isOver) return;',
+    caughtBy: { file: 'store/events/accept-queue', test: 'takes no slots after it has failed' },
+  },
+  {
     name: 'accepted-not-counted',
     what: 'accepts deliveries without counting them as waiting',
     file: 'store/events/accept.ts',

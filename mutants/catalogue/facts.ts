@@ -3,6 +3,14 @@ import type { Mutant } from '../mutant.ts';
 /** Facts of networks: what is told of them, to whom, and how it is taken back. */
 export const facts: readonly Mutant[] = [
   {
+    name: 'pause-without-lease',
+    what: 'pauses sources for an instance that no longer holds the network',
+    file: 'store/chain/halt.ts',
+    find: 'if ((await queries.get(isHeld, [networkId, token])) === undefined) return false;',
+    replace: 'await queries.get(isHeld, [networkId, token]);',
+    caughtBy: { file: 'store/chain/halt', test: 'pauses none for an instance whose lease' },
+  },
+  {
     name: 'step-without-token',
     what: 'lets an instance write a step after another one has taken its network',
     file: 'store/chain/commit.ts',

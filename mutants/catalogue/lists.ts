@@ -3,6 +3,22 @@ import type { Mutant } from '../mutant.ts';
 /** Lists and totals. */
 export const lists: readonly Mutant[] = [
   {
+    name: 'day-left',
+    what: 'lists events of an earlier day after one of them',
+    file: 'store/events/day-book.ts',
+    find: 'after === null || after < first',
+    replace: 'after === null',
+    caughtBy: { file: 'api/routes/events/reconciliation', test: 'has no event of the day before' },
+  },
+  {
+    name: 'audit-page-unlimited',
+    what: 'answers with a page of the audit of any size',
+    file: 'store/tenants/audit.ts',
+    find: 'rowBytes: ENTRY_BYTES,',
+    replace: '',
+    caughtBy: { file: 'api/http/large-pages', test: 'is refused, and says to ask for less' },
+  },
+  {
     name: 'webhooks-of-all-entities',
     what: 'lists the webhooks of other entities',
     file: 'store/webhooks/list-snapshot.ts',
