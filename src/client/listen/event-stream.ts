@@ -47,7 +47,8 @@ class EventParser {
   }
 
   #read(field: string): void {
-    const [, name = '', value = ''] = /^([^:]*):? ?(.*)$/.exec(field) ?? [];
+    // With `s`, since a dot takes U+2028 and U+2029 for the end of a line, and the format does not.
+    const [, name = '', value = ''] = /^([^:]*):? ?(.*)$/s.exec(field) ?? [];
     if (name === 'event') this.#event = value;
     else if (name === 'data') this.#data.push(value);
   }
