@@ -49,7 +49,8 @@ const read = operation({
     if (isStream) {
       return openFeedStream({ context, caller, request, keepOpen }, PERMISSION, entriesOf(context, endpoint, after));
     }
-    const isWaiting = query.wait > 0 && first.feed.deliveries.length === 0;
+    // Where numbers were removed there may be none to show, and nothing to wait for either.
+    const isWaiting = query.wait > 0 && first.feed.lastSequence <= after;
     return cacheableJson(
       request,
       isWaiting ? await waitForNext(context, caller, request, endpoint, first, { ...query, after }) : first.feed,
@@ -100,7 +101,7 @@ async function waitForNext(
   const endMs = performance.now() + wait * 1_000;
   try {
     let { feed, postUrl } = first;
-    for (let leftMs = wait * 1_000; feed.deliveries.length === 0 && leftMs > 0; leftMs = endMs - performance.now()) {
+    for (let leftMs = wait * 1_000; feed.lastSequence <= after && leftMs > 0; leftMs = endMs - performance.now()) {
       await feeds.watch.wait({ ...endpoint, postUrl }, after, Math.min(leftMs, CHECK_KEY_EVERY_MS), request.signal);
       if (request.signal.aborted || feeds.watch.isClosed) break;
       await requireValidKey(context, caller, request.headers, PERMISSION);

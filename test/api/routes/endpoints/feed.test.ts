@@ -146,6 +146,21 @@ onEveryEngine('GET /endpoints/{endpointId}/feed', (store) => {
     });
   });
 
+  test('a client that waits is told at once that all numbers after its own were removed', async () => {
+    const feeds = new CountedFeeds(store.db, createLogger('silent'), 2);
+    const { tenant, app, feed, send } = await setUp(store, {}, { feeds });
+    // With the 32nd, all numbers are in a block, and none is beside it.
+    await send(31);
+    const entity = [entityKey(store.db.dialect, tenant.entityId)];
+    await store.db.transaction(async (queries) => {
+      await queries.run('delete from endpoint_numbers where entity_id = $1', entity);
+      await queries.run('update endpoint_sequences set first_sequence = 33 where entity_id = $1', entity);
+    });
+    const removed = { firstSequence: 33, lastSequence: 32, deliveries: [] };
+    expect(await read(app, tenant, `${feed}?after=1&wait=25`)).toMatchObject(removed);
+    expect(feeds.entered).toBe(0);
+  });
+
   test('400 with every invalid input', async () => {
     const { tenant, app, feed } = await setUp(store);
     const get = (query: string, headers = {}) => call(app, tenant, `${feed}${query}`, { headers });
