@@ -84,7 +84,10 @@ export class Webhooks {
 
   change(webhookId: string, update: WebhookUpdate, options?: CallOptions & IfMatch): Promise<Webhook> {
     const { ifMatch } = options ?? {};
-    return this.#transport.call({ method: 'PATCH', path: ONE, id: webhookId, json: update, ifMatch }, options);
+    // A repetition would not match any more, because of the change that the first attempt has made.
+    const isIdempotent = ifMatch === undefined;
+    const request = { method: 'PATCH', path: ONE, id: webhookId, json: update, ifMatch, isIdempotent } as const;
+    return this.#transport.call(request, options);
   }
 
   /** Deletes the webhook for good and cancels its deliveries that were not sent yet. */
@@ -130,7 +133,8 @@ export class Webhooks {
 
   /** Sends one request with a sample event, marked as a test, and returns its outcome. */
   sendTest(webhookId: string, options?: CallOptions): Promise<TestAnswer> {
-    return this.#transport.call({ method: 'POST', path: `${ONE}/test`, id: webhookId }, options);
+    const request = { method: 'POST', path: `${ONE}/test`, id: webhookId, isIdempotent: false } as const;
+    return this.#transport.call(request, options);
   }
 
   health(webhookId: string, options?: CallOptions): Promise<WebhookHealth> {

@@ -213,16 +213,22 @@ describe('a call is retried', () => {
     ['a new entity', (client: Paybell) => client.admin.createEntity({ name: 'Acme' })],
     ['a new key', (client: Paybell) => client.admin.createKey({ entityId: 'ent_1' })],
     ['a round of redeliveries', (client: Paybell) => client.deliveries.redeliverMatching({ status: 'failed' })],
-  ])('%s is not after a lost reply, since each request makes one more; only when it was refused', async (_, make) => {
-    for (const lost of ['cut' as const, new Response('', { status: 504 }), problem(503, 'unavailable', AT_ONCE)]) {
-      const { client, seen } = scripted([lost, json({})]);
-      expect(await caught(make(client))).toBeInstanceOf(PaybellError);
-      expect(seen).toHaveLength(1);
-    }
-    const { client, seen } = scripted([problem(429, 'rate_limited', AT_ONCE), json({})]);
-    await make(client);
-    expect(seen).toHaveLength(2);
-  });
+    ['a test request', (client: Paybell) => client.webhooks.sendTest('wh_1')],
+    ['a change of one version', (client: Paybell) => client.webhooks.change('wh_1', {}, { ifMatch: '"1"' })],
+    ['the revocation of its own key', (client: Paybell) => client.keys.revoke('key_1', { self: true })],
+  ])(
+    '%s is not after a lost reply, since a second one does something else; only when it was refused',
+    async (_, make) => {
+      for (const lost of ['cut' as const, new Response('', { status: 504 }), problem(503, 'unavailable', AT_ONCE)]) {
+        const { client, seen } = scripted([lost, json({})]);
+        expect(await caught(make(client))).toBeInstanceOf(PaybellError);
+        expect(seen).toHaveLength(1);
+      }
+      const { client, seen } = scripted([problem(429, 'rate_limited', AT_ONCE), json({})]);
+      await make(client);
+      expect(seen).toHaveLength(2);
+    },
+  );
 
   test('and a webhook that the retry does not find was deleted, if the first attempt may have arrived', async () => {
     const lost = scripted(['cut', problem(404, 'not_found')]);

@@ -36,6 +36,9 @@ export class Keys {
 
   /** The key of this client needs `self`, and the last one `last`, so that no one is locked out by mistake. */
   revoke(keyId: string, query: RevokeOwnKeyQuery = {}, options?: CallOptions): Promise<ApiKey> {
-    return this.#transport.call({ method: 'DELETE', path: '/keys/{keyId}', id: keyId, query }, options);
+    // With its own key revoked, a repetition would be refused.
+    const isIdempotent = query.self !== true;
+    const request = { method: 'DELETE', path: '/keys/{keyId}', id: keyId, query, isIdempotent } as const;
+    return this.#transport.call(request, options);
   }
 }
