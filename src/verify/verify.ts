@@ -46,6 +46,10 @@ function requireFresh(
   timestamp: string,
   { toleranceS = DEFAULT_TOLERANCE_S, nowS = Date.now() / 1000 }: VerifyOptions,
 ) {
+  // Every comparison with NaN is false, so that a setting that is missing would accept requests of any age.
+  if (!(toleranceS >= 0) || !Number.isFinite(nowS)) {
+    throw new RangeError('toleranceS must be a number of seconds from 0 on, and nowS a Unix time in seconds');
+  }
   const ageS = Math.floor(nowS) - Number(timestamp);
   if (ageS > toleranceS) throw new VerificationError('too_old', `${ageS} s old, ${toleranceS} s allowed`);
   if (ageS < -toleranceS) throw new VerificationError('too_new', `${-ageS} s ahead, ${toleranceS} s allowed`);

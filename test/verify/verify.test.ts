@@ -9,6 +9,7 @@ import type { ReceivedHeaders } from '../../src/verify/headers.ts';
 import { publicKeysOf } from '../../src/verify/key-set.ts';
 import { VerificationError } from '../../src/verify/verification-error.ts';
 import { type RawBody, type VerifyOptions, verify } from '../../src/verify/verify.ts';
+import { rejection } from '../support/rejection.ts';
 
 const ID = 'msg_p5jXN8AQM9LWM0D4loKWxJek';
 const NOW_S = 1_614_265_330;
@@ -79,6 +80,14 @@ describe('a signed request', () => {
     expect((await errorOf(EVENT, headers, SECRET, { nowS: NOW_S - 301 })).reason).toBe('too_new');
     expect((await errorOf(EVENT, headers, SECRET, { nowS: NOW_S + 2, toleranceS: 1 })).reason).toBe('too_old');
   });
+
+  test.each([{ toleranceS: Number.NaN }, { toleranceS: -1 }, { nowS: Number.NaN }])(
+    'is not switched off by a setting that is no number: %j',
+    async (options) => {
+      const old = { nowS: NOW_S + 86_400, ...options };
+      expect(await rejection(verify(EVENT, signed(EVENT), SECRET, old))).toBeInstanceOf(RangeError);
+    },
+  );
 });
 
 describe('an error names what is wrong:', () => {
