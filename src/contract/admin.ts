@@ -109,6 +109,8 @@ export type ApiKeyListQuery = z.output<typeof apiKeyListQuerySchema>;
 
 const permissionRule = `must be one of ${PERMISSIONS.join(', ')}`;
 const expiryRule = 'must be a Unix time in whole seconds in the future';
+/** The end of the year 9999: what is later was given in milliseconds, and dates of five digits cannot be written. */
+const LAST_EXPIRY_S = 253_402_300_799;
 
 export const newApiKeySchema = z
   .strictObject(
@@ -129,6 +131,7 @@ export const newApiKeySchema = z
       dateExpires: z
         .int({ error: expiryRule })
         .min(1, { error: expiryRule })
+        .refine((dateS) => dateS <= LAST_EXPIRY_S, { error: `${expiryRule}, before the year 10000` })
         .nullable()
         .default(null)
         .meta({ description: 'When the key expires, in Unix seconds. Null, the default, means never.' }),

@@ -162,6 +162,7 @@ onEveryEngine('the operator', (store) => {
     [{ entityId: 'own', permissions: 'webhooks:read' }, ['permissions']],
     [{ entityId: 'own', dateExpires: NOW_S - 1 }, ['dateExpires']],
     [{ entityId: 'own', dateExpires: 1.5 }, ['dateExpires']],
+    [{ entityId: 'own', dateExpires: NOW_S * 1_000 }, ['dateExpires']],
     [{ entityId: 'own', dateExpires: '90d' }, ['dateExpires']],
     [{ entityId: 'own', expires: '90d' }, ['expires']],
   ])('a key of %j is 400 and names the invalid fields in our own words', async (given, names) => {
