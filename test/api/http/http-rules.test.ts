@@ -270,6 +270,9 @@ onEveryEngine('requests from other origins', (store) => {
     expect(response.headers.get('access-control-allow-origin')).toBe(ORIGIN);
     expect(response.headers.get('access-control-allow-methods')).toContain('POST');
     expect(response.headers.get('access-control-allow-headers')).toContain('api-key, entity-id, content-type');
+    for (const name of ['last-event-id', 'traceparent', 'tracestate']) {
+      expect(response.headers.get('access-control-allow-headers')).toContain(name);
+    }
     expect(response.headers.get('vary')).toContain('origin');
   });
 
