@@ -12,6 +12,8 @@ export type Keys = {
   /** Where newer keys can be read; null when they were given or are not wanted. */
   readonly source: KeySource | null;
   readonly description: string;
+  /** Why the server did not give its keys. */
+  readonly error?: PaybellError;
 };
 
 type KeyOptions = ConnectionOptions & { check: boolean; secret?: string[] };
@@ -39,7 +41,7 @@ export async function loadKeys(options: KeyOptions): Promise<Keys> {
     return { source, keys: await source(), description };
   } catch (error) {
     if (!(error instanceof PaybellError)) throw error;
-    return { source, keys: [], description: `Signatures are not checked yet: ${printable(error.message)}` };
+    return { source, keys: [], description: `Signatures are not checked yet: ${printable(error.message)}`, error };
   }
 }
 

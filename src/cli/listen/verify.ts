@@ -36,7 +36,8 @@ async function verifySaved(file: string, { headers: headerFile, header = [], jso
   const body = await (file === '-' ? Bun.stdin : Bun.file(file)).bytes().catch(cannotRead(file));
   const text = headerFile === undefined ? '' : await Bun.file(headerFile).text().catch(cannotRead(headerFile));
   const headers = parseHeaders([...text.split('\n'), ...header]);
-  const { keys, description } = await loadKeys({ ...options, check: true });
+  const { keys, description, error: refused } = await loadKeys({ ...options, check: true });
+  if (refused !== undefined) throw refused;
   if (keys.length === 0) throw new CommandError(description, EXIT.usage);
   try {
     const { id, timestamp } = readHeaders(headers);

@@ -76,6 +76,23 @@ describe('paybell verify', () => {
     });
   });
 
+  test('a server that cannot be asked for its secrets is a failure of its own, not wrong usage', async () => {
+    const { body, headers } = saveRequest(1);
+    const { entityId } = service.first;
+    const settings = { PAYBELL_ENTITY_ID: entityId, PAYBELL_API_KEY: `pbk_${'x'.repeat(36)}` };
+    const verifying = ['verify', body, '--headers', headers, '--json'];
+    const down = await commandLine({ ...settings, PAYBELL_URL: 'http://127.0.0.1:1' })(verifying);
+    expect([down.exitCode, JSON.parse(down.stdout || down.stderr)]).toMatchObject([
+      1,
+      { error: { code: 'connection_failed' } },
+    ]);
+    const refused = await commandLine({ ...settings, PAYBELL_URL: service.client().url })(verifying);
+    expect([refused.exitCode, JSON.parse(refused.stdout || refused.stderr)]).toMatchObject([
+      1,
+      { error: { code: 'unauthenticated' } },
+    ]);
+  });
+
   test('reads the secrets of the server, and the body from standard input', async () => {
     await using receiver = new Ledger();
     const client = service.client();
