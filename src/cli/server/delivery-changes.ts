@@ -45,10 +45,13 @@ export class DeliveryChanges {
     }
     const listed = new Set(found.map(({ deliveryId }) => deliveryId));
     const due = [...this.#known].filter(([id, { dueS }]) => dueS !== null && dueS <= nowS && !listed.has(id));
-    for (const [id] of due.slice(0, MAX_READ_PER_POLL)) {
+    for (const [id, known] of due.slice(0, MAX_READ_PER_POLL)) {
       const delivery = await this.source.get(id).catch(nullIfMissing);
-      if (delivery === null) this.#known.delete(id);
-      else found.push(withoutDetail(delivery));
+      this.#known.delete(id);
+      if (delivery === null) continue;
+      found.push(withoutDetail(delivery));
+      // At the end, so that the next poll reads the others.
+      this.#known.set(id, known);
     }
     return this.#update(found);
   }

@@ -95,6 +95,18 @@ describe('tail', () => {
     expect(server.asked).toEqual(['page 1', 'page 2', 'page 3']);
   });
 
+  test('looks at every retry in turn where more are overdue than it reads at a poll', async () => {
+    const server = new Server();
+    server.add(11, 'retrying', 100);
+    const changes = new DeliveryChanges(server, {});
+    await changes.first(0);
+    server.add(100);
+    await changes.next(50);
+    server.change('dlv_000010', { status: 'delivered', attempts: 2, dateNextAttempt: null });
+    const shown = [...(await changes.next(100)), ...(await changes.next(101))];
+    expect(ids(shown)).toEqual([10]);
+  });
+
   test('looks at a retry that has left the newest page when it is due, and not before', async () => {
     const server = new Server();
     server.add(1, 'retrying', 100);
