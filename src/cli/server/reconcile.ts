@@ -5,7 +5,7 @@ import { showCount } from '../../domain/errors.ts';
 import { readBook } from '../formats/book-file.ts';
 import { type OptionValues, parseOptions } from '../options/list-options.ts';
 import { ReportedFailure } from '../terminal/command-error.ts';
-import { printJson, printLine } from '../terminal/output.ts';
+import { printable, printJson, printLine } from '../terminal/output.ts';
 import { printFields, printTable } from '../terminal/table.ts';
 import { addServerOptions, openSession } from './session.ts';
 
@@ -44,7 +44,7 @@ function printSummary({ day, isOver, events, acknowledged, sha256, totals }: Rec
     totals.map((total) => [
       String(total.networkId),
       total.event,
-      total.token ?? '',
+      inOneLine(total.token ?? ''),
       String(total.events),
       total.amount,
       String(total.final),
@@ -62,6 +62,11 @@ function printSummary({ day, isOver, events, acknowledged, sha256, totals }: Rec
   });
 }
 
+/** Texts of payloads may hold anything. */
+function inOneLine(text: string): string {
+  return printable(text).replace(/\s+/g, ' ');
+}
+
 const WORDS = {
   missing: 'not in your list',
   unknown: 'only in your list',
@@ -76,7 +81,7 @@ function printComparison({ agrees, differences, paybell }: BookComparison): void
     return;
   }
   const shown = (entry: BookComparison['differences'][number]['yours']) =>
-    entry === null ? '' : [entry.event, entry.amount, entry.token].filter(Boolean).join(' ');
+    entry === null ? '' : inOneLine([entry.event, entry.amount, entry.token].filter(Boolean).join(' '));
   printTable(
     ['event-id', 'difference', 'progress', 'paybell', 'yours'],
     differences.map(({ eventId, difference, paybell: ours, yours }) => [
