@@ -214,8 +214,11 @@ describe('a call is retried', () => {
     ['a new key', (client: Paybell) => client.admin.createKey({ entityId: 'ent_1' })],
     ['a round of redeliveries', (client: Paybell) => client.deliveries.redeliverMatching({ status: 'failed' })],
     ['a test request', (client: Paybell) => client.webhooks.sendTest('wh_1')],
-    ['a change of one version', (client: Paybell) => client.webhooks.change('wh_1', {}, { ifMatch: '"1"' })],
-    ['the revocation of its own key', (client: Paybell) => client.keys.revoke('key_1', { self: true })],
+    [
+      'a change of one version',
+      (client: Paybell) => client.webhooks.change('wh_1', { postUrl: 'https://example.com/' }, { ifMatch: '"1"' }),
+    ],
+    ['the revocation of its own key', (client: Paybell) => client.keys.revoke('key_1', { self: 'true' })],
   ])(
     '%s is not after a lost reply, since a second one does something else; only when it was refused',
     async (_, make) => {

@@ -37,7 +37,7 @@ export class Keys {
   /** The key of this client needs `self`, and the last one `last`, so that no one is locked out by mistake. */
   revoke(keyId: string, query: RevokeOwnKeyQuery = {}, options?: CallOptions): Promise<ApiKey> {
     // With its own key revoked, a repetition would be refused.
-    const isIdempotent = query.self !== true;
+    const isIdempotent = query.self !== 'true';
     const request = { method: 'DELETE', path: '/keys/{keyId}', id: keyId, query, isIdempotent } as const;
     return this.#transport.call(request, options);
   }
