@@ -9,6 +9,7 @@ import { cheapReads } from './migrations/0013-cheap-reads.ts';
 import { clientCertificates } from './migrations/0014-client-certificates.ts';
 import { listIndexes } from './migrations/0015-list-indexes.ts';
 import { haltAlerts } from './migrations/0016-halt-alerts.ts';
+import { forgottenDeliveries } from './migrations/0017-forgotten-deliveries.ts';
 import { webhooks } from './migrations/first-release/0001-webhooks.ts';
 import { secretsAndAudit } from './migrations/first-release/0002-secrets-and-audit.ts';
 import { deliveries } from './migrations/first-release/0003-deliveries.ts';
@@ -36,6 +37,7 @@ export const MIGRATIONS: readonly Migration[] = [
   clientCertificates,
   listIndexes,
   haltAlerts,
+  forgottenDeliveries,
 ];
 
 const MIGRATION_DEADLINE_MS = 30 * 60_000;

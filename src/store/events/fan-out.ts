@@ -71,7 +71,7 @@ export function continueFanOut(db: Database, entity: SqlUuid): Promise<readonly 
     await insertDeliveries(
       queries,
       dialect,
-      planFanOut(planned, receivers, () => eventNumbers.next(nowMs), turns),
+      planFanOut(planned, nowMs, receivers, () => eventNumbers.next(nowMs), turns),
       { changes },
     );
     return receivers.map(({ destination }) => destination);

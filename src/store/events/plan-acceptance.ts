@@ -269,14 +269,19 @@ export function firstOf(receivers: readonly Receiver[]): Receiver[] {
   return receivers.toSorted((a, b) => (a.postUrl < b.postUrl ? -1 : 1)).slice(0, MAX_DELIVERIES);
 }
 
-/** What a step of a fan-out adds: deliveries that wait to be claimed, numbered on from those that were made before. */
+/**
+ * What a step of a fan-out adds: deliveries that wait to be claimed, numbered on from those that were made before. They are due
+ * now at the earliest, however old the event is: claims read a head from a mark that follows the clock.
+ */
 export function planFanOut(
   task: { entityId: string; eventNo: string; made: number; dueMs: number },
+  nowMs: number,
   receivers: readonly Receiver[],
   newNumber: () => string,
   turns: { keyOf: (receiver: Receiver) => string | null; parked: ReadonlySet<Receiver> } | null = null,
 ): QueuedDelivery[] {
-  const { entityId, dueMs } = task;
+  const { entityId } = task;
+  const dueMs = Math.max(task.dueMs, nowMs);
   // Beyond the last id that begins with the event's number, a step begins with a number of its own.
   const isBeyond = task.made + receivers.length > MAX_DELIVERIES_PER_EVENT;
   const no = isBeyond ? newNumber() : task.eventNo;

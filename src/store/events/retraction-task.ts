@@ -128,7 +128,7 @@ async function tellNext(
   const cursor = isLast || readTo === undefined ? ALL_TOLD : dialect.hexOf(readTo.id);
   await advance(queries, changes, task, receivers.length, cursor);
   const planned = { ...task, eventNo: dialect.hexOf(task.eventNo) };
-  const rows = planFanOut(planned, receivers, () => eventNumbers.next(nowMs), turns);
+  const rows = planFanOut(planned, nowMs, receivers, () => eventNumbers.next(nowMs), turns);
   await insertDeliveries(queries, dialect, rows, { promoted, changes });
   return [...receivers, ...promoted].map(({ destination }) => destination);
 }

@@ -65,6 +65,18 @@ onEveryEngine('sending one delivery again', (store) => {
     return { entityId, webhookId, deliveryId, read, again };
   }
 
+  const recordOf = (claimed: Claimed | undefined, statusCode: number) =>
+    store.db.transaction((queries) =>
+      recordAttempts(queries, store.db.dialect, [
+        {
+          delivery: { ...(claimed ?? never()), postUrl: HOOK },
+          next: { status: 'pending', steps: 0, delayMs: null, suspend: null },
+          startedAtMs: Date.now(),
+          outcome: respondedWith(statusCode),
+        },
+      ]),
+    );
+
   const kinds = ({ attemptLog }: { attemptLog: { kind: string; statusCode: number | null }[] }) =>
     attemptLog.map(({ kind, statusCode }) => `${kind} ${statusCode}`);
 
@@ -140,6 +152,25 @@ onEveryEngine('sending one delivery again', (store) => {
     expect(kinds(await read())).toEqual(['redelivery 500']);
     expect(after).toMatchObject({ status: 'retrying', steps: 0, nextAttemptMs: before?.nextAttemptMs ?? 0 });
     expect(after?.dueMs).toBe(before?.nextAttemptMs ?? 0);
+  });
+
+  test('that has waited long for its first attempt, and fails, is due at once', async () => {
+    const { entityId, again } = await oneDelivery();
+    await letPass(store.db, entityId, 60_000);
+    await again();
+    const [claimed] = await claim(store.db, entityId);
+    await recordOf(claimed, 500);
+    expect(await claim(store.db, entityId)).toMatchObject([{ kind: 'retry', attempts: 1 }]);
+  });
+
+  test('counts once where its commit went unanswered, so that the next redelivery is sent', async () => {
+    const { entityId, read, again } = await oneDelivery(3_600_000);
+    await again();
+    await again();
+    const [claimed] = await claim(store.db, entityId);
+    for (let times = 0; times < 2; times++) expect((await recordOf(claimed, 200)).size).toBe(1);
+    expect(kinds(await read())).toEqual(['redelivery 200']);
+    expect(await claim(store.db, entityId)).toMatchObject([{ kind: 'redelivery', attempts: 1 }]);
   });
 
   test('while its webhook is being put off is not forgotten', async () => {
@@ -251,22 +282,11 @@ onEveryEngine('sending one delivery again', (store) => {
     const [lost] = await claim(store.db, entityId);
     await letPass(store.db, entityId, 60_000);
     const [held] = await claim(store.db, entityId);
-    const record = (claimed: Claimed | undefined, statusCode: number) =>
-      store.db.transaction((queries) =>
-        recordAttempts(queries, store.db.dialect, [
-          {
-            delivery: { ...(claimed ?? never()), postUrl: HOOK },
-            next: { status: 'pending', steps: 0, delayMs: null, suspend: null },
-            startedAtMs: Date.now(),
-            outcome: respondedWith(statusCode),
-          },
-        ]),
-      );
-    expect((await record(lost, 500)).size).toBe(0);
+    expect((await recordOf(lost, 500)).size).toBe(0);
     expect(await read()).toMatchObject({ attempts: 0, attemptLog: [] });
-    expect((await record(held, 503)).size).toBe(1);
+    expect((await recordOf(held, 503)).size).toBe(1);
     expect(kinds(await read())).toEqual(['redelivery 503']);
-    expect((await record(lost, 500)).size).toBe(0);
+    expect((await recordOf(lost, 500)).size).toBe(0);
     expect((await read()).attempts).toBe(1);
   });
 

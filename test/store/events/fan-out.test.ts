@@ -11,7 +11,7 @@ import { readEvent } from '../../../src/store/events/read.ts';
 import { deleteMatching } from '../../../src/store/webhooks/change.ts';
 import { assignFilter, readFilters } from '../../../src/store/webhooks/filters.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
-import { accept, addReceiver, LATE_ON_1, newEvent, readDeliveries } from '../../support/deliveries.ts';
+import { accept, addReceiver, completeAll, LATE_ON_1, newEvent, readDeliveries } from '../../support/deliveries.ts';
 import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
 import { alteredQueries, alteredStore, onEveryEngine, type TestStore } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
@@ -60,6 +60,27 @@ onEveryEngine('an event for more webhooks than one transaction has room for', (s
     expect(deliveries).toHaveLength(RECEIVERS);
     expect(await wrongDeliveryCounters(store.db)).toEqual([]);
     expect(await accept(store.db, event)).toMatchObject([{ deliveries: RECEIVERS, repeated: true }]);
+  });
+
+  test('is claimed whole, also where its task came to its turn long after it was accepted', async () => {
+    const entityId = await largeEntity(store, MAX_DELIVERIES + 3);
+    await accept(store.db, newEvent(entityId));
+    await finish(store);
+    await completeAll(store.db, entityId, 'delivered');
+    await accept(store.db, newEvent(entityId));
+    const key = [entityKey(store.db.dialect, entityId)];
+    await store.db.transaction(async (queries) => {
+      await queries.run('update fan_outs set due_ms = due_ms - 60000 where entity_id = $1', key);
+      // As a look leaves a head in which it finds nothing.
+      await queries.run(
+        `update queue_heads set from_due_ms = ${store.db.dialect.nowMs} - 10000 where entity_id = $1`,
+        key,
+      );
+    });
+    await finish(store);
+    await completeAll(store.db, entityId, 'delivered');
+    const open = (await readDeliveries(store.db, entityId)).filter(({ status }) => status !== 'delivered');
+    expect(open).toEqual([]);
   });
 
   test('goes only to the webhooks whose filters it matches, in every step', async () => {
@@ -196,11 +217,9 @@ test('deliveries beyond the ids that begin with the event’s number get ids of 
   const eventNo = `0190000000007000800000000000${'0000'}`;
   const other = `0190000000017000800000000000${'0000'}`;
   const plan = (made: number) =>
-    planFanOut({ entityId: 'ent_1', eventNo, made, dueMs: 5 }, receivers, () => other).map(({ hex, eventNo: no }) => [
-      hex.slice(-4),
-      hex.slice(0, 12) === other.slice(0, 12),
-      no,
-    ]);
+    planFanOut({ entityId: 'ent_1', eventNo, made, dueMs: 5 }, 6, receivers, () => other).map(
+      ({ hex, eventNo: no }) => [hex.slice(-4), hex.slice(0, 12) === other.slice(0, 12), no],
+    );
   expect(plan(0xfffd)).toEqual([
     ['fffe', false, null],
     ['ffff', false, null],

@@ -28,12 +28,14 @@ export async function recordOne(run: Run, attempt: AttemptRecord): Promise<void>
     if (await recordAfterCompletion(run, attempt)) recorded.add(delivery.deliveryId);
     return;
   }
-  const isOurs = row.token === delivery.token && row.attempts === delivery.attempts;
-  if (!isOurs && !isSuccess(outcome)) {
-    // Counted before, where a commit went unanswered; otherwise another instance has claimed it since.
-    if (row.attempts > delivery.attempts && row.token === delivery.token) recorded.add(delivery.deliveryId);
+  const isClaimedByUs = row.token === delivery.token;
+  if (isClaimedByUs && row.attempts > delivery.attempts) {
+    // Counted before, where a commit went unanswered.
+    recorded.add(delivery.deliveryId);
     return;
   }
+  // Another instance has claimed it since. It is not sent again after a success.
+  if (!(isClaimedByUs && row.attempts === delivery.attempts) && !isSuccess(outcome)) return;
   const attempts = row.attempts + 1;
   const numbered = { ...attempt, delivery: { ...delivery, attempts: attempts - 1 } };
   const redeliver = Math.max(0, row.redeliver - (delivery.kind === 'redelivery' ? 1 : 0));
@@ -92,7 +94,8 @@ async function keepInQueue(
   const entity = entityKey(dialect, delivery.entityId);
   // After a redelivery of one that still waits, the schedule goes on where it was.
   const scheduledMs = delivery.kind === 'redelivery' ? (row.scheduledMs ?? row.dueMs) : nowMs + (next.delayMs ?? 0);
-  const dueMs = redeliver > 0 ? nowMs : scheduledMs;
+  // Not before now, because claims read a head from a mark that follows the clock, and an earlier row would be below it.
+  const dueMs = redeliver > 0 ? nowMs : Math.max(scheduledMs, nowMs);
   await queries.run(
     `update queue set lease_ms = 0, attempts = attempts + 1, steps = $3, redeliver = $4,
        sent_to_no = nullif($5, endpoint_no), generation = $6, due_ms = $7, scheduled_ms = $8, status_code = $9, error = $10, recorded = $11,
