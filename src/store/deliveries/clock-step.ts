@@ -15,6 +15,8 @@ export type WaitLimits = {
 
 const HEADS_PER_LOOK = 256;
 const ROWS_PER_TRANSACTION = 500;
+/** A step of the clock is rare, and the tasks of more entities than this look again when it is made up for. */
+const ENTITIES_WITH_TASKS = 10_000;
 /** The most that jitter adds to a step. */
 const JITTERED = 1.2;
 
@@ -26,6 +28,7 @@ type Head = { entity_id: SqlUuid; webhook_no: SqlInteger };
 /** Nothing that is due in good time changes, so any number of instances may do this at once. Returns how many did. */
 export async function bringForward(db: Database, waits: WaitLimits, which: Which): Promise<number> {
   let brought = 0;
+  if (which === 'all') await bringTasksForward(db);
   let after: Head = { entity_id: db.dialect.bindUuid('0'.repeat(32)), webhook_no: Number.MIN_SAFE_INTEGER };
   for (;;) {
     const heads = await db.all<Head>(
@@ -37,6 +40,19 @@ export async function bringForward(db: Database, waits: WaitLimits, which: Which
     const last = heads.at(-1);
     if (last === undefined || heads.length < HEADS_PER_LOOK) return brought;
     after = last;
+  }
+}
+
+/** A task waits for an attempt in flight, and looks again soon: by a clock that was set back, only after the whole step. */
+async function bringTasksForward(db: Database): Promise<void> {
+  const waiting = `wait_ms > ${db.dialect.nowMs}`;
+  const entities = await db.all<{ entity_id: SqlUuid }>(
+    `select distinct entity_id from fan_outs where ${waiting} limit ${ENTITIES_WITH_TASKS}`,
+  );
+  for (const { entity_id: entity } of entities) {
+    await db.transaction((queries) =>
+      queries.run(`update fan_outs set wait_ms = 0 where entity_id = $1 and ${waiting}`, [entity]),
+    );
   }
 }
 

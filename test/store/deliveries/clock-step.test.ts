@@ -42,6 +42,27 @@ onEveryEngine('a clock that was set back', (store) => {
     expect(waiting).toHaveLength(0);
   });
 
+  test('makes no task wait that looks at an attempt in flight again and again', async () => {
+    const entity = entityKey(store.db.dialect, (await newReceiver(store.db)).entityId);
+    await store.db.transaction((queries) =>
+      queries.run(
+        `insert into fan_outs (entity_id, event_no, network_id, entity, event, after_url, last_webhook_no, made, due_ms, wait_ms)
+         values ($1, $1, 1, '', 'LatePayment', '', 0, 0, 0, ${store.db.dialect.nowMs} + 3600000)`,
+        [entity],
+      ),
+    );
+    await bringForward(store.db, longestWaits, 'first attempts');
+    const waitMs = async () =>
+      Number(
+        (await store.db.get<{ wait: string }>('select wait_ms as wait from fan_outs where entity_id = $1', [entity]))
+          ?.wait,
+      );
+    expect(await waitMs()).toBeGreaterThan(0);
+    await bringForward(store.db, longestWaits, 'all');
+    expect(await waitMs()).toBe(0);
+    await store.db.transaction((queries) => queries.run('delete from fan_outs where entity_id = $1', [entity]));
+  });
+
   test('limits a lease to its length, and its delivery is due when it ends', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 1);
