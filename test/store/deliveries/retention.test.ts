@@ -15,6 +15,7 @@ import { type AgedDelivery, eventOf, namesLeft, seedAged, seedEvents } from '../
 import { createTenant, TEST_BOX } from '../../support/api.ts';
 import { accept, claim, forgetDeliveries, newEvent, newReceiver } from '../../support/deliveries.ts';
 import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
+import { beforeStatement } from '../../support/interrupted-store.ts';
 import { alteredQueries, alteredStore, onEveryEngine, type TestStore } from '../../support/stores.ts';
 import { newEntity } from '../../support/webhooks.ts';
 
@@ -90,6 +91,29 @@ onEveryEngine('retention of a minute', (store) => {
     expect(await pruneAt(NOW_MS + MINUTE_MS)).toEqual(NOTHING);
     expect(await pruneAt(NOW_MS + 61_000)).toEqual({ ...NOTHING, deliveries: 1, attempts: 1, events: 1 });
     expect(await eventsLeft()).toEqual([]);
+  });
+
+  test('the head of a webhook that is gone goes with its counters, but not one that is restored in the same moment', async () => {
+    const receiver = await newReceiver(store.db);
+    const key = [entityKey(store.db.dialect, receiver.entityId)];
+    const headsLeft = async () =>
+      (await store.db.all('select 1 as one from queue_heads where entity_id = $1', key)).length;
+    const change = (sql: string) => store.db.transaction((queries) => queries.run(sql, key));
+    await accept(store.db, newEvent(receiver.entityId));
+    await change('delete from queue where entity_id = $1');
+    await change('update queue_heads set blocked = 4, deleted_at_ms = null where entity_id = $1');
+    const before = await headsLeft();
+    expect(before).toBeGreaterThan(0);
+    const restoring = beforeStatement(
+      store.db,
+      (sql) => sql.startsWith('delete from queue_heads'),
+      // SQLite has one writer, and nothing happens in between.
+      async () =>
+        void (store.engine === 'postgres' && (await change('update queue_heads set blocked = 0 where entity_id = $1'))),
+    );
+    await prune(restoring, { olderThanMs: MINUTE_MS, batches: new PacedBatches(store.engine, PAUSE.foreground) });
+    expect(await headsLeft()).toBe(store.engine === 'postgres' ? before : 0);
+    await forgetDeliveries(store.db);
   });
 
   test('without a clock of its own it goes by that of the database', async () => {

@@ -8,6 +8,8 @@ import type { Entity, Run } from './prune-run.ts';
 /** What is old beside deliveries and events. */
 
 const headColumns = new Columns({ webhookNo: integer('webhook_no') });
+const isGone = `blocked >= ${BLOCKED.deleted} and deleted_at_ms is null`;
+const ofHeads = (count: number) => `entity_id = $1 and webhook_no in ${valuesList(1, count, 1)}`;
 
 /** Heads of webhooks that were deleted stay while a delivery names them. */
 export async function* pruneHeads({ db, dryRun }: Run, { key }: Entity): AsyncGenerator<void> {
@@ -16,16 +18,23 @@ export async function* pruneHeads({ db, dryRun }: Run, { key }: Entity): AsyncGe
     const rows = await headColumns.all(
       queries,
       `select ${headColumns.of('h.')} from queue_heads h
-       where h.entity_id = $1 and h.blocked >= ${BLOCKED.deleted} and h.deleted_at_ms is null
+       where h.entity_id = $1 and ${isGone}
          and not exists (select 1 from queue q where q.entity_id = $1 and q.webhook_no = h.webhook_no)
          and not exists (select 1 from deliveries d where d.entity_id = $1 and d.webhook_no = h.webhook_no)
        limit 500`,
       [key],
     );
     for (const chunk of chunks(rows.map(({ webhookNo }) => webhookNo))) {
-      const which = `where entity_id = $1 and webhook_no in ${valuesList(1, chunk.length, 1)}`;
-      for (const table of ['queue_heads', 'queue_counts', 'delivery_counts']) {
-        await queries.run(`delete from ${table} ${which}`, [key, ...chunk]);
+      // An alert may have restored its head since.
+      const removed = await headColumns.all(
+        queries,
+        `delete from queue_heads where ${ofHeads(chunk.length)} and ${isGone} returning ${headColumns.list}`,
+        [key, ...chunk],
+      );
+      if (removed.length === 0) continue;
+      const values = [key, ...removed.map(({ webhookNo }) => webhookNo)];
+      for (const table of ['queue_counts', 'delivery_counts']) {
+        await queries.run(`delete from ${table} where ${ofHeads(removed.length)}`, values);
       }
     }
   });
