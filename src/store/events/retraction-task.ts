@@ -6,7 +6,7 @@ import { Columns, chunks, entityKey, integer, nullable, type RowOf, text, uuid, 
 import { CountChanges } from '../deliveries/counts/counts.ts';
 import { BLOCKED, makeHeads, wakeHeads } from '../deliveries/heads.ts';
 import { lockKeys, type OrderKey, PARKED, type Promotion, settleKeys } from '../deliveries/order/order-keys.ts';
-import { moveToRecord, OF_EVENT, waitingColumns } from '../deliveries/order/supersede.ts';
+import { moveToRecord, OF_EVENT, type WaitingRow, waitingColumns } from '../deliveries/order/supersede.ts';
 import { retractionHeadNo } from '../deliveries/retraction-heads.ts';
 import { STATUS_CODES } from '../deliveries/states.ts';
 import { eventNumbers } from '../new-id.ts';
@@ -104,28 +104,28 @@ async function tellNext(
   const { entity } = task;
   const originals = await readOriginals(queries, dialect, task);
   const told = originals.filter((original) => wasTold(original, nowMs));
-  const receivers = await findTold(queries, dialect, task, told, nowMs);
+  const found = await findTold(queries, dialect, task, told, nowMs);
   const keys = originals.flatMap(({ endpointNo, orderKey }): OrderKey[] =>
     orderKey === null ? [] : [{ entity, endpointNo, key: orderKey }],
   );
-  const ownKeys = receivers.flatMap(({ isOrdered, endpointNo }): OrderKey[] => {
+  const ownKeys = found.flatMap(({ isOrdered, endpointNo }): OrderKey[] => {
     const key = isOrdered ? task.orderKey : task.factKey;
     return key === null ? [] : [{ entity, endpointNo, key }];
   });
   await lockKeys(queries, dialect, [...keys, ...ownKeys]);
   const changes = new CountChanges(dialect, 'acceptance');
-  await supersede(queries, dialect, task, originals, { changes, nowMs });
-  await keyInFlight(
-    queries,
-    task,
-    receivers,
-    originals.filter((original) => isInFlight(original, nowMs)),
-  );
+  const moved = await supersede(queries, dialect, task, originals, { changes, nowMs });
+  const settled = untilChanged(dialect, originals, moved, nowMs);
+  const receivers = receiversOf(found, settled, nowMs);
+  const inFlight = settled.filter((original) => isInFlight(original, nowMs));
+  await keyInFlight(queries, task, receivers, inFlight);
+  // Of those that are left for the next step, too, because some of them were superseded.
   const promoted = await settleKeys(queries, dialect, [...keys, ...ownKeys], nowMs);
   const turns = await takeTurnsOfRest(queries, dialect, task, receivers);
-  const isLast = originals.length < ROWS_PER_STEP;
-  const readTo = originals.at(-1);
-  const cursor = isLast || readTo === undefined ? ALL_TOLD : dialect.hexOf(readTo.id);
+  const isLast = originals.length < ROWS_PER_STEP && settled.length === originals.length;
+  const readTo = settled.at(-1);
+  const readToHex = readTo === undefined ? task.afterUrl : dialect.hexOf(readTo.id);
+  const cursor = isLast ? ALL_TOLD : readToHex;
   await advance(queries, changes, task, receivers.length, cursor);
   const planned = { ...task, eventNo: dialect.hexOf(task.eventNo) };
   const rows = planFanOut(planned, nowMs, receivers, () => eventNumbers.next(nowMs), turns);
@@ -133,15 +133,42 @@ async function tellNext(
   return [...receivers, ...promoted].map(({ destination }) => destination);
 }
 
-/** Those that no instance holds become superseded. */
+/**
+ * The originals before the first one that another instance claimed after it was read, and before it was locked. Its receiver
+ * may have been told since, so the next step reads it again, with those after it: the key that its retraction needs can no
+ * longer be locked in this one, because keys are locked before rows of the queue.
+ */
+function untilChanged(
+  dialect: Dialect,
+  originals: readonly Original[],
+  moved: readonly WaitingRow[],
+  nowMs: number,
+): readonly Original[] {
+  const unattempted = new Set(moved.flatMap(({ id, attempts }) => (attempts === 0 ? dialect.hexOf(id) : [])));
+  const end = originals.findIndex(
+    (original) => original.status === null && !wasTold(original, nowMs) && !unattempted.has(dialect.hexOf(original.id)),
+  );
+  return end === -1 ? originals : originals.slice(0, end);
+}
+
+function receiversOf(found: readonly Receiver[], originals: readonly Original[], nowMs: number): Receiver[] {
+  const told = originals.filter((original) => wasTold(original, nowMs));
+  const headNos = new Set(told.map(({ webhookNo }) => retractionHeadNo(webhookNo)));
+  return found.filter(({ webhookNo }) => headNos.has(webhookNo));
+}
+
+/** Those that no instance holds become superseded. Returns them. */
 async function supersede(
   queries: Queries,
   dialect: Dialect,
   { entity, eventNo: byNo }: RetractionTask,
   rows: readonly { readonly id: SqlUuid }[],
   { changes, nowMs }: { changes: CountChanges; nowMs: number },
-): Promise<void> {
-  for (const chunk of chunks(rows)) await moveToRecord(queries, dialect, changes, { entity, byNo }, chunk, nowMs);
+): Promise<WaitingRow[]> {
+  const moved: WaitingRow[] = [];
+  for (const chunk of chunks(rows))
+    moved.push(...(await moveToRecord(queries, dialect, changes, { entity, byNo }, chunk, nowMs)));
+  return moved;
 }
 
 /** One that is in flight without a key gets that of its retraction, which then waits for it. */

@@ -1,8 +1,9 @@
 import { expect, test } from 'bun:test';
 import { DomainError } from '../../../src/domain/errors.ts';
 import { RETRACTION } from '../../../src/domain/event-kinds.ts';
-import type { Database } from '../../../src/store/database/database.ts';
+import type { Database, Queries } from '../../../src/store/database/database.ts';
 import { entityKey } from '../../../src/store/database/sql.ts';
+import type { Claimed } from '../../../src/store/deliveries/claim/claimed.ts';
 import { listDeliveries } from '../../../src/store/deliveries/read.ts';
 import { redeliver } from '../../../src/store/deliveries/redeliver/redeliver.ts';
 import { continueFanOut, findFanOut } from '../../../src/store/events/fan-out.ts';
@@ -12,7 +13,7 @@ import { accept, claim, newEvent } from '../../support/deliveries.ts';
 import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
 import { attemptThat, record } from '../../support/order.ts';
 import { rejection } from '../../support/rejection.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { alteredQueries, alteredStore, onEveryEngine } from '../../support/stores.ts';
 import { newEntity, register } from '../../support/webhooks.ts';
 
 const CHANGE = { actor: 'test', nowS: 1_763_168_400 };
@@ -102,6 +103,54 @@ onEveryEngine('retraction', (store) => {
     await runTasks(store.db);
     expect(await findFanOut(store.db, null)).toBeNull();
   });
+
+  test.each([
+    ['in flight', 'the first read', 'fct_4', 'c-claimed'],
+    ['in flight', 'the last read', 'fct_4', 'a-claimed'],
+    ['in flight', 'the last read', null, 'c-claimed'],
+    ['delivered', 'the first read', 'fct_4', 'c-claimed'],
+    ['delivered', 'the first read', null, 'a-claimed'],
+    // What has a key is not recorded from here on: the step has locked its key.
+    ['delivered', 'the last read', null, 'c-claimed'],
+    ['retried', 'the last read', null, 'a-claimed'],
+  ] as const)(
+    'goes to one that is claimed, and then %s, after %s of a step (key %p, %s)',
+    async (end, moment, factKey, name) => {
+      // It has one writer: no claim comes between the statements of a step.
+      if (store.engine === 'sqlite') return;
+      const entityId = await newReceivers(name, 'b-delivered', 'd-failing', 'e-suspended');
+      for (const held of [name, 'e-suspended']) await suspendNamed(store.db, entityId, urlOf(held));
+      await accept(store.db, payment(entityId, 'p1', { factKey }));
+      for (const claimed of await claim(store.db, entityId)) {
+        const isDelivered = claimed.postUrl === urlOf('b-delivered');
+        await record(store.db, attemptThat(isDelivered ? 'delivered' : 'retried', claimed));
+      }
+      await resumeNamed(store.db, entityId, urlOf(name));
+      await accept(store.db, { ...retractionOf(entityId, 'p1'), factKey });
+      let inFlight: Claimed | undefined;
+      const raced = racedStore(store.db, moment, async () => {
+        inFlight = await claimOf(entityId, name);
+        if (end !== 'in flight') await record(store.db, attemptThat(end, inFlight));
+      });
+      await runTasks(raced);
+      if (inFlight === undefined) throw new Error('nothing was claimed during the step');
+      if (end === 'in flight') await record(store.db, attemptThat('delivered', inFlight));
+      await runTasks(store.db);
+      const expected = [
+        `${name} ${end === 'retried' ? 'superseded' : 'delivered'} TransferProcessed`,
+        `${name} pending EventRetracted`,
+        'b-delivered delivered TransferProcessed',
+        'b-delivered pending EventRetracted',
+        'd-failing superseded TransferProcessed',
+        'd-failing pending EventRetracted',
+        'e-suspended superseded TransferProcessed',
+      ];
+      expect((await shown(entityId)).toSorted()).toEqual(expected.toSorted());
+      expect(await claim(store.db, entityId)).toHaveLength(3);
+      expect(await findFanOut(store.db, null)).toBeNull();
+      expect(await wrongDeliveryCounters(store.db)).toEqual([]);
+    },
+  );
 
   test('supersedes an attempt in flight that fails, and then goes out', async () => {
     const entityId = await newReceivers('slow');
@@ -203,10 +252,36 @@ async function runTasks(db: Database): Promise<void> {
   }
 }
 
-async function suspendNamed(db: Database, entityId: string, postUrl: string): Promise<void> {
+/** Another instance works once, after the first or the last statement of a step that reads the originals without a lock. */
+function racedStore(db: Database, moment: 'the first read' | 'the last read', work: () => Promise<void>): Database {
+  let hasRaced = false;
+  const all: (queries: Queries) => Queries['all'] = (queries) => async (sql, params) => {
+    const isDue = moment === 'the first read' ? sql.includes('from queue') : sql.includes('for update');
+    const isNow = isDue && !hasRaced;
+    hasRaced ||= isNow;
+    if (isNow && moment === 'the last read') await work();
+    const rows = await queries.all(sql, params);
+    if (isNow && moment === 'the first read') await work();
+    return rows as never;
+  };
+  return alteredStore(db, {
+    transaction: (step, options) =>
+      db.transaction((queries) => step(alteredQueries(queries, { all: all(queries) })), options),
+  });
+}
+
+async function idNamed(db: Database, entityId: string, postUrl: string): Promise<string> {
   const row = await db.get<{ id: string }>('select id from webhooks where entity_id = $1 and post_url = $2', [
     entityId,
     postUrl,
   ]);
-  await suspendWebhook(db, entityId, row?.id ?? '', 'failing', CHANGE);
+  return row?.id ?? '';
+}
+
+async function suspendNamed(db: Database, entityId: string, postUrl: string): Promise<void> {
+  await suspendWebhook(db, entityId, await idNamed(db, entityId, postUrl), 'failing', CHANGE);
+}
+
+async function resumeNamed(db: Database, entityId: string, postUrl: string): Promise<void> {
+  await resumeWebhook(db, entityId, await idNamed(db, entityId, postUrl), CHANGE);
 }
