@@ -107,8 +107,8 @@ export async function createFollowers(options: FollowerOptions): Promise<Network
     onTask,
   };
   return networks.ids.map((networkId) => {
-    const teller = new Teller(
-      () => acceptFactEvents(db, networkId, telling),
+    const teller: Teller = new Teller(
+      () => acceptFactEvents(db, networkId, { ...telling, onWaiting: () => teller.wakeSoon() }),
       (error) => log.warn({ err: error, networkId }, 'events of a network could not be accepted; they are tried again'),
     );
     const follower = new Follower({

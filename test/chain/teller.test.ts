@@ -34,6 +34,25 @@ test('looks again when it is woken while the last look finds nothing', async () 
   expect(state.left).toBe(0);
 });
 
+test('looks again by itself, once, where something has to wait, and not after it has stopped', async () => {
+  let calls = 0;
+  const teller: Teller = new Teller(
+    () => {
+      if (++calls <= 2) teller.wakeSoon();
+      return Promise.resolve(calls === 1 ? 1 : 0);
+    },
+    () => undefined,
+  );
+  teller.wake();
+  while (calls < 3) await Bun.sleep(1);
+  await Bun.sleep(300);
+  expect(calls).toBe(3);
+  teller.wakeSoon();
+  await teller.stop();
+  await Bun.sleep(300);
+  expect(calls).toBe(3);
+});
+
 test('stops after the acceptance in progress', async () => {
   const { state, teller } = newTeller(1_000);
   teller.wake();

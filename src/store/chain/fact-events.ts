@@ -48,6 +48,8 @@ export type FactEventOptions = {
   readonly firstDelayMs: number;
   /** Tasks for the fan-out job were added. */
   readonly onTask: () => void;
+  /** A held event waits for the end of a task, which no commit of the network tells of: it is to be tried again soon. */
+  readonly onWaiting?: () => void;
 };
 
 /** An event that was about to be accepted is not to be told any more: a reorganisation has undone its fact meanwhile. */
@@ -55,20 +57,32 @@ class TakenBack extends Error {
   override readonly name = 'TakenBack';
 }
 
+/** A held event cannot be released before another task of it has ended: the events of its entity wait, those of others go on. */
+class TaskPending extends Error {
+  override readonly name = 'TaskPending';
+
+  constructor(readonly entityId: string) {
+    super();
+  }
+}
+
 /** Accepts the first events that wait. Returns how many it has accepted; none means that nothing is left for now. */
 export async function acceptFactEvents(db: Database, networkId: number, options: FactEventOptions): Promise<number> {
-  const full: string[] = [];
-  // Each entity without room is passed over once, and each event that was taken back is not there the next time.
+  const passedOver: string[] = [];
+  // Each entity that has to wait is passed over once, and each event that was taken back is not there the next time.
   for (;;) {
-    const waiting = await readWaiting(db, networkId, full);
+    const waiting = await readWaiting(db, networkId, passedOver);
     if (waiting.length === 0) return 0;
-    const found = await findFull(waiting, options.isFull);
-    full.push(...found);
-    if (found.length > 0) continue;
+    const full = await findFull(waiting, options.isFull);
+    passedOver.push(...full);
+    if (full.length > 0) continue;
     try {
       return await acceptFirst(db, networkId, waiting, options);
     } catch (error) {
-      if (!(error instanceof TakenBack)) throw error;
+      if (error instanceof TaskPending) {
+        passedOver.push(error.entityId);
+        options.onWaiting?.();
+      } else if (!(error instanceof TakenBack)) throw error;
     }
   }
 }
@@ -84,9 +98,9 @@ async function acceptFirst(
   const [held] = waiting;
   if (end === 0 && held !== undefined && held.heldNo !== null) {
     const released = { ...held, heldNo: held.heldNo };
-    const isReleased = await db.transaction((queries) => release(queries, db, networkId, released, firstDelayMs));
+    await db.transaction((queries) => release(queries, db, networkId, released, firstDelayMs));
     onTask();
-    return isReleased ? 1 : 0;
+    return 1;
   }
   const group = end === -1 ? waiting : waiting.slice(0, end);
   const events = group.map((one) => toEvent(one, networkId, firstDelayMs));
@@ -198,8 +212,8 @@ function keyOf({ entityId, factId, revision, event, finality }: WaitingEvent): S
 const heldColumns = new Columns({ deliveries: integer('deliveries') });
 
 /**
- * A held event gets deliveries to the webhooks with this finality; the task that makes them numbers them on. Returns false
- * where a task of another finality has to end first.
+ * A held event gets deliveries to the webhooks with this finality; the task that makes them numbers them on. Throws
+ * `TaskPending` where a task of another finality has to end first.
  */
 async function release(
   queries: Queries,
@@ -207,7 +221,7 @@ async function release(
   networkId: number,
   held: WaitingEvent & { readonly heldNo: SqlUuid },
   firstDelayMs: number,
-): Promise<boolean> {
+): Promise<void> {
   const { entityId, factId, revision, event, finality, heldNo, agreementId } = held;
   const entity = entityKey(dialect, entityId);
   const stored = await heldColumns.get(
@@ -219,7 +233,7 @@ async function release(
   const key = [entityId, factId, revision, event, finality];
   if (stored === undefined) {
     await queries.run(`delete from fact_events where ${which}`, key);
-    return true;
+    return;
   }
   const nowMs = await readNowMs(queries, dialect);
   const isStarted = await startTask(queries, dialect, {
@@ -229,8 +243,7 @@ async function release(
     made: stored.deliveries,
     afterUrl: '',
   });
-  if (!isStarted) return false;
+  if (!isStarted) throw new TaskPending(entityId);
   const noted = await queries.run(`update fact_events set event_no = $6 where ${which}`, [...key, heldNo]);
   if (noted === 0) throw new TakenBack();
-  return true;
 }

@@ -309,6 +309,50 @@ onEveryEngine('a step of a network', (store) => {
     expect(await wrongDeliveryCounters(store.db)).toEqual([]);
   });
 
+  test('keeps no other entity waiting for a held event that reaches two finalities at once', async () => {
+    const { entityId, networkId, networks, lease } = await newTenant({ TransferProcessed: 'final' });
+    await register(store.db, entityId, `${HOOK}/seen`, [{ networkId, event: 'TransferProcessed' }]);
+    const other = await newEntity(store.db);
+    await register(store.db, other, HOOK, [{ networkId, event: 'TransferProcessed' }]);
+    const body = JSON.stringify({ event: 'TransferProcessed', networkId, eventId: `both-${networkId}` });
+    const event = newEvent(entityId, { event: 'TransferProcessed', networkId, eventId: `both-${networkId}`, body });
+    await accept(store.db, { ...event, heldFor: `0x${'ef'.repeat(32)}` });
+    const held = await lease();
+    const [heldFact] = held.held;
+    if (heldFact === undefined) throw new Error('the event is not held');
+    const write = (head: number, changes: readonly FactChange[]) =>
+      networks.commit(held, { ...stepTo(held, head), final: 110, changes });
+    await write(120, [{ change: 'moved', ...heldFact, position: at(100) }]);
+    const own = found(entityId, networkId, at(121));
+    await write(
+      121,
+      [own, found(other, networkId, at(121))].map((fact) => ({ change: 'seen', fact })),
+    );
+    const rows = await store.db.all('select 1 as one from fact_events where network_id = $1', [networkId]);
+    expect(rows).toHaveLength(4);
+    const acceptQueue = new AcceptQueue(store.db, { onDue: () => undefined });
+    let waits = 0;
+    const options = {
+      ...{ acceptQueue, isFull: () => Promise.resolve(false), firstDelayMs: 0, onTask: () => undefined },
+      onWaiting: () => waits++,
+    };
+    const acceptAll = async () => {
+      waits = 0;
+      for (let round = 0; round < 50 && (await acceptFactEvents(store.db, networkId, options)) > 0; round++);
+    };
+    await acceptAll();
+    expect(await told(other)).toEqual(['TransferProcessed seen 1']);
+    expect(waits).toBeGreaterThan(0);
+    // What follows of the same entity waits with it.
+    expect(await told(entityId)).toEqual(['TransferProcessed']);
+    await runTasks(store.db);
+    await acceptAll();
+    expect(waits).toBe(0);
+    expect(await told(entityId)).toEqual(['TransferProcessed', 'TransferProcessed seen 1']);
+    expect((await deliverAll(store.db, entityId)).filter((one) => one === body)).toHaveLength(2);
+    expect(await wrongDeliveryCounters(store.db)).toEqual([]);
+  });
+
   test('retracts a held event whose transaction failed: no one was told of it, and it is not asked for again', async () => {
     const { entityId, networkId, step, lease } = await newTenant({ TransferProcessed: 'seen' });
     const event = newEvent(entityId, { event: 'TransferProcessed', networkId, eventId: `failed-${networkId}` });
