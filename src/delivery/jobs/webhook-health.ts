@@ -7,6 +7,7 @@ import { ROWS_PER_STATEMENT } from '../../store/database/sql.ts';
 import type { Claimed } from '../../store/deliveries/claim/claimed.ts';
 import { markHeads } from '../../store/deliveries/heads.ts';
 import type { AttemptRecord } from '../../store/deliveries/record/attempt-log.ts';
+import { isRetractionHead } from '../../store/deliveries/retraction-heads.ts';
 import { type HealthReport, recordHealth } from '../../store/webhooks/health.ts';
 import { suspendWebhook } from '../../store/webhooks/suspension.ts';
 import type { AttemptObserver } from '../delivery-metrics.ts';
@@ -84,7 +85,7 @@ export class SuspensionMonitor {
 
   note(records: readonly AttemptRecord[]): void {
     for (const record of records) {
-      if (record.delivery.webhookNo < 0 || isOwnFailure(record.outcome)) continue;
+      if (record.delivery.webhookNo < 0 || isOwnFailure(record.outcome) || isOrdinaryRetraction(record)) continue;
       const key = webhookKey(record);
       const known = this.#pending.get(key);
       if (known === undefined || weightOf(record) >= weightOf(known)) this.#pending.set(key, record);
@@ -163,6 +164,14 @@ export class SuspensionMonitor {
 
 function webhookKey({ delivery }: AttemptRecord): string {
   return `${delivery.entityId} ${delivery.webhookId}`;
+}
+
+/**
+ * Retractions are rare and have a head of their own, which no success of the webhook's other deliveries would clear: two
+ * that fail five days apart would suspend a webhook that works. Only a 410 counts, which is about the URL.
+ */
+function isOrdinaryRetraction({ delivery, next }: AttemptRecord): boolean {
+  return isRetractionHead(delivery.webhookNo) && next.suspend === null;
 }
 
 function suspendReason({ delivery, outcome, next, startedAtMs }: AttemptRecord): SuspendReason | null {

@@ -14,6 +14,10 @@ export function retractionHeadNo(webhookNo: number): number {
   return RETRACTIONS_FROM + webhookNo;
 }
 
+export function isRetractionHead(no: number): boolean {
+  return no >= RETRACTIONS_FROM;
+}
+
 const headColumns = new Columns({ entity: uuid('entity_id'), webhookNo: integer('webhook_no') });
 
 type Target = { readonly entityId: string; readonly webhookNo: number; readonly event: string };

@@ -3,32 +3,39 @@ import pino from 'pino';
 import { SuspensionMonitor } from '../../../src/delivery/jobs/webhook-health.ts';
 import { WorkerHealth } from '../../../src/delivery/worker-health.ts';
 import { type Outcome, SUSPEND_AFTER_MS } from '../../../src/domain/attempt.ts';
+import { RETRACTION } from '../../../src/domain/event-kinds.ts';
 import { entityKey, readInteger } from '../../../src/store/database/sql.ts';
 import type { Claimed } from '../../../src/store/deliveries/claim/claimed.ts';
 import { makeHeads } from '../../../src/store/deliveries/heads.ts';
 import type { AttemptRecord } from '../../../src/store/deliveries/record/attempt-log.ts';
+import { isRetractionHead } from '../../../src/store/deliveries/retraction-heads.ts';
+import { continueFanOut } from '../../../src/store/events/fan-out.ts';
 import { resumeWebhook, suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import {
+  accept,
   acceptMany,
   claim,
   failedWith,
   HOOK,
   LEASE_MS,
   letPass,
+  newEvent,
   newReceiver,
   respondedWith,
   statuses,
 } from '../../support/deliveries.ts';
+import { attemptThat, record as recordAttempt } from '../../support/order.ts';
 import { alteredStore, onEveryEngine } from '../../support/stores.ts';
 
 const OK = respondedWith(200);
 const DOWN = respondedWith(500);
+const REFUSED = respondedWith(400);
 const GONE = respondedWith(410);
 
 onEveryEngine('the suspension monitor', (store) => {
   async function begin() {
     const receiver = await newReceiver(store.db);
-    await acceptMany(store.db, receiver.entityId, 1);
+    const [accepted] = await acceptMany(store.db, receiver.entityId, 1);
     const lines: { msg: string; webhookId?: string; reason?: string }[] = [];
     const log = pino({ level: 'info' }, { write: (line: string) => lines.push(JSON.parse(line)) });
     const monitor = new SuspensionMonitor(store.db, log, new WorkerHealth('test'));
@@ -48,7 +55,20 @@ onEveryEngine('the suspension monitor', (store) => {
       if (claimed === undefined) throw new Error('nothing was claimed');
       return claimed;
     };
-    return { ...receiver, claimed: await reclaim(), lines, note, reclaim, state };
+    const claimed = await reclaim();
+    /** Delivers the event and takes it back. The next claim is its retraction. */
+    const retract = async () => {
+      const retracts = accepted?.eventId ?? '';
+      const { entityId } = receiver;
+      await recordAttempt(store.db, attemptThat('delivered', claimed));
+      const body = JSON.stringify({ event: RETRACTION, networkId: 1, retracts: { eventId: retracts } });
+      await accept(store.db, newEvent(entityId, { event: RETRACTION, body, retracts }));
+      for (let task = 0; task < 3; task++) await continueFanOut(store.db, entityKey(store.db.dialect, entityId));
+      const retraction = await reclaim();
+      if (!isRetractionHead(retraction.webhookNo)) throw new Error('what was claimed is no retraction');
+      return retraction;
+    };
+    return { ...receiver, claimed, lines, note, reclaim, retract, state };
   }
 
   /** Without a webhook, so that it is quickly made; nothing here reads that. */
@@ -115,6 +135,31 @@ onEveryEngine('the suspension monitor', (store) => {
     expect(await state()).toMatchObject({ failing_since_ms: null });
     await note(record(await reclaim(), DOWN, Date.now() + SUSPEND_AFTER_MS));
     expect(await state()).toMatchObject({ suspended_reason: null, failing_since_ms: expect.anything() });
+  });
+
+  test('does not suspend a webhook whose receiver refuses retractions alone, however far apart', async () => {
+    const { claimed, lines, note, reclaim, retract, state } = await begin();
+    await note(record(await retract(), REFUSED));
+    await note(record(claimed, OK));
+    const sixDaysLaterMs = Date.now() + SUSPEND_AFTER_MS + 86_400_000;
+    await note(record(await reclaim(), REFUSED, sixDaysLaterMs));
+    expect(await state()).toMatchObject({ suspended_reason: null });
+    expect(lines).toEqual([]);
+    await note(record(await reclaim(), GONE));
+    expect(await state()).toMatchObject({ suspended_reason: 'gone' });
+  });
+
+  test('notices a success beside that of a retraction', async () => {
+    const { entityId, claimed, note, retract } = await begin();
+    const key = entityKey(store.db.dialect, entityId);
+    const failing = () =>
+      readInteger(store.db, 'count(*)', 'from queue_heads where entity_id = $1 and failing_since_ms is not null', [
+        key,
+      ]);
+    await note(record(claimed, DOWN));
+    expect(await failing()).toBe(1);
+    await note(record(claimed, OK), record(await retract(), OK));
+    expect(await failing()).toBe(0);
   });
 
   test('takes a success into account that was claimed before the first failure was noted', async () => {
