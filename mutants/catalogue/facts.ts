@@ -62,7 +62,7 @@ export const facts: readonly Mutant[] = [
     name: 'untold-event-is-retracted',
     what: 'keeps an event waiting after its fact was retracted',
     file: 'store/chain/commit.ts',
-    find: 'await queries.run(`delete from fact_events where ${which} and event_no is null`, key);',
+    find: 'await queries.send(`delete from fact_events where ${which} and event_no is null`, [entityId, factId, revision]);',
     replace: '',
     caughtBy: { file: 'store/chain/commit', test: 'forgets an event that no one was told of' },
   },

@@ -3,8 +3,8 @@ import { finalityOf, type Levels, reachedBlock } from '../../domain/chain/finali
 import { RETRACTION } from '../../domain/event-kinds.ts';
 import { readNowMs } from '../database/clock.ts';
 import type { Database, Dialect, Queries, SqlValue } from '../database/database.ts';
-import { Columns, chunks, integer, text, valuesList } from '../database/sql.ts';
-import { nameOfEvent } from '../events/event-ids.ts';
+import { Columns, chunks, integer, type RowOf, text, valuesList } from '../database/sql.ts';
+import { namesOfEvents } from '../events/event-ids.ts';
 import { type FactRow, finalizeFacts, writeChanges } from './fact-changes.ts';
 import { factEventId, factPayload, retractionPayload, type ToldFact } from './fact-payload.ts';
 import { type Lease, MAX_ANCHORS, type Step } from './network-store.ts';
@@ -114,8 +114,6 @@ function toTold(fact: FactRow): FactRow & Pick<ToldFact, 'position'> {
   return { ...fact, position: { blockNumber: blockNumber ?? 0, blockHash: blockHash ?? '', logIndex: logIndex ?? 0 } };
 }
 
-const toldColumns = factEventTable.pick(['event', 'finality', 'eventNo']);
-
 /** An event that waits is not told any more; one that was accepted is retracted. */
 async function retractFacts(
   queries: Queries,
@@ -124,28 +122,59 @@ async function retractFacts(
   retracted: readonly FactRow[],
   nowMs: number,
 ): Promise<void> {
-  for (const fact of retracted) {
+  for (const { entityId, factId, revision } of retracted) {
     const which = `entity_id = $1 and fact_id = $2 and revision = $3 and event <> '${RETRACTION}'`;
-    const key = [fact.entityId, fact.factId, fact.revision];
-    await queries.run(`delete from fact_events where ${which} and event_no is null`, key);
-    const told = await toldColumns.all(
-      queries,
-      `select ${toldColumns.list} from fact_events where ${which} order by no`,
-      key,
-    );
+    await queries.send(`delete from fact_events where ${which} and event_no is null`, [entityId, factId, revision]);
+  }
+  const toldOf = await readTold(queries, retracted);
+  const nameOf = await readHeldNames(queries, dialect, retracted);
+  for (const fact of retracted) {
+    const told = toldOf.get(keyOf(fact)) ?? [];
     // A held event is one event, whatever the finalities that it was released at.
     const events = fact.eventNo === null ? told : told.slice(0, 1);
-    for (const { event, finality, eventNo } of events) {
+    for (const { event, finality } of events) {
       const target = `${event}_${finality}`;
       const eventId = factEventId(fact.factId, fact.revision, RETRACTION, target);
-      const retracts =
-        fact.eventNo === null || eventNo === null
-          ? factEventId(fact.factId, fact.revision, event, finality)
-          : await nameOfEvent(queries, dialect, fact.entityId, dialect.hexOf(fact.eventNo));
+      const retracts = nameOf(fact) ?? factEventId(fact.factId, fact.revision, event, finality);
       const body = retractionPayload(toTold(fact), eventId, { eventId: retracts, event }, nowMs);
       outbox.add({ fact, event: RETRACTION, finality: target, body });
     }
   }
+}
+
+const toldColumns = factEventTable.pick(['entityId', 'factId', 'revision', 'event', 'finality']);
+type ToldEvent = RowOf<typeof toldColumns>;
+
+function keyOf({ entityId, factId, revision }: Pick<ToldEvent, 'entityId' | 'factId' | 'revision'>): string {
+  return `${entityId} ${factId} ${revision}`;
+}
+
+/** The events that were accepted for each fact, in their order. */
+async function readTold(queries: Queries, facts: readonly FactRow[]): Promise<ReadonlyMap<string, ToldEvent[]>> {
+  const told: ToldEvent[] = [];
+  for (const chunk of chunks(facts)) {
+    const rows = await toldColumns.all(
+      queries,
+      `select ${toldColumns.list} from fact_events where event <> '${RETRACTION}' and (entity_id, fact_id, revision) in
+         (values ${valuesList(chunk.length, 3, 0, ['text', 'text', 'bigint'])}) order by no`,
+      chunk.flatMap(({ entityId, factId, revision }): SqlValue[] => [entityId, factId, revision]),
+    );
+    told.push(...rows);
+  }
+  return Map.groupBy(told, keyOf);
+}
+
+/** The id that callers know a held event by; none for a fact that a log tells of. */
+async function readHeldNames(
+  queries: Queries,
+  dialect: Dialect,
+  facts: readonly FactRow[],
+): Promise<(fact: FactRow) => string | undefined> {
+  const held = facts.flatMap(({ entityId, eventNo }) =>
+    eventNo === null ? [] : { entityId, no: dialect.hexOf(eventNo) },
+  );
+  const names = await namesOfEvents(queries, dialect, held);
+  return ({ eventNo }) => (eventNo === null ? undefined : names.get(dialect.hexOf(eventNo)));
 }
 
 const NEW_EVENT = factEventTable.insertion([
@@ -191,7 +220,7 @@ class Outbox {
     }));
     for (const chunk of chunks(rows)) {
       const sql = `${NEW_EVENT.text(chunk.length)} on conflict (entity_id, fact_id, revision, event, finality) do nothing`;
-      await queries.run(sql, NEW_EVENT.parameters(chunk));
+      await queries.send(sql, NEW_EVENT.parameters(chunk));
     }
   }
 }
@@ -215,10 +244,10 @@ async function writeAnchors(queries: Queries, networkId: number, now: readonly B
   const gone = before.filter(({ number }) => !kept.has(number));
   for (const chunk of chunks(gone)) {
     const sql = `delete from chain_anchors where network_id = $1 and number in ${valuesList(1, chunk.length, 1)}`;
-    await queries.run(sql, [networkId, ...chunk.map(({ number }) => number)]);
+    await queries.send(sql, [networkId, ...chunk.map(({ number }) => number)]);
   }
   for (const chunk of chunks(now.filter(({ number, hash }) => known.get(number) !== hash))) {
-    await queries.run(
+    await queries.send(
       `insert into chain_anchors (network_id, number, hash) values ${valuesList(chunk.length, 3)}
        on conflict (network_id, number) do update set hash = excluded.hash`,
       chunk.flatMap(({ number, hash }): SqlValue[] => [networkId, number, hash]),
@@ -229,11 +258,11 @@ async function writeAnchors(queries: Queries, networkId: number, now: readonly B
 async function writeProgress(queries: Queries, { backfilled, asked }: Step, nowMs: number): Promise<void> {
   for (const { entityId, sourceId, nextBlock, lastBlock } of backfilled) {
     const sql = 'update sources set next_block = $3, last_block = $4 where entity_id = $1 and id = $2';
-    await queries.run(sql, [entityId, sourceId, nextBlock, lastBlock]);
+    await queries.send(sql, [entityId, sourceId, nextBlock, lastBlock]);
   }
   for (const { entityId, factId } of asked) {
     const sql = `update facts set changed_at_ms = $3 where entity_id = $1 and id = $2 and state = 'waiting'`;
-    await queries.run(sql, [entityId, factId, nowMs]);
+    await queries.send(sql, [entityId, factId, nowMs]);
   }
 }
 
@@ -245,7 +274,7 @@ async function writeNetwork(
   { nextNo, nowMs }: { nextNo: number; nowMs: number },
 ): Promise<void> {
   // Without a tip, the block that an operator has resumed from is still the one to read on after.
-  await queries.run(
+  await queries.send(
     `update chains set tip_number = coalesce($3, tip_number), tip_hash = $4, head = $5, safe = $6, final = $7, range_blocks = $8,
        block_time_ms = $9, nodes = $10, next_no = $11, polled_at_ms = $12
      where network_id = $1 and token = $2`,

@@ -146,8 +146,9 @@ async function readFacts(queries: Queries, keys: readonly FactKey[]): Promise<Ma
   return found;
 }
 
+/** Sent without waiting: a reorganisation changes a thousand facts in a step, whose round trips would take it past its deadline. */
 async function updateFact(queries: Queries, row: FactRow, lostAtHead: number | null, nowMs: number): Promise<void> {
-  await queries.run(
+  await queries.send(
     `update facts set state = $3, revision = $4, block_number = $5, block_hash = $6, log_index = $7, lost_at_head = $8,
        changed_at_ms = $9
      where entity_id = $1 and id = $2`,
@@ -169,7 +170,7 @@ async function updateFact(queries: Queries, row: FactRow, lostAtHead: number | n
 export async function finalizeFacts(queries: Queries, rows: readonly FactRow[], nowMs: number): Promise<void> {
   const history = new History(nowMs);
   for (const chunk of chunks(rows)) {
-    await queries.run(
+    await queries.send(
       `update facts set state = 'final', changed_at_ms = $1
        where (entity_id, id) in (values ${valuesList(chunk.length, 2, 1)})`,
       [nowMs, ...chunk.flatMap(({ entityId, factId }): SqlValue[] => [entityId, factId])],
@@ -220,7 +221,7 @@ class History {
       return entries.map((entry, index) => ({ ...entry, no: last + index + 1, atMs: this.atMs }));
     });
     for (const chunk of chunks(rows)) {
-      await queries.run(NEW_HISTORY.text(chunk.length), NEW_HISTORY.parameters(chunk));
+      await queries.send(NEW_HISTORY.text(chunk.length), NEW_HISTORY.parameters(chunk));
     }
   }
 

@@ -1,7 +1,7 @@
 import { DomainError } from '../../domain/errors.ts';
 import { hexOfId } from '../../domain/ids.ts';
 import type { Dialect, Queries, SqlInteger, SqlUuid } from '../database/database.ts';
-import { entityKey, eventIdKey } from '../database/sql.ts';
+import { byEntity, Columns, chunks, entityKey, eventIdKey, nullable, text, uuid, valuesList } from '../database/sql.ts';
 import type { NewEvent } from './plan-acceptance.ts';
 
 /** Ids of events that were accepted before: those that senders chose, and those that Paybell made from their numbers. */
@@ -81,4 +81,28 @@ export async function nameOfEvent(
     [entityKey(dialect, entityId), dialect.bindUuid(no)],
   );
   return row?.event_id ?? `evt_${no}`;
+}
+
+const nameColumns = new Columns({ no: uuid('e.no'), eventId: nullable(text('e.event_id')) });
+
+/** The ids that callers know some events by, under their numbers. */
+export async function namesOfEvents(
+  queries: Pick<Queries, 'all'>,
+  dialect: Dialect,
+  events: readonly { readonly entityId: string; readonly no: string }[],
+): Promise<ReadonlyMap<string, string>> {
+  const names = new Map(events.map(({ no }) => [no, `evt_${no}`]));
+  for (const some of byEntity(dialect, events)) {
+    for (const chunk of chunks(some)) {
+      const rows = await nameColumns.all(
+        queries,
+        `with wanted (entity_id, no) as (values ${valuesList(chunk.length, 2, 0, [dialect.uuid, dialect.uuid])})
+         select ${nameColumns.list} from wanted w
+         ${dialect.lookUp('cross join', 'events', 'e', { entity_id: 'w.entity_id', no: 'w.no' })}`,
+        chunk.flatMap(({ entityId, no }) => [entityKey(dialect, entityId), dialect.bindUuid(no)]),
+      );
+      for (const { no, eventId } of rows) if (eventId !== null) names.set(dialect.hexOf(no), eventId);
+    }
+  }
+  return names;
 }

@@ -1,18 +1,19 @@
 import { expect, test } from 'bun:test';
 import type { FactChange, FoundFact, Position } from '../../../src/domain/chain/facts.ts';
 import { RETRACTION } from '../../../src/domain/event-kinds.ts';
+import { commitStep } from '../../../src/store/chain/commit.ts';
 import { acceptFactEvents } from '../../../src/store/chain/fact-events.ts';
 import type { Lease, Step } from '../../../src/store/chain/network-store.ts';
 import { NetworkStore } from '../../../src/store/chain/networks.ts';
 import { countOldFacts, removeOldFacts } from '../../../src/store/chain/retention.ts';
-import type { Database } from '../../../src/store/database/database.ts';
+import type { Database, Queries } from '../../../src/store/database/database.ts';
 import { AcceptQueue } from '../../../src/store/events/accept-queue.ts';
 import { continueFanOut, findFanOut } from '../../../src/store/events/fan-out.ts';
 import { listEvents } from '../../../src/store/events/read.ts';
 import { accept, claim, newEvent } from '../../support/deliveries.ts';
 import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
 import { attemptThat, record } from '../../support/order.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { alteredStore, onEveryEngine } from '../../support/stores.ts';
 import { newEntity, register } from '../../support/webhooks.ts';
 
 const HOOK = 'https://hooks.example.com/paybell';
@@ -20,8 +21,8 @@ let lastNetworkId = 5_000;
 let lastFact = 0;
 
 onEveryEngine('a step of a network', (store) => {
-  const newFollower = (networkId: number, holder = 'one') => {
-    const networks = new NetworkStore(store.db, holder, () => Promise.resolve([]));
+  const newFollower = (networkId: number, holder = 'one', db = store.db) => {
+    const networks = new NetworkStore(db, holder, () => Promise.resolve([]));
     const lease = async (): Promise<Lease> => {
       const found = await networks.lease(networkId);
       if (found === null) throw new Error('another instance holds the lease');
@@ -203,6 +204,58 @@ onEveryEngine('a step of a network', (store) => {
     expect(await wrongDeliveryCounters(store.db)).toEqual([]);
   });
 
+  test('waits for as many statements when a reorganisation undoes many facts as when it undoes few', async () => {
+    const waitedFor: number[][] = [];
+    for (const each of [2, 30]) {
+      const { entityId, networkId } = await newTenant({ TransferProcessed: null });
+      let awaited = 0;
+      const counted = countAwaited(store.db, () => awaited++);
+      const { lease, step } = newFollower(networkId, 'one', counted);
+      const names = Array.from({ length: each }, (_, index) => `held-${networkId}-${index}`);
+      for (const [index, eventId] of names.entries()) {
+        const event = newEvent(entityId, { event: 'TransferProcessed', networkId, eventId });
+        await accept(store.db, { ...event, heldFor: `0x${index.toString(16).padStart(64, '0')}` });
+      }
+      const { held } = await lease();
+      const facts = Array.from({ length: each }, () => found(entityId, networkId, at(50)));
+      const both = [...held, ...facts].map(({ factId }) => ({ entityId, factId }));
+      await step(50, [
+        ...held.map((fact): FactChange => ({ change: 'moved', ...fact, position: at(50) })),
+        ...facts.map((fact): FactChange => ({ change: 'seen', fact })),
+      ]);
+      const waited: number[] = [];
+      for (const change of [
+        { change: 'lost', lostAtHead: 52 },
+        { change: 'moved', position: at(53, 'b') },
+        { change: 'lost', lostAtHead: 54 },
+        { change: 'retracted' },
+        { change: 'again', position: at(60, 'c') },
+      ] as const) {
+        const held = await lease();
+        const before = awaited;
+        const changes = both.map((key): FactChange => ({ ...key, ...change }));
+        await commitStep(counted, held, { ...stepTo(held, 60), changes });
+        waited.push(awaited - before);
+        if (change.change === 'retracted')
+          expect((await retracted(entityId)).toSorted()).toEqual(
+            [...names, ...facts.map(({ factId }) => `${factId}_1_TransferProcessed_seen`)].toSorted(),
+          );
+      }
+      waitedFor.push(waited);
+    }
+    const [few, many] = waitedFor;
+    expect(many).toEqual(few ?? []);
+  });
+
+  /** The ids of the events that retractions wait to take back. */
+  async function retracted(entityId: string): Promise<string[]> {
+    const rows = await store.db.all<{ body: string }>(
+      `select body from fact_events where entity_id = $1 and event = '${RETRACTION}'`,
+      [entityId],
+    );
+    return rows.map(({ body }) => JSON.parse(body).retracts.eventId);
+  }
+
   test('forgets an event that no one was told of when its fact is retracted', async () => {
     const { entityId, networkId, networks, lease } = await newTenant({ TransferProcessed: null });
     const fact = found(entityId, networkId, at(50));
@@ -364,6 +417,28 @@ onEveryEngine('a step of a network', (store) => {
     expect((await lease()).held).toEqual([]);
   });
 });
+
+/** Counts the statements of transactions whose result is waited for, each of which is a round trip. */
+function countAwaited(db: Database, onAwaited: () => void): Database {
+  const counted = (queries: Queries): Queries => ({
+    all: (sql, params) => {
+      onAwaited();
+      return queries.all(sql, params);
+    },
+    get: (sql, params) => {
+      onAwaited();
+      return queries.get(sql, params);
+    },
+    run: (sql, params) => {
+      onAwaited();
+      return queries.run(sql, params);
+    },
+    send: (sql, params) => queries.send(sql, params),
+  });
+  return alteredStore(db, {
+    transaction: (work, options) => db.transaction((queries) => work(counted(queries)), options),
+  });
+}
 
 function at(blockNumber: number, branch = 'a'): Position {
   return { blockNumber, blockHash: `0x${branch}${String(blockNumber).padStart(63, '0')}`, logIndex: 0 };
