@@ -78,8 +78,8 @@ export const facts: readonly Mutant[] = [
     name: 'retention-takes-the-newest-fact',
     what: 'removes the fact by which a network finds its place again',
     file: 'store/chain/retention.ts',
-    find: `and f.block_number < (select max(n.block_number) from facts n
-    where n.network_id = f.network_id and n.state = 'final')`,
+    find: `and (f.block_number is null or f.block_number < (select max(n.block_number) from facts n
+        where n.network_id = f.network_id and n.state = 'final'))`,
     replace: '',
     caughtBy: { file: 'store/chain/commit', test: 'removes old facts with their history' },
   },

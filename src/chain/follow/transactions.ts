@@ -11,7 +11,7 @@ import type { Poll } from './poll.ts';
 
 /** As many as the node takes in a second, so that the next poll is not late, and so many in one batch at most. */
 const MAX_LOST_A_POLL = 200;
-/** Held events wait for as long as it takes, and each poll asks for some. */
+/** Held events wait until retention removes them, and each poll asks for some. */
 const HELD_A_POLL = 8;
 /** Responses without a receipt that a retraction needs. */
 const ABSENCES = 2;

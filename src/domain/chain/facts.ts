@@ -5,6 +5,7 @@
  * |-------------|-----------------------------------------------------|--------------------------------------------------------|
  * | `waiting`   | an event is held for a transaction without a block  | `seen`: the transaction is in a block                  |
  * |             |                                                     | `retracted`: it failed in a block that is final        |
+ * |             |                                                     | retention, which removes it with its event             |
  * | `seen`      | its block is canonical                              | `moved`: the same state, in another block              |
  * |             |                                                     | `lost`: its block is gone; `final`: it cannot go       |
  * | `lost`      | its block is gone, and it may be back soon          | `moved`: seen again; `retracted`: not back in time     |

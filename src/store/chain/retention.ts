@@ -4,26 +4,37 @@ import { Columns, chunks, readInteger, text, valuesList } from '../database/sql.
 /**
  * Facts that are final or retracted, and older than the retention period. The newest final one of each network stays, and
  * what is above it: without it, a network whose progress is lost would be read again from the beginning, and told of once
- * more.
+ * more. The fact of a held event whose transaction failed has no block, so that it is above none.
+ *
+ * A fact that still waits goes with its event, without which it leads to nothing. Its `changed_at_ms` says only when a node
+ * was last asked for its transaction.
  */
-const OLD_FACTS = `facts f where f.entity_id = $1 and f.created_at_ms < $2 and f.state in ('final', 'retracted')
-  and f.changed_at_ms < $2
-  and f.block_number < (select max(n.block_number) from facts n
-    where n.network_id = f.network_id and n.state = 'final')
+const OLD_FACTS = `facts f where f.entity_id = $1 and f.created_at_ms < $2
+  and (f.state in ('final', 'retracted') and f.changed_at_ms < $2
+      and (f.block_number is null or f.block_number < (select max(n.block_number) from facts n
+        where n.network_id = f.network_id and n.state = 'final'))
+    or f.state = 'waiting' and f.event_no < $3)
   and not exists (select 1 from fact_events e
     where e.entity_id = f.entity_id and e.fact_id = f.id and e.event_no is null)`;
 
 const oldColumns = new Columns({ factId: text('f.id') });
 
-export function countOldFacts(db: Database, entityId: string, beforeMs: number): Promise<number> {
-  return readInteger(db, 'count(*)', `from ${OLD_FACTS}`, [entityId, beforeMs]);
+/** Where a store is partitioned by day, events stay until the end of their day. */
+export type FactAge = { readonly beforeMs: number; readonly eventsBeforeHex: string };
+
+function ageOf({ dialect }: Database, entityId: string, { beforeMs, eventsBeforeHex }: FactAge): SqlValue[] {
+  return [entityId, beforeMs, dialect.bindUuid(eventsBeforeHex)];
+}
+
+export function countOldFacts(db: Database, entityId: string, age: FactAge): Promise<number> {
+  return readInteger(db, 'count(*)', `from ${OLD_FACTS}`, ageOf(db, entityId, age));
 }
 
 /** Returns how many it has removed, at most `size`. */
-export function removeOldFacts(db: Database, entityId: string, beforeMs: number, size: number): Promise<number> {
+export function removeOldFacts(db: Database, entityId: string, age: FactAge, size: number): Promise<number> {
   return db.transaction(async (queries) => {
     const sql = `select ${oldColumns.list} from ${OLD_FACTS} order by f.created_at_ms limit ${size}`;
-    const facts = await oldColumns.all(queries, sql, [entityId, beforeMs]);
+    const facts = await oldColumns.all(queries, sql, ageOf(db, entityId, age));
     for (const chunk of chunks(facts.map(({ factId }) => factId))) await removeFacts(queries, entityId, chunk);
     return facts.length;
   });

@@ -1,11 +1,12 @@
 import { expect, test } from 'bun:test';
-import type { FactChange, FoundFact, Position } from '../../../src/domain/chain/facts.ts';
+import type { FactChange, FactKey, FoundFact, Position } from '../../../src/domain/chain/facts.ts';
 import { RETRACTION } from '../../../src/domain/event-kinds.ts';
+import { firstHexAt } from '../../../src/domain/ids.ts';
 import { commitStep } from '../../../src/store/chain/commit.ts';
 import { acceptFactEvents } from '../../../src/store/chain/fact-events.ts';
 import type { Lease, Step } from '../../../src/store/chain/network-store.ts';
 import { NetworkStore } from '../../../src/store/chain/networks.ts';
-import { countOldFacts, removeOldFacts } from '../../../src/store/chain/retention.ts';
+import { countOldFacts, type FactAge, removeOldFacts } from '../../../src/store/chain/retention.ts';
 import type { Database, Queries } from '../../../src/store/database/database.ts';
 import { AcceptQueue } from '../../../src/store/events/accept-queue.ts';
 import { continueFanOut, findFanOut } from '../../../src/store/events/fan-out.ts';
@@ -17,6 +18,7 @@ import { alteredStore, onEveryEngine } from '../../support/stores.ts';
 import { newEntity, register } from '../../support/webhooks.ts';
 
 const HOOK = 'https://hooks.example.com/paybell';
+const DAY_MS = 86_400_000;
 let lastNetworkId = 5_000;
 let lastFact = 0;
 
@@ -315,12 +317,37 @@ onEveryEngine('a step of a network', (store) => {
       facts.map((fact) => ({ change: 'seen', fact })),
       { final: 44 },
     );
-    const later = Date.now() + 86_400_000;
-    expect(await countOldFacts(store.db, entityId, later)).toBe(2);
-    expect(await removeOldFacts(store.db, entityId, later, 100)).toBe(2);
+    const tomorrow = ageAt(Date.now() + DAY_MS);
+    expect(await countOldFacts(store.db, entityId, tomorrow)).toBe(2);
+    expect(await removeOldFacts(store.db, entityId, tomorrow, 100)).toBe(2);
     expect(await Promise.all(facts.map((fact) => historyOf(store.db, fact)))).toEqual([[], [], ['seen 7', 'final 7']]);
     await store.db.transaction((queries) => queries.run('delete from chains where network_id = $1', [networkId]));
     expect((await lease()).startBlock).toBe(8);
+  });
+
+  test('removes an old fact of a held event whose transaction failed, and one that still waits', async () => {
+    const { entityId, networkId, step, lease } = await newTenant({ TransferProcessed: 'seen' });
+    for (const name of ['failed', 'waiting']) {
+      const event = newEvent(entityId, { event: 'TransferProcessed', networkId, eventId: `${name}-${networkId}` });
+      await accept(store.db, { ...event, heldFor: `0x${name.length.toString(16).padStart(64, '0')}` });
+    }
+    const { held } = await lease();
+    const [failed, waiting] = held;
+    if (failed === undefined || waiting === undefined) throw new Error('the events are not held');
+    await step(100, [{ change: 'retracted', ...failed }]);
+    const nowMs = Date.now();
+    // The transaction was asked for a moment before.
+    await step(101, [], { asked: [waiting] });
+    const [yesterday, tomorrow] = [ageAt(nowMs - DAY_MS), ageAt(nowMs + DAY_MS)];
+    expect(await countOldFacts(store.db, entityId, yesterday)).toBe(0);
+    // Its event stays until the end of its day.
+    const dayIsKept = { ...tomorrow, eventsBeforeHex: yesterday.eventsBeforeHex };
+    expect(await countOldFacts(store.db, entityId, dayIsKept)).toBe(1);
+    expect(await countOldFacts(store.db, entityId, tomorrow)).toBe(2);
+    expect(await removeOldFacts(store.db, entityId, tomorrow, 100)).toBe(2);
+    expect(await Promise.all(held.map((fact) => historyOf(store.db, fact)))).toEqual([[], []]);
+    expect((await lease()).held).toEqual([]);
+    expect(await countOldFacts(store.db, entityId, tomorrow)).toBe(0);
   });
 
   test('refuses the step of an instance whose lease another one has taken', async () => {
@@ -418,6 +445,11 @@ onEveryEngine('a step of a network', (store) => {
   });
 });
 
+/** What was made before then is old. */
+function ageAt(beforeMs: number): FactAge {
+  return { beforeMs, eventsBeforeHex: firstHexAt(beforeMs) };
+}
+
 /** Counts the statements of transactions whose result is waited for, each of which is a round trip. */
 function countAwaited(db: Database, onAwaited: () => void): Database {
   const counted = (queries: Queries): Queries => ({
@@ -484,7 +516,7 @@ async function deliverAll(db: Database, entityId: string): Promise<string[]> {
   return bodies;
 }
 
-async function historyOf(db: Database, { entityId, factId }: FoundFact): Promise<string[]> {
+async function historyOf(db: Database, { entityId, factId }: FactKey): Promise<string[]> {
   const rows = await db.all<{ state: string; block_number: number | string }>(
     'select state, block_number from fact_history where entity_id = $1 and fact_id = $2 order by no',
     [entityId, factId],

@@ -62,14 +62,13 @@ export async function* pruneRedeliveries(
   }
 }
 
-export async function* pruneFacts(
-  { db, batches, pruned, dryRun, beforeMs }: Run,
-  { entityId }: Entity,
-): AsyncGenerator<void> {
-  if (dryRun) pruned.facts += await countOldFacts(db, entityId, beforeMs);
+/** After the events, which held facts go with. */
+export async function* pruneFacts(run: Run, { entityId }: Entity): AsyncGenerator<void> {
+  const { db, batches, pruned, dryRun } = run;
+  if (dryRun) pruned.facts += await countOldFacts(db, entityId, run);
   for (let full = !dryRun; full && !batches.isStopped; ) {
     full = await batches.run(async (size) => {
-      const removed = await removeOldFacts(db, entityId, beforeMs, size);
+      const removed = await removeOldFacts(db, entityId, run, size);
       pruned.facts += removed;
       return removed === size;
     });
