@@ -64,7 +64,7 @@ async function sendUnlessTooLarge(node: Node, calls: readonly Call<unknown>[]): 
   }
 }
 
-/** Each log once. A node whose logs name two blocks of one number is not to be believed. */
+/** Each log once. A node whose logs name two blocks of one number, or of one transaction, is not to be believed. */
 function checkedLogs(node: Node, logs: readonly Log[]): Log[] {
   const byPlace = new Map(logs.map((log) => [`${log.blockHash} ${log.logIndex}`, log]));
   const unique = [...byPlace.values()];
@@ -72,12 +72,18 @@ function checkedLogs(node: Node, logs: readonly Log[]): Log[] {
   return unique;
 }
 
-/** The blocks that logs name, by number; null where two of one number have different hashes. */
+/**
+ * The blocks that logs name, by number; null where two of one number have different hashes, or one transaction is in two blocks:
+ * from a node that is between two forks, a payment would become two facts.
+ */
 export function hashesOf(logs: readonly Log[]): Map<number, string> | null {
   const hashes = new Map<number, string>();
-  for (const { blockNumber, blockHash } of logs) {
+  const blockOf = new Map<string, string>();
+  for (const { blockNumber, blockHash, transactionHash } of logs) {
     if ((hashes.get(blockNumber) ?? blockHash) !== blockHash) return null;
+    if ((blockOf.get(transactionHash) ?? blockHash) !== blockHash) return null;
     hashes.set(blockNumber, blockHash);
+    blockOf.set(transactionHash, blockHash);
   }
   return hashes;
 }
