@@ -37,8 +37,10 @@ export async function* walkExport(db: Database, entityId: string): AsyncGenerato
     const ids = page.map(({ webhookId }) => webhookId);
     const stored = await readStoredOptions(db.longReads, entityId, ids);
     const options = new Map(stored.map((webhook) => [webhook.webhookId, ownOptions(webhook)]));
-    yield page.map((webhook) => {
-      const own = options.get(webhook.webhookId) ?? null;
+    // One that was deleted since is left out: without its options, an import would register it for every payload.
+    yield page.flatMap((webhook) => {
+      const own = options.get(webhook.webhookId);
+      if (own === undefined) return [];
       return own === null ? webhook : { ...webhook, options: own };
     });
   }
