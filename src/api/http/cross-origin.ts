@@ -1,7 +1,8 @@
 /** CORS: browsers can call the API only from the origins in `CORS_ORIGINS`, and by default from none. */
 
 const EXPOSED = 'etag, ratelimit, ratelimit-policy, retry-after, x-request-id';
-const REQUEST_HEADERS = 'api-key, entity-id, content-type, if-match, if-none-match, last-event-id, traceparent, tracestate';
+const REQUEST_HEADERS =
+  'api-key, entity-id, content-type, if-match, if-none-match, last-event-id, traceparent, tracestate';
 const PREFLIGHT_SECONDS = '600';
 
 export function isPreflight(request: Request, origins: ReadonlySet<string>): boolean {
