@@ -86,8 +86,8 @@ export const requests: readonly Mutant[] = [
     name: 'guard-remembers-for-ever',
     what: 'connects by an old lookup after a name has become private',
     file: 'delivery/ssrf/target-guard.ts',
-    find: 'lookup.expiresAtMs = nowMs() + CACHE_TTL_MS;',
-    replace: 'lookup.expiresAtMs = Number.POSITIVE_INFINITY;',
+    find: 'ttlMs: CACHE_TTL_MS',
+    replace: 'ttlMs: Number.POSITIVE_INFINITY',
     caughtBy: { file: 'delivery/ssrf/target-guard', test: 'are repeated after some seconds' },
   },
   {

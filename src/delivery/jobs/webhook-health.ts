@@ -7,7 +7,7 @@ import { ROWS_PER_STATEMENT } from '../../store/database/sql.ts';
 import type { Claimed } from '../../store/deliveries/claim/claimed.ts';
 import { markHeads } from '../../store/deliveries/heads.ts';
 import type { AttemptRecord } from '../../store/deliveries/record/attempt-log.ts';
-import { isRetractionHead } from '../../store/deliveries/retraction-heads.ts';
+import { RETRACTIONS_FROM } from '../../store/deliveries/retraction-heads.ts';
 import { type HealthReport, recordHealth } from '../../store/webhooks/health.ts';
 import { suspendWebhook } from '../../store/webhooks/suspension.ts';
 import type { AttemptObserver } from '../delivery-metrics.ts';
@@ -171,7 +171,7 @@ function webhookKey({ delivery }: AttemptRecord): string {
  * that fail five days apart would suspend a webhook that works. Only a 410 counts, which is about the URL.
  */
 function isOrdinaryRetraction({ delivery, next }: AttemptRecord): boolean {
-  return isRetractionHead(delivery.webhookNo) && next.suspend === null;
+  return delivery.webhookNo >= RETRACTIONS_FROM && next.suspend === null;
 }
 
 function suspendReason({ delivery, outcome, next, startedAtMs }: AttemptRecord): SuspendReason | null {

@@ -34,13 +34,18 @@ const SHARED_LOOKUP_MAX_MS = 10_000;
 
 interface Lookup {
   target: GuardedTarget | Promise<GuardedTarget>;
-  expiresAtMs: number;
+  sinceMs: number;
+  ttlMs: number;
+}
+
+/** Not before its time either: by a clock that was set back an hour, an answer would be used for an hour. */
+function isFresh({ sinceMs, ttlMs }: Lookup, nowMs: number): boolean {
+  return nowMs >= sinceMs && nowMs < sinceMs + ttlMs;
 }
 
 /** Protects against SSRF: resolves a host, and blocks it unless all its addresses are public and none is our own. */
 export function createTargetGuard(options: TargetGuardOptions): TargetGuard {
-  // By a clock that is not set: with one that was set back an hour, an answer would be used for an hour.
-  const { allowInsecureTargets, resolve = resolveName, nowMs = () => performance.now() } = options;
+  const { allowInsecureTargets, resolve = resolveName, nowMs = Date.now } = options;
   const ours = localAddresses(nowMs);
   const lookups = new BoundedMap<string, Lookup>(CACHE_MAX_ENTRIES);
 
@@ -57,11 +62,10 @@ export function createTargetGuard(options: TargetGuardOptions): TargetGuard {
     const target = resolve(hostname)
       .then(check, (): GuardedTarget => ({ ok: false, error: 'dns' }))
       .then((found) => {
-        lookup.target = found;
-        lookup.expiresAtMs = nowMs() + CACHE_TTL_MS;
+        Object.assign(lookup, { target: found, sinceMs: nowMs(), ttlMs: CACHE_TTL_MS });
         return found;
       });
-    const lookup: Lookup = { target, expiresAtMs: nowMs() + SHARED_LOOKUP_MAX_MS };
+    const lookup: Lookup = { target, sinceMs: nowMs(), ttlMs: SHARED_LOOKUP_MAX_MS };
     lookups.set(hostname, lookup);
     return target;
   };
@@ -69,7 +73,7 @@ export function createTargetGuard(options: TargetGuardOptions): TargetGuard {
   return ({ hostname, literal = addressLiteralOf(hostname) }) => {
     if (literal !== null) return check([literal]);
     const known = lookups.get(hostname);
-    return known !== undefined && known.expiresAtMs > nowMs() ? known.target : startLookup(hostname);
+    return known !== undefined && isFresh(known, nowMs()) ? known.target : startLookup(hostname);
   };
 }
 

@@ -7,15 +7,11 @@ import { Columns, chunks, entityKey, integer, uuid, valuesList } from '../databa
  * webhook. Its head follows every change of the webhook's own head.
  */
 
-/** Far above every creation sequence, and still an exact number. */
-const RETRACTIONS_FROM = 2 ** 52;
+/** The heads of retractions have this number and those above it: far above every creation sequence, and still exact. */
+export const RETRACTIONS_FROM = 2 ** 52;
 
 export function retractionHeadNo(webhookNo: number): number {
   return RETRACTIONS_FROM + webhookNo;
-}
-
-export function isRetractionHead(no: number): boolean {
-  return no >= RETRACTIONS_FROM;
 }
 
 const headColumns = new Columns({ entity: uuid('entity_id'), webhookNo: integer('webhook_no') });

@@ -8,7 +8,7 @@ import { entityKey, readInteger } from '../../../src/store/database/sql.ts';
 import type { Claimed } from '../../../src/store/deliveries/claim/claimed.ts';
 import { makeHeads } from '../../../src/store/deliveries/heads.ts';
 import type { AttemptRecord } from '../../../src/store/deliveries/record/attempt-log.ts';
-import { isRetractionHead } from '../../../src/store/deliveries/retraction-heads.ts';
+import { RETRACTIONS_FROM } from '../../../src/store/deliveries/retraction-heads.ts';
 import { continueFanOut } from '../../../src/store/events/fan-out.ts';
 import { resumeWebhook, suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import {
@@ -65,7 +65,7 @@ onEveryEngine('the suspension monitor', (store) => {
       await accept(store.db, newEvent(entityId, { event: RETRACTION, body, retracts }));
       for (let task = 0; task < 3; task++) await continueFanOut(store.db, entityKey(store.db.dialect, entityId));
       const retraction = await reclaim();
-      if (!isRetractionHead(retraction.webhookNo)) throw new Error('what was claimed is no retraction');
+      if (!(retraction.webhookNo >= RETRACTIONS_FROM)) throw new Error('what was claimed is no retraction');
       return retraction;
     };
     return { ...receiver, claimed, lines, note, reclaim, retract, state };

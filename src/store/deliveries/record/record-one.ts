@@ -28,14 +28,14 @@ export async function recordOne(run: Run, attempt: AttemptRecord): Promise<void>
     if (await recordAfterCompletion(run, attempt)) recorded.add(delivery.deliveryId);
     return;
   }
-  const isClaimedByUs = row.token === delivery.token;
-  if (isClaimedByUs && row.attempts > delivery.attempts) {
+  const isOurs = row.token === delivery.token && row.attempts === delivery.attempts;
+  if (row.token === delivery.token && row.attempts > delivery.attempts) {
     // Counted before, where a commit went unanswered.
     recorded.add(delivery.deliveryId);
     return;
   }
-  // Another instance has claimed it since. It is not sent again after a success.
-  if (!(isClaimedByUs && row.attempts === delivery.attempts) && !isSuccess(outcome)) return;
+  // Another instance has claimed it since. It need not be sent again after a success.
+  if (!isOurs && !isSuccess(outcome)) return;
   const attempts = row.attempts + 1;
   const numbered = { ...attempt, delivery: { ...delivery, attempts: attempts - 1 } };
   const redeliver = Math.max(0, row.redeliver - (delivery.kind === 'redelivery' ? 1 : 0));
