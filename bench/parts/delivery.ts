@@ -93,10 +93,10 @@ function report(rounds: Rounds): PartResult {
   };
   return {
     rows: [
-      row('1 event to 1 webhook, SQLite', 'one webhook, sqlite', 'bare, one receiver', 0.2, 0.4),
-      row('1 event to 10 webhooks, SQLite', 'ten webhooks, sqlite', 'bare, ten receivers', 0.4, 0.75),
-      row('1 event to 1 webhook, PostgreSQL', 'one webhook, postgres', 'bare, one receiver', 0.1, 0.35),
-      row('1 event to 10 webhooks, PostgreSQL', 'ten webhooks, postgres', 'bare, ten receivers', 0.2, 0.6),
+      row('1 event to 1 webhook, SQLite', 'one webhook, sqlite', 'bare, one receiver', 0.18, 0.4),
+      row('1 event to 10 webhooks, SQLite', 'ten webhooks, sqlite', 'bare, ten receivers', 0.46, 0.75),
+      row('1 event to 1 webhook, PostgreSQL', 'one webhook, postgres', 'bare, one receiver', 0.13, 0.35),
+      row('1 event to 10 webhooks, PostgreSQL', 'ten webhooks, postgres', 'bare, ten receivers', 0.26, 0.6),
       cpu('1 event to 1 webhook', 'one webhook, postgres', 320, 240),
       cpu('a delivery of 1 event to 10 webhooks', 'ten webhooks, postgres', 180, 130),
     ],

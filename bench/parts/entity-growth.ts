@@ -47,12 +47,12 @@ export async function benchEntityGrowth({ mode, progress, profile }: Tools): Pro
       {
         what: `worst page of an entity with ${name} ÷ its first page, cold`,
         figures: `${amount(slowest.ms)} ÷ ${medianOf(rounds, FIRST, 'ms').toFixed(2)} ms (${slowest.name})`,
-        check: lower(slowest.ms / medianOf(rounds, FIRST, 'ms'), 250, 100),
+        check: lower(slowest.ms / medianOf(rounds, FIRST, 'ms'), 125, 100),
       },
       {
         what: `resident memory after lists on ${name} webhooks`,
         figures: `${amount(memory / MEGABYTE)} MB`,
-        check: lower(memory / MEGABYTE, 300, 150, ' MB'),
+        check: lower(memory / MEGABYTE, 160, 150, ' MB'),
       },
     ],
     charts: [

@@ -93,9 +93,9 @@ function report(rounds: Rounds, uncacheableEntities: number | null): PartResult 
   return {
     rows: [
       row('list, 25 rows, warm, SQLite ÷ bare server', 'sqlite', 'bare', 0.6, 0.85),
-      row('list, 25 rows, warm, PostgreSQL ÷ bare server', 'postgres', 'bare', 0.4, 0.75),
-      row('list, PostgreSQL ÷ Fastify + pg', 'postgres', 'peer', 2, 5),
-      row('list, each another entity and query, SQLite ÷ bare server', 'cold', 'bare', 0.25, 0.45),
+      row('list, 25 rows, warm, PostgreSQL ÷ bare server', 'postgres', 'bare', 0.47, 0.75),
+      row('list, PostgreSQL ÷ Fastify + pg', 'postgres', 'peer', 9, 10),
+      row('list, each another entity and query, SQLite ÷ bare server', 'cold', 'bare', 0.27, 0.45),
       ...measured(uncacheableRow),
     ],
     charts: [

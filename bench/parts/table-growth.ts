@@ -59,7 +59,7 @@ export async function benchTableGrowth({ mode, progress, profile }: Tools): Prom
       {
         what: `first page, ${largest} webhooks in the table ÷ ${smallest}`,
         figures: `${ms(largest).toFixed(3)} ÷ ${ms(smallest).toFixed(3)} ms`,
-        check: lower(medianRatio(rounds, largest, smallest, 'ms'), 1.3, 1.1),
+        check: lower(medianRatio(rounds, largest, smallest, 'ms'), 1.27, 1.1),
       },
     ],
     charts: [
