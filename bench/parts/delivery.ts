@@ -95,7 +95,7 @@ function report(rounds: Rounds): PartResult {
     rows: [
       row('1 event to 1 webhook, SQLite', 'one webhook, sqlite', 'bare, one receiver', 0.18, 0.4),
       row('1 event to 10 webhooks, SQLite', 'ten webhooks, sqlite', 'bare, ten receivers', 0.46, 0.75),
-      row('1 event to 1 webhook, PostgreSQL', 'one webhook, postgres', 'bare, one receiver', 0.13, 0.35),
+      row('1 event to 1 webhook, PostgreSQL', 'one webhook, postgres', 'bare, one receiver', 0.12, 0.35),
       row('1 event to 10 webhooks, PostgreSQL', 'ten webhooks, postgres', 'bare, ten receivers', 0.26, 0.6),
       cpu('1 event to 1 webhook', 'one webhook, postgres', 320, 240),
       cpu('a delivery of 1 event to 10 webhooks', 'ten webhooks, postgres', 180, 130),
