@@ -33,7 +33,9 @@ export async function benchStart({ mode, progress }: Tools): Promise<PartResult>
   };
   const memory = mode.quick ? null : await measureMemory(executable, progress);
   const sizes =
-    memory === null ? [] : [sizeRow('idle', memory.idle, 80, 50), sizeRow('after 20,000 events', memory.after, 160, 100)];
+    memory === null
+      ? []
+      : [sizeRow('idle', memory.idle, 80, 50), sizeRow('after 20,000 events', memory.after, 160, 100)];
   return {
     rows: [row('checkout', 'checkout', 0.6, 0.25), row('executable', 'executable', 0.25, 0.08), ...sizes],
     charts: [],
