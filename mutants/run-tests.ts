@@ -36,12 +36,16 @@ export function runTests(workspace: Workspace, options: TestRunOptions): Promise
   return workspace.withTemp(async (temp) => {
     if (isStopped) throw new Error('the run was interrupted');
     const { promise, resolve, reject } = Promise.withResolvers<TestRun>();
-    const child = spawn(process.execPath, ['test', ...(bail ? ['--bail'] : []), ...files, '-t', title], {
-      cwd: workspace.folder,
-      detached: true,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, TEST_DATABASE_URL: databaseUrl, TEST_TEMP: temp, TMPDIR: temp },
-    });
+    const child = spawn(
+      process.execPath,
+      ['test', '--timeout=120000', ...(bail ? ['--bail'] : []), ...files, '-t', title],
+      {
+        cwd: workspace.folder,
+        detached: true,
+        stdio: ['ignore', 'pipe', 'pipe'],
+        env: { ...process.env, TEST_DATABASE_URL: databaseUrl, TEST_TEMP: temp, TMPDIR: temp },
+      },
+    );
     running.add(child);
     let output = '';
     let isEnded = false;

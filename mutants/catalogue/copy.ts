@@ -8,7 +8,7 @@ export const copy: readonly Mutant[] = [
     file: 'store/open-store.ts',
     find: 'await requireNoCopy(db);',
     replace: '',
-    caughtBy: { file: 'store/copy/copy', test: 'goes on where it was cut off' },
+    caughtBy: { file: 'store/copy/copy.long', test: 'goes on where it was cut off' },
   },
   {
     name: 'copy-without-checksum',
@@ -16,7 +16,7 @@ export const copy: readonly Mutant[] = [
     file: 'store/copy/copy.ts',
     find: 'if (found.rows !== expected.rows || found.checksum !== expected.checksum) {',
     replace: 'if (found.rows !== expected.rows) {',
-    caughtBy: { file: 'store/copy/copy', test: 'that differs in one value names the table' },
+    caughtBy: { file: 'store/copy/copy.long', test: 'that differs in one value names the table' },
   },
   {
     name: 'copy-source-unlocked',
@@ -24,6 +24,6 @@ export const copy: readonly Mutant[] = [
     file: 'store/copy/source.ts',
     find: `connection.exec('begin immediate');`,
     replace: `connection.exec('begin');`,
-    caughtBy: { file: 'store/copy/copy', test: 'keeps every server and every change away from its source' },
+    caughtBy: { file: 'store/copy/copy.long', test: 'keeps every server and every change away from its source' },
   },
 ];

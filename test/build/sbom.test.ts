@@ -1,9 +1,7 @@
-import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { createSbom, type Sbom } from '../../build/sbom.ts';
 import root from '../../package.json' with { type: 'json' };
 import lock from '../../package-lock.json' with { type: 'json' };
-
-setDefaultTimeout(600_000);
 
 const COMMIT = { id: 'c0ffee', date: '2026-02-03T04:05:06+02:00' };
 let sbom: Sbom;

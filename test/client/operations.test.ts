@@ -4,7 +4,7 @@ import { Paybell } from '../../src/client/paybell.ts';
 import { verify } from '../../src/verify/verify.ts';
 import type { Client, TestService } from '../support/service.ts';
 import { startTestService } from '../support/service.ts';
-import { onEveryEngine } from '../support/stores.ts';
+import { onSuiteEngine } from '../support/stores.ts';
 
 const ADMIN_KEY = 'an-operator-key-of-at-least-32-characters';
 
@@ -21,7 +21,7 @@ function recording(service: Client, used: Set<string>, entityId?: string, apiKey
   });
 }
 
-onEveryEngine('every method of the client', (store) => {
+onSuiteEngine('every method of the client', (store) => {
   let service: TestService;
   let receiver: Bun.Server<undefined>;
   const used = new Set<string>();

@@ -4,13 +4,13 @@ import { WorkerHealth } from '../../src/delivery/worker-health.ts';
 import { createLogger } from '../../src/log.ts';
 import type { AttemptRecord } from '../../src/store/deliveries/record/attempt-log.ts';
 import { acceptMany, claim, failedWith, newReceiver, respondedWith, statuses } from '../support/deliveries.ts';
-import { onEveryEngine } from '../support/stores.ts';
+import { onSuiteEngine } from '../support/stores.ts';
 
 const FAILURES = 120;
 const DELIVERED = { status: 'delivered', steps: 1, delayMs: null, suspend: null } as const;
 const RETRYING = { status: 'retrying', steps: 1, delayMs: 60_000, suspend: null } as const;
 
-onEveryEngine('a crowd of failures', (store) => {
+onSuiteEngine('a crowd of failures', (store) => {
   test('is recorded in small transactions, after the successes that came later', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, FAILURES + 1);

@@ -1,10 +1,8 @@
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { startTestService } from '../support/service.ts';
 import { createTarget } from '../support/stores.ts';
 import { until } from '../support/until.ts';
-
-setDefaultTimeout(600_000);
 
 /**
  * A receiver as integrators of the service that the contract comes from have written it: the secret is a text from their

@@ -16,7 +16,7 @@ import {
   withEngine,
 } from '../support/deliveries.ts';
 import { configure, endpointOf } from '../support/endpoints.ts';
-import { onEveryEngine } from '../support/stores.ts';
+import { onSuiteEngine } from '../support/stores.ts';
 import { until } from '../support/until.ts';
 
 const ELSEWHERE = 'https://elsewhere.example.com/hook';
@@ -30,7 +30,7 @@ const CERTIFICATE = {
   dateExpires: 4_000_000_000,
 };
 
-onEveryEngine('requests to an endpoint', (store) => {
+onSuiteEngine('requests to an endpoint', (store) => {
   const allDelivered = (entityId: string) =>
     until('all are delivered', async () =>
       (await statuses(store.db, entityId)).every((status) => status === 'delivered'),

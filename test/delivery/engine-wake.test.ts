@@ -10,7 +10,7 @@ import {
   statuses,
   withEngine,
 } from '../support/deliveries.ts';
-import { alteredQueries, alteredStore, onEveryEngine, type TestStore } from '../support/stores.ts';
+import { alteredQueries, alteredStore, onSuiteEngine, type TestStore } from '../support/stores.ts';
 import { until } from '../support/until.ts';
 
 /** A store on which a scan finds nothing. */
@@ -35,7 +35,7 @@ function withRows(store: TestStore, alter: (sql: string, rows: unknown[]) => Pro
 const allDelivered = (store: TestStore, entityId: string) => async () =>
   (await statuses(store.db, entityId)).every((status) => status === 'delivered');
 
-onEveryEngine('an engine that is woken for a destination', (store) => {
+onSuiteEngine('an engine that is woken for a destination', (store) => {
   afterEach(() => forgetDeliveries(store.db));
 
   test('delivers everything due there without a scan', async () => {

@@ -29,7 +29,7 @@ import {
   statuses,
   withEngine,
 } from '../support/deliveries.ts';
-import { alteredQueries, alteredStore, onEveryEngine, type TestStore } from '../support/stores.ts';
+import { alteredQueries, alteredStore, onSuiteEngine, type TestStore } from '../support/stores.ts';
 import { until } from '../support/until.ts';
 
 const THREE_AT_ONCE = { RETRY_SCHEDULE: '0s,0s,0s' };
@@ -46,7 +46,7 @@ const allAre = (store: TestStore, entityId: string, status: string) => async () 
   return all.length > 0 && all.every((one) => one === status);
 };
 
-onEveryEngine('the engine', (store) => {
+onSuiteEngine('the engine', (store) => {
   afterEach(() => forgetDeliveries(store.db));
 
   test('delivers every event to every webhook that asked for it, once', async () => {
@@ -489,7 +489,7 @@ onEveryEngine('the engine', (store) => {
   });
 });
 
-onEveryEngine('a delivery that cannot be processed', (store) => {
+onSuiteEngine('a delivery that cannot be processed', (store) => {
   afterEach(() => forgetDeliveries(store.db));
 
   test('because its event is gone ends as failed with its reason, and its neighbours go on', async () => {
@@ -608,7 +608,7 @@ function failingClaims(store: TestStore, failing: { readonly claims: boolean }) 
   });
 }
 
-onEveryEngine('while the store is unavailable', (store) => {
+onSuiteEngine('while the store is unavailable', (store) => {
   afterEach(() => forgetDeliveries(store.db));
 
   test('the engine pauses, loses no outcome, and goes on by itself', async () => {
@@ -707,7 +707,7 @@ onEveryEngine('while the store is unavailable', (store) => {
   });
 });
 
-onEveryEngine('a stop', (store) => {
+onSuiteEngine('a stop', (store) => {
   afterEach(() => forgetDeliveries(store.db));
 
   test('claims nothing more, and settles what is in flight before it ends', async () => {
@@ -743,7 +743,7 @@ onEveryEngine('a stop', (store) => {
 });
 
 describe('two engines', () => {
-  onEveryEngine('on one store', (store) => {
+  onSuiteEngine('on one store', (store) => {
     test('share the work, and no delivery is with both at the same time', async () => {
       if (store.engine === 'sqlite') return;
       const { entityId } = await newReceiver(store.db);

@@ -6,7 +6,8 @@ import { version } from '../../src/version.ts';
 import { Ledger, type ReceivedRequest } from '../support/ledger.ts';
 import { type Client, startTestService, type TestService } from '../support/service.ts';
 import { checkSignature } from '../support/signatures.ts';
-import { createTarget, ENGINES } from '../support/stores.ts';
+import { createTarget } from '../support/stores.ts';
+import { SUITE_ENGINES } from '../support/suite.ts';
 import { until } from '../support/until.ts';
 
 /** From the request with an event to the request that a receiver gets, over real sockets. */
@@ -15,7 +16,7 @@ async function isSignedWith(request: ReceivedRequest, key: string): Promise<bool
   return (await checkSignature(request.body, request.headers, key)) === 'verified';
 }
 
-for (const engine of ENGINES) {
+for (const engine of SUITE_ENGINES) {
   describe(`a request to a receiver on ${engine}`, () => {
     const cleanUp: (() => unknown)[] = [];
 

@@ -7,7 +7,7 @@ import { rotateSigningKey } from '../../src/store/tenants/signing-keys.ts';
 import { TEST_BOX } from '../support/api.ts';
 import { rejection } from '../support/rejection.ts';
 import { checkSignature, signatureHeaders } from '../support/signatures.ts';
-import { alteredStore, onEveryEngine } from '../support/stores.ts';
+import { alteredStore, onSuiteEngine } from '../support/stores.ts';
 import { NOW_S, newEntity } from '../support/webhooks.ts';
 
 function counted(db: Database): { db: Database; reads: () => number } {
@@ -28,7 +28,7 @@ async function signs(keys: SigningKeys, key: string): Promise<boolean> {
   return (await checkSignature(MESSAGE.body, headers, key, { nowS: NOW_S })) === 'verified';
 }
 
-onEveryEngine('the signing keys of an entity', (store) => {
+onSuiteEngine('the signing keys of an entity', (store) => {
   const secretsOf = async (entityId: string, nowS = NOW_S) =>
     (await listSecrets(store.db, TEST_BOX, entityId, nowS)).secrets.map(({ secret }) => secret);
 

@@ -8,7 +8,7 @@ import {
   readAttempts,
   readDeliveries,
 } from '../support/deliveries.ts';
-import { onEveryEngine } from '../support/stores.ts';
+import { onSuiteEngine } from '../support/stores.ts';
 import { until } from '../support/until.ts';
 import { startReceiver } from './receivers.ts';
 
@@ -29,7 +29,7 @@ const HANGING: Readonly<Record<string, Hanging>> = {
   },
 };
 
-onEveryEngine('a stop while a receiver hangs', (store) => {
+onSuiteEngine('a stop while a receiver hangs', (store) => {
   afterEach(() => forgetDeliveries(store.db));
 
   test.each(Object.entries(HANGING))('because it %s ends with the deadline of the attempt', async (_how, hanging) => {

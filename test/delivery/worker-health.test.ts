@@ -6,7 +6,7 @@ import { Registry } from '../../src/metrics/registry.ts';
 import { type CallOptions, StoreUnavailableError } from '../../src/store/database/database.ts';
 import { acceptMany, createEngine, newReceiver, ScriptedSender, statuses } from '../support/deliveries.ts';
 import { parseMetrics, sampleOf } from '../support/prometheus.ts';
-import { alteredStore, onEveryEngine } from '../support/stores.ts';
+import { alteredStore, onSuiteEngine } from '../support/stores.ts';
 import { until } from '../support/until.ts';
 
 const ERROR = new Error('no room');
@@ -99,7 +99,7 @@ describe('a worker', () => {
   });
 });
 
-onEveryEngine('an engine', (store) => {
+onSuiteEngine('an engine', (store) => {
   /** Fails the transactions that the test chooses, as long as it says so. */
   function flakyStore(isChosen: (options?: CallOptions) => boolean) {
     const fails = { now: false, times: 0 };

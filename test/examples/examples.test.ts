@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { POST } from '../../examples/next/app/hooks/paybell/route.ts';
@@ -8,8 +8,6 @@ import { startTestService, type TestService } from '../support/service.ts';
 import { createTarget } from '../support/stores.ts';
 import { tempBase } from '../support/temp-base.ts';
 import { until } from '../support/until.ts';
-
-setDefaultTimeout(600_000);
 
 const EXAMPLES = resolve(import.meta.dir, '../../examples');
 

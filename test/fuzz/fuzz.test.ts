@@ -1,16 +1,17 @@
 import { expect, test } from 'bun:test';
-import { onEveryEngine } from '../support/stores.ts';
+import { onSuiteEngine } from '../support/stores.ts';
+import { suiteRuns } from '../support/suite.ts';
 import { FuzzRun } from './fuzz-run.ts';
 import { fireRaw } from './raw-run.ts';
 import { inProcess, type OpenTransport, overSocket } from './transports.ts';
 
 /** `npm run fuzz` sends many more requests. A failure prints its seed, which repeats the same request. */
 const TRANSPORTS: [name: string, transport: OpenTransport, requests: number][] = [
-  ['in process', inProcess, 1_200],
-  ['over a socket', overSocket, 600],
+  ['in process', inProcess, suiteRuns(300, 1_200)],
+  ['over a socket', overSocket, suiteRuns(200, 600)],
 ];
 
-onEveryEngine('requests generated from the OpenAPI document and sent', (store) => {
+onSuiteEngine('requests generated from the OpenAPI document and sent', (store) => {
   test.each(TRANSPORTS)(
     '%s never return 5xx, and every response matches the document',
     async (name, transport, requests) => {
@@ -25,7 +26,7 @@ onEveryEngine('requests generated from the OpenAPI document and sent', (store) =
   );
 
   test('with bytes changed at random never return 5xx, and the server answers the next one', async () => {
-    const statuses = await fireRaw(store.db, 320, 16);
+    const statuses = await fireRaw(store.db, suiteRuns(64, 320), 16);
     for (const status of ['200', '400']) expect(statuses.get(status)).toBeGreaterThan(0);
   });
 });

@@ -13,7 +13,7 @@ import {
   withEngine,
 } from '../support/deliveries.ts';
 import { DnsServer, type Reply, type Zone } from '../support/dns-server.ts';
-import { onEveryEngine } from '../support/stores.ts';
+import { onSuiteEngine } from '../support/stores.ts';
 import { until } from '../support/until.ts';
 import { newEntity } from '../support/webhooks.ts';
 import { PUBLIC, PUBLIC_V6, recordingClient } from './recording-client.ts';
@@ -86,7 +86,7 @@ function strictSender(client: HttpClient) {
   return createSender({ timeoutMs: 60_000, allowInsecureTargets: false, userAgent: 'Paybell/test', client });
 }
 
-onEveryEngine('a name', (store) => {
+onSuiteEngine('a name', (store) => {
   afterEach(() => {
     setSystemTime();
     return forgetDeliveries(store.db);

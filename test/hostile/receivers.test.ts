@@ -15,7 +15,7 @@ import {
   withEngine,
 } from '../support/deliveries.ts';
 import { DnsServer } from '../support/dns-server.ts';
-import { onEveryEngine } from '../support/stores.ts';
+import { onSuiteEngine } from '../support/stores.ts';
 import { tempBase } from '../support/temp-base.ts';
 import { until } from '../support/until.ts';
 import { newEntity, seedWebhooks } from '../support/webhooks.ts';
@@ -49,7 +49,7 @@ const SETTINGS = {
 
 type Seen = { attempt: LoggedAttempt | undefined; delivery: DeliveryState | undefined; receiver: Receiver };
 
-onEveryEngine('a receiver from hell', (store) => {
+onSuiteEngine('a receiver from hell', (store) => {
   const seen = new Map<string, Seen>();
   const receivers: Receiver[] = [];
   let names: DnsServer;

@@ -1,4 +1,4 @@
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { MUTANTS } from '../../mutants/catalogue.ts';
@@ -7,9 +7,6 @@ import { runMutants } from '../../mutants/run.ts';
 import { rejection } from '../support/rejection.ts';
 
 /** That the catalogue fits the source, which takes no time, and that a run tells mutants apart. */
-
-// A run copies the tree and starts processes, which takes long on a busy machine.
-setDefaultTimeout(600_000);
 
 const pathOf = (file: string) => resolve(import.meta.dir, '../..', file);
 const read = (file: string) => readFileSync(pathOf(file), 'utf8');

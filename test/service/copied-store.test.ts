@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { openDatabase } from '../../src/store/database/open.ts';
 import { TEST_SECRET_KEY } from '../support/command-line.ts';
 import { wrongDeliveryCounters } from '../support/delivery-counters.ts';
@@ -8,8 +8,6 @@ import { type Client, type Credentials, startTestService } from '../support/serv
 import { checkSignature } from '../support/signatures.ts';
 import { createTarget } from '../support/stores.ts';
 import { until } from '../support/until.ts';
-
-setDefaultTimeout(600_000);
 
 /** What fails once waits for longer than the test takes. */
 const SETTINGS = { RETRY_SCHEDULE: '0s,1h,1h' };

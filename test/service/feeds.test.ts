@@ -1,16 +1,13 @@
-import { afterEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterEach, expect, test } from 'bun:test';
 import { revokeApiKey } from '../../src/store/tenants/api-keys.ts';
 import { createTenant, TEST_CHANGE, WEBHOOKS } from '../support/api.ts';
 import { HOOK, LATE_ON_1 } from '../support/deliveries.ts';
 import { endpointIdOf } from '../support/endpoints.ts';
 import { firstCredentials, servePaybell, tempFolder } from '../support/paybell.ts';
 import { startTestService } from '../support/service.ts';
-import { onEveryEngine } from '../support/stores.ts';
+import { onSuiteEngine } from '../support/stores.ts';
 import { until } from '../support/until.ts';
 import { register } from '../support/webhooks.ts';
-
-// Real processes are slow on a machine that is shared.
-setDefaultTimeout(600_000);
 
 const ENDPOINTS = '/api/v1/crypto/endpoints';
 const STREAM = { accept: 'text/event-stream' };
@@ -46,7 +43,7 @@ test('SIGTERM ends open feeds before requests are drained, and none is cut off',
   expect(stdout).not.toContain('pendingRequests');
 });
 
-onEveryEngine('a feed of the running service', (store) => {
+onSuiteEngine('a feed of the running service', (store) => {
   test('ends by itself when its key is revoked, as a stream and while it waits', async () => {
     const tenant = await createTenant(store.db);
     await register(store.db, tenant.entityId, HOOK, [LATE_ON_1]);

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterEach, describe, expect, test } from 'bun:test';
 import { createSocket } from 'node:dgram';
 import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,11 +15,9 @@ import { createPostgresDatabase } from '../support/postgres.ts';
 import { PROGRAM } from '../support/program.ts';
 import { connectRaw } from '../support/raw-http.ts';
 import { rejection } from '../support/rejection.ts';
-import { ENGINES, type Engine } from '../support/stores.ts';
+import type { Engine } from '../support/stores.ts';
+import { SUITE_ENGINES } from '../support/suite.ts';
 import { until } from '../support/until.ts';
-
-// Real processes are slow on a machine that is shared.
-setDefaultTimeout(600_000);
 
 const SECRET_KEY = Buffer.alloc(32, 3).toString('base64');
 const KEY = /pbk_[0-9A-Za-z]{36}/;
@@ -55,7 +53,7 @@ function printed(stdout: string) {
 
 const logLines = (stdout: string) => stdout.split('\n').filter((line) => line.startsWith('{'));
 
-for (const engine of ENGINES) {
+for (const engine of SUITE_ENGINES) {
   describe(`serve on ${engine}`, () => {
     test('on an empty store prints a first entity and key, and the printed commands work when pasted', async () => {
       const served = await serve(newFolder(), await settingsFor(engine));

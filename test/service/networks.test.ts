@@ -1,9 +1,6 @@
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { resolve } from 'node:path';
 import { runProgram, tempFolder } from '../support/paybell.ts';
-
-// Real processes are slow on a machine that is shared.
-setDefaultTimeout(600_000);
 
 const ROOT = resolve(import.meta.dir, '../..');
 

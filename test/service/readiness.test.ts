@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, setDefaultTimeout, spyOn, test } from 'bun:test';
+import { afterEach, describe, expect, spyOn, test } from 'bun:test';
 import { loadConfig } from '../../src/config.ts';
 import { openDatabase } from '../../src/store/database/open.ts';
 import { TEST_SECRET_KEY } from '../support/command-line.ts';
@@ -6,10 +6,8 @@ import { tempFolder } from '../support/paybell.ts';
 import { createPostgresDatabase } from '../support/postgres.ts';
 import { parseMetrics, sampleOf } from '../support/prometheus.ts';
 import { startTestService } from '../support/service.ts';
-import { ENGINES } from '../support/stores.ts';
+import { SUITE_ENGINES } from '../support/suite.ts';
 import { until } from '../support/until.ts';
-
-setDefaultTimeout(600_000);
 
 /** The monotonic clock, by which failures are timed, is ahead by this much. */
 function advanceClock(ms: number): void {
@@ -17,7 +15,7 @@ function advanceClock(ms: number): void {
   spyOn(performance, 'now').mockImplementation(() => now() + ms);
 }
 
-describe.each(ENGINES)('a service on %s', (engine) => {
+describe.each(SUITE_ENGINES)('a service on %s', (engine) => {
   const folder = tempFolder();
   afterEach(() => {
     spyOn(performance, 'now').mockRestore();

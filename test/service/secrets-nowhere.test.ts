@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { ENGINES } from '../support/stores.ts';
+import { SUITE_ENGINES } from '../support/suite.ts';
 import { WholeLife } from './whole-life.ts';
 
 /** Everything that a whole life of the service leaves behind is searched for everything that it must not hold. */
-describe.each(ENGINES)('a whole life on %s', (engine) => {
+describe.each(SUITE_ENGINES)('a whole life on %s', (engine) => {
   let life: WholeLife;
 
   beforeAll(async () => {

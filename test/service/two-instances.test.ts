@@ -1,4 +1,4 @@
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import type { PublicKeyList } from '../../src/contract/secrets.ts';
 import { Ledger } from '../support/ledger.ts';
 import { createPostgresDatabase } from '../support/postgres.ts';
@@ -6,8 +6,6 @@ import { parseMetrics, sampleOf } from '../support/prometheus.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { checkSignature } from '../support/signatures.ts';
 import { until } from '../support/until.ts';
-
-setDefaultTimeout(600_000);
 
 const SETTINGS = { DESTINATION_CONCURRENCY: '9' };
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, setDefaultTimeout } from 'bun:test';
+import { afterAll, beforeAll, describe } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseTarget } from '../../src/config.ts';
@@ -6,6 +6,7 @@ import type { Database, Queries } from '../../src/store/database/database.ts';
 import { migrate } from '../../src/store/database/migrate.ts';
 import { openDatabase } from '../../src/store/database/open.ts';
 import { createPostgresDatabase, listenUrlOf, TEST_DEADLINE_MS } from './postgres.ts';
+import { SUITE_ENGINES } from './suite.ts';
 import { tempBase } from './temp-base.ts';
 
 export const ENGINES = ['sqlite', 'postgres'] as const;
@@ -31,9 +32,19 @@ export async function createTarget(
 
 /** The same tests on every engine, each on a new store with the current schema. */
 export function onEveryEngine(name: string, tests: (store: TestStore) => void): void {
-  // Applies to the calling file, as `--timeout` does to all: no test may fail because the machine is slow.
-  setDefaultTimeout(600_000);
-  for (const engine of ENGINES) {
+  onEngines(ENGINES, name, tests);
+}
+
+/**
+ * The same tests on SQLite in the short suite and on PostgreSQL in the long suite. For routes, jobs and commands: the tests of
+ * the store run their SQL on both engines in the short suite.
+ */
+export function onSuiteEngine(name: string, tests: (store: TestStore) => void): void {
+  onEngines(SUITE_ENGINES, name, tests);
+}
+
+function onEngines(engines: readonly Engine[], name: string, tests: (store: TestStore) => void): void {
+  for (const engine of engines) {
     describe(`${name} on ${engine}`, () => {
       let opened: { db: Database; url: string; remove: () => void } | null = null;
       const current = () => {

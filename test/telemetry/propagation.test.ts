@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { createTenant } from '../support/api.ts';
 import { startTestService } from '../support/service.ts';
-import { onEveryEngine } from '../support/stores.ts';
+import { onSuiteEngine } from '../support/stores.ts';
 import { until } from '../support/until.ts';
 
 const TRACEPARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
@@ -23,7 +23,7 @@ function receiver() {
   return { url: server.url.href, received, [Symbol.asyncDispose]: () => server.stop(true) };
 }
 
-onEveryEngine('without OpenTelemetry, the trace of an event', (store) => {
+onSuiteEngine('without OpenTelemetry, the trace of an event', (store) => {
   const send = async (path: string, type: string, headers: Record<string, string>): Promise<Sent[]> => {
     await using service = await startTestService(store.url, { RETRY_SCHEDULE: '0s,10ms' });
     await using target = receiver();

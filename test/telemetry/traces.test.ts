@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { createTenant, type Tenant } from '../support/api.ts';
 import { type CollectedSpan, OtlpCollector } from '../support/otlp-collector.ts';
 import { startTestService, type TestService } from '../support/service.ts';
-import { onEveryEngine } from '../support/stores.ts';
+import { onSuiteEngine } from '../support/stores.ts';
 import { until } from '../support/until.ts';
 
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
@@ -49,7 +49,7 @@ const one = (spans: readonly CollectedSpan[]): CollectedSpan => {
   return span;
 };
 
-onEveryEngine('with OpenTelemetry', (store) => {
+onSuiteEngine('with OpenTelemetry', (store) => {
   test('an event is one trace: the request of its sender, its acceptance, its delivery, and each attempt', async () => {
     await using collector = new OtlpCollector();
     await using target = receiver(500);

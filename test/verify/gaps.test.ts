@@ -5,7 +5,7 @@ import { checkSequence } from '../../src/verify/check-sequence.ts';
 import { SequenceTracker } from '../../src/verify/sequence-tracker.ts';
 import { VerificationError } from '../../src/verify/verification-error.ts';
 import { startTestService, type TestService } from '../support/service.ts';
-import { onEveryEngine } from '../support/stores.ts';
+import { onSuiteEngine } from '../support/stores.ts';
 import { until } from '../support/until.ts';
 
 const EVENTS = 1_000;
@@ -13,7 +13,7 @@ const FORGOTTEN = 50;
 
 type Received = { body: string; headers: Record<string, string>; sequence: number; endpointId: string };
 
-onEveryEngine('a receiver that forgets', (store) => {
+onSuiteEngine('a receiver that forgets', (store) => {
   let service: TestService;
   let client: Paybell;
   let receiver: Bun.Server<undefined>;

@@ -4,12 +4,12 @@ import { sampleOf } from '../../src/contract/events/samples.ts';
 import { EVENT_KINDS } from '../../src/domain/event-kinds.ts';
 import { verify } from '../../src/verify/verify.ts';
 import { startTestService, type TestService } from '../support/service.ts';
-import { onEveryEngine } from '../support/stores.ts';
+import { onSuiteEngine } from '../support/stores.ts';
 import { until } from '../support/until.ts';
 
 type Received = { path: string; body: ArrayBuffer; headers: Headers };
 
-onEveryEngine('what the service really sends', (store) => {
+onSuiteEngine('what the service really sends', (store) => {
   let service: TestService;
   let client: Paybell;
   let receiver: Bun.Server<undefined>;

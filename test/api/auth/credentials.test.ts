@@ -6,12 +6,12 @@ import { randomBytes } from '../../../src/store/new-id.ts';
 import { revokeApiKey } from '../../../src/store/tenants/api-keys.ts';
 import { call, createTenant, TEST_CHANGE, type Tenant, testApp, WEBHOOKS } from '../../support/api.ts';
 import { expectProblem, type ProblemBody } from '../../support/problems.ts';
-import { alteredStore, onEveryEngine } from '../../support/stores.ts';
+import { alteredStore, onSuiteEngine } from '../../support/stores.ts';
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const registration = { postUrl: 'https://example.com/hook', networkIds: [1], events: ['LatePayment'] };
 
-onEveryEngine('credentials', (store) => {
+onSuiteEngine('credentials', (store) => {
   let app: App;
   let tenant: Tenant;
 

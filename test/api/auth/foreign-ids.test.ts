@@ -9,7 +9,7 @@ import { call, createTenant, TEST_CHANGE, type Tenant, testApp, WEBHOOKS } from 
 import { accept, newEvent, readDeliveries } from '../../support/deliveries.ts';
 import { dumpRows } from '../../support/dump.ts';
 import { type Operation, operationsOf, pathWith } from '../../support/operations.ts';
-import { onEveryEngine, type TestStore } from '../../support/stores.ts';
+import { onSuiteEngine, type TestStore } from '../../support/stores.ts';
 
 const ADMIN_KEY = 'operator-key-0123456789-abcdefghij';
 const EVENTS = '/api/v1/crypto/events';
@@ -38,7 +38,7 @@ async function newFact({ db }: TestStore, entityId: string): Promise<string> {
   return facts[0]?.factId ?? '';
 }
 
-onEveryEngine('what belongs to another entity', (store) => {
+onSuiteEngine('what belongs to another entity', (store) => {
   let app: App;
   let owner: Tenant;
   let stranger: Tenant;

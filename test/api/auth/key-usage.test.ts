@@ -5,7 +5,7 @@ import { listApiKeys } from '../../../src/store/tenants/api-keys.ts';
 import { KeyLookup } from '../../../src/store/tenants/key-lookup.ts';
 import { call, createTenant, type Tenant, testApp, WEBHOOKS } from '../../support/api.ts';
 import { rejection } from '../../support/rejection.ts';
-import { alteredQueries, alteredStore, onEveryEngine } from '../../support/stores.ts';
+import { alteredQueries, alteredStore, onSuiteEngine } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
 
 const NOW_S = 1_763_168_400;
@@ -33,7 +33,7 @@ function use(keys: KeyLookup, tenants: readonly Tenant[]): void {
   for (const tenant of tenants) keys.recordUse({ ...tenant, permissions: new Set(), revision: 1 });
 }
 
-onEveryEngine('when a key was last used', (store) => {
+onSuiteEngine('when a key was last used', (store) => {
   const lastUsed = async (keyId: string) => {
     const query = { keyId, page: 1, limit: 1, sortBy: 'dateCreated', sortDir: 'desc' } as const;
     return (await listApiKeys(store.db, query)).keys[0]?.dateLastUsed ?? null;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { App } from '../../../src/api/app.ts';
 import { RateLimits } from '../../../src/api/auth/rate-limits.ts';
 import { loadConfig } from '../../../src/config.ts';
@@ -10,8 +10,6 @@ import { openDatabase } from '../../../src/store/database/open.ts';
 import { randomBytes } from '../../../src/store/new-id.ts';
 import { call, createTenant, testApp, WEBHOOKS } from '../../support/api.ts';
 import { createTarget } from '../../support/stores.ts';
-
-setDefaultTimeout(600_000);
 
 const EVENTS = '/api/v1/crypto/events';
 

@@ -5,7 +5,7 @@ import { hashApiKey } from '../../../src/domain/keys/api-keys.ts';
 import { listAudit } from '../../../src/store/tenants/audit.ts';
 import { call, createTenant, type Tenant, testApp } from '../../support/api.ts';
 import { expectProblem } from '../../support/problems.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 
 const ENTITIES = '/admin/v1/entities';
 const WEBHOOKS = '/api/v1/crypto/webhooks/classic';
@@ -20,7 +20,7 @@ const ADMIN_KEYS = [
   `sender:${hashApiKey(keys.sender)}:events:write+keys:write:${EXPIRY}`,
 ].join(',');
 
-onEveryEngine("operators' keys with names", (store) => {
+onSuiteEngine("operators' keys with names", (store) => {
   let nowMs = EXPIRY_MS - 1;
   let app: App;
   let tenant: Tenant;

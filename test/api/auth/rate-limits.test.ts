@@ -16,7 +16,7 @@ import {
 } from '../../support/api.ts';
 import { expectProblem } from '../../support/problems.ts';
 import { parseMetrics, sampleOf } from '../../support/prometheus.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 
 const EVENTS = '/api/v1/crypto/events';
 const BATCH = `${EVENTS}/batch`;
@@ -28,7 +28,7 @@ const ndjson = (count: number): CallOptions => ({
   headers: { 'content-type': 'application/x-ndjson' },
 });
 
-onEveryEngine('a rate limit', (store) => {
+onSuiteEngine('a rate limit', (store) => {
   let nowMs = 0;
   let metrics: Metrics;
   let tenant: Tenant;

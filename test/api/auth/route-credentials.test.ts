@@ -7,14 +7,14 @@ import { createApiKey, revokeApiKey } from '../../../src/store/tenants/api-keys.
 import { call, createTenant, TEST_CHANGE, type Tenant, testApp } from '../../support/api.ts';
 import { type Operation, operationsOf, pathWith } from '../../support/operations.ts';
 import { expectProblem, type ProblemBody } from '../../support/problems.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 
 const ADMIN_KEY = 'operator-key-0123456789-abcdefghij';
 const LONG_AGO_S = 1_000;
 
 type Refusal = { case: string; headers: Record<string, string>; code: ProblemCode };
 
-onEveryEngine('every route of the OpenAPI document', (store) => {
+onSuiteEngine('every route of the OpenAPI document', (store) => {
   let app: App;
   let tenant: Tenant;
   let other: Tenant;

@@ -5,7 +5,7 @@ import { embedDashboard } from '../../../src/api/dashboard/embedding.ts';
 import { DASHBOARD_PATHS, endpointPath } from '../../../src/dashboard/paths.ts';
 import { call, testApp } from '../../support/api.ts';
 import { tempFolder } from '../../support/paybell.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 
 const MAX_FIRST_LOAD_BYTES = 100_000;
 const GZIP = { headers: { 'accept-encoding': 'gzip, deflate, br' } };
@@ -14,7 +14,7 @@ function assetsOf(html: string): string[] {
   return [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path = '']) => path);
 }
 
-onEveryEngine('the dashboard', (store) => {
+onSuiteEngine('the dashboard', (store) => {
   test('is one document at every path', async () => {
     const app = testApp(store.db);
     const paths = [...Object.values(DASHBOARD_PATHS), endpointPath('ep_0f9c2a6e0b17d3')];

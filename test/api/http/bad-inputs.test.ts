@@ -3,7 +3,7 @@ import type { App } from '../../../src/api/app.ts';
 import { MAX_INPUT_ERRORS_SHOWN } from '../../../src/contract/problems.ts';
 import { call, createTenant, type Tenant, testApp, WEBHOOKS } from '../../support/api.ts';
 import { expectProblem, messagesByName } from '../../support/problems.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 
 const postUrl = 'https://example.com/hook';
 
@@ -128,7 +128,7 @@ const GOOD_POST_URLS = [
   'https://xn--exmple-cua.com/',
 ];
 
-onEveryEngine('bad input', (store) => {
+onSuiteEngine('bad input', (store) => {
   let app: App;
   let tenant: Tenant;
 

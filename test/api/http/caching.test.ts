@@ -1,9 +1,9 @@
 import { beforeAll, expect, test } from 'bun:test';
 import type { App } from '../../../src/api/app.ts';
 import { call, createTenant, type Tenant, testApp, WEBHOOKS } from '../../support/api.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 
-onEveryEngine('a list response', (store) => {
+onSuiteEngine('a list response', (store) => {
   let app: App;
   let tenant: Tenant;
 

@@ -2,13 +2,13 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import type { App } from '../../../src/api/app.ts';
 import { call, createTenant, type Tenant, testApp, WEBHOOKS } from '../../support/api.ts';
 import { expectProblem } from '../../support/problems.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 
 const registration = { postUrl: 'https://example.com/hook', networkIds: [1], events: ['LatePayment'] };
 const EVENTS = '/api/v1/crypto/events';
 const ORIGIN = 'https://app.example.com';
 
-onEveryEngine('every request', (store) => {
+onSuiteEngine('every request', (store) => {
   let app: App;
   let tenant: Tenant;
 
@@ -250,7 +250,7 @@ onEveryEngine('every request', (store) => {
   });
 });
 
-onEveryEngine('requests from other origins', (store) => {
+onSuiteEngine('requests from other origins', (store) => {
   const preflight = (app: App, origin: string, path = WEBHOOKS) =>
     call(app, null, path, { method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'GET' } });
 

@@ -7,7 +7,7 @@ import { recordChange } from '../../../src/store/tenants/audit.ts';
 import { call, createTenant, TEST_CHANGE, type Tenant, testApp, WEBHOOKS } from '../../support/api.ts';
 import { AUDIT, listAudit } from '../../support/audit.ts';
 import { expectProblem } from '../../support/problems.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 
 const EVENTS = '/api/v1/crypto/events';
 const DELIVERIES = '/api/v1/crypto/deliveries';
@@ -15,7 +15,7 @@ const LARGE = 30;
 const SMALL = 60;
 
 /** A page contains the bodies: a hundred of the largest would be 25 MB for each concurrent request. */
-onEveryEngine('a page of large events', (store) => {
+onSuiteEngine('a page of large events', (store) => {
   let app: App;
   let tenant: Tenant;
 
@@ -55,7 +55,7 @@ onEveryEngine('a page of large events', (store) => {
 });
 
 /** One bulk change records up to 1,000 webhooks with their URLs. */
-onEveryEngine('a page of large audit entries', (store) => {
+onSuiteEngine('a page of large audit entries', (store) => {
   const ENTRIES = 4;
   const webhooks = Array.from({ length: 1_000 }, (_, index) => ({
     webhookId: `wh_${index}`,
@@ -98,7 +98,7 @@ onEveryEngine('a page of large audit entries', (store) => {
   });
 });
 
-onEveryEngine('a delivery that was sent again all day', (store) => {
+onSuiteEngine('a delivery that was sent again all day', (store) => {
   const ATTEMPTS = MAX_ATTEMPTS_SHOWN + 50;
 
   test('is read with its latest attempts, oldest first, and with the count of all', async () => {

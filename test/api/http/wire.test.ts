@@ -4,13 +4,13 @@ import { loadConfig } from '../../../src/config.ts';
 import { createLogger } from '../../../src/log.ts';
 import { createTenant, type Tenant, testApp, WEBHOOKS } from '../../support/api.ts';
 import { sendRaw } from '../../support/raw-http.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 
 const EVENTS = '/api/v1/crypto/events';
 /** More than Bun would read by itself, and more than any limit of the API. */
 const HUGE = 'content-length: 9000000';
 
-onEveryEngine('a request over a socket', (store) => {
+onSuiteEngine('a request over a socket', (store) => {
   let server: ListeningServer;
   let credentials: string;
 

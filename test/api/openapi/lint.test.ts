@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { call, createTenant, type Tenant, testApp } from '../../support/api.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 
 const SETTINGS = { ADMIN_KEY: 'x'.repeat(40), RATE_LIMIT: '100/s:200', EVENT_RATE_LIMIT: '100/s:200' };
 
@@ -77,7 +77,7 @@ describe('the headers of responses', () => {
   });
 });
 
-onEveryEngine('the headers that a response really has', (store) => {
+onSuiteEngine('the headers that a response really has', (store) => {
   let tenant: Tenant;
   beforeAll(async () => {
     tenant = await createTenant(store.db);

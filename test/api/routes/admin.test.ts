@@ -6,7 +6,7 @@ import { PERMISSIONS } from '../../../src/domain/keys/api-keys.ts';
 import { type CallOptions, call, createTenant, type Tenant, testApp, WEBHOOKS } from '../../support/api.ts';
 import { listAudit, shown } from '../../support/audit.ts';
 import { expectProblem, messagesByName } from '../../support/problems.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 
 const ADMIN_KEY = 'operator-key-0123456789-abcdefghij';
 const ENTITIES = '/admin/v1/entities';
@@ -15,7 +15,7 @@ const NOW_S = 1_763_168_400;
 
 type Made = { keyId: string; apiKey: string };
 
-onEveryEngine('the operator', (store) => {
+onSuiteEngine('the operator', (store) => {
   let app: App;
   let tenant: Tenant;
   let nowS: number;

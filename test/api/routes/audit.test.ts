@@ -5,11 +5,11 @@ import { recordChange } from '../../../src/store/tenants/audit.ts';
 import { call, createTenant, TEST_CHANGE, type Tenant, testApp } from '../../support/api.ts';
 import { AUDIT, listAudit } from '../../support/audit.ts';
 import { expectProblem, messagesByName } from '../../support/problems.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 
 const FIRST_S = 1_763_168_400;
 
-onEveryEngine('the audit', (store) => {
+onSuiteEngine('the audit', (store) => {
   let app: App;
   let tenant: Tenant;
   /** Thirty changes, a minute apart, by two keys in turn, of three webhooks in turn; two more made the tenant. */

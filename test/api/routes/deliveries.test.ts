@@ -23,7 +23,7 @@ import {
 import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
 import { endpointIdOf } from '../../support/endpoints.ts';
 import { expectProblem, messagesByName } from '../../support/problems.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
 
 const API = '/api/v1/crypto';
@@ -83,7 +83,7 @@ const BAD_REDELIVERIES: [query: string, errors: Record<string, RegExp>][] = [
   ['status=failed&limit=5', { limit: /not a known parameter/ }],
 ];
 
-onEveryEngine('deliveries', (store) => {
+onSuiteEngine('deliveries', (store) => {
   let app: App;
   let tenant: Tenant;
   let webhookId: string;

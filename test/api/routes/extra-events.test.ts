@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test';
 import { call, createTenant, testApp, WEBHOOKS } from '../../support/api.ts';
 import { expectProblem, messagesByName } from '../../support/problems.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 
 const API = '/api/v1/crypto';
 
-onEveryEngine('a kind of EXTRA_EVENTS', (store) => {
+onSuiteEngine('a kind of EXTRA_EVENTS', (store) => {
   test('is a filter wherever an event is one, except in the list of the contract', async () => {
     const app = testApp(store.db, { EXTRA_EVENTS: 'RefundIssued' });
     const tenant = await createTenant(store.db);

@@ -5,7 +5,7 @@ import type { PublicKeyList } from '../../../src/contract/secrets.ts';
 import { call, createTenant, TEST_CHANGE, type Tenant, testApp } from '../../support/api.ts';
 import { listAudit, shown } from '../../support/audit.ts';
 import { expectProblem, messagesByName } from '../../support/problems.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 
 const BASE = '/api/v1/crypto';
 const ROTATE = `${BASE}/webhooks/signing-key/rotate`;
@@ -13,7 +13,7 @@ const HOUR_S = 3_600;
 
 type KeySet = { keys: { kty: string; crv: string; x: string; kid: string; use: string; alg: string }[] };
 
-onEveryEngine('the published key set', (store) => {
+onSuiteEngine('the published key set', (store) => {
   let app: App;
   let tenant: Tenant;
   let nowS: number;

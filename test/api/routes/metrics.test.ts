@@ -5,7 +5,7 @@ import type { Database } from '../../../src/store/database/database.ts';
 import { type CallOptions, call, createTenant, testApp, WEBHOOKS } from '../../support/api.ts';
 import { expectProblem } from '../../support/problems.ts';
 import { parseMetrics, sampleOf } from '../../support/prometheus.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 
 /** None of this looks into the store. */
 const NO_STORE = undefined as unknown as Database;
@@ -80,7 +80,7 @@ describe('GET /metrics', () => {
   });
 });
 
-onEveryEngine('the metrics of requests', (store) => {
+onSuiteEngine('the metrics of requests', (store) => {
   test('count by the pattern of the route, and never by what stands in its place', async () => {
     const metrics = new Metrics();
     const app = testApp(store.db, {}, { metrics });

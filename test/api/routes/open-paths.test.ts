@@ -2,9 +2,9 @@ import { expect, test } from 'bun:test';
 import { StoreUnavailableError } from '../../../src/store/database/database.ts';
 import { SecretBox } from '../../../src/store/tenants/secret-box.ts';
 import { call, createTenant, testApp } from '../../support/api.ts';
-import { alteredStore, onEveryEngine } from '../../support/stores.ts';
+import { alteredStore, onSuiteEngine } from '../../support/stores.ts';
 
-onEveryEngine('the paths that need no key', (store) => {
+onSuiteEngine('the paths that need no key', (store) => {
   test('/healthz is 200 while the process lives, also when it is not ready', async () => {
     const response = await call(testApp(store.db, {}, { isReady: () => false }), null, '/healthz');
     expect(response.status).toBe(200);

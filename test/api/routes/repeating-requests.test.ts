@@ -5,14 +5,14 @@ import { call, createTenant, type Tenant, testApp, WEBHOOKS } from '../../suppor
 import { readDeliveries } from '../../support/deliveries.ts';
 import { operationsOf } from '../../support/operations.ts';
 import { expectProblem } from '../../support/problems.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 
 const ADMIN_KEY = 'operator-key-0123456789-abcdefghij';
 const BASE = '/api/v1/crypto';
 const DOCUMENT = resolve(import.meta.dir, '../../../docs/repeating-requests.md');
 
 /** What docs/repeating-requests.md promises. */
-onEveryEngine('the same request again', (store) => {
+onSuiteEngine('the same request again', (store) => {
   let app: App;
   let tenant: Tenant;
 

@@ -15,13 +15,13 @@ import {
 import { listAudit, shown } from '../../support/audit.ts';
 import { expectProblem, messagesByName } from '../../support/problems.ts';
 import { checkSignature, signatureHeaders } from '../../support/signatures.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 
 const SECRETS = '/api/v1/crypto/webhooks/secret';
 const ROTATE = `${SECRETS}/rotate`;
 const HOUR_S = 3_600;
 
-onEveryEngine('the signing secrets', (store) => {
+onSuiteEngine('the signing secrets', (store) => {
   let app: App;
   let tenant: Tenant;
   let nowS: number;

@@ -9,12 +9,12 @@ import { StatsRecorder } from '../../../src/store/stats/recorder.ts';
 import { call, createTenant, type Tenant, testApp } from '../../support/api.ts';
 import { addReceiver, LATE_ON_1, letPass } from '../../support/deliveries.ts';
 import { expectProblem } from '../../support/problems.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 
 const STATS = '/api/v1/crypto/stats';
 const EVENTS = '/api/v1/crypto/events';
 
-onEveryEngine('GET /stats', (store) => {
+onSuiteEngine('GET /stats', (store) => {
   let tenant: Tenant;
   let recorder: StatsRecorder;
   let app: App;

@@ -1,11 +1,8 @@
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import type { DeployedContract } from '../../support/chain/deployed-contract.ts';
 import { EdrChain } from '../../support/chain/edr-chain.ts';
 import { type JsonRpc, RpcError } from '../../support/chain/json-rpc.ts';
 import { rejection } from '../../support/rejection.ts';
-
-// The first chain on a machine compiles the contracts.
-setDefaultTimeout(600_000);
 
 type Log = { address: string; transactionHash: string; blockNumber: string; topics: string[]; data: string };
 

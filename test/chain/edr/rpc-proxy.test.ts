@@ -1,10 +1,7 @@
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { EdrChain } from '../../support/chain/edr-chain.ts';
 import { type Behaviour, RpcProxy } from '../../support/chain/rpc-proxy.ts';
 import { rejection } from '../../support/rejection.ts';
-
-// The first chain on a machine compiles the contracts.
-setDefaultTimeout(600_000);
 
 type Answer = { id: number; result?: unknown; error?: { code: number; message: string } };
 

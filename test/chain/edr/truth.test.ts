@@ -1,4 +1,4 @@
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { Ledger, type ReceivedEvent } from '../../../demo/chain/ledger.ts';
 import { contractCalls } from '../../../src/chain/decode/contract-calls.ts';
 import { LogDecoder } from '../../../src/chain/decode/decoder.ts';
@@ -17,16 +17,14 @@ import { RpcProxy } from '../../support/chain/rpc-proxy.ts';
 import { claim } from '../../support/deliveries.ts';
 import { attemptThat, record } from '../../support/order.ts';
 import { seededRandom } from '../../support/random.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 import { newEntity, register } from '../../support/webhooks.ts';
-
-setDefaultTimeout(600_000);
 
 const NETWORK_ID = 8453;
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 const MAX_DEPTH = 9;
 
-onEveryEngine('what is told of a real EVM', (store) => {
+onSuiteEngine('what is told of a real EVM', (store) => {
   const payments = Number(process.env.CHAIN_PAYMENTS ?? 200);
   const forks = payments / 10;
 

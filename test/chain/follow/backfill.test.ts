@@ -1,12 +1,9 @@
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import type { FollowedSource } from '../../../src/store/chain/network-store.ts';
 import { FollowedChain } from '../../support/chain/followed-chain.ts';
 import { addressOf, ModelChain } from '../../support/chain/model-chain.ts';
 import { modelSource } from '../../support/chain/model-decoder.ts';
 import { type Faults, ModelNode } from '../../support/chain/model-node.ts';
-
-// No test may fail because the machine is slow.
-setDefaultTimeout(600_000);
 
 const OLD = modelSource({ sourceId: 'src_old', fromBlock: 1_001 });
 const NEW = modelSource({ sourceId: 'src_new', contract: addressOf(2), fromBlock: 1 });

@@ -1,11 +1,8 @@
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { positionOf } from '../../../src/chain/follow/compare.ts';
 import { FollowedChain } from '../../support/chain/followed-chain.ts';
 import { ModelChain } from '../../support/chain/model-chain.ts';
 import { ModelNode } from '../../support/chain/model-node.ts';
-
-// No test may fail because the machine is slow.
-setDefaultTimeout(600_000);
 
 const BLOCKS = 5_000;
 /** What a node takes in five seconds at ten calls a second. */

@@ -1,11 +1,8 @@
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import type { Exchange } from '../../../src/chain/rpc/http-exchange.ts';
 import { FollowedChain } from '../../support/chain/followed-chain.ts';
 import { ModelChain } from '../../support/chain/model-chain.ts';
 import { balancer, type Faults, ModelNode } from '../../support/chain/model-node.ts';
-
-// No test may fail because the machine is slow.
-setDefaultTimeout(600_000);
 
 function network(...faults: Partial<Faults>[]) {
   const chain = new ModelChain();

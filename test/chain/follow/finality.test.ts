@@ -1,11 +1,8 @@
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import type { Exchange } from '../../../src/chain/rpc/http-exchange.ts';
 import { FollowedChain } from '../../support/chain/followed-chain.ts';
 import { ModelChain } from '../../support/chain/model-chain.ts';
 import { type Faults, ModelNode } from '../../support/chain/model-node.ts';
-
-// No test may fail because the machine is slow.
-setDefaultTimeout(600_000);
 
 const NOTHING_LEFT_OUT = { responses: 0, logs: 0 };
 const ALL_LEFT_OUT = { responses: 100, logs: 100 };

@@ -1,11 +1,8 @@
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { FollowedChain } from '../../support/chain/followed-chain.ts';
 import { addressOf, ModelChain } from '../../support/chain/model-chain.ts';
 import { modelSource } from '../../support/chain/model-decoder.ts';
 import { type Faults, ModelNode } from '../../support/chain/model-node.ts';
-
-// No test may fail because the machine is slow.
-setDefaultTimeout(600_000);
 
 const [QUIET, LOUD] = [addressOf(1), addressOf(2)];
 const FLOOD = 20_001;

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import { newStoredNetwork } from '../../support/chain/stored-network.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 
-onEveryEngine('a network of which it was lost how far it was read', (store) => {
+onSuiteEngine('a network of which it was lost how far it was read', (store) => {
   test('is told of the confirmations that it gained meanwhile', async () => {
     const network = await newStoredNetwork(store.db);
     const payment = network.pay();

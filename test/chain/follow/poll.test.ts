@@ -1,11 +1,8 @@
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { FollowedChain } from '../../support/chain/followed-chain.ts';
 import { addressOf, ModelChain } from '../../support/chain/model-chain.ts';
 import { modelSource } from '../../support/chain/model-decoder.ts';
 import { ModelNode } from '../../support/chain/model-node.ts';
-
-// No test may fail because the machine is slow.
-setDefaultTimeout(600_000);
 
 function setUp(options: Partial<ConstructorParameters<typeof FollowedChain>[1]> = {}, blocks = 40) {
   const chain = new ModelChain();

@@ -1,13 +1,10 @@
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import type { PollOutcome } from '../../../src/chain/follow/poll-result.ts';
 import type { Exchange } from '../../../src/chain/rpc/http-exchange.ts';
 import { FollowedChain } from '../../support/chain/followed-chain.ts';
 import { ModelChain, type ModelTransaction } from '../../support/chain/model-chain.ts';
 import { modelSource } from '../../support/chain/model-decoder.ts';
 import { type Faults, ModelNode } from '../../support/chain/model-node.ts';
-
-// No test may fail because the machine is slow.
-setDefaultTimeout(600_000);
 
 /** A network with one payment in every block that was followed up to its head. */
 async function followedNetwork(...faults: Partial<Faults>[]) {

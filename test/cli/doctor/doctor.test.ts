@@ -14,7 +14,7 @@ import { type CommandLine, commandLine, OTHER_SECRET_KEY, TEST_SECRET_KEY } from
 import { dumpRows } from '../../support/dump.ts';
 import { freePort } from '../../support/free-port.ts';
 import { tempFolder } from '../../support/paybell.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 import { newEntity } from '../../support/webhooks.ts';
 
 type Report = { ok: boolean; checks: Finding[] };
@@ -33,7 +33,7 @@ async function documentedChecks(): Promise<string[]> {
 
 const only = (report: Report, check: string) => report.checks.filter((finding) => finding.check === check);
 
-onEveryEngine('paybell doctor', (store) => {
+onSuiteEngine('paybell doctor', (store) => {
   const withSettings = (settings: Record<string, string> = {}) =>
     commandLine({ DATABASE_URL: store.url, SECRET_KEY: TEST_SECRET_KEY, ...settings });
 
@@ -84,7 +84,7 @@ onEveryEngine('paybell doctor', (store) => {
   });
 });
 
-onEveryEngine('the checks of the instances', (store) => {
+onSuiteEngine('the checks of the instances', (store) => {
   const config = (cap: number) => loadConfig({ DESTINATION_CONCURRENCY: String(cap) });
   const report = (instanceId: string, role: 'all' | 'api', problem: string | null = null) =>
     renewInstance(store.db, { instanceId, role, host: `host of ${instanceId}`, problem });

@@ -5,7 +5,7 @@ import { startReceiver } from '../../delivery/receivers.ts';
 import { addReceiver, HOOK, newReceiver } from '../../support/deliveries.ts';
 import { configure } from '../../support/endpoints.ts';
 import { freePort } from '../../support/free-port.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 
 const findings = (settings: Record<string, string>) => Array.fromAsync(checkEgress(loadConfig(settings)));
 
@@ -24,7 +24,7 @@ test('doctor says whether the proxy and the source address can be used, and noth
   ]);
 });
 
-onEveryEngine('paybell doctor', (store) => {
+onSuiteEngine('paybell doctor', (store) => {
   test('names client certificates that have expired or soon will', async () => {
     const { entityId } = await newReceiver(store.db);
     const other = `${HOOK}/other`;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeSecret, sign } from '../../../src/domain/signing.ts';
@@ -8,8 +8,6 @@ import { tempFolder } from '../../support/paybell.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
 import { createTarget } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
-
-setDefaultTimeout(600_000);
 
 const SECRET = makeSecret(Buffer.alloc(32, 5));
 const OTHER = makeSecret(Buffer.alloc(32, 6));

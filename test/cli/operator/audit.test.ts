@@ -1,13 +1,13 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { recordChange } from '../../../src/store/tenants/audit.ts';
 import { type CommandLine, commandLine, TEST_SECRET_KEY } from '../../support/command-line.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 import { newEntity } from '../../support/webhooks.ts';
 
 /** 2026-01-31T12:00:00Z, after everything that made the entity. */
 const NOON_S = 1_769_860_800;
 
-onEveryEngine('paybell audit', (store) => {
+onSuiteEngine('paybell audit', (store) => {
   let entityId: string;
   let paybell: CommandLine;
   const audit = (...more: string[]) => paybell(['audit', '--entity', entityId, ...more]);

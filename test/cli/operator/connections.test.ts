@@ -1,10 +1,8 @@
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { SQL } from 'bun';
 import { commandLine, TEST_SECRET_KEY } from '../../support/command-line.ts';
 import { createPostgresDatabase, listenSetting, listenUrlOf } from '../../support/postgres.ts';
 import { until } from '../../support/until.ts';
-
-setDefaultTimeout(600_000);
 
 test('a command on the store opens four connections to PostgreSQL, and not as many as a server', async () => {
   const url = await createPostgresDatabase({ isMigrated: true });

@@ -8,7 +8,7 @@ import { countMatches, listWebhooks } from '../../../src/store/webhooks/list.ts'
 import { TEST_BOX } from '../../support/api.ts';
 import { commandLine, TEST_SECRET_KEY } from '../../support/command-line.ts';
 import { dumpRows } from '../../support/dump.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 import { listQuery, NOW_S, newEntity, register, seedWebhooks } from '../../support/webhooks.ts';
 
 const AWKWARD_URLS = ['https://example.com/a,b', 'https://example.com/say"x"?q=1,2', "https://example.com/'quoted'"];
@@ -21,7 +21,7 @@ function webhookLine(more: Partial<Webhook> = {}): Partial<Webhook> {
   return { networkId: 1, event: 'LatePayment', postUrl: 'https://example.com/hook', ...more };
 }
 
-onEveryEngine('export and import', (store) => {
+onSuiteEngine('export and import', (store) => {
   let entityId: string;
   const paybell = (args: readonly string[], input?: string | Uint8Array, settings: Record<string, string> = {}) =>
     commandLine({ DATABASE_URL: store.url, SECRET_KEY: TEST_SECRET_KEY, ...settings })(args, input);

@@ -4,7 +4,7 @@ import { readOptions, replaceOptions } from '../../../src/store/webhooks/options
 import { TEST_CHANGE } from '../../support/api.ts';
 import { commandLine, TEST_SECRET_KEY } from '../../support/command-line.ts';
 import { configure, endpointsOf } from '../../support/endpoints.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 import { listQuery, newEntity, register } from '../../support/webhooks.ts';
 
 const BILLING = 'https://example.com/billing';
@@ -12,7 +12,7 @@ const PLAIN = 'https://example.com/plain';
 const FILTER = { token: ['0xAb', 'USDC'], amount: { min: '10' } };
 const VALUE = 'Bearer-never-exported';
 
-onEveryEngine('the options of webhooks and the settings of endpoints in an export', (store) => {
+onSuiteEngine('the options of webhooks and the settings of endpoints in an export', (store) => {
   let entityId: string;
   let webhookId: string;
   const paybell = (args: readonly string[], input?: string) =>

@@ -1,14 +1,11 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { PERMISSIONS } from '../../../src/domain/keys/api-keys.ts';
 import { MIGRATIONS } from '../../../src/store/database/migrate.ts';
 import { version } from '../../../src/version.ts';
 import { WEBHOOKS } from '../../support/api.ts';
 import { type Finished, runPaybell, type Settings, servePaybell, tempFolder } from '../../support/paybell.ts';
 import { createPostgresDatabase } from '../../support/postgres.ts';
-import { ENGINES } from '../../support/stores.ts';
-
-// Real processes take their time where others share the machine.
-setDefaultTimeout(600_000);
+import { SUITE_ENGINES } from '../../support/suite.ts';
 
 const SECRET_KEY = Buffer.alloc(32, 5).toString('base64');
 const KEY = /^pbk_[0-9A-Za-z]{36}$/;
@@ -25,7 +22,7 @@ function expectFailure(finished: Finished, exitCode: number, message: string): v
   expect(finished.stderr).not.toContain('    at ');
 }
 
-for (const engine of ENGINES) {
+for (const engine of SUITE_ENGINES) {
   describe(`the command line on ${engine}`, () => {
     const folder = tempFolder();
     let settings: Settings = {};

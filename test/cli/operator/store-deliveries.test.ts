@@ -14,12 +14,12 @@ import {
 } from '../../support/deliveries.ts';
 import { Ledger } from '../../support/ledger.ts';
 import { startTestService } from '../../support/service.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
 
 const EVIL = 'no \x1b]0;owned\x07\x1b[2J\u009b31m way';
 
-onEveryEngine('paybell store deliveries', (store) => {
+onSuiteEngine('paybell store deliveries', (store) => {
   let entityId: string;
   let webhookId: string;
   let ids: string[];
@@ -145,7 +145,7 @@ describe('paybell store deliveries', () => {
   });
 });
 
-onEveryEngine('a receiver that was broken', (store) => {
+onSuiteEngine('a receiver that was broken', (store) => {
   test('gets all failed deliveries once it is fixed: listed, counted, sent again and logged', async () => {
     await using receiver = new Ledger(() => new Response('out of order', { status: 500 }));
     await using service = await startTestService(store.url, { RETRY_SCHEDULE: '0s', DESTINATION_CONCURRENCY: '4' });

@@ -3,9 +3,9 @@ import { listSecrets } from '../../../src/store/tenants/secrets.ts';
 import { createTenant, TEST_BOX, TEST_CHANGE, type Tenant } from '../../support/api.ts';
 import { type CommandLine, commandLine, OTHER_SECRET_KEY, TEST_SECRET_KEY } from '../../support/command-line.ts';
 import { dumpRows, dumpStorage } from '../../support/dump.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 
-onEveryEngine('paybell store secrets', (store) => {
+onSuiteEngine('paybell store secrets', (store) => {
   let tenant: Tenant;
   const withKey = (SECRET_KEY: string, more: Record<string, string> = {}): CommandLine =>
     commandLine({ DATABASE_URL: store.url, SECRET_KEY, ...more });

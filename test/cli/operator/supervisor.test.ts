@@ -32,7 +32,7 @@ test('the other workers listen on the port of the first, also where its URL does
   expect(await portOfSecond()).toBe('80');
   expect(await supervisor.stop()).toBe(true);
   folder.remove();
-}, 600_000);
+});
 
 test('a worker that keeps ending is started again after a pause that doubles, up to half a minute', async () => {
   const folder = tempFolder();
@@ -55,4 +55,4 @@ test('a worker that keeps ending is started again after a pause that doubles, up
   await supervisor.stop();
   expect([2_000, 16_000, 30_000].map(longerPause)).toEqual([4_000, 30_000, 30_000]);
   folder.remove();
-}, 600_000);
+});

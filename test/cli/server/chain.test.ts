@@ -1,12 +1,10 @@
-import { afterAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeEach, expect, test } from 'bun:test';
 import type { z } from 'zod';
 import { chainListSchema } from '../../../src/contract/chain/chains.ts';
 import { factDetailSchema, factListSchema } from '../../../src/contract/chain/facts.ts';
 import { sourceListSchema, sourcePreviewResultSchema, sourceSchema } from '../../../src/contract/chain/sources.ts';
 import { commandLine } from '../../support/command-line.ts';
 import { tempFolder } from '../../support/paybell.ts';
-
-setDefaultTimeout(600_000);
 
 /** The commands only use HTTP: a server that answers with the examples of the API shows what they send and print. */
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { deliveryListSchema } from '../../../src/contract/deliveries.ts';
 import { endpointListSchema, endpointSchema } from '../../../src/contract/endpoints/endpoint.ts';
@@ -7,8 +7,6 @@ import { commandLine } from '../../support/command-line.ts';
 import { tempFolder } from '../../support/paybell.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
 import { createTarget } from '../../support/stores.ts';
-
-setDefaultTimeout(600_000);
 
 const HOOK = 'http://127.0.0.1:9/hook';
 

@@ -1,11 +1,9 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { commandLine } from '../../support/command-line.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
 import { createTarget } from '../../support/stores.ts';
 import { onTerminal } from '../../support/terminal.ts';
 import { until } from '../../support/until.ts';
-
-setDefaultTimeout(600_000);
 
 const ESCAPE = '\x1b';
 const HOOK = 'http://127.0.0.1:9/a/path/that/no/terminal/of/eighty/columns/shows/beside/an/id';

@@ -1,9 +1,7 @@
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { commandLine } from '../../support/command-line.ts';
 import { startTestService } from '../../support/service.ts';
 import { createTarget } from '../../support/stores.ts';
-
-setDefaultTimeout(600_000);
 
 test('paybell reconcile shows texts of payloads in one line, without what a terminal would obey', async () => {
   const target = await createTarget('sqlite');

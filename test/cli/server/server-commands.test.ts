@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventListSchema } from '../../../src/contract/deliveries.ts';
@@ -11,8 +11,6 @@ import { PROGRAM } from '../../support/program.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
 import { createTarget } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
-
-setDefaultTimeout(600_000);
 
 /** The commands only use HTTP, so one engine behind the server is enough. */
 let service: TestService;

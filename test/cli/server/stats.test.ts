@@ -1,12 +1,10 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { statsSchema } from '../../../src/contract/stats.ts';
 import { commandLine } from '../../support/command-line.ts';
 import { tempFolder } from '../../support/paybell.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
 import { createTarget } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
-
-setDefaultTimeout(600_000);
 
 let service: TestService;
 let remove: () => void;

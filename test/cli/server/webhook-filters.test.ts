@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { webhookListSchema } from '../../../src/contract/webhooks.ts';
@@ -6,8 +6,6 @@ import { commandLine } from '../../support/command-line.ts';
 import { tempFolder } from '../../support/paybell.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
 import { createTarget } from '../../support/stores.ts';
-
-setDefaultTimeout(600_000);
 
 const FILTER = { token: ['0xAb', 'USDC'], amount: { min: '100' } };
 const HOOK = 'http://127.0.0.1:9/hook';

@@ -1,8 +1,6 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { firstCredentials, runPaybell, type Served, servePaybell, tempFolder } from '../../support/paybell.ts';
 import { PROGRAM } from '../../support/program.ts';
-
-setDefaultTimeout(600_000);
 
 /** A reader that is gone before the command writes, as `head -1` is before the second page of its input. */
 

@@ -15,10 +15,10 @@ import {
   ScriptedSender,
   withEngine,
 } from '../../support/deliveries.ts';
-import { alteredQueries, alteredStore, onEveryEngine } from '../../support/stores.ts';
+import { alteredQueries, alteredStore, onSuiteEngine } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
 
-onEveryEngine('the bulk redelivery job', (store) => {
+onSuiteEngine('the bulk redelivery job', (store) => {
   afterEach(() => forgetDeliveries(store.db));
 
   const runner = (db: Database = store.db, onWork: () => void = () => undefined) =>

@@ -11,14 +11,14 @@ import {
   letPass,
   newReceiver,
 } from '../../support/deliveries.ts';
-import { alteredStore, onEveryEngine } from '../../support/stores.ts';
+import { alteredStore, onSuiteEngine } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
 
 const TEN_MINUTES_MS = 600_000;
 const log = createLogger('silent');
 const limits = { schedule: [0], leaseMs: LEASE_MS };
 
-onEveryEngine('the detector of clock steps', (store) => {
+onSuiteEngine('the detector of clock steps', (store) => {
   /** One that waits for ten minutes, as after a step; and a detector whose monotonic clock can be moved on. */
   async function scene(db = store.db) {
     await forgetDeliveries(store.db);

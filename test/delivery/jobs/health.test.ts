@@ -6,11 +6,11 @@ import type { AttemptRecord } from '../../../src/store/deliveries/record/attempt
 import { readHealth } from '../../../src/store/webhooks/health.ts';
 import { failedWith, newReceiver, respondedWith } from '../../support/deliveries.ts';
 import { rejection } from '../../support/rejection.ts';
-import { alteredStore, onEveryEngine } from '../../support/stores.ts';
+import { alteredStore, onSuiteEngine } from '../../support/stores.ts';
 
 const START_MS = 1_763_168_400_000;
 
-onEveryEngine('the health recorder', (store) => {
+onSuiteEngine('the health recorder', (store) => {
   async function oneWebhook(recorder: HealthRecorder) {
     const { entityId, webhookId } = await newReceiver(store.db);
     const note = (second: number, outcome: Outcome) =>

@@ -15,10 +15,10 @@ import {
   ScriptedSender,
   statuses,
 } from '../../support/deliveries.ts';
-import { alteredStore, onEveryEngine } from '../../support/stores.ts';
+import { alteredStore, onSuiteEngine } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
 
-onEveryEngine('the heartbeat', (store) => {
+onSuiteEngine('the heartbeat', (store) => {
   afterEach(async () => {
     await store.db.transaction((queries) => queries.run('delete from instances'));
   });

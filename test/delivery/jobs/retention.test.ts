@@ -4,13 +4,13 @@ import { createLogger } from '../../../src/log.ts';
 import { StoreUnavailableError } from '../../../src/store/database/database.ts';
 import { seedAged } from '../../support/aged-deliveries.ts';
 import { readDeliveries } from '../../support/deliveries.ts';
-import { alteredStore, onEveryEngine } from '../../support/stores.ts';
+import { alteredStore, onSuiteEngine } from '../../support/stores.ts';
 import { newEntity } from '../../support/webhooks.ts';
 
 const log = createLogger('silent');
 const HOUR_MS = 3_600_000;
 
-onEveryEngine('the retention job', (store) => {
+onSuiteEngine('the retention job', (store) => {
   const seedOldAndYoung = async () => {
     const entityId = await newEntity(store.db);
     await seedAged(store.db, entityId, [

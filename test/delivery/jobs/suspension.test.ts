@@ -25,14 +25,14 @@ import {
   statuses,
 } from '../../support/deliveries.ts';
 import { attemptThat, record as recordAttempt } from '../../support/order.ts';
-import { alteredStore, onEveryEngine } from '../../support/stores.ts';
+import { alteredStore, onSuiteEngine } from '../../support/stores.ts';
 
 const OK = respondedWith(200);
 const DOWN = respondedWith(500);
 const REFUSED = respondedWith(400);
 const GONE = respondedWith(410);
 
-onEveryEngine('the suspension monitor', (store) => {
+onSuiteEngine('the suspension monitor', (store) => {
   async function begin() {
     const receiver = await newReceiver(store.db);
     const [accepted] = await acceptMany(store.db, receiver.entityId, 1);

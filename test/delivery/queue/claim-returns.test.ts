@@ -6,12 +6,12 @@ import { type Queries, type SqlValue, StoreUnavailableError } from '../../../src
 import { entityKey } from '../../../src/store/database/sql.ts';
 import type { Claimed } from '../../../src/store/deliveries/claim/claimed.ts';
 import { accept, acceptMany, addReceiver, claim, newEvent, newReceiver } from '../../support/deliveries.ts';
-import { alteredQueries, alteredStore, onEveryEngine } from '../../support/stores.ts';
+import { alteredQueries, alteredStore, onSuiteEngine } from '../../support/stores.ts';
 
 const DESTINATIONS = 30;
 const urlOf = (index: number) => `https://hooks-${index}.example.com/`;
 
-onEveryEngine('claims that are returned', (store) => {
+onSuiteEngine('claims that are returned', (store) => {
   /** One delivery to each of many destinations, claimed. */
   async function claimMany(): Promise<{ entityId: string; claimed: Claimed[] }> {
     const { entityId } = await newReceiver(store.db, urlOf(0));

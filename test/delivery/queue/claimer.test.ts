@@ -7,10 +7,10 @@ import { destinationKey } from '../../../src/domain/post-url.ts';
 import { createLogger } from '../../../src/log.ts';
 import type { Claimed } from '../../../src/store/deliveries/claim/claimed.ts';
 import { accept, HOOK, newEvent, newReceiver } from '../../support/deliveries.ts';
-import { onEveryEngine } from '../../support/stores.ts';
+import { onSuiteEngine } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
 
-onEveryEngine('a claimer', (store) => {
+onSuiteEngine('a claimer', (store) => {
   test('claims again for every destination of a plan after which something threw', async () => {
     const entityIds = [(await newReceiver(store.db)).entityId, (await newReceiver(store.db)).entityId];
     await accept(store.db, ...entityIds.map((entityId) => newEvent(entityId)));

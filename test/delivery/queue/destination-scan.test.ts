@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { DestinationScan } from '../../../src/delivery/queue/destination-scan.ts';
 import { destinationKey } from '../../../src/domain/post-url.ts';
 import { accept, acceptMany, addReceiver, claim, forgetDeliveries, newEvent } from '../../support/deliveries.ts';
-import { alteredStore, onEveryEngine, type TestStore } from '../../support/stores.ts';
+import { alteredStore, onSuiteEngine, type TestStore } from '../../support/stores.ts';
 import { newEntity, seedWebhooks } from '../../support/webhooks.ts';
 
 const urlOf = (name: string) => `https://${name}.example/`;
@@ -36,7 +36,7 @@ function timed(store: TestStore, readMs = 0) {
   return { scan, state };
 }
 
-onEveryEngine('a scan of the destinations', (store) => {
+onSuiteEngine('a scan of the destinations', (store) => {
   test('finds each where something is due', async () => {
     const { found } = await seed(store, ['a', 'b', 'c'], 2);
     expect(await found(new DestinationScan(store.db))).toBe('a b c');

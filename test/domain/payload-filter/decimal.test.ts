@@ -1,4 +1,4 @@
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import {
   compareDecimals,
@@ -6,9 +6,6 @@ import {
   isPlainDecimal,
   parseDecimal,
 } from '../../../src/domain/payload-filter/decimal.ts';
-
-// No property may fail because the machine is slow.
-setDefaultTimeout(600_000);
 
 const SCALE = 200;
 

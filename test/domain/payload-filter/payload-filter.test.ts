@@ -1,4 +1,4 @@
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import {
   canonicalFilter,
@@ -7,9 +7,6 @@ import {
   Payload,
   type PayloadFilter,
 } from '../../../src/domain/payload-filter/payload-filter.ts';
-
-// No property may fail because the machine is slow.
-setDefaultTimeout(600_000);
 
 function matches(filter: PayloadFilter, payload: unknown): boolean {
   const body = typeof payload === 'string' ? payload : JSON.stringify(payload);

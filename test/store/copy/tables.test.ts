@@ -1,11 +1,9 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { type ColumnKind, type CopiedTable, LEFT_OUT, readTables } from '../../../src/store/copy/tables.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { migrate } from '../../../src/store/database/migrate.ts';
 import { openDatabase } from '../../../src/store/database/open.ts';
 import { createTarget } from '../../support/stores.ts';
-
-setDefaultTimeout(600_000);
 
 const KINDS: Readonly<Record<string, ColumnKind>> = {
   text: 'text',

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Database } from '../../../src/store/database/database.ts';
 import { DISTRIBUTIONS, DistributionError, distribute } from '../../../src/store/database/distribution.ts';
 import { migrate } from '../../../src/store/database/migrate.ts';
@@ -6,8 +6,6 @@ import { openDatabase } from '../../../src/store/database/open.ts';
 import { CITUS_URL, WITHOUT_CITUS } from '../../support/citus.ts';
 import { rejection } from '../../support/rejection.ts';
 import { createTarget } from '../../support/stores.ts';
-
-setDefaultTimeout(600_000);
 
 /** A migration that adds a table fails here until it is said how that is distributed. */
 describe('the distribution of the tables', () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { partitionsJob } from '../../../src/delivery/jobs/partitions.ts';
 import { createLogger } from '../../../src/log.ts';
 import { Registry } from '../../../src/metrics/registry.ts';
@@ -22,8 +22,6 @@ import { rejection } from '../../support/rejection.ts';
 import { alteredQueries, alteredStore, createTarget } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
 import { newEntity } from '../../support/webhooks.ts';
-
-setDefaultTimeout(600_000);
 
 const ONCE = { attempts: 1, pauseMs: 1 };
 

@@ -1,4 +1,4 @@
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import type { Database } from '../../../src/store/database/database.ts';
 import { migrate } from '../../../src/store/database/migrate.ts';
 import { openDatabase } from '../../../src/store/database/open.ts';
@@ -23,8 +23,6 @@ import { accept, addReceiver, claim, HOOK, LEASE_MS, newEvent, statuses } from '
 import { attemptThat, keepOrder, record } from '../../support/order.ts';
 import { errorsOf, recordStatements } from '../../support/statements.ts';
 import { createTarget } from '../../support/stores.ts';
-
-setDefaultTimeout(600_000);
 
 const HOUR_MS = 3_600_000;
 const OTHER = 'https://other.example.com/paybell';

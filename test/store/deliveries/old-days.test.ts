@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import type { Database, Queries } from '../../../src/store/database/database.ts';
 import { PAUSE, PacedBatches } from '../../../src/store/database/paced-batches.ts';
 import { DAY_MS, dayAt, daysBefore } from '../../../src/store/database/partitions/layout.ts';
@@ -19,8 +19,6 @@ import { attachedTo, openPartitionedStore } from '../../support/partitioned-stor
 import { rejection } from '../../support/rejection.ts';
 import { alteredQueries, alteredStore } from '../../support/stores.ts';
 import { newEntity } from '../../support/webhooks.ts';
-
-setDefaultTimeout(600_000);
 
 const HOUR_MS = 3_600_000;
 const NOTHING = { deliveries: 0, attempts: 0, events: 0, redeliveries: 0, secrets: 0, facts: 0 };

@@ -22,6 +22,7 @@ import {
   seedEventRows,
 } from '../../support/delivery-rows.ts';
 import { onEveryEngine } from '../../support/stores.ts';
+import { suiteRuns } from '../../support/suite.ts';
 import { newEntity } from '../../support/webhooks.ts';
 
 /** Few values, so that rows collide in every field; ids that a locale would put in another order than their bytes. */
@@ -132,7 +133,7 @@ onEveryEngine('any list of any events', (store) => {
           expect(await walk(async (page) => (await read(page)).events)).toEqual(expected);
         }
       }),
-      { numRuns: 60 },
+      { numRuns: suiteRuns(10, 60) },
     );
   });
 });
@@ -155,13 +156,13 @@ onEveryEngine('any list of any deliveries', (store) => {
           }
         },
       ),
-      { numRuns: 100 },
+      { numRuns: suiteRuns(15, 100) },
     );
   });
 
   test('of thousands equals the same on every page, from either end, by every filter', async () => {
     const entityId = await newEntity(store.db);
-    const model = await seedDeliveryRows(store.db, entityId, thousands(3_000));
+    const model = await seedDeliveryRows(store.db, entityId, thousands(suiteRuns(600, 3_000)));
     const filters: Partial<DeliveryListQuery>[] = [
       {},
       ...DELIVERY_STATUSES.map((status) => ({ status })),

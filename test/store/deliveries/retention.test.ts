@@ -16,7 +16,7 @@ import { createTenant, TEST_BOX } from '../../support/api.ts';
 import { accept, claim, forgetDeliveries, newEvent, newReceiver } from '../../support/deliveries.ts';
 import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
 import { beforeStatement } from '../../support/interrupted-store.ts';
-import { alteredQueries, alteredStore, onEveryEngine, type TestStore } from '../../support/stores.ts';
+import { alteredQueries, alteredStore, onSuiteEngine, type TestStore } from '../../support/stores.ts';
 import { newEntity } from '../../support/webhooks.ts';
 
 const MINUTE_MS = 60_000;
@@ -31,7 +31,7 @@ function sumOf(one: Pruned, other: Pruned): Pruned {
   return Object.fromEntries(names.map((name) => [name, one[name] + other[name]])) as Pruned;
 }
 
-onEveryEngine('retention of a minute', (store) => {
+onSuiteEngine('retention of a minute', (store) => {
   let entityId: string;
 
   /** By a clock of the test's own. */
@@ -289,7 +289,7 @@ onEveryEngine('retention of a minute', (store) => {
   });
 });
 
-onEveryEngine('retention beside others', (store) => {
+onSuiteEngine('retention beside others', (store) => {
   beforeEach(() => forgetDeliveries(store.db));
 
   test('what another instance holds at the moment is passed over without waiting, and goes the next time', async () => {

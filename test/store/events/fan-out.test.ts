@@ -13,7 +13,7 @@ import { assignFilter, readFilters } from '../../../src/store/webhooks/filters.t
 import { TEST_CHANGE } from '../../support/api.ts';
 import { accept, addReceiver, completeAll, LATE_ON_1, newEvent, readDeliveries } from '../../support/deliveries.ts';
 import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
-import { alteredQueries, alteredStore, onEveryEngine, type TestStore } from '../../support/stores.ts';
+import { alteredQueries, alteredStore, onSuiteEngine, type TestStore } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
 import { newEntity, seedWebhooks } from '../../support/webhooks.ts';
 
@@ -47,7 +47,7 @@ async function finish(store: TestStore, db = store.db): Promise<void> {
   await job.stop();
 }
 
-onEveryEngine('an event for more webhooks than one transaction has room for', (store) => {
+onSuiteEngine('an event for more webhooks than one transaction has room for', (store) => {
   test('is acknowledged with its first deliveries and a task, and the others follow', async () => {
     const entityId = await largeEntity(store);
     const event = newEvent(entityId);

@@ -9,6 +9,7 @@ import { findRevision } from '../../../src/store/tenants/entities.ts';
 import { listWebhooks } from '../../../src/store/webhooks/list.ts';
 import { call, testApp, WEBHOOKS } from '../../support/api.ts';
 import { withAndWithoutSettings } from '../../support/every-setting.ts';
+import { suiteRuns } from '../../support/suite.ts';
 import {
   listFromModel,
   listQuery,
@@ -91,7 +92,7 @@ withAndWithoutSettings('any list of any webhooks', (store, useSettings) => {
           }
         }
       }),
-      { numRuns: 20 },
+      { numRuns: suiteRuns(4, 20) },
     );
     expect(await wrongCounters(store.db)).toEqual([]);
   });
@@ -151,7 +152,7 @@ withAndWithoutSettings('a list of thousands', (store, useSettings) => {
     const entityId = await newEntity(store.db);
     const cells = NETWORKS.flatMap((networkId) => STORED_EVENTS.map((event) => ({ networkId, event })));
     const seeds = Array.from(
-      { length: 300 },
+      { length: suiteRuns(40, 300) },
       (_, index) => `${URLS[index % URLS.length]}/${index % 7}/${index}`,
     ).flatMap((postUrl) => cells.map((cell) => ({ ...cell, postUrl })));
     const model = await seedWebhooks(store.db, entityId, seeds);

@@ -9,7 +9,7 @@ import { NetworkStore } from '../../../../src/store/chain/networks.ts';
 import { AcceptQueue } from '../../../../src/store/events/accept-queue.ts';
 import { call, createTenant, type Tenant, testApp } from '../../../support/api.ts';
 import { expectProblem, messagesByName } from '../../../support/problems.ts';
-import { onEveryEngine } from '../../../support/stores.ts';
+import { onSuiteEngine } from '../../../support/stores.ts';
 import { register } from '../../../support/webhooks.ts';
 
 const BASE = '/api/v1/crypto';
@@ -42,7 +42,7 @@ function found({ entityId }: Tenant, networkId: number, position: Position, more
   };
 }
 
-onEveryEngine('facts', (store) => {
+onSuiteEngine('facts', (store) => {
   /** Each test has a network of its own. */
   async function setUp() {
     const { db } = store;

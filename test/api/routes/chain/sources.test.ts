@@ -15,7 +15,7 @@ import {
   TOKEN,
 } from '../../../support/chain/logs.ts';
 import { expectProblem, messagesByName } from '../../../support/problems.ts';
-import { onEveryEngine, type TestStore } from '../../../support/stores.ts';
+import { onSuiteEngine, type TestStore } from '../../../support/stores.ts';
 
 const SOURCES = '/api/v1/crypto/sources';
 const HASH = `0x${'a'.repeat(64)}`;
@@ -47,7 +47,7 @@ async function created(response: Response, status = 201): Promise<Source> {
 
 const errorsOf = async (response: Response) => messagesByName(await expectProblem(response, 'invalid_request'));
 
-onEveryEngine('sources', (store) => {
+onSuiteEngine('sources', (store) => {
   test('201 with the source, which reads from the next block on', async () => {
     const { tenant, app, post } = await setUp(store);
     const source = await created(await post(erc20));
@@ -318,7 +318,7 @@ onEveryEngine('sources', (store) => {
   });
 });
 
-onEveryEngine('the preview of a transaction', (store) => {
+onSuiteEngine('the preview of a transaction', (store) => {
   const transfer = (value: bigint, logIndex: number) => presetLog('erc20', [PAYER, PAYEE, value], { logIndex });
 
   async function previewIn({ app, tenant }: Setting, json: object): Promise<Response> {

@@ -6,7 +6,7 @@ import { call, createTenant, type Tenant, testApp } from '../../../support/api.t
 import { listAudit } from '../../../support/audit.ts';
 import { HOOK, LATE_ON_1 } from '../../../support/deliveries.ts';
 import { expectProblem, messagesByName } from '../../../support/problems.ts';
-import { onEveryEngine } from '../../../support/stores.ts';
+import { onSuiteEngine } from '../../../support/stores.ts';
 import { register } from '../../../support/webhooks.ts';
 
 const ENDPOINTS = '/api/v1/crypto/endpoints';
@@ -15,7 +15,7 @@ const { cert: certificate, key: privateKey } = authority.issue(['client.test']);
 const other = authority.issue(['other.test']);
 const expired = authority.issue(['client.test'], pastValidity());
 
-onEveryEngine('the client certificate of an endpoint', (store) => {
+onSuiteEngine('the client certificate of an endpoint', (store) => {
   let app: App;
   let tenant: Tenant;
 

@@ -6,13 +6,13 @@ import { call, createTenant, TEST_CHANGE, type Tenant, testApp } from '../../../
 import { listAudit } from '../../../support/audit.ts';
 import { acceptMany, HOOK, LATE_ON_1, readDeliveries } from '../../../support/deliveries.ts';
 import { expectProblem, messagesByName } from '../../../support/problems.ts';
-import { onEveryEngine } from '../../../support/stores.ts';
+import { onSuiteEngine } from '../../../support/stores.ts';
 import { register } from '../../../support/webhooks.ts';
 
 const ENDPOINTS = '/api/v1/crypto/endpoints';
 const PAYMENT_ON_1 = { networkId: 1, event: 'TransferProcessed' };
 
-onEveryEngine('endpoints', (store) => {
+onSuiteEngine('endpoints', (store) => {
   let app: App;
   let tenant: Tenant;
 

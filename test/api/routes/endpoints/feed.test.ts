@@ -11,7 +11,7 @@ import { KeyLookup } from '../../../../src/store/tenants/key-lookup.ts';
 import { call, createTenant, TEST_CHANGE, type Tenant, testApp } from '../../../support/api.ts';
 import { HOOK, LATE_ON_1, newEvent } from '../../../support/deliveries.ts';
 import { endpointIdOf } from '../../../support/endpoints.ts';
-import { onEveryEngine, type TestStore } from '../../../support/stores.ts';
+import { onSuiteEngine, type TestStore } from '../../../support/stores.ts';
 import { until } from '../../../support/until.ts';
 import { register } from '../../../support/webhooks.ts';
 
@@ -81,7 +81,7 @@ async function namesOf(response: Response): Promise<string[]> {
   return errors.map((error) => `${error.in} ${error.name}`);
 }
 
-onEveryEngine('GET /endpoints/{endpointId}/feed', (store) => {
+onSuiteEngine('GET /endpoints/{endpointId}/feed', (store) => {
   test('200 with every number above `after`, and the exact bodies', async () => {
     const { tenant, app, feed, send } = await setUp(store);
     const bodies = await send(4);

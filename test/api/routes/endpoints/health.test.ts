@@ -21,7 +21,7 @@ import {
 } from '../../../support/deliveries.ts';
 import { endpointIdOf } from '../../../support/endpoints.ts';
 import { expectProblem } from '../../../support/problems.ts';
-import { onEveryEngine } from '../../../support/stores.ts';
+import { onSuiteEngine } from '../../../support/stores.ts';
 import { until } from '../../../support/until.ts';
 import { register } from '../../../support/webhooks.ts';
 
@@ -29,7 +29,7 @@ const ENDPOINTS = '/api/v1/crypto/endpoints';
 const PAYMENT_ON_1 = { networkId: 1, event: 'TransferProcessed' };
 const WELL = 'https://well.example.com/hook';
 
-onEveryEngine('the health of endpoints', (store) => {
+onSuiteEngine('the health of endpoints', (store) => {
   let app: App;
   let tenant: Tenant;
 

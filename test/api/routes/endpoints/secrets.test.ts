@@ -10,13 +10,13 @@ import { listAudit } from '../../../support/audit.ts';
 import { HOOK, LATE_ON_1 } from '../../../support/deliveries.ts';
 import { endpointOf } from '../../../support/endpoints.ts';
 import { expectProblem } from '../../../support/problems.ts';
-import { onEveryEngine } from '../../../support/stores.ts';
+import { onSuiteEngine } from '../../../support/stores.ts';
 import { register } from '../../../support/webhooks.ts';
 
 const API = '/api/v1/crypto';
 const HOUR_S = 3_600;
 
-onEveryEngine('the signing secrets of an endpoint', (store) => {
+onSuiteEngine('the signing secrets of an endpoint', (store) => {
   let app: App;
   let tenant: Tenant;
   let nowS: number;

@@ -6,13 +6,13 @@ import type { Database } from '../../../../src/store/database/database.ts';
 import { AcceptQueue } from '../../../../src/store/events/accept-queue.ts';
 import { acceptMany, HOOK, newEvent, newReceiver } from '../../../support/deliveries.ts';
 import { configure, endpointNoOf } from '../../../support/endpoints.ts';
-import { alteredStore, onEveryEngine } from '../../../support/stores.ts';
+import { alteredStore, onSuiteEngine } from '../../../support/stores.ts';
 import { until } from '../../../support/until.ts';
 
 const NEVER_MS = 3_600_000;
 const { signal } = new AbortController();
 
-onEveryEngine('the wait for the next number of an endpoint', (store) => {
+onSuiteEngine('the wait for the next number of an endpoint', (store) => {
   /** One that never looks by itself, and an endpoint with one number. */
   async function setUp(db = store.db) {
     const { entityId } = await newReceiver(store.db);

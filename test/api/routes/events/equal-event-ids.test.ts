@@ -1,13 +1,13 @@
 import { beforeAll, expect, test } from 'bun:test';
 import type { App } from '../../../../src/api/app.ts';
 import { call, createTenant, type Tenant, testApp, WEBHOOKS } from '../../../support/api.ts';
-import { onEveryEngine } from '../../../support/stores.ts';
+import { onSuiteEngine } from '../../../support/stores.ts';
 
 const API = '/api/v1/crypto';
 const EVENT_ID = 'invoice-1';
 
 /** Ids of events are the callers' own, so two entities will choose the same ones. */
-onEveryEngine('an event id that two entities use', (store) => {
+onSuiteEngine('an event id that two entities use', (store) => {
   let app: App;
   let one: Tenant;
   let two: Tenant;

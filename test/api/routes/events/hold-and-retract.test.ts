@@ -3,7 +3,7 @@ import { call, createTenant, type Tenant, testApp } from '../../../support/api.t
 import { claim, HOOK } from '../../../support/deliveries.ts';
 import { attemptThat, record } from '../../../support/order.ts';
 import { expectProblem, messagesByName } from '../../../support/problems.ts';
-import { onEveryEngine } from '../../../support/stores.ts';
+import { onSuiteEngine } from '../../../support/stores.ts';
 import { register } from '../../../support/webhooks.ts';
 
 const EVENTS = '/api/v1/crypto/events';
@@ -11,7 +11,7 @@ const HASH = `0x${'Ab'.repeat(32)}`;
 const PAYMENT = { event: 'TransferProcessed', networkId: 8453, eventId: 'paid' };
 const RETRACTION = { event: 'EventRetracted', networkId: 8453, eventId: 'undone', retracts: { eventId: 'paid' } };
 
-onEveryEngine('POST /events', (store) => {
+onSuiteEngine('POST /events', (store) => {
   const newTenant = async () => {
     const tenant = await createTenant(store.db);
     await register(store.db, tenant.entityId, HOOK, [{ networkId: 8453, event: 'TransferProcessed' }]);

@@ -5,7 +5,7 @@ import { call, createTenant, type Tenant, testApp } from '../../../support/api.t
 import { addReceiver } from '../../../support/deliveries.ts';
 import { seedEventRows } from '../../../support/delivery-rows.ts';
 import { expectProblem, messagesByName } from '../../../support/problems.ts';
-import { onEveryEngine } from '../../../support/stores.ts';
+import { onSuiteEngine } from '../../../support/stores.ts';
 
 const EVENTS = '/api/v1/crypto/events';
 
@@ -24,7 +24,7 @@ const BAD_QUERIES: [query: string, errors: Record<string, RegExp>][] = [
   ['limit=0&page=x&sortDir=down', { limit: /from 1 to 100/, page: /digits/, sortDir: /asc, desc/ }],
 ];
 
-onEveryEngine('accepted events', (store) => {
+onSuiteEngine('accepted events', (store) => {
   let app: App;
   let tenant: Tenant;
 

@@ -9,13 +9,13 @@ import { entityKey } from '../../../../src/store/database/sql.ts';
 import { call, createTenant, type Tenant, testApp } from '../../../support/api.ts';
 import { addReceiver, completeAll, HOOK } from '../../../support/deliveries.ts';
 import { expectProblem } from '../../../support/problems.ts';
-import { onEveryEngine } from '../../../support/stores.ts';
+import { onSuiteEngine } from '../../../support/stores.ts';
 
 const PATH = '/api/v1/crypto/reconciliation';
 const DAY_MS = 86_400_000;
 const USDC = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913';
 
-onEveryEngine('the reconciliation of a day', (store) => {
+onSuiteEngine('the reconciliation of a day', (store) => {
   let tenant: Tenant;
   let app: App;
   const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10);

@@ -11,7 +11,7 @@ import { verify } from '../../../../src/verify/verify.ts';
 import { call, createTenant, TEST_CHANGE, type Tenant, testApp } from '../../../support/api.ts';
 import { HOOK, LATE_ON_1, newEvent, readDeliveries } from '../../../support/deliveries.ts';
 import { expectProblem, messagesByName } from '../../../support/problems.ts';
-import { onEveryEngine, type TestStore } from '../../../support/stores.ts';
+import { onSuiteEngine, type TestStore } from '../../../support/stores.ts';
 import { until } from '../../../support/until.ts';
 import { register } from '../../../support/webhooks.ts';
 
@@ -80,7 +80,7 @@ async function nextRequest({ next }: Reader): Promise<ListenRequest> {
   return JSON.parse(found?.data ?? '') as ListenRequest;
 }
 
-onEveryEngine('listen sessions', (store) => {
+onSuiteEngine('listen sessions', (store) => {
   const report = ({ app, tenant, path }: Setting, result: object) =>
     call(app, tenant, `${path}/results`, { json: { durationMs: 1, statusCode: 200, ...result } });
 

@@ -3,13 +3,13 @@ import type { App } from '../../../../src/api/app.ts';
 import { callerSchema } from '../../../../src/contract/tenants/entity.ts';
 import { PERMISSIONS } from '../../../../src/domain/keys/api-keys.ts';
 import { call, createTenant, type Tenant, testApp } from '../../../support/api.ts';
-import { onEveryEngine } from '../../../support/stores.ts';
+import { onSuiteEngine } from '../../../support/stores.ts';
 
 const ENTITY = '/api/v1/crypto/entity';
 const ADMIN_KEY = 'operator-key-0123456789-abcdefghij';
 const FAR_S = 4_000_000_000;
 
-onEveryEngine('the entity of a key', (store) => {
+onSuiteEngine('the entity of a key', (store) => {
   let app: App;
 
   beforeAll(() => {

@@ -8,7 +8,7 @@ import { call, createTenant, TEST_CHANGE, type Tenant, testApp, WEBHOOKS } from 
 import { listAudit } from '../../../support/audit.ts';
 import { expectProblem, messagesByName } from '../../../support/problems.ts';
 import { rejection } from '../../../support/rejection.ts';
-import { onEveryEngine } from '../../../support/stores.ts';
+import { onSuiteEngine } from '../../../support/stores.ts';
 
 const KEYS = '/api/v1/crypto/keys';
 const ADMIN_KEY = 'operator-key-0123456789-abcdefghij';
@@ -16,7 +16,7 @@ const NOW_S = 1_800_000_000;
 const LATER_S = NOW_S + 86_400;
 const READ = { name: 'Reader', permissions: ['webhooks:read'] };
 
-onEveryEngine('the keys of an entity', (store) => {
+onSuiteEngine('the keys of an entity', (store) => {
   let app: App;
   let tenant: Tenant;
 

@@ -4,7 +4,7 @@ import type { Webhook, WebhookList } from '../../../../src/contract/webhooks.ts'
 import { call, createTenant, type Tenant, testApp, WEBHOOKS } from '../../../support/api.ts';
 import { listAudit, shown } from '../../../support/audit.ts';
 import { expectProblem, messagesByName } from '../../../support/problems.ts';
-import { onEveryEngine } from '../../../support/stores.ts';
+import { onSuiteEngine } from '../../../support/stores.ts';
 import { register, seedWebhooks, wrongCounters } from '../../../support/webhooks.ts';
 
 const NOW_S = 1_763_168_400;
@@ -12,7 +12,7 @@ const url = (path: string) => `https://example.com/${path}`;
 const METHODS = ['PATCH', 'DELETE'] as const;
 type Method = (typeof METHODS)[number];
 
-onEveryEngine('a bulk change', (store) => {
+onSuiteEngine('a bulk change', (store) => {
   let app: App;
   let tenant: Tenant;
   let bystander: Tenant;
@@ -202,7 +202,7 @@ onEveryEngine('a bulk change', (store) => {
   });
 });
 
-onEveryEngine('a bulk change of very many', (store) => {
+onSuiteEngine('a bulk change of very many', (store) => {
   const MOST = 1_000;
   let app: App;
   let tenant: Tenant;

@@ -5,13 +5,13 @@ import { EVENT_KINDS } from '../../../../src/domain/event-kinds.ts';
 import { suspendWebhook } from '../../../../src/store/webhooks/suspension.ts';
 import { call, createTenant, TEST_CHANGE, type Tenant, testApp, WEBHOOKS } from '../../../support/api.ts';
 import { expectProblem, messagesByName } from '../../../support/problems.ts';
-import { onEveryEngine } from '../../../support/stores.ts';
+import { onSuiteEngine } from '../../../support/stores.ts';
 
 const COVERAGE = '/api/v1/crypto/webhooks/coverage';
 const SETTINGS = { NETWORKS: '8453,1', EXTRA_EVENTS: 'RefundIssued' };
 const KNOWN_EVENTS = [...EVENT_KINDS, 'RefundIssued'];
 
-onEveryEngine('the grid of networks and events', (store) => {
+onSuiteEngine('the grid of networks and events', (store) => {
   let app: App;
   let tenant: Tenant;
 

@@ -4,7 +4,7 @@ import type { WebhookList } from '../../../../src/contract/webhooks.ts';
 import { call, createTenant, type Tenant, testApp, WEBHOOKS } from '../../../support/api.ts';
 import { listAudit, shown } from '../../../support/audit.ts';
 import { expectProblem, messagesByName } from '../../../support/problems.ts';
-import { onEveryEngine } from '../../../support/stores.ts';
+import { onSuiteEngine } from '../../../support/stores.ts';
 
 const DEFAULTS = {
   AgreementSignedUp: 'final',
@@ -18,7 +18,7 @@ const DEFAULTS = {
 const HOOK = 'https://example.com/hook';
 const WRONG = 'must be "seen", "safe", "final" or a whole number of confirmations from 2 to 1000';
 
-onEveryEngine('the finality of a webhook', (store) => {
+onSuiteEngine('the finality of a webhook', (store) => {
   let app: App;
   let tenant: Tenant;
 

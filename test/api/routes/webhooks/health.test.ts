@@ -9,7 +9,7 @@ import { addReceiver } from '../../../support/deliveries.ts';
 import { Ledger } from '../../../support/ledger.ts';
 import { expectProblem, messagesByName } from '../../../support/problems.ts';
 import { startTestService } from '../../../support/service.ts';
-import { onEveryEngine } from '../../../support/stores.ts';
+import { onSuiteEngine } from '../../../support/stores.ts';
 import { until } from '../../../support/until.ts';
 
 const NOTICE_URL = '/api/v1/crypto/webhooks/notice-url';
@@ -28,7 +28,7 @@ const BAD_NOTICE_URLS: [body: unknown, errors: Record<string, RegExp>][] = [
   [[], { '': /JSON object/ }],
 ];
 
-onEveryEngine('the health of a webhook', (store) => {
+onSuiteEngine('the health of a webhook', (store) => {
   let app: App;
   let tenant: Tenant;
   let webhookId: string;
@@ -116,7 +116,7 @@ onEveryEngine('the health of a webhook', (store) => {
   });
 });
 
-onEveryEngine('a receiver that is gone', (store) => {
+onSuiteEngine('a receiver that is gone', (store) => {
   test('has its owner told by exactly one signed post, and is back with what was held once it is resumed', async () => {
     await using receiver = new Ledger(() => new Response(null, { status: 410 }));
     await using notices = new Ledger((_, earlier) => new Response(null, { status: earlier === 0 ? 503 : 200 }));

@@ -4,7 +4,7 @@ import type { Coverage, Webhook, WebhookList } from '../../../../src/contract/we
 import { call, createTenant, type Tenant, testApp, WEBHOOKS } from '../../../support/api.ts';
 import { listAudit, shown } from '../../../support/audit.ts';
 import { expectProblem, messagesByName } from '../../../support/problems.ts';
-import { onEveryEngine } from '../../../support/stores.ts';
+import { onSuiteEngine } from '../../../support/stores.ts';
 import { wrongCounters } from '../../../support/webhooks.ts';
 
 const NOW_S = 1_763_168_400;
@@ -12,7 +12,7 @@ const OLD = 'https://example.com/old';
 const NEW = 'https://example.com/new';
 const EVENTS = ['LatePayment', 'TransferCreated', 'TransferFinalized'];
 
-onEveryEngine('the life of a registration', (store) => {
+onSuiteEngine('the life of a registration', (store) => {
   let app: App;
   let tenant: Tenant;
   let first: Webhook;

@@ -5,12 +5,12 @@ import { call, createTenant, type Tenant, testApp, WEBHOOKS } from '../../../sup
 import { listAudit, shown } from '../../../support/audit.ts';
 import { wrongDeliveryCounters } from '../../../support/delivery-counters.ts';
 import { expectProblem, messagesByName } from '../../../support/problems.ts';
-import { onEveryEngine } from '../../../support/stores.ts';
+import { onSuiteEngine } from '../../../support/stores.ts';
 
 const FILTER = { token: ['0xAbCd', 'USDC'], amount: { min: '10', max: '999.99' } };
 const EVENTS = '/api/v1/crypto/events';
 
-onEveryEngine('the options of a webhook', (store) => {
+onSuiteEngine('the options of a webhook', (store) => {
   let app: App;
   let tenant: Tenant;
 

@@ -6,12 +6,12 @@ import { call, createTenant, TEST_CHANGE, type Tenant, testApp, WEBHOOKS } from 
 import { listAudit, shown } from '../../../support/audit.ts';
 import { readDeliveries } from '../../../support/deliveries.ts';
 import { expectProblem } from '../../../support/problems.ts';
-import { onEveryEngine } from '../../../support/stores.ts';
+import { onSuiteEngine } from '../../../support/stores.ts';
 
 const NOW_S = 1_763_168_400;
 const EVENTS = '/api/v1/crypto/events';
 
-onEveryEngine('resuming a webhook', (store) => {
+onSuiteEngine('resuming a webhook', (store) => {
   let app: App;
   let tenant: Tenant;
   let webhook: Webhook;

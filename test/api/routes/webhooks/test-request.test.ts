@@ -16,7 +16,7 @@ import { readDeliveries } from '../../../support/deliveries.ts';
 import { freePort } from '../../../support/free-port.ts';
 import { Ledger } from '../../../support/ledger.ts';
 import { expectProblem } from '../../../support/problems.ts';
-import { onEveryEngine } from '../../../support/stores.ts';
+import { onSuiteEngine } from '../../../support/stores.ts';
 import { until } from '../../../support/until.ts';
 import { register } from '../../../support/webhooks.ts';
 
@@ -24,7 +24,7 @@ const API = '/api/v1/crypto';
 const NOW_S = 1_763_168_400;
 const LOOPBACK = { ALLOW_INSECURE_TARGETS: 'true', DELIVERY_TIMEOUT: '2s' };
 
-onEveryEngine('a test post', (store) => {
+onSuiteEngine('a test post', (store) => {
   let app: App;
   let tenant: Tenant;
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Subprocess } from 'bun';
 import { verify } from '../../../../src/verify/verify.ts';
 import { commandLine } from '../../../support/command-line.ts';
@@ -6,10 +6,9 @@ import { freePort } from '../../../support/free-port.ts';
 import { Instances } from '../../../support/instances.ts';
 import { startPaybell, tempFolder } from '../../../support/paybell.ts';
 import { type Credentials, startTestService, type TestService } from '../../../support/service.ts';
-import { createTarget, ENGINES } from '../../../support/stores.ts';
+import { createTarget } from '../../../support/stores.ts';
+import { SUITE_ENGINES } from '../../../support/suite.ts';
 import { until } from '../../../support/until.ts';
-
-setDefaultTimeout(600_000);
 
 type Line = {
   type: 'session' | 'request';
@@ -215,7 +214,7 @@ describe('paybell listen --forward --server', () => {
   });
 });
 
-describe.each(ENGINES)('paybell listen through restarts of the server on %s', (engine) => {
+describe.each(SUITE_ENGINES)('paybell listen through restarts of the server on %s', (engine) => {
   test('the program gets every event, and none twice', async () => {
     const PORT = String(await freePort());
     const instances = await Instances.on(engine);

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterEach, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import type { DatabaseTarget } from '../../../../src/config.ts';
 import type { Database, Queries } from '../../../../src/store/database/database.ts';
@@ -10,8 +10,6 @@ import { migrateToOld, readOldDeliveries, readOldEvents } from '../../../support
 import { seedOldStore } from '../../../support/old-store-fixture.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { alteredQueries, alteredStore, createTarget, ENGINES } from '../../../support/stores.ts';
-
-setDefaultTimeout(600_000);
 
 /** Calls back before each statement of every transaction. */
 function watched(db: Database, onStatement: () => void): Database {

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterEach, describe, expect, test } from 'bun:test';
 import type { Database } from '../../../../src/store/database/database.ts';
 import { migrate } from '../../../../src/store/database/migrate.ts';
 import { openDatabase } from '../../../../src/store/database/open.ts';
@@ -15,8 +15,6 @@ import {
   oldWebhookRow,
 } from '../../../support/old-store.ts';
 import { createTarget, ENGINES } from '../../../support/stores.ts';
-
-setDefaultTimeout(600_000);
 
 const ENTITY = `ent_${'1'.repeat(32)}`;
 const WEBHOOK = 'wh_1';

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterEach, describe, expect, test } from 'bun:test';
 import type { Database } from '../../../../src/store/database/database.ts';
 import { migrate } from '../../../../src/store/database/migrate.ts';
 import { openDatabase } from '../../../../src/store/database/open.ts';
@@ -27,8 +27,6 @@ import {
   WEBHOOKS,
 } from '../../../support/old-store-fixture.ts';
 import { createTarget, ENGINES } from '../../../support/stores.ts';
-
-setDefaultTimeout(600_000);
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;

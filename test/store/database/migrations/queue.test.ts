@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import {
   type DeliveryFilter,
   type DeliveryListQuery,
@@ -37,8 +37,6 @@ import {
   WEBHOOKS,
 } from '../../../support/old-store-fixture.ts';
 import { createTarget, ENGINES, type TestStore } from '../../../support/stores.ts';
-
-setDefaultTimeout(600_000);
 
 const ofDeliveries = (given: Partial<DeliveryListQuery>): DeliveryListQuery => ({
   ...deliveryListQuerySchema.parse({}),

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterEach, describe, expect, test } from 'bun:test';
 import type { DatabaseTarget } from '../../../../src/config.ts';
 import type { Database } from '../../../../src/store/database/database.ts';
 import { MIGRATIONS, migrate, pendingMigrations } from '../../../../src/store/database/migrate.ts';
@@ -11,8 +11,6 @@ import { runPaybell, servePaybell, tempFolder } from '../../../support/paybell.t
 import { createTarget, ENGINES } from '../../../support/stores.ts';
 
 /** From a store of 0.1.0 to this release, with the commands that an operator runs; and not back again. */
-
-setDefaultTimeout(600_000);
 
 const LATEST = MIGRATIONS.at(-1)?.version ?? 0;
 const OLD = OLD_MIGRATIONS.at(-1)?.version ?? 0;

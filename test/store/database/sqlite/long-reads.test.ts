@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,8 +11,6 @@ import { emptyPages, shrinkFile } from '../../../../src/store/database/sqlite/va
 import { insertOldRows, migrateToOld, oldEntity } from '../../../support/old-store.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { until } from '../../../support/until.ts';
-
-setDefaultTimeout(600_000);
 
 /** The thread of long reads beside what works on the whole file. */
 

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -6,8 +6,6 @@ import { StoreUnavailableError } from '../../../../src/store/database/database.t
 import { openSqlite } from '../../../../src/store/database/sqlite/open.ts';
 import { StoreThread } from '../../../../src/store/database/sqlite/thread.ts';
 import { rejection } from '../../../support/rejection.ts';
-
-setDefaultTimeout(600_000);
 
 const folder = mkdtempSync(join(tmpdir(), 'paybell-thread-'));
 const file = join(folder, 'paybell.db');

@@ -1,5 +1,5 @@
 import { Database as Connection } from 'bun:sqlite';
-import { afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterEach, describe, expect, test } from 'bun:test';
 import { loadConfig } from '../../../src/config.ts';
 import { copyStore } from '../../../src/store/copy/copy.ts';
 import { CopySource } from '../../../src/store/copy/source.ts';
@@ -13,8 +13,6 @@ import { fillTables } from '../../support/random-rows.ts';
 import { rejection } from '../../support/rejection.ts';
 import { alteredStore, createTarget } from '../../support/stores.ts';
 import { newEntity } from '../../support/webhooks.ts';
-
-setDefaultTimeout(600_000);
 
 const ROWS = 12;
 /** So that every table takes several batches. */

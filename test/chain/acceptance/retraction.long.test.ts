@@ -1,9 +1,7 @@
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { ChainStage } from '../../support/chain/chain-stage.ts';
 import { ENGINES } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
-
-setDefaultTimeout(600_000);
 
 const GRACE_BLOCKS = 3;
 

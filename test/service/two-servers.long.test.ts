@@ -1,12 +1,10 @@
-import { afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterEach, describe, expect, test } from 'bun:test';
 import { readdirSync, symlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { runPaybell, type Served, servePaybell, tempFolder } from '../support/paybell.ts';
 
 /** At its start, a server on SQLite takes over what is in flight: a second one would send it twice. */
-
-setDefaultTimeout(600_000);
 
 const cleanUp: (() => unknown)[] = [];
 

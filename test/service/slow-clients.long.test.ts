@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { WEBHOOKS } from '../support/api.ts';
 import { Instances } from '../support/instances.ts';
 import type { Served } from '../support/paybell.ts';
@@ -9,8 +9,6 @@ import { until } from '../support/until.ts';
 
 /** The small form; `npm run slow-clients` holds thousands and measures what the others feel. */
 const SOCKETS = 150;
-
-setDefaultTimeout(600_000);
 
 describe('clients that send a few bytes and then nothing', () => {
   let instances: Instances;

@@ -61,7 +61,7 @@ describe('a PostgreSQL server behind a failing connection', () => {
     await untilItAnswers();
     expect((await call(app, tenant, WEBHOOKS, { json: registration })).status).toBe(201);
     expect((await call(app, null, '/readyz')).status).toBe(200);
-  }, 600_000);
+  });
 
   test('closed connections fail at most the calls on them, and the next calls open new ones', async () => {
     await untilItAnswers();
@@ -69,7 +69,7 @@ describe('a PostgreSQL server behind a failing connection', () => {
     const statuses = await Promise.all(Array.from({ length: 20 }, async () => (await list()).status));
     for (const status of statuses) expect([200, 503]).toContain(status);
     await untilItAnswers();
-  }, 600_000);
+  });
 
   test('a transaction whose connection is closed half-way leaves nothing behind', async () => {
     await untilItAnswers();
@@ -81,7 +81,7 @@ describe('a PostgreSQL server behind a failing connection', () => {
     expect(await rejection(interrupted)).toBeInstanceOf(StoreUnavailableError);
     await untilItAnswers();
     expect(await db.get('select name from entities where id = $1', [tenant.entityId])).toEqual({ name: 'Test' });
-  }, 600_000);
+  });
 });
 
 describe('a PostgreSQL transaction past its deadline', () => {
@@ -142,7 +142,7 @@ describe('a PostgreSQL transaction past its deadline', () => {
     expect((await Promise.all(others)).every((row) => row?.up === 1)).toBe(true);
     await untilNoneSleeps(3.9);
     expect(await backends()).toEqual(before);
-  }, 600_000);
+  });
 
   test('is rolled back and sends nothing more, also where each of its statements is quick', async () => {
     await db.transaction((queries) => queries.run('create table if not exists quick (n int)'));
@@ -158,7 +158,7 @@ describe('a PostgreSQL transaction past its deadline', () => {
     expect(await rejection(late)).toBeInstanceOf(StoreUnavailableError);
     await untilNoneSleeps(0.02);
     expect(await db.all('select n from quick')).toEqual([]);
-  }, 600_000);
+  });
 
   test('ended by the server, because this process stood still within it, is an outage and no error of ours', async () => {
     const stalled = db.transaction(async (queries) => {
@@ -169,7 +169,7 @@ describe('a PostgreSQL transaction past its deadline', () => {
     });
     expect(await rejection(stalled)).toBeInstanceOf(StoreUnavailableError);
     expect(await db.transaction((queries) => sleep(queries, 0))).toMatchObject({ up: 1 });
-  }, 600_000);
+  });
 
   test('gives its place to the next one', async () => {
     for (let round = 0; round < 3; round++) {
@@ -179,7 +179,7 @@ describe('a PostgreSQL transaction past its deadline', () => {
       for (const error of await Promise.all(late)) expect(error).toBeInstanceOf(StoreUnavailableError);
       expect(await db.transaction((queries) => sleep(queries, 0))).toMatchObject({ up: 1 });
     }
-  }, 600_000);
+  });
 
   test('has its connection replaced if that does not respond to the cancel, and new calls get new ones', async () => {
     await backends();
@@ -189,7 +189,7 @@ describe('a PostgreSQL transaction past its deadline', () => {
     await until('a read is answered', async () => (await sleep(db, 0).catch(() => undefined))?.up === 1);
     const all = Array.from({ length: 40 }, () => sleep(db, 0.01));
     expect((await Promise.all(all)).every((row) => row?.up === 1)).toBe(true);
-  }, 600_000);
+  });
 });
 
 test('a PostgreSQL server that does not exist is reported as unavailable without waiting', async () => {

@@ -1,8 +1,6 @@
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { mutated } from '../../faults/harness/mutation.ts';
 import { throughTakeovers } from '../../faults/trials/chain/takeovers.ts';
-
-setDefaultTimeout(900_000);
 
 test('the trial of two followers finds a store that does not check the token of a late write', async () => {
   const settings = mutated('store/chain/commit.ts', 'and token = $2', 'and token >= $2');

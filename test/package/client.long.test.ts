@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join, resolve } from 'node:path';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { publint } from 'publint';
@@ -6,8 +6,6 @@ import { run } from '../support/programs.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { createTarget } from '../support/stores.ts';
 import { installedIn, type Packed, packClient } from './packed.ts';
-
-setDefaultTimeout(600_000);
 
 const ROOT = resolve(import.meta.dir, '../..');
 const TSC = join(ROOT, 'node_modules/.bin/tsc');

@@ -1,13 +1,10 @@
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { FAULTS } from '../../faults/catalogue.ts';
 import { lostOf, recoveryLimitMs } from '../../faults/fault.ts';
 import { kill } from '../../faults/harness/testbed.ts';
 import { throughInterruptions } from '../../faults/trials/order/interruptions.ts';
 
 /** The faults of `npm run faults` with few trials each, and with leases that expire at once. */
-
-// The trials start real processes, which takes long on a busy machine.
-setDefaultTimeout(900_000);
 
 describe('no acknowledged event is lost, every guarantee holds and the service recovers by itself', () => {
   test.each(FAULTS.map((fault) => [fault.name, fault.what, fault] as const))('%s: %s', async (_name, _what, fault) => {

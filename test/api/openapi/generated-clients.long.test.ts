@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { existsSync, symlinkSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { webhookSchema } from '../../../src/contract/webhooks.ts';
@@ -7,8 +7,6 @@ import { run } from '../../support/programs.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
 
 /** Clients that others generate from the document compile, and work against the service. */
-
-setDefaultTimeout(600_000);
 
 const ROOT = resolve(import.meta.dir, '../../..');
 const GENERATOR = join(ROOT, 'test/generator/node_modules/openapi-typescript/bin/cli.js');

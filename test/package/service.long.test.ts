@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { chmodSync, mkdirSync, readdirSync, renameSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
@@ -10,8 +10,6 @@ import { type Finished, runProgram, type Served, serveProgram } from '../support
 import { createForeignFolder, testShippedProgram } from '../support/shipped-program.ts';
 import { installedIn, type Packed, packFolder, packService } from './packed.ts';
 import { type Registry, type RegistryPackage, startRegistry } from './registry.ts';
-
-setDefaultTimeout(600_000);
 
 const ROOT = resolve(import.meta.dir, '../..');
 const RUNTIMES: Readonly<Record<string, string>> = lock.packages['node_modules/bun'].optionalDependencies;

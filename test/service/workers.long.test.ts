@@ -1,12 +1,10 @@
-import { afterEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterEach, expect, test } from 'bun:test';
 import { TEST_SECRET_KEY } from '../support/command-line.ts';
 import { runPaybell, type Served, servePaybell, tempFolder } from '../support/paybell.ts';
 import { createPostgresDatabase, databaseSettings } from '../support/postgres.ts';
 import { parseMetrics } from '../support/prometheus.ts';
 import { until } from '../support/until.ts';
 import { workerPids } from '../support/worker-pids.ts';
-
-setDefaultTimeout(600_000);
 
 const folders: { remove: () => void }[] = [];
 afterEach(() => {

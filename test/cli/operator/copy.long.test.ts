@@ -1,5 +1,5 @@
 import { Database as Connection } from 'bun:sqlite';
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { cpSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDatabase } from '../../../src/store/database/open.ts';
@@ -7,8 +7,6 @@ import { commandLine, OTHER_SECRET_KEY } from '../../support/command-line.ts';
 import { servePaybell, startPaybell, tempFolder } from '../../support/paybell.ts';
 import { createPostgresDatabase, databaseSettings, TEST_DEADLINE_MS } from '../../support/postgres.ts';
 import { until } from '../../support/until.ts';
-
-setDefaultTimeout(600_000);
 
 /** Enough for a copy of some seconds. */
 const MANY_ROWS = 300_000;

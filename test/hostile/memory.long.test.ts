@@ -1,4 +1,4 @@
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { startReceiver } from '../delivery/receivers.ts';
 import { type Behaviour, bomb, ENDLESS } from './receivers.ts';
@@ -14,8 +14,6 @@ const DEADLINE_MS = '400';
 const GROWTH_MAX_BYTES = 64 * 2 ** 20;
 
 const COSTLY: Record<string, Behaviour> = { ...ENDLESS, 'a gzip bomb': bomb('gzip'), 'a brotli bomb': bomb('br') };
-
-setDefaultTimeout(600_000);
 
 describe('requests to a receiver that sends', () => {
   test.each(Object.entries(COSTLY))('%s cost bounded memory', async (_what, does) => {

@@ -1,0 +1,30 @@
+/** Types and lint, which run at the same time as the tests. */
+
+const COMMANDS = [['tsc'], ['tsc', '-p', 'src/dashboard'], ['biome', 'check', '--error-on-warnings', '.']] as const;
+
+export type Checks = {
+  /** Waits for the end, prints what failed, and returns whether everything passed. */
+  finish(): Promise<boolean>;
+};
+
+export function startChecks(folder: string): Checks {
+  const runs = COMMANDS.map(async ([program, ...args]) => {
+    const child = Bun.spawn([`${folder}/node_modules/.bin/${program}`, ...args], {
+      cwd: folder,
+      stdin: 'ignore',
+      stdout: 'pipe',
+      stderr: 'pipe',
+    });
+    const [stdout, stderr, exitCode] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
+    return { command: [program, ...args].join(' '), isPassed: exitCode === 0, output: stdout + stderr };
+  });
+  return {
+    async finish() {
+      const ended = await Promise.all(runs);
+      for (const { command, isPassed, output } of ended) {
+        console.log(isPassed ? `passed: ${command}` : `FAILED: ${command}\n${output}`);
+      }
+      return ended.every(({ isPassed }) => isPassed);
+    },
+  };
+}

@@ -1,0 +1,3 @@
+export function summarizeSkips(names: readonly string[]): string {
+  return `Skipped ${names.length} tests`;
+}
