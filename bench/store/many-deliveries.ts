@@ -86,7 +86,7 @@ type Series = {
 };
 
 /** `i` numbers the deliveries; `m` is the thousandth part that decides the status, `r` a number that looks random. */
-function insertTexts({ engine, dialect }: Database, series: Series): string[] {
+function insertTexts({ engine }: Database, series: Series): string[] {
   const { from, to, firstMs, stepMs, brokenFrom, waitingPerMille, webhooks } = series;
   const isSqlite = engine === 'sqlite';
   const hex = (value: string, digits: number) =>
@@ -97,8 +97,10 @@ function insertTexts({ engine, dialect }: Database, series: Series): string[] {
   const webhook = `case when i % 1000 >= 995 then ${webhooks} when r < 60 then ${BUSIEST} when r < 70 then ${BROKEN}
     else 3 + (i / 7) % ${webhooks - 3} end`;
   const endpoint = '(select h.endpoint_no from queue_heads h where h.entity_id = $1 and h.webhook_no = d.webhook_no)';
-  const id = (index: number) =>
-    dialect.uuidFromHex(`${hex('ms', 12)} || '70008' || ${hex('i', 11)} || '${index.toString(16).padStart(4, '0')}'`);
+  const id = (index: number) => {
+    const digits = `${hex('ms', 12)} || '70008' || ${hex('i', 11)} || '${index.toString(16).padStart(4, '0')}'`;
+    return isSqlite ? `unhex(${digits})` : `cast(${digits} as uuid)`;
+  };
   const status = `case when webhook_no = ${BROKEN} and i >= ${brokenFrom} then 2 when m >= ${1_000 - waitingPerMille} then 0
     when m < 940 then 1 when m < 970 then 2 else 3 end`;
   const rows = `with ${numbers},

@@ -5,7 +5,7 @@ import { DomainError } from '../domain/errors.ts';
 import { UnfinishedCopyError } from '../store/copy/unfinished.ts';
 import { StoreUnavailableError } from '../store/database/database.ts';
 import { DistributionError } from '../store/database/distribution.ts';
-import { SchemaTooNewError } from '../store/database/migrate.ts';
+import { DevelopmentStoreError, SchemaTooNewError } from '../store/database/migrate.ts';
 import { PartitionError } from '../store/database/partitions/layout.ts';
 import { PoolerError } from '../store/database/postgres/pooler.ts';
 import { StoreInUseError } from '../store/database/sqlite/server-lock.ts';
@@ -69,6 +69,7 @@ function explain(error: unknown): string {
   if (error instanceof PendingMigrationsError) return `${error.message}. Apply them with: ${PAYBELL} migrate`;
   if (
     error instanceof CommandError ||
+    error instanceof DevelopmentStoreError ||
     error instanceof DistributionError ||
     error instanceof PartitionError ||
     error instanceof DomainError ||

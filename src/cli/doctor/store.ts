@@ -3,7 +3,12 @@ import { type Config, commandTarget, describeTarget } from '../../config.ts';
 import { requireNoCopy, UnfinishedCopyError } from '../../store/copy/unfinished.ts';
 import { readNowMs } from '../../store/database/clock.ts';
 import { type Database, StoreUnavailableError } from '../../store/database/database.ts';
-import { MIGRATIONS, pendingMigrations, SchemaTooNewError } from '../../store/database/migrate.ts';
+import {
+  DevelopmentStoreError,
+  MIGRATIONS,
+  pendingMigrations,
+  SchemaTooNewError,
+} from '../../store/database/migrate.ts';
 import { openDatabase } from '../../store/database/open.ts';
 import { readInteger } from '../../store/database/sql.ts';
 import { storeBytes } from '../../store/database/sqlite/vacuum.ts';
@@ -79,6 +84,9 @@ export async function checkSchema(db: Database, { AUTO_MIGRATE }: Config): Promi
   } catch (error) {
     if (error instanceof UnfinishedCopyError) {
       return failure('schema', 'a copy into this store has not ended', `Run the same ${PAYBELL} copy again.`);
+    }
+    if (error instanceof DevelopmentStoreError) {
+      return failure('schema', error.message, 'Import the export into a new database.');
     }
     if (!(error instanceof SchemaTooNewError)) throw error;
     return failure('schema', error.message, 'Run the newer release, or restore a backup from before the upgrade.');

@@ -1,6 +1,7 @@
 import type { Database as Connection } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
-import { MIGRATIONS, SchemaTooNewError } from '../database/migrate.ts';
+import { MIGRATIONS, rejectDevelopmentStore, SchemaTooNewError } from '../database/migrate.ts';
+import { readInteger } from '../database/sql.ts';
 import { openReader } from '../database/sqlite/connect.ts';
 import { lockForServer, type ServerLock } from '../database/sqlite/server-lock.ts';
 import { ConnectionQueries, codeOf } from '../database/sqlite/sqlite.ts';
@@ -38,8 +39,9 @@ export class CopySource {
     try {
       connection = openReader(file);
       lockWrites(connection, file);
-      requireSchema(connection, file);
-      return new CopySource(file, connection, lock, await readTables(new ConnectionQueries(connection)));
+      const queries = new ConnectionQueries(connection);
+      await requireSchema(queries, file);
+      return new CopySource(file, connection, lock, await readTables(queries));
     } catch (error) {
       connection?.close();
       lock.release();
@@ -124,12 +126,11 @@ function lockWrites(connection: Connection, file: string): void {
   }
 }
 
-function requireSchema(connection: Connection, file: string): void {
-  const found = connection.query(`select 1 from sqlite_master where name = 'schema_migrations'`).get();
-  if (found === null) throw new CopyError(`${file} is not a store of Paybell`);
-  const { version } = connection.query('select max(version) as version from schema_migrations').get() as {
-    version: number;
-  };
+async function requireSchema(queries: ConnectionQueries, file: string): Promise<void> {
+  const found = await queries.get(`select 1 from sqlite_master where name = 'schema_migrations'`);
+  if (found === undefined) throw new CopyError(`${file} is not a store of Paybell`);
+  await rejectDevelopmentStore(queries);
+  const version = await readInteger(queries, 'max(version)', 'from schema_migrations');
   const known = MIGRATIONS.at(-1)?.version ?? 0;
   if (version > known) throw new SchemaTooNewError(version, known);
   if (version < known) {

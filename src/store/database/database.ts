@@ -60,9 +60,7 @@ export type Dialect = {
   /** From 32 hex digits, without dashes, to a parameter, and from a column back to the digits. */
   readonly bindUuid: (hex: string) => SqlUuid;
   readonly hexOf: (uuid: SqlUuid) => string;
-  /** An SQL expression of 32 hex digits as a 16-byte id; only migrations need it. */
-  readonly uuidFromHex: (expression: string) => string;
-  /** The milliseconds in the first 48 bits of a UUIDv7, as an SQL expression; only migrations need it. */
+  /** The milliseconds in the first 48 bits of a UUIDv7, as an SQL expression. */
   readonly timeOfUuid: (expression: string) => string;
   /** Options at the end of `create table`: rows stored in the order of the primary key, and room for updates in place. */
   readonly storage: { readonly clustered: string; readonly updatedInPlace: string };
@@ -135,9 +133,8 @@ export type Dialect = {
   readonly byIndex: (index: string) => string;
   /** Whether a text contains another one, in which no character stands for others. */
   readonly contains: (text: string, part: string) => string;
-  /** Tallies as JSON, such as `{"-1":5,"12":3}`: the sum of two of them, and one made of the rows of a group. */
+  /** The sum of two tallies that are JSON, such as `{"-1":5,"12":3}`. */
   readonly addCounts: (counts: string, more: string) => string;
-  readonly countsOf: (slot: string, total: string) => string;
   /** Ends a `select` of one row that the transaction is about to change. */
   readonly lockRow: string;
   /** Answers a row when the table `$1` is there. */

@@ -1,44 +1,10 @@
 import type { Database, Dialect, Queries } from './database.ts';
-import { queue } from './migrations/0007-queue.ts';
-import { signingKeys } from './migrations/0008-signing-keys.ts';
-import { endpoints } from './migrations/0009-endpoints.ts';
-import { chain } from './migrations/0010-chain.ts';
-import { findingDeliveries } from './migrations/0011-finding-deliveries.ts';
-import { attention } from './migrations/0012-attention.ts';
-import { cheapReads } from './migrations/0013-cheap-reads.ts';
-import { clientCertificates } from './migrations/0014-client-certificates.ts';
-import { listIndexes } from './migrations/0015-list-indexes.ts';
-import { haltAlerts } from './migrations/0016-halt-alerts.ts';
-import { forgottenDeliveries } from './migrations/0017-forgotten-deliveries.ts';
-import { webhooks } from './migrations/first-release/0001-webhooks.ts';
-import { secretsAndAudit } from './migrations/first-release/0002-secrets-and-audit.ts';
-import { deliveries } from './migrations/first-release/0003-deliveries.ts';
-import { seeingDeliveries } from './migrations/first-release/0004-seeing-deliveries.ts';
-import { stats } from './migrations/first-release/0005-stats.ts';
-import { deliveryKinds } from './migrations/first-release/0006-delivery-kinds.ts';
+import { first } from './migrations/0001-first.ts';
 import type { Migration } from './migrations/migration.ts';
 import { readInteger } from './sql.ts';
 
 /** Forward only: a released migration is never edited; a later one corrects it. */
-export const MIGRATIONS: readonly Migration[] = [
-  webhooks,
-  secretsAndAudit,
-  deliveries,
-  seeingDeliveries,
-  stats,
-  deliveryKinds,
-  queue,
-  signingKeys,
-  endpoints,
-  chain,
-  findingDeliveries,
-  attention,
-  cheapReads,
-  clientCertificates,
-  listIndexes,
-  haltAlerts,
-  forgottenDeliveries,
-];
+export const MIGRATIONS: readonly Migration[] = [first];
 
 const MIGRATION_DEADLINE_MS = 30 * 60_000;
 
@@ -50,6 +16,15 @@ export class SchemaTooNewError extends Error {
       `the store has schema version ${found}, but this release of Paybell knows versions up to ${known}: ` +
         'start the newer release that migrated it, or restore a backup from before the upgrade',
     );
+  }
+}
+
+/** No version was released before the first schema: its stores are not converted. */
+export class DevelopmentStoreError extends Error {
+  override readonly name = 'DevelopmentStoreError';
+
+  constructor() {
+    super('this store was written by a development version; export its webhooks with that version and import them');
   }
 }
 
@@ -88,14 +63,23 @@ async function findPending(
   if (table === undefined) return [...migrations];
   const found = await readInteger(queries, 'max(version)', 'from schema_migrations');
   const known = migrations.at(-1)?.version ?? 0;
+  await rejectDevelopmentStore(queries);
   if (found > known) throw new SchemaTooNewError(found, known);
   return migrations.filter((migration) => migration.version > found);
 }
 
+/** Their first migration has another name. */
+export async function rejectDevelopmentStore(queries: Pick<Queries, 'get'>): Promise<void> {
+  const { version, name } = first;
+  const stored = await queries.get<{ name: string }>('select name from schema_migrations where version = $1', [
+    version,
+  ]);
+  if (stored !== undefined && stored.name !== name) throw new DevelopmentStoreError();
+}
+
 async function apply(queries: Queries, dialect: Dialect, migration: Migration): Promise<void> {
-  const { statements, convert } = migration;
+  const { statements } = migration;
   for (const sql of typeof statements === 'function' ? statements(dialect) : statements) await queries.send(sql);
-  await convert?.(queries, dialect);
   await queries.send('insert into schema_migrations (version, name, applied_at) values ($1, $2, $3)', [
     migration.version,
     migration.name,

@@ -1,4 +1,5 @@
 import { beforeEach, expect, test } from 'bun:test';
+import { join } from 'node:path';
 import { listWebhooks } from '../../../src/store/webhooks/list.ts';
 import { readOptions, replaceOptions } from '../../../src/store/webhooks/options.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
@@ -92,6 +93,24 @@ onSuiteEngine('the options of webhooks and the settings of endpoints in an expor
     expect(again).toMatchObject({ created: 0, existing: 4, endpoints: 0, refused: 0 });
     const dryAgain = JSON.parse((await importInto(copy, file, '--json', '--dry-run')).stdout);
     expect(dryAgain).toMatchObject({ created: 0, existing: 4, endpoints: 0, refused: 0 });
+  });
+
+  test('of version 0.2 are imported, because its stores cannot be opened', async () => {
+    const file = await Bun.file(join(import.meta.dir, 'fixtures/webhooks-of-0.2.jsonl')).text();
+    const copy = await newEntity(store.db);
+    expect(await importInto(copy, file)).toEqual({
+      exitCode: 0,
+      stdout: '5 lines: 4 webhooks imported, 0 already registered, 0 rejected.\nSettings of 1 URL imported.\n',
+      stderr: '',
+    });
+    const { webhooks } = await listWebhooks(store.db, copy, listQuery({ sortDir: 'asc' }));
+    const lines = file.trim().split('\n');
+    const exported = lines.slice(0, 4).map((line) => JSON.parse(line));
+    expect(webhooks).toEqual(exported.map(({ options: _, ...webhook }) => webhook));
+    const options = await readOptions(store.db, copy, exported[0].webhookId);
+    expect(options).toEqual({ finality: 12, filter: FILTER });
+    const settings = { name: 'Billing', ordering: 'agreement', rateLimit: 50, state: 'paused' };
+    expect((await endpointsOf(store.db, copy))[0]).toMatchObject({ postUrl: BILLING, ...settings });
   });
 
   test('do not change an endpoint that has settings, nor a filter that is there', async () => {

@@ -203,13 +203,23 @@ describe('a copy of a SQLite store into PostgreSQL', () => {
     expect(() => other.exec(`update entities set name = 'x'`)).toThrow('database is locked');
   });
 
-  test('of a store from an older release says to migrate it first', async () => {
+  const copyAfter = async (sql: string) => {
     const { target, url, remove } = await createTarget('sqlite');
     cleanUp.push(remove);
     const db = await openDatabase(target);
     await migrate(db);
-    await db.transaction((queries) => queries.run('delete from schema_migrations where version > 11'));
+    await db.transaction((queries) => queries.run(sql));
     await db.close();
-    expect((await rejection(openSource(url))).message).toMatch(/has schema version 11, and .+ run paybell migrate/);
+    return rejection(openSource(url));
+  };
+
+  test('of a store from an older release says to migrate it first', async () => {
+    const rejected = await copyAfter('delete from schema_migrations');
+    expect(rejected.message).toMatch(/has schema version 0, and .+ run paybell migrate/);
+  });
+
+  test('of a store from a development version is rejected', async () => {
+    const rejected = await copyAfter(`update schema_migrations set name = 'entities, api keys and webhooks'`);
+    expect(rejected).toMatchObject({ name: 'DevelopmentStoreError' });
   });
 });

@@ -1,7 +1,13 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import { type DatabaseTarget, loadConfig } from '../../../src/config.ts';
 import type { Database } from '../../../src/store/database/database.ts';
-import { MIGRATIONS, migrate, pendingMigrations, SchemaTooNewError } from '../../../src/store/database/migrate.ts';
+import {
+  DevelopmentStoreError,
+  MIGRATIONS,
+  migrate,
+  pendingMigrations,
+  SchemaTooNewError,
+} from '../../../src/store/database/migrate.ts';
 import type { Migration } from '../../../src/store/database/migrations/migration.ts';
 import { openDatabase } from '../../../src/store/database/open.ts';
 import { openStore, PendingMigrationsError } from '../../../src/store/open-store.ts';
@@ -65,6 +71,25 @@ for (const engine of ENGINES) {
       expect((await rejection(pendingMigrations(db))).message).toMatch(new RegExp(`version 999.*up to ${LATEST}`));
     });
 
+    test('a store of a development version is rejected and stays as it is', async () => {
+      const { target, url } = await emptyStore();
+      const db = await open(target);
+      // As 0.2 left it: seventeen migrations, of which the first made the tables of webhooks.
+      await migrate(db, [
+        { version: 1, name: 'entities, api keys and webhooks', statements: ['create table entities (id text)'] },
+        { version: 17, name: 'deliveries below the mark of their head', statements: [] },
+      ]);
+      for (const autoMigrate of [true, false]) {
+        const rejected = await rejection(openStore(configOf(url, autoMigrate)));
+        expect(rejected).toBeInstanceOf(DevelopmentStoreError);
+        expect(rejected.message).toBe(
+          'this store was written by a development version; export its webhooks with that version and import them',
+        );
+      }
+      expect(await db.all('select * from entities')).toEqual([]);
+      expect(await db.get(db.dialect.findTable, ['webhooks'])).toBeUndefined();
+    });
+
     test('the next release keeps what is stored and applies only what is new', async () => {
       const db = await open((await emptyStore()).target);
       await migrate(db);
@@ -89,19 +114,17 @@ for (const engine of ENGINES) {
     test('no time limit of the connection ends one that takes minutes', async () => {
       if (engine === 'sqlite') return;
       const db = await open((await emptyStore()).target);
-      const limits: Record<string, string> = {};
       const readLimits: Migration = {
         version: LATEST + 1,
         name: 'long',
-        statements: [],
-        convert: async (queries) => {
-          const rows = await queries.all<{ name: string; value: string }>(
-            `select name, current_setting(name) as value from pg_settings where name like '%timeout%' and context = 'user'`,
-          );
-          for (const { name, value } of rows) limits[name] = value;
-        },
+        statements: [
+          `create table limits as select name, current_setting(name) as value
+           from pg_settings where name like '%timeout%' and context = 'user'`,
+        ],
       };
       await migrate(db, [...MIGRATIONS, readLimits]);
+      const rows = await db.all<{ name: string; value: string }>('select name, value from limits');
+      const limits = Object.fromEntries(rows.map(({ name, value }) => [name, value]));
       expect(limits).toMatchObject({
         statement_timeout: '0',
         lock_timeout: '0',

@@ -4,7 +4,6 @@ export const dialect: Dialect = {
   uuid: 'uuid',
   bindUuid: (hex) => hex,
   hexOf: (uuid) => (uuid as string).replaceAll('-', ''),
-  uuidFromHex: (expression) => `cast(${expression} as uuid)`,
   timeOfUuid: (expression) =>
     `cast(cast('x' || substr(replace(cast(${expression} as text), '-', ''), 1, 12) as bit(48)) as bigint)`,
   storage: {
@@ -75,7 +74,6 @@ export const dialect: Dialect = {
     select key, sum(cast(value as bigint)) as total from (
       select * from json_each_text(cast(${counts} as json)) union all select * from json_each_text(cast(${more} as json))
     ) both_counts group by key) sums)`,
-  countsOf: (slot, total) => jsonOf(slot, total),
   findTable: 'select tablename from pg_tables where schemaname = current_schema and tablename = $1',
   storeBytes: 'pg_database_size(current_database())',
 };

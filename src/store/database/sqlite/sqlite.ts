@@ -17,7 +17,6 @@ const dialect: Dialect = {
   uuid: 'blob',
   bindUuid: (hex) => Uint8Array.fromHex(hex),
   hexOf: (uuid) => (uuid as Uint8Array).toHex(),
-  uuidFromHex: (expression) => `unhex(${expression})`,
   timeOfUuid: (expression) =>
     `(${Array.from({ length: 12 }, (_, digit) => `((instr('0123456789ABCDEF', substr(hex(${expression}), ${digit + 1}, 1)) - 1) << ${44 - 4 * digit})`).join(' + ')})`,
   storage: { clustered: 'without rowid', updatedInPlace: 'without rowid' },
@@ -51,7 +50,6 @@ const dialect: Dialect = {
   addCounts: (counts, more) => `(select json_group_object(key, total) from (
     select key, sum(value) as total from (
       select key, value from json_each(${counts}) union all select key, value from json_each(${more})) both group by key) sums)`,
-  countsOf: (slot, total) => `json_group_object(${slot}, ${total})`,
   findTable: `select name from sqlite_master where type = 'table' and name = $1`,
   storeBytes: '(select page_count * page_size from pragma_page_count(), pragma_page_size())',
 };

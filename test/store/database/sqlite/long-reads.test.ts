@@ -3,12 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Database, Queries } from '../../../../src/store/database/database.ts';
-import { migrate } from '../../../../src/store/database/migrate.ts';
+import { MIGRATIONS, migrate } from '../../../../src/store/database/migrate.ts';
 import { PacedBatches } from '../../../../src/store/database/paced-batches.ts';
 import { backUpSqlite } from '../../../../src/store/database/sqlite/backup.ts';
 import { openSqlite } from '../../../../src/store/database/sqlite/open.ts';
 import { emptyPages, shrinkFile } from '../../../../src/store/database/sqlite/vacuum.ts';
-import { insertOldRows, migrateToOld, oldEntity } from '../../../support/old-store.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { until } from '../../../support/until.ts';
 
@@ -35,10 +34,16 @@ describe('a snapshot of long reads on SQLite', () => {
     rmSync(folder, { recursive: true });
   });
 
-  const addEntities = (count: number) => {
-    const rows = Array.from({ length: count }, () => oldEntity(`ent_${crypto.randomUUID()}`));
-    return insertOldRows(db, 'entities', rows);
-  };
+  const addEntities = (count: number) =>
+    db.transaction(async (queries) => {
+      for (let added = 0; added < count; added++) {
+        await queries.run('insert into entities (id, name, created_at) values ($1, $2, $3)', [
+          `ent_${crypto.randomUUID()}`,
+          'long reads',
+          1,
+        ]);
+      }
+    });
 
   /** Holds a snapshot open during the work, and returns what it counts before and after. */
   const during = (work: () => Promise<unknown>) =>
@@ -89,14 +94,14 @@ describe('a snapshot of long reads on SQLite', () => {
 
   test('is of the new schema after a migration at the start, although the thread has read the old one', async () => {
     const old = await openSqlite(newFile());
-    await migrateToOld(old);
-    await insertOldRows(old, 'entities', [oldEntity('ent_a')]);
-    const tables = `select count(*) as total from sqlite_master where name in ('queue', 'fan_outs')`;
-    const newTables = async () => (await old.longReads.get<{ total: number }>(tables))?.total;
-    expect([await newTables(), await totalIn(old.longReads)]).toEqual([0, 1]);
     await migrate(old);
-    expect([await newTables(), await totalIn(old.longReads)]).toEqual([2, 1]);
-    expect(await old.longReads.all('select * from queue')).toEqual([]);
+    const tables = `select count(*) as total from sqlite_master where name = 'later'`;
+    const newTables = async () => (await old.longReads.get<{ total: number }>(tables))?.total;
+    expect(await newTables()).toBe(0);
+    const next = { version: 2, name: 'next', statements: ['create table later (id text)'] };
+    await migrate(old, [...MIGRATIONS, next]);
+    expect(await newTables()).toBe(1);
+    expect(await old.longReads.all('select * from later')).toEqual([]);
     await old.close();
   });
 });

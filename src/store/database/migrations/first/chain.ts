@@ -1,0 +1,150 @@
+import type { Dialect } from '../../database.ts';
+
+/** Networks that Paybell reads, with the sources, the facts and the progress of each. */
+export function chainTables(dialect: Dialect): string[] {
+  return [...NETWORK_TABLES, ...SOURCE_TABLES, ...factTables(dialect), ...factEventTables(dialect)];
+}
+
+const NETWORK_TABLES: readonly string[] = [
+  // The instance that holds the lease follows the network; `token` counts the holders, so that a late one cannot write.
+  // Logs are stored up to `tip`; without its hash, an operator has decided to continue after its number. `safe` and `final`
+  // only rise. `next_no` numbers the events that facts lead to. `nodes` describes each node, as JSON without its URL.
+  // A halt can concern thousands of entities, each with an alert in its own transaction: `halt_told_to` is the last entity
+  // that was alerted, empty before the first; null if all were, or nothing is halted.
+  `create table chains (
+    network_id bigint primary key,
+    token bigint not null default 0,
+    holder text,
+    lease_ms bigint not null default 0,
+    tip_number bigint,
+    tip_hash text,
+    head bigint,
+    safe bigint,
+    final bigint,
+    range_blocks bigint,
+    block_time_ms bigint,
+    next_no bigint not null default 1,
+    polled_at_ms bigint,
+    halted_at_ms bigint,
+    halted_reason text,
+    nodes text,
+    halt_told_to text collate "binary"
+  )`,
+  // An anchor is a block that was canonical when it was read.
+  `create table chain_anchors (
+    network_id bigint not null,
+    number bigint not null,
+    hash text not null,
+    primary key (network_id, number)
+  )`,
+  // `decimals` is null if the token does not return them.
+  `create table chain_tokens (
+    network_id bigint not null,
+    address text collate "binary" not null,
+    decimals smallint,
+    primary key (network_id, address)
+  )`,
+];
+
+const SOURCE_TABLES: readonly string[] = [
+  // `definition` is the entity's request, as JSON, and `hash` identifies equal ones. `topics` is a JSON list of the values
+  // that each topic of a log may have. Blocks up to `created_head` are history. Blocks from `next_block` to `last_block`
+  // must still be read for this source alone; both are null until the network's holder has seen it.
+  `create table sources (
+    entity_id text collate "binary" not null references entities (id),
+    id text collate "binary" not null,
+    network_id bigint not null,
+    contract text collate "binary" not null,
+    topic text collate "binary" not null,
+    topics text,
+    hash text collate "binary" not null,
+    definition text not null,
+    from_block bigint not null,
+    created_head bigint not null,
+    deliver_history smallint not null,
+    next_block bigint,
+    last_block bigint,
+    paused_at_ms bigint,
+    paused_reason text,
+    created_at bigint not null,
+    primary key (entity_id, id)
+  )`,
+  'create unique index sources_by_hash on sources (entity_id, hash)',
+  'create index sources_by_network on sources (network_id)',
+];
+
+function factTables({ uuid }: Dialect): string[] {
+  return [
+    // A fact is a log or a transaction, wherever it now stands: its block and its log index are its position. `kind` is an
+    // event kind, or `Transfer` for one that is processed first and finalized later. The fact of a held event has the
+    // number of that event and no log. `lost_at_head` is the height at which its block was found to be gone. `is_silent`
+    // facts are history that is not delivered.
+    `create table facts (
+      entity_id text collate "binary" not null references entities (id),
+      id text collate "binary" not null,
+      network_id bigint not null,
+      source_id text collate "binary",
+      state text collate "binary" not null,
+      revision bigint not null,
+      kind text not null,
+      is_silent smallint not null,
+      transaction_hash text collate "binary" not null,
+      contract text collate "binary",
+      block_number bigint,
+      block_hash text,
+      log_index bigint,
+      lost_at_head bigint,
+      transfer_id text collate "binary",
+      agreement_id text collate "binary",
+      event_no ${uuid},
+      fields text not null,
+      created_at_ms bigint not null,
+      changed_at_ms bigint not null,
+      primary key (entity_id, id)
+    )`,
+    'create index facts_by_block on facts (network_id, block_number)',
+    `create index facts_lost on facts (network_id) where state = 'lost'`,
+    `create index facts_waiting on facts (network_id, changed_at_ms) where state = 'waiting'`,
+    'create index facts_by_date on facts (entity_id, created_at_ms, id)',
+    'create index facts_by_state on facts (entity_id, state, created_at_ms, id)',
+    'create index facts_by_transaction on facts (entity_id, transaction_hash)',
+    'create index facts_by_transfer on facts (entity_id, transfer_id) where transfer_id is not null',
+    'create index facts_by_agreement on facts (entity_id, agreement_id) where agreement_id is not null',
+    // Only the facts of held events.
+    'create index facts_held on facts (entity_id, event_no) where event_no is not null',
+    // Every state and every position that a fact had, numbered from 1.
+    `create table fact_history (
+      entity_id text collate "binary" not null,
+      fact_id text collate "binary" not null,
+      no bigint not null,
+      at_ms bigint not null,
+      state text not null,
+      revision bigint not null,
+      block_number bigint,
+      block_hash text,
+      log_index bigint,
+      primary key (entity_id, fact_id, no)
+    )`,
+  ];
+}
+
+function factEventTables({ uuid }: Dialect): string[] {
+  return [
+    // The events that facts lead to, each once. A row without `event_no` was not accepted yet and still has its body; the
+    // holder of the network accepts these in the order of `no`. In a retraction, `finality` names the event it retracts.
+    `create table fact_events (
+      entity_id text collate "binary" not null,
+      fact_id text collate "binary" not null,
+      revision bigint not null,
+      event text collate "binary" not null,
+      finality text collate "binary" not null,
+      network_id bigint not null,
+      no bigint not null,
+      event_no ${uuid},
+      body text,
+      primary key (entity_id, fact_id, revision, event, finality)
+    )`,
+    'create index fact_events_by_event on fact_events (entity_id, event_no) where event_no is not null',
+    'create index fact_events_waiting on fact_events (network_id, no) where event_no is null',
+  ];
+}

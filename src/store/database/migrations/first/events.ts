@@ -1,0 +1,81 @@
+import type { Dialect } from '../../database.ts';
+
+export function eventTables({ uuid, storage }: Dialect): string[] {
+  const { clustered, updatedInPlace } = storage;
+  return [
+    // The event's number is a UUIDv7 whose last 16 bits are zero; its deliveries count on from there. `body` is the text
+    // of the request. It is not JSON to the database, which might reorder keys or round numbers. `transfer_key` and
+    // `agreement_key` are 32 bits of a hash of the ids in the payload. `superseded_by` and `retracted_by` are numbers of
+    // events.
+    `create table events (
+      entity_id ${uuid} not null,
+      no ${uuid} not null,
+      network_id bigint not null,
+      created_at_ms bigint not null,
+      deliveries int not null,
+      transfer_key int,
+      agreement_key int,
+      superseded_by ${uuid},
+      retracted_by ${uuid},
+      event text collate "binary" not null,
+      event_id text collate "binary",
+      trace text,
+      body text not null,
+      primary key (entity_id, no)
+    )`,
+    // The number is last, so that the newest events of an agreement are found first.
+    'create index events_by_transfer on events (entity_id, transfer_key, no) where transfer_key is not null',
+    'create index events_by_agreement on events (entity_id, agreement_key, no) where agreement_key is not null',
+    // Contains everything that the list filters by, so that a count reads the index alone.
+    `create index events_unmatched on events (entity_id, no, event, network_id)
+      where deliveries = 0 and superseded_by is null and event <> 'EventRetracted'`,
+    // 128 bits of SHA-256(eventId): apart from the events, so that these can be partitioned by day.
+    `create table event_ids (
+      entity_id ${uuid} not null,
+      hash ${uuid} not null,
+      no ${uuid} not null,
+      primary key (entity_id, hash)
+    ) ${clustered}`,
+
+    // The deliveries of an event that its acceptance left over: for the webhooks of this network and event after
+    // `after_url` that were registered before the event came. Any instance continues them, a bounded step at a time.
+    // A fan-out with a finality is for the webhooks with that finality. A fan-out that `retracts` an event is for the
+    // receivers of that event, and waits until `wait_ms`. `fact_key` keeps the events of a fact in order at endpoints
+    // without another order.
+    `create table fan_outs (
+      entity_id ${uuid} not null,
+      event_no ${uuid} not null,
+      network_id bigint not null,
+      due_ms bigint not null,
+      last_webhook_no bigint not null,
+      wait_ms bigint not null default 0,
+      made int not null,
+      order_key ${uuid},
+      fact_key ${uuid},
+      retracts ${uuid},
+      entity text collate "binary" not null,
+      event text collate "binary" not null,
+      after_url text collate "binary" not null,
+      finality text,
+      primary key (entity_id, event_no)
+    ) ${updatedInPlace}`,
+
+    // The subject of events, such as a transfer: `subject` is 128 bits of a hash. `event_no` is the last event that makes
+    // others of the subject unnecessary, or null. `is_waited` is 1 if `supersedable` has events of it. The row is the lock
+    // of the subject.
+    `create table subjects (
+      entity_id ${uuid} not null,
+      subject ${uuid} not null,
+      event_no ${uuid},
+      is_waited smallint not null,
+      primary key (entity_id, subject)
+    ) ${clustered}`,
+    // Events that a later event of their subject may supersede.
+    `create table supersedable (
+      entity_id ${uuid} not null,
+      subject ${uuid} not null,
+      event_no ${uuid} not null,
+      primary key (entity_id, subject, event_no)
+    ) ${clustered}`,
+  ];
+}

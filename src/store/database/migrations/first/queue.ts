@@ -1,0 +1,95 @@
+import type { Dialect } from '../../database.ts';
+
+/**
+ * Deliveries with an attempt to come. One row of `queue_heads` per webhook carries everything that suspend, resume, pause,
+ * move and delete change, so that none of them rewrites a backlog.
+ */
+export function queueTables({ uuid, storage }: Dialect): string[] {
+  const { clustered, updatedInPlace } = storage;
+  return [
+    // `webhook_no` is the creation sequence of the webhook; below zero it stands for the alerts of a network.
+    // Resume raises `generation`: rows of an older one are due at once and start the schedule again.
+    // `blocked` adds up 1 (suspended), 2 (paused) and 4 (deleted); deliveries of a blocked head are not claimed.
+    // `next_due_ms` is a hint: no row of the head can be claimed before it, and it is never more than an hour ahead.
+    // `idle` counts consecutive looks that found nothing. Above zero, `from_due_ms` is a mark: no waiting row is due
+    // before it, and none is of an older generation. Below zero it is the time of the last resume, negated.
+    // `ordering` is a copy of the endpoint's, so that acceptances and claims read it with the head.
+    `create table queue_heads (
+      entity_id ${uuid} not null,
+      webhook_no bigint not null,
+      endpoint_no bigint not null,
+      network_id bigint not null,
+      next_due_ms bigint not null,
+      from_due_ms bigint not null default 0,
+      failing_since_ms bigint,
+      deleted_at_ms bigint,
+      generation int not null default 0,
+      blocked int not null default 0,
+      idle int not null default 0,
+      ordering smallint not null default 0,
+      webhook_id text collate "binary" not null,
+      event text collate "binary" not null,
+      destination text collate "binary" not null,
+      post_url text collate "binary" not null,
+      primary key (entity_id, webhook_no)
+    ) ${updatedInPlace}`,
+    'create index queue_heads_due on queue_heads (next_due_ms, entity_id, webhook_no) where blocked = 0',
+    'create index queue_heads_by_destination on queue_heads (destination)',
+    // Without the entity: a second index that begins with it would compete with the primary key if statistics are old.
+    'create index queue_heads_by_webhook on queue_heads (webhook_id)',
+    'create index queue_heads_deleted on queue_heads (deleted_at_ms) where deleted_at_ms is not null',
+    // Written when a webhook begins or ceases to fail, and by no other attempt.
+    'create index queue_heads_failing on queue_heads (failing_since_ms) where failing_since_ms is not null',
+
+    // `due_ms` is when the next attempt may start, `lease_ms` the end of the lease of the instance that holds the row.
+    // The lease has no index, so that a claim changes no index either.
+    // `endpoint_no` is the endpoint whose number the delivery has, and stays; `sent_to_no` is the endpoint of the last
+    // attempt if the webhook has moved since. `recorded` is the status of a completed delivery that is sent again, and
+    // `scheduled_ms` when the schedule continues after a redelivery of a waiting delivery. `event_no` is set only if the id
+    // does not begin with the event's number. `superseded_by` is the number of an event.
+    `create table queue (
+      entity_id ${uuid} not null,
+      id ${uuid} not null,
+      webhook_no bigint not null,
+      endpoint_no bigint not null,
+      created_at_ms bigint not null,
+      due_ms bigint not null,
+      lease_ms bigint not null default 0,
+      scheduled_ms bigint,
+      ended_at_ms bigint,
+      sequence bigint,
+      sent_to_no bigint,
+      event_no ${uuid},
+      redelivery_id ${uuid},
+      order_key ${uuid},
+      superseded_by ${uuid},
+      generation int not null,
+      token int not null default 0,
+      attempts int not null default 0,
+      steps int not null default 0,
+      redeliver int not null default 0,
+      recorded smallint,
+      test smallint,
+      status_code smallint,
+      error text,
+      trace text,
+      primary key (entity_id, id)
+    ) ${updatedInPlace}`,
+    'create index queue_due on queue (entity_id, webhook_no, generation, due_ms, id)',
+    'create index queue_recorded on queue (entity_id, recorded, id) where recorded is not null',
+    'create index queue_by_redelivery on queue (entity_id, redelivery_id) where redelivery_id is not null',
+    'create index queue_by_old_event on queue (entity_id, event_no) where event_no is not null',
+    // Empty for entities without an ordered endpoint.
+    'create index queue_by_order on queue (entity_id, endpoint_no, order_key, sequence) where order_key is not null',
+    // Only test requests pay for this one. A bulk redelivery leaves test requests out, and no counter tells them apart.
+    'create index queue_of_tests on queue (entity_id, id) where test is not null',
+
+    // A key of an ordered endpoint, while a delivery of it waits. The row is the lock of the key.
+    `create table order_keys (
+      entity_id ${uuid} not null,
+      endpoint_no bigint not null,
+      order_key ${uuid} not null,
+      primary key (entity_id, endpoint_no, order_key)
+    ) ${clustered}`,
+  ];
+}
