@@ -8,7 +8,8 @@ import { instanceTable } from './tables.ts';
 /** Several renewals may be late before an instance counts as gone. */
 export const LIVE_MS = 30_000;
 
-export type InstanceRow = RowOf<typeof instanceTable>;
+const instanceColumns = instanceTable.pick(['instanceId', 'role', 'host', 'startedAtMs', 'problem']);
+export type InstanceRow = RowOf<typeof instanceColumns>;
 export type InstanceReport = Pick<InstanceRow, 'instanceId' | 'role' | 'host' | 'problem'>;
 
 /** Also not far ahead: the row of a dead process may have been written before the clock was set back. */
@@ -52,9 +53,9 @@ export type LiveInstance = InstanceRow & { readonly delivers: boolean };
 
 export async function readInstances(db: Database): Promise<LiveInstance[]> {
   const nowMs = String(await readNowMs(db, db.dialect));
-  const rows = await instanceTable.all(
+  const rows = await instanceColumns.all(
     db,
-    `select ${instanceTable.list} from instances where ${isLive(nowMs)} order by started_at_ms, id`,
+    `select ${instanceColumns.list} from instances where ${isLive(nowMs)} order by started_at_ms, id`,
   );
   return rows.map((row) => ({ ...row, delivers: row.role === 'all' || row.role === 'delivery' }));
 }

@@ -1,11 +1,12 @@
 import type { Config } from '../config.ts';
 import { type AuditAction, auditFieldsSchema } from '../contract/audit.ts';
 import { KEY_PREFIX, type Permission } from '../domain/keys/api-keys.ts';
-import { constant, integer, json, list, nullable, Table, text } from './database/sql.ts';
+import { constant, integer, json, list, nullable, Table, text, uuid } from './database/sql.ts';
 
 /**
- * The tables that are keyed by text, with the columns that are read through them, each under the name that the code uses. The
- * migrations say what a column is for. Dates of the API are Unix seconds.
+ * Every table with its columns, each under the name that the code uses; `chain/tables.ts` declares the tables of networks.
+ * The migrations say what a column is for. Dates of the API are Unix seconds. Tables of events and deliveries have the
+ * entity's key of 16 bytes (`entity`), the others its id as text (`entityId`).
  */
 
 export const entityTable = new Table('entities', {
@@ -14,6 +15,7 @@ export const entityTable = new Table('entities', {
   revision: integer('revision'),
   webhooksDatedAt: integer('webhooks_dated_at'),
   dateCreated: integer('created_at'),
+  noticeUrl: nullable(text('notice_url')),
 });
 
 /** Revisions of one second stay apart up to this many, which keeps the number exact beyond the year 2200. */
@@ -100,6 +102,7 @@ export const webhookTable = new Table('webhooks', {
   createdSeq: integer('created_seq'),
   dateCreated: integer('created_at'),
   suspendedAt: nullable(integer('suspended_at')),
+  suspendedReason: nullable(text('suspended_reason')),
   filterHash: nullable(text('filter_hash')),
   finality: nullable(text('finality')),
 });
@@ -123,5 +126,271 @@ export const instanceTable = new Table('instances', {
   role: text<Config['ROLE']>('role'),
   host: text('host'),
   startedAtMs: integer('started_at_ms'),
+  seenAtMs: integer('seen_at_ms'),
   problem: nullable(text('problem')),
+});
+
+export const healthTable = new Table('webhook_health', {
+  entityId: text('entity_id'),
+  webhookId: text('webhook_id'),
+  failuresInARow: integer('failures_in_a_row'),
+  lastSuccessMs: nullable(integer('last_success_ms')),
+  lastFailureMs: nullable(integer('last_failure_ms')),
+});
+
+export const endpointTable = new Table('endpoints', {
+  entity: uuid('entity_id'),
+  endpointNo: integer('no'),
+  createdAtMs: integer('created_at_ms'),
+  removedMs: integer('removed_ms'),
+  pausedAtMs: nullable(integer('paused_at_ms')),
+  rateLimit: nullable(integer('rate_limit')),
+  entitySecretsUntil: nullable(integer('entity_secrets_until')),
+  ordering: integer('ordering'),
+  postUrl: text('post_url'),
+  host: text('host'),
+  name: nullable(text('name')),
+});
+
+export const sequenceTable = new Table('endpoint_sequences', {
+  entity: uuid('entity_id'),
+  endpointNo: integer('endpoint_no'),
+  firstSequence: integer('first_sequence'),
+  lastSequence: integer('last_sequence'),
+  recent: text('recent'),
+});
+
+export const numberTable = new Table('endpoint_numbers', {
+  entity: uuid('entity_id'),
+  endpointNo: integer('endpoint_no'),
+  firstSequence: integer('first_sequence'),
+  ids: text('ids'),
+});
+
+export const endpointAlertTable = new Table('endpoint_alerts', {
+  entity: uuid('entity_id'),
+  endpointNo: integer('endpoint_no'),
+  webhookNo: integer('webhook_no'),
+  failingSinceMs: integer('failing_since_ms'),
+  nextMs: integer('next_ms'),
+  generation: integer('generation'),
+});
+
+export const headTable = new Table('queue_heads', {
+  entity: uuid('entity_id'),
+  webhookNo: integer('webhook_no'),
+  endpointNo: integer('endpoint_no'),
+  networkId: integer('network_id'),
+  nextDueMs: integer('next_due_ms'),
+  fromDueMs: integer('from_due_ms'),
+  failingSinceMs: nullable(integer('failing_since_ms')),
+  deletedAtMs: nullable(integer('deleted_at_ms')),
+  generation: integer('generation'),
+  blocked: integer('blocked'),
+  idle: integer('idle'),
+  ordering: integer('ordering'),
+  webhookId: text('webhook_id'),
+  event: text('event'),
+  destination: text('destination'),
+  postUrl: text('post_url'),
+});
+
+export const queueTable = new Table('queue', {
+  entity: uuid('entity_id'),
+  id: uuid('id'),
+  webhookNo: integer('webhook_no'),
+  endpointNo: integer('endpoint_no'),
+  createdAtMs: integer('created_at_ms'),
+  dueMs: integer('due_ms'),
+  leaseMs: integer('lease_ms'),
+  scheduledMs: nullable(integer('scheduled_ms')),
+  endedAtMs: nullable(integer('ended_at_ms')),
+  sequence: nullable(integer('sequence')),
+  sentToNo: nullable(integer('sent_to_no')),
+  eventNo: nullable(uuid('event_no')),
+  redeliveryId: nullable(uuid('redelivery_id')),
+  orderKey: nullable(uuid('order_key')),
+  supersededBy: nullable(uuid('superseded_by')),
+  generation: integer('generation'),
+  token: integer('token'),
+  attempts: integer('attempts'),
+  steps: integer('steps'),
+  redeliver: integer('redeliver'),
+  recorded: nullable(integer('recorded')),
+  test: nullable(integer('test')),
+  statusCode: nullable(integer('status_code')),
+  error: nullable(text('error')),
+  trace: nullable(text('trace')),
+});
+
+export const orderKeyTable = new Table('order_keys', {
+  entity: uuid('entity_id'),
+  endpointNo: integer('endpoint_no'),
+  key: uuid('order_key'),
+});
+
+export const eventTable = new Table('events', {
+  entity: uuid('entity_id'),
+  no: uuid('no'),
+  networkId: integer('network_id'),
+  createdAtMs: integer('created_at_ms'),
+  deliveries: integer('deliveries'),
+  transferKey: nullable(integer('transfer_key')),
+  agreementKey: nullable(integer('agreement_key')),
+  supersededBy: nullable(uuid('superseded_by')),
+  retractedBy: nullable(uuid('retracted_by')),
+  event: text('event'),
+  eventId: nullable(text('event_id')),
+  trace: nullable(text('trace')),
+  body: text('body'),
+});
+
+export const eventIdTable = new Table('event_ids', { entity: uuid('entity_id'), hash: uuid('hash'), no: uuid('no') });
+
+export const fanOutTable = new Table('fan_outs', {
+  entity: uuid('entity_id'),
+  eventNo: uuid('event_no'),
+  networkId: integer('network_id'),
+  dueMs: integer('due_ms'),
+  lastWebhookNo: integer('last_webhook_no'),
+  waitMs: integer('wait_ms'),
+  made: integer('made'),
+  orderKey: nullable(uuid('order_key')),
+  factKey: nullable(uuid('fact_key')),
+  retracts: nullable(uuid('retracts')),
+  entityId: text('entity'),
+  event: text('event'),
+  afterUrl: text('after_url'),
+  finality: nullable(text('finality')),
+});
+
+export const subjectTable = new Table('subjects', {
+  entity: uuid('entity_id'),
+  subject: uuid('subject'),
+  eventNo: nullable(uuid('event_no')),
+  isWaited: integer('is_waited'),
+});
+
+export const supersedableTable = new Table('supersedable', {
+  entity: uuid('entity_id'),
+  subject: uuid('subject'),
+  eventNo: uuid('event_no'),
+});
+
+export const deliveryTable = new Table('deliveries', {
+  entity: uuid('entity_id'),
+  id: uuid('id'),
+  webhookNo: integer('webhook_no'),
+  endpointNo: integer('endpoint_no'),
+  createdAtMs: integer('created_at_ms'),
+  endedAtMs: nullable(integer('ended_at_ms')),
+  startedAtMs: nullable(integer('started_at_ms')),
+  sequence: nullable(integer('sequence')),
+  sentToNo: nullable(integer('sent_to_no')),
+  eventNo: nullable(uuid('event_no')),
+  redeliveryId: nullable(uuid('redelivery_id')),
+  supersededBy: nullable(uuid('superseded_by')),
+  durationMs: nullable(integer('duration_ms')),
+  attempts: integer('attempts'),
+  status: integer('status'),
+  statusCode: nullable(integer('status_code')),
+  test: nullable(integer('test')),
+  error: nullable(text('error')),
+  response: nullable(text('response')),
+});
+
+export const attemptTable = new Table('attempts', {
+  entity: uuid('entity_id'),
+  deliveryId: uuid('delivery_id'),
+  startedAtMs: integer('started_at_ms'),
+  durationMs: integer('duration_ms'),
+  attempt: integer('attempt'),
+  statusCode: nullable(integer('status_code')),
+  kind: text('kind'),
+  postUrl: text('post_url'),
+  error: nullable(text('error')),
+  response: nullable(text('response')),
+  responseHeaders: nullable(text('response_headers')),
+});
+
+export const redeliveryTable = new Table('redeliveries', {
+  entityId: text('entity_id'),
+  redeliveryId: text('id'),
+  filter: text('filter'),
+  status: text('status'),
+  total: integer('total'),
+  seen: integer('seen'),
+  queued: integer('queued'),
+  cursorCreatedAtMs: integer('cursor_created_at_ms'),
+  cursorId: text('cursor_id'),
+  untilMs: integer('until_ms'),
+  actor: text('actor'),
+  dateCreated: integer('created_at'),
+  dateFinished: nullable(integer('finished_at')),
+});
+
+export const queueCountTable = new Table('queue_counts', {
+  entity: uuid('entity_id'),
+  webhookNo: integer('webhook_no'),
+  storedBytes: integer('stored_bytes'),
+  shard: integer('shard'),
+  waiting: integer('waiting'),
+  retrying: integer('retrying'),
+  undelivered: integer('undelivered'),
+});
+
+export const deliveryCountTable = new Table('delivery_counts', {
+  entity: uuid('entity_id'),
+  webhookNo: integer('webhook_no'),
+  bucket: integer('bucket'),
+  shard: integer('shard'),
+  created: integer('created'),
+  delivered: integer('delivered'),
+  failed: integer('failed'),
+  cancelled: integer('cancelled'),
+  superseded: integer('superseded'),
+});
+
+export const eventCountTable = new Table('event_counts', {
+  entity: uuid('entity_id'),
+  networkId: integer('network_id'),
+  bucket: integer('bucket'),
+  shard: integer('shard'),
+  events: integer('events'),
+  event: text('event'),
+});
+
+export const statsTable = new Table('interval_stats', {
+  entity: uuid('entity_id'),
+  seconds: integer('seconds'),
+  startS: integer('start_s'),
+  /** Empty for the sum over all of them. */
+  destination: text('destination'),
+  /** A tally as JSON: `{"-1":5,"12":3}`. */
+  counts: text('counts'),
+});
+
+export const listenSessionTable = new Table('listen_sessions', {
+  entity: uuid('entity_id'),
+  id: uuid('id'),
+  entityId: text('entity'),
+  createdAtMs: integer('created_at_ms'),
+  seenMs: integer('seen_ms'),
+  ended: integer('ended'),
+  dropped: integer('dropped'),
+  reader: nullable(uuid('reader')),
+  sealed: text('sealed'),
+  wanted: text('wanted'),
+});
+
+export const listenRequestTable = new Table('listen_requests', {
+  entity: uuid('entity_id'),
+  sessionId: uuid('session_id'),
+  id: uuid('id'),
+  eventNo: uuid('event_no'),
+  reader: nullable(uuid('reader')),
+  token: nullable(uuid('token')),
+  leaseMs: integer('lease_ms'),
+  attempt: integer('attempt'),
+  doneAtMs: nullable(integer('done_at_ms')),
 });

@@ -94,3 +94,9 @@ export const tokenTable = new Table('chain_tokens', {
   address: text('address'),
   decimals: nullable(integer('decimals')),
 });
+
+export const anchorTable = new Table('chain_anchors', {
+  networkId: integer('network_id'),
+  number: integer('number'),
+  hash: text('hash'),
+});

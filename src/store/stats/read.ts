@@ -16,22 +16,12 @@ import {
   integer,
   type RowOf,
   readInteger,
-  Table,
   text,
   textByRows,
-  uuid,
   valuesList,
 } from '../database/sql.ts';
+import { statsTable } from '../tables.ts';
 
-const statsTable = new Table('interval_stats', {
-  entity: uuid('entity_id'),
-  seconds: integer('seconds'),
-  startS: integer('start_s'),
-  /** Empty for the sum over all of them. */
-  destination: text('destination'),
-  /** A tally as JSON: `{"-1":5,"12":3}`. */
-  counts: text('counts'),
-});
 export type StatsRow = RowOf<typeof statsTable>;
 
 /** Every interval is stored, so that reading needs little summing: a month of days is 30 rows and not 43,200. */
