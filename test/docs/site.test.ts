@@ -99,7 +99,7 @@ describe('the site', () => {
 
   test('names files and headings as GitHub and servers of files understand them', () => {
     expect(fileOf('.env.example')).toBe('files/env.example.txt');
-    expect(fileOf('docs/grafana-dashboard.json')).toBe('files/docs/grafana-dashboard.json');
+    expect(fileOf('deploy/grafana/dashboard.json')).toBe('files/deploy/grafana/dashboard.json');
     expect(anchorOf('Operators’ keys: `ADMIN_KEY` & more')).toBe('operators-keys-admin_key--more');
     expect(linkFrom('docs/tours/operator.md', '../deploy.md#citus')).toEqual({
       source: 'docs/deploy.md',

@@ -142,7 +142,7 @@ describe.each(ENGINES)('a service on %s that has delivered', (engine) => {
   });
 
   test('has every metric on the dashboard, and none is on the dashboard that it has not', async () => {
-    const text = await Bun.file(resolve(import.meta.dir, '../../docs/grafana-dashboard.json')).text();
+    const text = await Bun.file(resolve(import.meta.dir, '../../deploy/grafana/dashboard.json')).text();
     const { panels } = JSON.parse(text) as { panels: { targets?: { expr: string }[] }[] };
     const expressions = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)).join('\n');
     const shown = expressions.match(/\b(paybell|process)_[a-z_]+/g) ?? [];
