@@ -12,7 +12,7 @@ import { benchLatency } from './parts/latency.ts';
 import { benchList } from './parts/list.ts';
 import { benchPeers } from './parts/peers.ts';
 import { benchStart } from './parts/start.ts';
-import { publish, publishPeers } from './report/publish.ts';
+import { publish } from './report/publish.ts';
 import {
   describeMachine,
   linedUp,
@@ -22,6 +22,7 @@ import {
   tableAsText,
   verdictOf,
 } from './report/report.ts';
+import { nextSummary, readSummary, writeSummary } from './report/summary.ts';
 
 /**
  * `npm run bench` measures everything, `npm run bench -- list growth` only these parts. `--quick` takes a minute and a half,
@@ -89,8 +90,11 @@ async function main(): Promise<number> {
   if (all.comparison !== null) console.log(`\n${linedUp(all.comparison.headings, all.comparison.lines)}\n`);
   const whole = chosen.length === 0;
   console.log(`Every round is in ${saveResults(all, whole)}`);
-  if (whole && !mode.quick) publish(all);
-  if (!mode.quick) publishPeers(all);
+  if (!mode.quick && (whole || all.comparison !== null)) {
+    const summary = nextSummary(readSummary(), all, whole);
+    writeSummary(summary);
+    publish(summary);
+  }
   return all.rows.some(({ check }) => check !== null && verdictOf(check) === 'below floor') ? 1 : 0;
 }
 

@@ -1,39 +1,38 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { asMarkdown, describeMachine, publishSections } from '../../docs/publish.ts';
+import { asMarkdown, publishSections } from '../../docs/publish.ts';
 import { drawChart } from './charts.ts';
-import { type Results, tableAsMarkdown } from './report.ts';
+import { tableAsMarkdown } from './report.ts';
+import { readSummary, type Summary } from './summary.ts';
 
 /**
- * Writes the table and the charts of a full run into docs/performance.md, between its markers. A full run publishes its
- * results itself; `npx bun bench/report/publish.ts bench/results/<date>.json` repeats it.
+ * Writes the tables and the charts of a summary into docs/performance.md, between its markers. A complete run publishes
+ * its summary itself. `npx bun bench/report/publish.ts` repeats it, for a change of the layout.
  */
 
 const IMAGES = resolve(import.meta.dir, '../../docs/images');
 
-export function publish(results: Results): void {
-  for (const chart of results.charts) writeFileSync(`${IMAGES}/bench-${chart.name}.svg`, drawChart(chart));
-  publishSections('performance.md', 'bench', {
-    table: tableAsMarkdown(results.rows),
-    charts: results.charts.map(({ name, title }) => `![${title}](images/bench-${name}.svg)`).join('\n\n'),
-    machine: machineAsMarkdown(results),
-  });
+export function publish(summary: Summary): void {
+  for (const [name, svg] of Object.entries(chartsOf(summary))) writeFileSync(`${IMAGES}/${name}`, svg);
+  publishSections('performance.md', 'bench', sectionsOf(summary));
 }
 
-/** The comparison is published by itself, since few machines have what its peers need. */
-export function publishPeers({ date, comparison }: Results): void {
-  if (comparison === null) return;
-  const table = asMarkdown(comparison.headings, comparison.lines);
-  publishSections('performance.md', 'bench', { peers: `${date.slice(0, 10)}, ${describeMachine()}:\n\n${table}` });
+/** The SVG of each chart, by file name. */
+export function chartsOf({ charts }: Summary): Record<string, string> {
+  return Object.fromEntries(charts.map((chart) => [`bench-${chart.name}.svg`, drawChart(chart)]));
 }
 
-function machineAsMarkdown({ date, machine }: Results): string {
-  const facts = Object.entries(machine).map(([name, value]) => `- ${name}: ${value}`);
-  return [`- date: ${date.slice(0, 10)}`, ...facts].join('\n');
+/** The text of each section of the page, by the name of its markers. */
+export function sectionsOf({ date, machine, rows, charts, comparison }: Summary): Record<string, string> {
+  const peers = asMarkdown(comparison.headings, comparison.lines);
+  return {
+    table: tableAsMarkdown(rows),
+    charts: charts.map(({ name, title }) => `![${title}](images/bench-${name}.svg)`).join('\n\n'),
+    machine: Object.entries({ date, ...machine })
+      .map(([name, value]) => `- ${name}: ${value}`)
+      .join('\n'),
+    peers: `${comparison.date}, ${comparison.machine}:\n\n${peers}`,
+  };
 }
 
-if (import.meta.main) {
-  const results = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as Results;
-  if (results.rows.length > 0) publish(results);
-  publishPeers(results);
-}
+if (import.meta.main) publish(readSummary());

@@ -123,7 +123,7 @@ export async function describeMachine(mode: Mode): Promise<Record<string, string
   };
 }
 
-/** One file a day. Quick and partial runs have a suffix and are not kept in the repository. */
+/** Writes one file a day, with a suffix for quick and partial runs. Git ignores them: summary.json is in the repository. */
 export function saveResults(results: Results, allParts: boolean): string {
   const suffix = [...(results.quick ? ['quick'] : []), ...(allParts ? [] : results.parts)].map((word) => `-${word}`);
   const path = join('bench/results', `${results.date.slice(0, 10)}${suffix.join('')}.json`);

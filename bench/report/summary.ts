@@ -1,0 +1,54 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { describeMachine } from '../../docs/publish.ts';
+import type { Chart, Comparison, Results, Row } from './report.ts';
+
+/** Reads and writes the figures of the last complete run, from which docs/performance.md is generated. */
+
+export type Summary = {
+  readonly date: string;
+  readonly machine: Readonly<Record<string, string>>;
+  readonly rows: readonly Row[];
+  readonly charts: readonly Chart[];
+  readonly comparison: PublishedComparison;
+};
+
+/** The comparison has its own date and machine, because few machines have the programs that it needs. */
+export type PublishedComparison = Comparison & { readonly date: string; readonly machine: string };
+
+const PATH = resolve(import.meta.dir, '../results/summary.json');
+const LINE_WIDTH = 200;
+/** More digits than the page shows, and fewer than a measurement has. */
+const DIGITS = 6;
+
+export function readSummary(): Summary {
+  return JSON.parse(readFileSync(PATH, 'utf8')) as Summary;
+}
+
+export function writeSummary(summary: Summary): void {
+  writeFileSync(PATH, `${asJson(summary)}\n`);
+}
+
+/** Replaces the figures of the previous run. A run of some parts replaces only the comparison. */
+export function nextSummary(previous: Summary, results: Results, isWhole: boolean): Summary {
+  const { machine, rows, charts } = results;
+  const date = results.date.slice(0, 10);
+  const comparison =
+    results.comparison === null ? previous.comparison : { date, machine: describeMachine(), ...results.comparison };
+  return isWhole ? { date, machine, rows, charts, comparison } : { ...previous, comparison };
+}
+
+/** Values that fit a line stay on it, so that the file has a line for each row and each bar. */
+export function asJson(value: unknown, indent = ''): string {
+  const line = JSON.stringify(value, (_, each) => (typeof each === 'number' ? Number(each.toPrecision(DIGITS)) : each));
+  if (typeof value !== 'object' || value === null || indent.length + line.length <= LINE_WIDTH) return line;
+  const inner = `${indent}  `;
+  const expanded = (open: string, items: readonly string[], close: string) =>
+    `${open}\n${items.map((item) => inner + item).join(',\n')}\n${indent}${close}`;
+  if (Array.isArray(value)) {
+    const items = value.map((item) => asJson(item, inner));
+    return expanded('[', items, ']');
+  }
+  const members = Object.entries(value).map(([name, member]) => `${JSON.stringify(name)}: ${asJson(member, inner)}`);
+  return expanded('{', members, '}');
+}
