@@ -8,6 +8,8 @@ export type Deadline = {
 export function startDeadline(timeoutMs: number, callerSignal: AbortSignal | undefined): Deadline {
   const controller = new AbortController();
   const abort = () => controller.abort(callerSignal?.reason);
+  // A signal that is aborted already sends no event.
+  if (callerSignal?.aborted === true) abort();
   callerSignal?.addEventListener('abort', abort, { once: true });
   const timer = setTimeout(() => controller.abort(), timeoutMs);
   return {
@@ -19,8 +21,9 @@ export function startDeadline(timeoutMs: number, callerSignal: AbortSignal | und
   };
 }
 
-/** Waits, or returns early when the signal aborts. */
+/** Waits, or returns early when the signal aborts; at once if it is aborted already. */
 export async function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  if (signal?.aborted === true) return;
   await new Promise<void>((resolve) => {
     const wake = () => {
       clearTimeout(timer);
