@@ -1,3 +1,4 @@
+import { sleep } from '../../client/deadline.ts';
 import { type ForwardResult, forwardRequest } from './forward.ts';
 import { AttemptCounts, plannedStatus, type ResponsePlan } from './response-plan.ts';
 import type { Signature, SignatureCheck } from './signature-check.ts';
@@ -88,7 +89,8 @@ async function receive(request: Request, options: ReceiverOptions, counts: Attem
     signature: await options.check(bytes, request.headers),
   };
   options.onRequest(received);
-  if (options.delayMs > 0) await delay(options.delayMs, request.signal);
+  // The sender may have closed the connection while its signature was checked.
+  if (options.delayMs > 0) await sleep(options.delayMs, request.signal);
   const { response, simulated, error } = await replyTo(received, request.headers, bytes, options);
   const durationMs = Math.round(performance.now() - startedAtMs);
   const aborted = request.signal.aborted;
@@ -121,11 +123,3 @@ function relay(result: ForwardResult, forwardTo: string): Reply {
 }
 
 const STATUSES_WITHOUT_BODY = [204, 205, 304];
-
-/** Returns early when the sender closes the connection. */
-function delay(ms: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  signal.addEventListener('abort', () => resolve(), { once: true });
-  return promise.finally(() => clearTimeout(timer));
-}

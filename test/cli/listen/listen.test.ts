@@ -1,4 +1,6 @@
 import { afterEach, describe, expect, test } from 'bun:test';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import {
   type ReceivedRequest,
   type Receiver,
@@ -7,7 +9,7 @@ import {
   startReceiver,
 } from '../../../src/cli/listen/receiver.ts';
 import { showRequest, showResponse } from '../../../src/cli/listen/show-request.ts';
-import { createSignatureCheck } from '../../../src/cli/listen/signature-check.ts';
+import { createSignatureCheck, type Signature } from '../../../src/cli/listen/signature-check.ts';
 import { sign } from '../../../src/domain/signing.ts';
 import { commandLine } from '../../support/command-line.ts';
 import { freePort } from '../../support/free-port.ts';
@@ -16,6 +18,7 @@ import { rejection } from '../../support/rejection.ts';
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const OTHER = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
+const AN_HOUR_MS = 3_600_000;
 const BODY = '{"event":"LatePayment","networkId":8453,"amount":123456789012345678901234567890}';
 
 const cleanUp: (() => Promise<unknown>)[] = [];
@@ -113,15 +116,46 @@ describe('paybell listen', () => {
     expect([(await send(once.receiver)).status, (await send(once.receiver)).status]).toEqual([410, 204]);
   });
 
-  test('--delay responds no sooner, and ends when the sender closes the connection', async () => {
+  test('--delay responds no sooner', async () => {
     const { receiver, responses } = listen({ delayMs: 50 });
     await send(receiver);
     expect(responses[0]?.durationMs).toBeGreaterThanOrEqual(49);
+  });
+
+  test('--delay ends when the sender closes the connection', async () => {
     const closed = Promise.withResolvers<SentResponse>();
-    const slow = listen({ delayMs: 3_600_000, onResponse: (_, response) => closed.resolve(response) });
-    const signal = AbortSignal.timeout(100);
-    const request = { method: 'POST', body: BODY, headers: signedHeaders(BODY), signal };
-    await rejection(fetch(slow.receiver.url, request));
+    const sender = new AbortController();
+    const { receiver } = listen({
+      delayMs: AN_HOUR_MS,
+      onRequest: () => setImmediate(() => sender.abort()),
+      onResponse: (_, response) => closed.resolve(response),
+    });
+    const request = { method: 'POST', body: BODY, headers: signedHeaders(BODY), signal: sender.signal };
+    await rejection(fetch(receiver.url, request));
+    expect(await closed.promise).toMatchObject({ aborted: true });
+  });
+
+  test('--delay ends at once if the sender has closed the connection before it', async () => {
+    const arrived = Promise.withResolvers<void>();
+    const checked = Promise.withResolvers<Signature>();
+    const closed = Promise.withResolvers<SentResponse>();
+    const { receiver } = listen({
+      delayMs: AN_HOUR_MS,
+      check: () => {
+        arrived.resolve();
+        return checked.promise;
+      },
+      onResponse: (_, response) => closed.resolve(response),
+    });
+    const { hostname, port } = new URL(receiver.url);
+    const sender = connect(Number(port), hostname);
+    sender.write(`POST / HTTP/1.1\r\nhost: ${hostname}\r\ncontent-length: ${BODY.length}\r\n\r\n${BODY}`);
+    await arrived.promise;
+    sender.destroy();
+    await once(sender, 'close');
+    // The receiver serves this request after it has noticed the end of the connection before.
+    await fetch(receiver.url);
+    checked.resolve({ state: 'unchecked', text: 'signature not checked', status: 204 });
     expect(await closed.promise).toMatchObject({ aborted: true });
   });
 
