@@ -121,7 +121,9 @@ describe.each(ENGINES)('a service on %s that has delivered', (engine) => {
     const metrics = await until(scrape, isIdle);
     expect(sampleOf(metrics, 'paybell_deliveries_waiting')).toBe(0);
     expect(sampleOf(metrics, 'paybell_oldest_due_age_seconds')).toBe(0);
-    expect(metrics.samples.map(({ name }) => name)).toContain('paybell_deliveries_due');
+    const names = metrics.samples.map(({ name }) => name);
+    expect(names).toContain('paybell_deliveries_due');
+    expect(names).toContain('paybell_oldest_due_measured_age_seconds');
   });
 
   test('gives the entity its own figures within a few seconds', async () => {

@@ -24,33 +24,49 @@ export type Depth = {
   largestEntityBytes: number;
 };
 
-export type QueueDepthOptions = { readonly entriesPerLook?: number; readonly longestWaitMs?: number };
+export type QueueDepthOptions = {
+  readonly entriesPerLook?: number;
+  readonly longestWaitMs?: number;
+  readonly nowMs?: () => number;
+};
 
 /** How much waits in the whole store, counted when the metrics are read, and not more often than it is worth. */
 export class QueueDepth {
   #known: Depth | null = null;
+  #measuredAtMs = 0;
   #goodUntilMs = 0;
   #counting: Promise<void> | null = null;
 
   readonly #entriesPerLook: number;
   readonly #longestWaitMs: number;
+  readonly #nowMs: () => number;
 
   constructor(
     private readonly db: Database,
-    { entriesPerLook = ENTRIES_PER_LOOK, longestWaitMs = LONGEST_WAIT_MS }: QueueDepthOptions = {},
+    {
+      entriesPerLook = ENTRIES_PER_LOOK,
+      longestWaitMs = LONGEST_WAIT_MS,
+      nowMs = () => performance.now(),
+    }: QueueDepthOptions = {},
   ) {
     this.#entriesPerLook = entriesPerLook;
     this.#longestWaitMs = longestWaitMs;
+    this.#nowMs = nowMs;
   }
 
-  /** Null before the first count. */
+  /** The figures of the last count that succeeded; null before the first. */
   get known(): Depth | null {
     return this.#known;
   }
 
-  /** Never fails: without the store the last figures stay until they are too old to tell anything. */
+  /** The time since the count of the known figures began. */
+  get measuredAgeMs(): number {
+    return this.#nowMs() - this.#measuredAtMs;
+  }
+
+  /** Never fails: while the database does not respond, the last figures stay, and their age grows. */
   async refresh(): Promise<void> {
-    if (performance.now() < this.#goodUntilMs) return;
+    if (this.#nowMs() < this.#goodUntilMs) return;
     this.#counting ??= this.#count();
     const patience = Promise.withResolvers<void>();
     const timer = setTimeout(patience.resolve, this.#longestWaitMs);
@@ -59,13 +75,14 @@ export class QueueDepth {
   }
 
   async #count(): Promise<void> {
-    const startedAtMs = performance.now();
+    const startedAtMs = this.#nowMs();
     try {
       this.#known = await countWaiting(this.db, this.#entriesPerLook);
+      this.#measuredAtMs = startedAtMs;
     } catch {
-      this.#known = null;
+      // A slow database is when an autoscaler needs the last figures most.
     }
-    const nowMs = performance.now();
+    const nowMs = this.#nowMs();
     this.#goodUntilMs = nowMs + Math.max(FRESH_MS, (nowMs - startedAtMs) * COST_FACTOR);
     this.#counting = null;
   }
@@ -81,6 +98,11 @@ export function observeQueue(registry: Registry, queue: QueueDepth): void {
     'paybell_oldest_due_age_seconds',
     'How long the first of the due deliveries has been due.',
     ({ oldestDueAgeMs }) => oldestDueAgeMs / 1000,
+  );
+  read(
+    'paybell_oldest_due_measured_age_seconds',
+    'Time since the queue was counted for paybell_oldest_due_age_seconds and the other figures of the queue.',
+    () => queue.measuredAgeMs / 1000,
   );
   read(
     'paybell_stored_bytes',

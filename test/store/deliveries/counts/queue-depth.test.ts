@@ -74,7 +74,7 @@ onEveryEngine('the depth of the queue', (store) => {
     expect(reads).toBe(1);
   });
 
-  test('is left out when the store does not respond, and a scrape waits only briefly', async () => {
+  test('is left out until the store has responded once, and a scrape waits only briefly', async () => {
     const registry = new Registry();
     const down = alteredStore(store.db, { get: () => Promise.reject(new StoreUnavailableError('down')) });
     observeQueue(registry, new QueueDepth(down));
@@ -82,5 +82,31 @@ onEveryEngine('the depth of the queue', (store) => {
     const blocked = new Registry();
     observeQueue(blocked, new QueueDepth(alteredStore(store.db, { get: () => new Promise(() => undefined) })));
     expect(parseMetrics(await blocked.text()).samples).toEqual([]);
+  });
+
+  test.each([
+    ['fails', () => Promise.reject(new StoreUnavailableError('down'))],
+    ['does not respond', () => new Promise<never>(() => undefined)],
+  ])('stays as it was last counted while the store %s, with the age of the count', async (_, respond) => {
+    const { entityId } = await newReceiver(store.db);
+    await acceptMany(store.db, entityId, 3);
+    await letPass(store.db, entityId, 90_000);
+    let isDown = false;
+    let nowMs = 0;
+    const get: typeof store.db.get = (...call) => (isDown ? respond() : store.db.get(...call));
+    const queue = new QueueDepth(alteredStore(store.db, { get }), { nowMs: () => nowMs });
+    while (queue.known === null) await queue.refresh();
+    const registry = new Registry();
+    observeQueue(registry, queue);
+    const before = parseMetrics(await registry.text());
+    expect(sampleOf(before, 'paybell_oldest_due_age_seconds')).toBeGreaterThanOrEqual(90);
+    expect(sampleOf(before, 'paybell_oldest_due_measured_age_seconds')).toBe(0);
+    isDown = true;
+    nowMs = 60_000;
+    const during = parseMetrics(await registry.text());
+    expect(sampleOf(during, 'paybell_oldest_due_measured_age_seconds')).toBe(60);
+    for (const name of ['paybell_oldest_due_age_seconds', 'paybell_deliveries_due', 'paybell_deliveries_waiting']) {
+      expect([name, sampleOf(during, name)]).toEqual([name, sampleOf(before, name)]);
+    }
   });
 });
