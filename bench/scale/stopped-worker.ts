@@ -111,8 +111,10 @@ phase = 'after';
 await Bun.sleep(15_000);
 isOver = true;
 await Promise.all(running);
-await until('all that was accepted has arrived', () =>
-  [...acceptedIds.keys()].every((id) => ledger.eventIds().has(id)),
+await until(
+  'all that was accepted has arrived',
+  () => [...acceptedIds.keys()].every((id) => ledger.eventIds().has(id)),
+  300_000,
 );
 
 const arrivedAtMs = new Map(ledger.requests.toReversed().map(({ eventId, receivedAtMs }) => [eventId, receivedAtMs]));

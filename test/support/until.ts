@@ -1,6 +1,7 @@
-const MAX_WAIT_MS = 300_000;
+/** Below the two minutes after which the runner ends a test, so that the error names the condition. */
+const MAX_WAIT_MS = 90_000;
 
-/** Polls until the check holds. After a minute and a half, or longer for much work, it throws an error that names the condition. */
+/** Polls until the check holds. Throws after a minute and a half, or after the time that a caller with much work gives. */
 export async function until(
   what: string,
   check: () => boolean | Promise<boolean>,

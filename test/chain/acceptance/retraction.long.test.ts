@@ -114,7 +114,7 @@ describe.each([...ENGINES])('a retraction on %s', (engine) => {
     const payments = 100;
     await using stage = await ChainStage.start(engine, {
       accounts: payments + 2,
-      settings: { DESTINATION_CONCURRENCY: String(payments), DELIVERY_TIMEOUT: '2m' },
+      settings: { DESTINATION_CONCURRENCY: String(payments), DELIVERY_TIMEOUT: '5m' },
     });
     const { inbox, chain } = stage;
     await stage.service.webhook('slow', 'TransferProcessed');
@@ -129,7 +129,7 @@ describe.each([...ENGINES])('a retraction on %s', (engine) => {
     inbox.answer('slow', ({ event }) => (event === 'TransferProcessed' ? released.promise : 200));
     for (let from = 2; from < payments + 2; from++) await stage.pay(from, from);
     await chain.mine();
-    await until('every original is in flight', () => inbox.at('slow').length === payments);
+    await until('every original is in flight', () => inbox.at('slow').length === payments, 300_000);
     await chain.fork(1);
     await stage.followed();
     // The follower asks for the transactions of a few lost facts in each poll.
