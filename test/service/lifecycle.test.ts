@@ -243,15 +243,26 @@ describe('serve', () => {
     expect((await served.stop('SIGINT')).exitCode).toBe(0);
   });
 
-  test('ends within DELIVERY_TIMEOUT though the lookup of a receiver goes on for 25 s', async () => {
-    const names = createSocket('udp4').unref();
-    cleanUp.push(() => names.close());
-    const asked = new Promise((resolve) => names.once('message', resolve));
-    await new Promise<void>((resolve) => names.bind(0, '127.0.0.1', resolve));
+  /** Name servers on loopback that never respond. The resolver gives up after 20 s with one, and after 90 s with four. */
+  async function silentNameServers(): Promise<{ servers: string[]; asked: Promise<void> }> {
+    const asked = Promise.withResolvers<void>();
+    const servers: string[] = [];
+    for (let count = 0; count < 4; count++) {
+      const names = createSocket('udp4').unref();
+      cleanUp.push(() => names.close());
+      names.on('message', () => asked.resolve());
+      await new Promise<void>((resolve) => names.bind(0, '127.0.0.1', resolve));
+      servers.push(`127.0.0.1:${names.address().port}`);
+    }
+    return { servers, asked: asked.promise };
+  }
+
+  test('ends within DELIVERY_TIMEOUT though the lookup of a receiver goes on for 90 s', async () => {
+    const { servers, asked } = await silentNameServers();
     const folder = newFolder();
     const preload = join(folder, 'silent-names.ts');
-    const servers = JSON.stringify([`127.0.0.1:${names.address().port}`]);
-    await Bun.write(preload, `import { setServers } from 'node:dns';\nsetServers(${servers});\n`);
+    const script = `import { setServers } from 'node:dns';\nsetServers(${JSON.stringify(servers)});\n`;
+    await Bun.write(preload, script);
     const served = await serve(folder, {
       BUN_OPTIONS: `--preload ${preload}`,
       DELIVERY_TIMEOUT: '1s',
@@ -267,7 +278,7 @@ describe('serve', () => {
     const stopsAtMs = performance.now();
     expect((await served.stop()).exitCode).toBe(0);
     // Generous: it only has to tell the deadline of the attempt from the end of the lookup.
-    expect(performance.now() - stopsAtMs).toBeLessThan(20_000);
+    expect(performance.now() - stopsAtMs).toBeLessThan(60_000);
   });
 
   test('ends with 0 though idle connections are open', async () => {

@@ -6,6 +6,7 @@ import { createLogger } from '../../src/log.ts';
 import { type Service, startService } from '../../src/service.ts';
 import { parseMetrics, type Scraped, sampleOf } from '../support/prometheus.ts';
 import { createTarget, ENGINES } from '../support/stores.ts';
+import { until } from '../support/until.ts';
 
 /** A whole service that delivers to two receivers, one of which is broken, and what it then tells of itself. */
 
@@ -33,13 +34,17 @@ describe.each(ENGINES)('a service on %s that has delivered', (engine) => {
   const scrape = async () => parseMetrics(await (await fetch(`${service.url}/metrics`)).text());
   const stats = async (): Promise<Stats> => statsSchema.parse(await (await api('/stats?interval=minute')).json());
 
-  async function until<Value>(read: () => Promise<Value>, good: (value: Value) => boolean): Promise<Value> {
-    for (let times = 0; times < 600; times++) {
-      const value = await read();
-      if (good(value)) return value;
-      await Bun.sleep(50);
-    }
-    return read();
+  async function readUntil<Value>(
+    what: string,
+    read: () => Promise<Value>,
+    isGood: (value: Value) => boolean,
+  ): Promise<Value> {
+    let value = await read();
+    await until(what, async () => {
+      value = await read();
+      return isGood(value);
+    });
+    return value;
   }
 
   beforeAll(async () => {
@@ -67,7 +72,7 @@ describe.each(ENGINES)('a service on %s that has delivered', (engine) => {
       ['delivered', 'failed'].every(
         (outcome) => sampleOf(metrics, 'paybell_deliveries_total', { outcome }) === DELIVERED,
       );
-    scraped = await until(scrape, ended);
+    scraped = await readUntil('all have ended', scrape, ended);
   });
 
   afterAll(async () => {
@@ -117,9 +122,9 @@ describe.each(ENGINES)('a service on %s that has delivered', (engine) => {
   });
 
   test('shows its queue empty once it is', async () => {
-    const isIdle = (metrics: Scraped) => sampleOf(metrics, 'paybell_deliveries_waiting') === 0;
-    const metrics = await until(scrape, isIdle);
-    expect(sampleOf(metrics, 'paybell_deliveries_waiting')).toBe(0);
+    const isIdle = ({ samples }: Scraped) =>
+      samples.some(({ name, value }) => name === 'paybell_deliveries_waiting' && Number(value) === 0);
+    const metrics = await readUntil('nothing waits', scrape, isIdle);
     expect(sampleOf(metrics, 'paybell_oldest_due_age_seconds')).toBe(0);
     const names = metrics.samples.map(({ name }) => name);
     expect(names).toContain('paybell_deliveries_due');
@@ -127,7 +132,8 @@ describe.each(ENGINES)('a service on %s that has delivered', (engine) => {
   });
 
   test('gives the entity its own figures within a few seconds', async () => {
-    const { total, destinations } = await until(
+    const { total, destinations } = await readUntil(
+      'all are counted',
       stats,
       (read) => read.total.delivered + read.total.failed === 2 * DELIVERED,
     );

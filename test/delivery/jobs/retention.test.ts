@@ -1,10 +1,11 @@
 import { expect, test } from 'bun:test';
 import { retentionJob } from '../../../src/delivery/jobs/retention.ts';
 import { createLogger } from '../../../src/log.ts';
-import { StoreUnavailableError } from '../../../src/store/database/database.ts';
+import { type Database, StoreUnavailableError } from '../../../src/store/database/database.ts';
 import { seedAged } from '../../support/aged-deliveries.ts';
 import { readDeliveries } from '../../support/deliveries.ts';
 import { alteredStore, onSuiteEngine } from '../../support/stores.ts';
+import { until } from '../../support/until.ts';
 import { newEntity } from '../../support/webhooks.ts';
 
 const log = createLogger('silent');
@@ -27,7 +28,7 @@ onSuiteEngine('the retention job', (store) => {
     const entityId = await seedOldAndYoung();
     const job = retentionJob({ db: store.db, log, retentionMs: HOUR_MS, firstAfterMs: 1 });
     job.start();
-    for (let look = 0; look < 1_000 && (await idsOf(entityId)).length === 3; look++) await Bun.sleep(10);
+    await until('something is deleted', async () => (await idsOf(entityId)).length < 3);
     await job.stop();
     expect(await idsOf(entityId)).toEqual(['old_and_held', 'young']);
   });
@@ -40,10 +41,16 @@ onSuiteEngine('the retention job', (store) => {
       createdAtMs: Date.now() - 2 * HOUR_MS + index,
     }));
     await seedAged(store.db, entityId, many);
-    const job = retentionJob({ db: store.db, log, retentionMs: HOUR_MS, firstAfterMs: 1 });
+    const stopping = Promise.withResolvers<Promise<void>>();
+    const transaction: Database['transaction'] = async (work, options) => {
+      const value = await store.db.transaction(work, options);
+      if ((await idsOf(entityId)).length < 3_000) stopping.resolve(job.stop());
+      return value;
+    };
+    const db = alteredStore(store.db, { transaction });
+    const job = retentionJob({ db, log, retentionMs: HOUR_MS, firstAfterMs: 1 });
     job.start();
-    for (let look = 0; look < 2_000 && (await idsOf(entityId)).length === 3_000; look++) await Bun.sleep(1);
-    await job.stop();
+    await stopping.promise;
     const left = (await idsOf(entityId)).length;
     expect(left).toBeGreaterThan(0);
     expect(left).toBeLessThan(3_000);
@@ -69,7 +76,7 @@ onSuiteEngine('the retention job', (store) => {
     const db = alteredStore(store.db, { get });
     const job = retentionJob({ db, log, retentionMs: HOUR_MS, firstAfterMs: 1 });
     job.start();
-    for (let look = 0; look < 1_000 && asked === 0; look++) await Bun.sleep(5);
+    await until('the store was asked', () => asked > 0);
     await job.stop();
     expect(asked).toBe(1);
   });

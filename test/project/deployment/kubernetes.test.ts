@@ -13,6 +13,7 @@ import { tempFolder } from '../../support/paybell.ts';
 import { run } from '../../support/programs.ts';
 import { startTestService } from '../../support/service.ts';
 import { createTarget } from '../../support/stores.ts';
+import { until } from '../../support/until.ts';
 
 const ROOT = resolve(import.meta.dir, '../../..');
 const FOLDER = join(ROOT, 'deploy/kubernetes');
@@ -184,9 +185,12 @@ describe('what the files ask of a running service', () => {
         expect((await fetch(`${origin}${probe?.httpGet?.path}`)).status).toBe(200);
       }
     }
-    const metrics = await (await fetch(`${origin}/metrics`)).text();
     const [metric] = named('HorizontalPodAutoscaler', 'paybell-delivery').spec?.metrics ?? [];
-    expect(metrics).toMatch(new RegExp(`^${metric?.external?.metric.name} `, 'm'));
+    const line = new RegExp(`^${metric?.external?.metric.name} `, 'm');
+    const scrape = async () => (await fetch(`${origin}/metrics`)).text();
+    // The first scrapes do not wait for the first count of the queue.
+    await until('the queue was counted', async () => line.test(await scrape()));
+    expect(await scrape()).toMatch(line);
   });
 });
 

@@ -67,11 +67,16 @@ onEveryEngine('the depth of the queue', (store) => {
       reads++;
       return store.db.get(...call);
     };
-    const queue = new QueueDepth(alteredStore(store.db, { get }), PATIENT);
+    let nowMs = 0;
+    const queue = new QueueDepth(alteredStore(store.db, { get }), { ...PATIENT, nowMs: () => nowMs });
     await Promise.all([queue.refresh(), queue.refresh()]);
+    nowMs += 2_999;
     await queue.refresh();
     // Only the suspended webhooks are read this way, once in each count.
     expect(reads).toBe(1);
+    nowMs += 1;
+    await queue.refresh();
+    expect(reads).toBe(2);
   });
 
   test('is left out until the store has responded once, and a scrape waits only briefly', async () => {
