@@ -43,7 +43,7 @@ export class CopySource {
       await requireSchema(queries, file);
       return new CopySource(file, connection, lock, await readTables(queries));
     } catch (error) {
-      connection?.close();
+      if (connection !== null) closeUnlocked(connection);
       lock.release();
       throw error;
     }
@@ -79,7 +79,7 @@ export class CopySource {
   }
 
   close(): void {
-    this.connection.close();
+    closeUnlocked(this.connection);
     this.lock.release();
   }
 
@@ -124,6 +124,12 @@ function lockWrites(connection: Connection, file: string): void {
     if (!codeOf(error).startsWith('SQLITE_BUSY')) throw error;
     throw new CopyError(`another command is writing to ${file}: wait until it has ended, and copy again`);
   }
+}
+
+/** The connection keeps its locks until its last statement is collected as garbage, unless the transaction ends before. */
+function closeUnlocked(connection: Connection): void {
+  if (connection.inTransaction) connection.exec('rollback');
+  connection.close();
 }
 
 async function requireSchema(queries: ConnectionQueries, file: string): Promise<void> {

@@ -26,7 +26,7 @@ describe('a copy of a SQLite store into PostgreSQL', () => {
   });
 
   /** A SQLite store with that many rows in every table but those of the signing keys, whose secrets would have to open. */
-  async function newSource(rows = ROWS): Promise<CopySource> {
+  async function newStore(rows: number): Promise<string> {
     const { target, url, remove } = await createTarget('sqlite');
     cleanUp.push(remove);
     const db = await openDatabase(target);
@@ -34,8 +34,10 @@ describe('a copy of a SQLite store into PostgreSQL', () => {
     const tables = (await readTables(db)).filter(({ name }) => name !== 'signing_keys');
     await fillTables(db, tables, rows);
     await db.close();
-    return openSource(url);
+    return url;
   }
+
+  const newSource = async (rows = ROWS): Promise<CopySource> => openSource(await newStore(rows));
 
   async function openSource(url: string): Promise<CopySource> {
     const source = await CopySource.open(url.replace('sqlite:', ''));
@@ -201,6 +203,17 @@ describe('a copy of a SQLite store into PostgreSQL', () => {
     expect(await rejection(openSource(`sqlite:${file}`))).toMatchObject({ name: 'StoreInUseError' });
     using other = new Connection(file);
     expect(() => other.exec(`update entities set name = 'x'`)).toThrow('database is locked');
+  });
+
+  test('leaves its source unlocked once it is closed, even if its statements are still in memory', async () => {
+    const source = await CopySource.open((await newStore(1)).replace('sqlite:', ''));
+    const { queries } = source;
+    expect(await queries.all('select 1 as one')).toEqual([{ one: 1 }]);
+    source.close();
+    using other = new Connection(source.file);
+    other.exec(`update entities set name = 'x'`);
+    // The statement is in use until here, and cannot be collected before.
+    expect(await queries.all('select 1 as one')).toHaveLength(1);
   });
 
   const copyAfter = async (sql: string) => {
