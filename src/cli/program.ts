@@ -3,6 +3,8 @@ import { version } from '../version.ts';
 import { addOperatorExamples } from './operator/examples.ts';
 import { EXIT } from './terminal/command-error.ts';
 import { PAYBELL } from './terminal/invocation.ts';
+import { showsColour } from './terminal/output.ts';
+import { type Output, onTerminal, type Terminal, terminal } from './terminal/terminal.ts';
 
 type AddCommand = (program: Command) => void;
 
@@ -57,11 +59,19 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<AddC
   },
 };
 
+/** The width that Commander uses without a terminal. */
+const DEFAULT_HELP_WIDTH = 80;
+
 /** Needs no command at all. */
 const VERSION: ReadonlySet<string | undefined> = new Set(['--version', '-V']);
 
-/** Runs one command and returns the exit code: 0 for success, 1 for failure, 2 for wrong usage or settings. */
-export async function run(args: readonly string[]): Promise<number> {
+/**
+ * Runs one command and returns the exit code: 0 for success, 1 for failure, 2 for wrong usage or settings. On a
+ * given terminal, the command uses neither the streams nor the environment of the process, and several commands can run at
+ * the same time. Relative paths still start at the working folder of the process.
+ */
+export async function run(args: readonly string[], on?: Terminal): Promise<number> {
+  if (on !== undefined) return onTerminal(on, () => run(args));
   const json = wantsJson(args);
   try {
     const program = await createProgram({ quiet: json, only: args[0] });
@@ -85,7 +95,16 @@ type ProgramOptions = {
 export async function createProgram({ quiet = false, only }: ProgramOptions = {}): Promise<Command> {
   // Subcommands inherit only what is configured before they are added.
   const program = new Command(PAYBELL)
-    .configureOutput(quiet ? { writeErr: () => undefined } : {})
+    .configureOutput({
+      writeOut: (text) => terminal().stdout.write(text),
+      writeErr: (text) => {
+        if (!quiet) terminal().stderr.write(text);
+      },
+      getOutHelpWidth: () => helpWidth(terminal().stdout),
+      getErrHelpWidth: () => helpWidth(terminal().stderr),
+      getOutHasColors: () => showsColour(terminal().stdout),
+      getErrHasColors: () => showsColour(terminal().stderr),
+    })
     .description('Webhooks for crypto payments')
     .version(version)
     .exitOverride()
@@ -99,6 +118,10 @@ export async function createProgram({ quiet = false, only }: ProgramOptions = {}
   }
   addOperatorExamples(program, { isComplete: !isKnown });
   return program.commandsGroup('Help:').helpCommand('help [command]', 'show the help of a command');
+}
+
+function helpWidth({ isTTY, columns = DEFAULT_HELP_WIDTH }: Output): number {
+  return isTTY ? columns : DEFAULT_HELP_WIDTH;
 }
 
 /** Read before the arguments are parsed, because that may be what fails. */

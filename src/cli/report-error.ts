@@ -14,12 +14,12 @@ import { SecretKeyError } from '../store/tenants/secret-box.ts';
 import { explainClientError } from './server/explain-error.ts';
 import { CommandError, EXIT, ReportedFailure } from './terminal/command-error.ts';
 import { PAYBELL } from './terminal/invocation.ts';
-import { printError } from './terminal/output.ts';
+import { printError, printOnStderr } from './terminal/output.ts';
 
 /** Prints what went wrong, as text or as one line of JSON, and returns the exit code. */
 export function reportFailure(error: unknown, json: boolean): number {
   if (error instanceof ReportedFailure) return EXIT.failure;
-  if (json) process.stderr.write(`${JSON.stringify({ error: describe(error) })}\n`);
+  if (json) printOnStderr(JSON.stringify({ error: describe(error) }));
   // Commander has printed its own message already.
   else if (!(error instanceof CommanderError)) printError(explain(error));
   return exitCodeOf(error);

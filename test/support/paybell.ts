@@ -32,7 +32,7 @@ function programFor(settings: Settings): readonly string[] {
   return 'BUN_OPTIONS' in settings ? SOURCE : PROGRAM;
 }
 
-/** Runs one command and waits for its end. */
+/** Runs one command and waits for its end. For tests of the process; `commandLine` needs none. */
 export function runPaybell(args: readonly string[], folder: string, settings: Settings = {}): Promise<Finished> {
   return runProgram(programFor(settings), args, folder, settings);
 }

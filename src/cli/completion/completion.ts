@@ -1,5 +1,6 @@
 import { Argument, type Command } from 'commander';
 import { addExamples } from '../terminal/help.ts';
+import { terminal } from '../terminal/terminal.ts';
 import { bashScript } from './bash.ts';
 import { type DescribedCommand, describeCommands } from './described-commands.ts';
 import { fishScript } from './fish.ts';
@@ -23,7 +24,7 @@ export function addCompletion(program: Command, loadAll: () => Promise<Command>)
     .description('print a script that completes commands and options')
     .addArgument(new Argument('<shell>', 'the shell that reads it').choices(Object.keys(SCRIPTS)))
     .action(async (shell: Shell) => {
-      process.stdout.write(SCRIPTS[shell](describeCommands(await loadAll())));
+      terminal().stdout.write(SCRIPTS[shell](describeCommands(await loadAll())));
     });
   addExamples(completion, ['completion bash', 'completion fish'], NOTE);
 }

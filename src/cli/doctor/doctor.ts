@@ -3,6 +3,7 @@ import type { Config } from '../../config.ts';
 import type { Database } from '../../store/database/database.ts';
 import { ReportedFailure } from '../terminal/command-error.ts';
 import { paint, printJson, printLine } from '../terminal/output.ts';
+import { terminal } from '../terminal/terminal.ts';
 import { checkCitus } from './citus.ts';
 import { checkLoopbackDelivery } from './delivery.ts';
 import { checkDisk } from './disk.ts';
@@ -38,7 +39,7 @@ async function examine({ json }: { json?: boolean }): Promise<void> {
 }
 
 async function* allFindings(): AsyncGenerator<Finding> {
-  const { config, findings } = checkSettings(process.env);
+  const { config, findings } = checkSettings(terminal().env);
   yield* findings;
   if (config === null) return;
   yield checkDisk(config);

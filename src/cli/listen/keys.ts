@@ -5,6 +5,7 @@ import { clientFor } from '../server/session.ts';
 import { CommandError, EXIT } from '../terminal/command-error.ts';
 import { PAYBELL } from '../terminal/invocation.ts';
 import { printable } from '../terminal/output.ts';
+import { terminal } from '../terminal/terminal.ts';
 import type { KeySource } from './signature-check.ts';
 
 export type Keys = {
@@ -21,7 +22,8 @@ type KeyOptions = ConnectionOptions & { check: boolean; secret?: string[] };
 /** The keys to check signatures with: those given, or those of the server. */
 export async function loadKeys(options: KeyOptions): Promise<Keys> {
   if (!options.check) return { source: null, keys: [], description: 'Signatures are not checked.' };
-  const given = [...(options.secret ?? []), ...(process.env.PAYBELL_SECRET ?? '').split(/[\s,]+/)].filter(Boolean);
+  const { PAYBELL_SECRET = '' } = terminal().env;
+  const given = [...(options.secret ?? []), ...PAYBELL_SECRET.split(/[\s,]+/)].filter(Boolean);
   if (given.length > 0) {
     await requireKeys(given);
     return { source: null, keys: given, description: 'Signatures are checked with the given secrets.' };

@@ -6,8 +6,8 @@ import { readFilter } from '../server/webhooks/filter-option.ts';
 import { CommandError, EXIT } from '../terminal/command-error.ts';
 import { addExamples } from '../terminal/help.ts';
 import { listenOn } from '../terminal/listen-on.ts';
-import { paint, printJson, printLine } from '../terminal/output.ts';
-import { nextStopSignal } from '../terminal/stop-signal.ts';
+import { paint, printJson, printLine, printOnStderr } from '../terminal/output.ts';
+import { terminal } from '../terminal/terminal.ts';
 import { loadKeys } from './keys.ts';
 import {
   type ReceivedRequest,
@@ -105,7 +105,7 @@ function refuse(command: Command, names: readonly string[], why: string): void {
 
 async function receive(options: Options): Promise<void> {
   // Registered before the URL is printed, because a script may stop the command as soon as it reads it.
-  const stopped = nextStopSignal();
+  const stopped = terminal().nextStopSignal();
   const { source, keys, description } = await loadKeys(options);
   const completed = Promise.withResolvers<void>();
   const total = { requests: 0, verified: 0 };
@@ -124,7 +124,7 @@ async function receive(options: Options): Promise<void> {
     },
   });
   // With --json, standard output has nothing but the requests.
-  const say = options.json ? (text: string) => process.stderr.write(`${text}\n`) : printLine;
+  const say = options.json ? printOnStderr : printLine;
   say(`Listening on ${paint(receiver.url, 'cyan')}; stop with Ctrl-C.\n${paint(description, 'dim')}`);
   if (options.forward !== undefined) {
     const forwarding = `What arrives here is forwarded to ${options.forward}. With --server, the events of that server are.`;

@@ -8,6 +8,7 @@ import { addConnectionOptions, type ConnectionOptions } from '../server/connecti
 import { CommandError, EXIT } from '../terminal/command-error.ts';
 import { addExamples } from '../terminal/help.ts';
 import { paint, printable, printJson, printLine, printNote } from '../terminal/output.ts';
+import { terminal } from '../terminal/terminal.ts';
 import { loadKeys } from './keys.ts';
 
 /** What receivers allow by default, in `@paybell/client/verify` and in the libraries of Standard Webhooks. */
@@ -33,7 +34,7 @@ export function addVerify(program: Command): void {
 type Options = ConnectionOptions & { headers?: string; header?: string[]; secret?: string[]; json?: boolean };
 
 async function verifySaved(file: string, { headers: headerFile, header = [], json, ...options }: Options) {
-  const body = await (file === '-' ? Bun.stdin : Bun.file(file)).bytes().catch(cannotRead(file));
+  const body = await (file === '-' ? terminal().stdin : Bun.file(file)).bytes().catch(cannotRead(file));
   const text = headerFile === undefined ? '' : await Bun.file(headerFile).text().catch(cannotRead(headerFile));
   const headers = parseHeaders([...text.split('\n'), ...header]);
   const { keys, description, error: refused } = await loadKeys({ ...options, check: true });

@@ -11,6 +11,7 @@ import { headerOf, WEBHOOK_FORMATS, type WebhookFormat, writeEndpoint, writeWebh
 import { CommandError } from '../terminal/command-error.ts';
 import { printNote, printWarning } from '../terminal/output.ts';
 import { Progress } from '../terminal/progress.ts';
+import { terminal } from '../terminal/terminal.ts';
 import { requireEntity, withStore } from './session.ts';
 
 export function addExport(program: Command): void {
@@ -34,7 +35,7 @@ async function exportWebhooks({ entity, format, output }: ExportOptions): Promis
     const progress = output === undefined ? null : new Progress();
     const text = Readable.from(exportText({ db, box, entityId: entity, format, left }, progress));
     try {
-      if (output === undefined) await pipeline(text, process.stdout, { end: false });
+      if (output === undefined) await pipeline(text, terminal().stdout, { end: false });
       else await pipeline(text, createWriteStream(output));
     } catch (error) {
       const code = error instanceof Error && 'code' in error ? String(error.code) : '';

@@ -18,6 +18,7 @@ import { WEBHOOK_FORMATS, type WebhookFormat, type WebhookReader, webhookReader 
 import { CommandError, EXIT, ReportedFailure } from '../terminal/command-error.ts';
 import { printJson, printLine } from '../terminal/output.ts';
 import { Progress } from '../terminal/progress.ts';
+import { terminal } from '../terminal/terminal.ts';
 import { changeByCommandLine, requireEntity, withStore } from './session.ts';
 
 export function addImport(program: Command): void {
@@ -88,8 +89,8 @@ type Source = { chunks: AsyncIterable<Uint8Array>; sizeBytes: number | null };
 
 async function openSource(file: string | undefined): Promise<Source> {
   if (file === undefined) {
-    if (process.stdin.isTTY) throw new CommandError('give a file, or pipe one to standard input', EXIT.usage);
-    return { chunks: Bun.stdin.stream(), sizeBytes: null };
+    if (terminal().keyboard !== null) throw new CommandError('give a file, or pipe one to standard input', EXIT.usage);
+    return { chunks: terminal().stdin.stream(), sizeBytes: null };
   }
   try {
     const found = await stat(file);
@@ -176,7 +177,7 @@ function reportLine(about: Refusal | LineNote, json: boolean): Promise<void> {
   const text = 'reason' in about ? about.reason : about.note;
   return new Promise((resolve, reject) => {
     const written = json ? JSON.stringify(about) : `line ${about.line}: ${text}`;
-    process.stderr.write(`${written}\n`, (error) => (error ? reject(error) : resolve()));
+    terminal().stderr.write(`${written}\n`, (error) => (error ? reject(error) : resolve()));
   });
 }
 

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { CommandError } from '../terminal/command-error.ts';
 import { printLine } from '../terminal/output.ts';
+import { terminal } from '../terminal/terminal.ts';
 import { readSettings } from './settings.ts';
 
 const DEADLINE_MS = 5_000;
@@ -14,7 +15,7 @@ export function addReady(program: Command): void {
 }
 
 async function checkReady(): Promise<void> {
-  const { HOST, PORT } = readSettings(process.env, { withSecretKey: false });
+  const { HOST, PORT } = readSettings(terminal().env, { withSecretKey: false });
   const host = ALL_INTERFACES.includes(HOST) ? '127.0.0.1' : HOST;
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${PORT}/readyz`;
   const response = await fetch(url, { signal: AbortSignal.timeout(DEADLINE_MS), redirect: 'manual' }).catch(() => {

@@ -5,10 +5,10 @@ import { createLogger, type Logger, readableLines } from '../../log.ts';
 import { longestStopMs, startService } from '../../service.ts';
 import type { Provisioned } from '../../store/tenants/provision.ts';
 import { version } from '../../version.ts';
-import { EXIT } from '../terminal/command-error.ts';
+import { EXIT, ReportedFailure } from '../terminal/command-error.ts';
 import { listenOn } from '../terminal/listen-on.ts';
 import { paint, printLine, showsColour } from '../terminal/output.ts';
-import { nextStopSignal } from '../terminal/stop-signal.ts';
+import { ownsProcess, terminal } from '../terminal/terminal.ts';
 import { firstSteps } from './first-start.ts';
 import { readSettings } from './settings.ts';
 import { settingsHelp } from './settings-help.ts';
@@ -28,15 +28,25 @@ export function addServe(program: Command): void {
 async function serve(): Promise<void> {
   const config = readSettings();
   const workers = config.WORKERS === 'auto' ? availableParallelism() : config.WORKERS;
-  const colour = showsColour(process.stdout);
-  const log = createLogger(config.LOG_LEVEL, ...(process.stdout.isTTY ? [await readableLines({ colour })] : []));
+  const log = await openLog(config);
+  const exitCode = workers > 1 ? await supervise(workers, config, log) : await run(config, log);
   // What cannot be cancelled must not keep the process alive: the lookup of a name whose server does not respond, for 25 s, and
   // a request that was cut off.
-  process.exit(workers > 1 ? await supervise(workers, config, log) : await run(config, log));
+  if (ownsProcess()) process.exit(exitCode);
+  if (exitCode !== EXIT.success) throw new ReportedFailure();
+}
+
+async function openLog({ LOG_LEVEL }: Config): Promise<Logger> {
+  const { stdout } = terminal();
+  if (!ownsProcess()) return createLogger(LOG_LEVEL, stdout);
+  return stdout.isTTY
+    ? createLogger(LOG_LEVEL, await readableLines({ colour: showsColour(stdout) }))
+    : createLogger(LOG_LEVEL);
 }
 
 async function run(config: Config, log: Logger): Promise<number> {
-  const worker = Worker.join();
+  const { env, stdout, nextStopSignal } = terminal();
+  const worker = Worker.join(env);
   const stopSignal = worker === null ? nextStopSignal() : Promise.race([nextStopSignal(), worker.orphaned()]);
   const target = { host: config.HOST, port: config.PORT, hostSetting: 'HOST', portSetting: 'PORT' };
   const options = worker === null ? {} : { metricsText: () => worker.scrape() };
@@ -46,7 +56,7 @@ async function run(config: Config, log: Logger): Promise<number> {
     throw error;
   });
   // On a terminal the full list would push the key out of sight, so only settings that differ from the defaults are shown.
-  const settings = process.stdout.isTTY ? summarizeChanges(config) : summarize(config);
+  const settings = stdout.isTTY ? summarizeChanges(config) : summarize(config);
   log.info({ version, url: service.url, settings }, 'started');
   worker?.reports(service.metricsText);
   worker?.started({ url: service.url, firstEntity: service.firstEntity });
@@ -61,11 +71,12 @@ async function run(config: Config, log: Logger): Promise<number> {
 /** Loaded only here: one process needs nothing of it. */
 async function supervise(workers: number, config: Config, log: Logger): Promise<number> {
   const { Supervisor } = await import('./workers/supervisor.ts');
+  const { env, nextStopSignal } = terminal();
   const stopSignal = nextStopSignal();
   const supervisor = new Supervisor({
     workers,
     command: [...ownProgram(), 'serve'],
-    environment: process.env,
+    environment: env,
     log,
     longestStopMs: longestStopMs(config) + STOP_MARGIN_MS,
   });
@@ -87,7 +98,7 @@ function ownProgram(): string[] {
 /** Printed and not logged, because on a terminal the key is in it. */
 function printWelcome(url: string, config: Config, first: Provisioned | null): void {
   printLine(`\n  ${paint('Paybell', 'bold')} ${version} is listening on ${paint(url, 'cyan')}`);
-  if (first !== null) printLine(firstSteps(url, config, first, process.stdout.isTTY));
+  if (first !== null) printLine(firstSteps(url, config, first, terminal().stdout.isTTY === true));
   const dashboard = servesApi(config) ? `\n  Dashboard      ${url}/` : '';
   printLine(`${dashboard}\n  API reference  ${url}/docs\n`);
 }

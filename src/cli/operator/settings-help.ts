@@ -1,12 +1,14 @@
 import settingsFile from '../../../.env.example' with { type: 'text' };
 import { paint } from '../terminal/output.ts';
+import { terminal } from '../terminal/terminal.ts';
 
 const INDENT = '      ';
 const DEFAULT_WIDTH = 80;
 
 /** The settings as `.env.example` describes them, for `serve --help`. */
 export function settingsHelp(): string {
-  const width = process.stdout.isTTY ? process.stdout.columns : DEFAULT_WIDTH;
+  const { isTTY, columns = DEFAULT_WIDTH } = terminal().stdout;
+  const width = isTTY ? columns : DEFAULT_WIDTH;
   return [
     'Settings, as environment variables or in a file .env, with their defaults:',
     ...describedSettings().flatMap(({ name, value, description }) => [

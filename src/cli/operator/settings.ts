@@ -2,8 +2,7 @@ import { type Config, loadConfig, SETTING_NAMES } from '../../config.ts';
 import { nearest } from '../../contract/parse-input.ts';
 import { CONNECTION_VARIABLES } from '../server/connection.ts';
 import { printWarning } from '../terminal/output.ts';
-
-type Environment = Readonly<Record<string, string | undefined>>;
+import { type Environment, terminal } from '../terminal/terminal.ts';
 
 /** Shorter names allow one edit only: too many variables are two letters away from PORT. */
 const SHORTEST_FOR_TWO_EDITS = 7;
@@ -32,7 +31,7 @@ function nearestSetting(name: string): string | null {
 }
 
 /** Names misspelt settings first: they may be why another one is missing, or lead the command to the wrong store. */
-export function readSettings(environment: Environment = process.env, options?: { withSecretKey: boolean }): Config {
+export function readSettings(environment: Environment = terminal().env, options?: { withSecretKey: boolean }): Config {
   for (const { name, meant } of misspeltSettings(environment)) {
     printWarning(`${name} is not a setting and is ignored; did you mean ${meant}?`);
   }

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { nearest } from '../../contract/parse-input.ts';
 import { CommandError, EXIT } from '../terminal/command-error.ts';
 import { PAYBELL } from '../terminal/invocation.ts';
+import { type Environment, terminal } from '../terminal/terminal.ts';
 import { DEFAULT_PROFILE, type Profile, profileFile, readProfiles } from './profiles.ts';
 
 /** The server, entity and key of a command: from its options, the environment, or the profile that `login` stored. */
@@ -17,7 +18,6 @@ export const CONNECTION_VARIABLES: readonly string[] = [
   'PAYBELL_PROCESSOR',
 ];
 
-type Environment = Readonly<Record<string, string | undefined>>;
 export type ConnectionOptions = { server?: string; entity?: string; profile?: string };
 export type Connection = Profile & { readonly from: string };
 
@@ -31,15 +31,17 @@ export function addConnectionOptions(command: Command): Command {
 }
 
 export function currentConnection(options: ConnectionOptions): Connection {
-  return resolveConnection(options, process.env, readProfiles(profileFile(process.env)));
+  const { env } = terminal();
+  return resolveConnection(options, env, readProfiles(profileFile(env)));
 }
 
 /** Null when neither options, environment nor profile name a server, for commands that can do without one. */
 export function connectionIfAny(options: ConnectionOptions): Connection | null {
   const { server, entity, profile } = options;
-  const { PAYBELL_URL, PAYBELL_API_KEY, PAYBELL_PROFILE } = process.env;
+  const { env } = terminal();
+  const { PAYBELL_URL, PAYBELL_API_KEY, PAYBELL_PROFILE } = env;
   const isNamed = [server, entity, profile, PAYBELL_URL, PAYBELL_API_KEY, PAYBELL_PROFILE].some(Boolean);
-  if (!isNamed && !Object.hasOwn(readProfiles(profileFile(process.env)), DEFAULT_PROFILE)) return null;
+  if (!isNamed && !Object.hasOwn(readProfiles(profileFile(env)), DEFAULT_PROFILE)) return null;
   return currentConnection(options);
 }
 

@@ -15,6 +15,7 @@ import { CommandError, EXIT } from '../terminal/command-error.ts';
 import { PAYBELL } from '../terminal/invocation.ts';
 import { paint, printable, printJson, printLine, showDate } from '../terminal/output.ts';
 import { printFields, printTable, printTotal } from '../terminal/table.ts';
+import { terminal } from '../terminal/terminal.ts';
 import { addServerOptions, openSession } from './session.ts';
 
 const DEFAULT_NETWORK_ID = 8453;
@@ -76,10 +77,10 @@ function writeSample(file: string | undefined, own: OptionValues): string {
 
 async function readBody(file: string | undefined, { networkId }: OptionValues): Promise<string> {
   if (networkId !== undefined) throw new CommandError('--network-id needs --sample', EXIT.usage);
-  if (file === undefined && process.stdin.isTTY) {
+  if (file === undefined && terminal().keyboard !== null) {
     throw new CommandError('give a file, or - for standard input, or --sample <kind>', EXIT.usage);
   }
-  const source = file === undefined || file === '-' ? Bun.stdin : Bun.file(file);
+  const source = file === undefined || file === '-' ? terminal().stdin : Bun.file(file);
   const bytes = await source.bytes().catch(() => {
     throw new CommandError(`cannot read ${file}`);
   });

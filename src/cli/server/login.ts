@@ -5,6 +5,7 @@ import { addExamples } from '../terminal/help.ts';
 import { printable, printJson, printLine, showDate } from '../terminal/output.ts';
 import { prompt, readFirstLine } from '../terminal/prompt.ts';
 import { printFields } from '../terminal/table.ts';
+import { terminal } from '../terminal/terminal.ts';
 import {
   addConnectionOptions,
   type ConnectionOptions,
@@ -49,7 +50,7 @@ export function addWhoami(program: Command): void {
 type LoginOptions = ConnectionOptions & { processor?: string };
 
 async function logIn(options: LoginOptions): Promise<void> {
-  const { env } = process;
+  const { env } = terminal();
   const name = profileName(options, env);
   if (!/^[\w.-]{1,64}$/.test(name)) {
     throw new CommandError('a profile name has 1 to 64 letters, digits, dots, - or _', EXIT.usage);
@@ -69,16 +70,18 @@ async function logIn(options: LoginOptions): Promise<void> {
 
 /** Prompts only on a terminal; a script has to name the entity. */
 async function promptFor(what: string, defaultValue: string | null): Promise<string> {
-  if (!process.stdin.isTTY) {
+  const { keyboard } = terminal();
+  if (keyboard === null) {
     if (defaultValue !== null) return defaultValue;
     throw new CommandError('give --entity <id>, or set PAYBELL_ENTITY_ID', EXIT.usage);
   }
-  const value = await prompt(`${what}${defaultValue === null ? '' : ` [${defaultValue}]`}: `);
+  const value = await prompt(keyboard, `${what}${defaultValue === null ? '' : ` [${defaultValue}]`}: `);
   return value || (defaultValue ?? '');
 }
 
 function readKey(): Promise<string> {
-  return process.stdin.isTTY ? prompt('Key (not shown): ', { secret: true }) : readFirstLine();
+  const { keyboard } = terminal();
+  return keyboard === null ? readFirstLine() : prompt(keyboard, 'Key (not shown): ', { secret: true });
 }
 
 /** Fails if the server does not accept the key; every valid one may read its own permissions. */
@@ -87,8 +90,9 @@ function readCaller(profile: Profile): Promise<CallerInfo> {
 }
 
 async function logOut(options: ConnectionOptions): Promise<void> {
-  const name = profileName(options, process.env);
-  const file = profileFile(process.env);
+  const { env } = terminal();
+  const name = profileName(options, env);
+  const file = profileFile(env);
   if (!Object.hasOwn(readProfiles(file), name)) throw new CommandError(`there is no profile ${name}`);
   writeProfile(file, name, null);
   printLine(`Deleted profile ${name}. Its key stays valid until it is revoked.`);

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { CommandError } from '../terminal/command-error.ts';
 import { PAYBELL } from '../terminal/invocation.ts';
+import type { Environment } from '../terminal/terminal.ts';
 
 /** The file of profiles: `login` writes it, and every command on a server reads it. */
 export const DEFAULT_PROFILE = 'default';
@@ -13,8 +14,6 @@ export type Profile = z.output<typeof profileSchema>;
 
 const fileSchema = z.object({ profiles: z.record(z.string(), profileSchema) });
 type Profiles = z.output<typeof fileSchema>['profiles'];
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /** In the folder where each system keeps the settings of a user's programs. */
 export function profileFile(environment: Environment, platform: NodeJS.Platform = process.platform): string {

@@ -5,6 +5,7 @@ import { parseOverlapHours, printPublicKeys, printSecrets } from '../formats/sec
 import { CommandError } from '../terminal/command-error.ts';
 import { PAYBELL } from '../terminal/invocation.ts';
 import { prompt } from '../terminal/prompt.ts';
+import { terminal } from '../terminal/terminal.ts';
 import { addServerOptions, openSession, type ServerOptions } from './session.ts';
 
 const OPERATOR_NOTE = `As the operator, on the store itself: ${PAYBELL} store secrets`;
@@ -78,8 +79,9 @@ async function importSecret(file: string | undefined, { overlapHours, format, ..
 
 /** Never from an argument: every user of a machine can read the arguments of a process. */
 async function readSecret(file: string | undefined): Promise<string> {
-  if (file === undefined && process.stdin.isTTY) return prompt('Secret (not shown): ', { secret: true });
-  const source = file === undefined || file === '-' ? Bun.stdin : Bun.file(file);
+  const keyboard = file === undefined ? terminal().keyboard : null;
+  if (keyboard !== null) return prompt(keyboard, 'Secret (not shown): ', { secret: true });
+  const source = file === undefined || file === '-' ? terminal().stdin : Bun.file(file);
   const text = await source.text().catch(() => {
     throw new CommandError(`cannot read ${file}`);
   });

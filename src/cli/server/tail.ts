@@ -6,7 +6,7 @@ import { paintStatus, showLastResult } from '../formats/delivery-tables.ts';
 import { parseOptions } from '../options/list-options.ts';
 import { wholeNumber } from '../options/values.ts';
 import { paint, printable, printJson, printLine, printNote, showTime } from '../terminal/output.ts';
-import { nextStopSignal } from '../terminal/stop-signal.ts';
+import { terminal } from '../terminal/terminal.ts';
 import { DeliveryChanges } from './delivery-changes.ts';
 import { explainClientError } from './explain-error.ts';
 import { addServerOptions, openSession, type ServerOptions } from './session.ts';
@@ -42,9 +42,11 @@ async function follow({ lines, ...options }: TailOptions): Promise<void> {
     }
   };
   const stop = { requested: false };
-  const stopped = nextStopSignal().then(() => {
-    stop.requested = true;
-  });
+  const stopped = terminal()
+    .nextStopSignal()
+    .then(() => {
+      stop.requested = true;
+    });
   // Deliveries from before are shown with the time of their creation, later changes with the time of the change.
   print(await changes.first(lines), ({ dateCreated }) => dateCreated * 1000);
   // On standard error, because a program may be reading standard output.

@@ -1,4 +1,4 @@
-type Environment = Readonly<Record<string, string | undefined>>;
+import type { Environment } from './terminal.ts';
 
 /** The npm scripts of a checkout that start this program. */
 const SCRIPTS = ['paybell', 'start', 'dev'];
@@ -11,4 +11,5 @@ export function invocation(environment: Environment): string {
   return 'paybell';
 }
 
+/** Belongs to the process, even on a given terminal: modules build texts of the help from it when they are loaded. */
 export const PAYBELL = invocation(process.env);

@@ -1,3 +1,5 @@
+import { terminal } from './terminal.ts';
+
 /** Tables for people, JSON for programs, errors on standard error. */
 
 const COLOUR = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const;
@@ -6,33 +8,37 @@ type Stream = { readonly isTTY?: boolean };
 
 /** Whether control sequences belong there: on a terminal, unless it says that it has none. */
 export function isFullTerminal(stream: Stream): boolean {
-  return stream.isTTY === true && process.env.TERM !== 'dumb';
+  return stream.isTTY === true && terminal().env.TERM !== 'dumb';
 }
 
 export function showsColour(stream: Stream): boolean {
-  return isFullTerminal(stream) && !process.env.NO_COLOR;
+  return isFullTerminal(stream) && !terminal().env.NO_COLOR;
 }
 
-export function paint(text: string, colour: keyof typeof COLOUR, stream: Stream = process.stdout): string {
+export function paint(text: string, colour: keyof typeof COLOUR, stream: Stream = terminal().stdout): string {
   return showsColour(stream) ? `\x1b[${COLOUR[colour]}m${text}\x1b[0m` : text;
 }
 
 export function printLine(text = ''): void {
-  process.stdout.write(`${text}\n`);
+  terminal().stdout.write(`${text}\n`);
+}
+
+export function printOnStderr(text: string): void {
+  terminal().stderr.write(`${text}\n`);
 }
 
 /** In the form that Commander prints its own errors. */
 export function printError(text: string): void {
-  process.stderr.write(`${paint('error:', 'red', process.stderr)} ${text}\n`);
+  printOnStderr(`${paint('error:', 'red', terminal().stderr)} ${text}`);
 }
 
 export function printWarning(text: string): void {
-  process.stderr.write(`${paint('warning:', 'yellow', process.stderr)} ${text}\n`);
+  printOnStderr(`${paint('warning:', 'yellow', terminal().stderr)} ${text}`);
 }
 
 /** What a person wants to know beside the result, on standard error, so that programs read the result alone. */
 export function printNote(text: string): void {
-  process.stderr.write(`${paint(text, 'dim', process.stderr)}\n`);
+  printOnStderr(paint(text, 'dim', terminal().stderr));
 }
 
 /** Text from elsewhere may hold control sequences, which must not reach the terminal. */

@@ -1,10 +1,11 @@
 import { isFullTerminal } from './output.ts';
+import { terminal } from './terminal.ts';
 
 /** Drawing can cost more than the work that it reports on. */
 const REDRAW_MS = 100;
 const BAR_WIDTH = 30;
 
-type Terminal = { isTTY?: boolean; write(text: string): unknown };
+type Screen = { isTTY?: boolean; write(text: string): unknown };
 
 /** The progress of a long command, on one line of the terminal. Prints nothing where there is no terminal. */
 export class Progress {
@@ -12,23 +13,23 @@ export class Progress {
   #shown = false;
 
   constructor(
-    private readonly terminal: Terminal = process.stderr,
+    private readonly screen: Screen = terminal().stderr,
     private readonly nowMs: () => number = () => performance.now(),
   ) {}
 
   /** `share` is from 0 to 1, or null when the total is unknown. */
   show(share: number | null, text: string): void {
-    if (!isFullTerminal(this.terminal) || this.nowMs() - this.#drawnAtMs < REDRAW_MS) return;
+    if (!isFullTerminal(this.screen) || this.nowMs() - this.#drawnAtMs < REDRAW_MS) return;
     this.#drawnAtMs = this.nowMs();
     this.#shown = true;
-    this.terminal.write(`\r\x1b[2K${share === null ? '' : `${bar(share)} `}${text}`);
+    this.screen.write(`\r\x1b[2K${share === null ? '' : `${bar(share)} `}${text}`);
   }
 
   /** To be called before anything else is written to the terminal. */
   clear(): void {
     if (!this.#shown) return;
     this.#shown = false;
-    this.terminal.write('\r\x1b[2K');
+    this.screen.write('\r\x1b[2K');
   }
 }
 

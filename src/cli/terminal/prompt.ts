@@ -1,29 +1,18 @@
 import { CommandError, EXIT } from './command-error.ts';
+import { type Keyboard, terminal } from './terminal.ts';
 
 const ENTER = /[\r\n]/;
 const CTRL_C = '\x03';
 const CTRL_D = '\x04';
 const BACKSPACE = /[\x7f\b]/;
 
-type Terminal = {
-  isTTY?: boolean;
-  setRawMode?(raw: boolean): unknown;
-  on(event: 'data', listener: (chunk: Buffer) => void): unknown;
-  off(event: 'data', listener: (chunk: Buffer) => void): unknown;
-  resume(): unknown;
-  pause(): unknown;
-};
+type PromptOptions = { secret?: boolean; output?: { write(text: string): unknown } };
 
-type PromptOptions = {
-  secret?: boolean;
-  input?: Terminal;
-  output?: { write(text: string): unknown };
-};
-
-/** Prompts on the terminal. The input is echoed unless it is a secret. */
+/** Prompts the person at the keyboard. The input is echoed unless it is a secret. */
 export async function prompt(
+  keyboard: Keyboard,
   question: string,
-  { secret = false, input = process.stdin, output = process.stderr }: PromptOptions = {},
+  { secret = false, output = terminal().stderr }: PromptOptions = {},
 ): Promise<string> {
   output.write(question);
   const { promise, resolve, reject } = Promise.withResolvers<string>();
@@ -44,20 +33,20 @@ export async function prompt(
     for (const character of chunk.toString('utf8')) handle(character);
   };
   // In raw mode the terminal does not echo what is typed.
-  input.setRawMode?.(true);
-  input.on('data', listener);
-  input.resume();
+  keyboard.setRawMode?.(true);
+  keyboard.on('data', listener);
+  keyboard.resume();
   try {
     return (await promise).trim();
   } finally {
-    input.off('data', listener);
-    input.setRawMode?.(false);
-    input.pause();
+    keyboard.off('data', listener);
+    keyboard.setRawMode?.(false);
+    keyboard.pause();
     output.write('\n');
   }
 }
 
 /** The first line of standard input, for scripts that log in. */
 export async function readFirstLine(): Promise<string> {
-  return (await Bun.stdin.text()).split('\n')[0]?.trim() ?? '';
+  return (await terminal().stdin.text()).split('\n')[0]?.trim() ?? '';
 }

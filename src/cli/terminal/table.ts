@@ -1,4 +1,5 @@
 import { paint, printLine, printNote } from './output.ts';
+import { terminal } from './terminal.ts';
 
 /** Tables for people: columns as wide as their widest cell and no borders, so that `cut` and `sort` can read them. */
 
@@ -20,8 +21,8 @@ export function printTable(headings: Cells, rows: readonly Cells[], empty: strin
     printLine(paint(empty, 'dim'));
     return;
   }
-  const { isTTY, columns } = process.stdout;
-  const { lines, leftOut } = layOut(headings, rows, isTTY ? columns : null, fitting);
+  const { isTTY, columns } = terminal().stdout;
+  const { lines, leftOut } = layOut(headings, rows, isTTY ? (columns ?? null) : null, fitting);
   for (const line of lines) printLine(line);
   if (leftOut.length > 0) printNote(`Left out: ${leftOut.join(', ')}; see --json or a wider terminal`);
 }

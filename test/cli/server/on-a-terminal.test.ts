@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { commandLine } from '../../support/command-line.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
 import { createTarget } from '../../support/stores.ts';
-import { onTerminal } from '../../support/terminal.ts';
+import { onSystemTerminal, onTerminal } from '../../support/terminal.ts';
 import { until } from '../../support/until.ts';
 
 const ESCAPE = '\x1b';
@@ -32,6 +32,7 @@ afterAll(async () => {
   remove();
 });
 
+/** In this process, but for one test on a terminal of the system. */
 const show = (columns: number, args: readonly string[], settings = {}) =>
   onTerminal(columns, args, { ...environment, ...settings });
 
@@ -44,6 +45,17 @@ describe('on a terminal', () => {
     for (const line of lines) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(columns);
     expect(lines[0]).toMatch(/^delivery-id +event +status +/);
     expect(lines.at(-1)).toMatch(/^Left out: next attempt, attempts/);
+  });
+
+  test('of the system, the lines are the same', async () => {
+    const list = ['deliveries', 'list'];
+    for (const [columns, more] of [
+      [80, { NO_COLOR: '1' }],
+      [260, {}],
+    ] as const) {
+      const settings = { ...environment, ...more };
+      expect(await onSystemTerminal(columns, list, settings)).toEqual(await onTerminal(columns, list, settings));
+    }
   });
 
   test('that is wide enough, nothing is left out', async () => {

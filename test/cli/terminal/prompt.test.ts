@@ -18,7 +18,7 @@ class Terminal extends EventEmitter {
 
 async function type(keys: string, secret: boolean): Promise<{ terminal: Terminal; answer: string | Error }> {
   const terminal = new Terminal();
-  const asked = prompt('Key: ', { secret, input: terminal, output: terminal });
+  const asked = prompt(terminal, 'Key: ', { secret, output: terminal });
   terminal.emit('data', Buffer.from(keys));
   return { terminal, answer: await asked.catch((error) => error) };
 }

@@ -4,8 +4,8 @@ import type { Paybell } from '../../../client/paybell.ts';
 import { showCount } from '../../../domain/errors.ts';
 import { currentConnection } from '../../server/connection.ts';
 import { clientFor } from '../../server/session.ts';
-import { paint, printable, printJson, printLine, printWarning } from '../../terminal/output.ts';
-import { nextStopSignal } from '../../terminal/stop-signal.ts';
+import { paint, printable, printJson, printLine, printOnStderr, printWarning } from '../../terminal/output.ts';
+import { terminal } from '../../terminal/terminal.ts';
 import { followSession } from './follow-session.ts';
 import { type Forwarded, Forwarder } from './forwarder.ts';
 import { requestFields, showForwarded } from './show-forwarded.ts';
@@ -29,7 +29,7 @@ const LAST_REQUESTS_MS = 2_000;
 const END_TIMEOUT_MS = 3_000;
 
 export async function forwardEvents(options: ForwardOptions): Promise<void> {
-  const stopped = nextStopSignal();
+  const stopped = terminal().nextStopSignal();
   const connection = currentConnection(options);
   const client = clientFor(connection);
   const stop = new AbortController();
@@ -104,6 +104,6 @@ function isSuccess({ statusCode = 0 }: Forwarded): boolean {
 
 /** With --json, standard output has nothing but JSON. */
 function say({ json }: ForwardOptions, text: string): void {
-  if (json) process.stderr.write(`${text}\n`);
+  if (json) printOnStderr(text);
   else printLine(text);
 }

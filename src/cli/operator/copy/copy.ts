@@ -12,6 +12,7 @@ import { showDuration } from '../../formats/amounts.ts';
 import { CommandError } from '../../terminal/command-error.ts';
 import { printJson, printLine } from '../../terminal/output.ts';
 import { Progress } from '../../terminal/progress.ts';
+import { terminal } from '../../terminal/terminal.ts';
 import { readSettings } from '../settings.ts';
 
 export function addCopy(program: Command): void {
@@ -30,7 +31,7 @@ type CopyOptions = { from: Source; to: Target; json?: boolean };
 
 async function copy({ from, to, json }: CopyOptions): Promise<void> {
   // Of the settings, only those of the key and of the connections count, whatever DATABASE_URL is.
-  const config = readSettings({ ...process.env, DATABASE_URL: `sqlite:${from.file}` });
+  const config = readSettings({ ...terminal().env, DATABASE_URL: `sqlite:${from.file}` });
   const key = keyOf(from, config);
   const startedAtMs = performance.now();
   const progress = new Progress();

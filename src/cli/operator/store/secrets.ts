@@ -13,6 +13,7 @@ import { parseOverlapHours, printPublicKeys, printSecrets } from '../../formats/
 import { CommandError, EXIT } from '../../terminal/command-error.ts';
 import { PAYBELL } from '../../terminal/invocation.ts';
 import { printJson, printLine } from '../../terminal/output.ts';
+import { terminal } from '../../terminal/terminal.ts';
 import { changeByCommandLine, requireEntity, secondsNow, withStore } from '../session.ts';
 
 const ROTATE = `${PAYBELL} store secrets rotate --entity <id>`;
@@ -100,7 +101,7 @@ async function rekey({ json }: { json?: boolean }): Promise<void> {
 }
 
 function newKey({ SECRET_KEY }: Config, file: string | null): Uint8Array {
-  const given = process.env.NEW_SECRET_KEY;
+  const given = terminal().env.NEW_SECRET_KEY;
   if (!given) {
     if (file !== null) return randomBytes(32);
     throw new CommandError(`NEW_SECRET_KEY ${SECRET_KEY_RULE}`, EXIT.usage);

@@ -1,3 +1,4 @@
+import type { Environment } from '../../terminal/terminal.ts';
 import { joinMetrics } from './joined-metrics.ts';
 import { type FromWorker, readFromSupervisor, type Started } from './messages.ts';
 
@@ -25,7 +26,7 @@ export class Worker {
   ) {}
 
   /** Null where this process has no supervisor. */
-  static join(environment: Readonly<Record<string, string | undefined>> = process.env): Worker | null {
+  static join(environment: Environment): Worker | null {
     const no = Number(environment[VARIABLE] ?? 0);
     const send = process.send?.bind(process);
     if (no < 1 || send === undefined) return null;

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { NewSource } from '../../../client/chain/sources.ts';
 import { collect } from '../../options/values.ts';
 import { CommandError, EXIT } from '../../terminal/command-error.ts';
+import { terminal } from '../../terminal/terminal.ts';
 
 /** The definition of a source as options, or as a file of JSON. The server checks it and names each error. */
 
@@ -81,7 +82,7 @@ function amountOf(text: string): { from: string; token: string } {
 }
 
 async function readFile(file: string): Promise<string> {
-  const source = file === '-' ? Bun.stdin : Bun.file(file);
+  const source = file === '-' ? terminal().stdin : Bun.file(file);
   return source.text().catch(() => {
     throw new CommandError(`cannot read ${file}`);
   });

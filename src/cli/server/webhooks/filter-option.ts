@@ -3,6 +3,7 @@ import { describeFilter } from '../../../domain/payload-filter/describe.ts';
 import type { PayloadFilter } from '../../../domain/payload-filter/payload-filter.ts';
 import { CommandError, EXIT } from '../../terminal/command-error.ts';
 import { printable } from '../../terminal/output.ts';
+import { terminal } from '../../terminal/terminal.ts';
 
 /** The payload filter of a webhook as options: its JSON from the command line or from a file. */
 
@@ -27,7 +28,7 @@ export async function readFilter(options: FilterOptions): Promise<PayloadFilter 
 }
 
 async function readFile(file: string): Promise<string> {
-  const source = file === '-' ? Bun.stdin : Bun.file(file);
+  const source = file === '-' ? terminal().stdin : Bun.file(file);
   return source.text().catch(() => {
     throw new CommandError(`cannot read ${file}`);
   });
