@@ -38,7 +38,7 @@ export async function startPaybell(settings: Readonly<Record<string, string>> = 
     rmSync(folder, { recursive: true, force: true });
   };
   try {
-    return { client: new Paybell(await readWelcome(child.stdout)), stop };
+    return { client: new Paybell(await readWelcome(child.stdout, folder)), stop };
   } catch (error) {
     await stop();
     throw error;
@@ -48,18 +48,17 @@ export async function startPaybell(settings: Readonly<Record<string, string>> = 
 type Welcome = { url: string; entityId: string; apiKey: string };
 
 /** Reads what the first start prints. The rest is read too, because a full pipe would block the process. */
-function readWelcome(stdout: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<Welcome> {
+function readWelcome(stdout: ReadableStream<Uint8Array<ArrayBuffer>>, folder: string): Promise<Welcome> {
   const welcome = Promise.withResolvers<Welcome>();
   const read = async () => {
     const decoder = new TextDecoder();
     let text = '';
     for await (const chunk of stdout) {
       text += decoder.decode(chunk, { stream: true });
-      const [url, entityId, keyFile] = [/is listening on (\S+)/, /entity-id {2}(\S+)/, /key file {3}(.+)\n/].map(
-        (line) => line.exec(text)?.[1],
-      );
-      if (url === undefined || entityId === undefined || keyFile === undefined) continue;
-      welcome.resolve({ url, entityId, apiKey: readFileSync(keyFile, 'utf8').trim() });
+      const [url, entityId] = [/is listening on (\S+)/, /PAYBELL_ENTITY_ID=(\S+) /].map((line) => line.exec(text)?.[1]);
+      if (url === undefined || entityId === undefined) continue;
+      const apiKey = readFileSync(join(folder, 'data/paybell.db.first-key'), 'utf8').trim();
+      welcome.resolve({ url, entityId, apiKey });
     }
     welcome.reject(new Error(`Paybell exited before it listened: ${text}`));
   };

@@ -1,12 +1,18 @@
 import { resolve } from 'node:path';
+import { scripts, version } from '../package.json' with { type: 'json' };
 import { launchChromium } from '../test/browser/support/chromium.ts';
 import { tempFolder } from '../test/support/paybell.ts';
 import { until } from '../test/support/until.ts';
 
 /**
- * Draws docs/images/first-start.png from what the first start prints on a terminal:
+ * Draws docs/images/first-start.png, a terminal of 80 columns and 24 rows after the first start:
  * `npx bun docs/generate-first-start.ts`. It needs port 8080 and Chromium.
  */
+
+const COLUMNS = 80;
+const ROWS = 24;
+/** Printed by npm itself. */
+const BANNER = `\n&gt; paybell@${version} start\n&gt; ${scripts.start}\n\n`;
 
 const ROOT = resolve(import.meta.dir, '..');
 const COLORS: Readonly<Record<string, string>> = {
@@ -31,8 +37,8 @@ async function firstStart(): Promise<string> {
       npm_lifecycle_event: 'start',
     },
     terminal: {
-      cols: 160,
-      rows: 60,
+      cols: COLUMNS,
+      rows: ROWS,
       data: (_terminal, bytes) => {
         output += decoder.decode(bytes, { stream: true });
       },
@@ -66,9 +72,10 @@ const PAGE = (content: string) => `<!doctype html><meta charset="utf-8"><style>
   body { margin: 0; padding: 24px; display: inline-block; background: #fff }
   main { background: #161b22; color: #d0d7de; border-radius: 8px; box-shadow: 0 8px 24px #0004 }
   header { height: 34px; background: #21262d; border-radius: 8px 8px 0 0 }
-  pre { margin: 0; padding: 6px 22px 12px; font: 14px/21px 'DejaVu Sans Mono', monospace }
+  pre { margin: 0; padding: 6px 22px 12px; font: 14px/21px 'DejaVu Sans Mono', 'Liberation Mono', monospace;
+        width: ${COLUMNS}ch; height: ${ROWS * 21}px; overflow: hidden; white-space: pre-wrap; word-break: break-all }
 </style><main><header></header><pre><span style="color: #8b949e">$</span> npm start
-${content.trimEnd()}
+${BANNER}${content.trimEnd()}
 </pre></main>`;
 
 const browser = await launchChromium();

@@ -15,8 +15,17 @@ export function createLogger(
   return pino({ level, base: null, redact: { paths: REDACTED, censor: '(hidden)' } }, destination);
 }
 
-/** Writes lines for people to a terminal. Loaded only there: a service whose output is collected starts sooner without. */
+/**
+ * Writes lines for people to a terminal, one for each message, so that a failed request does not push a screen away. Loaded only
+ * there: a service whose output is collected starts sooner without.
+ */
 export async function readableLines({ colour }: { colour: boolean }): Promise<DestinationStream> {
   const { default: pretty } = await import('pino-pretty');
-  return pretty({ colorize: colour, sync: true, translateTime: 'SYS:HH:MM:ss', ignore: 'pid,hostname' });
+  return pretty({
+    colorize: colour,
+    sync: true,
+    singleLine: true,
+    translateTime: 'SYS:HH:MM:ss',
+    ignore: 'pid,hostname',
+  });
 }

@@ -1,10 +1,8 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Command } from 'commander';
 import { misspeltSettings } from '../../src/cli/operator/settings.ts';
 import { createProgram } from '../../src/cli/program.ts';
-import { invocation } from '../../src/cli/terminal/invocation.ts';
+import { invocation, serveInvocation } from '../../src/cli/terminal/invocation.ts';
 import { SETTING_NAMES } from '../../src/config.ts';
 import { runPaybell, servePaybell, tempFolder } from '../support/paybell.ts';
 
@@ -23,6 +21,17 @@ describe('what a message tells people to type', () => {
     [{ npm_lifecycle_event: 'npx', npm_lifecycle_script: 'bun src/main.ts' }, 'paybell'],
   ])('with %j begins with %p', (environment, words) => {
     expect(invocation(environment as Record<string, string>)).toBe(words);
+  });
+
+  test.each([
+    [{}, 'paybell serve'],
+    [{ npm_package_name: 'paybell', npm_lifecycle_event: 'start' }, 'npm start'],
+    [{ npm_package_name: 'paybell', npm_lifecycle_event: 'dev' }, 'npm run dev'],
+    [{ npm_package_name: 'paybell', npm_lifecycle_event: 'paybell' }, 'npm run -s paybell -- serve'],
+    [{ npm_package_name: 'shop', npm_lifecycle_event: 'start' }, 'paybell serve'],
+    [{ npm_lifecycle_event: 'npx', npm_lifecycle_script: 'paybell serve' }, 'npx paybell serve'],
+  ])('with %j starts the service with %p', (environment, words) => {
+    expect(serveInvocation(environment as Record<string, string>)).toBe(words);
   });
 
   test('is what they typed, in errors, in hints and in the help', async () => {
@@ -126,24 +135,6 @@ describe('help', () => {
       'prune',
       'store',
     ]);
-  });
-});
-
-describe('what the first start prints', () => {
-  test('logs in when it is pasted', async () => {
-    const fresh = tempFolder();
-    const served = await servePaybell(fresh.path, {});
-    const [command = ''] = /PAYBELL_API_KEY=.*\n.* login .*/.exec(served.stdout()) ?? [];
-    const shim = `#!/bin/sh\nexec "${process.execPath}" "${join(import.meta.dir, '../../src/main.ts')}" "$@"\n`;
-    writeFileSync(join(fresh.path, 'paybell'), shim, { mode: 0o755 });
-    const env = { PATH: `${fresh.path}:${process.env.PATH ?? ''}`, HOME: fresh.path };
-    const shell = Bun.spawn(['sh', '-c', `${command} && paybell whoami`], { env, stdout: 'pipe', stderr: 'pipe' });
-    const [stdout, stderr] = await Promise.all([new Response(shell.stdout).text(), new Response(shell.stderr).text()]);
-    await served.stop();
-    fresh.remove();
-    expect(stderr).toBe('');
-    expect(stdout).toMatch(new RegExp(`^server +${served.url}$`, 'm'));
-    expect(stdout).not.toContain('pbk_');
   });
 });
 

@@ -44,37 +44,75 @@ async function settingsFor(engine: Engine): Promise<Settings> {
   return engine === 'sqlite' ? {} : { DATABASE_URL: await createPostgresDatabase(), SECRET_KEY };
 }
 
-/** What a person would copy from the output. */
+/** The lines that a person would copy from the output. */
 function printed(stdout: string) {
   const { entityId, apiKey } = firstCredentials(stdout) ?? { entityId: '', apiKey: '' };
-  const commands = stdout.split('\n\n').filter((block) => block.trimStart().startsWith('curl '));
+  const commands = stdout.split(/\r?\n/).filter((line) => /^ +(export|paybell) /.test(line));
   return { entityId, apiKey, commands, headers: { 'api-key': apiKey, 'entity-id': entityId } };
 }
+
+/** Pastes the lines into one shell, with `paybell` as an installed command. */
+async function paste(lines: readonly string[]): Promise<string> {
+  const folder = newFolder();
+  const program = PROGRAM.map((word) => `"${word}"`).join(' ');
+  writeFileSync(join(folder, 'paybell'), `#!/bin/sh\nexec ${program} "$@"\n`, { mode: 0o755 });
+  const env = { PATH: `${folder}:${process.env.PATH ?? ''}`, HOME: folder };
+  const shell = Bun.spawn(['sh', '-eu', '-c', lines.join('\n')], { env, stdout: 'pipe', stderr: 'pipe' });
+  const [stdout, stderr] = await Promise.all([shell.stdout.text(), shell.stderr.text()]);
+  expect({ exitCode: await shell.exited, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  return stdout;
+}
+
+/** Starts the service on a terminal of 80 columns, and returns what it prints there. */
+async function serveOnTerminal(folder: string, settings: Settings = {}) {
+  let output = '';
+  const child = Bun.spawn([...PROGRAM, 'serve'], {
+    cwd: folder,
+    env: { PATH: process.env.PATH ?? '', HOME: folder, PORT: '0', TERM: 'dumb', ...settings },
+    terminal: {
+      cols: 80,
+      rows: 24,
+      data: (_terminal, bytes) => {
+        output += new TextDecoder().decode(bytes);
+      },
+    },
+  });
+  cleanUp.push(() => child.kill('SIGKILL'));
+  await until('it listens', () => output.includes('API reference') || child.exitCode !== null);
+  const stop = async () => {
+    child.kill('SIGTERM');
+    await child.exited;
+  };
+  return { output: () => output, stop };
+}
+
+/** The rows that the text takes on a terminal of 80 columns. */
+const rowsOf = (text: string) =>
+  text
+    .trimEnd()
+    .split(/\r?\n/)
+    .reduce((rows, line) => rows + Math.max(1, Math.ceil(Bun.stringWidth(line) / 80)), 0);
 
 const logLines = (stdout: string) => stdout.split('\n').filter((line) => line.startsWith('{'));
 
 for (const engine of SUITE_ENGINES) {
   describe(`serve on ${engine}`, () => {
-    test('on an empty store prints a first entity and key, and the printed commands work when pasted', async () => {
+    test('on an empty store prints how to load the first key, and commands that work when pasted', async () => {
       const served = await serve(newFolder(), await settingsFor(engine));
-      const { commands, headers } = printed(served.stdout());
-      expect(commands).toHaveLength(2);
-      const outputs = [];
-      for (const command of commands) {
-        const shell = Bun.spawn(['sh', '-c', command], { stdout: 'pipe', stderr: 'pipe' });
-        expect(await shell.exited).toBe(0);
-        outputs.push(JSON.parse(await shell.stdout.text()));
-      }
-      expect(outputs).toMatchObject([{ totalResults: 2 }, { totalResults: 2 }]);
+      const { commands, headers, entityId } = printed(served.stdout());
+      expect(commands).toHaveLength(3);
+      const output = await paste([...commands, 'paybell whoami']);
+      expect(output.match(/https:\/\/example\.com\/hook/g)).toHaveLength(14);
+      expect(output).toContain(entityId);
       expect((await fetch(served.url + WEBHOOKS, { headers })).status).toBe(200);
     });
 
-    test('puts the first key into a file for its owner alone, and prints commands that read it', async () => {
+    test('puts the first key into a file for its owner alone, and prints a line that reads it', async () => {
       const folder = newFolder();
-      const file = join(folder, engine === 'sqlite' ? 'data/paybell.db.first-key' : 'paybell.first-key');
+      const file = join(folder, engine === 'sqlite' ? 'data/paybell.db.first-key' : 'data/paybell.first-key');
       const served = await serve(folder, await settingsFor(engine));
       expect(served.stdout()).not.toMatch(KEY);
-      expect(served.stdout()).toContain(`key file   ${realpathSync(file)}\n`);
+      expect(served.stdout()).toContain(`PAYBELL_API_KEY="$(cat ${realpathSync(file)})"`);
       expect(readFileSync(file, 'utf8')).toMatch(/^pbk_[0-9A-Za-z]{36}\n$/);
       expect(statSync(file).mode & 0o777).toBe(0o600);
     });
@@ -98,50 +136,63 @@ for (const engine of SUITE_ENGINES) {
   });
 }
 
-describe('the first key', () => {
-  test('is shown on a terminal and is in no file', async () => {
+describe('the first start on a terminal', () => {
+  test('takes at most 12 rows, shows the key once and saves it nowhere', async () => {
     const folder = newFolder();
-    let output = '';
-    const child = Bun.spawn([...PROGRAM, 'serve'], {
-      cwd: folder,
-      env: { PATH: process.env.PATH ?? '', HOME: folder, PORT: '0', TERM: 'dumb' },
-      terminal: {
-        cols: 200,
-        rows: 60,
-        data: (_terminal, bytes) => {
-          output += new TextDecoder().decode(bytes);
-        },
-      },
-    });
-    cleanUp.push(() => child.kill('SIGKILL'));
-    await until('it listens', () => output.includes('API reference'));
-    child.kill('SIGTERM');
-    await child.exited;
-    expect(output).toMatch(/api-key {4}pbk_[0-9A-Za-z]{36}\s/);
-    expect(readdirSync(join(folder, 'data')).filter((name) => name.endsWith('.first-key'))).toEqual([]);
+    const served = await serveOnTerminal(folder);
+    await served.stop();
+    const [screen = ''] = /^[\s\S]*API reference.*/.exec(served.output()) ?? [];
+    expect(screen.match(new RegExp(KEY, 'g'))).toHaveLength(1);
+    expect(screen).toContain('restart: ALLOW_INSECURE_TARGETS=true paybell serve');
+    expect(rowsOf(screen)).toBeLessThanOrEqual(12);
+    expect(readdirSync(join(folder, 'data')).filter((name) => name.includes('first-key'))).toEqual([]);
   });
 
-  test('replaces that of a store that is gone, in a folder with any name', async () => {
+  test('prints commands that work when pasted, including a receiver on this machine', async () => {
+    const served = await serveOnTerminal(newFolder(), { ALLOW_INSECURE_TARGETS: 'true' });
+    expect(rowsOf(served.output())).toBeLessThanOrEqual(12);
+    const { commands } = printed(served.output());
+    const [listen = '', create = '', send = ''] = commands.filter((line) => line.includes('paybell '));
+    const free = Bun.serve({ port: 0, fetch: () => new Response() });
+    const { port } = free;
+    await free.stop(true);
+    const onFreePort = (line: string) => line.replace('3000', String(port));
+    const exports = commands.filter((line) => line.includes('export '));
+    const receiver = paste([...exports, `${onFreePort(listen)} --count 1`]);
+    await paste([...exports, onFreePort(create), send]);
+    expect(await receiver).toContain('signature verified');
+    await served.stop();
+  });
+
+  test('is followed by starts that print two lines', async () => {
+    const folder = newFolder();
+    await (await serveOnTerminal(folder)).stop();
+    const served = await serveOnTerminal(folder, { RETENTION: '90d' });
+    expect(rowsOf(served.output())).toBe(2);
+    await served.stop();
+  });
+});
+
+describe('the file of the first key', () => {
+  test('never replaces the key of another database, in a folder with any name', async () => {
     const folder = join(newFolder(), "it's new");
     mkdirSync(folder);
-    writeFileSync(join(folder, 'p.db.first-key'), 'pbk_old\n', { mode: 0o644 });
+    writeFileSync(join(folder, 'p.db.first-key'), 'pbk_old\n');
     const served = await serve(folder, { DATABASE_URL: 'sqlite:p.db' });
-    expect(statSync(join(folder, 'p.db.first-key')).mode & 0o777).toBe(0o600);
+    expect(readFileSync(join(folder, 'p.db.first-key'), 'utf8')).toBe('pbk_old\n');
+    expect(statSync(join(folder, 'p.db.first-key-2')).mode & 0o777).toBe(0o600);
+    expect(served.stdout()).toContain('p.db.first-key has another key.');
     const { commands, apiKey } = printed(served.stdout());
     expect(apiKey).toMatch(KEY);
-    for (const command of commands) {
-      const shell = Bun.spawn(['sh', '-c', command], { stdout: 'pipe' });
-      expect(JSON.parse(await shell.stdout.text())).toHaveProperty('totalResults');
-    }
+    expect(await paste(commands)).toContain('https://example.com/hook');
   });
 
-  test('that cannot be saved is not shown either: another can be created', async () => {
+  test('that cannot be written leaves the key hidden, and the output says how to create another', async () => {
     const folder = newFolder();
-    // A folder that is not empty cannot be replaced by a file.
-    mkdirSync(join(folder, 'p.db.first-key/kept'), { recursive: true });
-    const served = await serve(folder, { DATABASE_URL: 'sqlite:p.db' });
+    writeFileSync(join(folder, 'data'), 'a file where the folder should be');
+    const served = await serve(folder, await settingsFor('postgres'));
     expect(served.stdout()).not.toMatch(KEY);
-    expect(served.stdout()).toMatch(/could not be saved in \S+p\.db\.first-key \(\w+\)/);
+    expect(served.stdout()).toMatch(/could not be saved in \S+data\/paybell\.first-key \(\w+\)/);
     expect(served.stdout()).toMatch(/keys create --entity ent_\w+/);
   });
 });

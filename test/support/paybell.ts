@@ -105,10 +105,11 @@ export async function serveProgram(
   };
 }
 
-/** The entity that the first start creates, and its key: in a file, because the output of these processes is no terminal. */
+/** The entity that the first start creates, and its key: in a file, because the output of these processes is not a terminal. */
 export function firstCredentials(stdout: string): { entityId: string; apiKey: string } | null {
-  const entityId = /entity-id {2}(ent_\w+)/.exec(stdout)?.[1];
-  const keyFile = /key file {3}(.+)/.exec(stdout)?.[1];
-  if (entityId === undefined || keyFile === undefined) return null;
+  const [, entityId, quoted] =
+    /export PAYBELL_ENTITY_ID=(ent_\w+) PAYBELL_API_KEY="\$\(cat (.+?)\)"/.exec(stdout) ?? [];
+  if (entityId === undefined || quoted === undefined) return null;
+  const keyFile = quoted.startsWith("'") ? quoted.slice(1, -1).replaceAll("'\\''", "'") : quoted;
   return { entityId, apiKey: readFileSync(keyFile, 'utf8').trim() };
 }

@@ -1,100 +1,100 @@
-import { rmSync, writeFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import type { Config, DatabaseTarget } from '../../config.ts';
 import type { Provisioned } from '../../store/tenants/provision.ts';
 import { DEFAULT_PROCESSOR, DEFAULT_URL } from '../server/connection.ts';
-import { PAYBELL } from '../terminal/invocation.ts';
+import { PAYBELL, SERVE } from '../terminal/invocation.ts';
 import { paint } from '../terminal/output.ts';
 
+/** Names that a start tries for the file of the key. */
+const MAX_KEY_FILES = 100;
+
 /**
- * The first steps with the entity that was created in an empty store. Only a terminal is shown the key: any other output
- * is kept, by a service manager or a collector of logs, and then the key is in a file that only its owner can read.
+ * The lines that present the entity of an empty database. With the lines around them they fit into 12 rows of 80 columns. Only a
+ * terminal shows the key. Any other output may be stored, for example in a journal, so the key goes to a file for its owner alone.
  */
-export function firstSteps(url: string, config: Config, first: Provisioned, isTerminal: boolean): string {
-  const { entityId, apiKey } = first;
-  const created = 'The store was empty, so a first entity was created.';
+export function firstSteps(url: string, config: Config, first: Provisioned, isTerminal: boolean): string[] {
+  const server = serverVariables(url, config.PROCESSOR);
   if (isTerminal) {
-    const shown = [`entity-id  ${entityId}`, `api-key    ${apiKey}`];
-    const notice = `${created} ${paint('Its key is shown only this once:', 'yellow')}`;
-    return steps(notice, shown, url, config.PROCESSOR, entityId, apiKey);
+    const notice = `${paint('Your first API key, shown only once.', 'yellow')} Paste these lines into another terminal:`;
+    const exports = [`PAYBELL_ENTITY_ID=${first.entityId}`, `PAYBELL_API_KEY=${first.apiKey}`];
+    if (server !== '') exports.push(server);
+    return [notice, ...exports.map((variable) => `  export ${variable}`), ...commandsToTry(config)];
   }
-  const file = keyFileFor(config.DATABASE_URL);
-  const problem = saveKey(file, apiKey);
+  const wanted = keyFileFor(config.DATABASE_URL);
+  const { file, problem } = saveKey(wanted, first.apiKey);
   if (problem !== null) {
-    return `
-  ${created} Its key could not be saved in ${file} (${problem}). Create another:
-
-    entity-id  ${entityId}
-
-    ${PAYBELL} keys create --entity ${entityId}`;
+    return [
+      `The first API key could not be saved in ${wanted} (${problem}). Create another one:`,
+      `  ${PAYBELL} keys create --entity ${first.entityId}`,
+    ];
   }
-  const shown = [`entity-id  ${entityId}`, `key file   ${file}`];
-  const notice = `${created} Its key is in a file that only its owner can read; delete the file when you keep the key elsewhere:`;
-  return steps(notice, shown, url, config.PROCESSOR, entityId, `$(cat ${quoted(file)})`);
+  const reason = file === wanted ? '' : ` ${wanted} has another key.`;
+  const variables = `PAYBELL_ENTITY_ID=${first.entityId} PAYBELL_API_KEY="$(cat ${quoted(file)})" ${server}`;
+  return [
+    `Your first API key is in a file that only its owner can read.${reason} Load it with:`,
+    `  export ${variables.trimEnd()}`,
+    ...commandsToTry(config),
+  ];
 }
 
-/** Beside a SQLite file; in the working directory if the store is a server. */
-function keyFileFor(target: DatabaseTarget): string {
-  return resolve(`${target.engine === 'sqlite' ? target.file : 'paybell'}.first-key`);
-}
-
-/** Returns why the file could not be written, or null. A file that is there belongs to a store that is gone. */
-function saveKey(file: string, apiKey: string): string | null {
-  try {
-    rmSync(file, { force: true });
-    writeFileSync(file, `${apiKey}\n`, { mode: 0o600, flag: 'wx' });
-    return null;
-  } catch (error) {
-    return error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+function commandsToTry({ ALLOW_INSECURE_TARGETS }: Config): string[] {
+  if (ALLOW_INSECURE_TARGETS) {
+    return [
+      'Then try, with the first command in its own terminal:',
+      `  ${PAYBELL} listen --port 3000`,
+      `  ${PAYBELL} webhooks create http://127.0.0.1:3000 --networks 8453`,
+      `  ${PAYBELL} events send --sample TransferFinalized`,
+      '',
+    ];
   }
+  return [
+    'Then try:',
+    `  ${PAYBELL} webhooks create https://example.com/hook --networks 1`,
+    `  ${PAYBELL} webhooks list`,
+    '',
+    `To deliver to this machine, restart: ALLOW_INSECURE_TARGETS=true ${SERVE}`,
+  ];
 }
 
-/** `key` is the key itself or a substitution that reads it, so it stands in double quotes. */
-function steps(
-  notice: string,
-  shown: readonly string[],
-  url: string,
-  processor: string,
-  entityId: string,
-  key: string,
-) {
-  const api = `${url}/api/v1/${processor}`;
-  const credentials = `-H "api-key: ${key}" -H 'entity-id: ${entityId}'`;
-  const registration = { postUrl: 'https://example.com/hook', networkIds: [1, 8453], events: ['TransferFinalized'] };
-  return `
-  ${notice}
-
-    ${shown.join('\n    ')}
-
-    ${exportLine(url, processor, entityId, key)}
-
-  Register webhooks:
-
-    curl -s '${api}/webhooks/classic' \\
-      ${credentials} \\
-      -H 'content-type: application/json' -d '${JSON.stringify(registration)}'
-
-  List them:
-
-    curl -s '${api}/webhooks/classic?event=TransferFinalized&sortBy=postUrl' \\
-      ${credentials}
-
-  Or use the command line. One login serves every terminal:
-
-    PAYBELL_API_KEY=${assigned(key)} \\
-      ${PAYBELL} login --server ${url} --entity ${entityId}
-
-    ${PAYBELL} webhooks list`;
-}
-
-/** One line for `curl` and for `paybell`, with the variables that both read. The server is named unless it is the default. */
-function exportLine(url: string, processor: string, entityId: string, key: string): string {
-  const variables = [`PAYBELL_ENTITY_ID=${entityId}`, `PAYBELL_API_KEY=${assigned(key)}`];
+/** Variables that the commands need unless the server has the default URL and processor. */
+function serverVariables(url: string, processor: string): string {
+  const variables = [];
   if (url !== DEFAULT_URL) variables.push(`PAYBELL_URL=${url}`);
   if (processor !== DEFAULT_PROCESSOR) variables.push(`PAYBELL_PROCESSOR=${processor}`);
-  return `export ${variables.join(' ')}`;
+  return variables.join(' ');
 }
 
-const assigned = (key: string) => (key.startsWith('$') ? `"${key}"` : key);
+/** Next to the SQLite file, or in `data/` with PostgreSQL, which git ignores. */
+function keyFileFor(target: DatabaseTarget): string {
+  return resolve(`${target.engine === 'sqlite' ? target.file : 'data/paybell'}.first-key`);
+}
+
+/** Existing files stay: they hold the keys of other databases. The key then goes to a file with a number. */
+function saveKey(wanted: string, apiKey: string): { file: string; problem: string | null } {
+  try {
+    mkdirSync(dirname(wanted), { recursive: true, mode: 0o700 });
+    for (let number = 1; number <= MAX_KEY_FILES; number++) {
+      const file = number === 1 ? wanted : `${wanted}-${number}`;
+      if (writeNew(file, `${apiKey}\n`)) return { file, problem: null };
+    }
+    return { file: wanted, problem: 'EEXIST' };
+  } catch (error) {
+    return { file: wanted, problem: codeOf(error) };
+  }
+}
+
+/** Returns whether it wrote the file, which it does not if the name is taken. */
+function writeNew(file: string, text: string): boolean {
+  try {
+    writeFileSync(file, text, { mode: 0o600, flag: 'wx' });
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : 'unknown error');
 
 const quoted = (file: string) => (/^[\w./-]+$/.test(file) ? file : `'${file.replaceAll("'", "'\\''")}'`);

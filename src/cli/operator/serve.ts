@@ -55,9 +55,9 @@ async function run(config: Config, log: Logger): Promise<number> {
     worker?.leave();
     throw error;
   });
-  // On a terminal the full list would push the key out of sight, so only settings that differ from the defaults are shown.
-  const settings = stdout.isTTY ? summarizeChanges(config) : summarize(config);
-  log.info({ version, url: service.url, settings }, 'started');
+  const settings = log.isLevelEnabled('debug') ? summarize(config) : summarizeChanges(config);
+  // A terminal shows the welcome instead: on a first start, more lines would push the key out of sight.
+  log[stdout.isTTY ? 'debug' : 'info']({ version, url: service.url, settings }, 'started');
   worker?.reports(service.metricsText);
   worker?.started({ url: service.url, firstEntity: service.firstEntity });
   if (worker === null) printWelcome(service.url, config, service.firstEntity);
@@ -95,10 +95,11 @@ function ownProgram(): string[] {
   return EMBEDDED.test(Bun.main) ? [process.execPath] : [process.execPath, Bun.main];
 }
 
-/** Printed and not logged, because on a terminal the key is in it. */
+/** Printed and not logged, because on a terminal the key is in it. In one write, so that readers of a pipe get it whole. */
 function printWelcome(url: string, config: Config, first: Provisioned | null): void {
-  printLine(`\n  ${paint('Paybell', 'bold')} ${version} is listening on ${paint(url, 'cyan')}`);
-  if (first !== null) printLine(firstSteps(url, config, first, terminal().stdout.isTTY === true));
-  const dashboard = servesApi(config) ? `\n  Dashboard      ${url}/` : '';
-  printLine(`${dashboard}\n  API reference  ${url}/docs\n`);
+  const listening = `${paint('Paybell', 'bold')} ${version} is listening on ${paint(url, 'cyan')}`;
+  const dashboard = servesApi(config) ? `Dashboard ${url}/  ` : '';
+  const steps = first === null ? [] : ['', ...firstSteps(url, config, first, terminal().stdout.isTTY === true)];
+  const lines = [listening, ...steps, `${dashboard}API reference ${url}/docs`];
+  printLine(lines.map((line) => (line === '' ? '' : `  ${line}`)).join('\n'));
 }

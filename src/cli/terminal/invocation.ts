@@ -11,5 +11,14 @@ export function invocation(environment: Environment): string {
   return 'paybell';
 }
 
+/** How the user starts the service again. */
+export function serveInvocation(environment: Environment): string {
+  const { npm_package_name, npm_lifecycle_event } = environment;
+  if (npm_package_name === 'paybell' && npm_lifecycle_event === 'start') return 'npm start';
+  if (npm_package_name === 'paybell' && npm_lifecycle_event === 'dev') return 'npm run dev';
+  return `${invocation(environment)} serve`;
+}
+
 /** Belongs to the process, even on a given terminal: modules build texts of the help from it when they are loaded. */
 export const PAYBELL = invocation(process.env);
+export const SERVE = serveInvocation(process.env);
