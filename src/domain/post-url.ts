@@ -33,6 +33,9 @@ const LOCAL_ZONES = [
   'alt',
 ];
 
+/** The way out for a developer whose receiver runs on the same machine as the service. */
+const IN_DEVELOPMENT = 'for development, start the service with ALLOW_INSECURE_TARGETS=true';
+
 /** What is wrong with a postUrl and how to fix it, or null when it is valid. */
 export function postUrlError(raw: string, rules: PostUrlRules): string | null {
   // The text is checked before it is parsed: the parser silently drops CR, LF and TAB and replaces backslashes.
@@ -70,7 +73,7 @@ function urlError(raw: string, rules: PostUrlRules): string | null {
     return 'is not an absolute URL; give one such as https://example.com/hook';
   }
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && rules.allowInsecureTargets)) {
-    return schemeError(rules);
+    return schemeError(url.protocol, rules);
   }
   // Checked in the text, because an empty user name leaves no trace in the parsed URL.
   if (written[2]?.includes('@')) return 'has user information; remove everything up to the @';
@@ -78,7 +81,8 @@ function urlError(raw: string, rules: PostUrlRules): string | null {
   return hostError(url.hostname, rules);
 }
 
-function schemeError(rules: PostUrlRules): string {
+function schemeError(protocol: string, rules: PostUrlRules): string {
+  if (protocol === 'http:') return `has the scheme http; give a URL that begins with https://, or ${IN_DEVELOPMENT}`;
   const schemes = rules.allowInsecureTargets ? 'https:// or http://' : 'https://';
   return `has a scheme that is not accepted; give a URL that begins with ${schemes}`;
 }
@@ -88,7 +92,7 @@ function hostError(hostname: string, rules: PostUrlRules): string | null {
   const address = addressLiteralOf(hostname);
   if (address !== null) {
     if (rules.allowInsecureTargets || isPublicAddress(address)) return null;
-    return 'points to an address that is not public; give a host that can be reached over the internet';
+    return `points to an address that is not public; give a host that can be reached over the internet, or ${IN_DEVELOPMENT}`;
   }
   const name = withoutTrailingDot(hostname);
   const labels = name.split('.');
@@ -96,7 +100,7 @@ function hostError(hostname: string, rules: PostUrlRules): string | null {
     return 'has a host that is not a DNS name; use letters, digits and hyphens, as in hooks.example.com';
   }
   if (!rules.allowInsecureTargets && (labels.length === 1 || isInLocalZone(name))) {
-    return 'points to a name that exists only on a local network; give a host that can be reached over the internet';
+    return `points to a name that exists only on a local network; give a host that can be reached over the internet, or ${IN_DEVELOPMENT}`;
   }
   return null;
 }

@@ -137,8 +137,9 @@ describe('a postUrl', () => {
   }
 
   for (const [error, urls] of Object.entries(REJECTED_OUTSIDE_DEVELOPMENT)) {
-    test.each(urls)(`%j is rejected with "${error}" and fine in development`, (url) => {
+    test.each(urls)(`%j is rejected with "${error}" and the setting that accepts it in development`, (url) => {
       expect(postUrlError(url, STRICT)).toContain(error);
+      expect(postUrlError(url, STRICT)).toEndWith('start the service with ALLOW_INSECURE_TARGETS=true');
       expect(postUrlError(url, DEVELOPMENT)).toBeNull();
     });
   }

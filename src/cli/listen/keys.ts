@@ -30,7 +30,7 @@ export async function loadKeys(options: KeyOptions): Promise<Keys> {
   }
   const connection = connectionIfAny(options);
   if (connection === null) {
-    const description = `Signatures are not checked: give --secret, or use ${PAYBELL} login.`;
+    const description = `Signatures are not checked: set PAYBELL_API_KEY and PAYBELL_ENTITY_ID, give --secret, or use ${PAYBELL} login.`;
     return { source: null, keys: [], description };
   }
   const client = clientFor(connection);

@@ -95,12 +95,11 @@ export function profileName(options: ConnectionOptions, environment: Environment
 
 function explainMissing(name: string, options: ConnectionOptions, environment: Environment): string {
   const given = options.profile ?? environment.PAYBELL_PROFILE;
-  const what = given
-    ? `there is no profile ${name}`
-    : 'no server is configured: there is no profile, and no key is set';
+  const what = given ? `there is no profile ${name}` : 'no API key is set, and no profile is stored';
   return (
     `${what}.\n      Store one with: ${PAYBELL} login${given ? ` --profile ${name}` : ''}\n` +
-    `      or set PAYBELL_API_KEY and PAYBELL_ENTITY_ID, and PAYBELL_URL unless it is ${DEFAULT_URL}.` +
+    `      or set PAYBELL_API_KEY and PAYBELL_ENTITY_ID, and PAYBELL_URL unless it is ${DEFAULT_URL}.\n` +
+    `      The first start of the server prints these as export lines to paste.` +
     misspeltVariables(environment)
       .map(({ variable, meant }) => `\n      ${variable} is not read: did you mean ${meant}?`)
       .join('') +

@@ -28,7 +28,12 @@ function showInputError(error: Fault): string {
 
 function nextStep({ status, code, permission }: ProblemError): string | null {
   if (code === 'unexpected_answer') return 'Check PAYBELL_URL: another service responded.';
-  if (status === 401) return `Check PAYBELL_API_KEY and PAYBELL_ENTITY_ID, or store another key: ${PAYBELL} login`;
+  if (status === 401) {
+    return (
+      `Check PAYBELL_API_KEY and PAYBELL_ENTITY_ID, or store another key: ${PAYBELL} login\n` +
+      `      The operator can create one on the server: ${PAYBELL} keys create --entity <id>`
+    );
+  }
   if (code === 'missing_permission') {
     const command = `${PAYBELL} keys create --entity <id> --permissions ${permission ?? '<list>'}`;
     return `Ask the operator for a key with this permission: ${printable(command)}`;

@@ -1,5 +1,8 @@
 import { lookup } from 'node:dns/promises';
 import { CommandError } from './command-error.ts';
+import { SERVE } from './invocation.ts';
+
+const MAX_PORT = 65_535;
 
 /** Where to listen, and what the user sets to change it: `HOST` and `PORT`, or `--host` and `--port`. */
 export type ListenTarget = {
@@ -40,7 +43,9 @@ function explainListenError(error: unknown, target: ListenTarget, address: strin
   const { host, port, hostSetting, portSetting } = target;
   switch (codeOf(error)) {
     case 'EADDRINUSE':
-      return new CommandError(`port ${port} on ${host} is in use; set ${portSetting} to another port`);
+      return new CommandError(
+        `port ${port} on ${host} is in use. Stop the program that uses it, or choose another port: ${anotherPort(target)}`,
+      );
     case 'EADDRNOTAVAIL': {
       const which = host === address ? `${host} is` : `${host} resolves to ${address}, which is`;
       return new CommandError(`${hostSetting} ${which} not an address of this machine; ${howToSetHost(target)}`);
@@ -54,6 +59,12 @@ function explainListenError(error: unknown, target: ListenTarget, address: strin
         `cannot listen on ${host}:${port} (${codeOf(error)}); check ${hostSetting} and ${portSetting}`,
       );
   }
+}
+
+/** As the user would type it: an option of the command, or a variable before it. */
+function anotherPort({ port, portSetting }: ListenTarget): string {
+  const next = port < MAX_PORT ? port + 1 : port - 1;
+  return portSetting.startsWith('--') ? `${portSetting} ${next}` : `${portSetting}=${next} ${SERVE}`;
 }
 
 function howToSetHost({ hostSetting }: ListenTarget): string {

@@ -420,7 +420,7 @@ describe('paybell listen beside a server', () => {
   test('or without one needs neither server nor secret, and says what to give', async () => {
     const home = tempFolder();
     const said = await beginningOf([], { HOME: home.path });
-    expect(said).toContain('Signatures are not checked: give --secret, or use paybell login.');
+    expect(said).toContain('Signatures are not checked: set PAYBELL_API_KEY and PAYBELL_ENTITY_ID, give --secret');
     expect(await beginningOf(['--no-check'], environment)).toContain('Signatures are not checked.\n');
     home.remove();
   });

@@ -55,14 +55,18 @@ describe('listening on a host', () => {
     );
   });
 
-  test('on a port in use says so', async () => {
+  test('on a port in use names a command with another port', async () => {
     const other = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
     const target = { ...TARGET, host: '127.0.0.1', port: Number(other.port), portSetting: '--port' };
     const attempt = listenOn(target, (hostname) =>
       Bun.serve({ hostname, port: target.port, reusePort: false, fetch: () => new Response() }),
     );
-    expect(await messageOf(attempt)).toBe(`port ${other.port} on 127.0.0.1 is in use; set --port to another port`);
+    expect(await messageOf(attempt)).toBe(
+      `port ${other.port} on 127.0.0.1 is in use. Stop the program that uses it, or choose another port: --port ${target.port + 1}`,
+    );
     await other.stop(true);
+    const service = listenOn({ ...TARGET, port: 65_535 }, failWith('EADDRINUSE'), resolveTo('127.0.0.1'));
+    expect(await messageOf(service)).toEndWith('choose another port: PORT=65534 paybell serve');
   });
 
   test.each([
