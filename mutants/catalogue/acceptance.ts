@@ -79,8 +79,8 @@ export const acceptance: readonly Mutant[] = [
     name: 'fan-out-ends-early',
     what: 'ends a fan-out after one step, whatever is left',
     file: 'store/events/fan-out.ts',
-    find: 'found.length === MAX_DELIVERIES',
-    replace: 'found.length > MAX_DELIVERIES',
+    find: 'found.length === dialect.limits.deliveries',
+    replace: 'found.length > dialect.limits.deliveries',
     caughtBy: { file: 'store/events/fan-out', test: 'is acknowledged with its first deliveries and a task' },
   },
   {

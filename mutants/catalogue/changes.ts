@@ -62,7 +62,7 @@ export const changes: readonly Mutant[] = [
     name: 'sweep-ends-after-a-step',
     what: 'records one step of what a deleted webhook has left',
     file: 'store/deliveries/sweep.ts',
-    find: 'return found.length === ROWS_PER_STEP || rows.length < found.length;',
+    find: 'return found.length === dialect.limits.rows || rows.length < found.length;',
     replace: 'return false;',
     caughtBy: { file: 'store/deliveries/states', test: 'records everything in bounded steps' },
   },

@@ -53,6 +53,16 @@ export type CallOptions = {
   maxCommitDelayMs?: number;
 };
 
+/** How much one transaction does: a few tens of milliseconds, far below every deadline. */
+export type TransactionLimits = {
+  /** Deliveries that an acceptance or one step of a fan-out inserts. */
+  readonly deliveries: number;
+  /** Rows that one step of any other long work changes. */
+  readonly rows: number;
+};
+
+export const TRANSACTION_LIMITS: TransactionLimits = { deliveries: 1_000, rows: 500 };
+
 /** Everything in which the SQL of the engines has to differ, by name. */
 export type Dialect = {
   /** The column type of a 16-byte id. */
@@ -79,6 +89,8 @@ export type Dialect = {
    * and each statement names it outside of the list of its rows: `$1` is its key wherever the rows of a list begin with it.
    */
   readonly isDistributed: boolean;
+  /** Part of the texts of statements, and the same on every engine. The simulator of the tests has smaller ones. */
+  readonly limits: TransactionLimits;
   /** The condition by which a statement names the entity of its rows: ` and q.entity_id = $1`, and nothing on one server. */
   readonly ofEntity: (table: string) => string;
   /** Ends a `select` of rows to be changed: rows that another transaction has locked are skipped. */

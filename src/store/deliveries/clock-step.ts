@@ -14,7 +14,6 @@ export type WaitLimits = {
 };
 
 const HEADS_PER_LOOK = 256;
-const ROWS_PER_TRANSACTION = 500;
 /** A step of the clock is rare, and the tasks of more entities than this look again when it is made up for. */
 const ENTITIES_WITH_TASKS = 10_000;
 /** The most that jitter adds to a step. */
@@ -71,7 +70,7 @@ async function bringHeadForward(db: Database, head: Head, waits: WaitLimits, whi
         `update queue set due_ms = case when ${isDueLate} then ${nowMs} + ${longest} else due_ms end,
            lease_ms = case when ${isLeasedLate} then ${nowMs + waits.leaseMs} else lease_ms end
          where entity_id = $1 and id in (select id from queue where entity_id = $1 and webhook_no = $2 and ${late}
-           limit ${ROWS_PER_TRANSACTION} ${db.dialect.skipLocked})`,
+           limit ${db.dialect.limits.rows} ${db.dialect.skipLocked})`,
         key,
       );
       if (rows > 0 || which === 'all') {
@@ -84,7 +83,7 @@ async function bringHeadForward(db: Database, head: Head, waits: WaitLimits, whi
       return rows;
     });
     brought += changed;
-    if (changed < ROWS_PER_TRANSACTION) return brought;
+    if (changed < db.dialect.limits.rows) return brought;
   }
 }
 

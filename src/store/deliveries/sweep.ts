@@ -14,7 +14,6 @@ import { STATUS_CODES } from './states.ts';
  * repeated finds less to do.
  */
 
-const ROWS_PER_STEP = 500;
 const HEADS_PER_LOOK = 100;
 
 /** An acceptance that had read the webhook before it was deleted may still add to the queue; none takes a day. */
@@ -76,7 +75,7 @@ export function sweepDeleted(
   const { dialect } = db;
   return db.transaction(async (queries) => {
     const next = `select ${sweptColumns.list} from queue
-      where entity_id = $1 and webhook_no = $2 order by generation, due_ms, id limit ${ROWS_PER_STEP}`;
+      where entity_id = $1 and webhook_no = $2 order by generation, due_ms, id limit ${dialect.limits.rows}`;
     const key = [head.entity, head.webhookNo];
     // Keys are locked before rows, so that they are read from rows that are not locked yet.
     const orderKeys = orderKeysOf(head, await sweptColumns.all(queries, next, key));
@@ -113,7 +112,7 @@ export function sweepDeleted(
     }
     await settle();
     await counts.write(queries);
-    return found.length === ROWS_PER_STEP || rows.length < found.length;
+    return found.length === dialect.limits.rows || rows.length < found.length;
   });
 }
 

@@ -36,7 +36,6 @@ import {
   firstOf,
   hasSubject,
   type Incoming,
-  MAX_DELIVERIES,
   type NewEvent,
   type Order,
   planAcceptance,
@@ -99,14 +98,15 @@ export async function acceptEvents(
   // One that supersedes another, or would be superseded by it, begins the next group.
   const roles = new Roles();
   const incoming: Incoming[] = [];
-  for (const [event, found] of cutByDeliveries(events, receivers, (one) => roles.add(one))) {
+  const most = dialect.limits.deliveries;
+  for (const [event, found] of cutByDeliveries(events, receivers, most, (one) => roles.add(one))) {
     const eventNo = eventNumbers.next(nowMs);
     if (event.retracts != null || event.heldFor != null) {
       incoming.push(await withoutReceivers(queries, dialect, event, eventNo));
       continue;
     }
-    const isWhole = found.length <= MAX_DELIVERIES;
-    const part = isWhole ? found : firstOf(found);
+    const isWhole = found.length <= most;
+    const part = isWhole ? found : firstOf(found, most);
     const isSelective = event.finality != null || part.some(({ filterHash }) => filterHash !== null);
     const wanting = isSelective ? await wantedBy(queries, event, part) : part;
     const deliveries = isWhole ? wanting.length : await countReceivers(queries, event);

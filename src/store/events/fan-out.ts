@@ -7,7 +7,7 @@ import { eventNumbers } from '../new-id.ts';
 import { insertDeliveries } from './accept.ts';
 import { advance, type Task, takeTurnsOfRest, taskColumns } from './fan-out-task.ts';
 import { wantedBy } from './filtering.ts';
-import { MAX_DELIVERIES, planFanOut, type Receiver } from './plan-acceptance.ts';
+import { planFanOut, type Receiver } from './plan-acceptance.ts';
 import { receiverColumns, toReceivers } from './receivers.ts';
 import { continueRetraction } from './retraction-task.ts';
 
@@ -58,14 +58,14 @@ export function continueFanOut(db: Database, entity: SqlUuid): Promise<readonly 
       `select ${receiverColumns.list} from webhooks w
          left join queue_heads h on h.entity_id = $1 and h.webhook_no = w.created_seq
        where w.entity_id = $2 and w.network_id = $3 and w.event = $4 and w.post_url > $5 and w.created_seq <= $6
-       order by w.post_url limit ${MAX_DELIVERIES}`,
+       order by w.post_url limit ${dialect.limits.deliveries}`,
       [entity, task.entityId, task.networkId, task.event, task.afterUrl, task.lastWebhookNo],
     );
     const found = await toReceivers(queries, dialect, rows, nowMs);
     const receivers = await keepWanting(queries, task, found);
     const planned = { ...task, eventNo: dialect.hexOf(task.eventNo) };
     const turns = await takeTurnsOfRest(queries, dialect, task, receivers);
-    const last = found.length === MAX_DELIVERIES ? found.at(-1) : undefined;
+    const last = found.length === dialect.limits.deliveries ? found.at(-1) : undefined;
     const changes = new CountChanges(dialect, 'acceptance');
     await advance(queries, changes, task, receivers.length, last?.postUrl ?? null);
     await insertDeliveries(

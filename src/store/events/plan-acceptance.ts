@@ -79,9 +79,6 @@ export type Incoming = {
   readonly retracted?: RetractedEvent | DomainError;
 };
 
-/** One transaction inserts about this many deliveries: a few tens of milliseconds, far below every deadline. */
-export const MAX_DELIVERIES = 1_000;
-
 /** A row of `queue` before anything has happened to it. */
 export type QueuedDelivery = {
   entityId: string;
@@ -125,6 +122,7 @@ export type Moment = {
 export function cutByDeliveries(
   events: readonly NewEvent[],
   receivers: ReadonlyMap<string, readonly Receiver[]>,
+  most: number,
   mayJoin: (event: NewEvent) => boolean = () => true,
 ): [NewEvent, readonly Receiver[]][] {
   const taken: [NewEvent, readonly Receiver[]][] = [];
@@ -132,7 +130,7 @@ export function cutByDeliveries(
   for (const event of events) {
     const found = receivers.get(cellKey(event));
     deliveries += found?.length ?? 0;
-    if (found === undefined || (taken.length > 0 && deliveries > MAX_DELIVERIES) || !mayJoin(event)) break;
+    if (found === undefined || (taken.length > 0 && deliveries > most) || !mayJoin(event)) break;
     taken.push([event, found]);
   }
   return taken;
@@ -265,8 +263,8 @@ export function planAcceptance(
 }
 
 /** Those with the first URLs, as many as the first transaction makes deliveries for. */
-export function firstOf(receivers: readonly Receiver[]): Receiver[] {
-  return receivers.toSorted((a, b) => (a.postUrl < b.postUrl ? -1 : 1)).slice(0, MAX_DELIVERIES);
+export function firstOf(receivers: readonly Receiver[], most: number): Receiver[] {
+  return receivers.toSorted((a, b) => (a.postUrl < b.postUrl ? -1 : 1)).slice(0, most);
 }
 
 /**

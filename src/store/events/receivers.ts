@@ -13,7 +13,7 @@ import {
 } from '../database/sql.ts';
 import { type EndpointOfHead, type HeadTarget, makeHeads, urlKey } from '../deliveries/heads.ts';
 import { REVISION } from '../tables.ts';
-import { cellKey, MAX_DELIVERIES, type NewEvent, type Receiver } from './plan-acceptance.ts';
+import { cellKey, type NewEvent, type Receiver } from './plan-acceptance.ts';
 
 /** The webhooks that an event goes to, each with the head of its queue. */
 
@@ -46,7 +46,7 @@ const receiversText = (dialect: Dialect) =>
     (rows) => `with c (entity_key, entity_id, network_id, event) as materialized
         (values ${valuesList(rows, 4, 0, [dialect.uuid, 'text', 'bigint', 'text'])})
       select ${receiverColumns.list} from c
-        ${dialect.firstOf('webhooks', 'w', CELL, { by: 'post_url', limit: MAX_DELIVERIES + 1 })}
+        ${dialect.firstOf('webhooks', 'w', CELL, { by: 'post_url', limit: dialect.limits.deliveries + 1 })}
         ${dialect.lookUp('left join', 'queue_heads', 'h', { entity_id: 'c.entity_key', webhook_no: 'w.created_seq' })}`,
   );
 const receiversTexts = new Map<Dialect, (rows: number) => string>();
@@ -79,11 +79,12 @@ export async function findReceivers(queries: Queries, dialect: Dialect, events: 
   receiversTexts.set(dialect, textOf);
   const cells = [...new Map(events.map((event) => [cellKey(event), event])).values()];
   const rows: ReceiverRow[] = [];
+  const most = dialect.limits.deliveries;
   let read = 0;
-  while (read < cells.length && rows.length < MAX_DELIVERIES) {
+  while (read < cells.length && rows.length < most) {
     // Where the first cells had many webhooks, so few more are read that they would fit.
     const usual = Math.max(1, rows.length / Math.max(1, read));
-    const size = read === 0 ? FIRST_CELLS : Math.min(ROWS_PER_STATEMENT, Math.ceil(MAX_DELIVERIES / usual));
+    const size = read === 0 ? FIRST_CELLS : Math.min(ROWS_PER_STATEMENT, Math.ceil(most / usual));
     const some = cells.slice(read, read + size);
     const values = some.flatMap(({ entityId, networkId, event }): SqlValue[] => [
       entityKey(dialect, entityId),

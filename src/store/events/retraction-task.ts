@@ -32,7 +32,6 @@ import { planFanOut, type Receiver } from './plan-acceptance.ts';
 
 type RetractionTask = Task & { readonly retracts: SqlUuid };
 
-const ROWS_PER_STEP = 500;
 /** In `after_url`, once every delivery of the original was looked at. */
 const ALL_TOLD = 'told';
 /** How soon a delivery in flight is looked at again. */
@@ -77,11 +76,11 @@ async function readOriginals(queries: Queries, dialect: Dialect, task: Retractio
       const isById = naming.includes('$3');
       const parameters = isById ? [task.entity, after, last] : [task.entity, task.retracts, after];
       const from = isById ? 'id > $2' : 'id > $3';
-      const sql = `select ${columns} where entity_id = $1 and ${from} and ${naming} order by id limit ${ROWS_PER_STEP}`;
+      const sql = `select ${columns} where entity_id = $1 and ${from} and ${naming} order by id limit ${dialect.limits.rows}`;
       found.push(...(await originalColumns.all(queries, `select ${originalColumns.list} from (${sql}) o`, parameters)));
     }
   }
-  return found.sort((a, b) => (dialect.hexOf(a.id) < dialect.hexOf(b.id) ? -1 : 1)).slice(0, ROWS_PER_STEP);
+  return found.sort((a, b) => (dialect.hexOf(a.id) < dialect.hexOf(b.id) ? -1 : 1)).slice(0, dialect.limits.rows);
 }
 
 function isInFlight({ leaseMs }: Original, nowMs: number): boolean {
@@ -122,7 +121,7 @@ async function tellNext(
   // Of those that are left for the next step, too, because some of them were superseded.
   const promoted = await settleKeys(queries, dialect, [...keys, ...ownKeys], nowMs);
   const turns = await takeTurnsOfRest(queries, dialect, task, receivers);
-  const isLast = originals.length < ROWS_PER_STEP && settled.length === originals.length;
+  const isLast = originals.length < dialect.limits.rows && settled.length === originals.length;
   const readTo = settled.at(-1);
   const readToHex = readTo === undefined ? task.afterUrl : dialect.hexOf(readTo.id);
   const cursor = isLast ? ALL_TOLD : readToHex;

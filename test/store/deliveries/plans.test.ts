@@ -1,15 +1,16 @@
 import { expect, test } from 'bun:test';
-import type { Database, Queries } from '../../../src/store/database/database.ts';
+import { type Database, type Queries, TRANSACTION_LIMITS } from '../../../src/store/database/database.ts';
 import { entityKey } from '../../../src/store/database/sql.ts';
 import { claimDeliveries } from '../../../src/store/deliveries/claim/claim.ts';
 import { FIRST_HEAD, findDueHeads } from '../../../src/store/deliveries/claim/due-heads.ts';
 import { recordAttempts } from '../../../src/store/deliveries/record/record-attempts.ts';
 import { acceptEvents } from '../../../src/store/events/accept.ts';
 import { continueFanOut } from '../../../src/store/events/fan-out.ts';
-import { MAX_DELIVERIES } from '../../../src/store/events/plan-acceptance.ts';
 import { acceptMany, addReceiver, LATE_ON_1, LEASE_MS, newEvent, respondedWith } from '../../support/deliveries.ts';
 import { alteredStore, onEveryEngine } from '../../support/stores.ts';
 import { newEntity, register, seedWebhooks } from '../../support/webhooks.ts';
+
+const MAX_DELIVERIES = TRANSACTION_LIMITS.deliveries;
 
 const TABLES = [
   ...['queue', 'queue_heads', 'deliveries', 'attempts', 'events', 'event_ids', 'endpoints'],

@@ -1,12 +1,12 @@
 import { expect, test } from 'bun:test';
 import { fanOutJob } from '../../../src/delivery/jobs/fan-out.ts';
 import { createLogger } from '../../../src/log.ts';
-import { type SqlUuid, StoreUnavailableError } from '../../../src/store/database/database.ts';
+import { type SqlUuid, StoreUnavailableError, TRANSACTION_LIMITS } from '../../../src/store/database/database.ts';
 import { entityKey } from '../../../src/store/database/sql.ts';
 import { acceptEvents } from '../../../src/store/events/accept.ts';
 import { AcceptQueue } from '../../../src/store/events/accept-queue.ts';
 import { continueFanOut, findFanOut } from '../../../src/store/events/fan-out.ts';
-import { MAX_DELIVERIES, planFanOut, type Receiver } from '../../../src/store/events/plan-acceptance.ts';
+import { planFanOut, type Receiver } from '../../../src/store/events/plan-acceptance.ts';
 import { readEvent } from '../../../src/store/events/read.ts';
 import { deleteMatching } from '../../../src/store/webhooks/change.ts';
 import { assignFilter, readFilters } from '../../../src/store/webhooks/filters.ts';
@@ -16,6 +16,8 @@ import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
 import { alteredQueries, alteredStore, onSuiteEngine, type TestStore } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
 import { newEntity, seedWebhooks } from '../../support/webhooks.ts';
+
+const MAX_DELIVERIES = TRANSACTION_LIMITS.deliveries;
 
 const RECEIVERS = 2 * MAX_DELIVERIES + 500;
 

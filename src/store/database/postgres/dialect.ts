@@ -1,4 +1,4 @@
-import type { Dialect, SqlValue } from '../database.ts';
+import { type Dialect, type SqlValue, TRANSACTION_LIMITS } from '../database.ts';
 
 export const dialect: Dialect = {
   uuid: 'uuid',
@@ -34,6 +34,7 @@ export const dialect: Dialect = {
   ],
   nowMs: 'cast(extract(epoch from statement_timestamp()) * 1000 as bigint)',
   isDistributed: false,
+  limits: TRANSACTION_LIMITS,
   ofEntity: () => '',
   lockRow: 'for update',
   skipLocked: 'for update skip locked',

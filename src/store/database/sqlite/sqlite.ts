@@ -10,6 +10,7 @@ import {
   type Reads,
   type SqlValue,
   StoreUnavailableError,
+  TRANSACTION_LIMITS,
 } from '../database.ts';
 import { listOfValues } from '../sql.ts';
 
@@ -27,6 +28,7 @@ const dialect: Dialect = {
   lockSecrets: [],
   nowMs: `cast(unixepoch('subsec') * 1000 as integer)`,
   isDistributed: false,
+  limits: TRANSACTION_LIMITS,
   ofEntity: () => '',
   lockRow: '',
   skipLocked: '',

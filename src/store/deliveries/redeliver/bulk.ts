@@ -12,7 +12,8 @@ import { FIRST_ID, findShare, type StepLimits } from './search.ts';
 
 /** Sending many again: a row says what and how far it has come, and any instance goes on with it. */
 
-const STEP_LIMITS: StepLimits = { queued: 500, read: 5_000 };
+/** Deliveries that a step reads, for each one that it may queue. */
+const READ_FACTOR = 10;
 
 /** Notes what is to be sent again: all that match now, and nothing that comes later. */
 export async function startRedelivery(
@@ -51,7 +52,7 @@ export function continueRedelivery(
   db: Database,
   entityId: string,
   redeliveryId: string,
-  limits = STEP_LIMITS,
+  limits: StepLimits = { queued: db.dialect.limits.rows, read: READ_FACTOR * db.dialect.limits.rows },
 ): Promise<boolean> {
   const { dialect } = db;
   return db.transaction(async (queries) => {

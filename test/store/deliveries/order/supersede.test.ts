@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'bun:test';
-import type { Queries, SqlInteger, SqlValue } from '../../../../src/store/database/database.ts';
+import {
+  type Queries,
+  type SqlInteger,
+  type SqlValue,
+  TRANSACTION_LIMITS,
+} from '../../../../src/store/database/database.ts';
 import { openDatabase } from '../../../../src/store/database/open.ts';
 import { PacedBatches } from '../../../../src/store/database/paced-batches.ts';
 import { readDelivery } from '../../../../src/store/deliveries/read.ts';
@@ -9,7 +14,6 @@ import { redeliver } from '../../../../src/store/deliveries/redeliver/redeliver.
 import { prune } from '../../../../src/store/deliveries/retention/retention.ts';
 import { acceptEvents } from '../../../../src/store/events/accept.ts';
 import { findFanOut } from '../../../../src/store/events/fan-out.ts';
-import { MAX_DELIVERIES } from '../../../../src/store/events/plan-acceptance.ts';
 import { readEvent } from '../../../../src/store/events/read.ts';
 import { suspendWebhook } from '../../../../src/store/webhooks/suspension.ts';
 import { accept, claim, databaseNowMs, HOOK, newEvent, readDeliveries, statuses } from '../../../support/deliveries.ts';
@@ -18,6 +22,8 @@ import { attemptThat, countRows, type End, keepOrder, readNumbers, record } from
 import { TEST_DEADLINE_MS } from '../../../support/postgres.ts';
 import { alteredQueries, onEveryEngine } from '../../../support/stores.ts';
 import { newEntity, register, seedWebhooks } from '../../../support/webhooks.ts';
+
+const MAX_DELIVERIES = TRANSACTION_LIMITS.deliveries;
 
 const KINDS = ['LatePayment', 'TransferProcessed', 'ScheduledAgreementCancel', 'AgreementCancelled'] as const;
 const CHANGE = { actor: 'test', nowS: 1_763_168_400 };
