@@ -1,8 +1,10 @@
 import { DomainError } from '../../domain/errors.ts';
+import type { EventNumbers } from '../../domain/ids.ts';
 import type { DestinationKey } from '../../domain/post-url.ts';
 import type { AcceptanceSpan, Tracer } from '../../telemetry/tracer.ts';
 import { type Database, type Queries, StoreUnavailableError } from '../database/database.ts';
 import type { DirectDispatch } from '../deliveries/claim/claimed.ts';
+import { eventNumbers } from '../new-id.ts';
 import { type AcceptedGroup, acceptEvents, emptyGroup } from './accept.ts';
 import type { Acceptance } from './event-ids.ts';
 import type { NewEvent } from './plan-acceptance.ts';
@@ -33,6 +35,8 @@ export type AcceptQueueOptions = {
   directDispatch?: DirectDispatch | null;
   /** Records the acceptance of events whose trace is recorded. */
   tracer?: Tracer | null;
+  /** Separate numbers for each of several instances in one process, as the simulator of the tests runs them. */
+  numbers?: EventNumbers;
 };
 
 /**
@@ -153,10 +157,10 @@ export class AcceptQueue {
     also?: (queries: Queries) => Promise<void>,
   ): Promise<void> {
     const { db, options } = this;
-    const { directDispatch = null } = options;
+    const { directDispatch = null, numbers = eventNumbers } = options;
     try {
       await db.transaction(async (queries) => {
-        await acceptEvents(queries, db.dialect, events, directDispatch, accepted);
+        await acceptEvents(queries, db.dialect, events, directDispatch, accepted, numbers);
         await also?.(queries);
       });
     } catch (error) {

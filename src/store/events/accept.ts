@@ -1,6 +1,6 @@
 import { DomainError } from '../../domain/errors.ts';
 import { RETRACTION } from '../../domain/event-kinds.ts';
-import { hexOfId, timeOfHex } from '../../domain/ids.ts';
+import { type EventNumbers, hexOfId, timeOfHex } from '../../domain/ids.ts';
 import type { DestinationKey } from '../../domain/post-url.ts';
 import { holdEvent } from '../chain/hold.ts';
 import {
@@ -91,6 +91,7 @@ export async function acceptEvents(
   given: readonly NewEvent[],
   directDispatch: DirectDispatch | null = null,
   group: AcceptedGroup = emptyGroup(),
+  numbers: EventNumbers = eventNumbers,
 ): Promise<AcceptedGroup> {
   const events = ofOneTransaction(dialect, given);
   const { receivers, nowMs, isListened } = await findReceivers(queries, dialect, events);
@@ -100,7 +101,7 @@ export async function acceptEvents(
   const incoming: Incoming[] = [];
   const most = dialect.limits.deliveries;
   for (const [event, found] of cutByDeliveries(events, receivers, most, (one) => roles.add(one))) {
-    const eventNo = eventNumbers.next(nowMs);
+    const eventNo = numbers.next(nowMs);
     if (event.retracts != null || event.heldFor != null) {
       incoming.push(await withoutReceivers(queries, dialect, event, eventNo));
       continue;
