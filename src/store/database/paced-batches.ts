@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from './database.ts';
 
 const MIN_SIZE = 64;
@@ -42,8 +41,15 @@ export class PacedBatches {
     return value;
   }
 
+  /** Ends early when the work is stopped. */
   async #pause(ms: number): Promise<void> {
-    // Rejects when the work is stopped, which ends the pause early.
-    await sleep(ms, undefined, this.signal === undefined ? {} : { signal: this.signal }).catch(() => undefined);
+    if (this.isStopped) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const end = () => resolve();
+    const timer = setTimeout(end, ms);
+    this.signal?.addEventListener('abort', end, { once: true });
+    await promise;
+    clearTimeout(timer);
+    this.signal?.removeEventListener('abort', end);
   }
 }
