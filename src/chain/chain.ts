@@ -16,6 +16,8 @@ import { ChainMetrics } from './chain-metrics.ts';
 import { contractCalls, type RpcCall } from './decode/contract-calls.ts';
 import { LogDecoder } from './decode/decoder.ts';
 import { Follower } from './follow/follower.ts';
+import type { Decoder, FollowOptions } from './follow/poll.ts';
+import type { PollResult } from './follow/poll-result.ts';
 import { httpExchange } from './rpc/http-exchange.ts';
 import { Node } from './rpc/node.ts';
 import { Nodes } from './rpc/nodes.ts';
@@ -100,34 +102,51 @@ export async function createFollowers(options: FollowerOptions): Promise<Network
     callContract: contractCalls(networks.call),
     onSkipped: metrics.noteSkipped,
   });
-  const telling: FactEventOptions = {
+  const acceptance: FactEventOptions = {
     acceptQueue,
     isFull: (entityId) => isFull(usage, entityId),
     firstDelayMs: config.RETRY_SCHEDULE[0] ?? 0,
     onTask,
   };
-  return networks.ids.map((networkId) => {
-    const teller: Teller = new Teller(
-      () => acceptFactEvents(db, networkId, { ...telling, onWaiting: () => teller.wakeSoon() }),
-      (error) => log.warn({ err: error, networkId }, 'events of a network could not be accepted; they are tried again'),
-    );
-    const follower = new Follower({
-      store: new TellingStore(store, teller),
+  return networks.ids.map((networkId) =>
+    followNetwork({
+      ...{ networkId, decoder, store, db, acceptance, log },
       nodes: networks.of(networkId),
-      decoder,
-      networkId,
       finalityDepth: config.CHAIN_FINALITY.find((one) => one.networkId === networkId)?.depth ?? null,
       graceBlocks: config.CHAIN_GRACE,
-      onPoll: (result) => {
-        metrics.notePoll(networkId, result);
-        if (result.reorgDepth > 0) log.info({ networkId, depth: result.reorgDepth }, 'the network was reorganised');
-        if (result.paused > 0)
-          log.warn({ networkId, sources: result.paused }, 'sources with too many logs were paused');
-      },
-      onError: (error) => log.warn({ err: error, networkId }, 'a network could not be followed; it is tried again'),
-    });
-    return leased({ follower, teller, store, networkId, log });
+      onPoll: (result) => metrics.notePoll(networkId, result),
+    }),
+  );
+}
+
+export type FollowedNetwork = FollowOptions & {
+  readonly nodes: Nodes;
+  readonly decoder: Decoder;
+  readonly store: NetworkStore;
+  readonly db: Database;
+  readonly acceptance: FactEventOptions;
+  readonly onPoll?: (result: PollResult) => void;
+  readonly log: Logger;
+};
+
+/** Reads one network and accepts the events that its facts lead to, while this instance holds the lease of the network. */
+export function followNetwork(options: FollowedNetwork): NetworkFollower {
+  const { networkId, nodes, decoder, store, db, acceptance, finalityDepth, graceBlocks, onPoll, log } = options;
+  const teller: Teller = new Teller(
+    () => acceptFactEvents(db, networkId, { ...acceptance, onWaiting: () => teller.wakeSoon() }),
+    (error) => log.warn({ err: error, networkId }, 'events of a network could not be accepted; they are tried again'),
+  );
+  const follower = new Follower({
+    store: new TellingStore(store, teller),
+    ...{ nodes, decoder, networkId, finalityDepth, graceBlocks },
+    onPoll: (result) => {
+      onPoll?.(result);
+      if (result.reorgDepth > 0) log.info({ networkId, depth: result.reorgDepth }, 'the network was reorganised');
+      if (result.paused > 0) log.warn({ networkId, sources: result.paused }, 'sources with too many logs were paused');
+    },
+    onError: (error) => log.warn({ err: error, networkId }, 'a network could not be followed; it is tried again'),
   });
+  return leased({ follower, teller, store, networkId, log });
 }
 
 type Leased = {
