@@ -8,7 +8,7 @@ import { runAndExit } from '../test/support/run-and-exit.ts';
 import { MUTANTS } from './catalogue.ts';
 import { areaOf, type Mutant, passes, type Result } from './mutant.ts';
 import { publish } from './publish.ts';
-import { asJson, cellsOf, HEADINGS } from './report.ts';
+import { asJson, cellsOf, HEADINGS, shareOfShort } from './report.ts';
 import { runMutants } from './run.ts';
 import { stopRuns } from './run-tests.ts';
 
@@ -80,6 +80,7 @@ async function main(): Promise<number> {
     printLine(
       `\n${results.filter(passes).length} of ${results.length} mutants were caught in ${seconds.toFixed(0)} s.`,
     );
+    printLine(shareOfShort(results));
   }
   const passed = results.every(passes);
   if (given.publish && passed) publish(results, `npm run mutants -- ${process.argv.slice(2).join(' ')}`, seconds);

@@ -1,3 +1,5 @@
+import type { Suite } from '../test/runner/suites.ts';
+
 /** One deliberate defect, and the test that has to notice it. */
 export type Mutant = {
   readonly name: string;
@@ -24,6 +26,11 @@ export function testOf({ caughtBy }: Pick<Mutant, 'caughtBy'>): string {
   return `test/${caughtBy.file}.test.ts`;
 }
 
+/** Whether only the long suite runs the test. */
+export function isLong(mutant: Pick<Mutant, 'caughtBy'>): boolean {
+  return testOf(mutant).endsWith('.long.test.ts');
+}
+
 /** The folder of the mutated file. */
 export function areaOf({ file }: Pick<Mutant, 'file'>): string {
   return file.slice(0, file.lastIndexOf('/'));
@@ -45,6 +52,8 @@ export type Outcome = 'caught' | 'survived' | 'broken';
 export type Result = {
   readonly mutant: Mutant;
   readonly outcome: Outcome;
+  /** The suite whose test noticed the mutant, or the last suite that did not. */
+  readonly suite: Suite;
   readonly seconds: number;
   /** The end of what the test printed; empty for a mutant that was caught. */
   readonly output: string;

@@ -7,6 +7,13 @@ export function cellsOf({ mutant, outcome, seconds }: Result): string[] {
   return [mutant.name, areaOf(mutant), mutant.what, caughtBy, seconds.toFixed(0)];
 }
 
+/** How many of the mutants that were caught needed no more than the short suite. */
+export function shareOfShort(results: readonly Result[]): string {
+  const caught = results.filter(passes);
+  const short = caught.filter(({ suite }) => suite === 'short').length;
+  return `The short suite catches ${short} of ${results.length}, and the long suite ${caught.length - short} more.`;
+}
+
 /** For programs: every figure of the table, and where to look. */
 export function asJson(results: readonly Result[]): unknown {
   return {
@@ -18,6 +25,7 @@ export function asJson(results: readonly Result[]): unknown {
       testFile: testOf(result.mutant),
       test: result.mutant.caughtBy.test,
       outcome: result.outcome,
+      suite: result.suite,
       seconds: Math.round(result.seconds * 10) / 10,
       output: result.output,
     })),

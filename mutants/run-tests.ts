@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import type { Suite } from '../test/runner/suites.ts';
 import type { Workspace } from './workspace.ts';
 
 /** A mutant that leaves a test waiting for something that never comes is found by this. */
@@ -21,6 +22,8 @@ export type TestRunOptions = {
   readonly tests: readonly string[];
   /** Of the server on which the tests create their databases. */
   readonly databaseUrl: string;
+  /** Decides the engine and the number of runs; a run without a suite has both engines. */
+  readonly suite?: Suite;
   /** Whether the first failure ends the run. */
   readonly bail: boolean;
   readonly longestMs?: number;
@@ -31,7 +34,7 @@ let isStopped = false;
 
 /** Runs tests of the workspace in a process group of their own, of which nothing is left afterwards. */
 export function runTests(workspace: Workspace, options: TestRunOptions): Promise<TestRun> {
-  const { files, tests, databaseUrl, bail, longestMs = LONGEST_RUN_MS } = options;
+  const { files, tests, databaseUrl, suite, bail, longestMs = LONGEST_RUN_MS } = options;
   const title = tests.map((test) => test.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|');
   return workspace.withTemp(async (temp) => {
     if (isStopped) throw new Error('the run was interrupted');
@@ -43,7 +46,7 @@ export function runTests(workspace: Workspace, options: TestRunOptions): Promise
         cwd: workspace.folder,
         detached: true,
         stdio: ['ignore', 'pipe', 'pipe'],
-        env: { ...process.env, TEST_DATABASE_URL: databaseUrl, TEST_TEMP: temp, TMPDIR: temp },
+        env: { ...process.env, TEST_SUITE: suite ?? '', TEST_DATABASE_URL: databaseUrl, TEST_TEMP: temp, TMPDIR: temp },
       },
     );
     running.add(child);

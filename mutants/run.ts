@@ -1,4 +1,5 @@
-import { type Mutant, type Outcome, type Result, testOf } from './mutant.ts';
+import type { Suite } from '../test/runner/suites.ts';
+import { isLong, type Mutant, type Outcome, type Result, testOf } from './mutant.ts';
 import { runTests, type TestRun } from './run-tests.ts';
 import { Workspace } from './workspace.ts';
 
@@ -77,10 +78,16 @@ async function allEnded(runs: readonly Promise<void>[]): Promise<void> {
 async function testMutant(workspace: Workspace, mutant: Mutant, databaseUrl: string): Promise<Result> {
   const startedAtMs = performance.now();
   const tests = { files: [testOf(mutant)], tests: [mutant.caughtBy.test], databaseUrl, bail: true };
-  const run = await workspace.with(mutant, () => runTests(workspace, tests));
+  const runIn = (suite: Suite) => workspace.with(mutant, () => runTests(workspace, { ...tests, suite }));
+  let suite: Suite = isLong(mutant) ? 'long' : 'short';
+  let run = await runIn(suite);
+  if (suite === 'short' && outcomeOf(run, mutant) === 'survived') {
+    suite = 'long';
+    run = await runIn(suite);
+  }
   const outcome = outcomeOf(run, mutant);
   const seconds = (performance.now() - startedAtMs) / 1_000;
-  return { mutant, outcome, seconds, output: outcome === 'caught' ? '' : run.output };
+  return { mutant, outcome, suite, seconds, output: outcome === 'caught' ? '' : run.output };
 }
 
 function outcomeOf({ isPassed, isEnded, failed }: TestRun, { caughtBy }: Mutant): Outcome {

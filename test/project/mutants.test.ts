@@ -68,10 +68,10 @@ describe('a mutant', () => {
       { ...FIFO, name: 'compacts-later', find: 'this.#head > 32', replace: 'this.#head > 64' },
       { ...FIFO, name: 'no-code', find: 'export class Fifo', replace: 'export class class Fifo' },
     );
-    expect(results.map(({ mutant, outcome }) => [mutant.name, outcome])).toEqual([
-      ['last-first', 'caught'],
-      ['compacts-later', 'survived'],
-      ['no-code', 'broken'],
+    expect(results.map(({ mutant, outcome, suite }) => [mutant.name, outcome, suite])).toEqual([
+      ['last-first', 'caught', 'short'],
+      ['compacts-later', 'survived', 'long'],
+      ['no-code', 'broken', 'short'],
     ]);
     expect(read('src/delivery/queue/fifo.ts')).toContain('this.#items.push(item)');
   });
