@@ -139,7 +139,10 @@ describe('the number of findings of a file', () => {
 
   test('is removed with the file, and a move that git does not see is explained', () => {
     const { risen, removed } = compare({ 'a.md': 3, 'b.md': 1 }, { 'b.md': 1, 'c.md': 3 });
-    expect(removed).toEqual(['test/project/prose-findings.json lists a.md, which does not exist. Run: npm run prose']);
+    expect(removed).toEqual([
+      'test/project/prose-findings.json lists files that do not exist. Run: npm run prose',
+      '  a.md',
+    ]);
     expect(risen.at(-1)).toBe('If c.md was moved, add it to git. Its number then moves too with: npm run prose');
   });
 });

@@ -68,7 +68,7 @@ async function findPending(
   return migrations.filter((migration) => migration.version > found);
 }
 
-/** Their first migration has another name. */
+/** Throws for the store of a version in development, whose first migration has another name. */
 export async function rejectDevelopmentStore(queries: Pick<Queries, 'get'>): Promise<void> {
   const { version, name } = first;
   const stored = await queries.get<{ name: string }>('select name from schema_migrations where version = $1', [

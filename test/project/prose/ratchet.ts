@@ -43,7 +43,10 @@ export function compareFindings(stored: Counts, findings: Findings, moves: Reado
         ? [`If ${file} was moved, add it to git. Its number then moves too with: ${ACCEPT}`]
         : []),
     ]),
-    removed: removed.map((file) => `${STORE} lists ${file}, which does not exist. Run: ${ACCEPT}`),
+    removed:
+      removed.length === 0
+        ? []
+        : [`${STORE} lists files that do not exist. Run: ${ACCEPT}`, ...removed.map((file) => `  ${file}`)],
   };
 }
 

@@ -15,8 +15,8 @@ export const WEBHOOK_TABLES: readonly string[] = [
     primary key (entity_id, id)
   )`,
   'create unique index webhooks_by_network_event on webhooks (entity_id, network_id, event, post_url)',
-  // An index for each filter of the list in each sort order. A walk along the index of the order alone passed over every
-  // webhook that did not match: 136 ms for the first page of a network whose webhooks are the oldest of a million.
+  // An index for each filter of the list in each sort order. Along the index of the order alone, a page reads every webhook
+  // that does not match. The first page took 136 ms for a network whose webhooks are the oldest of a million.
   'create index webhooks_by_creation on webhooks (entity_id, created_seq)',
   'create index webhooks_by_url on webhooks (entity_id, post_url, id)',
   // With the event, because a network has few webhooks of other events: at most 10,000 for each kind.
