@@ -1,14 +1,16 @@
 import { afterAll, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
 import type { Command } from 'commander';
 import { misspeltSettings } from '../../src/cli/operator/settings.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { invocation, serveInvocation } from '../../src/cli/terminal/invocation.ts';
 import { SETTING_NAMES } from '../../src/config.ts';
-import { runPaybell, servePaybell, tempFolder } from '../support/paybell.ts';
+import { commandLineIn, settingsIn, startServe } from '../support/command-line.ts';
+import { runPaybell, tempFolder } from '../support/paybell.ts';
 
 const folder = tempFolder();
 afterAll(() => folder.remove());
-const paybell = (args: string[], settings: Record<string, string> = {}) => runPaybell(args, folder.path, settings);
+const paybell = (args: string[], settings: Record<string, string> = {}) => commandLineIn(folder.path, settings)(args);
 
 describe('what a message tells people to type', () => {
   test.each([
@@ -36,9 +38,10 @@ describe('what a message tells people to type', () => {
 
   test('is what they typed, in errors, in hints and in the help', async () => {
     const npm = { npm_package_name: 'paybell', npm_lifecycle_event: 'paybell' };
-    expect((await paybell(['webhooks', 'list'], npm)).stderr).toContain('npm run -s paybell -- login');
-    expect((await paybell(['keys', 'list'], npm)).stderr).toContain('npm run -s paybell -- entities create');
-    const { stdout } = await paybell(['listen', '--help'], npm);
+    const underNpm = (...args: string[]) => runPaybell(args, folder.path, npm);
+    expect((await underNpm('webhooks', 'list')).stderr).toContain('npm run -s paybell -- login');
+    expect((await underNpm('keys', 'list')).stderr).toContain('npm run -s paybell -- entities create');
+    const { stdout } = await underNpm('listen', '--help');
     expect(stdout).toContain('Usage: npm run -s paybell -- listen [options]');
     expect(stdout).toContain('\n  npm run -s paybell -- listen --forward http://localhost:8000/hook\n');
   });
@@ -161,21 +164,18 @@ describe('a misspelt setting', () => {
   test.each([
     [['entities', 'create', '--name', 'A'], 0],
     [['migrate'], 0],
-    [['backup', 'copy.db'], 0],
+    [['backup', join(folder.path, 'copy.db')], 0],
     [['ready'], 1],
   ])('is named on standard error by %j', async (args, exitCode) => {
-    const settings = { PORT: '1', DATBASE_URL: 'sqlite:./elsewhere.db' };
-    const outcome = await paybell(args, settings);
+    const outcome = await paybell(args, { PORT: '1', RETENTON: '5d' });
     expect({ exitCode: outcome.exitCode, stderr: outcome.stderr }).toEqual({
       exitCode,
-      stderr: expect.stringMatching(
-        /^warning: DATBASE_URL is not a setting and is ignored; did you mean DATABASE_URL\?\n/,
-      ),
+      stderr: expect.stringMatching(/^warning: RETENTON is not a setting and is ignored; did you mean RETENTION\?\n/),
     });
   });
 
   test('is named by serve at every log level', async () => {
-    const served = await servePaybell(folder.path, { RETENTIN: '90d', LOG_LEVEL: 'silent' });
+    const served = await startServe(settingsIn(folder.path, { RETENTIN: '90d', LOG_LEVEL: 'silent' }));
     expect((await served.stop()).stderr).toBe(
       'warning: RETENTIN is not a setting and is ignored; did you mean RETENTION?\n',
     );

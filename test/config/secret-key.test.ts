@@ -3,7 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runSecretKeyCommand } from '../../src/config/secret-key.ts';
 import { ConfigError, loadConfig } from '../../src/config.ts';
-import { runPaybell, tempFolder } from '../support/paybell.ts';
+import { commandLine } from '../support/command-line.ts';
+import { tempFolder } from '../support/paybell.ts';
 
 const KEY = new Uint8Array(32).fill(7);
 const TEXT = Buffer.from(KEY).toString('base64');
@@ -66,7 +67,7 @@ describe('the secret key', () => {
   });
 
   test('is not asked for by a health check', async () => {
-    const { stderr } = await runPaybell(['ready'], folder, { PORT: '1', SECRET_KEY_COMMAND: `touch ${folder}/asked` });
+    const { stderr } = await commandLine({ PORT: '1', SECRET_KEY_COMMAND: `touch ${folder}/asked` })(['ready']);
     expect(stderr).toContain('no response from http://');
     expect(await Bun.file(join(folder, 'asked')).exists()).toBe(false);
   });

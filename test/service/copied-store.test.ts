@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { openDatabase } from '../../src/store/database/open.ts';
-import { TEST_SECRET_KEY } from '../support/command-line.ts';
+import { commandLine, TEST_SECRET_KEY } from '../support/command-line.ts';
 import { wrongDeliveryCounters } from '../support/delivery-counters.ts';
 import { Ledger } from '../support/ledger.ts';
-import { runPaybell, tempFolder } from '../support/paybell.ts';
 import { type Client, type Credentials, startTestService } from '../support/service.ts';
 import { checkSignature } from '../support/signatures.ts';
 import { createTarget } from '../support/stores.ts';
@@ -33,10 +32,8 @@ describe('a store that was copied from SQLite to PostgreSQL', () => {
     const paths = await useEverything(from.url);
     await readAll(from.url, paths, responses.before);
     sentBefore = receiver.requests.length;
-    const folder = tempFolder();
-    const settings = { SECRET_KEY: TEST_SECRET_KEY };
-    const copied = await runPaybell(['copy', '--from', from.url, '--to', to.url, '--json'], folder.path, settings);
-    folder.remove();
+    const paybell = commandLine({ SECRET_KEY: TEST_SECRET_KEY });
+    const copied = await paybell(['copy', '--from', from.url, '--to', to.url, '--json']);
     if (copied.exitCode !== 0) throw new Error(copied.stderr);
     await readAll(to.url, paths, responses.after);
   });

@@ -3,14 +3,8 @@ import { createSocket } from 'node:dgram';
 import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { WEBHOOKS } from '../support/api.ts';
-import {
-  firstCredentials,
-  runPaybell,
-  type Served,
-  type Settings,
-  servePaybell,
-  tempFolder,
-} from '../support/paybell.ts';
+import { commandLineIn, settingsIn, startServe } from '../support/command-line.ts';
+import { firstCredentials, type Served, type Settings, servePaybell, tempFolder } from '../support/paybell.ts';
 import { createPostgresDatabase } from '../support/postgres.ts';
 import { PROGRAM } from '../support/program.ts';
 import { connectRaw } from '../support/raw-http.ts';
@@ -37,6 +31,13 @@ function newFolder(): string {
 async function serve(folder: string, settings: Settings = {}): Promise<Served> {
   const served = await servePaybell(folder, settings);
   cleanUp.push(() => served.child.kill('SIGKILL'));
+  return served;
+}
+
+/** In this process, for tests of what a service says and stores. */
+async function serveHere(settings: Settings) {
+  const served = await startServe(settings);
+  cleanUp.push(() => served.stop());
   return served;
 }
 
@@ -342,7 +343,7 @@ describe('serve', () => {
 
   test('with wrong settings ends with 2 and names every one of them on standard error', async () => {
     const settings = { PORT: 'x', ROLE: 'boss', LOG_LEVEL: 'loud', DATABASE_URL: 'postgres://u:hunter2@h/d' };
-    const { exitCode, stdout, stderr } = await runPaybell(['serve'], newFolder(), settings);
+    const { exitCode, stdout, stderr } = await commandLineIn(newFolder(), settings)(['serve']);
     expect(exitCode).toBe(2);
     expect(stdout).toBe('');
     for (const name of ['4 settings', 'PORT', 'ROLE', 'LOG_LEVEL', 'SECRET_KEY']) expect(stderr).toContain(name);
@@ -354,22 +355,21 @@ describe('serve', () => {
     const other = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
     cleanUp.push(() => other.stop(true));
     const folder = newFolder();
-    const { exitCode, stderr } = await runPaybell(['serve'], folder, { PORT: String(other.port) });
+    const { exitCode, stderr } = await commandLineIn(folder, { PORT: String(other.port) })(['serve']);
     expect(exitCode).toBe(1);
     expect(stderr).toContain(`port ${other.port} on 127.0.0.1 is in use`);
     expect(stderr).not.toContain('    at ');
     // No key was shown yet, so the next start has to show one.
-    const served = await servePaybell(folder);
+    const served = await serveHere(settingsIn(folder));
     expect(served.stdout()).toMatch(
       /export PAYBELL_ENTITY_ID=ent_\w+ PAYBELL_API_KEY="\$\(cat \S+\)" PAYBELL_URL=http:\S+\n/,
     );
-    await served.stop();
   });
 
   test('on a host that has no address ends with 1 and says so', async () => {
     // Longer than a label may be, so that every resolver refuses it without asking a name server.
     const HOST = 'x'.repeat(64);
-    const { exitCode, stderr } = await runPaybell(['serve'], newFolder(), { HOST, PORT: '0' });
+    const { exitCode, stderr } = await commandLineIn(newFolder(), { HOST, PORT: '0' })(['serve']);
     expect(exitCode).toBe(1);
     expect(stderr).toContain(`HOST ${HOST} cannot be resolved`);
     expect(stderr).not.toContain('    at ');
@@ -379,7 +379,7 @@ describe('serve', () => {
     ['a server that is not there', 'postgres://u:hunter2@127.0.0.1:1/paybell'],
     ['a file in a place that cannot be written', 'sqlite:/proc/paybell/paybell.db'],
   ])('on %s ends with 1, a sentence and no stack', async (_name, DATABASE_URL) => {
-    const { exitCode, stderr } = await runPaybell(['serve'], newFolder(), { DATABASE_URL, SECRET_KEY, PORT: '0' });
+    const { exitCode, stderr } = await commandLineIn(newFolder(), { DATABASE_URL, SECRET_KEY, PORT: '0' })(['serve']);
     expect(exitCode).toBe(1);
     expect(stderr).toContain('DATABASE_URL');
     expect(stderr).not.toContain('hunter2');
@@ -389,18 +389,18 @@ describe('serve', () => {
   test('on a PostgreSQL database that does not exist ends with 1, a sentence and no stack', async () => {
     const url = new URL(await createPostgresDatabase());
     url.pathname = '/nowhere';
-    const { exitCode, stderr } = await runPaybell(['serve'], newFolder(), {
+    const { exitCode, stderr } = await commandLineIn(newFolder(), {
       DATABASE_URL: url.href,
       SECRET_KEY,
       PORT: '0',
-    });
+    })(['serve']);
     expect(exitCode).toBe(1);
     expect(stderr).toContain('nowhere');
     expect(stderr).not.toContain('    at ');
   });
 
   test('with AUTO_MIGRATE=false on an empty store ends with 1 and names what is missing', async () => {
-    const { exitCode, stderr } = await runPaybell(['serve'], newFolder(), { AUTO_MIGRATE: 'false', PORT: '0' });
+    const { exitCode, stderr } = await commandLineIn(newFolder(), { AUTO_MIGRATE: 'false', PORT: '0' })(['serve']);
     expect(exitCode).toBe(1);
     expect(stderr).toContain('paybell migrate');
     expect(stderr).not.toContain('    at ');
@@ -408,7 +408,7 @@ describe('serve', () => {
 
   test('logs its settings masked, and no key in any line, whatever is asked of it', async () => {
     const ADMIN_KEY = 'operator-'.repeat(5);
-    const served = await serve(newFolder(), { LOG_LEVEL: 'debug', ADMIN_KEY });
+    const served = await serveHere(settingsIn(newFolder(), { LOG_LEVEL: 'debug', ADMIN_KEY }));
     const { headers, apiKey } = printed(served.stdout());
     for (const query of ['', '?limit=0', `?webhookId=${apiKey}`, `?${apiKey}=1`]) {
       await fetch(served.url + WEBHOOKS + query, { headers });

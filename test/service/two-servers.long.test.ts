@@ -2,7 +2,8 @@ import { afterEach, describe, expect, test } from 'bun:test';
 import { readdirSync, symlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { runPaybell, type Served, servePaybell, tempFolder } from '../support/paybell.ts';
+import { commandLineIn } from '../support/command-line.ts';
+import { type Served, servePaybell, tempFolder } from '../support/paybell.ts';
 
 /** At its start, a server on SQLite takes over what is in flight: a second one would send it twice. */
 
@@ -25,7 +26,7 @@ async function serve(folder: string): Promise<Served> {
 }
 
 const second = (folder: string, settings: Record<string, string> = {}) =>
-  runPaybell(['serve'], folder, { PORT: '0', LOG_LEVEL: 'silent', ...settings });
+  commandLineIn(folder, { PORT: '0', LOG_LEVEL: 'silent', ...settings })(['serve']);
 
 describe('two servers on one SQLite file', () => {
   test('the second refuses and names the process that holds it; the first serves on', async () => {
@@ -34,7 +35,7 @@ describe('two servers on one SQLite file', () => {
     const { exitCode, stdout, stderr } = await second(folder);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
     expect(stderr).toContain(
-      `error: another server uses the store ./data/paybell.db: process ${first.child.pid} on ${hostname()}, since 20`,
+      `error: another server uses the store ${folder}/data/paybell.db: process ${first.child.pid} on ${hostname()}, since 20`,
     );
     expect(stderr).toContain('set DATABASE_URL to another file');
     expect((await fetch(`${first.url}/readyz`)).status).toBe(200);
@@ -44,7 +45,7 @@ describe('two servers on one SQLite file', () => {
     const folder = newFolder();
     await serve(folder);
     symlinkSync(join(folder, 'data/paybell.db'), join(folder, 'link.db'));
-    const { exitCode, stderr } = await second(folder, { DATABASE_URL: 'sqlite:./link.db' });
+    const { exitCode, stderr } = await second(folder, { DATABASE_URL: `sqlite:${folder}/link.db` });
     expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringContaining('another server uses') });
   });
 
@@ -52,8 +53,9 @@ describe('two servers on one SQLite file', () => {
     const folder = newFolder();
     const first = await serve(folder);
     const [, entityId = ''] = /entity-id {2}(\S+)/.exec(first.stdout()) ?? [];
-    for (const args of [['keys', 'create', '--entity', entityId], ['migrate'], ['backup', 'copy.db'], ['doctor']]) {
-      expect({ args, ...(await runPaybell(args, folder)) }).toMatchObject({ args, exitCode: 0, stderr: '' });
+    const backup = ['backup', join(folder, 'copy.db')];
+    for (const args of [['keys', 'create', '--entity', entityId], ['migrate'], backup, ['doctor']]) {
+      expect({ args, ...(await commandLineIn(folder)(args)) }).toMatchObject({ args, exitCode: 0, stderr: '' });
     }
   });
 

@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDatabase } from '../../src/store/database/open.ts';
+import { commandLine } from '../support/command-line.ts';
 import { dumpRows } from '../support/dump.ts';
 import { Ledger } from '../support/ledger.ts';
-import { firstCredentials, runPaybell, type Served, servePaybell, tempFolder } from '../support/paybell.ts';
+import { firstCredentials, type Served, servePaybell, tempFolder } from '../support/paybell.ts';
 import { createPostgresDatabase, TEST_DEADLINE_MS } from '../support/postgres.ts';
 import type { Engine } from '../support/stores.ts';
 import { until } from '../support/until.ts';
@@ -29,17 +30,18 @@ export class WholeLife {
     ['SECRET_KEY', SECRET_KEY],
   ]);
   readonly traces: Traces = new Map();
-  readonly #folder = tempFolder();
   #credentials: Record<string, string> = { 'api-key': OPERATOR_KEY };
 
   private constructor(
     private readonly engine: Engine,
+    private readonly folder: ReturnType<typeof tempFolder>,
     private readonly settings: Record<string, string>,
   ) {}
 
   static async live(engine: Engine): Promise<WholeLife> {
-    const life = new WholeLife(engine, {
-      DATABASE_URL: engine === 'postgres' ? await createPostgresDatabase() : 'sqlite:./data/paybell.db',
+    const folder = tempFolder();
+    const life = new WholeLife(engine, folder, {
+      DATABASE_URL: engine === 'postgres' ? await createPostgresDatabase() : `sqlite:${folder.path}/data/paybell.db`,
       SECRET_KEY,
       ADMIN_KEY: OPERATOR_KEY,
       METRICS_TOKEN,
@@ -49,7 +51,7 @@ export class WholeLife {
       BODY_SIGNATURE_HEADER: 'x-body-signature',
       LOG_LEVEL: 'debug',
     });
-    const served = await servePaybell(life.#folder.path, life.settings);
+    const served = await servePaybell(folder.path, life.settings);
     life.secrets.set('the first key', firstCredentials(served.stdout())?.apiKey ?? '');
     try {
       await life.#provision(served);
@@ -66,7 +68,7 @@ export class WholeLife {
   }
 
   remove(): void {
-    this.#folder.remove();
+    this.folder.remove();
   }
 
   async #ask(served: Served, path: string, init: RequestInit = {}): Promise<Received> {
@@ -192,17 +194,17 @@ export class WholeLife {
       ['entities', 'list', '--json'],
       ['store', 'deliveries', 'list', ...entity, '--json'],
       ['doctor', '--json'],
-      ...(this.engine === 'sqlite' ? [['backup', 'copy.db']] : []),
+      ...(this.engine === 'sqlite' ? [['backup', join(this.folder.path, 'copy.db')]] : []),
     ];
     for (const command of commands) {
-      const { stdout, stderr, exitCode } = await runPaybell(command, this.#folder.path, this.settings);
+      const { stdout, stderr, exitCode } = await commandLine(this.settings)(command);
       this.traces.set(`paybell ${command.join(' ')} → ${exitCode}`, stdout + stderr);
     }
   }
 
   /** Whatever lies on the disk or in the tables when all is over. */
   async #search(): Promise<void> {
-    for (const file of readdirSync(this.#folder.path, { recursive: true, withFileTypes: true })) {
+    for (const file of readdirSync(this.folder.path, { recursive: true, withFileTypes: true })) {
       // A backup and the first start say of these files that they are to be guarded.
       if (!file.isFile() || file.name === 'copy.db.key' || file.name.endsWith('.first-key')) continue;
       this.traces.set(`file ${file.name}`, readFileSync(join(file.parentPath, file.name), 'latin1'));

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'bun:test';
-import { TEST_SECRET_KEY } from '../support/command-line.ts';
+import { commandLineIn, TEST_SECRET_KEY } from '../support/command-line.ts';
 import { runPaybell, type Served, servePaybell, tempFolder } from '../support/paybell.ts';
 import { createPostgresDatabase, databaseSettings } from '../support/postgres.ts';
 import { parseMetrics } from '../support/prometheus.ts';
@@ -84,7 +84,7 @@ test('a first worker that cannot start ends the service with its own message', a
 test.each(['2', 'auto'])('WORKERS=%s is refused with SQLite', async (WORKERS) => {
   const folder = tempFolder();
   folders.push(folder);
-  const { exitCode, stderr } = await runPaybell(['serve'], folder.path, { WORKERS });
+  const { exitCode, stderr } = await commandLineIn(folder.path, { WORKERS })(['serve']);
   expect(exitCode).toBe(2);
   expect(stderr).toContain('WORKERS must be 1 with SQLite');
 });

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { run } from '../../src/cli/program.ts';
 import type { Output } from '../../src/cli/terminal/terminal.ts';
+import { until } from './until.ts';
 
 /** The SECRET_KEY that opens what tests seal through TEST_BOX. */
 export const TEST_SECRET_KEY = Buffer.alloc(32, 7).toString('base64');
@@ -38,6 +39,7 @@ export type RunningCommand = {
   /** Stops the command as Ctrl-C does, and waits for its end. */
   readonly stop: () => Promise<CommandOutcome>;
   readonly ended: Promise<CommandOutcome>;
+  readonly hasEnded: () => boolean;
 };
 
 /** Starts a command in this process, for commands that do not end by themselves. */
@@ -49,6 +51,7 @@ export function startCommand(
   const stdout = new Written();
   const stderr = new Written();
   const stopped = Promise.withResolvers<string>();
+  let hasEnded = false;
   const ended = run(args, {
     stdin: new Blob([new Uint8Array(Buffer.from(input))]),
     keyboard: null,
@@ -56,7 +59,10 @@ export function startCommand(
     stderr: stderr.stream,
     env: { HOME: NO_HOME, NO_COLOR: '1', DATABASE_TIMEOUT: '60s', ...settings },
     nextStopSignal: () => stopped.promise,
-  }).then((exitCode) => ({ exitCode, stdout: stdout.text, stderr: stderr.text }));
+  }).then((exitCode) => {
+    hasEnded = true;
+    return { exitCode, stdout: stdout.text, stderr: stderr.text };
+  });
   return {
     stdout: () => stdout.text,
     stderr: () => stderr.text,
@@ -65,7 +71,17 @@ export function startCommand(
       return ended;
     },
     ended,
+    hasEnded: () => hasEnded,
   };
+}
+
+/** Starts `paybell serve` in this process, on a free port, and waits until it listens. */
+export async function startServe(settings: Settings): Promise<RunningCommand & { readonly url: string }> {
+  const command = startCommand(['serve'], { PORT: '0', ...settings });
+  const url = () => /is listening on (http:\S+)[\s\S]*API reference/.exec(command.stdout())?.[1] ?? '';
+  await until('it listens', () => url() !== '' || command.hasEnded());
+  if (url() === '') throw new Error(`paybell serve ended before it listened: ${command.stderr()}`);
+  return { ...command, url: url() };
 }
 
 /** An output that keeps what is written. */

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createProgram } from '../../../src/cli/program.ts';
-import { runPaybell, tempFolder } from '../../support/paybell.ts';
+import { commandLine } from '../../support/command-line.ts';
+import { tempFolder } from '../../support/paybell.ts';
 import { run } from '../../support/programs.ts';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
@@ -11,7 +12,7 @@ afterAll(remove);
 
 beforeAll(async () => {
   for (const shell of SHELLS) {
-    const { exitCode, stdout, stderr } = await runPaybell(['completion', shell], folder);
+    const { exitCode, stdout, stderr } = await commandLine({})(['completion', shell]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     writeFileSync(join(folder, `paybell.${shell}`), stdout);
   }
@@ -55,7 +56,7 @@ test.each(SHELLS.map((shell) => [shell] as const))('%s reads its script without 
 });
 
 test('a shell that there is no script for is wrong usage, and the others are named', async () => {
-  const { exitCode, stdout, stderr } = await runPaybell(['completion', 'tcsh'], folder);
+  const { exitCode, stdout, stderr } = await commandLine({})(['completion', 'tcsh']);
   expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
   expect(stderr).toContain('Allowed choices are bash, zsh, fish');
 });

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { cpSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDatabase } from '../../../src/store/database/open.ts';
-import { commandLine, OTHER_SECRET_KEY } from '../../support/command-line.ts';
-import { servePaybell, startPaybell, tempFolder } from '../../support/paybell.ts';
+import { commandLine, OTHER_SECRET_KEY, startServe } from '../../support/command-line.ts';
+import { startPaybell, tempFolder } from '../../support/paybell.ts';
 import { createPostgresDatabase, databaseSettings, TEST_DEADLINE_MS } from '../../support/postgres.ts';
 import { until } from '../../support/until.ts';
 
@@ -71,7 +71,7 @@ describe('paybell copy', () => {
   });
 
   test('while a server uses the source is refused, with what to do', async () => {
-    const served = await servePaybell(folder.path, { DATABASE_URL: from });
+    const served = await startServe({ DATABASE_URL: from });
     const { exitCode, stderr } = await paybell(['copy', '--from', from, '--to', to]);
     await served.stop();
     expect(exitCode).toBe(1);

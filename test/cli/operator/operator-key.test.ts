@@ -1,16 +1,14 @@
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { hashApiKey } from '../../../src/domain/keys/api-keys.ts';
 import { parseOperatorKeys } from '../../../src/domain/keys/operator-keys.ts';
-import { runPaybell, tempFolder } from '../../support/paybell.ts';
+import { commandLine } from '../../support/command-line.ts';
 
-const { path: folder, remove } = tempFolder();
-
-afterAll(remove);
+const paybell = commandLine({});
 
 describe('paybell keys operator', () => {
   test('makes a key and the entry of ADMIN_KEYS that allows it, for at least as long as was asked for', async () => {
     const options = ['--name', 'billing', '--scopes', 'entities:read,events:write', '--expires', '90d'];
-    const { stdout } = await runPaybell(['keys', 'operator', ...options, '--json'], folder);
+    const { stdout } = await paybell(['keys', 'operator', ...options, '--json']);
     const { apiKey, entry } = JSON.parse(stdout) as { apiKey: string; entry: string };
     const keys = parseOperatorKeys(entry);
     if (typeof keys === 'string') throw new Error(keys);
@@ -27,7 +25,7 @@ describe('paybell keys operator', () => {
     [['--name', 'ci', '--scopes', 'events'], 'events is none of entities:read'],
     [['--name', 'ci', '--expires', '1h'], '1 to 3649 days'],
   ])('refuses %p with what to give', async (options, message) => {
-    const { exitCode, stderr } = await runPaybell(['keys', 'operator', ...options], folder);
+    const { exitCode, stderr } = await paybell(['keys', 'operator', ...options]);
     expect(exitCode).toBe(2);
     expect(stderr).toContain(message);
   });

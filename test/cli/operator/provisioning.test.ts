@@ -3,20 +3,21 @@ import { PERMISSIONS } from '../../../src/domain/keys/api-keys.ts';
 import { MIGRATIONS } from '../../../src/store/database/migrate.ts';
 import { version } from '../../../src/version.ts';
 import { WEBHOOKS } from '../../support/api.ts';
-import { type Finished, runPaybell, type Settings, servePaybell, tempFolder } from '../../support/paybell.ts';
+import { type CommandOutcome, commandLine, commandLineIn, settingsIn, startServe } from '../../support/command-line.ts';
+import { type Settings, tempFolder } from '../../support/paybell.ts';
 import { createPostgresDatabase } from '../../support/postgres.ts';
 import { SUITE_ENGINES } from '../../support/suite.ts';
 
 const SECRET_KEY = Buffer.alloc(32, 5).toString('base64');
 const KEY = /^pbk_[0-9A-Za-z]{36}$/;
 
-function expectJson(finished: Finished): unknown {
+function expectJson(finished: CommandOutcome): unknown {
   expect(finished).toMatchObject({ exitCode: 0, stderr: '' });
   expect(finished.stdout.trimEnd().split('\n')).toHaveLength(1);
   return JSON.parse(finished.stdout);
 }
 
-function expectFailure(finished: Finished, exitCode: number, message: string): void {
+function expectFailure(finished: CommandOutcome, exitCode: number, message: string): void {
   expect(finished).toMatchObject({ exitCode, stdout: '' });
   expect(finished.stderr).toContain(message);
   expect(finished.stderr).not.toContain('    at ');
@@ -25,10 +26,10 @@ function expectFailure(finished: Finished, exitCode: number, message: string): v
 for (const engine of SUITE_ENGINES) {
   describe(`the command line on ${engine}`, () => {
     const folder = tempFolder();
-    let settings: Settings = {};
+    let settings: Settings = settingsIn(folder.path);
     let entityId: string;
 
-    const paybell = (...args: string[]) => runPaybell(args, folder.path, settings);
+    const paybell = (...args: string[]) => commandLine(settings)(args);
 
     beforeAll(async () => {
       if (engine === 'postgres') settings = { DATABASE_URL: await createPostgresDatabase(), SECRET_KEY };
@@ -76,7 +77,7 @@ for (const engine of SUITE_ENGINES) {
         apiKey: expect.stringMatching(KEY),
       });
 
-      const served = await servePaybell(folder.path, settings);
+      const served = await startServe(settings);
       const headers = { 'api-key': made.apiKey ?? '', 'entity-id': entityId };
       const list = async () => (await fetch(served.url + WEBHOOKS, { headers })).status;
       expect(await list()).toBe(200);
@@ -131,7 +132,7 @@ for (const engine of SUITE_ENGINES) {
 describe('the command line', () => {
   const folder = tempFolder();
   afterAll(() => folder.remove());
-  const paybell = (...args: string[]) => runPaybell(args, folder.path);
+  const paybell = (...args: string[]) => commandLineIn(folder.path)(args);
 
   test.each<[string[], string]>([
     [['nonsense'], 'unknown command'],
@@ -149,7 +150,7 @@ describe('the command line', () => {
 
   test('with wrong settings ends with 2 in every command', async () => {
     for (const args of [['migrate'], ['entities', 'list'], ['keys', 'list']]) {
-      expectFailure(await runPaybell(args, folder.path, { PORT: 'x', ROLE: 'y' }), 2, '2 settings are invalid');
+      expectFailure(await commandLineIn(folder.path, { PORT: 'x', ROLE: 'y' })(args), 2, '2 settings are invalid');
     }
   });
 
@@ -163,9 +164,10 @@ describe('the command line', () => {
 
 test('a command that makes nothing makes no store either, wherever a mistyped DATABASE_URL points', async () => {
   const folder = tempFolder();
-  const { exitCode, stderr } = await runPaybell(['entities', 'list'], folder.path, { DATABASE_URL: 'sqlite:ghost.db' });
+  const file = `${folder.path}/ghost.db`;
+  const { exitCode, stderr } = await commandLine({ DATABASE_URL: `sqlite:${file}` })(['entities', 'list']);
   expect(exitCode).toBe(1);
-  expect(stderr).toContain('there is no store at ghost.db');
-  expect(await Bun.file(`${folder.path}/ghost.db`).exists()).toBe(false);
+  expect(stderr).toContain(`there is no store at ${file}`);
+  expect(await Bun.file(file).exists()).toBe(false);
   folder.remove();
 });

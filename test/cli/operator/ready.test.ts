@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { runPaybell, servePaybell, tempFolder } from '../../support/paybell.ts';
+import { commandLine, settingsIn, startServe } from '../../support/command-line.ts';
+import { tempFolder } from '../../support/paybell.ts';
 
 const { path: folder, remove } = tempFolder();
 
@@ -7,11 +8,12 @@ afterAll(remove);
 
 describe('paybell ready', () => {
   test.each(['127.0.0.1', '0.0.0.0', 'localhost'])('finds the service that listens on %s', async (HOST) => {
-    const served = await servePaybell(folder, { HOST });
+    const served = await startServe(settingsIn(folder, { HOST }));
     const PORT = new URL(served.url).port;
-    expect(await runPaybell(['ready'], folder, { HOST, PORT })).toEqual({ exitCode: 0, stdout: 'ready\n', stderr: '' });
+    const ready = () => commandLine({ HOST, PORT })(['ready']);
+    expect(await ready()).toEqual({ exitCode: 0, stdout: 'ready\n', stderr: '' });
     await served.stop();
-    const { exitCode, stderr } = await runPaybell(['ready'], folder, { HOST, PORT });
+    const { exitCode, stderr } = await ready();
     expect(exitCode).toBe(1);
     expect(stderr).toContain('no response from http://');
   });
@@ -22,7 +24,7 @@ describe('paybell ready', () => {
       hostname: '127.0.0.1',
       fetch: () => new Response('stopping', { status: 503 }),
     });
-    const { exitCode, stderr } = await runPaybell(['ready'], folder, { PORT: String(server.port) });
+    const { exitCode, stderr } = await commandLine({ PORT: String(server.port) })(['ready']);
     expect(exitCode).toBe(1);
     expect(stderr).toContain('responded with 503: stopping');
     await server.stop(true);

@@ -4,10 +4,9 @@ import { join } from 'node:path';
 import { eventListSchema } from '../../../src/contract/deliveries.ts';
 import { publicKeyListSchema, secretListSchema } from '../../../src/contract/secrets.ts';
 import { coverageSchema, webhookListSchema, webhookSchema } from '../../../src/contract/webhooks.ts';
-import { type CommandOutcome, commandLine } from '../../support/command-line.ts';
+import { type CommandOutcome, commandLine, startCommand } from '../../support/command-line.ts';
 import { Ledger } from '../../support/ledger.ts';
-import { type Finished, runPaybell, tempFolder } from '../../support/paybell.ts';
-import { PROGRAM } from '../../support/program.ts';
+import { tempFolder } from '../../support/paybell.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
 import { createTarget } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
@@ -334,17 +333,16 @@ describe('a server that rejects a request', () => {
 });
 
 describe('paybell login', () => {
-  const run = (args: string[], settings: Record<string, string> = {}): Promise<Finished> =>
-    runPaybell(args, folder.path, settings);
+  const run = commandLine({ HOME: folder.path });
   const stored = () => readFileSync(join(folder.path, '.config/paybell/profiles.json'), 'utf8');
 
   test('takes the key from standard input, stores it once the server knows it, and never shows it', async () => {
     const { entityId, apiKey } = service.first;
     const login = ['login', '--server', url, '--entity', entityId];
-    const wrong = await commandLine({ HOME: folder.path })(login, 'pbk_wrong\n');
+    const wrong = await run(login, 'pbk_wrong\n');
     expect(wrong.exitCode).toBe(1);
     expect(stored).toThrow();
-    const { exitCode, stdout, stderr } = await commandLine({ HOME: folder.path })(login, `${apiKey}\n`);
+    const { exitCode, stdout, stderr } = await run(login, `${apiKey}\n`);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     expect(stdout).toContain(`Logged in to ${url} as ${entityId}`);
     expect(stdout).not.toContain(apiKey);
@@ -375,41 +373,26 @@ describe('paybell login', () => {
 
 describe('paybell listen beside a server', () => {
   test('reads the secrets with the key, and shows a real request as verified', async () => {
-    const listening = Bun.spawn([...PROGRAM, 'listen', '--json', '--count', '1', '--port', '0'], {
-      env: { PATH: process.env.PATH ?? '', ...environment },
-      stdout: 'pipe',
-      stderr: 'pipe',
-    });
-    let said = '';
-    const reading = (async () => {
-      for await (const chunk of listening.stderr) said += new TextDecoder().decode(chunk);
-    })();
-    await until('it listens', () => said.includes('secrets of'));
-    expect(said).toContain(`Signatures are checked with the secrets of ${url}.`);
-    const [here = ''] = /http:\/\/127\.0\.0\.1:\d+\//.exec(said) ?? [];
+    const listening = startCommand(['listen', '--json', '--count', '1', '--port', '0'], environment);
+    await until('it listens', () => listening.stderr().includes('secrets of'));
+    expect(listening.stderr()).toContain(`Signatures are checked with the secrets of ${url}.`);
+    const [here = ''] = /http:\/\/127\.0\.0\.1:\d+\//.exec(listening.stderr()) ?? [];
     await runJson(['webhooks', 'create', here, '--networks', '56', '--events', 'LatePayment']);
     await runJson(['events', 'send', '--sample', 'LatePayment', '--network-id', '56']);
-    const request = JSON.parse(await new Response(listening.stdout).text());
+    const { exitCode, stdout } = await listening.ended;
+    const request = JSON.parse(stdout);
     expect(request).toMatchObject({ signature: 'verified', status: 204, attempt: 1, simulated: false });
     expect(JSON.parse(request.body)).toMatchObject({ event: 'LatePayment', networkId: 56 });
-    expect(await listening.exited).toBe(0);
-    await reading;
+    expect(exitCode).toBe(0);
   });
 
-  /** What it says before it is ended by Ctrl-C. */
+  /** The output of a receiver that is stopped once it listens. */
   async function beginningOf(args: string[], settings: Record<string, string>): Promise<string> {
-    const listening = Bun.spawn([...PROGRAM, 'listen', '--port', '0', ...args], {
-      env: { PATH: process.env.PATH ?? '', ...settings },
-      stdout: 'pipe',
-      stderr: 'inherit',
-    });
-    let said = '';
-    for await (const chunk of listening.stdout) {
-      said += new TextDecoder().decode(chunk);
-      if (said.includes('Signatures are')) listening.kill('SIGINT');
-    }
-    expect(await listening.exited).toBe(0);
-    return said;
+    const listening = startCommand(['listen', '--port', '0', ...args], settings);
+    await until('it listens', () => listening.stdout().includes('Signatures are'));
+    const { exitCode, stdout, stderr } = await listening.stop();
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    return stdout;
   }
 
   test('whose key may not read the secrets does not check, and says why', async () => {
@@ -430,21 +413,10 @@ describe('paybell play and tail', () => {
   test('a scenario is sent in order and arrives complete, and tail shows each delivery', async () => {
     await using app = new Ledger();
     await runJson(['webhooks', 'create', app.url(), '--networks', '137']);
-    const tail = Bun.spawn([...PROGRAM, 'tail', '--json', '--lines', '0', '--network-id', '137'], {
-      env: { PATH: process.env.PATH ?? '', ...environment },
-      stdout: 'pipe',
-      stderr: 'pipe',
-    });
-    const { value } = await tail.stderr.getReader().read();
-    expect(new TextDecoder().decode(value)).toBe('Following deliveries; stop with Ctrl-C.\n');
-    const seen = new Set<string>();
-    const reading = (async () => {
-      let text = '';
-      for await (const chunk of tail.stdout) {
-        text += new TextDecoder().decode(chunk);
-        for (const [, eventId = ''] of text.matchAll(/"eventId":"(\w+)".*"status":"delivered"/g)) seen.add(eventId);
-      }
-    })();
+    const tail = startCommand(['tail', '--json', '--lines', '0', '--network-id', '137'], environment);
+    await until('it follows', () => tail.stderr() === 'Following deliveries; stop with Ctrl-C.\n');
+    const hasShown = (eventId: string) =>
+      new RegExp(`"eventId":"${eventId}".*"status":"delivered"`).test(tail.stdout());
     try {
       const args = [
         'play',
@@ -479,12 +451,10 @@ describe('paybell play and tail', () => {
       );
       expect(bodies.map(({ event }) => event).toSorted()).toEqual(kinds.toSorted());
       expect(new Set(bodies.map(({ agreementId }) => agreementId)).size).toBe(1);
-      await until('tail has shown all six', () => bodies.every(({ eventId }) => seen.has(eventId)));
+      await until('tail has shown all six', () => bodies.every(({ eventId }) => hasShown(eventId)));
     } finally {
-      tail.kill('SIGINT');
-      await reading;
+      expect(await tail.stop()).toMatchObject({ exitCode: 0 });
     }
-    expect(await tail.exited).toBe(0);
   });
 
   test('a payment is taken back, and comes again before it is final, in this order', async () => {

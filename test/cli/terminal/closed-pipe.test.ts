@@ -1,22 +1,23 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { firstCredentials, runPaybell, type Served, servePaybell, tempFolder } from '../../support/paybell.ts';
+import { commandLineIn, settingsIn, startServe } from '../../support/command-line.ts';
+import { firstCredentials, tempFolder } from '../../support/paybell.ts';
 import { PROGRAM } from '../../support/program.ts';
 
 /** A reader that is gone before the command writes, as `head -1` is before the second page of its input. */
 
 const folder = tempFolder();
-let served: Served;
+let served: Awaited<ReturnType<typeof startServe>>;
 let environment: Record<string, string>;
 
 beforeAll(async () => {
-  served = await servePaybell(folder.path, { ALLOW_INSECURE_TARGETS: 'true' });
+  served = await startServe(settingsIn(folder.path, { ALLOW_INSECURE_TARGETS: 'true' }));
   const { entityId, apiKey } = firstCredentials(served.stdout()) ?? { entityId: '', apiKey: '' };
   environment = { PAYBELL_URL: served.url, PAYBELL_ENTITY_ID: entityId, PAYBELL_API_KEY: apiKey };
-  await runPaybell(['webhooks', 'create', 'http://127.0.0.1:9/'], folder.path, environment);
+  await commandLineIn(folder.path, environment)(['webhooks', 'create', 'http://127.0.0.1:9/']);
 });
 
 afterAll(async () => {
-  await served.stop('SIGKILL');
+  await served.stop();
   folder.remove();
 });
 

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { loadConfig, SETTING_NAMES } from '../../../src/config.ts';
 import { longestStopMs } from '../../../src/service.ts';
-import { runPaybell, tempFolder } from '../../support/paybell.ts';
+import { commandLine } from '../../support/command-line.ts';
 import { findDockerfileErrors, instructionsOf } from './dockerfile-rules.ts';
 
 /** Checks that need no container: the files refer only to files, settings and commands that exist, and follow the rules. */
@@ -52,10 +52,8 @@ describe('the Dockerfile', () => {
   test('has a health check that is a command of Paybell and fails when nothing listens', async () => {
     const [program, ...args] = await healthCheck();
     expect(program).toBe('paybell');
-    const folder = tempFolder();
-    const { exitCode, stderr } = await runPaybell(args, folder.path, { PORT: '9' });
+    const { exitCode, stderr } = await commandLine({ PORT: '9' })(args);
     expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringContaining('no response') });
-    folder.remove();
   });
 });
 

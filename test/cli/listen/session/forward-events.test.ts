@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import type { Subprocess } from 'bun';
 import { verify } from '../../../../src/verify/verify.ts';
-import { commandLine } from '../../../support/command-line.ts';
+import { commandLine, type RunningCommand, startCommand } from '../../../support/command-line.ts';
 import { freePort } from '../../../support/free-port.ts';
 import { Instances } from '../../../support/instances.ts';
-import { startPaybell, tempFolder } from '../../../support/paybell.ts';
 import { type Credentials, startTestService, type TestService } from '../../../support/service.ts';
 import { createTarget } from '../../../support/stores.ts';
 import { SUITE_ENGINES } from '../../../support/suite.ts';
@@ -22,26 +20,25 @@ type Line = {
   durationMs?: number;
 };
 
-/** `paybell listen --forward --server --json`, with what it has printed. */
+/** `paybell listen --forward --server --json`. */
 class Listening {
-  readonly lines: Line[] = [];
-  stderr = '';
-  readonly #child: Subprocess;
+  readonly #command: RunningCommand;
 
   constructor(
-    folder: string,
     { entityId, apiKey }: Credentials,
     { server, forward, more = [] }: { server: string; forward: string; more?: string[] },
   ) {
     const args = ['listen', '--forward', forward, '--server', server, '--json', ...more];
-    const child = startPaybell(args, folder, { PAYBELL_API_KEY: apiKey, PAYBELL_ENTITY_ID: entityId });
-    this.#child = child;
-    void this.#read(child.stdout, (text) => {
-      for (const line of text.split('\n').filter(Boolean)) this.lines.push(JSON.parse(line) as Line);
-    });
-    void this.#read(child.stderr, (text) => {
-      this.stderr += text;
-    });
+    this.#command = startCommand(args, { PAYBELL_API_KEY: apiKey, PAYBELL_ENTITY_ID: entityId });
+  }
+
+  get lines(): Line[] {
+    const printed = this.#command.stdout().split('\n').filter(Boolean);
+    return printed.map((line) => JSON.parse(line) as Line);
+  }
+
+  get stderr(): string {
+    return this.#command.stderr();
   }
 
   get session(): { sessionId: string; secret: string } {
@@ -54,28 +51,15 @@ class Listening {
   }
 
   async started(): Promise<void> {
-    await until('the session is there', () => this.session.secret !== '' || this.#child.exitCode !== null);
+    await until('the session is there', () => this.session.secret !== '' || this.#command.hasEnded());
   }
 
-  async stop(signal: NodeJS.Signals = 'SIGINT'): Promise<number> {
-    this.#child.kill(signal);
-    return this.#child.exited;
+  async stop(): Promise<number> {
+    return (await this.#command.stop()).exitCode;
   }
 
-  get exited(): Promise<number> {
-    return this.#child.exited;
-  }
-
-  /** Whole lines at a time. */
-  async #read(stream: Subprocess['stdout'], onText: (text: string) => void): Promise<void> {
-    if (!(stream instanceof ReadableStream)) throw new Error('the output is not read');
-    const decoder = new TextDecoder();
-    let rest = '';
-    for await (const chunk of stream as ReadableStream<Uint8Array>) {
-      const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
-      rest = lines.pop() ?? '';
-      if (lines.length > 0) onText(`${lines.join('\n')}\n`);
-    }
+  async exitCode(): Promise<number> {
+    return (await this.#command.ended).exitCode;
   }
 }
 
@@ -103,7 +87,6 @@ function startProgram(respond: (received: Received) => Response | Promise<Respon
 
 describe('paybell listen --forward --server', () => {
   let service: TestService;
-  const folder = tempFolder();
   let remove: () => void;
 
   beforeAll(async () => {
@@ -114,11 +97,10 @@ describe('paybell listen --forward --server', () => {
   afterAll(async () => {
     await service[Symbol.asyncDispose]();
     remove();
-    folder.remove();
   });
 
   const listen = async (forward: string, ...more: string[]) => {
-    const listening = new Listening(folder.path, service.first, { server: service.url, forward, more });
+    const listening = new Listening(service.first, { server: service.url, forward, more });
     await listening.started();
     return listening;
   };
@@ -133,7 +115,7 @@ describe('paybell listen --forward --server', () => {
     const program = startProgram(({ eventId }) => new Response('no', { status: eventId === 'second' ? 500 : 200 }));
     const listening = await listen(program.url, '--count', '3');
     for (const eventId of ['first', 'second', 'third']) await service.client().send({ eventId });
-    expect(await listening.exited).toBe(0);
+    expect(await listening.exitCode()).toBe(0);
     expect(program.received.map(({ eventId }) => eventId).toSorted()).toEqual(['first', 'second', 'third']);
     for (const { body, headers } of program.received) {
       expect(await verify(body, headers, listening.session.secret)).toMatchObject({ event: 'LatePayment' });
@@ -154,13 +136,13 @@ describe('paybell listen --forward --server', () => {
     const program = startProgram(() => Response.redirect(elsewhere.url, 307));
     const listening = await listen(program.url, '--count', '1');
     await service.client().send({ eventId: 'redirected' });
-    expect(await listening.exited).toBe(0);
+    expect(await listening.exitCode()).toBe(0);
     expect(listening.requests).toMatchObject([{ statusCode: 307 }]);
     expect(elsewhere.received).toEqual([]);
     await Promise.all([program.stop(), elsewhere.stop()]);
     const unreachable = await listen(program.url, '--count', '1');
     await service.client().send({ eventId: 'unreachable' });
-    expect(await unreachable.exited).toBe(0);
+    expect(await unreachable.exitCode()).toBe(0);
     expect(unreachable.requests).toMatchObject([{ eventId: 'unreachable', error: expect.any(String) }]);
   });
 
@@ -174,12 +156,12 @@ describe('paybell listen --forward --server', () => {
     await service.client().send({ ...event, eventId: 'network', networkId: 1 });
     await service.client().send({ ...event, eventId: 'amount', amount: '9' });
     await service.client().send({ ...event, eventId: 'wanted' });
-    expect(await listening.exited).toBe(0);
+    expect(await listening.exitCode()).toBe(0);
     expect(program.received.map(({ eventId }) => eventId)).toEqual(['wanted']);
     await program.stop();
   });
 
-  test('Ctrl-C ends the session', async () => {
+  test('a stop ends the session', async () => {
     const listening = await listen('http://127.0.0.1:9/hook');
     expect(await sessionExists(listening)).toBeTrue();
     expect(await listening.stop()).toBe(0);
@@ -218,7 +200,6 @@ describe.each(SUITE_ENGINES)('paybell listen through restarts of the server on %
   test('the program gets every event, and none twice', async () => {
     const PORT = String(await freePort());
     const instances = await Instances.on(engine);
-    const folder = tempFolder();
     // Slow enough that requests are in flight and not reported whenever the server goes.
     const program = startProgram(async () => {
       await Bun.sleep(20);
@@ -229,7 +210,7 @@ describe.each(SUITE_ENGINES)('paybell listen through restarts of the server on %
       // On PostgreSQL, another instance accepts events while the one with the reader is away.
       const second = engine === 'postgres' ? await instances.start() : null;
       const options = { server: first.client.url, forward: program.url };
-      const listening = new Listening(folder.path, instances.credentials, options);
+      const listening = new Listening(instances.credentials, options);
       await listening.started();
       const sent: string[] = [];
       const send = async (count: number, through = first) => {
@@ -255,7 +236,6 @@ describe.each(SUITE_ENGINES)('paybell listen through restarts of the server on %
     } finally {
       await program.stop();
       await instances.stop();
-      folder.remove();
     }
   });
 });
