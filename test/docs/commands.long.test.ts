@@ -1,12 +1,10 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { cpSync, symlinkSync } from 'node:fs';
-import { join } from 'node:path';
+import { copyCheckout } from '../support/checkout.ts';
 import {
   type Block,
   blocksOf,
   COMMAND_PAGES,
   fileNameOf,
-  ROOT,
   readPage,
   reasonNotToRun,
 } from '../support/document-blocks.ts';
@@ -22,18 +20,6 @@ type Outcome = { readonly reader: Reader; readonly printed: readonly string[] };
 
 /** Expectations at the end of a page, in addition to the exit code of every command. */
 const EXPECTATIONS: Readonly<Record<string, (outcome: Outcome) => Promise<void>>> = {
-  'README.md': async ({ reader, printed }) => {
-    const responses = printed
-      .filter((text) => /^\{"(totalResults|eventId)"/.test(text))
-      .map((text) => JSON.parse(text));
-    expect(responses).toMatchObject([
-      { totalResults: 2, webhooks: [{ networkId: 1 }, { networkId: 8453 }] },
-      { totalResults: 1, webhooks: [{ networkId: 8453 }] },
-      { eventId: 'transfer-1', deliveries: 1 },
-      { totalResults: 1, deliveries: [{ eventId: 'transfer-1', networkId: 8453 }] },
-    ]);
-    await until('the receiver has the event', () => reader.outputOf('receiver.mjs').includes('transfer-1'));
-  },
   'docs/quick-start.md': async ({ reader }) => {
     const shown = (words: RegExp) => reader.outputOf('listen').match(words)?.length ?? 0;
     await until('the listener has shown the sample and the scenario', () => shown(/TransferFinalized on Base/g) === 4);
@@ -125,7 +111,10 @@ afterAll(async () => {
 
 /** Runs a page from top to bottom. */
 async function follow(page: string): Promise<Outcome> {
-  const reader = createReader(await settingsFor(page), page === CONTRIBUTORS ? copyOfTheSource() : undefined);
+  const reader = createReader(await settingsFor(page), {
+    ...(page === CONTRIBUTORS && { folder: copyOfTheSource() }),
+    installs: page === QUICK_START,
+  });
   readers.push(reader);
   const toolChains = findToolChains();
   const printed: string[] = [];
@@ -139,14 +128,12 @@ async function follow(page: string): Promise<Outcome> {
 
 /** Its commands change the source and run tests. */
 const CONTRIBUTORS = 'docs/tours/contributor.md';
+/** Installs the command `paybell`, which the other pages expect. */
+const QUICK_START = 'docs/quick-start.md';
 
 function copyOfTheSource(): string {
-  const folder = tempFolder();
+  const folder = copyCheckout();
   folders.push(folder);
-  for (const path of ['src', 'test/support', 'package.json', 'bunfig.toml', 'tsconfig.json']) {
-    cpSync(join(ROOT, path), join(folder.path, path), { recursive: true });
-  }
-  symlinkSync(join(ROOT, 'node_modules'), join(folder.path, 'node_modules'));
   return folder.path;
 }
 

@@ -33,7 +33,7 @@ describe('a reader', () => {
     expect(await reader.run(block('echo "$NAME"; basename "$PWD"\n'))).toBe('two words\ninside\n');
   });
 
-  test('keeps the service running, pastes the line that it prints, and stops it where the text says so', async () => {
+  test('keeps the service running, pastes the lines that it prints, and stops it if the text says so', async () => {
     reader = createReader();
     await reader.run(block('npm start\n'));
     const list = block('curl -s --fail-with-body http://127.0.0.1:8080/readyz\necho "$PAYBELL_ENTITY_ID"\n');
@@ -42,6 +42,32 @@ describe('a reader', () => {
     expect((await rejection(reader.run({ ...list, prose: 'Now stop the service.' }))).message).toContain(
       'ended with 7',
     );
+  });
+
+  test('takes the line from a saved output only if the page does so', async () => {
+    reader = createReader();
+    await reader.run(block('npm start | tee -a paybell.log\n'));
+    const show = block('echo "$PAYBELL_ENTITY_ID"\n');
+    expect((await rejection(reader.run(show))).message).toContain('PAYBELL_ENTITY_ID');
+    await reader.run(block(`eval "$(grep -o 'export PAYBELL.*' paybell.log | tail -n 1)"\n`));
+    expect(await reader.run(show)).toMatch(/^ent_\w+\n$/);
+  });
+
+  test('keeps functions for the next block, until the text opens another terminal', async () => {
+    reader = createReader({}, { separatesTerminals: true });
+    await reader.run(block('greet() { echo "hello, $1"; }\nexport NAME=reader\n'));
+    const greet = block('greet "$NAME"\n');
+    expect(await reader.run(greet)).toBe('hello, reader\n');
+    const elsewhere = { ...greet, prose: 'In a second terminal:' };
+    expect((await rejection(reader.run(elsewhere))).message).toContain('NAME');
+  });
+
+  test('has no command `paybell` before the page installs it', async () => {
+    reader = createReader({}, { installs: true });
+    const version = block('paybell --version\n');
+    expect((await rejection(reader.run(version))).message).toContain('ended with 127');
+    await reader.run(block('touch paybell-1.tgz\nnpm install --global paybell-1.tgz\n'));
+    expect(await reader.run(version)).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
   test('fails if a background command ends', async () => {

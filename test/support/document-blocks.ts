@@ -2,8 +2,8 @@ import { resolve } from 'node:path';
 
 export const ROOT = resolve(import.meta.dir, '../..');
 
-/** Pages whose commands are run. */
-export const COMMAND_PAGES = ['README.md', ...[...new Bun.Glob('docs/**/*.md').scanSync(ROOT)].sort()];
+/** Pages of docs/, whose commands are run from top to bottom. */
+export const COMMAND_PAGES = [...new Bun.Glob('docs/**/*.md').scanSync(ROOT)].sort();
 
 export type Block = {
   readonly language: string;
@@ -18,8 +18,8 @@ const FENCE = /^```(\w*)\n([\s\S]*?)^```$/gm;
 
 export const readPage = (page: string) => Bun.file(resolve(ROOT, page)).text();
 
-/** Every fenced block of a page or of one section. */
-export async function blocksOf(page: string, heading?: string): Promise<Block[]> {
+/** Every fenced block of a page, of one section, or above the first section. */
+export async function blocksOf(page: string, heading?: string | null): Promise<Block[]> {
   const text = await readPage(page);
   const [from, to] = heading === undefined ? [0, text.length] : rangeOf(text, heading);
   let end = from;
@@ -34,7 +34,8 @@ export async function blocksOf(page: string, heading?: string): Promise<Block[]>
     });
 }
 
-function rangeOf(text: string, heading: string): [number, number] {
+function rangeOf(text: string, heading: string | null): [number, number] {
+  if (heading === null) return [0, text.indexOf('\n## ')];
   const from = text.indexOf(`\n## ${heading}\n`);
   if (from < 0) throw new Error(`there is no section "${heading}"`);
   const next = text.indexOf('\n## ', from + 1);

@@ -1,4 +1,4 @@
-import { appendFileSync, chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { appendFileSync, chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Subprocess } from 'bun';
 import { type Block, ROOT } from './document-blocks.ts';
@@ -7,14 +7,17 @@ import { PROGRAM } from './program.ts';
 import { until } from './until.ts';
 
 /**
- * Simulates a reader of a page: runs its blocks in shells that share one folder, pastes the line that the first start
- * prints, keeps commands running that do not end, and stops the service where the text says so.
+ * Simulates a reader of a page: runs its blocks in shells that share one folder, pastes the lines that the first start
+ * prints, keeps commands running that do not end, and stops the service if the text says so.
  */
 
 /** Ports that the pages use. They are replaced by free ones. */
 const PAGE_PORTS = /\b(8080|8081|3000|3001|3002)\b/g;
 const DOES_NOT_END =
-  /(?:npm start|paybell (?:listen|tail)\b.*|paybell serve|(?:node|python3?) [\w-]+\.\w+|\.\/receiver)\s*(?:#.*)?$/;
+  /(?:npm start(?: \| tee -a [\w.]+)?|paybell (?:-- )?(?:(?:listen|tail)\b.*|serve)|(?:node|python3?) [\w-]+\.\w+|\.\/receiver)\s*(?:#.*)?$/;
+/** A shell function on one line. */
+const FUNCTION = /^\w+\(\) \{.*\}$/gm;
+const NEW_TERMINAL = /\b(?:second|third) terminal\b/;
 
 type Running = {
   readonly text: string;
@@ -34,29 +37,40 @@ export type Reader = {
   close(): Promise<void>;
 };
 
-/** Uses a temporary folder unless one is given. */
-export function createReader(settings: Settings = {}, given?: string): Reader {
+export type ReaderOptions = {
+  /** A temporary folder by default. */
+  readonly folder?: string;
+  /** Whether the page itself installs the command `paybell`; by default the reader has done so. */
+  readonly installs?: boolean;
+  /** Whether variables and functions end with the terminal. By default all blocks share them. */
+  readonly separatesTerminals?: boolean;
+};
+
+export function createReader(settings: Settings = {}, options: ReaderOptions = {}): Reader {
+  const { folder: given, installs = false, separatesTerminals = false } = options;
   const folder = given === undefined ? tempFolder() : { path: given, remove: () => undefined };
   const state = join(folder.path, '.state');
   const ports = new Map<string, number>();
   const running: Running[] = [];
+  const functions: string[] = [];
   const withPorts = (text: string) =>
     text.replace(PAGE_PORTS, (port) => {
       if (!ports.has(port)) ports.set(port, findPort());
       return String(ports.get(port));
     });
   const environment = {
-    PATH: `${createTools(folder.path)}:${process.env.PATH ?? ''}`,
+    PATH: `${createTools(folder.path, installs)}:${process.env.PATH ?? ''}`,
     HOME: folder.path,
     STATE: state,
     PORT: withPorts('8080'),
     PAYBELL_URL: withPorts('http://127.0.0.1:8080'),
+    npm_config_update_notifier: 'false',
     ...toolSettings(),
     ...settings,
   };
 
   const start = (script: string) =>
-    Bun.spawn(['sh', '-eu', '-c', `if [ -f "$STATE" ]; then . "$STATE"; fi\n${script}`], {
+    Bun.spawn(['sh', '-eu', '-c', [`if [ -f "$STATE" ]; then . "$STATE"; fi`, ...functions, script].join('\n')], {
       cwd: folder.path,
       env: environment,
       stdin: 'ignore',
@@ -70,6 +84,7 @@ export function createReader(settings: Settings = {}, given?: string): Reader {
     const child = start(`${text}\nexport -p > "$STATE"; printf "cd '%s'\\n" "$PWD" >> "$STATE"`);
     const [stdout, stderr, exitCode] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
     if (exitCode !== 0) throw new Error(`${place} ended with ${exitCode}:\n${text}\n${stderr}${stdout}`);
+    functions.push(...(text.match(FUNCTION) ?? []));
     return stdout;
   }
 
@@ -88,8 +103,10 @@ export function createReader(settings: Settings = {}, given?: string): Reader {
         throw new Error(`${place} ended with ${exitCode}:\n${text}\n${output}`);
       }),
     ]);
-    const pasted = /^ *(export .*)$/m.exec(output)?.[1];
-    if (pasted !== undefined) appendFileSync(state, `${pasted}\n`);
+    // A page that saves the output takes the line from there.
+    if (!text.includes('| tee ')) {
+      for (const [, pasted] of output.matchAll(/^ *(export .*)$/gm)) appendFileSync(state, `${pasted}\n`);
+    }
     return output;
   }
 
@@ -105,6 +122,10 @@ export function createReader(settings: Settings = {}, given?: string): Reader {
     folder: folder.path,
     async run({ text, place, prose }) {
       if (/\bstop the service\b/i.test(prose)) await stop((command) => /npm start|paybell serve/.test(command));
+      if (separatesTerminals && NEW_TERMINAL.test(prose)) {
+        rmSync(state, { force: true });
+        functions.length = 0;
+      }
       return DOES_NOT_END.test(text.trimEnd())
         ? runInBackground(withPorts(text), place)
         : runToEnd(withPorts(text), place);
@@ -145,13 +166,19 @@ function isUp(output: string): boolean {
   return /listening|following/i.test(output) && (!/is listening/.test(output) || /API reference/.test(output));
 }
 
-/** Replacements of npm and npx that need no network and use the installed packages; and `paybell`, which runs this checkout. */
-function createTools(folder: string): string {
+/**
+ * Replacements of npm and npx that need no network and use the installed packages; and `paybell`, which runs this checkout. In a
+ * copy of the checkout, npm itself runs the scripts.
+ */
+function createTools(folder: string, installs: boolean): string {
   const tools = join(folder, '.tools');
   const bun = process.execPath;
   const paybell = PROGRAM.map((word) => `"${word}"`).join(' ');
   mkdirSync(tools, { recursive: true });
   const npm = `#!/bin/sh
+case "$*" in
+  start | 'run -s paybell -- '* | 'run demo'*) if [ -f src/main.ts ]; then exec "${Bun.which('npm')}" "$@"; fi ;;
+esac
 case "$*" in
   test) ;;
   start) export npm_package_name=paybell npm_lifecycle_event=start; exec ${paybell} serve ;;
@@ -160,14 +187,14 @@ case "$*" in
   'init -y') exec "${Bun.which('npm')}" "$@" ;;
   'pack '*'./dist/packages/'* | 'sbom '*) exec "${Bun.which('npm')}" "$@" ;;
   'install ../paybell-client-'*) exec "${Bun.which('npm')}" "$@" --offline --no-audit --no-fund ;;
-  'install --global paybell-'*.tgz) test -f "$3" ;;
+  'install --global paybell-'*.tgz) test -f "$3" && mv "${tools}/paybell-to-install" "${tools}/paybell" ;;
   ci | 'install '*) ln -sfn "${join(ROOT, 'node_modules')}" node_modules ;;
   *) echo "unexpected: npm $*" >&2; exit 64 ;;
 esac
 `;
   addTool(tools, 'npm', npm);
   addTool(tools, 'npx', `#!/bin/sh\ntest "$1" = bun && shift && exec "${bun}" "$@"\n`);
-  addTool(tools, 'paybell', `#!/bin/sh\nexec ${paybell} "$@"\n`);
+  addTool(tools, installs ? 'paybell-to-install' : 'paybell', `#!/bin/sh\nexec ${paybell} "$@"\n`);
   if (Bun.which('openssl') === null) addTool(tools, 'openssl', RANDOM_KEY);
   return tools;
 }

@@ -142,7 +142,7 @@ describe('a backup taken under load', () => {
     const sending = sendAll([client], eventIds(2_000));
     await until('some were accepted', () => sending.acknowledged.size >= 200);
     const before = [...sending.acknowledged];
-    await createReader({}, serving.path).run(backUp);
+    await createReader({}, { folder: serving.path }).run(backUp);
     const during = sending.acknowledged.size;
     await sending.done;
     await first.stop();
@@ -150,7 +150,7 @@ describe('a backup taken under load', () => {
     expect(sending.acknowledged.size).toBe(2_000);
 
     cpSync(join(serving.path, 'backups'), join(elsewhere.path, 'backups'), { recursive: true });
-    expect(await createReader({}, elsewhere.path).run(restore)).toContain('ok       secret key');
+    expect(await createReader({}, { folder: elsewhere.path }).run(restore)).toContain('ok       secret key');
     const copy = contentsOf(join(elsewhere.path, 'backups/paybell.db'));
     expect(copy.eventsWithoutAllDeliveries).toBe(0);
     expect(before.filter((id) => !copy.events.has(id))).toEqual([]);
