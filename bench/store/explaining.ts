@@ -3,14 +3,18 @@ import { alteredQueries, alteredStore } from '../../test/support/stores.ts';
 
 const EXPLAIN = {
   sqlite: 'explain query plan',
-  postgres: 'explain (costs off, analyze, timing off, summary off, buffers off)',
+  // With costs, which are cut from the lines: PostgreSQL mentions JIT only beside them.
+  postgres: 'explain (analyze, timing off, summary off, buffers off)',
 };
+const COSTS = / {2}\(cost=[^)]*\)/;
 
-/** The database, with the plan of every statement of a snapshot printed before the statement runs. */
+/** The database, with the plan of every statement of a snapshot printed before the statement runs. Throws if PostgreSQL compiles one. */
 export function explaining(db: Database, print: (line: string) => void): Database {
   const explain = async (queries: Queries, sql: string, params: readonly SqlValue[] = []) => {
     const rows = await queries.all<Record<string, string>>(`${EXPLAIN[db.engine]} ${sql}`, params);
-    for (const row of rows) print(row.detail ?? row['QUERY PLAN'] ?? '');
+    const lines = rows.map((row) => (row.detail ?? row['QUERY PLAN'] ?? '').replace(COSTS, ''));
+    if (lines.includes('JIT:')) throw new Error(`PostgreSQL compiled a statement:\n${sql}\n${lines.join('\n')}`);
+    for (const line of lines) print(line);
   };
   const snapshot = <Value>(work: (queries: Queries) => Promise<Value>) =>
     db.snapshot((queries) =>

@@ -15,7 +15,7 @@ import { newEntity } from '../../test/support/webhooks.ts';
 import { fillDeliveries } from './many-deliveries.ts';
 
 /**
- * What a support desk asks of one entity with a million deliveries: the deliveries of a transfer and of an agreement, the
+ * What a support desk asks of one entity with a million deliveries: the deliveries of a transfer, of an agreement and of a kind, the
  * events that matched no webhook, and how many deliveries are in each state. Of several rounds the best counts: other work of
  * the machine is not measured here.
  * `npx bun bench/store/finding.ts --deliveries 1000000 --unmatched 300000 --store postgres`
@@ -89,6 +89,8 @@ async function measure(db: Database, entityId: string): Promise<void> {
     'deliveries of an agreement': () => deliveries({ q: AGREEMENT }),
     'deliveries of a transfer that is not there': () => deliveries({ q: 'trf_none' }),
     'deliveries of a host': () => deliveries({ q: 'shop.example.com' }),
+    'deliveries of a kind of event': () => deliveries({ event: 'TransferCreated' }),
+    'failed deliveries of a kind of event': () => deliveries({ event: 'TransferCreated', status: 'failed' }),
     'deliveries by state': async () => (await countStatuses(db, entityId, {})).total,
     'deliveries by state, one day': async () => (await countStatuses(db, entityId, { since: Number(since) })).total,
     'events without a webhook': () => events({ matched: 'false' }),

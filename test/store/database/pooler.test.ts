@@ -42,6 +42,24 @@ describe('a pooler before PostgreSQL', () => {
     await db.close();
   });
 
+  withPgBouncer('that shares connections by transaction gives each transaction JIT off', async (binary) => {
+    const url = await createPostgresDatabase();
+    await using pooler = await PgBouncer.start(binary, url, { pool_mode: 'transaction' });
+    const db = await openPostgres({ url: pooler.urlOf(url), listenUrl: url });
+    expect(await db.transaction((queries) => queries.get('show jit'))).toEqual({ jit: 'off' });
+    expect(await db.snapshot((queries) => queries.get('show jit'))).toEqual({ jit: 'off' });
+    await db.close();
+  });
+
+  withPgBouncer('that shares connections by session gives each transaction JIT off', async (binary) => {
+    const url = await createPostgresDatabase();
+    await using pooler = await PgBouncer.start(binary, url, { pool_mode: 'session' });
+    const db = await openPostgres({ url: pooler.urlOf(url) });
+    expect(await db.transaction((queries) => queries.get('show jit'))).toEqual({ jit: 'off' });
+    expect(await db.snapshot((queries) => queries.get('show jit'))).toEqual({ jit: 'off' });
+    await db.close();
+  });
+
   withPgBouncer('is passed by migrations, one of which failed before', async (binary) => {
     const url = await createPostgresDatabase();
     await using pooler = await PgBouncer.start(binary, url, { pool_mode: 'transaction', default_pool_size: '1' });
@@ -64,14 +82,15 @@ describe('a pooler before PostgreSQL', () => {
     await db.close();
   });
 
-  withPgBouncer('that ignores the timeouts of a connection is noticed too', async (binary) => {
+  withPgBouncer('that ignores the settings of a connection is noticed too', async (binary) => {
     const url = await createPostgresDatabase();
-    const ignored = 'statement_timeout,idle_in_transaction_session_timeout';
+    const ignored = 'statement_timeout,idle_in_transaction_session_timeout,jit';
     const settings = { pool_mode: 'transaction', ignore_startup_parameters: ignored };
     await using pooler = await PgBouncer.start(binary, url, settings);
     const db = await openPostgres({ url: pooler.urlOf(url) });
     const sql = `select current_setting('statement_timeout') as timeout`;
     expect(await db.transaction((queries) => queries.get(sql))).toEqual({ timeout: TIMEOUT });
+    expect(await db.transaction((queries) => queries.get('show jit'))).toEqual({ jit: 'off' });
     await db.close();
   });
 
@@ -96,5 +115,13 @@ test('without a pooler, every connection has its timeouts', async () => {
   const sql = `select current_setting('statement_timeout') as timeout`;
   expect(await db.get(sql)).toEqual({ timeout: TIMEOUT });
   expect(await db.transaction((queries) => queries.get(sql))).toEqual({ timeout: TIMEOUT });
+  await db.close();
+});
+
+test('without a pooler, every connection has JIT off: single reads, transactions and snapshots', async () => {
+  const db = await openPostgres({ url: await createPostgresDatabase(), pool: 8 });
+  expect(await db.get('show jit')).toEqual({ jit: 'off' });
+  expect(await db.transaction((queries) => queries.get('show jit'))).toEqual({ jit: 'off' });
+  expect(await db.snapshot((queries) => queries.get('show jit'))).toEqual({ jit: 'off' });
   await db.close();
 });

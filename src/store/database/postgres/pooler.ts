@@ -3,7 +3,7 @@ import { connect, type PostgresTarget } from './session.ts';
 
 /**
  * Whether a pooler such as PgBouncer stands before PostgreSQL, and how it shares the connections of the server. It takes no
- * timeouts when a connection is opened, and a connection that is shared by transaction cannot listen.
+ * settings of the server when a connection is opened, and a connection that is shared by transaction cannot listen.
  */
 export type Pooler = 'none' | 'by session' | 'by transaction';
 
@@ -18,12 +18,15 @@ const LOOKS = 5;
 /** The prepared statement is not there, or one of another connection has its name. */
 const PREPARED_ERRORS: readonly string[] = ['26000', '42P05'];
 
+/** Settings of the server by name. A number is a time in milliseconds. */
+export type ServerSettings = Readonly<Record<string, number | string>>;
+
 /** Settings for each connection of a pool. */
-export function connectionSettings(pooler: Pooler, timeouts: Readonly<Record<string, number>>) {
-  return pooler === 'none' ? { ...APPLICATION, ...timeouts } : APPLICATION;
+export function connectionSettings(pooler: Pooler, settings: ServerSettings) {
+  return pooler === 'none' ? { ...APPLICATION, ...settings } : APPLICATION;
 }
 
-/** To be called where connections do not take timeouts. */
+/** Call it only if connections do not take settings. */
 export async function findPooler(target: PostgresTarget): Promise<Exclude<Pooler, 'none'>> {
   const [one, other] = [connect(target, 1, APPLICATION), connect(target, 1, APPLICATION)];
   try {
@@ -34,15 +37,19 @@ export async function findPooler(target: PostgresTarget): Promise<Exclude<Pooler
   }
 }
 
-/** Whether connections that were opened with these timeouts have them: a pooler refuses them, or ignores them where it is told to. */
-export async function takesTimeouts(client: SQL, timeouts: Readonly<Record<string, number>>): Promise<boolean> {
+/** Whether connections that were opened with these settings have them. A pooler refuses them, or ignores them if configured to. */
+export async function takesSettings(client: SQL, settings: ServerSettings): Promise<boolean> {
   // One by one: the view of all settings takes milliseconds.
-  const inMs = Object.keys(timeouts).map(
-    (name) => `extract(epoch from cast(current_setting('${name}') as interval)) * 1000 as ${name}`,
+  const columns = Object.entries(settings).map(([name, value]) =>
+    typeof value === 'number'
+      ? `extract(epoch from cast(current_setting('${name}') as interval)) * 1000 as ${name}`
+      : `current_setting('${name}') as ${name}`,
   );
   try {
-    const [found] = await client.unsafe(`select ${inMs.join(', ')}`);
-    return Object.entries(timeouts).every(([name, ms]) => Number(found[name]) === ms);
+    const [found] = await client.unsafe(`select ${columns.join(', ')}`);
+    return Object.entries(settings).every(([name, value]) =>
+      typeof value === 'number' ? Number(found[name]) === value : found[name] === value,
+    );
   } catch (error) {
     if (/unsupported startup parameter/.test(messageOf(error))) return false;
     throw error;

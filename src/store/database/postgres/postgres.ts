@@ -13,7 +13,14 @@ import {
 } from '../database.ts';
 import { citusDialect, isDistributed } from './citus.ts';
 import { dialect } from './dialect.ts';
-import { connectionSettings, findPooler, type Pooler, PoolerError, takesTimeouts } from './pooler.ts';
+import {
+  connectionSettings,
+  findPooler,
+  type Pooler,
+  PoolerError,
+  type ServerSettings,
+  takesSettings,
+} from './pooler.ts';
 import { connect, type PostgresTarget, Session, statement } from './session.ts';
 
 /**
@@ -28,16 +35,20 @@ const SNAPSHOTS = 1 / 4;
 
 const WORK_CHANNEL = 'paybell_work';
 
-/** The server cancels a statement before our own deadline. */
-function timeoutsOf({ deadlineMs = STORE_DEADLINE_MS }: PostgresTarget) {
-  return { statement_timeout: deadlineMs - 1_000, idle_in_transaction_session_timeout: deadlineMs };
+/**
+ * The server cancels a statement before our own deadline, and compiles none (`jit`). Up to version 17, a plan method that
+ * `planForClaims` disables adds 10,000,000,000 to the cost of a plan that needs it anyway. That exceeds `jit_above_cost`, so
+ * the server would spend hundreds of milliseconds on compiling a read of a few rows.
+ */
+function settingsOf({ deadlineMs = STORE_DEADLINE_MS }: PostgresTarget): ServerSettings {
+  return { statement_timeout: deadlineMs - 1_000, idle_in_transaction_session_timeout: deadlineMs, jit: 'off' };
 }
 
 export async function openPostgres(target: PostgresTarget): Promise<Database> {
   // The first connection of the pool tells what it is connected to, unless a pooler takes no such connections.
   let pool = connectPool(target, 'none');
   try {
-    const isDirect = await takesTimeouts(pool, timeoutsOf(target));
+    const isDirect = await takesSettings(pool, settingsOf(target));
     const pooler = isDirect ? 'none' : await findPooler(target);
     if (!isDirect) {
       await pool.close({ timeout: 0 });
@@ -52,7 +63,7 @@ export async function openPostgres(target: PostgresTarget): Promise<Database> {
 }
 
 function connectPool(target: PostgresTarget, pooler: Pooler): SQL {
-  return connect(target, target.pool ?? DEFAULT_POOL, connectionSettings(pooler, timeoutsOf(target)));
+  return connect(target, target.pool ?? DEFAULT_POOL, connectionSettings(pooler, settingsOf(target)));
 }
 
 class PostgresDatabase implements Database {
@@ -64,8 +75,8 @@ class PostgresDatabase implements Database {
   /** Replaced, and closed once the last of their calls has ended. */
   readonly #retired = new Set<Pool>();
   readonly #deadlineMs: number;
-  /** Where a pooler takes no timeouts with a connection, each transaction has its own. */
-  readonly #localTimeouts: string;
+  /** Sets in each transaction what a pooler does not take with a connection. Empty without a pooler. */
+  readonly #localSettings: string;
   #listener: SQL | null = null;
   #reading = 0;
 
@@ -77,8 +88,8 @@ class PostgresDatabase implements Database {
   ) {
     const { pool = DEFAULT_POOL, deadlineMs = STORE_DEADLINE_MS } = target;
     this.#deadlineMs = deadlineMs;
-    const timeouts = Object.entries(timeoutsOf(target)).map(([name, ms]) => `; set local ${name} = ${ms}`);
-    this.#localTimeouts = pooler === 'none' ? '' : timeouts.join('');
+    const settings = Object.entries(settingsOf(target)).map(([name, value]) => `; set local ${name} = ${value}`);
+    this.#localSettings = pooler === 'none' ? '' : settings.join('');
     this.#transactionSlots = new Semaphore(Math.ceil(pool * TRANSACTIONS), MAX_WAITING);
     this.#snapshotSlots = new Semaphore(Math.ceil(pool * SNAPSHOTS), MAX_WAITING);
     this.#pool = { client, calls: 0 };
@@ -161,7 +172,7 @@ class PostgresDatabase implements Database {
       this.#leave(pool);
     };
     try {
-      return await byDeadline(session.run(begin + this.#localTimeouts, work), deadlineMs, () => {
+      return await byDeadline(session.run(begin + this.#localSettings, work), deadlineMs, () => {
         cancelling = session.cancel(this.target).then((responded) => {
           if (!responded) this.#retire(pool);
           leave();
