@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, spyOn, test } from 'bun:test';
 import { EventEmitter } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { run } from '../../../src/cli/program.ts';
 import { version } from '../../../src/version.ts';
 import { commandLine, startCommand, Written } from '../../support/command-line.ts';
@@ -13,6 +13,24 @@ import { until } from '../../support/until.ts';
 const cleanUp: (() => unknown)[] = [];
 afterEach(async () => {
   for (const undo of cleanUp.splice(0).reverse()) await undo();
+});
+
+/** Files that represent the process: its streams, its start, and pipes without a reader. */
+const OF_THE_PROCESS = ['terminal/terminal.ts', 'terminal/invocation.ts', 'terminal/closed-pipe.ts'];
+
+test('no other file of the command line uses the streams or the environment of the process', async () => {
+  const folder = resolve(import.meta.dir, '../../../src/cli');
+  const found: string[] = [];
+  for await (const file of new Bun.Glob('**/*.ts').scan(folder)) {
+    if (OF_THE_PROCESS.includes(file)) continue;
+    const text = await Bun.file(join(folder, file)).text();
+    for (const [use] of text.matchAll(
+      /\bprocess\.(?:std\w+|env|exitCode)\b|\bBun\.(?:stdin|stdout|stderr|env)\b|\bconsole\./g,
+    )) {
+      found.push(`${file}: ${use}`);
+    }
+  }
+  expect(found).toEqual([]);
 });
 
 describe('a command on a given terminal', () => {
