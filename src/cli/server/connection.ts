@@ -99,7 +99,8 @@ function explainMissing(name: string, options: ConnectionOptions, environment: E
   return (
     `${what}.\n      Store one with: ${PAYBELL} login${given ? ` --profile ${name}` : ''}\n` +
     `      or set PAYBELL_API_KEY and PAYBELL_ENTITY_ID, and PAYBELL_URL unless it is ${DEFAULT_URL}.\n` +
-    `      The first start of the server prints these as export lines to paste.` +
+    `      The first start of the server prints these as export lines to paste.\n` +
+    `      For another key, on the server: ${PAYBELL} entities list, then ${PAYBELL} keys create --entity <id>` +
     misspeltVariables(environment)
       .map(({ variable, meant }) => `\n      ${variable} is not read: did you mean ${meant}?`)
       .join('') +

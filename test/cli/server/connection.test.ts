@@ -47,7 +47,7 @@ describe('the server that commands speak to', () => {
 
   test('is required, with what to do when none is configured', () => {
     expect(() => resolve({})).toThrow(
-      /paybell login[\s\S]*PAYBELL_API_KEY and PAYBELL_ENTITY_ID[\s\S]*export lines to paste/,
+      /paybell login[\s\S]*PAYBELL_API_KEY and PAYBELL_ENTITY_ID[\s\S]*export lines to paste[\s\S]*paybell keys create --entity/,
     );
     expect(() => resolve({}, { profile: 'live' }, { default: STORED })).toThrow(
       /no profile live.*\n.*login --profile live/,
