@@ -1,7 +1,8 @@
 import { parseArgs } from 'node:util';
 import { printLine } from '../../src/cli/terminal/output.ts';
 import { printTable } from '../../src/cli/terminal/table.ts';
-import { PGBOUNCER, PgBouncer, WITHOUT_PGBOUNCER } from '../../test/support/pgbouncer.ts';
+import { PgBouncer } from '../../test/support/pgbouncer.ts';
+import { PGBOUNCER, settingOf } from '../../test/support/requirements.ts';
 import { deliverySettings, firstCaller, register } from '../harness/paybell-api.ts';
 import { createPostgresDatabase, stopPostgres } from '../harness/postgres.ts';
 import { cleanUp, startPaybell } from '../harness/processes.ts';
@@ -43,8 +44,9 @@ async function main(binary: string): Promise<void> {
   );
 }
 
-if (PGBOUNCER === null) printLine(WITHOUT_PGBOUNCER);
-else await main(PGBOUNCER);
+const binary = settingOf(PGBOUNCER);
+if (binary === null) printLine('skipped: PGBOUNCER names no PgBouncer binary');
+else await main(binary);
 await cleanUp();
 await stopPostgres();
 process.exit(0);

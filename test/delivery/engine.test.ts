@@ -29,6 +29,7 @@ import {
   statuses,
   withEngine,
 } from '../support/deliveries.ts';
+import { onlyOn } from '../support/only-on.ts';
 import { alteredQueries, alteredStore, onSuiteEngine, type TestStore } from '../support/stores.ts';
 import { until } from '../support/until.ts';
 
@@ -744,8 +745,9 @@ onSuiteEngine('a stop', (store) => {
 
 describe('two engines', () => {
   onSuiteEngine('on one store', (store) => {
-    test('share the work, and no delivery is with both at the same time', async () => {
-      if (store.engine === 'sqlite') return;
+    const onPostgres = onlyOn('postgres', store);
+
+    onPostgres('share the work, and no delivery is with both at the same time', async () => {
       const { entityId } = await newReceiver(store.db);
       for (let host = 0; host < 5; host++) await addReceiver(store.db, entityId, `https://${host}.example.com/`);
       const flying = new Set<string>();
@@ -771,8 +773,7 @@ describe('two engines', () => {
       for (const { requests } of senders) expect(requests.length).toBeGreaterThan(0);
     });
 
-    test('wake each other through the database', async () => {
-      if (store.engine === 'sqlite') return;
+    onPostgres('wake each other through the database', async () => {
       const { entityId } = await newReceiver(store.db);
       let rung = 0;
       await store.db.onWork(() => rung++);

@@ -4,6 +4,7 @@ import { Instances } from '../support/instances.ts';
 import type { Served } from '../support/paybell.ts';
 import { parseMetrics, sampleOf } from '../support/prometheus.ts';
 import { connectRaw, type RawConnection } from '../support/raw-http.ts';
+import { LINUX, needs } from '../support/requirements.ts';
 import type { Client } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
@@ -57,7 +58,7 @@ describe('clients that send a few bytes and then nothing', () => {
     expect(served.stdout()).not.toContain('"level":50');
   });
 
-  test.skipIf(process.platform !== 'linux')('leave nothing open behind them', async () => {
+  test.skipIf(!LINUX.isMet)(`leave nothing open behind them ${needs(LINUX)}`, async () => {
     const open = async () => sampleOf(await scrape(), 'process_open_fds');
     await until('their sockets are closed', async () => (await open()) < SOCKETS / 2);
   });

@@ -2,10 +2,10 @@ import { SQL } from 'bun';
 import { distribute } from '../../src/store/database/distribution.ts';
 import { migrate } from '../../src/store/database/migrate.ts';
 import { openDatabase } from '../../src/store/database/open.ts';
+import { CITUS, settingOf } from './requirements.ts';
 
 /** The coordinator of a Citus cluster, or null: the tests on PostgreSQL run on one server then. */
-export const CITUS_URL = process.env.TEST_CITUS_URL || null;
-export const WITHOUT_CITUS = 'skipped: TEST_CITUS_URL names no coordinator of a Citus cluster';
+export const CITUS_URL = settingOf(CITUS);
 
 /** Few, because every test file distributes all tables. */
 const SHARDS = 4;

@@ -4,10 +4,6 @@ import { freePort } from './free-port.ts';
 import { tempFolder } from './paybell.ts';
 import { until } from './until.ts';
 
-/** The path of a PgBouncer binary, or null: the tests that need one are skipped then, and say so. */
-export const PGBOUNCER = process.env.PGBOUNCER || null;
-export const WITHOUT_PGBOUNCER = 'skipped: PGBOUNCER names no PgBouncer binary';
-
 /** A PgBouncer on loopback before a PostgreSQL server. */
 export class PgBouncer implements AsyncDisposable {
   private constructor(

@@ -1,8 +1,10 @@
+import { GO, PYTHON } from './requirements.ts';
+
 /** Optional tool chains. Blocks that need a missing one, or a library that cannot be downloaded, are skipped with a message. */
 
 const TOOL_CHAINS = [
-  { tool: 'python3', uses: /^(?:python3 |\.venv\/)/m, fetches: /\bpip install\b/ },
-  { tool: 'go', uses: /^(?:go |\.\/receiver)/m, fetches: /^go get /m },
+  { tool: 'python3', requirement: PYTHON, uses: /^(?:python3 |\.venv\/)/m, fetches: /\bpip install\b/ },
+  { tool: 'go', requirement: GO, uses: /^(?:go |\.\/receiver)/m, fetches: /^go get /m },
 ] as const;
 
 export type ToolChains = {
@@ -14,8 +16,8 @@ export type ToolChains = {
 
 export function findToolChains(): ToolChains {
   const missing = new Map<string, string>();
-  for (const { tool } of TOOL_CHAINS) {
-    if (Bun.which(tool) === null) missing.set(tool, `there is no ${tool} on this machine`);
+  for (const { tool, requirement } of TOOL_CHAINS) {
+    if (!requirement.isMet) missing.set(tool, `there is no ${tool} on this machine`);
   }
   return {
     reasonNotToRun: (commands) => {

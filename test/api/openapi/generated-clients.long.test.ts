@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { existsSync, symlinkSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { symlinkSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
 import { webhookSchema } from '../../../src/contract/webhooks.ts';
 import { tempFolder } from '../../support/paybell.ts';
 import { run } from '../../support/programs.ts';
+import { needs, PYTHON_CLIENT, PYTHON_CLIENT_PROGRAMS } from '../../support/requirements.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
 
 /** Clients that others generate from the document compile, and work against the service. */
@@ -115,12 +116,6 @@ urls = [webhook.post_url for webhook in listed.webhooks if webhook.post_url.ends
 print(json.dumps([len(registered.webhooks), sent.deliveries > 0, urls, missing.code]))
 `;
 
-/** The path of openapi-python-client, whose environment also has what its clients need. */
-const PYTHON_GENERATOR = process.env.OPENAPI_PYTHON_CLIENT ?? Bun.which('openapi-python-client');
-const python = PYTHON_GENERATOR === null ? null : join(dirname(PYTHON_GENERATOR), 'python');
-const hasPython = python !== null && existsSync(python);
-if (!hasPython) process.stderr.write('  not run: openapi-python-client is not installed, see CONTRIBUTING.md\n');
-
 const { path: folder, remove } = tempFolder();
 let service: TestService;
 
@@ -167,16 +162,19 @@ test('a client of openapi-typescript and openapi-fetch compiles, and registers, 
   expect(JSON.parse(printed)).toEqual([1, 1, ['https://example.com'], 'not_found']);
 });
 
-test.skipIf(!hasPython)('a client of openapi-python-client compiles, and registers, sends and lists', async () => {
+const PYTHON_TITLE = `a client of openapi-python-client compiles, and registers, sends and lists ${needs(PYTHON_CLIENT)}`;
+
+test.skipIf(!PYTHON_CLIENT.isMet)(PYTHON_TITLE, async () => {
+  const { generator, python } = PYTHON_CLIENT_PROGRAMS;
   await Bun.write(join(folder, 'program.py'), PYTHON_PROGRAM);
   const options = ['--path', 'openapi.json', '--output-path', 'paybell', '--meta', 'none'];
-  await run([PYTHON_GENERATOR ?? '', 'generate', ...options], folder);
+  await run([generator, 'generate', ...options], folder);
   const modules = [...new Bun.Glob('*/*.py').scanSync(join(folder, 'paybell/api'))].map((path) =>
     basename(path, '.py'),
   );
   // Its body is NDJSON, the one type that the generator does not know.
   expect((await operationIds()).map(snakeCase).filter((name) => !modules.includes(name))).toEqual(['send_events']);
-  await run([python ?? '', '-m', 'compileall', '-q', 'paybell'], folder);
-  const printed = await run([python ?? '', 'program.py', ...target()], folder);
+  await run([python, '-m', 'compileall', '-q', 'paybell'], folder);
+  const printed = await run([python, 'program.py', ...target()], folder);
   expect(JSON.parse(printed)).toEqual([1, true, ['https://example.com/python'], 'not_found']);
 });

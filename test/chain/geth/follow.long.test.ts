@@ -1,18 +1,19 @@
 import { describe, expect, test } from 'bun:test';
 import { ChainService } from '../../support/chain/chain-service.ts';
 import { GETH_CHAIN_ID } from '../../support/chain/geth-node.ts';
-import { GETH, GethPair, WITHOUT_GETH } from '../../support/chain/geth-pair.ts';
+import { GethPair } from '../../support/chain/geth-pair.ts';
 import { blockAt } from '../../support/chain/json-rpc.ts';
+import { GETH, needs, settingOf } from '../../support/requirements.ts';
 import { ENGINES } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
 
 const title = 'after a true fork of depth 3, the moved payment stands, the dropped one is retracted, its rival is told';
 
 describe.each([...ENGINES])('a service that follows geth on %s', (engine) => {
-  test.skipIf(GETH === null)(
-    GETH === null ? `${title} (${WITHOUT_GETH})` : title,
+  test.skipIf(!GETH.isMet)(
+    `${title} ${needs(GETH)}`,
     async () => {
-      await using pair = await GethPair.start(GETH ?? '');
+      await using pair = await GethPair.start(settingOf(GETH) ?? '');
       const token = await pair.deploy('Token', 'uint8', [6]);
       await pair.mine(4);
       await pair.setTags(2, 4);

@@ -1,14 +1,15 @@
 import { expect, test } from 'bun:test';
-import { GETH, GethPair, WITHOUT_GETH } from '../../support/chain/geth-pair.ts';
+import { GethPair } from '../../support/chain/geth-pair.ts';
 import { blockAt } from '../../support/chain/json-rpc.ts';
+import { GETH, needs, settingOf } from '../../support/requirements.ts';
 
 const title =
   'a fork of two geth nodes replaces 3 blocks of the first: a payment moves, another is gone, and the tags stay';
 
-test.skipIf(GETH === null)(
-  GETH === null ? `${title} (${WITHOUT_GETH})` : title,
+test.skipIf(!GETH.isMet)(
+  `${title} ${needs(GETH)}`,
   async () => {
-    await using pair = await GethPair.start(GETH ?? '');
+    await using pair = await GethPair.start(settingOf(GETH) ?? '');
     const token = await pair.deploy('Token', 'uint8', [6]);
     const payment = (from: number, value: number) => token.call('mint(address,uint256)', [pair.account(from), value]);
     await pair.mine(4);

@@ -5,6 +5,7 @@ import { createProgram } from '../../../src/cli/program.ts';
 import { commandLine } from '../../support/command-line.ts';
 import { tempFolder } from '../../support/paybell.ts';
 import { run } from '../../support/programs.ts';
+import { BASH, FISH, needs, ZSH } from '../../support/requirements.ts';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 const { path: folder, remove } = tempFolder();
@@ -28,9 +29,9 @@ describe('completion in bash', () => {
     return output.split('\n').filter((line) => line !== '');
   }
 
-  const inBash = test.skipIf(Bun.which('bash') === null);
+  const inBash = test.skipIf(!BASH.isMet);
 
-  inBash('offers every command, then its subcommands, then their options', async () => {
+  inBash(`offers every command, then its subcommands, then their options ${needs(BASH)}`, async () => {
     const commands = (await createProgram()).commands.map((command) => command.name());
     expect(await offered('')).toEqual(expect.arrayContaining([...commands, 'help', '--version', '--help']));
     expect(await offered('del')).toEqual(['deliveries']);
@@ -42,18 +43,24 @@ describe('completion in bash', () => {
     ]);
   });
 
-  inBash('offers the values of an argument or an option, and leaves other values to files', async () => {
+  inBash(`offers the values of an argument or an option, and leaves others to files ${needs(BASH)}`, async () => {
     expect(await offered('completion', '')).toEqual(['bash', 'zsh', 'fish', '--help']);
     expect(await offered('export', '--format', 'c')).toEqual(['csv']);
     expect(await offered('webhooks', 'create', '--filter-file', '')).toEqual([]);
   });
 });
 
-test.each(SHELLS.map((shell) => [shell] as const))('%s reads its script without an error', async (shell) => {
+test.each(SHELLS)('the script for %s has the commands', async (shell) => {
   const script = await Bun.file(join(folder, `paybell.${shell}`)).text();
   expect(script).toContain('paybell webhooks create');
-  if (Bun.which(shell) !== null) expect(await run([shell, '-n', `paybell.${shell}`], folder)).toBe('');
 });
+
+for (const shell of [BASH, ZSH, FISH]) {
+  const { label } = shell;
+  test.skipIf(!shell.isMet)(`${label} reads its script without an error ${needs(shell)}`, async () => {
+    expect(await run([label, '-n', `paybell.${label}`], folder)).toBe('');
+  });
+}
 
 test('a shell that there is no script for is wrong usage, and the others are named', async () => {
   const { exitCode, stdout, stderr } = await commandLine({})(['completion', 'tcsh']);

@@ -13,6 +13,7 @@ import { createTenant } from '../../support/api.ts';
 import { type CommandLine, commandLine, OTHER_SECRET_KEY, TEST_SECRET_KEY } from '../../support/command-line.ts';
 import { dumpRows } from '../../support/dump.ts';
 import { freePort } from '../../support/free-port.ts';
+import { onlyOn } from '../../support/only-on.ts';
 import { tempFolder } from '../../support/paybell.ts';
 import { onSuiteEngine } from '../../support/stores.ts';
 import { newEntity } from '../../support/webhooks.ts';
@@ -96,8 +97,11 @@ onSuiteEngine('the checks of the instances', (store) => {
       state: 'ok',
       found: '1 running, 1 of them deliver, each with at most 4 concurrent attempts to one destination',
     });
-    // One process alone serves a SQLite file.
-    if (store.engine === 'sqlite') return;
+  });
+
+  // One process alone serves a SQLite file.
+  onlyOn('postgres', store)('divide DESTINATION_CONCURRENCY by those that deliver', async () => {
+    await report('one', 'all');
     await report('two', 'all');
     await report('three', 'api');
     expect(await checkInstances(store.db, config(4))).toMatchObject({

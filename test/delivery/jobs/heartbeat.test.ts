@@ -15,10 +15,14 @@ import {
   ScriptedSender,
   statuses,
 } from '../../support/deliveries.ts';
+import { onlyOn } from '../../support/only-on.ts';
+import { POSTGRES_ONLY } from '../../support/requirements.ts';
 import { alteredStore, onSuiteEngine } from '../../support/stores.ts';
 import { until } from '../../support/until.ts';
 
 onSuiteEngine('the heartbeat', (store) => {
+  const onPostgres = onlyOn('postgres', store);
+  const onSqlite = onlyOn('sqlite', store);
   afterEach(async () => {
     await store.db.transaction((queries) => queries.run('delete from instances'));
   });
@@ -37,8 +41,7 @@ onSuiteEngine('the heartbeat', (store) => {
     store.db.transaction((queries) => queries.run('update instances set seen_at_ms = seen_at_ms - $1', [ms]));
   const rows = async () => (await store.db.all('select id from instances')).length;
 
-  test('counts the instances that deliver, from their first beat until they stop', async () => {
-    if (store.engine === 'sqlite') return;
+  onPostgres('counts the instances that deliver, from their first beat until they stop', async () => {
     const told: number[] = [];
     const one = newHeartbeat({ onInstances: ({ length }) => told.push(length) });
     const two = newHeartbeat({ role: 'delivery' });
@@ -57,8 +60,7 @@ onSuiteEngine('the heartbeat', (store) => {
     expect(await rows()).toBe(0);
   });
 
-  test('is repeated as soon as an instance starts or stops', async () => {
-    if (store.engine === 'sqlite') return;
+  onPostgres('is repeated as soon as an instance starts or stops', async () => {
     const [one, two] = [newHeartbeat(), newHeartbeat()];
     await one.join();
     await two.join();
@@ -68,8 +70,7 @@ onSuiteEngine('the heartbeat', (store) => {
     await one.stop();
   });
 
-  test('tells of an instance that was replaced by another, although their number is the same', async () => {
-    if (store.engine === 'sqlite') return;
+  onPostgres('tells of an instance that was replaced by another, although their number is the same', async () => {
     const told: (readonly string[])[] = [];
     const one = newHeartbeat({ onInstances: (delivering, own) => told.push(delivering.filter((id) => id !== own)) });
     const [two, three] = [newHeartbeat(), newHeartbeat()];
@@ -83,8 +84,7 @@ onSuiteEngine('the heartbeat', (store) => {
     for (const each of [one, three]) await each.stop();
   });
 
-  test('does not count an instance that was not seen for half a minute, until it is seen again', async () => {
-    if (store.engine === 'sqlite') return;
+  onPostgres('does not count an instance that was not seen for half a minute, until it is seen again', async () => {
     const [one, two] = [newHeartbeat(), newHeartbeat()];
     await two.beat();
     // The rest of the time is for a machine that takes long from beat to beat.
@@ -98,8 +98,7 @@ onSuiteEngine('the heartbeat', (store) => {
     expect(two.delivering).toBe(2);
   });
 
-  test('does not count the row of a dead instance from before the clock was set back', async () => {
-    if (store.engine === 'sqlite') return;
+  onPostgres('does not count the row of a dead instance from before the clock was set back', async () => {
     await newHeartbeat().beat();
     await moveClock(-3_600_000);
     const one = newHeartbeat();
@@ -107,26 +106,27 @@ onSuiteEngine('the heartbeat', (store) => {
     expect([one.delivering, await rows()]).toEqual([1, 1]);
   });
 
-  test.each([
+  test.skipIf(store.engine !== 'postgres').each([
     ['forward', 600_000],
     ['back', -600_000],
-  ])('counts every instance again once each was seen after the clock was set %s', async (_, stepMs) => {
-    if (store.engine === 'sqlite') return;
-    const all = [newHeartbeat(), newHeartbeat({ role: 'delivery' }), newHeartbeat()];
-    for (const each of all) await each.beat();
-    const startedBefore = (await readInstances(store.db)).length;
-    // To the rows that were written before, a clock that is set forward is one that they are behind.
-    await moveClock(stepMs);
-    for (const each of all) await each.beat();
-    // The row of one that is late to notice is removed by the others, and comes back with its own beat.
-    for (const each of all) await each.beat();
-    expect([startedBefore, ...all.map(({ delivering }) => delivering)]).toEqual([3, 3, 3, 3]);
-    expect(await readInstances(store.db)).toHaveLength(3);
-    for (const each of all) await each.stop();
-  });
+  ])(
+    `counts every instance again once each was seen after the clock was set %s ${POSTGRES_ONLY}`,
+    async (_, stepMs) => {
+      const all = [newHeartbeat(), newHeartbeat({ role: 'delivery' }), newHeartbeat()];
+      for (const each of all) await each.beat();
+      const startedBefore = (await readInstances(store.db)).length;
+      // To the rows that were written before, a clock that is set forward is one that they are behind.
+      await moveClock(stepMs);
+      for (const each of all) await each.beat();
+      // The row of one that is late to notice is removed by the others, and comes back with its own beat.
+      for (const each of all) await each.beat();
+      expect([startedBefore, ...all.map(({ delivering }) => delivering)]).toEqual([3, 3, 3, 3]);
+      expect(await readInstances(store.db)).toHaveLength(3);
+      for (const each of all) await each.stop();
+    },
+  );
 
-  test('counts one on SQLite, also right after another process was killed', async () => {
-    if (store.engine === 'postgres') return;
+  onSqlite('counts one on SQLite, also right after another process was killed', async () => {
     await newHeartbeat().beat();
     const told: number[] = [];
     const restarted = newHeartbeat({ onInstances: ({ length }) => told.push(length) });
@@ -156,11 +156,10 @@ onSuiteEngine('the heartbeat', (store) => {
     await heartbeat.stop();
   });
 
-  test.each([
+  test.skipIf(store.engine !== 'postgres').each([
     ['lets two engines have no more requests in flight at a receiver than one may have', 2, 6],
     ['lets three engines have no more requests in flight than a cap of two, which is less than one for each', 3, 2],
-  ])('%s', async (_, engines, cap) => {
-    if (store.engine === 'sqlite') return;
+  ])(`%s ${POSTGRES_ONLY}`, async (_, engines, cap) => {
     await forgetDeliveries(store.db);
     const { entityId } = await newReceiver(store.db);
     const held = Promise.withResolvers<void>();

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { loadConfig } from '../../../src/config.ts';
 import { longestStopMs } from '../../../src/service.ts';
 import { tempFolder } from '../../support/paybell.ts';
+import { needs, SYSTEMD } from '../../support/requirements.ts';
 
 const ROOT = resolve(import.meta.dir, '../../..');
 const read = (path: string) => Bun.file(join(ROOT, path)).text();
@@ -36,7 +37,7 @@ describe('the systemd unit', () => {
     expect(await read('docs/operations.md')).toContain('for each second more, a stop may take four more');
   });
 
-  test.skipIf(Bun.which('systemd-analyze') === null)('passes systemd-analyze verify', async () => {
+  test.skipIf(!SYSTEMD.isMet)(`passes systemd-analyze verify ${needs(SYSTEMD)}`, async () => {
     const folder = tempFolder();
     const unit = join(folder.path, 'paybell.service');
     // systemd-analyze checks that the program exists, and Paybell is not installed here.

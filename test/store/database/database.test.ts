@@ -1,12 +1,15 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { type Queries, type SqlInteger, StoreUnavailableError } from '../../../src/store/database/database.ts';
 import { openDatabase } from '../../../src/store/database/open.ts';
+import { onlyOn } from '../../support/only-on.ts';
 import { rejection } from '../../support/rejection.ts';
 import { createTarget, onEveryEngine } from '../../support/stores.ts';
 
 type Note = { id: string; amount: number | string };
 
 onEveryEngine('the database', (store) => {
+  const onPostgres = onlyOn('postgres', store);
+
   beforeAll(() =>
     store.db.transaction(async (queries) => {
       await queries.run('create table notes (id text collate "binary" primary key, amount bigint not null)');
@@ -128,24 +131,25 @@ onEveryEngine('the database', (store) => {
     },
   );
 
-  test('what is sent and refused before it reaches the server fails the transaction, and nothing is stored', async () => {
-    // SQLite takes as many.
-    if (store.engine === 'sqlite') return;
-    const tooMany = Array.from({ length: 70_000 }, () => 1);
-    const failing = store.db.transaction(async (queries) => {
-      await queries.send(INSERT, ['beside too many', 1]);
-      await queries.send(
-        `insert into notes (id, amount) select 'many', 1 where 1 in (${tooMany.map((_, at) => `$${at + 1}`)})`,
-        tooMany,
-      );
-    });
-    await rejection(failing);
-    expect(await find('beside too many')).toBeUndefined();
-  });
+  // SQLite takes as many parameters.
+  onPostgres(
+    'what is sent and refused before it reaches the server fails the transaction, and nothing is stored',
+    async () => {
+      const tooMany = Array.from({ length: 70_000 }, () => 1);
+      const failing = store.db.transaction(async (queries) => {
+        await queries.send(INSERT, ['beside too many', 1]);
+        await queries.send(
+          `insert into notes (id, amount) select 'many', 1 where 1 in (${tooMany.map((_, at) => `$${at + 1}`)})`,
+          tooMany,
+        );
+      });
+      await rejection(failing);
+      expect(await find('beside too many')).toBeUndefined();
+    },
+  );
 
-  test('of statements that are asked for together, the one that failed says why the others did', async () => {
-    // On SQLite the one after it succeeds.
-    if (store.engine === 'sqlite') return;
+  // On SQLite the one after it succeeds.
+  onPostgres('of statements that are asked for together, the one that failed says why the others did', async () => {
     const errors: string[] = [];
     const failing = store.db.transaction(async (queries) => {
       const statements = ['select 1 as no', 'select 1 / 0 as no', 'select 2 as no'].map((sql) => queries.get(sql));

@@ -3,8 +3,8 @@ import type { Database } from '../../../src/store/database/database.ts';
 import { DISTRIBUTIONS, DistributionError, distribute } from '../../../src/store/database/distribution.ts';
 import { migrate } from '../../../src/store/database/migrate.ts';
 import { openDatabase } from '../../../src/store/database/open.ts';
-import { CITUS_URL, WITHOUT_CITUS } from '../../support/citus.ts';
 import { rejection } from '../../support/rejection.ts';
+import { CITUS, needs, WITHOUT_CITUS_ONLY } from '../../support/requirements.ts';
 import { createTarget } from '../../support/stores.ts';
 
 /** A migration that adds a table fails here until it is said how that is distributed. */
@@ -42,14 +42,13 @@ describe('the distribution of the tables', () => {
     }
   });
 
-  test('is refused on a server without Citus, with what to do', async () => {
-    if (CITUS_URL !== null) return;
+  test.skipIf(CITUS.isMet)(`is refused on a server without Citus, with what to do ${WITHOUT_CITUS_ONLY}`, async () => {
     const error = await rejection(distribute(db));
     expect(error).toBeInstanceOf(DistributionError);
     expect(String(error)).toContain('create extension citus');
   });
 
-  test.skipIf(CITUS_URL === null)(`is done once, and again without a change (${WITHOUT_CITUS})`, async () => {
+  test.skipIf(!CITUS.isMet)(`is done once, and again without a change ${needs(CITUS)}`, async () => {
     expect(db.dialect.isDistributed).toBe(true);
     const tables = await distribute(db);
     expect(tables.filter(({ isNew }) => isNew)).toEqual([]);

@@ -12,6 +12,7 @@ import type { Migration } from '../../../src/store/database/migrations/migration
 import { openDatabase } from '../../../src/store/database/open.ts';
 import { openStore, PendingMigrationsError } from '../../../src/store/open-store.ts';
 import { createTenant } from '../../support/api.ts';
+import { onlyOn } from '../../support/only-on.ts';
 import { rejection } from '../../support/rejection.ts';
 import { createTarget, ENGINES } from '../../support/stores.ts';
 
@@ -111,8 +112,7 @@ for (const engine of ENGINES) {
       expect(await migrate(db)).toHaveLength(VERSIONS.length);
     });
 
-    test('no time limit of the connection ends one that takes minutes', async () => {
-      if (engine === 'sqlite') return;
+    onlyOn('postgres', { engine })('no time limit of the connection ends one that takes minutes', async () => {
       const db = await open((await emptyStore()).target);
       const readLimits: Migration = {
         version: LATEST + 1,

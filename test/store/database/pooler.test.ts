@@ -3,17 +3,18 @@ import { STORE_DEADLINE_MS } from '../../../src/store/database/database.ts';
 import { MIGRATIONS, migrate } from '../../../src/store/database/migrate.ts';
 import { openPostgres } from '../../../src/store/database/postgres/postgres.ts';
 import { migrateStore } from '../../../src/store/open-store.ts';
-import { PGBOUNCER, PgBouncer, WITHOUT_PGBOUNCER } from '../../support/pgbouncer.ts';
+import { PgBouncer } from '../../support/pgbouncer.ts';
 import { createPostgresDatabase } from '../../support/postgres.ts';
 import { rejection } from '../../support/rejection.ts';
+import { needs, PGBOUNCER, settingOf } from '../../support/requirements.ts';
 import { until } from '../../support/until.ts';
 
 const TIMEOUT = `${STORE_DEADLINE_MS / 1_000 - 1}s`;
 
+const BINARY = settingOf(PGBOUNCER) ?? '';
+
 const withPgBouncer = (title: string, run: (binary: string) => Promise<void>) =>
-  test.skipIf(PGBOUNCER === null)(PGBOUNCER === null ? `${title} (${WITHOUT_PGBOUNCER})` : title, () =>
-    run(PGBOUNCER ?? ''),
-  );
+  test.skipIf(!PGBOUNCER.isMet)(`${title} ${needs(PGBOUNCER)}`, () => run(BINARY));
 
 describe('a pooler before PostgreSQL', () => {
   withPgBouncer('that shares connections by transaction needs another URL to listen', async (binary) => {
@@ -94,15 +95,15 @@ describe('a pooler before PostgreSQL', () => {
     await db.close();
   });
 
-  test.skipIf(PGBOUNCER === null).each([
+  test.skipIf(!PGBOUNCER.isMet).each([
     [{ pool_mode: 'statement' }, 'set pool_mode = transaction'],
     [
       { pool_mode: 'transaction', max_prepared_statements: '0' },
       'PgBouncer 1.21 or later with max_prepared_statements',
     ],
-  ])('with %j is refused with what to set', async (settings: Record<string, string>, advice) => {
+  ])(`with %j is refused with what to set ${needs(PGBOUNCER)}`, async (settings: Record<string, string>, advice) => {
     const url = await createPostgresDatabase();
-    await using pooler = await PgBouncer.start(PGBOUNCER ?? '', url, settings);
+    await using pooler = await PgBouncer.start(BINARY, url, settings);
     expect(await rejection(openPostgres({ url: pooler.urlOf(url) }))).toMatchObject({
       name: 'PoolerError',
       message: expect.stringContaining(advice),

@@ -25,10 +25,12 @@ import {
   readDeliveries,
   respondedWith,
 } from '../../support/deliveries.ts';
+import { onlyOn } from '../../support/only-on.ts';
 import { alteredQueries, alteredStore, onEveryEngine } from '../../support/stores.ts';
 import { newEntity } from '../../support/webhooks.ts';
 
 onEveryEngine('looking for what is due', (store) => {
+  const onPostgres = onlyOn('postgres', store);
   async function withDestinations(hosts: readonly string[]): Promise<string> {
     await forgetDeliveries(store.db);
     const entityId = await newEntity(store.db);
@@ -88,8 +90,7 @@ onEveryEngine('looking for what is due', (store) => {
     expect((await look()).names).toEqual([destination]);
   });
 
-  test('finds what is committed while a look that cannot see it puts the webhook off', async () => {
-    if (store.engine === 'sqlite') return;
+  onPostgres('finds what is committed while a look that cannot see it puts the webhook off', async () => {
     const entityId = await withDestinations(['a.example']);
     const destination = destinationKey(entityId, 'https://a.example/');
     const claimAll = (leaseMs: number) => claimDeliveries(store.db, [{ destination, most: 9 }], leaseMs);
@@ -110,9 +111,8 @@ onEveryEngine('looking for what is due', (store) => {
     expect((await claimAll(LEASE_MS)).claimed).toHaveLength(1);
   });
 
-  test('finds what is committed between a look and the note of what it saw', async () => {
-    // SQLite has one writer, which makes the two wait for each other.
-    if (store.engine === 'sqlite') return;
+  // SQLite has one writer, which makes the two wait for each other.
+  onPostgres('finds what is committed between a look and the note of what it saw', async () => {
     const entityId = await withDestinations(['a.example']);
     const destination = destinationKey(entityId, 'https://a.example/');
     await acceptMany(store.db, entityId, 1);
@@ -165,6 +165,8 @@ onEveryEngine('looking for what is due', (store) => {
 });
 
 onEveryEngine('claiming', (store) => {
+  const onPostgres = onlyOn('postgres', store);
+
   test('brings all that an attempt needs', async () => {
     const { entityId, webhookId } = await newReceiver(store.db);
     const [event] = await acceptMany(store.db, entityId, 1);
@@ -259,8 +261,7 @@ onEveryEngine('claiming', (store) => {
     expect([rest.claimed.length, rest.mayHaveMore]).toEqual([30 - 9, []]);
   });
 
-  test('passes over what another transaction is claiming at this moment, and waits for nothing', async () => {
-    if (store.engine === 'sqlite') return;
+  onPostgres('passes over what another transaction is claiming at this moment, and waits for nothing', async () => {
     const { entityId } = await newReceiver(store.db);
     await acceptMany(store.db, entityId, 6);
     const second = await store.db.transaction(async (queries) => {

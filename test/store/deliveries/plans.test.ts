@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test';
+import { expect } from 'bun:test';
 import { type Database, type Queries, TRANSACTION_LIMITS } from '../../../src/store/database/database.ts';
 import { entityKey } from '../../../src/store/database/sql.ts';
 import { claimDeliveries } from '../../../src/store/deliveries/claim/claim.ts';
@@ -7,6 +7,7 @@ import { recordAttempts } from '../../../src/store/deliveries/record/record-atte
 import { acceptEvents } from '../../../src/store/events/accept.ts';
 import { continueFanOut } from '../../../src/store/events/fan-out.ts';
 import { acceptMany, addReceiver, LATE_ON_1, LEASE_MS, newEvent, respondedWith } from '../../support/deliveries.ts';
+import { onlyOn } from '../../support/only-on.ts';
 import { alteredStore, onEveryEngine } from '../../support/stores.ts';
 import { newEntity, register, seedWebhooks } from '../../support/webhooks.ts';
 
@@ -43,6 +44,7 @@ async function measure<Value>(
 }
 
 onEveryEngine('with statistics that say empty', (store) => {
+  const onPostgres = onlyOn('postgres', store);
   /** As in a service whose queue was empty when it was analysed. */
   async function forgetStatistics(db: Database): Promise<void> {
     for (const table of TABLES) {
@@ -54,8 +56,7 @@ onEveryEngine('with statistics that say empty', (store) => {
     }
   }
 
-  test('acceptance, claims and records read the rows that they are about, and no others', async () => {
-    if (store.engine === 'sqlite') return;
+  onPostgres('acceptance, claims and records read the rows that they are about, and no others', async () => {
     const { db } = store;
     const entityId = await newEntity(db);
     for (let index = 0; index < WEBHOOKS; index++) await addReceiver(db, entityId, `https://h${index}.example.com/`);
@@ -95,8 +96,9 @@ onEveryEngine('with statistics that say empty', (store) => {
 });
 
 onEveryEngine('with statistics from before many webhooks were registered', (store) => {
-  test('the rest of a large event reads its own webhooks, however many others the entity has', async () => {
-    if (store.engine === 'sqlite') return;
+  const onPostgres = onlyOn('postgres', store);
+
+  onPostgres('the rest of a large event reads its own webhooks, however many others the entity has', async () => {
     const { db } = store;
     const [first, entityId] = [await newEntity(db), await newEntity(db)];
     const onNetwork = (networkId: number, host: string, count: number) =>
@@ -117,8 +119,7 @@ onEveryEngine('with statistics from before many webhooks were registered', (stor
     expect(rest.read.get('webhooks') ?? 0).toBeLessThanOrEqual(2 * 100);
   });
 
-  test('acceptance reads the webhooks that its events are for, however many others the entity has', async () => {
-    if (store.engine === 'sqlite') return;
+  onPostgres('acceptance reads the webhooks that its events are for, however many others the entity has', async () => {
     const { db } = store;
     const entityId = await newEntity(db);
     const analyze = () => db.transaction((queries) => queries.run('analyze webhooks'));

@@ -39,6 +39,7 @@ import {
 } from '../../support/deliveries.ts';
 import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
 import { beforeStatement } from '../../support/interrupted-store.ts';
+import { onlyOn } from '../../support/only-on.ts';
 import { rejection } from '../../support/rejection.ts';
 import { alteredStore, onEveryEngine } from '../../support/stores.ts';
 import { recordTestOf } from '../../support/test-requests.ts';
@@ -50,6 +51,7 @@ const SLOW_RETRIES = { settings: { RETRY_SCHEDULE: '0s,1h,1h' } };
 const ONE_TRY = { settings: { RETRY_SCHEDULE: '0s' } };
 
 onEveryEngine('sending one delivery again', (store) => {
+  const onPostgres = onlyOn('postgres', store);
   afterEach(() => forgetDeliveries(store.db));
 
   async function oneDelivery(firstDelayMs = 0) {
@@ -173,8 +175,7 @@ onEveryEngine('sending one delivery again', (store) => {
     expect(await claim(store.db, entityId)).toMatchObject([{ kind: 'redelivery', attempts: 1 }]);
   });
 
-  test('while its webhook is being put off is not forgotten', async () => {
-    if (store.engine === 'sqlite') return;
+  onPostgres('while its webhook is being put off is not forgotten', async () => {
     const { entityId, deliveryId } = await oneDelivery(3_600_000);
     const destination = destinationKey(entityId, HOOK);
     let look: Promise<unknown> = Promise.resolve();

@@ -6,10 +6,6 @@ import { compileContracts } from './compile-contracts.ts';
 import { type Call, DeployedContract } from './deployed-contract.ts';
 import { GETH_CHAIN_ID, GethNode, type Payload } from './geth-node.ts';
 
-/** The path of a geth binary, or null: the tests that need one are skipped then, and say so. */
-export const GETH = process.env.GETH || null;
-export const WITHOUT_GETH = 'skipped: GETH names no geth binary';
-
 const ACCOUNTS = 8;
 
 /**

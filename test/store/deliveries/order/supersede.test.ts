@@ -20,6 +20,7 @@ import { accept, claim, databaseNowMs, HOOK, newEvent, readDeliveries, statuses 
 import { wrongDeliveryCounters } from '../../../support/delivery-counters.ts';
 import { attemptThat, countRows, type End, keepOrder, readNumbers, record } from '../../../support/order.ts';
 import { TEST_DEADLINE_MS } from '../../../support/postgres.ts';
+import { POSTGRES_ONLY } from '../../../support/requirements.ts';
 import { alteredQueries, onEveryEngine } from '../../../support/stores.ts';
 import { newEntity, register, seedWebhooks } from '../../../support/webhooks.ts';
 
@@ -167,7 +168,7 @@ onEveryEngine('supersession', (store) => {
   });
 
   // SQLite has one writer.
-  describe.if(store.engine === 'postgres')('beside a transaction that records attempts of the same reminders', () => {
+  describe.skipIf(store.engine !== 'postgres')(`beside a transaction that records attempts ${POSTGRES_ONLY}`, () => {
     type Ends = { readonly a: End; readonly b: End };
 
     async function remindOfTwo(ends: Ends): Promise<{ entityId: string; attempts: AttemptRecord[] }> {
