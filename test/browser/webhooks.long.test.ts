@@ -231,6 +231,7 @@ describe('changing webhooks', () => {
     await tab.signIn('/webhooks');
     await tab.page.getByRole('button', { name: /^Delete LatePayment/ }).click();
     await tab.page.goto('about:blank');
+    // Throws if the webhook stays.
     await until('the webhook is deleted', async () => (await client.webhooks.list()).totalResults === 0);
   });
 });

@@ -63,6 +63,7 @@ onSuiteEngine('an engine that is woken for a destination', (store) => {
       engine.wake([destinationKey(entityId, HOOK)]);
       await until('it is delivered', allDelivered(store, entityId));
     });
+    expect(failures).toBeLessThan(0);
   });
 
   test('goes on where a claim brings a delivery that no place is reserved for', async () => {

@@ -70,11 +70,13 @@ onSuiteEngine('the engine', (store) => {
 
   test('finds by its own poll what nobody told it of', async () => {
     const { entityId } = await newReceiver(store.db);
-    await withEngine(store.db, new ScriptedSender(), async () => {
+    const sender = new ScriptedSender();
+    await withEngine(store.db, sender, async () => {
       await Bun.sleep(50);
       await acceptMany(store.db, entityId, 1);
       await until('it is delivered', allAre(store, entityId, 'delivered'));
     });
+    expect(sender.requests).toHaveLength(1);
   });
 
   test('tries again with the same id and bytes until it is received, and logs each attempt', async () => {
@@ -232,6 +234,7 @@ onSuiteEngine('the engine', (store) => {
       },
       { settings: { DELIVERY_CONCURRENCY: '128', DESTINATION_CONCURRENCY: '16' } },
     );
+    expect(sender.mostInFlight).toBe(40);
   });
 
   test('probes a destination one at a time after five failures in a row, until a success', async () => {
@@ -534,6 +537,8 @@ onSuiteEngine('a delivery that cannot be processed', (store) => {
       },
       { settings: THREE_AT_ONCE },
     );
+    // Two events to the neighbour, and three attempts at each of two to no URL.
+    expect(sender.requests).toHaveLength(8);
   });
 
   test('because the store refuses its settlement ends as failed with its reason, and its neighbours go on', async () => {
@@ -739,7 +744,9 @@ onSuiteEngine('a stop', (store) => {
   test('ends at once when nothing is in flight', async () => {
     const engine = createEngine(store.db, new ScriptedSender());
     await engine.start();
+    // Waits for as long as something is in flight.
     await engine.stop();
+    expect(engine.inFlight).toBe(0);
   });
 });
 
@@ -779,6 +786,7 @@ describe('two engines', () => {
       await store.db.onWork(() => rung++);
       await accept(store.db, newEvent(entityId));
       await store.db.announceWork();
+      // Throws if the database passes nothing on.
       await until('the announcement has come', () => rung > 0);
     });
   });

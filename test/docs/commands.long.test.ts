@@ -177,6 +177,7 @@ describe('every command works on', () => {
     test.concurrent(
       page,
       async () => {
+        // Throws if a command fails.
         const outcome = await follow(page);
         await EXPECTATIONS[page]?.(outcome);
       },

@@ -66,10 +66,12 @@ describe('a public address', () => {
   }
 
   test('is never found in text that is no address', () => {
+    // Throws with a counterexample.
     fc.assert(fc.property(fc.string(), (text) => isPublicAddress(text) === false || /^[0-9a-f.:]+$/i.test(text)));
   });
 
   test('is never one that carries an IPv4 address inside an IPv6 one', () => {
+    // Throws with a counterexample.
     fc.assert(fc.property(fc.ipV4(), (v4) => !isPublicAddress(`::ffff:${v4}`) && !isPublicAddress(`64:ff9b::${v4}`)));
   });
 });

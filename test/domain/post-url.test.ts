@@ -145,6 +145,7 @@ describe('a postUrl', () => {
   }
 
   test('is refused for any IPv4 address of a private network, as one decimal number', () => {
+    // Throws with a counterexample.
     fc.assert(
       fc.property(
         fc.integer({ min: 0x0a000000, max: 0x0affffff }),
@@ -154,6 +155,7 @@ describe('a postUrl', () => {
   });
 
   test('of any text is accepted or rejected, and never throws', () => {
+    // Throws with a counterexample.
     fc.assert(
       fc.property(
         fc.oneof(

@@ -21,6 +21,7 @@ describe('the next delay', () => {
   });
 
   test('stays within 20 % of its step', () => {
+    // Throws with a counterexample.
     fc.assert(
       fc.property(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), (random) => {
         const delayMs = nextDelayMs({ schedule: SCHEDULE, attemptsMade: 2, retryAfterMs: null, random: () => random });

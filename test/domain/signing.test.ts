@@ -169,6 +169,7 @@ describe('any message', () => {
   const seed = fc.uint8Array({ minLength: 32, maxLength: 32 });
 
   test('is verified with each key that signed it', async () => {
+    // Throws with a counterexample.
     await fc.assert(
       fc.asyncProperty(id, timestampS, body, secret, seed, async (id, timestampS, body, secret, seed) => {
         const { secretKey, publicKey } = makeSigningKey(seed);
@@ -183,6 +184,7 @@ describe('any message', () => {
   });
 
   test('is refused once a bit of its body has changed', async () => {
+    // Throws with a counterexample.
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 200 }), fc.nat(), fc.nat(7), async (body, at, bit) => {
         const signature = sign({ ...VECTOR, body, secrets: [SECRET], signingKeys: [SIGNING_KEY] });

@@ -60,6 +60,7 @@ describe('clients that send a few bytes and then nothing', () => {
 
   test.skipIf(!LINUX.isMet)(`leave nothing open behind them ${needs(LINUX)}`, async () => {
     const open = async () => sampleOf(await scrape(), 'process_open_fds');
+    // Throws if they stay open.
     await until('their sockets are closed', async () => (await open()) < SOCKETS / 2);
   });
 });

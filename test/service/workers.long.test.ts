@@ -64,6 +64,7 @@ test('workers end when their supervisor is killed', async () => {
   const served = await serveTwo();
   await until('both are running', () => workerPids(served).size === 2);
   served.child.kill('SIGKILL');
+  // Throws if one of them goes on running.
   await until('both have ended', () => ![...workerPids(served).values()].some(isRunning));
 });
 

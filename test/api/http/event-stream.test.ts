@@ -188,5 +188,6 @@ test('a client that disconnects ends its source', async () => {
   while (!text.includes('one')) text += new TextDecoder().decode((await body?.read())?.value);
   abort.abort();
   await ended.promise;
+  // Throws if the stream stays open.
   await until('the stream has ended', () => streams.size === 0);
 });

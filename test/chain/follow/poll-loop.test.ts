@@ -121,6 +121,12 @@ test('stop ends a wait at once, and waits for the poll in progress', async () =>
   await waiting.stop();
 });
 
-test('a loop that was never started stops', async () => {
-  await new PollLoop({ poll: async () => RESULT, backfill: async () => RESULT, nodesWaitMs: () => 0 }).stop();
+test('a loop that was never started stops without a poll', async () => {
+  let polls = 0;
+  const poll = async () => {
+    polls++;
+    return RESULT;
+  };
+  await new PollLoop({ poll, backfill: poll, nodesWaitMs: () => 0 }).stop();
+  expect(polls).toBe(0);
 });

@@ -142,6 +142,7 @@ describe('a connection', () => {
     await using receiver = await startReceiver(respondsWith(OK));
     await send(createHttpClient(), receiver);
     await receiver.closed(1);
+    expect(receiver.connections).toBe(1);
   });
 });
 

@@ -85,6 +85,8 @@ onSuiteEngine('the bulk redelivery job', (store) => {
       (await Promise.all(asked.map(({ progress }) => progress()))).every(({ status }) => status === 'finished'),
     );
     await running.stop();
+    const queued = await Promise.all(asked.map(async ({ progress }) => (await progress()).queued));
+    expect(queued).toEqual([700, 3, 0]);
   });
 
   test('runs again by itself after a batch that failed', async () => {

@@ -68,6 +68,7 @@ onSuiteEngine('the heartbeat', (store) => {
     await two.stop();
     await until('the first knows that it is alone', () => one.delivering === 1);
     await one.stop();
+    expect(await rows()).toBe(0);
   });
 
   onPostgres('tells of an instance that was replaced by another, although their number is the same', async () => {
@@ -150,10 +151,13 @@ onSuiteEngine('the heartbeat', (store) => {
   });
 
   test('stops although the store is down', async () => {
-    const heartbeat = newHeartbeat({
-      db: alteredStore(store.db, { transaction: () => Promise.reject(new Error('down')) }),
-    });
-    await heartbeat.stop();
+    let failures = 0;
+    const transaction = () => {
+      failures++;
+      return Promise.reject(new Error('down'));
+    };
+    await newHeartbeat({ db: alteredStore(store.db, { transaction }) }).stop();
+    expect(failures).toBe(1);
   });
 
   test.skipIf(store.engine !== 'postgres').each([

@@ -38,6 +38,7 @@ test('a job runs after its first delay and then at its interval, until it is sto
 test('a job that left work for later runs again when that is due', async () => {
   const { counts, job } = countingJob({ firstAfterMs: 0, leftWorkMs: () => 1 });
   job.start();
+  // Throws if the job waits for its interval, which is an hour.
   await until('it has run three times', () => counts.runs >= 3);
   await job.stop();
 });

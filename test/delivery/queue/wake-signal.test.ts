@@ -8,6 +8,7 @@ describe('a wake signal', () => {
     const signal = new WakeSignal();
     const waiting = signal.wait(FOR_EVER_MS);
     signal.wake();
+    // Without the wake-up, the time limit of the test comes first.
     await waiting;
   });
 
@@ -27,6 +28,7 @@ describe('a wake signal', () => {
   });
 
   test('ends the wait when the time is up', async () => {
+    // A wait that does not end exceeds the time limit of the test.
     await new WakeSignal().wait(5);
     await new WakeSignal().wait(0);
     await new WakeSignal().wait(-1);

@@ -79,6 +79,7 @@ describe('a pooler before PostgreSQL', () => {
     let woken = 0;
     await db.onWork(() => woken++);
     await db.announceWork();
+    // Throws if the announcement does not pass the pooler.
     await until('the work is heard of', () => woken > 0);
     await db.close();
   });

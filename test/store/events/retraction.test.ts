@@ -166,6 +166,7 @@ onEveryEngine('retraction', (store) => {
   });
 
   test('keeps what follows of the same fact behind it', async () => {
+    // `sendRevisions` expects the order of the events.
     for (const agreementId of [null, 'agr_1']) await sendRevisions({ factKey: 'fct_3', agreementId });
   });
 

@@ -46,6 +46,7 @@ onEveryEngine('the backlog of an entity', (store) => {
     const { entityId } = await newReceiver(store.db);
     const backlog = new EntityUsage(store.db, 10);
     for (let round = 0; round < 3; round++) {
+      // Throws if there is no room.
       await backlog.requireRoom(entityId);
       await acceptMany(store.db, entityId, 10);
       backlog.add(entityId, 10, 0);

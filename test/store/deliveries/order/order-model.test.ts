@@ -204,6 +204,7 @@ class Run {
 
 onEveryEngine('order and supersession', (store) => {
   test('follow the model in any sequence of steps', async () => {
+    // `Run` compares every step with the model.
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
         const run = new Run(store, await newEntity(store.db));
