@@ -200,6 +200,10 @@ function anchorsAfter(poll: Poll, tail: Tail, blocks: CanonicalBlocks, isReorg: 
   return arrangeAnchors({ kept, added, final: poll.state.final, pinned: [finalized, candidate, confirm?.target] });
 }
 
+/**
+ * Only the last step stores the progress of backfills. The blocks in which a source joins the tail are below the newest anchor:
+ * after a failed step, the next poll reads them again only if the source is still behind.
+ */
 async function writeSteps(
   poll: Poll,
   { look, to }: Tail,
@@ -217,7 +221,7 @@ async function writeSteps(
     // While some of what is gone is still to be written, nothing gains confirmations.
     const isLoss = part.changes.every((change) => positionOf(change) === null);
     const head = isLoss ? (poll.state.head ?? levels.head) : levels.head;
-    await poll.commit({ ...levels, head, changes: part.changes, backfilled: last.backfilled, ...moved });
+    await poll.commit({ ...levels, head, changes: part.changes, ...moved });
   }
   const safe = look.safe === null ? null : Math.min(look.safe.number, to.number);
   const tip = { number: to.number, hash: to.hash };

@@ -4,6 +4,7 @@ import { FollowedChain } from '../../support/chain/followed-chain.ts';
 import { addressOf, ModelChain } from '../../support/chain/model-chain.ts';
 import { modelSource } from '../../support/chain/model-decoder.ts';
 import { type Faults, ModelNode } from '../../support/chain/model-node.ts';
+import { rejection } from '../../support/rejection.ts';
 
 const OLD = modelSource({ sourceId: 'src_old', fromBlock: 1_001 });
 const NEW = modelSource({ sourceId: 'src_new', contract: addressOf(2), fromBlock: 1 });
@@ -258,4 +259,28 @@ test('history that is told survives forks: what moves above it is neither lost n
   await followed.catchUp();
   expect(followed.mistakes()).toEqual([]);
   expect(store.counts.retracted).toBe(0);
+});
+
+test('a commit that fails while two sources join the tail leaves no payment unread', async () => {
+  const chain = new ModelChain();
+  const nodes = [1, 2].map(() => new ModelNode(chain, { finalized: 700 }).exchange);
+  const sources = [2, 3].map((number) => ({ ...TOLD, sourceId: `src_${number}`, contract: addressOf(number) }));
+  const followed = new FollowedChain(chain, { nodes, sources: [OLD] });
+  const { store } = followed;
+  for (let block = 0; block < 250; block++) {
+    chain.mine(sources.map(({ contract }) => followed.payment(8, contract)));
+    if (block > 230) await followed.poll();
+  }
+  store.sources.push(...sources);
+  // The backfill reads the blocks of the first source, and the next live poll those of the second, because both are near.
+  await followed.poll();
+  let commits = 0;
+  store.onCommit = ({ changes }) => {
+    if (changes.length > 0 && ++commits === 2) throw new Error('The database does not answer');
+  };
+  expect(await rejection(followed.poll())).toMatchObject({ message: 'The database does not answer' });
+  await followed.catchUp();
+  expect(followed.mistakes()).toEqual([]);
+  const inOrder = Array.from({ length: 2_000 }, (_, index) => 1 + Math.floor(index / 8));
+  expect(sources.map((source) => toldBlocks(followed, source))).toEqual([inOrder, inOrder]);
 });

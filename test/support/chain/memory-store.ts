@@ -37,6 +37,8 @@ export class MemoryStore implements FollowerStore {
   token = 1;
   /** Called with each fact that is retracted and the tip of the step. */
   onRetraction: (fact: StoredFact, tip: number) => void = () => {};
+  /** Called before each step. If it throws, the step is not written. */
+  onCommit: (step: Step) => void = () => {};
   state: NetworkState = {
     tip: null,
     anchors: [],
@@ -94,6 +96,7 @@ export class MemoryStore implements FollowerStore {
 
   async commit(lease: Lease, step: Step): Promise<boolean> {
     if (lease.token !== this.token) return false;
+    this.onCommit(step);
     this.#check(step);
     for (const change of step.changes) this.#apply(change, step.tip?.number ?? 0);
     const { tip, anchors, head, safe, final, rangeBlocks, blockTimeMs } = step;
