@@ -177,8 +177,10 @@ function inOrder(logs: readonly Log[]): readonly Log[] {
   return isSorted ? logs : logs.toSorted(compare);
 }
 
-function countEqual(counts: Map<string, number>, { transactionHash, address, topics, data }: Log): number {
-  const key = `${transactionHash} ${address} ${topics.join(' ')} ${data}`;
+/** Counts within the log's own block: copies of the transaction in blocks of other branches must not change its id. */
+function countEqual(counts: Map<string, number>, log: Log): number {
+  const { blockHash, transactionHash, address, topics, data } = log;
+  const key = `${blockHash} ${transactionHash} ${address} ${topics.join(' ')} ${data}`;
   const n = counts.get(key) ?? 0;
   counts.set(key, n + 1);
   return n;

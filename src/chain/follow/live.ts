@@ -152,11 +152,20 @@ async function writeTail(poll: Poll, node: Node, tail: Tail): Promise<void> {
   });
 }
 
-/** The logs of the blocks that were read, and of transactions that were asked for, each once. */
+/**
+ * The logs of the blocks that were read, and the logs of receipts, each once. A receipt may come from a node on another branch:
+ * if it names another block than the logs of its transaction, the logs decide.
+ */
 function withReceipts({ logs, receipts }: Reading, to: number): readonly Log[] {
   if (receipts.size === 0) return logs;
-  const ofReceipts = [...receipts.values()].flatMap((receipt) => receipt?.logs ?? []);
-  const all = [...logs, ...ofReceipts.filter(({ blockNumber }) => blockNumber <= to)];
+  const blockOf = new Map(logs.map(({ transactionHash, blockHash }) => [transactionHash, blockHash]));
+  const ofReceipts = [...receipts.values()].flatMap((receipt) => {
+    if (receipt === null || receipt.blockNumber > to) return [];
+    const { transactionHash, blockHash } = receipt;
+    if ((blockOf.get(transactionHash) ?? blockHash) !== blockHash) return [];
+    return receipt.logs.filter((log) => log.transactionHash === transactionHash && log.blockHash === blockHash);
+  });
+  const all = [...logs, ...ofReceipts];
   return [...new Map(all.map((log) => [`${log.blockHash} ${log.logIndex}`, log])).values()];
 }
 

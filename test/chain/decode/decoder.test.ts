@@ -263,6 +263,16 @@ describe('the decoder', () => {
     expect(after?.position.logIndex).toBe(44);
   });
 
+  test('gives a log the same id if another branch has its transaction too', async () => {
+    const [alone] = await testDecoder().decoder.decode([transfer(5n, { logIndex: 3 })], [erc20()]);
+    const elsewhere = { blockHash: `0x${'c'.repeat(64)}` };
+    const copies = [99, 100, 101].map((blockNumber) => transfer(5n, { blockNumber, ...elsewhere }));
+    const facts = await testDecoder().decoder.decode([transfer(5n, { logIndex: 3 }), ...copies], [erc20()]);
+    expect(facts.map(({ factId }) => factId)).toContain(alone?.factId ?? '');
+    const [here] = facts.filter(({ position }) => position.blockHash !== elsewhere.blockHash);
+    expect(here?.factId).toBe(alone?.factId ?? '');
+  });
+
   test('gives a log to the oldest source of each entity that takes it', async () => {
     const older = erc20();
     const younger = erc20({ fields: { currency: { is: 'USDC' } } });

@@ -12,8 +12,9 @@ export function modelFacts(logs: readonly Log[], sources: readonly FollowedSourc
   return sorted.flatMap((log) => {
     // Short, because it is made a million times: the end of each tells them apart.
     const said = [log.transactionHash, log.address, ...log.topics, log.data].map((word) => word.slice(-6)).join('_');
-    const no = counts.get(said) ?? 0;
-    counts.set(said, no + 1);
+    const equal = `${log.blockHash} ${said}`;
+    const no = counts.get(equal) ?? 0;
+    counts.set(equal, no + 1);
     return factsOf(log, `${said}_${no}`, sources);
   });
 }
