@@ -25,6 +25,12 @@ export function newId(prefix: IdPrefix): string {
   return makeId(prefix, lastMs, random);
 }
 
+/** Begins again, as in a new process: for a simulation, whose runs in one process repeat each other. */
+export function restartIds(): void {
+  lastMs = 0;
+  withinMs = 0;
+}
+
 export function randomBytes(count: number): Uint8Array {
   return crypto.getRandomValues(new Uint8Array(count));
 }
