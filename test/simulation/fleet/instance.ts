@@ -1,0 +1,95 @@
+import { followNetwork } from '../../../src/chain/chain.ts';
+import type { Nodes } from '../../../src/chain/rpc/nodes.ts';
+import type { AttemptTools } from '../../../src/delivery/attempt.ts';
+import { createDelivery } from '../../../src/delivery/delivery.ts';
+import { DeliveryMetrics } from '../../../src/delivery/delivery-metrics.ts';
+import { bulkRedeliveryJob } from '../../../src/delivery/jobs/bulk-redelivery.ts';
+import { Heartbeat } from '../../../src/delivery/jobs/heartbeat.ts';
+import { FleetShare } from '../../../src/delivery/queue/fleet-share.ts';
+import { SigningKeyCache } from '../../../src/delivery/signing-key-cache.ts';
+import { Workers } from '../../../src/delivery/worker-health.ts';
+import { EventNumbers } from '../../../src/domain/ids.ts';
+import type { DestinationKey } from '../../../src/domain/post-url.ts';
+import { Metrics } from '../../../src/metrics/paybell-metrics.ts';
+import type { NetworkStore } from '../../../src/store/chain/networks.ts';
+import type { Database } from '../../../src/store/database/database.ts';
+import { WorkNotifier } from '../../../src/store/database/postgres/notify.ts';
+import { AcceptQueue } from '../../../src/store/events/accept-queue.ts';
+import { StatsRecorder } from '../../../src/store/stats/recorder.ts';
+import { modelDecoder } from '../../support/chain/model-decoder.ts';
+import type { Owner } from '../world/owners.ts';
+import { world } from '../world/world.ts';
+import type { Receivers } from './receivers.ts';
+import { box, config, log, NETWORK_ID } from './settings.ts';
+
+export type InstanceOptions = {
+  readonly owner: Owner;
+  readonly db: Database;
+  readonly receivers: Receivers;
+  readonly networkStore: NetworkStore;
+  readonly nodes: Nodes;
+};
+
+/** What requests to an instance reach. */
+export type Instance = {
+  readonly owner: Owner;
+  readonly db: Database;
+  readonly acceptQueue: AcceptQueue;
+  /** Deliveries may be due, as after a resume. */
+  readonly onWork: () => void;
+  readonly runRedeliveries: () => void;
+};
+
+function attemptTools(db: Database, receivers: Receivers): AttemptTools {
+  return {
+    sender: { send: (request) => receivers.send(request) },
+    keys: new SigningKeyCache(db, box, config.SIGN_ASYMMETRIC, config.BODY_SIGNATURE_KEY),
+    schedule: config.RETRY_SCHEDULE,
+    bodySignatureHeader: undefined,
+    nowMs: Date.now,
+    random: Math.random,
+  };
+}
+
+/**
+ * Wires one instance as `service.ts` does, without its HTTP server. Throws if the database fails meanwhile, as the program
+ * would end.
+ */
+export async function startInstance({ owner, db, receivers, networkStore, nodes }: InstanceOptions): Promise<Instance> {
+  const metrics = new Metrics();
+  const counts = new DeliveryMetrics(metrics, new StatsRecorder(db, log, Date.now, metrics.statsDropped));
+  const workers = new Workers();
+  const tools = attemptTools(db, receivers);
+  const delivery = createDelivery({ config, db, log, tools, metrics, counts, workers });
+  const { engine, clock, sweep, fanOuts } = delivery;
+  const notifier = new WorkNotifier(db, log);
+  const onWork = () => {
+    engine.wake();
+    sweep.wake();
+    notifier.notify();
+  };
+  const onDue = (due: ReadonlySet<DestinationKey>, nowMs: number) => {
+    engine.wake(due);
+    clock.noteDatabaseTime(nowMs);
+    notifier.notify();
+  };
+  const redeliveries = bulkRedeliveryJob(db, log, onWork, workers);
+  const numbers = new EventNumbers((bytes) => world.random.fill(bytes));
+  const onTask = () => fanOuts.wake();
+  const acceptQueue = new AcceptQueue(db, { onDue, onFanOut: onTask, directDispatch: engine, numbers });
+  const heartbeat = new Heartbeat({
+    ...{ db, log, workers, role: config.ROLE, host: owner.name },
+    onInstances: (delivering, own) =>
+      engine.limitDestinations(new FleetShare(config.DESTINATION_CONCURRENCY, own, delivering)),
+  });
+  const follower = followNetwork({
+    ...{ networkId: NETWORK_ID, nodes, decoder: modelDecoder, store: networkStore, db, log },
+    acceptance: { acceptQueue, isFull: () => Promise.resolve(false), firstDelayMs: 0, onTask },
+    ...{ finalityDepth: null, graceBlocks: config.CHAIN_GRACE },
+  });
+  if (db.engine === 'sqlite') await networkStore.releaseAll();
+  await heartbeat.join();
+  await engine.start();
+  for (const job of [follower, ...delivery.jobs, redeliveries, heartbeat]) job.start();
+  return { owner, db, acceptQueue, onWork, runRedeliveries: () => redeliveries.wake() };
+}

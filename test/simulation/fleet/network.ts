@@ -1,0 +1,133 @@
+import { Node } from '../../../src/chain/rpc/node.ts';
+import { Nodes } from '../../../src/chain/rpc/nodes.ts';
+import type { FactChange } from '../../../src/domain/chain/facts.ts';
+import type { Lease, Step } from '../../../src/store/chain/network-store.ts';
+import { NetworkStore } from '../../../src/store/chain/networks.ts';
+import { FollowedSources } from '../../../src/store/chain/sources/followed.ts';
+import type { PreparedSource } from '../../../src/store/chain/sources/sources.ts';
+import type { Database } from '../../../src/store/database/database.ts';
+import { addressOf, ModelChain, type ModelTransaction, wordOf } from '../../support/chain/model-chain.ts';
+import { TOPIC } from '../../support/chain/model-decoder.ts';
+import { ModelNode } from '../../support/chain/model-node.ts';
+import type { Random } from '../world/random.ts';
+import { world } from '../world/world.ts';
+import { NETWORK_ID } from './settings.ts';
+
+/** Blocks below the head that are safe, and those that are final: no reorg of the simulation is as deep. */
+const SAFE_DEPTH = 3;
+export const FINAL_DEPTH = 6;
+export const MAX_REORG_DEPTH = 4;
+
+const NODES = 2;
+const EXCHANGE_MS = 20;
+const BLOCK_TIME_S = 1;
+/** So that blocks are final from the start. */
+const FIRST_BLOCKS = 20;
+
+/** An attempt to write changes of facts: the commit is somewhere in its time, if there is one. */
+export type WrittenStep = {
+  readonly changes: readonly FactChange[];
+  readonly startMs: number;
+  /** Infinite while it is under way, and if its outcome is unknown. */
+  endMs: number;
+  isCommitted: boolean;
+};
+
+/** A network of two nodes on one model of a chain, and what was written about its facts. */
+export class Network {
+  readonly chain = new ModelChain(BLOCK_TIME_S);
+  readonly nodes: readonly ModelNode[];
+  readonly steps: WrittenStep[] = [];
+  #payments = 0;
+
+  constructor(random: Random) {
+    this.chain.mineEmpty(FIRST_BLOCKS);
+    const faults = { chainId: NETWORK_ID, finalized: FINAL_DEPTH, safe: SAFE_DEPTH };
+    this.nodes = Array.from({ length: NODES }, () => new ModelNode(this.chain, faults, random));
+  }
+
+  /** Each instance knows the health of the nodes by itself. */
+  nodesFor(): Nodes {
+    return new Nodes(
+      this.nodes.map(
+        (node, index) =>
+          new Node({
+            name: `${NETWORK_ID}#${index + 1}`,
+            chainId: NETWORK_ID,
+            callsPerSecond: 1_000,
+            exchange: async (payload, ...rest) => {
+              await world.sleep(world.random.next() * EXCHANGE_MS);
+              return node.exchange(payload, ...rest);
+            },
+          }),
+      ),
+    );
+  }
+
+  storeFor(db: Database, holder: string): NetworkStore {
+    return new ObservedNetworkStore(db, holder, this.steps);
+  }
+
+  /** A source for the payments to a contract, from its next block on. */
+  source(contract: number): PreparedSource {
+    const { head } = this.chain;
+    return {
+      definition: {
+        ...{ networkId: NETWORK_ID, preset: null, contract: addressOf(contract), abi: null, event: null },
+        ...{ where: {}, fields: {}, fromBlock: head + 1, deliverHistory: false },
+      },
+      ...{ topic: TOPIC, topics: [[TOPIC]], head },
+    };
+  }
+
+  /** A transaction that no block has yet: with a log of the contract, or without one for a payment that an event is held for. */
+  transaction(contract: number | null): ModelTransaction {
+    const data = wordOf(++this.#payments);
+    return this.chain.transaction({
+      logs: contract === null ? [] : [{ address: addressOf(contract), topics: [TOPIC], data }],
+    });
+  }
+
+  isCanonical({ hash }: ModelTransaction): boolean {
+    return this.chain.blocks.some(({ transactions }) => transactions.some((one) => one.hash === hash));
+  }
+
+  /** The transactions that a reorg can still remove. */
+  get recent(): ModelTransaction[] {
+    return this.chain.blocks.slice(-MAX_REORG_DEPTH).flatMap(({ transactions }) => transactions);
+  }
+
+  /** Replaces the newest blocks. The transactions that are not dropped are in the new blocks, in any of them. */
+  reorg(depth: number, isDropped: (transaction: ModelTransaction) => boolean, draw: Random): void {
+    const blocks: ModelTransaction[][] = Array.from({ length: depth + 1 }, () => []);
+    for (const { transactions } of this.chain.blocks.slice(-depth)) {
+      for (const one of transactions) if (!isDropped(one)) draw.pick(blocks)?.push(one);
+    }
+    this.chain.fork(depth, blocks);
+  }
+
+  heal(): void {
+    for (const node of this.nodes) Object.assign(node.faults, { lag: 0, unreachable: 0, rateLimited: 0 });
+  }
+}
+
+/** The real one, with a record of what it was asked to write. */
+class ObservedNetworkStore extends NetworkStore {
+  constructor(
+    db: Database,
+    holder: string,
+    private readonly steps: WrittenStep[],
+  ) {
+    const sources = new FollowedSources();
+    super(db, holder, (queries, networkId) => sources.read(queries, networkId));
+  }
+
+  override async commit(lease: Lease, step: Step): Promise<boolean> {
+    const { changes } = step;
+    const written: WrittenStep = { changes, startMs: world.nowMs, endMs: Number.POSITIVE_INFINITY, isCommitted: false };
+    if (changes.length > 0) this.steps.push(written);
+    written.isCommitted = await super.commit(lease, step);
+    written.endMs = world.nowMs;
+    return written.isCommitted;
+  }
+}

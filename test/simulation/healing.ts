@@ -1,0 +1,79 @@
+import { endpointId } from '../../src/domain/ids.ts';
+import type { Database } from '../../src/store/database/database.ts';
+import { updateEndpoint } from '../../src/store/endpoints/change.ts';
+import { resumeWebhook } from '../../src/store/webhooks/suspension.ts';
+import { FINAL_DEPTH } from './fleet/network.ts';
+import { box, changeNow } from './fleet/settings.ts';
+import {
+  readEndpointNos,
+  readTimesAhead,
+  readTip,
+  readWebhookIds,
+  readWorkLeft,
+  releaseNetworks,
+  type TimesAhead,
+  type WorkLeft,
+} from './oracle/view.ts';
+import type { Simulation } from './simulation.ts';
+import { world } from './world/world.ts';
+
+/** After the last operation everything is in order again, and time passes until nothing is left to do. */
+
+/** Longer than an instance is down, and than the last lease. */
+const RESTART_MS = 60_000;
+const BLOCK_MS = 1_500;
+const LOOK_MS = 5_000;
+/** Work that a hint hides has to be found after five minutes, and a retry comes after four. */
+const STANDSTILL_MS = 400_000;
+const LONGEST_MS = 3 * 3_600_000;
+
+export type Healed = { readonly workLeft: WorkLeft; readonly timesAhead: TimesAhead };
+
+export async function heal(simulation: Simulation, observer: Database): Promise<Healed> {
+  const { fleet, receivers, network } = simulation;
+  fleet.heal();
+  receivers.heal();
+  network.heal();
+  await world.pass(RESTART_MS);
+  const timesAhead = await world.until(readTimesAhead(observer));
+  await world.until(releaseNetworks(observer));
+  await world.until(openAll(simulation, observer));
+  for (let block = 0; block < FINAL_DEPTH + 4; block++) {
+    network.chain.mine();
+    await world.pass(BLOCK_MS);
+  }
+  return { workLeft: await settle(simulation, observer), timesAhead };
+}
+
+/** Webhooks whose registration or deletion was never answered, too. */
+async function openAll({ entityId, fleet }: Simulation, observer: Database): Promise<void> {
+  for (const no of await readEndpointNos(observer)) {
+    const target = { db: observer, box, entityId, endpointId: endpointId(no) };
+    await updateEndpoint(target, { paused: false }, changeNow());
+  }
+  for (const webhookId of await readWebhookIds(observer)) {
+    await resumeWebhook(observer, entityId, webhookId, changeNow());
+  }
+  for (const { onWork } of fleet.running) onWork();
+}
+
+/** Passes time until nothing is left, or nothing has happened for so long that nothing will. */
+async function settle({ network, receivers }: Simulation, observer: Database): Promise<WorkLeft> {
+  let last = '';
+  let changedAtMs = world.nowMs;
+  const startedAtMs = world.nowMs;
+  for (;;) {
+    const left = await world.until(readWorkLeft(observer));
+    const tip = await world.until(readTip(observer));
+    const isRead = tip >= network.chain.head;
+    if (isRead && Object.values(left).every((count) => count === 0)) return left;
+    const now = JSON.stringify([left, tip, receivers.receipts.length]);
+    const { due, lease, taskWait } = await world.until(readTimesAhead(observer));
+    // After a step of the clock, times may lie an hour ahead.
+    if (now !== last || Math.max(due, lease, taskWait) > 0) changedAtMs = world.nowMs;
+    last = now;
+    const isOver = world.nowMs - changedAtMs > STANDSTILL_MS || world.nowMs - startedAtMs > LONGEST_MS;
+    if (isOver) return left;
+    await world.pass(LOOK_MS);
+  }
+}

@@ -1,0 +1,95 @@
+import type { ModelTransaction } from '../../support/chain/model-chain.ts';
+import { History, isAnswered, openSpan, type Span } from './history.ts';
+
+/** What those who use the service know: the requests that they sent, and which of them were answered. */
+
+/** Events of senders, and events of payments, which the network leads to. */
+export const POSTED = 'AgreementSignedUp';
+export const PAID = 'TransferProcessed';
+
+export type WebhookModel = {
+  readonly name: string;
+  readonly event: string;
+  readonly registration: Span;
+  /** Known once the registration is answered. */
+  webhookId: string | null;
+  readonly postUrl: History<string>;
+  /** The least amount that it wants; null for every amount. */
+  readonly filter: History<number | null>;
+  readonly finality: History<string>;
+  deletion: Span | null;
+};
+
+export type EventModel = {
+  readonly eventId: string;
+  readonly event: string;
+  readonly body: string;
+  readonly amount: number;
+  readonly agreementId: string | null;
+  readonly acceptance: Span;
+  /** The transaction that it is held for. */
+  readonly payment: PaymentModel | null;
+  retraction: { readonly eventId: string; readonly acceptance: Span } | null;
+};
+
+export type PaymentModel = {
+  readonly name: string;
+  readonly transaction: ModelTransaction;
+  /** When it was first in a block; infinite before. */
+  minedAtMs: number;
+  /** The event that is held for it; null for a payment that a log tells of. */
+  readonly heldEventId: string | null;
+};
+
+/** Deliveries that were asked for again: one, or all that had been made by then. */
+export type RedeliveryModel = Span & { readonly deliveryId: string | null };
+
+export class Model {
+  readonly webhooks: WebhookModel[] = [];
+  readonly events: EventModel[] = [];
+  readonly payments: PaymentModel[] = [];
+  readonly redeliveries: RedeliveryModel[] = [];
+  /** By URL: whether the endpoint keeps the events of an agreement in order. */
+  readonly ordering = new Map<string, History<boolean>>();
+  readonly clockSteps: { readonly atMs: number; readonly byMs: number }[] = [];
+  readonly retentions: Span[] = [];
+
+  addWebhook(name: string, event: string, postUrl: string, defaultFinality: string, nowMs: number): WebhookModel {
+    const webhook: WebhookModel = {
+      name,
+      event,
+      registration: openSpan(nowMs),
+      webhookId: null,
+      postUrl: new History(postUrl),
+      filter: new History<number | null>(null),
+      finality: new History(defaultFinality),
+      deletion: null,
+    };
+    this.webhooks.push(webhook);
+    return webhook;
+  }
+
+  /** Webhooks that can be changed: their registration was answered, and nobody has asked for their deletion. */
+  get present(): WebhookModel[] {
+    return this.webhooks.filter(({ webhookId, deletion }) => webhookId !== null && deletion === null);
+  }
+
+  /** Webhooks that were registered before a time, for certain, and are never deleted. */
+  lastingSince(event: string, beforeMs: number): (WebhookModel & { webhookId: string })[] {
+    return this.webhooks.flatMap((webhook) => {
+      const { registration, deletion, webhookId } = webhook;
+      const isThere = webhook.event === event && registration.endMs < beforeMs && deletion === null;
+      return isThere && webhookId !== null ? Object.assign(webhook, { webhookId }) : [];
+    });
+  }
+
+  get accepted(): EventModel[] {
+    return this.events.filter(({ acceptance }) => isAnswered(acceptance));
+  }
+
+  orderingOf(postUrl: string): History<boolean> {
+    const known = this.ordering.get(postUrl) ?? new History(false);
+    this.ordering.set(postUrl, known);
+    return known;
+  }
+}

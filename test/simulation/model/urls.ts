@@ -1,0 +1,5 @@
+/** The receivers. */
+export const URLS: readonly string[] = Array.from({ length: 8 }, (_, index) => `https://r${index}.example.com/hook`);
+
+/** These endpoints always have a webhook, so that they keep their settings; only they keep events in order. */
+export const LASTING_URLS = URLS.slice(0, 4);

@@ -1,0 +1,114 @@
+import { RETRACTION } from '../../../src/domain/event-kinds.ts';
+import { NETWORK_ID } from '../fleet/settings.ts';
+import { isAnswered, openSpan, type Span } from '../model/history.ts';
+import { type EventModel, PAID, POSTED } from '../model/model.ts';
+import type { Simulation } from '../simulation.ts';
+import type { Random } from '../world/random.ts';
+import { world } from '../world/world.ts';
+import type { Actions, Operation } from './operation.ts';
+
+/** Events that senders publish, hold and retract. */
+
+const AGREEMENTS = 2;
+const AMOUNTS = [50, 150];
+/** Events that may still be retracted: the latest ones, whose deliveries are under way. */
+const RETRACTABLE = 6;
+const MINED_AT_ONCE = 0.7;
+
+function send(simulation: Simulation, draw: Random, event: EventModel, span: Span): void {
+  const { eventId, event: kind, body, agreementId, payment } = event;
+  simulation.request(
+    draw,
+    async ({ acceptQueue }) => {
+      await acceptQueue.accept({
+        ...{ entityId: simulation.entityId, eventId, event: kind, networkId: NETWORK_ID, body, agreementId },
+        ...{ heldFor: payment?.transaction.hash ?? null, firstDelayMs: 0 },
+      });
+      world.note(`accepted ${eventId}`);
+    },
+    { span },
+  );
+}
+
+function newEvent(draw: Random, eventId: string, kind: string, payment: EventModel['payment']): EventModel {
+  const amount = draw.pick(AMOUNTS) ?? 0;
+  const agreementId = payment === null && draw.chance(0.5) ? `agreement-${draw.below(AGREEMENTS)}` : null;
+  const body = JSON.stringify({
+    ...{ eventId, event: kind, networkId: NETWORK_ID, amount: String(amount) },
+    ...(agreementId !== null && { agreementId }),
+  });
+  const acceptance = openSpan(world.nowMs);
+  return { eventId, event: kind, body, amount, agreementId, acceptance, payment, retraction: null };
+}
+
+function post(simulation: Simulation, draw: Random, { index }: Operation) {
+  const event = newEvent(draw, `e${index}`, POSTED, null);
+  simulation.model.events.push(event);
+  send(simulation, draw, event, event.acceptance);
+  return { eventId: event.eventId };
+}
+
+/** The sender repeats a request, because it got no answer or by mistake. */
+function repeat(simulation: Simulation, draw: Random) {
+  const event = draw.pick(simulation.model.events.filter(({ payment }) => payment === null).slice(-RETRACTABLE));
+  if (event === undefined) return null;
+  // An answer to the repetition says that the first request was carried out, too.
+  send(simulation, draw, event, isAnswered(event.acceptance) ? openSpan(world.nowMs) : event.acceptance);
+  return { eventId: event.eventId };
+}
+
+function hold(simulation: Simulation, draw: Random, { index }: Operation) {
+  const { model, network } = simulation;
+  const payment = {
+    name: `h${index}`,
+    transaction: network.transaction(null),
+    minedAtMs: Number.POSITIVE_INFINITY,
+    heldEventId: `h${index}`,
+  };
+  const event = newEvent(draw, payment.heldEventId, PAID, payment);
+  model.payments.push(payment);
+  model.events.push(event);
+  if (draw.chance(MINED_AT_ONCE)) {
+    network.chain.mine([payment.transaction]);
+    payment.minedAtMs = world.nowMs;
+  }
+  send(simulation, draw, event, event.acceptance);
+  return { eventId: event.eventId, payment: payment.name };
+}
+
+function retract(simulation: Simulation, draw: Random) {
+  const retractable = simulation.model.events
+    .filter(({ acceptance, payment, retraction }) => isAnswered(acceptance) && payment === null && retraction === null)
+    .slice(-RETRACTABLE);
+  const event = draw.pick(retractable);
+  if (event === undefined) return null;
+  const retraction = { eventId: `${event.eventId}-retracted`, acceptance: openSpan(world.nowMs) };
+  event.retraction = retraction;
+  const { eventId, event: kind } = event;
+  const retracts = { eventId, event: kind };
+  const body = JSON.stringify({ eventId: retraction.eventId, event: RETRACTION, networkId: NETWORK_ID, retracts });
+  simulation.request(
+    draw,
+    async ({ acceptQueue }) => {
+      await acceptQueue.accept({
+        ...{ entityId: simulation.entityId, eventId: retraction.eventId, event: RETRACTION, networkId: NETWORK_ID },
+        ...{ body, retracts: eventId, firstDelayMs: 0 },
+      });
+      world.note(`accepted ${retraction.eventId}`);
+    },
+    {
+      span: retraction.acceptance,
+      onRejected: () => {
+        event.retraction = null;
+      },
+    },
+  );
+  return { eventId };
+}
+
+export const EVENT_ACTIONS: Actions = {
+  post: { weight: 22, begin: post },
+  repeat: { weight: 2, begin: repeat },
+  hold: { weight: 4, begin: hold },
+  retract: { weight: 6, begin: retract },
+};

@@ -1,0 +1,88 @@
+import type { RECEIVER_MODES } from '../fleet/receivers.ts';
+import { URLS } from '../model/urls.ts';
+import type { Simulation } from '../simulation.ts';
+import type { DatabaseFault } from '../store/faults.ts';
+import { asNobody } from '../world/owners.ts';
+import type { Random } from '../world/random.ts';
+import { world } from '../world/world.ts';
+import type { Action, Actions } from './operation.ts';
+
+/** What goes wrong with receivers, instances, the database and the nodes of the network. */
+
+const DOWN_MS = 5_000;
+const LONGEST_FREEZE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+/** A fault of the database meets one of this many next calls. */
+const CALLS_AHEAD = 30;
+const SLOW_MS = 2_000;
+/** Beyond the time that a claim leaves to acceptances under way, on a database whose timeout allows it. */
+const LATE_COMMIT_MS = 16_000;
+const NODE_FAULT_MS = 5_000;
+
+function receiver(mode: (typeof RECEIVER_MODES)[number]): Action['begin'] {
+  return ({ receivers }, draw) => {
+    const postUrl = draw.pick(URLS) ?? '';
+    receivers.setMode(postUrl, mode);
+    return { postUrl };
+  };
+}
+
+function kill({ fleet }: Simulation, draw: Random) {
+  return fleet.kill(draw.below(fleet.size), draw.next() * DOWN_MS) ? {} : null;
+}
+
+function freeze({ fleet }: Simulation, draw: Random) {
+  return fleet.freeze(draw.below(fleet.size), draw.next() * LONGEST_FREEZE_MS) ? {} : null;
+}
+
+/** Every instance ends, and the clock is set before the first one starts again. */
+function outage({ fleet, model }: Simulation, draw: Random) {
+  const byMs = draw.chance(0.3) ? 0 : (draw.chance(0.65) ? -1 : 1) * draw.next() * HOUR_MS;
+  const downMs = 2_000 + draw.next() * DOWN_MS;
+  for (let slot = 0; slot < fleet.size; slot++) fleet.kill(slot, downMs + draw.next() * 1_000);
+  const setClock = () => {
+    world.clockStepMs += byMs;
+    model.clockSteps.push({ atMs: world.nowMs, byMs });
+    world.note(`clock ${byMs.toFixed(0)}`);
+  };
+  asNobody(() => world.schedule(setClock, 1_000));
+  return {};
+}
+
+function database(on: DatabaseFault['on'], effect: DatabaseFault['effect']): Action['begin'] {
+  return ({ fleet, shared }, draw) => {
+    const faults = fleet.faultsOf(draw.below(fleet.size));
+    const longestMs = shared.engine === 'postgres' && on === 'commit' ? LATE_COMMIT_MS : SLOW_MS;
+    faults?.arm({ on, effect, after: draw.below(CALLS_AHEAD), delayMs: draw.next() * longestMs });
+    return {};
+  };
+}
+
+/** A node lags behind, limits the rate or is unreachable for some seconds. */
+function node({ network }: Simulation, draw: Random) {
+  const faulty = draw.pick(network.nodes);
+  const fault = draw.oneOf({ lag: 2 }, { rateLimited: 50 }, { unreachable: 50 });
+  if (faulty === undefined) return null;
+  Object.assign(faulty.faults, fault);
+  const end = () => Object.assign(faulty.faults, { lag: 0, rateLimited: 0, unreachable: 0 });
+  asNobody(() => world.schedule(end, draw.next() * NODE_FAULT_MS));
+  return {};
+}
+
+export const FAULT_ACTIONS: Actions = {
+  'receiver-fine': { weight: 3, begin: receiver('fine') },
+  'receiver-slow': { weight: 2, begin: receiver('slow') },
+  'receiver-error': { weight: 2, begin: receiver('error') },
+  'receiver-refused': { weight: 1, begin: receiver('refused') },
+  'receiver-late': { weight: 1, begin: receiver('late') },
+  'receiver-gone': { weight: 0.5, begin: receiver('gone') },
+  kill: { weight: 3, begin: kill },
+  freeze: { weight: 1, begin: freeze },
+  outage: { weight: 1.5, begin: outage },
+  'statement-slow': { weight: 3, begin: database('statement', 'slow') },
+  'statement-fails': { weight: 2, begin: database('statement', 'fails') },
+  'commit-slow': { weight: 2, begin: database('commit', 'slow') },
+  'commit-fails': { weight: 2, begin: database('commit', 'fails') },
+  'commit-unanswered': { weight: 2, begin: database('commit', 'unanswered') },
+  node: { weight: 1, begin: node },
+};

@@ -1,0 +1,167 @@
+import type { Database, SqlInteger, SqlUuid } from '../../../src/store/database/database.ts';
+import { PARKED } from '../../../src/store/deliveries/order/order-keys.ts';
+import { statusOfCode } from '../../../src/store/deliveries/states.ts';
+
+/** The tables as the oracle sees them: everything that it knows about columns is in this file. */
+
+/** A delivery that was made at some time. */
+export type DeliveryView = {
+  readonly deliveryId: string;
+  readonly eventId: string;
+  readonly event: string;
+  readonly webhookId: string | null;
+  /** `removed`: retention has deleted it. */
+  readonly place: 'queue' | 'record' | 'removed';
+  /** Null while an attempt is to come. */
+  readonly status: string | null;
+  readonly attempts: number;
+  readonly error: string | null;
+  /** Whether the store takes it that the receiver may have it. */
+  readonly mayBeReceived: boolean;
+  readonly isParked: boolean;
+  /** Whether its webhook is neither suspended nor paused nor deleted. */
+  readonly isOpen: boolean;
+  /** By the clock of the database; 0 outside of the queue. */
+  readonly dueMs: number;
+  readonly leaseMs: number;
+};
+
+export type FactView = {
+  readonly factId: string;
+  readonly transactionHash: string;
+  readonly state: string;
+  readonly revision: number;
+};
+
+export type StoreView = {
+  readonly deliveries: readonly DeliveryView[];
+  readonly facts: readonly FactView[];
+  /** Ids of events that retention has removed. */
+  readonly removedEvents: ReadonlySet<string>;
+};
+
+type Row = {
+  readonly id: SqlUuid;
+  readonly event_no: SqlUuid | null;
+  readonly webhook_no: SqlInteger;
+  readonly status: SqlInteger | null;
+  readonly attempts: SqlInteger;
+  readonly error: string | null;
+};
+type QueuedRow = Row & Readonly<Record<'due_ms' | 'lease_ms' | 'generation' | 'blocked', SqlInteger>>;
+type EventRow = { readonly no: SqlUuid; readonly event_id: string | null; readonly event: string };
+
+const EVENT_DIGITS = 28;
+
+export async function readView(db: Database): Promise<StoreView> {
+  return db.snapshot(async (queries) => {
+    const { hexOf } = db.dialect;
+    const queued = await queries.all<QueuedRow>(
+      `select q.id, q.event_no, q.webhook_no, q.recorded as status, q.attempts, q.error, q.due_ms, q.lease_ms, q.generation, h.blocked
+       from queue q join queue_heads h on h.entity_id = q.entity_id and h.webhook_no = q.webhook_no order by q.id`,
+    );
+    const columns = 'id, event_no, webhook_no, status, attempts, error';
+    const recorded = await queries.all<Row>(`select ${columns} from deliveries order by id`);
+    const removed = await queries.all<Row>(`select ${columns} from simulated_deliveries order by id`);
+    const removedEvents = await queries.all<EventRow>('select no, event_id, event from simulated_events');
+    const events = [...(await queries.all<EventRow>('select no, event_id, event from events')), ...removedEvents];
+    const heads = await queries.all<{ webhook_no: SqlInteger; webhook_id: string }>(
+      'select webhook_no, webhook_id from queue_heads',
+    );
+    const facts = await queries.all<{ id: string; transaction_hash: string; state: string; revision: SqlInteger }>(
+      `select id, transaction_hash, state, revision from facts union all
+       select id, transaction_hash, state, revision from simulated_facts s where not exists (select 1 from facts f where f.id = s.id)
+       order by id`,
+    );
+    const eventOf = new Map(events.map((one) => [hexOf(one.no).slice(0, EVENT_DIGITS), one]));
+    const webhookOf = new Map(heads.map((head) => [Number(head.webhook_no), head.webhook_id]));
+    const viewOf = (row: Row, place: DeliveryView['place']): DeliveryView => {
+      const event = eventOf.get(hexOf(row.event_no ?? row.id).slice(0, EVENT_DIGITS));
+      const status = row.status === null ? null : statusOfCode(Number(row.status));
+      const attempts = Number(row.attempts);
+      return {
+        deliveryId: `dlv_${hexOf(row.id)}`,
+        eventId: event?.event_id ?? '',
+        event: event?.event ?? '',
+        webhookId: webhookOf.get(Number(row.webhook_no)) ?? null,
+        ...{ place, status, attempts, error: row.error },
+        mayBeReceived: attempts > 0 || status === 'delivered' || status === 'failed',
+        ...{ isParked: false, isOpen: true, dueMs: 0, leaseMs: 0 },
+      };
+    };
+    const inQueue = queued.map((row) => ({
+      ...viewOf(row, 'queue'),
+      isParked: Number(row.generation) === PARKED,
+      isOpen: Number(row.blocked) === 0,
+      dueMs: Number(row.due_ms),
+      leaseMs: Number(row.lease_ms),
+    }));
+    const inRecord = recorded.map((row) => viewOf(row, 'record'));
+    const kept = new Set([...inQueue, ...inRecord].map(({ deliveryId }) => deliveryId));
+    const gone = new Map(removed.map((row) => viewOf(row, 'removed')).map((one) => [one.deliveryId, one]));
+    return {
+      deliveries: [...inQueue, ...inRecord, ...[...gone.values()].filter(({ deliveryId }) => !kept.has(deliveryId))],
+      facts: facts.map(({ id, transaction_hash, state, revision }) => ({
+        ...{ factId: id, transactionHash: transaction_hash, state, revision: Number(revision) },
+      })),
+      removedEvents: new Set(removedEvents.flatMap(({ event_id }) => event_id ?? [])),
+    };
+  });
+}
+
+/** How much work is left: deliveries, tasks, redeliveries and events of payments that were not published. */
+export type WorkLeft = Readonly<Record<'queue' | 'tasks' | 'redeliveries' | 'facts', number>>;
+
+export async function readWorkLeft(db: Database): Promise<WorkLeft> {
+  const row = await db.get<Record<keyof WorkLeft, SqlInteger>>(
+    `select (select count(*) from queue) as queue, (select count(*) from fan_outs) as tasks,
+       (select count(*) from redeliveries where status = 'running') as redeliveries,
+       (select count(*) from fact_events where event_no is null) as facts`,
+  );
+  const numberOf = (name: keyof WorkLeft) => Number(row?.[name] ?? 0);
+  return {
+    queue: numberOf('queue'),
+    tasks: numberOf('tasks'),
+    redeliveries: numberOf('redeliveries'),
+    facts: numberOf('facts'),
+  };
+}
+
+/** The newest block whose logs are stored; -1 before the first. */
+export async function readTip(db: Database): Promise<number> {
+  const row = await db.get<{ tip: SqlInteger | null }>('select max(tip_number) as tip from chains');
+  return Number(row?.tip ?? -1);
+}
+
+/** How far ahead of the clock of the database each kind of time is at most, in milliseconds. */
+export type TimesAhead = Readonly<Record<'networkLease' | 'lease' | 'due' | 'taskWait', number>>;
+
+export async function readTimesAhead(db: Database): Promise<TimesAhead> {
+  const ahead = (column: string, table: string) =>
+    `coalesce((select max(${column}) from ${table}), 0) - ${db.dialect.nowMs}`;
+  const row = await db.get<Record<'network_lease' | 'lease' | 'due' | 'task_wait', SqlInteger>>(
+    `select ${ahead('lease_ms', 'chains')} as network_lease, ${ahead('lease_ms', 'queue')} as lease,
+       ${ahead('due_ms', 'queue')} as due, ${ahead('wait_ms', 'fan_outs')} as task_wait`,
+  );
+  return {
+    networkLease: Number(row?.network_lease ?? 0),
+    lease: Number(row?.lease ?? 0),
+    due: Number(row?.due ?? 0),
+    taskWait: Number(row?.task_wait ?? 0),
+  };
+}
+
+/** So that the other laws can be evaluated although an instance cannot take over a network. */
+export async function releaseNetworks(db: Database): Promise<void> {
+  await db.transaction((queries) => queries.run('update chains set lease_ms = 0'));
+}
+
+/** Every endpoint by its number, those without webhooks included. */
+export async function readEndpointNos(db: Database): Promise<number[]> {
+  const rows = await db.all<{ no: SqlInteger }>('select no from endpoints order by no');
+  return rows.map(({ no }) => Number(no));
+}
+
+export async function readWebhookIds(db: Database): Promise<string[]> {
+  return (await db.all<{ id: string }>('select id from webhooks order by id')).map(({ id }) => id);
+}

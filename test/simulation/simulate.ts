@@ -1,0 +1,151 @@
+import type { Feed } from '../../src/contract/endpoints/feed.ts';
+import { endpointId } from '../../src/domain/ids.ts';
+import { createSource } from '../../src/store/chain/sources/sources.ts';
+import type { Database } from '../../src/store/database/database.ts';
+import { readFeed } from '../../src/store/endpoints/read-feed.ts';
+import { restartIds } from '../../src/store/new-id.ts';
+import { createEntity } from '../../src/store/tenants/entities.ts';
+import { registerWebhooks } from '../../src/store/webhooks/register.ts';
+import { wrongDeliveryCounters } from '../support/delivery-counters.ts';
+import { Fleet } from './fleet/fleet.ts';
+import { FINAL_DEPTH, Network } from './fleet/network.ts';
+import { Receivers } from './fleet/receivers.ts';
+import { box, changeNow, NETWORK_ID, simulatedDialect } from './fleet/settings.ts';
+import { heal } from './healing.ts';
+import { Model, PAID, POSTED } from './model/model.ts';
+import { LASTING_URLS, URLS } from './model/urls.ts';
+import { CONTRACT } from './operations/chain.ts';
+import type { Actions, Operation } from './operations/operation.ts';
+import { register } from './operations/webhooks.ts';
+import { Evidence } from './oracle/evidence.ts';
+import type { Law } from './oracle/law.ts';
+import { type Judgement, judge } from './oracle/laws.ts';
+import { readEndpointNos, readView } from './oracle/view.ts';
+import { type Occurrence, Simulation } from './simulation.ts';
+import { DatabaseFaults } from './store/faults.ts';
+import { InstanceDatabase } from './store/instance-database.ts';
+import { Notifications } from './store/notifications.ts';
+import type { OpenedStore } from './store/sqlite.ts';
+import { Random } from './world/random.ts';
+import { world } from './world/world.ts';
+
+export type RunOptions = {
+  readonly seed: number;
+  readonly operations: readonly Operation[];
+  readonly instances: number;
+  readonly actions: Actions;
+  readonly laws?: readonly Law[];
+  readonly openStore: () => Promise<OpenedStore>;
+  readonly isTraced?: boolean;
+};
+
+export type RunResult = Judgement & {
+  readonly hash: string;
+  readonly occurrences: readonly Occurrence[];
+  readonly receipts: number;
+  readonly virtualMs: number;
+  readonly unexpected: readonly string[];
+  readonly trace: readonly string[];
+  readonly evidence: Evidence;
+};
+
+/** An event kind that nothing is published under: its webhooks keep endpoints in existence. */
+const UNUSED = 'AgreementCancelled';
+const FIRST_WEBHOOKS = [POSTED, POSTED, POSTED, POSTED, PAID, PAID, PAID];
+const LIST_LIMIT = 10_000;
+
+/** No faults, and no waits of its own. */
+class NoFaults extends DatabaseFaults {
+  override latencyMs(): number {
+    return 0;
+  }
+}
+
+/** One run from its first operation to the verdict. */
+export async function simulate(options: RunOptions): Promise<RunResult> {
+  const store = await options.openStore();
+  world.begin(options.seed, options.isTraced);
+  restartIds();
+  const observer = new InstanceDatabase({
+    shared: store.db,
+    engine: store.db.engine,
+    dialect: simulatedDialect(store.db.dialect),
+    owner: { name: 'observer', isAlive: true, frozenUntilMs: 0 },
+    faults: new NoFaults(),
+    notifications: new Notifications(),
+  });
+  const network = new Network(world.random);
+  const receivers = new Receivers();
+  const entityId = await world.until(prepare(observer, network));
+  const fleet = new Fleet({ size: options.instances, shared: store.db, receivers, network });
+  const simulation = new Simulation(store.db, entityId, fleet, network, receivers, new Model());
+  await fleet.start();
+  await begin(simulation);
+  for (const operation of options.operations) {
+    await world.pass(operation.gapMs);
+    carryOut(simulation, operation, options.actions);
+  }
+  const healed = await heal(simulation, observer);
+  const evidence = new Evidence(simulation, {
+    ...healed,
+    wallMs: world.wallMs,
+    view: await world.until(readView(observer)),
+    wrongCounters: await world.until(wrongDeliveryCounters(observer)),
+    feeds: await world.until(readFeeds(observer, entityId)),
+    ...{ earlyAcknowledged: [], reconciliations: 0 },
+  });
+  const judgement = judge(evidence, options.laws);
+  const { hash, nowMs, trace } = world;
+  fleet.stop();
+  await store.remove();
+  const { occurrences, unexpected } = simulation;
+  return {
+    ...judgement,
+    hash,
+    virtualMs: nowMs,
+    trace,
+    occurrences,
+    unexpected,
+    receipts: receivers.receipts.length,
+    evidence,
+  };
+}
+
+/** An entity with a source of payments, and with endpoints that keep their settings. */
+async function prepare(db: Database, network: Network): Promise<string> {
+  const { entityId } = await db.transaction((queries) => createEntity(queries, box, 'simulation', changeNow()));
+  await createSource(db, entityId, network.source(CONTRACT), 10, changeNow());
+  // No reorg reaches the blocks before the source.
+  network.chain.mineEmpty(FINAL_DEPTH);
+  for (const postUrl of LASTING_URLS) {
+    const pairs = [{ networkId: NETWORK_ID, event: UNUSED }];
+    await registerWebhooks(db, entityId, { postUrl, pairs, entityWebhookLimit: 1_000 }, changeNow());
+  }
+  return entityId;
+}
+
+/** Half of the lasting endpoints keep order from the start, and each URL has a webhook. */
+async function begin(simulation: Simulation): Promise<void> {
+  const draw = new Random(1);
+  for (const [index, event] of FIRST_WEBHOOKS.entries()) {
+    register(simulation, draw, `first${index}`, event, URLS[index] ?? '');
+  }
+  await world.pass(1_000);
+}
+
+function carryOut(simulation: Simulation, operation: Operation, actions: Actions): void {
+  const action = actions[operation.name];
+  if (action === undefined) return;
+  const scope = action.begin(simulation, new Random(operation.seed), operation);
+  world.note(`${operation.index} ${operation.name} ${scope === null ? '-' : JSON.stringify(scope)}`);
+  if (scope !== null) simulation.occurrences.push({ name: operation.name, atMs: world.nowMs, scope });
+}
+
+async function readFeeds(db: Database, entityId: string): Promise<Map<string, Feed>> {
+  const feeds = new Map<string, Feed>();
+  for (const endpointNo of await readEndpointNos(db)) {
+    const page = await readFeed(db, { entityId, endpointNo }, { after: 0, limit: LIST_LIMIT });
+    if (page !== null) feeds.set(endpointId(endpointNo), page.feed);
+  }
+  return feeds;
+}
