@@ -131,14 +131,15 @@ export type FollowedNetwork = FollowOptions & {
 
 /** Reads one network and accepts the events that its facts lead to, while this instance holds the lease of the network. */
 export function followNetwork(options: FollowedNetwork): NetworkFollower {
-  const { networkId, nodes, decoder, store, db, acceptance, finalityDepth, graceBlocks, onPoll, log } = options;
+  const { networkId, nodes, decoder, store, db, acceptance, onPoll, log } = options;
+  const { finalityDepth, graceBlocks, stepChanges } = options;
   const teller: Teller = new Teller(
     () => acceptFactEvents(db, networkId, { ...acceptance, onWaiting: () => teller.wakeSoon() }),
     (error) => log.warn({ err: error, networkId }, 'events of a network could not be accepted; they are tried again'),
   );
   const follower = new Follower({
     store: new TellingStore(store, teller),
-    ...{ nodes, decoder, networkId, finalityDepth, graceBlocks },
+    ...{ nodes, decoder, networkId, finalityDepth, graceBlocks, stepChanges },
     onPoll: (result) => {
       onPoll?.(result);
       if (result.reorgDepth > 0) log.info({ networkId, depth: result.reorgDepth }, 'the network was reorganised');

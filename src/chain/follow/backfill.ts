@@ -104,7 +104,7 @@ async function write(
   noteReading(progress, found.map(keyOf));
   const needed = progress.isInDoubt ? READINGS_IN_DOUBT : READINGS;
   const isDone = progress.readings >= needed || progress.total >= MAX_READINGS;
-  const parts = cutSteps(changes);
+  const parts = cutSteps(changes, poll.follow.options.stepChanges);
   const last = parts.pop();
   for (const part of parts) await poll.commit({ changes: part.changes });
   const done = progressAfter(source, progress.to);

@@ -129,7 +129,7 @@ async function write(
   changes: readonly FactChange[],
   confirmed: { readonly final: number; readonly target: BlockRef } | null,
 ): Promise<void> {
-  const parts = cutSteps(changes);
+  const parts = cutSteps(changes, poll.follow.options.stepChanges);
   const last = parts.pop();
   for (const part of parts) await poll.commit({ changes: part.changes });
   if (confirmed === null) {

@@ -25,8 +25,9 @@ export class Follower {
   readonly #loop: PollLoop;
 
   constructor(options: FollowerOptions) {
-    const { store, nodes, decoder, networkId, finalityDepth, graceBlocks } = options;
-    this.follow = { store, nodes, decoder, options: { networkId, finalityDepth, graceBlocks }, memory: new Memory() };
+    const { store, nodes, decoder, networkId, finalityDepth, graceBlocks, stepChanges } = options;
+    const limits = { networkId, finalityDepth, graceBlocks, stepChanges };
+    this.follow = { store, nodes, decoder, options: limits, memory: new Memory() };
     this.#loop = new PollLoop({
       poll: () => this.poll(),
       backfill: () => this.backfill(),

@@ -221,7 +221,7 @@ async function writeSteps(
 ): Promise<void> {
   const levels = { head: await countedHead(poll, look, to), blockTimeMs: look.blockTimeMs };
   const agreed = look.agreed?.number ?? 0;
-  const parts = cutSteps(changes);
+  const parts = cutSteps(changes, poll.follow.options.stepChanges);
   const final = parts.pop();
   for (const part of parts) {
     const tip = part.tip !== null && part.tip.number > agreed && part.tip.number < to.number ? part.tip : null;

@@ -16,6 +16,8 @@ export type FollowOptions = {
   readonly finalityDepth: number | null;
   /** `CHAIN_GRACE`: for how many blocks a fact that was lost may come back before it is retracted. */
   readonly graceBlocks: number;
+  /** How many changes of facts one transaction holds; the simulator of the tests has a smaller number. */
+  readonly stepChanges?: number | undefined;
 };
 
 export type Follow = {
