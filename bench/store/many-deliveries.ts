@@ -98,7 +98,8 @@ function insertTexts({ engine }: Database, series: Series): string[] {
     else 3 + (i / 7) % ${webhooks - 3} end`;
   const endpoint = '(select h.endpoint_no from queue_heads h where h.entity_id = $1 and h.webhook_no = d.webhook_no)';
   const id = (index: number) => {
-    const digits = `${hex('ms', 12)} || '70008' || ${hex('i', 11)} || '${index.toString(16).padStart(4, '0')}'`;
+    const event = `${hex('ms', 12)} || '70008' || ${hex(`i % ${2 ** 20}`, 5)} || '00'`;
+    const digits = `${event} || ${index === 0 ? "'00000000'" : hex('webhook_no', 8)}`;
     return isSqlite ? `unhex(${digits})` : `cast(${digits} as uuid)`;
   };
   const status = `case when webhook_no = ${BROKEN} and i >= ${brokenFrom} then 2 when m >= ${1_000 - waitingPerMille} then 0

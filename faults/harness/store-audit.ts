@@ -22,8 +22,8 @@ const incompleteFanOutsSql = (numberOf: (id: string) => string) => `select count
     on d.entity_id = e.entity_id and d.event_no = ${numberOf('e.no')}
   where e.deliveries <> coalesce(d.deliveries, 0)
     and not exists (select 1 from fan_outs f where f.entity_id = e.entity_id and f.event_no = e.no)`;
-const INCOMPLETE_ON_SQLITE = incompleteFanOutsSql((id) => `substr(${id}, 1, 14)`);
-const INCOMPLETE_ON_POSTGRES = incompleteFanOutsSql((id) => `left(cast(${id} as text), 32)`);
+const INCOMPLETE_ON_SQLITE = incompleteFanOutsSql((id) => `substr(${id}, 1, 11)`);
+const INCOMPLETE_ON_POSTGRES = incompleteFanOutsSql((id) => `left(cast(${id} as text), 26)`);
 
 /** A busy machine may delay a read past its deadline, which is no violation. */
 const MAX_READS = 10;

@@ -31,31 +31,49 @@ export function makeId(prefix: IdPrefix, nowMs: number, random: Uint8Array): str
 }
 
 /**
- * Ids of events and deliveries inside the store: 16 bytes, written here as 32 hex digits. An event's number is a UUIDv7
- * whose last 16 bits are zero, and its deliveries are that number plus 1, 2, 3 …: the deliveries of an event are a range
- * of ids, and the time of acceptance can be read from every one of them.
+ * Ids of events and deliveries inside the store: 16 bytes, written here as 32 hex digits.
+ *
+ *   time 12 | version 1 | count within the millisecond 3 | variant 1 | random 5 | round 2 | queue number 8
+ *
+ * An event's number is a UUIDv7 whose last ten digits are zero. The id of a delivery is a function of its event, round and
+ * queue, so that two deliveries of one event to one webhook cannot exist. The deliveries of an event are a range of ids,
+ * those of a round are a narrower range, and every id contains the time of acceptance.
  */
 
-/** So many deliveries have ids that begin with the number of their event. */
-export const MAX_DELIVERIES_PER_EVENT = 0xffff;
+/** The largest number of a webhook, and so the number of changes that an entity can have. */
+export const MAX_QUEUE_NO = 0xffff_ffff;
+/** A held event gets new deliveries each time its payment returns; all other deliveries are of round 0. */
+export const MAX_ROUND = 0xff;
 
-const INDEX_DIGITS = 4;
+const QUEUE_DIGITS = 8;
+const ROUND_DIGITS = 2;
+const DELIVERY_DIGITS = ROUND_DIGITS + QUEUE_DIGITS;
 const TIME_DIGITS = 12;
 const ID = /^[0-9a-f]{32}$/;
 
 /** From the digits of any UUIDv7 to an event's number. */
 export function eventNumber(uuidHex: string): string {
-  return uuidHex.slice(0, -INDEX_DIGITS) + '0'.repeat(INDEX_DIGITS);
+  return uuidHex.slice(0, -DELIVERY_DIGITS) + '0'.repeat(DELIVERY_DIGITS);
 }
 
-/** `index` counts from 1. */
-export function deliveryHex(eventNo: string, index: number): string {
-  if (index < 1 || index > MAX_DELIVERIES_PER_EVENT) throw new RangeError(`no delivery has the index ${index}`);
-  return eventNo.slice(0, -INDEX_DIGITS) + index.toString(16).padStart(INDEX_DIGITS, '0');
+export function deliveryHex(eventNo: string, queueNo: number, round = 0): string {
+  if (queueNo < 1 || queueNo > MAX_QUEUE_NO) throw new RangeError(`no queue has the number ${queueNo}`);
+  return beginningOf(eventNo, round) + queueNo.toString(16).padStart(QUEUE_DIGITS, '0');
 }
 
 export function lastDeliveryHex(eventNo: string): string {
-  return eventNo.slice(0, -INDEX_DIGITS) + 'f'.repeat(INDEX_DIGITS);
+  return eventNo.slice(0, -DELIVERY_DIGITS) + 'f'.repeat(DELIVERY_DIGITS);
+}
+
+/** The ids of a round's deliveries are greater than `after` and not greater than `last`. */
+export function roundRange(eventNo: string, round: number): { after: string; last: string } {
+  const beginning = beginningOf(eventNo, round);
+  return { after: beginning + '0'.repeat(QUEUE_DIGITS), last: beginning + 'f'.repeat(QUEUE_DIGITS) };
+}
+
+function beginningOf(eventNo: string, round: number): string {
+  if (round < 0 || round > MAX_ROUND) throw new RangeError(`no round has the number ${round}`);
+  return eventNo.slice(0, -DELIVERY_DIGITS) + round.toString(16).padStart(ROUND_DIGITS, '0');
 }
 
 export function timeOfHex(hex: string): number {
@@ -92,13 +110,19 @@ export function hexIn(id: string): string {
   return id.slice(id.length - 32);
 }
 
-/** What fits into the twelve bits behind the time. */
+/** The largest count in the twelve bits after the time. */
 const MAX_WITHIN_MS = 0xfff;
-/** Digits of randomness in one number, and how many are drawn at a time. */
-const RANDOM_DIGITS = 11;
-const DRAWN_BYTES = 1_100;
+/** The first count of a millisecond is random and below this: two instances then rarely count alike. */
+const FIRST_WITHIN_MS = 0x800;
+/** Digits of randomness in one number, and the number of bytes drawn at a time. */
+const RANDOM_DIGITS = 5;
+const COUNT_DIGITS = 3;
+const DRAWN_BYTES = 1_000;
 
-/** Makes the numbers of events. Of two, the later one sorts later, also within a millisecond and when the clock was set back. */
+/**
+ * Makes the numbers of events. A later number sorts later, even within a millisecond and after the clock was set back. Two
+ * instances that make the same number for one entity collide in the primary key of `events`, and acceptance repeats.
+ */
 export class EventNumbers {
   #lastMs = 0;
   #withinMs = 0;
@@ -109,24 +133,23 @@ export class EventNumbers {
 
   /** By the database's clock. */
   next(nowMs: number): string {
-    this.#withinMs = nowMs > this.#lastMs ? 0 : this.#withinMs + 1;
-    if (nowMs > this.#lastMs) this.#lastMs = nowMs;
-    else if (this.#withinMs > MAX_WITHIN_MS) {
-      this.#lastMs++;
-      this.#withinMs = 0;
-    }
+    if (nowMs > this.#lastMs || this.#withinMs === MAX_WITHIN_MS) {
+      this.#lastMs = Math.max(nowMs, this.#lastMs + 1);
+      this.#withinMs = Number.parseInt(this.#random(COUNT_DIGITS), 16) % FIRST_WITHIN_MS;
+    } else this.#withinMs++;
     const time = this.#lastMs.toString(16).padStart(TIME_DIGITS, '0');
-    return `${time}7${this.#withinMs.toString(16).padStart(3, '0')}8${this.#random()}0000`;
+    const count = this.#withinMs.toString(16).padStart(COUNT_DIGITS, '0');
+    return `${time}7${count}8${this.#random(RANDOM_DIGITS)}${'0'.repeat(DELIVERY_DIGITS)}`;
   }
 
-  #random(): string {
-    if (this.#used + RANDOM_DIGITS > this.#drawn.length) {
+  #random(digits: number): string {
+    if (this.#used + digits > this.#drawn.length) {
       const bytes = new Uint8Array(DRAWN_BYTES);
       this.fillWithRandom(bytes);
       this.#drawn = bytes.toHex();
       this.#used = 0;
     }
-    this.#used += RANDOM_DIGITS;
-    return this.#drawn.slice(this.#used - RANDOM_DIGITS, this.#used);
+    this.#used += digits;
+    return this.#drawn.slice(this.#used - digits, this.#used);
   }
 }

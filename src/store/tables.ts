@@ -114,6 +114,15 @@ export const filterTable = new Table('payload_filters', {
   filter: text('filter'),
 });
 
+export const optionChangeTable = new Table('option_changes', {
+  entityId: text('entity_id'),
+  webhookNo: integer('webhook_no'),
+  revision: integer('revision'),
+  changedAtMs: integer('changed_at_ms'),
+  finality: nullable(text('finality')),
+  filterHash: nullable(text('filter_hash')),
+});
+
 export const webhookCountTable = new Table('webhook_counts', {
   entityId: text('entity_id'),
   networkId: integer('network_id'),
@@ -207,7 +216,6 @@ export const queueTable = new Table('queue', {
   endedAtMs: nullable(integer('ended_at_ms')),
   sequence: nullable(integer('sequence')),
   sentToNo: nullable(integer('sent_to_no')),
-  eventNo: nullable(uuid('event_no')),
   redeliveryId: nullable(uuid('redelivery_id')),
   orderKey: nullable(uuid('order_key')),
   supersededBy: nullable(uuid('superseded_by')),
@@ -252,15 +260,17 @@ export const fanOutTable = new Table('fan_outs', {
   eventNo: uuid('event_no'),
   networkId: integer('network_id'),
   dueMs: integer('due_ms'),
-  lastWebhookNo: integer('last_webhook_no'),
+  revision: integer('revision'),
   waitMs: integer('wait_ms'),
   made: integer('made'),
+  round: integer('round'),
   orderKey: nullable(uuid('order_key')),
   factKey: nullable(uuid('fact_key')),
   retracts: nullable(uuid('retracts')),
   entityId: text('entity'),
   event: text('event'),
-  afterUrl: text('after_url'),
+  phase: text<'making' | 'ending'>('phase'),
+  cursor: text('cursor'),
   finality: nullable(text('finality')),
 });
 
@@ -287,7 +297,6 @@ export const deliveryTable = new Table('deliveries', {
   startedAtMs: nullable(integer('started_at_ms')),
   sequence: nullable(integer('sequence')),
   sentToNo: nullable(integer('sent_to_no')),
-  eventNo: nullable(uuid('event_no')),
   redeliveryId: nullable(uuid('redelivery_id')),
   supersededBy: nullable(uuid('superseded_by')),
   durationMs: nullable(integer('duration_ms')),

@@ -101,11 +101,9 @@ export async function namesLeft(db: Database): Promise<string[]> {
   const { hexOf } = db.dialect;
   const events = await db.all<{ no: SqlUuid; event_id: string | null }>('select no, event_id from events');
   const names = new Map(events.map(({ no, event_id }) => [hexOf(no), (event_id ?? '').replace(/^evt_of_/, '')]));
-  const rows = await db.all<{ id: SqlUuid; event_no: SqlUuid | null }>(
-    'select id, event_no from queue union all select id, event_no from deliveries',
-  );
+  const rows = await db.all<{ id: SqlUuid }>('select id from queue union all select id from deliveries');
   return rows
-    .map(({ id, event_no }) => ({ hex: hexOf(id), no: event_no === null ? eventNumber(hexOf(id)) : hexOf(event_no) }))
-    .sort((a, b) => (a.hex < b.hex ? -1 : 1))
-    .map(({ no }) => names.get(no) ?? no);
+    .map(({ id }) => hexOf(id))
+    .sort()
+    .map((hex) => names.get(eventNumber(hex)) ?? hex);
 }

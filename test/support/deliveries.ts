@@ -88,7 +88,6 @@ const numberOrNull = (value: SqlInteger | null | undefined) => (value == null ? 
 
 type QueueRow = Record<string, SqlInteger | null> & {
   id: SqlUuid;
-  event_no: SqlUuid | null;
   error: string | null;
 };
 type HeadRow = { webhook_no: SqlInteger; webhook_id: string; destination: string; blocked: SqlInteger };
@@ -108,7 +107,7 @@ export async function readDeliveries(db: Database, entityId: string): Promise<De
   );
   const eventIds = new Map(events.map(({ no, event_id }) => [hexOf(no), event_id]));
   const states = [...queued, ...recorded].map((row): DeliveryState => {
-    const eventNo = row.event_no === null ? eventNumber(hexOf(row.id)) : hexOf(row.event_no);
+    const eventNo = eventNumber(hexOf(row.id));
     const isQueued = row.due_ms !== undefined;
     const head = headOf.get(Number(row.webhook_no));
     if (head === undefined) throw new Error(`the delivery ${hexOf(row.id)} has no head`);

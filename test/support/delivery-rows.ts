@@ -36,18 +36,20 @@ export async function seedEventRows(db: Database, entityId: string, events: read
   );
 }
 
-/** With an event for each id that they name. Returns them in the order of their ids. */
+/** With an event for each id that they name, whose date they get. Returns them in the order of their ids. */
 export async function seedDeliveryRows(
   db: Database,
   entityId: string,
-  deliveries: readonly DeliverySeed[],
+  given: readonly DeliverySeed[],
 ): Promise<DeliveryRow[]> {
-  const eventIds = [...new Set(deliveries.map(({ eventId }) => eventId))];
+  const dates = new Map(given.map(({ eventId, createdAtMs }) => [eventId, createdAtMs]));
+  const eventIds = [...dates.keys()];
   const numbers = await seedEvents(
     db,
     entityId,
-    eventIds.map((eventId) => ({ eventId, createdAtMs: 1_700_000_000_000 })),
+    [...dates].map(([eventId, createdAtMs]) => ({ eventId, createdAtMs })),
   );
+  const deliveries = given.map((row) => ({ ...row, createdAtMs: dates.get(row.eventId) ?? 0 }));
   const ids = await seedDeliveries(
     db,
     entityId,

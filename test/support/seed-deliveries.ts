@@ -1,5 +1,5 @@
 import type { DeliveryStatus } from '../../src/domain/attempt.ts';
-import { eventNumber } from '../../src/domain/ids.ts';
+import { deliveryHex, eventNumber } from '../../src/domain/ids.ts';
 import { destinationKey } from '../../src/domain/post-url.ts';
 import type { Database, Queries, SqlInteger, SqlValue } from '../../src/store/database/database.ts';
 import { chunks, entityKey, eventIdKey, valuesList } from '../../src/store/database/sql.ts';
@@ -44,9 +44,10 @@ let counter = 0;
 
 /** A UUIDv7 of that millisecond; each is later than the one before it. */
 export function hexAt(createdAtMs: number): string {
-  counter = (counter + 1) % 2 ** 40;
+  counter = (counter + 1) % 2 ** 32;
   const time = createdAtMs.toString(16).padStart(12, '0');
-  return `${time}7000${'8'}${(counter * 65_536).toString(16).padStart(15, '0')}`;
+  const count = counter.toString(16).padStart(8, '0');
+  return `${time}7${count.slice(0, 3)}8${count.slice(3)}${'0'.repeat(10)}`;
 }
 
 /** Returns the number of each, in their order. */
@@ -122,10 +123,8 @@ export async function seedDeliveries(
       row.attempts ?? 0,
       row.statusCode ?? null,
       row.error ?? null,
-      row.eventNo === undefined ? null : dialect.bindUuid(row.eventNo),
     ];
-    const columns =
-      'entity_id, id, webhook_no, endpoint_no, created_at_ms, ended_at_ms, attempts, status_code, error, event_no';
+    const columns = 'entity_id, id, webhook_no, endpoint_no, created_at_ms, ended_at_ms, attempts, status_code, error';
     const isRecorded = (row: (typeof chunk)[number]) => IN_RECORD.includes(row.status) && !row.redeliver;
     await insert(
       queries,
@@ -162,10 +161,8 @@ function codeOf(status: DeliveryStatus): number | null {
   return status in STATUS_CODES ? STATUS_CODES[status as keyof typeof STATUS_CODES] : null;
 }
 
-/** In an event's range of ids where it names its event, so that both ways of naming one are seeded. */
 function deliveryHexOf({ createdAtMs, eventNo }: SeededDelivery, index: number): string {
-  const hex = hexAt(createdAtMs);
-  return eventNo === undefined ? hex.slice(0, 28) + ((index % 0xfffe) + 1).toString(16).padStart(4, '0') : hex;
+  return deliveryHex(eventNo ?? eventNumber(hexAt(createdAtMs)), index + 1);
 }
 
 type HeadSeed = Pick<SeededDelivery, 'webhookId' | 'networkId' | 'event' | 'postUrl' | 'status'>;

@@ -1,5 +1,6 @@
 import { DomainError } from '../../domain/errors.ts';
 import { RETRACTION } from '../../domain/event-kinds.ts';
+import { MAX_ROUND } from '../../domain/ids.ts';
 import { readNowMs } from '../database/clock.ts';
 import type { Database, Dialect, Queries, SqlUuid, SqlValue } from '../database/database.ts';
 import {
@@ -12,6 +13,7 @@ import {
   nullable,
   Parameters,
   type RowOf,
+  readInteger,
   text,
   uuid,
   valuesList,
@@ -139,6 +141,7 @@ function toEvent(waiting: WaitingEvent, networkId: number, firstDelayMs: number)
     ...{ entityId, eventId: idOf(waiting), event, networkId, body, agreementId, transferId, firstDelayMs },
     finality: isRetraction ? null : finality,
     factKey: factId,
+    round: isRetraction && waiting.heldNo !== null ? roundOf(waiting) : 0,
     retracts: isRetraction ? (JSON.parse(body) as { retracts: { eventId: string } }).retracts.eventId : null,
   };
 }
@@ -211,8 +214,17 @@ function keyOf({ entityId, factId, revision, event, finality }: WaitingEvent): S
 
 const heldColumns = new Columns({ deliveries: integer('deliveries') });
 
+/** A payment that returns is released again, with new deliveries. */
+function roundOf({ revision }: WaitingEvent): number {
+  return Math.min(revision, MAX_ROUND);
+}
+
+async function readRevision(queries: Queries, entityId: string): Promise<number> {
+  return readInteger(queries, 'revision', 'from entities where id = $1', [entityId]);
+}
+
 /**
- * A held event gets deliveries to the webhooks with this finality; the task that makes them numbers them on. Throws
+ * A held event gets deliveries to the webhooks with this finality, in the round of its fact's revision. Throws
  * `TaskPending` where a task of another finality has to end first.
  */
 async function release(
@@ -239,9 +251,11 @@ async function release(
   const isStarted = await startTask(queries, dialect, {
     event: { entityId, networkId, event, agreementId, factKey: factId, finality },
     eventNo: dialect.hexOf(heldNo),
+    round: roundOf(held),
     dueMs: nowMs + firstDelayMs,
     made: stored.deliveries,
-    afterUrl: '',
+    revision: await readRevision(queries, entityId),
+    cursor: '0',
   });
   if (!isStarted) throw new TaskPending(entityId);
   const noted = await queries.run(`update fact_events set event_no = $6 where ${which}`, [...key, heldNo]);

@@ -14,6 +14,11 @@ export function retractionHeadNo(webhookNo: number): number {
   return RETRACTIONS_FROM + webhookNo;
 }
 
+/** The webhook whose events or retractions have this head. */
+export function webhookOfHead(headNo: number): number {
+  return headNo >= RETRACTIONS_FROM ? headNo - RETRACTIONS_FROM : headNo;
+}
+
 const headColumns = new Columns({ entity: uuid('entity_id'), webhookNo: integer('webhook_no') });
 
 type Target = { readonly entityId: string; readonly webhookNo: number; readonly event: string };

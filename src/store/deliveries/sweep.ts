@@ -97,9 +97,9 @@ export function sweepDeleted(
     const ids = rows.map(({ id }) => id);
     const which = `entity_id = $1 and id in ${valuesList(1, ids.length, 1)}`;
     await queries.run(
-      `insert into deliveries (entity_id, id, webhook_no, endpoint_no, sent_to_no, created_at_ms, ended_at_ms, sequence, event_no,
+      `insert into deliveries (entity_id, id, webhook_no, endpoint_no, sent_to_no, created_at_ms, ended_at_ms, sequence,
          redelivery_id, attempts, status, status_code, test, error, superseded_by)
-       select entity_id, id, webhook_no, endpoint_no, sent_to_no, created_at_ms, ended_at_ms, sequence, event_no, redelivery_id,
+       select entity_id, id, webhook_no, endpoint_no, sent_to_no, created_at_ms, ended_at_ms, sequence, redelivery_id,
          attempts, coalesce(recorded, ${STATUS_CODES.cancelled}), status_code, test, error, superseded_by
        from queue where ${which} on conflict (entity_id, id) do nothing`,
       [head.entity, ...ids],

@@ -1,13 +1,12 @@
 import type { OldestStuck } from '../../contract/endpoints/endpoint.ts';
 import { endpointNo, eventNumber } from '../../domain/ids.ts';
 import type { Database, Queries, SqlUuid } from '../database/database.ts';
-import { Columns, entityKey, integer, nullable, seconds, text, uuid } from '../database/sql.ts';
+import { Columns, entityKey, integer, seconds, text, uuid } from '../database/sql.ts';
 
 const oldestColumns = new Columns({ sequence: integer('min(sequence)'), waiting: integer('count(*)') });
 
 const firstColumns = new Columns({
   id: uuid('id'),
-  eventNo: nullable(uuid('event_no')),
   attempts: integer('attempts'),
   dateCreated: seconds('created_at_ms'),
 });
@@ -39,7 +38,7 @@ export async function readOldestStuck(db: Database, entityId: string, endpointId
     );
     if (first === undefined) return null;
     const deliveryHex = dialect.hexOf(first.id);
-    const eventNo = first.eventNo ?? dialect.bindUuid(eventNumber(deliveryHex));
+    const eventNo = dialect.bindUuid(eventNumber(deliveryHex));
     return {
       agreementId: await readAgreementId(queries, entity, eventNo),
       deliveryId: `dlv_${deliveryHex}`,

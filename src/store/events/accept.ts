@@ -33,13 +33,14 @@ import { takeTurns } from './order.ts';
 import {
   cutByDeliveries,
   FIRST_TOKEN,
-  firstOf,
   hasSubject,
   type Incoming,
   type NewEvent,
   type Order,
   planAcceptance,
   type QueuedDelivery,
+  type Receiver,
+  type Rest,
   Roles,
   wantedSlots,
   withoutOrder,
@@ -106,12 +107,13 @@ export async function acceptEvents(
       incoming.push(await withoutReceivers(queries, dialect, event, eventNo));
       continue;
     }
-    const isWhole = found.length <= most;
-    const part = isWhole ? found : firstOf(found, most);
+    const part = found.slice(0, most);
+    // The walk decides whether deliveries follow: a count is another statement, and may disagree.
+    const rest = found.length > part.length ? restAfter(part) : null;
     const isSelective = event.finality != null || part.some(({ filterHash }) => filterHash !== null);
     const wanting = isSelective ? await wantedBy(queries, event, part) : part;
-    const deliveries = isWhole ? wanting.length : await countReceivers(queries, event);
-    incoming.push({ event, eventNo, receivers: wanting, deliveries, lastUrl: part.at(-1)?.postUrl ?? '' });
+    const deliveries = rest === null ? wanting.length : await countReceivers(queries, event);
+    incoming.push({ event, eventNo, receivers: wanting, deliveries, rest });
   }
   const fresh = await insertEvents(queries, dialect, incoming);
   const changes = new CountChanges(dialect, 'acceptance');
@@ -146,6 +148,11 @@ export async function acceptEvents(
   return group;
 }
 
+function restAfter(part: readonly Receiver[]): Rest {
+  const last = part.at(-1);
+  return { afterNo: last?.webhookNo ?? 0, revision: last?.registryRevision ?? 0 };
+}
+
 /** Only those that were taken: a destination without any is not to be freed. */
 function reserveSlots(
   { slots, isOver }: AcceptedGroup,
@@ -172,7 +179,7 @@ async function withoutReceivers(
   event: NewEvent,
   eventNo: string,
 ): Promise<Incoming> {
-  const none = { event, eventNo, receivers: [], lastUrl: '' };
+  const none = { event, eventNo, receivers: [], rest: null };
   if (event.retracts == null) return { ...none, deliveries: 0 };
   const retracted = await findRetracted(queries, dialect, event);
   return { ...none, deliveries: retracted instanceof DomainError ? 0 : retracted.told, retracted };
@@ -186,14 +193,14 @@ async function beginLater(
   changes: CountChanges,
   group: AcceptedGroup,
 ): Promise<void> {
-  const { event, retracted, deliveries, receivers } = one;
+  const { event, retracted, rest } = one;
   const { nowMs } = group;
   if (event.heldFor != null) await holdEvent(queries, dialect, one, event.heldFor, nowMs);
   else if (retracted !== undefined && !(retracted instanceof DomainError)) {
     await startRetraction(queries, dialect, one, retracted, changes, nowMs);
     group.hasRest = true;
-  } else if (deliveries > receivers.length) {
-    await startFanOut(queries, dialect, one, nowMs);
+  } else if (rest !== null) {
+    await startFanOut(queries, dialect, one, rest, nowMs);
     group.hasRest = true;
   }
 }
@@ -262,11 +269,9 @@ async function insertEvents(
 }
 
 const insertQueueText = textByRows(
-  (
-    rows,
-  ) => `insert into queue (entity_id, id, event_no, webhook_no, endpoint_no, created_at_ms, due_ms, lease_ms, generation,
+  (rows) => `insert into queue (entity_id, id, webhook_no, endpoint_no, created_at_ms, due_ms, lease_ms, generation,
       token, sequence, order_key)
-    values ${valuesList(rows, 12)}`,
+    values ${valuesList(rows, 11)}`,
 );
 
 /** What is written in the same transaction as the deliveries. */
@@ -307,7 +312,6 @@ export async function insertDeliveries(
     const values = chunk.flatMap((row): SqlValue[] => [
       entityKey(dialect, row.entityId),
       dialect.bindUuid(row.hex),
-      row.eventNo === null ? null : dialect.bindUuid(row.eventNo),
       row.receiver.webhookNo,
       row.receiver.endpointNo,
       row.createdAtMs,

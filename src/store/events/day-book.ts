@@ -60,7 +60,6 @@ const countColumns = new Columns({
 });
 type CountRow = RowOf<typeof countColumns>;
 type Counts = Omit<CountRow, 'no'>;
-const NO_COUNTS: Counts = { acknowledged: 0, complete: 0, open: 0, tried: 0 };
 
 /** Its totals and the digest of what was acknowledged. */
 export async function summarizeDay(
@@ -154,22 +153,9 @@ async function readProgress(
   events: readonly EventRow[],
 ): Promise<Map<string, EventProgress>> {
   if (events.length === 0) return new Map();
-  const counts = new Map<string, Counts>();
-  for (const { no, ...row } of [
-    ...(await countByRange(queries, db, entity, events)),
-    ...(await countByName(queries, entity, events)),
-  ]) {
-    const hex = db.dialect.hexOf(no);
-    const known = counts.get(hex) ?? NO_COUNTS;
-    counts.set(hex, {
-      acknowledged: known.acknowledged + row.acknowledged,
-      complete: known.complete + row.complete,
-      open: known.open + row.open,
-      tried: known.tried + row.tried,
-    });
-  }
-  const found = [...counts].filter(([, { complete, open }]) => complete + open > 0);
-  return new Map(found.map(([no, row]) => [no, progressOf(row)]));
+  const counts = await countByRange(queries, db, entity, events);
+  const found = counts.filter(({ complete, open }) => complete + open > 0);
+  return new Map(found.map((row) => [db.dialect.hexOf(row.no), progressOf(row)]));
 }
 
 const { delivered, cancelled, superseded } = STATUS_CODES;
@@ -195,21 +181,6 @@ function countByRange(
        from e)
      select ${countColumns.list} from counts`,
     [entity, ...events.flatMap(({ no }): SqlValue[] => [no, bindUuid(lastDeliveryHex(hexOf(no)))])],
-  );
-}
-
-/** The deliveries whose ids do not begin with the number of their event: those name it. */
-function countByName(queries: Queries, entity: SqlUuid, events: readonly EventRow[]): Promise<CountRow[]> {
-  const sum = (condition: string) => `sum(case when ${condition} then 1 else 0 end)`;
-  const named = `where entity_id = $1 and event_no is not null and event_no in ${valuesList(1, events.length, 1)} group by event_no`;
-  return countColumns.all(
-    queries,
-    `select ${countColumns.list} from (
-       select event_no as no, ${sum(IS_DELIVERED)} as acknowledged, ${sum(IS_NEEDED)} as complete, 0 as open, 0 as tried
-       from deliveries ${named}
-       union all
-       select event_no, ${sum(WAS_DELIVERED)}, 0, count(*), ${sum('attempts > 0')} from queue ${named}) counts`,
-    [entity, ...events.map(({ no }) => no)],
   );
 }
 

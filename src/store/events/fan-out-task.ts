@@ -1,8 +1,9 @@
 import type { Dialect, Queries, SqlUuid } from '../database/database.ts';
-import { Columns, entityKey, hashKey, integer, nullable, type RowOf, text, uuid } from '../database/sql.ts';
+import { entityKey, hashKey, type RowOf } from '../database/sql.ts';
 import type { CountChanges } from '../deliveries/counts/counts.ts';
 import { joinKeys } from '../deliveries/order/order-keys.ts';
-import type { Incoming, NewEvent, Receiver } from './plan-acceptance.ts';
+import { fanOutTable } from '../tables.ts';
+import type { Incoming, NewEvent, Receiver, Rest } from './plan-acceptance.ts';
 import { setDeliveries } from './unmatched.ts';
 
 /**
@@ -10,78 +11,85 @@ import { setDeliveries } from './unmatched.ts';
  * many webhooks, an event that was held, and a retraction.
  */
 
-/** A task ends at the last webhook that is registered now. Its keys keep its deliveries behind those of earlier tasks. */
+/** `revision` names the registry that the task walks. Its keys keep its deliveries behind those of earlier tasks. */
 type NewTask = {
   readonly event: Pick<NewEvent, 'entityId' | 'networkId' | 'event' | 'agreementId' | 'factKey' | 'finality'>;
   readonly eventNo: string;
+  readonly round?: number;
   readonly dueMs: number;
   /** Deliveries that the event has already. */
   readonly made: number;
-  /** The URL up to which webhooks were looked at. */
-  readonly afterUrl: string;
+  readonly revision: number;
+  readonly cursor: string;
   readonly retracts?: SqlUuid | null;
 };
 
-/** Returns false where the event has a task already. */
+/** Returns false if the event has a task already. */
 export async function startTask(
   queries: Queries,
   dialect: Dialect,
-  { event, eventNo, dueMs, made, afterUrl, retracts = null }: NewTask,
+  { event, eventNo, round = 0, dueMs, made, revision, cursor, retracts = null }: NewTask,
 ): Promise<boolean> {
   const { entityId, networkId, event: kind, agreementId = null, factKey = null, finality = null } = event;
   const orderedBy = agreementId ?? factKey;
-  const inserted = await queries.run(
-    `insert into fan_outs (entity_id, event_no, network_id, due_ms, made, entity, event, after_url, order_key, fact_key,
-       finality, retracts, last_webhook_no)
-     select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, coalesce(max(w.created_seq), 0) from webhooks w
-     where w.entity_id = $13
-     on conflict (entity_id, event_no) do nothing`,
-    [
-      entityKey(dialect, entityId),
-      dialect.bindUuid(eventNo),
-      networkId,
-      dueMs,
-      made,
-      entityId,
-      kind,
-      afterUrl,
-      orderedBy === null ? null : hashKey(dialect, orderedBy),
-      factKey === null ? null : hashKey(dialect, factKey),
-      finality,
-      retracts,
-      entityId,
-    ],
-  );
-  return inserted > 0;
+  const row = {
+    ...{ entity: entityKey(dialect, entityId), entityId, eventNo: dialect.bindUuid(eventNo), networkId, event: kind },
+    ...{ dueMs, made, round, revision, finality, retracts, phase: 'making' as const, cursor },
+    orderKey: orderedBy === null ? null : hashKey(dialect, orderedBy),
+    factKey: factKey === null ? null : hashKey(dialect, factKey),
+  };
+  const sql = `${NEW_TASK.text(1)} on conflict (entity_id, event_no) do nothing`;
+  return (await queries.run(sql, NEW_TASK.parameters([row]))) > 0;
 }
 
-/** The rest of an event for more webhooks than its transaction had room for. */
+/** The deliveries of an event that its transaction left over. */
 export async function startFanOut(
   queries: Queries,
   dialect: Dialect,
-  { event, eventNo, receivers, lastUrl }: Incoming,
+  { event, eventNo, receivers }: Incoming,
+  { afterNo, revision }: Rest,
   nowMs: number,
 ): Promise<void> {
-  const task = { event, eventNo, dueMs: nowMs + event.firstDelayMs, made: receivers.length, afterUrl: lastUrl };
-  await startTask(queries, dialect, task);
+  const progress = { made: receivers.length, revision, cursor: String(afterNo) };
+  await startTask(queries, dialect, { event, eventNo, dueMs: nowMs + event.firstDelayMs, ...progress });
 }
 
-export const taskColumns = new Columns({
-  entity: uuid('entity_id'),
-  eventNo: uuid('event_no'),
-  networkId: integer('network_id'),
-  dueMs: integer('due_ms'),
-  lastWebhookNo: integer('last_webhook_no'),
-  made: integer('made'),
-  entityId: text('entity'),
-  event: text('event'),
-  afterUrl: text('after_url'),
-  orderKey: nullable(uuid('order_key')),
-  factKey: nullable(uuid('fact_key')),
-  finality: nullable(text('finality')),
-  retracts: nullable(uuid('retracts')),
-});
+export const taskColumns = fanOutTable.pick([
+  'entity',
+  'eventNo',
+  'networkId',
+  'dueMs',
+  'revision',
+  'made',
+  'round',
+  'entityId',
+  'event',
+  'phase',
+  'cursor',
+  'orderKey',
+  'factKey',
+  'finality',
+  'retracts',
+]);
 export type Task = RowOf<typeof taskColumns>;
+
+const NEW_TASK = fanOutTable.insertion([
+  'entity',
+  'eventNo',
+  'networkId',
+  'dueMs',
+  'revision',
+  'made',
+  'round',
+  'entityId',
+  'event',
+  'phase',
+  'cursor',
+  'orderKey',
+  'factKey',
+  'finality',
+  'retracts',
+]);
 
 type TurnsOfTask = { keyOf: (receiver: Receiver) => string | null; parked: ReadonlySet<Receiver> };
 
@@ -107,19 +115,22 @@ export async function takeTurnsOfRest(
   };
 }
 
+/** Where a task continues after a step. */
+export type Progress = Pick<Task, 'phase' | 'cursor'>;
+
 /** The last step corrects the number of deliveries: webhooks may have been deleted since the event was acknowledged. */
 export async function advance(
   queries: Queries,
   changes: CountChanges,
   task: Pick<Task, 'entity' | 'eventNo' | 'made'>,
   count: number,
-  afterUrl: string | null,
+  next: Progress | null,
 ): Promise<void> {
   const key = [task.entity, task.eventNo];
   const made = task.made + count;
-  if (afterUrl !== null) {
-    const sql = 'update fan_outs set made = $3, after_url = $4 where entity_id = $1 and event_no = $2';
-    await queries.run(sql, [...key, made, afterUrl]);
+  if (next !== null) {
+    const sql = 'update fan_outs set made = $3, phase = $4, cursor = $5 where entity_id = $1 and event_no = $2';
+    await queries.run(sql, [...key, made, next.phase, next.cursor]);
     return;
   }
   await queries.run('delete from fan_outs where entity_id = $1 and event_no = $2', key);

@@ -1,9 +1,10 @@
+import { deliveryHex } from '../../domain/ids.ts';
 import type { DestinationKey } from '../../domain/post-url.ts';
 import { readNowMs } from '../database/clock.ts';
-import type { Database, Queries, SqlUuid } from '../database/database.ts';
+import type { Database, Dialect, Queries, SqlUuid } from '../database/database.ts';
 import { readReachable } from '../database/reachable-shards.ts';
 import { CountChanges } from '../deliveries/counts/counts.ts';
-import { eventNumbers } from '../new-id.ts';
+import { optionsAsOf } from '../webhooks/option-changes.ts';
 import { insertDeliveries } from './accept.ts';
 import { advance, type Task, takeTurnsOfRest, taskColumns } from './fan-out-task.ts';
 import { wantedBy } from './filtering.ts';
@@ -14,8 +15,8 @@ import { continueRetraction } from './retraction-task.ts';
 /**
  * Deliveries that are made after their event was acknowledged: of an event for more webhooks than one transaction has room
  * for, of one that was held, and of a retraction (`retraction-task.ts`). A row of `fan_outs` is the task, and any instance goes on
- * with it, after any crash, in steps of one transaction each. The task goes by URL, the order of the index, and ends at the
- * last webhook that was registered before it began.
+ * with it, after any crash, in steps of one transaction each. A fan-out walks the webhooks by number, which never changes,
+ * and ends at the last webhook that was registered when the event was accepted.
  */
 
 /** The first entity after the given one that has a task, or null. */
@@ -55,27 +56,43 @@ export function continueFanOut(db: Database, entity: SqlUuid): Promise<readonly 
       return continueRetraction(queries, dialect, { ...task, retracts: task.retracts }, nowMs);
     const rows = await receiverColumns.all(
       queries,
-      `select ${receiverColumns.list} from webhooks w
+      `select ${receiverColumns.list} from webhooks w join entities n on n.id = w.entity_id
          left join queue_heads h on h.entity_id = $1 and h.webhook_no = w.created_seq
-       where w.entity_id = $2 and w.network_id = $3 and w.event = $4 and w.post_url > $5 and w.created_seq <= $6
-       order by w.post_url limit ${dialect.limits.deliveries}`,
-      [entity, task.entityId, task.networkId, task.event, task.afterUrl, task.lastWebhookNo],
+       where w.entity_id = $2 and w.network_id = $3 and w.event = $4 and w.created_seq > $5 and w.created_seq <= $6
+       order by w.created_seq limit ${dialect.limits.deliveries}`,
+      [entity, task.entityId, task.networkId, task.event, Number(task.cursor), task.revision],
     );
-    const found = await toReceivers(queries, dialect, rows, nowMs);
-    const receivers = await keepWanting(queries, task, found);
+    const current = await toReceivers(queries, dialect, rows, nowMs);
+    const found = await optionsAsOf(queries, task.entityId, task.revision, current);
+    const receivers = await keepMissing(queries, dialect, task, await keepWanting(queries, task, found));
     const planned = { ...task, eventNo: dialect.hexOf(task.eventNo) };
     const turns = await takeTurnsOfRest(queries, dialect, task, receivers);
     const last = found.length === dialect.limits.deliveries ? found.at(-1) : undefined;
     const changes = new CountChanges(dialect, 'acceptance');
-    await advance(queries, changes, task, receivers.length, last?.postUrl ?? null);
-    await insertDeliveries(
-      queries,
-      dialect,
-      planFanOut(planned, nowMs, receivers, () => eventNumbers.next(nowMs), turns),
-      { changes },
-    );
+    const next = last === undefined ? null : { phase: task.phase, cursor: String(last.webhookNo) };
+    await advance(queries, changes, task, receivers.length, next);
+    await insertDeliveries(queries, dialect, planFanOut(planned, nowMs, receivers, turns), { changes });
     return receivers.map(({ destination }) => destination);
   });
+}
+
+/** Webhooks without a delivery of this event and round, in the queue or completed, so that a step can be repeated. */
+async function keepMissing(
+  queries: Queries,
+  { bindUuid, hexOf }: Dialect,
+  { entity, eventNo, round }: Task,
+  receivers: readonly Receiver[],
+): Promise<readonly Receiver[]> {
+  const [first, last] = [receivers[0], receivers.at(-1)];
+  if (first === undefined || last === undefined) return receivers;
+  const idOf = ({ webhookNo }: Receiver) => deliveryHex(hexOf(eventNo), webhookNo, round);
+  const where = 'where entity_id = $1 and id >= $2 and id <= $3';
+  const rows = await queries.all<{ id: SqlUuid }>(
+    `select id from queue ${where} union all select id from deliveries ${where}`,
+    [entity, bindUuid(idOf(first)), bindUuid(idOf(last))],
+  );
+  const made = new Set(rows.map(({ id }) => hexOf(id)));
+  return receivers.filter((receiver) => !made.has(idOf(receiver)));
 }
 
 /** The body is read only for webhooks with a filter. */

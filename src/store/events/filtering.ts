@@ -3,7 +3,7 @@ import { defaultFinality, finalityText } from '../../domain/chain/finality.ts';
 import { type CompiledFilter, compileFilter, Payload } from '../../domain/payload-filter/payload-filter.ts';
 import type { Queries } from '../database/database.ts';
 import { Columns, integer, Parameters, readInteger, text } from '../database/sql.ts';
-import { parseFilter, readFilters, readFilterTexts } from '../webhooks/filters.ts';
+import { parseFilter, readFilterTexts } from '../webhooks/filters.ts';
 import type { NewEvent, Receiver } from './plan-acceptance.ts';
 
 /** Which of the webhooks for an event want it, by their filters. */
@@ -31,12 +31,9 @@ export async function wantedBy(
     entityId,
     receivers.map(({ filterHash }) => filterHash),
   );
-  const changed = receivers.filter(({ filterHash }) => filterHash !== null && !filters.has(filterHash));
-  const current = changed.length === 0 ? null : await readCurrent(queries, entityId, changed);
   const payload = new Payload(body);
-  return receivers.filter(({ filterHash, webhookId }) => {
-    if (filterHash === null) return true;
-    const filter = filters.get(filterHash) ?? current?.get(webhookId);
+  return receivers.filter(({ filterHash }) => {
+    const filter = filterHash === null ? undefined : filters.get(filterHash);
     return filter === undefined || payload.matches(filter);
   });
 }
@@ -92,7 +89,7 @@ async function countUnwanted(queries: Queries, event: NewEvent): Promise<number>
   return unwanted.reduce((sum, { webhooks }) => sum + webhooks, 0);
 }
 
-/** By hash; without those that were replaced since the webhooks were read. */
+/** By hash; without the filters of webhooks that were deleted since they were read. */
 async function loadFilters(
   queries: Queries,
   entityId: string,
@@ -112,23 +109,4 @@ async function loadFilters(
     filters.set(hash, filter);
   }
   return filters;
-}
-
-/**
- * On PostgreSQL, a filter may have been replaced between two statements. What the webhook has now counts; one without a
- * filter is not in the map.
- */
-async function readCurrent(
-  queries: Queries,
-  entityId: string,
-  receivers: readonly Receiver[],
-): Promise<Map<string, CompiledFilter>> {
-  const current = await readFilters(
-    queries,
-    entityId,
-    receivers.map(({ webhookId }) => webhookId),
-  );
-  return new Map(
-    current.flatMap(({ webhookId, filter }) => (filter === null ? [] : [[webhookId, compileFilter(filter)]])),
-  );
 }

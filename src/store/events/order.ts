@@ -36,7 +36,7 @@ export async function takeTurns(
     else {
       supersededBy.set(one.eventNo, await nameOfEvent(queries, dialect, one.event.entityId, by));
       await markSuperseded(queries, dialect, one, by);
-      accepted.push({ ...one, receivers: [], deliveries: 0 });
+      accepted.push({ ...one, receivers: [], deliveries: 0, rest: null });
     }
   }
   const joining = accepted.flatMap((one) => joiningOf(dialect, one));
@@ -167,5 +167,9 @@ async function queueBehindFanOuts(
     }
     for (const { one, entity, key } of chunk) if (taken.has(`${hexOf(entity)} ${hexOf(key)}`)) behind.add(one);
   }
-  return incoming.map((one) => (behind.has(one) ? { ...one, receivers: [], lastUrl: '' } : one));
+  return incoming.map((one) => {
+    if (!behind.has(one)) return one;
+    const revision = one.receivers[0]?.registryRevision ?? 0;
+    return { ...one, receivers: [], rest: { afterNo: 0, revision } };
+  });
 }

@@ -1,10 +1,11 @@
 import type { DomainError } from '../../domain/errors.ts';
-import { deliveryHex, MAX_DELIVERIES_PER_EVENT, timeOfHex } from '../../domain/ids.ts';
+import { deliveryHex, timeOfHex } from '../../domain/ids.ts';
 import type { DestinationKey } from '../../domain/post-url.ts';
 import { type Role, roleOf } from '../../domain/supersession/rules.ts';
 import type { SqlUuid } from '../database/database.ts';
 import type { Claimed } from '../deliveries/claim/claimed.ts';
 import type { Promotion } from '../deliveries/order/order-keys.ts';
+import { webhookOfHead } from '../deliveries/retraction-heads.ts';
 
 /** Acceptance as a calculation: which rows an event becomes, which of them go out at once, and which are due. */
 
@@ -25,6 +26,8 @@ export type NewEvent = {
   factKey?: string | null;
   /** The id of the event that it takes back: it goes to those who were told of that one. */
   retracts?: string | null;
+  /** The round of the event that it retracts; 0 unless that event was held. */
+  round?: number;
   /** A transaction: the deliveries are made as it reaches the finality that each webhook asked for. */
   heldFor?: string | null;
   /** The trace that it belongs to (`domain/trace-context.ts`). */
@@ -50,6 +53,8 @@ export type Receiver = {
   failingSinceMs: number | null;
   /** Of the entity: a new one means that its signing secrets may have changed. */
   revision: number;
+  /** The state of the entity's registry that this row belongs to: `entities.revision`. */
+  registryRevision: number;
   /** Null where it has the default of its event kind. */
   finality: string | null;
   /** Of the filter by which it may not want the event; null where it wants every one. */
@@ -71,20 +76,21 @@ export type Incoming = {
   readonly eventNo: string;
   /** Those whose deliveries are made in this transaction. */
   readonly receivers: readonly Receiver[];
-  /** All of its deliveries, with those that follow. */
+  /** All of its deliveries, including those that a task makes. */
   readonly deliveries: number;
-  /** The URL up to which webhooks were looked at; those that follow are after it. */
-  readonly lastUrl: string;
+  /** Where a task continues; null if this transaction makes all deliveries. */
+  readonly rest: Rest | null;
   /** The event that a retraction takes back, or why it cannot. */
   readonly retracted?: RetractedEvent | DomainError;
 };
+
+/** The walk continues after this webhook, over the registry as it was at this revision. */
+export type Rest = { readonly afterNo: number; readonly revision: number };
 
 /** A row of `queue` before anything has happened to it. */
 export type QueuedDelivery = {
   entityId: string;
   hex: string;
-  /** Set where the id does not begin with the number of the event. */
-  eventNo: string | null;
   receiver: Receiver;
   createdAtMs: number;
   dueMs: number;
@@ -230,15 +236,14 @@ export function planAcceptance(
   for (const incoming of accepted) {
     // The clock may have been set back since the last event: an id never goes back, and the date goes with the id.
     const createdAtMs = timeOfHex(incoming.eventNo);
-    for (const [index, receiver] of incoming.receivers.entries()) {
-      const hex = deliveryHex(incoming.eventNo, index + 1);
+    for (const receiver of incoming.receivers) {
+      const hex = deliveryHex(incoming.eventNo, receiver.webhookNo);
       const { entityId, firstDelayMs } = incoming.event;
       const { destination, isBlocked } = receiver;
       const dueMs = moment.nowMs + firstDelayMs;
       const row: QueuedDelivery = {
         entityId,
         hex,
-        eventNo: null,
         receiver,
         createdAtMs,
         dueMs,
@@ -262,34 +267,23 @@ export function planAcceptance(
   return plan;
 }
 
-/** Those with the first URLs, as many as the first transaction makes deliveries for. */
-export function firstOf(receivers: readonly Receiver[], most: number): Receiver[] {
-  return receivers.toSorted((a, b) => (a.postUrl < b.postUrl ? -1 : 1)).slice(0, most);
-}
-
 /**
- * What a step of a fan-out adds: deliveries that wait to be claimed, numbered on from those that were made before. They are due
- * now at the earliest, however old the event is: claims read a head from a mark that follows the clock.
+ * The deliveries that a step of a task adds; they wait to be claimed. They are due now at the earliest, however old the
+ * event is: claims read a head from a mark that follows the clock.
  */
 export function planFanOut(
-  task: { entityId: string; eventNo: string; made: number; dueMs: number },
+  task: { entityId: string; eventNo: string; round: number; dueMs: number },
   nowMs: number,
   receivers: readonly Receiver[],
-  newNumber: () => string,
   turns: { keyOf: (receiver: Receiver) => string | null; parked: ReadonlySet<Receiver> } | null = null,
 ): QueuedDelivery[] {
-  const { entityId } = task;
+  const { entityId, eventNo, round } = task;
   const dueMs = Math.max(task.dueMs, nowMs);
-  // Beyond the last id that begins with the event's number, a step begins with a number of its own.
-  const isBeyond = task.made + receivers.length > MAX_DELIVERIES_PER_EVENT;
-  const no = isBeyond ? newNumber() : task.eventNo;
-  const before = isBeyond ? 0 : task.made;
-  return receivers.map((receiver, index) => ({
+  return receivers.map((receiver) => ({
     entityId,
-    hex: deliveryHex(no, before + index + 1),
-    eventNo: isBeyond ? task.eventNo : null,
+    hex: deliveryHex(eventNo, webhookOfHead(receiver.webhookNo), round),
     receiver,
-    createdAtMs: timeOfHex(no),
+    createdAtMs: timeOfHex(eventNo),
     dueMs,
     leaseMs: 0,
     sequence: null,

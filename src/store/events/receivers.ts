@@ -17,7 +17,7 @@ import { cellKey, type NewEvent, type Receiver } from './plan-acceptance.ts';
 
 /** The webhooks that an event goes to, each with the head of its queue. */
 
-/** A webhook and its head, which is missing before the first event. */
+/** A webhook (`w`), its entity (`n`) and its head (`h`), which is missing before the first event. */
 export const receiverColumns = new Columns({
   entityId: text('w.entity_id'),
   networkId: integer('w.network_id'),
@@ -34,19 +34,21 @@ export const receiverColumns = new Columns({
   blocked: nullable(integer('h.blocked')),
   generation: nullable(integer('h.generation')),
   failingSinceMs: nullable(integer('h.failing_since_ms')),
-  revision: integer(`(select ${REVISION} from entities n where n.id = w.entity_id)`),
+  revision: integer(REVISION),
+  registryRevision: integer('n.revision'),
 });
 type ReceiverRow = RowOf<typeof receiverColumns>;
 
 const CELL = { entity_id: 'c.entity_id', network_id: 'c.network_id', event: 'c.event' };
 
-/** Of each cell as many as one transaction may insert and one more, which says that there are others. */
+/** The first webhooks of each cell by number: as many as one transaction may insert, and one more, which shows that there are others. */
 const receiversText = (dialect: Dialect) =>
   textByRows(
     (rows) => `with c (entity_key, entity_id, network_id, event) as materialized
         (values ${valuesList(rows, 4, 0, [dialect.uuid, 'text', 'bigint', 'text'])})
       select ${receiverColumns.list} from c
-        ${dialect.firstOf('webhooks', 'w', CELL, { by: 'post_url', limit: dialect.limits.deliveries + 1 })}
+        ${dialect.lookUp('cross join', 'entities', 'n', { id: 'c.entity_id' })}
+        ${dialect.firstOf('webhooks', 'w', CELL, { by: 'created_seq', limit: dialect.limits.deliveries + 1 })}
         ${dialect.lookUp('left join', 'queue_heads', 'h', { entity_id: 'c.entity_key', webhook_no: 'w.created_seq' })}`,
   );
 const receiversTexts = new Map<Dialect, (rows: number) => string>();
@@ -117,7 +119,7 @@ export async function toReceivers(
 }
 
 function toReceiver(row: ReceiverRow, endpoints: ReadonlyMap<string, EndpointOfHead> | null): Receiver {
-  const { entityId, webhookNo, webhookId, postUrl, failingSinceMs, revision, filterHash } = row;
+  const { entityId, webhookNo, webhookId, postUrl, failingSinceMs, revision, registryRevision, filterHash } = row;
   const made = endpoints?.get(urlKey(row));
   return {
     webhookNo,
@@ -130,6 +132,7 @@ function toReceiver(row: ReceiverRow, endpoints: ReadonlyMap<string, EndpointOfH
     generation: row.generation ?? 0,
     failingSinceMs,
     revision,
+    registryRevision,
     filterHash,
     finality: row.finality,
   };

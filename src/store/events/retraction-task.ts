@@ -1,5 +1,5 @@
 import { RETRACTION } from '../../domain/event-kinds.ts';
-import { lastDeliveryHex } from '../../domain/ids.ts';
+import { lastDeliveryHex, roundRange } from '../../domain/ids.ts';
 import type { DestinationKey } from '../../domain/post-url.ts';
 import type { Dialect, Queries, SqlUuid, SqlValue } from '../database/database.ts';
 import { Columns, chunks, entityKey, integer, nullable, type RowOf, text, uuid, valuesList } from '../database/sql.ts';
@@ -9,7 +9,6 @@ import { lockKeys, type OrderKey, PARKED, type Promotion, settleKeys } from '../
 import { moveToRecord, OF_EVENT, type WaitingRow, waitingColumns } from '../deliveries/order/supersede.ts';
 import { retractionHeadNo } from '../deliveries/retraction-heads.ts';
 import { STATUS_CODES } from '../deliveries/states.ts';
-import { eventNumbers } from '../new-id.ts';
 import { REVISION } from '../tables.ts';
 import { insertDeliveries } from './accept.ts';
 import { advance, type Task, takeTurnsOfRest } from './fan-out-task.ts';
@@ -32,8 +31,6 @@ import { planFanOut, type Receiver } from './plan-acceptance.ts';
 
 type RetractionTask = Task & { readonly retracts: SqlUuid };
 
-/** In `after_url`, once every delivery of the original was looked at. */
-const ALL_TOLD = 'told';
 /** How soon a delivery in flight is looked at again. */
 const LOOK_AGAIN_MS = 200;
 
@@ -44,7 +41,7 @@ export async function continueRetraction(
   task: RetractionTask,
   nowMs: number,
 ): Promise<DestinationKey[]> {
-  return task.afterUrl === ALL_TOLD
+  return task.phase === 'ending'
     ? awaitOriginals(queries, dialect, task, nowMs)
     : tellNext(queries, dialect, task, nowMs);
 }
@@ -63,22 +60,20 @@ type Original = RowOf<typeof originalColumns>;
 
 const IN_QUEUE = 'id, webhook_no, endpoint_no, attempts, order_key, lease_ms, recorded as status from queue';
 const IN_RECORD = `id, webhook_no, endpoint_no, attempts, null as order_key, null as lease_ms, status from deliveries`;
-/** By number where the ids do not begin with the number of the event. */
-const NAMINGS = ['id <= $3 and event_no is null', 'event_no = $2 and event_no is not null'];
+/** The ids of the deliveries that are retracted. */
+function rangeOf({ hexOf, bindUuid }: Dialect, { retracts, round }: RetractionTask): { after: SqlUuid; last: SqlUuid } {
+  const { after, last } = roundRange(hexOf(retracts), round);
+  return { after: bindUuid(after), last: bindUuid(last) };
+}
 
 /** The next deliveries of the original, in the order of their ids. */
 async function readOriginals(queries: Queries, dialect: Dialect, task: RetractionTask): Promise<Original[]> {
-  const after = task.afterUrl === '' ? task.retracts : dialect.bindUuid(task.afterUrl);
-  const last = dialect.bindUuid(lastDeliveryHex(dialect.hexOf(task.retracts)));
+  const { after, last } = rangeOf(dialect, task);
+  const parameters = [task.entity, task.cursor === '' ? after : dialect.bindUuid(task.cursor), last];
   const found: Original[] = [];
   for (const columns of [IN_QUEUE, IN_RECORD]) {
-    for (const naming of NAMINGS) {
-      const isById = naming.includes('$3');
-      const parameters = isById ? [task.entity, after, last] : [task.entity, task.retracts, after];
-      const from = isById ? 'id > $2' : 'id > $3';
-      const sql = `select ${columns} where entity_id = $1 and ${from} and ${naming} order by id limit ${dialect.limits.rows}`;
-      found.push(...(await originalColumns.all(queries, `select ${originalColumns.list} from (${sql}) o`, parameters)));
-    }
+    const sql = `select ${columns} where entity_id = $1 and id > $2 and id <= $3 order by id limit ${dialect.limits.rows}`;
+    found.push(...(await originalColumns.all(queries, `select ${originalColumns.list} from (${sql}) o`, parameters)));
   }
   return found.sort((a, b) => (dialect.hexOf(a.id) < dialect.hexOf(b.id) ? -1 : 1)).slice(0, dialect.limits.rows);
 }
@@ -123,11 +118,11 @@ async function tellNext(
   const turns = await takeTurnsOfRest(queries, dialect, task, receivers);
   const isLast = originals.length < dialect.limits.rows && settled.length === originals.length;
   const readTo = settled.at(-1);
-  const readToHex = readTo === undefined ? task.afterUrl : dialect.hexOf(readTo.id);
-  const cursor = isLast ? ALL_TOLD : readToHex;
-  await advance(queries, changes, task, receivers.length, cursor);
-  const planned = { ...task, eventNo: dialect.hexOf(task.eventNo) };
-  const rows = planFanOut(planned, nowMs, receivers, () => eventNumbers.next(nowMs), turns);
+  const cursor = readTo === undefined ? task.cursor : dialect.hexOf(readTo.id);
+  await advance(queries, changes, task, receivers.length, { phase: isLast ? 'ending' : 'making', cursor });
+  // The retraction is an event with its own number, so that its deliveries are of round 0.
+  const planned = { ...task, eventNo: dialect.hexOf(task.eventNo), round: 0 };
+  const rows = planFanOut(planned, nowMs, receivers, turns);
   await insertDeliveries(queries, dialect, rows, { promoted, changes });
   return [...receivers, ...promoted].map(({ destination }) => destination);
 }
@@ -194,15 +189,15 @@ async function awaitOriginals(
   task: RetractionTask,
   nowMs: number,
 ): Promise<DestinationKey[]> {
-  const { entity, eventNo, retracts } = task;
-  const lastOf = (no: SqlUuid) => dialect.bindUuid(lastDeliveryHex(dialect.hexOf(no)));
-  const waiting = await waitingColumns.all(queries, OF_EVENT, [entity, retracts, lastOf(retracts)]);
+  const { entity, eventNo } = task;
+  const { after, last } = rangeOf(dialect, task);
+  const waiting = await waitingColumns.all(queries, OF_EVENT, [entity, after, last]);
   // An attempt that had no key when it began does not pass on the turn when it ends.
   const parked = await parkedColumns.all(
     queries,
     `select distinct ${parkedColumns.list} from queue
      where entity_id = $1 and id > $2 and id <= $3 and generation = ${PARKED} and order_key is not null`,
-    [entity, eventNo, lastOf(eventNo)],
+    [entity, eventNo, dialect.bindUuid(lastDeliveryHex(dialect.hexOf(eventNo)))],
   );
   const keys: OrderKey[] = parked.map((one) => ({ entity, ...one }));
   for (const { endpointNo, orderKey } of waiting)
@@ -211,7 +206,7 @@ async function awaitOriginals(
   const changes = new CountChanges(dialect, 'acceptance');
   await supersede(queries, dialect, task, waiting, { changes, nowMs });
   const promoted: Promotion[] = await settleKeys(queries, dialect, keys, nowMs);
-  const left = await waitingColumns.all(queries, OF_EVENT, [entity, retracts, lastOf(retracts)]);
+  const left = await waitingColumns.all(queries, OF_EVENT, [entity, after, last]);
   if (left.length === 0) await advance(queries, changes, task, 0, null);
   else {
     const sql = 'update fan_outs set wait_ms = $3 where entity_id = $1 and event_no = $2';
@@ -278,6 +273,7 @@ async function findTold(
     isOrdered: head.ordering !== 0,
     isBlocked: head.blocked !== 0,
     revision: Number(revision?.value ?? 0),
+    registryRevision: 0,
     filterHash: null,
     finality: null,
   }));

@@ -94,6 +94,7 @@ export async function startRetraction(
   const agreementId = event.agreementId ?? retracted.agreementId;
   // Without a fact, the event and its retraction share a key of their own.
   const factKey = event.factKey ?? `retracted ${dialect.hexOf(retracted.no)}`;
-  const task = { event: { ...event, agreementId, factKey }, eventNo, made: 0, afterUrl: '', retracts: retracted.no };
-  await startTask(queries, dialect, { ...task, dueMs: nowMs + event.firstDelayMs });
+  const task = { event: { ...event, agreementId, factKey }, eventNo, round: event.round ?? 0, retracts: retracted.no };
+  const progress = { dueMs: nowMs + event.firstDelayMs, made: 0, revision: 0, cursor: '' };
+  await startTask(queries, dialect, { ...task, ...progress });
 }

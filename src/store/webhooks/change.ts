@@ -11,6 +11,7 @@ import { type Change, recordChange } from '../tenants/audit.ts';
 import { removeFromCounts } from './counts.ts';
 import { assignFilter, dropUnusedFilters, isSameFilter } from './filters.ts';
 import { SHOWN_WEBHOOK } from './list.ts';
+import { noteOptions } from './option-changes.ts';
 import { lockEntity } from './register.ts';
 import {
   assignFinality,
@@ -90,6 +91,7 @@ export async function changeMatching(
     if (changed.length === 0) return 0;
     const { postUrl = '', options } = changes;
     if (moving.length > 0) await moveAll(queries, db.dialect, entityId, moving, postUrl);
+    await noteOptions(queries, db.dialect, entityId, [...filtering, ...finality]);
     if (filtering.length > 0) await assignFilter(queries, entityId, filtering, options?.filter ?? null);
     if (finality.length > 0) await assignFinality(queries, entityId, finality, options?.finality ?? null);
     await recordChange(queries, entityId, change, {

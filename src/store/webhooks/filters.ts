@@ -2,7 +2,7 @@ import { DomainError } from '../../domain/errors.ts';
 import { canonicalFilter, type PayloadFilter } from '../../domain/payload-filter/payload-filter.ts';
 import type { Queries } from '../database/database.ts';
 import { chunks, Parameters, readInteger } from '../database/sql.ts';
-import { filterTable, webhookTable } from '../tables.ts';
+import { filterTable, optionChangeTable, webhookTable } from '../tables.ts';
 
 /** Filters of webhooks as they are stored: each text of an entity once, under its hash. All writes are under the entity lock. */
 
@@ -26,12 +26,19 @@ export async function storeFilter(
   const row = { entityId, hash, bytes: Buffer.byteLength(text), filter: text };
   const sql = `${NEW_FILTER.text(1)} on conflict (entity_id, hash) do nothing`;
   if ((await queries.run(sql, NEW_FILTER.parameters([row]))) === 0) return hash;
-  const bytes = await readInteger(queries, 'sum(bytes)', 'from payload_filters where entity_id = $1', [entityId]);
+  // Filters that webhooks had before are kept for a while, and do not count.
+  const bytes = await readInteger(
+    queries,
+    'sum(bytes)',
+    `from payload_filters f where entity_id = $1 and (hash = $2
+       or exists (select 1 from webhooks w where w.entity_id = $1 and w.filter_hash = f.hash))`,
+    [entityId, hash],
+  );
   if (bytes > MAX_ENTITY_BYTES) throw new DomainError('filters_too_large', { bytes, limitBytes: MAX_ENTITY_BYTES });
   return hash;
 }
 
-/** Removes those of the given filters that no webhook has any more. */
+/** Removes the given filters, unless a webhook has them, or had them at a revision that a task refers to. */
 export async function dropUnusedFilters(
   queries: Queries,
   entityId: string,
@@ -40,12 +47,15 @@ export async function dropUnusedFilters(
   const distinct = [...new Set(hashes)].filter((hash) => hash !== null);
   for (const chunk of chunks(distinct)) {
     // In two statements: Citus does not compare the rows that one deletes with those of a table that it has on every worker.
-    const used = new Parameters();
-    const inUse = await queries.all<{ hash: string }>(
-      `select distinct filter_hash as hash from webhooks where ${webhookTable.where(used, { entityId, filterHash: chunk })}`,
-      used.values,
-    );
-    const unused = new Set(chunk).difference(new Set(inUse.map(({ hash }) => hash)));
+    const unused = new Set(chunk);
+    for (const table of [webhookTable, optionChangeTable]) {
+      const used = new Parameters();
+      const inUse = await queries.all<{ hash: string }>(
+        `select distinct filter_hash as hash from ${table.name} where ${table.where(used, { entityId, filterHash: chunk })}`,
+        used.values,
+      );
+      for (const { hash } of inUse) unused.delete(hash);
+    }
     if (unused.size === 0) continue;
     const parameters = new Parameters();
     const where = filterTable.where(parameters, { entityId, hash: [...unused] });

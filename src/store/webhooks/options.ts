@@ -2,6 +2,7 @@ import type { WebhookOptions, WebhookOptionsReplacement } from '../../contract/w
 import type { Database } from '../database/database.ts';
 import { type Change, recordChange } from '../tenants/audit.ts';
 import { assignFilter, isSameFilter } from './filters.ts';
+import { noteOptions } from './option-changes.ts';
 import { lockEntity } from './register.ts';
 import {
   assignFinality,
@@ -36,6 +37,7 @@ export function replaceOptions(
     const after = { finality: effectiveFinality(found.event, finality), filter };
     const isFiltered = isSameFilter(before.filter, after.filter);
     if (isFiltered && before.finality === after.finality) return before;
+    await noteOptions(queries, db.dialect, entityId, [found]);
     if (!isFiltered) await assignFilter(queries, entityId, [found], filter);
     if (before.finality !== after.finality) await assignFinality(queries, entityId, [found], finality);
     await recordChange(queries, entityId, change, {

@@ -46,8 +46,8 @@ onEveryEngine('a clock that was set back', (store) => {
     const entity = entityKey(store.db.dialect, (await newReceiver(store.db)).entityId);
     await store.db.transaction((queries) =>
       queries.run(
-        `insert into fan_outs (entity_id, event_no, network_id, entity, event, after_url, last_webhook_no, made, due_ms, wait_ms)
-         values ($1, $1, 1, '', 'LatePayment', '', 0, 0, 0, ${store.db.dialect.nowMs} + 3600000)`,
+        `insert into fan_outs (entity_id, event_no, network_id, entity, event, phase, cursor, revision, made, due_ms, wait_ms)
+         values ($1, $1, 1, '', 'LatePayment', 'making', '', 0, 0, 0, ${store.db.dialect.nowMs} + 3600000)`,
         [entity],
       ),
     );

@@ -1,14 +1,16 @@
 import { expect, test } from 'bun:test';
 import { fanOutJob } from '../../../src/delivery/jobs/fan-out.ts';
+import { MAX_QUEUE_NO, MAX_ROUND } from '../../../src/domain/ids.ts';
 import { createLogger } from '../../../src/log.ts';
 import { type SqlUuid, StoreUnavailableError, TRANSACTION_LIMITS } from '../../../src/store/database/database.ts';
 import { entityKey } from '../../../src/store/database/sql.ts';
+import { retractionHeadNo } from '../../../src/store/deliveries/retraction-heads.ts';
 import { acceptEvents } from '../../../src/store/events/accept.ts';
 import { AcceptQueue } from '../../../src/store/events/accept-queue.ts';
 import { continueFanOut, findFanOut } from '../../../src/store/events/fan-out.ts';
 import { planFanOut, type Receiver } from '../../../src/store/events/plan-acceptance.ts';
 import { readEvent } from '../../../src/store/events/read.ts';
-import { deleteMatching } from '../../../src/store/webhooks/change.ts';
+import { changeMatching, deleteMatching, moveWebhook } from '../../../src/store/webhooks/change.ts';
 import { assignFilter, readFilters } from '../../../src/store/webhooks/filters.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
 import { accept, addReceiver, completeAll, LATE_ON_1, newEvent, readDeliveries } from '../../support/deliveries.ts';
@@ -85,6 +87,50 @@ onSuiteEngine('an event for more webhooks than one transaction has room for', (s
     expect(open).toEqual([]);
   });
 
+  test('is delivered once to each webhook, even if webhooks move during the fan-out', async () => {
+    const entityId = await newEntity(store.db);
+    const urls = Array.from({ length: RECEIVERS }, (_, index) => `https://example.com/${10_000 + index}`);
+    await seedWebhooks(
+      store.db,
+      entityId,
+      urls.map((postUrl) => ({ ...LATE_ON_1, postUrl })),
+    );
+    const byUrl = await store.db.all<{ id: string }>('select id from webhooks where entity_id = $1 order by post_url', [
+      entityId,
+    ]);
+    const [first, last] = [byUrl[0]?.id ?? '', byUrl.at(-1)?.id ?? ''];
+    await accept(store.db, newEvent(entityId));
+    const move = (id: string, path: string) =>
+      moveWebhook(store.db, entityId, id, `https://example.com/${path}`, () => true, TEST_CHANGE);
+    await move(last, '00000');
+    await move(first, '99999');
+    await finish(store);
+    const deliveries = await readDeliveries(store.db, entityId);
+    expect(deliveries.map(({ webhookId }) => webhookId).sort()).toEqual(await idsOf(store, entityId));
+    expect(await wrongDeliveryCounters(store.db)).toEqual([]);
+  });
+
+  test('is filtered by the options that each webhook had when it was accepted', async () => {
+    const entityId = await largeEntity(store);
+    const ids = await idsOf(store, entityId);
+    const event = newEvent(entityId);
+    const body = JSON.stringify({ ...JSON.parse(event.body), token: 'USDC' });
+    const setFilter = async (filter: { token: string[] } | null) => {
+      for (const index of [0, MAX_DELIVERIES + 502, RECEIVERS - 2]) {
+        const match = { postUrl: `https://${index % 7}.example.com/${index}` };
+        await changeMatching(store.db, entityId, match, { options: { filter } }, TEST_CHANGE);
+      }
+    };
+    await setFilter({ token: ['USDC'] });
+    await accept(store.db, { ...event, body });
+    for (const token of ['EURC', 'DAI']) await setFilter({ token: [token] });
+    await finish(store);
+    const deliveries = await readDeliveries(store.db, entityId);
+    expect(deliveries.map(({ webhookId }) => webhookId).sort()).toEqual(ids);
+    expect(await accept(store.db, newEvent(entityId, { body }))).toMatchObject([{ deliveries: RECEIVERS - 3 }]);
+    await finish(store);
+  });
+
   test('goes only to the webhooks whose filters it matches, in every step', async () => {
     const entityId = await largeEntity(store);
     const filters = [null, { token: ['USDC'] }, { token: ['EURC'] }, { amount: { min: '5' } }];
@@ -145,7 +191,7 @@ onSuiteEngine('an event for more webhooks than one transaction has room for', (s
     const event = newEvent(entityId);
     await accept(store.db, event);
     await addReceiver(store.db, entityId, 'https://zzz.example.com/late');
-    const gone = 'https://6.example.com/6';
+    const gone = `https://${(RECEIVERS - 1) % 7}.example.com/${RECEIVERS - 1}`;
     await deleteMatching(store.db, entityId, { postUrl: gone }, TEST_CHANGE);
     await finish(store);
     expect(await countOf(store, entityId)).toBe(RECEIVERS - 1);
@@ -214,20 +260,17 @@ onSuiteEngine('an event for more webhooks than one transaction has room for', (s
   });
 });
 
-test('deliveries beyond the ids that begin with the event’s number get ids of their own, and name the event', () => {
-  const receivers = [{ webhookNo: 1 }, { webhookNo: 2 }] as Receiver[];
-  const eventNo = `0190000000007000800000000000${'0000'}`;
-  const other = `0190000000017000800000000000${'0000'}`;
-  const plan = (made: number) =>
-    planFanOut({ entityId: 'ent_1', eventNo, made, dueMs: 5 }, 6, receivers, () => other).map(
-      ({ hex, eventNo: no }) => [hex.slice(-4), hex.slice(0, 12) === other.slice(0, 12), no],
-    );
-  expect(plan(0xfffd)).toEqual([
-    ['fffe', false, null],
-    ['ffff', false, null],
-  ]);
-  expect(plan(0xfffe)).toEqual([
-    ['0001', true, eventNo],
-    ['0002', true, eventNo],
-  ]);
+test('the id of a delivery is a function of its event, its round and its webhook', () => {
+  const eventNo = '01900000000070008abcd40000000000';
+  const hexOf = (webhookNo: number, round: number) => {
+    const receivers = [{ webhookNo }] as Receiver[];
+    return planFanOut({ entityId: 'ent_1', eventNo, round, dueMs: 5 }, 6, receivers)[0]?.hex;
+  };
+  expect(hexOf(1, 0)).toBe('01900000000070008abcd40000000001');
+  expect(hexOf(MAX_QUEUE_NO, 0)).toBe('01900000000070008abcd400ffffffff');
+  expect(hexOf(70_000, MAX_ROUND)).toBe('01900000000070008abcd4ff00011170');
+  // A retraction has its own number, and its queue has the number of the webhook.
+  expect(hexOf(retractionHeadNo(7), 0)).toBe('01900000000070008abcd40000000007');
+  expect(() => hexOf(MAX_QUEUE_NO + 1, 0)).toThrow(RangeError);
+  expect(() => hexOf(1, MAX_ROUND + 1)).toThrow(RangeError);
 });

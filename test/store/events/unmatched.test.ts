@@ -142,7 +142,7 @@ onEveryEngine('the events that reached no webhook', (store) => {
     const eventNo = (await findEventNo(store.db, store.db.dialect, entityId, 'task')) ?? '';
     const event = { entityId, networkId: NETWORK, event: 'TransferProcessed' };
     await store.db.transaction((queries) =>
-      startTask(queries, store.db.dialect, { event, eventNo, dueMs: 0, made: 0, afterUrl: '' }),
+      startTask(queries, store.db.dialect, { event, eventNo, dueMs: 0, made: 0, revision: 99, cursor: '0' }),
     );
     expect(await unmatched()).toEqual([]);
     expect(await list({ matched: 'true' })).toEqual([1, ['task']]);

@@ -24,7 +24,6 @@ export const claimedColumns = new Columns({
   entity: uuid('entity_id'),
   id: uuid('id'),
   webhookNo: integer('webhook_no'),
-  eventNo: nullable(uuid('event_no')),
   createdAtMs: integer('created_at_ms'),
   dueMs: integer('due_ms'),
   token: integer('token'),
@@ -64,7 +63,7 @@ export async function loadClaimed(
   const found: { row: ClaimedRow; head: Head; eventNo: string }[] = [];
   for (const row of rows) {
     const head = headOf.get(`${hexOf(row.entity)} ${row.webhookNo}`);
-    const eventNo = row.eventNo === null ? eventNumber(hexOf(row.id)) : hexOf(row.eventNo);
+    const eventNo = eventNumber(hexOf(row.id));
     if (head?.destination === row.destination) found.push({ row, head, eventNo });
     // The webhook was suspended, moved or deleted between the claim and the look at its head. Where it moved to another
     // destination of the same claim, nothing is reserved for it there.

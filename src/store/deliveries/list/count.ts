@@ -103,11 +103,11 @@ async function countBuckets(queries: Queries, dialect: Dialect, scope: Scope): P
 const FIRST_BUCKET = 0;
 const LAST_BUCKET = 2 ** 31 - 1;
 
-/** Buckets of ids that lie wholly in the range of dates, also where an old id's time is off by its skew. */
-function wholeBuckets({ sinceMs, untilMs, skewMs }: Scope, bucketMs: number): { first: number; end: number } {
+/** Buckets of ids that lie wholly in the range of dates. */
+function wholeBuckets({ sinceMs, untilMs }: Scope, bucketMs: number): { first: number; end: number } {
   return {
-    first: sinceMs === null ? FIRST_BUCKET : Math.ceil((sinceMs + skewMs) / bucketMs),
-    end: untilMs === null ? LAST_BUCKET : Math.floor((untilMs - skewMs) / bucketMs),
+    first: sinceMs === null ? FIRST_BUCKET : Math.ceil(sinceMs / bucketMs),
+    end: untilMs === null ? LAST_BUCKET : Math.floor(untilMs / bucketMs),
   };
 }
 

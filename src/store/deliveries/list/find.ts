@@ -2,7 +2,7 @@ import type { DeliveryFilter } from '../../../contract/deliveries.ts';
 import { eventNumber, hexOfId } from '../../../domain/ids.ts';
 import { entityKeyPrefix } from '../../../domain/post-url.ts';
 import type { Dialect, Queries, SqlUuid } from '../../database/database.ts';
-import { Columns, entityKey, nullable, type Parameters, uuid } from '../../database/sql.ts';
+import { entityKey, type Parameters } from '../../database/sql.ts';
 import { findEventNo } from '../../events/event-ids.ts';
 import { findEventsAbout } from '../../events/subjects.ts';
 
@@ -78,20 +78,13 @@ export function urlCondition({ column, beginnings }: UrlPlace, parameters: Param
   return `(${ranges.join(' or ')})`;
 }
 
-const namedColumns = new Columns({ eventNo: nullable(uuid('event_no')) });
-
 async function eventOfDelivery(
   queries: Queries,
-  { bindUuid, hexOf }: Dialect,
+  { bindUuid }: Dialect,
   entity: SqlUuid,
   hex: string,
 ): Promise<string | null> {
   const where = 'where entity_id = $1 and id = $2';
-  const row = await namedColumns.get(
-    queries,
-    `select ${namedColumns.list} from deliveries ${where} union all select ${namedColumns.list} from queue ${where}`,
-    [entity, bindUuid(hex)],
-  );
-  if (row === undefined) return null;
-  return row.eventNo === null ? eventNumber(hex) : hexOf(row.eventNo);
+  const sql = `select 1 as found from deliveries ${where} union all select 1 as found from queue ${where}`;
+  return (await queries.get(sql, [entity, bindUuid(hex)])) === undefined ? null : eventNumber(hex);
 }

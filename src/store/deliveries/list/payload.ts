@@ -1,7 +1,7 @@
 import { type DeliveryListQuery, MAX_PAYLOADS_SEARCHED, type SearchedPayloads } from '../../../contract/deliveries.ts';
 import { eventNumber, timeOfHex } from '../../../domain/ids.ts';
-import type { Dialect, Queries, SqlUuid, SqlValue } from '../../database/database.ts';
-import { Columns, chunks, integer, Parameters, uuid, valuesList } from '../../database/sql.ts';
+import type { Dialect, Queries, SqlUuid } from '../../database/database.ts';
+import { Columns, chunks, integer, Parameters, uuid } from '../../database/sql.ts';
 import { newestIds, readRows } from './page.ts';
 import type { DeliveryRow } from './rows.ts';
 import type { Scope } from './scope.ts';
@@ -32,7 +32,7 @@ export async function findInPayloads(
   let [looked, bytes] = [0, 0];
   for (const chunk of chunks(ids, PER_STATEMENT)) {
     if (bytes > MAX_BYTES) break;
-    const eventOf = await eventsOf(queries, dialect, scope, chunk);
+    const eventOf = new Map(chunk.map((hex) => [hex, eventNumber(hex)]));
     const bodies = await readBodies(queries, dialect, scope.entity, [...new Set(eventOf.values())], payload);
     matches.push(...chunk.filter((hex) => bodies.matching.has(eventOf.get(hex) ?? '')));
     bytes += bodies.bytes;
@@ -46,29 +46,6 @@ export async function findInPayloads(
   if (sortDir === 'asc') matches.reverse();
   const shown = matches.slice((page - 1) * limit, page * limit);
   return { totalResults: matches.length, rows: await readRows(queries, dialect, scope.entity, shown), searched };
-}
-
-const namedColumns = new Columns({ id: uuid('id'), eventNo: uuid('event_no') });
-
-/** The number of the event of each delivery. Only those from before ids were made that way name it in a column. */
-async function eventsOf(
-  queries: Queries,
-  { bindUuid, hexOf }: Dialect,
-  scope: Scope,
-  ids: readonly string[],
-): Promise<Map<string, string>> {
-  const eventOf = new Map(ids.map((hex) => [hex, eventNumber(hex)]));
-  if (scope.skewMs === 0) return eventOf;
-  for (const table of ['deliveries', 'queue']) {
-    const named = await namedColumns.all(
-      queries,
-      `select ${namedColumns.list} from ${table}
-       where entity_id = $1 and id in ${valuesList(1, ids.length, 1)} and event_no is not null`,
-      [scope.entity, ...ids.map((hex): SqlValue => bindUuid(hex))],
-    );
-    for (const { id, eventNo } of named) eventOf.set(hexOf(id), hexOf(eventNo));
-  }
-  return eventOf;
 }
 
 const bodyColumns = new Columns({ no: uuid('no'), bytes: integer('octet_length(body)'), isMatch: integer() });

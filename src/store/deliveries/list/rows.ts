@@ -14,7 +14,6 @@ const sharedShape = {
   sentToNo: nullable(integer('sent_to_no')),
   sequence: nullable(integer('sequence')),
   supersededBy: nullable(uuid('superseded_by')),
-  eventNo: nullable(uuid('event_no')),
   dateCreated: seconds('created_at_ms'),
   dateDelivered: nullable(seconds('ended_at_ms')),
   attempts: integer('attempts'),
@@ -111,8 +110,8 @@ function nameOfRetraction({ hexOf }: Dialect, event: EventOfRow | undefined): st
   return event.retractedById ?? `evt_${hexOf(event.retractedByNo)}`;
 }
 
-export function eventNoOf({ hexOf }: Dialect, { id, eventNo }: Pick<DeliveryRow, 'id' | 'eventNo'>): string {
-  return eventNo === null ? eventNumber(hexOf(id)) : hexOf(eventNo);
+export function eventNoOf({ hexOf }: Dialect, { id }: Pick<DeliveryRow, 'id'>): string {
+  return eventNumber(hexOf(id));
 }
 
 async function readHeads(queries: Queries, entity: SqlUuid, rows: readonly DeliveryRow[]): Promise<Map<number, Head>> {

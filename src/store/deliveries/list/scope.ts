@@ -19,10 +19,6 @@ export type Scope = {
   readonly toHex: string;
   readonly sinceMs: number | null;
   readonly untilMs: number | null;
-  /** By this much the date of a delivery may differ from the time in its id. */
-  readonly skewMs: number;
-  /** Whether the dates of deliveries are compared too, and not only their ids. */
-  readonly isDated: boolean;
   /** What waits: of all webhooks of the entity, and of those that the filter names. */
   readonly waitingOfEntity: readonly WaitingOfWebhook[];
   readonly waiting: readonly WaitingOfWebhook[];
@@ -38,9 +34,6 @@ export type WebhookFilter = Pick<DeliveryFilter, (typeof WEBHOOK_FILTERS)[number
 
 const FIRST_HEX = '0'.repeat(32);
 const LAST_HEX = 'f'.repeat(32);
-
-/** Ids made before schema version 6 carry the clock of the process that made them. */
-export const OLD_ID_SKEW_MS = 60_000;
 
 /** Null when nothing can match. */
 export async function resolveScope(
@@ -59,7 +52,6 @@ export async function resolveScope(
   if (eventNos !== null && eventNos.length === 0) return null;
   const sinceMs = filter.since === undefined ? null : filter.since * 1000;
   const untilMs = filter.until === undefined ? null : filter.until * 1000;
-  const skewMs = sinceMs === null && untilMs === null ? 0 : await oldIdSkewMs(queries, entity);
   const waitingOfEntity = await readWaiting(queries, entity);
   const wanted = webhooks === null ? null : new Set(webhooks.map(({ webhookNo }) => webhookNo));
   return {
@@ -68,13 +60,11 @@ export async function resolveScope(
     webhooks,
     webhookFilter,
     ...only(found.deliveryHex, {
-      fromHex: sinceMs === null ? FIRST_HEX : firstHexAt(sinceMs - skewMs),
-      toHex: untilMs === null ? LAST_HEX : firstHexAt(untilMs + skewMs),
+      fromHex: sinceMs === null ? FIRST_HEX : firstHexAt(sinceMs),
+      toHex: untilMs === null ? LAST_HEX : firstHexAt(untilMs),
     }),
     sinceMs,
     untilMs,
-    skewMs,
-    isDated: skewMs !== 0,
     waitingOfEntity,
     waiting: wanted === null ? waitingOfEntity : waitingOfEntity.filter(({ webhookNo }) => wanted.has(webhookNo)),
     eventNos,
@@ -142,43 +132,17 @@ export function headConditions(
   return conditions.join(' and ');
 }
 
-async function oldIdSkewMs(queries: Queries, entity: SqlUuid): Promise<number> {
-  const row = await queries.get(
-    `select 1 as found from (select 1 as found from deliveries where entity_id = $1 and event_no is not null limit 1) d
-     union all
-     select 1 as found from (select 1 as found from queue where entity_id = $1 and event_no is not null limit 1) q`,
-    [entity],
-  );
-  return row === undefined ? 0 : OLD_ID_SKEW_MS;
-}
-
-/** The conditions on the ids and dates of a table, with its alias. */
+/** The conditions on the ids of a table, with its alias. An id contains the date, and every index has it. */
 export function rangeConditions(scope: Scope, dialect: Dialect, parameters: Parameters, alias: string): string[] {
   const { bindUuid } = dialect;
   const conditions = [`${alias}.entity_id = ${parameters.bind(scope.entity)}`];
   if (scope.fromHex !== FIRST_HEX) conditions.push(`${alias}.id >= ${parameters.bind(bindUuid(scope.fromHex))}`);
   if (scope.toHex !== LAST_HEX) conditions.push(`${alias}.id < ${parameters.bind(bindUuid(scope.toHex))}`);
-  // Otherwise the id says it, which is in every index.
-  if (!scope.isDated) return conditions;
-  if (scope.sinceMs !== null) conditions.push(`${alias}.created_at_ms >= ${parameters.bind(scope.sinceMs)}`);
-  if (scope.untilMs !== null) conditions.push(`${alias}.created_at_ms < ${parameters.bind(scope.untilMs)}`);
   return conditions;
 }
 
-/** How a delivery names its event: by its own id or, from before ids were made that way, by the event's number. */
-export const NAMINGS = ['by id', 'by number'] as const;
-export type Naming = (typeof NAMINGS)[number];
-
-/** Each is read along an index of its own, so they are never joined by `or`. */
-export function eventCondition(
-  eventNo: string,
-  naming: Naming,
-  { bindUuid }: Dialect,
-  parameters: Parameters,
-  alias: string,
-): string {
+/** The deliveries of an event are a range of ids. */
+export function eventCondition(eventNo: string, { bindUuid }: Dialect, parameters: Parameters, alias: string): string {
   const no = parameters.bind(bindUuid(eventNo));
-  if (naming === 'by number') return `${alias}.event_no = ${no} and ${alias}.event_no is not null`;
-  const last = parameters.bind(bindUuid(lastDeliveryHex(eventNo)));
-  return `${alias}.id > ${no} and ${alias}.id <= ${last} and ${alias}.event_no is null`;
+  return `${alias}.id > ${no} and ${alias}.id <= ${parameters.bind(bindUuid(lastDeliveryHex(eventNo)))}`;
 }

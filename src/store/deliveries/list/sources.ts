@@ -2,7 +2,7 @@ import type { DeliveryStatus } from '../../../domain/attempt.ts';
 import type { Dialect } from '../../database/database.ts';
 import { Parameters, valuesList } from '../../database/sql.ts';
 import { STATUS_CODES } from '../states.ts';
-import { eventCondition, headConditions, NAMINGS, type Naming, rangeConditions, type Scope } from './scope.ts';
+import { eventCondition, headConditions, rangeConditions, type Scope } from './scope.ts';
 import { countWithStatus, HEAD_CONDITIONS, isOpen, type WaitingOfWebhook } from './waiting.ts';
 
 /** Where the matches of a scope are: `from … where …` of the record, of the queue, or of both. */
@@ -44,16 +44,15 @@ export function sourcesOf(scope: Scope, dialect: Dialect): Source[] {
  */
 export function walkOf(scope: Scope, dialect: Dialect, { table, order }: Source): Source | null {
   const { status, webhooks, eventNos } = scope;
-  const walked = { ...scope, isDated: false };
   if (eventNos !== null) return null;
   if (table === 'queue') {
     if (order !== 'q.id' || (status === null && webhooks === null)) return null;
-    return queueSources({ ...walked, status: null, webhooks: null }, dialect)[0] ?? null;
+    return queueSources({ ...scope, status: null, webhooks: null }, dialect)[0] ?? null;
   }
   const isOneWebhook = webhooks?.length === 1;
   if (status !== 'delivered' && (webhooks === null || isOneWebhook)) return null;
   const indexed = { status: status === 'delivered' ? null : status, webhooks: isOneWebhook ? webhooks : null };
-  return recordSources({ ...walked, ...indexed }, dialect)[0] ?? null;
+  return recordSources({ ...scope, ...indexed }, dialect)[0] ?? null;
 }
 
 /** What is complete. */
@@ -68,7 +67,7 @@ export function recordSources(scope: Scope, dialect: Dialect, only: readonly num
     if (status !== null) conditions.push(recordCondition(status as Code));
     const index = webhooks?.length === 1 && scope.eventNos === null ? dialect.byIndex(indexOf(status)) : '';
     const sql = `from deliveries d ${index} where ${conditions.join(' and ')}`;
-    return { table: 'deliveries', sql, parameters, order: orderOf('d', event) };
+    return { table: 'deliveries', sql, parameters, order: 'd.id' };
   });
 }
 
@@ -136,7 +135,7 @@ function recordedSources(scope: Scope, dialect: Dialect, statuses: readonly Code
         table: 'queue',
         sql: `from queue q where ${conditions.join(' and ')}`,
         parameters,
-        order: orderOf('q', event),
+        order: 'q.id',
       };
     }),
   );
@@ -167,7 +166,7 @@ function queued(scope: Scope, dialect: Dialect, { webhooks, heads, condition }: 
     const conditions = sharedConditions(scope, dialect, parameters, 'q', event);
     if (wanted !== null) conditions.push(webhookCondition(scope, parameters, 'q', wanted, heads));
     if (condition !== null) conditions.push(condition);
-    const order = wanted === null || isWalked(scope, wanted) ? orderOf('q', event) : sorted('q');
+    const order = wanted === null || isWalked(scope, wanted) ? 'q.id' : sorted('q');
     return { table: 'queue', sql: `from queue q where ${conditions.join(' and ')}`, parameters, order };
   });
 }
@@ -195,24 +194,17 @@ export function testSources(scope: Scope, dialect: Dialect): Source[] {
       const conditions = [...sharedConditions(scope, dialect, parameters, alias, event), condition];
       const by = scope.eventNos === null ? dialect.byIndex(index) : '';
       const sql = `from ${table} ${alias} ${by} where ${conditions.join(' and ')}`;
-      return { table, sql, parameters, order: orderOf(alias, event) };
+      return { table, sql, parameters, order: `${alias}.id` };
     }),
   );
 }
 
-/** An event whose deliveries are meant, and how they name it; null where those of all events are. */
-type OfEvent = { readonly eventNo: string; readonly naming: Naming } | null;
-
 /** By an expression that no index has, so that what another index leads to is sorted. */
 const sorted = (alias: string) => `coalesce(${alias}.id, ${alias}.id)`;
 
-/** PostgreSQL would walk all deliveries of the entity in the order of ids, to find that none names its event by number. */
-function orderOf(alias: string, event: OfEvent): string {
-  return event?.naming === 'by number' ? sorted(alias) : `${alias}.id`;
-}
-
-function eventsOf({ eventNos }: Scope): readonly OfEvent[] {
-  return eventNos?.flatMap((eventNo) => NAMINGS.map((naming) => ({ eventNo, naming }))) ?? [null];
+/** Null for the deliveries of all events. */
+function eventsOf({ eventNos }: Scope): readonly (string | null)[] {
+  return eventNos ?? [null];
 }
 
 function sharedConditions(
@@ -220,10 +212,10 @@ function sharedConditions(
   dialect: Dialect,
   parameters: Parameters,
   alias: string,
-  event: OfEvent,
+  eventNo: string | null,
 ): string[] {
   const conditions = rangeConditions(scope, dialect, parameters, alias);
-  if (event !== null) conditions.push(eventCondition(event.eventNo, event.naming, dialect, parameters, alias));
+  if (eventNo !== null) conditions.push(eventCondition(eventNo, dialect, parameters, alias));
   return conditions;
 }
 

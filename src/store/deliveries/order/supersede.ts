@@ -116,9 +116,8 @@ export const waitingColumns = new Columns({
 });
 export type WaitingRow = RowOf<typeof waitingColumns>;
 
-/** An id range, or by number where the ids do not begin with it. `$1` is the entity, `$2` the event, `$3` its last id. */
-export const OF_EVENT = `select ${waitingColumns.list} from queue where entity_id = $1 and id > $2 and id <= $3 and recorded is null
-  union all select ${waitingColumns.list} from queue where entity_id = $1 and event_no = $2 and event_no is not null and recorded is null`;
+/** A range of ids: `$1` is the entity, `$2` the event's number, `$3` its last id. */
+export const OF_EVENT = `select ${waitingColumns.list} from queue where entity_id = $1 and id > $2 and id <= $3 and recorded is null`;
 
 /**
  * Ends the deliveries of the events, and what would be made of them later. `keys` are the keys that the caller takes next:
@@ -191,8 +190,8 @@ export async function moveToRecord(
   const ids = rows.map(({ id }) => id);
   await queries.run(
     `insert into deliveries (entity_id, id, webhook_no, endpoint_no, sent_to_no, created_at_ms, ended_at_ms, sequence,
-       event_no, redelivery_id, attempts, status, status_code, test, error, superseded_by)
-     select entity_id, id, webhook_no, endpoint_no, sent_to_no, created_at_ms, ended_at_ms, sequence, event_no,
+       redelivery_id, attempts, status, status_code, test, error, superseded_by)
+     select entity_id, id, webhook_no, endpoint_no, sent_to_no, created_at_ms, ended_at_ms, sequence,
        redelivery_id, attempts, ${STATUS_CODES.superseded}, status_code, test, error, $2
      from queue where entity_id = $1 and id in ${valuesList(1, ids.length, 2)}`,
     [entity, byNo, ...ids],

@@ -26,7 +26,7 @@ export type Run = {
 
 /** The endpoint that an attempt went to is named only where it is not the one that the delivery has its number of. */
 export const RECORD_COLUMNS = `entity_id, id, webhook_no, endpoint_no, sent_to_no, created_at_ms, ended_at_ms, started_at_ms,
-  sequence, event_no, redelivery_id, duration_ms, attempts, status, status_code, test, error, response`;
+  sequence, redelivery_id, duration_ms, attempts, status, status_code, test, error, response`;
 
 /** A log that does not fit its delivery must not keep what the receiver has from being recorded: it would be sent for ever. */
 const insertAttemptsText = textByRows(

@@ -92,7 +92,7 @@ const completeText = (dialect: Dialect) =>
         status_code, attempts_now, error, response) as (${rowList.text(completedTypes(dialect), rows)})`;
     const record = `queue.entity_id, queue.id, queue.webhook_no, queue.endpoint_no,
       nullif(made.endpoint_no, queue.endpoint_no), queue.created_at_ms, made.ended_at_ms,
-      made.started_at_ms, queue.sequence, queue.event_no, queue.redelivery_id, made.duration_ms, made.attempts_now,
+      made.started_at_ms, queue.sequence, queue.redelivery_id, made.duration_ms, made.attempts_now,
       made.status, made.status_code, queue.test, made.error, made.response`;
     const { from, where } = rowsOf('queue', 'made', ['entity_id', 'id']);
     const isUsual = `${where} and queue.redeliver = 0 and queue.recorded is null and queue.attempts = made.attempts

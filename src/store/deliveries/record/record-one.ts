@@ -61,7 +61,7 @@ async function moveToRecord(run: Run, attempt: AttemptRecord, before: Status | n
   await queries.run(
     `insert into deliveries (${RECORD_COLUMNS}, superseded_by)
      select entity_id, id, webhook_no, endpoint_no, nullif($3, endpoint_no), created_at_ms, coalesce(ended_at_ms, $5),
-       $6, sequence, event_no, redelivery_id, $7, attempts + 1, $4, $8, test, $9, $10,
+       $6, sequence, redelivery_id, $7, attempts + 1, $4, $8, test, $9, $10,
        ${status === 'superseded' ? 'superseded_by' : 'null'}
      from queue where entity_id = $1 and id = $2 on conflict (entity_id, id) do nothing`,
     [

@@ -67,7 +67,6 @@ async function requireTrue(queries: Queries, dialect: Dialect, entity: SqlUuid, 
   if (retracted !== undefined) throw new DomainError('event_retracted', { eventId: retracted.eventId });
 }
 
-const numberColumns = new Columns({ id: uuid('id'), eventNo: nullable(uuid('event_no')) });
 const retractedColumns = new Columns({ no: uuid('no'), eventId: nullable(text('event_id')) });
 
 /** Those of the deliveries whose event was retracted, with the id of the event. */
@@ -79,17 +78,8 @@ export async function findRetracted(
 ): Promise<{ id: SqlUuid; eventId: string }[]> {
   const found: { id: SqlUuid; eventId: string }[] = [];
   for (const chunk of chunks(ids)) {
-    const list = valuesList(1, chunk.length, 1);
-    const rows = await numberColumns.all(
-      queries,
-      `select ${numberColumns.list} from queue where entity_id = $1 and id in ${list}
-       union all select ${numberColumns.list} from deliveries where entity_id = $1 and id in ${list}`,
-      [entity, ...chunk],
-    );
-    const noOf = ({ id, eventNo }: RowOf<typeof numberColumns>) =>
-      eventNo === null ? eventNumber(hexOf(id)) : hexOf(eventNo);
-    const numbers = [...new Set(rows.map(noOf))];
-    if (numbers.length === 0) continue;
+    const noOf = (id: SqlUuid) => eventNumber(hexOf(id));
+    const numbers = [...new Set(chunk.map(noOf))];
     const events = await retractedColumns.all(
       queries,
       `select ${retractedColumns.list} from events
@@ -97,9 +87,9 @@ export async function findRetracted(
       [entity, ...numbers.map(bindUuid)],
     );
     const nameOf = new Map(events.map(({ no, eventId }) => [hexOf(no), eventId ?? `evt_${hexOf(no)}`]));
-    for (const row of rows) {
-      const eventId = nameOf.get(noOf(row));
-      if (eventId !== undefined) found.push({ id: row.id, eventId });
+    for (const id of chunk) {
+      const eventId = nameOf.get(noOf(id));
+      if (eventId !== undefined) found.push({ id, eventId });
     }
   }
   return found;
@@ -153,9 +143,9 @@ export async function queueAgain(
     );
     queued += await queries.run(
       `insert into queue (entity_id, id, webhook_no, endpoint_no, sent_to_no, created_at_ms, due_ms, ended_at_ms, sequence,
-         event_no, redelivery_id, generation, attempts, redeliver, recorded, test, status_code, error, superseded_by)
+         redelivery_id, generation, attempts, redeliver, recorded, test, status_code, error, superseded_by)
        select d.entity_id, d.id, d.webhook_no, d.endpoint_no, d.sent_to_no, d.created_at_ms, $2, d.ended_at_ms, d.sequence,
-         d.event_no, coalesce($3, d.redelivery_id), h.generation, d.attempts, 1, d.status, d.test, d.status_code, d.error,
+         coalesce($3, d.redelivery_id), h.generation, d.attempts, 1, d.status, d.test, d.status_code, d.error,
          d.superseded_by
        from deliveries d join queue_heads h on h.entity_id = d.entity_id and h.webhook_no = d.webhook_no
        where d.entity_id = $1 and d.id in ${valuesList(1, chunk.length, 3)}`,

@@ -3,7 +3,7 @@ import { firstHexAt } from '../../../domain/ids.ts';
 import type { Dialect, Queries, SqlUuid } from '../../database/database.ts';
 import { Columns, integer, nullable, Parameters, type RowOf, uuid } from '../../database/sql.ts';
 import { kindOf } from '../list/rows.ts';
-import { OLD_ID_SKEW_MS, resolveScope, type Scope } from '../list/scope.ts';
+import { resolveScope, type Scope } from '../list/scope.ts';
 import { type Source, sourcesOf, textWithin, walkOf } from '../list/sources.ts';
 
 export const FIRST_ID = '0'.repeat(32);
@@ -70,12 +70,11 @@ export async function findShare(queries: Queries, dialect: Dialect, search: Sear
 /** Only what was there when the redelivery was started. */
 function narrow(scope: Scope, startedAtMs: number): Scope {
   const untilMs = startedAtMs + 1;
-  const toHex = firstHexAt(untilMs + OLD_ID_SKEW_MS);
+  const toHex = firstHexAt(untilMs);
   return {
     ...scope,
     untilMs: Math.min(scope.untilMs ?? untilMs, untilMs),
     toHex: toHex < scope.toHex ? toHex : scope.toHex,
-    isDated: true,
   };
 }
 

@@ -4,12 +4,14 @@ import type { Database, SqlInteger } from '../../database/database.ts';
 import type { PacedBatches } from '../../database/paced-batches.ts';
 import { entityKey } from '../../database/sql.ts';
 import { REMOVED, removedBefore } from '../../endpoints/retention.ts';
+import { CHANGES_KEPT_MS } from '../../webhooks/option-changes.ts';
 import { BLOCKED } from '../heads.ts';
 import { dropOldDays } from './days/days.ts';
 import { forgetDeliveries, pruneDeliveries } from './old-deliveries.ts';
 import { forgetEventCounts, pruneEvents } from './old-events.ts';
 import type { Entity, Pruned, Run, Step } from './prune-run.ts';
 import {
+  pruneChanges,
   pruneEndpoints,
   pruneFacts,
   pruneHeads,
@@ -78,7 +80,7 @@ async function* entitiesOf({ db, batches }: Run): AsyncGenerator<Entity> {
 
 type Prunable =
   | ('deliveries' | 'events' | 'redeliveries' | 'secrets' | 'keys' | 'stats' | 'heads')
-  | ('own_secrets' | 'endpoints' | 'facts');
+  | ('own_secrets' | 'endpoints' | 'facts' | 'changes');
 
 /** Most entities have nothing to remove at most times: one statement tells. Deliveries go before their events. */
 async function stepsFor(run: Run, { entityId, key }: Entity, hasDropped: boolean): Promise<Step[]> {
@@ -96,10 +98,12 @@ async function stepsFor(run: Run, { entityId, key }: Entity, hasDropped: boolean
          ${has('endpoint_secrets where entity_id = $3 and expires_at <= $5', 'own_secrets')},
          ${has(REMOVED.replace('$2', '$6'), 'endpoints')},
          ${has('facts where entity_id = $3 and created_at_ms < $7', 'facts')},
+         ${has('option_changes where entity_id = $3 and changed_at_ms < $9', 'changes')},
          ${has('interval_stats where entity_id = $1 and seconds in (60, 3600, 86400) and start_s <= $4 - 86400', 'stats')}`,
       [
         ...[key, bindUuid(deliveriesBeforeHex), entityId, beforeS, nowS, removedBefore(beforeMs), beforeMs],
         bindUuid(eventsBeforeHex),
+        nowS * 1000 - CHANGES_KEPT_MS,
       ],
     ),
   );
@@ -112,6 +116,7 @@ async function stepsFor(run: Run, { entityId, key }: Entity, hasDropped: boolean
     ...(isThere('secrets') || isThere('keys') || isThere('own_secrets') ? [pruneSecrets] : []),
     ...(isThere('endpoints') ? [pruneEndpoints] : []),
     ...(isThere('facts') ? [pruneFacts] : []),
+    ...(isThere('changes') ? [pruneChanges] : []),
     ...(isThere('stats') ? [pruneOldStats] : []),
   ];
 }

@@ -2,6 +2,7 @@ import { countOldFacts, removeOldFacts } from '../../chain/retention.ts';
 import { Columns, chunks, integer, readInteger, valuesList } from '../../database/sql.ts';
 import { forgetRemoved } from '../../endpoints/retention.ts';
 import { pruneStats } from '../../stats/read.ts';
+import { pruneOptionChanges } from '../../webhooks/option-changes.ts';
 import { BLOCKED } from '../heads.ts';
 import type { Entity, Run } from './prune-run.ts';
 
@@ -74,6 +75,13 @@ export async function* pruneFacts(run: Run, { entityId }: Entity): AsyncGenerato
     });
     yield;
   }
+}
+
+/** Not part of the report. */
+export async function* pruneChanges({ db, batches, dryRun }: Run, { entityId }: Entity): AsyncGenerator<void> {
+  if (dryRun) return;
+  await batches.run(() => pruneOptionChanges(db, entityId));
+  yield;
 }
 
 /** Secrets and keys that sign no more; there are a handful at most. */

@@ -16,7 +16,6 @@ export function deliveryTables({ uuid, storage }: Dialect): string[] {
       started_at_ms bigint,
       sequence bigint,
       sent_to_no bigint,
-      event_no ${uuid},
       redelivery_id ${uuid},
       superseded_by ${uuid},
       duration_ms int,
@@ -35,7 +34,6 @@ export function deliveryTables({ uuid, storage }: Dialect): string[] {
     // With the result of the last attempt, so that counting the results of a redelivery reads no row.
     `create index deliveries_by_redelivery on deliveries (entity_id, redelivery_id, status_code)
       where redelivery_id is not null`,
-    'create index deliveries_by_old_event on deliveries (entity_id, event_no) where event_no is not null',
     'create index deliveries_of_tests on deliveries (entity_id, id) where test is not null',
 
     // `response_headers` has names and values by line, of attempts that failed.

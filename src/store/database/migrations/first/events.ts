@@ -3,8 +3,8 @@ import type { Dialect } from '../../database.ts';
 export function eventTables({ uuid, storage }: Dialect): string[] {
   const { clustered, updatedInPlace } = storage;
   return [
-    // The event's number is a UUIDv7 whose last 16 bits are zero; its deliveries count on from there. `body` is the text
-    // of the request. It is not JSON to the database, which might reorder keys or round numbers. `transfer_key` and
+    // The event's number is a UUIDv7 whose last 40 bits are zero: the range of the ids of its deliveries. `body` is the
+    // text of the request. It is not JSON to the database, which might reorder keys or round numbers. `transfer_key` and
     // `agreement_key` are 32 bits of a hash of the ids in the payload. `superseded_by` and `retracted_by` are numbers of
     // events.
     `create table events (
@@ -37,25 +37,27 @@ export function eventTables({ uuid, storage }: Dialect): string[] {
       primary key (entity_id, hash)
     ) ${clustered}`,
 
-    // The deliveries of an event that its acceptance left over: for the webhooks of this network and event after
-    // `after_url` that were registered before the event came. Any instance continues them, a bounded step at a time.
-    // A fan-out with a finality is for the webhooks with that finality. A fan-out that `retracts` an event is for the
-    // receivers of that event, and waits until `wait_ms`. `fact_key` keeps the events of a fact in order at endpoints
-    // without another order.
+    // Deliveries of an event that a task makes, a bounded step at a time, on any instance. A fan-out walks the webhooks of
+    // its network and event by number, over the registry as it was at `revision`; `cursor` is the last number. With a
+    // finality, it is for the webhooks with that finality. A task that `retracts` an event reads the deliveries of its
+    // `round`, with the last id in `cursor`; in the phase `ending` it waits until `wait_ms` for attempts in flight.
+    // `fact_key` keeps the events of a fact in order at endpoints without another order.
     `create table fan_outs (
       entity_id ${uuid} not null,
       event_no ${uuid} not null,
       network_id bigint not null,
       due_ms bigint not null,
-      last_webhook_no bigint not null,
+      revision bigint not null,
       wait_ms bigint not null default 0,
       made int not null,
+      round smallint not null default 0,
       order_key ${uuid},
       fact_key ${uuid},
       retracts ${uuid},
       entity text collate "binary" not null,
       event text collate "binary" not null,
-      after_url text collate "binary" not null,
+      phase text not null,
+      cursor text collate "binary" not null,
       finality text,
       primary key (entity_id, event_no)
     ) ${updatedInPlace}`,

@@ -45,8 +45,8 @@ export function queueTables({ uuid, storage }: Dialect): string[] {
     // The lease has no index, so that a claim changes no index either.
     // `endpoint_no` is the endpoint whose number the delivery has, and stays; `sent_to_no` is the endpoint of the last
     // attempt if the webhook has moved since. `recorded` is the status of a completed delivery that is sent again, and
-    // `scheduled_ms` when the schedule continues after a redelivery of a waiting delivery. `event_no` is set only if the id
-    // does not begin with the event's number. `superseded_by` is the number of an event.
+    // `scheduled_ms` when the schedule continues after a redelivery of a waiting delivery. `superseded_by` is the number of
+    // an event.
     `create table queue (
       entity_id ${uuid} not null,
       id ${uuid} not null,
@@ -59,7 +59,6 @@ export function queueTables({ uuid, storage }: Dialect): string[] {
       ended_at_ms bigint,
       sequence bigint,
       sent_to_no bigint,
-      event_no ${uuid},
       redelivery_id ${uuid},
       order_key ${uuid},
       superseded_by ${uuid},
@@ -78,7 +77,6 @@ export function queueTables({ uuid, storage }: Dialect): string[] {
     'create index queue_due on queue (entity_id, webhook_no, generation, due_ms, id)',
     'create index queue_recorded on queue (entity_id, recorded, id) where recorded is not null',
     'create index queue_by_redelivery on queue (entity_id, redelivery_id) where redelivery_id is not null',
-    'create index queue_by_old_event on queue (entity_id, event_no) where event_no is not null',
     // Empty for entities without an ordered endpoint.
     'create index queue_by_order on queue (entity_id, endpoint_no, order_key, sequence) where order_key is not null',
     // Only test requests pay for this one. A bulk redelivery leaves test requests out, and no counter tells them apart.

@@ -24,6 +24,8 @@ export const WEBHOOK_TABLES: readonly string[] = [
   'create index webhooks_by_network_url on webhooks (entity_id, network_id, post_url, id, event)',
   'create index webhooks_by_event_creation on webhooks (entity_id, event, created_seq)',
   'create index webhooks_by_event_url on webhooks (entity_id, event, post_url, id)',
+  // A fan-out walks the webhooks of an event by number, which never changes.
+  'create index webhooks_by_cell_creation on webhooks (entity_id, network_id, event, created_seq)',
   // Empty for entities without suspended webhooks, filters or finalities.
   'create index webhooks_suspended on webhooks (entity_id, network_id, event) where suspended_at is not null',
   'create index webhooks_by_filter on webhooks (entity_id, filter_hash) where filter_hash is not null',
@@ -48,6 +50,18 @@ export const WEBHOOK_TABLES: readonly string[] = [
     filter text not null,
     primary key (entity_id, hash)
   )`,
+
+  // The options of a webhook that ended with this revision of the entity (`webhooks/option-changes.ts`).
+  `create table option_changes (
+    entity_id text collate "binary" not null references entities (id),
+    webhook_no bigint not null,
+    revision bigint not null,
+    changed_at_ms bigint not null,
+    finality text,
+    filter_hash text collate "binary",
+    primary key (entity_id, webhook_no, revision)
+  )`,
+  'create index option_changes_by_filter on option_changes (entity_id, filter_hash) where filter_hash is not null',
 
   // The engine writes this every few seconds, and not with each delivery.
   `create table webhook_health (

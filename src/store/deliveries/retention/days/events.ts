@@ -31,7 +31,7 @@ import {
 /** Events of a day whose records are gone. */
 
 /** The number of the event whose delivery has this id. */
-const EVENT_OF = (id: string) => `cast(left(cast(${id} as text), 32) || '0000' as uuid)`;
+const EVENT_OF = (id: string) => `cast(left(cast(${id} as text), 26) || '0000000000' as uuid)`;
 
 /**
  * Detaches the day. Events of which a delivery is left move to the default partition. No other event comes to be needed while
@@ -40,8 +40,7 @@ const EVENT_OF = (id: string) => `cast(left(cast(${id} as text), 32) || '0000' a
 export function detachEvents({ db }: Run, days: Days): Promise<Detached> {
   const events = `events_${days.suffix}`;
   const ofDelivery = (table: string) =>
-    `select entity_id, ${EVENT_OF('id')} as no from ${table} where ${within(days, 'id')} and event_no is null
-     union select entity_id, event_no from ${table} where event_no is not null and ${within(days, 'event_no')}`;
+    `select entity_id, ${EVENT_OF('id')} as no from ${table} where ${within(days, 'id')}`;
   return detach(db, async (queries) => {
     // Another instance may be about to detach the records.
     if (!(await isAttached(queries, events)) || (await isAttached(queries, `deliveries_${days.suffix}`))) {
@@ -50,7 +49,8 @@ export function detachEvents({ db }: Run, days: Days): Promise<Detached> {
     await queries.run(
       `create temp table needed on commit drop as select distinct entity_id, no from (
          ${ofDelivery('queue')} union ${ofDelivery('deliveries')}
-         union select entity_id, event_no from fan_outs where ${within(days, 'event_no')}) n limit ${MAX_NEEDED + 1}`,
+         union select entity_id, event_no from fan_outs where ${within(days, 'event_no')}
+         union select entity_id, retracts from fan_outs where retracts is not null and ${within(days, 'retracts')}) n limit ${MAX_NEEDED + 1}`,
     );
     if ((await readInteger(queries, 'count(*)', 'from needed')) > MAX_NEEDED) return 'too much is needed';
     await queries.run(`alter table events detach partition ${events}`);
