@@ -14,8 +14,8 @@ export const retention: readonly Mutant[] = [
     name: 'retention-ignores-queue',
     what: 'keeps an event for its record, and not for its queue',
     file: 'store/deliveries/retention/old-events.ts',
-    find: "`${inRange('queue')} or ${inRange('deliveries')}`",
-    replace: "inRange('deliveries')",
+    find: "[hasTask, inRange('queue'), ...(dryRun",
+    replace: '[hasTask, ...(dryRun',
     caughtBy: { file: 'store/deliveries/retention', test: 'settled ones go with their attempts and events' },
   },
   {

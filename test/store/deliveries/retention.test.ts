@@ -9,6 +9,9 @@ import { shrinkFile, storeBytes } from '../../../src/store/database/sqlite/vacuu
 import type { Pruned } from '../../../src/store/deliveries/retention/prune-run.ts';
 import { prune } from '../../../src/store/deliveries/retention/retention.ts';
 import { acceptEvents } from '../../../src/store/events/accept.ts';
+import { findEventNo } from '../../../src/store/events/event-ids.ts';
+import { startTask } from '../../../src/store/events/fan-out-task.ts';
+import { eventNumbers } from '../../../src/store/new-id.ts';
 import { listSecrets, rotateSecret } from '../../../src/store/tenants/secrets.ts';
 import { rotateSigningKey } from '../../../src/store/tenants/signing-keys.ts';
 import { type AgedDelivery, eventOf, namesLeft, seedAged, seedEvents } from '../../support/aged-deliveries.ts';
@@ -142,6 +145,30 @@ onSuiteEngine('retention of a minute', (store) => {
     expect(await left()).toEqual(['shared', 'young']);
     expect(await eventsLeft()).toEqual([eventOf('young'), 'shared', 'unasked_young']);
     expect(await pruneAt(NOW_MS)).toEqual(NOTHING);
+  });
+
+  test('an event stays while a task makes its deliveries or those of its retraction', async () => {
+    const names = ['fan-out', 'retracted', 'without a task'];
+    await seedEvents(
+      store.db,
+      entityId,
+      names.map((eventId) => ({ eventId, createdAtMs: OLD_MS })),
+    );
+    const { dialect } = store.db;
+    const noOf = async (name: string) => (await findEventNo(store.db, dialect, entityId, name)) ?? '';
+    const event = { entityId, networkId: 1, event: 'LatePayment' };
+    const task = { event, dueMs: 0, made: 0, revision: 1, cursor: '' };
+    const [fanOut, retracted] = [await noOf('fan-out'), await noOf('retracted')];
+    await store.db.transaction(async (queries) => {
+      await startTask(queries, dialect, { ...task, eventNo: fanOut });
+      const retracts = dialect.bindUuid(retracted);
+      await startTask(queries, dialect, { ...task, eventNo: eventNumbers.next(NOW_MS), retracts });
+    });
+    expect(await pruneAt(NOW_MS, true)).toEqual({ ...NOTHING, events: 1 });
+    expect(await pruneAt(NOW_MS)).toEqual({ ...NOTHING, events: 1 });
+    expect(await eventsLeft()).toEqual(['fan-out', 'retracted']);
+    await store.db.transaction((queries) => queries.run('delete from fan_outs'));
+    expect(await pruneAt(NOW_MS)).toEqual({ ...NOTHING, events: 2 });
   });
 
   test('a dry run counts exactly what the real one then removes, and removes nothing', async () => {

@@ -34,7 +34,7 @@ const goneColumns = new Columns({
   isUndelivered: integer(`case when ${WITHOUT_DELIVERIES} then 1 else 0 end`),
 });
 
-/** An event goes once no delivery of it is left; it never gets another, because deliveries are made with their event. */
+/** An event goes once it has no delivery and no task. */
 export async function* pruneEvents(run: Run, entity: Entity): AsyncGenerator<void> {
   const { db, batches, pruned, dryRun, eventsBeforeHex } = run;
   const { bindUuid, hexOf } = db.dialect;
@@ -60,16 +60,16 @@ export async function* pruneEvents(run: Run, entity: Entity): AsyncGenerator<voi
   if (!dryRun) await forgetEventCounts(run, entity);
 }
 
-/** The events of which a delivery is left, by their numbers. */
+/** The numbers of the events that have a delivery, or a task that may still make deliveries. */
 async function findWanted({ db, dryRun }: Run, { key }: Entity, events: readonly OldEvent[]): Promise<Set<string>> {
   const { uuid, bindUuid, hexOf } = db.dialect;
   const wanted = new Set<string>();
-  const inRange = (
-    table: string,
-  ) => `exists (select 1 from ${table} d where d.entity_id = $1 and d.id > e.no and d.id <= e.last)
-    or exists (select 1 from ${table} d where d.entity_id = $1 and d.event_no = e.no and d.event_no is not null)`;
+  const inRange = (table: string) =>
+    `exists (select 1 from ${table} d where d.entity_id = $1 and d.id > e.no and d.id <= e.last)`;
+  const hasTask =
+    'exists (select 1 from fan_outs t where t.entity_id = $1 and (t.event_no = e.no or t.retracts = e.no))';
   // In a dry run the deliveries that would go are still there, and an old event has none that are younger.
-  const left = dryRun ? inRange('queue') : `${inRange('queue')} or ${inRange('deliveries')}`;
+  const left = [hasTask, inRange('queue'), ...(dryRun ? [] : [inRange('deliveries')])].join(' or ');
   for (const chunk of chunks(events)) {
     const rows = await db.all<{ no: SqlUuid }>(
       `with e (no, last) as (values ${valuesList(chunk.length, 2, 1, [uuid, uuid])}) select no from e where ${left}`,
