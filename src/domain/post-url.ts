@@ -82,9 +82,9 @@ function urlError(raw: string, rules: PostUrlRules): string | null {
 }
 
 function schemeError(protocol: string, rules: PostUrlRules): string {
-  if (protocol === 'http:') return `has the scheme http; give a URL that begins with https://, or ${IN_DEVELOPMENT}`;
   const schemes = rules.allowInsecureTargets ? 'https:// or http://' : 'https://';
-  return `has a scheme that is not accepted; give a URL that begins with ${schemes}`;
+  const wayOut = protocol === 'http:' ? `, or, ${IN_DEVELOPMENT}` : '';
+  return `has a scheme that is not accepted; give a URL that begins with ${schemes}${wayOut}`;
 }
 
 /** By now the parser has normalised every spelling of an address: decimal, octal, hex, short or encoded. */
@@ -92,7 +92,7 @@ function hostError(hostname: string, rules: PostUrlRules): string | null {
   const address = addressLiteralOf(hostname);
   if (address !== null) {
     if (rules.allowInsecureTargets || isPublicAddress(address)) return null;
-    return `points to an address that is not public; give a host that can be reached over the internet, or ${IN_DEVELOPMENT}`;
+    return `points to an address that is not public; give a host that can be reached over the internet, or, ${IN_DEVELOPMENT}`;
   }
   const name = withoutTrailingDot(hostname);
   const labels = name.split('.');
@@ -100,7 +100,7 @@ function hostError(hostname: string, rules: PostUrlRules): string | null {
     return 'has a host that is not a DNS name; use letters, digits and hyphens, as in hooks.example.com';
   }
   if (!rules.allowInsecureTargets && (labels.length === 1 || isInLocalZone(name))) {
-    return `points to a name that exists only on a local network; give a host that can be reached over the internet, or ${IN_DEVELOPMENT}`;
+    return `points to a name that exists only on a local network; give a host that can be reached over the internet, or, ${IN_DEVELOPMENT}`;
   }
   return null;
 }

@@ -51,7 +51,7 @@ describe('a command on a given terminal', () => {
     process.env.PAYBELL_API_KEY = 'of the process';
     cleanUp.push(() => delete process.env.PAYBELL_API_KEY);
     expect(await commandLine({})(['--version'])).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: '' });
-    expect((await commandLine({})(['webhooks', 'list'])).stderr).toContain('no key is set');
+    expect((await commandLine({})(['webhooks', 'list'])).stderr).toContain('no API key is set');
     expect((await commandLine({})(['webhooks', 'list', '--nope'])).stderr).toContain("unknown option '--nope'");
     for (const spy of spies) expect(spy).not.toHaveBeenCalled();
   });
