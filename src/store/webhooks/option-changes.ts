@@ -6,8 +6,8 @@ import { dropUnusedFilters } from './filters.ts';
 /**
  * The registry as of a revision. `entities.revision` rises with every change of a webhook, under the entity's lock, and a
  * webhook's number is the revision of its registration. One revision therefore names a state of the registry: the webhooks
- * up to that number, each with the options that it had. A change writes the options that it ends into `option_changes`; the
- * options as of a revision are in the webhook's oldest row after that revision, or are the current ones without such a row.
+ * up to that number, each with the options that it had. A change writes the options that it ends into `option_changes`. The
+ * webhook's oldest row after a revision has the options as of that revision; without such a row, the current options count.
  */
 
 /** Transactions that have read a revision but have not stored it yet end long before this. */
