@@ -1,7 +1,9 @@
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { run } from '../../src/cli/program.ts';
 import type { Output } from '../../src/cli/terminal/terminal.ts';
+import { runPaybell } from './paybell.ts';
 import { until } from './until.ts';
 
 /** The SECRET_KEY that opens what tests seal through TEST_BOX. */
@@ -21,6 +23,14 @@ const NO_HOME = '/nonexistent';
  */
 export function commandLine(settings: Settings): CommandLine {
   return (args, input) => startCommand(args, settings, input).ended;
+}
+
+/**
+ * The same as a separate process, for commands on a SQLite store that a service of this process writes to. A command waits for
+ * the lock of the store without letting the service continue, and so would wait for itself.
+ */
+export function commandProcess(settings: Settings): CommandLine {
+  return (args) => runPaybell(args, tmpdir(), { NO_COLOR: '1', ...settings });
 }
 
 /** Commands with their home and their store in that folder, like a process that is started there. */

@@ -3,7 +3,14 @@ import { PERMISSIONS } from '../../../src/domain/keys/api-keys.ts';
 import { MIGRATIONS } from '../../../src/store/database/migrate.ts';
 import { version } from '../../../src/version.ts';
 import { WEBHOOKS } from '../../support/api.ts';
-import { type CommandOutcome, commandLine, commandLineIn, settingsIn, startServe } from '../../support/command-line.ts';
+import {
+  type CommandOutcome,
+  commandLine,
+  commandLineIn,
+  commandProcess,
+  settingsIn,
+  startServe,
+} from '../../support/command-line.ts';
 import { type Settings, tempFolder } from '../../support/paybell.ts';
 import { createPostgresDatabase } from '../../support/postgres.ts';
 import { SUITE_ENGINES } from '../../support/suite.ts';
@@ -71,13 +78,17 @@ for (const engine of SUITE_ENGINES) {
 
     test('keys create, list and revoke: a key works until it is revoked, and is listed without itself', async () => {
       const options = ['--entity', entityId, '--name', 'Shop', '--permissions', 'webhooks:read', '--expires', '90d'];
-      const made = expectJson(await paybell('keys', 'create', ...options, '--json')) as Record<string, string>;
+      const made = expectJson(await commandLine(settings)(['keys', 'create', ...options, '--json'])) as Record<
+        string,
+        string
+      >;
       expect<unknown>(made).toEqual({
         keyId: expect.stringMatching(/^key_[0-9a-f]{32}$/),
         apiKey: expect.stringMatching(KEY),
       });
 
       const served = await startServe(settings);
+      const paybell = (...args: string[]) => commandProcess(settings)(args);
       const headers = { 'api-key': made.apiKey ?? '', 'entity-id': entityId };
       const list = async () => (await fetch(served.url + WEBHOOKS, { headers })).status;
       expect(await list()).toBe(200);

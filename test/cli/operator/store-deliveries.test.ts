@@ -2,7 +2,13 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import { deliveryDetailSchema, deliveryListSchema, redeliverySchema } from '../../../src/contract/deliveries.ts';
 import { suspendWebhook } from '../../../src/store/webhooks/suspension.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
-import { type CommandLine, type CommandOutcome, commandLine, TEST_SECRET_KEY } from '../../support/command-line.ts';
+import {
+  type CommandLine,
+  type CommandOutcome,
+  commandLine,
+  commandProcess,
+  TEST_SECRET_KEY,
+} from '../../support/command-line.ts';
 import {
   acceptMany,
   HOOK,
@@ -150,7 +156,7 @@ onSuiteEngine('a receiver that was broken', (store) => {
     await using receiver = new Ledger(() => new Response('out of order', { status: 500 }));
     await using service = await startTestService(store.url, { RETRY_SCHEDULE: '0s', DESTINATION_CONCURRENCY: '4' });
     const client = service.client();
-    const paybell = commandLine({ DATABASE_URL: store.url, SECRET_KEY: TEST_SECRET_KEY });
+    const paybell = commandProcess({ DATABASE_URL: store.url, SECRET_KEY: TEST_SECRET_KEY });
     const deliveries = (command: string, ...more: string[]) =>
       paybell([
         'store',
