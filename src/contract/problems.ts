@@ -26,6 +26,7 @@ export const PROBLEMS = {
   network_not_followed: { status: 409, title: 'The network is not followed' },
   transaction_pending: { status: 409, title: 'The transaction is in no block yet' },
   event_retracted: { status: 409, title: 'Event was retracted' },
+  event_outdated: { status: 409, title: 'Event is outdated' },
   precondition_failed: { status: 412, title: 'Precondition failed' },
   body_too_large: { status: 413, title: 'Body too large' },
   url_too_long: { status: 414, title: 'URL too long' },

@@ -28,6 +28,7 @@ export function sendTestRequest(
     kind: 'test',
     status: 'pending',
     attempts: 0,
+    mayBeReceived: false,
     steps: 0,
     postUrl: webhook.postUrl,
     generation: 0,

@@ -29,6 +29,7 @@ type Facts = {
   retraction_of_retraction: { eventId: string };
   /** What was taken back is not sent again. */
   event_retracted: { eventId: string };
+  event_outdated: { eventId: string; outdatedBy: string };
   /** Retention removed the event between the insert that met it and the read that wanted its body. */
   event_just_removed: { eventId: string };
   page_too_large: { bytes: number; limitBytes: number };
@@ -93,6 +94,8 @@ const SENTENCES: { readonly [Kind in keyof Facts]: (facts: Facts[Kind]) => strin
   retraction_of_retraction: ({ eventId }) =>
     `The event ${eventId} is a retraction itself. Send the event that is true now instead.`,
   event_retracted: ({ eventId }) => `The event ${eventId} was retracted, so it is not sent again.`,
+  event_outdated: ({ eventId, outdatedBy }) =>
+    `The event ${outdatedBy} has replaced the event ${eventId}, so it is not sent again.`,
   event_just_removed: ({ eventId }) => `The event ${eventId} was just removed. Nothing was changed; send it again.`,
   page_too_large: ({ bytes, limitBytes }) =>
     `This page has ${bytes} bytes, and ${limitBytes} is the most. Ask for fewer at a time.`,

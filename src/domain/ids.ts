@@ -76,6 +76,10 @@ function beginningOf(eventNo: string, round: number): string {
   return eventNo.slice(0, -DELIVERY_DIGITS) + round.toString(16).padStart(ROUND_DIGITS, '0');
 }
 
+export function roundOfHex(hex: string): number {
+  return Number.parseInt(hex.slice(-DELIVERY_DIGITS, -QUEUE_DIGITS), 16);
+}
+
 export function timeOfHex(hex: string): number {
   return Number.parseInt(hex.slice(0, TIME_DIGITS), 16);
 }

@@ -27,6 +27,7 @@ const CLAIMED: Claimed = {
   kind: 'first',
   status: 'pending',
   attempts: 0,
+  mayBeReceived: false,
   steps: 0,
   postUrl: HOOK,
   webhookNo: 1,

@@ -27,6 +27,7 @@ export async function recordTestOf(
     kind: 'test',
     status: 'pending',
     attempts: 0,
+    mayBeReceived: false,
     steps: 0,
     postUrl: HOOK,
     generation: 0,

@@ -59,6 +59,7 @@ const MAPPINGS: { readonly [Kind in DomainErrorKind]: Mapping<FactsOf<Kind>> } =
   already_retracted: { code: 'conflict' },
   retraction_of_retraction: { code: 'conflict' },
   event_retracted: { code: 'event_retracted' },
+  event_outdated: { code: 'event_outdated' },
   event_just_removed: { code: 'unavailable', retryAfterS: 1 },
   sort_too_large: {
     inputErrors: ({ limit }) => [

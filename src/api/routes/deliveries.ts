@@ -80,7 +80,7 @@ const redeliverOne = operation({
     'recorded as a redelivery. If it fails, an earlier success stays.',
   permission: 'deliveries:write',
   responses: { 202: { description: 'Queued', schema: deliverySchema } },
-  problems: ['not_found', 'conflict', 'event_retracted'],
+  problems: ['not_found', 'conflict', 'event_retracted', 'event_outdated'],
   handle: async ({ context, caller, id }) => {
     if (!(await redeliver(context.db, caller.entityId, id))) throw missing('delivery');
     context.onWork();

@@ -20,6 +20,7 @@ import {
 } from '../database/sql.ts';
 import type { AcceptQueue } from '../events/accept-queue.ts';
 import { startTask } from '../events/fan-out-task.ts';
+import { outdateRetractions } from '../events/outdate.ts';
 import type { NewEvent } from '../events/plan-acceptance.ts';
 import { factEventId } from './fact-payload.ts';
 
@@ -141,6 +142,7 @@ function toEvent(waiting: WaitingEvent, networkId: number, firstDelayMs: number)
     ...{ entityId, eventId: idOf(waiting), event, networkId, body, agreementId, transferId, firstDelayMs },
     finality: isRetraction ? null : finality,
     factKey: factId,
+    returned: isRetraction ? null : waiting,
     round: isRetraction && waiting.heldNo !== null ? roundOf(waiting) : 0,
     retracts: isRetraction ? (JSON.parse(body) as { retracts: { eventId: string } }).retracts.eventId : null,
   };
@@ -238,7 +240,7 @@ async function release(
   const entity = entityKey(dialect, entityId);
   const stored = await heldColumns.get(
     queries,
-    `update events set retracted_by = null where entity_id = $1 and no = $2 returning ${heldColumns.list}`,
+    `update events set outdated_by = null where entity_id = $1 and no = $2 returning ${heldColumns.list}`,
     [entity, heldNo],
   );
   const which = 'entity_id = $1 and fact_id = $2 and revision = $3 and event = $4 and finality = $5';
@@ -248,6 +250,7 @@ async function release(
     return;
   }
   const nowMs = await readNowMs(queries, dialect);
+  await outdateRetractions(queries, dialect, held, heldNo, nowMs);
   const isStarted = await startTask(queries, dialect, {
     event: { entityId, networkId, event, agreementId, factKey: factId, finality },
     eventNo: dialect.hexOf(heldNo),

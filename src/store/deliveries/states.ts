@@ -31,6 +31,9 @@ import { BLOCKED } from './heads.ts';
  */
 
 /** The codes that `deliveries.status` and `queue.recorded` store. */
+/** For a completed delivery: whether its receiver may have it, although no attempt was recorded. */
+export const WITHOUT_ATTEMPT = 'case when may_be_received = 1 and attempts = 0 then 1 end';
+
 export const STATUS_CODES = { delivered: 1, failed: 2, cancelled: 3, superseded: 4 } as const;
 
 export type RecordedStatus = keyof typeof STATUS_CODES;

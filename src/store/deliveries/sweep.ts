@@ -6,7 +6,7 @@ import { Columns, integer, nullable, type RowOf, uuid, valuesList } from '../dat
 import { CountChanges } from './counts/counts.ts';
 import { wakeHeads } from './heads.ts';
 import { lockKeys, nameOf, type OrderKey, settleKeys } from './order/order-keys.ts';
-import { STATUS_CODES } from './states.ts';
+import { STATUS_CODES, WITHOUT_ATTEMPT } from './states.ts';
 
 /**
  * What a deleted webhook leaves behind: its deliveries count as cancelled from the commit on, and are moved into the
@@ -98,9 +98,9 @@ export function sweepDeleted(
     const which = `entity_id = $1 and id in ${valuesList(1, ids.length, 1)}`;
     await queries.run(
       `insert into deliveries (entity_id, id, webhook_no, endpoint_no, sent_to_no, created_at_ms, ended_at_ms, sequence,
-         redelivery_id, attempts, status, status_code, test, error, superseded_by)
+         redelivery_id, attempts, status, status_code, test, error, superseded_by, may_be_received)
        select entity_id, id, webhook_no, endpoint_no, sent_to_no, created_at_ms, ended_at_ms, sequence, redelivery_id,
-         attempts, coalesce(recorded, ${STATUS_CODES.cancelled}), status_code, test, error, superseded_by
+         attempts, coalesce(recorded, ${STATUS_CODES.cancelled}), status_code, test, error, superseded_by, ${WITHOUT_ATTEMPT}
        from queue where ${which} on conflict (entity_id, id) do nothing`,
       [head.entity, ...ids],
     );

@@ -30,6 +30,7 @@ import { type Acceptance, isNameOfNumber, repeatAcceptance } from './event-ids.t
 import { startFanOut } from './fan-out-task.ts';
 import { countReceivers, wantedBy } from './filtering.ts';
 import { takeTurns } from './order.ts';
+import { outdateRetractions } from './outdate.ts';
 import {
   cutByDeliveries,
   FIRST_TOKEN,
@@ -118,6 +119,10 @@ export async function acceptEvents(
   const fresh = await insertEvents(queries, dialect, incoming);
   const changes = new CountChanges(dialect, 'acceptance');
   const added = incoming.filter((one) => fresh.has(one));
+  for (const { event, eventNo } of added) {
+    if (event.returned != null)
+      await outdateRetractions(queries, dialect, event.returned, dialect.bindUuid(eventNo), nowMs);
+  }
   const order = added.some(({ event }) => hasSubject(event))
     ? await takeTurns(queries, dialect, added, changes, nowMs)
     : withoutOrder(added);
@@ -270,8 +275,8 @@ async function insertEvents(
 
 const insertQueueText = textByRows(
   (rows) => `insert into queue (entity_id, id, webhook_no, endpoint_no, created_at_ms, due_ms, lease_ms, generation,
-      token, sequence, order_key)
-    values ${valuesList(rows, 11)}`,
+      token, may_be_received, sequence, order_key)
+    values ${valuesList(rows, 12)}`,
 );
 
 /** What is written in the same transaction as the deliveries. */
@@ -319,6 +324,7 @@ export async function insertDeliveries(
       row.leaseMs,
       row.isParked ? PARKED : row.receiver.generation,
       row.leaseMs > 0 ? FIRST_TOKEN : 0,
+      row.leaseMs > 0 ? 1 : 0,
       row.sequence,
       row.orderKey === null ? null : dialect.bindUuid(row.orderKey),
     ]);

@@ -6,6 +6,7 @@ import type { SqlUuid } from '../database/database.ts';
 import type { Claimed } from '../deliveries/claim/claimed.ts';
 import type { Promotion } from '../deliveries/order/order-keys.ts';
 import { webhookOfHead } from '../deliveries/retraction-heads.ts';
+import type { Returned } from './outdate.ts';
 
 /** Acceptance as a calculation: which rows an event becomes, which of them go out at once, and which are due. */
 
@@ -28,6 +29,8 @@ export type NewEvent = {
   retracts?: string | null;
   /** The round of the event that it retracts; 0 unless that event was held. */
   round?: number;
+  /** The payment that it describes, of which retractions may have been published before. */
+  returned?: Returned | null;
   /** A transaction: the deliveries are made as it reaches the finality that each webhook asked for. */
   heldFor?: string | null;
   /** The trace that it belongs to (`domain/trace-context.ts`). */
@@ -317,6 +320,7 @@ function firstClaim(
     kind: 'first',
     status: 'pending',
     attempts: 0,
+    mayBeReceived: false,
     steps: 0,
     generation,
     createdAtMs: timeOfHex(eventNo),

@@ -1,6 +1,7 @@
 import type { Event, EventListQuery } from '../../contract/deliveries.ts';
 import { DEFAULT_LIMIT } from '../../contract/list-query.ts';
 import { DomainError } from '../../domain/errors.ts';
+import { RETRACTION } from '../../domain/event-kinds.ts';
 import { firstHexAt } from '../../domain/ids.ts';
 import type { Database, Dialect, Queries, SqlInteger, SqlUuid, SqlValue } from '../database/database.ts';
 import { requireLight } from '../database/paginate.ts';
@@ -25,8 +26,10 @@ import { countUndelivered, eventsThatFollow, type Match, matchCondition, unmatch
 /** Reading what was accepted. Totals come from the counters, but for the two hours that a range of dates cuts. */
 
 /** The id that the sender of the retraction chose, if there is one. */
+/** A retraction can be outdated too, but not retracted. */
+export const RETRACTED_BY = `case when event <> '${RETRACTION}' then outdated_by end`;
 export const RETRACTED_BY_ID =
-  '(select r.event_id from events r where r.entity_id = events.entity_id and r.no = events.retracted_by)';
+  '(select r.event_id from events r where r.entity_id = events.entity_id and r.no = events.outdated_by)';
 
 const eventColumns = new Columns({
   no: uuid('no'),
@@ -36,7 +39,7 @@ const eventColumns = new Columns({
   body: text('body'),
   dateCreated: seconds('created_at_ms'),
   deliveries: integer('deliveries'),
-  retractedByNo: nullable(uuid('retracted_by')),
+  retractedByNo: nullable(uuid(RETRACTED_BY)),
   retractedById: nullable(text(RETRACTED_BY_ID)),
 });
 type EventRow = RowOf<typeof eventColumns>;

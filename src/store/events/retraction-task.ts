@@ -6,7 +6,8 @@ import { Columns, chunks, entityKey, integer, nullable, type RowOf, text, uuid, 
 import { CountChanges } from '../deliveries/counts/counts.ts';
 import { BLOCKED, makeHeads, wakeHeads } from '../deliveries/heads.ts';
 import { lockKeys, type OrderKey, PARKED, type Promotion, settleKeys } from '../deliveries/order/order-keys.ts';
-import { moveToRecord, OF_EVENT, type WaitingRow, waitingColumns } from '../deliveries/order/supersede.ts';
+import { moveToRecord, type WaitingRow, waitingColumns } from '../deliveries/order/supersede.ts';
+import { endRedeliveries } from '../deliveries/redeliver/end.ts';
 import { retractionHeadNo } from '../deliveries/retraction-heads.ts';
 import { STATUS_CODES } from '../deliveries/states.ts';
 import { REVISION } from '../tables.ts';
@@ -17,16 +18,17 @@ import { planFanOut, type Receiver } from './plan-acceptance.ts';
 /**
  * The deliveries of a retraction, in steps of one transaction each.
  *
- * | the delivery of the original is …            | the original      | the retraction                                     |
- * |----------------------------------------------|-------------------|----------------------------------------------------|
- * | waiting, and was never attempted             | superseded        | none: its receiver has heard nothing               |
- * | waiting for a retry                          | superseded        | sent                                               |
- * | in flight                                    | ends its attempt  | parked behind it; a failed one is superseded later |
- * | delivered or failed, or superseded after one | stays as it is    | sent                                               |
- * | cancelled, or its webhook is deleted         | stays as it is    | none: there is no URL to send to                   |
+ * | the delivery of the original is …             | the original                             | the retraction       |
+ * |-----------------------------------------------|------------------------------------------|----------------------|
+ * | in the queue, not leased, never claimed       | superseded                               | none                 |
+ * | in the queue, not leased, may be received     | superseded; a redelivery returns to the  | made                 |
+ * |                                               | completed deliveries with its status     |                      |
+ * | in the queue, leased                          | ends when its lease is over              | made, parked behind  |
+ * | completed, may be received                    | stays                                    | made                 |
+ * | completed, never claimed; webhook deleted     | stays                                    | none                 |
  *
- * First every delivery of the original is looked at, in the order of their ids. Then the task waits until none of them is
- * in flight any more. An original and its retraction share an order key, so that the retraction never arrives first.
+ * The phase `making` reads every delivery of the original, in the order of their ids. The phase `ending` waits until the
+ * queue has none of them. An original and its retraction share an order key, so that the retraction never arrives first.
  */
 
 type RetractionTask = Task & { readonly retracts: SqlUuid };
@@ -50,16 +52,17 @@ const originalColumns = new Columns({
   id: uuid('id'),
   webhookNo: integer('webhook_no'),
   endpointNo: integer('endpoint_no'),
-  attempts: integer('attempts'),
+  mayBeReceived: integer('may_be_received'),
   orderKey: nullable(uuid('order_key')),
-  /** Zero where no instance holds it; null in the record. */
+  /** Zero if no instance holds it; null if it is completed. */
   leaseMs: nullable(integer('lease_ms')),
   status: nullable(integer('status')),
 });
 type Original = RowOf<typeof originalColumns>;
 
-const IN_QUEUE = 'id, webhook_no, endpoint_no, attempts, order_key, lease_ms, recorded as status from queue';
-const IN_RECORD = `id, webhook_no, endpoint_no, attempts, null as order_key, null as lease_ms, status from deliveries`;
+const IN_QUEUE = 'id, webhook_no, endpoint_no, may_be_received, order_key, lease_ms, recorded as status from queue';
+const IN_RECORD = `id, webhook_no, endpoint_no, case when attempts > 0 or may_be_received = 1 then 1 else 0 end as may_be_received,
+  null as order_key, null as lease_ms, status from deliveries`;
 /** The ids of the deliveries that are retracted. */
 function rangeOf({ hexOf, bindUuid }: Dialect, { retracts, round }: RetractionTask): { after: SqlUuid; last: SqlUuid } {
   const { after, last } = roundRange(hexOf(retracts), round);
@@ -82,11 +85,8 @@ function isInFlight({ leaseMs }: Original, nowMs: number): boolean {
   return (leaseMs ?? 0) > nowMs;
 }
 
-function wasTold(original: Original, nowMs: number): boolean {
-  const { status, attempts } = original;
-  if (status === STATUS_CODES.cancelled) return false;
-  const isComplete = status === STATUS_CODES.delivered || status === STATUS_CODES.failed;
-  return isComplete || attempts > 0 || isInFlight(original, nowMs);
+function mayHaveReceived({ status, mayBeReceived }: Original): boolean {
+  return mayBeReceived === 1 && status !== STATUS_CODES.cancelled;
 }
 
 async function tellNext(
@@ -97,7 +97,7 @@ async function tellNext(
 ): Promise<DestinationKey[]> {
   const { entity } = task;
   const originals = await readOriginals(queries, dialect, task);
-  const told = originals.filter((original) => wasTold(original, nowMs));
+  const told = originals.filter(mayHaveReceived);
   const found = await findTold(queries, dialect, task, told, nowMs);
   const keys = originals.flatMap(({ endpointNo, orderKey }): OrderKey[] =>
     orderKey === null ? [] : [{ entity, endpointNo, key: orderKey }],
@@ -109,8 +109,8 @@ async function tellNext(
   await lockKeys(queries, dialect, [...keys, ...ownKeys]);
   const changes = new CountChanges(dialect, 'acceptance');
   const moved = await supersede(queries, dialect, task, originals, { changes, nowMs });
-  const settled = untilChanged(dialect, originals, moved, nowMs);
-  const receivers = receiversOf(found, settled, nowMs);
+  const settled = untilChanged(dialect, originals, moved);
+  const receivers = receiversOf(found, settled);
   const inFlight = settled.filter((original) => isInFlight(original, nowMs));
   await keyInFlight(queries, task, receivers, inFlight);
   // Of those that are left for the next step, too, because some of them were superseded.
@@ -136,32 +136,36 @@ function untilChanged(
   dialect: Dialect,
   originals: readonly Original[],
   moved: readonly WaitingRow[],
-  nowMs: number,
 ): readonly Original[] {
-  const unattempted = new Set(moved.flatMap(({ id, attempts }) => (attempts === 0 ? dialect.hexOf(id) : [])));
+  const unclaimed = new Set(moved.flatMap(({ id, mayBeReceived }) => (mayBeReceived === 0 ? dialect.hexOf(id) : [])));
+  const isQueued = ({ leaseMs }: Original) => leaseMs !== null;
   const end = originals.findIndex(
-    (original) => original.status === null && !wasTold(original, nowMs) && !unattempted.has(dialect.hexOf(original.id)),
+    (original) => isQueued(original) && !mayHaveReceived(original) && !unclaimed.has(dialect.hexOf(original.id)),
   );
   return end === -1 ? originals : originals.slice(0, end);
 }
 
-function receiversOf(found: readonly Receiver[], originals: readonly Original[], nowMs: number): Receiver[] {
-  const told = originals.filter((original) => wasTold(original, nowMs));
+function receiversOf(found: readonly Receiver[], originals: readonly Original[]): Receiver[] {
+  const told = originals.filter(mayHaveReceived);
   const headNos = new Set(told.map(({ webhookNo }) => retractionHeadNo(webhookNo)));
   return found.filter(({ webhookNo }) => headNos.has(webhookNo));
 }
 
-/** Those that no instance holds become superseded. Returns them. */
+/**
+ * Ends the deliveries that no instance holds: they become superseded, and redeliveries return to the completed deliveries
+ * with their status. Returns them.
+ */
 async function supersede(
   queries: Queries,
   dialect: Dialect,
-  { entity, eventNo: byNo }: RetractionTask,
+  { entity, entityId, eventNo: byNo }: RetractionTask,
   rows: readonly { readonly id: SqlUuid }[],
   { changes, nowMs }: { changes: CountChanges; nowMs: number },
 ): Promise<WaitingRow[]> {
   const moved: WaitingRow[] = [];
   for (const chunk of chunks(rows))
     moved.push(...(await moveToRecord(queries, dialect, changes, { entity, byNo }, chunk, nowMs)));
+  moved.push(...(await endRedeliveries(queries, dialect, entityId, rows, nowMs)));
   return moved;
 }
 
@@ -180,6 +184,9 @@ async function keyInFlight(
   }
 }
 
+/** Redeliveries too. */
+const LEFT = `select ${waitingColumns.list} from queue where entity_id = $1 and id > $2 and id <= $3`;
+
 const parkedColumns = new Columns({ endpointNo: integer('endpoint_no'), key: uuid('order_key') });
 
 /** Ends when no delivery of the original is in flight; until then it looks again. */
@@ -191,7 +198,7 @@ async function awaitOriginals(
 ): Promise<DestinationKey[]> {
   const { entity, eventNo } = task;
   const { after, last } = rangeOf(dialect, task);
-  const waiting = await waitingColumns.all(queries, OF_EVENT, [entity, after, last]);
+  const waiting = await waitingColumns.all(queries, LEFT, [entity, after, last]);
   // An attempt that had no key when it began does not pass on the turn when it ends.
   const parked = await parkedColumns.all(
     queries,
@@ -206,7 +213,7 @@ async function awaitOriginals(
   const changes = new CountChanges(dialect, 'acceptance');
   await supersede(queries, dialect, task, waiting, { changes, nowMs });
   const promoted: Promotion[] = await settleKeys(queries, dialect, keys, nowMs);
-  const left = await waitingColumns.all(queries, OF_EVENT, [entity, after, last]);
+  const left = await waitingColumns.all(queries, LEFT, [entity, after, last]);
   if (left.length === 0) await advance(queries, changes, task, 0, null);
   else {
     const sql = 'update fan_outs set wait_ms = $3 where entity_id = $1 and event_no = $2';

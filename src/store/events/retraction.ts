@@ -1,6 +1,6 @@
 import { DomainError } from '../../domain/errors.ts';
 import { RETRACTION } from '../../domain/event-kinds.ts';
-import { lastDeliveryHex } from '../../domain/ids.ts';
+import { roundRange } from '../../domain/ids.ts';
 import { readSubject, roleOf } from '../../domain/supersession/rules.ts';
 import type { Dialect, Queries, SqlUuid } from '../database/database.ts';
 import { Columns, entityKey, hashKey, nullable, readInteger, text, uuid } from '../database/sql.ts';
@@ -19,9 +19,9 @@ import type { Incoming, NewEvent, RetractedEvent } from './plan-acceptance.ts';
 const originalColumns = new Columns({
   event: text('event'),
   body: text('body'),
-  retractedBy: nullable(uuid('retracted_by')),
+  retractedBy: nullable(uuid('outdated_by')),
   retractedById: nullable(
-    text('(select r.event_id from events r where r.entity_id = e.entity_id and r.no = e.retracted_by)'),
+    text('(select r.event_id from events r where r.entity_id = e.entity_id and r.no = e.outdated_by)'),
   ),
 });
 
@@ -29,7 +29,7 @@ const originalColumns = new Columns({
 export async function findRetracted(
   queries: Queries,
   dialect: Dialect,
-  { entityId, eventId, retracts }: NewEvent,
+  { entityId, eventId, retracts, round = 0 }: NewEvent,
 ): Promise<RetractedEvent | DomainError> {
   const retractedId = retracts ?? '';
   const hex = await findEventNo(queries, dialect, entityId, retractedId);
@@ -50,20 +50,27 @@ export async function findRetracted(
     event: original.event,
     agreementId: readSubject(agreementId),
     transferId: readSubject(transferId),
-    told: await countTold(queries, dialect, entity, hex),
+    told: await countReceived(queries, dialect, entity, hex, round),
   };
 }
 
 const OF_EVENT = 'where entity_id = $1 and id > $2 and id <= $3';
 
-function countTold(queries: Queries, dialect: Dialect, entity: SqlUuid, eventNo: string): Promise<number> {
-  const { cancelled, superseded } = STATUS_CODES;
+/** The deliveries whose receivers may have the original. */
+function countReceived(
+  queries: Queries,
+  { bindUuid }: Dialect,
+  entity: SqlUuid,
+  eventNo: string,
+  round: number,
+): Promise<number> {
+  const { after, last } = roundRange(eventNo, round);
   return readInteger(
     queries,
-    `(select count(*) from deliveries ${OF_EVENT} and status <> ${cancelled} and (status <> ${superseded} or attempts > 0))
-     + (select count(*) from queue ${OF_EVENT} and (attempts > 0 or recorded is not null or lease_ms > ${dialect.nowMs}))`,
+    `(select count(*) from deliveries ${OF_EVENT} and status <> ${STATUS_CODES.cancelled} and (attempts > 0 or may_be_received = 1))
+     + (select count(*) from queue ${OF_EVENT} and may_be_received = 1)`,
     '',
-    [entity, dialect.bindUuid(eventNo), dialect.bindUuid(lastDeliveryHex(eventNo))],
+    [entity, bindUuid(after), bindUuid(last)],
   );
 }
 
@@ -80,16 +87,17 @@ export async function startRetraction(
   nowMs: number,
 ): Promise<void> {
   const entity = entityKey(dialect, event.entityId);
+  // First, because a redelivery locks the event too: it is queued before, and this task ends it, or it is rejected.
+  const marked = await queries.run(
+    'update events set outdated_by = $3, retracted_round = $4 where entity_id = $1 and no = $2 and outdated_by is null',
+    [entity, retracted.no, dialect.bindUuid(eventNo), event.round ?? 0],
+  );
   const role = roleOf(retracted.event, retracted);
   if (role?.kind === 'supersedes') {
     const sql = 'update subjects set event_no = null where entity_id = $1 and subject = $2 and event_no = $3';
     await queries.run(sql, [entity, hashKey(dialect, role.subject), retracted.no]);
   }
   await endTask(queries, changes, { entity, eventNo: retracted.no });
-  const marked = await queries.run(
-    'update events set retracted_by = $3 where entity_id = $1 and no = $2 and retracted_by is null',
-    [entity, retracted.no, dialect.bindUuid(eventNo)],
-  );
   if (marked === 0) return;
   const agreementId = event.agreementId ?? retracted.agreementId;
   // Without a fact, the event and its retraction share a key of their own.

@@ -8,12 +8,17 @@ import type { Lease, Step } from '../../../src/store/chain/network-store.ts';
 import { NetworkStore } from '../../../src/store/chain/networks.ts';
 import { countOldFacts, type FactAge, removeOldFacts } from '../../../src/store/chain/retention.ts';
 import type { Database, Queries } from '../../../src/store/database/database.ts';
+import { listDeliveries } from '../../../src/store/deliveries/read.ts';
+import { continueRedelivery, readRedelivery, startRedelivery } from '../../../src/store/deliveries/redeliver/bulk.ts';
+import { redeliver } from '../../../src/store/deliveries/redeliver/redeliver.ts';
 import { AcceptQueue } from '../../../src/store/events/accept-queue.ts';
 import { continueFanOut, findFanOut } from '../../../src/store/events/fan-out.ts';
 import { listEvents } from '../../../src/store/events/read.ts';
+import { TEST_CHANGE } from '../../support/api.ts';
 import { accept, claim, newEvent } from '../../support/deliveries.ts';
 import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
 import { attemptThat, record } from '../../support/order.ts';
+import { rejection } from '../../support/rejection.ts';
 import { alteredStore, onEveryEngine } from '../../support/stores.ts';
 import { newEntity, register } from '../../support/webhooks.ts';
 
@@ -203,6 +208,40 @@ onEveryEngine('a step of a network', (store) => {
     ]);
     expect(delivered.map((body) => JSON.parse(body).event)).toEqual(['TransferProcessed', 'TransferFinalized']);
     expect(await historyOf(store.db, fact)).toEqual(['seen 50', 'lost 50', 'retracted 50', 'seen 60', 'final 60']);
+    expect(await wrongDeliveryCounters(store.db)).toEqual([]);
+  });
+
+  test('outdates the retraction of a payment that returns: it is not sent again, and a redelivery that waits ends', async () => {
+    const { entityId, networkId, step } = await newTenant({ TransferProcessed: null });
+    const fact = found(entityId, networkId, at(50));
+    await step(50, [{ change: 'seen', fact }]);
+    await deliverAll(store.db, entityId);
+    await step(52, [{ change: 'lost', lostAtHead: 52, ...fact }]);
+    await step(55, [{ change: 'retracted', ...fact }]);
+    await deliverAll(store.db, entityId);
+    const deliveryOf = async (event: string) => {
+      const query = { page: 1, limit: 10, sortBy: 'dateCreated', sortDir: 'asc', event } as const;
+      return (await listDeliveries(store.db, entityId, query)).deliveries[0]?.deliveryId ?? '';
+    };
+    expect(await redeliver(store.db, entityId, await deliveryOf(RETRACTION))).toBe(true);
+    await step(60, [{ change: 'again', ...fact, position: at(60, 'c') }]);
+    expect((await deliverAll(store.db, entityId)).map((body) => JSON.parse(body).revision)).toEqual([2]);
+    const rejected = await rejection(redeliver(store.db, entityId, await deliveryOf(RETRACTION)));
+    expect(rejected).toMatchObject({
+      kind: 'event_outdated',
+      facts: { outdatedBy: `${fact.factId}_2_TransferProcessed_seen` },
+    });
+    const redeliveryId = await startRedelivery(store.db, entityId, {}, TEST_CHANGE);
+    await continueRedelivery(store.db, entityId, redeliveryId);
+    expect(await readRedelivery(store.db, entityId, redeliveryId)).toMatchObject({ queued: 1, skipped: 2 });
+    expect((await deliverAll(store.db, entityId)).map((body) => JSON.parse(body).revision)).toEqual([2]);
+    const { events } = await listEvents(store.db, entityId, {
+      page: 1,
+      limit: 9,
+      sortBy: 'dateCreated',
+      sortDir: 'asc',
+    });
+    expect(events.map(({ retractedBy }) => retractedBy)).toEqual([events[1]?.eventId ?? '', null, null]);
     expect(await wrongDeliveryCounters(store.db)).toEqual([]);
   });
 

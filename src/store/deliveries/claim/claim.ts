@@ -6,7 +6,18 @@ import {
   type SqlValue,
   StoreUnavailableError,
 } from '../../database/database.ts';
-import { byEntity, Columns, chunks, Parameters, planForClaims, text, valuesList } from '../../database/sql.ts';
+import {
+  byEntity,
+  Columns,
+  chunks,
+  integer,
+  Parameters,
+  planForClaims,
+  powersOfTwo,
+  text,
+  textByRows,
+  valuesList,
+} from '../../database/sql.ts';
 import { firstGeneration, type Head, IS_OPEN, ownerOf, readHeads } from './claim-heads.ts';
 import type { Claimed } from './claimed.ts';
 import { headsPastMark, postponeHeads } from './head-looks.ts';
@@ -67,13 +78,20 @@ function claimIn(db: Database, picks: readonly Pick[], leaseMs: number): Promise
  * Rows of an older generation are due at once, those of the head's own generation when their time has come. Below the mark
  * `from_due_ms` no row waits; while it is not above zero, rows of older generations may.
  */
-const dueRows = ({ ofEntity }: Dialect, now: string) => `select queue.ctid as place from queue
+const dueRows = (
+  { ofEntity }: Dialect,
+  now: string,
+) => `select queue.ctid as place, queue.may_be_received as was_received from queue
   where queue.entity_id = h.entity_id and queue.webhook_no = h.webhook_no and queue.lease_ms <= ${now}
     and (queue.generation, queue.due_ms) >= (case when h.from_due_ms > 0 then h.generation else 0 end, h.from_due_ms)
     and (queue.generation, queue.due_ms) <= (h.generation, ${now})${ofEntity('queue')}
   order by queue.generation, queue.due_ms limit p.most for update skip locked`;
 
-const togetherColumns = new Columns({ ...claimedColumns.shape, destination: text<DestinationKey>() });
+const togetherColumns = new Columns({
+  ...claimedColumns.shape,
+  mayBeReceived: integer(),
+  destination: text<DestinationKey>(),
+});
 
 async function claimTogether(
   queries: Queries,
@@ -96,13 +114,13 @@ async function claimTogether(
       queries,
       `with picks (destination, most) as (values ${list}),
        due as materialized (
-         select d.place, p.destination from picks p cross join lateral (
-           select q.place from queue_heads h cross join lateral (${dueRows(dialect, now)}) q
+         select d.place, d.was_received, p.destination from picks p cross join lateral (
+           select q.place, q.was_received from queue_heads h cross join lateral (${dueRows(dialect, now)}) q
            where h.destination = p.destination and h.${IS_OPEN}${dialect.ofEntity('h')}
            limit p.most) d)
-       update queue set lease_ms = ${until}, token = token + 1 from due
+       update queue set lease_ms = ${until}, token = token + 1, may_be_received = 1 from due
        where queue.ctid = due.place${dialect.ofEntity('queue')}
-       returning due.destination as "destination", ${claimedColumns.of('queue.')}`,
+       returning due.destination as "destination", due.was_received as "mayBeReceived", ${claimedColumns.of('queue.')}`,
       [...parameters.values, ...chunk.flatMap(({ destination, most }): SqlValue[] => [destination, most])],
     );
     claimed.push(...rows);
@@ -110,7 +128,17 @@ async function claimTogether(
   return claimed;
 }
 
-/** SQLite has no lateral join, and in the same process a statement costs a few microseconds. */
+const dueColumns = new Columns({ ...claimedColumns.shape, mayBeReceived: integer('may_be_received') });
+
+const claimText = textByRows(
+  (rows) => `update queue set lease_ms = $2, token = token + 1, may_be_received = 1
+    where entity_id = $1 and id in ${valuesList(1, rows, 2)}`,
+);
+
+/**
+ * SQLite has no lateral join, and in the same process a statement costs a few microseconds. Its `returning` knows the new
+ * values alone, so the rows are read first; no other writer comes between.
+ */
 async function claimEach(
   queries: Queries,
   picks: readonly Pick[],
@@ -124,25 +152,17 @@ async function claimEach(
     let wanted = most;
     for (const head of byDestination.get(destination) ?? []) {
       if (wanted <= 0) break;
-      const rows = await claimedColumns.all(
+      const rows = await dueColumns.all(
         queries,
-        `update queue set lease_ms = $3, token = token + 1 where entity_id = $1 and id in (
-           select id from queue where entity_id = $1 and webhook_no = $2 and lease_ms <= $6
-             and (generation, due_ms) >= ($7, $8) and (generation, due_ms) <= ($5, $6)
-           order by generation, due_ms limit $4)
-         returning ${claimedColumns.list}`,
-        [
-          head.entity,
-          head.webhookNo,
-          nowMs + leaseMs,
-          wanted,
-          head.generation,
-          nowMs,
-          firstGeneration(head),
-          head.fromDueMs,
-        ],
+        `select ${dueColumns.list} from queue where entity_id = $1 and webhook_no = $2 and lease_ms <= $5
+           and (generation, due_ms) >= ($6, $7) and (generation, due_ms) <= ($4, $5)
+         order by generation, due_ms limit $3`,
+        [head.entity, head.webhookNo, wanted, head.generation, nowMs, firstGeneration(head), head.fromDueMs],
       );
-      for (const row of rows) claimed.push(Object.assign(row, { destination }));
+      for (const chunk of powersOfTwo(rows)) {
+        await queries.run(claimText(chunk.length), [head.entity, nowMs + leaseMs, ...chunk.map(({ id }) => id)]);
+      }
+      for (const row of rows) claimed.push(Object.assign(row, { destination, token: row.token + 1 }));
       wanted -= rows.length;
     }
   }

@@ -25,6 +25,8 @@ export type Claimed = {
   /** Before this attempt. */
   status: DeliveryStatus;
   attempts: number;
+  /** Before this claim: the return of an unsent claim writes it back. */
+  mayBeReceived: boolean;
   /** Steps of the schedule used up. */
   steps: number;
   /** Of the head when it was claimed: a retry is due by its schedule only within the same generation. */

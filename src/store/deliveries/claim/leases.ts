@@ -5,14 +5,15 @@ import type { Claimed } from './claimed.ts';
 
 /** What ends a lease before its time. */
 
-/** Returns what was claimed and not sent, if it is still ours: it is due at once. */
+/** Returns unsent claims that are still ours: they are due at once, and were not received by this claim. */
 export async function returnClaims(queries: Queries, dialect: Dialect, claimed: readonly Claimed[]): Promise<void> {
   const { from, where } = dialect.rowsOf('queue', 'ours', ['entity_id', 'id']);
+  const types = [dialect.uuid, dialect.uuid, 'bigint', 'smallint'];
   for (const chunk of byEntity(dialect, claimed).flatMap((some) => [...chunks(some)])) {
     await queries.run(
-      `with ours (entity_id, id, token) as (values ${valuesList(chunk.length, 3, 0, [dialect.uuid, dialect.uuid, 'bigint'])})
-       update queue set lease_ms = 0 from ${from} where ${where} and queue.token = ours.token`,
-      chunk.flatMap((delivery) => [...deliveryKey(dialect, delivery), delivery.token]),
+      `with ours (entity_id, id, token, was_received) as (values ${valuesList(chunk.length, types.length, 0, types)})
+       update queue set lease_ms = 0, may_be_received = ours.was_received from ${from} where ${where} and queue.token = ours.token`,
+      chunk.flatMap((delivery) => [...deliveryKey(dialect, delivery), delivery.token, delivery.mayBeReceived ? 1 : 0]),
     );
   }
   await wakeHeads(

@@ -37,8 +37,8 @@ export const claimedColumns = new Columns({
   recorded: nullable(integer('recorded')),
 });
 
-/** With the destination of the pick that it was claimed for. */
-export type ClaimedRow = RowOf<typeof claimedColumns> & { destination: DestinationKey };
+/** With the destination of the pick that it was claimed for, and whether it may have been received before this claim. */
+export type ClaimedRow = RowOf<typeof claimedColumns> & { destination: DestinationKey; mayBeReceived: number };
 
 const eventColumns = new Columns({
   entity: uuid('entity_id'),
@@ -67,7 +67,10 @@ export async function loadClaimed(
     if (head?.destination === row.destination) found.push({ row, head, eventNo });
     // The webhook was suspended, moved or deleted between the claim and the look at its head. Where it moved to another
     // destination of the same claim, nothing is reserved for it there.
-    else await queries.run('update queue set lease_ms = 0 where entity_id = $1 and id = $2', [row.entity, row.id]);
+    else {
+      const sql = 'update queue set lease_ms = 0, may_be_received = $3 where entity_id = $1 and id = $2';
+      await queries.run(sql, [row.entity, row.id, row.mayBeReceived]);
+    }
   }
   const events = await readEvents(queries, dialect, found);
   const revisions = await readRevisions(queries, heads);
@@ -91,6 +94,7 @@ export async function loadClaimed(
       kind: kindOf(row),
       status: statusBefore(row),
       attempts: row.attempts,
+      mayBeReceived: row.mayBeReceived === 1,
       // After a resume the schedule starts again: the time that it was held says nothing about the receiver now.
       steps: isReleased ? 0 : row.steps,
       generation: head.generation,

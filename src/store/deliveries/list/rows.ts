@@ -3,7 +3,7 @@ import type { DeliveryKind } from '../../../domain/attempt.ts';
 import { endpointId, eventNumber } from '../../../domain/ids.ts';
 import type { Dialect, Queries, SqlUuid, SqlValue } from '../../database/database.ts';
 import { Columns, chunks, integer, nullable, type RowOf, seconds, text, uuid, valuesList } from '../../database/sql.ts';
-import { RETRACTED_BY_ID } from '../../events/read.ts';
+import { RETRACTED_BY, RETRACTED_BY_ID } from '../../events/read.ts';
 import { statusInQueue, statusOfCode } from '../states.ts';
 
 const sharedShape = {
@@ -50,7 +50,7 @@ const urlColumns = new Columns({ endpointNo: integer('no'), postUrl: text('post_
 const eventColumns = new Columns({
   no: uuid('no'),
   eventId: nullable(text('event_id')),
-  retractedByNo: nullable(uuid('retracted_by')),
+  retractedByNo: nullable(uuid(RETRACTED_BY)),
   retractedById: nullable(text(RETRACTED_BY_ID)),
 });
 type EventOfRow = RowOf<typeof eventColumns>;

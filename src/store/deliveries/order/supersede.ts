@@ -14,7 +14,7 @@ import {
 } from '../../database/sql.ts';
 import { setDeliveries } from '../../events/unmatched.ts';
 import type { CountChanges } from '../counts/counts.ts';
-import { STATUS_CODES } from '../states.ts';
+import { STATUS_CODES, WITHOUT_ATTEMPT } from '../states.ts';
 import { lockKeys, lockRows, type OrderKey, type Promotion, settleKeys } from './order-keys.ts';
 
 /**
@@ -111,6 +111,7 @@ export const waitingColumns = new Columns({
   id: uuid('id'),
   webhookNo: integer('webhook_no'),
   attempts: integer('attempts'),
+  mayBeReceived: integer('may_be_received'),
   endpointNo: integer('endpoint_no'),
   orderKey: nullable(uuid('order_key')),
 });
@@ -190,9 +191,9 @@ export async function moveToRecord(
   const ids = rows.map(({ id }) => id);
   await queries.run(
     `insert into deliveries (entity_id, id, webhook_no, endpoint_no, sent_to_no, created_at_ms, ended_at_ms, sequence,
-       redelivery_id, attempts, status, status_code, test, error, superseded_by)
+       redelivery_id, attempts, status, status_code, test, error, superseded_by, may_be_received)
      select entity_id, id, webhook_no, endpoint_no, sent_to_no, created_at_ms, ended_at_ms, sequence,
-       redelivery_id, attempts, ${STATUS_CODES.superseded}, status_code, test, error, $2
+       redelivery_id, attempts, ${STATUS_CODES.superseded}, status_code, test, error, $2, ${WITHOUT_ATTEMPT}
      from queue where entity_id = $1 and id in ${valuesList(1, ids.length, 2)}`,
     [entity, byNo, ...ids],
   );

@@ -7,7 +7,7 @@ import { newId } from '../../new-id.ts';
 import type { Change } from '../../tenants/audit.ts';
 import { BLOCKED } from '../heads.ts';
 import { countRedeliveringIn } from './count.ts';
-import { findRetracted, queueAgain } from './redeliver.ts';
+import { findOutdated, queueAgain } from './redeliver.ts';
 import { FIRST_ID, findShare, type StepLimits } from './search.ts';
 
 /** Sending many again: a row says what and how far it has come, and any instance goes on with it. */
@@ -69,15 +69,14 @@ export function continueRedelivery(
     const blocked = await readBlocked(queries, entity, found);
     // What is paused is queued, and sent when its endpoint is resumed.
     const open = found.filter(({ webhookNo }) => ((blocked.get(webhookNo) ?? 0) & ~BLOCKED.paused) === 0);
-    const retracted = await findRetracted(
+    const outdated = await findOutdated(
       queries,
       dialect,
       entity,
       open.map(({ hex }) => dialect.bindUuid(hex)),
     );
-    const isRetracted = new Set(retracted.map(({ id }) => dialect.hexOf(id)));
     const targets = open
-      .filter(({ hex }) => !isRetracted.has(hex))
+      .filter(({ hex }) => !outdated.has(hex))
       .map(({ hex, webhookNo }) => ({ id: dialect.bindUuid(hex), webhookNo }));
     const key = dialect.bindUuid(redeliveryId.slice('rdl_'.length));
     const queued = targets.length === 0 ? 0 : await queueAgain(queries, dialect, entityId, targets, key);

@@ -1,5 +1,6 @@
 import { DomainError } from '../../../domain/errors.ts';
-import { eventNumber, hexOfId } from '../../../domain/ids.ts';
+import { RETRACTION } from '../../../domain/event-kinds.ts';
+import { eventNumber, hexOfId, roundOfHex } from '../../../domain/ids.ts';
 import { readNowMs } from '../../database/clock.ts';
 import type { Database, Dialect, Queries, SqlUuid, SqlValue } from '../../database/database.ts';
 import {
@@ -13,6 +14,7 @@ import {
   uuid,
   valuesList,
 } from '../../database/sql.ts';
+import { RETRACTED_BY_ID } from '../../events/read.ts';
 import { CountChanges, STORED_BYTES } from '../counts/counts.ts';
 import { BLOCKED, wakeHeads } from '../heads.ts';
 
@@ -46,7 +48,7 @@ export function redeliver(db: Database, entityId: string, deliveryId: string): P
     );
     if (head === undefined) return false;
     requireOpen(entityId, head);
-    await requireTrue(queries, dialect, entity, id);
+    await rejectOutdated(queries, dialect, entity, id);
     // None where retention has removed it meanwhile.
     return (await queueAgain(queries, dialect, entityId, [{ id, webhookNo: head.webhookNo }], null)) > 0;
   });
@@ -61,38 +63,60 @@ function requireOpen(entityId: string, { webhookNo, webhookId, blocked }: RowOf<
   if ((blocked & BLOCKED.suspended) !== 0) throw new DomainError('webhook_suspended', { webhookId });
 }
 
-/** What was retracted is not sent again. */
-async function requireTrue(queries: Queries, dialect: Dialect, entity: SqlUuid, id: SqlUuid): Promise<void> {
-  const [retracted] = await findRetracted(queries, dialect, entity, [id]);
-  if (retracted !== undefined) throw new DomainError('event_retracted', { eventId: retracted.eventId });
+/** An outdated event is not sent again. */
+async function rejectOutdated(queries: Queries, dialect: Dialect, entity: SqlUuid, id: SqlUuid): Promise<void> {
+  const error = (await findOutdated(queries, dialect, entity, [id])).get(dialect.hexOf(id));
+  if (error !== undefined) throw error;
 }
 
-const retractedColumns = new Columns({ no: uuid('no'), eventId: nullable(text('event_id')) });
+const eventColumns = new Columns({
+  no: uuid('no'),
+  event: text('event'),
+  eventId: nullable(text('event_id')),
+  retractedRound: integer('retracted_round'),
+  outdatedBy: nullable(uuid('outdated_by')),
+  outdatedById: nullable(text(RETRACTED_BY_ID)),
+});
+type EventRow = RowOf<typeof eventColumns>;
 
-/** Those of the deliveries whose event was retracted, with the id of the event. */
-export async function findRetracted(
+/**
+ * Locks the events of the deliveries, so that none is retracted before the commit of the caller. Returns the error for each
+ * delivery whose event is outdated, by its hex digits.
+ */
+export async function findOutdated(
   queries: Queries,
-  { hexOf, bindUuid }: Dialect,
+  dialect: Dialect,
   entity: SqlUuid,
   ids: readonly SqlUuid[],
-): Promise<{ id: SqlUuid; eventId: string }[]> {
-  const found: { id: SqlUuid; eventId: string }[] = [];
-  for (const chunk of chunks(ids)) {
-    const noOf = (id: SqlUuid) => eventNumber(hexOf(id));
-    const numbers = [...new Set(chunk.map(noOf))];
-    const events = await retractedColumns.all(
+): Promise<Map<string, DomainError>> {
+  const { hexOf, bindUuid, lockRow } = dialect;
+  const found = new Map<string, DomainError>();
+  for (const chunk of chunks(ids.map(hexOf))) {
+    const numbers = [...new Set(chunk.map(eventNumber))];
+    const rows = await eventColumns.all(
       queries,
-      `select ${retractedColumns.list} from events
-       where entity_id = $1 and no in ${valuesList(1, numbers.length, 1)} and retracted_by is not null`,
+      `select ${eventColumns.list} from events
+       where entity_id = $1 and no in ${valuesList(1, numbers.length, 1)} order by no ${lockRow}`,
       [entity, ...numbers.map(bindUuid)],
     );
-    const nameOf = new Map(events.map(({ no, eventId }) => [hexOf(no), eventId ?? `evt_${hexOf(no)}`]));
-    for (const id of chunk) {
-      const eventId = nameOf.get(noOf(id));
-      if (eventId !== undefined) found.push({ id, eventId });
+    const byNo = new Map(rows.map((row) => [hexOf(row.no), row]));
+    for (const hex of chunk) {
+      const error = errorOf(dialect, byNo.get(eventNumber(hex)), roundOfHex(hex));
+      if (error !== null) found.set(hex, error);
     }
   }
   return found;
+}
+
+function errorOf({ hexOf }: Dialect, row: EventRow | undefined, round: number): DomainError | null {
+  if (row === undefined) return null;
+  const { no, event, outdatedBy, outdatedById, retractedRound } = row;
+  const eventId = row.eventId ?? `evt_${hexOf(no)}`;
+  const isRetracted = round > 0 && round <= retractedRound;
+  if (outdatedBy === null) return isRetracted ? new DomainError('event_retracted', { eventId }) : null;
+  return event === RETRACTION
+    ? new DomainError('event_outdated', { eventId, outdatedBy: outdatedById ?? `evt_${hexOf(outdatedBy)}` })
+    : new DomainError('event_retracted', { eventId });
 }
 
 const bytesColumns = new Columns({ bytes: integer() });
@@ -143,10 +167,11 @@ export async function queueAgain(
     );
     queued += await queries.run(
       `insert into queue (entity_id, id, webhook_no, endpoint_no, sent_to_no, created_at_ms, due_ms, ended_at_ms, sequence,
-         redelivery_id, generation, attempts, redeliver, recorded, test, status_code, error, superseded_by)
+         redelivery_id, generation, attempts, redeliver, recorded, test, status_code, error, superseded_by,
+         may_be_received)
        select d.entity_id, d.id, d.webhook_no, d.endpoint_no, d.sent_to_no, d.created_at_ms, $2, d.ended_at_ms, d.sequence,
          coalesce($3, d.redelivery_id), h.generation, d.attempts, 1, d.status, d.test, d.status_code, d.error,
-         d.superseded_by
+         d.superseded_by, case when d.attempts > 0 or d.may_be_received = 1 then 1 else 0 end
        from deliveries d join queue_heads h on h.entity_id = d.entity_id and h.webhook_no = d.webhook_no
        where d.entity_id = $1 and d.id in ${valuesList(1, chunk.length, 3)}`,
       parameters,

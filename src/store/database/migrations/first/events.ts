@@ -5,8 +5,9 @@ export function eventTables({ uuid, storage }: Dialect): string[] {
   return [
     // The event's number is a UUIDv7 whose last 40 bits are zero: the range of the ids of its deliveries. `body` is the
     // text of the request. It is not JSON to the database, which might reorder keys or round numbers. `transfer_key` and
-    // `agreement_key` are 32 bits of a hash of the ids in the payload. `superseded_by` and `retracted_by` are numbers of
-    // events.
+    // `agreement_key` are 32 bits of a hash of the ids in the payload. `superseded_by` and `outdated_by` are numbers of
+    // events. The event in `outdated_by` made this one untrue: a retraction or, for a retraction, the return of the payment.
+    // Paybell does not send an outdated event again. Rounds of a held event up to `retracted_round` are retracted.
     `create table events (
       entity_id ${uuid} not null,
       no ${uuid} not null,
@@ -15,8 +16,9 @@ export function eventTables({ uuid, storage }: Dialect): string[] {
       deliveries int not null,
       transfer_key int,
       agreement_key int,
+      retracted_round smallint not null default 0,
       superseded_by ${uuid},
-      retracted_by ${uuid},
+      outdated_by ${uuid},
       event text collate "binary" not null,
       event_id text collate "binary",
       trace text,

@@ -43,6 +43,8 @@ export function queueTables({ uuid, storage }: Dialect): string[] {
 
     // `due_ms` is when the next attempt may start, `lease_ms` the end of the lease of the instance that holds the row.
     // The lease has no index, so that a claim changes no index either.
+    // `may_be_received` is 1 from the first claim on, before the first byte is sent. Only the instance that returns its
+    // claim unsent clears it.
     // `endpoint_no` is the endpoint whose number the delivery has, and stays; `sent_to_no` is the endpoint of the last
     // attempt if the webhook has moved since. `recorded` is the status of a completed delivery that is sent again, and
     // `scheduled_ms` when the schedule continues after a redelivery of a waiting delivery. `superseded_by` is the number of
@@ -68,6 +70,7 @@ export function queueTables({ uuid, storage }: Dialect): string[] {
       steps int not null default 0,
       redeliver int not null default 0,
       recorded smallint,
+      may_be_received smallint not null default 0,
       test smallint,
       status_code smallint,
       error text,
