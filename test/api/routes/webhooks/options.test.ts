@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from 'bun:test';
 import type { App } from '../../../../src/api/app.ts';
 import type { WebhookList } from '../../../../src/contract/webhooks.ts';
+import { pruneOptionChanges } from '../../../../src/store/webhooks/option-changes.ts';
 import { call, createTenant, type Tenant, testApp, WEBHOOKS } from '../../../support/api.ts';
 import { listAudit, shown } from '../../../support/audit.ts';
 import { wrongDeliveryCounters } from '../../../support/delivery-counters.ts';
@@ -37,6 +38,9 @@ onSuiteEngine('the options of a webhook', (store) => {
     return ((await response.json()) as { deliveries: number }).deliveries;
   };
   const storedFilters = async () => {
+    // Filters that webhooks had before are kept for tasks that began before the change.
+    await store.db.transaction((queries) => queries.run('update option_changes set changed_at_ms = 0'));
+    await pruneOptionChanges(store.db, tenant.entityId);
     const rows = await store.db.all('select hash from payload_filters where entity_id = $1', [tenant.entityId]);
     return rows.length;
   };
