@@ -72,9 +72,9 @@ onSuiteEngine('an engine that is woken for a destination', (store) => {
     const sender = new ScriptedSender();
     let twice = true;
     const db = withRows(store, async (sql, rows) => {
-      if (!twice || !sql.includes('update queue set lease_ms')) return rows;
+      if (!twice || !sql.includes('may_be_received') || rows.length === 0) return rows;
       twice = false;
-      return [...rows, ...rows];
+      return [...rows, ...structuredClone(rows)];
     });
     await withEngine(db, sender, async (engine) => {
       engine.wake([destinationKey(entityId, HOOK)]);

@@ -607,6 +607,10 @@ function failingClaims(store: TestStore, failing: { readonly claims: boolean }) 
                 if (failing.claims && sql.includes('token = token + 1')) throw new StoreUnavailableError('down');
                 return queries.all(sql, params);
               },
+              run: (sql, params) => {
+                if (failing.claims && sql.includes('token = token + 1')) throw new StoreUnavailableError('down');
+                return queries.run(sql, params);
+              },
             }),
           ),
         options,
