@@ -110,8 +110,9 @@ export const reconciledEventSchema = z.strictObject({
   isFinal: z.boolean().meta({ description: 'Whether this server has seen its payment become final on its network.' }),
   progress: z.enum(EVENT_PROGRESS).meta({
     description:
-      '`acknowledged`: every delivery was. `sent`: at least one request was sent. `waiting`: none was yet. `failed`: no ' +
-      'attempt is to come. `nothing`: no webhook matched, or another event superseded it.',
+      '`acknowledged`: every delivery was. `sent`: at least one request was sent. `waiting`: none was yet, or Paybell has ' +
+      'not made all deliveries yet: the event is held, its fan-out continues, or its retraction is not published. `failed`: ' +
+      'no attempt is to come. `nothing`: no webhook matched, or another event superseded it.',
   }),
 });
 export type ReconciledEvent = z.output<typeof reconciledEventSchema>;

@@ -15,8 +15,8 @@ export type BookEntry = {
 };
 
 /**
- * What became of an event: every delivery was acknowledged; at least one request was sent; none was yet; every attempt has
- * failed for good; or there is nothing to deliver, because no webhook matched or another event superseded it.
+ * The state of an event: every delivery was acknowledged; at least one request was sent; none was yet, or some deliveries are
+ * not made yet; every attempt has failed; or there is nothing to deliver, because no webhook matched or another event superseded it.
  */
 export const EVENT_PROGRESS = ['acknowledged', 'sent', 'waiting', 'failed', 'nothing'] as const;
 export type EventProgress = (typeof EVENT_PROGRESS)[number];

@@ -9,6 +9,7 @@ import {
   type EventProgress,
 } from '../../domain/reconciliation/book.ts';
 import { DecimalSum } from '../../domain/reconciliation/decimal-sum.ts';
+import { findOpenEvents } from '../chain/read/open-events.ts';
 import type { Database, Queries, SqlUuid, SqlValue } from '../database/database.ts';
 import {
   Columns,
@@ -112,6 +113,7 @@ async function* stepsOf(db: Database, scope: DayScope, afterNo: string | null): 
     const step = await db.longReads.snapshot(async (queries) => {
       const rows = await readEvents(queries, db, scope, entity, after);
       const progress = await readProgress(queries, db, entity, rows);
+      for (const no of await findUnfinished(queries, db, scope.entityId, rows)) progress.set(no, 'waiting');
       const final = await readFinal(queries, db, scope.entityId, rows);
       return { rows, entries: rows.map((row) => entryOf(row, dialect.hexOf(row.no), progress, final)) };
     });
@@ -188,6 +190,24 @@ function progressOf({ acknowledged, complete, open, tried }: Counts): EventProgr
   if (acknowledged === complete + open) return 'acknowledged';
   if (open === 0) return 'failed';
   return complete + tried > 0 ? 'sent' : 'waiting';
+}
+
+/** Events with deliveries that are not made yet, however many others were acknowledged. */
+async function findUnfinished(
+  queries: Queries,
+  { dialect }: Database,
+  entityId: string,
+  events: readonly EventRow[],
+): Promise<Set<string>> {
+  if (events.length === 0) return new Set();
+  const numbers = events.map(({ no }) => no);
+  const tasks = await queries.all<{ no: SqlUuid }>(
+    `select event_no as no from fan_outs where entity_id = $1 and event_no in ${valuesList(1, numbers.length, 1)}`,
+    [entityKey(dialect, entityId), ...numbers],
+  );
+  const open = await findOpenEvents(queries, dialect, entityId, numbers);
+  for (const { no } of tasks) open.add(dialect.hexOf(no));
+  return open;
 }
 
 /** The numbers of those whose payment is final. */

@@ -5,7 +5,8 @@ import { acceptFactEvents } from '../../../src/store/chain/fact-events.ts';
 import { NetworkStore } from '../../../src/store/chain/networks.ts';
 import type { Database } from '../../../src/store/database/database.ts';
 import { AcceptQueue } from '../../../src/store/events/accept-queue.ts';
-import { newEntity, register } from '../webhooks.ts';
+import { createTenant } from '../api.ts';
+import { register } from '../webhooks.ts';
 import { ModelChain, type ModelTransaction, wordOf } from './model-chain.ts';
 import { modelDecoder, modelSource, TOPIC } from './model-decoder.ts';
 import { ModelNode } from './model-node.ts';
@@ -17,7 +18,8 @@ let lastNetworkId = 7_000;
 /** A model chain with a follower of it on the store, a webhook for 4 confirmations and one for what is final. */
 export async function newStoredNetwork(db: Database, nodeCount = 1) {
   const networkId = ++lastNetworkId;
-  const entityId = await newEntity(db);
+  const tenant = await createTenant(db);
+  const { entityId } = tenant;
   for (const event of ['TransferProcessed', 'TransferFinalized'])
     await register(db, entityId, HOOK, [{ networkId, event }]);
   const sql = `update webhooks set finality = '4' where entity_id = $1 and event = 'TransferProcessed'`;
@@ -60,6 +62,7 @@ export async function newStoredNetwork(db: Database, nodeCount = 1) {
 
   return {
     networkId,
+    tenant,
     models,
     chain,
     payment,
