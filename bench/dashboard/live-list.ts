@@ -1,6 +1,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { Paybell } from '../../src/client/paybell.ts';
 import { launchChromium } from '../../test/browser/support/chromium.ts';
+import { nextSubjects } from '../harness/event-bodies.ts';
 import { BENCH_SECRET_KEY, cleanUp, startPaybell } from '../harness/processes.ts';
 import { callerOf, ORDINARY, seedStore } from '../store/seed.ts';
 import { type Span, traced } from './trace.ts';
@@ -63,11 +64,13 @@ async function measureScene(browser: Browser, client: Paybell, url: string, scen
   return { ...scene, busyMs, longestTaskMs, longestWorkMs, longTasks, tookMs: shownMs, gapMs };
 }
 
+const newEvent = () => ({ event: 'LatePayment', networkId: 1, ...nextSubjects() });
+
 async function stream(client: Paybell): Promise<void> {
   for (let sent = 0; sent < DELIVERIES; sent += BATCH) {
     const nextAtMs = performance.now() + EVERY_MS;
     await client.events.publishBatch(
-      Array.from({ length: BATCH }, (_, index) => ({ event: 'LatePayment', networkId: 1, number: sent + index })),
+      Array.from({ length: BATCH }, (_, index) => ({ ...newEvent(), number: sent + index })),
     );
     await Bun.sleep(Math.max(0, nextAtMs - performance.now()));
   }
@@ -94,7 +97,7 @@ async function measure(): Promise<void> {
   const client = new Paybell({ url: server.url, ...callerOf(0) });
   const postUrl = `http://127.0.0.1:${receiver.port}/hook`;
   await client.webhooks.register({ postUrl, networkIds: [1], events: ['LatePayment'] });
-  await client.events.publishBatch(Array.from({ length: 200 }, () => ({ event: 'LatePayment', networkId: 1 })));
+  await client.events.publishBatch(Array.from({ length: 200 }, newEvent));
   const browser = await launchChromium();
   const results: Result[] = [];
   for (const scene of SCENES) results.push(await measureScene(browser, client, server.url, scene));

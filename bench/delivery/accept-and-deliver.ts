@@ -1,5 +1,6 @@
 import { SQL } from 'bun';
-import { API, type Caller, deliverySettings, eventBody, firstCaller, register } from '../harness/paybell-api.ts';
+import { eventTemplates, KIND } from '../harness/event-bodies.ts';
+import { API, type Caller, deliverySettings, firstCaller, register } from '../harness/paybell-api.ts';
 import { type Place, type Server, type Settings, startPaybell } from '../harness/processes.ts';
 import { postgresCpuSeconds } from '../harness/processor-time.ts';
 import type { Sample } from '../harness/rounds.ts';
@@ -22,7 +23,7 @@ export type Paybell = {
 };
 /** A kind of event, the webhooks that are registered for it, and the requests that send such events at the same time. */
 export type Route = { readonly event: string; readonly webhooks: number; readonly senders: number };
-export const TO_ONE: Route = { event: 'TransferCreated', webhooks: 1, senders: 128 };
+export const TO_ONE: Route = { event: KIND, webhooks: 1, senders: 128 };
 /** With ten webhooks for each event, fewer senders keep as many deliveries in flight. */
 export const TO_TEN: Route = { event: 'TransferFinalized', webhooks: FAN_OUT, senders: 32 };
 /** The just-in-time compiler makes Paybell faster over its first twenty-five thousand events. */
@@ -62,7 +63,7 @@ export function acceptAndDeliver(
   const request = {
     url: `${server.url}${API}/events`,
     headers: { 'content-type': 'application/json' },
-    body: eventBody(route.event),
+    bodies: eventTemplates(route.event),
     callers: [caller],
   };
   return sendAndDeliver(request, receiver, route, events);
@@ -86,7 +87,7 @@ export async function acceptAndDeliverWithCpu(
 
 /** The rate is from the first delivery to the last, without the start of the load; each delivery has to arrive once. */
 export async function sendAndDeliver(
-  request: Pick<Load, 'url' | 'headers' | 'body' | 'callers'>,
+  request: Pick<Load, 'url' | 'headers' | 'bodies' | 'callers'>,
   receiver: CountingReceiver,
   { webhooks, senders }: Route,
   events: number,

@@ -3,7 +3,8 @@ import { printLine } from '../../src/cli/terminal/output.ts';
 import { printTable } from '../../src/cli/terminal/table.ts';
 import { ENGINES, type Engine } from '../../test/support/stores.ts';
 import { emptyStore } from '../harness/empty-store.ts';
-import { API, credentials, eventBody } from '../harness/paybell-api.ts';
+import { eventTemplates } from '../harness/event-bodies.ts';
+import { API, credentials } from '../harness/paybell-api.ts';
 import { spreadPostgres, stopPostgres } from '../harness/postgres.ts';
 import { cleanUp } from '../harness/processes.ts';
 import { median, quantile } from '../harness/rounds.ts';
@@ -29,7 +30,7 @@ async function measure(engine: Engine): Promise<string[]> {
   const paybell = await startReceiving(receiver, { databaseUrl, place: 'anywhere' });
   await warmUp(paybell, receiver);
   const headers = { 'content-type': 'application/json', ...credentials(paybell.caller) };
-  const request = { url: `${paybell.server.url}${API}/events`, headers, body: eventBody(TO_TEN.event) };
+  const request = { url: `${paybell.server.url}${API}/events`, headers, bodies: eventTemplates(TO_TEN.event) };
   const rounds: { p50: number; p99: number; perSecond: number }[] = [];
   for (let round = 0; round < Number(values.rounds); round++) {
     await receiver.reset();

@@ -6,6 +6,7 @@ import { Instances } from '../../test/support/instances.ts';
 import { stopPostgres } from '../../test/support/postgres.ts';
 import type { Client } from '../../test/support/service.ts';
 import { ENGINES, type Engine } from '../../test/support/stores.ts';
+import { nextEvent } from '../harness/event-bodies.ts';
 import { quantile } from '../harness/rounds.ts';
 import { type LedgerReceivers, startLedgerReceivers } from './ledger-receivers.ts';
 import { ADMIN_KEY, addressOf, newClient, register, sendLines, startHanging } from './many-destinations.ts';
@@ -106,7 +107,7 @@ async function sendBacklog(crowd: Crowd): Promise<void> {
   for (let round = 0; round < BACKLOG_EACH; round++) {
     for (const { client, destinations } of crowd) {
       const lines = Array.from({ length: destinations }, (_, index) =>
-        JSON.stringify({ event: 'LatePayment', networkId: index + 1, amount: '25.00' }),
+        JSON.stringify({ networkId: index + 1, ...nextEvent(), amount: '25.00' }),
       );
       await sendLines(client, lines);
     }
@@ -139,14 +140,14 @@ async function sendToCrowd(crowd: Crowd): Promise<void> {
     if (member === undefined) break;
     // Multiplied by a prime, so that consecutive events go to different destinations.
     const networkId = ((index * 7_919) % member.destinations) + 1;
-    responses.push(member.client.send({ networkId, amount: '25.00' }));
+    responses.push(member.client.send({ networkId, ...nextEvent(), amount: '25.00' }));
   }
   await Promise.all(responses);
 }
 
 async function warmUp(proven: Client | undefined, receivers: LedgerReceivers): Promise<void> {
   const events = 300;
-  for (let index = 0; index < events; index++) await proven?.send({ eventId: `warm-up-${index}` });
+  for (let index = 0; index < events; index++) await proven?.send({ eventId: `warm-up-${index}`, ...nextEvent() });
   while ((await receivers.count()).received < events) await Bun.sleep(20);
 }
 
@@ -169,7 +170,7 @@ async function sendKind(kind: Kind, client: Client | undefined, startedAtMs: num
     const eventId = `${kind.name}-${index}`;
     const networkId = kind.name === 'one-off' ? index + 1 : 1;
     sentAtMs.set(eventId, performance.timeOrigin + performance.now());
-    const sending = client?.send({ eventId, networkId, amount: '25.00' });
+    const sending = client?.send({ eventId, networkId, ...nextEvent(), amount: '25.00' });
     responses.push(sending?.catch((error) => process.stderr.write(`${error}\n`)) ?? Promise.resolve());
   }
   await Promise.all(responses);

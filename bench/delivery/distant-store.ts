@@ -7,6 +7,7 @@ import { createPostgresDatabase, stopPostgres } from '../../test/support/postgre
 import { parseMetrics, sampleOf } from '../../test/support/prometheus.ts';
 import type { Client } from '../../test/support/service.ts';
 import { startTcpProxy } from '../../test/support/tcp-proxy.ts';
+import { KIND, nextEvent } from '../harness/event-bodies.ts';
 import { quantile } from '../harness/rounds.ts';
 import { type LedgerReceivers, startLedgerReceivers } from './ledger-receivers.ts';
 import { ADMIN_KEY, addressOf, newClient, register, sendLines, startHanging } from './many-destinations.ts';
@@ -49,7 +50,7 @@ async function measure(kind: Kind, dead: number): Promise<Figures> {
   try {
     const { client: first } = await instances.start();
     const healthy = await newClient(first.url);
-    await healthy.register(receivers.urls[0] ?? '');
+    await healthy.register(receivers.urls[0] ?? '', [KIND]);
     const port = kind === 'hanging' ? hanging.port : freePort();
     await burden(await newClient(first.url), dead, port);
     proxy.delay(Number(values.delay));
@@ -71,7 +72,7 @@ async function burden(client: Client, dead: number, port: number): Promise<void>
     client,
     Array.from({ length: dead }, (_, host) => `http://${addressOf(100, host)}:${port}/hook`),
   );
-  const line = (index: number) => JSON.stringify({ event: 'LatePayment', networkId: index + 1, amount: '25.00' });
+  const line = (index: number) => JSON.stringify({ networkId: index + 1, ...nextEvent(), amount: '25.00' });
   for (let round = 0; round < BACKLOG_EACH; round++) {
     await sendLines(
       client,
@@ -90,7 +91,7 @@ async function sendSteadily(client: Client): Promise<ReadonlyMap<string, number>
     if (aheadMs > 0) await Bun.sleep(aheadMs);
     const eventId = `healthy-${index}`;
     sentAtMs.set(eventId, performance.timeOrigin + performance.now());
-    responses.push(client.send({ eventId }).catch((error) => process.stderr.write(`${error}\n`)));
+    responses.push(client.send({ eventId, ...nextEvent() }).catch((error) => process.stderr.write(`${error}\n`)));
   }
   await Promise.all(responses);
   return sentAtMs;

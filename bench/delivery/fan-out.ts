@@ -5,6 +5,7 @@ import { Instances } from '../../test/support/instances.ts';
 import { stopPostgres } from '../../test/support/postgres.ts';
 import type { Client } from '../../test/support/service.ts';
 import { ENGINES, type Engine } from '../../test/support/stores.ts';
+import { KIND, nextEvent } from '../harness/event-bodies.ts';
 import { quantile } from '../harness/rounds.ts';
 import { startLedgerReceivers } from './ledger-receivers.ts';
 
@@ -32,7 +33,7 @@ type Figures = { acknowledgedMs: number; probesMs: number[]; arrived: number; ar
 async function registerAll(client: Client, url: string): Promise<void> {
   for (let done = 0; done < WEBHOOKS; done += 20) {
     const some = Array.from({ length: Math.min(20, WEBHOOKS - done) }, (_, index) => done + index);
-    await Promise.all(some.map((index) => client.register(`${url}/${index}`)));
+    await Promise.all(some.map((index) => client.register(`${url}/${index}`, [KIND])));
   }
 }
 
@@ -45,7 +46,7 @@ async function measure(engine: Engine): Promise<Figures> {
     const probes = startProbes(client);
     const startedAtMs = performance.now();
     const lines = Array.from({ length: EVENTS }, (_, index) =>
-      JSON.stringify({ event: 'LatePayment', networkId: 1, eventId: `event-${index}`, amount: '25.00' }),
+      JSON.stringify({ networkId: 1, eventId: `event-${index}`, ...nextEvent(), amount: '25.00' }),
     );
     const response = await client.request('POST', '/events/batch', lines.join('\n'), 'application/x-ndjson');
     const text = await response.text();

@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { printLine } from '../../src/cli/terminal/output.ts';
 import { Instances } from '../../test/support/instances.ts';
 import { Ledger } from '../../test/support/ledger.ts';
+import { KIND, nextEvent } from '../harness/event-bodies.ts';
 import { createPostgresDatabase, stopPostgres } from '../harness/postgres.ts';
 
 /**
@@ -27,13 +28,13 @@ try {
   const accepting = await instances.start({ BODY_SIGNATURE_HEADER: 'x-accepting' });
   await instances.start({ BODY_SIGNATURE_HEADER: 'x-other' });
   for (let index = 0; index < DESTINATIONS; index++) {
-    await accepting.client.register(ledger.url(`/${index}`, index));
+    await accepting.client.register(ledger.url(`/${index}`, index), [KIND]);
   }
   const sentAtMs = new Map<string, number>();
   for (let index = 0; index < WARM_UP + EVENTS; index++) {
     const eventId = `event-${index}`;
     if (index >= WARM_UP) sentAtMs.set(eventId, performance.timeOrigin + performance.now());
-    await accepting.client.send({ eventId });
+    await accepting.client.send({ eventId, ...nextEvent() });
     await Bun.sleep(PAUSE_MS);
   }
   await Bun.sleep(2_000);

@@ -5,6 +5,7 @@ import { Instances } from '../../test/support/instances.ts';
 import { stopPostgres } from '../../test/support/postgres.ts';
 import type { Client } from '../../test/support/service.ts';
 import { ENGINES, type Engine } from '../../test/support/stores.ts';
+import { KIND, nextEvent } from '../harness/event-bodies.ts';
 import { median, quantile } from '../harness/rounds.ts';
 import { type LedgerReceivers, startLedgerReceivers } from './ledger-receivers.ts';
 
@@ -54,7 +55,7 @@ async function startSide(engine: Engine): Promise<Side> {
     await receivers.stop();
   };
   const { client } = await instances.start();
-  for (const [index, url] of receivers.urls.entries()) await client.register(url, ['LatePayment'], networksOf(index));
+  for (const [index, url] of receivers.urls.entries()) await client.register(url, [KIND], networksOf(index));
   return { client, receivers, stop };
 }
 
@@ -97,7 +98,7 @@ async function fillDead(client: Client): Promise<void> {
   if (DEAD === 0) return;
   const networks = Array.from({ length: DEAD }, (_, index) => DESTINATIONS * WEBHOOKS_EACH + index);
   for (const [index, network] of networks.entries()) {
-    await client.register(`http://127.7.${index >> 8}.${index & 255}:9/hook`, ['LatePayment'], [network]);
+    await client.register(`http://127.7.${index >> 8}.${index & 255}:9/hook`, [KIND], [network]);
   }
   await sendBatches(client, networks);
   while ((await retrying(client)) < DEAD) await Bun.sleep(200);
@@ -110,7 +111,7 @@ async function retrying(client: Client): Promise<number> {
 
 /** One event for each of the networks. */
 async function sendBatches(client: Client, networks: readonly number[]): Promise<void> {
-  const lines = networks.map((networkId) => JSON.stringify({ event: 'LatePayment', networkId, amount: '25.00' }));
+  const lines = networks.map((networkId) => JSON.stringify({ networkId, ...nextEvent(), amount: '25.00' }));
   for (let sent = 0; sent < lines.length; sent += BATCH) {
     const body = lines.slice(sent, sent + BATCH).join('\n');
     const response = await client.request('POST', '/events/batch', body, 'application/x-ndjson');
@@ -135,7 +136,7 @@ async function sendSteadily(
     // Multiplied by a prime, so that consecutive events go to different destinations.
     const scattered = Math.floor(index / 2) * 7_919;
     const networkId = WEBHOOKS_EACH + (scattered % ((DESTINATIONS - 1) * WEBHOOKS_EACH));
-    const body = JSON.stringify({ eventId, event: 'LatePayment', networkId, amount: '25.00' });
+    const body = JSON.stringify({ eventId, networkId, ...nextEvent(), amount: '25.00' });
     sentAtMs[side].set(eventId, performance.timeOrigin + performance.now());
     responses.push(clients[side].request('POST', '/events', body).then((response) => response.text()));
   }

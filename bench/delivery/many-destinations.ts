@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { Client, type Credentials } from '../../test/support/service.ts';
+import { KIND } from '../harness/event-bodies.ts';
 import { readPorts } from './ledger-receivers.ts';
 
 /** What benches with hundreds or thousands of destinations share. */
@@ -41,7 +42,7 @@ export async function register(client: Client, urls: readonly string[]): Promise
   const numbered = [...urls.entries()];
   for (let done = 0; done < numbered.length; done += 50) {
     const some = numbered.slice(done, done + 50);
-    await Promise.all(some.map(([index, url]) => client.register(url, ['LatePayment'], [index + 1])));
+    await Promise.all(some.map(([index, url]) => client.register(url, [KIND], [index + 1])));
   }
 }
 

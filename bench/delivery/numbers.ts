@@ -6,6 +6,7 @@ import { type Instance, Instances } from '../../test/support/instances.ts';
 import { Ledger, type ReceivedRequest } from '../../test/support/ledger.ts';
 import { runAndExit } from '../../test/support/run-and-exit.ts';
 import { ENGINES, type Engine } from '../../test/support/stores.ts';
+import { KIND, nextEvent } from '../harness/event-bodies.ts';
 
 /**
  * Events for one URL, sent to two instances on PostgreSQL and to one on SQLite: the numbers that the requests carry, and
@@ -23,7 +24,8 @@ async function sendAll(instances: readonly Instance[]): Promise<void> {
   const work = async () => {
     while (next < EVENTS) {
       const index = next++;
-      const sent = await instances[index % instances.length]?.client.send({ eventId: `event-${index}` });
+      const event = { eventId: `event-${index}`, ...nextEvent() };
+      const sent = await instances[index % instances.length]?.client.send(event);
       if (sent?.deliveries !== 1) throw new Error(`event-${index} has ${sent?.deliveries} deliveries`);
     }
   };
@@ -63,7 +65,7 @@ async function run(engine: Engine): Promise<{ cells: string[]; wrong: string[] }
   try {
     const first = await service.start();
     const instances = engine === 'postgres' ? [first, await service.start()] : [first];
-    await first.client.register(ledger.url());
+    await first.client.register(ledger.url(), [KIND]);
     await sendAll(instances);
     await untilArrived(ledger);
     const { endpointId, lastSequence } = await findEndpoint(first.client, ledger.url());

@@ -3,6 +3,7 @@ import { printLine } from '../../src/cli/terminal/output.ts';
 import { printTable } from '../../src/cli/terminal/table.ts';
 import { PgBouncer } from '../../test/support/pgbouncer.ts';
 import { PGBOUNCER, settingOf } from '../../test/support/requirements.ts';
+import { KIND } from '../harness/event-bodies.ts';
 import { deliverySettings, firstCaller, register } from '../harness/paybell-api.ts';
 import { createPostgresDatabase, stopPostgres } from '../harness/postgres.ts';
 import { cleanUp, startPaybell } from '../harness/processes.ts';
@@ -23,7 +24,7 @@ async function main(binary: string): Promise<void> {
   const receiver = await startCountingReceiver(1);
   const start = async (name: string, settings: Record<string, string>) => {
     const paybell = await startPaybell({ settings });
-    await register(paybell, firstCaller(paybell), 'TransferCreated', receiver.urls);
+    await register(paybell, firstCaller(paybell), KIND, receiver.urls);
     return eventSubject(name, paybell, receiver, EVENTS);
   };
   const direct = await start('direct', deliverySettings(await createPostgresDatabase()));

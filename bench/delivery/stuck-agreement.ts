@@ -6,6 +6,7 @@ import { Instances } from '../../test/support/instances.ts';
 import { runAndExit } from '../../test/support/run-and-exit.ts';
 import type { Client } from '../../test/support/service.ts';
 import { ENGINES, type Engine } from '../../test/support/stores.ts';
+import { KIND, nextSubjects } from '../harness/event-bodies.ts';
 import { median, quantile } from '../harness/rounds.ts';
 import { type LedgerReceivers, startLedgerReceivers } from './ledger-receivers.ts';
 import { sendLines } from './many-destinations.ts';
@@ -47,7 +48,7 @@ async function startSide(engine: Engine, ordering: (typeof ORDERINGS)[number]): 
   const instances = await Instances.on(engine, { RETRY_SCHEDULE, LOG_LEVEL: 'warn' });
   const { client } = await instances.start();
   const url = receivers.urls[0] ?? '';
-  await client.register(url, ['TransferCreated']);
+  await client.register(url, [KIND]);
   await changeEndpoint(client, (await findEndpoint(client, url)).endpointId, { ordering });
   const stop = async () => {
     await instances.stop();
@@ -57,7 +58,8 @@ async function startSide(engine: Engine, ordering: (typeof ORDERINGS)[number]): 
 }
 
 function bodyOf(eventId: string, agreementId: string): string {
-  return JSON.stringify({ eventId, event: 'TransferCreated', networkId: 1, agreementId, amount: '25.00' });
+  const { transferId } = nextSubjects();
+  return JSON.stringify({ eventId, event: KIND, networkId: 1, transferId, agreementId, amount: '25.00' });
 }
 
 /** Both at the same time, with events sent to each in alternation, so that other work on the machine affects both alike. */

@@ -1,3 +1,4 @@
+import { nextSubjects } from '../harness/event-bodies.ts';
 import { API, type Caller, credentials, LIST_PATH } from '../harness/paybell-api.ts';
 import type { Server } from '../harness/processes.ts';
 import { quantile } from '../harness/rounds.ts';
@@ -22,7 +23,7 @@ export async function callFor(seconds: number, { url }: Server, caller: Caller):
   let failed = 0;
   const headers = credentials(caller);
   const one = async (count: number) => {
-    const event = JSON.stringify({ event: 'LatePayment', networkId: 1 });
+    const event = JSON.stringify({ event: 'LatePayment', networkId: 1, ...nextSubjects() });
     const json = { ...headers, 'content-type': 'application/json' };
     const startedAtMs = performance.now();
     try {

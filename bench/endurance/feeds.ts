@@ -1,15 +1,8 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startCountingReceiver } from '../delivery/counting-receiver.ts';
-import {
-  API,
-  type Caller,
-  credentials,
-  deliverySettings,
-  eventBody,
-  firstCaller,
-  register,
-} from '../harness/paybell-api.ts';
+import { eventBody } from '../harness/event-bodies.ts';
+import { API, type Caller, credentials, deliverySettings, firstCaller, register } from '../harness/paybell-api.ts';
 import { cleanUp, residentBytes, type Server, startPaybell, tempFolder } from '../harness/processes.ts';
 import { quantile } from '../harness/rounds.ts';
 

@@ -1,3 +1,4 @@
+import { nextSubjects } from '../harness/event-bodies.ts';
 import { API, type Caller, credentials } from '../harness/paybell-api.ts';
 import type { Server } from '../harness/processes.ts';
 
@@ -6,6 +7,7 @@ import type { Server } from '../harness/processes.ts';
 const EVENTS_EACH_ROUND = 20;
 const ROUND_MS = 400;
 const SEEDED_BATCHES = 60;
+const BATCH = 1_000;
 
 /** The number of responses by class, such as `2xx`. */
 export type Load = { readonly responses: ReadonlyMap<string, number>; readonly stop: () => Promise<void> };
@@ -38,7 +40,7 @@ function activities(send: Send, origin: string, url: string): Readonly<Record<st
     events: () =>
       Promise.all(
         Array.from({ length: EVENTS_EACH_ROUND }, (_, index) =>
-          post('/events', { event: 'LatePayment', networkId: index % 4, note: 'x'.repeat(500) }),
+          post('/events', { event: 'LatePayment', networkId: index % 4, ...nextSubjects(), note: 'x'.repeat(500) }),
         ),
       ),
     lists: (round) =>
@@ -85,14 +87,12 @@ function activities(send: Send, origin: string, url: string): Readonly<Record<st
 
 /** Fills the bounded caches of the store first, because memory grows until they are full. */
 async function fillCaches(send: Send): Promise<void> {
-  const line = JSON.stringify({ event: 'LatePayment', networkId: 77, note: 'x'.repeat(1_000) });
-  const batch = {
-    method: 'POST',
-    headers: { 'content-type': 'application/x-ndjson' },
-    body: `${line}\n`.repeat(1_000),
-  };
+  const line = () =>
+    JSON.stringify({ event: 'LatePayment', networkId: 77, ...nextSubjects(), note: 'x'.repeat(1_000) });
+  const headers = { 'content-type': 'application/x-ndjson' };
   for (let count = 0; count < SEEDED_BATCHES; count++) {
-    await send('/events/batch', batch);
+    const body = Array.from({ length: BATCH }, line).join('\n');
+    await send('/events/batch', { method: 'POST', headers, body });
     await send(`/events?limit=100&page=${1 + count * 10}`);
   }
 }

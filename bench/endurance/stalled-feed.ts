@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { nextSubjects } from '../harness/event-bodies.ts';
 import { API, type Caller, credentials, deliverySettings, firstCaller, register } from '../harness/paybell-api.ts';
 import { cleanUp, residentBytes, type Server, startPaybell, tempFolder } from '../harness/processes.ts';
 
@@ -44,7 +45,7 @@ async function makeEndpoint(paybell: Server, caller: Caller): Promise<string> {
   await request(paybell, caller, 'PATCH', `/endpoints/${id}`, { paused: true });
   const payload = 'x'.repeat(PAYLOAD_BYTES);
   for (let sent = 0; sent < EVENTS; sent++) {
-    await request(paybell, caller, 'POST', '/events', { event: KIND, networkId: 8453, payload });
+    await request(paybell, caller, 'POST', '/events', { event: KIND, networkId: 8453, ...nextSubjects(), payload });
   }
   return id;
 }

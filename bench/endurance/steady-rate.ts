@@ -5,7 +5,8 @@ import { ENGINES, type Engine } from '../../test/support/stores.ts';
 import { acceptAndDeliver, type Paybell, startReceiving, TO_ONE, warmUp } from '../delivery/accept-and-deliver.ts';
 import { awaitArrival, type CountingReceiver, startCountingReceiver } from '../delivery/counting-receiver.ts';
 import { emptyStore } from '../harness/empty-store.ts';
-import { API, credentials, eventBody } from '../harness/paybell-api.ts';
+import { eventTemplates } from '../harness/event-bodies.ts';
+import { API, credentials } from '../harness/paybell-api.ts';
 import { spreadPostgres, stopPostgres } from '../harness/postgres.ts';
 import { cleanUp, residentBytes, stopOnSignal } from '../harness/processes.ts';
 import { median, quantile } from '../harness/rounds.ts';
@@ -57,7 +58,7 @@ async function mostPerSecond({ paybell, receiver }: Subject): Promise<number> {
 async function runWindow({ paybell, receiver }: Subject, perSecond: number, atS: number): Promise<Window> {
   await receiver.reset();
   const headers = { 'content-type': 'application/json', ...credentials(paybell.caller) };
-  const request = { url: `${paybell.server.url}${API}/events`, headers, body: eventBody(TO_ONE.event) };
+  const request = { url: `${paybell.server.url}${API}/events`, headers, bodies: eventTemplates(TO_ONE.event) };
   const { sent } = await sendPaced({ request, perSecond, seconds: WINDOW_S });
   const { received, delaysMs } = await awaitArrival(receiver, sent, MAX_ARRIVE_MS);
   return {

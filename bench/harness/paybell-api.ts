@@ -1,12 +1,11 @@
 import { firstCredentials } from '../../test/support/paybell.ts';
+import { NETWORK } from './event-bodies.ts';
 import type { Server } from './processes.ts';
 
 /** The requests to Paybell that more than one bench makes. */
 
 export const API = '/api/v1/crypto';
 export const LIST_PATH = `${API}/webhooks/classic`;
-/** The network of every event that is sent. */
-const NETWORK = 8453;
 
 export type Caller = { readonly entityId: string; readonly apiKey: string };
 
@@ -35,16 +34,4 @@ export async function register(paybell: Server, caller: Caller, event: string, u
     });
     if (response.status !== 201) throw new Error(`The registration of ${postUrl} returned ${response.status}`);
   }
-}
-
-/** As a payment system would send it, without an id: Paybell makes one. */
-export function eventBody(event: string): string {
-  return JSON.stringify({
-    event,
-    networkId: NETWORK,
-    sentAtMs: 0,
-    transferId: 'trf_8412',
-    amount: '25.00',
-    currency: 'USDC',
-  });
 }

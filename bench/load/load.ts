@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { takeNumbers } from '../harness/event-bodies.ts';
 import { removeFolder, runProgram, tempFolder } from '../harness/processes.ts';
 import { cpuSeconds } from '../harness/processor-time.ts';
 import type { Sample } from '../harness/rounds.ts';
@@ -28,9 +29,10 @@ export function runLoad(load: Load): Promise<LoadResult> {
   return generate<LoadResult>(load);
 }
 
-/** Ends after so many responses instead of after some time. */
-export async function runAmount(load: Omit<Load, 'seconds'>, amount: number): Promise<void> {
-  await generate({ ...load, amount, seconds: MAX_SECONDS });
+/** Ends after `amount` responses. Each request is about another transfer, including those in flight at the end. */
+export async function runAmount(load: Omit<Load, 'seconds' | 'from'>, amount: number): Promise<void> {
+  const from = takeNumbers(amount + (load.connections ?? CONNECTIONS));
+  await generate({ ...load, from, amount, seconds: MAX_SECONDS });
 }
 
 async function generate<Result extends Pick<LoadResult, 'requests' | 'errors'>>(order: Order): Promise<Result> {

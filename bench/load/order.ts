@@ -5,7 +5,8 @@ export type Load = {
   readonly url: string;
   readonly method?: 'GET' | 'POST';
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
+  /** Templates of `harness/event-bodies.ts`: each request has the body of its number. */
+  readonly bodies?: readonly string[];
   readonly callers: readonly Caller[];
   /** With their question mark, or empty. */
   readonly queries?: readonly string[];

@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'bun';
+import { numbered } from '../harness/event-bodies.ts';
 import { quantile } from '../harness/rounds.ts';
-import type { PacedInput, PacedOutput } from './paced.ts';
+import type { PacedOrder, PacedOutput } from './paced.ts';
 import { ResponseReader } from './response-reader.ts';
 
 /**
- * Sends one request again and again at a fixed rate and prints how many, and after what time they had a response:
+ * Sends requests at a fixed rate, each about another transfer, and prints how many, and after what time they had a response:
  * `bun paced-process.ts request.json`. What is due while all connections wait for a response is sent by the first that is free,
  * with the time at which it was due.
  */
@@ -13,21 +14,21 @@ import { ResponseReader } from './response-reader.ts';
 const {
   request,
   perSecond,
-  seconds,
+  total,
+  from,
   connections = 64,
   stamp = 'due',
-} = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as PacedInput;
-const { method = 'POST', body = '' } = request;
+} = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as PacedOrder;
 const { hostname, port, host, pathname } = new URL(request.url);
-const total = Math.round(perSecond * seconds);
 const STAMP = '"sentAtMs":0';
-const [before = '', after = ''] = body.split(STAMP);
-/** Of one length, so that the head is the same for all. */
-const stampOf = (dueAtMs: number) => `${STAMP.slice(0, -1)}${(performance.timeOrigin + dueAtMs).toFixed(3)}`;
+const lines = Object.entries(request.headers).map(([name, value]) => `${name}: ${value}\r\n`);
+const head = `POST ${pathname} HTTP/1.1\r\nhost: ${host}\r\n${lines.join('')}`;
 
-const length = Buffer.byteLength(before + stampOf(0) + after);
-const lines = Object.entries({ ...request.headers, 'content-length': String(length) });
-const head = `${method} ${pathname} HTTP/1.1\r\nhost: ${host}\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`;
+function requestText(number: number, sinceMs: number): string {
+  const stamped = `${STAMP.slice(0, -1)}${(performance.timeOrigin + sinceMs).toFixed(3)}`;
+  const body = numbered(request.bodies, number).replace(STAMP, stamped);
+  return `${head}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+}
 
 type Connection = Socket<{ readonly response: ResponseReader; sinceMs: number }>;
 
@@ -51,7 +52,7 @@ function sendDue(): void {
     if (socket === undefined) return;
     const dueAtMs = startedAtMs + (sent / perSecond) * 1_000;
     socket.data.sinceMs = stamp === 'due' ? dueAtMs : performance.now();
-    socket.write(head + before + stampOf(socket.data.sinceMs) + after);
+    socket.write(requestText(from + sent, socket.data.sinceMs));
     sent++;
   }
 }
@@ -61,7 +62,7 @@ const socket = {
     const status = one.data.response.read(chunk);
     if (status === null) return;
     responseMs[completed] = performance.now() - one.data.sinceMs;
-    if (status >= 400) ended.reject(new Error(`${method} ${request.url} returned ${status}`));
+    if (status >= 400) ended.reject(new Error(`POST ${request.url} returned ${status}`));
     free.push(one);
     if (++completed === total) ended.resolve();
     else sendDue();

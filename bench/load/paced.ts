@@ -1,18 +1,27 @@
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { takeNumbers } from '../harness/event-bodies.ts';
 import { type Place, removeFolder, runProgram, tempFolder } from '../harness/processes.ts';
-import type { TimedRequest } from './sequential.ts';
 
 /** Requests at a fixed rate, from a process of their own, whether or not those before have a response. */
 
+export type PacedRequest = {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Templates of `harness/event-bodies.ts`: each request has the body of its number. */
+  readonly bodies: readonly string[];
+};
+
 export type PacedInput = {
-  readonly request: TimedRequest;
+  readonly request: PacedRequest;
   readonly perSecond: number;
   readonly seconds: number;
   readonly connections?: number;
   /** Whether `sentAtMs` is when a request was due, which is usual, or when it was sent. */
   readonly stamp?: 'due' | 'sent';
 };
+/** For the process: `total` requests, the first of which has the number `from`. */
+export type PacedOrder = PacedInput & { readonly total: number; readonly from: number };
 /** The responses are counted from when their requests were due, or sent. */
 export type PacedOutput = { readonly sent: number; readonly responseP50Ms: number; readonly responseP99Ms: number };
 
@@ -21,7 +30,9 @@ export async function sendPaced(input: PacedInput, place: Place = 'anywhere'): P
   const folder = tempFolder();
   try {
     const file = join(folder, 'request.json');
-    writeFileSync(file, JSON.stringify(input));
+    const total = Math.round(input.perSecond * input.seconds);
+    const order: PacedOrder = { ...input, total, from: takeNumbers(total) };
+    writeFileSync(file, JSON.stringify(order));
     const program = resolve(import.meta.dir, 'paced-process.ts');
     return await runProgram<PacedOutput>([process.execPath, program, file], place);
   } finally {
@@ -30,6 +41,6 @@ export async function sendPaced(input: PacedInput, place: Place = 'anywhere'): P
 }
 
 /** So many as fast as the connections are free for them, each with the time at which it was sent. */
-export function sendBurst(request: TimedRequest, amount: number, connections: number): Promise<PacedOutput> {
+export function sendBurst(request: PacedRequest, amount: number, connections: number): Promise<PacedOutput> {
   return sendPaced({ request, perSecond: amount * 1_000, seconds: 0.001, connections, stamp: 'sent' });
 }

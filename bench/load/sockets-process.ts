@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'bun';
+import { numbered } from '../harness/event-bodies.ts';
 import { quantile } from '../harness/rounds.ts';
 import type { Order } from './order.ts';
 import { ResponseReader } from './response-reader.ts';
@@ -10,24 +11,25 @@ import { ResponseReader } from './response-reader.ts';
  */
 
 const order = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as Required<Pick<Order, 'connections'>> & Order;
-const { callers, queries = [''], amount = Number.POSITIVE_INFINITY } = order;
+const { callers, queries = [''], bodies, amount = Number.POSITIVE_INFINITY } = order;
 const { hostname, port, host, pathname } = new URL(order.url);
 
 const lines = Object.entries(order.headers ?? {}).map(([name, value]) => `${name}: ${value}\r\n`);
-const length = order.body === undefined ? '' : `content-length: ${Buffer.byteLength(order.body)}\r\n`;
 const openings = queries.map((query) => `${order.method ?? 'GET'} ${pathname}${query} HTTP/1.1\r\nhost: ${host}\r\n`);
 const closings = callers.map(
   ({ apiKey, entityId }) =>
-    `${lines.join('')}${length}api-key: ${apiKey}\r\nentity-id: ${entityId}\r\n\r\n${order.body ?? ''}`,
+    `${lines.join('')}api-key: ${apiKey}\r\nentity-id: ${entityId}\r\n${bodies === undefined ? '\r\n' : ''}`,
 );
 let number = order.from ?? 0;
 
-/** Another caller each time, and another query after each round of callers. */
+/** Another caller and body each time, and another query after each round of callers. */
 function nextRequest(): string {
   const opening = openings[Math.floor(number / callers.length) % queries.length] ?? '';
   const closing = closings[number % callers.length] ?? '';
+  const body = bodies === undefined ? null : numbered(bodies, number);
   number++;
-  return opening + closing;
+  if (body === null) return opening + closing;
+  return `${opening}${closing}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 }
 
 type State = { readonly responses: ResponseReader; sentAtMs: number };

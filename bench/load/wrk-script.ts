@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { AGREEMENT_DIGITS, AGREEMENTS, MARKS, TRANSFER_DIGITS } from '../harness/event-bodies.ts';
 import type { Load, Order } from './order.ts';
 
 /** Written for each run: wrk is fastest when its script has no `request` function. */
@@ -7,12 +8,12 @@ export function wrkScript(load: Order, folder: string): string {
   const queries = load.queries ?? [''];
   const lines = [`wrk.method = ${quoted(load.method ?? 'GET')}`];
   for (const [name, value] of Object.entries(load.headers ?? {})) lines.push(header(quoted(name), quoted(value)));
-  if (load.body !== undefined) lines.push(`wrk.body = ${quoted(load.body)}`);
   if (load.callers.length * queries.length > 1) lines.push(...requestFunction(load, queries, folder));
   else {
     const { entityId = '', apiKey = '' } = load.callers[0] ?? {};
     lines.push(header('"api-key"', quoted(apiKey)), header('"entity-id"', quoted(entityId)));
   }
+  if (load.bodies !== undefined) lines.push(...bodyFunction(load.bodies, load.from ?? 0));
   if (load.amount !== undefined) lines.push(stopAfter(load.amount));
   return [...lines, REPORT].join('\n');
 }
@@ -39,6 +40,23 @@ function requestFunction(load: Load, queries: readonly string[], folder: string)
     '  local query = floor(number / #callers) % #queries',
     '  number = number + 1',
     '  return queries[query + 1] .. callers[caller + 1]',
+    'end',
+  ];
+}
+
+/** `numbered` of event-bodies.ts in Lua. All bodies of a template have one length, so that its head is made once. */
+function bodyFunction(bodies: readonly string[], from: number): string[] {
+  return [
+    `local bodies, requests, number = {${bodies.map(quoted).join(', ')}}, {}, ${from}`,
+    'function init()',
+    '  for place, body in ipairs(bodies) do requests[place] = wrk.format(nil, nil, nil, body) end',
+    'end',
+    'function request()',
+    '  local text = requests[number % #requests + 1]',
+    `  text = text:gsub("${MARKS.transfer}", string.format("trf_%0${TRANSFER_DIGITS}d", number), 1)`,
+    `  text = text:gsub("${MARKS.agreement}", string.format("agr_%0${AGREEMENT_DIGITS}d", number % ${AGREEMENTS}), 1)`,
+    '  number = number + 1',
+    '  return text',
     'end',
   ];
 }

@@ -10,7 +10,7 @@ import {
   warmUp,
 } from '../delivery/accept-and-deliver.ts';
 import { type CountingReceiver, startCountingReceiver } from '../delivery/counting-receiver.ts';
-import { eventBody } from '../harness/paybell-api.ts';
+import { eventTemplates } from '../harness/event-bodies.ts';
 import { createPostgresDatabase } from '../harness/postgres.ts';
 import { type Server, startProgram, tempFolder } from '../harness/processes.ts';
 import { interleave, medianOf, medianRatio, type Rounds, type Sample, type Subject } from '../harness/rounds.ts';
@@ -71,7 +71,7 @@ async function start(profile: Tools['profile']): Promise<Setup> {
     sqlite: await startOn('sqlite', `sqlite:${tempFolder()}/paybell.db`),
     postgres: await startOn('postgres', await createPostgresDatabase()),
   };
-  const input = { urls: receiver.urls, concurrency: PER_DESTINATION, body: eventBody(TO_ONE.event) };
+  const input = { urls: receiver.urls, concurrency: PER_DESTINATION, templates: eventTemplates(TO_ONE.event) };
   const bare = await startProgram('limits/signed-requests-process.ts', input, 'subject');
   return { paybells, receiver, bare };
 }

@@ -1,10 +1,10 @@
 import { awaitArrival, type CountingReceiver, startCountingReceiver } from '../delivery/counting-receiver.ts';
+import { eventBody, eventTemplates, KIND } from '../harness/event-bodies.ts';
 import {
   API,
   type Caller,
   credentials,
   deliverySettings,
-  eventBody,
   firstCaller,
   LIST_PATH,
   register,
@@ -42,7 +42,7 @@ export async function benchLatency({ mode, progress, profile }: Tools): Promise<
     const paybell = await startPaybell({ settings, profile: profile(`latency-${store}`) });
     servers.push(paybell);
     const caller = firstCaller(paybell);
-    await register(paybell, caller, 'TransferCreated', receiver.urls);
+    await register(paybell, caller, KIND, receiver.urls);
     const others = Array.from({ length: WEBHOOKS }, (_, index) => `https://example.com/hooks/${index}`);
     await register(paybell, caller, 'LatePayment', others);
     if (store === 'SQLite') {
@@ -90,18 +90,15 @@ function listSubject(name: string, server: Server, caller: Caller, count: number
   };
 }
 
-function eventRequest(paybell: Server): TimedRequest {
-  return {
-    url: `${paybell.url}${API}/events`,
-    method: 'POST',
-    headers: { ...credentials(firstCaller(paybell)), 'content-type': 'application/json' },
-    body: eventBody('TransferCreated'),
-  };
+function eventTarget(paybell: Server) {
+  const headers = { ...credentials(firstCaller(paybell)), 'content-type': 'application/json' };
+  return { url: `${paybell.url}${API}/events`, headers };
 }
 
 /** From when a request was due, which a timer of one millisecond looks at. */
 function pacedSubject(name: string, paybell: Server, receiver: CountingReceiver): Subject {
-  const load = { request: eventRequest(paybell), perSecond: PER_SECOND, seconds: PACED_S };
+  const request = { ...eventTarget(paybell), bodies: eventTemplates(KIND) };
+  const load = { request, perSecond: PER_SECOND, seconds: PACED_S };
   return {
     name,
     async measure() {
@@ -114,15 +111,13 @@ function pacedSubject(name: string, paybell: Server, receiver: CountingReceiver)
 }
 
 export function eventSubject(name: string, paybell: Server, receiver: CountingReceiver, count: number): Subject {
-  const request = eventRequest(paybell);
+  const target = eventTarget(paybell);
+  const nextRequest = (): TimedRequest => ({ ...target, method: 'POST', body: eventBody(KIND) });
   return {
     name,
     async measure() {
       await receiver.reset();
-      const ms = await timeEach(
-        Array.from({ length: count }, () => request),
-        PAUSE_MS,
-      );
+      const ms = await timeEach(Array.from({ length: count }, nextRequest), PAUSE_MS);
       await Bun.sleep(200);
       const { delaysMs } = await receiver.read();
       if (delaysMs.length !== count) throw new Error(`${delaysMs.length} of ${count} events arrived`);

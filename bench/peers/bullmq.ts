@@ -1,4 +1,4 @@
-import { eventBody } from '../harness/paybell-api.ts';
+import { eventTemplates } from '../harness/event-bodies.ts';
 import { startProgram } from '../harness/processes.ts';
 import { cpuOf, JSON_TYPE, NOBODY, type Peer, routesTo, timed } from './peer.ts';
 import { type Fsync, startRedis } from './redis.ts';
@@ -16,7 +16,7 @@ export async function startBullmqPeer(binary: string, fsync: Fsync, urls: readon
     server,
     startMs,
     caller: NOBODY,
-    request: (event) => ({ url: `${server.url}/`, headers: JSON_TYPE, body: eventBody(event) }),
+    request: (event) => ({ url: `${server.url}/`, headers: JSON_TYPE, bodies: eventTemplates(event) }),
     cpuSeconds: () => cpuOf(server, redis),
   };
 }

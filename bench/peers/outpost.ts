@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
 import { TO_ONE, TO_TEN } from '../delivery/accept-and-deliver.ts';
-import { eventBody } from '../harness/paybell-api.ts';
+import { eventTemplates } from '../harness/event-bodies.ts';
 import { createPostgresDatabase } from '../harness/postgres.ts';
 import { freePort, runCommand, startServer, tempFolder } from '../harness/processes.ts';
 import { cpuOf, JSON_TYPE, NOBODY, type Peer, routesTo, timed, withPostgres } from './peer.ts';
@@ -46,7 +46,7 @@ export async function startOutpostPeer(binary: string, stores: StoreBinaries, ur
     request: (event) => ({
       url: `${api}/publish`,
       headers,
-      body: `{"tenant_id":"${TENANT}","topic":"${event}","data":${eventBody(event)}}`,
+      bodies: eventTemplates(event).map((body) => `{"tenant_id":"${TENANT}","topic":"${event}","data":${body}}`),
     }),
     cpuSeconds: withPostgres(databaseUrl, () => cpuOf(server, redis, rabbitmq)),
   };

@@ -1,4 +1,5 @@
-import { API, deliverySettings, eventBody, firstCaller, register } from '../harness/paybell-api.ts';
+import { eventTemplates } from '../harness/event-bodies.ts';
+import { API, deliverySettings, firstCaller, register } from '../harness/paybell-api.ts';
 import { createPostgresDatabase } from '../harness/postgres.ts';
 import { startPaybell, tempFolder } from '../harness/processes.ts';
 import { cpuOf, JSON_TYPE, type Peer, routesTo, timed, withPostgres } from './peer.ts';
@@ -16,7 +17,7 @@ export async function startPaybellPeer(engine: 'SQLite' | 'PostgreSQL', urls: re
     server,
     startMs,
     caller,
-    request: (event) => ({ url, headers: JSON_TYPE, body: eventBody(event) }),
+    request: (event) => ({ url, headers: JSON_TYPE, bodies: eventTemplates(event) }),
     cpuSeconds: engine === 'SQLite' ? () => cpuOf(server) : withPostgres(databaseUrl, () => cpuOf(server)),
   };
 }

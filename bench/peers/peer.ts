@@ -21,7 +21,8 @@ export type Peer = {
 export type EventRequest = {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+  /** Templates of `harness/event-bodies.ts`. */
+  readonly bodies: readonly string[];
 };
 
 export const JSON_TYPE = { 'content-type': 'application/json' };

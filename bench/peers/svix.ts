@@ -1,4 +1,4 @@
-import { eventBody } from '../harness/paybell-api.ts';
+import { eventTemplates } from '../harness/event-bodies.ts';
 import { createPostgresDatabase } from '../harness/postgres.ts';
 import { freePort, runCommand, startServer, tempFolder } from '../harness/processes.ts';
 import { cpuOf, JSON_TYPE, NOBODY, type Peer, routesTo, timed, withPostgres } from './peer.ts';
@@ -31,7 +31,7 @@ export async function startSvixPeer(binary: string, redisBinary: string, urls: r
     request: (event) => ({
       url: `${application}/msg`,
       headers,
-      body: `{"eventType":"${event}","payload":${eventBody(event)}}`,
+      bodies: eventTemplates(event).map((body) => `{"eventType":"${event}","payload":${body}}`),
     }),
     cpuSeconds: withPostgres(databaseUrl, () => cpuOf(server, redis)),
   };

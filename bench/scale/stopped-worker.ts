@@ -10,6 +10,7 @@ import { Ledger } from '../../test/support/ledger.ts';
 import { createPostgresDatabase } from '../../test/support/postgres.ts';
 import { Client } from '../../test/support/service.ts';
 import { until } from '../../test/support/until.ts';
+import { KIND, nextEvent } from '../harness/event-bodies.ts';
 import { quantile } from '../harness/rounds.ts';
 
 /**
@@ -66,7 +67,7 @@ const tenants: { client: Client; side: Side }[] = [];
 for (let index = 0; index < Number(values.entities); index++) {
   const tenant = await createTenant(db);
   const client = new Client(first.url, tenant);
-  await client.register(ledger.url(`/${index}`, index));
+  await client.register(ledger.url(`/${index}`, index), [KIND]);
   tenants.push({ client, side: await sideOf(sql, tenant) });
 }
 
@@ -80,7 +81,7 @@ async function sendOn({ client, side }: (typeof tenants)[number], index: number)
   for (let number = 0; !isOver; number++) {
     const [begun, startedAtMs] = [phase, performance.now()];
     const eventId = `event-${index}-${number}`;
-    const body = JSON.stringify({ event: 'LatePayment', networkId: 1, eventId });
+    const body = JSON.stringify({ networkId: 1, eventId, ...nextEvent() });
     const atMs = performance.timeOrigin + startedAtMs;
     const late = new Promise<null>((resolve) => setTimeout(() => resolve(null), MAX_WAIT_MS));
     const response = await Promise.race([client.request('POST', '/events', body).catch(() => null), late]);

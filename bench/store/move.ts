@@ -8,6 +8,7 @@ import { createTenant } from '../../test/support/api.ts';
 import { TEST_SECRET_KEY } from '../../test/support/command-line.ts';
 import { type Instance, Instances } from '../../test/support/instances.ts';
 import { runPaybell } from '../../test/support/paybell.ts';
+import { KIND, nextEvent } from '../harness/event-bodies.ts';
 import { createPostgresDatabase, stopPostgres } from '../harness/postgres.ts';
 import { fillDeliveries } from './many-deliveries.ts';
 
@@ -75,7 +76,7 @@ class Senders {
   async #run(): Promise<void> {
     while (!this.#isStopping) {
       const eventId = `move-${this.#next++}`;
-      const body = JSON.stringify({ eventId, networkId: 1, event: 'LatePayment', amount: '25.00' });
+      const body = JSON.stringify({ eventId, networkId: 1, ...nextEvent(), amount: '25.00' });
       while (!(await this.#isAccepted(body))) {
         this.refused++;
         await Bun.sleep(SEND_AGAIN_MS);
@@ -130,7 +131,7 @@ try {
   const receiver = new Receiver();
   const senders = new Senders();
   const before = await instances.start();
-  for (let index = 0; index < WEBHOOKS; index++) await before.client.register(`${receiver.server.url}${index}`);
+  for (let index = 0; index < WEBHOOKS; index++) await before.client.register(`${receiver.server.url}${index}`, [KIND]);
   senders.client = before.client;
   await until('so many wait', 600_000, () => senders.acknowledged.size * WEBHOOKS >= WAITING);
   const url = await createPostgresDatabase();

@@ -9,6 +9,7 @@ import { TEST_SECRET_KEY } from '../../test/support/command-line.ts';
 import { servePaybell, tempFolder } from '../../test/support/paybell.ts';
 import { stopPostgres } from '../../test/support/postgres.ts';
 import { createTarget, ENGINES, type Engine } from '../../test/support/stores.ts';
+import { nextSubjects } from '../harness/event-bodies.ts';
 import { quantile } from '../harness/rounds.ts';
 
 /**
@@ -36,7 +37,6 @@ type Sample = { list: List; phase: Phase; ms: number };
 type Phase = 'before' | 'during' | 'after';
 
 function agedDeliveries(generation: number): AgedDelivery[] {
-  const body = JSON.stringify({ event: 'LatePayment', networkId: 1, filler: 'x'.repeat(600) });
   const firstAtMs = Date.now() - DAY_MS + generation * DELIVERIES;
   return Array.from({ length: DELIVERIES }, (_, index) => {
     const stays = Math.floor(index / IN_A_ROW) % STAY_EVERY === 0;
@@ -46,7 +46,7 @@ function agedDeliveries(generation: number): AgedDelivery[] {
       status: stays ? (held ? ('held' as const) : ('retrying' as const)) : ('delivered' as const),
       createdAtMs: firstAtMs + index,
       attempts: stays ? 1 : 2,
-      body,
+      body: JSON.stringify({ event: 'LatePayment', networkId: 1, ...nextSubjects(), filler: 'x'.repeat(600) }),
     };
   });
 }

@@ -10,6 +10,7 @@ import { accept, claim, HOOK, newEvent, respondedWith } from '../../test/support
 import { stopPostgres } from '../../test/support/postgres.ts';
 import { createTarget } from '../../test/support/stores.ts';
 import { newEntity, register } from '../../test/support/webhooks.ts';
+import { KIND, nextSubjects } from '../harness/event-bodies.ts';
 
 /**
  * How fast events are accepted for one URL, with one, two and four writers on connections of their own, and whether their
@@ -20,7 +21,7 @@ import { newEntity, register } from '../../test/support/webhooks.ts';
 const { values } = parseArgs({
   options: {
     events: { type: 'string', default: '20000' },
-    kind: { type: 'string', default: 'TransferCreated' },
+    kind: { type: 'string', default: KIND },
     'without-numbers': { type: 'boolean', default: false },
   },
 });
@@ -55,9 +56,8 @@ async function write(db: Database, entityId: string, events: number): Promise<vo
   }
 }
 
-/** Of a kind that supersedes, each event is about another transfer. */
 function eventOf(entityId: string): NewEvent {
-  return newEvent(entityId, { event: values.kind, transferId: crypto.randomUUID() });
+  return newEvent(entityId, { event: values.kind, ...nextSubjects() });
 }
 
 async function requireNumbers(db: Database, total: number): Promise<void> {

@@ -8,20 +8,22 @@ import { stopPostgres } from '../../test/support/postgres.ts';
 import type { Client } from '../../test/support/service.ts';
 import { ENGINES, type Engine } from '../../test/support/stores.ts';
 import { startLedgerReceivers } from '../delivery/ledger-receivers.ts';
+import { KIND, nextSubjects } from '../harness/event-bodies.ts';
 import { postgresCpuSeconds } from '../harness/processor-time.ts';
 
 /**
  * What one delivered delivery costs in the store: bytes that stay, WAL without full-page images, index insertions, the share of
  * updates that change no index (HOT), and the processor time of PostgreSQL. It uses the API and the catalogue alone, so that it runs on any version.
- * With `--subjects`, each event is about a transfer and an agreement of its own, by which it can be found.
+ * Each event is about another transfer, by which it can be found, and one in four names an agreement. `--kind LatePayment` adds what
+ * supersession stores.
  * `npx bun bench/store/storage.ts --deliveries 20000 --store postgres`
  */
 
 const { values } = parseArgs({
   options: {
     deliveries: { type: 'string', default: '20000' },
+    kind: { type: 'string', default: KIND },
     store: { type: 'string' },
-    subjects: { type: 'boolean', default: false },
   },
 });
 
@@ -39,8 +41,7 @@ type Figures = { storedBytes: number } & Record<
 >;
 
 const body = (index: number) => {
-  const subjects = values.subjects ? { transferId: `trf_${index}`, agreementId: `agr_${index}` } : {};
-  const event = { event: 'LatePayment', networkId: 1, eventId: `event-${index}`, ...subjects, memo: '' };
+  const event = { event: values.kind, networkId: 1, eventId: `event-${index}`, ...nextSubjects(), memo: '' };
   return JSON.stringify({ ...event, memo: 'x'.repeat(BODY_BYTES - JSON.stringify(event).length) });
 };
 
@@ -69,7 +70,7 @@ async function measure(engine: Engine, path: Path): Promise<Figures> {
   try {
     const isDirect = path === 'dispatched directly';
     const first = await instances.start({ ROLE: isDirect ? 'all' : 'api' });
-    await first.client.register(receivers.urls[0] ?? '');
+    await first.client.register(receivers.urls[0] ?? '', [values.kind]);
     const store = engine === 'sqlite' ? sqliteStore(instances.databaseUrl) : await postgresStore(instances.databaseUrl);
     await send(first.client);
     await (isDirect ? waitUntilDelivered(first.client) : claimAll(instances));

@@ -3,7 +3,8 @@ import { printLine } from '../../src/cli/terminal/output.ts';
 import { printTable } from '../../src/cli/terminal/table.ts';
 import { runAndExit } from '../../test/support/run-and-exit.ts';
 import { until } from '../../test/support/until.ts';
-import { API, credentials, deliverySettings, eventBody, firstCaller, register } from '../harness/paybell-api.ts';
+import { eventBody } from '../harness/event-bodies.ts';
+import { API, credentials, deliverySettings, firstCaller, register } from '../harness/paybell-api.ts';
 import { cleanUp, startPaybell } from '../harness/processes.ts';
 import { cpuSeconds } from '../harness/processor-time.ts';
 import { interleave, medianOf, medianRatio, type Subject } from '../harness/rounds.ts';
@@ -68,17 +69,17 @@ async function startVariant(name: string, ratio: string | null): Promise<Subject
   const paybell = await startPaybell({ settings, place: 'anywhere' });
   const caller = firstCaller(paybell);
   await register(paybell, caller, EVENT, [receiver.url.href]);
-  const request = {
-    method: 'POST',
-    headers: { ...credentials(caller), 'content-type': 'application/json' },
-    body: eventBody(EVENT),
-  };
+  const headers = { ...credentials(caller), 'content-type': 'application/json' };
   const measure = async () => {
     const before = { received, cpuS: cpuSeconds(paybell.pid) ?? Number.NaN };
     let left = EVENTS;
     const send = async () => {
       while (left-- > 0) {
-        const response = await fetch(`${paybell.url}${API}/events`, request);
+        const response = await fetch(`${paybell.url}${API}/events`, {
+          method: 'POST',
+          headers,
+          body: eventBody(EVENT),
+        });
         if (response.status !== 202) throw new Error(`an event was answered with ${response.status}`);
       }
     };

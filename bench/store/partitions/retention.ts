@@ -11,6 +11,7 @@ import { partitionTables } from '../../../src/store/database/partitions/convert.
 import { DAY_MS, startOfDay } from '../../../src/store/database/partitions/layout.ts';
 import { prune } from '../../../src/store/deliveries/retention/retention.ts';
 import { call, type Tenant, testApp } from '../../../test/support/api.ts';
+import { nextSubjects } from '../../harness/event-bodies.ts';
 import { createPostgresDatabase, stopPostgres } from '../../harness/postgres.ts';
 import { quantile } from '../../harness/rounds.ts';
 import { addTenants, fill } from './fill.ts';
@@ -39,7 +40,7 @@ const HOUR_MS = 3_600_000;
 const MIB = 1024 ** 2;
 
 const API = '/api/v1/crypto';
-const EVENT = { event: 'LatePayment', networkId: 1, memo: 'x'.repeat(400) };
+const newBody = () => ({ event: 'LatePayment', networkId: 1, ...nextSubjects(), memo: 'x'.repeat(400) });
 
 /** One after the other at a fixed rate, of an entity that has no old deliveries. */
 function startNeighbour(db: Database, tenant: Tenant) {
@@ -52,7 +53,7 @@ function startNeighbour(db: Database, tenant: Tenant) {
     const startedAtMs = performance.now();
     const response =
       name === 'accept'
-        ? await call(app, tenant, `${API}/events`, { json: EVENT })
+        ? await call(app, tenant, `${API}/events`, { json: newBody() })
         : await call(app, tenant, `${API}/deliveries`);
     await response.arrayBuffer();
     if (response.status >= 500) refused++;

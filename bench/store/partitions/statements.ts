@@ -9,6 +9,7 @@ import { DAY_MS, startOfDay } from '../../../src/store/database/partitions/layou
 import { call, testApp } from '../../../test/support/api.ts';
 import { accept, claim, newEvent } from '../../../test/support/deliveries.ts';
 import { attemptThat, record } from '../../../test/support/order.ts';
+import { nextSubjects } from '../../harness/event-bodies.ts';
 import { createPostgresDatabase, stopPostgres } from '../../harness/postgres.ts';
 import { quantile } from '../../harness/rounds.ts';
 import { addTenants, fill } from './fill.ts';
@@ -61,7 +62,7 @@ async function measure(days: number): Promise<Record<string, string>> {
   const { entityId } = tenant;
   let claimed = await claim(db, entityId, 1);
   const work: Record<string, () => Promise<unknown>> = {
-    accept: () => accept(db, newEvent(entityId)),
+    accept: () => accept(db, newEvent(entityId, nextSubjects())),
     claim: async () => {
       claimed = await claim(db, entityId, 1);
     },
