@@ -17,6 +17,8 @@ import { waitUntil } from '../harness/waiting.ts';
 /** The acceptance takes a thousand, and each step of the task as many. */
 const webhooksOf = ({ fast }: RunOptions) => (fast ? 1_100 : 2_100);
 const eventsOf = ({ fast }: RunOptions) => (fast ? 2 : 4);
+/** On a busy machine, the fan-outs may all be finished before the kill arrives. That round tested nothing and is repeated. */
+const MAX_TRIES = 10;
 const WEBHOOKS_FILE = 'webhooks.jsonl';
 const DESTINATIONS = 3;
 /**
@@ -30,7 +32,7 @@ export const killedDuringFanOut: Fault = {
   what: 'SIGKILL while the deliveries of events for more than 1,000 webhooks are being made',
   engines: ENGINES,
   trials: { long: 10, short: 1 },
-  run: (options) => inRounds(options, killOnce),
+  run: (options) => inRounds(options, killInTime),
 };
 
 export const outageDuringFanOut: Fault = {
@@ -53,14 +55,23 @@ async function inRounds(options: RunOptions, once: (options: RunOptions) => Prom
   return sumFindings(findings);
 }
 
-async function killOnce(options: RunOptions): Promise<Finding> {
+async function killInTime(options: RunOptions): Promise<Finding> {
+  for (let tried = 0; tried < MAX_TRIES; tried++) {
+    const finding = await killOnce(options);
+    if (finding !== null) return finding;
+  }
+  throw new Error(`Each of ${MAX_TRIES} kills came after the last fan-out`);
+}
+
+/** Returns null if the kill came after the last fan-out. */
+async function killOnce(options: RunOptions): Promise<Finding | null> {
   await using testbed = await Testbed.open(options, { settings: settingsOf(options), destinations: DESTINATIONS });
   const victim = await startWithWebhooks(testbed);
   const load = await beginFanOuts(testbed, victim);
   await kill(victim);
   await load.stop();
   const recorded = await recordedIds(testbed);
-  await expectOpenTask(testbed);
+  if (!(await hasOpenTask(testbed))) return null;
   testbed.violations.push(...(await auditAfterKill(testbed.url)));
   await testbed.expireLeases();
   const killedAtMs = performance.now();
@@ -115,9 +126,8 @@ async function beginFanOuts(testbed: Testbed, { client }: Instance): Promise<Loa
   return load;
 }
 
-async function expectOpenTask(testbed: Testbed): Promise<void> {
-  const tasks = await withStore(testbed.url, (db) => countRows(db, 'select count(*) as count from fan_outs'));
-  if (tasks === 0) testbed.violations.push('a kill came after the last fan-out and therefore tested nothing');
+async function hasOpenTask({ url }: Testbed): Promise<boolean> {
+  return (await withStore(url, (db) => countRows(db, 'select count(*) as count from fan_outs'))) > 0;
 }
 
 async function recordedIds({ url }: Testbed): Promise<Set<string>> {
