@@ -1,6 +1,7 @@
 /**
  * Bodies of events, as a payment system sends them, without an id: Paybell makes one. Each event is about another transfer, and one
- * event in four also names one of thousands of agreements. With equal ids, all events would share one key of each index and one lock.
+ * event in four also names one of thousands of agreements. With equal ids, all events would share one
+ * key of each index and, if a rule of supersession applies, one lock.
  */
 
 /** The network of every event. */

@@ -3,7 +3,7 @@ import { readdirSync, symlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { commandLineIn } from '../support/command-line.ts';
-import { type Served, servePaybell, tempFolder } from '../support/paybell.ts';
+import { firstCredentials, type Served, servePaybell, tempFolder } from '../support/paybell.ts';
 
 /** At its start, a server on SQLite takes over what is in flight: a second one would send it twice. */
 
@@ -52,7 +52,7 @@ describe('two servers on one SQLite file', () => {
   test('commands work beside a running server', async () => {
     const folder = newFolder();
     const first = await serve(folder);
-    const [, entityId = ''] = /entity-id {2}(\S+)/.exec(first.stdout()) ?? [];
+    const entityId = firstCredentials(first.stdout())?.entityId ?? '';
     const backup = ['backup', join(folder, 'copy.db')];
     for (const args of [['keys', 'create', '--entity', entityId], ['migrate'], backup, ['doctor']]) {
       expect({ args, ...(await commandLineIn(folder)(args)) }).toMatchObject({ args, exitCode: 0, stderr: '' });
