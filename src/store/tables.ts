@@ -263,6 +263,7 @@ export const fanOutTable = new Table('fan_outs', {
   networkId: integer('network_id'),
   dueMs: integer('due_ms'),
   revision: integer('revision'),
+  seenRevision: nullable(integer('seen_revision')),
   waitMs: integer('wait_ms'),
   made: integer('made'),
   round: integer('round'),

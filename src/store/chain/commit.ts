@@ -98,7 +98,7 @@ async function tellReached(
   const wanted = await readWanted(queries, outbox.networkId, entityIds);
   for (const { fact, finalities } of told) {
     for (const event of kindsOf(fact.kind)) {
-      for (const finality of wanted.of(fact.entityId, event)) {
+      for (const finality of wanted.of(fact.entityId, event, fact.seenRevision)) {
         if (!finalities.has(finality)) continue;
         // A held event has its own bytes.
         const body =

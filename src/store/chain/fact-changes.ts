@@ -1,6 +1,7 @@
 import type { FactChange, FactKey, FactState, FoundFact, Position } from '../../domain/chain/facts.ts';
 import type { Queries, SqlValue } from '../database/database.ts';
 import { chunks, type RowOf, valuesList } from '../database/sql.ts';
+import { entityTable } from '../tables.ts';
 import { factTable, historyTable } from './tables.ts';
 
 /** Writes what a look at the network found out about facts, with their history. The transitions are in `domain/chain/facts.ts`. */
@@ -22,6 +23,7 @@ export const factColumns = factTable.pick([
   'agreementId',
   'eventNo',
   'fields',
+  'seenRevision',
 ]);
 export type FactRow = RowOf<typeof factColumns>;
 
@@ -43,15 +45,19 @@ const FROM: Readonly<Record<Exclude<FactChange['change'], 'seen'>, readonly Fact
 
 export async function writeChanges(queries: Queries, changes: readonly FactChange[], moment: Moment): Promise<Changed> {
   const history = new History(moment.nowMs);
+  const revisions = await readRevisions(queries, changes);
   const found = changes.flatMap((change) => (change.change === 'seen' ? change.fact : []));
-  const placed = await insertFacts(queries, found, moment, history);
+  const placed = await insertFacts(queries, found, revisions, moment, history);
   const retracted: FactRow[] = [];
   const others = changes.flatMap((change) => (change.change === 'seen' ? [] : change));
   const rows = await readFacts(queries, others);
   for (const change of others) {
     const row = rows.get(nameOf(change));
     if (row === undefined || !FROM[change.change].includes(row.state)) continue;
-    const next = nextRow(row, change, moment);
+    const moved = nextRow(row, change, moment);
+    // A move to another block keeps the registry that the payment was first seen with.
+    const isFirstSight = change.change === 'again' || (change.change === 'moved' && row.state === 'waiting');
+    const next = isFirstSight ? { ...moved, seenRevision: revisions.get(row.entityId) ?? 0 } : moved;
     await updateFact(queries, next, change.change === 'lost' ? change.lostAtHead : null, moment.nowMs);
     history.add(next);
     rows.set(nameOf(change), next);
@@ -60,6 +66,23 @@ export async function writeChanges(queries: Queries, changes: readonly FactChang
   }
   await history.write(queries);
   return { placed, retracted };
+}
+
+const revisionColumns = entityTable.pick(['entityId', 'revision']);
+
+/** The registry of each entity now. Changes that commit later have higher revisions, whichever transaction ends first. */
+async function readRevisions(queries: Queries, changes: readonly FactChange[]): Promise<Map<string, number>> {
+  const ids = new Set(changes.map((change) => (change.change === 'seen' ? change.fact : change).entityId));
+  const revisions = new Map<string, number>();
+  for (const chunk of chunks([...ids])) {
+    const rows = await revisionColumns.all(
+      queries,
+      `select ${revisionColumns.list} from entities where id in ${valuesList(1, chunk.length)}`,
+      chunk,
+    );
+    for (const { entityId, revision } of rows) revisions.set(entityId, revision);
+  }
+  return revisions;
 }
 
 function nextRow(row: FactRow, change: Exclude<FactChange, { change: 'seen' }>, { final }: Moment): FactRow {
@@ -98,6 +121,7 @@ const NEW_FACT = factTable.insertion([
   'logIndex',
   'transferId',
   'agreementId',
+  'seenRevision',
   'fields',
   'createdAtMs',
   'changedAtMs',
@@ -107,6 +131,7 @@ const NEW_FACT = factTable.insertion([
 async function insertFacts(
   queries: Queries,
   facts: readonly FoundFact[],
+  revisions: ReadonlyMap<string, number>,
   { nowMs, final }: Moment,
   history: History,
 ): Promise<FactRow[]> {
@@ -120,6 +145,7 @@ async function insertFacts(
       isSilent: isSilent ? 1 : 0,
       state: stateAt(position, final),
       revision: 1,
+      seenRevision: revisions.get(fact.entityId) ?? 0,
       createdAtMs: nowMs,
       changedAtMs: nowMs,
     }));
@@ -150,7 +176,7 @@ async function readFacts(queries: Queries, keys: readonly FactKey[]): Promise<Ma
 async function updateFact(queries: Queries, row: FactRow, lostAtHead: number | null, nowMs: number): Promise<void> {
   await queries.send(
     `update facts set state = $3, revision = $4, block_number = $5, block_hash = $6, log_index = $7, lost_at_head = $8,
-       changed_at_ms = $9
+       changed_at_ms = $9, seen_revision = $10
      where entity_id = $1 and id = $2`,
     [
       row.entityId,
@@ -162,6 +188,7 @@ async function updateFact(queries: Queries, row: FactRow, lostAtHead: number | n
       row.logIndex,
       lostAtHead,
       nowMs,
+      row.seenRevision,
     ],
   );
 }

@@ -41,6 +41,7 @@ const waitingColumns = new Columns({
   agreementId: nullable(text('f.agreement_id')),
   transferId: nullable(text('f.transfer_id')),
   heldNo: nullable(uuid('f.event_no')),
+  seenRevision: integer('f.seen_revision'),
 });
 type WaitingEvent = RowOf<typeof waitingColumns>;
 
@@ -142,6 +143,7 @@ function toEvent(waiting: WaitingEvent, networkId: number, firstDelayMs: number)
     ...{ entityId, eventId: idOf(waiting), event, networkId, body, agreementId, transferId, firstDelayMs },
     finality: isRetraction ? null : finality,
     factKey: factId,
+    seenRevision: waiting.seenRevision,
     returned: isRetraction ? null : waiting,
     round: isRetraction && waiting.heldNo !== null ? roundOf(waiting) : 0,
     retracts: isRetraction ? (JSON.parse(body) as { retracts: { eventId: string } }).retracts.eventId : null,
@@ -249,10 +251,13 @@ async function release(
     await queries.run(`delete from fact_events where ${which}`, key);
     return;
   }
+  // The retraction of the round before ends first: its deliveries would otherwise follow those of this round.
+  const retraction = 'select 1 as found from fan_outs where entity_id = $1 and retracts = $2';
+  if ((await queries.get(retraction, [entity, heldNo])) !== undefined) throw new TaskPending(entityId);
   const nowMs = await readNowMs(queries, dialect);
   await outdateRetractions(queries, dialect, held, heldNo, nowMs);
   const isStarted = await startTask(queries, dialect, {
-    event: { entityId, networkId, event, agreementId, factKey: factId, finality },
+    event: { entityId, networkId, event, agreementId, factKey: factId, finality, seenRevision: held.seenRevision },
     eventNo: dialect.hexOf(heldNo),
     round: roundOf(held),
     dueMs: nowMs + firstDelayMs,

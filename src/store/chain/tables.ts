@@ -41,6 +41,7 @@ export const factTable = new Table('facts', {
   transferId: nullable(text('transfer_id')),
   agreementId: nullable(text('agreement_id')),
   eventNo: nullable(uuid('event_no')),
+  seenRevision: integer('seen_revision'),
   fields: text('fields'),
   createdAtMs: integer('created_at_ms'),
   changedAtMs: integer('changed_at_ms'),

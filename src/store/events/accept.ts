@@ -26,6 +26,7 @@ import { PARKED, type Promotion } from '../deliveries/order/order-keys.ts';
 import { takeNumbers } from '../endpoints/sequences.ts';
 import { queueForSessions } from '../listen/queue-events.ts';
 import { eventNumbers } from '../new-id.ts';
+import { finalityAsOf } from '../webhooks/option-changes.ts';
 import { type Acceptance, isNameOfNumber, repeatAcceptance } from './event-ids.ts';
 import { startFanOut } from './fan-out-task.ts';
 import { countReceivers, wantedBy } from './filtering.ts';
@@ -108,7 +109,8 @@ export async function acceptEvents(
       incoming.push(await withoutReceivers(queries, dialect, event, eventNo));
       continue;
     }
-    const part = found.slice(0, most);
+    const current = found.slice(0, most);
+    const part = await asFirstSeen(queries, event, current);
     // The walk decides whether deliveries follow: a count is another statement, and may disagree.
     const rest = found.length > part.length ? restAfter(part) : null;
     const isSelective = event.finality != null || part.some(({ filterHash }) => filterHash !== null);
@@ -151,6 +153,16 @@ export async function acceptEvents(
     group.destinations.push({ entityId: event.entityId, destinations });
   }
   return group;
+}
+
+/** The finality of each webhook when the payment was first seen. */
+async function asFirstSeen(
+  queries: Queries,
+  { entityId, finality, seenRevision }: NewEvent,
+  receivers: readonly Receiver[],
+): Promise<readonly Receiver[]> {
+  if (finality == null || seenRevision == null) return receivers;
+  return finalityAsOf(queries, entityId, seenRevision, receivers);
 }
 
 function restAfter(part: readonly Receiver[]): Rest {

@@ -13,7 +13,10 @@ import { setDeliveries } from './unmatched.ts';
 
 /** `revision` names the registry that the task walks. Its keys keep its deliveries behind those of earlier tasks. */
 type NewTask = {
-  readonly event: Pick<NewEvent, 'entityId' | 'networkId' | 'event' | 'agreementId' | 'factKey' | 'finality'>;
+  readonly event: Pick<
+    NewEvent,
+    'entityId' | 'networkId' | 'event' | 'agreementId' | 'factKey' | 'finality' | 'seenRevision'
+  >;
   readonly eventNo: string;
   readonly round?: number;
   readonly dueMs: number;
@@ -31,10 +34,11 @@ export async function startTask(
   { event, eventNo, round = 0, dueMs, made, revision, cursor, retracts = null }: NewTask,
 ): Promise<boolean> {
   const { entityId, networkId, event: kind, agreementId = null, factKey = null, finality = null } = event;
+  const { seenRevision = null } = event;
   const orderedBy = agreementId ?? factKey;
   const row = {
     ...{ entity: entityKey(dialect, entityId), entityId, eventNo: dialect.bindUuid(eventNo), networkId, event: kind },
-    ...{ dueMs, made, round, revision, finality, retracts, phase: 'making' as const, cursor },
+    ...{ dueMs, made, round, revision, seenRevision, finality, retracts, phase: 'making' as const, cursor },
     orderKey: orderedBy === null ? null : hashKey(dialect, orderedBy),
     factKey: factKey === null ? null : hashKey(dialect, factKey),
   };
@@ -60,6 +64,7 @@ export const taskColumns = fanOutTable.pick([
   'networkId',
   'dueMs',
   'revision',
+  'seenRevision',
   'made',
   'round',
   'entityId',
@@ -79,6 +84,7 @@ const NEW_TASK = fanOutTable.insertion([
   'networkId',
   'dueMs',
   'revision',
+  'seenRevision',
   'made',
   'round',
   'entityId',

@@ -4,7 +4,7 @@ import { readNowMs } from '../database/clock.ts';
 import type { Database, Dialect, Queries, SqlUuid } from '../database/database.ts';
 import { readReachable } from '../database/reachable-shards.ts';
 import { CountChanges } from '../deliveries/counts/counts.ts';
-import { optionsAsOf } from '../webhooks/option-changes.ts';
+import { finalityAsOf, optionsAsOf } from '../webhooks/option-changes.ts';
 import { insertDeliveries } from './accept.ts';
 import { advance, type Task, takeTurnsOfRest, taskColumns } from './fan-out-task.ts';
 import { wantedBy } from './filtering.ts';
@@ -63,7 +63,9 @@ export function continueFanOut(db: Database, entity: SqlUuid): Promise<readonly 
       [entity, task.entityId, task.networkId, task.event, Number(task.cursor), task.revision],
     );
     const current = await toReceivers(queries, dialect, rows, nowMs);
-    const found = await optionsAsOf(queries, task.entityId, task.revision, current);
+    const accepted = await optionsAsOf(queries, task.entityId, task.revision, current);
+    const found =
+      task.seenRevision === null ? accepted : await finalityAsOf(queries, task.entityId, task.seenRevision, accepted);
     const receivers = await keepMissing(queries, dialect, task, await keepWanting(queries, task, found));
     const planned = { ...task, eventNo: dialect.hexOf(task.eventNo) };
     const turns = await takeTurnsOfRest(queries, dialect, task, receivers);

@@ -21,8 +21,9 @@ export type NewEvent = {
   /** What it is about, where its payload says so. */
   agreementId?: string | null;
   transferId?: string | null;
-  /** Only webhooks with this finality get it; all of them where there is none. */
+  /** Only webhooks that had this finality at `seenRevision` get it; all of them if it is null. */
   finality?: string | null;
+  seenRevision?: number | null;
   /** Events with the same one are kept in order at every endpoint. */
   factKey?: string | null;
   /** The id of the event that it takes back: it goes to those who were told of that one. */

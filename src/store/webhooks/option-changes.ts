@@ -32,6 +32,17 @@ export async function noteOptions(
   }
 }
 
+/** The same webhooks with the finality as of a revision; a webhook that was registered later has its first finality. */
+export async function finalityAsOf<Webhook extends WithOptions>(
+  queries: Pick<Queries, 'all'>,
+  entityId: string,
+  revision: number,
+  webhooks: readonly Webhook[],
+): Promise<Webhook[]> {
+  const then = await optionsAsOf(queries, entityId, revision, webhooks);
+  return webhooks.map((webhook, index) => ({ ...webhook, finality: then[index]?.finality ?? null }));
+}
+
 const endedColumns = optionChangeTable.pick(['webhookNo', 'finality', 'filterHash']);
 
 type WithOptions = { readonly webhookNo: number; readonly finality: string | null; readonly filterHash: string | null };
@@ -61,11 +72,41 @@ export async function optionsAsOf<Webhook extends WithOptions>(
 
 const goneColumns = new Columns({ filterHash: nullable(text('filter_hash')) });
 
-/** Removes the old changes of an entity after which no task has to look, and the filters that only they had. */
+/** Facts of this age have every number of confirmations that a webhook can ask for. */
+const CONFIRMED_MS = 7 * 86_400_000;
+
+/** The oldest revision that a task, an unpublished event or a fact below finality refers to; 0 without any. */
+async function oldestRevision(db: Database, entityId: string): Promise<number> {
+  const { dialect } = db;
+  const found = [
+    await readInteger(
+      db,
+      'min(coalesce(seen_revision, revision))',
+      'from fan_outs where entity_id = $1 and retracts is null',
+      [entityKey(dialect, entityId)],
+    ),
+    await readInteger(
+      db,
+      'min(f.seen_revision)',
+      `from fact_events e join facts f on f.entity_id = e.entity_id and f.id = e.fact_id
+       where e.entity_id = $1 and e.event_no is null and f.seen_revision > 0`,
+      [entityId],
+    ),
+    await readInteger(
+      db,
+      'min(seen_revision)',
+      `from facts where entity_id = $1 and seen_revision > 0
+         and (state in ('seen', 'lost') or created_at_ms > ${dialect.nowMs} - ${CONFIRMED_MS})`,
+      [entityId],
+    ),
+  ].filter((revision) => revision > 0);
+  return found.length === 0 ? 0 : Math.min(...found);
+}
+
+/** Removes the old changes of an entity that nothing refers to, and the filters that only they had. */
 export async function pruneOptionChanges(db: Database, entityId: string): Promise<void> {
   const { dialect } = db;
-  const tasks = 'from fan_outs where entity_id = $1 and retracts is null';
-  const oldest = await readInteger(db, 'min(revision)', tasks, [entityKey(dialect, entityId)]);
+  const oldest = await oldestRevision(db, entityId);
   await db.transaction(async (queries) => {
     const after = oldest === 0 ? '' : 'and revision <= $2';
     const gone = await goneColumns.all(

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import type { FactChange, FactKey, FoundFact, Position } from '../../../src/domain/chain/facts.ts';
+import { finalityOf } from '../../../src/domain/chain/finality.ts';
 import { RETRACTION } from '../../../src/domain/event-kinds.ts';
 import { firstHexAt } from '../../../src/domain/ids.ts';
 import { commitStep } from '../../../src/store/chain/commit.ts';
@@ -14,13 +15,15 @@ import { redeliver } from '../../../src/store/deliveries/redeliver/redeliver.ts'
 import { AcceptQueue } from '../../../src/store/events/accept-queue.ts';
 import { continueFanOut, findFanOut } from '../../../src/store/events/fan-out.ts';
 import { listEvents } from '../../../src/store/events/read.ts';
+import { listWebhooks } from '../../../src/store/webhooks/list.ts';
+import { replaceOptions } from '../../../src/store/webhooks/options.ts';
 import { TEST_CHANGE } from '../../support/api.ts';
-import { accept, claim, newEvent } from '../../support/deliveries.ts';
+import { accept, claim, newEvent, readDeliveries } from '../../support/deliveries.ts';
 import { wrongDeliveryCounters } from '../../support/delivery-counters.ts';
 import { attemptThat, record } from '../../support/order.ts';
 import { rejection } from '../../support/rejection.ts';
 import { alteredStore, onEveryEngine } from '../../support/stores.ts';
-import { newEntity, register } from '../../support/webhooks.ts';
+import { listQuery, newEntity, register } from '../../support/webhooks.ts';
 
 const HOOK = 'https://hooks.example.com/paybell';
 const DAY_MS = 86_400_000;
@@ -427,6 +430,66 @@ onEveryEngine('a step of a network', (store) => {
     expect(await deliverAll(store.db, entityId)).toEqual([body, body]);
     expect(await wrongDeliveryCounters(store.db)).toEqual([]);
   });
+
+  test('delivers a held payment again that returns before its retraction was delivered', async () => {
+    const { entityId, networkId, networks, lease } = await newTenant({ TransferProcessed: null });
+    const body = `{"event":"TransferProcessed","networkId":${networkId},"eventId":"back-${networkId}"}`;
+    const event = newEvent(entityId, { event: 'TransferProcessed', networkId, eventId: `back-${networkId}`, body });
+    await accept(store.db, { ...event, heldFor: `0x${'cd'.repeat(32)}` });
+    const [held] = (await lease()).held;
+    if (held === undefined) throw new Error('the event is not held');
+    const acceptQueue = new AcceptQueue(store.db, { onDue: () => undefined });
+    const options = { acceptQueue, isFull: () => Promise.resolve(false), firstDelayMs: 0, onTask: () => undefined };
+    const commitAndAccept = async (head: number, change: FactChange) => {
+      const held = await lease();
+      await networks.commit(held, { ...stepTo(held, head), changes: [change] });
+      while ((await acceptFactEvents(store.db, networkId, options)) > 0);
+    };
+    await commitAndAccept(100, { change: 'moved', ...held, position: at(100) });
+    expect(await deliverAll(store.db, entityId)).toEqual([body]);
+    await commitAndAccept(102, { ...held, change: 'lost', lostAtHead: 102 });
+    await commitAndAccept(106, { change: 'retracted', ...held });
+    await commitAndAccept(110, { change: 'again', ...held, position: at(110) });
+    await tell(store.db, networkId);
+    const kinds = (await deliverAll(store.db, entityId)).map((one) => JSON.parse(one).event);
+    expect(kinds).toEqual([RETRACTION, 'TransferProcessed']);
+    expect(await wrongDeliveryCounters(store.db)).toEqual([]);
+  });
+
+  test.each([
+    ['seen', 'final'],
+    ['final', 'seen'],
+    ['12', 'final'],
+  ] as const)(
+    'delivers a payment once if the finality of its webhook changes from %s to %s in between',
+    async (before, after) => {
+      const { entityId, networkId, step } = await newTenant({ TransferProcessed: null });
+      await register(store.db, entityId, `${HOOK}/other`, [{ networkId, event: 'TransferProcessed' }]);
+      const { webhooks } = await listWebhooks(store.db, entityId, listQuery({ sortDir: 'asc' }));
+      const change = (finality: string) => {
+        const asked = finalityOf(finality);
+        return replaceOptions(
+          store.db,
+          entityId,
+          webhooks[0]?.webhookId ?? '',
+          { filter: null, finality: asked },
+          TEST_CHANGE,
+        );
+      };
+      await change(before);
+      await step(50, [{ change: 'seen', fact: found(entityId, networkId, at(50)) }]);
+      await change(after);
+      await step(51, [{ change: 'seen', fact: found(entityId, networkId, at(51)) }]);
+      for (let head = 52; head < 90; head += 7) await step(head, [], { final: head - 16 });
+      await deliverAll(store.db, entityId);
+      const deliveries = await readDeliveries(store.db, entityId);
+      const ofWebhook = deliveries.filter(({ webhookId }) => webhookId === webhooks[0]?.webhookId);
+      // One for each payment, at the finality that the webhook had when the payment was first seen.
+      expect(ofWebhook.flatMap(({ eventId }) => eventId.split('_').slice(-1)).sort()).toEqual([before, after].sort());
+      expect(new Set(ofWebhook.map(({ eventId }) => eventId.split('_')[1])).size).toBe(2);
+      expect(deliveries).toHaveLength(4);
+    },
+  );
 
   test('keeps no other entity waiting for a held event that reaches two finalities at once', async () => {
     const { entityId, networkId, networks, lease } = await newTenant({ TransferProcessed: 'final' });

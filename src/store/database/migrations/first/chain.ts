@@ -78,7 +78,8 @@ function factTables({ uuid }: Dialect): string[] {
     // A fact is a log or a transaction, wherever it now stands: its block and its log index are its position. `kind` is an
     // event kind, or `Transfer` for one that is processed first and finalized later. The fact of a held event has the
     // number of that event and no log. `lost_at_head` is the height at which its block was found to be gone. `is_silent`
-    // facts are history that is not delivered.
+    // facts are history that is not delivered. `seen_revision` is the revision of the entity's registry when this revision of
+    // the fact was first seen: each webhook gets it at the finality that it had then.
     `create table facts (
       entity_id text collate "binary" not null references entities (id),
       id text collate "binary" not null,
@@ -97,6 +98,7 @@ function factTables({ uuid }: Dialect): string[] {
       transfer_id text collate "binary",
       agreement_id text collate "binary",
       event_no ${uuid},
+      seen_revision bigint not null default 0,
       fields text not null,
       created_at_ms bigint not null,
       changed_at_ms bigint not null,

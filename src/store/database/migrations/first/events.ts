@@ -41,7 +41,7 @@ export function eventTables({ uuid, storage }: Dialect): string[] {
 
     // Deliveries of an event that a task makes, a bounded step at a time, on any instance. A fan-out walks the webhooks of
     // its network and event by number, over the registry as it was at `revision`; `cursor` is the last number. With a
-    // finality, it is for the webhooks with that finality. A task that `retracts` an event reads the deliveries of its
+    // finality, it is for the webhooks that had that finality at `seen_revision`. A task that `retracts` an event reads the deliveries of its
     // `round`, with the last id in `cursor`; in the phase `ending` it waits until `wait_ms` for attempts in flight.
     // `fact_key` keeps the events of a fact in order at endpoints without another order.
     `create table fan_outs (
@@ -50,6 +50,7 @@ export function eventTables({ uuid, storage }: Dialect): string[] {
       network_id bigint not null,
       due_ms bigint not null,
       revision bigint not null,
+      seen_revision bigint,
       wait_ms bigint not null default 0,
       made int not null,
       round smallint not null default 0,
