@@ -22,8 +22,8 @@ export const changes: readonly Mutant[] = [
     name: 'resume-passes-over-older',
     what: 'sets the mark of a resumed queue above what was held',
     file: 'store/deliveries/heads.ts',
-    find: 'from_due_ms = -excluded.next_due_ms',
-    replace: 'from_due_ms = excluded.next_due_ms',
+    find: '${LOOK_FROM_START},',
+    replace: 'look_from_ms = excluded.next_due_ms - 10000, full_look_ms = excluded.next_due_ms + 200000,',
     caughtBy: { file: 'store/deliveries/states', test: 'is held while its webhook is suspended' },
   },
   {
@@ -46,8 +46,8 @@ export const changes: readonly Mutant[] = [
     name: 'move-keeps-destination',
     what: 'uses the slots of the old destination after a move',
     file: 'store/deliveries/heads.ts',
-    find: 'ordering = excluded.ordering, destination = excluded.destination, next_due_ms = excluded.next_due_ms, idle = 0`;',
-    replace: 'ordering = excluded.ordering, next_due_ms = excluded.next_due_ms, idle = 0`;',
+    find: 'ordering = excluded.ordering, destination = excluded.destination, next_due_ms',
+    replace: 'ordering = excluded.ordering, next_due_ms',
     caughtBy: { file: 'store/deliveries/states', test: 'follows its webhook to a new URL' },
   },
   {

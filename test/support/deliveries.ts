@@ -176,7 +176,7 @@ export async function letPass(db: Database, entityId: string, ms: number): Promi
          lease_ms = case when lease_ms > $2 then lease_ms - $2 else 0 end where entity_id = $1`,
       [key, ms],
     );
-    await queries.run(`update queue_heads set next_due_ms = next_due_ms - $2, from_due_ms = 0 where entity_id = $1`, [
+    await queries.run(`update queue_heads set next_due_ms = next_due_ms - $2, full_look_ms = 1 where entity_id = $1`, [
       key,
       ms,
     ]);

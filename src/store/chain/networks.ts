@@ -9,7 +9,8 @@ import { factTable, networkTable } from './tables.ts';
 
 /**
  * Who follows a network, and what its follower has to know. The holder of the lease renews it while it runs; when it is not
- * renewed, the next instance to ask takes it and raises the token, under which the late one can write no more.
+ * renewed, the next instance to ask takes it and raises the token, under which the late one can write no more. A lease that
+ * has more time left than its length is over too: it is from before the clock was set back.
  */
 
 /** Short enough that another instance goes on soon after a crash. */
@@ -49,7 +50,8 @@ export class NetworkStore implements FollowerStore {
         queries,
         `update chains set holder = $2, lease_ms = ${db.dialect.nowMs} + ${LEASE_MS},
            token = case when holder = $2 then token else token + 1 end
-         where network_id = $1 and (holder is null or holder = $2 or lease_ms <= ${db.dialect.nowMs})
+         where network_id = $1 and (holder is null or holder = $2 or lease_ms <= ${db.dialect.nowMs}
+           or lease_ms > ${db.dialect.nowMs} + ${LEASE_MS})
          returning ${networkTable.list}`,
         [networkId, holder],
       );

@@ -75,7 +75,7 @@ async function bringHeadForward(db: Database, head: Head, waits: WaitLimits, whi
       );
       if (rows > 0 || which === 'all') {
         await queries.run(
-          `update queue_heads set next_due_ms = 0, from_due_ms = -${db.dialect.nowMs}, idle = 0
+          `update queue_heads set next_due_ms = 0, full_look_ms = 0, write_count = write_count + 1, idle = 0
            where entity_id = $1 and webhook_no = $2`,
           key,
         );

@@ -70,16 +70,19 @@ const headsText = (change: string) =>
       values ${valuesList(rows, 12)} on conflict (entity_id, webhook_no) do ${change}`,
   );
 
+/** For changes after which rows may be due before the mark of the head. */
+const LOOK_FROM_START = 'full_look_ms = 0, write_count = queue_heads.write_count + 1, idle = 0';
+
 /** What a head copies from its endpoint: whether it is paused, its order, and its destination, which has its rate limit. */
 const COPY_SETTINGS = `blocked = (queue_heads.blocked & ~${BLOCKED.paused}) | (excluded.blocked & ${BLOCKED.paused}),
-  ordering = excluded.ordering, destination = excluded.destination, next_due_ms = excluded.next_due_ms, idle = 0`;
+  ordering = excluded.ordering, destination = excluded.destination, next_due_ms = excluded.next_due_ms, ${LOOK_FROM_START}`;
 
 const TEXTS = {
   make: headsText('nothing'),
   suspend: headsText(`update set blocked = queue_heads.blocked | ${BLOCKED.suspended}`),
   // What waited is due at once, whatever its schedule said: the receiver of now is not the one that failed.
   resume: headsText(`update set blocked = queue_heads.blocked & ~${BLOCKED.suspended},
-    generation = queue_heads.generation + 1, next_due_ms = excluded.next_due_ms, from_due_ms = -excluded.next_due_ms, idle = 0,
+    generation = queue_heads.generation + 1, next_due_ms = excluded.next_due_ms, ${LOOK_FROM_START},
     failing_since_ms = null`),
   // What failed was the other URL.
   move: headsText(`update set endpoint_no = excluded.endpoint_no, post_url = excluded.post_url, failing_since_ms = null,
@@ -90,7 +93,7 @@ const TEXTS = {
   // A deleted head that is wanted again: the alerts of an entity whose alert URL is set once more.
   restore: headsText(`update set blocked = queue_heads.blocked & ~${BLOCKED.deleted}, deleted_at_ms = null,
     endpoint_no = excluded.endpoint_no, destination = excluded.destination, post_url = excluded.post_url,
-    next_due_ms = excluded.next_due_ms, idle = 0`),
+    next_due_ms = excluded.next_due_ms, ${LOOK_FROM_START}`),
 } as const;
 
 export type HeadChange = keyof typeof TEXTS;
@@ -180,8 +183,8 @@ const wakeText = (dialect: Dialect) =>
   textByRows(
     (rows) => `with wakes (entity_id, webhook_no, at_ms, is_waiting) as
         (values ${valuesList(rows, 4, 0, [dialect.uuid, 'bigint', 'bigint', 'bigint'])})
-      update queue_heads set idle = 0,
-        next_due_ms = case when next_due_ms > wakes.at_ms then wakes.at_ms else next_due_ms - 1 end
+      update queue_heads set idle = 0, write_count = write_count + 1,
+        next_due_ms = case when next_due_ms > wakes.at_ms then wakes.at_ms else next_due_ms end
       from wakes where queue_heads.entity_id = wakes.entity_id and queue_heads.webhook_no = wakes.webhook_no
         and (queue_heads.next_due_ms > wakes.at_ms or wakes.is_waiting = 1)${dialect.ofEntity('queue_heads')}`,
   );

@@ -408,6 +408,16 @@ onEveryEngine('a step of a network', (store) => {
     );
   });
 
+  test('gives the lease to another instance if the clock was set back and its holder is gone', async () => {
+    const { networkId, lease } = await newTenant({ TransferProcessed: null });
+    await lease();
+    const other = newFollower(networkId, 'two');
+    expect(await other.networks.lease(networkId)).toBeNull();
+    const sql = 'update chains set lease_ms = lease_ms + 3600000 where network_id = $1';
+    await store.db.transaction((queries) => queries.run(sql, [networkId]));
+    expect(await other.networks.lease(networkId)).not.toBeNull();
+  });
+
   test('releases a held event to each webhook at its finality, byte for byte, and retracts it when its transaction is undone', async () => {
     const { entityId, networkId, step, lease } = await newTenant({ TransferProcessed: 'final' });
     await register(store.db, entityId, `${HOOK}/seen`, [{ networkId, event: 'TransferProcessed' }]);

@@ -25,6 +25,7 @@ import {
   readDeliveries,
   respondedWith,
 } from '../../support/deliveries.ts';
+import { configure } from '../../support/endpoints.ts';
 import { onlyOn } from '../../support/only-on.ts';
 import { alteredQueries, alteredStore, onEveryEngine } from '../../support/stores.ts';
 import { newEntity } from '../../support/webhooks.ts';
@@ -305,9 +306,9 @@ onEveryEngine('the mark from which claims look', (store) => {
   }
 
   async function readMark(entityId: string): Promise<number> {
-    const sql = 'select from_due_ms from queue_heads where entity_id = $1';
-    const row = await store.db.get<{ from_due_ms: SqlInteger }>(sql, [entityKey(store.db.dialect, entityId)]);
-    return Number(row?.from_due_ms);
+    const sql = 'select look_from_ms from queue_heads where entity_id = $1';
+    const row = await store.db.get<{ look_from_ms: SqlInteger }>(sql, [entityKey(store.db.dialect, entityId)]);
+    return Number(row?.look_from_ms);
   }
 
   test('moves on while a long backlog is sent, but never past what is claimed', async () => {
@@ -327,6 +328,39 @@ onEveryEngine('the mark from which claims look', (store) => {
     await record(first);
     await claim(store.db, entityId, 10);
     expect(await readMark(entityId)).toBe(markMs + 10_000);
+  });
+});
+
+onEveryEngine('a hint', (store) => {
+  const headOf = (entityId: string) => [entityKey(store.db.dialect, entityId)];
+  const changeHead = (entityId: string, change: string) =>
+    store.db.transaction((queries) =>
+      queries.run(`update queue_heads set ${change} where entity_id = $1`, headOf(entityId)),
+    );
+  const nowMs = (ms: number) => `${store.db.dialect.nowMs} + ${ms}`;
+
+  test('from before the clock was set back hides nothing: deliveries of a resumed endpoint are sent', async () => {
+    const { entityId } = await newReceiver(store.db);
+    await accept(store.db, newEvent(entityId));
+    // A look left these marks an hour ahead of the clock of today, and the endpoint was paused.
+    const hourMs = 3_600_000;
+    await changeHead(entityId, `look_from_ms = ${nowMs(hourMs - 10_000)}, full_look_ms = ${nowMs(hourMs + 300_000)}`);
+    await configure(store.db, entityId, HOOK, { paused: true });
+    await accept(store.db, newEvent(entityId));
+    await configure(store.db, entityId, HOOK, { paused: false });
+    expect(await claim(store.db, entityId)).toHaveLength(2);
+  });
+
+  test('hides a row that was committed late for five minutes at most', async () => {
+    const { entityId } = await newReceiver(store.db);
+    await accept(store.db, newEvent(entityId));
+    await store.db.transaction((queries) =>
+      queries.run('update queue set due_ms = due_ms - 60000 where entity_id = $1', headOf(entityId)),
+    );
+    await changeHead(entityId, `look_from_ms = ${nowMs(-10_000)}, full_look_ms = ${nowMs(290_000)}`);
+    expect(await claim(store.db, entityId)).toEqual([]);
+    await changeHead(entityId, `full_look_ms = ${nowMs(-1)}`);
+    expect(await claim(store.db, entityId)).toHaveLength(1);
   });
 });
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { startOfLook } from '../../../src/store/deliveries/claim/claim-heads.ts';
 import { type LookResult, nextLook } from '../../../src/store/deliveries/claim/head-looks.ts';
 
 const NOW_MS = 1_000_000;
@@ -9,7 +10,8 @@ const LAG_MS = 10_000;
 const head = (given: Partial<Parameters<typeof nextLook>[0]> = {}) => ({
   generation: 2,
   idle: 0,
-  fromDueMs: 0,
+  lookFromMs: NOW_MS - 60_000,
+  fullLookMs: NOW_MS + 240_000,
   ...given,
 });
 
@@ -23,7 +25,9 @@ const found = (given: Partial<LookResult> = {}): LookResult => ({
 });
 
 test('a head without anything waiting is left alone for longer each time, and never for more than an hour', () => {
-  const waits = [0, 1, 2, 3, 4].map((idle) => nextLook(head({ idle }), null, NOW_MS).nextDueMs - NOW_MS);
+  const waits = [0, 1, 2, 3, 4].map(
+    (idle) => nextLook(head({ idle, fullLookMs: NOW_MS }), null, NOW_MS).nextDueMs - NOW_MS,
+  );
   expect(waits).toEqual([5_000, 30_000, 300_000, HOUR_MS, HOUR_MS]);
 });
 
@@ -40,17 +44,32 @@ test('where all rows that were looked at have a lease, the next row may be due b
 });
 
 test('the mark stays behind the first row, and behind what an acceptance under way may commit', () => {
-  const markOf = (firstDueMs: number) => nextLook(head(), found({ firstDueMs }), NOW_MS).fromDueMs;
+  const markOf = (firstDueMs: number) => nextLook(head(), found({ firstDueMs }), NOW_MS).lookFromMs;
   expect(markOf(NOW_MS + 500)).toBe(NOW_MS - LAG_MS);
   expect(markOf(NOW_MS - 60_000)).toBe(NOW_MS - 60_000);
-  expect(nextLook(head(), null, NOW_MS).fromDueMs).toBe(NOW_MS - LAG_MS);
+  expect(nextLook(head(), null, NOW_MS).lookFromMs).toBe(NOW_MS - LAG_MS);
 });
 
-test('there is no mark while rows of an older generation wait, or may be committed after a resume', () => {
-  expect(nextLook(head(), found({ firstGeneration: 1 }), NOW_MS).fromDueMs).toBe(0);
-  const resumed = (agoMs: number) => head({ fromDueMs: -(NOW_MS - agoMs) });
-  expect(nextLook(resumed(LAG_MS - 1), found(), NOW_MS).fromDueMs).toBe(-(NOW_MS - LAG_MS + 1));
-  expect(nextLook(resumed(LAG_MS - 1), null, NOW_MS).fromDueMs).toBe(-(NOW_MS - LAG_MS + 1));
-  expect(nextLook(resumed(LAG_MS + 1), found(), NOW_MS).fromDueMs).toBe(NOW_MS - LAG_MS);
-  expect(nextLook(resumed(LAG_MS + 1), found({ firstGeneration: 1 }), NOW_MS).fromDueMs).toBe(-(NOW_MS - LAG_MS - 1));
+test('every look is a full one while rows of an older generation wait', () => {
+  const next = nextLook(head(), found({ firstGeneration: 1 }), NOW_MS);
+  expect(next).toMatchObject({ lookFromMs: 0, fullLookMs: 0 });
+  expect(startOfLook({ ...next, generation: 2 }, NOW_MS + 1)).toEqual({ generation: 0, dueMs: 0 });
+});
+
+test('a head is looked at from its start every five minutes, and soon after a change that asked for it', () => {
+  const fullLookMs = NOW_MS + 60_000;
+  expect(nextLook(head({ fullLookMs }), null, NOW_MS)).toMatchObject({ fullLookMs });
+  expect(nextLook(head({ fullLookMs: NOW_MS }), null, NOW_MS)).toMatchObject({ fullLookMs: NOW_MS + 300_000 });
+  expect(nextLook(head({ fullLookMs: 0 }), null, NOW_MS)).toMatchObject({ fullLookMs: NOW_MS + LAG_MS });
+  // Not left alone for longer than until then.
+  expect(nextLook(head({ fullLookMs, idle: 3 }), null, NOW_MS)).toMatchObject({ nextDueMs: fullLookMs });
+  expect(nextLook(head({ fullLookMs: 0, idle: 3 }), null, NOW_MS)).toMatchObject({ nextDueMs: NOW_MS + LAG_MS });
+  expect(nextLook(head({ fullLookMs: NOW_MS, idle: 3 }), null, NOW_MS)).toMatchObject({ nextDueMs: NOW_MS + HOUR_MS });
+});
+
+test('a head is looked at from its start once the clock was set back', () => {
+  const marks = { generation: 2, lookFromMs: NOW_MS - LAG_MS, fullLookMs: NOW_MS + 300_000 };
+  expect(startOfLook(marks, NOW_MS)).toEqual({ generation: 2, dueMs: NOW_MS - LAG_MS });
+  expect(startOfLook(marks, NOW_MS - 1)).toEqual({ generation: 0, dueMs: 0 });
+  expect(startOfLook({ ...marks, lookFromMs: 0 }, NOW_MS - 1)).toEqual({ generation: 0, dueMs: 0 });
 });

@@ -78,7 +78,7 @@ onSuiteEngine('an event for more webhooks than one transaction has room for', (s
       await queries.run('update fan_outs set due_ms = due_ms - 60000 where entity_id = $1', key);
       // As a look leaves a head in which it finds nothing.
       await queries.run(
-        `update queue_heads set from_due_ms = ${store.db.dialect.nowMs} - 10000 where entity_id = $1`,
+        `update queue_heads set look_from_ms = ${store.db.dialect.nowMs} - 10000, full_look_ms = ${store.db.dialect.nowMs} + 60000 where entity_id = $1`,
         key,
       );
     });

@@ -23,7 +23,9 @@ const headColumns = new Columns({
   postUrl: text('post_url'),
   generation: integer('generation'),
   nextDueMs: integer('next_due_ms'),
-  fromDueMs: integer('from_due_ms'),
+  lookFromMs: integer('look_from_ms'),
+  fullLookMs: integer('full_look_ms'),
+  writeCount: integer('write_count'),
   idle: integer('idle'),
   failingSinceMs: nullable(integer('failing_since_ms')),
 });
@@ -62,7 +64,25 @@ export function ownerOf(dialect: Dialect, destinations: readonly DestinationKey[
   return !dialect.isDistributed || first === undefined ? [] : [entityKey(dialect, entityOfDestination(first))];
 }
 
-/** The lowest generation of which rows may wait. */
-export function firstGeneration({ generation, fromDueMs }: Head): number {
-  return fromDueMs > 0 ? generation : 0;
+/** A hint hides a row for no longer than this: then a look reads the head from its start. */
+export const FULL_LOOK_MS = 300_000;
+/** An acceptance that is under way may commit rows due this long ago. */
+export const UNCOMMITTED_MS = 10_000;
+
+type Marks = Pick<Head, 'generation' | 'lookFromMs' | 'fullLookMs'>;
+
+/** Also after the clock was set back: the mark, or the time of the next full look, is then further ahead than they can be. */
+export function isFullLook({ lookFromMs, fullLookMs }: Omit<Marks, 'generation'>, nowMs: number): boolean {
+  return fullLookMs <= nowMs || fullLookMs > nowMs + FULL_LOOK_MS || lookFromMs > nowMs - UNCOMMITTED_MS;
+}
+
+/** The same as SQL, of the head `h`. */
+export const isFullLookSql = (now: string) =>
+  `(h.full_look_ms <= ${now} or h.full_look_ms > ${now} + ${FULL_LOOK_MS} or h.look_from_ms > ${now} - ${UNCOMMITTED_MS})`;
+
+/** Where a look at the head begins; rows of older generations are before those of its own. */
+export function startOfLook(head: Marks, nowMs: number): { generation: number; dueMs: number } {
+  return isFullLook(head, nowMs)
+    ? { generation: 0, dueMs: 0 }
+    : { generation: head.generation, dueMs: head.lookFromMs };
 }

@@ -18,7 +18,7 @@ import {
   textByRows,
   valuesList,
 } from '../../database/sql.ts';
-import { firstGeneration, type Head, IS_OPEN, ownerOf, readHeads } from './claim-heads.ts';
+import { type Head, IS_OPEN, isFullLookSql, ownerOf, readHeads, startOfLook } from './claim-heads.ts';
 import type { Claimed } from './claimed.ts';
 import { headsPastMark, postponeHeads } from './head-looks.ts';
 import { type ClaimedRow, claimedColumns, loadClaimed } from './load-claimed.ts';
@@ -75,15 +75,16 @@ function claimIn(db: Database, picks: readonly Pick[], leaseMs: number): Promise
 }
 
 /**
- * Rows of an older generation are due at once, those of the head's own generation when their time has come. Below the mark
- * `from_due_ms` no row waits; while it is not above zero, rows of older generations may.
+ * Rows of an older generation are due at once, rows of the head's own generation at their due time. Claims start at the mark
+ * of the head, unless it is time for a full look.
  */
 const dueRows = (
   { ofEntity }: Dialect,
   now: string,
 ) => `select queue.ctid as place, queue.may_be_received as was_received from queue
   where queue.entity_id = h.entity_id and queue.webhook_no = h.webhook_no and queue.lease_ms <= ${now}
-    and (queue.generation, queue.due_ms) >= (case when h.from_due_ms > 0 then h.generation else 0 end, h.from_due_ms)
+    and (queue.generation, queue.due_ms) >= (case when ${isFullLookSql(now)} then 0 else h.generation end,
+      case when ${isFullLookSql(now)} then 0 else h.look_from_ms end)
     and (queue.generation, queue.due_ms) <= (h.generation, ${now})${ofEntity('queue')}
   order by queue.generation, queue.due_ms limit p.most for update skip locked`;
 
@@ -152,12 +153,13 @@ async function claimEach(
     let wanted = most;
     for (const head of byDestination.get(destination) ?? []) {
       if (wanted <= 0) break;
+      const start = startOfLook(head, nowMs);
       const rows = await dueColumns.all(
         queries,
         `select ${dueColumns.list} from queue where entity_id = $1 and webhook_no = $2 and lease_ms <= $5
            and (generation, due_ms) >= ($6, $7) and (generation, due_ms) <= ($4, $5)
          order by generation, due_ms limit $3`,
-        [head.entity, head.webhookNo, wanted, head.generation, nowMs, firstGeneration(head), head.fromDueMs],
+        [head.entity, head.webhookNo, wanted, head.generation, nowMs, start.generation, start.dueMs],
       );
       for (const chunk of powersOfTwo(rows)) {
         await queries.run(claimText(chunk.length), [head.entity, nowMs + leaseMs, ...chunk.map(({ id }) => id)]);

@@ -1,7 +1,7 @@
 import type { Dialect, Queries, SqlValue } from '../../database/database.ts';
 import { Columns, chunks, integer, nullable, text, uuid, valuesList } from '../../database/sql.ts';
 import { PARKED } from '../order/order-keys.ts';
-import { firstGeneration, type Head } from './claim-heads.ts';
+import { FULL_LOOK_MS, type Head, isFullLook, startOfLook, UNCOMMITTED_MS } from './claim-heads.ts';
 import type { ClaimedRow } from './load-claimed.ts';
 
 /** When to look at a head again, from which all that is due was claimed. */
@@ -9,8 +9,6 @@ import type { ClaimedRow } from './load-claimed.ts';
 /** How long a head that has nothing waiting is left alone: longer each time, so that idle webhooks cost nothing. */
 const IDLE_MS = [5_000, 30_000, 300_000, 3_600_000] as const;
 const LONGEST_IDLE_MS = 3_600_000;
-/** An acceptance that is under way may commit rows due this long ago. */
-const UNCOMMITTED_MS = 10_000;
 /** Rows looked at to find out when the next one can be claimed. */
 const ROWS_PER_LOOK = 64;
 
@@ -37,10 +35,12 @@ export function headsPastMark(
   return new Set(
     heads.filter((head) => {
       const markMs = Math.min(firstDueMs.get(keyOf(head)) ?? 0, nowMs - UNCOMMITTED_MS);
-      return markMs > head.fromDueMs + MARK_LAG_MS;
+      return markMs > startOfLook(head, nowMs).dueMs + MARK_LAG_MS;
     }),
   );
 }
+
+const LOOK_TYPES = Array<string>(6).fill('bigint');
 
 const lookColumns = new Columns({
   entity: uuid('entity_id'),
@@ -66,18 +66,19 @@ export async function postponeHeads(
   for (const chunk of chunks(due)) {
     const [exhausted, unfinished] = [chunk.filter((head) => !ahead.has(head)), chunk.filter((head) => ahead.has(head))];
     const found = new Map([
-      ...(await lookAt(queries, dialect, exhausted, ROWS_PER_LOOK)),
-      ...(await lookAt(queries, dialect, unfinished, 1)),
+      ...(await lookAt(queries, dialect, exhausted, ROWS_PER_LOOK, nowMs)),
+      ...(await lookAt(queries, dialect, unfinished, 1, nowMs)),
     ]);
     const values = chunk.flatMap((head): SqlValue[] => {
-      const { nextDueMs, idle, fromDueMs } = nextLook(head, found.get(head) ?? null, nowMs);
-      return [head.entity, head.webhookNo, head.nextDueMs, nextDueMs, idle, fromDueMs];
+      const { nextDueMs, idle, lookFromMs, fullLookMs } = nextLook(head, found.get(head) ?? null, nowMs);
+      return [head.entity, head.webhookNo, head.writeCount, nextDueMs, idle, lookFromMs, fullLookMs];
     });
     await queries.send(
-      `with looks (entity_id, webhook_no, seen_ms, next_due_ms, idle, from_due_ms) as
-         (values ${valuesList(chunk.length, 6, 0, [dialect.uuid, 'bigint', 'bigint', 'bigint', 'bigint', 'bigint'])})
-       update queue_heads set next_due_ms = looks.next_due_ms, idle = looks.idle, from_due_ms = looks.from_due_ms
-       from ${from} where ${where} and queue_heads.next_due_ms = looks.seen_ms`,
+      `with looks (entity_id, webhook_no, write_count, next_due_ms, idle, look_from_ms, full_look_ms) as
+         (values ${valuesList(chunk.length, LOOK_TYPES.length + 1, 0, [dialect.uuid, ...LOOK_TYPES])})
+       update queue_heads set next_due_ms = looks.next_due_ms, idle = looks.idle, look_from_ms = looks.look_from_ms,
+         full_look_ms = looks.full_look_ms
+       from ${from} where ${where} and queue_heads.write_count = looks.write_count`,
       values,
     );
   }
@@ -89,6 +90,7 @@ async function lookAt(
   dialect: Dialect,
   heads: readonly Head[],
   most: number,
+  nowMs: number,
 ): Promise<Map<Head, LookResult>> {
   if (heads.length === 0) return new Map();
   // One text for all that is asked, so that the rows are read once.
@@ -105,7 +107,10 @@ async function lookAt(
            ${dialect.ofEntity('q')}
          order by q.generation, q.due_ms, q.id limit ${most}) l) as seen
      from wanted w`,
-    heads.flatMap((head): SqlValue[] => [head.entity, head.webhookNo, firstGeneration(head), head.fromDueMs]),
+    heads.flatMap((head): SqlValue[] => {
+      const { generation, dueMs } = startOfLook(head, nowMs);
+      return [head.entity, head.webhookNo, generation, dueMs];
+    }),
   );
   const keyOf = ({ entity, webhookNo }: Pick<Head, 'entity' | 'webhookNo'>) => `${dialect.hexOf(entity)} ${webhookNo}`;
   const seen = new Map(rows.map((row) => [keyOf(row), row.seen]));
@@ -133,22 +138,25 @@ function readLook(text: string, most: number): LookResult {
   return { isCut: rows === most, firstMs, firstDueMs, lastDueMs, firstGeneration: generation };
 }
 
-export function nextLook(
-  head: { readonly generation: number; readonly idle: number; readonly fromDueMs: number },
-  found: LookResult | null,
-  nowMs: number,
-): { nextDueMs: number; idle: number; fromDueMs: number } {
+type Looked = Pick<Head, 'generation' | 'idle' | 'lookFromMs' | 'fullLookMs'>;
+type NextLook = Pick<Head, 'nextDueMs' | 'idle' | 'lookFromMs' | 'fullLookMs'>;
+
+export function nextLook(head: Looked, found: LookResult | null, nowMs: number): NextLook {
+  const isFull = isFullLook(head, nowMs);
   const settledMs = nowMs - UNCOMMITTED_MS;
-  // A resume leaves its time, negated: an acceptance under way then may still commit a row of the generation before.
-  const isSettled = head.fromDueMs >= 0 || -head.fromDueMs < settledMs;
+  // After a change that asked for a full look, an acceptance under way may still commit a row before the mark.
+  const fullLookMs = isFull ? nowMs + (head.fullLookMs === 0 ? UNCOMMITTED_MS : FULL_LOOK_MS) : head.fullLookMs;
   if (found === null) {
-    const idleMs = IDLE_MS[head.idle] ?? LONGEST_IDLE_MS;
+    const idleMs = nowMs + (IDLE_MS[head.idle] ?? LONGEST_IDLE_MS);
     const idle = Math.min(head.idle + 1, IDLE_MS.length);
-    return { nextDueMs: nowMs + idleMs, idle, fromDueMs: isSettled ? settledMs : head.fromDueMs };
+    // A head is left alone for an hour only after a full look that found nothing.
+    const nextDueMs = isFull && head.fullLookMs !== 0 ? idleMs : Math.min(idleMs, fullLookMs);
+    return { nextDueMs, idle, lookFromMs: settledMs, fullLookMs };
   }
   const bound = found.isCut ? found.lastDueMs : Number.POSITIVE_INFINITY;
   const nextMs = Math.min(found.firstMs, Math.max(bound, nowMs + 1), nowMs + LONGEST_IDLE_MS);
-  const mark = Math.max(0, Math.min(found.firstDueMs, settledMs));
-  const hasMark = isSettled && found.firstGeneration === head.generation;
-  return { nextDueMs: Math.max(nextMs, nowMs + 1), idle: 0, fromDueMs: hasMark ? mark : Math.min(0, head.fromDueMs) };
+  const nextDueMs = Math.max(nextMs, nowMs + 1);
+  // While rows of an older generation wait, every look is a full one.
+  if (found.firstGeneration !== head.generation) return { nextDueMs, idle: 0, lookFromMs: 0, fullLookMs: 0 };
+  return { nextDueMs, idle: 0, lookFromMs: Math.max(0, Math.min(found.firstDueMs, settledMs)), fullLookMs };
 }

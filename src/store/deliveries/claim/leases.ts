@@ -27,7 +27,7 @@ export async function returnClaims(queries: Queries, dialect: Dialect, claimed: 
 export function releaseAllLeases(db: Database): Promise<number> {
   return db.transaction(async (queries) => {
     const released = await queries.run('update queue set lease_ms = 0 where lease_ms > 0');
-    await queries.run('update queue_heads set next_due_ms = 0 where blocked = 0 and next_due_ms > 0');
+    await queries.run('update queue_heads set next_due_ms = 0, full_look_ms = 0, write_count = write_count + 1');
     return released;
   });
 }

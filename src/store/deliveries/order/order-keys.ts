@@ -197,7 +197,7 @@ const headColumns = new Columns({
   generation: integer('generation'),
 });
 
-/** Due now at the earliest, because a claim passes over rows that were due long before it (`from_due_ms`). */
+/** Due now at the earliest, because a claim passes over rows that were due long before it (`look_from_ms`). */
 async function promote(queries: Queries, { entity, id, webhookNo, dueMs }: First, nowMs: number): Promise<Promotion> {
   const head = await headColumns.get(
     queries,

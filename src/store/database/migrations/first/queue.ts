@@ -11,8 +11,9 @@ export function queueTables({ uuid, storage }: Dialect): string[] {
     // Resume raises `generation`: rows of an older one are due at once and start the schedule again.
     // `blocked` adds up 1 (suspended), 2 (paused) and 4 (deleted); deliveries of a blocked head are not claimed.
     // `next_due_ms` is a hint: no row of the head can be claimed before it, and it is never more than an hour ahead.
-    // `idle` counts consecutive looks that found nothing. Above zero, `from_due_ms` is a mark: no waiting row is due
-    // before it, and none is of an older generation. Below zero it is the time of the last resume, negated.
+    // `idle` counts consecutive looks that found nothing. `look_from_ms` is a hint too: claims start at this due time of the
+    // head's generation, until `full_look_ms`, when they look from the start. `write_count` rises with every wake-up, so
+    // that a look that was under way does not postpone the next one.
     // `ordering` is a copy of the endpoint's, so that acceptances and claims read it with the head.
     `create table queue_heads (
       entity_id ${uuid} not null,
@@ -20,7 +21,9 @@ export function queueTables({ uuid, storage }: Dialect): string[] {
       endpoint_no bigint not null,
       network_id bigint not null,
       next_due_ms bigint not null,
-      from_due_ms bigint not null default 0,
+      look_from_ms bigint not null default 0,
+      full_look_ms bigint not null default 0,
+      write_count bigint not null default 0,
       failing_since_ms bigint,
       deleted_at_ms bigint,
       generation int not null default 0,
