@@ -2,6 +2,7 @@ import { Database as Connection } from 'bun:sqlite';
 import { beforeEach, expect, spyOn, test } from 'bun:test';
 import { SQL } from 'bun';
 import type { DeliveryStatus } from '../../../src/domain/attempt.ts';
+import { firstHexAt } from '../../../src/domain/ids.ts';
 import type { Database, Queries, SqlValue } from '../../../src/store/database/database.ts';
 import { PAUSE, PacedBatches } from '../../../src/store/database/paced-batches.ts';
 import { entityKey } from '../../../src/store/database/sql.ts';
@@ -11,7 +12,6 @@ import { prune } from '../../../src/store/deliveries/retention/retention.ts';
 import { acceptEvents } from '../../../src/store/events/accept.ts';
 import { findEventNo } from '../../../src/store/events/event-ids.ts';
 import { startTask } from '../../../src/store/events/fan-out-task.ts';
-import { eventNumbers } from '../../../src/store/new-id.ts';
 import { listSecrets, rotateSecret } from '../../../src/store/tenants/secrets.ts';
 import { rotateSigningKey } from '../../../src/store/tenants/signing-keys.ts';
 import { type AgedDelivery, eventOf, namesLeft, seedAged, seedEvents } from '../../support/aged-deliveries.ts';
@@ -162,7 +162,7 @@ onSuiteEngine('retention of a minute', (store) => {
     await store.db.transaction(async (queries) => {
       await startTask(queries, dialect, { ...task, eventNo: fanOut });
       const retracts = dialect.bindUuid(retracted);
-      await startTask(queries, dialect, { ...task, eventNo: eventNumbers.next(NOW_MS), retracts });
+      await startTask(queries, dialect, { ...task, eventNo: firstHexAt(NOW_MS), retracts });
     });
     expect(await pruneAt(NOW_MS, true)).toEqual({ ...NOTHING, events: 1 });
     expect(await pruneAt(NOW_MS)).toEqual({ ...NOTHING, events: 1 });
