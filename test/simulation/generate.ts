@@ -4,7 +4,7 @@ import { Random } from './world/random.ts';
 /** So that a run of the same seed draws other numbers for its schedule than its list of operations. */
 const LIST = 0x5eed;
 const AT_ONCE_SHARE = 0.3;
-const PAUSE_SHARE = 0.1;
+const PAUSE_SHARE = 0.08;
 const LONG_PAUSE_MS = 20_000;
 const SHORT_PAUSE_MS = 300;
 
@@ -21,12 +21,11 @@ export function generate(seed: number, count: number, actions: Actions): Operati
     });
     return found?.[0] ?? '';
   };
-  return Array.from({ length: count }, (_, index) => ({
-    index,
-    name: draw(),
-    gapMs: gap(random),
-    seed: random.below(2 ** 32),
-  }));
+  let atMs = 0;
+  return Array.from({ length: count }, (_, index) => {
+    atMs += gap(random);
+    return { index, name: draw(), atMs, seed: random.below(2 ** 32) };
+  });
 }
 
 /** Some operations begin together, most a moment apart, and a few after a while. */

@@ -6,6 +6,7 @@ import { FINAL_DEPTH } from './fleet/network.ts';
 import { box, changeNow } from './fleet/settings.ts';
 import {
   readEndpointNos,
+  readOverdue,
   readTimesAhead,
   readTip,
   readWebhookIds,
@@ -19,15 +20,22 @@ import { world } from './world/world.ts';
 
 /** After the last operation everything is in order again, and time passes until nothing is left to do. */
 
-/** Longer than an instance is down, and than the last lease. */
-const RESTART_MS = 60_000;
+/** Longer than an instance is down. */
+const RESTART_MS = 20_000;
 const BLOCK_MS = 1_500;
 const LOOK_MS = 5_000;
 /** Work that a hint hides has to be found after five minutes, and a retry comes after four. */
 const STANDSTILL_MS = 400_000;
-const LONGEST_MS = 3 * 3_600_000;
+const LONGEST_MS = 3_600_000;
+/** Longer than the schedule lets a delivery wait. */
+const LONGEST_WAIT_MS = 300_000;
 
-export type Healed = { readonly workLeft: WorkLeft; readonly timesAhead: TimesAhead };
+export type Healed = {
+  readonly workLeft: WorkLeft;
+  readonly timesAhead: TimesAhead;
+  /** Deliveries that nothing has claimed for longer than any hint may hide them. */
+  readonly overdue: readonly string[];
+};
 
 export async function heal(simulation: Simulation, observer: Database): Promise<Healed> {
   const { fleet, receivers, network } = simulation;
@@ -42,7 +50,14 @@ export async function heal(simulation: Simulation, observer: Database): Promise<
     network.chain.mine();
     await world.pass(BLOCK_MS);
   }
-  return { workLeft: await settle(simulation, observer), timesAhead };
+  const workLeft = await settle(simulation, observer);
+  const overdue = await world.until(readOverdue(observer));
+  const leftAhead = Math.max(...Object.values(await world.until(readTimesAhead(observer))));
+  if (isDone(workLeft) || leftAhead <= LONGEST_WAIT_MS) return { workLeft, timesAhead, overdue };
+  // What was to happen within minutes by a clock that was set back since is due when the clock is right again.
+  world.clockStepMs += leftAhead;
+  const later = { workLeft: await settle(simulation, observer), overdue: await world.until(readOverdue(observer)) };
+  return { workLeft: later.workLeft, timesAhead, overdue: [...overdue, ...later.overdue] };
 }
 
 /** Webhooks whose registration or deletion was never answered, too. */
@@ -59,21 +74,21 @@ async function openAll({ entityId, fleet }: Simulation, observer: Database): Pro
 
 /** Passes time until nothing is left, or nothing has happened for so long that nothing will. */
 async function settle({ network, receivers }: Simulation, observer: Database): Promise<WorkLeft> {
-  let last = '';
-  let changedAtMs = world.nowMs;
   const startedAtMs = world.nowMs;
+  let changedAtMs = world.nowMs;
+  let last = '';
   for (;;) {
     const left = await world.until(readWorkLeft(observer));
     const tip = await world.until(readTip(observer));
-    const isRead = tip >= network.chain.head;
-    if (isRead && Object.values(left).every((count) => count === 0)) return left;
+    if (isDone(left) && tip >= network.chain.head) return left;
     const now = JSON.stringify([left, tip, receivers.receipts.length]);
-    const { due, lease, taskWait } = await world.until(readTimesAhead(observer));
-    // After a step of the clock, times may lie an hour ahead.
-    if (now !== last || Math.max(due, lease, taskWait) > 0) changedAtMs = world.nowMs;
+    if (now !== last) changedAtMs = world.nowMs;
     last = now;
-    const isOver = world.nowMs - changedAtMs > STANDSTILL_MS || world.nowMs - startedAtMs > LONGEST_MS;
-    if (isOver) return left;
+    if (world.nowMs - changedAtMs > STANDSTILL_MS || world.nowMs - startedAtMs > LONGEST_MS) return left;
     await world.pass(LOOK_MS);
   }
+}
+
+function isDone(left: WorkLeft): boolean {
+  return Object.values(left).every((count) => count === 0);
 }

@@ -8,13 +8,15 @@ import { createEntity } from '../../src/store/tenants/entities.ts';
 import { registerWebhooks } from '../../src/store/webhooks/register.ts';
 import { wrongDeliveryCounters } from '../support/delivery-counters.ts';
 import { Fleet } from './fleet/fleet.ts';
-import { FINAL_DEPTH, Network } from './fleet/network.ts';
+import { Network } from './fleet/network.ts';
 import { Receivers } from './fleet/receivers.ts';
 import { box, changeNow, NETWORK_ID, simulatedDialect } from './fleet/settings.ts';
 import { heal } from './healing.ts';
-import { Model, PAID, POSTED } from './model/model.ts';
-import { LASTING_URLS, URLS } from './model/urls.ts';
-import { CONTRACT } from './operations/chain.ts';
+import { History } from './model/history.ts';
+import { PAID, POSTED } from './model/model.ts';
+import { FIRST_ORDERED_URLS, LASTING_URLS, URLS } from './model/urls.ts';
+import { FIRST_CONTRACT } from './operations/chain.ts';
+import { changeEndpoint } from './operations/endpoints.ts';
 import type { Actions, Operation } from './operations/operation.ts';
 import { register } from './operations/webhooks.ts';
 import { Evidence } from './oracle/evidence.ts';
@@ -53,6 +55,8 @@ export type RunResult = Judgement & {
 const UNUSED = 'AgreementCancelled';
 const FIRST_WEBHOOKS = [POSTED, POSTED, POSTED, POSTED, PAID, PAID, PAID];
 const LIST_LIMIT = 10_000;
+/** So that an operation draws other numbers than the schedule after it. */
+const SCHEDULE = 0x5c4ed;
 
 /** No faults, and no waits of its own. */
 class NoFaults extends DatabaseFaults {
@@ -74,25 +78,26 @@ export async function simulate(options: RunOptions): Promise<RunResult> {
     faults: new NoFaults(),
     notifications: new Notifications(),
   });
-  const network = new Network(world.random);
+  const network = new Network();
   const receivers = new Receivers();
   const entityId = await world.until(prepare(observer, network));
   const fleet = new Fleet({ size: options.instances, shared: store.db, receivers, network });
-  const simulation = new Simulation(store.db, entityId, fleet, network, receivers, new Model());
+  const simulation = new Simulation({ shared: store.db, observer, entityId, fleet, network, receivers });
   await fleet.start();
   await begin(simulation);
+  const startedAtMs = world.nowMs;
   for (const operation of options.operations) {
-    await world.pass(operation.gapMs);
+    await world.pass(startedAtMs + operation.atMs - world.nowMs);
+    // The schedule after an operation does not depend on those before it, so that a shorter list fails in the same way.
+    world.random = new Random(operation.seed ^ SCHEDULE);
     carryOut(simulation, operation, options.actions);
   }
   const healed = await heal(simulation, observer);
   const evidence = new Evidence(simulation, {
     ...healed,
-    wallMs: world.wallMs,
     view: await world.until(readView(observer)),
     wrongCounters: await world.until(wrongDeliveryCounters(observer)),
     feeds: await world.until(readFeeds(observer, entityId)),
-    ...{ earlyAcknowledged: [], reconciliations: 0 },
   });
   const judgement = judge(evidence, options.laws);
   const { hash, nowMs, trace } = world;
@@ -114,19 +119,18 @@ export async function simulate(options: RunOptions): Promise<RunResult> {
 /** An entity with a source of payments, and with endpoints that keep their settings. */
 async function prepare(db: Database, network: Network): Promise<string> {
   const { entityId } = await db.transaction((queries) => createEntity(queries, box, 'simulation', changeNow()));
-  await createSource(db, entityId, network.source(CONTRACT), 10, changeNow());
-  // No reorg reaches the blocks before the source.
-  network.chain.mineEmpty(FINAL_DEPTH);
+  await createSource(db, entityId, network.source(FIRST_CONTRACT), 10, changeNow());
   for (const postUrl of LASTING_URLS) {
     const pairs = [{ networkId: NETWORK_ID, event: UNUSED }];
     await registerWebhooks(db, entityId, { postUrl, pairs, entityWebhookLimit: 1_000 }, changeNow());
   }
+  for (const postUrl of FIRST_ORDERED_URLS) await changeEndpoint(db, entityId, postUrl, { ordering: 'agreement' });
   return entityId;
 }
 
-/** Half of the lasting endpoints keep order from the start, and each URL has a webhook. */
 async function begin(simulation: Simulation): Promise<void> {
   const draw = new Random(1);
+  for (const postUrl of FIRST_ORDERED_URLS) simulation.model.ordering.set(postUrl, new History(true));
   for (const [index, event] of FIRST_WEBHOOKS.entries()) {
     register(simulation, draw, `first${index}`, event, URLS[index] ?? '');
   }

@@ -5,7 +5,7 @@ import type { Instance } from './fleet/instance.ts';
 import type { Network } from './fleet/network.ts';
 import type { Receivers } from './fleet/receivers.ts';
 import type { Span } from './model/history.ts';
-import type { Model } from './model/model.ts';
+import { Model } from './model/model.ts';
 import { as } from './world/owners.ts';
 import type { Random } from './world/random.ts';
 import { world } from './world/world.ts';
@@ -21,20 +21,38 @@ export type Scope = {
 /** An operation that was carried out. */
 export type Occurrence = { readonly name: string; readonly atMs: number; readonly scope: Scope };
 
+type Parts = {
+  readonly shared: Database;
+  /** The same database, as someone sees it who meets no faults. */
+  readonly observer: Database;
+  readonly entityId: string;
+  readonly fleet: Fleet;
+  readonly network: Network;
+  readonly receivers: Receivers;
+};
+
 /** One run: the service, the world around it, and what is known about both. */
 export class Simulation {
   readonly occurrences: Occurrence[] = [];
   /** Errors that are neither a rejection nor an outage. */
   readonly unexpected: string[] = [];
 
-  constructor(
-    readonly shared: Database,
-    readonly entityId: string,
-    readonly fleet: Fleet,
-    readonly network: Network,
-    readonly receivers: Receivers,
-    readonly model: Model,
-  ) {}
+  readonly model = new Model();
+  readonly shared: Database;
+  readonly observer: Database;
+  readonly entityId: string;
+  readonly fleet: Fleet;
+  readonly network: Network;
+  readonly receivers: Receivers;
+
+  constructor({ shared, observer, entityId, fleet, network, receivers }: Parts) {
+    this.shared = shared;
+    this.observer = observer;
+    this.entityId = entityId;
+    this.fleet = fleet;
+    this.network = network;
+    this.receivers = receivers;
+  }
 
   /**
    * Sends a request to an instance, whose work is the owner's. The span ends with the answer; a rejection is an answer too, after
@@ -42,7 +60,10 @@ export class Simulation {
    */
   request(draw: Random, work: (instance: Instance) => Promise<void>, { span, onRejected }: RequestOptions = {}): void {
     const instance = this.fleet.pick(draw);
-    if (instance === null) return onRejected?.();
+    if (instance === null) {
+      onRejected?.();
+      return;
+    }
     const answered = async () => {
       try {
         await work(instance);

@@ -77,9 +77,12 @@ export class Fleet {
     return true;
   }
 
-  /** From now on no call of the database fails. */
+  /** From now on no call of the database fails, and no instance stands still. */
   heal(): void {
-    for (const { faults } of this.#slots) faults.clear();
+    for (const { faults, owner } of this.#slots) {
+      faults.clear();
+      owner.frozenUntilMs = world.nowMs;
+    }
   }
 
   /** The end of the run. */

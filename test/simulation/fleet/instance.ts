@@ -20,7 +20,7 @@ import { modelDecoder } from '../../support/chain/model-decoder.ts';
 import type { Owner } from '../world/owners.ts';
 import { world } from '../world/world.ts';
 import type { Receivers } from './receivers.ts';
-import { box, config, log, NETWORK_ID } from './settings.ts';
+import { box, config, log, NETWORK_ID, STEP_CHANGES } from './settings.ts';
 
 export type InstanceOptions = {
   readonly owner: Owner;
@@ -85,7 +85,7 @@ export async function startInstance({ owner, db, receivers, networkStore, nodes 
   const follower = followNetwork({
     ...{ networkId: NETWORK_ID, nodes, decoder: modelDecoder, store: networkStore, db, log },
     acceptance: { acceptQueue, isFull: () => Promise.resolve(false), firstDelayMs: 0, onTask },
-    ...{ finalityDepth: null, graceBlocks: config.CHAIN_GRACE },
+    ...{ finalityDepth: null, graceBlocks: config.CHAIN_GRACE, stepChanges: STEP_CHANGES },
   });
   if (db.engine === 'sqlite') await networkStore.releaseAll();
   await heartbeat.join();

@@ -21,7 +21,7 @@ export const MAX_REORG_DEPTH = 4;
 const NODES = 2;
 const EXCHANGE_MS = 20;
 const BLOCK_TIME_S = 1;
-/** So that blocks are final from the start. */
+/** So that blocks are final from the start; no payment is in one of them, and no reorg reaches them. */
 const FIRST_BLOCKS = 20;
 
 /** An attempt to write changes of facts: the commit is somewhere in its time, if there is one. */
@@ -40,10 +40,13 @@ export class Network {
   readonly steps: WrittenStep[] = [];
   #payments = 0;
 
-  constructor(random: Random) {
-    this.chain.mineEmpty(FIRST_BLOCKS);
+  constructor() {
+    this.chain.mineEmpty(FIRST_BLOCKS + FINAL_DEPTH);
     const faults = { chainId: NETWORK_ID, finalized: FINAL_DEPTH, safe: SAFE_DEPTH };
-    this.nodes = Array.from({ length: NODES }, () => new ModelNode(this.chain, faults, random));
+    this.nodes = Array.from(
+      { length: NODES },
+      () => new ModelNode(this.chain, faults, { below: (limit) => world.random.below(limit) }),
+    );
   }
 
   /** Each instance knows the health of the nodes by itself. */
@@ -68,15 +71,14 @@ export class Network {
     return new ObservedNetworkStore(db, holder, this.steps);
   }
 
-  /** A source for the payments to a contract, from its next block on. */
+  /** A source for all payments to a contract, those before it included. */
   source(contract: number): PreparedSource {
-    const { head } = this.chain;
     return {
       definition: {
         ...{ networkId: NETWORK_ID, preset: null, contract: addressOf(contract), abi: null, event: null },
-        ...{ where: {}, fields: {}, fromBlock: head + 1, deliverHistory: false },
+        ...{ where: {}, fields: {}, fromBlock: FIRST_BLOCKS, deliverHistory: true },
       },
-      ...{ topic: TOPIC, topics: [[TOPIC]], head },
+      ...{ topic: TOPIC, topics: [[TOPIC]], head: this.chain.head },
     };
   }
 

@@ -16,6 +16,7 @@ export type Receipt = {
   readonly event: string;
   /** Of a payment; undefined for events that were posted. */
   readonly revision: number | undefined;
+  readonly transactionHash: string | undefined;
   readonly endpointId: string | undefined;
   readonly sequence: number | undefined;
   /** Whether the receiver accepted it; the sender may not know. */
@@ -62,7 +63,11 @@ export class Receivers {
   async #receive({ postUrl, headers, body }: OutgoingRequest, mode: ReceiverMode): Promise<boolean> {
     await world.sleep(world.random.next() * WAY_MS);
     if (mode === 'refused') return false;
-    const payload = JSON.parse(String(body)) as { readonly event: string; readonly revision?: number };
+    const payload = JSON.parse(String(body)) as {
+      readonly event: string;
+      readonly revision?: number;
+      readonly transactionHash?: string;
+    };
     const eventId = headers['paybell-event-id'] ?? '';
     const sequence = headers['paybell-sequence'];
     this.receipts.push({
@@ -72,6 +77,7 @@ export class Receivers {
       eventId,
       event: payload.event,
       revision: payload.revision,
+      transactionHash: payload.transactionHash,
       endpointId: headers['paybell-endpoint'],
       sequence: sequence === undefined ? undefined : Number(sequence),
       isAccepted: mode !== 'error' && mode !== 'gone',

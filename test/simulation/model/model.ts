@@ -35,6 +35,8 @@ export type EventModel = {
 export type PaymentModel = {
   readonly name: string;
   readonly transaction: ModelTransaction;
+  /** The contract whose log tells of it; null for a payment that an event is held for. */
+  readonly contract: number | null;
   /** When it was first in a block; infinite before. */
   minedAtMs: number;
   /** The event that is held for it; null for a payment that a log tells of. */
@@ -51,8 +53,12 @@ export class Model {
   readonly redeliveries: RedeliveryModel[] = [];
   /** By URL: whether the endpoint keeps the events of an agreement in order. */
   readonly ordering = new Map<string, History<boolean>>();
+  /** Contracts that the entity has a source for. */
+  readonly followed = new Set([1]);
   readonly clockSteps: { readonly atMs: number; readonly byMs: number }[] = [];
   readonly retentions: Span[] = [];
+  /** For each reconciliation, the events that it called acknowledged too early. */
+  readonly reconciliations: string[][] = [];
 
   addWebhook(name: string, event: string, postUrl: string, defaultFinality: string, nowMs: number): WebhookModel {
     const webhook: WebhookModel = {

@@ -1,4 +1,6 @@
+import { createSource } from '../../../src/store/chain/sources/sources.ts';
 import { MAX_REORG_DEPTH } from '../fleet/network.ts';
+import { changeNow } from '../fleet/settings.ts';
 import type { PaymentModel } from '../model/model.ts';
 import type { Simulation } from '../simulation.ts';
 import type { Random } from '../world/random.ts';
@@ -7,7 +9,11 @@ import type { Actions, Operation } from './operation.ts';
 
 /** What happens on the network. */
 
-export const CONTRACT = 1;
+/** The entity follows the first contract from the start, and the others once it has a source for them. */
+export const FIRST_CONTRACT = 1;
+const LATER_CONTRACTS = [2, 3];
+const LATER_SHARE = 0.4;
+const MOST_SOURCES = 10;
 const DROPPED_SHARE = 0.5;
 
 function block({ network }: Simulation) {
@@ -15,9 +21,10 @@ function block({ network }: Simulation) {
   return {};
 }
 
-function payment({ network, model }: Simulation, _: Random, { index }: Operation) {
-  const transaction = network.transaction(CONTRACT);
-  model.payments.push({ name: `p${index}`, transaction, minedAtMs: world.nowMs, heldEventId: null });
+function payment({ network, model }: Simulation, draw: Random, { index }: Operation) {
+  const contract = draw.chance(LATER_SHARE) ? (draw.pick(LATER_CONTRACTS) ?? 0) : FIRST_CONTRACT;
+  const transaction = network.transaction(contract);
+  model.payments.push({ name: `p${index}`, transaction, contract, minedAtMs: world.nowMs, heldEventId: null });
   network.chain.mine([transaction]);
   return { payment: `p${index}` };
 }
@@ -48,8 +55,21 @@ function bringBack({ network, model }: Simulation, draw: Random) {
   return { payment: back.name };
 }
 
+/** The entity wants the payments to all contracts, with those that have happened. */
+function follow(simulation: Simulation, draw: Random) {
+  const { model, network, entityId } = simulation;
+  for (const contract of LATER_CONTRACTS) {
+    simulation.request(draw, async ({ db }) => {
+      await createSource(db, entityId, network.source(contract), MOST_SOURCES, changeNow());
+      model.followed.add(contract);
+    });
+  }
+  return {};
+}
+
 export const CHAIN_ACTIONS: Actions = {
   block: { weight: 8, begin: block },
+  follow: { weight: 1, begin: follow },
   payment: { weight: 9, begin: payment },
   drop: { weight: 5, begin: drop },
   reorder: { weight: 2, begin: reorder },

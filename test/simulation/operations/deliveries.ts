@@ -5,7 +5,9 @@ import { redeliver } from '../../../src/store/deliveries/redeliver/redeliver.ts'
 import { prune } from '../../../src/store/deliveries/retention/retention.ts';
 import { changeNow } from '../fleet/settings.ts';
 import { openSpan } from '../model/history.ts';
+import { earlyAcknowledged } from '../oracle/reconcile.ts';
 import type { Simulation } from '../simulation.ts';
+import { asNobody } from '../world/owners.ts';
 import type { Random } from '../world/random.ts';
 import { world } from '../world/world.ts';
 import type { Actions } from './operation.ts';
@@ -22,7 +24,8 @@ function redeliverOne(simulation: Simulation, draw: Random) {
   const { receivers, model, entityId } = simulation;
   const receipt = draw.pick(receivers.receipts.slice(-RECENT));
   if (receipt === undefined) return null;
-  const { deliveryId, eventId } = receipt;
+  const { deliveryId, eventId, transactionHash } = receipt;
+  const payment = model.payments.find(({ transaction }) => transaction.hash === transactionHash)?.name;
   const redelivery = { ...openSpan(world.nowMs), deliveryId };
   model.redeliveries.push(redelivery);
   simulation.request(
@@ -33,7 +36,7 @@ function redeliverOne(simulation: Simulation, draw: Random) {
     },
     { span: redelivery },
   );
-  return { eventId };
+  return payment === undefined ? { eventId } : { payment };
 }
 
 function redeliverMany(simulation: Simulation, draw: Random) {
@@ -67,8 +70,19 @@ function retain(simulation: Simulation, draw: Random) {
   return {};
 }
 
+/** Reads at one moment, without the faults of an instance, because the oracle compares it with the tables of that moment. */
+function reconcile({ observer, entityId, model }: Simulation) {
+  const read = async () => {
+    const early = await earlyAcknowledged(observer, entityId);
+    model.reconciliations.push(early);
+  };
+  void asNobody(read);
+  return {};
+}
+
 export const DELIVERY_ACTIONS: Actions = {
   redeliver: { weight: 6, begin: redeliverOne },
   'bulk-redeliver': { weight: 2, begin: redeliverMany },
   retention: { weight: 2, begin: retain },
+  reconcile: { weight: 2, begin: reconcile },
 };

@@ -1,4 +1,5 @@
 import { endpointId } from '../../../src/domain/ids.ts';
+import type { Database } from '../../../src/store/database/database.ts';
 import { entityKey, readInteger } from '../../../src/store/database/sql.ts';
 import { type CheckedUpdate, rotateEndpointSecret, updateEndpoint } from '../../../src/store/endpoints/change.ts';
 import { rotateSecret } from '../../../src/store/tenants/secrets.ts';
@@ -13,40 +14,48 @@ import type { Action, Actions } from './operation.ts';
 /** What entities do with the endpoints of their webhooks, and with their secrets. */
 
 /** Null while no webhook has the URL. */
-export async function findEndpoint({ db }: Instance, entityId: string, postUrl: string): Promise<string | null> {
+export async function findEndpoint(db: Database, entityId: string, postUrl: string): Promise<string | null> {
   const from = 'from endpoints where entity_id = $1 and post_url = $2 and removed_ms = 0';
   const no = await readInteger(db, 'max(no)', from, [entityKey(db.dialect, entityId), postUrl]);
   return no === 0 ? null : endpointId(no);
 }
 
 export async function changeEndpoint(
-  instance: Instance,
+  db: Database,
   entityId: string,
   postUrl: string,
   update: CheckedUpdate,
 ): Promise<void> {
-  const found = await findEndpoint(instance, entityId, postUrl);
-  if (found === null) return;
-  await updateEndpoint({ db: instance.db, box, entityId, endpointId: found }, update, changeNow());
-  instance.onWork();
+  const found = await findEndpoint(db, entityId, postUrl);
+  if (found !== null) await updateEndpoint({ db, box, entityId, endpointId: found }, update, changeNow());
+}
+
+async function requestChange(
+  { db, onWork }: Instance,
+  entityId: string,
+  postUrl: string,
+  update: CheckedUpdate,
+): Promise<void> {
+  await changeEndpoint(db, entityId, postUrl, update);
+  onWork();
 }
 
 function changing(update: (draw: Random) => CheckedUpdate): Action['begin'] {
   return (simulation, draw) => {
     const postUrl = draw.pick(URLS) ?? '';
     const wanted = update(draw);
-    simulation.request(draw, (instance) => changeEndpoint(instance, simulation.entityId, postUrl, wanted));
+    simulation.request(draw, (instance) => requestChange(instance, simulation.entityId, postUrl, wanted));
     return { postUrl };
   };
 }
 
 function order(simulation: Simulation, draw: Random) {
   const postUrl = draw.pick(LASTING_URLS) ?? '';
-  const isOrdered = draw.chance(0.7);
+  const isOrdered = draw.chance(0.8);
   const history = simulation.model.orderingOf(postUrl);
   const span = history.begin(isOrdered, world.nowMs);
   const update = { ordering: isOrdered ? ('agreement' as const) : ('none' as const) };
-  simulation.request(draw, (instance) => changeEndpoint(instance, simulation.entityId, postUrl, update), {
+  simulation.request(draw, (instance) => requestChange(instance, simulation.entityId, postUrl, update), {
     span,
     onRejected: () => history.withdraw(span),
   });
@@ -57,13 +66,12 @@ function rotate(simulation: Simulation, draw: Random) {
   const { entityId } = simulation;
   const postUrl = draw.pick(URLS) ?? '';
   const isOwn = draw.chance(0.5);
-  simulation.request(draw, async (instance) => {
-    const { db } = instance;
+  simulation.request(draw, async ({ db }) => {
     if (!isOwn) {
       await rotateSecret(db, box, entityId, 1, changeNow());
       return;
     }
-    const found = await findEndpoint(instance, entityId, postUrl);
+    const found = await findEndpoint(db, entityId, postUrl);
     if (found !== null) await rotateEndpointSecret({ db, box, entityId, endpointId: found }, 1, changeNow());
   });
   return isOwn ? { postUrl } : {};

@@ -10,6 +10,7 @@ import type { Actions, Operation } from './operation.ts';
 /** Events that senders publish, hold and retract. */
 
 const AGREEMENTS = 2;
+const AGREEMENT_SHARE = 0.6;
 const AMOUNTS = [50, 150];
 /** Events that may still be retracted: the latest ones, whose deliveries are under way. */
 const RETRACTABLE = 6;
@@ -32,7 +33,7 @@ function send(simulation: Simulation, draw: Random, event: EventModel, span: Spa
 
 function newEvent(draw: Random, eventId: string, kind: string, payment: EventModel['payment']): EventModel {
   const amount = draw.pick(AMOUNTS) ?? 0;
-  const agreementId = payment === null && draw.chance(0.5) ? `agreement-${draw.below(AGREEMENTS)}` : null;
+  const agreementId = payment === null && draw.chance(AGREEMENT_SHARE) ? `agreement-${draw.below(AGREEMENTS)}` : null;
   const body = JSON.stringify({
     ...{ eventId, event: kind, networkId: NETWORK_ID, amount: String(amount) },
     ...(agreementId !== null && { agreementId }),
@@ -62,6 +63,7 @@ function hold(simulation: Simulation, draw: Random, { index }: Operation) {
   const payment = {
     name: `h${index}`,
     transaction: network.transaction(null),
+    contract: null,
     minedAtMs: Number.POSITIVE_INFINITY,
     heldEventId: `h${index}`,
   };
@@ -107,7 +109,7 @@ function retract(simulation: Simulation, draw: Random) {
 }
 
 export const EVENT_ACTIONS: Actions = {
-  post: { weight: 22, begin: post },
+  post: { weight: 26, begin: post },
   repeat: { weight: 2, begin: repeat },
   hold: { weight: 4, begin: hold },
   retract: { weight: 6, begin: retract },

@@ -1,12 +1,12 @@
 import type { Scope, Simulation } from '../simulation.ts';
 import type { Random } from '../world/random.ts';
 
-/** One entry of the list that a seed makes. Its own numbers keep their meaning when others are removed. */
+/** One entry of the list that a seed makes. It keeps its time and its own random numbers when others are removed. */
 export type Operation = {
-  readonly name: string;
-  readonly seed: number;
-  readonly gapMs: number;
   readonly index: number;
+  readonly name: string;
+  readonly atMs: number;
+  readonly seed: number;
 };
 
 /** What users, networks, receivers and machines do. */

@@ -9,16 +9,13 @@ import type { DeliveryView, FactView, StoreView, TimesAhead, WorkLeft } from './
 export type Findings = {
   readonly view: StoreView;
   readonly workLeft: WorkLeft;
-  /** The clock of the database at the end. */
-  readonly wallMs: number;
-  /** A minute after everything was healed. */
+  /** Events with deliveries that could be claimed, and were not for too long. */
+  readonly overdue: readonly string[];
+  /** A while after everything was healed. */
   readonly timesAhead: TimesAhead;
   readonly wrongCounters: readonly string[];
   /** By the id of the endpoint. */
   readonly feeds: ReadonlyMap<string, Feed>;
-  /** Events that a reconciliation called acknowledged although work was left for them. */
-  readonly earlyAcknowledged: readonly string[];
-  readonly reconciliations: number;
 };
 
 /** A delivery about a payment. */

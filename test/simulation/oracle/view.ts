@@ -1,6 +1,8 @@
-import type { Database, SqlInteger, SqlUuid } from '../../../src/store/database/database.ts';
+import { RETRACTION } from '../../../src/domain/event-kinds.ts';
+import type { Database, Dialect, Queries, SqlInteger, SqlUuid } from '../../../src/store/database/database.ts';
 import { PARKED } from '../../../src/store/deliveries/order/order-keys.ts';
 import { statusOfCode } from '../../../src/store/deliveries/states.ts';
+import { world } from '../world/world.ts';
 
 /** The tables as the oracle sees them: everything that it knows about columns is in this file. */
 
@@ -31,6 +33,8 @@ export type FactView = {
   readonly transactionHash: string;
   readonly state: string;
   readonly revision: number;
+  /** Whether retention has removed it, or an earlier one of the same payment. */
+  readonly wasRemoved: boolean;
 };
 
 export type StoreView = {
@@ -49,6 +53,7 @@ type Row = {
   readonly error: string | null;
 };
 type QueuedRow = Row & Readonly<Record<'due_ms' | 'lease_ms' | 'generation' | 'blocked', SqlInteger>>;
+type FactRow = Readonly<Record<'id' | 'transaction_hash' | 'state', string>> & { readonly revision: SqlInteger };
 type EventRow = { readonly no: SqlUuid; readonly event_id: string | null; readonly event: string };
 
 const EVENT_DIGITS = 28;
@@ -68,10 +73,9 @@ export async function readView(db: Database): Promise<StoreView> {
     const heads = await queries.all<{ webhook_no: SqlInteger; webhook_id: string }>(
       'select webhook_no, webhook_id from queue_heads',
     );
-    const facts = await queries.all<{ id: string; transaction_hash: string; state: string; revision: SqlInteger }>(
-      `select id, transaction_hash, state, revision from facts union all
-       select id, transaction_hash, state, revision from simulated_facts s where not exists (select 1 from facts f where f.id = s.id)
-       order by id`,
+    const facts = await queries.all<FactRow>('select id, transaction_hash, state, revision from facts order by id');
+    const removedFacts = await queries.all<FactRow>(
+      'select id, transaction_hash, state, revision from simulated_facts',
     );
     const eventOf = new Map(events.map((one) => [hexOf(one.no).slice(0, EVENT_DIGITS), one]));
     const webhookOf = new Map(heads.map((head) => [Number(head.webhook_no), head.webhook_id]));
@@ -101,12 +105,19 @@ export async function readView(db: Database): Promise<StoreView> {
     const gone = new Map(removed.map((row) => viewOf(row, 'removed')).map((one) => [one.deliveryId, one]));
     return {
       deliveries: [...inQueue, ...inRecord, ...[...gone.values()].filter(({ deliveryId }) => !kept.has(deliveryId))],
-      facts: facts.map(({ id, transaction_hash, state, revision }) => ({
-        ...{ factId: id, transactionHash: transaction_hash, state, revision: Number(revision) },
-      })),
+      facts: factsOf(facts, removedFacts),
       removedEvents: new Set(removedEvents.flatMap(({ event_id }) => event_id ?? [])),
     };
   });
+}
+
+function factsOf(stored: readonly FactRow[], removed: readonly FactRow[]): FactView[] {
+  const removedIds = new Set(removed.map(({ id }) => id));
+  const latest = new Map([...removed, ...stored].map((row) => [row.id, row]));
+  return [...latest.values()].map(({ id, transaction_hash, state, revision }) => ({
+    ...{ factId: id, transactionHash: transaction_hash, state, revision: Number(revision) },
+    wasRemoved: removedIds.has(id),
+  }));
 }
 
 /** How much work is left: deliveries, tasks, redeliveries and events of payments that were not published. */
@@ -149,6 +160,32 @@ export async function readTimesAhead(db: Database): Promise<TimesAhead> {
     due: Number(row?.due ?? 0),
     taskWait: Number(row?.task_wait ?? 0),
   };
+}
+
+/** The ids of the events that work is left for: a task, a delivery that waits, or a finality that was not published. */
+export async function readOpenEvents(queries: Queries, { hexOf }: Dialect): Promise<ReadonlySet<string>> {
+  const events = await queries.all<EventRow>('select no, event_id, event from events');
+  const rows = await queries.all<{ no: SqlUuid }>(
+    `select event_no as no from fan_outs union all select coalesce(event_no, id) from queue where recorded is null
+     union all select f.event_no from facts f join fact_events e on e.entity_id = f.entity_id and e.fact_id = f.id
+       where f.event_no is not null and e.event_no is null and e.event <> '${RETRACTION}'`,
+  );
+  const open = new Set(rows.map(({ no }) => hexOf(no).slice(0, EVENT_DIGITS)));
+  return new Set(
+    events.flatMap(({ no, event_id }) => (open.has(hexOf(no).slice(0, EVENT_DIGITS)) ? (event_id ?? '') : [])),
+  );
+}
+
+/** A hint may hide a delivery for this long. */
+const LONGEST_HIDDEN_MS = 300_000;
+
+/** The ids of the events with deliveries that could be claimed, and were not for too long. */
+export async function readOverdue(db: Database): Promise<string[]> {
+  const { deliveries } = await readView(db);
+  return deliveries.flatMap(({ eventId, place, isOpen, isParked, dueMs, leaseMs }) => {
+    const isClaimable = place === 'queue' && isOpen && !isParked;
+    return isClaimable && world.wallMs - Math.max(dueMs, leaseMs) > LONGEST_HIDDEN_MS ? [eventId] : [];
+  });
 }
 
 /** So that the other laws can be evaluated although an instance cannot take over a network. */

@@ -6,21 +6,20 @@ import { world } from '../world/world.ts';
  * one more parameter.
  */
 
-/** The statements of a process have few texts, and each is looked at once. */
-const readsClock = new Map<string, boolean>();
+/** By the text of a statement: the text with the parameter, or null where it does not read the clock. */
+const texts = new Map<string, string | null>();
 
 export class TimedStatements {
   constructor(private readonly dialect: Pick<Dialect, 'nowMs'>) {}
 
   of(sql: string, params: readonly SqlValue[] = []): [string, readonly SqlValue[]] {
-    const { nowMs } = this.dialect;
-    let reads = readsClock.get(sql);
-    if (reads === undefined) {
-      reads = sql.includes(nowMs);
-      readsClock.set(sql, reads);
+    let text = texts.get(sql);
+    if (text === undefined) {
+      const { nowMs } = this.dialect;
+      text = sql.includes(nowMs) ? sql.replaceAll(nowMs, `cast($${params.length + 1} as bigint)`) : null;
+      texts.set(sql, text);
     }
-    if (!reads) return [sql, params];
-    return [sql.replaceAll(nowMs, `cast($${params.length + 1} as bigint)`), [...params, world.wallMs]];
+    return text === null ? [sql, params] : [text, [...params, world.wallMs]];
   }
 }
 

@@ -1,3 +1,4 @@
+import { RealCalls } from './calls.ts';
 import { as, currentOwner } from './owners.ts';
 import { Random } from './random.ts';
 import { type Task, Tasks } from './tasks.ts';
@@ -22,9 +23,9 @@ export class World {
   random = new Random(0);
   /** How far the clock of the machines was set, forward or back. */
   clockStepMs = 0;
-  /** Statements of a real server that are under way: virtual time stands still for them. */
-  pendingCalls = 0;
-  /** Whether virtual time has to go on although statements are under way, because they wait for locks. */
+  /** Those of this run: an answer to a call of an earlier run says nothing. */
+  calls = new RealCalls();
+  /** Whether virtual time has to go on although calls are under way, because they wait for each other. */
   isBlocked: () => Promise<boolean> = async () => false;
   tasksRun = 0;
   /** Counts the runs of this process. */
@@ -36,7 +37,7 @@ export class World {
   begin(seed: number, isTraced = false): void {
     this.nowMs = 0;
     this.clockStepMs = 0;
-    this.pendingCalls = 0;
+    this.calls = new RealCalls();
     this.tasksRun = 0;
     this.random = new Random(seed);
     this.#tasks = new Tasks();
@@ -86,7 +87,7 @@ export class World {
     for (;;) {
       await settled();
       if (isDone()) return;
-      if (this.pendingCalls > 0 && !(await this.#mayGoOn())) continue;
+      if (this.calls.pending > 0 && !(await this.#mayGoOn())) continue;
       const task = this.#tasks.first;
       if (task === undefined || task.atMs > untilMs) {
         this.nowMs = Math.max(this.nowMs, untilMs);
@@ -123,11 +124,12 @@ export class World {
     else as(owner, task.run);
   }
 
-  /** Immediate work goes on during a statement. Other work waits for its end, unless a lock that it waits for needs that work. */
+  /** Immediate work goes on during a call. Other work waits for its end, unless the call waits for that work. */
   async #mayGoOn(): Promise<boolean> {
     const task = this.#tasks.first;
     if (task !== undefined && task.atMs <= this.nowMs + IMMEDIATE_MS) return true;
-    return this.isBlocked();
+    const answer = await this.calls.nextAnswer();
+    return answer === 'overdue' || (answer === 'waiting' && (await this.isBlocked()));
   }
 }
 

@@ -15,7 +15,7 @@ export const clock: Law = {
       const aheadMs = timesAhead[name];
       verdict.require(
         aheadMs <= LONGEST[name] + SLACK_MS,
-        () => `${name} is ${Math.round(aheadMs / 1_000)} s ahead, a minute after the last fault`,
+        () => `${name} is ${Math.round(aheadMs / 1_000)} s ahead, after the last fault`,
       );
     }
   },

@@ -37,7 +37,7 @@ function arrivals(evidence: Evidence, webhook: Registered, earlier: EventModel, 
   const toMs = Math.max(first.atMs, accepted.atMs);
   const isPromised =
     isOrderedThroughout(evidence, webhook, earlier.acceptance.startMs, toMs) &&
-    ![earlier, later].some(({ eventId }) => isRedelivered(evidence, eventId, webhookId));
+    ![earlier, later].some((event) => isRedelivered(evidence, event, webhookId, toMs));
   return isPromised ? { earlierMs: accepted.atMs, laterMs: first.atMs } : null;
 }
 
@@ -46,8 +46,16 @@ function isOrderedThroughout({ model }: Evidence, { postUrl }: WebhookModel, fro
   return postUrl.possible(fromMs, toMs).every((url) => model.orderingOf(url).during(fromMs, toMs) === true);
 }
 
-/** A redelivery is not part of the order. */
-function isRedelivered(evidence: Evidence, eventId: string, webhookId: string): boolean {
+/** A redelivery is not part of the order. Many are redelivered at once: all that were there. */
+function isRedelivered(
+  evidence: Evidence,
+  { eventId, acceptance }: EventModel,
+  webhookId: string,
+  beforeMs: number,
+): boolean {
   const ids = new Set(evidence.deliveriesOf(eventId, webhookId).map(({ deliveryId }) => deliveryId));
-  return evidence.model.redeliveries.some(({ deliveryId }) => deliveryId === null || ids.has(deliveryId));
+  return evidence.model.redeliveries.some(
+    ({ deliveryId, startMs, endMs }) =>
+      startMs < beforeMs && (deliveryId === null ? acceptance.startMs <= endMs : ids.has(deliveryId)),
+  );
 }

@@ -1,0 +1,50 @@
+/** Kept from before the timers of the process are replaced. */
+const setRealTimeout = globalThis.setTimeout;
+const clearRealTimeout = globalThis.clearTimeout;
+
+/** How long to wait for an answer at a time, and for how many times at most: a call may wait for work of this process. */
+const PATIENCE_MS = 5;
+const MOST_WAITS = 60;
+
+/** Calls of a real server that are under way: virtual time stands still for them. */
+export class RealCalls {
+  pending = 0;
+  #answered = Promise.withResolvers<void>();
+  #waits = 0;
+
+  async make<Value>(call: () => Promise<Value>): Promise<Value> {
+    this.pending++;
+    try {
+      return await call();
+    } finally {
+      this.#end();
+    }
+  }
+
+  /** Work of the process in the middle of a call, such as that of a transaction between its begin and its end. */
+  async within<Value>(work: () => Promise<Value>): Promise<Value> {
+    this.#end();
+    try {
+      return await work();
+    } finally {
+      this.pending++;
+    }
+  }
+
+  /** Waits for the next answer for a moment. `overdue` after many moments without any. */
+  async nextAnswer(): Promise<'answered' | 'waiting' | 'overdue'> {
+    const late = Promise.withResolvers<boolean>();
+    const timer = setRealTimeout(() => late.resolve(false), PATIENCE_MS);
+    const isAnswered = await Promise.race([this.#answered.promise.then(() => true), late.promise]);
+    clearRealTimeout(timer);
+    this.#waits = isAnswered ? 0 : this.#waits + 1;
+    if (isAnswered) return 'answered';
+    return this.#waits % MOST_WAITS === 0 ? 'overdue' : 'waiting';
+  }
+
+  #end(): void {
+    this.pending--;
+    this.#answered.resolve();
+    this.#answered = Promise.withResolvers();
+  }
+}
