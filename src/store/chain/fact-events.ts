@@ -251,7 +251,7 @@ async function release(
     await queries.run(`delete from fact_events where ${which}`, key);
     return;
   }
-  // The retraction of the round before ends first: its deliveries would otherwise follow those of this round.
+  // The retraction of the earlier round ends first, because its deliveries must not follow the deliveries of this round.
   const retraction = 'select 1 as found from fan_outs where entity_id = $1 and retracts = $2';
   if ((await queries.get(retraction, [entity, heldNo])) !== undefined) throw new TaskPending(entityId);
   const nowMs = await readNowMs(queries, dialect);

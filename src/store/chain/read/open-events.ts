@@ -40,6 +40,7 @@ const heldColumns = new Columns({
   networkId: integer('f.network_id'),
   state: text<FactState>('f.state'),
   revision: integer('f.revision'),
+  seenRevision: integer('f.seen_revision'),
   kind: text('f.kind'),
   blockNumber: nullable(integer('f.block_number')),
 });
@@ -60,7 +61,7 @@ async function readHeld(queries: Queries, entityId: string, events: readonly Sql
     const levels = await readLevels(queries, networkId);
     for (const event of ofNetwork) {
       const own = releases.get(keyOf(event)) ?? [];
-      if (isOpen(event, own, wanted.of(entityId, event.kind), levels)) open.push(event.no);
+      if (isOpen(event, own, wanted.of(entityId, event.kind, event.seenRevision), levels)) open.push(event.no);
     }
   }
   return open;

@@ -80,7 +80,7 @@ export function isFullLook({ lookFromMs, fullLookMs }: Omit<Marks, 'generation'>
 export const isFullLookSql = (now: string) =>
   `(h.full_look_ms <= ${now} or h.full_look_ms > ${now} + ${FULL_LOOK_MS} or h.look_from_ms > ${now} - ${UNCOMMITTED_MS})`;
 
-/** Where a look at the head begins; rows of older generations are before those of its own. */
+/** Where a look at the head begins. Rows of older generations come before rows of its own generation. */
 export function startOfLook(head: Marks, nowMs: number): { generation: number; dueMs: number } {
   return isFullLook(head, nowMs)
     ? { generation: 0, dueMs: 0 }
