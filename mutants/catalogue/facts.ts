@@ -86,7 +86,7 @@ export const facts: readonly Mutant[] = [
   {
     name: 'retraction-to-those-who-heard-nothing',
     what: 'sends a retraction to receivers that were never sent the original',
-    file: 'store/events/retraction-task.ts',
+    file: 'store/events/retraction/retraction-task.ts',
     find: 'return mayBeReceived === 1 && status !== STATUS_CODES.cancelled;',
     replace: 'return true;',
     caughtBy: { file: 'store/events/retraction', test: 'goes to those who were told' },
@@ -94,7 +94,7 @@ export const facts: readonly Mutant[] = [
   {
     name: 'retraction-overtakes',
     what: 'sends a retraction while the original is in flight',
-    file: 'store/events/retraction-task.ts',
+    file: 'store/events/retraction/retraction-task.ts',
     find: "await queries.run('update queue set order_key = $3 where entity_id = $1 and id = $2', [entity, id, key]);",
     replace: '',
     caughtBy: { file: 'store/events/retraction', test: 'waits for an attempt in flight' },
@@ -102,7 +102,7 @@ export const facts: readonly Mutant[] = [
   {
     name: 'retracted-attempt-is-retried',
     what: 'retries an original that was in flight when it was retracted',
-    file: 'store/events/retraction-task.ts',
+    file: 'store/events/retraction/retraction-task.ts',
     find: 'if (left.length === 0) await advance(queries, changes, task, 0, null);',
     replace: 'if (left.length >= 0) await advance(queries, changes, task, 0, null);',
     caughtBy: { file: 'store/events/retraction', test: 'supersedes an attempt in flight that fails' },
@@ -134,7 +134,7 @@ export const facts: readonly Mutant[] = [
   {
     name: 'reminder-after-retraction',
     what: 'keeps back a reminder because of a payment that was retracted',
-    file: 'store/events/retraction.ts',
+    file: 'store/events/retraction/retraction.ts',
     find: "if (role?.kind === 'supersedes') {",
     replace: 'if (role === undefined) {',
     caughtBy: { file: 'store/events/retraction', test: 'lets a reminder come again' },

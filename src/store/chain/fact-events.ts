@@ -20,8 +20,8 @@ import {
 } from '../database/sql.ts';
 import type { AcceptQueue } from '../events/accept-queue.ts';
 import { startTask } from '../events/fan-out-task.ts';
-import { outdateRetractions } from '../events/outdate.ts';
 import type { NewEvent } from '../events/plan-acceptance.ts';
+import { outdateRetractions } from '../events/retraction/outdate.ts';
 import { factEventId } from './fact-payload.ts';
 
 /**

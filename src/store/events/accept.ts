@@ -31,7 +31,6 @@ import { type Acceptance, isNameOfNumber, repeatAcceptance } from './event-ids.t
 import { startFanOut } from './fan-out-task.ts';
 import { countReceivers, wantedBy } from './filtering.ts';
 import { takeTurns } from './order.ts';
-import { outdateRetractions } from './outdate.ts';
 import {
   cutByDeliveries,
   FIRST_TOKEN,
@@ -48,7 +47,8 @@ import {
   withoutOrder,
 } from './plan-acceptance.ts';
 import { findReceivers } from './receivers.ts';
-import { findRetracted, startRetraction } from './retraction.ts';
+import { outdateRetractions } from './retraction/outdate.ts';
+import { findRetracted, startRetraction } from './retraction/retraction.ts';
 
 /** Acceptance: an event and one delivery for each webhook that asked for it, in one transaction. */
 

@@ -10,7 +10,7 @@ import { advance, type Task, takeTurnsOfRest, taskColumns } from './fan-out-task
 import { wantedBy } from './filtering.ts';
 import { planFanOut, type Receiver } from './plan-acceptance.ts';
 import { receiverColumns, toReceivers } from './receivers.ts';
-import { continueRetraction } from './retraction-task.ts';
+import { continueRetraction } from './retraction/retraction-task.ts';
 
 /**
  * Deliveries that are made after their event was acknowledged: of an event for more webhooks than one transaction has room

@@ -6,7 +6,7 @@ import type { SqlUuid } from '../database/database.ts';
 import type { Claimed } from '../deliveries/claim/claimed.ts';
 import type { Promotion } from '../deliveries/order/order-keys.ts';
 import { webhookOfHead } from '../deliveries/retraction-heads.ts';
-import type { Returned } from './outdate.ts';
+import type { Returned } from './retraction/outdate.ts';
 
 /** Acceptance as a calculation: which rows an event becomes, which of them go out at once, and which are due. */
 

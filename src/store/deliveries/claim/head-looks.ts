@@ -96,14 +96,14 @@ async function lookAt(
   // One text for all that is asked, so that the rows are read once.
   const rows = await lookColumns.all(
     queries,
-    `with wanted (entity_id, webhook_no, generation, from_due_ms) as
+    `with wanted (entity_id, webhook_no, generation, look_from_ms) as
        (values ${valuesList(heads.length, 4, 0, [dialect.uuid, 'bigint', 'bigint', 'bigint'])})
      select ${lookColumns.of('w.')}, (
        select count(*) || ' ' || min(case when l.lease_ms > l.due_ms then l.lease_ms else l.due_ms end)
          || ' ' || min(l.due_ms) || ' ' || max(l.due_ms) || ' ' || min(l.generation)
        from (select q.generation, q.due_ms, q.lease_ms from queue q
          where q.entity_id = w.entity_id and q.webhook_no = w.webhook_no
-           and (q.generation, q.due_ms) >= (w.generation, w.from_due_ms) and q.generation < ${PARKED}
+           and (q.generation, q.due_ms) >= (w.generation, w.look_from_ms) and q.generation < ${PARKED}
            ${dialect.ofEntity('q')}
          order by q.generation, q.due_ms, q.id limit ${most}) l) as seen
      from wanted w`,

@@ -1,15 +1,15 @@
-import { DomainError } from '../../domain/errors.ts';
-import { RETRACTION } from '../../domain/event-kinds.ts';
-import { roundRange } from '../../domain/ids.ts';
-import { readSubject, roleOf } from '../../domain/supersession/rules.ts';
-import type { Dialect, Queries, SqlUuid } from '../database/database.ts';
-import { Columns, entityKey, hashKey, nullable, readInteger, text, uuid } from '../database/sql.ts';
-import type { CountChanges } from '../deliveries/counts/counts.ts';
-import { endTask } from '../deliveries/order/supersede.ts';
-import { STATUS_CODES } from '../deliveries/states.ts';
-import { findEventNo } from './event-ids.ts';
-import { startTask } from './fan-out-task.ts';
-import type { Incoming, NewEvent, RetractedEvent } from './plan-acceptance.ts';
+import { DomainError } from '../../../domain/errors.ts';
+import { RETRACTION } from '../../../domain/event-kinds.ts';
+import { roundRange } from '../../../domain/ids.ts';
+import { readSubject, roleOf } from '../../../domain/supersession/rules.ts';
+import type { Dialect, Queries, SqlUuid } from '../../database/database.ts';
+import { Columns, entityKey, hashKey, nullable, readInteger, text, uuid } from '../../database/sql.ts';
+import type { CountChanges } from '../../deliveries/counts/counts.ts';
+import { endTask } from '../../deliveries/order/supersede.ts';
+import { STATUS_CODES } from '../../deliveries/states.ts';
+import { findEventNo } from '../event-ids.ts';
+import { startTask } from '../fan-out-task.ts';
+import type { Incoming, NewEvent, RetractedEvent } from '../plan-acceptance.ts';
 
 /**
  * A retraction as acceptance sees it: an event that takes another one back. Here it is checked and noted; the deliveries are

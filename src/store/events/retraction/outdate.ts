@@ -1,8 +1,8 @@
-import { RETRACTION } from '../../domain/event-kinds.ts';
-import { lastDeliveryHex } from '../../domain/ids.ts';
-import type { Dialect, Queries, SqlUuid } from '../database/database.ts';
-import { Columns, entityKey, uuid } from '../database/sql.ts';
-import { endRedeliveries } from '../deliveries/redeliver/end.ts';
+import { RETRACTION } from '../../../domain/event-kinds.ts';
+import { lastDeliveryHex } from '../../../domain/ids.ts';
+import type { Dialect, Queries, SqlUuid } from '../../database/database.ts';
+import { Columns, entityKey, uuid } from '../../database/sql.ts';
+import { endRedeliveries } from '../../deliveries/redeliver/end.ts';
 
 /** A payment that has returned: its fact, with a revision above 1. */
 export type Returned = { readonly entityId: string; readonly factId: string; readonly revision: number };

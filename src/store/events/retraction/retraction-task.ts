@@ -1,19 +1,29 @@
-import { RETRACTION } from '../../domain/event-kinds.ts';
-import { lastDeliveryHex, roundRange } from '../../domain/ids.ts';
-import type { DestinationKey } from '../../domain/post-url.ts';
-import type { Dialect, Queries, SqlUuid, SqlValue } from '../database/database.ts';
-import { Columns, chunks, entityKey, integer, nullable, type RowOf, text, uuid, valuesList } from '../database/sql.ts';
-import { CountChanges } from '../deliveries/counts/counts.ts';
-import { BLOCKED, makeHeads, wakeHeads } from '../deliveries/heads.ts';
-import { lockKeys, type OrderKey, PARKED, type Promotion, settleKeys } from '../deliveries/order/order-keys.ts';
-import { moveToRecord, type WaitingRow, waitingColumns } from '../deliveries/order/supersede.ts';
-import { endRedeliveries } from '../deliveries/redeliver/end.ts';
-import { retractionHeadNo } from '../deliveries/retraction-heads.ts';
-import { STATUS_CODES } from '../deliveries/states.ts';
-import { REVISION } from '../tables.ts';
-import { insertDeliveries } from './accept.ts';
-import { advance, type Task, takeTurnsOfRest } from './fan-out-task.ts';
-import { planFanOut, type Receiver } from './plan-acceptance.ts';
+import { RETRACTION } from '../../../domain/event-kinds.ts';
+import { lastDeliveryHex, roundRange } from '../../../domain/ids.ts';
+import type { DestinationKey } from '../../../domain/post-url.ts';
+import type { Dialect, Queries, SqlUuid, SqlValue } from '../../database/database.ts';
+import {
+  Columns,
+  chunks,
+  entityKey,
+  integer,
+  nullable,
+  type RowOf,
+  text,
+  uuid,
+  valuesList,
+} from '../../database/sql.ts';
+import { CountChanges } from '../../deliveries/counts/counts.ts';
+import { BLOCKED, makeHeads, wakeHeads } from '../../deliveries/heads.ts';
+import { lockKeys, type OrderKey, PARKED, type Promotion, settleKeys } from '../../deliveries/order/order-keys.ts';
+import { moveToRecord, type WaitingRow, waitingColumns } from '../../deliveries/order/supersede.ts';
+import { endRedeliveries } from '../../deliveries/redeliver/end.ts';
+import { retractionHeadNo } from '../../deliveries/retraction-heads.ts';
+import { STATUS_CODES } from '../../deliveries/states.ts';
+import { REVISION } from '../../tables.ts';
+import { insertDeliveries } from '../accept.ts';
+import { advance, type Task, takeTurnsOfRest } from '../fan-out-task.ts';
+import { planFanOut, type Receiver } from '../plan-acceptance.ts';
 
 /**
  * The deliveries of a retraction, in steps of one transaction each.
